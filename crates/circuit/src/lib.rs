@@ -1,0 +1,1 @@
+//! Circuits as text, and the engines that run them.

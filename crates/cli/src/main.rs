@@ -1,0 +1,2 @@
+//! The program `vesica`.
+fn main() {}

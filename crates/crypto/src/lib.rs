@@ -1,0 +1,1 @@
+//! Blocks, pseudo-random generators, hashes, groups; all SIMD kernels.

@@ -1,0 +1,1 @@
+//! How a set becomes a table, a filter or a vector.

@@ -1,0 +1,1 @@
+//! Channels between the parties: memory, TCP, TLS, with frames, heartbeats, counters and digests.

@@ -1,0 +1,1 @@
+//! Oblivious transfer, its extensions, and vector oblivious linear evaluation.

@@ -1,0 +1,1 @@
+//! Every private set intersection protocol, one file per paper.

@@ -1,0 +1,1 @@
+//! Records in, rows out: CSV, key rules, encoding, selection.
