@@ -1,1 +1,5 @@
 //! How a set becomes a table, a filter or a vector.
+//!
+//! [`items`] is where every run starts: the keys of a table become distinct fixed-width items that remember their rows.
+
+pub mod items;

@@ -1,0 +1,268 @@
+//! Items: the distinct keys of one table, each with the rows it came from.
+//!
+//! An item is either a public, domain-separated digest of the canonical key bytes ([`Encoding::Digest`]) or a small
+//! integer itself ([`Encoding::Native`]). A table layer pushes one key a row into an [`ItemsBuilder`]; a protocol
+//! sees [`Items`] only and answers with item numbers, which [`Items::matches`] turns into row numbers.
+//!
+//! Items are sorted by their bytes, so an item number says nothing about the row it came from, or about whether it is
+//! a dummy. It does say something about the item: a protocol that shows positions to its peer sends the items in
+//! the order of [`Items::shuffled`].
+//!
+//! **Memory.** One record a row, digest and `u32` row, in one vector that is sorted in place: 20 bytes a row for
+//! 128-bit digests, 36 for 256-bit ones, 12 for integers. Four bytes an item are added only if duplicates are kept.
+//!
+//! **Secrecy.** Digests of guessable keys can be reversed by trial, so they never leave the process and nothing here
+//! prints them. They are not wiped: the table they come from lies in the clear on the same machine.
+
+use std::fmt;
+use std::ops::Range;
+
+use rand::seq::SliceRandom;
+use rand_core::CryptoRng;
+
+mod builder;
+mod digest;
+mod error;
+mod key;
+mod store;
+
+pub use builder::ItemsBuilder;
+pub use digest::{Batch, digest, digest_batch, dummy};
+pub use error::ItemsError;
+pub use key::KeyEncoder;
+
+use store::{DUMMY_ROW, Store, on_store};
+
+/// How wide a digest is.
+///
+/// A 128-bit digest collides in 2^64 offline work, which only a malicious party has a reason to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Width {
+    /// 16 bytes, for semi-honest runs.
+    Digest128,
+    /// 32 bytes, for malicious runs.
+    Digest256,
+}
+
+impl Width {
+    /// The width in bytes.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Width::Digest128 => 16,
+            Width::Digest256 => 32,
+        }
+    }
+}
+
+/// What an item is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Encoding {
+    /// A digest of the canonical key bytes.
+    Digest(Width),
+    /// The integer itself, below `2^sigma`.
+    Native {
+        /// Bits of an item, 1 to 64.
+        sigma: u32,
+    },
+}
+
+impl Encoding {
+    /// Bytes that [`Items::get`] returns for one item.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Encoding::Digest(width) => width.bytes(),
+            Encoding::Native { .. } => 8,
+        }
+    }
+}
+
+/// What becomes of rows that have the same key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub enum OnDuplicates {
+    /// Every row whose key matches comes out.
+    #[default]
+    All,
+    /// Only the first row of a key counts.
+    First,
+    /// A second row with the same key is an error.
+    Error,
+}
+
+/// The distinct items of one table, in the order of their bytes.
+pub struct Items {
+    store: Store,
+    encoding: Encoding,
+    dummies: usize,
+    duplicates: u64,
+}
+
+impl Items {
+    /// How many items there are, dummies included: the size that the peer sees.
+    pub fn len(&self) -> usize {
+        on_store!(&self.store, s => s.len())
+    }
+
+    /// Whether there are no items at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items come from the table.
+    pub fn distinct(&self) -> usize {
+        self.len() - self.dummies
+    }
+
+    /// How many rows gave an item, each row with a key counted once.
+    pub fn rows(&self) -> u64 {
+        self.distinct() as u64 + self.duplicates
+    }
+
+    /// How many rows had the key of an earlier row.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// What the items are.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Bytes of one item.
+    pub fn width(&self) -> usize {
+        self.encoding.bytes()
+    }
+
+    /// The bytes of item `index`: a digest, or an integer as 8 bytes, big-endian.
+    ///
+    /// # Panics
+    /// If `index` is not below [`Items::len`].
+    #[inline]
+    pub fn get(&self, index: usize) -> &[u8] {
+        on_store!(&self.store, s => s.key(index))
+    }
+
+    /// The integer of item `index`; none if the items are digests.
+    ///
+    /// # Panics
+    /// If `index` is not below [`Items::len`].
+    #[inline]
+    pub fn native(&self, index: usize) -> Option<u64> {
+        match &self.store {
+            Store::Native(store) => Some(u64::from_be_bytes(*store.key(index))),
+            _ => None,
+        }
+    }
+
+    /// All items in order, as [`Items::get`] returns them.
+    pub fn digests(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        (0..self.len()).map(|index| self.get(index))
+    }
+
+    /// The rows that gave item `index`, ascending; none for a dummy.
+    ///
+    /// # Panics
+    /// If `index` is not below [`Items::len`].
+    pub fn rows_of(&self, index: usize) -> impl Iterator<Item = u64> {
+        let range: Range<usize> = on_store!(&self.store, s => s.range(index));
+        range.map(|record| self.row(record)).filter(|row| *row != DUMMY_ROW).map(u64::from)
+    }
+
+    fn row(&self, record: usize) -> u32 {
+        on_store!(&self.store, s => s.row(record))
+    }
+
+    /// Adds dummy items until there are `to` items, to hide how many the table has.
+    ///
+    /// A dummy is a digest in a domain of its own that no key reaches, so it matches nothing, not even a dummy of the
+    /// peer. Integers have no such domain.
+    pub fn pad(&mut self, to: usize, rng: &mut dyn CryptoRng) -> Result<(), ItemsError> {
+        let items = self.len();
+        let missing = to.checked_sub(items).ok_or(ItemsError::PadBelowSize { items, to })?;
+        match &mut self.store {
+            Store::Native(_) => return Err(ItemsError::PadNative),
+            Store::Narrow(store) => store.pad(missing, Width::Digest128, rng)?,
+            Store::Wide(store) => store.pad(missing, Width::Digest256, rng)?,
+        }
+        self.dummies += missing;
+        Ok(())
+    }
+
+    /// A uniformly random order of the item numbers.
+    pub fn shuffled(&self, rng: &mut dyn CryptoRng) -> Vec<u32> {
+        // The builder and `pad` keep the number of items below 2^32.
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.shuffle(rng);
+        order
+    }
+
+    /// The rows of the given items, whatever their order; an item given twice counts once, a dummy not at all.
+    ///
+    /// # Panics
+    /// If an index is not below [`Items::len`]: indices that a peer sends are checked by the protocol.
+    pub fn matches(&self, items: impl Iterator<Item = usize>) -> Matches {
+        // A set of bits by row gives ascending rows without sorting, in an eighth of a byte a row.
+        let highest = on_store!(&self.store, s => s.highest_row());
+        let mut bits = vec![0u64; highest.map_or(0, |row| row as usize / 64 + 1)];
+        let (mut count, mut total) = (0, 0);
+        for index in items {
+            let mut new = false;
+            for row in self.rows_of(index) {
+                let (word, bit) = (row as usize / 64, 1u64 << (row % 64));
+                new |= bits[word] & bit == 0;
+                total += usize::from(bits[word] & bit == 0);
+                bits[word] |= bit;
+            }
+            count += usize::from(new);
+        }
+        let mut rows = Vec::with_capacity(total);
+        for (word, mut left) in bits.into_iter().enumerate() {
+            while left != 0 {
+                rows.push(word as u64 * 64 + u64::from(left.trailing_zeros()));
+                left &= left - 1;
+            }
+        }
+        Matches { rows, items: count }
+    }
+}
+
+impl fmt::Debug for Items {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Items")
+            .field("encoding", &self.encoding)
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The rows of my own table that are in the intersection.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Matches {
+    rows: Vec<u64>,
+    items: usize,
+}
+
+impl Matches {
+    /// The matching rows, counted from 0, ascending, each once.
+    pub fn rows(&self) -> &[u64] {
+        &self.rows
+    }
+
+    /// The matching rows, taken out.
+    pub fn into_rows(self) -> Vec<u64> {
+        self.rows
+    }
+
+    /// How many distinct items matched.
+    pub fn items(&self) -> usize {
+        self.items
+    }
+}
+
+impl fmt::Debug for Matches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Matches").field("rows", &self.rows.len()).field("items", &self.items).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Canonical bytes of a key: arity (`u8`), then each part as length (`u32`, little-endian) and bytes.
+//!
+//! The lengths make the encoding injective: `"a,b" + "c"` and `"a" + "b,c"` differ. A key of one part is written the
+//! same way.
+
+use std::fmt;
+
+use super::ItemsError;
+
+/// Writes the canonical bytes of one key after the other into one buffer.
+pub struct KeyEncoder {
+    bytes: Vec<u8>,
+    parts: u8,
+}
+
+impl KeyEncoder {
+    /// An encoder of keys with that many parts.
+    pub fn new(arity: usize) -> Result<Self, ItemsError> {
+        match u8::try_from(arity) {
+            Ok(arity) if arity > 0 => Ok(KeyEncoder { bytes: vec![arity], parts: 0 }),
+            _ => Err(ItemsError::KeyParts { parts: arity }),
+        }
+    }
+
+    /// Starts the next key.
+    pub fn clear(&mut self) {
+        self.bytes.truncate(1);
+        self.parts = 0;
+    }
+
+    /// Appends a part.
+    pub fn part(&mut self, part: &[u8]) -> Result<(), ItemsError> {
+        self.part_with(|bytes| bytes.extend_from_slice(part))
+    }
+
+    /// Appends as a part what `write` appends to the buffer. `write` must leave the bytes before it alone.
+    pub fn part_with<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> Result<T, ItemsError> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; 4]);
+        let result = write(&mut self.bytes);
+        let length = u32::try_from(self.bytes.len() - start - 4).map_err(|_| ItemsError::PartTooLong)?;
+        self.bytes[start..start + 4].copy_from_slice(&length.to_le_bytes());
+        self.parts = self.parts.saturating_add(1);
+        Ok(result)
+    }
+
+    /// The key, once all its parts are there.
+    pub fn finish(&self) -> Result<&[u8], ItemsError> {
+        if self.parts != self.bytes[0] {
+            return Err(ItemsError::KeyParts { parts: self.parts.into() });
+        }
+        Ok(&self.bytes)
+    }
+}
+
+impl fmt::Debug for KeyEncoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyEncoder").field("arity", &self.bytes[0]).finish_non_exhaustive()
+    }
+}

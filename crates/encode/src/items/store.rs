@@ -1,0 +1,153 @@
+//! Records of digest and row, sorted in place, and where each distinct item begins among them.
+
+use std::ops::Range;
+
+use rand_core::CryptoRng;
+
+use super::digest::dummy;
+use super::{ItemsError, OnDuplicates, Width};
+
+/// The row of a dummy; no row of a table has it.
+pub(super) const DUMMY_ROW: u32 = u32::MAX;
+
+/// One row's item. Derived order: by key, then by row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Record<const N: usize> {
+    pub(super) key: [u8; N],
+    pub(super) row: u32,
+}
+
+/// Records, sorted once `finish` has run.
+pub(super) struct Records<const N: usize> {
+    records: Vec<Record<N>>,
+    /// Where each item begins; none while every record is an item.
+    starts: Option<Vec<u32>>,
+}
+
+/// The three widths an item can have.
+pub(super) enum Store {
+    Native(Records<8>),
+    Narrow(Records<16>),
+    Wide(Records<32>),
+}
+
+/// Runs one expression on the records, whatever their width.
+macro_rules! on_store {
+    ($store:expr, $name:ident => $body:expr) => {
+        match $store {
+            $crate::items::store::Store::Native($name) => $body,
+            $crate::items::store::Store::Narrow($name) => $body,
+            $crate::items::store::Store::Wide($name) => $body,
+        }
+    };
+}
+pub(super) use on_store;
+
+impl<const N: usize> Records<N> {
+    pub(super) fn with_capacity(rows: usize) -> Self {
+        Records { records: Vec::with_capacity(rows), starts: None }
+    }
+
+    pub(super) fn push(&mut self, key: [u8; N], row: u32) {
+        if self.records.len() == self.records.capacity() {
+            // Growth by a quarter keeps the memory budget where doubling would not.
+            self.records.reserve_exact(self.records.len() / 4 + 1024);
+        }
+        self.records.push(Record { key, row });
+    }
+
+    /// Sorts, treats duplicates as told, and returns how many there were.
+    pub(super) fn finish(&mut self, on_duplicates: OnDuplicates) -> Result<u64, ItemsError> {
+        self.records.sort_unstable();
+        let repeated = |pair: &&[Record<N>]| pair[0].key == pair[1].key;
+        let duplicates = self.records.windows(2).filter(repeated).count() as u64;
+        if duplicates > 0 {
+            match on_duplicates {
+                OnDuplicates::All => {}
+                OnDuplicates::First => self.records.dedup_by_key(|record| record.key),
+                OnDuplicates::Error => return Err(self.first_duplicate()),
+            }
+        }
+        self.records.shrink_to_fit();
+        self.index();
+        Ok(duplicates)
+    }
+
+    /// The pair whose second row comes first in the table.
+    fn first_duplicate(&self) -> ItemsError {
+        let (mut first, mut second) = (0, u32::MAX);
+        for group in self.records.chunk_by(|a, b| a.key == b.key) {
+            if let [a, b, ..] = group
+                && b.row < second
+            {
+                (first, second) = (a.row, b.row);
+            }
+        }
+        ItemsError::Duplicate { first: first.into(), second: second.into() }
+    }
+
+    fn index(&mut self) {
+        let is_start = |i: usize| i == 0 || self.records[i - 1].key != self.records[i].key;
+        let items = (0..self.records.len()).filter(|i| is_start(*i)).count();
+        self.starts = (items < self.records.len()).then(|| {
+            let mut starts = Vec::with_capacity(items);
+            starts.extend((0..self.records.len()).filter(|i| is_start(*i)).map(|i| i as u32));
+            starts
+        });
+    }
+
+    pub(super) fn pad(
+        &mut self,
+        dummies: usize,
+        width: Width,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), ItemsError> {
+        let total = self.records.len().checked_add(dummies).ok_or(ItemsError::TooManyRows)?;
+        if total > u32::MAX as usize {
+            return Err(ItemsError::TooManyRows);
+        }
+        self.starts = None;
+        self.records.reserve_exact(dummies);
+        for _ in 0..dummies {
+            let (mut random, mut key) = ([0; 32], [0; N]);
+            rng.fill_bytes(&mut random);
+            dummy(width, &random, &mut key);
+            self.records.push(Record { key, row: DUMMY_ROW });
+        }
+        // Sorted again, so that a dummy's place says nothing.
+        self.records.sort_unstable();
+        self.index();
+        Ok(())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.starts.as_ref().map_or(self.records.len(), Vec::len)
+    }
+
+    /// The records of item `index`.
+    #[inline]
+    pub(super) fn range(&self, index: usize) -> Range<usize> {
+        match &self.starts {
+            None => index..index + 1,
+            Some(starts) => {
+                let end = starts.get(index + 1).map_or(self.records.len(), |start| *start as usize);
+                starts[index] as usize..end
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn key(&self, index: usize) -> &[u8; N] {
+        let record = self.starts.as_ref().map_or(index, |starts| starts[index] as usize);
+        &self.records[record].key
+    }
+
+    #[inline]
+    pub(super) fn row(&self, record: usize) -> u32 {
+        self.records[record].row
+    }
+
+    pub(super) fn highest_row(&self) -> Option<u32> {
+        self.records.iter().map(|record| record.row).filter(|row| *row != DUMMY_ROW).max()
+    }
+}
