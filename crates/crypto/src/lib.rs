@@ -1,1 +1,20 @@
 //! Blocks, pseudo-random generators, hashes, groups; all SIMD kernels.
+//!
+//! | module | what it offers |
+//! |---|---|
+//! | [`block`] | 128-bit [`Block`](block::Block): labels, seeds, OT strings |
+//! | [`prg`] | AES-128-CTR generator, one stream per seed or per chunk |
+//! | [`hash`] | hashes under a protocol [`Context`](hash::Context), singly and in batches |
+//! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
+//! | [`par`] | chunked loops whose result does not depend on the number of threads |
+//! | [`backend`] | what the processor can do, and the kernels; the only unsafe code |
+//!
+//! Every computation is a function of its arguments: randomness comes in as `&mut dyn CryptoRng`, and no result
+//! depends on the processor or the number of threads.
+
+pub mod backend;
+pub mod block;
+pub mod group;
+pub mod hash;
+pub mod par;
+pub mod prg;

@@ -1,0 +1,218 @@
+//! Hashes under a protocol context: the random oracles of the protocols.
+//!
+//! ```text
+//! context key = BLAKE3-derive-key("vesica protocol context v1",
+//!                   sid[32] ‖ len(name) ‖ name ‖ len(parameters) ‖ parameters ‖ n_r ‖ n_s)
+//! oracle key  = BLAKE3-keyed(context key, label)
+//! H(x)        = BLAKE3-keyed(oracle key, x)           as many bytes as asked for; shorter outputs are prefixes
+//! ```
+//!
+//! Lengths and counts are 64-bit little-endian numbers, so no two contexts absorb the same bytes. The session id, the
+//! protocol, its parameters and both sizes thereby enter every hash of a run, and the label tells the oracles of one
+//! run apart: nothing computed in one session, role, protocol or step is of use in another. A context key serves to
+//! derive oracle keys alone, an oracle key to hash alone. Keys of different contexts or labels are independent, hence
+//! so are the oracles, in the random oracle model for BLAKE3.
+//!
+//! What an input consists of is its caller's affair: fields of fixed width are put side by side, several fields of
+//! varying width go to [`Oracle::hash_parts`], which prefixes each with its length.
+
+use blake3::Hasher;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// Domain of the context keys; a new version of the derivation gets a new one.
+const DOMAIN: &str = "vesica protocol context v1";
+
+/// The name of one oracle of a protocol; a constant in the code that uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label(&'static str);
+
+impl Label {
+    /// The label `name`.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self(name)
+    }
+}
+
+/// What every hash of one protocol run is bound to.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct Context {
+    key: [u8; 32],
+}
+
+impl Context {
+    /// The context of one run of `protocol` with agreed `parameters` on sets of these sizes (padded, as on the wire).
+    #[must_use]
+    pub fn new(
+        sid: &[u8; 32],
+        protocol: &str,
+        parameters: &[u8],
+        receiver_items: u64,
+        sender_items: u64,
+    ) -> Self {
+        let mut hasher = Hasher::new_derive_key(DOMAIN);
+        hasher.update(sid);
+        absorb_part(&mut hasher, protocol.as_bytes());
+        absorb_part(&mut hasher, parameters);
+        hasher.update(&receiver_items.to_le_bytes());
+        hasher.update(&sender_items.to_le_bytes());
+        Self { key: hasher.finalize().into() }
+    }
+
+    /// The oracle named `label`; keep it where it is asked more than once.
+    #[must_use]
+    pub fn oracle(&self, label: Label) -> Oracle {
+        Oracle { key: blake3::keyed_hash(&self.key, label.0.as_bytes()).into() }
+    }
+
+    /// [`Oracle::hash`] of the oracle named `label`.
+    pub fn hash(&self, label: Label, input: &[u8], out: &mut [u8]) {
+        self.oracle(label).hash(input, out);
+    }
+
+    /// [`Oracle::hash_parts`] of the oracle named `label`.
+    pub fn hash_parts(&self, label: Label, parts: &[&[u8]], out: &mut [u8]) {
+        self.oracle(label).hash_parts(parts, out);
+    }
+
+    /// [`Oracle::hash_batch`] of the oracle named `label`.
+    pub fn hash_batch(&self, label: Label, inputs: &[u8], width: usize, out: &mut [u8], out_width: usize) {
+        self.oracle(label).hash_batch(inputs, width, out, out_width);
+    }
+}
+
+/// One random oracle: a context and a label.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct Oracle {
+    key: [u8; 32],
+}
+
+impl Oracle {
+    /// Fills `out` with the hash of `input`.
+    pub fn hash(&self, input: &[u8], out: &mut [u8]) {
+        if let Some(short) = short_digest(&self.key, input, out.len()) {
+            out.copy_from_slice(&short[..out.len()]);
+        } else {
+            Hasher::new_keyed(&self.key).update(input).finalize_xof().fill(out);
+        }
+    }
+
+    /// Fills `out` with the hash of `parts`, each prefixed with its length: another split is another input.
+    pub fn hash_parts(&self, parts: &[&[u8]], out: &mut [u8]) {
+        let mut hasher = Hasher::new_keyed(&self.key);
+        for part in parts {
+            absorb_part(&mut hasher, part);
+        }
+        hasher.finalize_xof().fill(out);
+    }
+
+    /// Hashes many short inputs: row `i` of `out` becomes the hash of row `i` of `inputs`.
+    ///
+    /// Rows lie side by side, `width` and `out_width` bytes each. Equal to [`hash`](Self::hash) on every row.
+    ///
+    /// # Panics
+    /// If a width is zero, a slice is not a whole number of rows, or the numbers of rows differ.
+    pub fn hash_batch(&self, inputs: &[u8], width: usize, out: &mut [u8], out_width: usize) {
+        assert!(inputs.len().is_multiple_of(width) && out.len().is_multiple_of(out_width), "whole rows");
+        assert_eq!(inputs.len() / width, out.len() / out_width, "one output per input");
+        for (input, out) in inputs.chunks_exact(width).zip(out.chunks_exact_mut(out_width)) {
+            self.hash(input, out);
+        }
+    }
+}
+
+/// The one-call form of the library, where it yields enough bytes.
+fn short_digest(key: &[u8; 32], input: &[u8], length: usize) -> Option<[u8; 32]> {
+    (length <= 32).then(|| blake3::keyed_hash(key, input).into())
+}
+
+fn absorb_part(hasher: &mut Hasher, part: &[u8]) {
+    hasher.update(&(part.len() as u64).to_le_bytes());
+    hasher.update(part);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LABEL: Label = Label::new("test");
+
+    fn context() -> Context {
+        Context::new(&[5; 32], "dh", b"parameters", 10, 20)
+    }
+
+    fn digest(context: &Context) -> [u8; 16] {
+        let mut out = [0; 16];
+        context.hash(LABEL, b"input", &mut out);
+        out
+    }
+
+    #[test]
+    fn follows_its_definition() {
+        let mut absorbed = vec![5; 32];
+        absorbed.extend([2, 0, 0, 0, 0, 0, 0, 0]);
+        absorbed.extend(b"dh");
+        absorbed.extend([10, 0, 0, 0, 0, 0, 0, 0]);
+        absorbed.extend(b"parameters");
+        absorbed.extend([10, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0]);
+        let context_key = blake3::derive_key("vesica protocol context v1", &absorbed);
+        let oracle_key = *blake3::keyed_hash(&context_key, b"test").as_bytes();
+        assert_eq!(digest(&context()), blake3::keyed_hash(&oracle_key, b"input").as_bytes()[..16]);
+
+        let mut parts = [0; 40];
+        context().hash_parts(LABEL, &[b"in", b"", b"put"], &mut parts);
+        let mut expected = [0; 40];
+        let mut hasher = Hasher::new_keyed(&oracle_key);
+        hasher.update(b"\x02\0\0\0\0\0\0\0in\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0put");
+        hasher.finalize_xof().fill(&mut expected);
+        assert_eq!(parts, expected);
+    }
+
+    #[test]
+    fn every_field_of_the_context_counts() {
+        let all = [
+            context(),
+            Context::new(&[6; 32], "dh", b"parameters", 10, 20),
+            Context::new(&[5; 32], "dhp", b"arameters", 10, 20),
+            Context::new(&[5; 32], "dh", b"parameter", 10, 20),
+            Context::new(&[5; 32], "dh", b"parameters", 11, 20),
+            Context::new(&[5; 32], "dh", b"parameters", 10, 21),
+            Context::new(&[5; 32], "dh", b"parameters", 20, 10),
+        ];
+        for (i, a) in all.iter().enumerate() {
+            assert!(all[..i].iter().all(|b| digest(a) != digest(b)));
+        }
+        let mut other = [0; 16];
+        context().hash(Label::new("other"), b"input", &mut other);
+        assert_ne!(other, digest(&context()));
+    }
+
+    #[test]
+    fn a_shorter_output_is_a_prefix() {
+        let mut long = [0; 200];
+        context().hash(LABEL, b"input", &mut long);
+        for length in [0, 1, 16, 31, 32, 33, 64, 65, 199] {
+            let mut out = vec![0; length];
+            context().hash(LABEL, b"input", &mut out);
+            assert_eq!(out, long[..length]);
+        }
+    }
+
+    #[test]
+    fn a_batch_equals_single_hashes() {
+        let bytes: Vec<u8> = (0..10_000u32).map(|i| (i * 7 % 251) as u8).collect();
+        let oracle = context().oracle(LABEL);
+        for (width, out_width) in [(1, 1), (16, 16), (17, 10), (32, 32), (64, 64), (65, 16), (100, 40)] {
+            for rows in [0, 1, 15, 16, 17, 50] {
+                let inputs = &bytes[..rows * width];
+                let mut out = vec![0; rows * out_width];
+                oracle.hash_batch(inputs, width, &mut out, out_width);
+                for (input, out) in inputs.chunks(width).zip(out.chunks(out_width)) {
+                    let mut single = vec![0; out_width];
+                    oracle.hash(input, &mut single);
+                    assert_eq!(out, single);
+                }
+            }
+        }
+    }
+}

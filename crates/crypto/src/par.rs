@@ -1,0 +1,210 @@
+//! Chunked loops on several threads whose result does not depend on their number.
+//!
+//! Chunks have a fixed size chosen by the caller, never by the number of threads or the processor, and a chunk is told
+//! its index: code that needs randomness forks one stream per chunk (`Prg::fork(seed, index)`). Threads take the next
+//! chunk when they have finished one, so that uneven chunks balance. Of several errors the one of the lowest chunk is
+//! returned, whatever the timing: chunks are handed out in order, so every lower one has been started by then. A panic
+//! in a chunk reaches the caller.
+
+use std::panic;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Runs `work(chunk_index, inputs, outputs)` over equal chunks of `inputs` and `outputs`; the last may be shorter.
+///
+/// # Errors
+/// The error of the lowest failing chunk; no chunk is started after an error is known. The outputs are then incomplete.
+///
+/// # Panics
+/// If the slices differ in length, `chunk` is zero, or `work` panics.
+pub fn for_each_chunk<T, U, E, F>(
+    threads: usize,
+    chunk: usize,
+    inputs: &[T],
+    outputs: &mut [U],
+    work: F,
+) -> Result<(), E>
+where
+    T: Sync,
+    U: Send,
+    E: Send,
+    F: Fn(usize, &[T], &mut [U]) -> Result<(), E> + Sync,
+{
+    assert_eq!(inputs.len(), outputs.len(), "one output per input");
+    let pairs = inputs.chunks(chunk).zip(outputs.chunks_mut(chunk));
+    for_each(threads, pairs, |index, (inputs, outputs)| work(index, inputs, outputs))
+}
+
+/// Runs `work(chunk_index, outputs)` over equal chunks of `outputs`; the last may be shorter.
+///
+/// # Errors
+/// As [`for_each_chunk`].
+///
+/// # Panics
+/// If `chunk` is zero or `work` panics.
+pub fn fill_chunks<U, E, F>(threads: usize, chunk: usize, outputs: &mut [U], work: F) -> Result<(), E>
+where
+    U: Send,
+    E: Send,
+    F: Fn(usize, &mut [U]) -> Result<(), E> + Sync,
+{
+    for_each(threads, outputs.chunks_mut(chunk), work)
+}
+
+/// Runs `work(index, task)` for every task, on at most `threads` threads, the calling one among them.
+///
+/// The general form: tasks may be tuples of chunks of several slices with different strides.
+///
+/// # Errors
+/// As [`for_each_chunk`].
+///
+/// # Panics
+/// If `work` panics.
+pub fn for_each<I, E, F>(threads: usize, tasks: I, work: F) -> Result<(), E>
+where
+    I: ExactSizeIterator + Send,
+    I::Item: Send,
+    E: Send,
+    F: Fn(usize, I::Item) -> Result<(), E> + Sync,
+{
+    let helpers = threads.min(tasks.len()).saturating_sub(1);
+    if helpers == 0 {
+        return tasks.enumerate().try_for_each(|(index, task)| work(index, task));
+    }
+    let queue = Queue { tasks: Mutex::new(tasks.enumerate()), first_error: Mutex::new(None) };
+    thread::scope(|scope| {
+        let joins: Vec<_> = (0..helpers).map(|_| scope.spawn(|| queue.drain(&work))).collect();
+        queue.drain(&work);
+        for join in joins {
+            if let Err(payload) = join.join() {
+                panic::resume_unwind(payload);
+            }
+        }
+    });
+    match queue.first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// Tasks not yet taken, and the error of the lowest task that failed.
+struct Queue<I, E> {
+    tasks: Mutex<I>,
+    first_error: Mutex<Option<(usize, E)>>,
+}
+
+impl<I, T, E> Queue<I, E>
+where
+    I: Iterator<Item = (usize, T)>,
+{
+    fn drain(&self, work: &impl Fn(usize, T) -> Result<(), E>) {
+        while let Some((index, task)) = self.next() {
+            if let Err(error) = work(index, task) {
+                self.record(index, error);
+            }
+        }
+    }
+
+    fn next(&self) -> Option<(usize, T)> {
+        if self.first_error.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            return None;
+        }
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).next()
+    }
+
+    fn record(&self, index: usize, error: E) {
+        let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref().is_none_or(|(lowest, _)| index < *lowest) {
+            *first = Some((index, error));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    #[test]
+    fn the_result_does_not_depend_on_the_threads() {
+        let inputs: Vec<u64> = (0..1003).collect();
+        let run = |threads| {
+            let mut outputs = vec![0; inputs.len()];
+            let done = for_each_chunk(threads, 17, &inputs, &mut outputs, |index, inputs, outputs| {
+                for (input, output) in inputs.iter().zip(outputs) {
+                    *output = input * 1000 + index as u64;
+                }
+                Ok::<_, Infallible>(())
+            });
+            assert!(done.is_ok());
+            outputs
+        };
+        let one = run(1);
+        assert_eq!(one[34], 34_002);
+        for threads in [0, 2, 3, 8, 100] {
+            assert_eq!(run(threads), one);
+        }
+    }
+
+    #[test]
+    fn the_error_of_the_lowest_chunk_wins() {
+        for threads in [1, 2, 4] {
+            for _ in 0..20 {
+                let result = fill_chunks(threads, 1, &mut [0u8; 64], |index, _| {
+                    // The lower failing chunk is the slower one.
+                    if index == 10 {
+                        thread::sleep(Duration::from_micros(200));
+                    }
+                    if index >= 10 { Err(index) } else { Ok(()) }
+                });
+                assert_eq!(result, Err(10));
+            }
+        }
+    }
+
+    #[test]
+    fn no_chunk_starts_after_an_error() {
+        let started = AtomicUsize::new(0);
+        let result = fill_chunks(2, 1, &mut [0u8; 10_000], |_, _| {
+            started.fetch_add(1, Ordering::Relaxed);
+            Err(())
+        });
+        assert_eq!(result, Err(()));
+        assert!(started.into_inner() <= 2);
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_with_its_message() {
+        for threads in [1, 3] {
+            let caught = panic::catch_unwind(|| {
+                fill_chunks(threads, 1, &mut [0u8; 9], |index, _| {
+                    assert!(index != 5, "chunk five");
+                    Ok::<_, Infallible>(())
+                })
+            });
+            let payload = caught.unwrap_err();
+            assert_eq!(payload.downcast_ref::<&str>(), Some(&"chunk five"));
+        }
+    }
+
+    #[test]
+    fn nothing_to_do_is_done() {
+        let done = fill_chunks(4, 8, &mut [] as &mut [u8], |_, _| Err(()));
+        assert_eq!(done, Ok(()));
+    }
+
+    #[test]
+    fn strides_may_differ() {
+        let (mut wide, mut narrow) = (vec![0u8; 40], vec![0u8; 10]);
+        let tasks = wide.chunks_mut(8).zip(narrow.chunks_mut(2));
+        let done = for_each(3, tasks, |index, (wide, narrow)| {
+            wide.fill(index as u8);
+            narrow.fill(index as u8);
+            Ok::<_, Infallible>(())
+        });
+        assert!(done.is_ok());
+        assert_eq!((wide[39], narrow[9], narrow[0]), (4, 4, 0));
+    }
+}

@@ -1,0 +1,229 @@
+//! Pseudo-random generator: AES-128 in counter mode, keyed with the seed.
+//!
+//! The output is defined, not an accident of the implementation, since both parties expand shared seeds:
+//!
+//! ```text
+//! stream(seed)      = AES_seed(0) ‖ AES_seed(1) ‖ AES_seed(2) ‖ …      counters as 128-bit little-endian numbers
+//! fork(seed, index) = stream(AES_seed(index + 2^64))
+//! ```
+//!
+//! A stream ends before its counter reaches 2^64, so the counters of the stream and of the forks of one seed never meet:
+//! one seed may be expanded and forked, and the outputs are independent pseudo-random strings. Parallel code forks one
+//! stream per fixed-size chunk, and the result does not depend on the number of threads.
+
+use core::convert::Infallible;
+
+use aes::cipher::{BlockCipherEncrypt, KeyInit};
+use rand_core::{CryptoRng, TryCryptoRng, TryRng};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::block::Block;
+
+/// Blocks generated ahead for small reads.
+const AHEAD: usize = 16;
+
+/// High half of the counters that derive forks.
+const FORK: u64 = 1;
+
+/// A stream of pseudo-random bytes; wiped when dropped. The clone of a generator repeats its stream, so there is none.
+pub struct Prg {
+    cipher: aes::Aes128,
+    counter: u64,
+    buffer: [Block; AHEAD],
+    /// Bytes of `buffer` that were handed out.
+    used: usize,
+}
+
+impl Prg {
+    /// The stream of `seed`.
+    #[must_use]
+    pub fn from_seed(seed: impl Into<Block>) -> Self {
+        let mut seed = seed.into();
+        let cipher = aes::Aes128::new(seed.as_bytes().into());
+        seed.zeroize();
+        Self { cipher, counter: 0, buffer: [Block::ZERO; AHEAD], used: AHEAD * Block::BYTES }
+    }
+
+    /// The stream of a seed drawn from `rng`.
+    #[must_use]
+    pub fn from_rng<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
+        Self::from_seed(Block::random(rng))
+    }
+
+    /// Stream number `index` of `seed`, independent of all others and of the stream of the seed itself.
+    #[must_use]
+    pub fn fork(seed: impl Into<Block>, index: u64) -> Self {
+        let parent = Self::from_seed(seed);
+        let mut child = Block::from_halves(index, FORK);
+        parent.cipher.encrypt_block(child.as_mut_bytes().into());
+        let fork = Self::from_seed(child);
+        child.zeroize();
+        fork
+    }
+
+    /// The next bytes of the stream.
+    pub fn fill(&mut self, out: &mut [u8]) {
+        let (from_buffer, rest) = out.split_at_mut(out.len().min(self.buffered().len()));
+        from_buffer.copy_from_slice(&self.buffered()[..from_buffer.len()]);
+        self.used += from_buffer.len();
+        // Large reads go straight into the caller's slice.
+        let (direct, tail) = rest.split_at_mut(rest.len() / (AHEAD * Block::BYTES) * (AHEAD * Block::BYTES));
+        self.keystream(direct);
+        if !tail.is_empty() {
+            self.refill();
+            tail.copy_from_slice(&self.buffered()[..tail.len()]);
+            self.used = tail.len();
+        }
+    }
+
+    /// The next blocks of the stream; equal to [`fill`](Self::fill) on their bytes.
+    pub fn fill_blocks(&mut self, out: &mut [Block]) {
+        self.fill(Block::slice_as_mut_bytes(out));
+    }
+
+    /// The next block of the stream.
+    #[must_use]
+    pub fn block(&mut self) -> Block {
+        let mut block = Block::ZERO;
+        self.fill(block.as_mut_bytes());
+        block
+    }
+
+    fn buffered(&self) -> &[u8] {
+        &Block::slice_as_bytes(&self.buffer)[self.used..]
+    }
+
+    fn refill(&mut self) {
+        let mut fresh = [0; AHEAD * Block::BYTES];
+        self.keystream(&mut fresh);
+        Block::slice_as_mut_bytes(&mut self.buffer).copy_from_slice(&fresh);
+        fresh.zeroize();
+        self.used = 0;
+    }
+
+    /// Whole blocks of the stream.
+    fn keystream(&mut self, out: &mut [u8]) {
+        let (blocks, _) = out.as_chunks_mut::<16>();
+        for block in blocks.iter_mut() {
+            *block = Block::from_halves(self.counter, 0).to_bytes();
+            self.counter += 1;
+        }
+        for block in blocks {
+            self.cipher.encrypt_block(block.into());
+        }
+    }
+}
+
+impl TryRng for Prg {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        let mut word = [0; 4];
+        self.fill(&mut word);
+        Ok(u32::from_le_bytes(word))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        let mut word = [0; 8];
+        self.fill(&mut word);
+        Ok(u64::from_le_bytes(word))
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        self.fill(out);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Prg {}
+
+impl Drop for Prg {
+    fn drop(&mut self) {
+        // The cipher wipes its own key schedule.
+        self.buffer.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Prg {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::Rng;
+
+    fn reference(seed: [u8; 16], counter: u128) -> [u8; 16] {
+        let mut block = counter.to_le_bytes();
+        aes::Aes128::new(&seed.into()).encrypt_block((&mut block).into());
+        block
+    }
+
+    #[test]
+    fn the_stream_is_aes_of_a_little_endian_counter() {
+        let seed = *b"vesica prg seed!";
+        let mut stream = vec![0; 16 * 700];
+        Prg::from_seed(seed).fill(&mut stream);
+        for (i, block) in stream.as_chunks::<16>().0.iter().enumerate() {
+            assert_eq!(*block, reference(seed, i as u128));
+        }
+    }
+
+    #[test]
+    fn aes_is_that_of_fips_197() {
+        // Appendix C.1: the seed is the key, and the stream cannot reach that plaintext, so the cipher is asked.
+        let key: [u8; 16] = core::array::from_fn(|i| i as u8);
+        let plain = u128::from_be_bytes(core::array::from_fn(|i| 0x11 * i as u8)).swap_bytes();
+        assert_eq!(u128::from_be_bytes(reference(key, plain)), 0x69c4_e0d8_6a7b_0430_d8cd_b780_70b4_c55a);
+        // The first block under the zero key (NIST AESAVS, KAT with zero key and zero text).
+        let first = Prg::from_seed(Block::ZERO).block();
+        assert_eq!(u128::from_be_bytes(first.to_bytes()), 0x66e9_4bd4_ef8a_2c3b_884c_fa59_ca34_2b2e);
+    }
+
+    #[test]
+    fn the_stream_does_not_depend_on_how_it_is_read() {
+        let seed = [7; 16];
+        let mut whole = vec![0; 5000];
+        Prg::from_seed(seed).fill(&mut whole);
+        let mut prg = Prg::from_seed(seed);
+        let mut pieces = Vec::new();
+        for length in [0, 1, 3, 15, 16, 17, 255, 256, 257, 511, 512, 1000, 1, 2156] {
+            let mut piece = vec![0; length];
+            prg.fill(&mut piece);
+            pieces.extend(piece);
+        }
+        assert_eq!(pieces, whole);
+    }
+
+    #[test]
+    fn words_are_the_next_bytes_little_endian() {
+        let mut bytes = [0; 28];
+        Prg::from_seed([1; 16]).fill(&mut bytes);
+        let mut prg = Prg::from_seed([1; 16]);
+        assert_eq!(prg.next_u32().to_le_bytes(), bytes[..4]);
+        assert_eq!(prg.next_u64().to_le_bytes(), bytes[4..12]);
+        assert_eq!(prg.block().to_bytes(), bytes[12..28]);
+    }
+
+    #[test]
+    fn forks_are_streams_of_their_own() {
+        let seed = [3; 16];
+        let child = reference(seed, 5 + (1 << 64));
+        assert_eq!(Prg::fork(seed, 5).block(), Prg::from_seed(child).block());
+        let firsts = [
+            Prg::from_seed(seed).block(),
+            Prg::fork(seed, 0).block(),
+            Prg::fork(seed, 1).block(),
+            Prg::fork(seed, u64::MAX).block(),
+        ];
+        for (i, a) in firsts.iter().enumerate() {
+            assert!(firsts[..i].iter().all(|b| a != b));
+        }
+    }
+
+    #[test]
+    fn serves_as_the_rng_of_others() {
+        let rng: &mut dyn CryptoRng = &mut Prg::from_seed([9; 16]);
+        let drawn = Block::random(rng);
+        assert_eq!(drawn, Prg::from_seed([9; 16]).block());
+        let _ = Prg::from_rng(rng);
+    }
+}
