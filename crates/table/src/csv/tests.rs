@@ -1,0 +1,268 @@
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+
+/// What a record is: its fields, its bytes in the file, its line.
+type Row = (Vec<Vec<u8>>, Vec<u8>, u64);
+
+#[derive(PartialEq, Debug)]
+struct Outcome {
+    rows: Vec<Row>,
+    failure: Option<(u64, Syntax)>,
+}
+
+fn fast(bytes: &[u8], buffer: usize) -> Outcome {
+    let mut records = Records::with_sizes(bytes, buffer, 1 << 20);
+    let mut rows = Vec::new();
+    let failure = loop {
+        match records.read() {
+            Ok(true) => {
+                let fields = (0..records.fields.len()).map(|at| records.field(at).into_owned()).collect();
+                rows.push((fields, records.verbatim().to_vec(), records.line()));
+            }
+            Ok(false) => break None,
+            Err(Failure::Syntax { line, what }) => break Some((line, what)),
+            Err(Failure::Read(error)) => panic!("{error}"),
+        }
+    };
+    Outcome { rows, failure }
+}
+
+/// The fields of a record and its bytes.
+type SlowRecord = (Vec<Vec<u8>>, usize);
+
+/// The rules of the module's documentation, one byte at a time.
+fn slow(bytes: &[u8]) -> Outcome {
+    let (mut rows, mut at, mut line) = (Vec::new(), 0, 1);
+    let failure = loop {
+        if at == bytes.len() {
+            break None;
+        }
+        match slow_record(&bytes[at..]) {
+            Ok((fields, length)) => {
+                let raw = &bytes[at..at + length];
+                if raw != b"\n" && raw != b"\r\n" {
+                    rows.push((fields, raw.to_vec(), line));
+                }
+                line += raw.iter().filter(|byte| **byte == b'\n').count() as u64;
+                at += length;
+            }
+            Err((offset, what)) => {
+                let before = bytes[at..at + offset].iter().filter(|byte| **byte == b'\n').count();
+                break Some((line + before as u64, what));
+            }
+        }
+    };
+    Outcome { rows, failure }
+}
+
+fn slow_record(bytes: &[u8]) -> Result<SlowRecord, (usize, Syntax)> {
+    let mut fields = vec![Vec::new()];
+    let (mut at, mut fresh) = (0, true);
+    loop {
+        let number = fields.len();
+        let field = fields.last_mut().unwrap();
+        if std::mem::take(&mut fresh) && bytes.get(at) == Some(&b'"') {
+            let start = at;
+            at += 1;
+            loop {
+                match (bytes.get(at), bytes.get(at + 1)) {
+                    (Some(b'"'), Some(b'"')) => {
+                        field.push(b'"');
+                        at += 2;
+                    }
+                    (Some(b'"'), _) => break,
+                    (Some(byte), _) => {
+                        field.push(*byte);
+                        at += 1;
+                    }
+                    (None, _) => return Err((start, Syntax::UnclosedQuote)),
+                }
+            }
+            at += 1;
+            if !matches!(bytes.get(at), None | Some(b',' | b'\n' | b'\r')) {
+                return Err((at, Syntax::StrayQuote { field: number, column: None }));
+            }
+        }
+        match (bytes.get(at), bytes.get(at + 1)) {
+            (None, _) => return Ok((fields, at)),
+            (Some(b'\n'), _) => return Ok((fields, at + 1)),
+            (Some(b'\r'), Some(b'\n')) => return Ok((fields, at + 2)),
+            (Some(b'\r'), _) => return Err((at, Syntax::BareReturn)),
+            (Some(b'"'), _) => return Err((at, Syntax::StrayQuote { field: number, column: None })),
+            (Some(b','), _) => {
+                fields.push(Vec::new());
+                fresh = true;
+                at += 1;
+            }
+            (Some(byte), _) => {
+                field.push(*byte);
+                at += 1;
+            }
+        }
+    }
+}
+
+/// What the `csv` crate, which takes anything, makes of well-formed bytes.
+fn foreign(bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
+    let mut reader = ::csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes);
+    let fields = |record: ::csv::ByteRecord| record.iter().map(<[u8]>::to_vec).collect();
+    reader.byte_records().map(|record| fields(record.unwrap())).collect()
+}
+
+fn compare(bytes: &[u8]) {
+    let expected = slow(bytes);
+    for buffer in [1, 2, 3, 5, 4096] {
+        assert_eq!(
+            fast(bytes, buffer),
+            expected,
+            "{:?} in pieces of {buffer}",
+            String::from_utf8_lossy(bytes)
+        );
+    }
+    if expected.failure.is_none() && !bytes.starts_with(BYTE_ORDER_MARK) {
+        let fields: Vec<_> = expected.rows.into_iter().map(|(fields, ..)| fields).collect();
+        assert_eq!(foreign(bytes), fields, "{:?}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[test]
+fn all_short_inputs_agree_with_the_slow_parser() {
+    const ALPHABET: &[u8] = b"a,\"\r\n";
+    for length in 0..=6u32 {
+        for number in 0..ALPHABET.len().pow(length) {
+            let digit = |place| ALPHABET[number / ALPHABET.len().pow(place) % ALPHABET.len()];
+            compare(&(0..length).map(digit).collect::<Vec<u8>>());
+        }
+    }
+}
+
+#[test]
+fn random_inputs_agree_with_the_slow_parser() {
+    let mut rng = StdRng::seed_from_u64(1);
+    const PIECES: [&str; 12] = [
+        "a",
+        "ü,",
+        ",",
+        "\"\"",
+        "\"",
+        "\n",
+        "\r\n",
+        "\r",
+        "\"x,\n\"\"y\"",
+        "long field",
+        ",\"\",",
+        "\u{feff}",
+    ];
+    for _ in 0..20_000 {
+        let pieces = rng.random_range(0..30);
+        let text: String = (0..pieces).map(|_| PIECES[rng.random_range(0..PIECES.len())]).collect();
+        compare(text.as_bytes());
+    }
+}
+
+#[test]
+fn well_formed_random_tables_come_back() {
+    let mut rng = StdRng::seed_from_u64(2);
+    for _ in 0..2_000 {
+        let columns = rng.random_range(2..5);
+        let (mut file, mut expected) = (Vec::new(), Vec::new());
+        for _ in 0..rng.random_range(1..20) {
+            let mut row = Vec::new();
+            for column in 0..columns {
+                let field: Vec<u8> =
+                    (0..rng.random_range(0..6)).map(|_| b"ab,\"\r\n \xff"[rng.random_range(0..8)]).collect();
+                if column > 0 {
+                    file.push(b',');
+                }
+                let must = field.iter().any(|byte| b",\"\r\n".contains(byte));
+                if must || rng.random_bool(0.3) {
+                    file.push(b'"');
+                    file.extend(
+                        field
+                            .iter()
+                            .flat_map(|byte| std::iter::repeat_n(*byte, 1 + usize::from(*byte == b'"'))),
+                    );
+                    file.push(b'"');
+                } else {
+                    file.extend_from_slice(&field);
+                }
+                row.push(field);
+            }
+            file.extend_from_slice(if rng.random() { b"\n" } else { b"\r\n" });
+            if rng.random_bool(0.1) {
+                file.extend_from_slice(b"\n\r\n");
+            }
+            expected.push(row);
+        }
+        compare(&file);
+        let found: Vec<_> = fast(&file, 7).rows.into_iter().map(|(fields, ..)| fields).collect();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped_once() {
+    let mut records = Records::with_sizes(&b"\xef\xbb\xbfa,b\r\n1,2"[..], 1, 100);
+    assert!(records.read_header().unwrap());
+    assert_eq!((records.columns(), records.mark()), (&[b"a".to_vec(), b"b".to_vec()][..], BYTE_ORDER_MARK));
+    assert_eq!((records.verbatim(), records.line()), (&b"a,b\r\n"[..], 1));
+    assert!(records.read_row().unwrap());
+    assert_eq!((records.verbatim(), records.line()), (&b"1,2"[..], 2));
+    assert!(!records.read_row().unwrap());
+    assert!(!records.read_row().unwrap());
+    for empty in [&b""[..], b"\n", b"\r\n\n", BYTE_ORDER_MARK] {
+        assert!(!Records::new(empty).read_header().unwrap());
+    }
+}
+
+#[test]
+fn rows_have_as_many_fields_as_the_header() {
+    for (row, found) in [("1", 1), ("1,2,3", 3), ("\"1,2\"", 1), (" ", 1)] {
+        let file = format!("\na,b\n1,2\n\n{row}\n");
+        let mut records = Records::new(file.as_bytes());
+        assert!(records.read_header().unwrap() && records.read_row().unwrap());
+        let Err(Failure::Syntax { line, what }) = records.read_row() else { panic!("{row:?} was taken") };
+        assert_eq!((line, what), (5, Syntax::Uneven { expected: 2, found }));
+    }
+}
+
+#[test]
+fn zero_bytes_are_told_before_other_faults() {
+    for (file, line) in [("a\nb\n\"c\0\n", 3), ("a\n\"\n\"\0", 3), ("\0", 1), ("a\nb\nc\0c\nd\"", 3)] {
+        for buffer in [1, 4, 100] {
+            let Some((found, what)) = fast_failure(file.as_bytes(), buffer) else {
+                panic!("{file:?} was taken")
+            };
+            assert_eq!((found, what), (line, Syntax::ZeroByte), "{file:?} in pieces of {buffer}");
+        }
+    }
+    // A row before the zero byte is still a row.
+    assert_eq!(fast(b"a\nb\n\0", 100).rows.len(), 2);
+}
+
+fn fast_failure(bytes: &[u8], buffer: usize) -> Option<(u64, Syntax)> {
+    fast(bytes, buffer).failure
+}
+
+#[test]
+fn an_endless_record_ends_at_the_limit() {
+    let file = [b"a,b\n1,2\n3,\"".to_vec(), vec![b'x'; 5000]].concat();
+    let mut records = Records::with_sizes(&file[..], 16, 1024);
+    assert!(records.read_header().unwrap() && records.read_row().unwrap());
+    let Err(Failure::Syntax { line, what }) = records.read_row() else { panic!("no limit") };
+    assert_eq!((line, what), (3, Syntax::TooLong { limit: 1024 }));
+}
+
+#[test]
+fn a_hint_is_near_the_rows() {
+    let file = [b"key,name\n".to_vec(), b"1234,abcdef\n".repeat(200_000)].concat();
+    let mut records = Records::new(&file[..]);
+    records.read_header().unwrap();
+    let hint = records.rows_hint(file.len() as u64);
+    assert!((200_000..220_000).contains(&hint), "{hint}");
+    let mut records = Records::new(&b"key"[..]);
+    records.read_header().unwrap();
+    assert!(records.rows_hint(3) < 100);
+}

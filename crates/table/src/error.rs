@@ -1,0 +1,341 @@
+//! Everything that can go wrong with a table, and whose fault it is.
+//!
+//! Lines are physical lines counted from 1, as an editor shows them; a record that spans lines has the line it begins
+//! in. No variant holds a value of the table.
+
+use std::io;
+
+use thiserror::Error;
+use vesica_encode::items::ItemsError;
+
+use crate::key::SpecError;
+use crate::rule::Rule;
+
+/// Who has to do something about an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The arguments mean nothing (exit 64).
+    Usage,
+    /// The input is absent, unreadable or invalid (exit 65).
+    Input,
+    /// This program (exit 70).
+    Ours,
+    /// The result cannot be written (exit 74).
+    Output,
+    /// Nobody: the caller cancelled.
+    Cancelled,
+}
+
+/// Why a value is invalid under its rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum Invalid {
+    /// Not UTF-8.
+    #[error("it is not UTF-8")]
+    NotUtf8,
+    /// An e-mail address has exactly one `@`.
+    #[error("it does not have exactly one `@`")]
+    NotOneAt,
+    /// Nothing before or nothing after the `@`.
+    #[error("nothing stands before or after the `@`")]
+    NoLocalOrDomain,
+    /// More than 64 bytes before or 255 after the `@`.
+    #[error("it has more than 64 bytes before or 255 after the `@`")]
+    EmailTooLong,
+    /// White space or a control character inside.
+    #[error("it has white space or a control character inside")]
+    BlankInside,
+    /// Not an optional sign and digits.
+    #[error("it is not an integer in digits")]
+    NotAnInteger,
+    /// More digits than the rule allows.
+    #[error("it has more than 64 digits")]
+    TooManyDigits,
+    /// Outside the agreed width of native items.
+    #[error("it is not from 0 to 2^{sigma} - 1")]
+    OutOfRange {
+        /// The agreed width in bits.
+        sigma: u32,
+    },
+}
+
+/// What in a CSV file is not CSV.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum Syntax {
+    /// A row has more or fewer fields than the header.
+    #[error("{found} fields where the header has {expected}")]
+    Uneven {
+        /// Fields of the header.
+        expected: usize,
+        /// Fields of the row.
+        found: usize,
+    },
+    /// The file ends within a quoted field.
+    #[error("the quoted field that begins here is not closed by the end of the file")]
+    UnclosedQuote,
+    /// A quote where only a quoted field may have one.
+    #[error("a double quote in field {field}{}: a field with quotes is quoted, with each quote inside doubled",
+        column.as_ref().map(|name| format!(" (`{name}`)")).unwrap_or_default())]
+    StrayQuote {
+        /// The field, counted from 1.
+        field: usize,
+        /// Its column, if the header is known.
+        column: Option<String>,
+    },
+    /// A carriage return that ends no line.
+    #[error("a carriage return without a line feed: lines end in LF or CRLF")]
+    BareReturn,
+    /// Longer than any record should be.
+    #[error("the record that begins here has more than {} MiB; is a quote not closed?", limit >> 20)]
+    TooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// A zero byte.
+    #[error("a zero byte: this is not a text file, or not in UTF-8")]
+    ZeroByte,
+}
+
+/// Why an output path cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OutputFault {
+    /// The path names a directory.
+    #[error("it is a directory")]
+    Directory,
+    /// The directory it would be in does not exist.
+    #[error("its directory does not exist")]
+    NoDirectory,
+    /// Nothing can be created beside it, or the existing file is read-only.
+    #[error("it cannot be written: {0}")]
+    NotWritable(#[source] io::Error),
+    /// It is the same file as an input, perhaps through a link.
+    #[error("it is the same file as an input")]
+    IsInput,
+}
+
+/// An error of this crate.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// A key specification means nothing.
+    #[error("--key {spec}: {reason}")]
+    Spec {
+        /// The specification as given.
+        spec: String,
+        /// What is wrong with it.
+        reason: SpecError,
+    },
+    /// No key column, or more than a key can have.
+    #[error("{found} key columns: give 1 to 255")]
+    KeyCount {
+        /// How many were given.
+        found: usize,
+    },
+    /// Native items need one integer key.
+    #[error("native items (--sigma) need 1 to 64 bits and exactly one key column with the rule int")]
+    NativeKey,
+    /// The input cannot be opened.
+    #[error("{file}: cannot be opened: {source}")]
+    Open {
+        /// The input.
+        file: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The input cannot be read.
+    #[error("{file}: cannot be read: {source}")]
+    Read {
+        /// The input.
+        file: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The input is a directory.
+    #[error("{file}: is a directory")]
+    Directory {
+        /// The input.
+        file: String,
+    },
+    /// A stream could not be kept for the second pass.
+    #[error("{file}: cannot be kept in a temporary file (is there room in TMPDIR?): {source}")]
+    Spool {
+        /// The input.
+        file: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A format that a later version may read.
+    #[error("{file}: {found} input is not available yet in this version; convert it to CSV")]
+    Format {
+        /// The input.
+        file: String,
+        /// The format it seems to have.
+        found: &'static str,
+    },
+    /// Not an encoding that CSV is read in.
+    #[error("{file}: is {found}; convert it to UTF-8")]
+    Encoding {
+        /// The input.
+        file: String,
+        /// The encoding it seems to have.
+        found: &'static str,
+    },
+    /// There is not even a header.
+    #[error("{file}: is empty; a header line is required")]
+    Empty {
+        /// The input.
+        file: String,
+    },
+    /// The CSV is malformed.
+    #[error("{file}, line {line}: {what}")]
+    Syntax {
+        /// The input.
+        file: String,
+        /// The physical line.
+        line: u64,
+        /// What is wrong there.
+        what: Syntax,
+    },
+    /// A key column is not in the header.
+    #[error("{file}: has no column `{column}`{}{hint}", list(columns))]
+    MissingColumn {
+        /// The input.
+        file: String,
+        /// The column asked for.
+        column: String,
+        /// The header's columns; none if the header looks like data.
+        columns: Vec<String>,
+        /// What may be the cause.
+        hint: String,
+    },
+    /// A key column's name stands more than once in the header.
+    #[error("{file}: has more than one column `{column}`; rename all but one")]
+    RepeatedColumn {
+        /// The input.
+        file: String,
+        /// The column.
+        column: String,
+    },
+    /// A null key, which `--on-null error` forbids.
+    #[error("{file}, line {line}, column `{column}`: the key is null (--on-null skip leaves such rows out)")]
+    Null {
+        /// The input.
+        file: String,
+        /// The physical line.
+        line: u64,
+        /// The column.
+        column: String,
+    },
+    /// An invalid key, which `--on-invalid error` forbids.
+    #[error(
+        "{file}, line {line}, column `{column}`: the value is invalid under the rule {rule}: {reason}{}",
+        skip(reason)
+    )]
+    Invalid {
+        /// The input.
+        file: String,
+        /// The physical line.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The rule.
+        rule: Rule,
+        /// What is wrong with it.
+        reason: Invalid,
+    },
+    /// Two rows have the same key, which `--on-duplicates error` forbids.
+    #[error("{file}, lines {first} and {second}: the same key (--on-duplicates all or first allows it)")]
+    Duplicate {
+        /// The input.
+        file: String,
+        /// The physical line of the first row.
+        first: u64,
+        /// The physical line of the row that repeats its key.
+        second: u64,
+    },
+    /// More rows than one run can number.
+    #[error("{file}: has more than {} rows", u32::MAX)]
+    TooManyRows {
+        /// The input.
+        file: String,
+    },
+    /// The second pass did not see what the first one saw.
+    #[error("{file}: changed during the run, so its rows cannot be selected; run again and leave it alone")]
+    Changed {
+        /// The input.
+        file: String,
+    },
+    /// The output path cannot be used.
+    #[error("{path}: {fault}")]
+    Output {
+        /// The output.
+        path: String,
+        /// Why not.
+        fault: OutputFault,
+    },
+    /// The result could not be written; an existing file is as it was.
+    #[error("{path}: cannot be written: {source}")]
+    Write {
+        /// The output.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The caller cancelled.
+    #[error("cancelled")]
+    Cancelled,
+    /// Rows asked for that the table does not have.
+    #[error("row {row} was to be selected from {rows} rows (a fault of this program)")]
+    NoSuchRow {
+        /// The row, counted from 0.
+        row: u64,
+        /// How many rows there are.
+        rows: u64,
+    },
+    /// The items could not be built.
+    #[error("the items could not be built: {0}")]
+    Items(#[from] ItemsError),
+}
+
+impl TableError {
+    /// Whose fault it is.
+    pub fn fault(&self) -> Fault {
+        match self {
+            TableError::Spec { .. } | TableError::KeyCount { .. } | TableError::NativeKey => Fault::Usage,
+            TableError::Output { .. } | TableError::Write { .. } => Fault::Output,
+            TableError::Cancelled => Fault::Cancelled,
+            TableError::NoSuchRow { .. } | TableError::Items(_) => Fault::Ours,
+            _ => Fault::Input,
+        }
+    }
+}
+
+fn list(columns: &[String]) -> String {
+    const SHOWN: usize = 40;
+    if columns.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = columns.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = if columns.len() > SHOWN { ", ..." } else { "" };
+    format!("; its columns are {}{more}", names.join(", "))
+}
+
+fn skip(reason: &Invalid) -> &'static str {
+    match reason {
+        Invalid::OutOfRange { .. } => "",
+        _ => " (--on-invalid skip leaves such rows out)",
+    }
+}
+
+/// A name from a file as an error shows it: on one line and of limited length.
+pub(crate) fn shown(name: &[u8]) -> String {
+    const LONGEST: usize = 64;
+    let name = String::from_utf8_lossy(name);
+    let mut shown: String = name.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    if name.chars().nth(LONGEST).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}

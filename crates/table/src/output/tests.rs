@@ -1,0 +1,153 @@
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use super::*;
+use crate::error::Fault;
+use crate::input::Input;
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn write(output: Output, bytes: &[u8]) -> Result<(), TableError> {
+    output.commit(|out| out.write_all(bytes).map_err(|source| TableError::Write { path: "?".into(), source }))
+}
+
+fn refused(path: &Path, inputs: &[&FileId]) -> OutputFault {
+    match Output::check(path, inputs) {
+        Err(TableError::Output { fault, .. }) => fault,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_new_file_has_the_mode_of_any_new_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, usual) = (directory.path().join("out.csv"), directory.path().join("usual"));
+    File::create(&usual).unwrap();
+    let output = Output::check(&path, &[]).unwrap();
+    assert_eq!(names(directory.path()), ["usual"], "a check leaves nothing");
+    write(output, b"result").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"result");
+    assert_eq!(names(directory.path()), ["out.csv", "usual"]);
+    assert_eq!(fs::metadata(&path).unwrap().mode(), fs::metadata(&usual).unwrap().mode());
+}
+
+#[test]
+fn a_replaced_file_keeps_its_mode() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.csv");
+    for mode in [0o600, 0o640, 0o666] {
+        fs::write(&path, b"old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let output = Output::check(&path, &[]).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        write(output, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, mode);
+    }
+}
+
+#[test]
+fn nothing_is_left_after_a_failure() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.csv");
+    for before in [None, Some(b"old")] {
+        if let Some(old) = before {
+            fs::write(&path, old).unwrap();
+        }
+        let files = names(directory.path());
+        let error = Output::check(&path, &[]).unwrap().commit::<()>(|out| {
+            out.write_all(&[b'x'; 100_000]).unwrap();
+            Err(TableError::Cancelled)
+        });
+        assert!(matches!(error, Err(TableError::Cancelled)));
+        let panicked = std::panic::catch_unwind(|| {
+            Output::check(&path, &[]).unwrap().commit::<()>(|_| panic!("in the middle")) //
+        });
+        assert!(panicked.is_err());
+        assert_eq!(names(directory.path()), files);
+        assert_eq!(fs::read(&path).ok().as_deref(), before.map(|old| &old[..]));
+    }
+    let failed = |_: &mut dyn Write| {
+        let source = io::ErrorKind::StorageFull.into();
+        Err::<(), _>(TableError::Write { path: "output".into(), source })
+    };
+    let error = Output::check(&path, &[]).unwrap().commit(failed).unwrap_err();
+    assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");
+    assert_eq!(error.fault(), Fault::Output);
+}
+
+#[test]
+fn an_input_is_never_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::write(at("in.csv"), b"k\na\n").unwrap();
+    fs::hard_link(at("in.csv"), at("hard.csv")).unwrap();
+    symlink("in.csv", at("soft.csv")).unwrap();
+    symlink("soft.csv", at("softer.csv")).unwrap();
+    fs::create_dir(at("sub")).unwrap();
+    for opened in ["in.csv", "soft.csv", "hard.csv"] {
+        let input = Input::open(&at(opened)).unwrap();
+        let inputs = [input.id().unwrap()];
+        for name in ["in.csv", "hard.csv", "soft.csv", "softer.csv", "sub/../in.csv", "./in.csv"] {
+            let fault = refused(&at(name), &inputs);
+            assert!(matches!(fault, OutputFault::IsInput), "{opened} {name}: {fault:?}");
+        }
+        assert!(Output::check(&at("other.csv"), &inputs).is_ok());
+    }
+    assert_eq!(fs::read(at("in.csv")).unwrap(), b"k\na\n");
+}
+
+#[test]
+fn a_link_is_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::create_dir(at("real")).unwrap();
+    fs::write(at("real/out.csv"), b"old").unwrap();
+    symlink("real/out.csv", at("link.csv")).unwrap();
+    write(Output::check(&at("link.csv"), &[]).unwrap(), b"new").unwrap();
+    assert_eq!(fs::read(at("real/out.csv")).unwrap(), b"new");
+    assert!(fs::symlink_metadata(at("link.csv")).unwrap().is_symlink());
+    symlink("nowhere/out.csv", at("dangling.csv")).unwrap();
+    assert!(matches!(refused(&at("dangling.csv"), &[]), OutputFault::NotWritable(_)));
+}
+
+#[test]
+fn places_that_cannot_hold_a_file_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::write(at("file"), b"").unwrap();
+    assert!(matches!(refused(directory.path(), &[]), OutputFault::Directory));
+    assert!(matches!(refused(&at("absent/"), &[]), OutputFault::Directory));
+    assert!(matches!(refused(&at(".."), &[]), OutputFault::Directory));
+    assert!(matches!(refused(Path::new(""), &[]), OutputFault::Directory));
+    assert!(matches!(refused(&at("absent/out.csv"), &[]), OutputFault::NoDirectory));
+    assert!(matches!(refused(&at("file/out.csv"), &[]), OutputFault::NotWritable(_)));
+    assert_eq!(names(directory.path()), ["file"]);
+    let error = Output::check(directory.path(), &[]).unwrap_err();
+    assert_eq!(error.fault(), Fault::Output);
+}
+
+#[test]
+fn a_device_is_written_to_and_stays() {
+    let output = Output::check(Path::new("/dev/null"), &[]).unwrap();
+    write(output, b"gone").unwrap();
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    if Path::new("/dev/full").exists() {
+        let output = Output::check(Path::new("/dev/full"), &[]).unwrap();
+        assert_eq!(write(output, b"no room").unwrap_err().fault(), Fault::Output);
+    }
+}
+
+#[test]
+fn a_pipe_gets_all_or_nothing() {
+    let output = Output::check(Path::new("-"), &[]).unwrap();
+    let error = output.commit::<()>(|out| {
+        out.write_all(b"this would be seen on the screen").unwrap();
+        Err(TableError::Cancelled)
+    });
+    assert!(matches!(error, Err(TableError::Cancelled)));
+}

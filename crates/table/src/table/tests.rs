@@ -1,0 +1,421 @@
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Read;
+use std::ops::ControlFlow;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use vesica_encode::items::{KeyEncoder, Width, digest};
+
+use super::*;
+use crate::error::{Fault, Invalid};
+use crate::rule::Rule;
+use crate::testing::{NARROW, go, input, load, request};
+
+fn all(table: &Table, items: &Items) -> Vec<u8> {
+    selected(table, &items.matches(0..items.len())).unwrap()
+}
+
+fn selected(table: &Table, matches: &Matches) -> Result<Vec<u8>, TableError> {
+    let mut out = Vec::new();
+    table.select(matches, &mut out, &mut go).map(|()| out)
+}
+
+fn refused(bytes: &[u8], keys: &[&str]) -> TableError {
+    load(bytes, &request(keys)).map(|_| ()).unwrap_err()
+}
+
+/// The rows of a key, found by its digest.
+fn rows_of(items: &Items, parts: &[&[u8]]) -> Vec<u64> {
+    let mut key = KeyEncoder::new(parts.len()).unwrap();
+    parts.iter().for_each(|part| key.part(part).unwrap());
+    let mut wanted = [0; 16];
+    digest(Width::Digest128, key.finish().unwrap(), &mut wanted);
+    items.digests().position(|item| item == wanted).map_or(Vec::new(), |item| items.rows_of(item).collect())
+}
+
+const PEOPLE: &[u8] = b"id,mail,name\r\n\
+    1,Ada@Example.com,\"Lovelace, Ada\"\r\n\
+    2,,nobody\r\n\
+    3,ada@example.com ,\"two\r\nlines\"\r\n\
+    4,\"\",\"\"\"quoted\"\"\"\r\n\
+    5,not an address,x\r\n\
+    6,grace@example.com,y";
+
+#[test]
+fn keys_become_items_and_rows_come_back() {
+    let mut wanted = request(&["mail:email"]);
+    wanted.on_invalid = OnFault::Skip;
+    let (table, items) = load(PEOPLE, &wanted).unwrap();
+    assert_eq!(table.columns(), ["id", "mail", "name"]);
+    assert_eq!(table.report(), TableReport { rows: 6, items: 2, nulls: 2, invalid: 1, duplicates: 1 });
+    assert_eq!(rows_of(&items, &[b"ada@example.com"]), [0, 2]);
+    assert_eq!(rows_of(&items, &[b"grace@example.com"]), [5]);
+    let expected = "id,mail,name\r\n1,Ada@Example.com,\"Lovelace, Ada\"\r\n3,ada@example.com ,\"two\r\nlines\"\r\n\
+        6,grace@example.com,y\r\n";
+    assert_eq!(String::from_utf8(all(&table, &items)).unwrap(), expected);
+    assert_eq!(selected(&table, &Matches::default()).unwrap(), b"id,mail,name\r\n");
+}
+
+#[test]
+fn all_rows_selected_are_the_file() {
+    let mut rng = StdRng::seed_from_u64(1);
+    for round in 0..500 {
+        let end = if rng.random() { "\n" } else { "\r\n" };
+        let mut file = if rng.random() { "\u{feff}" } else { "" }.to_owned() + "key,other" + end;
+        for row in 0..rng.random_range(0..50) {
+            let other = ["", "x", "\"a,\"\"b\"\"\"", "\"1\n2\r\n3\"", "ä", "\"\""][rng.random_range(0..6)];
+            file += &format!("{row},{other}{}", if rng.random() { "\n" } else { "\r\n" });
+        }
+        let bytes = file.as_bytes();
+        let cut = if round % 2 == 0 { bytes } else { bytes.trim_ascii_end() };
+        let (table, items) = load(cut, &request(&["key"])).unwrap();
+        let end = if cut.contains(&b'\n') { end } else { "\n" };
+        let expected = if cut.ends_with(b"\n") { cut.to_vec() } else { [cut, end.as_bytes()].concat() };
+        assert_eq!(String::from_utf8(all(&table, &items)), String::from_utf8(expected));
+    }
+}
+
+#[test]
+fn any_rows_selected_are_those_records() {
+    let mut rng = StdRng::seed_from_u64(2);
+    let rows: Vec<String> = (0..5000).map(|row| format!("{row},\"{}\"\n", "x\n".repeat(row % 300))).collect();
+    let file = format!("key,pad\n\n{}\n\n", rows.join("\n"));
+    let (table, items) = load(file.as_bytes(), &request(&["key"])).unwrap();
+    assert_eq!(table.report().rows, 5000);
+    for _ in 0..3 {
+        let matches = items.matches((0..5000).filter(|_| rng.random_bool(0.3)));
+        let expected: String = matches.rows().iter().map(|row| rows[*row as usize].as_str()).collect();
+        assert!(selected(&table, &matches).unwrap() == format!("key,pad\n{expected}").into_bytes());
+    }
+}
+
+#[test]
+fn a_table_may_have_no_rows() {
+    for file in ["id,mail\n", "id,mail", "\u{feff}\"id\",mail\r\n\r\n"] {
+        let (table, items) = load(file.as_bytes(), &request(&["id"])).unwrap();
+        assert_eq!((table.report(), items.len()), (TableReport::default(), 0));
+        assert!(all(&table, &items).starts_with(file.trim_end().as_bytes()));
+    }
+}
+
+#[test]
+fn composite_keys_do_not_collide() {
+    let file = b"a,b\n\"a,b\",c\na,\"b,c\"\nab,c\na,bc\n,abc\nabc,\n";
+    let (table, items) = load(file, &request(&["a", "b:text"])).unwrap();
+    assert_eq!(table.report(), TableReport { rows: 6, items: 4, nulls: 2, ..TableReport::default() });
+    assert_eq!(rows_of(&items, &[b"a,b", b"c"]), [0]);
+    assert_eq!(rows_of(&items, &[b"a", b"b,c"]), [1]);
+    let (_, swapped) = load(file, &request(&["b", "a"])).unwrap();
+    assert_eq!(rows_of(&swapped, &[b"c", b"a,b"]), [0]);
+    assert!(rows_of(&swapped, &[b"a,b", b"c"]).is_empty());
+}
+
+#[test]
+fn nulls_are_skipped_or_refused() {
+    let file = b"a,b\n1,2\n \t,3\n4,\n";
+    let mut wanted = request(&["a:text", "b"]);
+    assert_eq!(load(file, &wanted).unwrap().0.report().nulls, 2);
+    wanted.on_null = OnFault::Error;
+    let error = load(file, &wanted).unwrap_err();
+    let TableError::Null { line: 3, column, .. } = &error else { panic!("{error}") };
+    assert_eq!((column.as_str(), error.fault()), ("a", Fault::Input));
+    assert_eq!(load(b"a,b\n1,2\n", &wanted).unwrap().0.report().nulls, 0);
+}
+
+#[test]
+fn invalid_keys_are_skipped_or_refused_and_null_wins() {
+    let file = b"a,b\n1,2\nx,\n\"3\n\",y\n";
+    let mut wanted = request(&["a:int", "b:int"]);
+    let error = load(file, &wanted).unwrap_err();
+    let TableError::Invalid { line: 4, column, rule: Rule::Int, reason: Invalid::NotAnInteger, .. } = &error
+    else {
+        panic!("{error}")
+    };
+    assert_eq!((column.as_str(), error.fault()), ("a", Fault::Input));
+    wanted.on_invalid = OnFault::Skip;
+    let report = load(file, &wanted).unwrap().0.report();
+    assert_eq!(report, TableReport { rows: 3, items: 1, nulls: 1, invalid: 1, duplicates: 0 });
+}
+
+#[test]
+fn duplicates_all_first_or_refused() {
+    let file = b"k,v\na,\"1\n1\"\nb,2\nA,3\na,4\n";
+    let mut wanted = request(&["k:text"]);
+    let (table, items) = load(file, &wanted).unwrap();
+    assert_eq!((table.report().items, table.report().duplicates), (2, 2));
+    assert_eq!(all(&table, &items), file);
+    wanted.on_duplicates = OnDuplicates::First;
+    let (table, items) = load(file, &wanted).unwrap();
+    assert_eq!((table.report().items, table.report().duplicates), (2, 2));
+    assert_eq!(all(&table, &items), b"k,v\na,\"1\n1\"\nb,2\n");
+    wanted.on_duplicates = OnDuplicates::Error;
+    let error = load(file, &wanted).unwrap_err();
+    assert!(matches!(error, TableError::Duplicate { first: 2, second: 5, .. }), "{error}");
+    assert!(load(b"k\na\nb\n", &wanted).is_ok());
+}
+
+#[test]
+fn native_items_are_one_integer_key() {
+    let native = |sigma, keys: &[&str]| Request { encoding: Encoding::Native { sigma }, ..request(keys) };
+    let file = b"n,m\n7,1\n+007,1\n,1\n255,1\n";
+    let (table, items) = load(file, &native(8, &["n:int"])).unwrap();
+    assert_eq!(table.report(), TableReport { rows: 4, items: 2, nulls: 1, invalid: 0, duplicates: 1 });
+    assert_eq!((items.native(0), items.native(1)), (Some(7), Some(255)));
+    for bad in ["256", "-1", "99999999999999999999999999"] {
+        // A value outside is an error even where invalid ones are skipped: the peer agreed to the width.
+        let wanted = Request { on_invalid: OnFault::Skip, ..native(8, &["n:int"]) };
+        let error = load(format!("n\n1\n{bad}\n").as_bytes(), &wanted).unwrap_err();
+        assert!(
+            matches!(error, TableError::Invalid { line: 3, reason: Invalid::OutOfRange { sigma: 8 }, .. }),
+            "{error}"
+        );
+    }
+    for wanted in
+        [native(8, &["n"]), native(8, &["n:int", "m:int"]), native(0, &["n:int"]), native(65, &["n:int"])]
+    {
+        assert_eq!(load(file, &wanted).unwrap_err().fault(), Fault::Usage);
+    }
+}
+
+#[test]
+fn columns_must_be_there_once() {
+    let error = refused(b"Mail,x\n", &["mail"]);
+    assert_eq!(
+        error.to_string(),
+        "test.csv: has no column `mail`; its columns are `Mail`, `x`; \
+         did you mean `Mail`, which differs in case or blanks only?"
+    );
+    assert!(refused(b" mail,x\n", &["mail"]).to_string().contains("did you mean ` mail`"));
+    assert!(refused(b"id;mail\n1;2\n", &["mail"]).to_string().contains("separated by semicolons"));
+    assert!(refused(b"id\tmail\n", &["mail"]).to_string().contains("separated by tabs"));
+    assert!(refused(b"a,\"two\nlines\"\n", &["mail"]).to_string().contains("`two\\nlines`"));
+    let many: Vec<String> = (0..100).map(|n| format!("c{n}")).collect();
+    assert!(refused(many.join(",").as_bytes(), &["mail"]).to_string().ends_with("`c39`, ..."));
+
+    let error = refused(b"mail,x,mail\n", &["mail"]);
+    assert!(matches!(&error, TableError::RepeatedColumn { column, .. } if column == "mail"), "{error}");
+    assert!(load(b"mail,x,x\n", &request(&["mail"])).is_ok());
+    assert!(load(b"mail,x,x\n", &request(&["mail", "mail"])).is_ok());
+    assert_eq!(refused(b"mail\n", &[]).fault(), Fault::Usage);
+    assert!(matches!(refused(b"mail\n", &["mail"; 256]), TableError::KeyCount { found: 256 }));
+}
+
+#[test]
+fn malformed_files_are_refused_by_line() {
+    for (file, line, message) in [
+        ("a,b\n1\n", 2, "1 fields where the header has 2"),
+        ("a,b\n\"x\ny\",2\n1,2,3\n", 4, "3 fields where the header has 2"),
+        ("a,b\n1,2\n3,\"4\n5,6\n", 3, "is not closed by the end of the file"),
+        ("a,b\n1,5\" pipe\n", 2, "a double quote in field 2 (`b`)"),
+        ("a,b\n1,\"x\ny\"z\n", 3, "a double quote in field 2 (`b`)"),
+        ("a,\"b\"c\n", 1, "a double quote in field 2: "),
+        ("a,b\r1,2\r", 1, "a carriage return without a line feed"),
+        ("a,b\n1,2\n\0,3\n", 3, "a zero byte"),
+        ("a\0,\0b\0\n\0", 1, "a zero byte"),
+    ] {
+        let error = refused(file.as_bytes(), &["a"]);
+        let text = error.to_string();
+        assert!(
+            text.starts_with(&format!("test.csv, line {line}: ")) && text.contains(message),
+            "{file:?}: {text}"
+        );
+        assert_eq!(error.fault(), Fault::Input);
+    }
+}
+
+#[test]
+fn what_is_no_csv_is_refused_by_name() {
+    for file in ["", "\n", "\r\n\n", "\u{feff}", "\u{feff}\n"] {
+        assert!(matches!(refused(file.as_bytes(), &["a"]), TableError::Empty { .. }), "{file:?}");
+    }
+    let heads: [&[u8]; 7] = [
+        b"\x1f\x8b\x08\0",
+        b"\x28\xb5\x2f\xfd",
+        b"PAR1",
+        b"ARROW1\0\0",
+        b"PK\x03\x04",
+        b"BZh91AY&SY",
+        b"\xfd7zXZ\0",
+    ];
+    for head in heads {
+        let error = input(&[head, b"rest"].concat()).unwrap_err();
+        assert!(error.to_string().contains("not available yet in this version"), "{error}");
+    }
+    for head in [b"\xff\xfea\0", b"\xfe\xff\0a"] {
+        assert!(input(head).unwrap_err().to_string().contains("is in UTF-16"));
+    }
+    let directory = tempfile::tempdir().unwrap();
+    assert!(matches!(Input::open(directory.path()), Err(TableError::Directory { .. })));
+    assert!(matches!(Input::open(&directory.path().join("absent")), Err(TableError::Open { .. })));
+}
+
+#[test]
+fn an_input_that_changed_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("in.csv");
+    let original = b"k,v\na,1\nb,2\n";
+    let changes: [&[u8]; 7] = [
+        b"k,v\na,1\nb,3\n",
+        b"k,v\na,1\n",
+        b"k,v\na,1\nb,2\nc,3\n",
+        b"",
+        b"k\na\nb\n",
+        b"k,v\na,1\n\"b,2\n",
+        b"k,v\r\na,1\nb,2",
+    ];
+    for change in changes {
+        fs::write(&path, original).unwrap();
+        let (table, items) = Input::open(&path).unwrap().load(&request(&["k"]), &mut go).unwrap();
+        assert_eq!(all(&table, &items), original);
+        fs::write(&path, change).unwrap();
+        for matches in [items.matches(0..2), Matches::default()] {
+            let error = selected(&table, &matches).unwrap_err();
+            assert!(matches!(error, TableError::Changed { .. }), "{error}");
+        }
+        fs::write(&path, original).unwrap();
+        assert_eq!(all(&table, &items), original);
+    }
+}
+
+#[test]
+fn a_replaced_input_is_still_the_one_that_was_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, other) = (directory.path().join("in.csv"), directory.path().join("new.csv"));
+    fs::write(&path, b"k\na\n").unwrap();
+    let (table, items) = Input::open(&path).unwrap().load(&request(&["k"]), &mut go).unwrap();
+    fs::write(&other, b"k\nb\n").unwrap();
+    fs::rename(&other, &path).unwrap();
+    assert_eq!(all(&table, &items), b"k\na\n");
+}
+
+#[test]
+fn rows_beyond_the_table_are_our_fault() {
+    let (small, _) = load(b"k\na\n", &request(&["k"])).unwrap();
+    let (_, items) = load(b"k\na\nb\n", &request(&["k"])).unwrap();
+    let error = selected(&small, &items.matches(0..2)).unwrap_err();
+    assert!(matches!(error, TableError::NoSuchRow { row: 1, rows: 1 }));
+    assert_eq!(error.fault(), Fault::Ours);
+}
+
+#[test]
+fn progress_is_told_and_cancels() {
+    let file = [b"k,v\n".to_vec(), b"key,some value of a length\n".repeat(200_000)].concat();
+    let wanted = request(&["k"]);
+    let mut told = Vec::new();
+    let mut note = |progress: Progress| {
+        told.push(progress);
+        ControlFlow::Continue(())
+    };
+    let (table, items) = input(&file).unwrap().load(&wanted, &mut note).unwrap();
+    assert!(told.len() > 5 && told.is_sorted_by_key(|progress| progress.done));
+    assert_eq!(told.last().unwrap().done, file.len() as u64);
+    assert!(told.iter().all(|progress| progress.total == file.len() as u64));
+
+    let stop_at = |limit: u64| {
+        move |progress: Progress| if progress.done > limit { ControlFlow::Break(()) } else { go(progress) }
+    };
+    for limit in [0, 3 << 20] {
+        let error = input(&file).unwrap().load(&wanted, &mut stop_at(limit)).unwrap_err();
+        assert!(matches!(error, TableError::Cancelled) && error.fault() == Fault::Cancelled);
+        let error = table.select(&items.matches(0..1), &mut Vec::new(), &mut stop_at(limit)).unwrap_err();
+        assert!(matches!(error, TableError::Cancelled));
+    }
+}
+
+#[test]
+fn a_failed_write_is_the_outputs_fault() {
+    struct Full;
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let (table, items) = load(b"k\na\n", &request(&["k"])).unwrap();
+    let error = table.select(&items.matches(0..1), &mut Full, &mut go).unwrap_err();
+    assert_eq!(error.fault(), Fault::Output);
+}
+
+#[test]
+fn reading_errors_are_the_inputs_fault() {
+    struct Broken;
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::ConnectionReset.into())
+        }
+    }
+    let error = Input::spool("pipe", &mut Broken).unwrap_err();
+    assert!(matches!(error, TableError::Read { .. }) && error.fault() == Fault::Input);
+}
+
+/// Every kind of failure over files full of one planted word, none of which may show it.
+#[test]
+fn errors_and_debug_output_hold_no_values() {
+    let files = [
+        "k,v\nPLANTED,\"PLANTED\nPLANTED\"PLANTED\n",
+        "k,v\nPLANTED PLANTED\n",
+        "k,v\nPLANTED,\"PLANTED\n",
+        "k,v\nPLANTED,PLAN\"TED\n",
+        "k,v\nPLANTED,PLANTED\rPLANTED\n",
+        "k,v\nPLANTED,PLANTED\0\n",
+        "k,v\nPLANTED,PLANTED\nPLANTED,PLANTED\n",
+        "k,v\n,PLANTED\n",
+        "PLANTED@x,PLANTED\nPLANTED@x,PLANTED\n",
+        "PLANTED,123456\n",
+        "PLANTED\0",
+    ];
+    let mut failures = 0;
+    for file in files {
+        for key in ["k", "v", "k:int", "v:email", "absent"] {
+            for encoding in [NARROW, Encoding::Native { sigma: 8 }] {
+                let mut wanted = Request { encoding, ..request(&[key]) };
+                wanted.on_null = OnFault::Error;
+                wanted.on_duplicates = OnDuplicates::Error;
+                let shown = match load(file.as_bytes(), &wanted) {
+                    Ok((table, items)) => format!("{table:?} {items:?} {:?}", items.matches(0..items.len())),
+                    Err(error) => {
+                        failures += 1;
+                        format!("{error} {error:?}")
+                    }
+                };
+                assert!(!shown.contains("PLAN"), "{file:?} {key}: {shown}");
+            }
+        }
+    }
+    assert!(failures > 60);
+}
+
+#[test]
+fn many_rows_against_a_map() {
+    let mut rng = StdRng::seed_from_u64(3);
+    let mut expected = BTreeMap::<u32, Vec<u64>>::new();
+    let mut file = b"x,key,y\n".to_vec();
+    for row in 0..1 << 16 {
+        let key = rng.random_range(0..50_000);
+        expected.entry(key).or_default().push(row);
+        let written = if rng.random() { format!("\"{key}\"") } else { format!(" 00{key}") };
+        writeln!(file, "{row},{written},\"\"").unwrap();
+    }
+    let (table, items) = load(&file, &request(&["key:int"])).unwrap();
+    assert_eq!(table.report().items, expected.len() as u64);
+    let by_first_row: BTreeMap<u64, usize> =
+        (0..items.len()).map(|item| (items.rows_of(item).next().unwrap(), item)).collect();
+    for rows in expected.values() {
+        assert_eq!(items.rows_of(by_first_row[&rows[0]]).collect::<Vec<_>>(), *rows);
+    }
+    assert!(all(&table, &items) == file);
+}
+
+#[test]
+fn a_growing_input_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("in.csv");
+    fs::write(&path, b"k\na\n").unwrap();
+    let (table, items) = Input::open(&path).unwrap().load(&request(&["k"]), &mut go).unwrap();
+    OpenOptions::new().append(true).open(&path).unwrap().write_all(b"\n").unwrap();
+    // Not even a row more, and still not the same bytes.
+    assert!(matches!(selected(&table, &items.matches(0..1)), Err(TableError::Changed { .. })));
+}

@@ -1,0 +1,25 @@
+//! What the tests of this crate share.
+
+use std::ops::ControlFlow;
+
+use vesica_encode::items::{Encoding, Items, Width};
+
+use crate::{Input, KeySpec, Progress, Request, Table, TableError};
+
+pub(crate) const NARROW: Encoding = Encoding::Digest(Width::Digest128);
+
+pub(crate) fn go(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+pub(crate) fn request(keys: &[&str]) -> Request {
+    Request::new(keys.iter().map(|key| key.parse::<KeySpec>().unwrap()).collect(), NARROW)
+}
+
+pub(crate) fn input(bytes: &[u8]) -> Result<Input, TableError> {
+    Input::spool("test.csv", &mut &bytes[..])
+}
+
+pub(crate) fn load(bytes: &[u8], request: &Request) -> Result<(Table, Items), TableError> {
+    input(bytes)?.load(request, &mut go)
+}
