@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`block`] | 128-bit [`Block`](block::Block): labels, seeds, OT strings |
 //! | [`prg`] | AES-128-CTR generator, one stream per seed or per chunk |
+//! | [`aes_hash`] | correlation-robust hashes of blocks from AES |
 //! | [`hash`] | hashes under a protocol [`Context`](hash::Context), singly and in batches |
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
 //! | [`par`] | chunked loops whose result does not depend on the number of threads |
@@ -12,6 +13,7 @@
 //! Every computation is a function of its arguments: randomness comes in as `&mut dyn CryptoRng`, and no result
 //! depends on the processor or the number of threads.
 
+pub mod aes_hash;
 pub mod backend;
 pub mod block;
 pub mod group;

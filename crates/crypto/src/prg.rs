@@ -13,10 +13,10 @@
 
 use core::convert::Infallible;
 
-use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use rand_core::{CryptoRng, TryCryptoRng, TryRng};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use crate::backend::{Backend, aes};
 use crate::block::Block;
 
 /// Blocks generated ahead for small reads.
@@ -27,7 +27,7 @@ const FORK: u64 = 1;
 
 /// A stream of pseudo-random bytes; wiped when dropped. The clone of a generator repeats its stream, so there is none.
 pub struct Prg {
-    cipher: aes::Aes128,
+    key: aes::Key,
     counter: u64,
     buffer: [Block; AHEAD],
     /// Bytes of `buffer` that were handed out.
@@ -38,10 +38,16 @@ impl Prg {
     /// The stream of `seed`.
     #[must_use]
     pub fn from_seed(seed: impl Into<Block>) -> Self {
+        Self::with_backend(Backend::detect(), seed)
+    }
+
+    /// The stream of `seed`, computed by `backend`.
+    #[must_use]
+    pub fn with_backend(backend: Backend, seed: impl Into<Block>) -> Self {
         let mut seed = seed.into();
-        let cipher = aes::Aes128::new(seed.as_bytes().into());
+        let key = aes::Key::new(backend, &seed);
         seed.zeroize();
-        Self { cipher, counter: 0, buffer: [Block::ZERO; AHEAD], used: AHEAD * Block::BYTES }
+        Self { key, counter: 0, buffer: [Block::ZERO; AHEAD], used: AHEAD * Block::BYTES }
     }
 
     /// The stream of a seed drawn from `rng`.
@@ -53,11 +59,12 @@ impl Prg {
     /// Stream number `index` of `seed`, independent of all others and of the stream of the seed itself.
     #[must_use]
     pub fn fork(seed: impl Into<Block>, index: u64) -> Self {
-        let parent = Self::from_seed(seed);
-        let mut child = Block::from_halves(index, FORK);
-        parent.cipher.encrypt_block(child.as_mut_bytes().into());
-        let fork = Self::from_seed(child);
+        let mut seed = seed.into();
+        let mut child = [Block::from_halves(index, FORK)];
+        aes::Key::new(Backend::detect(), &seed).encrypt(&mut child);
+        let fork = Self::from_seed(child[0]);
         child.zeroize();
+        seed.zeroize();
         fork
     }
 
@@ -94,23 +101,15 @@ impl Prg {
     }
 
     fn refill(&mut self) {
-        let mut fresh = [0; AHEAD * Block::BYTES];
-        self.keystream(&mut fresh);
-        Block::slice_as_mut_bytes(&mut self.buffer).copy_from_slice(&fresh);
-        fresh.zeroize();
+        self.key.keystream(self.counter, Block::slice_as_mut_bytes(&mut self.buffer));
+        self.counter += AHEAD as u64;
         self.used = 0;
     }
 
     /// Whole blocks of the stream.
     fn keystream(&mut self, out: &mut [u8]) {
-        let (blocks, _) = out.as_chunks_mut::<16>();
-        for block in blocks.iter_mut() {
-            *block = Block::from_halves(self.counter, 0).to_bytes();
-            self.counter += 1;
-        }
-        for block in blocks {
-            self.cipher.encrypt_block(block.into());
-        }
+        self.key.keystream(self.counter, out);
+        self.counter += (out.len() / Block::BYTES) as u64;
     }
 }
 
@@ -139,7 +138,7 @@ impl TryCryptoRng for Prg {}
 
 impl Drop for Prg {
     fn drop(&mut self) {
-        // The cipher wipes its own key schedule.
+        // The key schedule wipes itself.
         self.buffer.zeroize();
     }
 }
@@ -149,11 +148,12 @@ impl ZeroizeOnDrop for Prg {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ::aes::cipher::{BlockCipherEncrypt, KeyInit};
     use rand_core::Rng;
 
     fn reference(seed: [u8; 16], counter: u128) -> [u8; 16] {
         let mut block = counter.to_le_bytes();
-        aes::Aes128::new(&seed.into()).encrypt_block((&mut block).into());
+        ::aes::Aes128::new(&seed.into()).encrypt_block((&mut block).into());
         block
     }
 
@@ -161,9 +161,11 @@ mod tests {
     fn the_stream_is_aes_of_a_little_endian_counter() {
         let seed = *b"vesica prg seed!";
         let mut stream = vec![0; 16 * 700];
-        Prg::from_seed(seed).fill(&mut stream);
-        for (i, block) in stream.as_chunks::<16>().0.iter().enumerate() {
-            assert_eq!(*block, reference(seed, i as u128));
+        for backend in Backend::available() {
+            Prg::with_backend(backend, seed).fill(&mut stream);
+            for (i, block) in stream.as_chunks::<16>().0.iter().enumerate() {
+                assert_eq!(*block, reference(seed, i as u128), "{backend:?}");
+            }
         }
     }
 

@@ -9,6 +9,7 @@
 
 #![allow(unsafe_code, reason = "intrinsics and byte views live here and nowhere else")]
 
+pub(crate) mod aes;
 pub(crate) mod bytes;
 
 use std::sync::OnceLock;

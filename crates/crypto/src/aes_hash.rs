@@ -1,0 +1,143 @@
+//! Fast hashes of blocks from AES, for inputs that are correlated by a secret offset.
+//!
+//! | hash | formula | robust against | permutation calls |
+//! |---|---|---|---|
+//! | [`FixedKey::ccr`] | π(σ(x)) ⊕ σ(x) | inputs offset by Δ, and keys Δ encrypted under each other (CCR) | 1 |
+//! | [`FixedKey::tccr`] | π(π(x) ⊕ t) ⊕ π(x) | the same, inputs chosen or repeated under other tweaks t (TCCR) | 2 |
+//! | [`rekeyed_ccr`] | AES_k(σ(x)) ⊕ σ(x), k fresh | the same in many instances at once (MITCCR) | 1 and a key schedule |
+//!
+//! The first two are MMO^ and TMMO of Guo, Katz, Wang, Yu, *Efficient and Secure Multiparty Computation from
+//! Fixed-Key Block Ciphers* (eprint 2019/074), in the random permutation model; the third is the hash of Guo, Katz,
+//! Wang, Weng, Yu, *Better Concrete Security for Half-Gates Garbling* (eprint 2019/1168), in the ideal cipher model,
+//! where the key is a start value drawn for the run plus the tweak, and a key sees few inputs.
+//!
+//! π = AES under a public key, and σ(low ‖ high) = high ‖ (low ⊕ high) is linear with σ and σ ⊕ id invertible.
+//! π(x) ⊕ x without σ is not circular robust: H(x ⊕ Δ) and Δ encrypted with it fall together. The one-call form with
+//! a tweak, π(σ(x) ⊕ t) ⊕ σ(x), is not TCCR: whoever chooses inputs and tweaks picks σ(x) ⊕ t = σ(x′) ⊕ t′ and knows
+//! the sum of the two outputs. It is therefore not offered.
+//!
+//! The key of π comes from the protocol context ([`FixedKey::of`]), so precomputation for one run is of no use in
+//! another. None of these replaces the random oracle of [`hash`](crate::hash): they hash 128 bits with 128-bit
+//! (birthday: 64-bit) structure and need inputs of full entropy.
+
+use crate::backend::{Backend, aes};
+use crate::block::Block;
+use crate::hash::{Context, Label};
+
+/// A public permutation π, AES under a fixed key, and the hashes built on it.
+pub struct FixedKey {
+    key: aes::Key,
+}
+
+impl FixedKey {
+    /// The permutation that belongs to `label` in this context.
+    #[must_use]
+    pub fn of(context: &Context, label: Label) -> Self {
+        let mut key = [0; 16];
+        context.hash(label, b"", &mut key);
+        Self::new(Block::from(key))
+    }
+
+    /// The permutation AES_key.
+    #[must_use]
+    pub fn new(key: Block) -> Self {
+        Self::with_backend(Backend::detect(), key)
+    }
+
+    /// The permutation AES_key, computed by `backend`.
+    #[must_use]
+    pub fn with_backend(backend: Backend, key: Block) -> Self {
+        Self { key: aes::Key::new(backend, &key) }
+    }
+
+    /// Replaces each block x by π(x).
+    pub fn permute(&self, blocks: &mut [Block]) {
+        self.key.encrypt(blocks);
+    }
+
+    /// Replaces each block x by π(σ(x)) ⊕ σ(x).
+    pub fn ccr(&self, blocks: &mut [Block]) {
+        self.key.ccr(blocks);
+    }
+
+    /// Replaces block x at position i by π(π(x) ⊕ t) ⊕ π(x) with t = `first` + i (modulo 2^64).
+    pub fn tccr(&self, first: u64, blocks: &mut [Block]) {
+        self.key.tccr(first, blocks);
+    }
+}
+
+/// Replaces block x of row i, in every column, by AES_k(σ(x)) ⊕ σ(x) with k = `keys[i]`.
+///
+/// # Panics
+/// If a column has another length than `keys`.
+pub fn rekeyed_ccr<const COLUMNS: usize>(keys: &[Block], columns: [&mut [Block]; COLUMNS]) {
+    rekeyed_ccr_on(Backend::detect(), keys, columns);
+}
+
+/// [`rekeyed_ccr`] computed by `backend`.
+///
+/// # Panics
+/// If a column has another length than `keys`.
+pub fn rekeyed_ccr_on<const COLUMNS: usize>(
+    backend: Backend,
+    keys: &[Block],
+    columns: [&mut [Block]; COLUMNS],
+) {
+    aes::rekeyed::<COLUMNS, true>(backend, keys, columns);
+}
+
+/// Replaces block x of row i, in every column, by AES_k(x) with k = `keys[i]`.
+///
+/// # Panics
+/// If a column has another length than `keys`.
+pub fn rekeyed_encrypt<const COLUMNS: usize>(keys: &[Block], columns: [&mut [Block]; COLUMNS]) {
+    aes::rekeyed::<COLUMNS, false>(Backend::detect(), keys, columns);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contexts() -> [Context; 2] {
+        [1, 2].map(|sid| Context::new(&[sid; 32], "ot", b"", 1, 1))
+    }
+
+    #[test]
+    fn the_permutation_is_bound_to_context_and_label() {
+        let [one, two] = contexts();
+        let zero = |fixed: FixedKey| {
+            let mut block = [Block::ZERO];
+            fixed.permute(&mut block);
+            block[0]
+        };
+        let first = zero(FixedKey::of(&one, Label::new("a")));
+        assert!(first != zero(FixedKey::of(&one, Label::new("b"))));
+        assert!(first != zero(FixedKey::of(&two, Label::new("a"))));
+        assert!(first == zero(FixedKey::of(&one, Label::new("a"))));
+    }
+
+    #[test]
+    fn a_tweak_belongs_to_its_block() {
+        let fixed = FixedKey::new(Block::from(5u128));
+        let mut together = [Block::from(9u128); 40];
+        fixed.tccr(100, &mut together);
+        for (i, hashed) in together.iter().enumerate() {
+            let mut alone = [Block::from(9u128)];
+            fixed.tccr(100 + i as u64, &mut alone);
+            assert!(alone[0] == *hashed);
+            assert!(together[..i].iter().all(|other| other != hashed));
+        }
+    }
+
+    #[test]
+    fn rekeyed_forms_agree() {
+        let keys = [Block::from(1u128), Block::from(2u128)];
+        let x = [Block::from_halves(3, 4); 2];
+        let mut hashed = x;
+        rekeyed_ccr(&keys, [&mut hashed]);
+        let sigma = Block::from_halves(4, 3 ^ 4);
+        let mut raw = [sigma; 2];
+        rekeyed_encrypt(&keys, [&mut raw]);
+        assert!(hashed[0] == raw[0] ^ sigma && hashed[1] == raw[1] ^ sigma);
+    }
+}

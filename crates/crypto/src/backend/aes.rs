@@ -1,0 +1,215 @@
+//! AES-128: counter mode, correlation-robust hashes under a fixed key, and encryption under a fresh key per input.
+//!
+//! ```text
+//! keystream        AES_k(c), AES_k(c+1), …                       counters as 128-bit little-endian numbers
+//! ccr              π(σ(x)) ⊕ σ(x)                                π = AES_k
+//! tccr             π(π(x) ⊕ t) ⊕ π(x)                            t = first, first+1, … along the batch
+//! rekeyed          AES_kᵢ(xᵢ)
+//! rekeyed ccr      AES_kᵢ(σ(xᵢ)) ⊕ σ(xᵢ)
+//! σ(low ‖ high)    high ‖ (low ⊕ high)                           64-bit halves
+//! ```
+//!
+//! On x86-64 the key schedule is our own: `aesenclast` on a state whose four columns all equal RotWord(w₃) leaves
+//! SubWord(RotWord(w₃)) ⊕ rcon in each of them (ShiftRows moves nothing when the columns are equal), in constant time
+//! and for as many keys at once as a vector has lanes.
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use aes::cipher::{Array, BlockCipherEncrypt, KeyInit, consts::U16};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::Backend;
+#[cfg(target_arch = "x86_64")]
+use super::Level;
+use crate::block::Block;
+
+/// A key schedule; wiped when dropped.
+pub(crate) struct Key(Schedule);
+
+enum Schedule {
+    Library(Box<aes::Aes128>),
+    #[cfg(target_arch = "x86_64")]
+    Rounds(Backend, [Block; 11]),
+}
+
+impl Key {
+    pub(crate) fn new(backend: Backend, key: &Block) -> Self {
+        match backend.level() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a back end of these levels exists only where their instructions do.
+            Level::Avx2 | Level::Avx512 => Self(Schedule::Rounds(backend, unsafe { x86::expand(key) })),
+            _ => Self(Schedule::Library(Box::new(aes::Aes128::new(key.as_bytes().into())))),
+        }
+    }
+
+    /// Encrypts every block.
+    pub(crate) fn encrypt(&self, blocks: &mut [Block]) {
+        match &self.0 {
+            Schedule::Library(cipher) => encrypt_all(cipher, blocks),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a back end of these levels exists only where their instructions do.
+            Schedule::Rounds(backend, rounds) => unsafe {
+                match backend.level() {
+                    Level::Avx512 => x86::wide::encrypt(rounds, blocks),
+                    _ => x86::narrow::encrypt(rounds, blocks),
+                }
+            },
+        }
+    }
+
+    /// Fills `out`, whole blocks, with the encrypted counters from `first` on.
+    pub(crate) fn keystream(&self, first: u64, out: &mut [u8]) {
+        debug_assert!(out.len().is_multiple_of(Block::BYTES), "whole blocks");
+        match &self.0 {
+            Schedule::Library(cipher) => {
+                let blocks = out.as_chunks_mut().0;
+                for (counter, block) in (first..).zip(&mut *blocks) {
+                    *block = Block::from_halves(counter, 0).to_bytes();
+                }
+                cipher.encrypt_blocks(Array::<u8, U16>::cast_slice_from_core_mut(blocks));
+            }
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a back end of these levels exists only where their instructions do.
+            Schedule::Rounds(backend, rounds) => unsafe {
+                match backend.level() {
+                    Level::Avx512 => x86::wide::keystream(rounds, first, out),
+                    _ => x86::narrow::keystream(rounds, first, out),
+                }
+            },
+        }
+    }
+
+    /// Replaces every block by its circular correlation-robust hash.
+    pub(crate) fn ccr(&self, blocks: &mut [Block]) {
+        match &self.0 {
+            Schedule::Library(cipher) => in_pieces(blocks, |_, piece, permuted| {
+                piece.iter_mut().for_each(|block| *block = sigma(*block));
+                *permuted = *piece;
+                encrypt_all(cipher, permuted);
+                xor_into(piece, permuted);
+            }),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a back end of these levels exists only where their instructions do.
+            Schedule::Rounds(backend, rounds) => unsafe {
+                match backend.level() {
+                    Level::Avx512 => x86::wide::ccr(rounds, blocks),
+                    _ => x86::narrow::ccr(rounds, blocks),
+                }
+            },
+        }
+    }
+
+    /// Replaces block `i` by its tweakable hash under the tweak `first + i`.
+    pub(crate) fn tccr(&self, first: u64, blocks: &mut [Block]) {
+        match &self.0 {
+            Schedule::Library(cipher) => in_pieces(blocks, |offset, once, twice| {
+                encrypt_all(cipher, once);
+                *twice = *once;
+                for (i, block) in (offset as u64..).zip(&mut *twice) {
+                    *block ^= Block::from_halves(first.wrapping_add(i), 0);
+                }
+                encrypt_all(cipher, twice);
+                xor_into(once, twice);
+            }),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a back end of these levels exists only where their instructions do.
+            Schedule::Rounds(backend, rounds) => unsafe {
+                match backend.level() {
+                    Level::Avx512 => x86::wide::tccr(rounds, first, blocks),
+                    _ => x86::narrow::tccr(rounds, first, blocks),
+                }
+            },
+        }
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        match &mut self.0 {
+            // Wipes itself.
+            Schedule::Library(_) => {}
+            #[cfg(target_arch = "x86_64")]
+            Schedule::Rounds(_, rounds) => rounds.zeroize(),
+        }
+    }
+}
+
+impl ZeroizeOnDrop for Key {}
+
+/// Encrypts block `i` of every column under `keys[i]`; with `CCR`, hashes it instead.
+pub(crate) fn rekeyed<const COLUMNS: usize, const CCR: bool>(
+    backend: Backend,
+    keys: &[Block],
+    columns: [&mut [Block]; COLUMNS],
+) {
+    assert!(columns.iter().all(|column| column.len() == keys.len()), "one key per row");
+    match backend.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of this level exists only where its instructions do.
+        Level::Avx512 => unsafe { x86::wide::rekeyed::<COLUMNS, CCR>(keys, columns) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { x86::narrow::rekeyed::<COLUMNS, CCR>(keys, columns) },
+        _ => rekeyed_by_library::<COLUMNS, CCR>(keys, columns),
+    }
+}
+
+fn rekeyed_by_library<const COLUMNS: usize, const CCR: bool>(
+    keys: &[Block],
+    mut columns: [&mut [Block]; COLUMNS],
+) {
+    for (i, key) in keys.iter().enumerate() {
+        let cipher = aes::Aes128::new(key.as_bytes().into());
+        let plain: [Block; COLUMNS] =
+            core::array::from_fn(|column| if CCR { sigma(columns[column][i]) } else { columns[column][i] });
+        let mut blocks = plain;
+        encrypt_all(&cipher, &mut blocks);
+        for (column, (block, plain)) in columns.iter_mut().zip(blocks.iter().zip(plain)) {
+            column[i] = if CCR { *block ^ plain } else { *block };
+        }
+    }
+}
+
+/// The linear orthomorphism of Guo, Katz, Wang, Yu (eprint 2019/074): σ and σ ⊕ id are both permutations.
+#[inline]
+pub(crate) fn sigma(block: Block) -> Block {
+    let (low, high) = block.to_halves();
+    Block::from_halves(high, low ^ high)
+}
+
+fn encrypt_all(cipher: &aes::Aes128, blocks: &mut [Block]) {
+    let bytes = Block::slice_as_mut_bytes(blocks).as_chunks_mut().0;
+    cipher.encrypt_blocks(Array::<u8, U16>::cast_slice_from_core_mut(bytes));
+}
+
+fn xor_into(blocks: &mut [Block], other: &[Block]) {
+    for (block, other) in blocks.iter_mut().zip(other) {
+        *block ^= *other;
+    }
+}
+
+/// Blocks that the library path handles at once.
+const PIECE: usize = 64;
+
+/// Hands `blocks` to `work` in pieces, with the index of the first block and room for intermediate values; the last
+/// piece is filled up with zeros.
+fn in_pieces(blocks: &mut [Block], work: impl Fn(usize, &mut [Block; PIECE], &mut [Block; PIECE])) {
+    let mut scratch = [Block::ZERO; PIECE];
+    let (pieces, rest) = blocks.as_chunks_mut::<PIECE>();
+    let whole = pieces.len() * PIECE;
+    for (index, piece) in pieces.iter_mut().enumerate() {
+        work(index * PIECE, piece, &mut scratch);
+    }
+    if !rest.is_empty() {
+        let mut last = [Block::ZERO; PIECE];
+        last[..rest.len()].copy_from_slice(rest);
+        work(whole, &mut last, &mut scratch);
+        rest.copy_from_slice(&last[..rest.len()]);
+        last.zeroize();
+    }
+    scratch.zeroize();
+}
+
+#[cfg(test)]
+mod tests;
