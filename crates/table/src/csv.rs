@@ -51,6 +51,8 @@ struct Extent {
     content: usize,
     /// Bytes with the line end.
     total: usize,
+    /// No quotes, so that no line end but the last can be inside.
+    plain: bool,
 }
 
 /// What a look at the buffered bytes gave. Positions count from the beginning of the record.
@@ -203,11 +205,11 @@ impl<R: Read> Records<R> {
                 Parsed::Bad { at, what } => {
                     return Err(Failure::Syntax { line: self.next_line + line_feeds(&unread[..at]), what });
                 }
-                Parsed::Record(Extent { content, total }) => {
+                Parsed::Record(Extent { content, total, plain }) => {
                     self.record = self.unread.start..self.unread.start + total;
                     self.unread.start = self.record.end;
                     self.line = self.next_line;
-                    self.next_line += line_feeds(&self.buffer[self.record.clone()]);
+                    self.next_line += if plain { 1 } else { line_feeds(self.verbatim()) };
                     if content > 0 {
                         return Ok(true);
                     }
@@ -284,7 +286,8 @@ fn parse(bytes: &[u8], at_end: bool, fields: &mut Vec<Field>) -> Parsed {
         start = end + 1;
     }
     fields.push(Field { start, end: content.len(), doubled: false });
-    Parsed::Record(Extent { content: content.len(), total: line.len() + usize::from(line_feed.is_some()) })
+    let total = line.len() + usize::from(line_feed.is_some());
+    Parsed::Record(Extent { content: content.len(), total, plain: true })
 }
 
 /// The same for a record that may have quotes.
@@ -321,7 +324,8 @@ fn parse_quoted(bytes: &[u8], at_end: bool, fields: &mut Vec<Field>) -> Parsed {
             fields.push(Field { start, end, doubled: false });
             end
         };
-        let record = |line_end: usize| Parsed::Record(Extent { content: end, total: end + line_end });
+        let record =
+            |line_end: usize| Parsed::Record(Extent { content: end, total: end + line_end, plain: false });
         match (bytes.get(end), bytes.get(end + 1)) {
             (Some(b','), _) => start = end + 1,
             (Some(b'\n'), _) => return record(1),

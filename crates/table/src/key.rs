@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::error::TableError;
 use crate::rule::{Rule, Word};
 
 /// A key column of one table and the rule for its values.
@@ -74,6 +75,11 @@ fn names() -> String {
 }
 
 impl KeySpec {
+    /// Reads `COLUMN[:RULE]`; the error names the specification.
+    pub fn parse(spec: &str) -> Result<Self, TableError> {
+        spec.parse().map_err(|reason| TableError::Spec { spec: spec.to_owned(), reason })
+    }
+
     /// A column under a rule.
     pub fn new(column: impl Into<String>, rule: Rule) -> Self {
         KeySpec { column: column.into(), rule }
@@ -81,6 +87,11 @@ impl KeySpec {
 }
 
 impl PairSpec {
+    /// Reads `MINE=THEIRS[:RULE]` or `COLUMN[:RULE]`; the error names the specification.
+    pub fn parse(spec: &str) -> Result<Self, TableError> {
+        spec.parse().map_err(|reason| TableError::Spec { spec: spec.to_owned(), reason })
+    }
+
     /// The key of the first table.
     pub fn mine(&self) -> KeySpec {
         KeySpec::new(&*self.mine, self.rule)

@@ -82,11 +82,7 @@ impl Output {
 }
 
 fn target(path: &Path, inputs: &[&FileId]) -> Result<Target, OutputFault> {
-    // A link is followed, so that the file it leads to is replaced and not the link.
-    let linked = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
-    let path =
-        if linked { fs::canonicalize(path).map_err(OutputFault::NotWritable)? } else { path.to_owned() };
-    let existing = match fs::metadata(&path) {
+    let existing = match fs::metadata(path) {
         Ok(metadata) => Some(metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(OutputFault::NotWritable(error)),
@@ -95,6 +91,14 @@ fn target(path: &Path, inputs: &[&FileId]) -> Result<Target, OutputFault> {
     if existing.as_ref().is_some_and(fs::Metadata::is_dir) || path.file_name().is_none() || slash {
         return Err(OutputFault::Directory);
     }
+    if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+        // Not even opened: the reader of a pipe would take the closing for the end.
+        return Ok(Target::Stream(path.to_owned()));
+    }
+    // A link is followed, so that the file it leads to is replaced and not the link.
+    let linked = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    let path =
+        if linked { fs::canonicalize(path).map_err(OutputFault::NotWritable)? } else { path.to_owned() };
     if existing.is_some() {
         let id = FileId::of_path(&path).map_err(OutputFault::NotWritable)?;
         if inputs.contains(&&id) {
@@ -102,9 +106,6 @@ fn target(path: &Path, inputs: &[&FileId]) -> Result<Target, OutputFault> {
         }
         // A read-only file is protected by its owner's wish; a rename would not notice.
         OpenOptions::new().write(true).open(&path).map_err(OutputFault::NotWritable)?;
-    }
-    if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
-        return Ok(Target::Stream(path));
     }
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),

@@ -148,7 +148,9 @@ fn ascii_lower(bytes: &[u8], out: &mut Vec<u8>) {
     let inside = |byte: &u8| !matches!(byte, b'\t'..=b'\r' | b' ');
     let Some(first) = bytes.iter().position(inside) else { return };
     let last = bytes.iter().rposition(inside).unwrap_or(first);
-    out.extend(bytes[first..=last].iter().map(u8::to_ascii_lowercase));
+    let start = out.len();
+    out.extend_from_slice(&bytes[first..=last]);
+    out[start..].make_ascii_lowercase();
 }
 
 fn composed(bytes: &[u8]) -> Result<Cow<'_, str>, Invalid> {

@@ -70,6 +70,15 @@ fn what_means_nothing_is_refused() {
 }
 
 #[test]
+fn a_bad_specification_is_wrong_usage() {
+    let error = KeySpec::parse("a:ip").unwrap_err();
+    assert_eq!(error.fault(), crate::Fault::Usage);
+    assert!(error.to_string().starts_with("--key a:ip: the rule `ip` is not available yet in this version"));
+    assert_eq!(PairSpec::parse("a=").unwrap_err().fault(), crate::Fault::Usage);
+    assert_eq!(KeySpec::parse("a:int").unwrap(), PairSpec::parse("a=b:int").unwrap().mine());
+}
+
+#[test]
 fn pairs() {
     let pair = |spec: &str| spec.parse::<PairSpec>();
     for (spec, mine, theirs, rule) in [

@@ -1,3 +1,6 @@
+// Modes, links and devices are what is tested here.
+#![cfg(unix)]
+
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
@@ -143,7 +146,26 @@ fn a_device_is_written_to_and_stays() {
 }
 
 #[test]
-fn a_pipe_gets_all_or_nothing() {
+fn a_named_pipe_is_left_alone_until_there_is_a_result() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return;
+    }
+    // Without a reader, opening it would wait for one.
+    let output = Output::check(&path, &[]).unwrap();
+    let reader = std::thread::spawn({
+        let path = path.clone();
+        move || fs::read(path).unwrap()
+    });
+    write(output, b"result").unwrap();
+    assert_eq!(reader.join().unwrap(), b"result");
+    assert_eq!(names(directory.path()), ["pipe"]);
+}
+
+#[test]
+fn standard_output_gets_nothing_of_a_failed_run() {
     let output = Output::check(Path::new("-"), &[]).unwrap();
     let error = output.commit::<()>(|out| {
         out.write_all(b"this would be seen on the screen").unwrap();

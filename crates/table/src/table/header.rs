@@ -5,10 +5,10 @@ use crate::error::{TableError, shown};
 /// The error, with the cause that the header suggests.
 pub(super) fn missing(file: &str, column: &str, header: &[Vec<u8>]) -> TableError {
     let data = header.iter().any(|name| looks_like_data(name));
-    let hint = if data {
-        "; the first line looks like data: a header line is required".to_owned()
-    } else if let Some(name) = header.iter().find(|name| loosely(name) == loosely(column.as_bytes())) {
+    let hint = if let Some(name) = header.iter().find(|name| loosely(name) == loosely(column.as_bytes())) {
         format!("; did you mean `{}`, which differs in case or blanks only?", shown(name))
+    } else if data {
+        "; the first line is not shown because it looks like data: is the header line missing?".to_owned()
     } else if let Some(separator) = separator(header) {
         format!("; it looks separated by {separator}, and commas are needed")
     } else {

@@ -193,6 +193,10 @@ fn columns_must_be_there_once() {
     let many: Vec<String> = (0..100).map(|n| format!("c{n}")).collect();
     assert!(refused(many.join(",").as_bytes(), &["mail"]).to_string().ends_with("`c39`, ..."));
 
+    let error = refused(b"1,ada@example.com\n2,grace@example.com\n", &["mail"]);
+    assert!(matches!(&error, TableError::MissingColumn { columns, .. } if columns.is_empty()));
+    assert!(error.to_string().ends_with("it looks like data: is the header line missing?"), "{error}");
+
     let error = refused(b"mail,x,mail\n", &["mail"]);
     assert!(matches!(&error, TableError::RepeatedColumn { column, .. } if column == "mail"), "{error}");
     assert!(load(b"mail,x,x\n", &request(&["mail"])).is_ok());
