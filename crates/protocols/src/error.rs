@@ -1,0 +1,86 @@
+//! What can go wrong while a protocol runs, by who is at fault.
+
+use vesica_encode::items::ItemsError;
+use vesica_net::NetError;
+
+/// A protocol run that did not end with a result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The connection failed, fell silent, or carried something that is not a frame.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// The partner's authenticated bytes do not decode, or fail a check of the protocol.
+    #[error("the partner sent {0}")]
+    PeerMisbehaved(Misbehaviour),
+    /// The caller asked for something the protocol does not offer.
+    #[error("{0}")]
+    Misuse(Misuse),
+    /// The caller's items do not fit the protocol.
+    #[error(transparent)]
+    Items(#[from] ItemsError),
+    /// The caller cancelled the run.
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+/// What the partner sent that no honest partner sends. Positions are of messages, never of items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Misbehaviour {
+    /// Not the canonical encoding of a group element, or the identity.
+    #[error("a group element that is not valid (element {position} of its message)")]
+    InvalidElement {
+        /// Position in the list of elements, from 0.
+        position: usize,
+    },
+    /// A list of masks that must ascend does not.
+    #[error("a list of masks that is not sorted (mask {position})")]
+    UnsortedMasks {
+        /// Position of the first mask that is smaller than its predecessor.
+        position: usize,
+    },
+    /// A mask has bits set above its agreed width.
+    #[error("a mask wider than agreed (mask {position})")]
+    WideMask {
+        /// Position of the mask.
+        position: usize,
+    },
+    /// The positions of the matches, returned under `--learns both`, are not ascending positions of our list.
+    #[error("positions of matches that are not positions in our list")]
+    InvalidPositions,
+}
+
+/// A call that the protocol cannot serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Misuse {
+    /// The items handed in are not as many as the agreed sizes say.
+    #[error("the run was agreed for {agreed} items, but {given} were handed in")]
+    SizeMismatch {
+        /// Size in the agreed sizes.
+        agreed: usize,
+        /// Size of the set handed in.
+        given: usize,
+    },
+    /// The protocol has no path by which the sender learns the result.
+    #[error("protocol {0} has no path by which the sender learns the result")]
+    LearnsReceiverOnly(&'static str),
+    /// A mask of more bits than a mask can have: the sets are too large for one part.
+    #[error("sets of {receiver} and {sender} items are too large for one run")]
+    TooManyItems {
+        /// Receiver's set size.
+        receiver: usize,
+        /// Sender's set size.
+        sender: usize,
+    },
+}
+
+impl From<Misbehaviour> for Error {
+    fn from(what: Misbehaviour) -> Self {
+        Error::PeerMisbehaved(what)
+    }
+}
+
+impl From<Misuse> for Error {
+    fn from(what: Misuse) -> Self {
+        Error::Misuse(what)
+    }
+}

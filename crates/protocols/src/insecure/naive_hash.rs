@@ -1,0 +1,127 @@
+//! Salted hashing, as most data exchanges do it. The receiver learns X ∩ Y, and every other sender item it can guess.
+//!
+//! **Security: none.** The receiver can hash any candidate and look it up; e-mail addresses, telephone numbers and most
+//! other identifiers can all be tried (PSSZ15 §3.1, "Security"). It is here as the papers' speed baseline.
+//!
+//! Source: PSSZ15 §3.1. The paper hashes x ⊕ k; items here are strings, so the salt is a prefix under the protocol
+//! context. The masks are sent sorted where the paper permutes them: no order of the sender's is left either way, and
+//! sorted masks join faster.
+//!
+//! ```text
+//! receiver P2 (Y)                                   sender P1 (X)
+//! k ←$ {0,1}^256           ── k, 32 bytes ──►
+//!                          ◄── sort{H(k, x)} ──     n_s · ⌈ℓ/8⌉ bytes
+//! output {y : H(k, y) received}
+//! ```
+//!
+//! Names: k = `salt`, H = `Context::hash` cut to ℓ bits, ℓ = [`MaskWidth`].
+//! Cost: n_r hashes, n_s hashes, 32 + n_s · ⌈ℓ/8⌉ bytes.
+
+use rand_core::CryptoRng;
+use vesica_crypto::hash::Label;
+use vesica_encode::items::{Items, Matches};
+use vesica_net::Channel;
+
+use crate::error::Error;
+use crate::masks::{self, MaskWidth, Tagged};
+use crate::positions;
+use crate::protocol::{Learns, Phase, Role, Run};
+use crate::registry::{Cost, Entry, Security, Shape, Standing};
+
+/// Bytes of the salt: 2κ bits.
+const SALT: usize = 32;
+
+/// The registry's entry.
+pub static ENTRY: Entry = Entry {
+    name: "naive-hash",
+    title: "salted hashing",
+    family: "insecure",
+    paper: "PSSZ15 §3.1",
+    security: &[Security::SemiHonest],
+    standing: Standing::Insecure,
+    learns_both: true,
+    learns: "receiver: the intersection, and any other sender item it can guess",
+    leakage: "n_r and n_s; every sender item of guessable form, now or later",
+    flights: 2,
+    messages: &[("salt", "32"), ("masks", "n_s·⌈ℓ/8⌉")],
+    memory: "receiver 32·n_r + 16·n_s, sender 32·n_s",
+    cost,
+    test_items: 1 << 12,
+    receive,
+    send,
+};
+
+fn cost(shape: &Shape) -> Result<Cost, Error> {
+    let (receiver, sender) = (shape.sizes.receiver as u64, shape.sizes.sender as u64);
+    let width = MaskWidth::for_sizes(shape.sizes)?;
+    Ok(Cost {
+        receiver_sends: SALT as u64 + positions::bytes(shape),
+        sender_sends: sender * width.bytes() as u64,
+        receiver_memory: 32 * receiver + 16 * sender,
+        sender_memory: 32 * sender,
+    })
+}
+
+/// The receiver's role.
+pub fn receive(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Matches, Error> {
+    run.expect_items(Role::Receiver, items)?;
+    let width = MaskWidth::for_sizes(run.sizes)?;
+    let (outgoing, incoming) = channel.split();
+    // 1. P2 samples a 2κ-bit salt k and sends it to P1.
+    let mut salt = [0; SALT];
+    rng.fill_bytes(&mut salt);
+    outgoing.send(&salt)?;
+    outgoing.flush()?;
+    // 2. Both compute their hashes; P1's arrive sorted.
+    let mine = hash_all(run, width, &salt, items)?;
+    run.phase(Phase::Exchange, run.sizes.sender);
+    let theirs = masks::recv_sorted(width, run.sizes.sender, incoming)?;
+    // 3. P2 outputs the items whose hashes it received.
+    run.phase(Phase::Compare, items.len());
+    let pairs = masks::join(&mine, theirs.into_iter().zip(0..));
+    if run.learns == Learns::Both {
+        positions::send(run.sizes.sender, pairs.iter().map(|&(_, position)| position), outgoing)?;
+    }
+    Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize)))
+}
+
+/// The sender's role.
+pub fn send(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    _rng: &mut dyn CryptoRng,
+) -> Result<Option<Matches>, Error> {
+    run.expect_items(Role::Sender, items)?;
+    let width = MaskWidth::for_sizes(run.sizes)?;
+    let (outgoing, incoming) = channel.split();
+    let mut salt = [0; SALT];
+    incoming.recv_exact(&mut salt)?;
+    let mine = hash_all(run, width, &salt, items)?;
+    run.phase(Phase::Exchange, items.len());
+    masks::send(width, mine.iter().map(|tagged| tagged.mask), outgoing)?;
+    positions::recv_if_both(run, incoming, |position| mine[position].place, items)
+}
+
+/// H(k, x) for every item, sorted, each with the item it belongs to.
+fn hash_all(run: &Run<'_>, width: MaskWidth, salt: &[u8; SALT], items: &Items) -> Result<Vec<Tagged>, Error> {
+    run.phase(Phase::Blind, items.len());
+    let oracle = run.context.oracle(Label::new("naive-hash: salt and item to mask"));
+    let mut input = salt.to_vec();
+    let mut tagged = Vec::with_capacity(items.len());
+    for (item, place) in items.digests().zip(0..) {
+        input.truncate(SALT);
+        input.extend_from_slice(item);
+        let mut hash = [0; 16];
+        oracle.hash(&input, &mut hash);
+        tagged.push(Tagged { mask: width.truncate(&hash), place });
+    }
+    masks::sort(&mut tagged);
+    run.advance(items.len())?;
+    Ok(tagged)
+}

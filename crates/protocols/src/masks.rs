@@ -1,0 +1,169 @@
+//! Masks: the short hashes by which a party finds which of its items the other one holds too.
+//!
+//! A mask has ℓ = λ + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ bits (PSSZ15 §3.1, semi-honest), so that among the n_r · n_s pairs of
+//! different items two equal masks appear with probability at most 2^-λ. On the wire it takes ⌈ℓ/8⌉ bytes, little-endian.
+//! A list that travels in an order of the sender's own choice is *sorted*: that hides the order of its items.
+
+use vesica_net::{RecvHalf, SendHalf};
+
+use crate::error::{Error, Misbehaviour, Misuse};
+use crate::protocol::{STATISTICAL_SECURITY, Sizes};
+
+/// Masks handled between two calls of the channel.
+const CHUNK: usize = 1 << 14;
+
+/// The agreed width of a mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaskWidth {
+    bits: u32,
+}
+
+impl MaskWidth {
+    /// ℓ for sets of these sizes.
+    pub fn for_sizes(sizes: Sizes) -> Result<Self, Error> {
+        let Sizes { receiver, sender } = sizes;
+        let bits = STATISTICAL_SECURITY + ceil_log2(receiver) + ceil_log2(sender);
+        if bits <= u128::BITS {
+            Ok(Self { bits })
+        } else {
+            Err(Misuse::TooManyItems { receiver, sender }.into())
+        }
+    }
+
+    /// ℓ.
+    pub fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// ⌈ℓ/8⌉: bytes of a mask on the wire.
+    pub fn bytes(self) -> usize {
+        self.bits.div_ceil(8) as usize
+    }
+
+    /// The mask made of the first ℓ bits of a hash.
+    pub fn truncate(self, hash: &[u8; 16]) -> u128 {
+        u128::from_le_bytes(*hash) & (u128::MAX >> (u128::BITS - self.bits))
+    }
+}
+
+/// ⌈log2 n⌉, and 0 for an empty set.
+fn ceil_log2(n: usize) -> u32 {
+    n.max(1).next_power_of_two().trailing_zeros()
+}
+
+/// Sends `masks`, in the order given.
+pub(crate) fn send(
+    width: MaskWidth,
+    masks: impl ExactSizeIterator<Item = u128>,
+    channel: &mut SendHalf,
+) -> Result<(), Error> {
+    let mut buffer = Vec::with_capacity(CHUNK.min(masks.len()) * width.bytes());
+    for mask in masks {
+        buffer.extend_from_slice(&mask.to_le_bytes()[..width.bytes()]);
+        if buffer.len() >= CHUNK * width.bytes() {
+            channel.send(&buffer)?;
+            buffer.clear();
+        }
+    }
+    channel.send(&buffer)?;
+    Ok(channel.flush()?)
+}
+
+/// Receives `count` masks; a mask with a bit above the width is refused.
+pub(crate) fn recv(width: MaskWidth, count: usize, channel: &mut RecvHalf) -> Result<Vec<u128>, Error> {
+    let mut masks = Vec::new();
+    let mut buffer = vec![0; CHUNK.min(count) * width.bytes()];
+    while masks.len() < count {
+        let take = (count - masks.len()).min(CHUNK);
+        let bytes = &mut buffer[..take * width.bytes()];
+        channel.recv_exact(bytes)?;
+        for encoded in bytes.chunks_exact(width.bytes()) {
+            let mut padded = [0; 16];
+            padded[..encoded.len()].copy_from_slice(encoded);
+            let mask = u128::from_le_bytes(padded);
+            if mask != width.truncate(&padded) {
+                return Err(Misbehaviour::WideMask { position: masks.len() }.into());
+            }
+            masks.push(mask);
+        }
+    }
+    Ok(masks)
+}
+
+/// Receives `count` masks that must ascend. Two equal ones are possible, if hardly probable.
+pub(crate) fn recv_sorted(
+    width: MaskWidth,
+    count: usize,
+    channel: &mut RecvHalf,
+) -> Result<Vec<u128>, Error> {
+    let masks = recv(width, count, channel)?;
+    match masks.windows(2).position(|pair| pair[0] > pair[1]) {
+        None => Ok(masks),
+        Some(before) => Err(Misbehaviour::UnsortedMasks { position: before + 1 }.into()),
+    }
+}
+
+/// A mask and the place it came from: an item of mine, or a position in a message.
+#[derive(Clone, Copy)]
+pub(crate) struct Tagged {
+    pub(crate) mask: u128,
+    pub(crate) place: u32,
+}
+
+/// Sorts masks that carry their place. The order of equal masks is that of their places.
+pub(crate) fn sort(tagged: &mut [Tagged]) {
+    tagged.sort_unstable_by_key(|t| (t.mask, t.place));
+}
+
+/// Pairs (place of mine, place of theirs) with equal masks; both lists sorted. Of equal masks in one list, `theirs`
+/// counts once; such masks belong to different items with probability 2^-λ at most.
+pub(crate) fn join(mine: &[Tagged], theirs: impl Iterator<Item = (u128, u32)>) -> Vec<(u32, u32)> {
+    let mut pairs = Vec::new();
+    let mut theirs = theirs.peekable();
+    for tagged in mine {
+        while theirs.next_if(|&(mask, _)| mask < tagged.mask).is_some() {}
+        if let Some(&(mask, place)) = theirs.peek()
+            && mask == tagged.mask
+        {
+            pairs.push((tagged.place, place));
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_follow_the_formula() {
+        let bits = |receiver, sender| MaskWidth::for_sizes(Sizes { receiver, sender }).unwrap().bits();
+        assert_eq!(bits(0, 0), 40);
+        assert_eq!(bits(1, 1), 40);
+        assert_eq!(bits(2, 3), 40 + 1 + 2);
+        assert_eq!(bits(1 << 20, 1 << 20), 80);
+        assert_eq!(bits((1 << 20) + 1, 1 << 20), 81);
+        assert_eq!(MaskWidth { bits: 81 }.bytes(), 11);
+        let huge = Sizes { receiver: 1 << 60, sender: 1 << 60 };
+        assert_eq!(
+            MaskWidth::for_sizes(huge),
+            Err(Misuse::TooManyItems { receiver: 1 << 60, sender: 1 << 60 }.into())
+        );
+    }
+
+    #[test]
+    fn truncation_keeps_the_low_bits() {
+        assert_eq!(MaskWidth { bits: 40 }.truncate(&[0xff; 16]), (1 << 40) - 1);
+        assert_eq!(MaskWidth { bits: 128 }.truncate(&[0xff; 16]), u128::MAX);
+    }
+
+    #[test]
+    fn join_finds_equal_masks_only() {
+        let mut mine =
+            [7, 3, 9, 3].iter().zip(0..).map(|(&mask, place)| Tagged { mask, place }).collect::<Vec<_>>();
+        sort(&mut mine);
+        assert_eq!(join(&mine, [1, 3, 3, 8, 9, 12].into_iter().zip(0..)), vec![(1, 1), (3, 1), (2, 4)]);
+        assert_eq!(join(&mine, std::iter::empty()), vec![]);
+        assert_eq!(join(&[], std::iter::once((1, 0))), vec![]);
+    }
+}

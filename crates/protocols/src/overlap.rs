@@ -1,0 +1,71 @@
+//! Working while receiving: one role function computes and sends, a second thread collects what comes in.
+//!
+//! A protocol whose messages cross would stall, or fill the partner's queue, if it read only between its own
+//! sends. [`overlap`] gives the two directions to two threads and settles what happens when one of them fails.
+
+use std::sync::mpsc;
+use std::thread;
+
+use vesica_net::{Channel, RecvHalf, SendHalf};
+
+use crate::error::Error;
+
+/// Hands pieces of an incoming message from the collecting thread to the working one.
+pub(crate) struct Inbound<T>(mpsc::Receiver<T>);
+
+impl<T> Inbound<T> {
+    /// The next piece if it is already there.
+    pub(crate) fn ready(&self) -> Option<T> {
+        self.0.try_recv().ok()
+    }
+
+    /// The next piece, waited for. The error says only that the collecting thread ended early; [`overlap`]
+    /// replaces it by that thread's own.
+    pub(crate) fn wait(&self) -> Result<T, Stopped> {
+        self.0.recv().map_err(|_| Stopped::CollectorEnded)
+    }
+}
+
+/// Why the working half stopped.
+pub(crate) enum Stopped {
+    /// The collecting thread ended before the work had all it needs.
+    CollectorEnded,
+    /// The work itself failed.
+    Failed(Error),
+}
+
+impl<E: Into<Error>> From<E> for Stopped {
+    fn from(error: E) -> Self {
+        Stopped::Failed(error.into())
+    }
+}
+
+/// Runs `work` on this thread and `collect` on another; returns when both have ended.
+///
+/// `collect` passes what it reads to `work` through the `Inbound`; the queue has no bound of its own, so `collect`
+/// must read a length both sides agreed on; what it returns comes back beside the work's result. If `work` fails the connection is aborted, so that `collect` ends too.
+pub(crate) fn overlap<T: Send, C: Send, W>(
+    channel: &mut Channel,
+    collect: impl FnOnce(&mut RecvHalf, &mut dyn FnMut(T)) -> Result<C, Error> + Send,
+    work: impl FnOnce(&mut SendHalf, &Inbound<T>) -> Result<W, Stopped>,
+) -> Result<(W, C), Error> {
+    let (outgoing, incoming) = channel.split();
+    let (push, pieces) = mpsc::channel();
+    thread::scope(|scope| {
+        // A piece pushed after the work has ended is dropped with the queue.
+        let collector = scope.spawn(move || collect(incoming, &mut |piece| drop(push.send(piece))));
+        let worked = work(outgoing, &Inbound(pieces));
+        if matches!(worked, Err(Stopped::Failed(_))) {
+            outgoing.abort();
+        }
+        let collected = collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        match (worked, collected) {
+            (Ok(worked), Ok(collected)) => Ok((worked, collected)),
+            (Err(Stopped::Failed(error)), _) => Err(error),
+            (_, Err(error)) => Err(error),
+            (Err(Stopped::CollectorEnded), Ok(_)) => {
+                unreachable!("the work waits for no more than was collected")
+            }
+        }
+    })
+}

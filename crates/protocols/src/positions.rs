@@ -1,0 +1,134 @@
+//! `--learns both`: the receiver tells the sender which of the masks it sent were matched.
+//!
+//! The sender's list has n_s masks in an order it remembers; the receiver returns k positions in it, as u32 k and then
+//! either the k positions ascending (u32 each) or a bitmap of n_s bits (first mask = lowest bit of the first byte),
+//! whichever is shorter. In a semi-honest run that is all; a receiver that lies can withhold or invent, and the
+//! registry lists such a run as semi-honest.
+
+use vesica_encode::items::{Items, Matches};
+use vesica_net::{RecvHalf, SendHalf};
+
+use crate::error::{Error, Misbehaviour};
+use crate::protocol::{Learns, Run};
+use crate::registry::Shape;
+
+/// Bytes that [`send`] takes for a run of this shape.
+pub(crate) fn bytes(shape: &Shape) -> u64 {
+    match shape.learns {
+        Learns::Receiver => 0,
+        Learns::Both => 4 + body_bytes(shape.sizes.sender, shape.matches) as u64,
+    }
+}
+
+fn body_bytes(listed: usize, matched: usize) -> usize {
+    if is_bitmap(listed, matched) { listed.div_ceil(8) } else { 4 * matched }
+}
+
+fn is_bitmap(listed: usize, matched: usize) -> bool {
+    listed.div_ceil(8) < 4 * matched
+}
+
+/// Sends the matched positions of a list of `listed` masks.
+pub(crate) fn send(
+    listed: usize,
+    matched: impl Iterator<Item = u32>,
+    channel: &mut SendHalf,
+) -> Result<(), Error> {
+    let mut matched = matched.collect::<Vec<_>>();
+    // Two of my items can have matched one mask, with probability 2^-λ.
+    matched.sort_unstable();
+    matched.dedup();
+    channel.send(&(matched.len() as u32).to_le_bytes())?;
+    let mut body = vec![0; body_bytes(listed, matched.len())];
+    if is_bitmap(listed, matched.len()) {
+        for position in matched {
+            body[position as usize / 8] |= 1 << (position % 8);
+        }
+    } else {
+        for (slot, position) in body.chunks_exact_mut(4).zip(matched) {
+            slot.copy_from_slice(&position.to_le_bytes());
+        }
+    }
+    channel.send(&body)?;
+    Ok(channel.flush()?)
+}
+
+/// Receives positions in a list of `listed` masks, ascending.
+pub(crate) fn recv(listed: usize, most: usize, channel: &mut RecvHalf) -> Result<Vec<u32>, Error> {
+    let mut count = [0; 4];
+    channel.recv_exact(&mut count)?;
+    let count = u32::from_le_bytes(count) as usize;
+    if count > listed.min(most) {
+        return Err(Misbehaviour::InvalidPositions.into());
+    }
+    let mut body = vec![0; body_bytes(listed, count)];
+    channel.recv_exact(&mut body)?;
+    let positions: Vec<u32> = if is_bitmap(listed, count) {
+        (0..body.len() as u32 * 8).filter(|p| body[*p as usize / 8] >> (p % 8) & 1 == 1).collect()
+    } else {
+        body.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+    };
+    let ascending = positions.windows(2).all(|pair| pair[0] < pair[1]);
+    let within = positions.last().is_none_or(|&last| (last as usize) < listed);
+    if positions.len() == count && ascending && within {
+        Ok(positions)
+    } else {
+        Err(Misbehaviour::InvalidPositions.into())
+    }
+}
+
+/// The sender's last step: its own matches, where the run was agreed for both. `item_at` says which of its items stands
+/// at a position of the list it sent.
+pub(crate) fn recv_if_both(
+    run: &Run<'_>,
+    channel: &mut RecvHalf,
+    item_at: impl Fn(usize) -> u32,
+    items: &Items,
+) -> Result<Option<Matches>, Error> {
+    match run.learns {
+        Learns::Receiver => Ok(None),
+        Learns::Both => {
+            let positions = recv(run.sizes.sender, run.sizes.receiver, channel)?;
+            Ok(Some(items.matches(positions.into_iter().map(|position| item_at(position as usize) as usize))))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vesica_net::{Options, memory};
+
+    fn round_trip(listed: usize, matched: &[u32]) -> Result<Vec<u32>, Error> {
+        let (mut a, mut b) = memory::pair(&Options::default());
+        send(listed, matched.iter().copied(), a.split().0)?;
+        recv(listed, listed, b.split().1)
+    }
+
+    #[test]
+    fn lists_and_bitmaps_come_back() {
+        for (listed, matched) in
+            [(0, vec![]), (1, vec![0]), (9, vec![8]), (1000, vec![0, 7, 8, 999]), (64, (0..64).collect())]
+        {
+            assert_eq!(round_trip(listed, &matched).unwrap(), matched);
+        }
+    }
+
+    #[test]
+    fn foreign_positions_are_refused() {
+        let refused = |listed: usize, most: usize, wire: &[u8]| {
+            let (mut a, mut b) = memory::pair(&Options::default());
+            a.send(wire).unwrap();
+            a.flush().unwrap();
+            drop(a);
+            recv(listed, most, b.split().1).unwrap_err()
+        };
+        let bad = Error::from(Misbehaviour::InvalidPositions);
+        assert_eq!(refused(8, 8, &9u32.to_le_bytes()), bad, "more matches than masks");
+        assert_eq!(refused(8, 2, &3u32.to_le_bytes()), bad, "more matches than items");
+        assert_eq!(refused(8, 8, &[2, 0, 0, 0, 0b1]), bad, "count and bitmap differ");
+        assert_eq!(refused(4, 4, &[1, 0, 0, 0, 0b1_0000]), bad, "beyond the list");
+        let descending = [2u32, 900, 1].map(u32::to_le_bytes).concat();
+        assert_eq!(refused(1000, 1000, &descending), bad, "not ascending");
+    }
+}

@@ -1,0 +1,185 @@
+//! What every protocol takes and gives: the agreed run, the two roles, and the progress it tells.
+
+use rand_core::CryptoRng;
+use vesica_crypto::hash::Context;
+use vesica_encode::items::{Items, Matches};
+use vesica_net::Channel;
+
+use crate::error::{Error, Misuse};
+
+/// Statistical security parameter λ: a wrong result has probability at most 2^-λ (PSSZ15 §2.1, "λ = 40").
+pub const STATISTICAL_SECURITY: u32 = 40;
+
+/// The part a party plays. Who listens and who connects has nothing to do with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Learns the intersection.
+    Receiver,
+    /// Learns nothing but the sizes, unless the run was agreed for both.
+    Sender,
+}
+
+impl Role {
+    /// The partner's role.
+    pub fn other(self) -> Self {
+        match self {
+            Role::Receiver => Role::Sender,
+            Role::Sender => Role::Receiver,
+        }
+    }
+
+    /// The name in messages and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Receiver => "receiver",
+            Role::Sender => "sender",
+        }
+    }
+}
+
+impl std::fmt::Display for Role {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Who learns the intersection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Learns {
+    /// The receiver alone.
+    Receiver,
+    /// Both parties.
+    Both,
+}
+
+/// The set sizes both parties see, after padding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// n_r: items of the receiver.
+    pub receiver: usize,
+    /// n_s: items of the sender.
+    pub sender: usize,
+}
+
+impl Sizes {
+    /// The size of the set that `role` holds.
+    pub fn of(&self, role: Role) -> usize {
+        match role {
+            Role::Receiver => self.receiver,
+            Role::Sender => self.sender,
+        }
+    }
+}
+
+/// A step of a whole run, as the progress bar, the events, the report and the errors name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Arguments, identity and output are checked.
+    Prepare,
+    /// The table is read once, into items.
+    Read,
+    /// The partner is sought and authenticated.
+    Connect,
+    /// Terms and sizes are compared.
+    Agree,
+    /// Own items become masks or blinded elements.
+    Blind,
+    /// The partner's messages are answered.
+    Answer,
+    /// Own blinding is taken off.
+    Unblind,
+    /// Masks are exchanged.
+    Exchange,
+    /// Masks are compared.
+    Compare,
+    /// Both sides confirm that they saw the same run.
+    Confirm,
+    /// The matching rows are copied.
+    Write,
+}
+
+impl Phase {
+    /// The name in reports, events and errors.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Prepare => "prepare",
+            Phase::Read => "read",
+            Phase::Connect => "connect",
+            Phase::Agree => "agree",
+            Phase::Blind => "blind",
+            Phase::Answer => "answer",
+            Phase::Unblind => "unblind",
+            Phase::Exchange => "exchange",
+            Phase::Compare => "compare",
+            Phase::Confirm => "confirm",
+            Phase::Write => "write",
+        }
+    }
+}
+
+impl std::fmt::Display for Phase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Told how far a run is; asked whether to go on. Called from the thread that runs the protocol.
+pub trait Watch: Sync {
+    /// A phase begins, in which `total` units of work are to be done (0: not known).
+    fn phase(&self, phase: Phase, total: u64);
+    /// `units` more are done in the current phase.
+    fn advance(&self, units: u64);
+    /// Whether the run is to stop.
+    fn cancelled(&self) -> bool;
+}
+
+/// Nobody watches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn phase(&self, _: Phase, _: u64) {}
+    fn advance(&self, _: u64) {}
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// What both parties agreed on before the first message, and how this party is to run.
+pub struct Run<'a> {
+    /// Agreed: prefix of every hash, bound to session, protocol, parameters and sizes.
+    pub context: Context,
+    /// Agreed: both set sizes.
+    pub sizes: Sizes,
+    /// Agreed: who learns the result.
+    pub learns: Learns,
+    /// Local: threads this party may keep busy, at least 1.
+    pub threads: usize,
+    /// Local: who is told of progress.
+    pub watch: &'a dyn Watch,
+}
+
+impl Run<'_> {
+    /// Checks that `items` is the set the run was agreed for.
+    pub fn expect_items(&self, role: Role, items: &Items) -> Result<(), Error> {
+        let (agreed, given) = (self.sizes.of(role), items.len());
+        if agreed == given { Ok(()) } else { Err(Misuse::SizeMismatch { agreed, given }.into()) }
+    }
+
+    /// Begins a phase of `total` units.
+    pub fn phase(&self, phase: Phase, total: usize) {
+        self.watch.phase(phase, total as u64);
+    }
+
+    /// `units` more are done; ends the run if the caller cancelled it.
+    pub fn advance(&self, units: usize) -> Result<(), Error> {
+        self.watch.advance(units as u64);
+        if self.watch.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// The receiver's role: own items in, matches out.
+pub type Receive = fn(&Run<'_>, &Items, &mut Channel, &mut dyn CryptoRng) -> Result<Matches, Error>;
+
+/// The sender's role: own items in; matches out where the run was agreed for both to learn them.
+pub type Send = fn(&Run<'_>, &Items, &mut Channel, &mut dyn CryptoRng) -> Result<Option<Matches>, Error>;

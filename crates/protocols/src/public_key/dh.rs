@@ -1,0 +1,420 @@
+//! Diffie–Hellman PSI over ristretto255. The receiver learns X ∩ Y, the sender |Y| and no more.
+//!
+//! **Security:** semi-honest, under the one-more gap Diffie–Hellman assumption in the random oracle model (DDH suffices
+//! for the masks: AES03's proof, cited in PSSZ15 §3.3). Leaks n_r and n_s. A malicious party is not kept from using a
+//! set of its own making, nor a malicious sender from answering wrongly.
+//!
+//! Source: Mea86, HFH99; PSSZ15 §3.3, with the second message hashed to ℓ bits as it says there. Deviations: the order
+//! of the messages is chosen by the sizes, whichever form sends fewer bytes; masks that need not keep an order are sorted
+//! where the paper permutes them; H maps to the whole prime-order group (RFC 9496 one-way map), never "hash times
+//! generator", and keeps both coordinates' worth of information, so that P and -P stay different.
+//!
+//! Form [`Form::ReceiverFirst`], taken when n_s ≥ n_r; 32·n_r + 32·n_r + n_s·⌈ℓ/8⌉ bytes:
+//!
+//! ```text
+//! receiver (Y), b ←$ Z_q*                            sender (X), a ←$ Z_q*
+//!                ── H(y)^b, in random order ──►      32·n_r
+//!                ◄── (H(y)^b)^a, same order ──       32·n_r
+//!                ◄── sort{F(H(x)^a)} ──              n_s·⌈ℓ/8⌉
+//! output {y : F(((H(y)^b)^a)^(1/b)) received}
+//! ```
+//!
+//! Form [`Form::SenderFirst`], PSSZ15's own, taken when n_s < n_r; 32·(n_r + n_s) + n_r·⌈ℓ/8⌉ bytes:
+//!
+//! ```text
+//!                ── H(y)^b, in random order ──►      32·n_r
+//!                ◄── H(x)^a, in random order ──      32·n_s
+//!                ◄── F((H(y)^b)^a), same order ──    n_r·⌈ℓ/8⌉
+//! output {y : F of it among F((H(x)^a)^b)}
+//! ```
+//!
+//! Names: a, b = `secret`; H = the oracle `map`, then the group's map; F = the oracle `mask` on the encoded element, cut to
+//! ℓ bits.
+//! Cost: 2·n_r exponentiations for the receiver (n_r + n_s in the second form), n_r + n_s for the sender.
+//! Everything is streamed: while one party's elements are on the way, both compute.
+
+use rand_core::CryptoRng;
+use vesica_crypto::group::{Group, InvalidElement, Ristretto255};
+use vesica_crypto::hash::{Label, Oracle};
+use vesica_crypto::par;
+use vesica_encode::items::{Items, Matches};
+use vesica_net::{Channel, RecvHalf, SendHalf};
+
+use crate::error::{Error, Misbehaviour};
+use crate::masks::{self, MaskWidth, Tagged};
+use crate::overlap::{Stopped, overlap};
+use crate::positions;
+use crate::protocol::{Learns, Phase, Role, Run, Sizes};
+use crate::registry::{Cost, Entry, Security, Shape, Standing};
+
+/// Elements one thread handles at a time; a piece of a message holds as many for each thread. Local: changes no byte.
+const CHUNK: usize = 512;
+
+/// The registry's entry.
+pub static ENTRY: Entry = Entry {
+    name: "dh",
+    title: "Diffie–Hellman over ristretto255",
+    family: "public_key",
+    paper: "Mea86, HFH99; PSSZ15 §3.3",
+    security: &[Security::SemiHonest],
+    standing: Standing::Standard,
+    learns_both: true,
+    learns: "receiver: the intersection",
+    leakage: "n_r and n_s",
+    flights: 2,
+    messages: &[
+        ("blinded items of the receiver", "32·n_r"),
+        ("the same, raised to the sender's key (n_s ≥ n_r)", "32·n_r"),
+        ("masks of the sender (n_s ≥ n_r)", "n_s·⌈ℓ/8⌉"),
+        ("blinded items of the sender (n_s < n_r)", "32·n_s"),
+        ("masks of the receiver's items (n_s < n_r)", "n_r·⌈ℓ/8⌉"),
+    ],
+    memory: "receiver 84·n_r + 16·n_s (n_s < n_r: 52·n_r + 80·n_s), sender 32·n_r + 40·n_s (n_s < n_r: 32·n_r + 4·n_s)",
+    cost: cost::<Ristretto255>,
+    test_items: 1 << 10,
+    receive: receive::<Ristretto255>,
+    send: send::<Ristretto255>,
+};
+
+/// Who sends group elements of its own first, and what comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// The sender returns the receiver's elements and sends masks of its own items.
+    ReceiverFirst,
+    /// The sender sends its own elements and returns masks of the receiver's.
+    SenderFirst,
+}
+
+impl Form {
+    /// The form with fewer bytes: 64·n_r + n_s·⌈ℓ/8⌉ against 32·(n_r + n_s) + n_r·⌈ℓ/8⌉, where ⌈ℓ/8⌉ < 32.
+    pub fn for_sizes(sizes: Sizes) -> Self {
+        if sizes.sender < sizes.receiver { Form::SenderFirst } else { Form::ReceiverFirst }
+    }
+}
+
+fn cost<G: Group>(shape: &Shape) -> Result<Cost, Error> {
+    let (receiver, sender) = (shape.sizes.receiver as u64, shape.sizes.sender as u64);
+    let mask = MaskWidth::for_sizes(shape.sizes)?.bytes() as u64;
+    let element = G::ENCODED as u64;
+    let positions = positions::bytes(shape);
+    Ok(match Form::for_sizes(shape.sizes) {
+        Form::ReceiverFirst => Cost {
+            receiver_sends: element * receiver + positions,
+            sender_sends: element * receiver + mask * sender,
+            receiver_memory: (52 + element) * receiver + 16 * sender,
+            sender_memory: element * receiver + 40 * sender,
+        },
+        Form::SenderFirst => Cost {
+            receiver_sends: element * receiver + positions,
+            sender_sends: element * sender + mask * receiver,
+            receiver_memory: 52 * receiver + (48 + element) * sender,
+            sender_memory: element * receiver + 4 * sender,
+        },
+    })
+}
+
+/// The receiver's role, over any group.
+pub fn receive<G: Group>(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Matches, Error> {
+    run.expect_items(Role::Receiver, items)?;
+    // b ←$ Z_q*, and the random order in which H(y)^b travels.
+    let party = Party::<G>::new(run, items, rng)?;
+    let order = items.shuffled(rng);
+    let pairs = match Form::for_sizes(run.sizes) {
+        Form::ReceiverFirst => party.receive_returned(&order, channel)?,
+        Form::SenderFirst => party.receive_masks(&order, channel)?,
+    };
+    if run.learns == Learns::Both {
+        positions::send(run.sizes.sender, pairs.iter().map(|&(_, position)| position), channel.split().0)?;
+    }
+    Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize)))
+}
+
+/// The sender's role, over any group.
+pub fn send<G: Group>(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Matches>, Error> {
+    run.expect_items(Role::Sender, items)?;
+    // a ←$ Z_q*.
+    let party = Party::<G>::new(run, items, rng)?;
+    let places = match Form::for_sizes(run.sizes) {
+        Form::ReceiverFirst => party.send_returned(channel)?,
+        Form::SenderFirst => party.send_masks(items.shuffled(rng), channel)?,
+    };
+    positions::recv_if_both(run, channel.split().1, |position| places[position], items)
+}
+
+/// One party's secret and oracles.
+struct Party<'a, G: Group> {
+    run: &'a Run<'a>,
+    items: &'a Items,
+    width: MaskWidth,
+    map: Oracle,
+    mask: Oracle,
+    secret: G::Scalar,
+}
+
+impl<'a, G: Group> Party<'a, G> {
+    fn new(run: &'a Run<'a>, items: &'a Items, rng: &mut dyn CryptoRng) -> Result<Self, Error> {
+        Ok(Party {
+            run,
+            items,
+            width: MaskWidth::for_sizes(run.sizes)?,
+            map: run.context.oracle(Label::new("dh: item to group")),
+            mask: run.context.oracle(Label::new("dh: element to mask")),
+            secret: G::random_scalar(rng),
+        })
+    }
+
+    /// Receiver, [`Form::ReceiverFirst`]: pairs (item of mine, position in the sender's masks).
+    fn receive_returned(&self, order: &[u32], channel: &mut Channel) -> Result<Vec<(u32, u32)>, Error> {
+        let collect =
+            |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(order.len(), channel, push);
+        let (mut mine, ()) = overlap(channel, collect, |channel, returned| {
+            // 1. H(y)^b, in the order drawn.
+            self.send_blinded(order, channel)?;
+            // 2. ((H(y)^b)^a)^(1/b) = H(y)^a, masked.
+            self.run.phase(Phase::Unblind, order.len());
+            let unblinding = G::invert(&self.secret);
+            let mut mine: Vec<Tagged> = Vec::with_capacity(order.len());
+            while mine.len() < order.len() {
+                let piece = self.raise(&unblinding, mine.len(), &returned.wait()?)?;
+                let places = &order[mine.len()..];
+                mine.extend(piece.iter().zip(places).map(|(e, &place)| Tagged { mask: self.mask(e), place }));
+                self.run.advance(piece.len())?;
+            }
+            Ok(mine)
+        })?;
+        // 3. The sender's masks, sorted, joined with mine.
+        self.run.phase(Phase::Exchange, self.run.sizes.sender);
+        let theirs = masks::recv_sorted(self.width, self.run.sizes.sender, channel.split().1)?;
+        self.run.phase(Phase::Compare, order.len());
+        masks::sort(&mut mine);
+        Ok(masks::join(&mine, theirs.into_iter().zip(0..)))
+    }
+
+    /// Sender, [`Form::ReceiverFirst`]: the item behind each mask sent.
+    fn send_returned(&self, channel: &mut Channel) -> Result<Vec<u32>, Error> {
+        let count = self.run.sizes.receiver;
+        let places: Vec<u32> = (0..self.items.len() as u32).collect();
+        let collect =
+            |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(count, channel, push);
+        let (mut mine, ()) = overlap(channel, collect, |channel, blinded| {
+            self.run.phase(Phase::Answer, count + places.len());
+            let mut mine: Vec<Tagged> = Vec::with_capacity(places.len());
+            let mut own = places.chunks(self.piece());
+            let mut answered = 0;
+            loop {
+                // The receiver waits for its elements: they come first, own items fill the time between.
+                let piece: Vec<G::Encoding> = match blinded.ready() {
+                    Some(piece) => piece,
+                    None => match own.next() {
+                        Some(places) => {
+                            // F(H(x)^a), for items of mine.
+                            let elements = self.blind(places)?;
+                            let masked = elements.iter().zip(places);
+                            mine.extend(masked.map(|(e, &place)| Tagged { mask: self.mask(e), place }));
+                            self.run.advance(places.len())?;
+                            continue;
+                        }
+                        None if answered == count => return Ok(mine),
+                        None => blinded.wait()?,
+                    },
+                };
+                // (H(y)^b)^a, in the order received.
+                send_elements::<G>(&self.raise(&self.secret, answered, &piece)?, channel)?;
+                answered += piece.len();
+                self.run.advance(piece.len())?;
+            }
+        })?;
+        self.run.phase(Phase::Exchange, mine.len());
+        masks::sort(&mut mine);
+        masks::send(self.width, mine.iter().map(|tagged| tagged.mask), channel.split().0)?;
+        Ok(mine.iter().map(|tagged| tagged.place).collect())
+    }
+
+    /// Receiver, [`Form::SenderFirst`]: pairs (item of mine, position in the sender's elements).
+    fn receive_masks(&self, order: &[u32], channel: &mut Channel) -> Result<Vec<(u32, u32)>, Error> {
+        let count = self.run.sizes.sender;
+        let collect = |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| {
+            self.recv_elements(count, channel, push)?;
+            masks::recv(self.width, order.len(), channel)
+        };
+        let (mut theirs, returned) = overlap(channel, collect, |channel, elements| {
+            // 1. H(y)^b, in the order drawn.
+            self.send_blinded(order, channel)?;
+            // 2. F((H(x)^a)^b).
+            self.run.phase(Phase::Answer, count);
+            let mut theirs: Vec<Tagged> = Vec::with_capacity(count);
+            while theirs.len() < count {
+                let piece = self.raise(&self.secret, theirs.len(), &elements.wait()?)?;
+                let positions = theirs.len() as u32..;
+                theirs.extend(
+                    piece.iter().zip(positions).map(|(e, place)| Tagged { mask: self.mask(e), place }),
+                );
+                self.run.advance(piece.len())?;
+            }
+            Ok(theirs)
+        })?;
+        // 3. The masks of my own items, in my order, joined with theirs.
+        self.run.phase(Phase::Compare, order.len());
+        let mine = returned.into_iter().zip(order);
+        let mut mine: Vec<Tagged> = mine.map(|(mask, &place)| Tagged { mask, place }).collect();
+        masks::sort(&mut mine);
+        masks::sort(&mut theirs);
+        Ok(masks::join(&mine, theirs.into_iter().map(|tagged| (tagged.mask, tagged.place))))
+    }
+
+    /// Sender, [`Form::SenderFirst`]: the item behind each element sent.
+    fn send_masks(&self, order: Vec<u32>, channel: &mut Channel) -> Result<Vec<u32>, Error> {
+        let count = self.run.sizes.receiver;
+        let collect =
+            |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(count, channel, push);
+        overlap(channel, collect, |channel, blinded| {
+            // 1. H(x)^a, in the order drawn.
+            self.send_blinded(&order, channel)?;
+            // 2. F((H(y)^b)^a), in the order received.
+            self.run.phase(Phase::Answer, count);
+            let mut answered = 0;
+            while answered < count {
+                let piece = self.raise(&self.secret, answered, &blinded.wait()?)?;
+                masks::send(self.width, piece.iter().map(|e| self.mask(e)), channel)?;
+                answered += piece.len();
+                self.run.advance(piece.len())?;
+            }
+            Ok(())
+        })?;
+        Ok(order)
+    }
+
+    /// Elements in one piece of a message.
+    fn piece(&self) -> usize {
+        CHUNK * self.run.threads
+    }
+
+    /// Sends H(item)^secret for the items at `places`, in that order.
+    fn send_blinded(&self, places: &[u32], channel: &mut SendHalf) -> Result<(), Stopped> {
+        self.run.phase(Phase::Blind, places.len());
+        for piece in places.chunks(self.piece()) {
+            send_elements::<G>(&self.blind(piece)?, channel)?;
+            self.run.advance(piece.len())?;
+        }
+        Ok(())
+    }
+
+    /// H(item)^secret, encoded, for the items at `places`.
+    fn blind(&self, places: &[u32]) -> Result<Vec<G::Encoding>, Error> {
+        let mut elements = vec![G::EMPTY; places.len()];
+        par::for_each_chunk(self.run.threads, CHUNK, places, &mut elements, |_, places, elements| {
+            let items: Vec<u8> =
+                places.iter().flat_map(|&place| self.items.get(place as usize)).copied().collect();
+            let mut bytes = vec![0; places.len() * G::UNIFORM];
+            self.map.hash_batch(&items, self.items.width(), &mut bytes, G::UNIFORM);
+            let mut uniform = vec![G::UNIFORM_EMPTY; places.len()];
+            for (uniform, bytes) in uniform.iter_mut().zip(bytes.chunks_exact(G::UNIFORM)) {
+                uniform.as_mut().copy_from_slice(bytes);
+            }
+            G::map_mul_encode(&self.secret, &uniform, elements);
+            Ok::<_, Error>(())
+        })?;
+        Ok(elements)
+    }
+
+    /// element^exponent, encoded, for elements of the partner; `first` is the position of the first in its message.
+    fn raise(
+        &self,
+        exponent: &G::Scalar,
+        first: usize,
+        elements: &[G::Encoding],
+    ) -> Result<Vec<G::Encoding>, Error> {
+        let mut raised = vec![G::EMPTY; elements.len()];
+        par::for_each_chunk(self.run.threads, CHUNK, elements, &mut raised, |chunk, elements, raised| {
+            let invalid = |InvalidElement { index }| first + chunk * CHUNK + index;
+            let raised = G::decode_mul_encode(exponent, elements, raised).map_err(invalid);
+            raised.map_err(|position| Misbehaviour::InvalidElement { position })
+        })?;
+        Ok(raised)
+    }
+
+    /// F: the mask of an element.
+    fn mask(&self, element: &G::Encoding) -> u128 {
+        let mut hash = [0; 16];
+        self.mask.hash(element.as_ref(), &mut hash);
+        self.width.truncate(&hash)
+    }
+
+    /// Reads `count` elements and passes them on, piece by piece.
+    fn recv_elements(
+        &self,
+        count: usize,
+        channel: &mut RecvHalf,
+        push: &mut dyn FnMut(Vec<G::Encoding>),
+    ) -> Result<(), Error> {
+        let mut left = count;
+        while left > 0 {
+            let mut piece = vec![G::EMPTY; left.min(self.piece())];
+            for element in &mut piece {
+                channel.recv_exact(element.as_mut())?;
+            }
+            left -= piece.len();
+            push(piece);
+        }
+        Ok(())
+    }
+}
+
+fn send_elements<G: Group>(elements: &[G::Encoding], channel: &mut SendHalf) -> Result<(), Error> {
+    for element in elements {
+        channel.send(element.as_ref())?;
+    }
+    Ok(channel.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Case, IdealGroup, planted, run_pair, shape};
+
+    /// `dh` over the ideal group: the protocol at sizes that need no waiting for a curve.
+    static IDEAL: Entry =
+        Entry { cost: cost::<IdealGroup>, receive: receive::<IdealGroup>, send: send::<IdealGroup>, ..ENTRY };
+
+    #[test]
+    fn over_the_ideal_group_both_forms_find_the_plain_join() {
+        for (receiver, sender, common) in
+            [(1 << 16, 1 << 16, 20_000), (1 << 8, 1 << 17, 100), (1 << 17, 1 << 8, 100)]
+        {
+            for (threads, learns) in [(1, Learns::Receiver), (2, Learns::Both)] {
+                let sets = planted(receiver, sender, common, 1);
+                let case = Case { threads, learns, ..Case::default() };
+                let ended = run_pair(&IDEAL, &sets, case);
+                assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows);
+                if learns == Learns::Both {
+                    assert_eq!(ended.sender.unwrap().unwrap().rows(), sets.sender_rows);
+                }
+                let cost = (IDEAL.cost)(&shape(&sets, case)).unwrap();
+                assert_eq!(ended.traffic.payload_sent, cost.receiver_sends);
+                assert_eq!(ended.traffic.payload_received, cost.sender_sends);
+            }
+        }
+    }
+
+    #[test]
+    fn the_form_chosen_is_the_one_with_fewer_bytes() {
+        for (receiver, sender) in [(0, 0), (1, 1), (10, 11), (11, 10), (1 << 8, 1 << 20), (1 << 20, 1 << 8)] {
+            let sizes = Sizes { receiver, sender };
+            let mask = MaskWidth::for_sizes(sizes).unwrap().bytes();
+            let first = 64 * receiver + sender * mask;
+            let second = 32 * (receiver + sender) + receiver * mask;
+            let cost = cost::<Ristretto255>(&Shape { sizes, learns: Learns::Receiver, matches: 0 }).unwrap();
+            assert_eq!((cost.receiver_sends + cost.sender_sends) as usize, first.min(second));
+        }
+    }
+}

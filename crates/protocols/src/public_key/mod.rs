@@ -1,0 +1,3 @@
+//! Protocols from public-key operations on every item.
+
+pub mod dh;

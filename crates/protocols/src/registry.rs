@@ -1,0 +1,156 @@
+//! The one list of protocols: it feeds the command line, the tables in the documents, the benchmarks and the test loop.
+
+use crate::error::Error;
+use crate::protocol::{Learns, Receive, Send, Sizes};
+use crate::{insecure, public_key};
+
+/// What a protocol withstands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Security {
+    /// Parties that follow the protocol and look at all they saw.
+    SemiHonest,
+    /// Parties that do anything.
+    Malicious,
+}
+
+impl Security {
+    /// The name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Security::SemiHonest => "semi-honest",
+            Security::Malicious => "malicious",
+        }
+    }
+}
+
+impl std::fmt::Display for Security {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Whether a protocol may be taken without being asked for by name, or at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Secure as its entry says.
+    Standard,
+    /// Protects nothing worth the name; runs only with `--allow-insecure`.
+    Insecure,
+    /// Broken since it was published; runs only with `--allow-insecure`.
+    Broken,
+}
+
+impl Standing {
+    /// The name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Standing::Standard => "standard",
+            Standing::Insecure => "insecure",
+            Standing::Broken => "broken",
+        }
+    }
+}
+
+/// What a cost formula depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Both set sizes, after padding.
+    pub sizes: Sizes,
+    /// Who learns the result.
+    pub learns: Learns,
+    /// Items in the intersection; counts only where the sender learns it too.
+    pub matches: usize,
+}
+
+/// What a run costs, in bytes. Memory is what the protocol adds to the items, at its peak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// DATA payload from receiver to sender.
+    pub receiver_sends: u64,
+    /// DATA payload from sender to receiver.
+    pub sender_sends: u64,
+    /// Receiver's memory.
+    pub receiver_memory: u64,
+    /// Sender's memory.
+    pub sender_memory: u64,
+}
+
+/// A protocol: what it is, what it costs, and its two roles.
+pub struct Entry {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// The folder it lives in.
+    pub family: &'static str,
+    /// Paper and section.
+    pub paper: &'static str,
+    /// The security models it is offered in.
+    pub security: &'static [Security],
+    /// Whether it may be used freely.
+    pub standing: Standing,
+    /// Whether it has a path by which the sender learns the result too.
+    pub learns_both: bool,
+    /// Who learns what.
+    pub learns: &'static str,
+    /// What else is seen.
+    pub leakage: &'static str,
+    /// One-way messages, the last to the receiver included; two flights make a round trip.
+    pub flights: u32,
+    /// Each message and its bytes as a formula in n_r, n_s and ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉.
+    pub messages: &'static [(&'static str, &'static str)],
+    /// The memory formula, in bytes.
+    pub memory: &'static str,
+    /// The formulas as a program.
+    pub cost: fn(&Shape) -> Result<Cost, Error>,
+    /// Set size of the test that runs every protocol.
+    pub test_items: usize,
+    /// The receiver's role.
+    pub receive: Receive,
+    /// The sender's role.
+    pub send: Send,
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Entry {
+    /// Whether it runs only with `--allow-insecure`.
+    pub fn needs_allow_insecure(&self) -> bool {
+        self.standing != Standing::Standard
+    }
+}
+
+/// Every protocol, in the order of the tables.
+pub static PROTOCOLS: &[&Entry] = &[&public_key::dh::ENTRY, &insecure::naive_hash::ENTRY];
+
+/// The protocol of that name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    PROTOCOLS.iter().copied().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_unique_and_found() {
+        let names: HashSet<_> = PROTOCOLS.iter().map(|entry| entry.name).collect();
+        assert_eq!(names.len(), PROTOCOLS.len());
+        for entry in PROTOCOLS {
+            assert_eq!(find(entry.name).unwrap().name, entry.name);
+        }
+        assert!(find("auto").is_none());
+    }
+
+    #[test]
+    fn nothing_insecure_stands_as_standard() {
+        for entry in PROTOCOLS.iter().filter(|entry| entry.family == "insecure") {
+            assert!(entry.needs_allow_insecure(), "{}", entry.name);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Every protocol of the registry, in one loop: right rows, right bytes, the same bytes from any number of threads.
+
+use vesica_protocols::registry::{Entry, PROTOCOLS};
+use vesica_protocols::testing::{Case, Planted, items, planted, run_pair, shape};
+use vesica_protocols::{Error, Learns, Misuse};
+
+/// Who learns the result in the runs of this entry's tests.
+fn modes(entry: &Entry) -> &'static [Learns] {
+    if entry.learns_both { &[Learns::Receiver, Learns::Both] } else { &[Learns::Receiver] }
+}
+
+/// Runs the pair and compares rows and bytes with the plain join and the entry's formulas.
+fn check(entry: &Entry, sets: &Planted, case: Case) {
+    let what = format!("{} {:?} {case:?}", entry.name, shape(sets, case));
+    let ended = run_pair(entry, sets, case);
+    let receiver = ended.receiver.unwrap_or_else(|error| panic!("{what}: receiver: {error}"));
+    let sender = ended.sender.unwrap_or_else(|error| panic!("{what}: sender: {error}"));
+    assert_eq!(receiver.rows(), sets.receiver_rows, "{what}: the receiver's rows");
+    match case.learns {
+        Learns::Receiver => assert!(sender.is_none(), "{what}: the sender learnt something"),
+        Learns::Both => assert_eq!(sender.unwrap().rows(), sets.sender_rows, "{what}: the sender's rows"),
+    }
+    let cost = (entry.cost)(&shape(sets, case)).unwrap();
+    assert_eq!(ended.traffic.payload_sent, cost.receiver_sends, "{what}: bytes of the receiver");
+    assert_eq!(ended.traffic.payload_received, cost.sender_sends, "{what}: bytes of the sender");
+}
+
+#[test]
+fn planted_intersections_equal_the_plain_join() {
+    for entry in PROTOCOLS {
+        let n = entry.test_items;
+        let sizes = [
+            (0, 0, 0),
+            (0, 5, 0),
+            (5, 0, 0),
+            (1, 1, 0),
+            (1, 1, 1),
+            (1, n, 1),
+            (n, 1, 1),
+            (n, n, 0),
+            (n, n, n / 3),
+            (n, n, n),
+            (n / 4 + 3, n, n / 8),
+            (n, n / 4 + 3, n / 8),
+        ];
+        for (seed, (receiver, sender, common)) in (0..).zip(sizes) {
+            for &learns in modes(entry) {
+                check(
+                    entry,
+                    &planted(receiver, sender, common, seed),
+                    Case { learns, seed, ..Case::default() },
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn duplicates_come_out_with_every_row() {
+    let sets = Planted {
+        receiver: items(&["a", "b", "a", "c", "a", "b"]),
+        sender: items(&["x", "b", "a", "b"]),
+        receiver_rows: vec![0, 1, 2, 4, 5],
+        sender_rows: vec![1, 2, 3],
+    };
+    for entry in PROTOCOLS {
+        for &learns in modes(entry) {
+            let ended = run_pair(entry, &sets, Case { learns, ..Case::default() });
+            let matches = ended.receiver.unwrap();
+            assert_eq!(matches.rows(), sets.receiver_rows, "{}", entry.name);
+            assert_eq!(matches.items(), 2, "{}", entry.name);
+            if let Some(matches) = ended.sender.unwrap() {
+                assert_eq!(matches.rows(), sets.sender_rows, "{}", entry.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn padding_is_never_matched() {
+    for entry in PROTOCOLS {
+        let mut sets = planted(100, 60, 25, 3);
+        let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);
+        sets.receiver.pad(128, &mut rng).unwrap();
+        sets.sender.pad(128, &mut rng).unwrap();
+        assert_eq!((sets.receiver.len(), sets.sender.len()), (128, 128));
+        for &learns in modes(entry) {
+            check(entry, &sets, Case { learns, ..Case::default() });
+        }
+    }
+}
+
+#[test]
+fn the_transcript_does_not_depend_on_threads() {
+    for entry in PROTOCOLS {
+        for (receiver, sender) in [(1500, 2100), (2100, 1500)] {
+            let sets = planted(receiver, sender, 400, 5);
+            let digests = |threads| {
+                let ended = run_pair(
+                    entry,
+                    &sets,
+                    Case { threads, learns: modes(entry)[modes(entry).len() - 1], seed: 9 },
+                );
+                assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows);
+                ended.digests
+            };
+            let one = digests(1);
+            assert!([2, 3, 8].into_iter().all(|threads| digests(threads) == one), "{}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn fresh_randomness_changes_the_transcript_and_not_the_result() {
+    for entry in PROTOCOLS {
+        let sets = planted(50, 50, 20, 5);
+        let [first, second] = [1, 2].map(|seed| run_pair(entry, &sets, Case { seed, ..Case::default() }));
+        assert_eq!(first.receiver.unwrap().rows(), second.receiver.unwrap().rows());
+        assert_ne!(first.digests.sent, second.digests.sent, "{}", entry.name);
+        assert_ne!(first.digests.received, second.digests.received, "{}", entry.name);
+    }
+}
+
+#[test]
+fn a_set_of_another_size_than_agreed_is_refused() {
+    use vesica_crypto::hash::Context;
+    use vesica_protocols::{Run, Sizes, Unwatched};
+    let sets = planted(4, 4, 1, 1);
+    for entry in PROTOCOLS {
+        let run = Run {
+            context: Context::new(&[0; 32], entry.name, b"", 5, 5),
+            sizes: Sizes { receiver: 5, sender: 5 },
+            learns: Learns::Receiver,
+            threads: 1,
+            watch: &Unwatched,
+        };
+        let (mut a, _b) = vesica_net::memory::pair(&vesica_net::Options::default());
+        let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);
+        let wrong = Error::Misuse(Misuse::SizeMismatch { agreed: 5, given: 4 });
+        assert_eq!((entry.receive)(&run, &sets.receiver, &mut a, &mut rng).unwrap_err(), wrong);
+        assert_eq!((entry.send)(&run, &sets.sender, &mut a, &mut rng).unwrap_err(), wrong);
+    }
+}
