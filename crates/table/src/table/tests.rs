@@ -423,3 +423,25 @@ fn a_growing_input_is_refused() {
     // Not even a row more, and still not the same bytes.
     assert!(matches!(selected(&table, &items.matches(0..1)), Err(TableError::Changed { .. })));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_once_and_given_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return;
+    }
+    let file = [b"k,v\n".to_vec(), b"key,\"1\n2\"\n".repeat(200_000)].concat();
+    let (table, items) = std::thread::scope(|scope| {
+        scope.spawn(|| fs::write(&path, &file).unwrap());
+        Input::open(&path).unwrap().load(&request(&["k"]), &mut go).unwrap()
+    });
+    assert_eq!(
+        table.report(),
+        TableReport { rows: 200_000, items: 1, duplicates: 199_999, ..TableReport::default() }
+    );
+    assert!(all(&table, &items) == file);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+}
