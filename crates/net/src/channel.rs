@@ -1,0 +1,322 @@
+//! The channel that protocols talk over: a byte stream each way, with counters and transcript digests.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crate::error::NetError;
+use crate::frame::{Frame, HEADER, Kind, MAX_PAYLOAD};
+use crate::identity::PublicKey;
+use crate::link::Link;
+
+/// Payload of a frame that is filled by small sends.
+const FILL: usize = 64 << 10;
+/// Payload of a frame cut from a large send.
+const LARGE: usize = 256 << 10;
+
+/// A conversation with the peer.
+///
+/// Dropping it closes the connection at once; only after [`finish`](Self::finish) is everything sure to have been sent.
+pub struct Channel {
+    tx: SendHalf,
+    rx: RecvHalf,
+    about: About,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// The sending half of a [`Channel`].
+pub struct SendHalf {
+    link: Arc<Link>,
+    side: usize,
+    /// Room for a header, then the payload so far.
+    pending: Vec<u8>,
+    digest: blake3::Hasher,
+    payload: u64,
+    /// What ended it, so that a send that would only gather bytes reports it, too.
+    failed: Option<NetError>,
+}
+
+/// The receiving half of a [`Channel`].
+pub struct RecvHalf {
+    link: Arc<Link>,
+    side: usize,
+    current: Vec<u8>,
+    /// How far `current` has been given out.
+    taken: usize,
+    digest: blake3::Hasher,
+    payload: u64,
+}
+
+/// What has gone over a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes sent (and flushed) by the protocol.
+    pub payload_sent: u64,
+    /// Bytes received by the protocol.
+    pub payload_received: u64,
+    /// Bytes written to the socket: handshake, frame headers, heartbeats and encryption included.
+    pub wire_sent: u64,
+    /// Bytes read from the socket.
+    pub wire_received: u64,
+}
+
+/// Reads a channel's counters from elsewhere, while the channel is in use.
+#[derive(Clone)]
+pub struct Meter {
+    link: Arc<Link>,
+    side: usize,
+}
+
+impl Meter {
+    /// What has gone over the channel so far.
+    pub fn traffic(&self) -> Traffic {
+        self.link.traffic(self.side)
+    }
+}
+
+/// BLAKE3 digests of the payload bytes in each direction. After the same conversation, one side's `sent` is the other
+/// side's `received`, however the bytes were cut into frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digests {
+    /// Of what was sent and flushed.
+    pub sent: [u8; 32],
+    /// Of what was received by the protocol.
+    pub received: [u8; 32],
+}
+
+/// The nonces of the two hellos.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The one we drew.
+    pub mine: [u8; 32],
+    /// The one the peer drew.
+    pub theirs: [u8; 32],
+}
+
+/// What is known of a connection from its beginning.
+pub(crate) struct About {
+    pub(crate) hello: Hello,
+    pub(crate) binding: [u8; 64],
+    pub(crate) peer_key: Option<PublicKey>,
+    pub(crate) peer_address: Option<SocketAddr>,
+}
+
+impl Channel {
+    pub(crate) fn new(link: Arc<Link>, side: usize, about: About, threads: Vec<JoinHandle<()>>) -> Self {
+        Self { tx: SendHalf::new(link.clone(), side), rx: RecvHalf::new(link, side), about, threads }
+    }
+
+    /// Sends bytes. Small pieces are gathered until [`flush`](Self::flush), the next receive, or 64 KiB.
+    ///
+    /// Waits while the peer does not take what was sent before. If the peer is itself blocked in a large send, what it
+    /// sends is taken in meanwhile (up to 1 GiB), so that two sides which both send first and receive afterwards do not
+    /// block each other.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<(), NetError> {
+        self.tx.send_inner(bytes, true)
+    }
+
+    /// Sends what has been gathered.
+    pub fn flush(&mut self) -> Result<(), NetError> {
+        self.tx.flush_inner(true)
+    }
+
+    /// Fills `into` with the next bytes of the stream; flushes first.
+    pub fn recv_exact(&mut self, into: &mut [u8]) -> Result<(), NetError> {
+        self.tx.flush_inner(true)?;
+        self.rx.recv_exact(into)
+    }
+
+    /// How many bytes can be received without waiting.
+    pub fn readable(&self) -> usize {
+        self.rx.readable()
+    }
+
+    /// The two halves, to be used by two threads at once. They do not flush for each other.
+    pub fn split(&mut self) -> (&mut SendHalf, &mut RecvHalf) {
+        (&mut self.tx, &mut self.rx)
+    }
+
+    /// Says that this side is done, and waits until the peer says so too. Each side's `done` reaches the other.
+    ///
+    /// Afterwards everything has been handed to the system; the channel can only be asked and dropped.
+    pub fn finish(&mut self, done: &[u8]) -> Result<Vec<u8>, NetError> {
+        if done.len() > MAX_PAYLOAD {
+            return Err(NetError::DoneTooLong { length: done.len() });
+        }
+        self.tx.flush_inner(true)?;
+        if self.readable() > 0 {
+            return Err(self.rx.fail(NetError::LeftoverData));
+        }
+        self.tx.link.push(self.tx.side, Frame::new(Kind::Done, done), true)?;
+        let frame = self.rx.link.pop(self.rx.side, Vec::new())?;
+        match frame.kind {
+            Kind::Done => {
+                self.tx.link.finish(self.tx.side)?;
+                Ok(frame.payload().to_vec())
+            }
+            _ => Err(self.rx.fail(NetError::LeftoverData)),
+        }
+    }
+
+    /// Gives up. The peer is told so, if it can be, and never why; then the connection is closed.
+    pub fn abort(&mut self) {
+        self.tx.link.abort(self.tx.side);
+    }
+
+    /// What has gone over the channel so far.
+    pub fn traffic(&self) -> Traffic {
+        self.tx.link.traffic(self.tx.side)
+    }
+
+    /// A reader of [`traffic`](Self::traffic) that outlives every borrow of the channel.
+    pub fn meter(&self) -> Meter {
+        Meter { link: self.tx.link.clone(), side: self.tx.side }
+    }
+
+    /// The transcript digests so far: of what was flushed, and of what was received.
+    pub fn digests(&self) -> Digests {
+        let sent = self.tx.digest.finalize().into();
+        Digests { sent, received: self.rx.digest_taken().finalize().into() }
+    }
+
+    /// What binds a session to this connection: 64 bytes that both sides of the same TLS connection have, and no other
+    /// connection. In memory and over plaintext a constant.
+    pub fn binding(&self) -> &[u8; 64] {
+        &self.about.binding
+    }
+
+    /// The nonces of the two hellos. In memory constants.
+    pub fn hello(&self) -> Hello {
+        self.about.hello
+    }
+
+    /// The peer's key, proven by TLS.
+    pub fn peer_key(&self) -> Option<&PublicKey> {
+        self.about.peer_key.as_ref()
+    }
+
+    /// The peer's address, over a network.
+    pub fn peer_address(&self) -> Option<SocketAddr> {
+        self.about.peer_address
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        self.tx.link.close(self.tx.side);
+        for thread in self.threads.drain(..) {
+            // A panic there has closed the connection and is of no more interest.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl SendHalf {
+    fn new(link: Arc<Link>, side: usize) -> Self {
+        Self { link, side, pending: Vec::new(), digest: blake3::Hasher::new(), payload: 0, failed: None }
+    }
+
+    /// As [`Channel::send`], but while it waits nothing is received on the side.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<(), NetError> {
+        self.send_inner(bytes, false)
+    }
+
+    /// Sends what has been gathered.
+    pub fn flush(&mut self) -> Result<(), NetError> {
+        self.flush_inner(false)
+    }
+
+    /// As [`Channel::abort`]; a receive that waits in another thread ends too.
+    pub fn abort(&mut self) {
+        self.link.abort(self.side);
+    }
+
+    fn send_inner(&mut self, mut bytes: &[u8], lift: bool) -> Result<(), NetError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        while !bytes.is_empty() {
+            if self.pending.is_empty() {
+                self.pending.extend_from_slice(&[0; HEADER]);
+            }
+            let limit = if bytes.len() >= FILL { LARGE } else { FILL };
+            let room = limit.saturating_sub(self.pending.len() - HEADER);
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.pending.extend_from_slice(now);
+            if self.pending.len() - HEADER >= FILL {
+                self.flush_inner(lift)?;
+            }
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    fn flush_inner(&mut self, lift: bool) -> Result<(), NetError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let frame = Frame::seal(Kind::Data, std::mem::take(&mut self.pending));
+        self.digest.update(frame.payload());
+        self.payload += frame.payload().len() as u64;
+        self.link.count_payload_sent(self.side, self.payload);
+        let outcome = self.link.push(self.side, frame, lift);
+        self.pending = outcome.inspect_err(|error| self.failed = Some(error.clone()))?;
+        self.pending.clear();
+        Ok(())
+    }
+}
+
+impl RecvHalf {
+    fn new(link: Arc<Link>, side: usize) -> Self {
+        let digest = blake3::Hasher::new();
+        Self { link, side, current: Vec::new(), taken: 0, digest, payload: 0 }
+    }
+
+    /// As [`Channel::recv_exact`], but flushes nothing.
+    pub fn recv_exact(&mut self, mut into: &mut [u8]) -> Result<(), NetError> {
+        while !into.is_empty() {
+            if self.taken == self.current.len() {
+                self.next_frame()?;
+            }
+            let length = into.len().min(self.current.len() - self.taken);
+            let (now, later) = into.split_at_mut(length);
+            now.copy_from_slice(&self.current[self.taken..self.taken + length]);
+            self.taken += length;
+            self.payload += length as u64;
+            into = later;
+        }
+        self.link.count_payload_received(self.side, self.payload);
+        Ok(())
+    }
+
+    /// How many bytes can be received without waiting.
+    pub fn readable(&self) -> usize {
+        self.current.len() - self.taken + self.link.waiting(self.side)
+    }
+
+    fn next_frame(&mut self) -> Result<(), NetError> {
+        self.digest = self.digest_taken();
+        self.taken = 0;
+        let frame = self.link.pop(self.side, std::mem::take(&mut self.current))?;
+        if frame.kind != Kind::Data {
+            return Err(self.fail(NetError::PeerFinished));
+        }
+        self.current = frame.bytes;
+        self.taken = HEADER;
+        Ok(())
+    }
+
+    /// The digest of what has been given out. It is kept up to the frame before only: the hash is faster on long inputs.
+    fn digest_taken(&self) -> blake3::Hasher {
+        let mut digest = self.digest.clone();
+        digest.update(self.current.get(HEADER..self.taken).unwrap_or_default());
+        digest
+    }
+
+    fn fail(&self, error: NetError) -> NetError {
+        self.link.fail(self.side, error)
+    }
+}

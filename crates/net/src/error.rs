@@ -1,0 +1,284 @@
+//! What can go wrong between the parties, and who is at fault.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::codec::CodecError;
+use crate::frame::{Kind, MAX_PAYLOAD};
+use crate::identity::PublicKey;
+
+/// Who is at fault for a [`NetError`]; a program's exit status follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// The caller's arguments: an address that cannot be used.
+    Usage,
+    /// The partner cannot be reached, fell silent, closed, or gave up.
+    Partner,
+    /// Bytes that do not decode, or that come where none may.
+    Protocol,
+    /// The other side is not the partner we expect, or speaks another version.
+    Identity,
+    /// The caller cancelled.
+    Cancelled,
+    /// A fault of this program.
+    Ours,
+}
+
+/// Everything that ends a connection or keeps it from being made.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NetError {
+    /// The address cannot be read.
+    #[error("the address `{address}` is not usable: {why}")]
+    BadAddress {
+        /// As given.
+        address: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The address to listen on cannot be bound.
+    #[error("cannot listen on {address}: {cause}")]
+    Bind {
+        /// As given.
+        address: String,
+        /// The system's reason.
+        cause: String,
+    },
+    /// Plaintext was asked for, but the address is not a loopback address.
+    #[error("plaintext is allowed on a loopback address only, and {address} is not one")]
+    PlaintextNotLoopback {
+        /// As given.
+        address: String,
+    },
+
+    /// The partner's address never answered.
+    #[error("could not reach the partner at {address} within {waited:?}: {last}")]
+    Unreachable {
+        /// As given.
+        address: String,
+        /// How long was tried.
+        waited: Duration,
+        /// Why the last attempt failed.
+        last: RetryReason,
+    },
+    /// The partner did not connect to us.
+    #[error("the partner did not connect to {address} within {waited:?}{}", strangers_text(*strangers, last))]
+    NobodyCame {
+        /// Where we listened.
+        address: SocketAddr,
+        /// For how long.
+        waited: Duration,
+        /// How many others were turned away.
+        strangers: u64,
+        /// Why the last of them was.
+        last: Option<StrangerReason>,
+    },
+    /// Nothing arrived for the allowed time, not even a heartbeat.
+    #[error("the partner fell silent: nothing arrived for {after:?}, not even a heartbeat")]
+    Silent {
+        /// The allowed time.
+        after: Duration,
+    },
+    /// The connection ended before the partner said that it was done.
+    #[error("the partner closed the connection before the end")]
+    Closed,
+    /// The partner gave up and said so.
+    #[error("the partner gave up")]
+    PeerAborted,
+
+    /// A frame of a type that does not exist.
+    #[error("the partner sent a frame of unknown type {byte}")]
+    FrameKind {
+        /// The type found.
+        byte: u8,
+    },
+    /// A frame with a length that its type does not allow.
+    #[error("the partner sent a {kind:?} frame of {length} bytes, which is not allowed")]
+    FrameLength {
+        /// The frame's type.
+        kind: Kind,
+        /// The length found.
+        length: u64,
+    },
+    /// Something followed the partner's DONE.
+    #[error("the partner went on sending after it had said that it was done")]
+    AfterDone,
+    /// The partner is done while we expect more from it, or have more for it.
+    #[error("the partner said that it was done in the middle of the conversation")]
+    PeerFinished,
+    /// We are done, but the partner had sent more.
+    #[error("the partner sent more than the conversation asks for")]
+    LeftoverData,
+    /// A message inside the stream does not decode.
+    #[error("the partner sent a message that does not decode: {0}")]
+    Codec(#[from] CodecError),
+    /// A TLS record was altered on the way, or is not a TLS record.
+    #[error("the encrypted connection was damaged: {cause}")]
+    Tls {
+        /// What the TLS library says.
+        cause: String,
+    },
+
+    /// Whoever answered does not speak Vesica's protocol.
+    #[error("{address} does not speak the vesica protocol")]
+    NotVesica {
+        /// Who answered.
+        address: SocketAddr,
+    },
+    /// The partner speaks another version of the protocol.
+    #[error("the partner speaks version {theirs} of the protocol, this program version {mine}")]
+    VersionMismatch {
+        /// Our version.
+        mine: u16,
+        /// The partner's version.
+        theirs: u16,
+    },
+    /// The other side has another key than the one we expect.
+    #[error("the other side is not the expected partner: it presented {presented}, expected is {expected}")]
+    WrongPeer {
+        /// The key we were told to expect.
+        expected: PublicKey,
+        /// The key that was presented.
+        presented: PublicKey,
+    },
+    /// The other side does not accept our key.
+    #[error("the partner refused our key {ours}: it expects another one")]
+    RefusedByPeer {
+        /// The key we presented.
+        ours: PublicKey,
+    },
+
+    /// The caller cancelled.
+    #[error("cancelled")]
+    Cancelled,
+
+    /// Both sides send at the same moment, more than can be held.
+    #[error(
+        "both sides are sending, and {limit} bytes wait unread: the conversation must receive before it sends more"
+    )]
+    Deadlock {
+        /// The most that is held.
+        limit: u64,
+    },
+    /// The channel was used after [`finish`](crate::Channel::finish).
+    #[error("the channel was used after its end")]
+    Finished,
+    /// The channel was used after [`abort`](crate::Channel::abort).
+    #[error("the channel was used after it had been aborted")]
+    Aborted,
+    /// The payload of a DONE frame is too long.
+    #[error("a final message of {length} bytes is too long: {MAX_PAYLOAD} are allowed")]
+    DoneTooLong {
+        /// Its length.
+        length: usize,
+    },
+    /// The system refused something that should have worked.
+    #[error("{what}: {cause}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// The system's reason.
+        cause: String,
+    },
+}
+
+impl NetError {
+    /// Who is at fault.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::BadAddress { .. } | Self::Bind { .. } | Self::PlaintextNotLoopback { .. } => Fault::Usage,
+            Self::Unreachable { .. }
+            | Self::NobodyCame { .. }
+            | Self::Silent { .. }
+            | Self::Closed
+            | Self::PeerAborted => Fault::Partner,
+            Self::FrameKind { .. }
+            | Self::FrameLength { .. }
+            | Self::AfterDone
+            | Self::PeerFinished
+            | Self::LeftoverData
+            | Self::Codec(_)
+            | Self::Tls { .. } => Fault::Protocol,
+            Self::NotVesica { .. }
+            | Self::VersionMismatch { .. }
+            | Self::WrongPeer { .. }
+            | Self::RefusedByPeer { .. } => Fault::Identity,
+            Self::Cancelled => Fault::Cancelled,
+            Self::Deadlock { .. }
+            | Self::Finished
+            | Self::Aborted
+            | Self::DoneTooLong { .. }
+            | Self::System { .. } => Fault::Ours,
+        }
+    }
+
+    pub(crate) fn system(what: &'static str, cause: &impl ToString) -> Self {
+        Self::System { what, cause: cause.to_string() }
+    }
+}
+
+/// Why an attempt to connect did not succeed, so that it is made again.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RetryReason {
+    /// The name has no address, for now.
+    #[error("the name cannot be resolved: {0}")]
+    Resolve(String),
+    /// Nobody listens there.
+    #[error("nobody listens there")]
+    Refused,
+    /// The address did not answer.
+    #[error("no answer")]
+    NoAnswer,
+    /// The other side took the connection and closed it at once.
+    #[error("the other side closed the connection at once")]
+    ClosedEarly,
+    /// The system's reason.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<&io::Error> for RetryReason {
+    fn from(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => Self::Refused,
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Self::NoAnswer,
+            io::ErrorKind::UnexpectedEof
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe => Self::ClosedEarly,
+            _ => Self::Other(error.to_string()),
+        }
+    }
+}
+
+/// Why someone who connected to us was turned away.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StrangerReason {
+    /// It has another key than the partner.
+    #[error("it presented another key, {0}")]
+    OtherKey(PublicKey),
+    /// It does not accept our key.
+    #[error("it expects another key than ours")]
+    RefusedUs,
+    /// It does not speak the protocol.
+    #[error("it does not speak the vesica protocol")]
+    NotVesica,
+    /// It said nothing, or not enough, for too long.
+    #[error("it did not complete the handshake in time")]
+    TooSlow,
+    /// It went away.
+    #[error("it closed the connection")]
+    ClosedEarly,
+}
+
+fn strangers_text(count: u64, last: &Option<StrangerReason>) -> String {
+    match last {
+        Some(reason) => format!("; {count} others were turned away, the last because {reason}"),
+        None => String::new(),
+    }
+}

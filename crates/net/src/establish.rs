@@ -1,0 +1,230 @@
+//! Making a connection: listen or connect, prove who we are, say hello.
+//!
+//! Either side may start first. The connecting side tries again, with growing pauses, for as long as nobody is there;
+//! it stops at once where somebody is there who is not the partner. The listening side drops whoever is not the partner
+//! and keeps waiting; many may be at its door at once, so that none of them can block the way.
+
+mod connect;
+mod hello;
+mod listen;
+mod shake;
+mod tls;
+
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rand_core::CryptoRng;
+
+use crate::Options;
+use crate::cancel::CancelToken;
+use crate::channel::{About, Channel};
+use crate::error::{NetError, RetryReason, StrangerReason};
+use crate::identity::{Identity, PublicKey};
+use crate::link::{HERE, Link};
+use crate::pump;
+use shake::Shaken;
+
+/// How often a wait looks whether it has been cancelled.
+const POLL: Duration = Duration::from_millis(50);
+/// A handshake takes no longer.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+
+/// Where the partner is met: `HOST:PORT`, or `[ADDRESS]:PORT` for IPv6.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// Wait here for the partner. Port 0 takes any free one, which [`NetEvent::Listening`] tells.
+    Listen(String),
+    /// Go there.
+    Connect(String),
+}
+
+/// How the connection is secured.
+#[derive(Clone, Copy, Debug)]
+pub enum Security<'a> {
+    /// TLS 1.3; both sides prove their keys.
+    Tls {
+        /// Who we are.
+        identity: &'a Identity,
+        /// Who the partner is.
+        peer: &'a PublicKey,
+    },
+    /// Nothing at all. On loopback addresses only.
+    InsecurePlaintext,
+}
+
+/// What happens while a connection is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NetEvent {
+    /// We listen.
+    Listening(SocketAddr),
+    /// We try to connect.
+    Connecting {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// An attempt failed; another follows.
+    Retrying {
+        /// Why it failed.
+        reason: RetryReason,
+        /// After which pause.
+        after: Duration,
+    },
+    /// Somebody who is not the partner came and was turned away.
+    StrangerDropped {
+        /// Who.
+        from: SocketAddr,
+        /// Why.
+        reason: StrangerReason,
+    },
+    /// Both sides have proven who they are and that they are there.
+    Connected {
+        /// The partner's address.
+        peer: SocketAddr,
+    },
+}
+
+/// Connects to the partner, within [`Options::silence`].
+///
+/// `rng` gives the hello's nonce and the pauses' jitter; TLS has its own randomness.
+pub fn establish(
+    address: &Address,
+    security: &Security<'_>,
+    options: &Options,
+    rng: &mut dyn CryptoRng,
+    on_event: &mut dyn FnMut(NetEvent),
+) -> Result<Channel, NetError> {
+    options.cancel.check()?;
+    let shaken = match address {
+        Address::Listen(text) => listen::listen(text, security, options, rng, on_event)?,
+        Address::Connect(text) => connect::connect(text, security, options, rng, on_event)?,
+    };
+    let peer = shaken.peer;
+    let channel = open(shaken, options)?;
+    on_event(NetEvent::Connected { peer });
+    Ok(channel)
+}
+
+/// From handshake to channel.
+fn open(shaken: Shaken, options: &Options) -> Result<Channel, NetError> {
+    let Shaken { socket, tls, peer, peer_key, hello, binding, sent, received } = shaken;
+    let clone = socket.try_clone().map_err(|error| NetError::system("cannot duplicate a socket", &error))?;
+    let link = Arc::new(Link::socket(clone, options.silence, sent, received));
+    options.cancel.watch(&link);
+    let threads = pump::start(&link, socket, tls, options.heartbeat())?;
+    let about = About { hello, binding, peer_key, peer_address: Some(peer) };
+    Ok(Channel::new(link, HERE, about, threads))
+}
+
+/// The whole time there is, and what may end it early.
+struct Patience<'a> {
+    started: Instant,
+    silence: Duration,
+    cancel: &'a CancelToken,
+}
+
+impl<'a> Patience<'a> {
+    fn new(options: &'a Options) -> Self {
+        Self { started: Instant::now(), silence: options.silence, cancel: &options.cancel }
+    }
+
+    fn left(&self) -> Duration {
+        self.silence.saturating_sub(self.started.elapsed())
+    }
+
+    fn waited(&self) -> Duration {
+        Duration::from_millis(self.started.elapsed().as_millis() as u64)
+    }
+}
+
+/// Refuses what cannot be an address, without asking anybody.
+fn check_form(text: &str) -> Result<(), NetError> {
+    let bad = |why| Err(NetError::BadAddress { address: text.to_owned(), why });
+    if text.parse::<SocketAddr>().is_ok() {
+        return Ok(());
+    }
+    let Some((host, port)) = text.rsplit_once(':') else { return bad("it has no port; write HOST:PORT") };
+    if host.is_empty() {
+        return bad("it has no host; write HOST:PORT");
+    }
+    if port.parse::<u16>().is_err() {
+        return bad("its port is not a number up to 65535");
+    }
+    if host.contains([':', '[', ']']) {
+        return bad("an IPv6 address is written [ADDRESS]:PORT");
+    }
+    if host.contains(|character: char| character.is_whitespace() || character == '/') {
+        return bad("it is not of the form HOST:PORT");
+    }
+    Ok(())
+}
+
+/// The addresses of a name. The system's resolver cannot be interrupted, so it is left behind on its own thread when
+/// the caller has to go on.
+fn resolve(text: &str, patience: &Patience<'_>) -> Result<Vec<SocketAddr>, Unresolved> {
+    if let Ok(address) = text.parse() {
+        return Ok(vec![address]);
+    }
+    let (sender, receiver) = mpsc::channel();
+    let name = text.to_owned();
+    let spawned = thread::Builder::new().name("vesica-net-resolver".into()).spawn(move || {
+        let found =
+            name.to_socket_addrs().map(Iterator::collect::<Vec<_>>).map_err(|error| error.to_string());
+        // Nobody listens any more if the caller went on.
+        let _ = sender.send(found);
+    });
+    if let Err(error) = spawned {
+        return Err(Unresolved::Fatal(NetError::system("cannot start a thread", &error)));
+    }
+    loop {
+        match receiver.recv_timeout(POLL.min(patience.left())) {
+            Ok(Ok(found)) if found.is_empty() => {
+                return Err(Unresolved::Name("it has no address".to_owned()));
+            }
+            Ok(Ok(found)) => return Ok(found),
+            Ok(Err(cause)) => return Err(Unresolved::Name(cause)),
+            Err(_) => patience.cancel.check().map_err(Unresolved::Fatal)?,
+        }
+        if patience.left().is_zero() {
+            return Err(Unresolved::Name("the resolver does not answer".to_owned()));
+        }
+    }
+}
+
+/// Why there is no address.
+enum Unresolved {
+    Name(String),
+    Fatal(NetError),
+}
+
+/// Plaintext stays on this machine.
+fn check_loopback(text: &str, address: &SocketAddr, security: &Security<'_>) -> Result<(), NetError> {
+    match security {
+        Security::InsecurePlaintext if !address.ip().to_canonical().is_loopback() => {
+            Err(NetError::PlaintextNotLoopback { address: text.to_owned() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The keys, unless it is plaintext.
+fn tls_of(security: &Security<'_>) -> Result<Option<tls::Tls>, NetError> {
+    match security {
+        Security::Tls { identity, peer } => tls::Tls::new(identity, peer).map(Some),
+        Security::InsecurePlaintext => Ok(None),
+    }
+}
+
+/// Prepares a fresh connection's socket.
+fn prepare(socket: &TcpStream) -> std::io::Result<()> {
+    socket.set_nonblocking(false)?;
+    socket.set_nodelay(true)
+}
+
+fn nonce(rng: &mut dyn CryptoRng) -> [u8; 32] {
+    let mut nonce = [0; 32];
+    rng.fill_bytes(&mut nonce);
+    nonce
+}

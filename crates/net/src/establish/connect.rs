@@ -1,0 +1,161 @@
+//! The side that goes to the partner: again and again, until somebody is there.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use rand_core::CryptoRng;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
+use socket2::{Domain, Socket, Type};
+
+use super::shake::{Shaken, Trouble, shake};
+use super::tls::{Role, Tls};
+use super::{
+    HANDSHAKE_LIMIT, NetEvent, POLL, Patience, Security, Unresolved, check_form, check_loopback, hello,
+    nonce, resolve,
+};
+use crate::Options;
+use crate::error::{NetError, RetryReason};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+pub(super) fn connect(
+    text: &str,
+    security: &Security<'_>,
+    options: &Options,
+    rng: &mut dyn CryptoRng,
+    on_event: &mut dyn FnMut(NetEvent),
+) -> Result<Shaken, NetError> {
+    check_form(text)?;
+    let patience = Patience::new(options);
+    let seeker = Seeker { text, security, tls: super::tls_of(security)?, patience };
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let reason = match seeker.attempt(rng, on_event) {
+            Ok(shaken) => return Ok(shaken),
+            Err(Miss::Fatal(error)) => return Err(error),
+            Err(Miss::Again(reason)) => reason,
+        };
+        let left = seeker.patience.left();
+        if left.is_zero() {
+            let waited = seeker.patience.waited();
+            return Err(NetError::Unreachable { address: text.to_owned(), waited, last: reason });
+        }
+        // Between half the pause and all of it: two sides that retry do not keep step.
+        let after = pause.mul_f64(0.5 + f64::from(rng.next_u32()) / f64::from(u32::MAX) / 2.0).min(left);
+        on_event(NetEvent::Retrying { reason, after });
+        options.cancel.sleep(after)?;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Why an attempt did not lead to the partner.
+enum Miss {
+    /// Nobody is there yet.
+    Again(RetryReason),
+    /// Trying again is of no use.
+    Fatal(NetError),
+}
+
+impl From<io::Error> for Miss {
+    fn from(error: io::Error) -> Self {
+        Self::Again(RetryReason::from(&error))
+    }
+}
+
+struct Seeker<'a> {
+    text: &'a str,
+    security: &'a Security<'a>,
+    tls: Option<Tls>,
+    patience: Patience<'a>,
+}
+
+impl Seeker<'_> {
+    /// Tries every address that the name has now.
+    fn attempt(&self, rng: &mut dyn CryptoRng, on_event: &mut dyn FnMut(NetEvent)) -> Result<Shaken, Miss> {
+        let addresses = resolve(self.text, &self.patience).map_err(|unresolved| match unresolved {
+            Unresolved::Name(cause) => Miss::Again(RetryReason::Resolve(cause)),
+            Unresolved::Fatal(error) => Miss::Fatal(error),
+        })?;
+        for address in &addresses {
+            check_loopback(self.text, address, self.security).map_err(Miss::Fatal)?;
+        }
+        let mut last = RetryReason::NoAnswer;
+        for address in addresses {
+            on_event(NetEvent::Connecting { address });
+            match self.try_address(address, nonce(rng)) {
+                Err(Miss::Again(reason)) => last = reason,
+                outcome => return outcome,
+            }
+        }
+        Err(Miss::Again(last))
+    }
+
+    fn try_address(&self, address: SocketAddr, nonce: [u8; 32]) -> Result<Shaken, Miss> {
+        let deadline = Instant::now() + HANDSHAKE_LIMIT.min(self.patience.left());
+        let socket = self.dial(address, deadline)?;
+        // A port that nobody listens on may be given to this very connection, which then meets itself.
+        if socket.local_addr()? == socket.peer_addr()? {
+            return Err(Miss::Again(RetryReason::Refused));
+        }
+        let stop = || self.patience.cancel.is_cancelled();
+        shake(socket, Role::Client, self.tls.as_ref(), nonce, deadline, &stop)
+            .map_err(|trouble| self.judge(address, trouble))
+    }
+
+    fn judge(&self, address: SocketAddr, trouble: Trouble) -> Miss {
+        Miss::Fatal(match (trouble, &self.tls) {
+            (Trouble::OtherKey(presented), Some(tls)) => {
+                NetError::WrongPeer { expected: *tls.peer(), presented }
+            }
+            (Trouble::RefusedUs, Some(tls)) => NetError::RefusedByPeer { ours: *tls.ours() },
+            (Trouble::OtherKey(_) | Trouble::RefusedUs | Trouble::NotVesica, _) => {
+                NetError::NotVesica { address }
+            }
+            (Trouble::Version(theirs), _) => NetError::VersionMismatch { mine: hello::VERSION, theirs },
+            (Trouble::Stopped, _) => NetError::Cancelled,
+            (Trouble::Ours(error), _) => error,
+            (Trouble::TooSlow, _) => return Miss::Again(RetryReason::NoAnswer),
+            (Trouble::ClosedEarly, _) => return Miss::Again(RetryReason::ClosedEarly),
+            (Trouble::Io(reason), _) => return Miss::Again(reason),
+        })
+    }
+
+    /// A TCP connection, made without blocking, so that it can be given up at any moment.
+    fn dial(&self, address: SocketAddr, deadline: Instant) -> Result<TcpStream, Miss> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        socket.set_nonblocking(true)?;
+        match socket.connect(&address.into()) {
+            Ok(()) => return Ok(socket.into()),
+            Err(error) if in_progress(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        loop {
+            self.patience.cancel.check().map_err(Miss::Fatal)?;
+            if Instant::now() >= deadline {
+                return Err(Miss::Again(RetryReason::NoAnswer));
+            }
+            let mut interest = [PollFd::new(&socket, PollFlags::OUT)];
+            match poll(&mut interest, Some(&timespec(POLL))) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+                Ok(_) => {}
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
+            return match socket.take_error()? {
+                Some(error) => Err(error.into()),
+                None => Ok(socket.into()),
+            };
+        }
+    }
+}
+
+fn in_progress(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
+        || error.kind() == io::ErrorKind::WouldBlock
+}
+
+pub(super) fn timespec(duration: Duration) -> Timespec {
+    Timespec { tv_sec: duration.as_secs() as i64, tv_nsec: i64::from(duration.subsec_nanos()) }
+}

@@ -1,0 +1,247 @@
+//! The handshake on one fresh TCP connection: TLS where asked for, then the hello.
+//!
+//! It runs with a deadline and can be stopped; for that the socket has short timeouts until it is over.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use rustls::{AlertDescription, Connection};
+
+use super::hello::{self, Failure};
+use super::tls::{Role, Tls};
+use super::{POLL, prepare};
+use crate::channel::Hello;
+use crate::error::{NetError, RetryReason};
+use crate::identity::PublicKey;
+use crate::memory::no_binding;
+
+/// How long a side that turns the other away waits for it to go, so that its last words are not lost to a reset.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// A connection whose other side is who it should be.
+pub(super) struct Shaken {
+    pub(super) socket: TcpStream,
+    pub(super) tls: Option<Connection>,
+    pub(super) peer: SocketAddr,
+    pub(super) peer_key: Option<PublicKey>,
+    pub(super) hello: Hello,
+    pub(super) binding: [u8; 64],
+    pub(super) sent: u64,
+    pub(super) received: u64,
+}
+
+/// Why a connection is not the one we want.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    OtherKey(PublicKey),
+    RefusedUs,
+    NotVesica,
+    Version(u16),
+    TooSlow,
+    ClosedEarly,
+    /// We were told to stop.
+    Stopped,
+    Io(RetryReason),
+    Ours(NetError),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        match RetryReason::from(&error) {
+            RetryReason::NoAnswer => Self::TooSlow,
+            RetryReason::ClosedEarly => Self::ClosedEarly,
+            other => Self::Io(other),
+        }
+    }
+}
+
+/// Shakes hands with whoever is at the other end. `tls` is none for plaintext.
+pub(super) fn shake(
+    socket: TcpStream,
+    role: Role,
+    tls: Option<&Tls>,
+    nonce: [u8; 32],
+    deadline: Instant,
+    stop: &dyn Fn() -> bool,
+) -> Result<Shaken, Trouble> {
+    prepare(&socket)?;
+    socket.set_read_timeout(Some(POLL))?;
+    socket.set_write_timeout(Some(POLL))?;
+    let mut line = Line { socket: &socket, deadline, stop, sent: 0, received: 0 };
+    let outcome = match tls {
+        None => plain(&mut line, nonce),
+        Some(tls) => secured(&mut line, role, tls, nonce),
+    };
+    let (sent, received) = (line.sent, line.received);
+    match outcome {
+        Ok((hello, binding, connection)) => {
+            let peer = socket.peer_addr()?;
+            socket.set_read_timeout(None)?;
+            socket.set_write_timeout(None)?;
+            let peer_key = tls.map(|tls| *tls.peer());
+            Ok(Shaken { socket, tls: connection, peer, peer_key, hello, binding, sent, received })
+        }
+        Err(_) if stop() => Err(Trouble::Stopped),
+        Err(trouble) => {
+            line.farewell();
+            Err(trouble)
+        }
+    }
+}
+
+type Agreed = (Hello, [u8; 64], Option<Connection>);
+
+fn plain(line: &mut Line<'_>, nonce: [u8; 32]) -> Result<Agreed, Trouble> {
+    match hello::exchange(line, nonce) {
+        Ok(hello) => Ok((hello, no_binding(), None)),
+        Err(Failure::Io(error)) => Err(error.into()),
+        Err(Failure::NotVesica) => Err(Trouble::NotVesica),
+        Err(Failure::Version(theirs)) => Err(Trouble::Version(theirs)),
+    }
+}
+
+fn secured(line: &mut Line<'_>, role: Role, tls: &Tls, nonce: [u8; 32]) -> Result<Agreed, Trouble> {
+    let (connection, presented) = tls.connection(role).map_err(Trouble::Ours)?;
+    let mut stream = Secured { connection, line };
+    let outcome = stream.handshake().map_err(Failure::Io).and_then(|()| {
+        if stream.connection.alpn_protocol() != Some(super::tls::ALPN) {
+            return Err(Failure::NotVesica);
+        }
+        hello::exchange(&mut stream, nonce)
+    });
+    match outcome {
+        Ok(hello) => {
+            let binding = stream
+                .connection
+                .export_keying_material([0; 64], super::tls::EXPORTER, None)
+                .map_err(|error| Trouble::Ours(NetError::system("TLS cannot export a binding", &error)))?;
+            Ok((hello, binding, Some(stream.connection)))
+        }
+        Err(Failure::NotVesica) => Err(Trouble::NotVesica),
+        Err(Failure::Version(theirs)) => Err(Trouble::Version(theirs)),
+        Err(Failure::Io(error)) => Err(match (presented.get(), stream.reason(&error)) {
+            (Some(key), _) if key != tls.peer() => Trouble::OtherKey(*key),
+            (_, Some(rustls::Error::AlertReceived(AlertDescription::AccessDenied))) => Trouble::RefusedUs,
+            (_, Some(_)) => Trouble::NotVesica,
+            (_, None) => error.into(),
+        }),
+    }
+}
+
+/// The socket, with a deadline and a stop.
+struct Line<'a> {
+    socket: &'a TcpStream,
+    deadline: Instant,
+    stop: &'a dyn Fn() -> bool,
+    sent: u64,
+    received: u64,
+}
+
+impl Line<'_> {
+    fn patiently(&mut self, mut act: impl FnMut(&TcpStream) -> io::Result<usize>) -> io::Result<usize> {
+        loop {
+            if (self.stop)() {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
+            match act(self.socket) {
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    if Instant::now() >= self.deadline {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Closes our direction and lets the other side read what it was told.
+    fn farewell(&mut self) {
+        self.deadline = self.deadline.min(Instant::now() + FAREWELL);
+        let mut rest = [0; 4096];
+        if self.socket.shutdown(Shutdown::Write).is_ok() {
+            while Instant::now() < self.deadline && self.read(&mut rest).is_ok_and(|length| length > 0) {}
+        }
+    }
+}
+
+impl Read for Line<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if Instant::now() >= self.deadline {
+            // Also for whoever sends one byte now and then.
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let length = self.patiently(|mut socket| socket.read(into))?;
+        self.received += length as u64;
+        Ok(length)
+    }
+}
+
+impl Write for Line<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = self.patiently(|mut socket| socket.write(bytes))?;
+        self.sent += length as u64;
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// TLS over a line.
+struct Secured<'a, 'b> {
+    connection: Connection,
+    line: &'a mut Line<'b>,
+}
+
+impl Secured<'_, '_> {
+    fn handshake(&mut self) -> io::Result<()> {
+        while self.connection.is_handshaking() {
+            self.connection.complete_io(self.line)?;
+        }
+        Ok(())
+    }
+
+    /// What TLS says about a failure. Where we could not write, the other side may have told us why before it closed.
+    fn reason(&mut self, error: &io::Error) -> Option<rustls::Error> {
+        if let Some(reason) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            return Some(reason.clone());
+        }
+        if !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) {
+            return None;
+        }
+        while self.connection.read_tls(self.line).is_ok_and(|length| length > 0) {
+            if let Err(reason) = self.connection.process_new_packets() {
+                return Some(reason);
+            }
+        }
+        None
+    }
+}
+
+impl Read for Secured<'_, '_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.connection.reader().read(into) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.connection.complete_io(self.line)?;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+impl Write for Secured<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.connection.writer().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        while self.connection.wants_write() {
+            self.connection.write_tls(self.line)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+//! TLS 1.3 with raw public keys on both sides (RFC 7250): no certificates, no authorities, one key expected.
+//!
+//! Key agreement is hybrid (X25519 with ML-KEM-768), so that what is recorded today cannot be read later by whoever
+//! breaks the curve; authentication is Ed25519. There is no resumption: every connection proves both keys afresh.
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
+use rustls::crypto::{CryptoProvider, aws_lc_rs as provider, verify_tls13_signature_with_raw_key};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
+use rustls::sign::CertifiedKey;
+use rustls::version::TLS13;
+use rustls::{
+    CertificateError, ClientConfig, ClientConnection, Connection, DigitallySignedStruct, DistinguishedName,
+    Error, ServerConfig, ServerConnection, SignatureScheme,
+};
+
+use crate::error::NetError;
+use crate::identity::{Identity, PublicKey};
+
+/// The protocol's name inside TLS.
+pub(super) const ALPN: &[u8] = b"vesica/1";
+/// The label of the exporter that binds a session to its connection.
+pub(super) const EXPORTER: &[u8] = b"EXPORTER-vesica-1";
+
+/// Which end of TLS we are: whoever connects is the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Client,
+    Server,
+}
+
+/// Our key, and the key we expect.
+pub(super) struct Tls {
+    provider: Arc<CryptoProvider>,
+    key: Arc<CertifiedKey>,
+    ours: PublicKey,
+    peer: PublicKey,
+}
+
+impl Tls {
+    pub(super) fn new(identity: &Identity, peer: &PublicKey) -> Result<Self, NetError> {
+        let key = provider::sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(identity.pkcs8()))
+            .map_err(|error| setup_error(&error))?;
+        let ours = *identity.public_key();
+        let key = Arc::new(CertifiedKey::new(vec![CertificateDer::from(ours.to_spki())], key));
+        let mut provider = provider::default_provider();
+        provider.cipher_suites = vec![
+            provider::cipher_suite::TLS13_AES_128_GCM_SHA256,
+            provider::cipher_suite::TLS13_AES_256_GCM_SHA384,
+            provider::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
+        ];
+        provider.kx_groups = vec![provider::kx_group::X25519MLKEM768, provider::kx_group::X25519];
+        Ok(Self { provider: Arc::new(provider), key, ours, peer: *peer })
+    }
+
+    pub(super) fn ours(&self) -> &PublicKey {
+        &self.ours
+    }
+
+    pub(super) fn peer(&self) -> &PublicKey {
+        &self.peer
+    }
+
+    /// A fresh connection, and where the key that the other side presents will be found.
+    pub(super) fn connection(&self, role: Role) -> Result<(Connection, Arc<OnceLock<PublicKey>>), NetError> {
+        let presented = Arc::new(OnceLock::new());
+        let pin = Pin { expected: self.peer, presented: presented.clone(), provider: self.provider.clone() };
+        let connection = match role {
+            Role::Client => self.client(pin).map(Connection::Client),
+            Role::Server => self.server(pin).map(Connection::Server),
+        };
+        connection.map(|connection| (connection, presented)).map_err(|error| setup_error(&error))
+    }
+
+    fn client(&self, pin: Pin) -> Result<ClientConnection, Error> {
+        let mut config = ClientConfig::builder_with_provider(self.provider.clone())
+            .with_protocol_versions(&[&TLS13])?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(pin))
+            .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(self.key.clone())));
+        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.resumption = Resumption::disabled();
+        config.enable_sni = false;
+        // The key is who the peer is; the name is not sent and not looked at.
+        let name = ServerName::try_from("vesica.invalid").map_err(|_| Error::UnsupportedNameType)?;
+        ClientConnection::new(Arc::new(config), name)
+    }
+
+    fn server(&self, pin: Pin) -> Result<ServerConnection, Error> {
+        let mut config = ServerConfig::builder_with_provider(self.provider.clone())
+            .with_protocol_versions(&[&TLS13])?
+            .with_client_cert_verifier(Arc::new(pin))
+            .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(self.key.clone())));
+        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        ServerConnection::new(Arc::new(config))
+    }
+}
+
+fn setup_error(error: &Error) -> NetError {
+    NetError::system("TLS cannot be set up", error)
+}
+
+/// Accepts exactly one key.
+#[derive(Debug)]
+struct Pin {
+    expected: PublicKey,
+    presented: Arc<OnceLock<PublicKey>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Pin {
+    /// Keys are public: they are compared plainly.
+    fn check(&self, spki: &CertificateDer<'_>, others: &[CertificateDer<'_>]) -> Result<(), Error> {
+        let refused = Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
+        let key =
+            PublicKey::from_spki(spki).ok_or(Error::InvalidCertificate(CertificateError::BadEncoding))?;
+        let presented = self.presented.get_or_init(|| key);
+        if *presented == self.expected && key == self.expected && others.is_empty() {
+            Ok(())
+        } else {
+            Err(refused)
+        }
+    }
+
+    fn check_signature(
+        &self,
+        message: &[u8],
+        spki: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature_with_raw_key(
+            message,
+            &SubjectPublicKeyInfoDer::from(spki.as_ref()),
+            signature,
+            &self.provider.signature_verification_algorithms,
+        )
+    }
+}
+
+/// TLS 1.2 is not offered, so that nobody can ask for this.
+fn no_tls12() -> Result<HandshakeSignatureValid, Error> {
+    Err(Error::PeerIncompatible(rustls::PeerIncompatible::Tls13RequiredForQuic))
+}
+
+impl ServerCertVerifier for Pin {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.check(end_entity, intermediates).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        no_tls12()
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.check_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+impl ClientCertVerifier for Pin {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.check(end_entity, intermediates).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        no_tls12()
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.check_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}

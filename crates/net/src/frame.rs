@@ -1,0 +1,125 @@
+//! Frames: `u8 type ‖ u32 length (LE) ‖ payload`.
+
+use crate::error::NetError;
+
+/// The most payload one frame may carry.
+pub const MAX_PAYLOAD: usize = 1 << 20;
+
+/// Bytes before the payload.
+pub(crate) const HEADER: usize = 5;
+
+/// What a frame is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes of the stream; never empty.
+    Data,
+    /// A sign of life; empty.
+    Heartbeat,
+    /// The sender has given up; empty, the same for every cause.
+    Abort,
+    /// The sender is done and sends nothing more; carries what [`finish`](crate::Channel::finish) was given.
+    Done,
+}
+
+impl Kind {
+    fn byte(self) -> u8 {
+        match self {
+            Self::Data => 1,
+            Self::Heartbeat => 2,
+            Self::Abort => 3,
+            Self::Done => 4,
+        }
+    }
+
+    fn from_byte(byte: u8) -> Option<Self> {
+        [Self::Data, Self::Heartbeat, Self::Abort, Self::Done].into_iter().find(|kind| kind.byte() == byte)
+    }
+
+    /// Whether a frame of this kind may carry `length` bytes.
+    pub(crate) fn check(self, length: usize) -> Result<(), NetError> {
+        let good = match self {
+            Self::Data => (1..=MAX_PAYLOAD).contains(&length),
+            Self::Heartbeat | Self::Abort => length == 0,
+            Self::Done => length <= MAX_PAYLOAD,
+        };
+        if good { Ok(()) } else { Err(NetError::FrameLength { kind: self, length: length as u64 }) }
+    }
+}
+
+/// A whole frame: the header and the payload in one buffer, so that it goes to the socket in one piece.
+pub(crate) struct Frame {
+    pub(crate) kind: Kind,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Frame {
+    /// A frame whose buffer already holds room for the header followed by the payload; writes the header.
+    pub(crate) fn seal(kind: Kind, mut bytes: Vec<u8>) -> Self {
+        let length = (bytes.len() - HEADER) as u32;
+        bytes[..HEADER].copy_from_slice(&header(kind, length));
+        Self { kind, bytes }
+    }
+
+    pub(crate) fn new(kind: Kind, payload: &[u8]) -> Self {
+        let mut bytes = Vec::with_capacity(HEADER + payload.len());
+        bytes.extend_from_slice(&[0; HEADER]);
+        bytes.extend_from_slice(payload);
+        Self::seal(kind, bytes)
+    }
+
+    pub(crate) fn payload(&self) -> &[u8] {
+        &self.bytes[HEADER..]
+    }
+}
+
+/// The header of a frame.
+pub(crate) fn header(kind: Kind, length: u32) -> [u8; HEADER] {
+    let [a, b, c, d] = length.to_le_bytes();
+    [kind.byte(), a, b, c, d]
+}
+
+/// Reads a header and refuses whatever no frame may have, before anything is allocated for the payload.
+pub(crate) fn parse_header(header: [u8; HEADER]) -> Result<(Kind, usize), NetError> {
+    let [byte, a, b, c, d] = header;
+    let kind = Kind::from_byte(byte).ok_or(NetError::FrameKind { byte })?;
+    let length = u32::from_le_bytes([a, b, c, d]) as usize;
+    kind.check(length)?;
+    Ok((kind, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_round_trip() {
+        for (kind, length) in [
+            (Kind::Data, 1),
+            (Kind::Data, MAX_PAYLOAD),
+            (Kind::Heartbeat, 0),
+            (Kind::Abort, 0),
+            (Kind::Done, 7),
+        ] {
+            assert_eq!(parse_header(header(kind, length as u32)).unwrap(), (kind, length));
+        }
+    }
+
+    #[test]
+    fn bad_headers_are_named() {
+        assert_eq!(parse_header([0; HEADER]), Err(NetError::FrameKind { byte: 0 }));
+        assert_eq!(parse_header([9, 1, 0, 0, 0]), Err(NetError::FrameKind { byte: 9 }));
+        for (kind, length) in [
+            (Kind::Data, 0),
+            (Kind::Data, MAX_PAYLOAD as u32 + 1),
+            (Kind::Data, u32::MAX),
+            (Kind::Heartbeat, 1),
+            (Kind::Abort, 1),
+            (Kind::Done, MAX_PAYLOAD as u32 + 1),
+        ] {
+            assert_eq!(
+                parse_header(header(kind, length)),
+                Err(NetError::FrameLength { kind, length: u64::from(length) })
+            );
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The two threads of a connection: the writer, which also sends the heartbeats, and the reader.
+//!
+//! Over TLS both use one rustls connection behind a lock that is never held across a socket call. Only the writer
+//! takes ciphertext out, so that records reach the socket in the order in which they were made.
+
+use std::collections::VecDeque;
+use std::io::{self, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rustls::Connection;
+
+use crate::error::NetError;
+use crate::frame::{Frame, HEADER, Kind, header, parse_header};
+use crate::link::{Link, Outgoing};
+
+/// Bytes gathered for one write to the socket, and plaintext given to TLS at a time.
+const PIECE: usize = 64 << 10;
+/// Bytes read ahead of the frame header; what a frame has beyond goes straight into its buffer.
+const READ_AHEAD: usize = 8 << 10;
+/// Ciphertext taken from the socket at a time.
+const CIPHERTEXT: usize = 64 << 10;
+
+/// The TLS state of both threads.
+type Tls = Arc<Mutex<Connection>>;
+
+/// Starts both threads. The socket blocks and has no timeouts.
+pub(crate) fn start(
+    link: &Arc<Link>,
+    socket: TcpStream,
+    tls: Option<Connection>,
+    heartbeat: Duration,
+) -> Result<Vec<JoinHandle<()>>, NetError> {
+    let tls = tls.map(|connection| Arc::new(Mutex::new(connection)));
+    let reading =
+        socket.try_clone().map_err(|error| NetError::system("cannot duplicate a socket", &error))?;
+    let writer = Writer { link: link.clone(), socket, tls: tls.clone(), out: Vec::new() };
+    let reader = Reader {
+        link: link.clone(),
+        socket: reading,
+        tls,
+        ciphertext: Vec::new(),
+        unread: 0..0,
+        ended: false,
+    };
+    let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
+        thread::Builder::new()
+            .name(name.into())
+            .spawn(body)
+            .map_err(|error| NetError::system("cannot start a thread", &error))
+    };
+    let reading = spawn("vesica-net-reader", Box::new(move || read_frames(reader)))?;
+    match spawn("vesica-net-writer", Box::new(move || write_frames(writer, heartbeat))) {
+        Ok(writing) => Ok(vec![reading, writing]),
+        Err(error) => {
+            link.fail(crate::link::HERE, error.clone());
+            // It ends at once: the socket is closed.
+            let _ = reading.join();
+            Err(error)
+        }
+    }
+}
+
+fn lock(tls: &Tls) -> MutexGuard<'_, Connection> {
+    tls.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+// ---- the writer -----------------------------------------------------------------------------------------------------
+
+struct Writer {
+    link: Arc<Link>,
+    socket: TcpStream,
+    tls: Option<Tls>,
+    /// What is to be written next: ciphertext, or small frames gathered.
+    out: Vec<u8>,
+}
+
+fn write_frames(mut writer: Writer, heartbeat: Duration) {
+    let mut batch = VecDeque::new();
+    let mut spent = Vec::new();
+    let failed = loop {
+        let outcome = match writer.link.next_outgoing(&mut batch, &mut spent, heartbeat) {
+            Outgoing::Frames => writer.send_batch(&mut batch, &mut spent),
+            Outgoing::Kick => writer.flush(),
+            Outgoing::Idle => writer.send(&header(Kind::Heartbeat, 0)).and_then(|()| writer.flush()),
+            Outgoing::Last => {
+                // The peer has all it needs in the frames: closing well is a courtesy.
+                let _ = writer.close();
+                break false;
+            }
+            Outgoing::Closed => break false,
+        };
+        if outcome.is_err() {
+            break true;
+        }
+    };
+    writer.link.outgoing_ended(failed);
+}
+
+impl Writer {
+    fn send_batch(&mut self, batch: &mut VecDeque<Frame>, spent: &mut Vec<Vec<u8>>) -> io::Result<()> {
+        for frame in batch.drain(..) {
+            self.send(&frame.bytes)?;
+            spent.push(frame.bytes);
+        }
+        self.flush()
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(tls) = self.tls.clone() else {
+            if self.out.len() + bytes.len() > PIECE {
+                self.write_out()?;
+            }
+            if bytes.len() < PIECE {
+                self.out.extend_from_slice(bytes);
+                return Ok(());
+            }
+            return write_all(&self.socket, &self.link, bytes);
+        };
+        for piece in bytes.chunks(PIECE) {
+            let mut rest = piece;
+            while !rest.is_empty() {
+                let mut connection = lock(&tls);
+                let taken = connection.writer().write(rest)?;
+                take_ciphertext(&mut connection, &mut self.out)?;
+                rest = &rest[taken..];
+            }
+            if self.out.len() >= PIECE {
+                self.write_out()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if let Some(tls) = &self.tls {
+            take_ciphertext(&mut lock(tls), &mut self.out)?;
+        }
+        self.write_out()
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        if let Some(tls) = &self.tls {
+            lock(tls).send_close_notify();
+        }
+        self.flush()?;
+        self.socket.shutdown(Shutdown::Write)
+    }
+
+    fn write_out(&mut self) -> io::Result<()> {
+        write_all(&self.socket, &self.link, &self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+}
+
+fn take_ciphertext(connection: &mut Connection, out: &mut Vec<u8>) -> io::Result<()> {
+    while connection.wants_write() {
+        connection.write_tls(out)?;
+    }
+    Ok(())
+}
+
+fn write_all(mut socket: &TcpStream, link: &Link, bytes: &[u8]) -> io::Result<()> {
+    socket.write_all(bytes)?;
+    link.count_sent(bytes.len());
+    Ok(())
+}
+
+// ---- the reader -----------------------------------------------------------------------------------------------------
+
+struct Reader {
+    link: Arc<Link>,
+    socket: TcpStream,
+    tls: Option<Tls>,
+    ciphertext: Vec<u8>,
+    /// The part of `ciphertext` that TLS has not got yet.
+    unread: Range<usize>,
+    /// The peer has closed its direction.
+    ended: bool,
+}
+
+fn read_frames(mut reader: Reader) {
+    if reader.tls.is_some() {
+        reader.ciphertext = vec![0; CIPHERTEXT];
+    }
+    let link = reader.link.clone();
+    let mut source = BufReader::with_capacity(READ_AHEAD, reader);
+    let mut buffer = Vec::new();
+    let error = loop {
+        match read_frame(&mut source, buffer) {
+            Ok(frame) => match link.incoming(frame) {
+                Some(spare) => buffer = spare,
+                None => break None,
+            },
+            Err(error) => break error,
+        }
+    };
+    link.incoming_ended(error);
+}
+
+/// The next frame, or why there is none; nothing special where the connection just ended.
+fn read_frame(source: &mut impl Read, mut buffer: Vec<u8>) -> Result<Frame, Option<NetError>> {
+    let mut head = [0; HEADER];
+    source.read_exact(&mut head).map_err(|error| damage(&error))?;
+    let (kind, length) = parse_header(head)?;
+    buffer.resize(HEADER + length, 0);
+    buffer[..HEADER].copy_from_slice(&head);
+    source.read_exact(&mut buffer[HEADER..]).map_err(|error| damage(&error))?;
+    Ok(Frame { kind, bytes: buffer })
+}
+
+fn damage(error: &io::Error) -> Option<NetError> {
+    let cause = error.get_ref()?.downcast_ref::<rustls::Error>()?.to_string();
+    Some(NetError::Tls { cause })
+}
+
+impl Read for Reader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let Some(tls) = &self.tls else {
+            let length = self.socket.read(into)?;
+            self.link.heard(length);
+            return Ok(length);
+        };
+        let tls = tls.clone();
+        loop {
+            let length = self.decrypt(&mut lock(&tls), into)?;
+            if length > 0 || into.is_empty() || self.ended {
+                return Ok(length);
+            }
+            let length = self.socket.read(&mut self.ciphertext)?;
+            self.link.heard(length);
+            self.unread = 0..length;
+            self.ended = length == 0;
+        }
+    }
+}
+
+impl Reader {
+    /// Decrypts as much as there is, or as fits. rustls holds one record of plaintext only, so records go through it
+    /// one at a time.
+    fn decrypt(&mut self, connection: &mut Connection, into: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < into.len() {
+            match connection.reader().read(&mut into[filled..]) {
+                Ok(0) => self.ended = true,
+                Ok(length) => filled += length,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+            if filled == into.len() || self.unread.is_empty() || self.ended {
+                break;
+            }
+            let mut ciphertext = &self.ciphertext[self.unread.clone()];
+            self.unread.start += connection.read_tls(&mut ciphertext)?;
+            let outcome = connection.process_new_packets();
+            if connection.wants_write() {
+                self.link.kick();
+            }
+            outcome.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        }
+        Ok(filled)
+    }
+}
