@@ -1,2 +1,44 @@
-//! The program `vesica`.
-fn main() {}
+//! The program `vesica`: the command line around [`vesica::job`].
+//!
+//! Standard output carries only data asked for; everything for people goes to standard error. The exit code says what
+//! kind of end it was; `docs/exit-codes.md` lists them all.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod documents;
+mod keygen;
+mod quickstart;
+mod run;
+mod screen;
+mod signals;
+
+use std::process::ExitCode;
+
+use args::{Cli, Command};
+use clap::Parser;
+use clap::error::ErrorKind;
+
+/// Wrong usage, as in sysexits.
+const USAGE: u8 = 64;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nothing can be done if the screen does not take it.
+            drop(error.print());
+            let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            return if asked_for { ExitCode::SUCCESS } else { ExitCode::from(USAGE) };
+        }
+    };
+    let code = match cli.command {
+        Command::Quickstart => quickstart::run(),
+        Command::Keygen(args) => keygen::run(&args),
+        Command::Receive(args) => run::receive(args),
+        Command::Send(args) => run::send(args),
+        Command::Local(args) => run::local(args),
+        Command::Protocols(args) => documents::protocols(&args),
+    };
+    ExitCode::from(code)
+}

@@ -1,0 +1,291 @@
+//! Every argument of every command, once: the parser, the help and the checks that need no file.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use vesica::encode::items::OnDuplicates;
+use vesica::protocols::Learns;
+use vesica::protocols::registry::Security;
+use vesica::settings::{Choice, Limits, PadTo, Settings};
+use vesica::table::{KeySpec, OnFault, PairSpec};
+
+/// Private set intersection: find the rows two tables share, and show neither side anything else.
+#[derive(Parser)]
+#[command(name = "vesica", version, max_term_width = 110, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Try it: two sample tables, two processes, TLS on loopback, the matched rows on screen
+    Quickstart,
+    /// Make a new identity; prints its public key, which is what the partner needs
+    Keygen(Keygen),
+    /// Find the rows of my table whose keys the partner's table has too
+    Receive(Receive),
+    /// Let the partner find its rows whose keys my table has too
+    Send(Send),
+    /// Run the real protocol between two tables on this machine
+    Local(Local),
+    /// List the protocols: paper, security, who learns what, bytes
+    Protocols(Protocols),
+}
+
+#[derive(Args)]
+pub(crate) struct Keygen {
+    /// Where to put the new identity [default: vesica/identity.pem in the configuration folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Receive {
+    #[command(flatten)]
+    pub(crate) table: TableOptions,
+    /// Where the matching rows go; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) partner: PartnerOptions,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Send {
+    #[command(flatten)]
+    pub(crate) table: TableOptions,
+    /// Where my matching rows go, with --learns both; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) partner: PartnerOptions,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Local {
+    /// The receiver's table; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) receiver: PathBuf,
+    /// The sender's table; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sender: PathBuf,
+    /// Key column, COLUMN[:RULE], or MINE=THEIRS[:RULE] where the names differ; repeat for a composite key
+    #[arg(long, value_name = "SPEC", required = true)]
+    pub(crate) key: Vec<PairSpec>,
+    /// Where the receiver's matching rows go; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args)]
+pub(crate) struct Protocols {
+    /// As JSON, for programs
+    #[arg(long, conflicts_with = "markdown")]
+    pub(crate) json: bool,
+    /// As the README's table
+    #[arg(long, hide = true)]
+    pub(crate) markdown: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct TableOptions {
+    /// My table, a CSV file with a header; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: PathBuf,
+    /// Key column, COLUMN[:RULE]; rules are raw, text, email, int; repeat for a composite key
+    #[arg(long, value_name = "SPEC", required = true)]
+    pub(crate) key: Vec<KeySpec>,
+}
+
+#[derive(Args)]
+pub(crate) struct PartnerOptions {
+    /// Wait for the partner at this address, as HOST:PORT
+    #[arg(long, value_name = "ADDR", required_unless_present = "connect", conflicts_with = "connect")]
+    pub(crate) listen: Option<String>,
+    /// Go to the partner at this address, as HOST:PORT
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) connect: Option<String>,
+    /// My identity, made by `vesica keygen` [default: vesica/identity.pem in the configuration folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) identity: Option<PathBuf>,
+    /// The partner's public key, vesica-pub1-…, or @FILE that holds it
+    #[arg(long, value_name = "PUBKEY", required_unless_present = "insecure_plaintext")]
+    pub(crate) peer: Option<String>,
+    /// No TLS, and no knowing who is there; on loopback addresses only
+    #[arg(long, conflicts_with_all = ["peer", "identity"])]
+    pub(crate) insecure_plaintext: bool,
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct Common {
+    /// Protocol by name (see `vesica protocols`), or auto
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    protocol: String,
+    /// What the protocol must withstand
+    #[arg(long, value_enum, default_value = "semi-honest")]
+    security: SecurityArg,
+    /// Who learns the matching rows
+    #[arg(long, value_enum, default_value = "receiver")]
+    learns: LearnsArg,
+    /// Threads to keep busy [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// How long to wait for the partner, and how long it may be silent: 90s, 5m, 2h
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    timeout: Duration,
+    /// Rows of mine with the same key: all that match come out, or the first, or it is an error
+    #[arg(long, value_enum, default_value = "all")]
+    on_duplicates: DuplicatesArg,
+    /// Rows of mine without a key
+    #[arg(long, value_enum, default_value = "skip")]
+    on_null: FaultArg,
+    /// Rows of mine whose key breaks its rule
+    #[arg(long, value_enum, default_value = "error")]
+    on_invalid: FaultArg,
+    /// Hide my exact size: pad up to a power of two (pow2) or to N keys
+    #[arg(long, value_name = "pow2|N", value_parser = pad_to)]
+    pad_to: Option<PadTo>,
+    /// Refuse a partner with fewer keys, padding counted
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    min_peer_rows: u64,
+    /// Refuse a partner with more keys, padding counted
+    #[arg(long, value_name = "N", default_value_t = 1 << 30)]
+    max_peer_rows: u64,
+    /// Write a report of the run, as JSON, also when it fails; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Show nothing but errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// Allow protocols that `vesica protocols` marks insecure or broken
+    #[arg(long)]
+    allow_insecure: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum SecurityArg {
+    Malicious,
+    SemiHonest,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LearnsArg {
+    Receiver,
+    Both,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DuplicatesArg {
+    All,
+    First,
+    Error,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FaultArg {
+    Skip,
+    Error,
+}
+
+impl From<FaultArg> for OnFault {
+    fn from(arg: FaultArg) -> Self {
+        match arg {
+            FaultArg::Skip => OnFault::Skip,
+            FaultArg::Error => OnFault::Error,
+        }
+    }
+}
+
+impl Common {
+    /// The settings of a run.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            protocol: match self.protocol.as_str() {
+                "auto" => Choice::Auto,
+                name => Choice::Named(name.to_owned()),
+            },
+            security: match self.security {
+                SecurityArg::Malicious => Security::Malicious,
+                SecurityArg::SemiHonest => Security::SemiHonest,
+            },
+            learns: match self.learns {
+                LearnsArg::Receiver => Learns::Receiver,
+                LearnsArg::Both => Learns::Both,
+            },
+            limits: Limits { min_peer_rows: self.min_peer_rows, max_peer_rows: self.max_peer_rows },
+            threads: self.threads.map_or(0, usize::from),
+            timeout: self.timeout,
+            on_duplicates: match self.on_duplicates {
+                DuplicatesArg::All => OnDuplicates::All,
+                DuplicatesArg::First => OnDuplicates::First,
+                DuplicatesArg::Error => OnDuplicates::Error,
+            },
+            on_null: self.on_null.into(),
+            on_invalid: self.on_invalid.into(),
+            pad_to: self.pad_to,
+            allow_insecure: self.allow_insecure,
+        }
+    }
+}
+
+/// `90s`, `5m`, `2h`, or seconds without a unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let seconds = match unit {
+        "" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        _ => return Err("write a number and s, m or h, such as 90s or 5m".into()),
+    };
+    let number =
+        u64::from_str(number).map_err(|_| "write a number and s, m or h, such as 90s or 5m".to_owned())?;
+    match number.checked_mul(seconds) {
+        Some(seconds @ 1..=604_800) => Ok(Duration::from_secs(seconds)),
+        _ => Err("at least a second, at most a week".into()),
+    }
+}
+
+fn pad_to(text: &str) -> Result<PadTo, String> {
+    match text {
+        "pow2" => Ok(PadTo::PowerOfTwo),
+        number => number.parse().map(PadTo::Exactly).map_err(|_| "write pow2 or a number of keys".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parser_is_well_formed() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_are_read_and_bounded() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
+        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
+        assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
+        for bad in ["", "m", "0", "-1s", "1d", "1.5s", "99999999999999999999", "9999999h"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn paddings_are_read() {
+        assert_eq!(pad_to("pow2"), Ok(PadTo::PowerOfTwo));
+        assert_eq!(pad_to("1000"), Ok(PadTo::Exactly(1000)));
+        assert!(pad_to("two").is_err() && pad_to("-1").is_err());
+    }
+}

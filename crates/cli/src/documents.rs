@@ -1,0 +1,94 @@
+//! `vesica protocols`: the registry as a table for people, programs and the README.
+
+use std::fmt::Write;
+use std::io::{self, Write as _};
+
+use serde_json::json;
+use vesica::protocols::registry::{Entry, PROTOCOLS};
+
+use crate::args::Protocols;
+
+/// Prints the registry.
+pub(crate) fn protocols(args: &Protocols) -> u8 {
+    let text = match (args.json, args.markdown) {
+        (true, _) => as_json(),
+        (false, true) => as_markdown(),
+        (false, false) => as_text(),
+    };
+    // A reader that has seen enough closes the pipe.
+    drop(io::stdout().lock().write_all(text.as_bytes()));
+    0
+}
+
+fn security(entry: &Entry) -> String {
+    if entry.needs_allow_insecure() {
+        return format!("none ({})", entry.standing.name());
+    }
+    entry.security.iter().map(|security| security.name()).collect::<Vec<_>>().join(", ")
+}
+
+fn as_json() -> String {
+    let entries: Vec<_> = PROTOCOLS
+        .iter()
+        .map(|entry| {
+            let messages = entry.messages.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes}));
+            json!({
+                "name": entry.name,
+                "title": entry.title,
+                "family": entry.family,
+                "paper": entry.paper,
+                "security": entry.security.iter().map(|security| security.name()).collect::<Vec<_>>(),
+                "standing": entry.standing.name(),
+                "learns": entry.learns,
+                "learns_both": entry.learns_both,
+                "leakage": entry.leakage,
+                "flights": entry.flights,
+                "messages": messages.collect::<Vec<_>>(),
+                "memory": entry.memory,
+            })
+        })
+        .collect();
+    format!("{:#}\n", json!({"schema": 1, "protocols": entries}))
+}
+
+fn as_text() -> String {
+    let mut text = String::new();
+    for entry in PROTOCOLS {
+        let messages: Vec<_> =
+            entry.messages.iter().map(|(name, bytes)| format!("{bytes}  {name}")).collect();
+        let rows = [
+            ("paper", entry.paper.to_owned()),
+            ("security", security(entry)),
+            (
+                "learns",
+                entry.learns.to_owned()
+                    + if entry.learns_both { "; the sender too with --learns both" } else { "" },
+            ),
+            ("leaks", entry.leakage.to_owned()),
+            ("flights", entry.flights.to_string()),
+            ("bytes", messages.join("\n            ")),
+            ("memory", entry.memory.to_owned()),
+        ];
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}: {}", entry.name, entry.title);
+        for (name, value) in rows {
+            let _ = writeln!(text, "  {name:9} {value}");
+        }
+        text.push('\n');
+    }
+    text + "n_r, n_s: keys of receiver and sender after padding; ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉\n"
+}
+
+fn as_markdown() -> String {
+    let mut text =
+        String::from("| name | protocol | security | paper | leaks |\n| --- | --- | --- | --- | --- |\n");
+    for entry in PROTOCOLS {
+        let Entry { name, title, paper, leakage, .. } = entry;
+        let _ = writeln!(
+            text,
+            "| [`{name}`](docs/protocols/{name}.md) | {title} | {} | {paper} | {leakage} |",
+            security(entry)
+        );
+    }
+    text
+}

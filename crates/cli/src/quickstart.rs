@@ -1,0 +1,124 @@
+//! `vesica quickstart`: the main job on sample data, by the program itself, as two processes on this machine.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::screen::say;
+
+const CUSTOMERS: &str = include_str!("../../../examples/quickstart/customers.csv");
+const NEWSLETTER: &str = include_str!("../../../examples/quickstart/newsletter.csv");
+
+/// Plays both parties and shows what each one does.
+pub(crate) fn run() -> u8 {
+    match play() {
+        Ok(code) => code,
+        Err(error) => {
+            say(&format!("vesica quickstart: {error}"));
+            vesica::Kind::Internal.exit_code()
+        }
+    }
+}
+
+fn play() -> io::Result<u8> {
+    let folder = tempfile::Builder::new().prefix("vesica-quickstart-").tempdir()?;
+    let file = |name: &str| folder.path().join(name);
+    fs::write(file("customers.csv"), CUSTOMERS)?;
+    fs::write(file("newsletter.csv"), NEWSLETTER)?;
+    say("Two organisations, two tables. A shop, and a newsletter:\n");
+    show("customers.csv", CUSTOMERS);
+    show("newsletter.csv", NEWSLETTER);
+
+    say("\n1. Each makes an identity and gives the other the public key.\n");
+    let shop_key = keygen(&folder, "shop.pem")?;
+    let newsletter_key = keygen(&folder, "newsletter.pem")?;
+
+    say(
+        "\n2. The newsletter waits for the shop. It will learn no more than how many customers the shop has.\n",
+    );
+    let sender = ["send", "--input", "newsletter.csv", "--key", "mail:email", "--listen", "127.0.0.1:0"];
+    let mut sender = start(&folder, &sender, &["--identity", "newsletter.pem", "--peer", &shop_key])?;
+    let (address, sender_screen) = match listening(&mut sender)? {
+        Some(found) => found,
+        None => return Ok(sender.wait()?.code().map_or(70, |code| code as u8)),
+    };
+
+    say("\n3. The shop asks which of its customers read the newsletter.\n");
+    let receiver = ["receive", "--input", "customers.csv", "--key", "Email:email", "--output", "matched.csv"];
+    let keys = ["--connect", &address, "--identity", "shop.pem", "--peer", &newsletter_key];
+    let received = start(&folder, &receiver, &keys)?.wait_with_output()?;
+    relay("shop", &mut received.stderr.as_slice())?;
+    relay("newsletter", &mut { sender_screen })?;
+    let sent = sender.wait()?;
+    if !received.status.success() || !sent.success() {
+        return Ok(received.status.code().max(sent.code()).map_or(70, |code| code as u8));
+    }
+
+    say("\nThe shop's matched rows, as they stand in its table (matched.csv):\n");
+    let mut out = io::stdout().lock();
+    out.write_all(&fs::read(file("matched.csv"))?)?;
+    out.flush()?;
+    say(
+        "\nThe real thing: `vesica keygen`, then `vesica receive` here and `vesica send` there; --help tells the rest.",
+    );
+    Ok(0)
+}
+
+fn show(name: &str, table: &str) {
+    say(&format!("   {name}"));
+    for line in table.lines() {
+        say(&format!("   | {line}"));
+    }
+}
+
+fn program(folder: &TempDir) -> io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.current_dir(folder.path()).stdin(Stdio::null());
+    Ok(command)
+}
+
+fn keygen(folder: &TempDir, name: &str) -> io::Result<String> {
+    echo(["keygen", "--output", name]);
+    let made = program(folder)?.args(["keygen", "--output", name]).stderr(Stdio::null()).output()?;
+    let key = String::from_utf8_lossy(&made.stdout).trim().to_owned();
+    say(&format!("     {key}"));
+    if made.status.success() { Ok(key) } else { Err(io::Error::other("keygen failed")) }
+}
+
+fn start(folder: &TempDir, args: &[&str], keys: &[&str]) -> io::Result<Child> {
+    echo(args.iter().chain(keys));
+    program(folder)?.args(args).args(keys).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
+}
+
+fn echo(args: impl IntoIterator<Item = impl AsRef<OsStr>>) {
+    let words: Vec<_> = args.into_iter().map(|word| word.as_ref().to_string_lossy().into_owned()).collect();
+    say(&format!("   $ vesica {}", words.join(" ")));
+}
+
+/// Waits for the sender to say where it listens; none if it ended instead.
+fn listening(sender: &mut Child) -> io::Result<Option<(String, BufReader<ChildStderr>)>> {
+    let Some(screen) = sender.stderr.take() else { return Ok(None) };
+    let mut screen = BufReader::new(screen);
+    let mut line = String::new();
+    while screen.read_line(&mut line)? > 0 {
+        relay("newsletter", &mut line.as_bytes())?;
+        let address = line.strip_prefix("listening on ").and_then(|rest| rest.split(';').next());
+        if let Some(address) = address {
+            return Ok(Some((address.to_owned(), screen)));
+        }
+        line.clear();
+    }
+    Ok(None)
+}
+
+/// Shows what a process wrote on its screen.
+fn relay(who: &str, screen: &mut dyn BufRead) -> io::Result<()> {
+    for line in screen.lines() {
+        say(&format!("     {who}: {}", line?));
+    }
+    Ok(())
+}

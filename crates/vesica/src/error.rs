@@ -1,0 +1,92 @@
+//! The one error of a whole run, and the one table from it to exit codes.
+//!
+//! An error says which side is at fault, in which phase, what happened and what to do; it never holds an identifier of
+//! either table. The same words go to the screen, into the report and into the Python exception.
+
+use std::fmt;
+
+use serde::Serialize;
+use vesica_protocols::Phase;
+
+/// Who can do something about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// This side.
+    Ours,
+    /// The partner's side.
+    Partner,
+    /// Both sides, together.
+    Both,
+}
+
+/// What kind of failure it is; each has one exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Wrong usage, bad identity, an address that cannot be bound.
+    Usage,
+    /// A file, column or value that is absent, unreadable or invalid.
+    Input,
+    /// The partner cannot be reached, fell silent, closed, or failed for a reason of its own.
+    Partner,
+    /// A fault of this program.
+    Internal,
+    /// The result could not be written.
+    Output,
+    /// Authenticated bytes that do not decode, a failed check.
+    Protocol,
+    /// The partner is not who we expect, or terms, version or limits differ.
+    Refused,
+    /// Interrupted by the user.
+    Interrupted,
+}
+
+impl Kind {
+    /// The exit code of the program. Termination by a signal other than interruption is the caller's to tell (143).
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Kind::Usage => 64,
+            Kind::Input => 65,
+            Kind::Partner => 69,
+            Kind::Internal => 70,
+            Kind::Output => 74,
+            Kind::Protocol => 76,
+            Kind::Refused => 77,
+            Kind::Interrupted => 130,
+        }
+    }
+}
+
+/// A run that did not end with a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Error {
+    /// Who can do something about it.
+    pub side: Side,
+    /// When it happened.
+    #[serde(serialize_with = "phase_name")]
+    pub phase: Phase,
+    /// What kind of failure it is.
+    pub kind: Kind,
+    /// What happened.
+    pub message: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+fn phase_name<S: serde::Serializer>(phase: &Phase, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(phase.name())
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = match self.side {
+            Side::Ours => "on this side",
+            Side::Partner => "on the partner's side",
+            Side::Both => "between the two sides",
+        };
+        write!(f, "{}\n  where: {side}, phase {}\n  what to do: {}", self.message, self.phase, self.remedy)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,411 @@
+//! A whole run for one party: table in, partner, protocol, matching rows out.
+//!
+//! Used by the command line, the Python package and the benchmarks alike. It prints nothing, installs no signal handler
+//! and never exits the process. The order of its steps is the contract's: bad input is found before the partner is
+//! bothered, and an output appears only after both sides have confirmed the run.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rand_core::CryptoRng;
+use vesica_encode::items::{Encoding, Items, Matches, Width};
+use vesica_net::{
+    Address, CancelToken, Channel, Identity, Meter, NetEvent, Options, PublicKey, Security as Transport,
+    Traffic, establish,
+};
+use vesica_protocols::registry::{Cost, Security, Shape};
+use vesica_protocols::{Learns, Phase, Role, Watch};
+use vesica_table::{Input, KeySpec, Output, Progress, Request, Table};
+
+use crate::error::{Error, Side};
+use crate::plan::{self, Wanted};
+use crate::report::{self, Bytes, Event, MatchCounts, PhaseLog, Report, Versions};
+use crate::resources;
+use crate::session::{self, Agreed};
+use crate::settings::{PadTo, Settings, learns_name};
+use crate::terms::Terms;
+
+/// Bytes a row that the table and its items take at most.
+const TABLE_BYTES_PER_ROW: u64 = 48;
+
+/// How often progress is told.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// My table: where it is, what its keys are, where the matching rows go.
+#[derive(Debug, Clone)]
+pub struct TableArgs {
+    /// The input; `-` is standard input.
+    pub input: PathBuf,
+    /// The key columns, in the agreed order.
+    pub keys: Vec<KeySpec>,
+    /// The output; `-` is standard output. None for a sender that learns nothing, or if row numbers are enough.
+    pub output: Option<PathBuf>,
+}
+
+/// How the partner is found and known.
+pub struct Partner {
+    /// Listen or connect.
+    pub address: Address,
+    /// My key and theirs; none for plaintext, which only loopback addresses allow.
+    pub keys: Option<(Identity, PublicKey)>,
+}
+
+/// One party's run.
+pub struct Job {
+    /// The part this party plays.
+    pub role: Role,
+    /// My table.
+    pub table: TableArgs,
+    /// Everything else that a user chooses.
+    pub settings: Settings,
+}
+
+/// Told of every event, from whatever thread it happens on.
+pub type OnEvent<'a> = &'a (dyn Fn(&Event) + Sync);
+
+/// What a run ended with. The report is there in any case.
+pub struct Outcome {
+    /// The whole report; also given with the last event.
+    pub report: Report,
+    /// My matches, if I learn them; or why there are none.
+    pub result: Result<Option<Matches>, Error>,
+}
+
+impl Job {
+    /// Runs against a partner over the network.
+    pub fn run(
+        self,
+        partner: &Partner,
+        cancel: &CancelToken,
+        rng: &mut dyn CryptoRng,
+        on_event: OnEvent<'_>,
+    ) -> Outcome {
+        let my_key = partner.keys.as_ref().map(|(identity, _)| *identity.public_key());
+        self.run_over(my_key, cancel, rng, on_event, |watcher, options, rng| {
+            let transport = match &partner.keys {
+                Some((identity, peer)) => Transport::Tls { identity, peer },
+                None => Transport::InsecurePlaintext,
+            };
+            establish(&partner.address, &transport, options, rng, &mut |event| watcher.net_event(&event))
+                .map_err(|error| Error::net(Phase::Connect, &error))
+        })
+    }
+
+    /// Runs over a channel that is made when the table has been read.
+    pub(crate) fn run_over(
+        self,
+        my_key: Option<PublicKey>,
+        cancel: &CancelToken,
+        rng: &mut dyn CryptoRng,
+        on_event: OnEvent<'_>,
+        connect: impl FnOnce(&Watcher<'_>, &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
+    ) -> Outcome {
+        let watcher = Watcher::new(self.role, &self.settings, cancel, on_event);
+        on_event(&Event::Started { role: self.role.name() });
+        let result = self.steps(my_key.as_ref(), &watcher, rng, connect);
+        let report = watcher.finish(result.as_ref().err());
+        let boxed = Box::new(report.clone());
+        on_event(&if result.is_ok() {
+            Event::Done { report: boxed }
+        } else {
+            Event::Failed { report: boxed }
+        });
+        Outcome { report, result }
+    }
+
+    fn steps(
+        self,
+        my_key: Option<&PublicKey>,
+        watcher: &Watcher<'_>,
+        rng: &mut dyn CryptoRng,
+        connect: impl FnOnce(&Watcher<'_>, &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
+    ) -> Result<Option<Matches>, Error> {
+        let settings = &self.settings;
+        let wanted = Wanted {
+            security: settings.security,
+            learns: settings.learns,
+            allow_insecure: settings.allow_insecure,
+        };
+        plan::choose(&settings.protocol, wanted).map_err(|e| Error::plan(Phase::Prepare, Side::Ours, &e))?;
+        let (input, output) = self.open()?;
+        // 1. The table is read before the partner is bothered.
+        watcher.phase(Phase::Read, 0);
+        let (table, items) = self.read(watcher, input, rng)?;
+        // 2. The partner.
+        watcher.phase(Phase::Connect, 0);
+        let options = Options { silence: settings.timeout, cancel: watcher.cancel.clone() };
+        let mut channel = connect(watcher, &options, rng)?;
+        watcher.connected(&channel);
+        // 3. Terms and sizes.
+        watcher.phase(Phase::Agree, 0);
+        let agreed = session::agree(&mut channel, &self.terms(), wanted, items.len(), my_key)
+            .map_err(|error| Error::session(Phase::Agree, &error))?;
+        watcher.agreed(&agreed);
+        // 4. The protocol, and its confirmation by both sides.
+        let failed = |error| Error::session(watcher.current(), &error);
+        let matches = agreed.run(&items, &mut channel, settings.threads(), watcher, rng).map_err(failed)?;
+        agreed.confirm(matches.as_ref(), &mut channel, watcher).map_err(failed)?;
+        watcher.matched(matches.as_ref());
+        drop((channel, items));
+        // 5. The rows.
+        if let (Some(output), Some(matches)) = (output, &matches) {
+            watcher.phase(Phase::Write, 0);
+            output
+                .commit(|out| table.select(matches, out, &mut |progress| watcher.bytes(progress)))
+                .map_err(|error| Error::table(Phase::Write, &error))?;
+        }
+        Ok(matches)
+    }
+
+    fn open(&self) -> Result<(Input, Option<Output>), Error> {
+        let failed = |error| Error::table(Phase::Prepare, &error);
+        let learns = self.role == Role::Receiver || self.settings.learns == Learns::Both;
+        if self.table.output.is_some() && !learns {
+            let message = "a sender learns no rows, so there is nothing for --output to hold";
+            return Err(Error::usage(
+                message,
+                "leave out --output, or agree with the partner on --learns both",
+            ));
+        }
+        let input = Input::open(&self.table.input).map_err(failed)?;
+        let ids: Vec<_> = input.id().into_iter().collect();
+        let output =
+            self.table.output.as_deref().map(|path| Output::check(path, &ids)).transpose().map_err(failed)?;
+        Ok((input, output))
+    }
+
+    fn read(
+        &self,
+        watcher: &Watcher<'_>,
+        input: Input,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Table, Items), Error> {
+        let settings = &self.settings;
+        let width = match settings.security {
+            Security::SemiHonest => Width::Digest128,
+            Security::Malicious => Width::Digest256,
+        };
+        let request = Request {
+            keys: self.table.keys.clone(),
+            encoding: Encoding::Digest(width),
+            on_null: settings.on_null,
+            on_invalid: settings.on_invalid,
+            on_duplicates: settings.on_duplicates,
+        };
+        let (table, mut items) = input
+            .load(&request, &mut |progress| watcher.bytes(progress))
+            .map_err(|error| Error::table(Phase::Read, &error))?;
+        if let Some(pad_to) = settings.pad_to {
+            pad(&mut items, pad_to, rng)?;
+        }
+        watcher.read(&table, &items);
+        Ok((table, items))
+    }
+
+    fn terms(&self) -> Terms {
+        let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.to_string()).collect();
+        let settings = &self.settings;
+        Terms::new(
+            self.role,
+            &settings.protocol,
+            settings.security,
+            settings.learns,
+            &rules,
+            settings.limits,
+            settings.allow_insecure,
+        )
+    }
+}
+
+fn pad(items: &mut Items, pad_to: PadTo, rng: &mut dyn CryptoRng) -> Result<(), Error> {
+    let size = pad_to.size(items.len()).ok_or_else(|| {
+        let message = format!("the table has {} different keys, more than --pad-to allows", items.len());
+        Error::usage(message, "give a larger --pad-to, or pow2")
+    })?;
+    items.pad(size, rng).map_err(|error| Error::usage(error.to_string(), "leave out --pad-to"))
+}
+
+/// Keeps the report while the run goes on, and tells the caller of it.
+pub(crate) struct Watcher<'a> {
+    cancel: &'a CancelToken,
+    on_event: OnEvent<'a>,
+    state: Mutex<State>,
+    done: AtomicU64,
+}
+
+struct State {
+    report: Report,
+    phases: PhaseLog,
+    meter: Option<Meter>,
+    total: u64,
+    told: Instant,
+    /// The last thing said about attempts to connect.
+    retrying: String,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(role: Role, settings: &Settings, cancel: &'a CancelToken, on_event: OnEvent<'a>) -> Self {
+        let report = Report {
+            schema: report::SCHEMA,
+            outcome: "failed",
+            role: role.name(),
+            protocol: None,
+            reason: None,
+            security: settings.security.name(),
+            learns: learns_name(settings.learns),
+            sizes: report::Sizes::default(),
+            matches: None,
+            bytes: Bytes::default(),
+            phases: Vec::new(),
+            peak_rss: None,
+            memory_bound: None,
+            error: None,
+            versions: Versions { vesica: env!("CARGO_PKG_VERSION"), wire: vesica_net::VERSION },
+        };
+        let state = State {
+            report,
+            phases: PhaseLog::start(),
+            meter: None,
+            total: 0,
+            told: Instant::now(),
+            retrying: String::new(),
+        };
+        Watcher { cancel, on_event, state: Mutex::new(state), done: AtomicU64::new(0) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn current(&self) -> Phase {
+        self.state().phases.current()
+    }
+
+    /// Progress of a pass over a file, in bytes.
+    fn bytes(&self, progress: Progress) -> ControlFlow<()> {
+        self.state().total = progress.total;
+        self.done.store(progress.done, Relaxed);
+        self.tell();
+        if self.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Tells the caller of progress, not too often.
+    fn tell(&self) {
+        let total = {
+            let mut state = self.state();
+            if state.told.elapsed() < PROGRESS_EVERY {
+                return;
+            }
+            state.told = Instant::now();
+            state.total
+        };
+        (self.on_event)(&Event::Progress { done: self.done.load(Relaxed), total });
+    }
+
+    fn net_event(&self, event: &NetEvent) {
+        let message = match event {
+            NetEvent::Listening(address) => {
+                return (self.on_event)(&Event::Listening { address: address.to_string() });
+            }
+            NetEvent::Retrying { reason, .. } => {
+                let message = format!("waiting for the partner: {reason}");
+                // Once for each reason: the attempts are many.
+                if std::mem::replace(&mut self.state().retrying, message.clone()) == message {
+                    return;
+                }
+                message
+            }
+            NetEvent::StrangerDropped { from, reason } => {
+                format!("turned away a stranger from {from}: {reason}; still waiting for the partner")
+            }
+            // `connected` says the rest.
+            _ => return,
+        };
+        (self.on_event)(&Event::Notice { message });
+    }
+
+    fn connected(&self, channel: &Channel) {
+        self.state().meter = Some(channel.meter());
+        (self.on_event)(&Event::Connected {
+            address: channel.peer_address().map(|address| address.to_string()),
+        });
+    }
+
+    fn read(&self, table: &Table, items: &Items) {
+        let counts = table.report();
+        self.state().report.sizes = report::Sizes {
+            rows: counts.rows,
+            items: counts.items,
+            nulls: counts.nulls,
+            invalid: counts.invalid,
+            duplicates: counts.duplicates,
+            shown_items: Some(items.len() as u64),
+            peer_items: None,
+        };
+    }
+
+    fn agreed(&self, agreed: &Agreed) {
+        let mut state = self.state();
+        let report = &mut state.report;
+        report.protocol = Some(agreed.protocol.name);
+        report.reason = Some(agreed.reason.clone());
+        report.sizes.peer_items = Some(agreed.sizes.of(agreed.role().other()) as u64);
+        let shape = Shape { sizes: agreed.sizes, learns: agreed.learns, matches: 0 };
+        let bound = |cost: Cost| match agreed.role() {
+            Role::Receiver => cost.receiver_memory,
+            Role::Sender => cost.sender_memory,
+        };
+        let table = TABLE_BYTES_PER_ROW * report.sizes.rows.max(agreed.sizes.of(agreed.role()) as u64);
+        report.memory_bound = (agreed.protocol.cost)(&shape).ok().map(|cost| table + bound(cost));
+        drop(state);
+        let message = format!("protocol {} ({})", agreed.protocol.name, agreed.reason);
+        (self.on_event)(&Event::Notice { message });
+    }
+
+    fn matched(&self, matches: Option<&Matches>) {
+        let counts = matches.map(|m| MatchCounts { items: m.items() as u64, rows: m.rows().len() as u64 });
+        self.state().report.matches = counts;
+    }
+
+    fn finish(&self, error: Option<&Error>) -> Report {
+        let mut state = self.state();
+        let traffic = state.traffic();
+        let mut report = state.report.clone();
+        report.outcome = if error.is_none() { "done" } else { "failed" };
+        report.error = error.cloned();
+        report.bytes = traffic.into();
+        report.phases = state.phases.finish(traffic);
+        report.peak_rss = resources::peak_rss();
+        report
+    }
+}
+
+impl State {
+    fn traffic(&self) -> Traffic {
+        self.meter.as_ref().map_or_else(Traffic::default, Meter::traffic)
+    }
+}
+
+impl Watch for Watcher<'_> {
+    fn phase(&self, phase: Phase, total: u64) {
+        let mut state = self.state();
+        let traffic = state.traffic();
+        state.phases.enter(phase, traffic);
+        state.total = total;
+        self.done.store(0, Relaxed);
+        drop(state);
+        (self.on_event)(&Event::Phase { name: phase.name(), total });
+    }
+
+    fn advance(&self, units: u64) {
+        self.done.fetch_add(units, Relaxed);
+        self.tell();
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+}

@@ -1,0 +1,36 @@
+//! Both parties in one process: the real protocol over a memory channel, for `vesica local` and notebooks.
+
+use std::thread;
+
+use rand_core::CryptoRng;
+use vesica_net::{CancelToken, Options, memory};
+use vesica_protocols::Role;
+
+use crate::job::{Job, OnEvent, Outcome, TableArgs};
+use crate::settings::Settings;
+
+/// Runs the protocol between two tables on this machine. The events are the receiver's.
+///
+/// Each party gets half of the threads and randomness of its own.
+pub fn run(
+    receiver: TableArgs,
+    sender: TableArgs,
+    settings: &Settings,
+    cancel: &CancelToken,
+    rngs: [&mut (dyn CryptoRng + Send); 2],
+    on_event: OnEvent<'_>,
+) -> (Outcome, Outcome) {
+    let settings = Settings { threads: settings.threads().div_ceil(2), ..settings.clone() };
+    let options = Options { silence: settings.timeout, cancel: cancel.clone() };
+    let (mine, theirs) = memory::pair(&options);
+    let [my_rng, their_rng] = rngs;
+    let job = |role, table| Job { role, table, settings: settings.clone() };
+    let (receiver, sender) = (job(Role::Receiver, receiver), job(Role::Sender, sender));
+    thread::scope(|scope| {
+        let sender =
+            scope.spawn(move || sender.run_over(None, cancel, their_rng, &|_| {}, |_, _, _| Ok(theirs)));
+        let outcome = receiver.run_over(None, cancel, my_rng, on_event, |_, _, _| Ok(mine));
+        let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (outcome, sender)
+    })
+}

@@ -1,0 +1,227 @@
+//! What a run says of itself: the report at its end, and the events on the way. Neither holds an identifier.
+
+use std::time::Instant;
+
+use serde::Serialize;
+use vesica_net::Traffic;
+use vesica_protocols::Phase;
+
+use crate::error::Error;
+use crate::resources;
+
+/// The version of the report's and the events' form.
+pub const SCHEMA: u32 = 1;
+
+/// A whole run, as `--report` writes it; also after a failure, with what was known by then.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// `done` or `failed`.
+    pub outcome: &'static str,
+    /// `receiver` or `sender`.
+    pub role: &'static str,
+    /// The protocol that ran, once it was agreed.
+    pub protocol: Option<&'static str>,
+    /// Why that one, if it was not named.
+    pub reason: Option<String>,
+    /// What the protocol was held to withstand.
+    pub security: &'static str,
+    /// `receiver` or `both`.
+    pub learns: &'static str,
+    /// Counts of my table and the size of the partner's.
+    pub sizes: Sizes,
+    /// The result's counts, for a party that learns it.
+    pub matches: Option<MatchCounts>,
+    /// Bytes over the connection.
+    pub bytes: Bytes,
+    /// Where the time went.
+    pub phases: Vec<PhaseReport>,
+    /// Peak resident memory of the process in bytes, where the system tells.
+    pub peak_rss: Option<u64>,
+    /// What the table and the protocol were expected to take at most, in bytes.
+    pub memory_bound: Option<u64>,
+    /// Why it failed, if it did.
+    pub error: Option<Error>,
+    /// Versions of program and wire.
+    pub versions: Versions,
+}
+
+/// Counts of my table, and what each side saw of the other.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Sizes {
+    /// Rows of my table.
+    pub rows: u64,
+    /// Different keys among them.
+    pub items: u64,
+    /// Rows without a key, skipped.
+    pub nulls: u64,
+    /// Rows whose key breaks its rule, skipped.
+    pub invalid: u64,
+    /// Rows with the key of an earlier row.
+    pub duplicates: u64,
+    /// The size of my set that the partner saw.
+    pub shown_items: Option<u64>,
+    /// The size of the partner's set that I saw.
+    pub peer_items: Option<u64>,
+}
+
+/// The result's counts.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct MatchCounts {
+    /// Different keys in the intersection.
+    pub items: u64,
+    /// Rows of my table that have one of them.
+    pub rows: u64,
+}
+
+/// Bytes over the connection, payload and as they went over the wire.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Bytes {
+    /// What the session and the protocol sent and received.
+    pub payload: Both,
+    /// The same with frames, heartbeats and TLS.
+    pub wire: Both,
+}
+
+/// A count in each direction.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Both {
+    /// From me to the partner.
+    pub sent: u64,
+    /// From the partner to me.
+    pub received: u64,
+}
+
+impl From<Traffic> for Bytes {
+    fn from(t: Traffic) -> Self {
+        Bytes {
+            payload: Both { sent: t.payload_sent, received: t.payload_received },
+            wire: Both { sent: t.wire_sent, received: t.wire_received },
+        }
+    }
+}
+
+/// One phase. CPU time is the whole process's, all threads together.
+#[derive(Debug, Clone, Serialize)]
+pub struct PhaseReport {
+    /// Its name.
+    pub name: &'static str,
+    /// Wall time in seconds.
+    pub wall_s: f64,
+    /// CPU time in seconds.
+    pub cpu_s: f64,
+    /// Payload bytes sent meanwhile.
+    pub sent: u64,
+    /// Payload bytes received meanwhile.
+    pub received: u64,
+}
+
+/// Versions of program and wire.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Versions {
+    /// The program's.
+    pub vesica: &'static str,
+    /// The wire's.
+    pub wire: u16,
+}
+
+/// What happens on the way. The last event is `Done` or `Failed`.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Event {
+    /// The run began.
+    Started {
+        /// `receiver` or `sender`.
+        role: &'static str,
+    },
+    /// We wait for the partner at this address.
+    Listening {
+        /// The address, with the port really bound.
+        address: String,
+    },
+    /// Something worth a line on the screen, that is no failure.
+    Notice {
+        /// The line.
+        message: String,
+    },
+    /// The partner is there and is who we expect.
+    Connected {
+        /// Where it connects from, or listens.
+        address: Option<String>,
+    },
+    /// A phase begins.
+    Phase {
+        /// Its name.
+        name: &'static str,
+        /// Units of work in it; 0 if not known.
+        total: u64,
+    },
+    /// Work was done in the current phase.
+    Progress {
+        /// Units done so far.
+        done: u64,
+        /// Units of work in it; 0 if not known.
+        total: u64,
+    },
+    /// The run ended with a result.
+    Done {
+        /// The whole report.
+        report: Box<Report>,
+    },
+    /// The run ended without one.
+    Failed {
+        /// The whole report, with the error in it.
+        report: Box<Report>,
+    },
+}
+
+/// Cuts the run into phases and remembers what each one cost.
+pub(crate) struct PhaseLog {
+    finished: Vec<PhaseReport>,
+    current: Phase,
+    since: Mark,
+}
+
+#[derive(Clone, Copy)]
+struct Mark {
+    wall: Instant,
+    cpu: f64,
+    traffic: Traffic,
+}
+
+impl Mark {
+    fn now(traffic: Traffic) -> Self {
+        Mark { wall: Instant::now(), cpu: resources::cpu_seconds(), traffic }
+    }
+}
+
+impl PhaseLog {
+    pub(crate) fn start() -> Self {
+        PhaseLog { finished: Vec::new(), current: Phase::Prepare, since: Mark::now(Traffic::default()) }
+    }
+
+    pub(crate) fn current(&self) -> Phase {
+        self.current
+    }
+
+    /// Ends the current phase and begins `next`.
+    pub(crate) fn enter(&mut self, next: Phase, traffic: Traffic) {
+        let now = Mark::now(traffic);
+        self.finished.push(PhaseReport {
+            name: self.current.name(),
+            wall_s: (now.wall - self.since.wall).as_secs_f64(),
+            cpu_s: now.cpu - self.since.cpu,
+            sent: traffic.payload_sent.saturating_sub(self.since.traffic.payload_sent),
+            received: traffic.payload_received.saturating_sub(self.since.traffic.payload_received),
+        });
+        self.current = next;
+        self.since = now;
+    }
+
+    /// All phases, the current one ended now.
+    pub(crate) fn finish(&mut self, traffic: Traffic) -> Vec<PhaseReport> {
+        self.enter(self.current, traffic);
+        std::mem::take(&mut self.finished)
+    }
+}

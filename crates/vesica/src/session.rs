@@ -1,0 +1,252 @@
+//! The conversation around a protocol: terms, sizes and session id before it, digests and DONE after it.
+//!
+//! ```text
+//!   hello (crates/net)                 magic, version, nonces, echoed
+//!   u16 length · terms        ◄──►     compared on both sides ([`crate::terms`])
+//!   u64 set size, padded      ◄──►     held against both sides' limits
+//!   the protocol's messages
+//!   DONE: digests, count      ◄──►     what I sent is what you received, and the other way round
+//! ```
+//!
+//! The session id hashes the TLS exporter, both hellos, both public keys, the roles and the terms, receiver's first, so
+//! both ends compute it alike and nothing of another session fits. Protocol context = H(sid, name, parameters, n_r, n_s).
+
+use rand_core::CryptoRng;
+use vesica_crypto::hash::Context;
+use vesica_encode::items::{Items, Matches};
+use vesica_net::codec::{CodecError, Reader, Writer};
+use vesica_net::{Channel, NetError, PublicKey};
+use vesica_protocols::registry::Entry;
+use vesica_protocols::{self as protocols, Learns, Phase, Role, Run, Sizes, Watch};
+
+use crate::plan::{self, PlanError, Wanted};
+use crate::terms::{self, Difference, Terms};
+
+/// Why a conversation did not end with a result both sides confirmed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// The connection failed.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// A message of the session does not decode.
+    #[error("the partner sent {what} that does not decode: {cause}")]
+    Decode {
+        /// Which message.
+        what: &'static str,
+        /// What is wrong with it.
+        cause: CodecError,
+    },
+    /// The two sides asked for different things.
+    #[error("the two sides asked for different things: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    TermsDiffer(Vec<Difference>),
+    /// What they agreed on cannot run.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A set is smaller or larger than the other side accepts.
+    #[error("the {whose} set has {size} items, and {limiter} accepts {least} to {most}")]
+    OutOfLimits {
+        /// "receiver's" or "sender's".
+        whose: &'static str,
+        /// Its size, padded.
+        size: u64,
+        /// Who set the limit: "this side" or "the partner".
+        limiter: &'static str,
+        /// `--min-peer-rows`.
+        least: u64,
+        /// `--max-peer-rows`.
+        most: u64,
+    },
+    /// The protocol failed.
+    #[error(transparent)]
+    Protocol(#[from] protocols::Error),
+    /// The two sides did not see the same run.
+    #[error("the two sides did not see the same run: {0} differ")]
+    Unconfirmed(&'static str),
+}
+
+/// What both sides agreed on.
+pub struct Agreed {
+    /// The protocol that will run.
+    pub protocol: &'static Entry,
+    /// Why that one.
+    pub reason: String,
+    /// Both set sizes, after padding.
+    pub sizes: Sizes,
+    /// Who learns the result.
+    pub learns: Learns,
+    role: Role,
+    sid: [u8; 32],
+}
+
+/// Compares terms and sizes with the partner. `items` is the size of my set, padded; `my_key` is absent without TLS.
+pub fn agree(
+    channel: &mut Channel,
+    mine: &Terms,
+    wanted: Wanted,
+    items: usize,
+    my_key: Option<&PublicKey>,
+) -> Result<Agreed, SessionError> {
+    agree_on(channel, mine, wanted, items, my_key).inspect_err(|error| match error {
+        // Both sides see such a difference and end in the same way, so that each one's message reaches the other; how
+        // the other takes its leave changes nothing.
+        SessionError::TermsDiffer(_) | SessionError::Plan(_) | SessionError::OutOfLimits { .. } => {
+            drop(channel.finish(&[]));
+        }
+        _ => channel.abort(),
+    })
+}
+
+fn agree_on(
+    channel: &mut Channel,
+    mine: &Terms,
+    wanted: Wanted,
+    items: usize,
+    my_key: Option<&PublicKey>,
+) -> Result<Agreed, SessionError> {
+    let my_bytes = mine.encode();
+    channel.send(&(my_bytes.len() as u16).to_le_bytes())?;
+    channel.send(&my_bytes)?;
+    let their_bytes = recv_terms(channel)?;
+    let theirs =
+        Terms::decode(&their_bytes).map_err(|cause| SessionError::Decode { what: "terms", cause })?;
+    let differences = mine.differences(&theirs);
+    if !differences.is_empty() {
+        return Err(SessionError::TermsDiffer(differences));
+    }
+    let allow_insecure = mine.allow_insecure() && theirs.allow_insecure();
+    let (protocol, reason) = plan::choose(&mine.choice(&theirs), Wanted { allow_insecure, ..wanted })?;
+    let their_items = exchange_sizes(channel, mine, &theirs, items)?;
+    let role = mine.role();
+    let sizes = match role {
+        Role::Receiver => Sizes { receiver: items, sender: their_items },
+        Role::Sender => Sizes { receiver: their_items, sender: items },
+    };
+    let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
+    Ok(Agreed { protocol, reason, sizes, learns: wanted.learns, role, sid })
+}
+
+fn recv_terms(channel: &mut Channel) -> Result<Vec<u8>, SessionError> {
+    let mut length = [0; 2];
+    channel.recv_exact(&mut length)?;
+    let length = usize::from(u16::from_le_bytes(length));
+    if length > terms::MAX_BYTES {
+        let cause = CodecError::TooLong { length: length as u64, limit: terms::MAX_BYTES as u64 };
+        return Err(SessionError::Decode { what: "terms", cause });
+    }
+    let mut bytes = vec![0; length];
+    channel.recv_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Tells the partner my size and learns its; both sizes are held against both sides' limits, on both sides alike.
+fn exchange_sizes(
+    channel: &mut Channel,
+    mine: &Terms,
+    theirs: &Terms,
+    items: usize,
+) -> Result<usize, SessionError> {
+    channel.send(&(items as u64).to_le_bytes())?;
+    let mut size = [0; 8];
+    channel.recv_exact(&mut size)?;
+    let their_items = u64::from_le_bytes(size);
+    let whose = |role| match role {
+        Role::Receiver => "receiver's",
+        Role::Sender => "sender's",
+    };
+    let within = |whose, size: u64, limiter, terms: &Terms| {
+        let (least, most) = (terms.limits().min_peer_rows, terms.limits().max_peer_rows);
+        if (least..=most).contains(&size) {
+            Ok(())
+        } else {
+            Err(SessionError::OutOfLimits { whose, size, limiter, least, most })
+        }
+    };
+    within(whose(theirs.role()), their_items, "this side", mine)?;
+    within(whose(mine.role()), items as u64, "the partner", theirs)?;
+    // Rows are u32 inside one part.
+    let too_many = protocols::Misuse::TooManyItems { receiver: items, sender: usize::MAX };
+    let fits = their_items <= u64::from(u32::MAX);
+    if fits { Ok(their_items as usize) } else { Err(protocols::Error::from(too_many).into()) }
+}
+
+fn session_id(
+    channel: &Channel,
+    role: Role,
+    my_key: Option<&PublicKey>,
+    my_terms: &[u8],
+    their_terms: &[u8],
+) -> [u8; 32] {
+    let no_key = [0; 32];
+    let hello = channel.hello();
+    let key = |key: Option<&PublicKey>| key.map_or(no_key, |key| *key.as_bytes());
+    let mine = (hello.mine, key(my_key), my_terms);
+    let theirs = (hello.theirs, key(channel.peer_key()), their_terms);
+    let (receiver, sender) = match role {
+        Role::Receiver => (mine, theirs),
+        Role::Sender => (theirs, mine),
+    };
+    let mut hasher = blake3::Hasher::new_derive_key("vesica session id v1");
+    hasher.update(channel.binding());
+    for (nonce, key, terms) in [receiver, sender] {
+        hasher.update(&nonce).update(&key);
+        hasher.update(&(terms.len() as u64).to_le_bytes()).update(terms);
+    }
+    *hasher.finalize().as_bytes()
+}
+
+impl Agreed {
+    /// The part this side plays.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Runs the protocol. The matches are mine, where I learn them; they are not confirmed yet.
+    pub fn run(
+        &self,
+        items: &Items,
+        channel: &mut Channel,
+        threads: usize,
+        watch: &dyn Watch,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Option<Matches>, SessionError> {
+        let (receiver, sender) = (self.sizes.receiver as u64, self.sizes.sender as u64);
+        // No protocol of the registry has a parameter that its name and the sizes do not fix.
+        let context = Context::new(&self.sid, self.protocol.name, b"", receiver, sender);
+        let run = Run { context, sizes: self.sizes, learns: self.learns, threads, watch };
+        let matches = match self.role {
+            Role::Receiver => (self.protocol.receive)(&run, items, channel, rng).map(Some),
+            Role::Sender => (self.protocol.send)(&run, items, channel, rng),
+        };
+        // One fixed ABORT, the same for every check.
+        let matches = matches.inspect_err(|_| channel.abort())?;
+        channel.flush()?;
+        Ok(matches)
+    }
+
+    /// Exchanges digests, the count where both learn it, and DONE. What was found is right only after this.
+    pub fn confirm(
+        &self,
+        matches: Option<&Matches>,
+        channel: &mut Channel,
+        watch: &dyn Watch,
+    ) -> Result<(), SessionError> {
+        watch.phase(Phase::Confirm, 0);
+        let digests = channel.digests();
+        let count = matches.filter(|_| self.learns == Learns::Both).map_or(u64::MAX, |m| m.items() as u64);
+        let mut mine = Writer::new();
+        mine.fixed(&digests.sent).fixed(&digests.received).u64(count);
+        let theirs = channel.finish(mine.as_slice())?;
+        let decode = |cause| SessionError::Decode { what: "a confirmation", cause };
+        let mut reader = Reader::new(&theirs);
+        let sent = reader.fixed(32).map_err(decode)?;
+        let received = reader.fixed(32).map_err(decode)?;
+        let their_count = reader.u64().map_err(decode)?;
+        if sent != digests.received || received != digests.sent {
+            return Err(SessionError::Unconfirmed("the digests of what was sent and received"));
+        }
+        if their_count != count {
+            return Err(SessionError::Unconfirmed("the counts of matches"));
+        }
+        reader.finish().map_err(decode)
+    }
+}

@@ -1,0 +1,139 @@
+//! What a user may choose for a run, with the defaults of the command line.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use vesica_encode::items::OnDuplicates;
+use vesica_protocols::Learns;
+use vesica_protocols::registry::Security;
+use vesica_table::OnFault;
+
+/// `--protocol NAME|auto`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Choice {
+    /// The table of agreed values picks.
+    #[default]
+    Auto,
+    /// By its name in the registry.
+    Named(String),
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Choice::Auto => f.write_str("auto"),
+            Choice::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+/// `--pad-to pow2|N`: hide the exact size of my set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum PadTo {
+    /// Up to the next power of two.
+    PowerOfTwo,
+    /// Up to this many items; a larger set is an error.
+    Exactly(usize),
+}
+
+impl PadTo {
+    /// The size the partner sees for a set of `items`; none if the set does not fit.
+    pub fn size(self, items: usize) -> Option<usize> {
+        match self {
+            PadTo::PowerOfTwo => items.checked_next_power_of_two(),
+            PadTo::Exactly(size) => (size >= items).then_some(size),
+        }
+    }
+}
+
+/// Sizes of the partner's set that this side accepts, counted after padding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// `--min-peer-rows`.
+    pub min_peer_rows: u64,
+    /// `--max-peer-rows`.
+    pub max_peer_rows: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { min_peer_rows: 0, max_peer_rows: 1 << 30 }
+    }
+}
+
+/// Everything that is not a path, a key or an address.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Agreed: which protocol.
+    pub protocol: Choice,
+    /// Agreed: what it must withstand.
+    pub security: Security,
+    /// Agreed: who learns the result.
+    pub learns: Learns,
+    /// Bound: sizes accepted from the partner.
+    pub limits: Limits,
+    /// Local: threads to keep busy; 0 means all cores.
+    pub threads: usize,
+    /// Local: how long silence may last, and how long to wait for the partner.
+    pub timeout: Duration,
+    /// Local: rows with the same key.
+    pub on_duplicates: OnDuplicates,
+    /// Local: rows without a key.
+    pub on_null: OnFault,
+    /// Local: rows whose key breaks its rule.
+    pub on_invalid: OnFault,
+    /// Local: dummy items that hide the size.
+    pub pad_to: Option<PadTo>,
+    /// Local: whether what the registry marks insecure or broken may run.
+    pub allow_insecure: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            protocol: Choice::Auto,
+            security: Security::SemiHonest,
+            learns: Learns::Receiver,
+            limits: Limits::default(),
+            threads: 0,
+            timeout: Duration::from_secs(300),
+            on_duplicates: OnDuplicates::All,
+            on_null: OnFault::Skip,
+            on_invalid: OnFault::Error,
+            pad_to: None,
+            allow_insecure: false,
+        }
+    }
+}
+
+impl Settings {
+    /// Threads to keep busy, at least 1.
+    pub fn threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+}
+
+/// The name of who learns, on the command line and in terms and reports.
+pub fn learns_name(learns: Learns) -> &'static str {
+    match learns {
+        Learns::Receiver => "receiver",
+        Learns::Both => "both",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_goes_up_and_never_down() {
+        assert_eq!(PadTo::PowerOfTwo.size(0), Some(1));
+        assert_eq!(PadTo::PowerOfTwo.size(5), Some(8));
+        assert_eq!(PadTo::PowerOfTwo.size(8), Some(8));
+        assert_eq!(PadTo::Exactly(10).size(10), Some(10));
+        assert_eq!(PadTo::Exactly(10).size(11), None);
+    }
+}

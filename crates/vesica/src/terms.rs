@@ -1,0 +1,238 @@
+//! Terms: what both parties must have asked for alike, exchanged before anything of the tables moves.
+//!
+//! *Equal* terms are named text fields that must agree word for word; the protocol agrees also where one side left it to
+//! `auto`. *Bound* terms are the sizes each side accepts. *Local* settings are never sent. Both sides compare the same
+//! two messages, so both end with the same list of differences.
+//!
+//! Wire form, little-endian: u8 role (1: sender) · u8 allow-insecure · u64 least peer rows · u64 most peer rows · protocol
+//! · u32 count of further fields · the fields as name and value; a text is u32 length and printable ASCII.
+
+use vesica_net::codec::{CodecError, Reader, Writer};
+use vesica_protocols::registry::Security;
+use vesica_protocols::{Learns, Role};
+
+use crate::settings::{Choice, Limits, learns_name};
+
+/// The most bytes that a terms message may have.
+pub const MAX_BYTES: usize = 1 << 14;
+
+/// The most fields and the longest text in one message.
+const MAX_FIELDS: usize = 64;
+const MAX_TEXT: usize = 1024;
+
+/// One party's terms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    role: Role,
+    allow_insecure: bool,
+    limits: Limits,
+    protocol: String,
+    equal: Vec<(String, String)>,
+}
+
+/// A field in which the two parties differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The field, as the option is named.
+    pub field: String,
+    /// What this side asked for.
+    pub mine: String,
+    /// What the partner asked for.
+    pub theirs: String,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: mine {}, theirs {}", self.field, self.mine, self.theirs)
+    }
+}
+
+/// A field that one of the sides does not know.
+const ABSENT: &str = "(not known)";
+
+impl Terms {
+    /// The terms of a run; `rules` are the key rules in order.
+    pub fn new(
+        role: Role,
+        protocol: &Choice,
+        security: Security,
+        learns: Learns,
+        rules: &[String],
+        limits: Limits,
+        allow_insecure: bool,
+    ) -> Self {
+        let equal = [
+            ("security", security.name().to_owned()),
+            ("learns", learns_name(learns).to_owned()),
+            ("result", "rows".to_owned()),
+            ("key rules", rules.join(" + ")),
+            ("sigma", "none".to_owned()),
+            ("profile", "conservative".to_owned()),
+            ("parts", "1".to_owned()),
+        ];
+        Terms {
+            role,
+            allow_insecure,
+            limits,
+            protocol: protocol.to_string(),
+            equal: equal.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        }
+    }
+
+    /// The role that the party plays.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The sizes that the party accepts.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Whether the party allows what the registry marks insecure or broken.
+    pub fn allow_insecure(&self) -> bool {
+        self.allow_insecure
+    }
+
+    /// The wire form.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut writer = Writer::new();
+        writer.bool(self.role == Role::Sender).bool(self.allow_insecure);
+        writer.u64(self.limits.min_peer_rows).u64(self.limits.max_peer_rows).text(&self.protocol);
+        writer.list(&self.equal, |writer, (name, value)| {
+            writer.text(name).text(value);
+        });
+        writer.into_vec()
+    }
+
+    /// Reads the wire form; anything but a message that [`Terms::encode`] could have made is an error.
+    pub fn decode(bytes: &[u8]) -> Result<Self, CodecError> {
+        let mut reader = Reader::new(bytes);
+        let role = if reader.bool()? { Role::Sender } else { Role::Receiver };
+        let allow_insecure = reader.bool()?;
+        let limits = Limits { min_peer_rows: reader.u64()?, max_peer_rows: reader.u64()? };
+        let protocol = printable(&mut reader)?;
+        let equal = reader.list(MAX_FIELDS, |reader| Ok((printable(reader)?, printable(reader)?)))?;
+        reader.finish()?;
+        Ok(Terms { role, allow_insecure, limits, protocol, equal })
+    }
+
+    /// Every field in which the two differ, in the order of mine.
+    pub fn differences(&self, theirs: &Terms) -> Vec<Difference> {
+        let mut differences = Vec::new();
+        let mut differ = |field: &str, mine: &str, theirs: &str| {
+            differences.push(Difference { field: field.into(), mine: mine.into(), theirs: theirs.into() });
+        };
+        if self.role == theirs.role {
+            differ("role", self.role.name(), theirs.role.name());
+        }
+        if self.protocol().or(theirs.protocol()) != theirs.protocol().or(self.protocol()) {
+            differ("protocol", &self.protocol, &theirs.protocol);
+        }
+        for (name, mine) in &self.equal {
+            let theirs = theirs.field(name).unwrap_or(ABSENT);
+            if mine != theirs {
+                differ(name, mine, theirs);
+            }
+        }
+        for (name, theirs) in theirs.equal.iter().filter(|(name, _)| self.field(name).is_none()) {
+            differ(name, ABSENT, theirs);
+        }
+        differences
+    }
+
+    /// The choice both make together, where they do not differ.
+    pub fn choice(&self, theirs: &Terms) -> Choice {
+        match self.protocol().or(theirs.protocol()) {
+            None => Choice::Auto,
+            Some(name) => Choice::Named(name.to_owned()),
+        }
+    }
+
+    fn protocol(&self) -> Option<&str> {
+        Some(self.protocol.as_str()).filter(|name| *name != "auto")
+    }
+
+    fn field(&self, name: &str) -> Option<&str> {
+        self.equal.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Printable ASCII only: it may be shown on a terminal.
+fn printable(reader: &mut Reader<'_>) -> Result<String, CodecError> {
+    let text = reader.text(MAX_TEXT)?;
+    let printable = text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+    if printable { Ok(text.to_owned()) } else { Err(CodecError::Invalid { what: "term" }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(role: Role, protocol: &str, rule: &str) -> Terms {
+        let choice = if protocol == "auto" { Choice::Auto } else { Choice::Named(protocol.into()) };
+        let rules = [rule.to_owned()];
+        Terms::new(role, &choice, Security::SemiHonest, Learns::Receiver, &rules, Limits::default(), false)
+    }
+
+    #[test]
+    fn the_wire_form_comes_back() {
+        let mine = terms(Role::Sender, "dh", "email");
+        assert_eq!(Terms::decode(&mine.encode()).unwrap(), mine);
+    }
+
+    #[test]
+    fn every_cut_and_every_flipped_bit_is_an_error_or_other_terms() {
+        let mine = terms(Role::Sender, "dh", "email");
+        let bytes = mine.encode();
+        for cut in 0..bytes.len() {
+            assert!(Terms::decode(&bytes[..cut]).is_err(), "cut at {cut}");
+        }
+        assert!(Terms::decode(&[bytes.as_slice(), &[0]].concat()).is_err());
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            if let Ok(decoded) = Terms::decode(&flipped) {
+                assert_ne!(decoded, mine, "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn auto_agrees_with_every_name_and_two_names_differ() {
+        let fields = |mine: &str, theirs: &str| {
+            let (mine, theirs) = (terms(Role::Receiver, mine, "raw"), terms(Role::Sender, theirs, "raw"));
+            (mine.differences(&theirs).into_iter().map(|d| d.field).collect::<Vec<_>>(), mine.choice(&theirs))
+        };
+        assert_eq!(fields("auto", "auto"), (vec![], Choice::Auto));
+        assert_eq!(fields("dh", "auto"), (vec![], Choice::Named("dh".into())));
+        assert_eq!(fields("auto", "dh"), (vec![], Choice::Named("dh".into())));
+        assert_eq!(fields("dh", "dh"), (vec![], Choice::Named("dh".into())));
+        assert_eq!(fields("dh", "vole").0, ["protocol"]);
+    }
+
+    #[test]
+    fn differences_name_field_mine_and_theirs_on_both_sides() {
+        let mine = terms(Role::Receiver, "auto", "email");
+        let theirs = terms(Role::Receiver, "auto", "text");
+        let shown =
+            |a: &Terms, b: &Terms| a.differences(b).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(
+            shown(&mine, &theirs),
+            ["role: mine receiver, theirs receiver", "key rules: mine email, theirs text"]
+        );
+        assert_eq!(
+            shown(&theirs, &mine),
+            ["role: mine receiver, theirs receiver", "key rules: mine text, theirs email"]
+        );
+    }
+
+    #[test]
+    fn a_field_that_one_side_does_not_know_is_a_difference() {
+        let mine = terms(Role::Receiver, "auto", "email");
+        let mut theirs = terms(Role::Sender, "auto", "email");
+        theirs.equal.push(("audit".into(), "10".into()));
+        assert_eq!(mine.differences(&theirs)[0].to_string(), "audit: mine (not known), theirs 10");
+        assert_eq!(theirs.differences(&mine)[0].to_string(), "audit: mine 10, theirs (not known)");
+    }
+}
