@@ -24,6 +24,7 @@ use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::{Identity, PublicKey};
 use crate::link::{HERE, Link};
 use crate::pump;
+pub use hello::VERSION;
 use shake::Shaken;
 
 /// How often a wait looks whether it has been cancelled.

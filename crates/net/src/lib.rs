@@ -36,7 +36,7 @@ use std::time::Duration;
 pub use cancel::CancelToken;
 pub use channel::{Channel, Digests, Hello, Meter, RecvHalf, SendHalf, Traffic};
 pub use error::{Fault, NetError, RetryReason, StrangerReason};
-pub use establish::{Address, NetEvent, Security, establish};
+pub use establish::{Address, NetEvent, Security, VERSION, establish};
 pub use frame::{Kind, MAX_PAYLOAD};
 pub use identity::{Identity, PublicKey};
 

@@ -16,7 +16,7 @@ use crate::channel::Hello;
 use crate::codec::Writer;
 
 /// The version of everything that goes over the wire.
-pub(crate) const VERSION: u16 = 1;
+pub const VERSION: u16 = 1;
 const MAGIC: [u8; 8] = *b"VESICA\r\n";
 
 /// Why there is no common hello.
