@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 use vesica_crypto::aes_hash::{FixedKey, rekeyed_ccr_on};
 use vesica_crypto::backend::{Backend, Level};
 use vesica_crypto::block::Block;
+use vesica_crypto::gf128::{Gf128, inner_product_on, multiply_add_on, multiply_on};
+use vesica_crypto::hash::Oracle;
 use vesica_crypto::prg::Prg;
+use vesica_crypto::transpose::{COLUMNS, ROWS, transpose_on};
 
 const SAMPLES: usize = 31;
 const SAMPLE: Duration = Duration::from_millis(4);
@@ -109,9 +112,61 @@ fn aes(bench: &Bench) {
     bench.levels("AES rekeyed, 2 blocks a key, key", BLOCKS, &rekeyed, |backend| {
         rekeyed_ccr_on(backend, &keys, [black_box(&mut blocks), black_box(&mut more)]);
     });
-    let mut large = vec![Block::ZERO; 1 << 24];
-    bench.one("AES-CTR stream, 256 MiB, block", large.len(), Some(0.553), || {
+    // Allocated at the first call, which is not timed.
+    let mut large = Vec::new();
+    bench.one("AES-CTR stream, 256 MiB, block", 1 << 24, Some(0.553), || {
+        large.resize(1 << 24, Block::ZERO);
         Prg::from_seed([2; 16]).fill_blocks(black_box(&mut large));
+    });
+}
+
+fn blake3(bench: &Bench) {
+    const ITEMS: usize = 1024;
+    let bytes = Block::slice_as_bytes(&random_blocks(4 * ITEMS)).to_vec();
+    let mut out = vec![0; 64 * ITEMS];
+    let oracle = Oracle::derive_key("vesica kernels example");
+    let wide = |avx512| Reference::new(Some(68.7), Some(68.7), Some(avx512));
+    for (width, out_width, reference) in
+        [(16, 16, 6.05), (16, 10, 6.05), (32, 32, 7.63), (32, 64, 7.63), (64, 32, 7.63)]
+    {
+        let name = format!("BLAKE3 {width} to {out_width} bytes, item");
+        let (inputs, out) = (&bytes[..width * ITEMS], &mut out[..out_width * ITEMS]);
+        bench.levels(&name, ITEMS, &wide(reference), |backend| {
+            oracle.hash_batch_on(backend, inputs, width, black_box(out), out_width);
+        });
+    }
+    let ends: Vec<usize> = (1..=ITEMS).map(|i| i * 23 + i % 7).collect();
+    bench.one("BLAKE3 17 to 29 bytes, gathered, item", ITEMS, Some(7.63), || {
+        oracle.hash_ranges(&bytes, &ends, black_box(&mut out[..16 * ITEMS]), 16);
+    });
+}
+
+fn bit_matrices(bench: &Bench) {
+    let mut tile = [[Block::ZERO; 8]; ROWS];
+    Prg::from_seed([5; 16]).fill_blocks(tile.as_flattened_mut());
+    let mut columns = [Block::ZERO; COLUMNS];
+    let reference = Reference::new(None, Some(127.0), Some(46.0));
+    bench.levels("transpose 128 x 1024, square of 128 x 128", COLUMNS / 128, &reference, |backend| {
+        transpose_on(backend, black_box(&tile), black_box(&mut columns));
+    });
+}
+
+fn field(bench: &Bench) {
+    const ELEMENTS: usize = 512;
+    let (mut x, y) = (random_blocks(ELEMENTS), random_blocks(2 * ELEMENTS).split_off(ELEMENTS));
+    let reference = |avx512| Reference::new(None, Some(3.09), Some(avx512));
+    bench.levels("GF(2^128) product, element", ELEMENTS, &reference(0.657), |backend| {
+        multiply_on(backend, black_box(&mut x), &y);
+    });
+    bench.levels("GF(2^128) y += c x, element", ELEMENTS, &reference(0.802), |backend| {
+        multiply_add_on(backend, black_box(&mut x), Gf128::X, &y);
+    });
+    let reference = Reference::new(None, Some(2.12), Some(0.528));
+    bench.levels("GF(2^128) inner product, element", ELEMENTS, &reference, |backend| {
+        black_box(inner_product_on(backend, black_box(&x), &y));
+    });
+    bench.one("GF(2^128) single product", 1, Some(8.3), || {
+        black_box(black_box(Gf128::X) * black_box(Gf128::X));
     });
 }
 
@@ -119,4 +174,7 @@ fn main() {
     let bench = Bench { filter: std::env::args().nth(1).unwrap_or_default() };
     println!("{:<48} {:>9} {:>9} {:>9}", "kernel, unit", "min ns", "median", "reference");
     aes(&bench);
+    blake3(&bench);
+    bit_matrices(&bench);
+    field(&bench);
 }

@@ -19,6 +19,9 @@
 use blake3::Hasher;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use crate::backend::Backend;
+use crate::backend::blake3::{Keyed, Mode};
+
 /// Domain of the context keys; a new version of the derivation gets a new one.
 const DOMAIN: &str = "vesica protocol context v1";
 
@@ -62,7 +65,7 @@ impl Context {
     /// The oracle named `label`; keep it where it is asked more than once.
     #[must_use]
     pub fn oracle(&self, label: Label) -> Oracle {
-        Oracle { key: blake3::keyed_hash(&self.key, label.0.as_bytes()).into() }
+        Oracle::with_key(blake3::keyed_hash(&self.key, label.0.as_bytes()).into())
     }
 
     /// [`Oracle::hash`] of the oracle named `label`.
@@ -81,25 +84,35 @@ impl Context {
     }
 }
 
-/// One random oracle: a context and a label.
+/// One random oracle: BLAKE3 under a key that nothing else uses.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Oracle {
     key: [u8; 32],
+    #[zeroize(skip)]
+    mode: Mode,
 }
 
 impl Oracle {
+    /// BLAKE3-keyed(key, ·): for hashes that belong to no run, under a constant derived for the purpose.
+    #[must_use]
+    pub fn with_key(key: [u8; 32]) -> Self {
+        Self { key, mode: Mode::Keyed }
+    }
+
+    /// BLAKE3-derive-key(purpose, ·): for hashes that belong to no run, told apart by their purpose.
+    #[must_use]
+    pub fn derive_key(purpose: &'static str) -> Self {
+        Self { key: blake3::hazmat::hash_derive_key_context(purpose), mode: Mode::DeriveKey }
+    }
+
     /// Fills `out` with the hash of `input`.
     pub fn hash(&self, input: &[u8], out: &mut [u8]) {
-        if let Some(short) = short_digest(&self.key, input, out.len()) {
-            out.copy_from_slice(&short[..out.len()]);
-        } else {
-            Hasher::new_keyed(&self.key).update(input).finalize_xof().fill(out);
-        }
+        self.keyed().hash(input, out);
     }
 
     /// Fills `out` with the hash of `parts`, each prefixed with its length: another split is another input.
     pub fn hash_parts(&self, parts: &[&[u8]], out: &mut [u8]) {
-        let mut hasher = Hasher::new_keyed(&self.key);
+        let mut hasher = self.keyed().hasher();
         for part in parts {
             absorb_part(&mut hasher, part);
         }
@@ -113,17 +126,45 @@ impl Oracle {
     /// # Panics
     /// If a width is zero, a slice is not a whole number of rows, or the numbers of rows differ.
     pub fn hash_batch(&self, inputs: &[u8], width: usize, out: &mut [u8], out_width: usize) {
+        self.hash_batch_on(Backend::detect(), inputs, width, out, out_width);
+    }
+
+    /// [`hash_batch`](Self::hash_batch) computed by `backend`.
+    ///
+    /// # Panics
+    /// As [`hash_batch`](Self::hash_batch).
+    pub fn hash_batch_on(
+        &self,
+        backend: Backend,
+        inputs: &[u8],
+        width: usize,
+        out: &mut [u8],
+        out_width: usize,
+    ) {
         assert!(inputs.len().is_multiple_of(width) && out.len().is_multiple_of(out_width), "whole rows");
         assert_eq!(inputs.len() / width, out.len() / out_width, "one output per input");
-        for (input, out) in inputs.chunks_exact(width).zip(out.chunks_exact_mut(out_width)) {
-            self.hash(input, out);
-        }
+        self.keyed().hash_rows(backend, inputs.chunks_exact(width), out, out_width);
     }
-}
 
-/// The one-call form of the library, where it yields enough bytes.
-fn short_digest(key: &[u8; 32], input: &[u8], length: usize) -> Option<[u8; 32]> {
-    (length <= 32).then(|| blake3::keyed_hash(key, input).into())
+    /// Hashes many inputs of any length that lie side by side: input `i` ends before `inputs[ends[i]]`, the next begins
+    /// there. Row `i` of `out` becomes its hash, equal to [`hash`](Self::hash).
+    ///
+    /// # Panics
+    /// If the ends are not ascending within `inputs`, or `out` is not one row of `out_width` bytes for each.
+    pub fn hash_ranges(&self, inputs: &[u8], ends: &[usize], out: &mut [u8], out_width: usize) {
+        assert_eq!(ends.len() * out_width, out.len(), "one output per input");
+        let mut start = 0;
+        let ranges = ends.iter().map(|&end| {
+            let input = &inputs[start..end];
+            start = end;
+            input
+        });
+        self.keyed().hash_rows(Backend::detect(), ranges, out, out_width);
+    }
+
+    fn keyed(&self) -> Keyed<'_> {
+        Keyed { key: &self.key, mode: self.mode }
+    }
 }
 
 fn absorb_part(hasher: &mut Hasher, part: &[u8]) {
@@ -199,6 +240,15 @@ mod tests {
     }
 
     #[test]
+    fn oracles_of_no_run_are_the_modes_of_blake3() {
+        let mut out = [0; 32];
+        Oracle::with_key([4; 32]).hash(b"input", &mut out);
+        assert_eq!(out, *blake3::keyed_hash(&[4; 32], b"input").as_bytes());
+        Oracle::derive_key("vesica test").hash(b"input", &mut out);
+        assert_eq!(out, blake3::derive_key("vesica test", b"input"));
+    }
+
+    #[test]
     fn a_batch_equals_single_hashes() {
         let bytes: Vec<u8> = (0..10_000u32).map(|i| (i * 7 % 251) as u8).collect();
         let oracle = context().oracle(LABEL);
@@ -207,6 +257,10 @@ mod tests {
                 let inputs = &bytes[..rows * width];
                 let mut out = vec![0; rows * out_width];
                 oracle.hash_batch(inputs, width, &mut out, out_width);
+                let ends: Vec<usize> = (1..=rows).map(|row| row * width).collect();
+                let mut ranges = vec![0; out.len()];
+                oracle.hash_ranges(inputs, &ends, &mut ranges, out_width);
+                assert_eq!(ranges, out);
                 for (input, out) in inputs.chunks(width).zip(out.chunks(out_width)) {
                     let mut single = vec![0; out_width];
                     oracle.hash(input, &mut single);

@@ -6,6 +6,8 @@
 //! | [`prg`] | AES-128-CTR generator, one stream per seed or per chunk |
 //! | [`aes_hash`] | correlation-robust hashes of blocks from AES |
 //! | [`hash`] | hashes under a protocol [`Context`](hash::Context), singly and in batches |
+//! | [`transpose`] | bit matrices of 128 rows |
+//! | [`gf128`] | the field GF(2^128) |
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
 //! | [`par`] | chunked loops whose result does not depend on the number of threads |
 //! | [`backend`] | what the processor can do, and the kernels; the only unsafe code |
@@ -16,7 +18,9 @@
 pub mod aes_hash;
 pub mod backend;
 pub mod block;
+pub mod gf128;
 pub mod group;
 pub mod hash;
 pub mod par;
 pub mod prg;
+pub mod transpose;

@@ -10,7 +10,10 @@
 #![allow(unsafe_code, reason = "intrinsics and byte views live here and nowhere else")]
 
 pub(crate) mod aes;
+pub(crate) mod blake3;
 pub(crate) mod bytes;
+pub(crate) mod gf128;
+pub(crate) mod transpose;
 
 use std::sync::OnceLock;
 

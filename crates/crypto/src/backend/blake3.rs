@@ -1,0 +1,144 @@
+//! BLAKE3 of many short inputs: one input a lane, for inputs and outputs of at most one block of 64 bytes.
+//!
+//! An input of one block is a single call of the compression function (flags first chunk, last chunk and root), whose
+//! 32-bit words need nothing of their neighbours: each vector holds the same word of sixteen (AVX-512) or eight (AVX2)
+//! inputs. Longer inputs and outputs, and all of them on other machines, go to the library, which computes the same.
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use blake3::Hasher;
+use blake3::hazmat::HasherExt;
+
+use super::Backend;
+#[cfg(target_arch = "x86_64")]
+use super::Level;
+
+/// Bytes of a block.
+#[cfg(target_arch = "x86_64")]
+const BLOCK: usize = 64;
+
+/// How the key of a [`Keyed`] hash enters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// As in `keyed_hash`.
+    Keyed,
+    /// As the key that `derive_key` makes of its context string.
+    DeriveKey,
+}
+
+/// BLAKE3 with a key.
+#[derive(Clone, Copy)]
+pub(crate) struct Keyed<'a> {
+    pub(crate) key: &'a [u8; 32],
+    pub(crate) mode: Mode,
+}
+
+impl Keyed<'_> {
+    /// The library's hasher for this key.
+    pub(crate) fn hasher(&self) -> Hasher {
+        match self.mode {
+            Mode::Keyed => Hasher::new_keyed(self.key),
+            Mode::DeriveKey => Hasher::new_from_context_key(self.key),
+        }
+    }
+
+    /// Fills `out` with the hash of `input`.
+    pub(crate) fn hash(&self, input: &[u8], out: &mut [u8]) {
+        if self.mode == Mode::Keyed && out.len() <= blake3::OUT_LEN {
+            // The library's one-call form is the fastest that it has.
+            out.copy_from_slice(&blake3::keyed_hash(self.key, input).as_bytes()[..out.len()]);
+        } else {
+            self.hasher().update(input).finalize_xof().fill(out);
+        }
+    }
+
+    /// Fills row i of `out`, rows of `width` bytes, with the hash of input number i.
+    pub(crate) fn hash_rows<'b>(
+        &self,
+        backend: Backend,
+        inputs: impl Iterator<Item = &'b [u8]>,
+        out: &mut [u8],
+        width: usize,
+    ) {
+        let rows = inputs.zip(out.chunks_exact_mut(width));
+        match backend.level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 if width <= BLOCK => {
+                // SAFETY: a back end of this level exists only where its instructions do.
+                self.hash_lanes(rows, |words, lanes, out| unsafe {
+                    x86::wide::compress(words, lanes, out, width)
+                });
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 if width <= BLOCK => {
+                // SAFETY: as above.
+                self.hash_lanes(rows, |words, lanes, out| unsafe {
+                    x86::narrow::compress(words, lanes, out, width)
+                });
+            }
+            _ => rows.for_each(|(input, out)| self.hash(input, out)),
+        }
+    }
+
+    /// Collects inputs of one block until the lanes are full; longer ones are hashed at once.
+    #[cfg(target_arch = "x86_64")]
+    fn hash_lanes<'b, 'c, const LANES: usize>(
+        &self,
+        rows: impl Iterator<Item = (&'b [u8], &'c mut [u8])>,
+        compress: impl Fn(&x86::Words, &[&[u8]; LANES], &mut [[u8; BLOCK]; LANES]),
+    ) {
+        let words = x86::Words::new(self);
+        let mut lanes: [&[u8]; LANES] = [&[]; LANES];
+        let mut results: [&mut [u8]; LANES] = core::array::from_fn(|_| <&mut [u8]>::default());
+        let mut digests = [[0; BLOCK]; LANES];
+        let mut filled = 0;
+        for (input, out) in rows {
+            if input.len() > BLOCK {
+                self.hash(input, out);
+                continue;
+            }
+            lanes[filled] = input;
+            results[filled] = out;
+            filled += 1;
+            if filled == LANES {
+                compress(&words, &lanes, &mut digests);
+                results.iter_mut().zip(&digests).for_each(|(out, digest)| copy_prefix(out, digest));
+                filled = 0;
+            }
+        }
+        if filled > 0 {
+            compress(&words, &lanes, &mut digests);
+            results[..filled].iter_mut().zip(&digests).for_each(|(out, digest)| copy_prefix(out, digest));
+        }
+    }
+}
+
+/// Fills `out` from the beginning of `digest`, by moves of fixed size that overlap where they must.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn copy_prefix(out: &mut [u8], digest: &[u8; BLOCK]) {
+    let digest = &digest[..out.len()];
+    match out.len() {
+        16.. => {
+            for (out, digest) in out.as_chunks_mut::<16>().0.iter_mut().zip(digest.as_chunks::<16>().0) {
+                *out = *digest;
+            }
+            if let (Some(out), Some(digest)) = (out.last_chunk_mut::<16>(), digest.last_chunk::<16>()) {
+                *out = *digest;
+            }
+        }
+        8..16 => {
+            if let (Some(out), Some(digest)) = (out.first_chunk_mut::<8>(), digest.first_chunk::<8>()) {
+                *out = *digest;
+            }
+            if let (Some(out), Some(digest)) = (out.last_chunk_mut::<8>(), digest.last_chunk::<8>()) {
+                *out = *digest;
+            }
+        }
+        _ => out.copy_from_slice(digest),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,326 @@
+//! The compression function for x86-64, sixteen lanes of AVX-512 or eight of AVX2.
+//!
+//! Both widths run the same text over the vector operations of their module.
+
+use core::arch::x86_64::*;
+
+use super::{BLOCK, Keyed, Mode};
+
+const IV: [u32; 8] =
+    [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
+
+const CHUNK_START: u32 = 1 << 0;
+const CHUNK_END: u32 = 1 << 1;
+const ROOT: u32 = 1 << 3;
+const KEYED_HASH: u32 = 1 << 4;
+const DERIVE_KEY_MATERIAL: u32 = 1 << 6;
+
+/// Which message words each round mixes in.
+const SCHEDULE: [[usize; 16]; 7] = {
+    const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
+    let mut schedule = [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]; 7];
+    let mut round = 1;
+    while round < 7 {
+        let mut word = 0;
+        while word < 16 {
+            schedule[round][word] = schedule[round - 1][PERMUTATION[word]];
+            word += 1;
+        }
+        round += 1;
+    }
+    schedule
+};
+
+/// Key and flags of a one-block hash, as the compression function takes them.
+pub(super) struct Words {
+    key: [u32; 8],
+    flags: u32,
+}
+
+impl Words {
+    pub(super) fn new(keyed: &Keyed<'_>) -> Self {
+        let (words, _) = keyed.key.as_chunks::<4>();
+        let mode = match keyed.mode {
+            Mode::Keyed => KEYED_HASH,
+            Mode::DeriveKey => DERIVE_KEY_MATERIAL,
+        };
+        Self {
+            key: core::array::from_fn(|i| u32::from_le_bytes(words[i])),
+            flags: CHUNK_START | CHUNK_END | ROOT | mode,
+        }
+    }
+}
+
+/// Bytes 16 · `group` to 16 · `group` + 15 of `input`, zeros where it has ended.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load_group(input: &[u8], group: usize) -> __m128i {
+    let rest = input.get(16 * group..).unwrap_or_default();
+    if let Some(whole) = rest.first_chunk::<16>() {
+        // SAFETY: sixteen readable bytes; the load has no alignment.
+        unsafe { _mm_loadu_si128(whole.as_ptr().cast()) }
+    } else {
+        let padded = last_bytes(input, rest.len());
+        _mm_set_epi64x((padded >> 64) as i64, padded as i64)
+    }
+}
+
+/// The last `count` bytes of `input`, at most fifteen and the rest of a group, as a number. Loads of fixed size that
+/// overlap cost less than a loop or a call.
+#[inline]
+fn last_bytes(input: &[u8], count: usize) -> u128 {
+    if count == 0 {
+        0
+    } else if let Some(last) = input.last_chunk() {
+        u128::from_le_bytes(*last) >> (8 * (16 - count))
+    } else if let (Some(first), Some(last)) = (input.first_chunk(), input.last_chunk()) {
+        // Here the input is the group, eight bytes or more; where the two meet they hold the same bytes.
+        u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << (8 * (count - 8))
+    } else {
+        input.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte))
+    }
+}
+
+/// Defines the compression function over the vector operations of the surrounding module.
+macro_rules! kernel {
+    ($features:literal) => {
+        /// 128-bit quarters or halves of a vector.
+        const QUADS: usize = LANES / 4;
+
+        /// Turns the 4 × 4 matrices of words, one in each 128-bit lane of four vectors.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn turn(rows: [V; 4]) -> [V; 4] {
+            let (ab_low, ab_high) = (unpack_low32(rows[0], rows[1]), unpack_high32(rows[0], rows[1]));
+            let (cd_low, cd_high) = (unpack_low32(rows[2], rows[3]), unpack_high32(rows[2], rows[3]));
+            [
+                unpack_low64(ab_low, cd_low),
+                unpack_high64(ab_low, cd_low),
+                unpack_low64(ab_high, cd_high),
+                unpack_high64(ab_high, cd_high),
+            ]
+        }
+
+        /// Message words 0 to 4 · `GROUPS` - 1 of every input; the others are zero.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn message<const GROUPS: usize>(inputs: &[&[u8]; LANES]) -> [V; 16] {
+            let mut words = [splat(0); 16];
+            for group in 0..GROUPS {
+                // Lane q of row j is input 4q + j, so that turning leaves the inputs in order.
+                let mut rows = [splat(0); 4];
+                for (j, row) in rows.iter_mut().enumerate() {
+                    let mut quads = [_mm_setzero_si128(); QUADS];
+                    for (quad, lane) in quads.iter_mut().enumerate() {
+                        *lane = load_group(inputs[4 * quad + j], group);
+                    }
+                    *row = join(quads);
+                }
+                for (word, turned) in words[4 * group..].iter_mut().zip(turn(rows)) {
+                    *word = turned;
+                }
+            }
+            words
+        }
+
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn mix(v: &mut [V; 16], at: [usize; 4], x: V, y: V) {
+            let [a, b, c, d] = at;
+            v[a] = add(add(v[a], v[b]), x);
+            v[d] = rotate::<16>(xor(v[d], v[a]));
+            v[c] = add(v[c], v[d]);
+            v[b] = rotate::<12>(xor(v[b], v[c]));
+            v[a] = add(add(v[a], v[b]), y);
+            v[d] = rotate::<8>(xor(v[d], v[a]));
+            v[c] = add(v[c], v[d]);
+            v[b] = rotate::<7>(xor(v[b], v[c]));
+        }
+
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn round<const ROUND: usize>(v: &mut [V; 16], m: &[V; 16]) {
+            let s = &SCHEDULE[ROUND];
+            mix(v, [0, 4, 8, 12], m[s[0]], m[s[1]]);
+            mix(v, [1, 5, 9, 13], m[s[2]], m[s[3]]);
+            mix(v, [2, 6, 10, 14], m[s[4]], m[s[5]]);
+            mix(v, [3, 7, 11, 15], m[s[6]], m[s[7]]);
+            mix(v, [0, 5, 10, 15], m[s[8]], m[s[9]]);
+            mix(v, [1, 6, 11, 12], m[s[10]], m[s[11]]);
+            mix(v, [2, 7, 8, 13], m[s[12]], m[s[13]]);
+            mix(v, [3, 4, 9, 14], m[s[14]], m[s[15]]);
+        }
+
+        /// The hash of inputs of at most 16 · `GROUPS` bytes. Known zero words cost nothing.
+        #[target_feature(enable = $features)]
+        fn compress_groups<const GROUPS: usize>(
+            words: &Words,
+            inputs: &[&[u8]; LANES],
+            out: &mut [[u8; BLOCK]; LANES],
+            width: usize,
+        ) {
+            let m = message::<GROUPS>(inputs);
+            let mut v = [splat(0); 16];
+            for (v, word) in v.iter_mut().zip(words.key.iter().chain(&IV[..4])) {
+                *v = splat(*word);
+            }
+            // Words 12 and 13 are the counter, which is zero.
+            let mut lengths = [0; LANES];
+            for (length, input) in lengths.iter_mut().zip(inputs) {
+                *length = input.len() as u32;
+            }
+            v[14] = numbers(lengths);
+            v[15] = splat(words.flags);
+            round::<0>(&mut v, &m);
+            round::<1>(&mut v, &m);
+            round::<2>(&mut v, &m);
+            round::<3>(&mut v, &m);
+            round::<4>(&mut v, &m);
+            round::<5>(&mut v, &m);
+            round::<6>(&mut v, &m);
+            for i in 0..8 {
+                v[i] = xor(v[i], v[i + 8]);
+                v[i + 8] = xor(v[i + 8], splat(words.key[i]));
+            }
+            for (group, words) in v.as_chunks::<4>().0.iter().enumerate().take(width.div_ceil(16)) {
+                for (j, row) in turn(*words).into_iter().enumerate() {
+                    for (quad, bytes) in split(row).into_iter().enumerate() {
+                        let out = &mut out[4 * quad + j].as_chunks_mut::<16>().0[group];
+                        // SAFETY: sixteen writable bytes; the store has no alignment.
+                        unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), bytes) }
+                    }
+                }
+            }
+        }
+
+        /// Fills `width` bytes of each row of `out` with the hashes of `inputs`, each of at most one block.
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn compress(
+            words: &Words,
+            inputs: &[&[u8]; LANES],
+            out: &mut [[u8; BLOCK]; LANES],
+            width: usize,
+        ) {
+            match inputs.iter().map(|input| input.len()).max() {
+                Some(0..=16) => compress_groups::<1>(words, inputs, out, width),
+                Some(17..=32) => compress_groups::<2>(words, inputs, out, width),
+                _ => compress_groups::<4>(words, inputs, out, width),
+            }
+        }
+    };
+}
+
+/// Sixteen lanes.
+pub(super) mod wide {
+    use super::*;
+
+    type V = __m512i;
+    const LANES: usize = 16;
+
+    kernel!("avx512f,avx2");
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn splat(word: u32) -> V {
+        _mm512_set1_epi32(word as i32)
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn numbers(words: [u32; LANES]) -> V {
+        // SAFETY: 64 readable bytes; the load has no alignment.
+        unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn join(quads: [__m128i; QUADS]) -> V {
+        let x = _mm512_castsi128_si512(quads[0]);
+        let x = _mm512_inserti32x4::<1>(x, quads[1]);
+        _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(x, quads[2]), quads[3])
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn split(x: V) -> [__m128i; QUADS] {
+        [
+            _mm512_castsi512_si128(x),
+            _mm512_extracti32x4_epi32::<1>(x),
+            _mm512_extracti32x4_epi32::<2>(x),
+            _mm512_extracti32x4_epi32::<3>(x),
+        ]
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn rotate<const BITS: i32>(x: V) -> V {
+        _mm512_ror_epi32::<BITS>(x)
+    }
+
+    use {
+        _mm512_add_epi32 as add, _mm512_unpackhi_epi32 as unpack_high32,
+        _mm512_unpackhi_epi64 as unpack_high64, _mm512_unpacklo_epi32 as unpack_low32,
+        _mm512_unpacklo_epi64 as unpack_low64, _mm512_xor_si512 as xor,
+    };
+}
+
+/// Eight lanes.
+pub(super) mod narrow {
+    use super::*;
+
+    type V = __m256i;
+    const LANES: usize = 8;
+
+    kernel!("avx2");
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn splat(word: u32) -> V {
+        _mm256_set1_epi32(word as i32)
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn numbers(words: [u32; LANES]) -> V {
+        // SAFETY: 32 readable bytes; the load has no alignment.
+        unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn join(quads: [__m128i; QUADS]) -> V {
+        _mm256_set_m128i(quads[1], quads[0])
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn split(x: V) -> [__m128i; QUADS] {
+        [_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x)]
+    }
+
+    /// Rotates right; by whole bytes with one shuffle, as there is no instruction for it.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn rotate<const BITS: i32>(x: V) -> V {
+        match BITS {
+            8 => _mm256_shuffle_epi8(x, splat_lane(0x0c0f_0e0d_080b_0a09_0407_0605_0003_0201)),
+            16 => _mm256_shuffle_epi8(x, splat_lane(0x0d0c_0f0e_0908_0b0a_0504_0706_0100_0302)),
+            _ => _mm256_or_si256(
+                _mm256_srl_epi32(x, _mm_cvtsi32_si128(BITS)),
+                _mm256_sll_epi32(x, _mm_cvtsi32_si128(32 - BITS)),
+            ),
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn splat_lane(value: u128) -> V {
+        _mm256_broadcastsi128_si256(_mm_set_epi64x((value >> 64) as i64, value as i64))
+    }
+
+    use {
+        _mm256_add_epi32 as add, _mm256_unpackhi_epi32 as unpack_high32,
+        _mm256_unpackhi_epi64 as unpack_high64, _mm256_unpacklo_epi32 as unpack_low32,
+        _mm256_unpacklo_epi64 as unpack_low64, _mm256_xor_si256 as xor,
+    };
+}

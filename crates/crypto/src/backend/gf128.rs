@@ -1,0 +1,191 @@
+//! Multiplication in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1, bit i of a block being the coefficient of x^i.
+//!
+//! Polynomials are multiplied first and reduced afterwards, sums of products once at their end. With ρ = x^7 + x^2 +
+//! x + 1 and a product lo + hi·x^128, hi = h0 + h1·x^64, reduction uses x^128 = ρ twice: h1·ρ has 71 bits, of which the
+//! upper seven t fall on x^128 again, so lo + hi·x^128 = lo + (h1·ρ mod x^64)·x^64 + (h0 + t)·ρ.
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use super::Backend;
+#[cfg(target_arch = "x86_64")]
+use super::Level;
+use crate::block::Block;
+
+/// Multiplies every block of `x` by the one of `y` in its place.
+pub(crate) fn multiply(backend: Backend, x: &mut [Block], y: &[Block]) {
+    assert_eq!(x.len(), y.len(), "one factor per element");
+    match backend.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of this level exists only where its instructions do.
+        Level::Avx512 => unsafe { x86::wide::multiply(x, y) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { x86::narrow::multiply(x, y) },
+        _ => x.iter_mut().zip(y).for_each(|(x, y)| *x = product(*x, *y)),
+    }
+}
+
+/// Adds c · x to y.
+pub(crate) fn multiply_add(backend: Backend, y: &mut [Block], c: Block, x: &[Block]) {
+    assert_eq!(x.len(), y.len(), "one summand per element");
+    match backend.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of this level exists only where its instructions do.
+        Level::Avx512 => unsafe { x86::wide::multiply_add(y, c, x) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { x86::narrow::multiply_add(y, c, x) },
+        _ => y.iter_mut().zip(x).for_each(|(y, x)| *y ^= product(c, *x)),
+    }
+}
+
+/// The sum of the products of x and y, reduced once.
+pub(crate) fn inner_product(backend: Backend, x: &[Block], y: &[Block]) -> Block {
+    assert_eq!(x.len(), y.len(), "one factor per element");
+    match backend.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of this level exists only where its instructions do.
+        Level::Avx512 => unsafe { x86::wide::inner_product(x, y) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { x86::narrow::inner_product(x, y) },
+        _ => {
+            let sum = x.iter().zip(y).fold((0, 0), |(low, high), (x, y)| {
+                let (l, h) = wide_product(*x, *y);
+                (low ^ l, high ^ h)
+            });
+            reduce(sum)
+        }
+    }
+}
+
+/// The product of two elements.
+pub(crate) fn single(backend: Backend, x: Block, y: Block) -> Block {
+    match backend.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of these levels exists only where their instructions do.
+        Level::Avx512 | Level::Avx2 => unsafe { x86::single(x, y) },
+        _ => product(x, y),
+    }
+}
+
+fn product(x: Block, y: Block) -> Block {
+    reduce(wide_product(x, y))
+}
+
+/// The 255 coefficients of the product of two polynomials, low half first; Karatsuba on 64-bit halves.
+fn wide_product(x: Block, y: Block) -> (u128, u128) {
+    let ((x0, x1), (y0, y1)) = (x.to_halves(), y.to_halves());
+    let (low, high) = (multiply_bits(x0, y0), multiply_bits(x1, y1));
+    let middle = multiply_bits(x0 ^ x1, y0 ^ y1) ^ low ^ high;
+    (low ^ middle << 64, high ^ middle >> 64)
+}
+
+fn reduce((low, high): (u128, u128)) -> Block {
+    let times_rho = |v: u128| v ^ v << 1 ^ v << 2 ^ v << 7;
+    // What the shifts of `high` push out falls on x^128 again.
+    let pushed_out = high >> 127 ^ high >> 126 ^ high >> 121;
+    Block::from(low ^ times_rho(high) ^ times_rho(pushed_out))
+}
+
+/// The product of two polynomials of degree below 64, with integer multiplications only: no table, no branch.
+///
+/// Of each factor every fifth bit is kept, which leaves holes of four. A product of two such numbers adds at most
+/// thirteen ones at a place, so no sum reaches the place five further on, and the lowest bit of each sum is the
+/// coefficient sought.
+fn multiply_bits(x: u64, y: u64) -> u128 {
+    const EVERY_FIFTH: u128 = {
+        let mut mask = 0;
+        let mut bit = 0;
+        while bit < 128 {
+            mask |= 1 << bit;
+            bit += 5;
+        }
+        mask
+    };
+    let combs = |v: u64| core::array::from_fn::<_, 5, _>(|i| u128::from(v) & EVERY_FIFTH << i);
+    let (x, y) = (combs(x), combs(y));
+    let mut product = 0;
+    for place in 0..5 {
+        // Combs i and j of the factors meet at the places i + j modulo 5.
+        let sums = (0..5).fold(0, |sums, i| sums ^ (x[i] * y[(place + 5 - i) % 5]));
+        product |= sums & (EVERY_FIFTH << place);
+    }
+    product
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prg::Prg;
+
+    /// Shift and add, one bit at a time.
+    fn reference(x: Block, y: Block) -> Block {
+        let (mut x, mut sum) = (x.to_u128(), 0);
+        for bit in 0..128 {
+            if y.bit(bit) {
+                sum ^= x;
+            }
+            x = x << 1 ^ if x >> 127 == 1 { 0x87 } else { 0 };
+        }
+        Block::from(sum)
+    }
+
+    /// Extremes, single bits around every boundary, and random elements.
+    fn elements() -> Vec<Block> {
+        let mut elements = vec![Block::ZERO, Block::ONES, Block::from(1u128), Block::from(u128::MAX >> 64)];
+        elements
+            .extend([1, 4, 5, 59, 60, 63, 64, 65, 120, 121, 126, 127].map(|bit| Block::from(1u128 << bit)));
+        let mut rng = Prg::from_seed([4; 16]);
+        elements.extend((0..24).map(|_| rng.block()));
+        elements
+    }
+
+    #[test]
+    fn products_equal_shift_and_add() {
+        let elements = elements();
+        for backend in Backend::available() {
+            for factor in &elements {
+                let mut products = elements.clone();
+                multiply(backend, &mut products, &vec![*factor; elements.len()]);
+                for (x, product) in elements.iter().zip(products) {
+                    assert!(product == reference(*x, *factor), "{backend:?}");
+                    assert!(product == single(backend, *x, *factor), "{backend:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_of_every_length_equal_single_products() {
+        let elements = elements();
+        let reversed: Vec<_> = elements.iter().rev().copied().collect();
+        let c = Block::from_halves(0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210);
+        for backend in Backend::available() {
+            for count in 0..elements.len() {
+                let (x, y) = (&elements[..count], &reversed[..count]);
+                let mut products = x.to_vec();
+                multiply(backend, &mut products, y);
+                let mut sums = y.to_vec();
+                multiply_add(backend, &mut sums, c, x);
+                let mut total = Block::ZERO;
+                for i in 0..count {
+                    let product = reference(x[i], y[i]);
+                    total ^= product;
+                    assert!(products[i] == product, "{backend:?} {count} {i}");
+                    assert!(sums[i] == y[i] ^ reference(c, x[i]), "{backend:?} {count} {i}");
+                }
+                assert!(inner_product(backend, x, y) == total, "{backend:?} {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn combs_multiply_all_ones() {
+        // The fullest sums that occur.
+        let (mut expected, ones) = (0, u128::from(u64::MAX));
+        (0..64).for_each(|bit| expected ^= ones << bit);
+        assert_eq!(multiply_bits(u64::MAX, u64::MAX), expected);
+    }
+}

@@ -1,0 +1,182 @@
+//! Multiplication in GF(2^128) for x86-64, one or four elements to a vector.
+
+use core::arch::x86_64::*;
+
+use crate::block::Block;
+
+/// x^128 modulo the field polynomial: ρ.
+const RHO: u128 = 0x87;
+
+/// The product of two elements.
+#[target_feature(enable = "pclmulqdq,avx2")]
+pub(super) fn single(x: Block, y: Block) -> Block {
+    let mut product = [x];
+    narrow::multiply(&mut product, &[y]);
+    product[0]
+}
+
+/// Defines the kernels over the vector operations of the surrounding module. What does not fill a vector is left to the
+/// narrow ones, where nothing is left over.
+macro_rules! kernels {
+    ($features:literal) => {
+        /// lo + hi·x^128, the product as a polynomial; Karatsuba on 64-bit halves.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn product(x: V, y: V) -> (V, V) {
+            let (low, high) = (multiply_halves::<0x00>(x, y), multiply_halves::<0x11>(x, y));
+            let middle = multiply_halves::<0x00>(xor(x, swap_halves(x)), xor(y, swap_halves(y)));
+            spread(low, xor(xor(middle, low), high), high)
+        }
+
+        /// low + middle·x^64 + high·x^128 as two halves.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn spread(low: V, middle: V, high: V) -> (V, V) {
+            let middle = swap_halves(middle);
+            let upper_half = splat(Block::from_halves(0, u64::MAX));
+            (xor(low, and(middle, upper_half)), xor(high, and_not(upper_half, middle)))
+        }
+
+        /// As in the parent module.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn reduce((low, high): (V, V)) -> V {
+            let rho = splat(Block::from_u128(RHO));
+            let upper = swap_halves(multiply_halves::<0x01>(high, rho));
+            let lower = multiply_halves::<0x00>(xor(high, upper), rho);
+            let upper = and(upper, splat(Block::from_halves(0, u64::MAX)));
+            xor(xor(low, upper), lower)
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn multiply(x: &mut [Block], y: &[Block]) {
+            let (x, x_rest) = x.as_chunks_mut::<LANES>();
+            let (y, y_rest) = y.as_chunks::<LANES>();
+            for (x, y) in x.iter_mut().zip(y) {
+                store(x, reduce(product(load(x), load(y))));
+            }
+            if !x_rest.is_empty() {
+                narrow::multiply(x_rest, y_rest);
+            }
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn multiply_add(y: &mut [Block], c: Block, x: &[Block]) {
+            let factor = splat(c);
+            let (y, y_rest) = y.as_chunks_mut::<LANES>();
+            let (x, x_rest) = x.as_chunks::<LANES>();
+            for (y, x) in y.iter_mut().zip(x) {
+                store(y, xor(load(y), reduce(product(factor, load(x)))));
+            }
+            if !y_rest.is_empty() {
+                narrow::multiply_add(y_rest, c, x_rest);
+            }
+        }
+
+        /// Low, middle and high products of the halves, without Karatsuba: sums take no reduction, so the additions that
+        /// it costs would outweigh the multiplication that it saves.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn add_product(sums: &mut [V; 3], x: V, y: V) {
+            sums[0] = xor(sums[0], multiply_halves::<0x00>(x, y));
+            sums[1] = xor(sums[1], xor(multiply_halves::<0x01>(x, y), multiply_halves::<0x10>(x, y)));
+            sums[2] = xor(sums[2], multiply_halves::<0x11>(x, y));
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn inner_product(x: &[Block], y: &[Block]) -> Block {
+            let mut sums = [splat(Block::ZERO); 3];
+            let (x, x_rest) = x.as_chunks::<LANES>();
+            let (y, y_rest) = y.as_chunks::<LANES>();
+            for (x, y) in x.iter().zip(y) {
+                add_product(&mut sums, load(x), load(y));
+            }
+            let mut lanes = [Block::ZERO; LANES];
+            store(&mut lanes, reduce(spread(sums[0], sums[1], sums[2])));
+            let rest = if x_rest.is_empty() { Block::ZERO } else { narrow::inner_product(x_rest, y_rest) };
+            lanes.into_iter().fold(rest, |sum, lane| sum ^ lane)
+        }
+    };
+}
+
+/// 128-bit vectors.
+pub(super) mod narrow {
+    use super::*;
+
+    type V = __m128i;
+    const LANES: usize = 1;
+
+    kernels!("pclmulqdq,avx2");
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn load(blocks: &[Block; LANES]) -> V {
+        // SAFETY: sixteen readable bytes; the load has no alignment.
+        unsafe { _mm_loadu_si128(blocks.as_ptr().cast()) }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn store(blocks: &mut [Block; LANES], x: V) {
+        // SAFETY: sixteen writable bytes; the store has no alignment.
+        unsafe { _mm_storeu_si128(blocks.as_mut_ptr().cast(), x) }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn splat(block: Block) -> V {
+        load(&[block])
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn swap_halves(x: V) -> V {
+        _mm_shuffle_epi32::<0x4e>(x)
+    }
+
+    use {
+        _mm_and_si128 as and, _mm_andnot_si128 as and_not, _mm_clmulepi64_si128 as multiply_halves,
+        _mm_xor_si128 as xor,
+    };
+}
+
+/// 512-bit vectors.
+pub(super) mod wide {
+    use super::*;
+
+    type V = __m512i;
+    const LANES: usize = 4;
+
+    kernels!("vpclmulqdq,avx512f,avx512bw");
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn load(blocks: &[Block; LANES]) -> V {
+        // SAFETY: 64 readable bytes; the load has no alignment.
+        unsafe { _mm512_loadu_si512(blocks.as_ptr().cast()) }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn store(blocks: &mut [Block; LANES], x: V) {
+        // SAFETY: 64 writable bytes; the store has no alignment.
+        unsafe { _mm512_storeu_si512(blocks.as_mut_ptr().cast(), x) }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn splat(block: Block) -> V {
+        load(&[block; LANES])
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn swap_halves(x: V) -> V {
+        _mm512_shuffle_epi32::<0x4e>(x)
+    }
+
+    use {
+        _mm512_and_si512 as and, _mm512_andnot_si512 as and_not, _mm512_clmulepi64_epi128 as multiply_halves,
+        _mm512_xor_si512 as xor,
+    };
+}

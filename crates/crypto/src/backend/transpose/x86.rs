@@ -1,0 +1,215 @@
+//! The transposition for x86-64. Names of bits as in the parent module.
+
+use core::arch::x86_64::*;
+
+use super::{COLUMNS, Tile};
+use crate::block::Block;
+
+/// Defines what both widths share, over the vector operations of the surrounding module.
+macro_rules! kernel {
+    ($features:literal) => {
+        /// Interleaves the bytes of two vectors, of each lane the lower or the upper half: bit 3 of the byte number leaves,
+        /// the others move up, and the choice of vector becomes bit 0.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn interleave<const REVERSED: bool>(zero: V, one: V) -> (V, V) {
+            let (zero, one) = if REVERSED { (one, zero) } else { (zero, one) };
+            (unpack_low8(zero, one), unpack_high8(zero, one))
+        }
+
+        /// Exchanges both bits of four vectors' numbers with the upper bits of the byte number, the upper one first.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn exchange<const REVERSED: bool>(x: [V; 4]) -> [V; 4] {
+            let (even, even_high) = interleave::<REVERSED>(x[0], x[2]);
+            let (odd, odd_high) = interleave::<REVERSED>(x[1], x[3]);
+            let (a, b) = interleave::<REVERSED>(even, odd);
+            let (c, d) = interleave::<REVERSED>(even_high, odd_high);
+            [a, b, c, d]
+        }
+
+        /// Rows 8r to 8r + 7 at one stripe of columns: vector k3 k2 k1 holds, for byte numbers with these bits, lanes
+        /// k5 k4 and places k0 b2 b1 b0 of the bits i2 i1 i0.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn eight_rows(rows: &[[Block; COLUMNS / 128]; 8], stripe: usize) -> [V; 8] {
+            let x = rows.each_ref().map(|row| load(&row.as_chunks::<BLOCKS>().0[stripe]));
+            // Vector numbers i2 i1 i0, then k3 i1 i0, then k3 k2 k1.
+            let (a, e) = interleave::<REVERSED>(x[0], x[4]);
+            let (b, f) = interleave::<REVERSED>(x[1], x[5]);
+            let (c, g) = interleave::<REVERSED>(x[2], x[6]);
+            let (d, h) = interleave::<REVERSED>(x[3], x[7]);
+            let [a, b, c, d] = exchange::<REVERSED>([a, b, c, d]);
+            let [e, f, g, h] = exchange::<REVERSED>([e, f, g, h]);
+            [a, b, c, d, e, f, g, h].map(|x| turn_bits(x))
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn transpose(tile: &Tile, columns: &mut [Block; COLUMNS]) {
+            let mut halfway = [[zero(); 16]; 8];
+            for (stripe, columns) in columns.as_chunks_mut::<STRIPE>().0.iter_mut().enumerate() {
+                for (r, rows) in tile.as_chunks::<8>().0.iter().enumerate() {
+                    let x = eight_rows(rows, stripe);
+                    for k in 0..8 {
+                        halfway[k][r] = x[k];
+                    }
+                }
+                for (k, x) in halfway.iter().enumerate() {
+                    // Vector numbers r3 r2 r1 r0, then r3 r2 k0 b2; inside, b1 b0 r1 r0.
+                    let quarter =
+                        |r: usize| exchange::<false>([x[4 * r], x[4 * r + 1], x[4 * r + 2], x[4 * r + 3]]);
+                    let (a, b, c, d) = (quarter(0), quarter(1), quarter(2), quarter(3));
+                    for low in 0..4 {
+                        finish([a[low], b[low], c[low], d[low]], 16 * k + 4 * low, columns);
+                    }
+                }
+            }
+        }
+    };
+}
+
+/// 512-bit vectors, a row of 64 bytes each.
+pub(super) mod wide {
+    use super::*;
+
+    type V = __m512i;
+    const BLOCKS: usize = 4;
+    const STRIPE: usize = 512;
+    /// The matrix operand of the affine transformation has its rows in descending order.
+    const REVERSED: bool = true;
+
+    kernel!("avx512f,avx512bw,gfni");
+
+    /// Dwords d3 d2 d1 d0 of two vectors: those with d3 = `BIT`, in the order d2 d1 d0 v of vector number v.
+    const fn select_upper<const BIT: u32>() -> [u32; 16] {
+        let mut order = [0; 16];
+        let mut to = 0;
+        while to < 16 {
+            order[to] = (to as u32 & 1) << 4 | BIT << 3 | to as u32 >> 1;
+            to += 1;
+        }
+        order
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn select<const BIT: u32>(a: V, b: V) -> V {
+        const { assert!(BIT < 2) };
+        _mm512_permutex2var_epi32(a, numbers(&const { select_upper::<BIT>() }), b)
+    }
+
+    /// Takes vectors r3 r2 of dwords k5 k4 b1 b0 and stores them as columns; the first is number `base`.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn finish([a, b, c, d]: [V; 4], base: usize, columns: &mut [Block; STRIPE]) {
+        let out = columns.as_chunks_mut::<BLOCKS>().0;
+        let base = base / BLOCKS;
+        // Dwords k4 b1 b0 r3, then b1 b0 r3 r2.
+        let (even, odd) = (select::<0>(a, c), select::<0>(b, d));
+        store(&mut out[base], select::<0>(even, odd));
+        store(&mut out[base + 32], select::<1>(even, odd));
+        let (even, odd) = (select::<1>(a, c), select::<1>(b, d));
+        store(&mut out[base + 64], select::<0>(even, odd));
+        store(&mut out[base + 96], select::<1>(even, odd));
+    }
+
+    /// Transposes the 8 × 8 bits of every quadword, whose rows come in descending order.
+    #[target_feature(enable = "avx512f,gfni")]
+    #[inline]
+    fn turn_bits(x: V) -> V {
+        // Bit i of byte j becomes bit j of the matrix row for i: the product of the matrix with unit vector j.
+        _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64), x)
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn load(blocks: &[Block; BLOCKS]) -> V {
+        // SAFETY: 64 readable bytes; the load has no alignment.
+        unsafe { _mm512_loadu_si512(blocks.as_ptr().cast()) }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn numbers(numbers: &[u32; 16]) -> V {
+        // SAFETY: 64 readable bytes; the load has no alignment.
+        unsafe { _mm512_loadu_si512(numbers.as_ptr().cast()) }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn store(blocks: &mut [Block; BLOCKS], x: V) {
+        // SAFETY: 64 writable bytes; the store has no alignment.
+        unsafe { _mm512_storeu_si512(blocks.as_mut_ptr().cast(), x) }
+    }
+
+    use {
+        _mm512_setzero_si512 as zero, _mm512_unpackhi_epi8 as unpack_high8,
+        _mm512_unpacklo_epi8 as unpack_low8,
+    };
+}
+
+/// 256-bit vectors, half as many columns at once, without the affine instruction.
+pub(super) mod narrow {
+    use super::*;
+
+    type V = __m256i;
+    const BLOCKS: usize = 2;
+    const STRIPE: usize = 256;
+    const REVERSED: bool = false;
+
+    kernel!("avx2");
+
+    /// Takes vectors r3 r2 of dwords b1 b0 in each lane k4 and stores them as columns; the first is number `base`.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn finish([a, b, c, d]: [V; 4], base: usize, columns: &mut [Block; STRIPE]) {
+        let out = columns.as_chunks_mut::<BLOCKS>().0;
+        let base = base / BLOCKS;
+        // Dwords b0 r3, then r3 r2; then the lanes of two vectors b0 change places.
+        let (even, odd) = (_mm256_unpacklo_epi32(a, c), _mm256_unpacklo_epi32(b, d));
+        let (x, y) = (_mm256_unpacklo_epi32(even, odd), _mm256_unpackhi_epi32(even, odd));
+        store(&mut out[base], _mm256_permute2x128_si256::<0x20>(x, y));
+        store(&mut out[base + 64], _mm256_permute2x128_si256::<0x31>(x, y));
+        let (even, odd) = (_mm256_unpackhi_epi32(a, c), _mm256_unpackhi_epi32(b, d));
+        let (x, y) = (_mm256_unpacklo_epi32(even, odd), _mm256_unpackhi_epi32(even, odd));
+        store(&mut out[base + 1], _mm256_permute2x128_si256::<0x20>(x, y));
+        store(&mut out[base + 65], _mm256_permute2x128_si256::<0x31>(x, y));
+    }
+
+    /// Transposes the 8 × 8 bits of every quadword: 1 × 1, 2 × 2, then 4 × 4 squares change places.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn turn_bits(x: V) -> V {
+        let x = swap_squares::<7>(x, 0x00aa_00aa_00aa_00aa);
+        let x = swap_squares::<14>(x, 0x0000_cccc_0000_cccc);
+        swap_squares::<28>(x, 0x0000_0000_f0f0_f0f0)
+    }
+
+    /// Exchanges each bit of `mask` with the one `BY` places above it.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn swap_squares<const BY: i32>(x: V, mask: i64) -> V {
+        let changes = _mm256_xor_si256(x, _mm256_srli_epi64::<BY>(x));
+        let changes = _mm256_and_si256(changes, _mm256_set1_epi64x(mask));
+        _mm256_xor_si256(x, _mm256_xor_si256(changes, _mm256_slli_epi64::<BY>(changes)))
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn load(blocks: &[Block; BLOCKS]) -> V {
+        // SAFETY: 32 readable bytes; the load has no alignment.
+        unsafe { _mm256_loadu_si256(blocks.as_ptr().cast()) }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn store(blocks: &mut [Block; BLOCKS], x: V) {
+        // SAFETY: 32 writable bytes; the store has no alignment.
+        unsafe { _mm256_storeu_si256(blocks.as_mut_ptr().cast(), x) }
+    }
+
+    use {
+        _mm256_setzero_si256 as zero, _mm256_unpackhi_epi8 as unpack_high8,
+        _mm256_unpacklo_epi8 as unpack_low8,
+    };
+}
