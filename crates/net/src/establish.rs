@@ -112,7 +112,7 @@ pub fn establish(
 fn open(shaken: Shaken, options: &Options) -> Result<Channel, NetError> {
     let Shaken { socket, tls, peer, peer_key, hello, binding, sent, received } = shaken;
     let clone = socket.try_clone().map_err(|error| NetError::system("cannot duplicate a socket", &error))?;
-    let link = Arc::new(Link::socket(clone, options.silence, sent, received));
+    let link = Arc::new(Link::socket(clone, sent, received, options));
     options.cancel.watch(&link);
     let threads = pump::start(&link, socket, tls, options.heartbeat())?;
     let about = About { hello, binding, peer_key, peer_address: Some(peer) };

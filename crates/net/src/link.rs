@@ -23,6 +23,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::Options;
+use crate::cancel::CancelToken;
 use crate::channel::Traffic;
 use crate::error::NetError;
 use crate::frame::{Frame, Kind};
@@ -61,6 +63,7 @@ pub(crate) struct Link {
     payload_sent: [AtomicU64; 2],
     payload_received: [AtomicU64; 2],
     transport: Transport,
+    cancel: CancelToken,
     #[cfg(feature = "testing")]
     tap: Option<Mutex<Tap>>,
 }
@@ -176,24 +179,25 @@ pub(crate) enum Outgoing {
 }
 
 impl Link {
-    pub(crate) fn memory() -> Self {
-        Self::new(Transport::Memory, INCOMING_BOUND)
+    pub(crate) fn memory(options: &Options) -> Self {
+        Self::new(Transport::Memory, INCOMING_BOUND, options)
     }
 
     #[cfg(feature = "testing")]
-    pub(crate) fn tapped(tap: Tap) -> Self {
-        Self { tap: Some(Mutex::new(tap)), ..Self::memory() }
+    pub(crate) fn tapped(tap: Tap, options: &Options) -> Self {
+        Self { tap: Some(Mutex::new(tap)), ..Self::memory(options) }
     }
 
     /// `wire_sent` and `wire_received` went over the socket before, in the handshake.
-    pub(crate) fn socket(socket: TcpStream, silence: Duration, wire_sent: u64, wire_received: u64) -> Self {
-        let link = Self::new(Transport::Socket { socket, silence }, OUTGOING_BOUND);
+    pub(crate) fn socket(socket: TcpStream, wire_sent: u64, wire_received: u64, options: &Options) -> Self {
+        let transport = Transport::Socket { socket, silence: options.silence };
+        let link = Self::new(transport, OUTGOING_BOUND, options);
         link.wire[HERE].store(wire_sent, Relaxed);
         link.wire[THERE].store(wire_received, Relaxed);
         link
     }
 
-    fn new(transport: Transport, bound: usize) -> Self {
+    fn new(transport: Transport, bound: usize, options: &Options) -> Self {
         let lanes = [Lane::new(bound), Lane::new(INCOMING_BOUND)];
         Self {
             state: Mutex::new(State { lanes, failed: [None, None], closed: false }),
@@ -203,6 +207,7 @@ impl Link {
             payload_sent: Default::default(),
             payload_received: Default::default(),
             transport,
+            cancel: options.cancel.clone(),
             #[cfg(feature = "testing")]
             tap: None,
         }
@@ -585,6 +590,8 @@ impl Link {
 
     fn fail_locked(&self, state: &mut State, side: usize, error: NetError) -> NetError {
         let first = state.failed[side].is_none();
+        // Two connections under one switch: the end of the one may reach the other before the switch does.
+        let error = if first && self.cancel.is_cancelled() { NetError::Cancelled } else { error };
         let error = state.failed[side].get_or_insert(error).clone();
         if first {
             self.shut(state, side);

@@ -10,7 +10,7 @@ use crate::link::{HERE, Link, THERE};
 ///
 /// One thread may drive both ends as long as no more than 8 MiB wait to be received.
 pub fn pair(options: &Options) -> (Channel, Channel) {
-    connect(Link::memory(), options)
+    connect(Link::memory(options), options)
 }
 
 fn connect(link: Link, options: &Options) -> (Channel, Channel) {
@@ -78,6 +78,6 @@ mod tapped {
             let frames = tap(direction, Frame { kind: frame.kind, payload });
             frames.into_iter().map(|frame| frame::Frame::new(frame.kind, &frame.payload)).collect()
         };
-        memory::connect(Link::tapped(Box::new(tap)), options)
+        memory::connect(Link::tapped(Box::new(tap), options), options)
     }
 }

@@ -1,5 +1,7 @@
 //! The byte stream: whatever goes in on one side comes out on the other, over every kind of connection.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use std::thread;

@@ -32,6 +32,7 @@ pub(super) fn connect(
     let patience = Patience::new(options);
     let seeker = Seeker { text, security, tls: super::tls_of(security)?, patience };
     let mut pause = FIRST_PAUSE;
+    let mut last = None;
     loop {
         let reason = match seeker.attempt(rng, on_event) {
             Ok(shaken) => return Ok(shaken),
@@ -39,10 +40,14 @@ pub(super) fn connect(
             Err(Miss::Again(reason)) => reason,
         };
         let left = seeker.patience.left();
+        // An attempt for which the time did not suffice says less than the one before.
+        let cut_short = left.is_zero() && reason == RetryReason::NoAnswer;
+        let reason = if cut_short { last.unwrap_or(reason) } else { reason };
         if left.is_zero() {
             let waited = seeker.patience.waited();
             return Err(NetError::Unreachable { address: text.to_owned(), waited, last: reason });
         }
+        last = Some(reason.clone());
         // Between half the pause and all of it: two sides that retry do not keep step.
         let after = pause.mul_f64(0.5 + f64::from(rng.next_u32()) / f64::from(u32::MAX) / 2.0).min(left);
         on_event(NetEvent::Retrying { reason, after });

@@ -110,6 +110,10 @@ fn secured(line: &mut Line<'_>, role: Role, tls: &Tls, nonce: [u8; 32]) -> Resul
         }
         hello::exchange(&mut stream, nonce)
     });
+    if outcome.is_err() {
+        // The alert that tells the other side why; it may be gone already.
+        let _ = stream.flush();
+    }
     match outcome {
         Ok(hello) => {
             let binding = stream

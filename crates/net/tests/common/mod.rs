@@ -1,5 +1,11 @@
 //! Connections for the tests: all three kinds, and raw sockets that stand in for a peer that misbehaves.
-#![allow(dead_code, unreachable_pub, reason = "every test file uses a part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "scaffolding: every test file uses a part of it"
+)]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

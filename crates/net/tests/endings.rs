@@ -1,0 +1,385 @@
+//! How conversations end: well, by silence, by an abort, by a break, by bytes that no partner sends.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{against_raw, bytes, everywhere, frame, impatient, patient, plain_pair, receive, tls_pair};
+use vesica_net::{Channel, Fault, Kind, MAX_PAYLOAD, NetError, memory};
+
+const DATA: u8 = 1;
+const HEARTBEAT: u8 = 2;
+const ABORT: u8 = 3;
+const DONE: u8 = 4;
+
+/// What a channel receives after a raw peer has written these bytes, and perhaps closed.
+fn after_bytes(written: &[u8], close: bool) -> NetError {
+    let (mut channel, mut peer) = against_raw(&patient());
+    peer.write_all(written).unwrap();
+    if close {
+        peer.shutdown(Shutdown::Write).unwrap();
+    }
+    let error = channel.recv_exact(&mut [0; 64]).unwrap_err();
+    assert_eq!(channel.recv_exact(&mut [0]), Err(error.clone()), "errors stick");
+    assert_eq!(channel.send(&[0]).and_then(|()| channel.flush()), Err(error.clone()));
+    assert_eq!(channel.finish(b""), Err(error.clone()));
+    error
+}
+
+#[test]
+fn bytes_that_no_partner_sends_are_named() {
+    let huge = [&[DATA][..], &(MAX_PAYLOAD as u32 + 1).to_le_bytes()].concat();
+    let endless = [&[DONE][..], &u32::MAX.to_le_bytes()].concat();
+    for (written, expected) in [
+        (frame(0, b""), NetError::FrameKind { byte: 0 }),
+        (frame(77, b"abc"), NetError::FrameKind { byte: 77 }),
+        (huge, NetError::FrameLength { kind: Kind::Data, length: MAX_PAYLOAD as u64 + 1 }),
+        (endless, NetError::FrameLength { kind: Kind::Done, length: u64::from(u32::MAX) }),
+        (frame(DATA, b""), NetError::FrameLength { kind: Kind::Data, length: 0 }),
+        (frame(ABORT, b"because"), NetError::FrameLength { kind: Kind::Abort, length: 7 }),
+        (frame(HEARTBEAT, b"."), NetError::FrameLength { kind: Kind::Heartbeat, length: 1 }),
+        ([frame(DONE, b""), frame(DATA, b"x")].concat(), NetError::AfterDone),
+        (b"GET / HTTP/1.1\r\n\r\n".to_vec(), NetError::FrameKind { byte: b'G' }),
+    ] {
+        let error = after_bytes(&written, false);
+        // The reader may be ahead of the receiver, or not.
+        let expected = if expected == NetError::AfterDone && error == NetError::PeerFinished {
+            error.clone()
+        } else {
+            expected
+        };
+        assert_eq!((error.fault(), error), (Fault::Protocol, expected));
+    }
+}
+
+#[test]
+fn an_end_without_done_is_a_break() {
+    let cut_header = frame(DATA, b"abcdef")[..3].to_vec();
+    let cut_payload = frame(DATA, b"abcdef")[..8].to_vec();
+    for written in [Vec::new(), frame(HEARTBEAT, b""), frame(DATA, b"abc"), cut_header, cut_payload] {
+        let error = after_bytes(&written, true);
+        assert_eq!((error.fault(), error), (Fault::Partner, NetError::Closed));
+    }
+}
+
+#[test]
+fn what_came_before_the_break_is_received() {
+    let (mut channel, mut peer) = against_raw(&patient());
+    peer.write_all(&frame(DATA, b"last words")).unwrap();
+    drop(peer);
+    assert_eq!(receive(&mut channel, 10).unwrap(), b"last words");
+    assert_eq!(receive(&mut channel, 1), Err(NetError::Closed));
+}
+
+#[test]
+fn silence_ends_a_receive() {
+    let (mut channel, peer) = against_raw(&impatient());
+    let started = Instant::now();
+    let error = channel.recv_exact(&mut [0]).unwrap_err();
+    assert_eq!((error.fault(), error), (Fault::Partner, NetError::Silent { after: impatient().silence }));
+    assert!(started.elapsed() >= impatient().silence / 2);
+    drop(peer);
+}
+
+#[test]
+fn silence_ends_a_blocked_send() {
+    for split in [false, true] {
+        let (mut channel, peer) = against_raw(&impatient());
+        let piece = vec![0; 1 << 20];
+        let error = loop {
+            let sent = if split { channel.split().0.send(&piece) } else { channel.send(&piece) };
+            if let Err(error) = sent {
+                break error;
+            }
+        };
+        assert_eq!(error, NetError::Silent { after: impatient().silence });
+        let dropping = Instant::now();
+        drop(channel);
+        assert!(dropping.elapsed() < Duration::from_secs(5), "the threads end although the socket is full");
+        drop(peer);
+    }
+}
+
+#[test]
+fn a_peer_that_only_shows_that_it_lives_is_waited_for() {
+    let (mut channel, mut peer) = against_raw(&impatient());
+    let waiting = thread::spawn(move || channel.recv_exact(&mut [0; 3]).map(|()| channel));
+    // Heartbeats, then a frame that arrives byte by byte: each is a sign of life.
+    for _ in 0..6 {
+        thread::sleep(impatient().silence / 3);
+        peer.write_all(&frame(HEARTBEAT, b"")).unwrap();
+    }
+    for byte in frame(DATA, b"abc") {
+        thread::sleep(impatient().silence / 4);
+        peer.write_all(&[byte]).unwrap();
+    }
+    waiting.join().unwrap().unwrap();
+}
+
+#[test]
+fn heartbeats_go_out_while_the_protocol_computes() {
+    for (mut one, mut two) in [plain_pair(&impatient()), tls_pair(&impatient())] {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(impatient().silence * 3);
+                one.send(b"result").unwrap();
+                one.finish(b"").unwrap();
+            });
+            assert_eq!(receive(&mut two, 6).unwrap(), b"result");
+            two.finish(b"").unwrap();
+        });
+        assert_eq!(two.traffic().payload_received, 6, "a heartbeat is no payload");
+    }
+}
+
+#[test]
+fn a_full_inbox_is_not_the_peers_silence() {
+    for (mut one, mut two) in [plain_pair(&impatient()), tls_pair(&impatient())] {
+        let data = bytes(24 << 20, 1);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                one.send(&data).unwrap();
+                assert_eq!(receive(&mut one, 2).unwrap(), b"ok");
+                one.finish(b"").unwrap();
+            });
+            // All this while the reader thread can take nothing more, so hears nothing.
+            thread::sleep(impatient().silence * 3);
+            assert_eq!(receive(&mut two, data.len()).unwrap(), data);
+            two.send(b"ok").unwrap();
+            two.finish(b"").unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_full_inbox_does_not_make_the_other_half_see_silence() {
+    let (mut one, mut two) = plain_pair(&impatient());
+    let data = bytes(24 << 20, 1);
+    let slow = |channel: &mut Channel| {
+        let (tx, rx) = channel.split();
+        thread::scope(|scope| {
+            scope.spawn(|| tx.send(&data).and_then(|()| tx.flush()).unwrap());
+            thread::sleep(impatient().silence * 3);
+            let mut got = vec![0; data.len()];
+            rx.recv_exact(&mut got).unwrap();
+            assert_eq!(got, data);
+        });
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| slow(&mut one));
+        slow(&mut two);
+    });
+}
+
+#[test]
+fn an_abort_reaches_the_peer() {
+    everywhere(&patient(), |name, mut one, mut two| {
+        one.send(b"never flushed").unwrap();
+        one.abort();
+        assert_eq!(one.send(b"x").and_then(|()| one.flush()), Err(NetError::Aborted), "{name}");
+        let error = two.recv_exact(&mut [0; 3]).unwrap_err();
+        assert_eq!((error.fault(), error), (Fault::Partner, NetError::PeerAborted), "{name}");
+        assert_eq!(two.finish(b""), Err(NetError::PeerAborted));
+    });
+}
+
+#[test]
+fn an_abort_reaches_a_peer_that_sends() {
+    everywhere(&patient(), |name, mut one, mut two| {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(100));
+                one.abort();
+            });
+            let piece = vec![0; 1 << 20];
+            let error = loop {
+                if let Err(error) = two.send(&piece) {
+                    break error;
+                }
+            };
+            assert_eq!(error, NetError::PeerAborted, "{name}");
+        });
+    });
+}
+
+#[test]
+fn an_abort_says_nothing_but_that() {
+    let (mut channel, mut peer) = against_raw(&patient());
+    channel.send(b"secret").unwrap();
+    let reading = thread::spawn(move || {
+        let mut all = Vec::new();
+        peer.read_to_end(&mut all).map(|_| all)
+    });
+    channel.abort();
+    assert_eq!(reading.join().unwrap().unwrap(), frame(ABORT, b""));
+}
+
+#[test]
+fn done_carries_a_message_each_way() {
+    everywhere(&patient(), |name, mut one, mut two| {
+        thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(one.finish(b"from one").unwrap(), b"from two"));
+            assert_eq!(two.finish(b"from two").unwrap(), b"from one", "{name}");
+        });
+        assert_eq!(two.send(b"x").and_then(|()| two.flush()), Err(NetError::Finished));
+        assert_eq!(one.finish(b""), Err(NetError::Finished));
+        drop(one);
+        drop(two);
+    });
+}
+
+#[test]
+fn the_last_done_is_not_lost_when_its_sender_leaves_at_once() {
+    for _ in 0..20 {
+        for (mut one, mut two) in [plain_pair(&patient()), tls_pair(&patient())] {
+            let done = vec![3; MAX_PAYLOAD];
+            thread::scope(|scope| {
+                scope.spawn(move || one.finish(&done).map(drop).unwrap());
+                thread::sleep(Duration::from_millis(2));
+                assert_eq!(two.finish(b"").unwrap().len(), MAX_PAYLOAD);
+            });
+        }
+    }
+}
+
+#[test]
+fn a_done_peer_may_be_silent_while_we_compute() {
+    let (mut one, mut two) = tls_pair(&impatient());
+    thread::scope(|scope| {
+        scope.spawn(|| one.finish(b"early").unwrap());
+        thread::sleep(impatient().silence * 3);
+        assert_eq!(two.finish(b"late").unwrap(), b"early");
+    });
+}
+
+#[test]
+fn what_is_left_over_is_an_error() {
+    everywhere(&patient(), |name, mut one, mut two| {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                one.send(b"more than asked for").unwrap();
+                // The other side fails, so this does, too.
+                one.finish(b"").unwrap_err();
+            });
+            assert_eq!(receive(&mut two, 4).unwrap(), b"more");
+            let error = two.finish(b"").unwrap_err();
+            assert_eq!((error.fault(), error), (Fault::Protocol, NetError::LeftoverData), "{name}");
+            drop(two);
+        });
+    });
+}
+
+#[test]
+fn a_peer_that_is_done_too_early_is_an_error() {
+    everywhere(&patient(), |name, mut one, mut two| {
+        thread::scope(|scope| {
+            scope.spawn(|| one.finish(b"").unwrap_err());
+            assert_eq!(two.recv_exact(&mut [0]), Err(NetError::PeerFinished), "{name}");
+            drop(two);
+        });
+    });
+}
+
+#[test]
+fn a_final_message_has_a_limit() {
+    let (mut one, _two) = memory::pair(&patient());
+    let error = one.finish(&vec![0; MAX_PAYLOAD + 1]).unwrap_err();
+    assert_eq!((error.fault(), error), (Fault::Ours, NetError::DoneTooLong { length: MAX_PAYLOAD + 1 }));
+}
+
+#[test]
+fn dropping_closes_at_once() {
+    everywhere(&patient(), |name, mut one, mut two| {
+        one.send(b"gathered, never flushed").unwrap();
+        let started = Instant::now();
+        drop(one);
+        assert!(started.elapsed() < Duration::from_secs(5), "{name}");
+        assert_eq!(two.recv_exact(&mut [0]), Err(NetError::Closed), "{name}");
+    });
+}
+
+#[test]
+fn cancelling_ends_every_wait() {
+    let wait = |channel: &mut Channel, way: usize| match way {
+        0 => channel.recv_exact(&mut [0]),
+        1 => channel.finish(b"").map(drop),
+        _ => loop {
+            if let Err(error) = channel.send(&[0; 1 << 20]) {
+                break Err(error);
+            }
+        },
+    };
+    for way in 0..3 {
+        for kind in 0..3 {
+            let options = patient();
+            let (mut one, two) = match kind {
+                0 => memory::pair(&options),
+                1 => plain_pair(&options),
+                _ => tls_pair(&options),
+            };
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    thread::sleep(Duration::from_millis(50));
+                    options.cancel.cancel();
+                });
+                let started = Instant::now();
+                let error = wait(&mut one, way).unwrap_err();
+                assert_eq!((error.fault(), error), (Fault::Cancelled, NetError::Cancelled));
+                assert!(started.elapsed() < Duration::from_secs(5));
+            });
+            drop(two);
+        }
+    }
+}
+
+#[test]
+fn damage_to_a_record_is_noticed() {
+    // A man in the middle who passes everything on, and then one byte changed.
+    let (one, two) = common::identities();
+    let keys = (*one.public_key(), *two.public_key());
+    let listener = common::Listener::start(Some((one, keys.1)), patient());
+    let middle = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = middle.local_addr().unwrap();
+    let (start, started) = std::sync::mpsc::channel::<()>();
+    let relay = thread::spawn({
+        let to = listener.address;
+        move || {
+            let (client, _) = middle.accept().unwrap();
+            let server = TcpStream::connect(to).unwrap();
+            let (mut from, mut into) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            let back = thread::spawn(move || std::io::copy(&mut from, &mut into));
+            let mut client_side = client;
+            let mut server_side = server;
+            let mut buffer = [0; 4096];
+            loop {
+                let Ok(length) = client_side.read(&mut buffer) else { break };
+                if length == 0 {
+                    break;
+                }
+                if started.try_recv().is_ok() {
+                    buffer[length - 1] ^= 1;
+                }
+                if server_side.write_all(&buffer[..length]).is_err() {
+                    break;
+                }
+            }
+            drop(server_side.shutdown(Shutdown::Both));
+            drop(client_side.shutdown(Shutdown::Both));
+            drop(back.join());
+        }
+    });
+    let mut sender = common::dial(address, Some((two, keys.0)), &patient()).unwrap();
+    let mut receiver = listener.outcome().unwrap();
+    sender.send(b"good").and_then(|()| sender.flush()).unwrap();
+    assert_eq!(receive(&mut receiver, 4).unwrap(), b"good");
+    start.send(()).unwrap();
+    sender.send(b"evil").and_then(|()| sender.flush()).unwrap();
+    let error = receiver.recv_exact(&mut [0; 4]).unwrap_err();
+    assert_eq!(error.fault(), Fault::Protocol, "{error}");
+    drop((sender, receiver));
+    relay.join().unwrap();
+}

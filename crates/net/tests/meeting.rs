@@ -1,0 +1,299 @@
+//! How two parties meet, and how everybody else is kept apart.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{Listener, MAGIC, dial, identities, impatient, patient, raw_hello, receive, rng};
+use vesica_net::{
+    Address, Channel, Fault, Identity, NetError, NetEvent, PublicKey, RetryReason, Security, StrangerReason,
+    establish,
+};
+
+fn talk(mut one: Channel, mut two: Channel) {
+    one.send(b"hello").and_then(|()| one.flush()).unwrap();
+    assert_eq!(receive(&mut two, 5).unwrap(), b"hello");
+}
+
+/// An address that nobody listens on.
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+fn key(identity: &Identity) -> PublicKey {
+    *identity.public_key()
+}
+
+#[test]
+fn the_listener_may_start_last() {
+    let (one, two) = identities();
+    let (one_key, two_key) = (key(&one), key(&two));
+    let address = free_address();
+    let connecting = thread::spawn(move || {
+        let mut reasons = Vec::new();
+        let mut tell = |event| {
+            if let NetEvent::Retrying { reason, .. } = event {
+                reasons.push(reason);
+            }
+        };
+        let security = Security::Tls { identity: &two, peer: &one_key };
+        let to = Address::Connect(format!("localhost:{}", address.port()));
+        let channel = establish(&to, &security, &patient(), &mut rng(2), &mut tell).unwrap();
+        assert!(!reasons.is_empty());
+        channel
+    });
+    thread::sleep(Duration::from_millis(200));
+    let listener = Listener::at(&address.to_string(), Some((one, two_key)), patient());
+    talk(listener.outcome().unwrap(), connecting.join().unwrap());
+}
+
+#[test]
+fn the_peers_key_is_the_one_expected() {
+    let (one, two) = identities();
+    let (one_key, two_key) = (key(&one), key(&two));
+    let listener = Listener::start(Some((one, two_key)), patient());
+    let there = dial(listener.address, Some((two, one_key)), &patient()).unwrap();
+    let here = listener.outcome().unwrap();
+    assert_eq!((here.peer_key(), there.peer_key()), (Some(&two_key), Some(&one_key)));
+    talk(there, here);
+}
+
+#[test]
+fn a_listener_with_another_key_is_refused_at_once() {
+    let (one, two) = identities();
+    let (wrong, _) = identities();
+    let (one_key, two_key, wrong_key) = (key(&one), key(&two), key(&wrong));
+    let listener = Listener::start(Some((wrong, two_key)), impatient());
+    let error = dial(listener.address, Some((two, one_key)), &patient()).map(drop).unwrap_err();
+    assert_eq!(error, NetError::WrongPeer { expected: one_key, presented: wrong_key });
+    assert_eq!(error.fault(), Fault::Identity);
+    let error = listener.outcome().map(drop).unwrap_err();
+    assert_eq!(error, NetError::RefusedByPeer { ours: wrong_key });
+}
+
+#[test]
+fn a_caller_with_another_key_is_told_so_and_dropped() {
+    let (one, two) = identities();
+    let (wrong, _) = identities();
+    let (one_key, two_key, wrong_key) = (key(&one), key(&two), key(&wrong));
+    let listener = Listener::start(Some((one, two_key)), impatient());
+    let error = dial(listener.address, Some((wrong, one_key)), &patient()).map(drop).unwrap_err();
+    assert_eq!(error, NetError::RefusedByPeer { ours: wrong_key });
+    let dropped = listener.events.recv().unwrap();
+    let NetEvent::StrangerDropped { reason, .. } = dropped else { panic!("{dropped:?}") };
+    assert_eq!(reason, StrangerReason::OtherKey(wrong_key));
+    let error = listener.outcome().map(drop).unwrap_err();
+    assert_eq!(error, NetError::WrongPeer { expected: two_key, presented: wrong_key });
+}
+
+#[test]
+fn strangers_do_not_keep_the_partner_out() {
+    let (one, two) = identities();
+    let (wrong, _) = identities();
+    let (one_key, two_key, wrong_key) = (key(&one), key(&two), key(&wrong));
+    let listener = Listener::start(Some((one, two_key)), patient());
+    let address = listener.address;
+    // More silent ones than there is room for, a scanner, a babbler, one with a wrong key, one without TLS.
+    let silent: Vec<_> = (0..50).map(|_| TcpStream::connect(address).unwrap()).collect();
+    drop(TcpStream::connect(address).unwrap());
+    let mut babbler = TcpStream::connect(address).unwrap();
+    babbler.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    assert!(dial(address, Some((wrong, one_key)), &patient()).is_err());
+    let error = dial(address, None, &patient()).map(drop).unwrap_err();
+    assert_eq!(error, NetError::NotVesica { address });
+    let mut missing =
+        vec![StrangerReason::OtherKey(wrong_key), StrangerReason::NotVesica, StrangerReason::TooSlow];
+    while !missing.is_empty() {
+        let event = listener.events.recv_timeout(Duration::from_secs(10)).unwrap();
+        let NetEvent::StrangerDropped { reason, .. } = event else { panic!("{event:?}") };
+        missing.retain(|expected| *expected != reason);
+    }
+    let there = dial(address, Some((two, one_key)), &patient()).unwrap();
+    talk(listener.outcome().unwrap(), there);
+    drop(silent);
+}
+
+#[test]
+fn nobody_listening_is_reported_after_the_wait() {
+    let address = free_address();
+    let error = dial(address, None, &impatient()).map(drop).unwrap_err();
+    let NetError::Unreachable { address: text, last, .. } = &error else { panic!("{error:?}") };
+    assert_eq!((text, last), (&address.to_string(), &RetryReason::Refused));
+    assert_eq!(error.fault(), Fault::Partner);
+}
+
+#[test]
+fn nobody_coming_is_reported_after_the_wait() {
+    let (one, two) = identities();
+    let listener = Listener::start(Some((one, key(&two))), impatient());
+    let address = listener.address;
+    let mut scanner = TcpStream::connect(address).unwrap();
+    scanner.write_all(&[0; 100]).unwrap();
+    let error = listener.outcome().map(drop).unwrap_err();
+    let NetError::NobodyCame { address: where_to, strangers, last, .. } = &error else { panic!("{error:?}") };
+    assert_eq!((*where_to, *strangers, last), (address, 1, &Some(StrangerReason::NotVesica)));
+    assert_eq!(error.fault(), Fault::Partner);
+}
+
+/// A server that does one thing with every connection.
+fn serve(act: impl Fn(TcpStream) + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || listener.incoming().for_each(|socket| socket.map(&act).unwrap_or(())));
+    address
+}
+
+fn with_tls(address: SocketAddr, options: &vesica_net::Options) -> NetError {
+    let (one, two) = identities();
+    let peer = key(&two);
+    dial(address, Some((one, peer)), options).map(drop).unwrap_err()
+}
+
+#[test]
+fn something_else_at_the_address_is_named_at_once() {
+    let garbage = serve(|mut socket| {
+        drop(socket.write_all(b"SSH-2.0-OpenSSH_9.9\r\n"));
+        drop(socket.read_to_end(&mut Vec::new()));
+    });
+    let http = serve(|mut socket| {
+        drop(socket.read(&mut [0; 100]));
+        drop(socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
+    });
+    let short = serve(|mut socket| drop(socket.write_all(b"no")));
+    for address in [garbage, http] {
+        assert_eq!(with_tls(address, &patient()), NetError::NotVesica { address });
+    }
+    for address in [garbage, http, short] {
+        let error = dial(address, None, &patient()).map(drop).unwrap_err();
+        assert_eq!((error.fault(), error), (Fault::Identity, NetError::NotVesica { address }));
+    }
+}
+
+#[test]
+fn a_listener_that_closes_or_says_nothing_is_tried_again() {
+    let closing = serve(drop);
+    let error = with_tls(closing, &impatient());
+    let NetError::Unreachable { last: RetryReason::ClosedEarly, .. } = error else { panic!("{error:?}") };
+    let silent = serve(|mut socket| {
+        thread::spawn(move || drop(socket.read_to_end(&mut Vec::new())));
+    });
+    let error = with_tls(silent, &impatient());
+    let NetError::Unreachable { last: RetryReason::NoAnswer, .. } = error else { panic!("{error:?}") };
+}
+
+#[test]
+fn another_version_is_named_on_both_sides() {
+    let address = serve(|mut socket| {
+        drop(socket.write_all(&[MAGIC, &[9, 0]].concat()));
+        drop(socket.read_to_end(&mut Vec::new()));
+    });
+    let error = dial(address, None, &patient()).map(drop).unwrap_err();
+    assert_eq!((error.fault(), error), (Fault::Identity, NetError::VersionMismatch { mine: 1, theirs: 9 }));
+
+    let listener = Listener::start(None, patient());
+    let mut peer = TcpStream::connect(listener.address).unwrap();
+    peer.write_all(&[MAGIC, &[9, 0], &[5; 32]].concat()).unwrap();
+    let mut heard = Vec::new();
+    peer.read_to_end(&mut heard).unwrap();
+    assert_eq!(heard[..10], [MAGIC, &[1, 0]].concat(), "the other side learns our version");
+    assert_eq!(listener.outcome().map(drop).unwrap_err(), NetError::VersionMismatch { mine: 1, theirs: 9 });
+}
+
+#[test]
+fn an_echo_is_not_a_partner() {
+    let mirror = serve(|mut socket| {
+        let mut back = socket.try_clone().unwrap();
+        drop(std::io::copy(&mut socket, &mut back));
+    });
+    let error = dial(mirror, None, &patient()).map(drop).unwrap_err();
+    assert_eq!(error, NetError::NotVesica { address: mirror });
+}
+
+#[test]
+fn plaintext_stays_on_this_machine() {
+    for text in ["0.0.0.0:0", "[::]:0", "192.0.2.1:9", "[::ffff:192.0.2.1]:9"] {
+        for address in [Address::Listen(text.to_owned()), Address::Connect(text.to_owned())] {
+            let error =
+                establish(&address, &Security::InsecurePlaintext, &patient(), &mut rng(1), &mut |_| ())
+                    .map(drop)
+                    .unwrap_err();
+            assert_eq!(error, NetError::PlaintextNotLoopback { address: text.to_owned() });
+            assert_eq!(error.fault(), Fault::Usage);
+        }
+    }
+}
+
+#[test]
+fn addresses_that_cannot_be_are_refused_at_once() {
+    for text in
+        ["", "localhost", ":9000", "localhost:", "localhost:http", "localhost:70000", "::1:90", "http://x:80"]
+    {
+        for address in [Address::Listen(text.to_owned()), Address::Connect(text.to_owned())] {
+            let error =
+                establish(&address, &Security::InsecurePlaintext, &patient(), &mut rng(1), &mut |_| ())
+                    .map(drop)
+                    .unwrap_err();
+            assert!(matches!(error, NetError::BadAddress { .. }), "{text}: {error}");
+            assert_eq!(error.fault(), Fault::Usage);
+        }
+    }
+}
+
+#[test]
+fn an_address_in_use_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let text = taken.local_addr().unwrap().to_string();
+    let error = establish(
+        &Address::Listen(text.clone()),
+        &Security::InsecurePlaintext,
+        &patient(),
+        &mut rng(1),
+        &mut |_| (),
+    );
+    let error = error.map(drop).unwrap_err();
+    assert!(matches!(&error, NetError::Bind { address, .. } if *address == text), "{error}");
+    assert!(error.to_string().contains("in use"), "{error}");
+}
+
+#[test]
+fn cancelling_ends_the_meeting() {
+    let silent = serve(|mut socket| {
+        thread::spawn(move || drop(socket.read_to_end(&mut Vec::new())));
+    });
+    let nobody = free_address();
+    let waits = [
+        Address::Listen("127.0.0.1:0".to_owned()),
+        Address::Connect(silent.to_string()),
+        Address::Connect(nobody.to_string()),
+    ];
+    for address in waits {
+        let options = patient();
+        let started = Instant::now();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(150));
+                options.cancel.cancel();
+            });
+            let outcome =
+                establish(&address, &Security::InsecurePlaintext, &options, &mut rng(1), &mut |_| ());
+            assert_eq!(outcome.map(drop), Err(NetError::Cancelled), "{address:?}");
+        });
+        assert!(started.elapsed() < Duration::from_secs(5), "{address:?}");
+        let again = establish(&address, &Security::InsecurePlaintext, &options, &mut rng(1), &mut |_| ());
+        assert_eq!(again.map(drop), Err(NetError::Cancelled));
+    }
+}
+
+#[test]
+fn a_proper_raw_hello_is_a_connection() {
+    let listener = Listener::start(None, patient());
+    let mut peer = TcpStream::connect(listener.address).unwrap();
+    raw_hello(&mut peer, 1);
+    let channel = listener.outcome().unwrap();
+    assert_eq!(channel.hello().theirs, [7; 32]);
+    assert_eq!(channel.peer_address(), Some(peer.local_addr().unwrap()));
+}

@@ -1,0 +1,74 @@
+//! Frames that are altered, dropped, replaced or reordered on their way.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::thread;
+
+use common::{patient, receive};
+use vesica_net::memory::{Direction, Frame, tapped_pair};
+use vesica_net::{Channel, Kind, MAX_PAYLOAD, NetError};
+
+fn send(channel: &mut Channel, bytes: &[u8]) {
+    channel.send(bytes).and_then(|()| channel.flush()).unwrap();
+}
+
+#[test]
+fn frames_can_be_changed_in_every_way() {
+    let mut held = None;
+    let (mut one, mut two) = tapped_pair(&patient(), move |direction, mut frame| {
+        assert_eq!(direction, Direction::FirstToSecond);
+        match &frame.payload[..] {
+            b"flip" => frame.payload[0] ^= 1,
+            b"drop" => return Vec::new(),
+            b"hold" => {
+                held = Some(frame);
+                return Vec::new();
+            }
+            b"twice" => return vec![frame.clone(), frame],
+            _ => {}
+        }
+        [Some(frame), held.take()].into_iter().flatten().collect()
+    });
+    for word in ["same", "flip", "drop", "twice", "hold", "next"] {
+        send(&mut one, word.as_bytes());
+    }
+    assert_eq!(
+        receive(&mut two, 26).unwrap(),
+        b"sameglip".iter().chain(b"twicetwicenexthold").copied().collect::<Vec<_>>()
+    );
+    assert_ne!(one.digests().sent, two.digests().received);
+    assert_eq!(two.readable(), 0);
+}
+
+#[test]
+fn frames_that_no_partner_sends_are_errors() {
+    let replaced = |kind: Kind, payload: Vec<u8>| {
+        let (mut one, mut two) =
+            tapped_pair(&patient(), move |_, _| vec![Frame { kind, payload: payload.clone() }]);
+        send(&mut one, b"x");
+        two.recv_exact(&mut [0]).unwrap_err()
+    };
+    assert_eq!(replaced(Kind::Abort, Vec::new()), NetError::PeerAborted);
+    assert_eq!(replaced(Kind::Done, Vec::new()), NetError::PeerFinished);
+    assert_eq!(replaced(Kind::Data, Vec::new()), NetError::FrameLength { kind: Kind::Data, length: 0 });
+    let length = MAX_PAYLOAD as u64 + 1;
+    assert_eq!(
+        replaced(Kind::Data, vec![0; MAX_PAYLOAD + 1]),
+        NetError::FrameLength { kind: Kind::Data, length }
+    );
+}
+
+#[test]
+fn done_goes_through_the_tap() {
+    let (mut one, mut two) = tapped_pair(&patient(), |_, mut frame| {
+        if frame.kind == Kind::Done {
+            frame.payload.push(b'!');
+        }
+        vec![frame]
+    });
+    thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(one.finish(b"a").unwrap(), b"b!"));
+        assert_eq!(two.finish(b"b").unwrap(), b"a!");
+    });
+}
