@@ -6,14 +6,16 @@
 //! row with more or fewer fields than the header. Beyond the RFC, a byte-order mark in front of the header and empty
 //! lines are skipped.
 //!
-//! A parser of our own because both passes need what a general one hides: the verbatim bytes of a record, its physical
-//! line, and a quote that the end of the file leaves open. The tests compare it with the `csv` crate.
+//! The parser is `csv-core`, which says how many bytes each record took. It never fails, so records with quotes or
+//! carriage returns are looked through for what it lets pass. Until the first such fault both read the same grammar,
+//! so the fault lies in the record that the parser found.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
 use std::ops::Range;
 
-use memchr::{memchr, memchr_iter, memchr2};
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
+use memchr::{memchr, memchr_iter, memchr3};
 
 use crate::error::Syntax;
 
@@ -23,7 +25,7 @@ const BUFFER: usize = 1 << 20;
 const LONGEST_RECORD: usize = 16 << 20;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Why no record could be read. Fields are counted from 0.
+/// Why no record could be read.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Read(io::Error),
@@ -36,48 +38,24 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Where a field lies in its record, quotes left out.
-#[derive(Clone, Copy)]
-struct Field {
-    start: usize,
-    end: usize,
-    /// Holds doubled quotes.
-    doubled: bool,
-}
-
-/// The extent of one record.
-struct Extent {
-    /// Bytes without the line end.
-    content: usize,
-    /// Bytes with the line end.
-    total: usize,
-    /// No quotes, so that no line end but the last can be inside.
-    plain: bool,
-}
-
-/// What a look at the buffered bytes gave. Positions count from the beginning of the record.
-enum Parsed {
-    Record(Extent),
-    NeedMore,
-    Bad { at: usize, what: Syntax },
-}
-
 /// Reads records one after the other.
 pub(crate) struct Records<R> {
     source: R,
     buffer: Vec<u8>,
     longest: usize,
-    /// The unread part of the buffer.
-    unread: Range<usize>,
+    /// Bytes in the buffer.
+    filled: usize,
     at_end: bool,
-    /// Where in the buffer a zero byte was seen first.
-    zero: Option<usize>,
-    /// The physical line that the next record begins in.
-    next_line: u64,
-    /// The current record, in the buffer, its line end included.
+    /// The current record, in the buffer, its line end included. What follows is unread.
     record: Range<usize>,
     line: u64,
-    fields: Vec<Field>,
+    /// The physical line that the next record begins in.
+    next_line: u64,
+    parser: Reader,
+    /// The current record's fields, unquoted, one after the other.
+    text: Vec<u8>,
+    /// Where each of them ends.
+    fields: Vec<usize>,
     header: Header,
 }
 
@@ -99,12 +77,13 @@ impl<R: Read> Records<R> {
             source,
             buffer: vec![0; buffer],
             longest,
-            unread: 0..0,
+            filled: 0,
             at_end: false,
-            zero: None,
-            next_line: 1,
             record: 0..0,
             line: 0,
+            next_line: 1,
+            parser: parser(),
+            text: Vec::new(),
             fields: Vec::new(),
             header: Header::default(),
         }
@@ -112,12 +91,12 @@ impl<R: Read> Records<R> {
 
     /// Reads the header; false if the file is empty. To be called once, first.
     pub(crate) fn read_header(&mut self) -> Result<bool, Failure> {
-        while self.unread.end < BYTE_ORDER_MARK.len() && !self.at_end {
+        while self.filled < BYTE_ORDER_MARK.len() && !self.at_end {
             self.fill()?;
         }
-        if self.buffer[..self.unread.end].starts_with(BYTE_ORDER_MARK) {
+        if self.buffer[..self.filled].starts_with(BYTE_ORDER_MARK) {
             self.header.mark = BYTE_ORDER_MARK.len();
-            self.unread.start = self.header.mark;
+            self.record.end = self.header.mark;
         }
         if !self.read()? {
             return Ok(false);
@@ -140,14 +119,15 @@ impl<R: Read> Records<R> {
         }
         let (expected, found) = (self.columns().len(), self.fields.len());
         if found != expected {
-            return Err(Failure::Syntax { line: self.line, what: Syntax::Uneven { expected, found } });
+            return Err(self.fault(0, Syntax::Uneven { expected, found }));
         }
         Ok(true)
     }
 
     /// About how many rows a file of that length has, going by what is buffered now.
     pub(crate) fn rows_hint(&self, length: u64) -> usize {
-        let (seen, lines) = (self.unread.len() as u64, line_feeds(&self.buffer[self.unread.clone()]));
+        let unread = &self.buffer[self.record.end..self.filled];
+        let (seen, lines) = (unread.len() as u64, line_feeds(unread));
         // A little more than the estimate costs nothing; a little less costs a move of everything.
         let rows = u128::from(length) * u128::from(lines + 1) * 17 / 16 / u128::from(seen.max(1));
         usize::try_from(rows.min(u128::from(length))).unwrap_or(usize::MAX)
@@ -176,41 +156,25 @@ impl<R: Read> Records<R> {
     /// A field of the current record, unquoted.
     #[inline]
     pub(crate) fn field(&self, index: usize) -> Cow<'_, [u8]> {
-        let Field { start, end, doubled } = self.fields[index];
-        let bytes = &self.buffer[self.record.start..][start..end];
-        if !doubled {
-            return Cow::Borrowed(bytes);
-        }
-        let mut single = Vec::with_capacity(bytes.len());
-        let mut rest = bytes;
-        while let Some(quote) = memchr(b'"', rest) {
-            single.extend_from_slice(&rest[..=quote]);
-            rest = rest.get(quote + 2..).unwrap_or_default();
-        }
-        single.extend_from_slice(rest);
-        Cow::Owned(single)
+        let start = index.checked_sub(1).map_or(0, |before| self.fields[before]);
+        Cow::Borrowed(&self.text[start..self.fields[index]])
     }
 
     /// Reads the next record that is not an empty line; false at the end.
     fn read(&mut self) -> Result<bool, Failure> {
         loop {
-            let unread = &self.buffer[self.unread.clone()];
-            if unread.is_empty() && self.at_end {
-                return Ok(false);
-            }
-            let parsed = parse(unread, self.at_end, &mut self.fields);
-            self.refuse_zero(&parsed)?;
-            match parsed {
-                Parsed::NeedMore => self.fill()?,
-                Parsed::Bad { at, what } => {
-                    return Err(Failure::Syntax { line: self.next_line + line_feeds(&unread[..at]), what });
+            self.record.start = self.record.end;
+            self.line = self.next_line;
+            match self.buffer[self.record.end..self.filled].first() {
+                None if self.at_end => return Ok(false),
+                None => self.fill()?,
+                Some(b'\n') => {
+                    self.record.end += 1;
+                    self.next_line += 1;
                 }
-                Parsed::Record(Extent { content, total, plain }) => {
-                    self.record = self.unread.start..self.unread.start + total;
-                    self.unread.start = self.record.end;
-                    self.line = self.next_line;
-                    self.next_line += if plain { 1 } else { line_feeds(self.verbatim()) };
-                    if content > 0 {
+                Some(_) => {
+                    self.parse()?;
+                    if self.verbatim() != b"\r\n" {
                         return Ok(true);
                     }
                 }
@@ -218,127 +182,123 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// A zero byte is worth telling before whatever else is wrong with the bytes around it.
-    fn refuse_zero(&self, parsed: &Parsed) -> Result<(), Failure> {
-        let Some(zero) = self.zero else { return Ok(()) };
-        let seen = match parsed {
-            Parsed::Record(extent) => self.unread.start + extent.total,
-            Parsed::NeedMore | Parsed::Bad { .. } => self.unread.end,
-        };
-        if zero >= seen {
-            return Ok(());
+    /// Has the library read one record.
+    fn parse(&mut self) -> Result<(), Failure> {
+        let (mut written, mut ended) = (0, 0);
+        self.parser.set_line(self.line);
+        self.fields.resize(self.fields.capacity(), 0);
+        loop {
+            let unparsed = &self.buffer[self.record.end..self.filled];
+            let (result, taken, bytes, ends) =
+                self.parser.read_record(unparsed, &mut self.text[written..], &mut self.fields[ended..]);
+            self.record.end += taken;
+            written += bytes;
+            ended += ends;
+            match result {
+                // Without input the next call ends the record.
+                ReadRecordResult::InputEmpty if self.at_end => {}
+                ReadRecordResult::InputEmpty => self.fill()?,
+                ReadRecordResult::OutputFull => self.text.resize(2 * self.text.len() + 64, 0),
+                ReadRecordResult::OutputEndsFull => self.fields.resize(2 * self.fields.len() + 8, 0),
+                ReadRecordResult::Record | ReadRecordResult::End => break,
+            }
         }
-        let line = self.next_line + line_feeds(&self.buffer[self.unread.start..zero]);
-        Err(Failure::Syntax { line, what: Syntax::ZeroByte })
+        self.fields.truncate(ended);
+        self.next_line = self.parser.line();
+        self.check()?;
+        if self.verbatim().ends_with(b"\r\n")
+            && let Some(last) = self.fields.last_mut()
+        {
+            // To the library a line ends in LF, so that it takes all of a line end at once.
+            *last -= 1;
+        }
+        Ok(())
     }
 
-    /// Moves the unread bytes to the front and fills the rest of the buffer, which grows if a record needs all of it.
+    /// Looks for what the library lets pass.
+    fn check(&self) -> Result<(), Failure> {
+        let record = without_line_end(self.verbatim());
+        if memchr3(b'"', b'\r', 0, record).is_none() {
+            return Ok(());
+        }
+        self.refuse_zero()?;
+        check_quotes(record).map_err(|(at, what)| self.fault(at, what))
+    }
+
+    fn fault(&self, at: usize, what: Syntax) -> Failure {
+        Failure::Syntax { line: self.line + line_feeds(&self.verbatim()[..at]), what }
+    }
+
+    /// A zero byte is worth telling before whatever else is wrong with the bytes around it.
+    fn refuse_zero(&self) -> Result<(), Failure> {
+        memchr(0, self.verbatim()).map_or(Ok(()), |at| Err(self.fault(at, Syntax::ZeroByte)))
+    }
+
+    /// Moves the current record and the unread bytes to the front and fills the rest of the buffer, which grows if a
+    /// record needs all of it.
     fn fill(&mut self) -> Result<(), Failure> {
-        self.buffer.copy_within(self.unread.clone(), 0);
-        self.zero = self.zero.map(|zero| zero.saturating_sub(self.unread.start));
-        self.unread = 0..self.unread.len();
-        if self.unread.end == self.buffer.len() {
+        self.buffer.copy_within(self.record.start..self.filled, 0);
+        self.filled -= self.record.start;
+        self.record = 0..self.record.len();
+        if self.filled == self.buffer.len() {
+            self.refuse_zero()?;
             if self.buffer.len() >= self.longest {
-                let what = Syntax::TooLong { limit: self.longest };
-                return Err(Failure::Syntax { line: self.next_line, what });
+                return Err(self.fault(0, Syntax::TooLong { limit: self.longest }));
             }
             self.buffer.resize(self.buffer.len() * 2, 0);
         }
-        let old = self.unread.end;
-        while self.unread.end < self.buffer.len() && !self.at_end {
-            match self.source.read(&mut self.buffer[self.unread.end..]) {
+        while self.filled < self.buffer.len() && !self.at_end {
+            match self.source.read(&mut self.buffer[self.filled..]) {
                 Ok(0) => self.at_end = true,
-                Ok(count) => self.unread.end += count,
+                Ok(count) => self.filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        if self.zero.is_none() {
-            self.zero = memchr(0, &self.buffer[old..self.unread.end]).map(|at| old + at);
-        }
         Ok(())
     }
+}
+
+fn parser() -> Reader {
+    let mut parser = ReaderBuilder::new().terminator(Terminator::Any(b'\n')).build();
+    // It would skip a byte-order mark in the first bytes it sees, which need not be the file's.
+    parser.read_record(b"\n", &mut [0], &mut [0]);
+    parser
 }
 
 fn line_feeds(bytes: &[u8]) -> u64 {
     memchr_iter(b'\n', bytes).count() as u64
 }
 
-/// Finds the record that `bytes` begin with, and its fields.
-fn parse(bytes: &[u8], at_end: bool, fields: &mut Vec<Field>) -> Parsed {
-    fields.clear();
-    let line_feed = memchr(b'\n', bytes);
-    let line = match line_feed {
-        Some(at) => &bytes[..at],
-        None if at_end => bytes,
-        None => return Parsed::NeedMore,
-    };
-    let content = match line {
-        [content @ .., b'\r'] if line_feed.is_some() => content,
-        content => content,
-    };
-    if memchr2(b'"', b'\r', content).is_some() {
-        return parse_quoted(bytes, at_end, fields);
+fn without_line_end(record: &[u8]) -> &[u8] {
+    match record {
+        [content @ .., b'\r', b'\n'] | [content @ .., b'\n'] | content => content,
     }
-    let mut start = 0;
-    for end in memchr_iter(b',', content) {
-        fields.push(Field { start, end, doubled: false });
-        start = end + 1;
-    }
-    fields.push(Field { start, end: content.len(), doubled: false });
-    let total = line.len() + usize::from(line_feed.is_some());
-    Parsed::Record(Extent { content: content.len(), total, plain: true })
 }
 
-/// The same for a record that may have quotes.
-fn parse_quoted(bytes: &[u8], at_end: bool, fields: &mut Vec<Field>) -> Parsed {
-    let mut start = 0;
+/// What the RFC does not have in a record, and where.
+fn check_quotes(record: &[u8]) -> Result<(), (usize, Syntax)> {
+    let (mut at, mut field) = (0, 1);
     loop {
-        let end = if bytes.get(start) == Some(&b'"') {
-            let mut doubled = false;
-            let mut from = start + 1;
-            let end = loop {
-                let Some(quote) = memchr(b'"', &bytes[from..]) else {
-                    return if at_end {
-                        Parsed::Bad { at: start, what: Syntax::UnclosedQuote }
-                    } else {
-                        Parsed::NeedMore
-                    };
-                };
-                from += quote + 1;
-                match bytes.get(from) {
-                    Some(b'"') => (doubled, from) = (true, from + 1),
-                    None if !at_end => return Parsed::NeedMore,
-                    _ => break from,
+        if record.get(at) == Some(&b'"') {
+            let opening = at;
+            at += 1;
+            loop {
+                let quote = memchr(b'"', &record[at..]).ok_or((opening, Syntax::UnclosedQuote))?;
+                at += quote + 1;
+                if record.get(at) != Some(&b'"') {
+                    break;
                 }
-            };
-            fields.push(Field { start: start + 1, end: end - 1, doubled });
-            end
-        } else {
-            let special = |byte: &u8| matches!(byte, b',' | b'\n' | b'\r' | b'"');
-            let end = match bytes[start..].iter().position(special) {
-                Some(length) => start + length,
-                None if at_end => bytes.len(),
-                None => return Parsed::NeedMore,
-            };
-            fields.push(Field { start, end, doubled: false });
-            end
-        };
-        let record =
-            |line_end: usize| Parsed::Record(Extent { content: end, total: end + line_end, plain: false });
-        match (bytes.get(end), bytes.get(end + 1)) {
-            (Some(b','), _) => start = end + 1,
-            (Some(b'\n'), _) => return record(1),
-            (Some(b'\r'), Some(b'\n')) => return record(2),
-            (Some(b'\r'), None) if !at_end => return Parsed::NeedMore,
-            (Some(b'\r'), _) => return Parsed::Bad { at: end, what: Syntax::BareReturn },
-            (Some(_), _) => {
-                return Parsed::Bad {
-                    at: end,
-                    what: Syntax::StrayQuote { field: fields.len(), column: None },
-                };
+                at += 1;
             }
-            (None, _) => return record(0),
+        } else {
+            at += memchr3(b',', b'"', b'\r', &record[at..]).unwrap_or(record.len() - at);
+        }
+        match record.get(at) {
+            None => return Ok(()),
+            Some(b',') => (at, field) = (at + 1, field + 1),
+            Some(b'\r') => return Err((at, Syntax::BareReturn)),
+            Some(_) => return Err((at, Syntax::StrayQuote { field, column: None })),
         }
     }
 }

@@ -212,6 +212,11 @@ fn a_byte_order_mark_is_skipped_once() {
     assert_eq!((records.verbatim(), records.line()), (&b"1,2"[..], 2));
     assert!(!records.read_row().unwrap());
     assert!(!records.read_row().unwrap());
+    // Anywhere else it is a letter like others.
+    let mut records = Records::new("\u{feff}\u{feff}a\n".as_bytes());
+    assert!(records.read_header().unwrap());
+    assert_eq!(records.columns(), ["\u{feff}a".as_bytes()]);
+    compare("\u{feff}\"a\"".as_bytes());
     for empty in [&b""[..], b"\n", b"\r\n\n", BYTE_ORDER_MARK] {
         assert!(!Records::new(empty).read_header().unwrap());
     }
@@ -248,11 +253,18 @@ fn fast_failure(bytes: &[u8], buffer: usize) -> Option<(u64, Syntax)> {
 
 #[test]
 fn an_endless_record_ends_at_the_limit() {
-    let file = [b"a,b\n1,2\n3,\"".to_vec(), vec![b'x'; 5000]].concat();
-    let mut records = Records::with_sizes(&file[..], 16, 1024);
-    assert!(records.read_header().unwrap() && records.read_row().unwrap());
-    let Err(Failure::Syntax { line, what }) = records.read_row() else { panic!("no limit") };
-    assert_eq!((line, what), (3, Syntax::TooLong { limit: 1024 }));
+    for (start, byte, expected) in [
+        ("3,\"", b'x', Syntax::TooLong { limit: 1024 }),
+        ("3,", b'x', Syntax::TooLong { limit: 1024 }),
+        ("3,\"", b'\n', Syntax::TooLong { limit: 1024 }),
+        ("3,", 0, Syntax::ZeroByte),
+    ] {
+        let file = [b"a,b\n1,2\n", start.as_bytes(), &[byte; 5000]].concat();
+        let mut records = Records::with_sizes(&file[..], 16, 1024);
+        assert!(records.read_header().unwrap() && records.read_row().unwrap());
+        let Err(Failure::Syntax { line, what }) = records.read_row() else { panic!("no limit") };
+        assert_eq!((line, what), (3, expected));
+    }
 }
 
 #[test]
