@@ -22,21 +22,27 @@ const PUBLIC_KEY_FILE: u64 = 4096;
 
 /// `vesica receive`.
 pub(crate) fn receive(args: Receive) -> u8 {
-    let table = TableArgs { input: args.table.input, keys: args.table.key, output: Some(args.output) };
+    let table = TableArgs { input: args.table.input, keys: args.table.key, output: Some(args.output), protected: Vec::new() };
     with_partner("receive", Role::Receiver, table, &args.partner, &args.common)
 }
 
 /// `vesica send`.
 pub(crate) fn send(args: Send) -> u8 {
-    let table = TableArgs { input: args.table.input, keys: args.table.key, output: args.output };
+    let table = TableArgs { input: args.table.input, keys: args.table.key, output: args.output, protected: Vec::new() };
     with_partner("send", Role::Sender, table, &args.partner, &args.common)
 }
 
 /// `vesica local`.
 pub(crate) fn local(args: Local) -> u8 {
     let keys = |side: fn(&PairSpec) -> vesica::table::KeySpec| args.key.iter().map(side).collect();
-    let receiver = TableArgs { input: args.receiver, keys: keys(PairSpec::mine), output: Some(args.output) };
-    let sender = TableArgs { input: args.sender, keys: keys(PairSpec::theirs), output: None };
+    let receiver = TableArgs {
+        input: args.receiver,
+        keys: keys(PairSpec::mine),
+        output: Some(args.output),
+        protected: vec![args.sender.clone()],
+    };
+    let sender =
+        TableArgs { input: args.sender, keys: keys(PairSpec::theirs), output: None, protected: Vec::new() };
     if receiver.input.as_os_str() == "-" && sender.input.as_os_str() == "-" {
         return refuse("local", "only one of the two tables can be standard input");
     }

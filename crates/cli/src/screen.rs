@@ -99,17 +99,24 @@ pub(crate) fn summary(report: &Report, output: Option<&str>) -> String {
     let mut text = match &report.matches {
         Some(matches) => {
             let place = output.map_or(String::new(), |path| format!("; written to {path}"));
-            format!("{} of {} rows match ({} keys){place}", matches.rows, sizes.rows, matches.items)
+            format!("{} of {} match ({}){place}", matches.rows, rows(sizes.rows), keys(matches.items))
         }
-        None => format!("done: the receiver has its result; {} keys of this side took part", sizes.items),
+        None => format!("done: the receiver has its result; {} of this side took part", keys(sizes.items)),
     };
     let skipped = [("without a key", sizes.nulls), ("with an invalid key", sizes.invalid)];
     for (what, count) in skipped.into_iter().filter(|(_, count)| *count > 0) {
-        text += &format!("\n{count} rows {what} were left out");
+        text += &format!("\n{} {what} left out", rows(count));
     }
     if let (Some(shown), Some(seen)) = (sizes.shown_items, sizes.peer_items) {
-        text +=
-            &format!("\nthe partner saw that this side has {shown} keys; this side saw that it has {seen}");
+        text += &format!("\nthe partner saw that this side has {}; this side saw that it has {seen}", keys(shown));
     }
     text
+}
+
+fn rows(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "row" } else { "rows" })
+}
+
+fn keys(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "key" } else { "keys" })
 }

@@ -2,6 +2,7 @@
 //!
 //! Reachable only with the feature `testing`, which this crate's own tests turn on. Randomness here is seeded, so that a
 //! run repeats byte for byte.
+#![expect(clippy::unwrap_used, reason = "a test that cannot build its items is to stop there")]
 
 use std::thread;
 

@@ -18,7 +18,7 @@ use vesica_net::{
 };
 use vesica_protocols::registry::{Cost, Security, Shape};
 use vesica_protocols::{Learns, Phase, Role, Watch};
-use vesica_table::{Input, KeySpec, Output, Progress, Request, Table};
+use vesica_table::{FileId, Input, KeySpec, Output, Progress, Request, Table};
 
 use crate::error::{Error, Side};
 use crate::plan::{self, Wanted};
@@ -43,6 +43,8 @@ pub struct TableArgs {
     pub keys: Vec<KeySpec>,
     /// The output; `-` is standard output. None for a sender that learns nothing, or if row numbers are enough.
     pub output: Option<PathBuf>,
+    /// Files besides the input that the output must not replace.
+    pub protected: Vec<PathBuf>,
 }
 
 /// How the partner is found and known.
@@ -171,7 +173,9 @@ impl Job {
             ));
         }
         let input = Input::open(&self.table.input).map_err(failed)?;
-        let ids: Vec<_> = input.id().into_iter().collect();
+        // A file that is absent or cannot be looked at cannot be replaced either.
+        let protected: Vec<_> = self.table.protected.iter().filter_map(|path| FileId::of_path(path).ok()).collect();
+        let ids: Vec<_> = input.id().into_iter().chain(&protected).collect();
         let output =
             self.table.output.as_deref().map(|path| Output::check(path, &ids)).transpose().map_err(failed)?;
         Ok((input, output))

@@ -1,0 +1,133 @@
+//! What the program is built from: licences, sources and native crates, against the lists in `deny.toml`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use cargo_metadata::{Metadata, MetadataCommand};
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn metadata() -> Metadata {
+    let locked = ["--locked".to_owned()];
+    MetadataCommand::new().manifest_path(root().join("Cargo.toml")).other_options(locked).exec().unwrap()
+}
+
+/// A list of names in `deny.toml`.
+fn list(section: &str, key: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(root().join("deny.toml")).unwrap();
+    let lists: toml::Table = text.parse().unwrap();
+    let values = lists[section][key].as_array().unwrap();
+    values.iter().map(|value| value.as_str().unwrap().to_owned()).collect()
+}
+
+/// Whether an SPDX expression can be met with licences of the list: no parentheses deeper than one, AND over OR.
+fn allowed(expression: &str, list: &BTreeSet<String>) -> bool {
+    let expression = expression.replace('/', " OR ").replace(['(', ')'], " ");
+    let (mut every, mut any) = (true, false);
+    let mut name = String::new();
+    for word in expression.split_whitespace().chain(["AND"]) {
+        match word {
+            "OR" | "AND" => {
+                any |= list.contains(&name);
+                name.clear();
+                if word == "AND" {
+                    every &= any;
+                    any = false;
+                }
+            }
+            word if name.is_empty() => name = word.to_owned(),
+            word => name = format!("{name} {word}"),
+        }
+    }
+    every
+}
+
+#[test]
+fn expressions_are_read() {
+    let list = ["MIT", "ISC", "Apache-2.0 WITH LLVM-exception"].map(String::from).into();
+    for (expression, meets) in [
+        ("MIT", true),
+        ("GPL-3.0", false),
+        ("GPL-3.0 OR MIT", true),
+        ("Unlicense/MIT", true),
+        ("MIT AND GPL-3.0", false),
+        ("ISC AND (GPL-3.0 OR MIT)", true),
+        ("ISC AND (GPL-3.0 OR BSD-4-Clause)", false),
+        ("Apache-2.0 WITH LLVM-exception OR GPL-3.0", true),
+        ("", false),
+    ] {
+        assert_eq!(allowed(expression, &list), meets, "{expression}");
+    }
+}
+
+#[test]
+fn every_licence_is_on_the_list() {
+    let list = list("licenses", "allow");
+    let metadata = metadata();
+    let bad: Vec<_> = metadata
+        .packages
+        .iter()
+        .filter(|package| !allowed(package.license.as_deref().unwrap_or_default(), &list))
+        .map(|package| format!("{} {}: {:?}", package.name, package.version, package.license))
+        .collect();
+    assert!(bad.is_empty(), "not on the list of deny.toml: {bad:#?}");
+}
+
+#[test]
+fn every_source_is_the_registry_or_this_repository() {
+    let registries = list("sources", "allow-registry");
+    for package in &metadata().packages {
+        match &package.source {
+            None => assert!(package.manifest_path.starts_with(metadata().workspace_root), "{}", package.name),
+            Some(source) => {
+                let known = source.repr.strip_prefix("registry+").is_some_and(|url| registries.contains(url));
+                assert!(known, "{} comes from {}", package.name, source.repr);
+            }
+        }
+    }
+}
+
+/// Names of the packages that are really built for this platform. (`cargo metadata` also lists optional ones that no
+/// feature turns on.)
+fn built() -> BTreeSet<String> {
+    let args = ["tree", "--locked", "--workspace", "--edges", "normal,build", "--prefix", "none", "--format", "{p}"];
+    let tree = Command::new(env!("CARGO")).args(args).current_dir(root()).output().unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let names = String::from_utf8(tree.stdout).unwrap();
+    names.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn native_code_is_linked_by_the_listed_crates_alone() {
+    let (metadata, built) = (metadata(), built());
+    let linked = metadata.packages.iter().filter(|package| package.links.is_some());
+    let linked: BTreeSet<_> = linked.map(|p| p.name.to_string()).filter(|name| built.contains(name)).collect();
+    assert_eq!(linked, list("native", "allow"), "crates that link native code");
+}
+
+#[test]
+fn the_layers_hold() {
+    // A crate may depend on those that stand before it in the contract's order, and `table` on `encode` alone.
+    let order = ["net", "crypto", "encode", "ot", "circuit", "protocols", "vesica", "cli", "bench"];
+    let below = |name: &str, other: &str| match (name, other) {
+        ("net" | "crypto", _) => false,
+        ("table", other) => other == "encode" || other == "crypto",
+        ("vesica" | "cli" | "bench", "table") => true,
+        ("bench", "cli") => false,
+        (name, other) => {
+            let at = |name: &str| order.iter().position(|crate_name| *crate_name == name);
+            at(other).is_some() && at(other) < at(name)
+        }
+    };
+    let metadata = metadata();
+    for package in metadata.workspace_packages() {
+        let name = package.name.trim_start_matches("vesica-");
+        for dependency in package.dependencies.iter().filter(|dependency| dependency.path.is_some()) {
+            let other = dependency.name.trim_start_matches("vesica-");
+            assert!(name == other || below(name, other), "{name} may not depend on {other}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The documents say what the program does: the tables in them are the program's own output.
+
+use std::path::Path;
+use std::process::Command;
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn vesica(args: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_vesica")).args(args).output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    text.split_once(start).and_then(|(_, rest)| rest.split_once(end)).expect("both markers").0
+}
+
+#[test]
+fn the_readme_holds_the_registry() {
+    let readme = read("README.md");
+    let table = between(&readme, "<!-- vesica protocols --markdown -->\n", "<!-- end -->");
+    let now = vesica(&["protocols", "--markdown"]);
+    assert_eq!(table, now, "README.md is to hold what `vesica protocols --markdown` prints:\n{now}");
+}
+
+#[test]
+fn every_protocol_has_its_page_with_its_formulas() {
+    let registry: serde_json::Value = serde_json::from_str(&vesica(&["protocols", "--json"])).unwrap();
+    for entry in registry["protocols"].as_array().unwrap() {
+        let name = entry["name"].as_str().unwrap();
+        let page = read(&format!("docs/protocols/{name}.md"));
+        assert!(page.starts_with(&format!("# `{name}`")), "{name}");
+        for message in entry["messages"].as_array().unwrap() {
+            let bytes = message["bytes"].as_str().unwrap();
+            assert!(page.contains(bytes), "docs/protocols/{name}.md does not mention {bytes}");
+        }
+        assert!(page.contains(entry["memory"].as_str().unwrap()), "docs/protocols/{name}.md: memory");
+    }
+}
+
+#[test]
+fn the_plain_table_names_every_protocol() {
+    let text = vesica(&["protocols"]);
+    for part in ["dh: ", "naive-hash: ", "none (insecure)", "PSSZ15 §3.3"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn every_command_of_the_readme_exists() {
+    let readme = read("README.md");
+    let help = vesica(&["--help"]);
+    let commands = readme.lines().filter_map(|line| line.trim_start_matches("$ ").strip_prefix("vesica "));
+    let mut seen = 0;
+    for command in commands {
+        let name = command.split_whitespace().next().unwrap();
+        assert!(help.contains(&format!("  {name} ")), "the README names `vesica {name}`");
+        seen += 1;
+    }
+    assert!(seen >= 3, "the README shows keygen, receive and send");
+}

@@ -1,0 +1,274 @@
+//! Two processes, TLS on loopback, two tables: the output is exactly the plain join's rows.
+
+mod common;
+
+use common::{Scene, emails, plain_join};
+
+const SENDER: [&str; 4] = ["--input", "sender.csv", "--key", "email:email"];
+const RECEIVER: [&str; 6] = ["--input", "receiver.csv", "--key", "email:email", "--output", "out.csv"];
+
+fn with<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [base, more].concat()
+}
+
+/// Runs both sides on planted tables and compares with the plain join.
+fn check(rows: [usize; 2], common: usize, sender: &[&str], receiver: &[&str]) -> Scene {
+    let scene = Scene::new();
+    let (mine, theirs) = (emails("receiver", rows[0], common), emails("sender", rows[1], common));
+    scene.write("receiver.csv", &mine);
+    scene.write("sender.csv", &theirs);
+    let (received, sent) = scene.pair(&with(&SENDER, sender), &with(&RECEIVER, receiver));
+    sent.expect(0, &["the receiver has its result"]);
+    received.expect(0, &[&format!("{common} of {} ", rows[0])]);
+    assert_eq!(scene.read("out.csv"), plain_join(&mine, &theirs));
+    assert!(
+        sent.stdout.is_empty() && received.stdout.is_empty(),
+        "standard output holds only what was asked for"
+    );
+    scene
+}
+
+#[test]
+fn equal_sizes() {
+    check([1 << 12, 1 << 12], 1 << 10, &[], &[]);
+}
+
+#[test]
+fn two_to_the_sixteen() {
+    check([1 << 16, 1 << 16], 12_345, &[], &[]);
+}
+
+#[test]
+fn unequal_sizes_either_way() {
+    check([40, 3000], 17, &[], &[]);
+    check([3000, 40], 17, &[], &[]);
+}
+
+#[test]
+fn none_one_and_all() {
+    check([100, 100], 0, &[], &[]);
+    check([1, 1], 1, &[], &[]);
+    check([100, 100], 100, &[], &[]);
+}
+
+#[test]
+fn a_table_without_rows() {
+    check([0, 20], 0, &[], &[]);
+    check([20, 0], 0, &[], &[]);
+    check([0, 0], 0, &[], &[]);
+}
+
+#[test]
+fn the_protocol_may_be_named_on_one_side() {
+    let scene = check([50, 50], 20, &["--protocol", "dh"], &["--report", "report.json"]);
+    let report: serde_json::Value = serde_json::from_str(&scene.read("report.json")).unwrap();
+    assert_eq!(report["protocol"], "dh");
+}
+
+#[test]
+fn naive_hash_runs_where_both_sides_allow_it() {
+    let allowed = ["--protocol", "naive-hash", "--allow-insecure"];
+    check([50, 60], 20, &allowed, &allowed);
+}
+
+#[test]
+fn padding_hides_the_sizes_and_changes_nothing_else() {
+    let scene = check([50, 60], 20, &["--pad-to", "100"], &["--pad-to", "pow2", "--report", "report.json"]);
+    let report: serde_json::Value = serde_json::from_str(&scene.read("report.json")).unwrap();
+    assert_eq!(report["sizes"]["items"], 50);
+    assert_eq!(report["sizes"]["shown_items"], 64);
+    assert_eq!(report["sizes"]["peer_items"], 100);
+    assert_eq!(report["matches"]["rows"], 20);
+}
+
+#[test]
+fn both_learn_where_both_asked_for_it() {
+    let scene = Scene::new();
+    for rows in [[60, 80], [80, 60]] {
+        let (mine, theirs) = (emails("receiver", rows[0], 31), emails("sender", rows[1], 31));
+        scene.write("receiver.csv", &mine);
+        scene.write("sender.csv", &theirs);
+        let both = ["--learns", "both"];
+        let sender = with(&SENDER, &["--learns", "both", "--output", "theirs.csv"]);
+        let (received, sent) = scene.pair(&sender, &with(&RECEIVER, &both));
+        received.expect(0, &[]);
+        sent.expect(0, &["31 of "]);
+        assert_eq!(scene.read("out.csv"), plain_join(&mine, &theirs));
+        assert_eq!(scene.read("theirs.csv"), plain_join(&theirs, &mine));
+    }
+}
+
+#[test]
+fn keys_in_columns_of_other_names_composite_and_messy() {
+    let scene = Scene::new();
+    // A byte-order mark, CRLF, quoted commas, quotes and line ends, nulls, duplicates, case and spaces.
+    scene.write(
+        "receiver.csv",
+        "\u{feff}Name,\"E-Mail: work\",Note\r\n\
+         \"Müller, Anna\",ANNA@example.org,\"two\r\nlines\"\r\n\
+         Bob,,none\r\n\
+         STRASSE,bob@example.org,\"he said \"\"hi\"\"\"\r\n\
+         \"Müller, Anna\",\" anna@EXAMPLE.org\",again\r\n\
+         Carol,carol@example.org,last",
+    );
+    scene.write(
+        "sender.csv",
+        "mail,who\nanna@example.org,\"MÜLLER, ANNA\"\nbob@example.org,straße\ncarol@example.org,Karol\n,Bob\n",
+    );
+    let (received, sent) = scene.pair(
+        &["--input", "sender.csv", "--key", "mail:email", "--key", "who:text"],
+        &[
+            "--input",
+            "receiver.csv",
+            "--key",
+            "\"E-Mail: work\":email",
+            "--key",
+            "Name:text",
+            "--output",
+            "out.csv",
+        ],
+    );
+    sent.expect(0, &["1 row without a key left out"]);
+    received.expect(0, &["3 of 5 rows match (2 keys)", "1 row without a key left out"]);
+    assert_eq!(
+        scene.read("out.csv"),
+        "\u{feff}Name,\"E-Mail: work\",Note\r\n\
+         \"Müller, Anna\",ANNA@example.org,\"two\r\nlines\"\r\n\
+         STRASSE,bob@example.org,\"he said \"\"hi\"\"\"\r\n\
+         \"Müller, Anna\",\" anna@EXAMPLE.org\",again\r\n"
+    );
+}
+
+#[test]
+fn composite_keys_do_not_collide() {
+    let scene = Scene::new();
+    scene.write("receiver.csv", "a,b\n\"a,b\",c\nx,y\n");
+    scene.write("sender.csv", "a,b\na,\"b,c\"\nx,y\n");
+    let keys = ["--key", "a", "--key", "b"];
+    let sender = with(&["--input", "sender.csv"], &keys);
+    let (received, sent) =
+        scene.pair(&sender, &with(&["--input", "receiver.csv", "--output", "out.csv"], &keys));
+    received.expect(0, &["1 of 2 rows match"]);
+    sent.expect(0, &[]);
+    assert_eq!(scene.read("out.csv"), "a,b\nx,y\n");
+}
+
+#[test]
+fn standard_input_and_output() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let scene = Scene::new();
+    let (mine, theirs) = (emails("receiver", 30, 11), emails("sender", 30, 11));
+    scene.write("sender.csv", &theirs);
+    let (sender, address) = scene.sender(&SENDER);
+    let mut receiver = Command::new(env!("CARGO_BIN_EXE_vesica"))
+        .args(["receive", "--input", "-", "--key", "email:email", "--output", "-", "--connect", &address])
+        .arg("--identity")
+        .arg(scene.path("receiver.pem"))
+        .args(["--peer", &scene.sender_key, "--quiet"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    receiver.stdin.take().unwrap().write_all(mine.as_bytes()).unwrap();
+    let received = receiver.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(received.stdout).unwrap(), plain_join(&mine, &theirs));
+    assert_eq!(String::from_utf8(received.stderr).unwrap(), "", "--quiet shows nothing but errors");
+    sender.end().expect(0, &[]);
+}
+
+#[test]
+fn the_receiver_may_listen_and_either_side_may_start_first() {
+    let scene = Scene::new();
+    let (mine, theirs) = (emails("receiver", 30, 11), emails("sender", 30, 11));
+    scene.write("receiver.csv", &mine);
+    scene.write("sender.csv", &theirs);
+    // A port that was free a moment ago; the sender goes there before anybody listens.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let address = format!("127.0.0.1:{port}");
+    let keys = ["--identity", "sender.pem", "--peer", &scene.receiver_key, "--connect", &address];
+    let mut sender = scene.start(&with(&["send"], &with(&SENDER, &keys)));
+    sender.wait_for("waiting for the partner: nobody listens there");
+    scene.write("sender.pub", format!("{}\n", scene.sender_key));
+    let keys = ["--identity", "receiver.pem", "--peer", "@sender.pub", "--listen", &address];
+    let received = scene.run(&with(&["receive"], &with(&RECEIVER, &keys)));
+    received.expect(0, &["11 of 30 rows match"]);
+    sender.end().expect(0, &[]);
+    assert_eq!(scene.read("out.csv"), plain_join(&mine, &theirs));
+}
+
+#[test]
+fn an_existing_output_is_replaced_after_success() {
+    let scene = Scene::new();
+    scene.write("out.csv", "from last time\n");
+    let (mine, theirs) = (emails("receiver", 9, 3), emails("sender", 9, 3));
+    scene.write("receiver.csv", &mine);
+    scene.write("sender.csv", &theirs);
+    let (received, sent) = scene.pair(&SENDER, &RECEIVER);
+    received.expect(0, &[]);
+    sent.expect(0, &[]);
+    assert_eq!(scene.read("out.csv"), plain_join(&mine, &theirs));
+}
+
+#[test]
+fn plaintext_on_loopback() {
+    let scene = Scene::new();
+    scene.write("receiver.csv", emails("receiver", 9, 3));
+    scene.write("sender.csv", emails("sender", 9, 3));
+    let plaintext = ["--insecure-plaintext", "--listen", "127.0.0.1:0"];
+    let mut sender = scene.start(&with(&["send"], &with(&SENDER, &plaintext)));
+    let line = sender.wait_for("listening on ");
+    let address = line.trim_start_matches("listening on ").split(';').next().unwrap();
+    let connect = ["--insecure-plaintext", "--connect", address];
+    scene.run(&with(&["receive"], &with(&RECEIVER, &connect))).expect(0, &["3 of 9 rows match"]);
+    sender.end().expect(0, &[]);
+}
+
+#[test]
+fn local_runs_the_real_protocol() {
+    let scene = Scene::new();
+    let (mine, theirs) = (emails("receiver", 500, 123), emails("sender", 400, 123));
+    scene.write("receiver.csv", &mine);
+    scene.write("sender.csv", theirs.replacen("id,email", "id,mail", 1));
+    let tables = ["local", "--receiver", "receiver.csv", "--sender", "sender.csv", "--output", "out.csv"];
+    let ended = scene.run(&with(&tables, &["--key", "email=mail:email", "--report", "report.json"]));
+    ended.expect(0, &["123 of 500 rows match"]);
+    assert_eq!(scene.read("out.csv"), plain_join(&mine, &theirs));
+    let report: serde_json::Value = serde_json::from_str(&scene.read("report.json")).unwrap();
+    // Both messages of the protocol went over the channel: 32 bytes a key, and the terms before them.
+    assert!(report["bytes"]["payload"]["sent"].as_u64().unwrap() > 32 * 500, "{report}");
+    assert!(report["bytes"]["payload"]["received"].as_u64().unwrap() > 32 * 400, "{report}");
+}
+
+#[test]
+fn the_report_tells_the_run() {
+    let scene = check([50, 60], 20, &["--report", "theirs.json"], &["--report", "mine.json"]);
+    let [mine, theirs] = ["mine.json", "theirs.json"]
+        .map(|name| -> serde_json::Value { serde_json::from_str(&scene.read(name)).unwrap() });
+    assert_eq!(
+        (&mine["schema"], &mine["outcome"], &mine["role"]),
+        (&1.into(), &"done".into(), &"receiver".into())
+    );
+    assert_eq!((&theirs["outcome"], &theirs["role"]), (&"done".into(), &"sender".into()));
+    assert_eq!((&mine["matches"]["items"], &theirs["matches"]), (&20.into(), &serde_json::Value::Null));
+    assert_eq!(mine["bytes"]["payload"]["sent"], theirs["bytes"]["payload"]["received"]);
+    assert_eq!(mine["bytes"]["payload"]["received"], theirs["bytes"]["payload"]["sent"]);
+    assert!(mine["bytes"]["wire"]["sent"].as_u64() > mine["bytes"]["payload"]["sent"].as_u64());
+    let phases: Vec<_> =
+        mine["phases"].as_array().unwrap().iter().map(|phase| phase["name"].clone()).collect();
+    let names = [
+        "prepare", "read", "connect", "agree", "blind", "unblind", "exchange", "compare", "confirm", "write",
+    ];
+    assert_eq!(phases, names);
+    assert!(mine["peak_rss"].as_u64().is_some() && mine["memory_bound"].as_u64().is_some());
+}
+
+#[test]
+fn quickstart_shows_the_matched_rows() {
+    let ended = Scene::new().run(&["quickstart"]);
+    ended.expect(0, &["6 of 12 rows match (5 keys)"]);
+    let rows = String::from_utf8(ended.stdout).unwrap();
+    let ids: Vec<_> = rows.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(ids, ["1001", "1002", "1004", "1009", "1010", "1012"]);
+}
