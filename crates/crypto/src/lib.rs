@@ -9,6 +9,8 @@
 //! | [`transpose`] | bit matrices of 128 rows |
 //! | [`gf128`] | the field GF(2^128) |
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
+//! | [`join`] | which tags of two lists are equal |
+//! | [`memory`] | large vectors on huge pages |
 //! | [`par`] | chunked loops whose result does not depend on the number of threads |
 //! | [`backend`] | what the processor can do, and the kernels; the only unsafe code |
 //!
@@ -21,6 +23,8 @@ pub mod block;
 pub mod gf128;
 pub mod group;
 pub mod hash;
+pub mod join;
+pub mod memory;
 pub mod par;
 pub mod prg;
 pub mod transpose;

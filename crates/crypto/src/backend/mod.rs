@@ -13,6 +13,7 @@ pub(crate) mod aes;
 pub(crate) mod blake3;
 pub(crate) mod bytes;
 pub(crate) mod gf128;
+pub(crate) mod pages;
 pub(crate) mod transpose;
 
 use std::sync::OnceLock;

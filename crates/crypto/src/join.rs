@@ -1,0 +1,360 @@
+//! The last step of most protocols: which of my tags are among the other party's?
+//!
+//! Tags are numbers of at most 128 bits, the low ones uniform: outputs of a hash. Both lists are split into parts by their
+//! lowest bits, so that a part and its table fit the cache; each part of mine becomes a table of slots of eight bytes,
+//! half of them empty, and the other party's tags of that part are looked up in it. Memory is read and written in
+//! order but for the split, which goes forward in every part.
+//!
+//! My own tags are what the tables are made of. The other party's may be anything, also all equal: each costs one
+//! lookup and yields at most one pair.
+
+use std::convert::Infallible;
+
+use crate::block::Block;
+use crate::memory::large_vec;
+use crate::par;
+
+/// A list of tags.
+pub trait Tags: Sync {
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// Tag number `index`, below `count`.
+    fn tag(&self, index: usize) -> u128;
+}
+
+impl Tags for [u128] {
+    #[inline]
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn tag(&self, index: usize) -> u128 {
+        self[index]
+    }
+}
+
+impl Tags for [u64] {
+    #[inline]
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn tag(&self, index: usize) -> u128 {
+        self[index].into()
+    }
+}
+
+impl Tags for [Block] {
+    #[inline]
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn tag(&self, index: usize) -> u128 {
+        self[index].to_u128()
+    }
+}
+
+/// Tags side by side in a buffer, as they travel: little-endian numbers of a fixed width.
+#[derive(Clone, Copy)]
+pub struct PackedTags<'a> {
+    bytes: &'a [u8],
+    width: usize,
+}
+
+impl<'a> PackedTags<'a> {
+    /// The tags of `width` bytes in `bytes`.
+    ///
+    /// # Panics
+    /// If the width is not 1 to 16, or `bytes` is not a whole number of tags.
+    #[must_use]
+    pub fn new(bytes: &'a [u8], width: usize) -> Self {
+        assert!((1..=16).contains(&width) && bytes.len().is_multiple_of(width), "whole tags");
+        Self { bytes, width }
+    }
+}
+
+impl Tags for PackedTags<'_> {
+    #[inline]
+    fn count(&self) -> usize {
+        self.bytes.len() / self.width
+    }
+
+    #[inline]
+    fn tag(&self, index: usize) -> u128 {
+        let rest = &self.bytes[index * self.width..];
+        let padded = rest.first_chunk().copied().unwrap_or_else(|| {
+            let mut padded = [0; 16];
+            padded[..rest.len()].copy_from_slice(rest);
+            padded
+        });
+        u128::from_le_bytes(padded) & u128::MAX >> (128 - 8 * self.width)
+    }
+}
+
+/// Tags of mine in a part, on average, up to the largest number of parts.
+const PART: usize = 1 << 12;
+
+/// More parts than this would be more streams of writes than the processor can follow.
+const MOST_PARTS: usize = 1 << 10;
+
+/// Parts handled by one task, to share a table.
+const PARTS_AT_ONCE: usize = 16;
+
+/// The pairs (i, j) with `mine.tag(i) == theirs.tag(j)`, in an order that depends on the tags alone.
+///
+/// Of several equal tags of mine only the first occurs in pairs; several equal ones of theirs all do.
+///
+/// # Panics
+/// If a list has 2^32 tags or more.
+pub fn join<M, T>(threads: usize, mine: &M, theirs: &T) -> Vec<(u32, u32)>
+where
+    M: Tags + ?Sized,
+    T: Tags + ?Sized,
+{
+    let parts = (mine.count() / PART).next_power_of_two().min(MOST_PARTS);
+    let (my_parts, their_parts) =
+        in_two(threads, || Parts::split(mine, parts), || Parts::split(theirs, parts));
+    let mut found: Vec<Vec<(u32, u32)>> = vec![Vec::new(); parts.div_ceil(PARTS_AT_ONCE)];
+    let Ok(()) = par::fill_chunks::<_, Infallible, _>(threads, 1, &mut found, |chunk, found| {
+        let mut table = Table::default();
+        for part in (chunk * PARTS_AT_ONCE..parts).take(PARTS_AT_ONCE) {
+            let (mine, theirs) = (my_parts.part(part), their_parts.part(part));
+            table.fill(&mine, parts.ilog2());
+            found[0].reserve(mine.records.len().min(theirs.records.len()));
+            for j in 0..theirs.records.len() {
+                if let Some(i) = table.find(&mine, &theirs, j) {
+                    found[0].push((mine.records[i] as u32, theirs.records[j] as u32));
+                }
+            }
+        }
+        Ok(())
+    });
+    found.concat()
+}
+
+/// Both results, computed on two threads if there are as many.
+fn in_two<A: Send, B: Send>(
+    threads: usize,
+    first: impl FnOnce() -> A + Send,
+    second: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if threads < 2 {
+        return (first(), second());
+    }
+    std::thread::scope(|scope| {
+        let first = scope.spawn(first);
+        let second = second();
+        (first.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), second)
+    })
+}
+
+/// The low 96 bits of a tag above the number that it has in its list.
+type Record = u128;
+
+/// A list of tags split by their lowest bits, in its order within each part.
+struct Parts {
+    records: Vec<Record>,
+    /// The high 32 bits of each tag; none where they are zero for all.
+    high: Vec<u32>,
+    /// Where each part ends; the next begins there.
+    ends: Vec<usize>,
+}
+
+impl Parts {
+    fn split<T: Tags + ?Sized>(tags: &T, parts: usize) -> Self {
+        assert!(u32::try_from(tags.count()).is_ok(), "fewer than 2^32 tags");
+        let part_of = |tag: u128| tag as usize & (parts - 1);
+        let mut ends = vec![0; parts];
+        let mut all_bits = 0;
+        for i in 0..tags.count() {
+            let tag = tags.tag(i);
+            all_bits |= tag;
+            ends[part_of(tag)] += 1;
+        }
+        let mut sum = 0;
+        for end in &mut ends {
+            // For now where the part begins; writing moves it to where it ends.
+            sum += std::mem::replace(end, sum);
+        }
+        let mut records = large_vec(0, tags.count());
+        let mut high = large_vec(0, if all_bits >> 96 == 0 { 0 } else { tags.count() });
+        for i in 0..tags.count() {
+            let tag = tags.tag(i);
+            let place = &mut ends[part_of(tag)];
+            records[*place] = tag << u32::BITS | i as u128;
+            if let Some(high) = high.get_mut(*place) {
+                *high = (tag >> 96) as u32;
+            }
+            *place += 1;
+        }
+        Self { records, high, ends }
+    }
+
+    fn part(&self, part: usize) -> Part<'_> {
+        let range = if part == 0 { 0 } else { self.ends[part - 1] }..self.ends[part];
+        Part { high: self.high.get(range.clone()).unwrap_or_default(), records: &self.records[range] }
+    }
+}
+
+/// The tags of one part.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    records: &'a [Record],
+    high: &'a [u32],
+}
+
+impl Part<'_> {
+    #[inline]
+    fn high(&self, position: usize) -> u32 {
+        self.high.get(position).copied().unwrap_or(0)
+    }
+
+    /// Whether tag i of this part equals tag j of the other.
+    #[inline]
+    fn equal(&self, i: usize, other: &Part<'_>, j: usize) -> bool {
+        (self.records[i] ^ other.records[j]) >> u32::BITS == 0 && self.high(i) == other.high(j)
+    }
+}
+
+/// Open addressing over the tags of one part: a slot is empty or holds 32 bits of a tag and a position.
+#[derive(Default)]
+struct Table {
+    slots: Vec<u64>,
+    /// Bits that all tags of the part have in common.
+    skip: u32,
+}
+
+/// No position: a part is shorter.
+const EMPTY: u64 = u64::MAX;
+
+impl Table {
+    /// Fills the table with the tags of a part, which agree in the lowest `skip` bits; of equal ones with the first.
+    fn fill(&mut self, mine: &Part<'_>, skip: u32) {
+        self.skip = skip;
+        self.slots.clear();
+        self.slots.resize((2 * mine.records.len()).next_power_of_two(), EMPTY);
+        for position in 0..mine.records.len() {
+            if let Err(slot) = self.search(mine, mine, position) {
+                self.slots[slot] = (position as u64) << u32::BITS | u64::from(check(mine.records[position]));
+            }
+        }
+    }
+
+    /// The position in `mine`, which filled the table, of the tag that `theirs` has at `wanted`.
+    #[inline]
+    fn find(&self, mine: &Part<'_>, theirs: &Part<'_>, wanted: usize) -> Option<usize> {
+        self.search(mine, theirs, wanted).ok()
+    }
+
+    /// As [`find`](Self::find), or the empty slot where the search ended.
+    #[inline]
+    fn search(&self, mine: &Part<'_>, theirs: &Part<'_>, wanted: usize) -> Result<usize, usize> {
+        let record = theirs.records[wanted];
+        let last = self.slots.len() - 1;
+        let mut slot = (record >> u32::BITS >> self.skip) as usize & last;
+        while self.slots[slot] != EMPTY {
+            let position = (self.slots[slot] >> u32::BITS) as usize;
+            if self.slots[slot] as u32 == check(record) && mine.equal(position, theirs, wanted) {
+                return Ok(position);
+            }
+            slot = (slot + 1) & last;
+        }
+        Err(slot)
+    }
+}
+
+/// Bits 32 to 63 of a tag, which a slot repeats: those below choose part and slot.
+#[inline]
+fn check(record: Record) -> u32 {
+    (record >> 64) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prg::Prg;
+    use std::collections::HashMap;
+
+    fn reference<M: Tags + ?Sized, T: Tags + ?Sized>(mine: &M, theirs: &T) -> Vec<(u32, u32)> {
+        let mut first = HashMap::new();
+        for i in 0..mine.count() {
+            first.entry(mine.tag(i)).or_insert(i as u32);
+        }
+        let pairs = (0..theirs.count()).filter_map(|j| Some((*first.get(&theirs.tag(j))?, j as u32)));
+        let mut pairs: Vec<_> = pairs.collect();
+        pairs.sort_unstable();
+        pairs
+    }
+
+    fn check<M: Tags + ?Sized, T: Tags + ?Sized>(mine: &M, theirs: &T) -> usize {
+        let expected = reference(mine, theirs);
+        let one = join(1, mine, theirs);
+        for threads in [2, 3] {
+            assert!(join(threads, mine, theirs) == one, "the order depends on the threads");
+        }
+        let mut sorted = one;
+        sorted.sort_unstable();
+        assert!(sorted == expected, "{} of {} and {}", expected.len(), mine.count(), theirs.count());
+        expected.len()
+    }
+
+    fn random(count: usize, seed: u8) -> Vec<u128> {
+        let mut rng = Prg::from_seed([seed; 16]);
+        (0..count).map(|_| rng.block().to_u128()).collect()
+    }
+
+    #[test]
+    fn finds_what_both_have() {
+        for (mine, theirs, both) in
+            [(0, 0, 0), (0, 5, 0), (1, 0, 0), (1, 1, 1), (10, 3, 2), (5000, 70_000, 4000), (70_000, 300, 300)]
+        {
+            let mine = random(mine, 1);
+            let mut others = random(theirs - both, 2);
+            others.extend(mine.iter().rev().take(both));
+            assert_eq!(check(&*mine, &*others), both);
+        }
+    }
+
+    #[test]
+    fn every_form_of_tags_gives_the_same() {
+        let mine = random(20_000, 3);
+        let mut theirs = random(15_000, 4);
+        theirs.extend(&mine[7000..12_000]);
+        for width in 1..=16 {
+            let pack = |tags: &[u128]| -> Vec<u8> {
+                tags.iter().flat_map(|tag| tag.to_le_bytes().into_iter().take(width)).collect()
+            };
+            let (mine, theirs) = (pack(&mine), pack(&theirs));
+            assert!(check(&PackedTags::new(&mine, width), &PackedTags::new(&theirs, width)) >= 5000);
+        }
+        let blocks = |tags: &[u128]| tags.iter().map(|tag| Block::from(*tag)).collect::<Vec<_>>();
+        check(&*blocks(&mine), &*theirs);
+        let low = |tags: &[u128]| tags.iter().map(|tag| *tag as u64).collect::<Vec<_>>();
+        check(&*low(&mine), &*low(&theirs));
+    }
+
+    #[test]
+    fn all_bits_of_a_tag_count() {
+        let mine = random(100, 5);
+        for bit in 0..128 {
+            let theirs: Vec<_> = mine.iter().map(|tag| tag ^ 1 << bit).collect();
+            assert_eq!(check(&*mine, &*theirs), 0, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn repeated_and_crowded_tags_are_found() {
+        let mut mine = random(1000, 6);
+        mine.extend_from_within(..500);
+        let theirs = vec![mine[3]; 30_000];
+        assert_eq!(check(&*mine, &*theirs), 30_000);
+        // Equal in all bits that choose part and slot.
+        let crowded: Vec<_> = (0..300u128).map(|i| i << 80 | 5).collect();
+        assert_eq!(check(&*crowded, &crowded[100..]), 200);
+        assert_eq!(check(&*vec![9u64; 50_000], &*vec![9u64; 3]), 3);
+    }
+}
