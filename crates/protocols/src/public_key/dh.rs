@@ -1,7 +1,7 @@
 //! Diffie–Hellman PSI over ristretto255. The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
-//! **Security:** semi-honest, under the one-more gap Diffie–Hellman assumption in the random oracle model (DDH suffices
-//! for the masks: AES03's proof, cited in PSSZ15 §3.3). Leaks n_r and n_s. A malicious party is not kept from using a
+//! **Security:** semi-honest, in the random oracle model, under the decisional Diffie–Hellman assumption (the proof is that
+//! of AES03, cited in PSSZ15 §3.3). Leaks n_r and n_s. A malicious party is not kept from using a
 //! set of its own making, nor a malicious sender from answering wrongly.
 //!
 //! Source: Mea86, HFH99; PSSZ15 §3.3, with the second message hashed to ℓ bits as it says there. Deviations: the order
