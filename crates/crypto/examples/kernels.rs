@@ -12,7 +12,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::gf128::{Gf128, inner_product_on, multiply_add_on, multiply_on};
 use vesica_crypto::hash::Oracle;
 use vesica_crypto::join::{PackedTags, join};
-use vesica_crypto::prg::Prg;
+use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, transpose_on};
 
 const SAMPLES: usize = 31;
@@ -156,6 +156,13 @@ fn bit_matrices(bench: &Bench) {
     let mut tile = [[Block::ZERO; 8]; ROWS];
     Prg::from_seed([5; 16]).fill_blocks(tile.as_flattened_mut());
     let mut columns = [Block::ZERO; COLUMNS];
+    let reference = Reference::new(None, Some(1.3), Some(0.34));
+    let seeds = random_blocks(ROWS);
+    for backend in Backend::available() {
+        let name = format!("128 streams of 1024 bits, {:?}, block", backend.level());
+        let mut streams = Streams::with_backend(backend, &seeds);
+        bench.one(&name, ROWS * 8, reference.of(backend), || streams.fill_rows(black_box(&mut tile)));
+    }
     let reference = Reference::new(None, Some(127.0), Some(46.0));
     bench.levels("transpose 128 x 1024, square of 128 x 128", COLUMNS / 128, &reference, |backend| {
         transpose_on(backend, black_box(&tile), black_box(&mut columns));

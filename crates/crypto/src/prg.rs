@@ -113,6 +113,38 @@ impl Prg {
     }
 }
 
+/// Streams of many seeds, read in step: what an OT extension makes the rows of a bit matrix of.
+pub struct Streams {
+    keys: Vec<aes::Key>,
+    counter: u64,
+}
+
+impl Streams {
+    /// The streams of `seeds`, each equal to [`Prg::from_seed`] of its seed.
+    #[must_use]
+    pub fn from_seeds(seeds: &[Block]) -> Self {
+        Self::with_backend(Backend::detect(), seeds)
+    }
+
+    /// The streams of `seeds`, computed by `backend`.
+    #[must_use]
+    pub fn with_backend(backend: Backend, seeds: &[Block]) -> Self {
+        Self { keys: seeds.iter().map(|seed| aes::Key::new(backend, seed)).collect(), counter: 0 }
+    }
+
+    /// Fills row i with the next blocks of stream i.
+    ///
+    /// # Panics
+    /// If there are not as many rows as streams.
+    pub fn fill_rows<const BLOCKS: usize>(&mut self, rows: &mut [[Block; BLOCKS]]) {
+        assert_eq!(rows.len(), self.keys.len(), "one row per stream");
+        for (key, row) in self.keys.iter().zip(rows) {
+            key.keystream(self.counter, Block::slice_as_mut_bytes(row));
+        }
+        self.counter += BLOCKS as u64;
+    }
+}
+
 impl TryRng for Prg {
     type Error = Infallible;
 
@@ -218,6 +250,22 @@ mod tests {
         ];
         for (i, a) in firsts.iter().enumerate() {
             assert!(firsts[..i].iter().all(|b| a != b));
+        }
+    }
+
+    #[test]
+    fn streams_in_step_are_the_streams_of_their_seeds() {
+        let seeds: Vec<Block> = (0..5u128).map(Block::from).collect();
+        for backend in Backend::available() {
+            let mut streams = Streams::with_backend(backend, &seeds);
+            let (mut short, mut long) = ([[Block::ZERO; 3]; 5], [[Block::ZERO; 37]; 5]);
+            streams.fill_rows(&mut short);
+            streams.fill_rows(&mut long);
+            for (i, seed) in seeds.iter().enumerate() {
+                let mut expected = [Block::ZERO; 40];
+                Prg::from_seed(*seed).fill_blocks(&mut expected);
+                assert!(short[i] == expected[..3] && long[i] == expected[3..], "{backend:?}");
+            }
         }
     }
 

@@ -60,7 +60,7 @@ macro_rules! kernels {
 
         #[target_feature(enable = $features)]
         #[inline]
-        fn encrypt_vectors(rounds: &[V; 11], x: [V; FLIGHT]) -> [V; FLIGHT] {
+        fn encrypt_vectors<const N: usize>(rounds: &[V; 11], x: [V; N]) -> [V; N] {
             let mut x = x.map(|x| xor(x, rounds[0]));
             for round in &rounds[1..10] {
                 x = x.map(|x| enc(x, *round));
@@ -134,7 +134,8 @@ macro_rules! kernels {
             for_chunks(blocks, |done, x| {
                 let once = encrypt_vectors(&rounds, x);
                 let tweaks = counters(first.wrapping_add(done));
-                let twice = encrypt_vectors(&rounds, core::array::from_fn(|i| xor(once[i], tweaks[i])));
+                let twice: [V; FLIGHT] =
+                    encrypt_vectors(&rounds, core::array::from_fn(|i| xor(once[i], tweaks[i])));
                 core::array::from_fn(|i| xor(once[i], twice[i]))
             });
         }
@@ -142,22 +143,25 @@ macro_rules! kernels {
         #[target_feature(enable = $features)]
         pub(in super::super) fn keystream(rounds: &[Block; 11], first: u64, out: &mut [u8]) {
             let rounds = broadcast(rounds);
-            let step = splat(AT_ONCE as u128);
             let mut counters = counters(first);
-            let (vectors, _) = out.as_chunks_mut::<BYTES>();
-            let whole = vectors.len() / FLIGHT * AT_ONCE * Block::BYTES;
-            for vectors in vectors.as_chunks_mut::<FLIGHT>().0 {
+            let (flights, rest) = out.as_chunks_mut::<{ FLIGHT * BYTES }>();
+            for flight in flights {
                 let stream = encrypt_vectors(&rounds, counters);
-                for (vector, x) in vectors.iter_mut().zip(stream) {
+                for (vector, x) in flight.as_chunks_mut().0.iter_mut().zip(stream) {
                     store(vector, x);
                 }
-                counters = counters.map(|counter| add64(counter, step));
+                counters = counters.map(|counter| add64(counter, splat(AT_ONCE as u128)));
             }
-            let rest = &mut out[whole..];
+            let (vectors, rest) = rest.as_chunks_mut();
+            let mut counter = [counters[0]];
+            for vector in vectors {
+                store(vector, encrypt_vectors(&rounds, counter)[0]);
+                counter = [add64(counter[0], splat(LANES as u128))];
+            }
             if !rest.is_empty() {
-                let mut last = [Block::ZERO; AT_ONCE];
-                store_all(&mut last, encrypt_vectors(&rounds, counters));
-                rest.copy_from_slice(&Block::slice_as_bytes(&last)[..rest.len()]);
+                let mut last = [0; BYTES];
+                store(&mut last, encrypt_vectors(&rounds, counter)[0]);
+                rest.copy_from_slice(&last[..rest.len()]);
                 last.zeroize();
             }
         }
