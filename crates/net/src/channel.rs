@@ -1,5 +1,6 @@
 //! The channel that protocols talk over: a byte stream each way, with counters and transcript digests.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -9,10 +10,8 @@ use crate::frame::{Frame, HEADER, Kind, MAX_PAYLOAD};
 use crate::identity::PublicKey;
 use crate::link::Link;
 
-/// Payload of a frame that is filled by small sends.
+/// Payload of a full frame. Larger ones would only leave the processor's caches.
 const FILL: usize = 64 << 10;
-/// Payload of a frame cut from a large send.
-const LARGE: usize = 256 << 10;
 
 /// A conversation with the peer.
 ///
@@ -201,6 +200,14 @@ impl Channel {
     }
 }
 
+impl fmt::Debug for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let About { peer_key, peer_address, .. } = &self.about;
+        let mut shown = f.debug_struct("Channel");
+        shown.field("peer_key", peer_key).field("peer_address", peer_address).finish_non_exhaustive()
+    }
+}
+
 impl Drop for Channel {
     fn drop(&mut self) {
         self.tx.link.close(self.tx.side);
@@ -239,11 +246,10 @@ impl SendHalf {
             if self.pending.is_empty() {
                 self.pending.extend_from_slice(&[0; HEADER]);
             }
-            let limit = if bytes.len() >= FILL { LARGE } else { FILL };
-            let room = limit.saturating_sub(self.pending.len() - HEADER);
+            let room = HEADER + FILL - self.pending.len();
             let (now, later) = bytes.split_at(room.min(bytes.len()));
             self.pending.extend_from_slice(now);
-            if self.pending.len() - HEADER >= FILL {
+            if now.len() == room {
                 self.flush_inner(lift)?;
             }
             bytes = later;
@@ -298,7 +304,7 @@ impl RecvHalf {
     }
 
     fn next_frame(&mut self) -> Result<(), NetError> {
-        self.digest = self.digest_taken();
+        self.digest.update(self.current.get(HEADER..self.taken).unwrap_or_default());
         self.taken = 0;
         let frame = self.link.pop(self.side, std::mem::take(&mut self.current))?;
         if frame.kind != Kind::Data {
@@ -309,7 +315,8 @@ impl RecvHalf {
         Ok(())
     }
 
-    /// The digest of what has been given out. It is kept up to the frame before only: the hash is faster on long inputs.
+    /// The digest of what has been given out. `digest` lags behind by the current frame: the hash is faster on long
+    /// inputs.
     fn digest_taken(&self) -> blake3::Hasher {
         let mut digest = self.digest.clone();
         digest.update(self.current.get(HEADER..self.taken).unwrap_or_default());

@@ -128,7 +128,7 @@ struct Patience<'a> {
 
 impl<'a> Patience<'a> {
     fn new(options: &'a Options) -> Self {
-        Self { started: Instant::now(), silence: options.silence, cancel: &options.cancel }
+        Self { started: Instant::now(), silence: options.limit(), cancel: &options.cancel }
     }
 
     fn left(&self) -> Duration {

@@ -98,6 +98,14 @@ pub enum IdentityError {
         /// The reason.
         cause: String,
     },
+    /// The file's content is no identity.
+    #[error("{}: {why}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: Box<IdentityError>,
+    },
     /// Not PEM, or PEM of something else.
     #[error("this is not a private key in PEM (`-----BEGIN {PEM_LABEL}-----`)")]
     NotPem,
@@ -210,11 +218,12 @@ impl Identity {
             return Err(IdentityError::Exposed { path: path.to_owned(), mode });
         }
         let mut pem = Zeroizing::new(String::with_capacity(FILE_LIMIT as usize));
-        match file.take(FILE_LIMIT).read_to_string(&mut pem) {
+        let identity = match file.take(FILE_LIMIT).read_to_string(&mut pem) {
             Ok(_) => Self::from_pem(&pem),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(IdentityError::NotPem),
-            Err(error) => Err(fail(error)),
-        }
+            Err(error) => return Err(fail(error)),
+        };
+        identity.map_err(|why| IdentityError::Content { path: path.to_owned(), why: Box::new(why) })
     }
 
     /// Writes a key file that nobody but its owner can read. An existing file is left alone.

@@ -27,6 +27,7 @@ mod error;
 mod establish;
 mod frame;
 pub mod identity;
+mod lane;
 mod link;
 pub mod memory;
 mod pump;
@@ -62,5 +63,10 @@ impl Options {
     /// How long the writer may be idle before it sends a heartbeat.
     fn heartbeat(&self) -> Duration {
         (self.silence / 3).min(Duration::from_secs(5))
+    }
+
+    /// The limit on silence, such that it can be added to any moment.
+    fn limit(&self) -> Duration {
+        self.silence.min(Duration::from_secs(365 * 24 * 3600))
     }
 }

@@ -28,6 +28,7 @@ use crate::cancel::CancelToken;
 use crate::channel::Traffic;
 use crate::error::NetError;
 use crate::frame::{Frame, Kind};
+use crate::lane::Lane;
 
 /// The side and lane of the channel on a connection.
 pub(crate) const HERE: usize = 0;
@@ -38,10 +39,6 @@ pub(crate) const THERE: usize = 1;
 const INCOMING_BOUND: usize = 8 << 20;
 /// Frames that wait for the writer thread. Small, so that what is written is still in the processor's cache.
 const OUTGOING_BOUND: usize = 1 << 20;
-/// What remains of a bound that has been lifted.
-const LIFTED_BOUND: usize = 1 << 30;
-/// Emptied frame buffers kept for the next frames of a lane.
-const SPARES: usize = 4;
 /// A wait lasts at least this long (or the allowed silence, if shorter): after the whole process stood still, the
 /// reader thread first gets a chance to find what arrived meanwhile.
 const GRACE: Duration = Duration::from_secs(1);
@@ -80,90 +77,6 @@ struct State {
     closed: bool,
 }
 
-struct Lane {
-    frames: VecDeque<Frame>,
-    /// Bytes in `frames`, headers included.
-    bytes: usize,
-    /// DATA payload bytes in `frames`.
-    data: usize,
-    bound: usize,
-    cap: usize,
-    /// The consumer cannot consume because it is blocked in a send.
-    lifted: bool,
-    /// The producer waits for space for a frame of so many bytes.
-    stalled: Option<usize>,
-    /// When the producer last showed a sign of life.
-    heard: Instant,
-    /// DONE is in, or was.
-    done: bool,
-    /// The writer thread ends once it has written all that is in `frames`.
-    last: bool,
-    /// The writer thread has ended.
-    drained: bool,
-    /// Nothing more will come in.
-    ended: bool,
-    /// Nobody will look at what comes in.
-    discard: bool,
-    /// The TLS state has something of its own to send.
-    kicked: bool,
-    spares: Vec<Vec<u8>>,
-}
-
-impl Lane {
-    fn new(bound: usize) -> Self {
-        Self {
-            frames: VecDeque::new(),
-            bytes: 0,
-            data: 0,
-            bound,
-            cap: LIFTED_BOUND,
-            lifted: false,
-            stalled: None,
-            heard: Instant::now(),
-            done: false,
-            last: false,
-            drained: false,
-            ended: false,
-            discard: false,
-            kicked: false,
-            spares: Vec::new(),
-        }
-    }
-
-    fn accepts(&self, length: usize) -> bool {
-        let bound = if self.lifted { self.cap } else { self.bound };
-        self.frames.is_empty() || self.discard || self.bytes + length <= bound
-    }
-
-    fn push(&mut self, frame: Frame) {
-        self.bytes += frame.bytes.len();
-        if frame.kind == Kind::Data {
-            self.data += frame.payload().len();
-        }
-        self.frames.push_back(frame);
-    }
-
-    fn pop(&mut self) -> Option<Frame> {
-        let frame = self.frames.pop_front()?;
-        self.bytes -= frame.bytes.len();
-        if frame.kind == Kind::Data {
-            self.data -= frame.payload().len();
-        }
-        Some(frame)
-    }
-
-    fn clear(&mut self) {
-        self.frames.clear();
-        (self.bytes, self.data) = (0, 0);
-    }
-
-    fn recycle(&mut self, buffer: Vec<u8>) {
-        if self.spares.len() < SPARES && buffer.capacity() > 0 {
-            self.spares.push(buffer);
-        }
-    }
-}
-
 /// What the writer thread has to do next.
 pub(crate) enum Outgoing {
     /// Send the frames of the batch.
@@ -190,7 +103,7 @@ impl Link {
 
     /// `wire_sent` and `wire_received` went over the socket before, in the handshake.
     pub(crate) fn socket(socket: TcpStream, wire_sent: u64, wire_received: u64, options: &Options) -> Self {
-        let transport = Transport::Socket { socket, silence: options.silence };
+        let transport = Transport::Socket { socket, silence: options.limit() };
         let link = Self::new(transport, OUTGOING_BOUND, options);
         link.wire[HERE].store(wire_sent, Relaxed);
         link.wire[THERE].store(wire_received, Relaxed);
@@ -231,12 +144,16 @@ impl Link {
         self.push_one(side, frame, lift)
     }
 
-    #[cfg_attr(not(feature = "testing"), expect(clippy::unused_self, reason = "there is no tap to ask"))]
-    fn through_tap(&self, _side: usize, frame: Frame) -> Vec<Frame> {
-        #[cfg(feature = "testing")]
-        if let Some(tap) = &self.tap {
-            return tap.lock().unwrap_or_else(PoisonError::into_inner)(_side, frame);
+    #[cfg(feature = "testing")]
+    fn through_tap(&self, side: usize, frame: Frame) -> Vec<Frame> {
+        match &self.tap {
+            Some(tap) => tap.lock().unwrap_or_else(PoisonError::into_inner)(side, frame),
+            None => vec![frame],
         }
+    }
+
+    #[cfg(not(feature = "testing"))]
+    fn through_tap(&self, _: usize, frame: Frame) -> Vec<Frame> {
         vec![frame]
     }
 
@@ -508,8 +425,7 @@ impl Link {
         let mut state = self.lock();
         if failed {
             // Why the peer closed (an ABORT perhaps) may still be on its way to us: let the reader find it first.
-            state.lanes[THERE].cap = usize::MAX;
-            state.lanes[THERE].bound = usize::MAX;
+            state.lanes[THERE].discard = true;
             self.space[THERE].notify_all();
             let deadline = Instant::now() + LINGER;
             while !state.closed && !state.lanes[THERE].ended {
@@ -567,11 +483,9 @@ impl Link {
             self.wire[lane].fetch_add(frame.bytes.len() as u64, Relaxed);
         }
         let taken = &mut state.lanes[lane];
-        if taken.discard {
-            return;
-        }
         let fault = match frame.kind {
             Kind::Heartbeat => return,
+            Kind::Data if taken.discard => return,
             _ if taken.done => NetError::AfterDone,
             Kind::Abort => NetError::PeerAborted,
             kind => match kind.check(frame.payload().len()) {
@@ -656,5 +570,103 @@ impl State {
             None if incoming.ended && !incoming.done => Err(NetError::Closed),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    const SMALL: usize = 1000;
+
+    fn small(link: &Link) {
+        for lane in &mut link.lock().lanes {
+            (lane.bound, lane.cap) = (SMALL, 3 * SMALL);
+        }
+    }
+
+    fn frame() -> Frame {
+        Frame::new(Kind::Data, &[0; SMALL / 2])
+    }
+
+    fn push_until_error(link: &Link, side: usize) -> NetError {
+        loop {
+            if let Err(error) = link.push(side, frame(), true) {
+                return error;
+            }
+        }
+    }
+
+    #[test]
+    fn two_sides_that_only_send_are_stopped_in_memory() {
+        let link = Link::memory(&Options::default());
+        small(&link);
+        let mut errors = thread::scope(|scope| {
+            let other = scope.spawn(|| push_until_error(&link, THERE));
+            [push_until_error(&link, HERE), other.join().unwrap()]
+        });
+        errors.sort_by_key(|error| *error == NetError::Closed);
+        assert_eq!(errors, [NetError::Deadlock { limit: 3 * SMALL as u64 }, NetError::Closed]);
+    }
+
+    /// A connection without its threads: the test plays them.
+    fn connection(silence: Duration) -> (Link, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let link = Link::socket(socket, 0, 0, &Options { silence, ..Options::default() });
+        small(&link);
+        (link, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn two_sides_that_only_send_are_stopped_on_a_connection() {
+        let (link, _peer) = connection(Duration::from_millis(200));
+        thread::scope(|scope| {
+            scope.spawn(|| while link.incoming(frame()).is_some() {});
+            assert_eq!(push_until_error(&link, HERE), NetError::Deadlock { limit: 3 * SMALL as u64 });
+        });
+    }
+
+    #[test]
+    fn the_bound_holds_unless_a_send_is_blocked() {
+        let (link, _peer) = connection(Duration::from_secs(20));
+        let most = |link: &Link| {
+            // Until the reader has stalled twice at the same fill.
+            loop {
+                let before = link.lock().lanes[THERE].bytes;
+                thread::sleep(Duration::from_millis(50));
+                let state = link.lock();
+                if state.lanes[THERE].stalled.is_some() && state.lanes[THERE].bytes == before {
+                    return before;
+                }
+            }
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| while link.incoming(frame()).is_some() {});
+            assert!(most(&link) <= SMALL);
+            let sender = scope.spawn(|| push_until_error(&link, HERE));
+            while !link.lock().lanes[THERE].lifted {
+                thread::yield_now();
+            }
+            let lifted = most(&link);
+            assert!(lifted > SMALL && lifted <= 3 * SMALL);
+            link.fail(HERE, NetError::Closed);
+            assert_eq!(sender.join().unwrap(), NetError::Closed);
+        });
+    }
+
+    #[test]
+    fn a_half_does_not_lift_the_bound() {
+        let (link, _peer) = connection(Duration::from_millis(200));
+        let error = loop {
+            if let Err(error) = link.push(HERE, frame(), false) {
+                break error;
+            }
+            assert!(!link.lock().lanes[THERE].lifted);
+        };
+        assert_eq!(error, NetError::Silent { after: Duration::from_millis(200) });
     }
 }

@@ -355,8 +355,7 @@ fn damage_to_a_record_is_noticed() {
             let mut client_side = client;
             let mut server_side = server;
             let mut buffer = [0; 4096];
-            loop {
-                let Ok(length) = client_side.read(&mut buffer) else { break };
+            while let Ok(length) = client_side.read(&mut buffer) {
                 if length == 0 {
                     break;
                 }

@@ -67,11 +67,12 @@ fn what_is_no_key_file_is_named() {
         Identity::load(&path).unwrap_err()
     };
     assert_eq!(write(&[b'x'; 20_000]), IdentityError::NotAKeyFile { path: path.clone() });
-    assert_eq!(write(b"not a key"), IdentityError::NotPem);
-    assert_eq!(write(&[0xff; 100]), IdentityError::NotPem);
-    assert_eq!(write(b""), IdentityError::NotPem);
-    assert_eq!(write(OPENSSL.replace("PRIVATE", "PUBLIC").as_bytes()), IdentityError::NotPem);
-    assert_eq!(write(OPENSSL.replace("K2Vw", "K2Vu").as_bytes()), IdentityError::NotEd25519);
+    let content = |why| IdentityError::Content { path: path.clone(), why: Box::new(why) };
+    assert_eq!(write(b"not a key"), content(IdentityError::NotPem));
+    assert_eq!(write(&[0xff; 100]), content(IdentityError::NotPem));
+    assert_eq!(write(b""), content(IdentityError::NotPem));
+    assert_eq!(write(OPENSSL.replace("PRIVATE", "PUBLIC").as_bytes()), content(IdentityError::NotPem));
+    assert_eq!(write(OPENSSL.replace("K2Vw", "K2Vu").as_bytes()), content(IdentityError::NotEd25519));
     assert!(Identity::generate().unwrap().save(&folder.path().join("no/such/folder")).is_err());
 }
 

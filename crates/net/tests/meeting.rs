@@ -215,7 +215,7 @@ fn an_echo_is_not_a_partner() {
 
 #[test]
 fn plaintext_stays_on_this_machine() {
-    for text in ["0.0.0.0:0", "[::]:0", "192.0.2.1:9", "[::ffff:192.0.2.1]:9"] {
+    for text in ["0.0.0.0:9", "[::]:9", "192.0.2.1:9", "[::ffff:192.0.2.1]:9"] {
         for address in [Address::Listen(text.to_owned()), Address::Connect(text.to_owned())] {
             let error =
                 establish(&address, &Security::InsecurePlaintext, &patient(), &mut rng(1), &mut |_| ())

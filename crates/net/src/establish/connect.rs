@@ -29,6 +29,9 @@ pub(super) fn connect(
     on_event: &mut dyn FnMut(NetEvent),
 ) -> Result<Shaken, NetError> {
     check_form(text)?;
+    if text.rsplit_once(':').is_some_and(|(_, port)| port.parse() == Ok(0_u16)) {
+        return Err(NetError::BadAddress { address: text.to_owned(), why: "port 0 is for listening only" });
+    }
     let patience = Patience::new(options);
     let seeker = Seeker { text, security, tls: super::tls_of(security)?, patience };
     let mut pause = FIRST_PAUSE;

@@ -49,8 +49,17 @@ pub(super) fn listen(
             return Err(door.nobody_came(address, patience.waited()));
         }
         door.wait(&listener, POLL.min(patience.left()), &patience)?;
-        while let Ok((socket, from)) = listener.accept() {
-            door.admit(socket, from, nonce(rng));
+        // No more at once than there is room for, so that a crowd does not keep the reports waiting.
+        for _ in 0..VISITORS {
+            match listener.accept() {
+                Ok((socket, from)) => door.admit(socket, from, nonce(rng)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // Out of file descriptors, or a caller gone already: both pass.
+                Err(_) => {
+                    patience.cancel.sleep(Duration::from_millis(10))?;
+                    break;
+                }
+            }
         }
         while let Ok(report) = door.reports.try_recv() {
             match door.judge(report)? {

@@ -67,8 +67,8 @@ impl Tls {
 
     /// A fresh connection, and where the key that the other side presents will be found.
     pub(super) fn connection(&self, role: Role) -> Result<(Connection, Arc<OnceLock<PublicKey>>), NetError> {
-        let presented = Arc::new(OnceLock::new());
-        let pin = Pin { expected: self.peer, presented: presented.clone(), provider: self.provider.clone() };
+        let pin = self.pin();
+        let presented = pin.presented.clone();
         let connection = match role {
             Role::Client => self.client(pin).map(Connection::Client),
             Role::Server => self.server(pin).map(Connection::Server),
@@ -76,7 +76,21 @@ impl Tls {
         connection.map(|connection| (connection, presented)).map_err(|error| setup_error(&error))
     }
 
+    fn pin(&self) -> Pin {
+        Pin { expected: self.peer, presented: Arc::default(), provider: self.provider.clone() }
+    }
+
     fn client(&self, pin: Pin) -> Result<ClientConnection, Error> {
+        // The key is who the peer is; the name is not sent and not looked at.
+        let name = ServerName::try_from("vesica.invalid").map_err(|_| Error::UnsupportedNameType)?;
+        ClientConnection::new(Arc::new(self.client_config(pin)?), name)
+    }
+
+    fn server(&self, pin: Pin) -> Result<ServerConnection, Error> {
+        ServerConnection::new(Arc::new(self.server_config(pin)?))
+    }
+
+    fn client_config(&self, pin: Pin) -> Result<ClientConfig, Error> {
         let mut config = ClientConfig::builder_with_provider(self.provider.clone())
             .with_protocol_versions(&[&TLS13])?
             .dangerous()
@@ -85,12 +99,10 @@ impl Tls {
         config.alpn_protocols = vec![ALPN.to_vec()];
         config.resumption = Resumption::disabled();
         config.enable_sni = false;
-        // The key is who the peer is; the name is not sent and not looked at.
-        let name = ServerName::try_from("vesica.invalid").map_err(|_| Error::UnsupportedNameType)?;
-        ClientConnection::new(Arc::new(config), name)
+        Ok(config)
     }
 
-    fn server(&self, pin: Pin) -> Result<ServerConnection, Error> {
+    fn server_config(&self, pin: Pin) -> Result<ServerConfig, Error> {
         let mut config = ServerConfig::builder_with_provider(self.provider.clone())
             .with_protocol_versions(&[&TLS13])?
             .with_client_cert_verifier(Arc::new(pin))
@@ -98,7 +110,7 @@ impl Tls {
         config.alpn_protocols = vec![ALPN.to_vec()];
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-        ServerConnection::new(Arc::new(config))
+        Ok(config)
     }
 }
 
@@ -225,5 +237,120 @@ impl ClientCertVerifier for Pin {
 
     fn requires_raw_public_keys(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use rustls::client::WebPkiServerVerifier;
+    use rustls::{CipherSuite, NamedGroup, ProtocolVersion, RootCertStore, StreamOwned};
+
+    use super::super::shake::{Trouble, shake};
+    use super::*;
+
+    fn keys() -> (Tls, Tls) {
+        let (one, two) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+        (Tls::new(&one, two.public_key()).unwrap(), Tls::new(&two, one.public_key()).unwrap())
+    }
+
+    fn pass(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
+        let mut flight = Vec::new();
+        while from.wants_write() {
+            from.write_tls(&mut flight).unwrap();
+        }
+        let mut flight = &flight[..];
+        while !flight.is_empty() {
+            to.read_tls(&mut flight).unwrap();
+            to.process_new_packets()?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_negotiated() {
+        let (one, two) = keys();
+        let (mut client, presented_to_client) = one.connection(Role::Client).unwrap();
+        let (mut server, presented_to_server) = two.connection(Role::Server).unwrap();
+        for _ in 0..3 {
+            pass(&mut client, &mut server).unwrap();
+            pass(&mut server, &mut client).unwrap();
+        }
+        for side in [&client, &server] {
+            assert!(!side.is_handshaking());
+            assert_eq!(side.protocol_version(), Some(ProtocolVersion::TLSv1_3));
+            let suite = side.negotiated_cipher_suite().unwrap().suite();
+            assert_eq!(suite, CipherSuite::TLS13_AES_128_GCM_SHA256);
+            let group = side.negotiated_key_exchange_group().unwrap().name();
+            assert_eq!(group, NamedGroup::X25519MLKEM768);
+            assert_eq!(side.alpn_protocol(), Some(ALPN));
+        }
+        assert_eq!(presented_to_client.get(), Some(two.ours()));
+        assert_eq!(presented_to_server.get(), Some(one.ours()));
+        let Connection::Client(client) = client else { panic!("a client") };
+        assert_eq!(client.tls13_tickets_received(), 0);
+    }
+
+    /// What our listener makes of a TLS client with this configuration.
+    fn judged(tls: Tls, config: ClientConfig) -> Trouble {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let caller = thread::spawn(move || {
+            let name = ServerName::try_from("localhost").unwrap();
+            let client = ClientConnection::new(Arc::new(config), name).unwrap();
+            let mut stream = StreamOwned::new(client, TcpStream::connect(address).unwrap());
+            std::io::copy(&mut stream, &mut std::io::sink())
+        });
+        let (socket, _) = listener.accept().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let outcome = shake(socket, Role::Server, Some(&tls), [1; 32], deadline, &|| false);
+        drop(caller.join().unwrap());
+        outcome.map(drop).unwrap_err()
+    }
+
+    #[test]
+    fn other_protocols_inside_tls_are_strangers() {
+        let (one, two) = keys();
+        let mut silent = one.client_config(one.pin()).unwrap();
+        silent.alpn_protocols = Vec::new();
+        assert!(matches!(judged(two, silent), Trouble::NotVesica));
+        let (one, two) = keys();
+        let mut other = one.client_config(one.pin()).unwrap();
+        other.alpn_protocols = vec![b"h2".to_vec()];
+        assert!(matches!(judged(two, other), Trouble::NotVesica));
+    }
+
+    #[test]
+    fn a_client_without_a_raw_key_is_a_stranger() {
+        let (one, two) = keys();
+        let mut anonymous = ClientConfig::builder_with_provider(one.provider.clone())
+            .with_protocol_versions(&[&TLS13])
+            .unwrap()
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(one.pin()))
+            .with_no_client_auth();
+        anonymous.alpn_protocols = vec![ALPN.to_vec()];
+        assert!(matches!(judged(two, anonymous), Trouble::NotVesica));
+
+        let (one, two) = keys();
+        let mut roots = RootCertStore::empty();
+        roots.extend([rustls::pki_types::TrustAnchor {
+            subject: rustls::pki_types::Der::from_slice(&[]),
+            subject_public_key_info: rustls::pki_types::Der::from_slice(&[]),
+            name_constraints: None,
+        }]);
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), one.provider.clone())
+            .build()
+            .unwrap();
+        let mut certificates = ClientConfig::builder_with_provider(one.provider.clone())
+            .with_protocol_versions(&[&TLS13])
+            .unwrap()
+            .with_webpki_verifier(verifier)
+            .with_no_client_auth();
+        certificates.alpn_protocols = vec![ALPN.to_vec()];
+        assert!(matches!(judged(two, certificates), Trouble::NotVesica));
     }
 }
