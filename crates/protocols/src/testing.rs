@@ -17,7 +17,11 @@ use crate::error::Error;
 use crate::protocol::{Learns, Run, Sizes, Unwatched};
 use crate::registry::{Entry, Shape};
 
-pub use crate::ideal_group::IdealGroup;
+mod ideal_group;
+mod lying_wire;
+
+pub use ideal_group::IdealGroup;
+pub use lying_wire::{DIRECTIONS, Target, Tampering, Wire, lying_wire};
 
 /// Two sets with a known intersection.
 pub struct Planted {

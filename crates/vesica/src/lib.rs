@@ -3,6 +3,29 @@
 //! [`job::Job`] is a whole run for one party: a table, a partner, a protocol, the matching rows. [`local::run`] plays
 //! both parties in one process. Below them, [`session`] is the conversation around a protocol, and
 //! [`vesica_protocols::registry`] the protocols themselves, for use over any [`Channel`](vesica_net::Channel).
+//!
+//! ```
+//! use rand::{SeedableRng, rngs::{StdRng, SysRng}};
+//! use vesica::{job::TableArgs, local, net::CancelToken, settings::Settings};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let table = |name: &str, text: &str, key: &str| -> Result<TableArgs, Box<dyn std::error::Error>> {
+//!     let input = folder.path().join(name);
+//!     std::fs::write(&input, text)?;
+//!     Ok(TableArgs { input, keys: vec![key.parse()?], output: None, protected: Vec::new() })
+//! };
+//! let mine = table("mine.csv", "id,mail\n1,ada@example.org\n2,bob@example.org\n", "mail:email")?;
+//! let theirs = table("theirs.csv", "e-mail\nBOB@example.org\ncarol@example.org\n", "e-mail:email")?;
+//!
+//! let mut rngs = [StdRng::try_from_rng(&mut SysRng)?, StdRng::try_from_rng(&mut SysRng)?];
+//! let [my_rng, their_rng] = &mut rngs;
+//! let (receiver, _sender) =
+//!     local::run(mine, theirs, &Settings::default(), &CancelToken::new(), [my_rng, their_rng], &|_event| {});
+//! assert_eq!(receiver.result?.unwrap().rows(), [1]); // the second row of mine, counted from 0
+//! # Ok(())
+//! # }
+//! ```
 
 #![forbid(unsafe_code)]
 

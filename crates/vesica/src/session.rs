@@ -121,6 +121,11 @@ fn agree_on(
         Role::Receiver => Sizes { receiver: items, sender: their_items },
         Role::Sender => Sizes { receiver: their_items, sender: items },
     };
+    // Items are numbered in 32 bits.
+    if sizes.receiver.max(sizes.sender) > u32::MAX as usize {
+        let Sizes { receiver, sender } = sizes;
+        return Err(protocols::Error::from(protocols::Misuse::TooManyItems { receiver, sender }).into());
+    }
     let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
     Ok(Agreed { protocol, reason, sizes, learns: wanted.learns, role, sid })
 }
@@ -163,10 +168,7 @@ fn exchange_sizes(
     };
     within(whose(theirs.role()), their_items, "this side", mine)?;
     within(whose(mine.role()), items as u64, "the partner", theirs)?;
-    // Rows are u32 inside one part.
-    let too_many = protocols::Misuse::TooManyItems { receiver: items, sender: usize::MAX };
-    let fits = their_items <= u64::from(u32::MAX);
-    if fits { Ok(their_items as usize) } else { Err(protocols::Error::from(too_many).into()) }
+    Ok(their_items as usize)
 }
 
 fn session_id(

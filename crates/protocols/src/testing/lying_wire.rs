@@ -1,0 +1,165 @@
+//! A wire that lies: it tampers with one frame of a conversation in memory, and ends a conversation that it has stuck.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use vesica_net::memory::{Direction, Frame, tapped_pair};
+use vesica_net::{CancelToken, Channel, Options};
+
+/// No frame for this long means that both ends wait for each other: the conversation is then cancelled, as silence would
+/// end it. Too hasty a cancellation is one more way to be caught.
+const STUCK: Duration = Duration::from_millis(150);
+
+/// An honest wire waits longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What is done to a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tampering {
+    /// One bit of this byte of the payload is flipped; nothing, if the payload is shorter.
+    Flip {
+        /// The byte.
+        byte: usize,
+    },
+    /// The last byte of the payload is cut off.
+    Cut,
+    /// A byte is added to the payload.
+    Lengthen,
+    /// The frame arrives twice.
+    Repeat,
+    /// The frame arrives after its successor, or never if there is none.
+    Swap,
+    /// The frame never arrives.
+    Drop,
+}
+
+impl Tampering {
+    /// Every kind but the flips.
+    pub const WHOLE_FRAMES: [Tampering; 5] =
+        [Tampering::Cut, Tampering::Lengthen, Tampering::Repeat, Tampering::Swap, Tampering::Drop];
+}
+
+/// The frame that is tampered with, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Which end sends it.
+    pub direction: Direction,
+    /// Which of that end's frames it is, from 0.
+    pub frame: usize,
+    /// What is done to it.
+    pub tampering: Tampering,
+}
+
+/// Both directions, that of the first end first.
+pub const DIRECTIONS: [Direction; 2] = [Direction::FirstToSecond, Direction::SecondToFirst];
+
+/// What the wire saw.
+pub struct Wire {
+    frames: Arc<Mutex<[Vec<usize>; 2]>>,
+    stuck: Arc<AtomicBool>,
+}
+
+impl Wire {
+    /// The payload lengths of the frames that were sent, by the first and by the second end.
+    pub fn frames(&self) -> [Vec<usize>; 2] {
+        self.frames.lock().unwrap().clone()
+    }
+
+    /// Every way to flip a byte of these frames.
+    pub fn flips(&self) -> Vec<Target> {
+        self.targets(|length| (0..length).map(|byte| Tampering::Flip { byte }).collect())
+    }
+
+    /// Every other way to tamper with one of these frames.
+    pub fn whole_frames(&self) -> Vec<Target> {
+        self.targets(|_| Tampering::WHOLE_FRAMES.to_vec())
+    }
+
+    /// Whether the target is the last frame of its direction.
+    pub fn is_last(&self, target: &Target) -> bool {
+        let direction = DIRECTIONS.iter().position(|direction| *direction == target.direction);
+        direction.is_some_and(|direction| target.frame + 1 == self.frames()[direction].len())
+    }
+
+    fn targets(&self, ways: impl Fn(usize) -> Vec<Tampering>) -> Vec<Target> {
+        let mut targets = Vec::new();
+        for (direction, lengths) in DIRECTIONS.into_iter().zip(self.frames()) {
+            for (frame, length) in lengths.into_iter().enumerate() {
+                targets.extend(ways(length).into_iter().map(|tampering| Target { direction, frame, tampering }));
+            }
+        }
+        targets
+    }
+
+    /// Whether the conversation had to be cancelled.
+    pub fn was_stuck(&self) -> bool {
+        self.stuck.load(Relaxed)
+    }
+}
+
+/// Two ends in memory whose conversation is tampered with at `target`, or left alone.
+pub fn lying_wire(target: Option<Target>) -> (Channel, Channel, Wire) {
+    let options = Options { cancel: CancelToken::new(), ..Options::default() };
+    let wire = Wire { frames: Arc::default(), stuck: Arc::default() };
+    let (moved, watch) = mpsc::channel();
+    let frames = wire.frames.clone();
+    let mut held = None;
+    let (first, second) = tapped_pair(&options, move |direction, frame| {
+        // Nobody watches any more once the test is over.
+        let _ = moved.send(());
+        let index = {
+            let lengths = &mut frames.lock().unwrap()[usize::from(direction == Direction::SecondToFirst)];
+            lengths.push(frame.payload.len());
+            lengths.len() - 1
+        };
+        match target {
+            Some(target) if target.direction == direction && target.frame == index => {
+                tamper(target.tampering, frame, &mut held)
+            }
+            Some(target) if target.direction == direction => std::iter::once(frame).chain(held.take()).collect(),
+            _ => vec![frame],
+        }
+    });
+    let patience = if target.is_some() { STUCK } else { PATIENCE };
+    let stuck = wire.stuck.clone();
+    thread::spawn(move || {
+        loop {
+            match watch.recv_timeout(patience) {
+                Ok(()) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    stuck.store(true, Relaxed);
+                    options.cancel.cancel();
+                }
+            }
+        }
+    });
+    (first, second, wire)
+}
+
+fn tamper(tampering: Tampering, mut frame: Frame, held: &mut Option<Frame>) -> Vec<Frame> {
+    match tampering {
+        Tampering::Flip { byte } => {
+            if let Some(byte) = frame.payload.get_mut(byte) {
+                *byte ^= 1 << (*byte % 8);
+            }
+            vec![frame]
+        }
+        Tampering::Cut => {
+            frame.payload.pop();
+            vec![frame]
+        }
+        Tampering::Lengthen => {
+            frame.payload.push(0x55);
+            vec![frame]
+        }
+        Tampering::Repeat => vec![frame.clone(), frame],
+        Tampering::Swap => {
+            *held = Some(frame);
+            vec![]
+        }
+        Tampering::Drop => vec![],
+    }
+}

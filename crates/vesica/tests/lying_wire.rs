@@ -1,0 +1,69 @@
+//! The whole conversation over a wire that lies: terms, sizes, protocol, confirmation. Never do both ends say success
+//! about a run that was tampered with, and never does either one hang.
+
+use std::thread;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use vesica::plan::Wanted;
+use vesica::session::{self, SessionError};
+use vesica::settings::{Choice, Limits};
+use vesica::terms::Terms;
+use vesica_encode::items::{Items, Matches};
+use vesica_net::Channel;
+use vesica_protocols::registry::Security;
+use vesica_protocols::testing::{Tampering, Target, Wire, lying_wire, planted};
+use vesica_protocols::{Learns, Role, Unwatched};
+
+const WANTED: Wanted = Wanted { security: Security::SemiHonest, learns: Learns::Both, allow_insecure: false };
+
+/// One end's conversation, as a job leads it.
+fn converse(role: Role, items: &Items, mut channel: Channel) -> Result<Matches, SessionError> {
+    let rules = ["email".to_owned()];
+    let terms = Terms::new(role, &Choice::Auto, WANTED.security, WANTED.learns, &rules, Limits::default(), false);
+    let agreed = session::agree(&mut channel, &terms, WANTED, items.len(), None)?;
+    let rng = &mut StdRng::seed_from_u64(role as u64);
+    let matches = agreed.run(items, &mut channel, 1, &Unwatched, rng)?;
+    agreed.confirm(matches.as_ref(), &mut channel, &Unwatched)?;
+    Ok(matches.unwrap())
+}
+
+type Ends = [Result<Matches, SessionError>; 2];
+
+fn run(target: Option<Target>) -> (Ends, Wire) {
+    let sets = planted(5, 6, 3, 1);
+    let (first, second, wire) = lying_wire(target);
+    let ends = thread::scope(|scope| {
+        let sender = scope.spawn(|| converse(Role::Sender, &sets.sender, second));
+        [converse(Role::Receiver, &sets.receiver, first), sender.join().unwrap()]
+    });
+    if let [Ok(received), Ok(sent)] = &ends {
+        assert_eq!((received.rows(), sent.rows()), (&*sets.receiver_rows, &*sets.sender_rows), "{target:?}");
+    }
+    (ends, wire)
+}
+
+#[test]
+fn an_honest_wire_ends_well_on_both_sides() {
+    let ([received, sent], wire) = run(None);
+    assert_eq!((received.unwrap().items(), sent.unwrap().items()), (3, 3));
+    // Terms, size, items, positions, DONE; terms, size, items, masks, DONE.
+    assert!(wire.frames().iter().all(|frames| frames.len() >= 4), "{:?}", wire.frames());
+}
+
+#[test]
+fn every_flipped_byte_is_caught_by_one_side_at_least() {
+    for target in run(None).1.flips() {
+        assert!(run(Some(target)).0.iter().any(Result::is_err), "{target:?}");
+    }
+}
+
+#[test]
+fn frames_cut_lengthened_repeated_swapped_or_dropped_are_caught() {
+    let wire = run(None).1;
+    for target in wire.whole_frames() {
+        // A second DONE comes when everything is over, and nobody listens.
+        let after_the_end = wire.is_last(&target) && target.tampering == Tampering::Repeat;
+        assert!(after_the_end || run(Some(target)).0.iter().any(Result::is_err), "{target:?}");
+    }
+}
