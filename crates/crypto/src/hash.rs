@@ -150,7 +150,8 @@ impl Oracle {
     /// there. Row `i` of `out` becomes its hash, equal to [`hash`](Self::hash).
     ///
     /// # Panics
-    /// If the ends are not ascending within `inputs`, or `out` is not one row of `out_width` bytes for each.
+    /// If the ends are not ascending within `inputs`, `out` is not one row of `out_width` bytes for each, or the width
+    /// is zero.
     pub fn hash_ranges(&self, inputs: &[u8], ends: &[usize], out: &mut [u8], out_width: usize) {
         assert_eq!(ends.len() * out_width, out.len(), "one output per input");
         let mut start = 0;

@@ -117,7 +117,7 @@ where
 {
     let parts = (mine.count() / PART).next_power_of_two().min(MOST_PARTS);
     let (my_parts, their_parts) =
-        in_two(threads, || Parts::split(mine, parts), || Parts::split(theirs, parts));
+        par::both(threads, || Parts::split(mine, parts), || Parts::split(theirs, parts));
     let mut found: Vec<Vec<(u32, u32)>> = vec![Vec::new(); parts.div_ceil(PARTS_AT_ONCE)];
     let Ok(()) = par::fill_chunks::<_, Infallible, _>(threads, 1, &mut found, |chunk, found| {
         let mut table = Table::default();
@@ -134,22 +134,6 @@ where
         Ok(())
     });
     found.concat()
-}
-
-/// Both results, computed on two threads if there are as many.
-fn in_two<A: Send, B: Send>(
-    threads: usize,
-    first: impl FnOnce() -> A + Send,
-    second: impl FnOnce() -> B + Send,
-) -> (A, B) {
-    if threads < 2 {
-        return (first(), second());
-    }
-    std::thread::scope(|scope| {
-        let first = scope.spawn(first);
-        let second = second();
-        (first.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), second)
-    })
 }
 
 /// The low 96 bits of a tag above the number that it has in its list.

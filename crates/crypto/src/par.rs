@@ -87,6 +87,25 @@ where
     }
 }
 
+/// Both results, on two threads if there may be as many.
+///
+/// # Panics
+/// If either panics.
+pub fn both<A: Send, B>(
+    threads: usize,
+    first: impl FnOnce() -> A + Send,
+    second: impl FnOnce() -> B,
+) -> (A, B) {
+    if threads < 2 {
+        return (first(), second());
+    }
+    thread::scope(|scope| {
+        let first = scope.spawn(first);
+        let second = second();
+        (first.join().unwrap_or_else(|payload| panic::resume_unwind(payload)), second)
+    })
+}
+
 /// Tasks not yet taken, and the error of the lowest task that failed.
 struct Queue<I, E> {
     tasks: Mutex<I>,
@@ -193,6 +212,14 @@ mod tests {
     fn nothing_to_do_is_done() {
         let done = fill_chunks(4, 8, &mut [] as &mut [u8], |_, _| Err(()));
         assert_eq!(done, Ok(()));
+    }
+
+    #[test]
+    fn both_gives_both() {
+        for threads in [0, 1, 2] {
+            assert_eq!(both(threads, || 1, || "two"), (1, "two"));
+            assert!(panic::catch_unwind(|| both(threads, || panic!("first"), || ())).is_err());
+        }
     }
 
     #[test]

@@ -10,6 +10,9 @@ mod x86;
 use blake3::Hasher;
 use blake3::hazmat::HasherExt;
 
+#[cfg(target_arch = "x86_64")]
+use zeroize::Zeroize;
+
 use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
@@ -111,6 +114,7 @@ impl Keyed<'_> {
             compress(&words, &lanes, &mut digests);
             results[..filled].iter_mut().zip(&digests).for_each(|(out, digest)| copy_prefix(out, digest));
         }
+        digests.zeroize();
     }
 }
 

@@ -89,7 +89,8 @@ fn reduce((low, high): (u128, u128)) -> Block {
     Block::from(low ^ times_rho(high) ^ times_rho(pushed_out))
 }
 
-/// The product of two polynomials of degree below 64, with integer multiplications only: no table, no branch.
+/// The product of two polynomials of degree below 64, with integer multiplications only: no table, no branch, hence
+/// constant time wherever the processor multiplies in constant time.
 ///
 /// Of each factor every fifth bit is kept, which leaves holes of four. A product of two such numbers adds at most
 /// thirteen ones at a place, so no sum reaches the place five further on, and the lowest bit of each sum is the
