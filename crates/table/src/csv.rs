@@ -8,14 +8,15 @@
 //!
 //! The parser is `csv-core`, which says how many bytes each record took. It never fails, so records with quotes or
 //! carriage returns are looked through for what it lets pass. Until the first such fault both read the same grammar,
-//! so the fault lies in the record that the parser found.
+//! so the fault lies in the record that the parser found. Lines before the next quote in the buffer are split at their
+//! commas and never meet the parser, which would find the same.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
 use std::ops::Range;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
-use memchr::{memchr, memchr_iter, memchr3};
+use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memchr3};
 
 use crate::error::Syntax;
 
@@ -51,11 +52,14 @@ pub(crate) struct Records<R> {
     line: u64,
     /// The physical line that the next record begins in.
     next_line: u64,
+    /// Up to here in the buffer there is neither a quote nor a zero byte that is unread.
+    plain: usize,
     parser: Reader,
-    /// The current record's fields, unquoted, one after the other.
+    /// The fields that the parser found, unquoted, one after the other.
     text: Vec<u8>,
-    /// Where each of them ends.
+    /// Where each field ends: in the record if it was split at its commas, else in `text`.
     fields: Vec<usize>,
+    split: bool,
     header: Header,
 }
 
@@ -82,9 +86,11 @@ impl<R: Read> Records<R> {
             record: 0..0,
             line: 0,
             next_line: 1,
+            plain: 0,
             parser: parser(),
             text: Vec::new(),
             fields: Vec::new(),
+            split: false,
             header: Header::default(),
         }
     }
@@ -156,12 +162,18 @@ impl<R: Read> Records<R> {
     /// A field of the current record, unquoted.
     #[inline]
     pub(crate) fn field(&self, index: usize) -> Cow<'_, [u8]> {
-        let start = index.checked_sub(1).map_or(0, |before| self.fields[before]);
-        Cow::Borrowed(&self.text[start..self.fields[index]])
+        let (text, comma) = if self.split { (self.verbatim(), 1) } else { (&*self.text, 0) };
+        let start = index.checked_sub(1).map_or(0, |before| self.fields[before] + comma);
+        Cow::Borrowed(&text[start..self.fields[index]])
     }
 
     /// Reads the next record that is not an empty line; false at the end.
     fn read(&mut self) -> Result<bool, Failure> {
+        self.read_by(Self::split)
+    }
+
+    /// The same where `split` takes the records it can, and tells whether it took one.
+    fn read_by(&mut self, split: impl Fn(&mut Self) -> Result<bool, Failure>) -> Result<bool, Failure> {
         loop {
             self.record.start = self.record.end;
             self.line = self.next_line;
@@ -173,13 +185,38 @@ impl<R: Read> Records<R> {
                     self.next_line += 1;
                 }
                 Some(_) => {
-                    self.parse()?;
+                    self.split = split(self)?;
+                    if !self.split {
+                        self.parse()?;
+                    }
                     if self.verbatim() != b"\r\n" {
                         return Ok(true);
                     }
                 }
             }
         }
+    }
+
+    /// Splits a line without quotes at its commas, if the next record is one and all of it is in the buffer.
+    fn split(&mut self) -> Result<bool, Failure> {
+        if self.plain <= self.record.start {
+            let unread = &self.buffer[self.record.start..self.filled];
+            self.plain = self.record.start + memchr2(b'"', 0, unread).unwrap_or(unread.len());
+        }
+        let plain = &self.buffer[self.record.start..self.plain];
+        let Some(line_feed) = memchr(b'\n', plain) else { return Ok(false) };
+        self.record.end += line_feed + 1;
+        self.next_line += 1;
+        self.fields.clear();
+        let line = without_line_end(&plain[..=line_feed]);
+        for at in memchr2_iter(b',', b'\r', line) {
+            if line[at] == b'\r' {
+                return Err(self.fault(at, Syntax::BareReturn));
+            }
+            self.fields.push(at);
+        }
+        self.fields.push(line.len());
+        Ok(true)
     }
 
     /// Has the library read one record.
@@ -240,6 +277,7 @@ impl<R: Read> Records<R> {
         self.buffer.copy_within(self.record.start..self.filled, 0);
         self.filled -= self.record.start;
         self.record = 0..self.record.len();
+        self.plain = 0;
         if self.filled == self.buffer.len() {
             self.refuse_zero()?;
             if self.buffer.len() >= self.longest {
