@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::rngs::{StdRng, SysRng};
@@ -20,15 +21,28 @@ use crate::{USAGE, signals};
 /// The most bytes that a file with a public key may have.
 const PUBLIC_KEY_FILE: u64 = 4096;
 
+/// A partner gives a sign of life every five seconds; a time-out of less than three of them is hasty.
+const BUSY: Duration = Duration::from_secs(15);
+
 /// `vesica receive`.
 pub(crate) fn receive(args: Receive) -> u8 {
-    let table = TableArgs { input: args.table.input, keys: args.table.key, output: Some(args.output), protected: Vec::new() };
+    let table = TableArgs {
+        input: args.table.input,
+        keys: args.table.key,
+        output: Some(args.output),
+        protected: Vec::new(),
+    };
     with_partner("receive", Role::Receiver, table, &args.partner, &args.common)
 }
 
 /// `vesica send`.
 pub(crate) fn send(args: Send) -> u8 {
-    let table = TableArgs { input: args.table.input, keys: args.table.key, output: args.output, protected: Vec::new() };
+    let table = TableArgs {
+        input: args.table.input,
+        keys: args.table.key,
+        output: args.output,
+        protected: Vec::new(),
+    };
     with_partner("send", Role::Sender, table, &args.partner, &args.common)
 }
 
@@ -110,6 +124,9 @@ fn run(
     let screen = Screen::new(common.quiet);
     if common.settings().security == Security::SemiHonest {
         screen.line("security: semi-honest (it protects against a partner that follows the protocol and looks at all it sees)");
+    }
+    if common.settings().timeout < BUSY {
+        screen.line("with a --timeout under 15 s a partner that is busy may be taken for one that is silent");
     }
     let outcome = play(&screen, &cancel, &mut rng);
     let written = report.map(|file| write_report(file, &outcome.report)).transpose();

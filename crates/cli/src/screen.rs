@@ -108,7 +108,10 @@ pub(crate) fn summary(report: &Report, output: Option<&str>) -> String {
         text += &format!("\n{} {what} left out", rows(count));
     }
     if let (Some(shown), Some(seen)) = (sizes.shown_items, sizes.peer_items) {
-        text += &format!("\nthe partner saw that this side has {}; this side saw that it has {seen}", keys(shown));
+        text += &format!(
+            "\nthe partner saw that this side has {}; this side saw that it has {seen}",
+            keys(shown)
+        );
     }
     text
 }

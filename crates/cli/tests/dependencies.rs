@@ -93,7 +93,8 @@ fn every_source_is_the_registry_or_this_repository() {
 /// Names of the packages that are really built for this platform. (`cargo metadata` also lists optional ones that no
 /// feature turns on.)
 fn built() -> BTreeSet<String> {
-    let args = ["tree", "--locked", "--workspace", "--edges", "normal,build", "--prefix", "none", "--format", "{p}"];
+    let args =
+        ["tree", "--locked", "--workspace", "--edges", "normal,build", "--prefix", "none", "--format", "{p}"];
     let tree = Command::new(env!("CARGO")).args(args).current_dir(root()).output().unwrap();
     assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
     let names = String::from_utf8(tree.stdout).unwrap();
@@ -104,7 +105,8 @@ fn built() -> BTreeSet<String> {
 fn native_code_is_linked_by_the_listed_crates_alone() {
     let (metadata, built) = (metadata(), built());
     let linked = metadata.packages.iter().filter(|package| package.links.is_some());
-    let linked: BTreeSet<_> = linked.map(|p| p.name.to_string()).filter(|name| built.contains(name)).collect();
+    let linked: BTreeSet<_> =
+        linked.map(|p| p.name.to_string()).filter(|name| built.contains(name)).collect();
     assert_eq!(linked, list("native", "allow"), "crates that link native code");
 }
 

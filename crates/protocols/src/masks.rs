@@ -103,32 +103,16 @@ pub(crate) fn recv_sorted(
     }
 }
 
-/// A mask and the place it came from: an item of mine, or a position in a message.
+/// A mask of mine and the item it belongs to.
 #[derive(Clone, Copy)]
 pub(crate) struct Tagged {
     pub(crate) mask: u128,
-    pub(crate) place: u32,
+    pub(crate) item: u32,
 }
 
-/// Sorts masks that carry their place. The order of equal masks is that of their places.
+/// Sorts masks that carry their item. The order of equal masks is that of their items.
 pub(crate) fn sort(tagged: &mut [Tagged]) {
-    tagged.sort_unstable_by_key(|t| (t.mask, t.place));
-}
-
-/// Pairs (place of mine, place of theirs) with equal masks; both lists sorted. Of equal masks in one list, `theirs`
-/// counts once; such masks belong to different items with probability 2^-λ at most.
-pub(crate) fn join(mine: &[Tagged], theirs: impl Iterator<Item = (u128, u32)>) -> Vec<(u32, u32)> {
-    let mut pairs = Vec::new();
-    let mut theirs = theirs.peekable();
-    for tagged in mine {
-        while theirs.next_if(|&(mask, _)| mask < tagged.mask).is_some() {}
-        if let Some(&(mask, place)) = theirs.peek()
-            && mask == tagged.mask
-        {
-            pairs.push((tagged.place, place));
-        }
-    }
-    pairs
+    tagged.sort_unstable_by_key(|t| (t.mask, t.item));
 }
 
 #[cfg(test)]
@@ -158,12 +142,20 @@ mod tests {
     }
 
     #[test]
-    fn join_finds_equal_masks_only() {
-        let mut mine =
-            [7, 3, 9, 3].iter().zip(0..).map(|(&mask, place)| Tagged { mask, place }).collect::<Vec<_>>();
-        sort(&mut mine);
-        assert_eq!(join(&mine, [1, 3, 3, 8, 9, 12].into_iter().zip(0..)), vec![(1, 1), (3, 1), (2, 4)]);
-        assert_eq!(join(&mine, std::iter::empty()), vec![]);
-        assert_eq!(join(&[], std::iter::once((1, 0))), vec![]);
+    fn lists_come_back_and_foreign_ones_are_refused() {
+        use vesica_net::{Options, memory};
+        let width = MaskWidth { bits: 44 };
+        let round_trip = |masks: &[u128]| {
+            let (mut a, mut b) = memory::pair(&Options::default());
+            send(width, masks.iter().copied(), a.split().0).unwrap();
+            assert_eq!(a.traffic().payload_sent, masks.len() as u64 * 6);
+            recv_sorted(width, masks.len(), b.split().1)
+        };
+        let many: Vec<u128> = (0..40_000).map(|i| i * 5).collect();
+        assert_eq!(round_trip(&many).unwrap(), many);
+        assert_eq!(round_trip(&[]).unwrap(), []);
+        assert_eq!(round_trip(&[3, 3]).unwrap(), [3, 3]);
+        assert_eq!(round_trip(&[3, 9, 8]), Err(Misbehaviour::UnsortedMasks { position: 2 }.into()));
+        assert_eq!(round_trip(&[3, 1 << 44]), Err(Misbehaviour::WideMask { position: 1 }.into()));
     }
 }

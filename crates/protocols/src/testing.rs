@@ -21,7 +21,7 @@ mod ideal_group;
 mod lying_wire;
 
 pub use ideal_group::IdealGroup;
-pub use lying_wire::{DIRECTIONS, Target, Tampering, Wire, lying_wire};
+pub use lying_wire::{DIRECTIONS, Tampering, Target, Wire, lying_wire};
 
 /// Two sets with a known intersection.
 pub struct Planted {

@@ -19,6 +19,7 @@
 
 use rand_core::CryptoRng;
 use vesica_crypto::hash::Label;
+use vesica_crypto::join::join;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Channel;
 
@@ -44,7 +45,7 @@ pub static ENTRY: Entry = Entry {
     leakage: "n_r and n_s; every sender item of guessable form, now or later",
     flights: 2,
     messages: &[("salt", "32"), ("masks", "n_s·⌈ℓ/8⌉")],
-    memory: "receiver 32·n_r + 16·n_s, sender 32·n_s",
+    memory: "receiver 52·n_r + 36·n_s, sender 48·n_s",
     cost,
     test_items: 1 << 12,
     receive,
@@ -57,8 +58,8 @@ fn cost(shape: &Shape) -> Result<Cost, Error> {
     Ok(Cost {
         receiver_sends: SALT as u64 + positions::bytes(shape),
         sender_sends: sender * width.bytes() as u64,
-        receiver_memory: 32 * receiver + 16 * sender,
-        sender_memory: 32 * sender,
+        receiver_memory: 52 * receiver + 36 * sender,
+        sender_memory: 48 * sender,
     })
 }
 
@@ -83,7 +84,7 @@ pub fn receive(
     let theirs = masks::recv_sorted(width, run.sizes.sender, incoming)?;
     // 3. P2 outputs the items whose hashes it received.
     run.phase(Phase::Compare, items.len());
-    let pairs = masks::join(&mine, theirs.into_iter().zip(0..));
+    let pairs = join(run.threads, &mine[..], &theirs[..]);
     if run.learns == Learns::Both {
         positions::send(run.sizes.sender, pairs.iter().map(|&(_, position)| position), outgoing)?;
     }
@@ -102,26 +103,28 @@ pub fn send(
     let (outgoing, incoming) = channel.split();
     let mut salt = [0; SALT];
     incoming.recv_exact(&mut salt)?;
-    let mine = hash_all(run, width, &salt, items)?;
+    let masks = hash_all(run, width, &salt, items)?;
+    let mut mine: Vec<Tagged> =
+        masks.into_iter().zip(0..).map(|(mask, item)| Tagged { mask, item }).collect();
+    masks::sort(&mut mine);
     run.phase(Phase::Exchange, items.len());
     masks::send(width, mine.iter().map(|tagged| tagged.mask), outgoing)?;
-    positions::recv_if_both(run, incoming, |position| mine[position].place, items)
+    positions::recv_if_both(run, incoming, |position| mine[position].item, items)
 }
 
-/// H(k, x) for every item, sorted, each with the item it belongs to.
-fn hash_all(run: &Run<'_>, width: MaskWidth, salt: &[u8; SALT], items: &Items) -> Result<Vec<Tagged>, Error> {
+/// H(k, x) for every item, in the items' order.
+fn hash_all(run: &Run<'_>, width: MaskWidth, salt: &[u8; SALT], items: &Items) -> Result<Vec<u128>, Error> {
     run.phase(Phase::Blind, items.len());
     let oracle = run.context.oracle(Label::new("naive-hash: salt and item to mask"));
+    let mut masks = Vec::with_capacity(items.len());
     let mut input = salt.to_vec();
-    let mut tagged = Vec::with_capacity(items.len());
-    for (item, place) in items.digests().zip(0..) {
+    for item in items.digests() {
         input.truncate(SALT);
         input.extend_from_slice(item);
         let mut hash = [0; 16];
         oracle.hash(&input, &mut hash);
-        tagged.push(Tagged { mask: width.truncate(&hash), place });
+        masks.push(width.truncate(&hash));
     }
-    masks::sort(&mut tagged);
     run.advance(items.len())?;
-    Ok(tagged)
+    Ok(masks)
 }

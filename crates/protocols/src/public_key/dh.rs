@@ -36,6 +36,7 @@
 use rand_core::CryptoRng;
 use vesica_crypto::group::{Group, InvalidElement, Ristretto255};
 use vesica_crypto::hash::{Label, Oracle};
+use vesica_crypto::join::join;
 use vesica_crypto::par;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Channel, RecvHalf, SendHalf};
@@ -69,7 +70,7 @@ pub static ENTRY: Entry = Entry {
         ("blinded items of the sender (n_s < n_r)", "32·n_s"),
         ("masks of the receiver's items (n_s < n_r)", "n_r·⌈ℓ/8⌉"),
     ],
-    memory: "receiver 84·n_r + 16·n_s (n_s < n_r: 52·n_r + 80·n_s), sender 32·n_r + 40·n_s (n_s < n_r: 32·n_r + 4·n_s)",
+    memory: "receiver 64·n_r + 36·n_s (n_s < n_r: 40·n_r + 84·n_s), sender 32·n_r + 56·n_s (n_s < n_r: 32·n_r + 4·n_s)",
     cost: cost::<Ristretto255>,
     test_items: 1 << 10,
     receive: receive::<Ristretto255>,
@@ -101,13 +102,13 @@ fn cost<G: Group>(shape: &Shape) -> Result<Cost, Error> {
         Form::ReceiverFirst => Cost {
             receiver_sends: element * receiver + positions,
             sender_sends: element * receiver + mask * sender,
-            receiver_memory: (52 + element) * receiver + 16 * sender,
-            sender_memory: element * receiver + 40 * sender,
+            receiver_memory: (32 + element) * receiver + 36 * sender,
+            sender_memory: element * receiver + 56 * sender,
         },
         Form::SenderFirst => Cost {
             receiver_sends: element * receiver + positions,
             sender_sends: element * sender + mask * receiver,
-            receiver_memory: 52 * receiver + (48 + element) * sender,
+            receiver_memory: 40 * receiver + (52 + element) * sender,
             sender_memory: element * receiver + 4 * sender,
         },
     })
@@ -177,17 +178,16 @@ impl<'a, G: Group> Party<'a, G> {
     fn receive_returned(&self, order: &[u32], channel: &mut Channel) -> Result<Vec<(u32, u32)>, Error> {
         let collect =
             |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(order.len(), channel, push);
-        let (mut mine, ()) = overlap(channel, collect, |channel, returned| {
+        let (mine, ()) = overlap(channel, collect, |channel, returned| {
             // 1. H(y)^b, in the order drawn.
             self.send_blinded(order, channel)?;
             // 2. ((H(y)^b)^a)^(1/b) = H(y)^a, masked.
             self.run.phase(Phase::Unblind, order.len());
             let unblinding = G::invert(&self.secret);
-            let mut mine: Vec<Tagged> = Vec::with_capacity(order.len());
+            let mut mine: Vec<u128> = Vec::with_capacity(order.len());
             while mine.len() < order.len() {
                 let piece = self.raise(&unblinding, mine.len(), &returned.wait()?)?;
-                let places = &order[mine.len()..];
-                mine.extend(piece.iter().zip(places).map(|(e, &place)| Tagged { mask: self.mask(e), place }));
+                self.mask_all(&piece, &mut mine);
                 self.run.advance(piece.len())?;
             }
             Ok(mine)
@@ -196,8 +196,7 @@ impl<'a, G: Group> Party<'a, G> {
         self.run.phase(Phase::Exchange, self.run.sizes.sender);
         let theirs = masks::recv_sorted(self.width, self.run.sizes.sender, channel.split().1)?;
         self.run.phase(Phase::Compare, order.len());
-        masks::sort(&mut mine);
-        Ok(masks::join(&mine, theirs.into_iter().zip(0..)))
+        Ok(self.join(order, &mine, &theirs))
     }
 
     /// Sender, [`Form::ReceiverFirst`]: the item behind each mask sent.
@@ -206,9 +205,9 @@ impl<'a, G: Group> Party<'a, G> {
         let places: Vec<u32> = (0..self.items.len() as u32).collect();
         let collect =
             |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(count, channel, push);
-        let (mut mine, ()) = overlap(channel, collect, |channel, blinded| {
+        let (mine, ()) = overlap(channel, collect, |channel, blinded| {
             self.run.phase(Phase::Answer, count + places.len());
-            let mut mine: Vec<Tagged> = Vec::with_capacity(places.len());
+            let mut mine: Vec<u128> = Vec::with_capacity(places.len());
             let mut own = places.chunks(self.piece());
             let mut answered = 0;
             loop {
@@ -218,9 +217,7 @@ impl<'a, G: Group> Party<'a, G> {
                     None => match own.next() {
                         Some(places) => {
                             // F(H(x)^a), for items of mine.
-                            let elements = self.blind(places)?;
-                            let masked = elements.iter().zip(places);
-                            mine.extend(masked.map(|(e, &place)| Tagged { mask: self.mask(e), place }));
+                            self.mask_all(&self.blind(places)?, &mut mine);
                             self.run.advance(places.len())?;
                             continue;
                         }
@@ -235,9 +232,11 @@ impl<'a, G: Group> Party<'a, G> {
             }
         })?;
         self.run.phase(Phase::Exchange, mine.len());
+        let mut mine: Vec<Tagged> =
+            mine.into_iter().zip(places).map(|(mask, item)| Tagged { mask, item }).collect();
         masks::sort(&mut mine);
         masks::send(self.width, mine.iter().map(|tagged| tagged.mask), channel.split().0)?;
-        Ok(mine.iter().map(|tagged| tagged.place).collect())
+        Ok(mine.iter().map(|tagged| tagged.item).collect())
     }
 
     /// Receiver, [`Form::SenderFirst`]: pairs (item of mine, position in the sender's elements).
@@ -247,29 +246,22 @@ impl<'a, G: Group> Party<'a, G> {
             self.recv_elements(count, channel, push)?;
             masks::recv(self.width, order.len(), channel)
         };
-        let (mut theirs, returned) = overlap(channel, collect, |channel, elements| {
+        let (theirs, mine) = overlap(channel, collect, |channel, elements| {
             // 1. H(y)^b, in the order drawn.
             self.send_blinded(order, channel)?;
             // 2. F((H(x)^a)^b).
             self.run.phase(Phase::Answer, count);
-            let mut theirs: Vec<Tagged> = Vec::with_capacity(count);
+            let mut theirs: Vec<u128> = Vec::with_capacity(count);
             while theirs.len() < count {
                 let piece = self.raise(&self.secret, theirs.len(), &elements.wait()?)?;
-                let positions = theirs.len() as u32..;
-                theirs.extend(
-                    piece.iter().zip(positions).map(|(e, place)| Tagged { mask: self.mask(e), place }),
-                );
+                self.mask_all(&piece, &mut theirs);
                 self.run.advance(piece.len())?;
             }
             Ok(theirs)
         })?;
         // 3. The masks of my own items, in my order, joined with theirs.
         self.run.phase(Phase::Compare, order.len());
-        let mine = returned.into_iter().zip(order);
-        let mut mine: Vec<Tagged> = mine.map(|(mask, &place)| Tagged { mask, place }).collect();
-        masks::sort(&mut mine);
-        masks::sort(&mut theirs);
-        Ok(masks::join(&mine, theirs.into_iter().map(|tagged| (tagged.mask, tagged.place))))
+        Ok(self.join(order, &mine, &theirs))
     }
 
     /// Sender, [`Form::SenderFirst`]: the item behind each element sent.
@@ -285,7 +277,9 @@ impl<'a, G: Group> Party<'a, G> {
             let mut answered = 0;
             while answered < count {
                 let piece = self.raise(&self.secret, answered, &blinded.wait()?)?;
-                masks::send(self.width, piece.iter().map(|e| self.mask(e)), channel)?;
+                let mut masks = Vec::with_capacity(piece.len());
+                self.mask_all(&piece, &mut masks);
+                masks::send(self.width, masks.into_iter(), channel)?;
                 answered += piece.len();
                 self.run.advance(piece.len())?;
             }
@@ -343,11 +337,21 @@ impl<'a, G: Group> Party<'a, G> {
         Ok(raised)
     }
 
-    /// F: the mask of an element.
-    fn mask(&self, element: &G::Encoding) -> u128 {
-        let mut hash = [0; 16];
-        self.mask.hash(element.as_ref(), &mut hash);
-        self.width.truncate(&hash)
+    /// F: the masks of elements.
+    fn mask_all(&self, elements: &[G::Encoding], masks: &mut Vec<u128>) {
+        let elements: Vec<u8> = elements.iter().flat_map(AsRef::as_ref).copied().collect();
+        let mut hashes = vec![[0; 16]; elements.len() / G::ENCODED];
+        self.mask.hash_batch(&elements, G::ENCODED, hashes.as_flattened_mut(), 16);
+        masks.extend(hashes.iter().map(|hash| self.width.truncate(hash)));
+    }
+
+    /// Pairs (item of mine, position in the partner's list) with equal masks; mine are in the order drawn.
+    fn join(&self, order: &[u32], mine: &[u128], theirs: &[u128]) -> Vec<(u32, u32)> {
+        let mut pairs = join(self.run.threads, mine, theirs);
+        for (place, _) in &mut pairs {
+            *place = order[*place as usize];
+        }
+        pairs
     }
 
     /// Reads `count` elements and passes them on, piece by piece.

@@ -87,7 +87,11 @@ impl Wire {
         let mut targets = Vec::new();
         for (direction, lengths) in DIRECTIONS.into_iter().zip(self.frames()) {
             for (frame, length) in lengths.into_iter().enumerate() {
-                targets.extend(ways(length).into_iter().map(|tampering| Target { direction, frame, tampering }));
+                targets.extend(ways(length).into_iter().map(|tampering| Target {
+                    direction,
+                    frame,
+                    tampering,
+                }));
             }
         }
         targets
@@ -118,7 +122,9 @@ pub fn lying_wire(target: Option<Target>) -> (Channel, Channel, Wire) {
             Some(target) if target.direction == direction && target.frame == index => {
                 tamper(target.tampering, frame, &mut held)
             }
-            Some(target) if target.direction == direction => std::iter::once(frame).chain(held.take()).collect(),
+            Some(target) if target.direction == direction => {
+                std::iter::once(frame).chain(held.take()).collect()
+            }
             _ => vec![frame],
         }
     });
