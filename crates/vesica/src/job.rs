@@ -174,7 +174,8 @@ impl Job {
         }
         let input = Input::open(&self.table.input).map_err(failed)?;
         // A file that is absent or cannot be looked at cannot be replaced either.
-        let protected: Vec<_> = self.table.protected.iter().filter_map(|path| FileId::of_path(path).ok()).collect();
+        let protected: Vec<_> =
+            self.table.protected.iter().filter_map(|path| FileId::of_path(path).ok()).collect();
         let ids: Vec<_> = input.id().into_iter().chain(&protected).collect();
         let output =
             self.table.output.as_deref().map(|path| Output::check(path, &ids)).transpose().map_err(failed)?;

@@ -20,7 +20,8 @@ const WANTED: Wanted = Wanted { security: Security::SemiHonest, learns: Learns::
 /// One end's conversation, as a job leads it.
 fn converse(role: Role, items: &Items, mut channel: Channel) -> Result<Matches, SessionError> {
     let rules = ["email".to_owned()];
-    let terms = Terms::new(role, &Choice::Auto, WANTED.security, WANTED.learns, &rules, Limits::default(), false);
+    let terms =
+        Terms::new(role, &Choice::Auto, WANTED.security, WANTED.learns, &rules, Limits::default(), false);
     let agreed = session::agree(&mut channel, &terms, WANTED, items.len(), None)?;
     let rng = &mut StdRng::seed_from_u64(role as u64);
     let matches = agreed.run(items, &mut channel, 1, &Unwatched, rng)?;
