@@ -1,7 +1,8 @@
 //! The AES kernels for x86-64, once for 128-bit and once for 512-bit vectors.
 //!
 //! Both widths run the same text: it speaks of vectors of `LANES` blocks and keeps `FLIGHT` of them in flight, which
-//! hides the latency of the instructions.
+//! hides the latency of the instructions. Loops take the place of `map` and `from_fn`: a closure with target features
+//! cannot be inlined into library code without them.
 
 use core::arch::x86_64::*;
 
@@ -55,31 +56,62 @@ macro_rules! kernels {
         #[target_feature(enable = $features)]
         #[inline]
         fn broadcast(rounds: &[Block; 11]) -> [V; 11] {
-            rounds.map(|round| splat(round.to_u128()))
+            let mut vectors = [splat(0); 11];
+            for (vector, round) in vectors.iter_mut().zip(rounds) {
+                *vector = splat(round.to_u128());
+            }
+            vectors
         }
 
         #[target_feature(enable = $features)]
         #[inline]
-        fn encrypt_vectors<const N: usize>(rounds: &[V; 11], x: [V; N]) -> [V; N] {
-            let mut x = x.map(|x| xor(x, rounds[0]));
-            for round in &rounds[1..10] {
-                x = x.map(|x| enc(x, *round));
+        fn encrypt_vectors<const N: usize>(rounds: &[V; 11], mut x: [V; N]) -> [V; N] {
+            for x in &mut x {
+                *x = xor(*x, rounds[0]);
             }
-            x.map(|x| enclast(x, rounds[10]))
+            for round in &rounds[1..10] {
+                for x in &mut x {
+                    *x = enc(*x, *round);
+                }
+            }
+            for x in &mut x {
+                *x = enclast(*x, rounds[10]);
+            }
+            x
+        }
+
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn xor_all(mut x: [V; FLIGHT], y: [V; FLIGHT]) -> [V; FLIGHT] {
+            for (x, y) in x.iter_mut().zip(y) {
+                *x = xor(*x, y);
+            }
+            x
+        }
+
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn sigma_all(mut x: [V; FLIGHT]) -> [V; FLIGHT] {
+            for x in &mut x {
+                *x = sigma(*x);
+            }
+            x
         }
 
         #[target_feature(enable = $features)]
         #[inline]
         fn load_all(chunk: &[Block; AT_ONCE]) -> [V; FLIGHT] {
-            let vectors = Block::slice_as_bytes(chunk).as_chunks::<BYTES>().0;
-            core::array::from_fn(|i| load(&vectors[i]))
+            let mut x = [splat(0); FLIGHT];
+            for (x, vector) in x.iter_mut().zip(Block::slice_as_bytes(chunk).as_chunks().0) {
+                *x = load(vector);
+            }
+            x
         }
 
         #[target_feature(enable = $features)]
         #[inline]
         fn store_all(chunk: &mut [Block; AT_ONCE], x: [V; FLIGHT]) {
-            let vectors = Block::slice_as_mut_bytes(chunk).as_chunks_mut::<BYTES>().0;
-            for (vector, x) in vectors.iter_mut().zip(x) {
+            for (vector, x) in Block::slice_as_mut_bytes(chunk).as_chunks_mut().0.iter_mut().zip(x) {
                 store(vector, x);
             }
         }
@@ -88,8 +120,11 @@ macro_rules! kernels {
         #[target_feature(enable = $features)]
         #[inline]
         fn counters(first: u64) -> [V; FLIGHT] {
-            let first = add64(splat(u128::from(first)), lane_numbers());
-            core::array::from_fn(|i| add64(first, splat((i * LANES) as u128)))
+            let mut numbers = [add64(splat(u128::from(first)), lane_numbers()); FLIGHT];
+            for i in 1..FLIGHT {
+                numbers[i] = add64(numbers[i - 1], splat(LANES as u128));
+            }
+            numbers
         }
 
         /// Runs `work` over all blocks, `AT_ONCE` at a time; the last are filled up with zeros.
@@ -122,9 +157,8 @@ macro_rules! kernels {
         pub(in super::super) fn ccr(rounds: &[Block; 11], blocks: &mut [Block]) {
             let rounds = broadcast(rounds);
             for_chunks(blocks, |_, x| {
-                let x = x.map(|x| sigma(x));
-                let permuted = encrypt_vectors(&rounds, x);
-                core::array::from_fn(|i| xor(permuted[i], x[i]))
+                let x = sigma_all(x);
+                xor_all(encrypt_vectors(&rounds, x), x)
             });
         }
 
@@ -133,10 +167,8 @@ macro_rules! kernels {
             let rounds = broadcast(rounds);
             for_chunks(blocks, |done, x| {
                 let once = encrypt_vectors(&rounds, x);
-                let tweaks = counters(first.wrapping_add(done));
-                let twice: [V; FLIGHT] =
-                    encrypt_vectors(&rounds, core::array::from_fn(|i| xor(once[i], tweaks[i])));
-                core::array::from_fn(|i| xor(once[i], twice[i]))
+                let tweaked = xor_all(once, counters(first.wrapping_add(done)));
+                xor_all(once, encrypt_vectors(&rounds, tweaked))
             });
         }
 
@@ -150,7 +182,9 @@ macro_rules! kernels {
                 for (vector, x) in flight.as_chunks_mut().0.iter_mut().zip(stream) {
                     store(vector, x);
                 }
-                counters = counters.map(|counter| add64(counter, splat(AT_ONCE as u128)));
+                for counter in &mut counters {
+                    *counter = add64(*counter, splat(AT_ONCE as u128));
+                }
             }
             let (vectors, rest) = rest.as_chunks_mut();
             let mut counter = [counters[0]];
@@ -174,24 +208,27 @@ macro_rules! kernels {
             mut x: [[V; FLIGHT]; COLUMNS],
         ) -> [[V; FLIGHT]; COLUMNS] {
             if CCR {
-                x = x.map(|column| column.map(|x| sigma(x)));
+                for column in &mut x {
+                    *column = sigma_all(*column);
+                }
             }
             let plain = x;
             for column in &mut x {
-                *column = core::array::from_fn(|i| xor(column[i], key[i]));
+                *column = xor_all(*column, key);
             }
-            for rcon in RCON {
-                key = key.map(|key| next_round_key(key, rcon));
-                let last = rcon == RCON[9];
+            for (round, rcon) in RCON.into_iter().enumerate() {
+                for key in &mut key {
+                    *key = next_round_key(*key, rcon);
+                }
                 for column in &mut x {
-                    *column = core::array::from_fn(|i| {
-                        if last { enclast(column[i], key[i]) } else { enc(column[i], key[i]) }
-                    });
+                    for (x, key) in column.iter_mut().zip(key) {
+                        *x = if round == 9 { enclast(*x, key) } else { enc(*x, key) };
+                    }
                 }
             }
             if CCR {
                 for (column, plain) in x.iter_mut().zip(plain) {
-                    *column = core::array::from_fn(|i| xor(column[i], plain[i]));
+                    *column = xor_all(*column, plain);
                 }
             }
             x
@@ -204,28 +241,28 @@ macro_rules! kernels {
         ) {
             let (keys, last_keys) = keys.as_chunks::<AT_ONCE>();
             let mut columns = columns.map(|column| column.as_chunks_mut::<AT_ONCE>());
+            let mut x = [[splat(0); FLIGHT]; COLUMNS];
             for (i, keys) in keys.iter().enumerate() {
-                let x = core::array::from_fn(|column| load_all(&columns[column].0[i]));
-                let x = rekeyed_vectors::<COLUMNS, CCR>(load_all(keys), x);
+                for (x, column) in x.iter_mut().zip(&columns) {
+                    *x = load_all(&column.0[i]);
+                }
+                x = rekeyed_vectors::<COLUMNS, CCR>(load_all(keys), x);
                 for (column, x) in columns.iter_mut().zip(x) {
                     store_all(&mut column.0[i], x);
                 }
             }
             if !last_keys.is_empty() {
-                let pad = |blocks: &[Block]| {
-                    let mut padded = [Block::ZERO; AT_ONCE];
-                    padded[..blocks.len()].copy_from_slice(blocks);
-                    padded
-                };
-                let mut padded_keys = pad(last_keys);
-                let mut padded: [_; COLUMNS] = core::array::from_fn(|column| pad(columns[column].1));
-                let x = core::array::from_fn(|column| load_all(&padded[column]));
-                let x = rekeyed_vectors::<COLUMNS, CCR>(load_all(&padded_keys), x);
-                for ((column, padded), x) in columns.iter_mut().zip(&mut padded).zip(x) {
-                    store_all(padded, x);
+                let mut padded = [Block::ZERO; AT_ONCE];
+                for (x, column) in x.iter_mut().zip(&columns) {
+                    padded[..column.1.len()].copy_from_slice(column.1);
+                    *x = load_all(&padded);
+                }
+                padded[..last_keys.len()].copy_from_slice(last_keys);
+                x = rekeyed_vectors::<COLUMNS, CCR>(load_all(&padded), x);
+                for (column, x) in columns.iter_mut().zip(x) {
+                    store_all(&mut padded, x);
                     column.1.copy_from_slice(&padded[..column.1.len()]);
                 }
-                padded_keys.zeroize();
                 padded.zeroize();
             }
         }

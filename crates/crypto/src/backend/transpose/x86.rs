@@ -33,7 +33,10 @@ macro_rules! kernel {
         #[target_feature(enable = $features)]
         #[inline]
         fn eight_rows(rows: &[[Block; COLUMNS / 128]; 8], stripe: usize) -> [V; 8] {
-            let x = rows.each_ref().map(|row| load(&row.as_chunks::<BLOCKS>().0[stripe]));
+            let mut x = [zero(); 8];
+            for (x, row) in x.iter_mut().zip(rows) {
+                *x = load(&row.as_chunks().0[stripe]);
+            }
             // Vector numbers i2 i1 i0, then k3 i1 i0, then k3 k2 k1.
             let (a, e) = interleave::<REVERSED>(x[0], x[4]);
             let (b, f) = interleave::<REVERSED>(x[1], x[5]);
@@ -41,7 +44,11 @@ macro_rules! kernel {
             let (d, h) = interleave::<REVERSED>(x[3], x[7]);
             let [a, b, c, d] = exchange::<REVERSED>([a, b, c, d]);
             let [e, f, g, h] = exchange::<REVERSED>([e, f, g, h]);
-            [a, b, c, d, e, f, g, h].map(|x| turn_bits(x))
+            let mut x = [a, b, c, d, e, f, g, h];
+            for x in &mut x {
+                *x = turn_bits(*x);
+            }
+            x
         }
 
         #[target_feature(enable = $features)]
@@ -56,9 +63,10 @@ macro_rules! kernel {
                 }
                 for (k, x) in halfway.iter().enumerate() {
                     // Vector numbers r3 r2 r1 r0, then r3 r2 k0 b2; inside, b1 b0 r1 r0.
-                    let quarter =
-                        |r: usize| exchange::<false>([x[4 * r], x[4 * r + 1], x[4 * r + 2], x[4 * r + 3]]);
-                    let (a, b, c, d) = (quarter(0), quarter(1), quarter(2), quarter(3));
+                    let a = exchange::<false>([x[0], x[1], x[2], x[3]]);
+                    let b = exchange::<false>([x[4], x[5], x[6], x[7]]);
+                    let c = exchange::<false>([x[8], x[9], x[10], x[11]]);
+                    let d = exchange::<false>([x[12], x[13], x[14], x[15]]);
                     for low in 0..4 {
                         finish([a[low], b[low], c[low], d[low]], 16 * k + 4 * low, columns);
                     }
