@@ -1,4 +1,5 @@
 //! Every protocol of the registry, in one loop: right rows, right bytes, the same bytes from any number of threads.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 use vesica_protocols::registry::{Entry, PROTOCOLS};
 use vesica_protocols::testing::{Case, Planted, items, planted, run_pair, shape};
