@@ -7,7 +7,7 @@ use super::store::{DUMMY_ROW, Records, Store, on_store};
 use super::{Encoding, Items, ItemsError, OnDuplicates, Width};
 
 /// Keys hashed in one call.
-const BATCH_KEYS: usize = 256;
+const BATCH_KEYS: usize = 1024;
 /// Key bytes that are collected at most before they are hashed.
 const BATCH_BYTES: usize = 64 * 1024;
 /// A hint is somebody's guess; records beyond this many are allocated as they come.

@@ -6,23 +6,27 @@
 
 use std::sync::LazyLock;
 
+use vesica_crypto::hash::Oracle;
+
 use super::Width;
 
-const ITEM_CONTEXT: &str = "vesica item digest v1";
-const DUMMY_CONTEXT: &str = "vesica dummy item v1";
-
-struct Keys {
-    narrow: [u8; 32],
-    wide: [u8; 32],
+/// One digest function a width.
+struct Digests {
+    narrow: Oracle,
+    wide: Oracle,
 }
 
-impl Keys {
-    fn new(context: &str) -> Self {
-        let key = |width: Width| blake3::derive_key(context, &[width.bytes() as u8]);
-        Keys { narrow: key(Width::Digest128), wide: key(Width::Digest256) }
+impl Digests {
+    fn new(context: &'static str) -> Self {
+        let keyed = |width: Width| {
+            let mut key = [0; 32];
+            Oracle::derive_key(context).hash(&[width.bytes() as u8], &mut key);
+            Oracle::with_key(key)
+        };
+        Digests { narrow: keyed(Width::Digest128), wide: keyed(Width::Digest256) }
     }
 
-    fn of(&self, width: Width) -> &[u8; 32] {
+    fn of(&self, width: Width) -> &Oracle {
         match width {
             Width::Digest128 => &self.narrow,
             Width::Digest256 => &self.wide,
@@ -30,8 +34,8 @@ impl Keys {
     }
 }
 
-static ITEM_KEYS: LazyLock<Keys> = LazyLock::new(|| Keys::new(ITEM_CONTEXT));
-static DUMMY_KEYS: LazyLock<Keys> = LazyLock::new(|| Keys::new(DUMMY_CONTEXT));
+static ITEMS: LazyLock<Digests> = LazyLock::new(|| Digests::new("vesica item digest v1"));
+static DUMMIES: LazyLock<Digests> = LazyLock::new(|| Digests::new("vesica dummy item v1"));
 
 /// Many keys' canonical bytes, one after the other.
 #[derive(Clone, Copy)]
@@ -42,24 +46,21 @@ pub struct Batch<'a> {
     pub ends: &'a [usize],
 }
 
-/// The digest of one key in `out`, which is 16 or 32 bytes long as `width` says.
+/// The digest of one key in `out`.
+///
+/// # Panics
+/// If `out` is not exactly as long as `width` says.
 pub fn digest(width: Width, canonical: &[u8], out: &mut [u8]) {
-    digest_batch(width, Batch { bytes: canonical, ends: &[canonical.len()] }, out);
+    assert_eq!(out.len(), width.bytes(), "one digest");
+    ITEMS.of(width).hash(canonical, out);
 }
 
-/// The digests of a batch, one after the other in `out`.
+/// The digests of a batch, one after the other in `out`: the same as one by one, and faster for keys of up to 64 bytes.
 ///
 /// # Panics
 /// If `out` is not exactly as long as the digests, or the ends are not ascending within the bytes.
 pub fn digest_batch(width: Width, batch: Batch<'_>, out: &mut [u8]) {
-    assert_eq!(out.len(), batch.ends.len() * width.bytes(), "one digest for each key");
-    let key = ITEM_KEYS.of(width);
-    let mut start = 0;
-    for (&end, out) in batch.ends.iter().zip(out.chunks_exact_mut(width.bytes())) {
-        let hash = blake3::keyed_hash(key, &batch.bytes[start..end]);
-        out.copy_from_slice(&hash.as_bytes()[..width.bytes()]);
-        start = end;
-    }
+    ITEMS.of(width).hash_ranges(batch.bytes, batch.ends, out, width.bytes());
 }
 
 /// A dummy item in `out`: what no key's digest equals, save by a collision of BLAKE3.
@@ -67,6 +68,6 @@ pub fn digest_batch(width: Width, batch: Batch<'_>, out: &mut [u8]) {
 /// # Panics
 /// If `out` is not exactly as long as `width` says.
 pub fn dummy(width: Width, random: &[u8; 32], out: &mut [u8]) {
-    let hash = blake3::keyed_hash(DUMMY_KEYS.of(width), random);
-    out.copy_from_slice(&hash.as_bytes()[..width.bytes()]);
+    assert_eq!(out.len(), width.bytes(), "one digest");
+    DUMMIES.of(width).hash(random, out);
 }

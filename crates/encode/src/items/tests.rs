@@ -52,6 +52,8 @@ fn digests_keep_their_bytes() {
     };
     assert_eq!(narrow, reference(16)[..16]);
     assert_eq!(wide, reference(32));
+    assert_eq!(u128::from_be_bytes(narrow), 0xf2a49344_8250fe90_1620bd3c_5f95db04);
+    assert_eq!(u128::from_be_bytes(*wide.first_chunk().unwrap()), 0xd0b377ca_85b206bf_81b0656e_b73aa3b8);
 }
 
 #[test]
