@@ -33,6 +33,10 @@ pub(crate) enum Command {
     Local(Local),
     /// List the protocols: paper, security, who learns what, bytes
     Protocols(Protocols),
+    /// Print completions for a shell, to be put where it looks for them
+    Completions(Completions),
+    /// Print the manual page
+    Man,
 }
 
 #[derive(Args)]
@@ -94,6 +98,13 @@ pub(crate) struct Protocols {
     /// As the README's table
     #[arg(long, hide = true)]
     pub(crate) markdown: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
 }
 
 #[derive(Args)]
@@ -163,6 +174,9 @@ pub(crate) struct Common {
     /// Write a report of the run, as JSON, also when it fails; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Write what happens as it happens, a JSON object a line; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
     /// Show nothing but errors
     #[arg(long)]
     pub(crate) quiet: bool,

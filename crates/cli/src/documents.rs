@@ -1,12 +1,13 @@
-//! `vesica protocols`: the registry as a table for people, programs and the README.
+//! `vesica protocols`, `completions`, `man`: what the program says of itself, for people, programs and the README.
 
 use std::fmt::Write;
 use std::io::{self, Write as _};
 
+use clap::CommandFactory;
 use serde_json::json;
 use vesica::protocols::registry::{Entry, PROTOCOLS};
 
-use crate::args::Protocols;
+use crate::args::{Cli, Protocols};
 
 /// Prints the registry.
 pub(crate) fn protocols(args: &Protocols) -> u8 {
@@ -15,8 +16,34 @@ pub(crate) fn protocols(args: &Protocols) -> u8 {
         (false, true) => as_markdown(),
         (false, false) => as_text(),
     };
+    print(text.as_bytes())
+}
+
+/// Prints completions for a shell.
+pub(crate) fn completions(shell: clap_complete::Shell) -> u8 {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "vesica", &mut script);
+    print(&script)
+}
+
+/// Prints the manual page of the program and of each of its commands, one after the other.
+pub(crate) fn man() -> u8 {
+    let mut page = Vec::new();
+    let program = Cli::command();
+    let commands = program.get_subcommands().map(|command| {
+        let name = format!("vesica-{}", command.get_name());
+        command.clone().display_name(name)
+    });
+    for command in std::iter::once(program.clone()).chain(commands) {
+        // Writing to memory cannot fail.
+        let _ = clap_mangen::Man::new(command).render(&mut page);
+    }
+    print(&page)
+}
+
+fn print(text: &[u8]) -> u8 {
     // A reader that has seen enough closes the pipe.
-    drop(io::stdout().lock().write_all(text.as_bytes()));
+    drop(io::stdout().lock().write_all(text));
     0
 }
 

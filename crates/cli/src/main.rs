@@ -7,6 +7,7 @@
 
 mod args;
 mod documents;
+mod events;
 mod keygen;
 mod quickstart;
 mod run;
@@ -39,6 +40,8 @@ fn main() -> ExitCode {
         Command::Send(args) => run::send(args),
         Command::Local(args) => run::local(args),
         Command::Protocols(args) => documents::protocols(&args),
+        Command::Completions(args) => documents::completions(args.shell),
+        Command::Man => documents::man(),
     };
     ExitCode::from(code)
 }

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::rngs::{StdRng, SysRng};
-use vesica::job::{Job, Outcome, Partner, TableArgs};
+use vesica::job::{Job, OnEvent, Outcome, Partner, TableArgs};
 use vesica::net::{Address, CancelToken, Identity, PublicKey};
 use vesica::protocols::{Role, registry::Security};
-use vesica::report::Report;
+use vesica::report::{Event, Report};
 use vesica::table::{FileId, Output, PairSpec, TableError};
 use vesica::{Error, Kind, local};
 
 use crate::args::{Common, Local, PartnerOptions, Receive, Send};
+use crate::events::Events;
 use crate::keygen::default_path;
 use crate::screen::{self, Screen, say};
 use crate::{USAGE, signals};
@@ -62,11 +63,9 @@ pub(crate) fn local(args: Local) -> u8 {
     }
     let (output, inputs) = (receiver.output.clone(), vec![receiver.input.clone(), sender.input.clone()]);
     let settings = args.common.settings();
-    run("local", &args.common, output.as_deref(), &inputs, |screen, cancel, rng| {
+    run("local", &args.common, output.as_deref(), &inputs, |on_event, cancel, rng| {
         let mut other = StdRng::from_rng(rng);
-        let on_event = |event: &_| screen.show(event);
-        let (receiver, sender) =
-            local::run(receiver, sender, &settings, cancel, [rng, &mut other], &on_event);
+        let (receiver, sender) = local::run(receiver, sender, &settings, cancel, [rng, &mut other], on_event);
         // The receiver sees no more of a sender that failed than a closed connection.
         match (&receiver.result, &sender.result) {
             (Err(seen), Err(cause)) if seen.kind == Kind::Partner => Outcome {
@@ -92,18 +91,18 @@ fn with_partner(
     };
     let (output, inputs) = (table.output.clone(), vec![table.input.clone()]);
     let job = Job { role, table, settings: common.settings() };
-    run(command, common, output.as_deref(), &inputs, |screen, cancel, rng| {
-        job.run(&partner, cancel, rng, &|event| screen.show(event))
+    run(command, common, output.as_deref(), &inputs, |on_event, cancel, rng| {
+        job.run(&partner, cancel, rng, on_event)
     })
 }
 
-/// What every run has: a screen, signals, randomness, a report.
+/// What every run has: a screen, events, signals, randomness, a report.
 fn run(
     command: &str,
     common: &Common,
     output: Option<&Path>,
     inputs: &[PathBuf],
-    play: impl FnOnce(&Screen, &CancelToken, &mut StdRng) -> Outcome,
+    play: impl FnOnce(OnEvent<'_>, &CancelToken, &mut StdRng) -> Outcome,
 ) -> u8 {
     let cancel = CancelToken::new();
     let prepared = signals::watch(&cancel).map_err(|error| error.to_string()).and_then(|received| {
@@ -117,8 +116,8 @@ fn run(
             return Kind::Internal.exit_code();
         }
     };
-    let report = match common.report.as_deref().map(|path| check_report(path, output, inputs)).transpose() {
-        Ok(report) => report,
+    let (report, events) = match open_logs(common, output, inputs) {
+        Ok(opened) => opened,
         Err(message) => return refuse(command, &message),
     };
     let screen = Screen::new(common.quiet);
@@ -128,7 +127,19 @@ fn run(
     if common.settings().timeout < BUSY {
         screen.line("with a --timeout under 15 s a partner that is busy may be taken for one that is silent");
     }
-    let outcome = play(&screen, &cancel, &mut rng);
+    let on_event = |event: &Event| {
+        screen.show(event);
+        // How it ended is told below, when the outcome is known.
+        if !matches!(event, Event::Done { .. } | Event::Failed { .. }) {
+            events.write(event);
+        }
+    };
+    let outcome = play(&on_event, &cancel, &mut rng);
+    let report_copy = Box::new(outcome.report.clone());
+    events.write(&match outcome.result {
+        Ok(_) => Event::Done { report: report_copy },
+        Err(_) => Event::Failed { report: report_copy },
+    });
     let written = report.map(|file| write_report(file, &outcome.report)).transpose();
     let code = match &outcome.result {
         Ok(_) => {
@@ -198,13 +209,26 @@ fn public_key(argument: &str) -> Result<PublicKey, String> {
     text.trim().parse().map_err(|error| format!("--peer: {error}"))
 }
 
-/// The report's place, checked before the run: never an input, never the output's.
-fn check_report(path: &Path, output: Option<&Path>, inputs: &[PathBuf]) -> Result<Output, String> {
-    if output == Some(path) {
-        return Err("--output and --report need two different places".into());
+/// Report and events, if asked for. Their places are checked before the run: no two of output, report and events are the
+/// same, and none is an input.
+fn open_logs(
+    common: &Common,
+    output: Option<&Path>,
+    inputs: &[PathBuf],
+) -> Result<(Option<Output>, Events), String> {
+    let (report, events) = (common.report.as_deref(), common.events.as_deref());
+    let places = [output, report, events];
+    let same = |(i, place): (usize, &Option<&Path>)| place.is_some() && places[..i].contains(place);
+    if places.iter().enumerate().any(same) {
+        return Err("--output, --report and --events need different places".into());
     }
     let ids: Vec<FileId> = inputs.iter().filter_map(|input| FileId::of_path(input).ok()).collect();
-    Output::check(path, &ids.iter().collect::<Vec<_>>()).map_err(|error| error.to_string())
+    let check =
+        |path| Output::check(path, &ids.iter().collect::<Vec<_>>()).map_err(|error| error.to_string());
+    let report = report.map(check).transpose()?;
+    events.map(check).transpose()?;
+    let events = Events::open(events).map_err(|error| format!("--events: cannot be written: {error}"))?;
+    Ok((report, events))
 }
 
 fn write_report(file: Output, report: &Report) -> Result<(), TableError> {

@@ -1,5 +1,10 @@
 //! The documents say what the program does: the tables in them are the program's own output.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where something is amiss")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops where something is amiss"
+)]
 
 use std::path::Path;
 use std::process::Command;

@@ -60,7 +60,9 @@ fn wrong_usage() {
         (receive(&with(&RECEIVER, &["--protocol", "dhh"])), "vesica protocols"),
         (receive(&with(&RECEIVER, &["--protocol", "naive-hash"])), "--allow-insecure"),
         (receive(&with(&RECEIVER, &["--security", "malicious"])), "--security semi-honest"),
-        (receive(&with(&RECEIVER, &["--report", "out.csv"])), "two different places"),
+        (receive(&with(&RECEIVER, &["--report", "out.csv"])), "different places"),
+        (receive(&with(&RECEIVER, &["--report", "-", "--events", "-"])), "different places"),
+        (receive(&with(&RECEIVER, &["--events", "receiver.csv"])), "same file as an input"),
         (receive(&with(&RECEIVER, &["--pad-to", "1"])), "larger --pad-to"),
     ];
     for (end, word) in &ends {

@@ -265,6 +265,33 @@ fn the_report_tells_the_run() {
 }
 
 #[test]
+fn events_tell_the_run_line_by_line() {
+    let scene = check([50, 60], 20, &[], &["--events", "events.json"]);
+    let lines: Vec<serde_json::Value> =
+        scene.read("events.json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<_> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    assert_eq!((kinds[0], kinds[kinds.len() - 1]), ("started", "done"));
+    let phases: Vec<_> =
+        lines.iter().filter(|line| line["event"] == "phase").map(|line| &line["name"]).collect();
+    assert_eq!((phases[0], phases[phases.len() - 1]), (&"read".into(), &"write".into()));
+    assert!(lines.windows(2).all(|pair| pair[0]["t"].as_f64() <= pair[1]["t"].as_f64()));
+    assert_eq!(lines[lines.len() - 1]["report"]["matches"]["rows"], 20);
+}
+
+#[test]
+fn completions_and_manual_name_every_command() {
+    let scene = Scene::new();
+    for args in [&["completions", "bash"][..], &["completions", "zsh"], &["completions", "fish"], &["man"]] {
+        let ended = scene.run(args);
+        ended.expect(0, &[]);
+        let text = String::from_utf8(ended.stdout).unwrap();
+        for command in ["quickstart", "keygen", "receive", "send", "local", "protocols"] {
+            assert!(text.contains(command), "{args:?} does not name {command}");
+        }
+    }
+}
+
+#[test]
 fn quickstart_shows_the_matched_rows() {
     let ended = Scene::new().run(&["quickstart"]);
     ended.expect(0, &["6 of 12 rows match (5 keys)"]);
