@@ -16,8 +16,13 @@
 //! * **Silence** is measured from the last byte that the reader took from the socket. While the reader cannot take
 //!   any because the incoming lane is full, the clock stands still: the fault is ours, not the peer's.
 //! * **Errors stick.** The first failure of a side is what all its later calls report.
+//!
+//! What both users of a link need stands here; what the channel does with it in `channel`, what the threads do in
+//! `threads`.
 
-use std::collections::VecDeque;
+mod channel;
+mod threads;
+
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -29,6 +34,8 @@ use crate::channel::Traffic;
 use crate::error::NetError;
 use crate::frame::{Frame, Kind};
 use crate::lane::Lane;
+
+pub(crate) use threads::Outgoing;
 
 /// The side and lane of the channel on a connection.
 pub(crate) const HERE: usize = 0;
@@ -77,20 +84,6 @@ struct State {
     closed: bool,
 }
 
-/// What the writer thread has to do next.
-pub(crate) enum Outgoing {
-    /// Send the frames of the batch.
-    Frames,
-    /// Send what the TLS state has to say for itself.
-    Kick,
-    /// Nothing was sent for a while: send a heartbeat.
-    Idle,
-    /// Everything has been sent: close the sending direction.
-    Last,
-    /// End at once.
-    Closed,
-}
-
 impl Link {
     pub(crate) fn memory(options: &Options) -> Self {
         Self::new(Transport::Memory, INCOMING_BOUND, options)
@@ -130,135 +123,6 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    // ---- what a channel does ------------------------------------------------------------------------------------
-
-    /// Sends a frame and returns an emptied buffer for the next one. `lift`: the caller is also the one who receives.
-    pub(crate) fn push(&self, side: usize, frame: Frame, lift: bool) -> Result<Vec<u8>, NetError> {
-        #[cfg(feature = "testing")]
-        if self.tap.is_some() {
-            for frame in self.through_tap(side, frame) {
-                self.push_one(side, frame, lift)?;
-            }
-            return Ok(Vec::new());
-        }
-        self.push_one(side, frame, lift)
-    }
-
-    #[cfg(feature = "testing")]
-    fn through_tap(&self, side: usize, frame: Frame) -> Vec<Frame> {
-        match &self.tap {
-            Some(tap) => tap.lock().unwrap_or_else(PoisonError::into_inner)(side, frame),
-            None => vec![frame],
-        }
-    }
-
-    #[cfg(not(feature = "testing"))]
-    fn through_tap(&self, _: usize, frame: Frame) -> Vec<Frame> {
-        vec![frame]
-    }
-
-    fn push_one(&self, side: usize, frame: Frame, lift: bool) -> Result<Vec<u8>, NetError> {
-        let mut state = self.lock();
-        let mut started = None;
-        let outcome = loop {
-            if let Err(error) = state.may_send(side, frame.kind) {
-                break Err(error);
-            }
-            if state.lanes[side].accepts(frame.bytes.len()) {
-                break Ok(());
-            }
-            let started = *started.get_or_insert_with(Instant::now);
-            if lift && !state.lanes[1 - side].lifted {
-                state.lanes[1 - side].lifted = true;
-                self.space[1 - side].notify_all();
-            }
-            match self.wait_for_space(state, side, frame.bytes.len(), started, lift) {
-                (guard, None) => state = guard,
-                (guard, Some(error)) => {
-                    state = guard;
-                    break Err(error);
-                }
-            }
-        };
-        if started.is_some() {
-            state.lanes[1 - side].lifted = false;
-            state.lanes[side].stalled = None;
-        }
-        match outcome {
-            Ok(()) => {
-                self.deliver(&mut state, side, frame);
-                Ok(state.lanes[side].spares.pop().unwrap_or_default())
-            }
-            Err(error) => Err(self.fail_locked(&mut state, side, error)),
-        }
-    }
-
-    fn wait_for_space<'a>(
-        &self,
-        mut state: MutexGuard<'a, State>,
-        side: usize,
-        length: usize,
-        started: Instant,
-        lift: bool,
-    ) -> (MutexGuard<'a, State>, Option<NetError>) {
-        state.lanes[side].stalled = Some(length);
-        let incoming = &state.lanes[1 - side];
-        let overfull = lift && incoming.stalled.is_some_and(|wanted| !incoming.accepts(wanted));
-        let deadlock = NetError::Deadlock { limit: incoming.cap as u64 };
-        match self.deadline(incoming, started, lift) {
-            // In memory the other side is in sight: if it is blocked like this one, nothing will ever move.
-            None if overfull && state.lanes[side].lifted && !state.lanes[side].accepts(length) => {
-                (state, Some(deadlock))
-            }
-            None => (self.space[side].wait(state).unwrap_or_else(PoisonError::into_inner), None),
-            Some((deadline, silence)) => match self.wait_until(&self.space[side], state, deadline) {
-                (state, true) => (state, None),
-                (state, false) if overfull => (state, Some(deadlock)),
-                (state, false) => (state, Some(NetError::Silent { after: silence })),
-            },
-        }
-    }
-
-    /// Takes the next frame, DATA or DONE, and gives back a buffer that is no longer needed.
-    pub(crate) fn pop(&self, side: usize, spent: Vec<u8>) -> Result<Frame, NetError> {
-        let lane = 1 - side;
-        let mut state = self.lock();
-        state.lanes[lane].recycle(spent);
-        let mut started = None;
-        loop {
-            if let Some(error) = &state.failed[side] {
-                return Err(error.clone());
-            }
-            if let Some(frame) = state.lanes[lane].pop() {
-                let lane_state = &mut state.lanes[lane];
-                if lane_state.stalled.take().is_some() {
-                    lane_state.heard = Instant::now();
-                    self.space[lane].notify_all();
-                }
-                return Ok(frame);
-            }
-            if state.lanes[lane].ended {
-                return Err(self.fail_locked(&mut state, side, NetError::Closed));
-            }
-            let started = *started.get_or_insert_with(Instant::now);
-            match self.deadline(&state.lanes[lane], started, false) {
-                None => state = self.filled[lane].wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some((deadline, silence)) => {
-                    let (guard, more) = self.wait_until(&self.filled[lane], state, deadline);
-                    state = guard;
-                    if !more {
-                        return Err(self.fail_locked(&mut state, side, NetError::Silent { after: silence }));
-                    }
-                }
-            }
-        }
-    }
-
-    /// DATA payload bytes that wait to be taken.
-    pub(crate) fn waiting(&self, side: usize) -> usize {
-        self.lock().lanes[1 - side].data
-    }
-
     /// What has gone over the link so far, seen from one side.
     pub(crate) fn traffic(&self, side: usize) -> Traffic {
         Traffic {
@@ -291,190 +155,6 @@ impl Link {
             self.fail_locked(&mut state, side, error.clone());
         }
     }
-
-    /// Waits until the writer thread has handed everything to the system, then lets the side do nothing more.
-    pub(crate) fn finish(&self, side: usize) -> Result<(), NetError> {
-        let mut state = self.lock();
-        if let Transport::Socket { silence, .. } = &self.transport {
-            let deadline = Instant::now() + *silence;
-            while !state.lanes[HERE].drained {
-                if let Some(error) = &state.failed[side] {
-                    return Err(error.clone());
-                }
-                let (guard, more) = self.wait_until(&self.space[HERE], state, deadline);
-                state = guard;
-                if !more {
-                    return Err(self.fail_locked(&mut state, side, NetError::Silent { after: *silence }));
-                }
-            }
-        }
-        match &state.failed[side] {
-            Some(error) => Err(error.clone()),
-            None => {
-                state.failed[side] = Some(NetError::Finished);
-                Ok(())
-            }
-        }
-    }
-
-    /// Gives up: whatever waits is dropped, an ABORT frame goes out if the connection still stands, and that is all.
-    pub(crate) fn abort(&self, side: usize) {
-        let frames = self.through_tap(side, Frame::new(Kind::Abort, &[]));
-        let mut state = self.lock();
-        if state.failed[side].is_some() {
-            return;
-        }
-        if matches!(self.transport, Transport::Memory) {
-            for frame in frames {
-                self.deliver(&mut state, side, frame);
-            }
-            self.fail_locked(&mut state, side, NetError::Aborted);
-            return;
-        }
-        state.failed[side] = Some(NetError::Aborted);
-        state.lanes[HERE].clear();
-        frames.into_iter().for_each(|frame| state.lanes[HERE].push(frame));
-        state.lanes[HERE].last = true;
-        state.lanes[THERE].clear();
-        state.lanes[THERE].discard = true;
-        self.wake_all();
-        drop(self.linger(state));
-        self.close(side);
-    }
-
-    /// The channel goes away. After a proper end the peer gets a moment to read it.
-    pub(crate) fn close(&self, side: usize) {
-        let mut state = self.lock();
-        if state.lanes[HERE].done && state.lanes[THERE].done && !state.closed {
-            state.lanes[THERE].discard = true;
-            self.space[THERE].notify_all();
-            state = self.linger(state);
-        }
-        self.fail_locked(&mut state, side, NetError::Finished);
-        self.shut(&mut state, side);
-    }
-
-    /// Waits until both threads have ended of their own accord: all is sent, and the peer has closed its direction, so
-    /// that nothing of what was sent is lost to a reset.
-    fn linger<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        let deadline = Instant::now() + LINGER;
-        while matches!(self.transport, Transport::Socket { .. })
-            && !state.closed
-            && !(state.lanes[HERE].drained && state.lanes[THERE].ended)
-        {
-            let (guard, more) = self.wait_until(&self.space[HERE], state, deadline);
-            state = guard;
-            if !more {
-                break;
-            }
-        }
-        state
-    }
-
-    // ---- what the threads of a connection do --------------------------------------------------------------------
-
-    /// Waits for something to send; frames are moved to `batch`. The buffers in `spent` go back.
-    pub(crate) fn next_outgoing(
-        &self,
-        batch: &mut VecDeque<Frame>,
-        spent: &mut Vec<Vec<u8>>,
-        idle: Duration,
-    ) -> Outgoing {
-        let mut state = self.lock();
-        for buffer in spent.drain(..) {
-            state.lanes[HERE].recycle(buffer);
-        }
-        let deadline = Instant::now() + idle;
-        loop {
-            if state.closed {
-                return Outgoing::Closed;
-            }
-            let lane = &mut state.lanes[HERE];
-            if !lane.frames.is_empty() {
-                std::mem::swap(batch, &mut lane.frames);
-                lane.clear();
-                self.space[HERE].notify_all();
-                return Outgoing::Frames;
-            }
-            if std::mem::take(&mut lane.kicked) {
-                return Outgoing::Kick;
-            }
-            if lane.last {
-                return Outgoing::Last;
-            }
-            let (guard, more) = self.wait_until(&self.filled[HERE], state, deadline);
-            state = guard;
-            if !more {
-                return Outgoing::Idle;
-            }
-        }
-    }
-
-    /// The TLS state has something to send that is no frame.
-    pub(crate) fn kick(&self) {
-        self.lock().lanes[HERE].kicked = true;
-        self.filled[HERE].notify_all();
-    }
-
-    pub(crate) fn count_sent(&self, bytes: usize) {
-        self.wire[HERE].fetch_add(bytes as u64, Relaxed);
-    }
-
-    /// The writer thread has ended; `failed`: it could not send.
-    pub(crate) fn outgoing_ended(&self, failed: bool) {
-        let mut state = self.lock();
-        if failed {
-            // Why the peer closed (an ABORT perhaps) may still be on its way to us: let the reader find it first.
-            state.lanes[THERE].discard = true;
-            self.space[THERE].notify_all();
-            let deadline = Instant::now() + LINGER;
-            while !state.closed && !state.lanes[THERE].ended {
-                let (guard, more) = self.wait_until(&self.filled[THERE], state, deadline);
-                state = guard;
-                if !more {
-                    break;
-                }
-            }
-            self.fail_locked(&mut state, HERE, NetError::Closed);
-        }
-        state.lanes[HERE].drained = true;
-        self.wake_all();
-    }
-
-    /// The reader thread took bytes from the socket.
-    pub(crate) fn heard(&self, bytes: usize) {
-        self.wire[THERE].fetch_add(bytes as u64, Relaxed);
-        self.lock().lanes[THERE].heard = Instant::now();
-    }
-
-    /// The reader thread hands a frame over and gets a buffer for the next; none: it is to end.
-    pub(crate) fn incoming(&self, frame: Frame) -> Option<Vec<u8>> {
-        let mut state = self.lock();
-        while !state.closed && !state.lanes[THERE].accepts(frame.bytes.len()) {
-            state.lanes[THERE].stalled = Some(frame.bytes.len());
-            state = self.space[THERE].wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        let lane = &mut state.lanes[THERE];
-        if lane.stalled.take().is_some() {
-            lane.heard = Instant::now();
-        }
-        if !state.closed {
-            self.deliver(&mut state, THERE, frame);
-        }
-        if state.closed { None } else { Some(state.lanes[THERE].spares.pop().unwrap_or_default()) }
-    }
-
-    /// The reader thread has ended; `error`: what was wrong with what it read.
-    pub(crate) fn incoming_ended(&self, error: Option<NetError>) {
-        let mut state = self.lock();
-        if let Some(error) = error {
-            self.fail_locked(&mut state, HERE, error);
-        }
-        state.lanes[THERE].ended = true;
-        self.wake_all();
-    }
-
-    // ---- under the lock -----------------------------------------------------------------------------------------
 
     /// Puts a frame into a lane, or acts on it.
     fn deliver(&self, state: &mut State, lane: usize, frame: Frame) {

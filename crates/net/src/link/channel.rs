@@ -1,0 +1,216 @@
+//! What a channel does with its link: sends, receives, ends.
+
+use std::sync::{MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::{HERE, LINGER, Link, State, THERE, Transport};
+use crate::error::NetError;
+use crate::frame::{Frame, Kind};
+
+impl Link {
+    /// Sends a frame and returns an emptied buffer for the next one. `lift`: the caller is also the one who receives.
+    pub(crate) fn push(&self, side: usize, frame: Frame, lift: bool) -> Result<Vec<u8>, NetError> {
+        #[cfg(feature = "testing")]
+        if self.tap.is_some() {
+            for frame in self.through_tap(side, frame) {
+                self.push_one(side, frame, lift)?;
+            }
+            return Ok(Vec::new());
+        }
+        self.push_one(side, frame, lift)
+    }
+
+    #[cfg(feature = "testing")]
+    fn through_tap(&self, side: usize, frame: Frame) -> Vec<Frame> {
+        match &self.tap {
+            Some(tap) => tap.lock().unwrap_or_else(PoisonError::into_inner)(side, frame),
+            None => vec![frame],
+        }
+    }
+
+    #[cfg(not(feature = "testing"))]
+    fn through_tap(&self, _: usize, frame: Frame) -> Vec<Frame> {
+        vec![frame]
+    }
+
+    fn push_one(&self, side: usize, frame: Frame, lift: bool) -> Result<Vec<u8>, NetError> {
+        let mut state = self.lock();
+        let mut started = None;
+        let outcome = loop {
+            if let Err(error) = state.may_send(side, frame.kind) {
+                break Err(error);
+            }
+            if state.lanes[side].accepts(frame.bytes.len()) {
+                break Ok(());
+            }
+            let started = *started.get_or_insert_with(Instant::now);
+            if lift && !state.lanes[1 - side].lifted {
+                state.lanes[1 - side].lifted = true;
+                self.space[1 - side].notify_all();
+            }
+            match self.wait_for_space(state, side, frame.bytes.len(), started, lift) {
+                (guard, None) => state = guard,
+                (guard, Some(error)) => {
+                    state = guard;
+                    break Err(error);
+                }
+            }
+        };
+        if started.is_some() {
+            state.lanes[1 - side].lifted = false;
+            state.lanes[side].stalled = None;
+        }
+        match outcome {
+            Ok(()) => {
+                self.deliver(&mut state, side, frame);
+                Ok(state.lanes[side].spares.pop().unwrap_or_default())
+            }
+            Err(error) => Err(self.fail_locked(&mut state, side, error)),
+        }
+    }
+
+    fn wait_for_space<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        side: usize,
+        length: usize,
+        started: Instant,
+        lift: bool,
+    ) -> (MutexGuard<'a, State>, Option<NetError>) {
+        state.lanes[side].stalled = Some(length);
+        let incoming = &state.lanes[1 - side];
+        let overfull = lift && incoming.stalled.is_some_and(|wanted| !incoming.accepts(wanted));
+        let deadlock = NetError::Deadlock { limit: incoming.cap as u64 };
+        match self.deadline(incoming, started, lift) {
+            // In memory the other side is in sight: if it is blocked like this one, nothing will ever move.
+            None if overfull && state.lanes[side].lifted && !state.lanes[side].accepts(length) => {
+                (state, Some(deadlock))
+            }
+            None => (self.space[side].wait(state).unwrap_or_else(PoisonError::into_inner), None),
+            Some((deadline, silence)) => match self.wait_until(&self.space[side], state, deadline) {
+                (state, true) => (state, None),
+                (state, false) if overfull => (state, Some(deadlock)),
+                (state, false) => (state, Some(NetError::Silent { after: silence })),
+            },
+        }
+    }
+
+    /// Takes the next frame, DATA or DONE, and gives back a buffer that is no longer needed.
+    pub(crate) fn pop(&self, side: usize, spent: Vec<u8>) -> Result<Frame, NetError> {
+        let lane = 1 - side;
+        let mut state = self.lock();
+        state.lanes[lane].recycle(spent);
+        let mut started = None;
+        loop {
+            if let Some(error) = &state.failed[side] {
+                return Err(error.clone());
+            }
+            if let Some(frame) = state.lanes[lane].pop() {
+                let lane_state = &mut state.lanes[lane];
+                if lane_state.stalled.take().is_some() {
+                    lane_state.heard = Instant::now();
+                    self.space[lane].notify_all();
+                }
+                return Ok(frame);
+            }
+            if state.lanes[lane].ended {
+                return Err(self.fail_locked(&mut state, side, NetError::Closed));
+            }
+            let started = *started.get_or_insert_with(Instant::now);
+            match self.deadline(&state.lanes[lane], started, false) {
+                None => state = self.filled[lane].wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some((deadline, silence)) => {
+                    let (guard, more) = self.wait_until(&self.filled[lane], state, deadline);
+                    state = guard;
+                    if !more {
+                        return Err(self.fail_locked(&mut state, side, NetError::Silent { after: silence }));
+                    }
+                }
+            }
+        }
+    }
+
+    /// DATA payload bytes that wait to be taken.
+    pub(crate) fn waiting(&self, side: usize) -> usize {
+        self.lock().lanes[1 - side].data
+    }
+
+    /// Waits until the writer thread has handed everything to the system, then lets the side do nothing more.
+    pub(crate) fn finish(&self, side: usize) -> Result<(), NetError> {
+        let mut state = self.lock();
+        if let Transport::Socket { silence, .. } = &self.transport {
+            let deadline = Instant::now() + *silence;
+            while !state.lanes[HERE].drained {
+                if let Some(error) = &state.failed[side] {
+                    return Err(error.clone());
+                }
+                let (guard, more) = self.wait_until(&self.space[HERE], state, deadline);
+                state = guard;
+                if !more {
+                    return Err(self.fail_locked(&mut state, side, NetError::Silent { after: *silence }));
+                }
+            }
+        }
+        match &state.failed[side] {
+            Some(error) => Err(error.clone()),
+            None => {
+                state.failed[side] = Some(NetError::Finished);
+                Ok(())
+            }
+        }
+    }
+
+    /// Gives up: whatever waits is dropped, an ABORT frame goes out if the connection still stands, and that is all.
+    pub(crate) fn abort(&self, side: usize) {
+        let frames = self.through_tap(side, Frame::new(Kind::Abort, &[]));
+        let mut state = self.lock();
+        if state.failed[side].is_some() {
+            return;
+        }
+        if matches!(self.transport, Transport::Memory) {
+            for frame in frames {
+                self.deliver(&mut state, side, frame);
+            }
+            self.fail_locked(&mut state, side, NetError::Aborted);
+            return;
+        }
+        state.failed[side] = Some(NetError::Aborted);
+        state.lanes[HERE].clear();
+        frames.into_iter().for_each(|frame| state.lanes[HERE].push(frame));
+        state.lanes[HERE].last = true;
+        state.lanes[THERE].clear();
+        state.lanes[THERE].discard = true;
+        self.wake_all();
+        drop(self.linger(state));
+        self.close(side);
+    }
+
+    /// The channel goes away. After a proper end the peer gets a moment to read it.
+    pub(crate) fn close(&self, side: usize) {
+        let mut state = self.lock();
+        if state.lanes[HERE].done && state.lanes[THERE].done && !state.closed {
+            state.lanes[THERE].discard = true;
+            self.space[THERE].notify_all();
+            state = self.linger(state);
+        }
+        self.fail_locked(&mut state, side, NetError::Finished);
+        self.shut(&mut state, side);
+    }
+
+    /// Waits until both threads have ended of their own accord: all is sent, and the peer has closed its direction, so
+    /// that nothing of what was sent is lost to a reset.
+    fn linger<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let deadline = Instant::now() + LINGER;
+        while matches!(self.transport, Transport::Socket { .. })
+            && !state.closed
+            && !(state.lanes[HERE].drained && state.lanes[THERE].ended)
+        {
+            let (guard, more) = self.wait_until(&self.space[HERE], state, deadline);
+            state = guard;
+            if !more {
+                break;
+            }
+        }
+        state
+    }
+}

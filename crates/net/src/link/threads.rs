@@ -1,0 +1,128 @@
+//! What the two threads of a connection do with its link: the writer empties the outgoing lane, the reader fills the
+//! incoming one.
+
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use super::{HERE, LINGER, Link, THERE};
+use crate::error::NetError;
+use crate::frame::Frame;
+
+/// What the writer thread has to do next.
+pub(crate) enum Outgoing {
+    /// Send the frames of the batch.
+    Frames,
+    /// Send what the TLS state has to say for itself.
+    Kick,
+    /// Nothing was sent for a while: send a heartbeat.
+    Idle,
+    /// Everything has been sent: close the sending direction.
+    Last,
+    /// End at once.
+    Closed,
+}
+
+impl Link {
+    /// Waits for something to send; frames are moved to `batch`. The buffers in `spent` go back.
+    pub(crate) fn next_outgoing(
+        &self,
+        batch: &mut VecDeque<Frame>,
+        spent: &mut Vec<Vec<u8>>,
+        idle: Duration,
+    ) -> Outgoing {
+        let mut state = self.lock();
+        for buffer in spent.drain(..) {
+            state.lanes[HERE].recycle(buffer);
+        }
+        let deadline = Instant::now() + idle;
+        loop {
+            if state.closed {
+                return Outgoing::Closed;
+            }
+            let lane = &mut state.lanes[HERE];
+            if !lane.frames.is_empty() {
+                std::mem::swap(batch, &mut lane.frames);
+                lane.clear();
+                self.space[HERE].notify_all();
+                return Outgoing::Frames;
+            }
+            if std::mem::take(&mut lane.kicked) {
+                return Outgoing::Kick;
+            }
+            if lane.last {
+                return Outgoing::Last;
+            }
+            let (guard, more) = self.wait_until(&self.filled[HERE], state, deadline);
+            state = guard;
+            if !more {
+                return Outgoing::Idle;
+            }
+        }
+    }
+
+    /// The TLS state has something to send that is no frame.
+    pub(crate) fn kick(&self) {
+        self.lock().lanes[HERE].kicked = true;
+        self.filled[HERE].notify_all();
+    }
+
+    pub(crate) fn count_sent(&self, bytes: usize) {
+        self.wire[HERE].fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// The writer thread has ended; `failed`: it could not send.
+    pub(crate) fn outgoing_ended(&self, failed: bool) {
+        let mut state = self.lock();
+        if failed {
+            // Why the peer closed (an ABORT perhaps) may still be on its way to us: let the reader find it first.
+            state.lanes[THERE].discard = true;
+            self.space[THERE].notify_all();
+            let deadline = Instant::now() + LINGER;
+            while !state.closed && !state.lanes[THERE].ended {
+                let (guard, more) = self.wait_until(&self.filled[THERE], state, deadline);
+                state = guard;
+                if !more {
+                    break;
+                }
+            }
+            self.fail_locked(&mut state, HERE, NetError::Closed);
+        }
+        state.lanes[HERE].drained = true;
+        self.wake_all();
+    }
+
+    /// The reader thread took bytes from the socket.
+    pub(crate) fn heard(&self, bytes: usize) {
+        self.wire[THERE].fetch_add(bytes as u64, Relaxed);
+        self.lock().lanes[THERE].heard = Instant::now();
+    }
+
+    /// The reader thread hands a frame over and gets a buffer for the next; none: it is to end.
+    pub(crate) fn incoming(&self, frame: Frame) -> Option<Vec<u8>> {
+        let mut state = self.lock();
+        while !state.closed && !state.lanes[THERE].accepts(frame.bytes.len()) {
+            state.lanes[THERE].stalled = Some(frame.bytes.len());
+            state = self.space[THERE].wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let lane = &mut state.lanes[THERE];
+        if lane.stalled.take().is_some() {
+            lane.heard = Instant::now();
+        }
+        if !state.closed {
+            self.deliver(&mut state, THERE, frame);
+        }
+        if state.closed { None } else { Some(state.lanes[THERE].spares.pop().unwrap_or_default()) }
+    }
+
+    /// The reader thread has ended; `error`: what was wrong with what it read.
+    pub(crate) fn incoming_ended(&self, error: Option<NetError>) {
+        let mut state = self.lock();
+        if let Some(error) = error {
+            self.fail_locked(&mut state, HERE, error);
+        }
+        state.lanes[THERE].ended = true;
+        self.wake_all();
+    }
+}
