@@ -4,7 +4,7 @@
 //! (version 1, `openssl genpkey -algorithm ed25519`) are read as well.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use std::str::FromStr;
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::engine::{Engine, general_purpose::URL_SAFE_NO_PAD};
+use rustix::fs::OFlags;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
@@ -82,7 +83,7 @@ pub enum IdentityError {
         /// Its permission bits.
         mode: u32,
     },
-    /// A directory, a device, or far too long.
+    /// A directory, a device, a pipe, or far too long.
     #[error("{} is not a key file", path.display())]
     NotAKeyFile {
         /// The file.
@@ -208,7 +209,13 @@ impl Identity {
             cause: error.to_string(),
         };
         // The size and the permissions are those of the file that is then read, whatever the path points to by then.
-        let file = File::open(path).map_err(fail)?;
+        // A pipe is opened without waiting for whoever writes into it, and then refused.
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(flags.bits().cast_signed())
+            .open(path)
+            .map_err(fail)?;
         let about = file.metadata().map_err(fail)?;
         if !about.is_file() || about.len() > FILE_LIMIT {
             return Err(IdentityError::NotAKeyFile { path: path.to_owned() });

@@ -77,6 +77,15 @@ fn what_is_no_key_file_is_named() {
 }
 
 #[test]
+fn a_pipe_is_refused_without_waiting_for_its_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").args(["-m", "600"]).arg(&path).status().unwrap();
+    assert!(made.success());
+    assert_eq!(Identity::load(&path).unwrap_err(), IdentityError::NotAKeyFile { path });
+}
+
+#[test]
 fn pem_of_openssl_is_read() {
     let identity = Identity::from_pem(OPENSSL).unwrap();
     assert_eq!(identity.public_key().as_bytes(), &OPENSSL_PUBLIC);
