@@ -18,7 +18,9 @@ use subtle::ConstantTimeEq;
 use thiserror::Error;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-pub use ristretto::{Element, Ristretto255, Scalar, hash_to_ristretto255};
+pub use ristretto::{
+    Element, Ristretto255, Scalar, decode_mul_encode_on, hash_to_ristretto255, map_mul_encode_on,
+};
 
 /// The peer sent bytes that are no canonical encoding of a group element, or the identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

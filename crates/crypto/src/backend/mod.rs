@@ -14,6 +14,8 @@ pub(crate) mod blake3;
 pub(crate) mod bytes;
 pub(crate) mod gf128;
 pub(crate) mod pages;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod ristretto_ifma;
 pub(crate) mod transpose;
 
 use std::sync::OnceLock;

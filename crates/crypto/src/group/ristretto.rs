@@ -9,6 +9,9 @@ use subtle::{Choice, ConstantTimeEq};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::{Group, InvalidElement, InvalidScalar};
+use crate::backend::Backend;
+#[cfg(target_arch = "x86_64")]
+use crate::backend::ristretto_ifma;
 
 /// The group of RFC 9496.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +130,7 @@ impl Group for Ristretto255 {
     }
 
     fn map_mul_encode(scalar: &Scalar, uniform: &[[u8; 64]], out: &mut [[u8; 32]]) {
-        portable_map_mul_encode(scalar, uniform, out);
+        map_mul_encode_on(Backend::detect(), scalar, uniform, out);
     }
 
     fn decode_mul_encode(
@@ -135,8 +138,44 @@ impl Group for Ristretto255 {
         encoded: &[[u8; 32]],
         out: &mut [[u8; 32]],
     ) -> Result<(), InvalidElement> {
-        portable_decode_mul_encode(scalar, encoded, out)
+        decode_mul_encode_on(Backend::detect(), scalar, encoded, out)
     }
+}
+
+/// [`Group::map_mul_encode`] of [`Ristretto255`], computed by `backend`.
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn map_mul_encode_on(backend: Backend, scalar: &Scalar, uniform: &[[u8; 64]], out: &mut [[u8; 32]]) {
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = backend;
+    #[cfg(target_arch = "x86_64")]
+    if let Some(lanes) = ristretto_ifma::Kernel::of(backend) {
+        return lanes.map_mul_encode(&scalar.0, uniform, out);
+    }
+    portable_map_mul_encode(scalar, uniform, out);
+}
+
+/// [`Group::decode_mul_encode`] of [`Ristretto255`], computed by `backend`.
+///
+/// # Errors
+/// The first element that does not decode; `out` then holds nothing of use.
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn decode_mul_encode_on(
+    backend: Backend,
+    scalar: &Scalar,
+    encoded: &[[u8; 32]],
+    out: &mut [[u8; 32]],
+) -> Result<(), InvalidElement> {
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = backend;
+    #[cfg(target_arch = "x86_64")]
+    if let Some(lanes) = ristretto_ifma::Kernel::of(backend) {
+        return lanes.decode_mul_encode(&scalar.0, encoded, out);
+    }
+    portable_decode_mul_encode(scalar, encoded, out)
 }
 
 /// [`Group::map_mul_encode`] on the library's arithmetic.
@@ -356,6 +395,12 @@ mod tests {
             let expected = hex::<32>(expected);
             assert_eq!(Ristretto255::encode(&sum), expected);
             assert_eq!(Ristretto255::encode(&Ristretto255::mul_base(&small(i as u64))), expected);
+            for backend in Backend::available() {
+                let mut multiple = [[0xaa; 32]];
+                let result =
+                    decode_mul_encode_on(backend, &small(i as u64), &[hex(MULTIPLES[1])], &mut multiple);
+                assert_eq!((result, multiple), (Ok(()), [expected]), "{backend:?}");
+            }
             match Ristretto255::decode(&expected) {
                 Ok(element) => assert!(element == sum && i > 0),
                 Err(InvalidElement { index: 0 }) => assert_eq!(i, 0, "only the identity is rejected"),
@@ -371,12 +416,14 @@ mod tests {
         for invalid in INVALID.iter().chain(&MULTIPLES[..1]) {
             let invalid = hex(invalid);
             assert!(Ristretto255::decode(&invalid).is_err());
-            for index in [0, 63, 64, 99] {
+            for index in (0..16).chain([63, 64, 99]) {
                 let mut batch = [good; 100];
                 batch[index] = invalid;
                 batch[99] = invalid;
-                let result = Ristretto255::decode_mul_encode(&small(3), &batch, &mut [[0; 32]; 100]);
-                assert_eq!(result, Err(InvalidElement { index }));
+                for backend in Backend::available() {
+                    let result = decode_mul_encode_on(backend, &small(3), &batch, &mut [[0; 32]; 100]);
+                    assert_eq!(result, Err(InvalidElement { index }), "{backend:?}");
+                }
             }
         }
     }
@@ -385,9 +432,11 @@ mod tests {
     fn the_map_is_that_of_rfc_9496() {
         let uniform = MAPPED.map(|(uniform, _)| hex(uniform));
         let expected = MAPPED.map(|(_, expected)| hex::<32>(expected));
-        let mut batch = [[0; 32]; 11];
-        Ristretto255::map_mul_encode(&small(1), &uniform, &mut batch);
-        assert_eq!(batch, expected);
+        for backend in Backend::available() {
+            let mut batch = [[0; 32]; 11];
+            map_mul_encode_on(backend, &small(1), &uniform, &mut batch);
+            assert_eq!(batch, expected, "{backend:?}");
+        }
         for (uniform, expected) in uniform.iter().zip(&expected) {
             assert_eq!(Ristretto255::encode(&Ristretto255::map_to_group(uniform)), *expected);
         }
@@ -440,16 +489,18 @@ mod tests {
             for count in [0, 1, 64, 65] {
                 let mut uniform = vec![[0; 64]; count];
                 uniform.iter_mut().for_each(|bytes| rng.fill(bytes));
-                let mut masked = vec![[0; 32]; count];
-                Ristretto255::map_mul_encode(&scalar, &uniform, &mut masked);
                 let points: Vec<_> = uniform.iter().map(Ristretto255::map_to_group).collect();
-                for (point, masked) in points.iter().zip(&masked) {
-                    assert_eq!(Ristretto255::encode(&Ristretto255::mul(&scalar, point)), *masked);
-                }
                 let encoded: Vec<_> = points.iter().map(Ristretto255::encode).collect();
-                let mut again = vec![[0; 32]; count];
-                assert!(Ristretto255::decode_mul_encode(&scalar, &encoded, &mut again).is_ok());
-                assert_eq!(again, masked);
+                let multiply = |point| Ristretto255::encode(&Ristretto255::mul(&scalar, point));
+                let expected: Vec<_> = points.iter().map(multiply).collect();
+                for backend in Backend::available() {
+                    let mut masked = vec![[0xaa; 32]; count];
+                    map_mul_encode_on(backend, &scalar, &uniform, &mut masked);
+                    assert!(masked == expected, "{backend:?}, {count}");
+                    let mut again = vec![[0xaa; 32]; count];
+                    assert!(decode_mul_encode_on(backend, &scalar, &encoded, &mut again).is_ok());
+                    assert!(again == expected, "{backend:?}, {count}");
+                }
             }
         }
     }
