@@ -27,7 +27,7 @@ fn main() {
     one("library: decode", 1, || _ = black_box(Ristretto255::decode(&encoding)));
     one("library: encode", 1, || _ = black_box(Ristretto255::encode(&element)));
     for backend in [Backend::PORTABLE, Backend::detect()] {
-        let name = |what: &str, count: usize| format!("{:?}: {what}, {count} elements", backend.level());
+        let name = |what: &str, count: usize| format!("{:?}: {what}, batch of {count}", backend.level());
         for count in [1, 8, 16, 128, 1024] {
             let uniform = &uniform[..count];
             let mut encoded = vec![[0; 32]; count];
