@@ -37,8 +37,20 @@ pub struct Input {
 impl Input {
     /// Opens a path; `-` is standard input.
     pub fn open(path: &Path) -> Result<Input, TableError> {
+        Input::open_with(path, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Opens a path as [`Input::open`] does, for a caller that may want to stop.
+    ///
+    /// While a stream is copied, `on_progress` is called before each read and, on Unix, several times a second while
+    /// nothing comes; `Break` ends it with [`TableError::Cancelled`]. It is not called for a regular file, nor while a
+    /// named pipe has no writer yet.
+    pub fn open_with(
+        path: &Path,
+        on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Input, TableError> {
         if path.as_os_str() == "-" {
-            return Input::standard_input();
+            return Input::standard_input(on_progress);
         }
         let name = path.display().to_string();
         let failed = |source| TableError::Open { file: name.clone(), source };
@@ -51,31 +63,54 @@ impl Input {
         if metadata.is_file() {
             Input::new(file, name.clone(), Some(id))
         } else {
-            let mut file = file;
-            Ok(Input { id: Some(id), ..Input::spool(&name, &mut file)? })
+            let input = Input::copy(&name, &mut &file, &|| readable(&file), on_progress)?;
+            Ok(Input { id: Some(id), ..input })
         }
     }
 
-    fn standard_input() -> Result<Input, TableError> {
+    fn standard_input(on_progress: OnProgress<'_>) -> Result<Input, TableError> {
         let stdin = io::stdin();
         let id = standard_input_id(&stdin);
-        Ok(Input { id, ..Input::spool("standard input", &mut stdin.lock())? })
+        let input = Input::copy("standard input", &mut stdin.lock(), &|| readable(&stdin), on_progress)?;
+        Ok(Input { id, ..input })
     }
 
     /// Takes the bytes of a stream; `name` is what errors call it.
     pub fn spool(name: &str, from: &mut dyn Read) -> Result<Input, TableError> {
+        Input::copy(name, from, &|| true, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same for a stream that may have nothing to read for a while, as `readable` tells.
+    fn copy(
+        name: &str,
+        from: &mut dyn Read,
+        readable: &dyn Fn() -> bool,
+        on_progress: OnProgress<'_>,
+    ) -> Result<Input, TableError> {
         let spool_error = |source| TableError::Spool { file: name.to_owned(), source };
         let mut file = tempfile::tempfile().map_err(spool_error)?;
-        let mut buffer = vec![0; 1 << 20];
+        let (mut buffer, mut done, mut at_end) = (vec![0; 1 << 20], 0, false);
         loop {
+            // At the end too: whoever cancels may have stopped the other end of a pipe as well.
+            if on_progress(Progress { done, total: done }).is_break() {
+                return Err(TableError::Cancelled);
+            }
+            if at_end {
+                return Input::new(file, name.to_owned(), None);
+            }
+            if !readable() {
+                continue;
+            }
             match from.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(count) => file.write_all(&buffer[..count]).map_err(spool_error)?,
+                Ok(count) => {
+                    file.write_all(&buffer[..count]).map_err(spool_error)?;
+                    done += count as u64;
+                    at_end = count == 0;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => return Err(TableError::Read { file: name.to_owned(), source }),
             }
         }
-        Input::new(file, name.to_owned(), None)
     }
 
     fn new(mut file: File, name: String, id: Option<FileId>) -> Result<Input, TableError> {
@@ -117,6 +152,21 @@ impl Input {
     pub(crate) fn read_error(&self, source: io::Error) -> TableError {
         TableError::Read { file: self.name.clone(), source }
     }
+}
+
+/// Waits for a moment until there is something to read, be it the end or an error.
+#[cfg(unix)]
+fn readable(stream: &impl std::os::fd::AsFd) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    let found = poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&MOMENT));
+    // What else goes wrong the read will tell.
+    !matches!(found, Ok(0) | Err(rustix::io::Errno::INTR))
+}
+
+#[cfg(not(unix))]
+fn readable<T>(_stream: &T) -> bool {
+    true
 }
 
 #[cfg(unix)]
@@ -180,3 +230,6 @@ impl Read for Pass<'_> {
         Ok(count)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,3 +23,12 @@ pub(crate) fn input(bytes: &[u8]) -> Result<Input, TableError> {
 pub(crate) fn load(bytes: &[u8], request: &Request) -> Result<(Table, Items), TableError> {
     input(bytes)?.load(request, &mut go)
 }
+
+/// A new named pipe in a directory of its own; none where that cannot be had.
+#[cfg(unix)]
+pub(crate) fn pipe() -> Option<(tempfile::TempDir, std::path::PathBuf)> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    made.is_ok_and(|status| status.success()).then_some((directory, path))
+}

@@ -10,7 +10,7 @@ use vesica_encode::items::{KeyEncoder, Width, digest};
 use super::*;
 use crate::error::{Fault, Invalid};
 use crate::rule::Rule;
-use crate::testing::{NARROW, go, input, load, request};
+use crate::testing::{NARROW, go, input, load, pipe, request};
 
 fn all(table: &Table, items: &Items) -> Vec<u8> {
     selected(table, &items.matches(0..items.len())).unwrap()
@@ -427,12 +427,7 @@ fn a_growing_input_is_refused() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_read_once_and_given_twice() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&path).status();
-    if !made.is_ok_and(|status| status.success()) {
-        return;
-    }
+    let Some((directory, path)) = pipe() else { return };
     let file = [b"k,v\n".to_vec(), b"key,\"1\n2\"\n".repeat(200_000)].concat();
     let (table, items) = std::thread::scope(|scope| {
         scope.spawn(|| fs::write(&path, &file).unwrap());
