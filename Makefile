@@ -49,6 +49,11 @@ doc: setup ## The library's documentation, warnings denied
 release-test: setup
 	$(call stage,test,$(CARGO) test --locked --workspace --release)
 
+.PHONY: bench
+bench: setup ## The main job at 2^20 rows against its floor; wants a machine that does nothing else
+	$(CARGO) build --release --locked --package vesica-cli
+	$(CARGO) run --release --locked --package vesica-cli --example main_job -- 20
+
 .PHONY: clean
 clean:
 	$(CARGO) clean
