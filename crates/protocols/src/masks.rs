@@ -51,11 +51,15 @@ fn ceil_log2(n: usize) -> u32 {
     n.max(1).next_power_of_two().trailing_zeros()
 }
 
+/// Told how many more masks have gone; ends the transfer with an error.
+pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(usize) -> Result<(), Error>;
+
 /// Sends `masks`, in the order given.
 pub(crate) fn send(
     width: MaskWidth,
     masks: impl ExactSizeIterator<Item = u128>,
     channel: &mut SendHalf,
+    on_progress: OnProgress<'_>,
 ) -> Result<(), Error> {
     let mut buffer = Vec::with_capacity(CHUNK.min(masks.len()) * width.bytes());
     for mask in masks {
@@ -63,6 +67,7 @@ pub(crate) fn send(
         if buffer.len() >= CHUNK * width.bytes() {
             channel.send(&buffer)?;
             buffer.clear();
+            on_progress(CHUNK)?;
         }
     }
     channel.send(&buffer)?;
@@ -70,7 +75,12 @@ pub(crate) fn send(
 }
 
 /// Receives `count` masks; a mask with a bit above the width is refused.
-pub(crate) fn recv(width: MaskWidth, count: usize, channel: &mut RecvHalf) -> Result<Vec<u128>, Error> {
+pub(crate) fn recv(
+    width: MaskWidth,
+    count: usize,
+    channel: &mut RecvHalf,
+    on_progress: OnProgress<'_>,
+) -> Result<Vec<u128>, Error> {
     let mut masks = Vec::new();
     let mut buffer = vec![0; CHUNK.min(count) * width.bytes()];
     while masks.len() < count {
@@ -86,6 +96,7 @@ pub(crate) fn recv(width: MaskWidth, count: usize, channel: &mut RecvHalf) -> Re
             }
             masks.push(mask);
         }
+        on_progress(take)?;
     }
     Ok(masks)
 }
@@ -95,8 +106,9 @@ pub(crate) fn recv_sorted(
     width: MaskWidth,
     count: usize,
     channel: &mut RecvHalf,
+    on_progress: OnProgress<'_>,
 ) -> Result<Vec<u128>, Error> {
-    let masks = recv(width, count, channel)?;
+    let masks = recv(width, count, channel, on_progress)?;
     match masks.windows(2).position(|pair| pair[0] > pair[1]) {
         None => Ok(masks),
         Some(before) => Err(Misbehaviour::UnsortedMasks { position: before + 1 }.into()),
@@ -147,9 +159,9 @@ mod tests {
         let width = MaskWidth { bits: 44 };
         let round_trip = |masks: &[u128]| {
             let (mut a, mut b) = memory::pair(&Options::default());
-            send(width, masks.iter().copied(), a.split().0).unwrap();
+            send(width, masks.iter().copied(), a.split().0, &mut |_| Ok(())).unwrap();
             assert_eq!(a.traffic().payload_sent, masks.len() as u64 * 6);
-            recv_sorted(width, masks.len(), b.split().1)
+            recv_sorted(width, masks.len(), b.split().1, &mut |_| Ok(()))
         };
         let many: Vec<u128> = (0..40_000).map(|i| i * 5).collect();
         assert_eq!(round_trip(&many).unwrap(), many);

@@ -14,9 +14,13 @@ use crate::error::Error;
 pub(crate) struct Inbound<T>(mpsc::Receiver<T>);
 
 impl<T> Inbound<T> {
-    /// The next piece if it is already there.
-    pub(crate) fn ready(&self) -> Option<T> {
-        self.0.try_recv().ok()
+    /// The next piece if it is already there. To be asked only while one is still to come.
+    pub(crate) fn ready(&self) -> Result<Option<T>, Stopped> {
+        match self.0.try_recv() {
+            Ok(piece) => Ok(Some(piece)),
+            Err(mpsc::TryRecvError::Empty) => Ok(None),
+            Err(mpsc::TryRecvError::Disconnected) => Err(Stopped::CollectorEnded),
+        }
     }
 
     /// The next piece, waited for. The error says only that the collecting thread ended early; [`overlap`]
@@ -40,6 +44,17 @@ impl<E: Into<Error>> From<E> for Stopped {
     }
 }
 
+/// Ends the connection if the work panics, so that the collecting thread, which is waited for, ends too.
+struct AbortOnPanic<'a>(&'a mut SendHalf);
+
+impl Drop for AbortOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.abort();
+        }
+    }
+}
+
 /// Runs `work` on this thread and `collect` on another; returns when both have ended.
 ///
 /// `collect` passes what it reads to `work` through the `Inbound`; the queue has no bound of its own, so `collect`
@@ -54,9 +69,10 @@ pub(crate) fn overlap<T: Send, C: Send, W>(
     thread::scope(|scope| {
         // A piece pushed after the work has ended is dropped with the queue.
         let collector = scope.spawn(move || collect(incoming, &mut |piece| drop(push.send(piece))));
-        let worked = work(outgoing, &Inbound(pieces));
+        let mut outgoing = AbortOnPanic(outgoing);
+        let worked = work(&mut *outgoing.0, &Inbound(pieces));
         if matches!(worked, Err(Stopped::Failed(_))) {
-            outgoing.abort();
+            outgoing.0.abort();
         }
         let collected = collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         match (worked, collected) {

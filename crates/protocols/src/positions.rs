@@ -12,6 +12,10 @@ use crate::error::{Error, Misbehaviour};
 use crate::protocol::{Learns, Run};
 use crate::registry::Shape;
 
+/// The message in a registry's entry; k is the number of matches.
+pub(crate) const MESSAGE: (&str, &str) =
+    ("positions of the matches (--learns both)", "4 + min(4·k, ⌈n_s/8⌉)");
+
 /// Bytes that [`send`] takes for a run of this shape.
 pub(crate) fn bytes(shape: &Shape) -> u64 {
     match shape.learns {

@@ -27,10 +27,13 @@ use crate::error::Error;
 use crate::masks::{self, MaskWidth, Tagged};
 use crate::positions;
 use crate::protocol::{Learns, Phase, Role, Run};
-use crate::registry::{Cost, Entry, Security, Shape, Standing};
+use crate::registry::{Cost, Entry, Shape, Standing};
 
 /// Bytes of the salt: 2κ bits.
 const SALT: usize = 32;
+
+/// Items hashed between two signs of progress.
+const PROGRESS: usize = 1 << 12;
 
 /// The registry's entry.
 pub static ENTRY: Entry = Entry {
@@ -38,13 +41,13 @@ pub static ENTRY: Entry = Entry {
     title: "salted hashing",
     family: "insecure",
     paper: "PSSZ15 §3.1",
-    security: &[Security::SemiHonest],
+    security: &[],
     standing: Standing::Insecure,
     learns_both: true,
     learns: "receiver: the intersection, and any other sender item it can guess",
     leakage: "n_r and n_s; every sender item of guessable form, now or later",
     flights: 2,
-    messages: &[("salt", "32"), ("masks", "n_s·⌈ℓ/8⌉")],
+    messages: &[("salt", "32"), ("masks", "n_s·⌈ℓ/8⌉"), positions::MESSAGE],
     memory: "receiver 52·n_r + 36·n_s, sender 48·n_s",
     cost,
     test_items: 1 << 12,
@@ -81,9 +84,9 @@ pub fn receive(
     // 2. Both compute their hashes; P1's arrive sorted.
     let mine = hash_all(run, width, &salt, items)?;
     run.phase(Phase::Exchange, run.sizes.sender);
-    let theirs = masks::recv_sorted(width, run.sizes.sender, incoming)?;
+    let theirs = masks::recv_sorted(width, run.sizes.sender, incoming, &mut |masks| run.advance(masks))?;
     // 3. P2 outputs the items whose hashes it received.
-    run.phase(Phase::Compare, items.len());
+    run.phase(Phase::Compare, 0);
     let pairs = join(run.threads, &mine[..], &theirs[..]);
     if run.learns == Learns::Both {
         positions::send(run.sizes.sender, pairs.iter().map(|&(_, position)| position), outgoing)?;
@@ -108,7 +111,7 @@ pub fn send(
         masks.into_iter().zip(0..).map(|(mask, item)| Tagged { mask, item }).collect();
     masks::sort(&mut mine);
     run.phase(Phase::Exchange, items.len());
-    masks::send(width, mine.iter().map(|tagged| tagged.mask), outgoing)?;
+    masks::send(width, mine.iter().map(|tagged| tagged.mask), outgoing, &mut |masks| run.advance(masks))?;
     positions::recv_if_both(run, incoming, |position| mine[position].item, items)
 }
 
@@ -124,7 +127,9 @@ fn hash_all(run: &Run<'_>, width: MaskWidth, salt: &[u8; SALT], items: &Items) -
         let mut hash = [0; 16];
         oracle.hash(&input, &mut hash);
         masks.push(width.truncate(&hash));
+        if masks.len().is_multiple_of(PROGRESS) {
+            run.advance(PROGRESS)?;
+        }
     }
-    run.advance(items.len())?;
     Ok(masks)
 }

@@ -69,6 +69,7 @@ pub static ENTRY: Entry = Entry {
         ("masks of the sender (n_s ≥ n_r)", "n_s·⌈ℓ/8⌉"),
         ("blinded items of the sender (n_s < n_r)", "32·n_s"),
         ("masks of the receiver's items (n_s < n_r)", "n_r·⌈ℓ/8⌉"),
+        positions::MESSAGE,
     ],
     memory: "receiver 64·n_r + 36·n_s (n_s < n_r: 40·n_r + 84·n_s), sender 32·n_r + 56·n_s (n_s < n_r: 32·n_r + 4·n_s)",
     cost: cost::<Ristretto255>,
@@ -194,9 +195,11 @@ impl<'a, G: Group> Party<'a, G> {
         })?;
         // 3. The sender's masks, sorted, joined with mine.
         self.run.phase(Phase::Exchange, self.run.sizes.sender);
-        let theirs = masks::recv_sorted(self.width, self.run.sizes.sender, channel.split().1)?;
-        self.run.phase(Phase::Compare, order.len());
-        Ok(self.join(order, &mine, &theirs))
+        let progress = &mut |masks| self.run.advance(masks);
+        let theirs = masks::recv_sorted(self.width, self.run.sizes.sender, channel.split().1, progress)?;
+        self.run.phase(Phase::Compare, 0);
+        let pairs = join(self.run.threads, &mine[..], &theirs[..]);
+        Ok(pairs.into_iter().map(|(mine, theirs)| (order[mine as usize], theirs)).collect())
     }
 
     /// Sender, [`Form::ReceiverFirst`]: the item behind each mask sent.
@@ -212,7 +215,8 @@ impl<'a, G: Group> Party<'a, G> {
             let mut answered = 0;
             loop {
                 // The receiver waits for its elements: they come first, own items fill the time between.
-                let piece: Vec<G::Encoding> = match blinded.ready() {
+                let waiting = if answered < count { blinded.ready()? } else { None };
+                let piece: Vec<G::Encoding> = match waiting {
                     Some(piece) => piece,
                     None => match own.next() {
                         Some(places) => {
@@ -235,7 +239,8 @@ impl<'a, G: Group> Party<'a, G> {
         let mut mine: Vec<Tagged> =
             mine.into_iter().zip(places).map(|(mask, item)| Tagged { mask, item }).collect();
         masks::sort(&mut mine);
-        masks::send(self.width, mine.iter().map(|tagged| tagged.mask), channel.split().0)?;
+        let progress = &mut |masks| self.run.advance(masks);
+        masks::send(self.width, mine.iter().map(|tagged| tagged.mask), channel.split().0, progress)?;
         Ok(mine.iter().map(|tagged| tagged.item).collect())
     }
 
@@ -244,14 +249,14 @@ impl<'a, G: Group> Party<'a, G> {
         let count = self.run.sizes.sender;
         let collect = |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| {
             self.recv_elements(count, channel, push)?;
-            masks::recv(self.width, order.len(), channel)
+            masks::recv(self.width, order.len(), channel, &mut |_| Ok(()))
         };
         let (theirs, mine) = overlap(channel, collect, |channel, elements| {
             // 1. H(y)^b, in the order drawn.
             self.send_blinded(order, channel)?;
             // 2. F((H(x)^a)^b).
             self.run.phase(Phase::Answer, count);
-            let mut theirs: Vec<u128> = Vec::with_capacity(count);
+            let mut theirs: Vec<u128> = Vec::new();
             while theirs.len() < count {
                 let piece = self.raise(&self.secret, theirs.len(), &elements.wait()?)?;
                 self.mask_all(&piece, &mut theirs);
@@ -260,8 +265,10 @@ impl<'a, G: Group> Party<'a, G> {
             Ok(theirs)
         })?;
         // 3. The masks of my own items, in my order, joined with theirs.
-        self.run.phase(Phase::Compare, order.len());
-        Ok(self.join(order, &mine, &theirs))
+        self.run.phase(Phase::Compare, 0);
+        // The masks received may be anything; the tables of the join are made of those computed here.
+        let pairs = join(self.run.threads, &theirs[..], &mine[..]);
+        Ok(pairs.into_iter().map(|(theirs, mine)| (order[mine as usize], theirs)).collect())
     }
 
     /// Sender, [`Form::SenderFirst`]: the item behind each element sent.
@@ -279,7 +286,7 @@ impl<'a, G: Group> Party<'a, G> {
                 let piece = self.raise(&self.secret, answered, &blinded.wait()?)?;
                 let mut masks = Vec::with_capacity(piece.len());
                 self.mask_all(&piece, &mut masks);
-                masks::send(self.width, masks.into_iter(), channel)?;
+                masks::send(self.width, masks.into_iter(), channel, &mut |_| Ok(()))?;
                 answered += piece.len();
                 self.run.advance(piece.len())?;
             }
@@ -343,15 +350,6 @@ impl<'a, G: Group> Party<'a, G> {
         let mut hashes = vec![[0; 16]; elements.len() / G::ENCODED];
         self.mask.hash_batch(&elements, G::ENCODED, hashes.as_flattened_mut(), 16);
         masks.extend(hashes.iter().map(|hash| self.width.truncate(hash)));
-    }
-
-    /// Pairs (item of mine, position in the partner's list) with equal masks; mine are in the order drawn.
-    fn join(&self, order: &[u32], mine: &[u128], theirs: &[u128]) -> Vec<(u32, u32)> {
-        let mut pairs = join(self.run.threads, mine, theirs);
-        for (place, _) in &mut pairs {
-            *place = order[*place as usize];
-        }
-        pairs
     }
 
     /// Reads `count` elements and passes them on, piece by piece.

@@ -8,12 +8,13 @@ use std::time::Duration;
 use vesica_net::memory::{Direction, Frame, tapped_pair};
 use vesica_net::{CancelToken, Channel, Options};
 
-/// No frame for this long means that both ends wait for each other: the conversation is then cancelled, as silence would
-/// end it. Too hasty a cancellation is one more way to be caught.
+/// No frame for this long means that both ends wait for each other, since bytes are missing: the conversation is then
+/// cancelled, as silence would end it.
 const STUCK: Duration = Duration::from_millis(150);
 
-/// An honest wire waits longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Where no bytes are missing a conversation is stuck only if a length was changed: a cancellation must not be what
+/// catches the other changes, however slow the machine is.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is done to a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +129,8 @@ pub fn lying_wire(target: Option<Target>) -> (Channel, Channel, Wire) {
             _ => vec![frame],
         }
     });
-    let patience = if target.is_some() { STUCK } else { PATIENCE };
+    let whole_frame = target.is_some_and(|target| Tampering::WHOLE_FRAMES.contains(&target.tampering));
+    let patience = if whole_frame { STUCK } else { PATIENCE };
     let stuck = wire.stuck.clone();
     thread::spawn(move || {
         loop {
