@@ -6,17 +6,17 @@
 //! row with more or fewer fields than the header. Beyond the RFC, a byte-order mark in front of the header and empty
 //! lines are skipped.
 //!
-//! The parser is `csv-core`, which says how many bytes each record took. It never fails, so records with quotes or
-//! carriage returns are looked through for what it lets pass. Until the first such fault both read the same grammar,
-//! so the fault lies in the record that the parser found. Lines before the next quote in the buffer are split at their
-//! commas and never meet the parser, which would find the same.
+//! The parser is `csv-core`, which says how many bytes each record took. It never fails, so what it lets pass is looked
+//! for in the bytes of each record. Until the first such fault both read the same grammar, so the fault lies in the
+//! record that the parser found. Lines before the next quote in the buffer are split at their commas and do not go
+//! through the parser, which would find the same.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
 use std::ops::Range;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
-use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memchr3};
+use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
 
 use crate::error::Syntax;
 
@@ -52,7 +52,7 @@ pub(crate) struct Records<R> {
     line: u64,
     /// The physical line that the next record begins in.
     next_line: u64,
-    /// Up to here in the buffer there is neither a quote nor a zero byte that is unread.
+    /// Up to here in the buffer no unread byte is a quote or zero.
     plain: usize,
     parser: Reader,
     /// The fields that the parser found, unquoted, one after the other.
@@ -219,7 +219,7 @@ impl<R: Read> Records<R> {
         Ok(true)
     }
 
-    /// Has the library read one record.
+    /// Has the library read one record, and looks for what it lets pass.
     fn parse(&mut self) -> Result<(), Failure> {
         let (mut written, mut ended) = (0, 0);
         self.parser.set_line(self.line);
@@ -242,7 +242,8 @@ impl<R: Read> Records<R> {
         }
         self.fields.truncate(ended);
         self.next_line = self.parser.line();
-        self.check()?;
+        self.refuse_zero()?;
+        check(without_line_end(self.verbatim())).map_err(|(at, what)| self.fault(at, what))?;
         if self.verbatim().ends_with(b"\r\n")
             && let Some(last) = self.fields.last_mut()
         {
@@ -250,16 +251,6 @@ impl<R: Read> Records<R> {
             *last -= 1;
         }
         Ok(())
-    }
-
-    /// Looks for what the library lets pass.
-    fn check(&self) -> Result<(), Failure> {
-        let record = without_line_end(self.verbatim());
-        if memchr3(b'"', b'\r', 0, record).is_none() {
-            return Ok(());
-        }
-        self.refuse_zero()?;
-        check_quotes(record).map_err(|(at, what)| self.fault(at, what))
     }
 
     fn fault(&self, at: usize, what: Syntax) -> Failure {
@@ -315,30 +306,38 @@ fn without_line_end(record: &[u8]) -> &[u8] {
 }
 
 /// What the RFC does not have in a record, and where.
-fn check_quotes(record: &[u8]) -> Result<(), (usize, Syntax)> {
-    let (mut at, mut field) = (0, 1);
-    loop {
-        if record.get(at) == Some(&b'"') {
-            let opening = at;
-            at += 1;
-            loop {
-                let quote = memchr(b'"', &record[at..]).ok_or((opening, Syntax::UnclosedQuote))?;
-                at += quote + 1;
-                if record.get(at) != Some(&b'"') {
-                    break;
-                }
-                at += 1;
-            }
-        } else {
-            at += memchr3(b',', b'"', b'\r', &record[at..]).unwrap_or(record.len() - at);
+fn check(record: &[u8]) -> Result<(), (usize, Syntax)> {
+    let stray = |at| (at, Syntax::StrayQuote { field: field_number(&record[..at]), column: None });
+    let mut at = 0;
+    while let Some(plain) = memchr2(b'"', b'\r', &record[at..]) {
+        let opening = at + plain;
+        match record[..=opening] {
+            [.., b'\r'] => return Err((opening, Syntax::BareReturn)),
+            [b'"'] | [.., b',', b'"'] => at = opening + 1,
+            _ => return Err(stray(opening)),
         }
-        match record.get(at) {
-            None => return Ok(()),
-            Some(b',') => (at, field) = (at + 1, field + 1),
-            Some(b'\r') => return Err((at, Syntax::BareReturn)),
-            Some(_) => return Err((at, Syntax::StrayQuote { field, column: None })),
+        loop {
+            let quote = memchr(b'"', &record[at..]).ok_or((opening, Syntax::UnclosedQuote))?;
+            at += quote + 1;
+            match record.get(at) {
+                Some(b'"') => at += 1,
+                // A carriage return is found in the next round.
+                Some(b',' | b'\r') | None => break,
+                Some(_) => return Err(stray(at)),
+            }
         }
     }
+    Ok(())
+}
+
+/// The number of the field that follows well-formed bytes of a record, from 1.
+fn field_number(before: &[u8]) -> usize {
+    let mut quoted = false;
+    let ends_field = |byte: &&u8| {
+        quoted ^= **byte == b'"';
+        **byte == b',' && !quoted
+    };
+    1 + before.iter().filter(ends_field).count()
 }
 
 #[cfg(test)]
