@@ -24,6 +24,7 @@ use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::{Identity, PublicKey};
 use crate::link::{HERE, Link};
 use crate::pump;
+use crate::shaped::Network;
 pub use hello::VERSION;
 use shake::Shaken;
 
@@ -97,24 +98,36 @@ pub fn establish(
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
 ) -> Result<Channel, NetError> {
+    establish_over(address, security, None, options, rng, on_event)
+}
+
+/// The same, over a network perhaps.
+pub(crate) fn establish_over(
+    address: &Address,
+    security: &Security<'_>,
+    network: Option<Network>,
+    options: &Options,
+    rng: &mut dyn CryptoRng,
+    on_event: &mut dyn FnMut(NetEvent),
+) -> Result<Channel, NetError> {
     options.cancel.check()?;
     let shaken = match address {
         Address::Listen(text) => listen::listen(text, security, options, rng, on_event)?,
         Address::Connect(text) => connect::connect(text, security, options, rng, on_event)?,
     };
     let peer = shaken.peer;
-    let channel = open(shaken, options)?;
+    let channel = open(shaken, network, options)?;
     on_event(NetEvent::Connected { peer });
     Ok(channel)
 }
 
 /// From handshake to channel.
-fn open(shaken: Shaken, options: &Options) -> Result<Channel, NetError> {
+fn open(shaken: Shaken, network: Option<Network>, options: &Options) -> Result<Channel, NetError> {
     let Shaken { socket, tls, peer, peer_key, hello, binding, sent, received } = shaken;
     let clone = socket.try_clone().map_err(|error| NetError::system("cannot duplicate a socket", &error))?;
-    let link = Arc::new(Link::socket(clone, sent, received, options));
+    let link = Arc::new(Link::socket(clone, [sent, received], network, options));
     options.cancel.watch(&link);
-    let threads = pump::start(&link, socket, tls, options.heartbeat())?;
+    let threads = pump::start(&link, socket, tls, network, options.heartbeat())?;
     let about = About { hello, binding, peer_key, peer_address: Some(peer) };
     Ok(Channel::new(link, HERE, about, threads))
 }

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use crate::air::Air;
 use crate::frame::{Frame, Kind};
+use crate::shaped::Network;
 
 /// What remains of a bound that has been lifted.
 const LIFTED_BOUND: usize = 1 << 30;
@@ -13,10 +15,12 @@ const SPARES: usize = 16;
 /// The state of one direction. Whoever reads or changes it holds the lock of the [`Link`](crate::link::Link).
 pub(crate) struct Lane {
     pub(crate) frames: VecDeque<Frame>,
-    /// Bytes in `frames`, headers included.
+    /// In a shaped memory pair: frames that have not arrived yet.
+    air: Option<Air<Frame>>,
+    /// Bytes in `frames` and `air`, headers included.
     pub(crate) bytes: usize,
     /// DATA payload bytes in `frames`.
-    pub(crate) data: usize,
+    data: usize,
     pub(crate) bound: usize,
     pub(crate) cap: usize,
     /// The consumer cannot consume because it is blocked in a send.
@@ -44,6 +48,7 @@ impl Lane {
     pub(crate) fn new(bound: usize) -> Self {
         Self {
             frames: VecDeque::new(),
+            air: None,
             bytes: 0,
             data: 0,
             bound,
@@ -63,11 +68,43 @@ impl Lane {
 
     pub(crate) fn accepts(&self, length: usize) -> bool {
         let bound = if self.lifted { self.cap } else { self.bound };
-        self.frames.is_empty() || self.discard || self.bytes + length <= bound
+        self.bytes == 0 || self.discard || self.bytes + length <= bound
+    }
+
+    /// Puts a network in front of the lane, and room for what that holds.
+    pub(crate) fn shape(&mut self, network: Network) {
+        let air = Air::new(network, Instant::now());
+        self.bound += air.capacity();
+        self.air = Some(air);
     }
 
     pub(crate) fn push(&mut self, frame: Frame) {
-        self.bytes += frame.bytes.len();
+        let length = frame.bytes.len();
+        self.bytes += length;
+        match &mut self.air {
+            Some(air) => air.push(Instant::now(), length, frame),
+            None => self.land(frame),
+        }
+    }
+
+    /// When there is more to pop; none if nothing is under way.
+    pub(crate) fn next_arrival(&self) -> Option<Instant> {
+        self.air.as_ref()?.next_arrival()
+    }
+
+    /// DATA payload bytes that wait to be taken.
+    pub(crate) fn waiting(&mut self) -> usize {
+        self.arrive();
+        self.data
+    }
+
+    fn arrive(&mut self) {
+        while let Some(frame) = self.air.as_mut().and_then(|air| air.pop(Instant::now())) {
+            self.land(frame);
+        }
+    }
+
+    fn land(&mut self, frame: Frame) {
         if frame.kind == Kind::Data {
             self.data += frame.payload().len();
         }
@@ -75,12 +112,23 @@ impl Lane {
     }
 
     pub(crate) fn pop(&mut self) -> Option<Frame> {
+        self.arrive();
         let frame = self.frames.pop_front()?;
         self.bytes -= frame.bytes.len();
         if frame.kind == Kind::Data {
             self.data -= frame.payload().len();
         }
         Some(frame)
+    }
+
+    /// Moves up to so many frames to an empty batch.
+    pub(crate) fn take(&mut self, most: usize, batch: &mut VecDeque<Frame>) {
+        if self.frames.len() <= most {
+            std::mem::swap(batch, &mut self.frames);
+            self.clear();
+        } else {
+            batch.extend((0..most).map_while(|_| self.pop()));
+        }
     }
 
     pub(crate) fn clear(&mut self) {

@@ -18,8 +18,10 @@
 //! * Both sides may send any amount at the same moment: see [`Channel::send`].
 //!
 //! [`establish()`] makes a connection: TLS 1.3 with mutual raw public keys, or plaintext on a loopback address.
-//! [`memory::pair`] connects two channels inside a process.
+//! [`memory::pair`] connects two channels inside a process. [`shaped`] does both over a network of a given bandwidth and
+//! round trip.
 
+mod air;
 mod cancel;
 mod channel;
 pub mod codec;
@@ -30,7 +32,9 @@ pub mod identity;
 mod lane;
 mod link;
 pub mod memory;
+mod outlet;
 mod pump;
+pub mod shaped;
 
 use std::time::Duration;
 

@@ -34,6 +34,7 @@ use crate::channel::Traffic;
 use crate::error::NetError;
 use crate::frame::{Frame, Kind};
 use crate::lane::Lane;
+use crate::shaped::Network;
 
 pub(crate) use threads::Outgoing;
 
@@ -74,7 +75,7 @@ pub(crate) struct Link {
 
 enum Transport {
     Memory,
-    Socket { socket: TcpStream, silence: Duration },
+    Socket { socket: TcpStream, silence: Duration, linger: Duration },
 }
 
 struct State {
@@ -89,17 +90,32 @@ impl Link {
         Self::new(Transport::Memory, INCOMING_BOUND, options)
     }
 
+    /// A memory pair over a network.
+    pub(crate) fn shaped(options: &Options, network: Network) -> Self {
+        let link = Self::memory(options);
+        for lane in &mut link.lock().lanes {
+            lane.shape(network);
+        }
+        link
+    }
+
     #[cfg(feature = "testing")]
     pub(crate) fn tapped(tap: Tap, options: &Options) -> Self {
         Self { tap: Some(Mutex::new(tap)), ..Self::memory(options) }
     }
 
-    /// `wire_sent` and `wire_received` went over the socket before, in the handshake.
-    pub(crate) fn socket(socket: TcpStream, wire_sent: u64, wire_received: u64, options: &Options) -> Self {
-        let transport = Transport::Socket { socket, silence: options.limit() };
+    /// `wire` has been sent and received over the socket before, in the handshake. `network`: of which kind it is.
+    pub(crate) fn socket(
+        socket: TcpStream,
+        wire: [u64; 2],
+        network: Option<Network>,
+        options: &Options,
+    ) -> Self {
+        let linger = LINGER + network.map_or(Duration::ZERO, |network| network.farewell());
+        let transport = Transport::Socket { socket, silence: options.limit(), linger };
         let link = Self::new(transport, OUTGOING_BOUND, options);
-        link.wire[HERE].store(wire_sent, Relaxed);
-        link.wire[THERE].store(wire_received, Relaxed);
+        link.wire[HERE].store(wire[0], Relaxed);
+        link.wire[THERE].store(wire[1], Relaxed);
         link
     }
 
@@ -296,7 +312,7 @@ mod tests {
     fn connection(silence: Duration) -> (Link, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let link = Link::socket(socket, 0, 0, &Options { silence, ..Options::default() });
+        let link = Link::socket(socket, [0, 0], None, &Options { silence, ..Options::default() });
         small(&link);
         (link, listener.accept().unwrap().0)
     }

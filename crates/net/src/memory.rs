@@ -5,12 +5,18 @@ use std::sync::Arc;
 use crate::Options;
 use crate::channel::{About, Channel, Hello};
 use crate::link::{HERE, Link, THERE};
+use crate::shaped::Network;
 
 /// Two ends of one conversation. There is no limit on silence here: an end waits until the other sends, or is dropped.
 ///
 /// One thread may drive both ends as long as no more than 8 MiB wait to be received.
 pub fn pair(options: &Options) -> (Channel, Channel) {
     connect(Link::memory(options), options)
+}
+
+/// A [`pair`] over a network; see [`shaped::pair`](crate::shaped::pair).
+pub(crate) fn shaped_pair(options: &Options, network: Network) -> (Channel, Channel) {
+    connect(Link::shaped(options, network), options)
 }
 
 fn connect(link: Link, options: &Options) -> (Channel, Channel) {

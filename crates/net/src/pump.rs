@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -16,6 +16,8 @@ use rustls::Connection;
 use crate::error::NetError;
 use crate::frame::{Frame, HEADER, Kind, header, parse_header};
 use crate::link::{Link, Outgoing};
+use crate::outlet::{Outlet, Plan};
+use crate::shaped::Network;
 
 /// Bytes gathered for one write to the socket, and plaintext given to TLS at a time.
 const PIECE: usize = 64 << 10;
@@ -32,12 +34,14 @@ pub(crate) fn start(
     link: &Arc<Link>,
     socket: TcpStream,
     tls: Option<Connection>,
+    network: Option<Network>,
     heartbeat: Duration,
 ) -> Result<Vec<JoinHandle<()>>, NetError> {
     let tls = tls.map(|connection| Arc::new(Mutex::new(connection)));
     let reading =
         socket.try_clone().map_err(|error| NetError::system("cannot duplicate a socket", &error))?;
-    let writer = Writer { link: link.clone(), socket, tls: tls.clone(), out: Vec::new() };
+    let writer =
+        Writer { outlet: Outlet::new(link.clone(), socket, network), tls: tls.clone(), out: Vec::new() };
     let reader = Reader {
         link: link.clone(),
         socket: reading,
@@ -52,8 +56,9 @@ pub(crate) fn start(
             .spawn(body)
             .map_err(|error| NetError::system("cannot start a thread", &error))
     };
+    let writing = link.clone();
     let reading = spawn("vesica-net-reader", Box::new(move || read_frames(reader)))?;
-    match spawn("vesica-net-writer", Box::new(move || write_frames(writer, heartbeat))) {
+    match spawn("vesica-net-writer", Box::new(move || write_frames(&writing, writer, heartbeat))) {
         Ok(writing) => Ok(vec![reading, writing]),
         Err(error) => {
             link.fail(crate::link::HERE, error.clone());
@@ -71,21 +76,26 @@ fn lock(tls: &Tls) -> MutexGuard<'_, Connection> {
 // ---- the writer -----------------------------------------------------------------------------------------------------
 
 struct Writer {
-    link: Arc<Link>,
-    socket: TcpStream,
+    outlet: Outlet,
     tls: Option<Tls>,
     /// What is to be written next: ciphertext, or small frames gathered.
     out: Vec<u8>,
 }
 
-fn write_frames(mut writer: Writer, heartbeat: Duration) {
+fn write_frames(link: &Link, mut writer: Writer, heartbeat: Duration) {
+    writer.outlet.enter();
     let mut batch = VecDeque::new();
     let mut spent = Vec::new();
     let failed = loop {
-        let outcome = match writer.link.next_outgoing(&mut batch, &mut spent, heartbeat) {
+        let Plan { frames, until } = writer.outlet.plan(heartbeat);
+        let outcome = match link.next_outgoing(&mut batch, &mut spent, frames, until) {
             Outgoing::Frames => writer.send_batch(&mut batch, &mut spent),
             Outgoing::Kick => writer.flush(),
-            Outgoing::Idle => writer.send(&header(Kind::Heartbeat, 0)).and_then(|()| writer.flush()),
+            Outgoing::Waited if writer.outlet.wants_heartbeat(heartbeat) => {
+                writer.send(&header(Kind::Heartbeat, 0)).and_then(|()| writer.flush())
+            }
+            Outgoing::Waited => Ok(()),
+            Outgoing::Last if !writer.outlet.drained() => Ok(()),
             Outgoing::Last => {
                 // The peer has all it needs in the frames: closing well is a courtesy.
                 let _ = writer.close();
@@ -93,11 +103,11 @@ fn write_frames(mut writer: Writer, heartbeat: Duration) {
             }
             Outgoing::Closed => break false,
         };
-        if outcome.is_err() {
+        if outcome.and_then(|()| writer.outlet.deliver()).is_err() {
             break true;
         }
     };
-    writer.link.outgoing_ended(failed);
+    link.outgoing_ended(failed);
 }
 
 impl Writer {
@@ -118,7 +128,7 @@ impl Writer {
                 self.out.extend_from_slice(bytes);
                 return Ok(());
             }
-            return write_all(&self.socket, &self.link, bytes);
+            return self.outlet.write(bytes);
         };
         for piece in bytes.chunks(PIECE) {
             let mut rest = piece;
@@ -147,11 +157,11 @@ impl Writer {
             lock(tls).send_close_notify();
         }
         self.flush()?;
-        self.socket.shutdown(Shutdown::Write)
+        self.outlet.shutdown()
     }
 
     fn write_out(&mut self) -> io::Result<()> {
-        write_all(&self.socket, &self.link, &self.out)?;
+        self.outlet.write(&self.out)?;
         self.out.clear();
         Ok(())
     }
@@ -161,12 +171,6 @@ fn take_ciphertext(connection: &mut Connection, out: &mut Vec<u8>) -> io::Result
     while connection.wants_write() {
         connection.write_tls(out)?;
     }
-    Ok(())
-}
-
-fn write_all(mut socket: &TcpStream, link: &Link, bytes: &[u8]) -> io::Result<()> {
-    socket.write_all(bytes)?;
-    link.count_sent(bytes.len());
     Ok(())
 }
 

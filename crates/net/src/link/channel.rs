@@ -3,7 +3,7 @@
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::{HERE, LINGER, Link, State, THERE, Transport};
+use super::{HERE, Link, State, THERE, Transport};
 use crate::error::NetError;
 use crate::frame::{Frame, Kind};
 
@@ -113,6 +113,10 @@ impl Link {
                 }
                 return Ok(frame);
             }
+            if let Some(arrival) = state.lanes[lane].next_arrival() {
+                state = self.wait_until(&self.filled[lane], state, arrival).0;
+                continue;
+            }
             if state.lanes[lane].ended {
                 return Err(self.fail_locked(&mut state, side, NetError::Closed));
             }
@@ -132,7 +136,7 @@ impl Link {
 
     /// DATA payload bytes that wait to be taken.
     pub(crate) fn waiting(&self, side: usize) -> usize {
-        self.lock().lanes[1 - side].data
+        self.lock().lanes[1 - side].waiting()
     }
 
     /// Waits until the writer thread has handed everything to the system, then lets the side do nothing more.
@@ -200,11 +204,9 @@ impl Link {
     /// Waits until both threads have ended of their own accord: all is sent, and the peer has closed its direction, so
     /// that nothing of what was sent is lost to a reset.
     fn linger<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        let deadline = Instant::now() + LINGER;
-        while matches!(self.transport, Transport::Socket { .. })
-            && !state.closed
-            && !(state.lanes[HERE].drained && state.lanes[THERE].ended)
-        {
+        let Transport::Socket { linger, .. } = self.transport else { return state };
+        let deadline = Instant::now() + linger;
+        while !(state.closed || state.lanes[HERE].drained && state.lanes[THERE].ended) {
             let (guard, more) = self.wait_until(&self.space[HERE], state, deadline);
             state = guard;
             if !more {

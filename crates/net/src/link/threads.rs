@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::{HERE, LINGER, Link, THERE};
 use crate::error::NetError;
@@ -16,8 +16,8 @@ pub(crate) enum Outgoing {
     Frames,
     /// Send what the TLS state has to say for itself.
     Kick,
-    /// Nothing was sent for a while: send a heartbeat.
-    Idle,
+    /// The time is up.
+    Waited,
     /// Everything has been sent: close the sending direction.
     Last,
     /// End at once.
@@ -25,39 +25,39 @@ pub(crate) enum Outgoing {
 }
 
 impl Link {
-    /// Waits for something to send; frames are moved to `batch`. The buffers in `spent` go back.
+    /// Waits for something to send, no longer than `until`; up to `most` frames are moved to `batch`. The buffers in
+    /// `spent` go back.
     pub(crate) fn next_outgoing(
         &self,
         batch: &mut VecDeque<Frame>,
         spent: &mut Vec<Vec<u8>>,
-        idle: Duration,
+        most: usize,
+        until: Instant,
     ) -> Outgoing {
         let mut state = self.lock();
         for buffer in spent.drain(..) {
             state.lanes[HERE].recycle(buffer);
         }
-        let deadline = Instant::now() + idle;
         loop {
             if state.closed {
                 return Outgoing::Closed;
             }
             let lane = &mut state.lanes[HERE];
-            if !lane.frames.is_empty() {
-                std::mem::swap(batch, &mut lane.frames);
-                lane.clear();
+            if most > 0 && !lane.frames.is_empty() {
+                lane.take(most, batch);
                 self.space[HERE].notify_all();
                 return Outgoing::Frames;
             }
             if std::mem::take(&mut lane.kicked) {
                 return Outgoing::Kick;
             }
-            if lane.last {
+            if most > 0 && lane.last {
                 return Outgoing::Last;
             }
-            let (guard, more) = self.wait_until(&self.filled[HERE], state, deadline);
+            let (guard, more) = self.wait_until(&self.filled[HERE], state, until);
             state = guard;
             if !more {
-                return Outgoing::Idle;
+                return Outgoing::Waited;
             }
         }
     }

@@ -17,6 +17,7 @@ use rand::{SeedableRng, rngs::StdRng};
 use vesica_net::{
     Address, CancelToken, Channel, Identity, NetError, NetEvent, Options, PublicKey, Security, establish,
     memory,
+    shaped::{self, Network},
 };
 
 pub const MAGIC: &[u8] = b"VESICA\r\n";
@@ -51,12 +52,22 @@ impl Listener {
     }
 
     pub fn at(address: &str, keys: Option<(Identity, PublicKey)>, options: Options) -> Self {
-        let (sender, events) = mpsc::channel();
         let address = Address::Listen(address.to_owned());
-        let outcome = thread::spawn(move || {
-            let mut tell = |event| drop(sender.send(event));
-            establish(&address, &security(&keys), &options, &mut rng(1), &mut tell)
-        });
+        Self::run(move |tell| establish(&address, &security(&keys), &options, &mut rng(1), tell))
+    }
+
+    pub fn start_shaped(keys: Option<(Identity, PublicKey)>, network: Network, options: Options) -> Self {
+        let address = Address::Listen("127.0.0.1:0".to_owned());
+        Self::run(move |tell| {
+            shaped::establish(&address, &security(&keys), network, &options, &mut rng(1), tell)
+        })
+    }
+
+    fn run(
+        establish: impl FnOnce(&mut dyn FnMut(NetEvent)) -> Result<Channel, NetError> + Send + 'static,
+    ) -> Self {
+        let (sender, events) = mpsc::channel();
+        let outcome = thread::spawn(move || establish(&mut |event| drop(sender.send(event))));
         let address = match events.recv() {
             Ok(NetEvent::Listening(address)) => address,
             other => panic!("no listener: {other:?}, {:?}", outcome.join().map(|result| result.map(drop))),
