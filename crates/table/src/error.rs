@@ -199,14 +199,14 @@ pub enum TableError {
         what: Syntax,
     },
     /// A key column is not in the header.
-    #[error("{file}: has no column `{column}`{}{hint}", list(columns))]
+    #[error("{file}: has no column `{column}` among the {columns} of its first line, the header{hint}")]
     MissingColumn {
         /// The input.
         file: String,
         /// The column asked for.
         column: String,
-        /// The header's columns; none if the header looks like data.
-        columns: Vec<String>,
+        /// How many columns the header has. They are not named: without a header they would be identifiers.
+        columns: usize,
         /// What may be the cause.
         hint: String,
     },
@@ -310,16 +310,6 @@ impl TableError {
             _ => Fault::Input,
         }
     }
-}
-
-fn list(columns: &[String]) -> String {
-    const SHOWN: usize = 40;
-    if columns.is_empty() {
-        return String::new();
-    }
-    let names: Vec<String> = columns.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    let more = if columns.len() > SHOWN { ", ..." } else { "" };
-    format!("; its columns are {}{more}", names.join(", "))
 }
 
 fn skip(reason: &Invalid) -> &'static str {

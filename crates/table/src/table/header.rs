@@ -3,31 +3,27 @@
 use crate::error::{TableError, shown};
 
 /// The error, with the cause that the header suggests.
+///
+/// The columns that are there are not named: in a file without a header they are the first row's identifiers. Only a name
+/// that is the one asked for but for case, blanks and punctuation is shown.
 pub(super) fn missing(file: &str, column: &str, header: &[Vec<u8>]) -> TableError {
-    let data = header.iter().any(|name| looks_like_data(name));
-    let hint = if let Some(name) = header.iter().find(|name| loosely(name) == loosely(column.as_bytes())) {
-        format!("; did you mean `{}`, which differs in case or blanks only?", shown(name))
-    } else if data {
-        "; the first line is not shown because it looks like data: is the header line missing?".to_owned()
+    let asked = loosely(column.as_bytes());
+    let hint = if let Some(name) = header.iter().find(|name| !asked.is_empty() && loosely(name) == asked) {
+        format!("; did you mean `{}`?", shown(name))
     } else if let Some(separator) = separator(header) {
         format!("; it looks separated by {separator}, and commas are needed")
     } else {
         String::new()
     };
-    let columns = if data { Vec::new() } else { header.iter().map(|name| shown(name)).collect() };
-    TableError::MissingColumn { file: file.to_owned(), column: shown(column.as_bytes()), columns, hint }
+    let column = shown(column.as_bytes());
+    TableError::MissingColumn { file: file.to_owned(), column, columns: header.len(), hint }
 }
 
-/// A file without a header shows its first row's identifiers where names should be, and those belong in no error.
-fn looks_like_data(name: &[u8]) -> bool {
-    let digits = name.iter().filter(|byte| byte.is_ascii_digit()).count();
-    digits > 4 || name.contains(&b'@') || name.len() > 128 || std::str::from_utf8(name).is_err()
-}
-
+/// A name without case, blanks and punctuation.
 fn loosely(name: &[u8]) -> String {
     String::from_utf8_lossy(name)
         .chars()
-        .filter(|c| !c.is_whitespace())
+        .filter(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)
         .collect()
 }
