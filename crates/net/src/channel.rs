@@ -233,6 +233,11 @@ impl SendHalf {
         self.flush_inner(false)
     }
 
+    /// Fails if the peer has gone or fallen silent: for a long computation that neither sends nor receives.
+    pub fn check(&self) -> Result<(), NetError> {
+        self.link.check(self.side)
+    }
+
     /// As [`Channel::abort`]; a receive that waits in another thread ends too.
     pub fn abort(&mut self) {
         self.link.abort(self.side);

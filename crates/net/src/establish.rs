@@ -88,6 +88,14 @@ pub enum NetEvent {
     },
 }
 
+impl Address {
+    /// Refuses what cannot be an address, without asking anybody: for a caller that has more to do before it connects.
+    pub fn check(&self) -> Result<(), NetError> {
+        let (Address::Listen(text) | Address::Connect(text)) = self;
+        check_form(text)
+    }
+}
+
 /// Connects to the partner, within [`Options::silence`].
 ///
 /// `rng` gives the hello's nonce and the pauses' jitter; TLS has its own randomness.

@@ -105,6 +105,33 @@ fn silence_ends_a_blocked_send() {
 }
 
 #[test]
+fn a_long_computation_can_ask_whether_the_peer_is_there() {
+    // Alive, gone, silent.
+    let (mut channel, mut peer) = against_raw(&impatient());
+    for _ in 0..4 {
+        thread::sleep(impatient().silence / 3);
+        peer.write_all(&frame(HEARTBEAT, b"")).unwrap();
+        assert_eq!(channel.split().0.check(), Ok(()));
+    }
+    drop(peer);
+    let error = loop {
+        if let Err(error) = channel.split().0.check() {
+            break error;
+        }
+    };
+    assert_eq!(error, NetError::Closed);
+    assert_eq!(channel.recv_exact(&mut [0]), Err(NetError::Closed), "errors stick");
+
+    let (mut channel, _silent) = against_raw(&impatient());
+    thread::sleep(impatient().silence * 2);
+    assert_eq!(channel.split().0.check(), Err(NetError::Silent { after: impatient().silence }));
+    let (mut here, there) = memory::pair(&patient());
+    assert_eq!(here.split().0.check(), Ok(()));
+    drop(there);
+    assert_eq!(here.split().0.check(), Err(NetError::Closed));
+}
+
+#[test]
 fn a_peer_that_only_shows_that_it_lives_is_waited_for() {
     let (mut channel, mut peer) = against_raw(&impatient());
     let waiting = thread::spawn(move || channel.recv_exact(&mut [0; 3]).map(|()| channel));

@@ -3,7 +3,7 @@
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::{HERE, Link, State, THERE, Transport};
+use super::{GRACE, HERE, Link, State, THERE, Transport};
 use crate::error::NetError;
 use crate::frame::{Frame, Kind};
 
@@ -130,6 +130,31 @@ impl Link {
                         return Err(self.fail_locked(&mut state, side, NetError::Silent { after: silence }));
                     }
                 }
+            }
+        }
+    }
+
+    /// Fails if the conversation has failed, the peer has gone, or it has been silent for too long. Waits only in the last
+    /// case, and no longer than a moment: after the whole process stood still the reader thread is to look first.
+    pub(crate) fn check(&self, side: usize) -> Result<(), NetError> {
+        let mut state = self.lock();
+        let mut grace = None;
+        loop {
+            let incoming = &state.lanes[1 - side];
+            let gone = incoming.ended && !incoming.done;
+            let overdue =
+                self.deadline(incoming, incoming.heard, false).filter(|(end, _)| *end < Instant::now());
+            let (error, silence) = match (&state.failed[side], gone, overdue) {
+                (Some(error), ..) => return Err(error.clone()),
+                (None, true, _) => return Err(self.fail_locked(&mut state, side, NetError::Closed)),
+                (None, false, None) => return Ok(()),
+                (None, false, Some((_, silence))) => (NetError::Silent { after: silence }, silence),
+            };
+            let until = *grace.get_or_insert_with(|| Instant::now() + silence.min(GRACE));
+            let (guard, more) = self.wait_until(&self.filled[1 - side], state, until);
+            state = guard;
+            if !more {
+                return Err(self.fail_locked(&mut state, side, error));
             }
         }
     }
