@@ -26,11 +26,11 @@ pub(crate) enum Command {
     /// Make a new identity; prints its public key, which is what the partner needs
     Keygen(Keygen),
     /// Find the rows of my table whose keys the partner's table has too
-    Receive(Receive),
+    Receive(Box<Receive>),
     /// Let the partner find its rows whose keys my table has too
-    Send(Send),
+    Send(Box<Send>),
     /// Run the real protocol between two tables on this machine
-    Local(Local),
+    Local(Box<Local>),
     /// List the protocols: paper, security, who learns what, bytes
     Protocols(Protocols),
     /// Print completions for a shell, to be put where it looks for them
@@ -147,8 +147,14 @@ pub(crate) struct Common {
     /// Who learns the matching rows
     #[arg(long, value_enum, default_value = "receiver")]
     learns: LearnsArg,
+    /// What the result is; rows is all this version has
+    #[arg(long, value_enum, default_value = "rows")]
+    result: ResultArg,
+    /// Profile of the protocol's parameters; conservative is all this version has
+    #[arg(long, value_enum, default_value = "conservative")]
+    profile: ProfileArg,
     /// Threads to keep busy [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// How long to wait for the partner, and how long it may be silent: 90s, 5m, 2h
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
@@ -165,7 +171,7 @@ pub(crate) struct Common {
     /// Hide my exact size: pad up to a power of two (pow2) or to N keys
     #[arg(long, value_name = "pow2|N", value_parser = pad_to)]
     pad_to: Option<PadTo>,
-    /// Refuse a partner with fewer keys, padding counted
+    /// Refuse a partner with fewer keys, padding counted; not above --max-peer-rows
     #[arg(long, value_name = "N", default_value_t = 0)]
     min_peer_rows: u64,
     /// Refuse a partner with more keys, padding counted
@@ -189,6 +195,16 @@ pub(crate) struct Common {
 enum SecurityArg {
     Malicious,
     SemiHonest,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ResultArg {
+    Rows,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ProfileArg {
+    Conservative,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -222,6 +238,8 @@ impl From<FaultArg> for OnFault {
 impl Common {
     /// The settings of a run.
     pub(crate) fn settings(&self) -> Settings {
+        // The only values there are; both are terms already.
+        let (ResultArg::Rows, ProfileArg::Conservative) = (self.result, self.profile);
         Settings {
             protocol: match self.protocol.as_str() {
                 "auto" => Choice::Auto,
@@ -268,10 +286,16 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// What a partner accepts at most, if nothing else is said.
+const MOST_PADDED: usize = 1 << 30;
+
 fn pad_to(text: &str) -> Result<PadTo, String> {
     match text {
         "pow2" => Ok(PadTo::PowerOfTwo),
-        number => number.parse().map(PadTo::Exactly).map_err(|_| "write pow2 or a number of keys".into()),
+        number => match number.parse() {
+            Ok(size @ 0..=MOST_PADDED) => Ok(PadTo::Exactly(size)),
+            _ => Err("write pow2, or a number of keys up to 2^30".into()),
+        },
     }
 }
 
@@ -300,6 +324,6 @@ mod tests {
     fn paddings_are_read() {
         assert_eq!(pad_to("pow2"), Ok(PadTo::PowerOfTwo));
         assert_eq!(pad_to("1000"), Ok(PadTo::Exactly(1000)));
-        assert!(pad_to("two").is_err() && pad_to("-1").is_err());
+        assert!(pad_to("two").is_err() && pad_to("-1").is_err() && pad_to("4000000000").is_err());
     }
 }

@@ -7,7 +7,10 @@ use clap::CommandFactory;
 use serde_json::json;
 use vesica::protocols::registry::{Entry, PROTOCOLS};
 
+use vesica::Kind;
+
 use crate::args::{Cli, Protocols};
+use crate::screen::say;
 
 /// Prints the registry.
 pub(crate) fn protocols(args: &Protocols) -> u8 {
@@ -42,9 +45,14 @@ pub(crate) fn man() -> u8 {
 }
 
 fn print(text: &[u8]) -> u8 {
-    // A reader that has seen enough closes the pipe.
-    drop(io::stdout().lock().write_all(text));
-    0
+    match io::stdout().lock().write_all(text) {
+        // A reader that has seen enough closes the pipe.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            say(&format!("vesica: standard output cannot be written: {error}"));
+            Kind::Output.exit_code()
+        }
+        _ => 0,
+    }
 }
 
 fn security(entry: &Entry) -> String {
@@ -65,6 +73,7 @@ fn as_json() -> String {
                 "family": entry.family,
                 "paper": entry.paper,
                 "security": entry.security.iter().map(|security| security.name()).collect::<Vec<_>>(),
+                "needs_allow_insecure": entry.needs_allow_insecure(),
                 "standing": entry.standing.name(),
                 "learns": entry.learns,
                 "learns_both": entry.learns_both,

@@ -33,18 +33,11 @@ impl Events {
     pub(crate) fn write(&self, event: &Event) {
         let Some(out) = &self.out else { return };
         let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = self.line(event).and_then(|line| out.write_all(&line).and_then(|()| out.flush()))
+        let line = event.to_json_line(self.started).map_err(io::Error::from);
+        if let Err(error) = line.and_then(|line| writeln!(out, "{line}")).and_then(|()| out.flush())
             && !self.failed.swap(true, Relaxed)
         {
             say(&format!("--events: no more can be written: {error}"));
         }
-    }
-
-    fn line(&self, event: &Event) -> io::Result<Vec<u8>> {
-        let mut line = serde_json::to_value(event)?;
-        line["t"] = self.started.elapsed().as_secs_f64().into();
-        let mut line = serde_json::to_vec(&line)?;
-        line.push(b'\n');
-        Ok(line)
     }
 }

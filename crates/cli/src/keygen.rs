@@ -1,7 +1,9 @@
 //! `vesica keygen`: a new identity on disk, its public key on standard output.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
+use vesica::Kind;
 use vesica::net::Identity;
 
 use crate::USAGE;
@@ -23,14 +25,24 @@ pub(crate) fn run(args: &Keygen) -> u8 {
     let made = Identity::generate().and_then(|identity| identity.save(&path).map(|()| identity));
     match made {
         Ok(identity) => {
-            println!("{}", identity.public_key());
+            if let Err(error) = writeln!(io::stdout(), "{}", identity.public_key()) {
+                say(&format!(
+                    "vesica keygen: the public key {} could not be written: {error}",
+                    identity.public_key()
+                ));
+                return Kind::Output.exit_code();
+            }
             say(&format!(
                 "the identity is in {}; keep it secret, and give the partner the line above",
                 path.display()
             ));
             0
         }
-        Err(error) => refuse(&error.to_string()),
+        Err(error) => {
+            let known = Identity::load(&path)
+                .map(|identity| format!("\n  its public key is {}", identity.public_key()));
+            refuse(&format!("{error}{}", known.unwrap_or_default()))
+        }
     }
 }
 

@@ -33,15 +33,22 @@ fn main() -> ExitCode {
             return if asked_for { ExitCode::SUCCESS } else { ExitCode::from(USAGE) };
         }
     };
-    let code = match cli.command {
+    let code = std::panic::catch_unwind(|| run(cli.command)).unwrap_or_else(|_| {
+        screen::say("vesica: a fault of this program (see above); please report it. Nothing more is written");
+        vesica::Kind::Internal.exit_code()
+    });
+    ExitCode::from(code)
+}
+
+fn run(command: Command) -> u8 {
+    match command {
         Command::Quickstart => quickstart::run(),
         Command::Keygen(args) => keygen::run(&args),
-        Command::Receive(args) => run::receive(args),
-        Command::Send(args) => run::send(args),
-        Command::Local(args) => run::local(args),
+        Command::Receive(args) => run::receive(*args),
+        Command::Send(args) => run::send(*args),
+        Command::Local(args) => run::local(*args),
         Command::Protocols(args) => documents::protocols(&args),
         Command::Completions(args) => documents::completions(args.shell),
         Command::Man => documents::man(),
-    };
-    ExitCode::from(code)
+    }
 }

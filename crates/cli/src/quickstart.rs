@@ -38,13 +38,14 @@ fn play() -> io::Result<u8> {
     let newsletter_key = keygen(&folder, "newsletter.pem")?;
 
     say(
-        "\n2. The newsletter waits for the shop. It will learn no more than how many customers the shop has.\n",
+        "\n2. The newsletter waits for the shop. It will learn no more than how many\n   different addresses the shop has.\n",
     );
     let sender = ["send", "--input", "newsletter.csv", "--key", "mail:email", "--listen", "127.0.0.1:0"];
-    let mut sender = start(&folder, &sender, &["--identity", "newsletter.pem", "--peer", &shop_key])?;
-    let (address, sender_screen) = match listening(&mut sender)? {
+    let mut sender =
+        Running(start(&folder, &sender, &["--identity", "newsletter.pem", "--peer", &shop_key])?);
+    let (address, sender_screen) = match listening(&mut sender.0)? {
         Some(found) => found,
-        None => return Ok(sender.wait()?.code().map_or(70, |code| code as u8)),
+        None => return Ok(sender.0.wait()?.code().map_or(70, |code| code as u8)),
     };
 
     say("\n3. The shop asks which of its customers read the newsletter.\n");
@@ -53,7 +54,7 @@ fn play() -> io::Result<u8> {
     let received = start(&folder, &receiver, &keys)?.wait_with_output()?;
     relay("shop", &mut received.stderr.as_slice())?;
     relay("newsletter", &mut { sender_screen })?;
-    let sent = sender.wait()?;
+    let sent = sender.0.wait()?;
     if !received.status.success() || !sent.success() {
         return Ok(received.status.code().max(sent.code()).map_or(70, |code| code as u8));
     }
@@ -66,6 +67,16 @@ fn play() -> io::Result<u8> {
         "\nThe real thing: `vesica keygen`, then `vesica receive` here and `vesica send` there; --help tells the rest.",
     );
     Ok(0)
+}
+
+/// A process that does not outlive this one's interest in it.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended by itself, or is of no more use.
+        drop(self.0.kill().and_then(|()| self.0.wait()));
+    }
 }
 
 fn show(name: &str, table: &str) {
@@ -91,7 +102,13 @@ fn keygen(folder: &TempDir, name: &str) -> io::Result<String> {
 
 fn start(folder: &TempDir, args: &[&str], keys: &[&str]) -> io::Result<Child> {
     echo(args.iter().chain(keys));
-    program(folder)?.args(args).args(keys).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
+    program(folder)?
+        .args(args)
+        .args(keys)
+        .args(["--timeout", "30s"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
 }
 
 fn echo(args: impl IntoIterator<Item = impl AsRef<OsStr>>) {

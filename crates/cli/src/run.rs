@@ -1,19 +1,19 @@
 //! `vesica receive`, `send` and `local`: from arguments to an exit code.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rand::SeedableRng;
-use rand::rngs::{StdRng, SysRng};
+use rand_core::CryptoRng;
 use vesica::job::{Job, OnEvent, Outcome, Partner, TableArgs};
 use vesica::net::{Address, CancelToken, Identity, PublicKey};
-use vesica::protocols::{Role, registry::Security};
+use vesica::protocols::{Learns, Role};
 use vesica::report::{Event, Report};
 use vesica::table::{FileId, Output, PairSpec, TableError};
-use vesica::{Error, Kind, local};
+use vesica::{Error, Kind, local, randomness};
 
-use crate::args::{Common, Local, PartnerOptions, Receive, Send};
+use crate::args::{Common, Local, PartnerOptions, Receive, Send, TableOptions};
 use crate::events::Events;
 use crate::keygen::default_path;
 use crate::screen::{self, Screen, say};
@@ -27,44 +27,35 @@ const BUSY: Duration = Duration::from_secs(15);
 
 /// `vesica receive`.
 pub(crate) fn receive(args: Receive) -> u8 {
-    let table = TableArgs {
-        input: args.table.input,
-        keys: args.table.key,
-        output: Some(args.output),
-        protected: Vec::new(),
-    };
-    with_partner("receive", Role::Receiver, table, &args.partner, &args.common)
+    with_partner("receive", Role::Receiver, args.table, Some(args.output), &args.partner, &args.common)
 }
 
 /// `vesica send`.
 pub(crate) fn send(args: Send) -> u8 {
-    let table = TableArgs {
-        input: args.table.input,
-        keys: args.table.key,
-        output: args.output,
-        protected: Vec::new(),
-    };
-    with_partner("send", Role::Sender, table, &args.partner, &args.common)
+    with_partner("send", Role::Sender, args.table, args.output, &args.partner, &args.common)
 }
 
 /// `vesica local`.
 pub(crate) fn local(args: Local) -> u8 {
     let keys = |side: fn(&PairSpec) -> vesica::table::KeySpec| args.key.iter().map(side).collect();
+    let inputs = vec![args.receiver.clone(), args.sender.clone()];
+    if inputs.iter().all(|input| input.as_os_str() == "-") {
+        return refuse("local", "only one of the two tables can be standard input");
+    }
     let receiver = TableArgs {
         input: args.receiver,
         keys: keys(PairSpec::mine),
         output: Some(args.output),
-        protected: vec![args.sender.clone()],
+        protected: inputs.clone(),
     };
     let sender =
         TableArgs { input: args.sender, keys: keys(PairSpec::theirs), output: None, protected: Vec::new() };
-    if receiver.input.as_os_str() == "-" && sender.input.as_os_str() == "-" {
-        return refuse("local", "only one of the two tables can be standard input");
-    }
-    let (output, inputs) = (receiver.output.clone(), vec![receiver.input.clone(), sender.input.clone()]);
-    let settings = args.common.settings();
+    let (output, settings) = (receiver.output.clone(), args.common.settings());
     run("local", &args.common, output.as_deref(), &inputs, |on_event, cancel, rng| {
-        let mut other = StdRng::from_rng(rng);
+        let mut other = match randomness() {
+            Ok(other) => other,
+            Err(error) => return Job { role: Role::Sender, table: sender, settings }.refuse(error, on_event),
+        };
         let (receiver, sender) = local::run(receiver, sender, &settings, cancel, [rng, &mut other], on_event);
         // The receiver sees no more of a sender that failed than a closed connection.
         match (&receiver.result, &sender.result) {
@@ -72,7 +63,6 @@ pub(crate) fn local(args: Local) -> u8 {
                 report: Report { error: Some(cause.clone()), ..receiver.report },
                 result: sender.result,
             },
-            (Ok(_), Err(_)) => Outcome { result: sender.result, ..receiver },
             _ => receiver,
         }
     })
@@ -81,34 +71,40 @@ pub(crate) fn local(args: Local) -> u8 {
 fn with_partner(
     command: &str,
     role: Role,
-    table: TableArgs,
+    table: TableOptions,
+    output: Option<PathBuf>,
     partner: &PartnerOptions,
     common: &Common,
 ) -> u8 {
-    let partner = match find_partner(partner) {
-        Ok(partner) => partner,
-        Err(message) => return refuse(command, &message),
+    let mut protected = vec![table.input.clone()];
+    protected.extend(partner.identity.clone().or_else(|| default_path().ok()));
+    let peer_file = partner.peer.as_deref().and_then(|peer| peer.strip_prefix('@'));
+    protected.extend(peer_file.map(PathBuf::from));
+    let table = TableArgs {
+        input: table.input,
+        keys: table.key,
+        output: output.clone(),
+        protected: protected.clone(),
     };
-    let (output, inputs) = (table.output.clone(), vec![table.input.clone()]);
     let job = Job { role, table, settings: common.settings() };
-    run(command, common, output.as_deref(), &inputs, |on_event, cancel, rng| {
-        job.run(&partner, cancel, rng, on_event)
+    run(command, common, output.as_deref(), &protected, |on_event, cancel, rng| match find_partner(partner) {
+        Ok(partner) => job.run(&partner, cancel, rng, on_event),
+        Err(error) => job.refuse(error, on_event),
     })
 }
 
-/// What every run has: a screen, events, signals, randomness, a report.
+/// What every run has: a screen, events, signals, randomness, a report. `protected` are the files that nothing may replace.
 fn run(
     command: &str,
     common: &Common,
     output: Option<&Path>,
-    inputs: &[PathBuf],
-    play: impl FnOnce(OnEvent<'_>, &CancelToken, &mut StdRng) -> Outcome,
+    protected: &[PathBuf],
+    play: impl FnOnce(OnEvent<'_>, &CancelToken, &mut (dyn CryptoRng + std::marker::Send)) -> Outcome,
 ) -> u8 {
     let cancel = CancelToken::new();
-    let prepared = signals::watch(&cancel).map_err(|error| error.to_string()).and_then(|received| {
-        let rng = StdRng::try_from_rng(&mut SysRng).map_err(|error| format!("no randomness: {error}"))?;
-        Ok((received, rng))
-    });
+    let prepared = signals::watch(&cancel).map_err(|error| error.to_string());
+    let prepared =
+        prepared.and_then(|received| Ok((received, randomness().map_err(|error| error.to_string())?)));
     let (received, mut rng) = match prepared {
         Ok(prepared) => prepared,
         Err(message) => {
@@ -116,16 +112,19 @@ fn run(
             return Kind::Internal.exit_code();
         }
     };
-    let (report, events) = match open_logs(common, output, inputs) {
+    let (report, events) = match open_logs(common, output, protected) {
         Ok(opened) => opened,
-        Err(message) => return refuse(command, &message),
+        Err((code, message)) => {
+            say(&format!("vesica {command}: {message}"));
+            return code;
+        }
     };
     let screen = Screen::new(common.quiet);
-    if common.settings().security == Security::SemiHonest {
-        screen.line("security: semi-honest (it protects against a partner that follows the protocol and looks at all it sees)");
-    }
     if common.settings().timeout < BUSY {
         screen.line("with a --timeout under 15 s a partner that is busy may be taken for one that is silent");
+    }
+    if common.settings().learns == Learns::Both && output.is_none() {
+        screen.line("without --output only the number of matching rows will be told");
     }
     let on_event = |event: &Event| {
         screen.show(event);
@@ -173,62 +172,82 @@ fn refuse(command: &str, message: &str) -> u8 {
     USAGE
 }
 
-fn find_partner(options: &PartnerOptions) -> Result<Partner, String> {
+fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {
     let address = match (&options.listen, &options.connect) {
         (Some(address), _) => Address::Listen(address.clone()),
         (None, Some(address)) => Address::Connect(address.clone()),
-        (None, None) => return Err("give --listen or --connect".into()),
+        (None, None) => return Err(Error::usage("no address", "give --listen or --connect")),
     };
     let Some(peer) = &options.peer else { return Ok(Partner { address, keys: None }) };
-    let peer = public_key(peer)?;
-    let path = options.identity.clone().map_or_else(default_path, Ok)?;
-    let identity = Identity::load(&path).map_err(|error| {
-        format!("{error}\n  what to do: name the identity with --identity, or make one with `vesica keygen`")
-    })?;
+    let ask = "give the line that the partner's `vesica keygen` printed, or @FILE that holds it";
+    let peer = public_key(peer).map_err(|message| Error::usage(message, ask))?;
+    let make = "name the identity with --identity, or make one with `vesica keygen`";
+    let path =
+        options.identity.clone().map_or_else(default_path, Ok).map_err(|error| Error::usage(error, make))?;
+    let identity = Identity::load(&path).map_err(|error| Error::usage(error.to_string(), make))?;
     if *identity.public_key() == peer {
-        return Err(
-            "--peer is this side's own public key; give the one that the partner's `vesica keygen` printed"
-                .into(),
-        );
+        return Err(Error::usage("--peer is this side's own public key", ask));
     }
     Ok(Partner { address, keys: Some((identity, peer)) })
 }
 
 /// The text itself, or `@FILE` that holds it.
 fn public_key(argument: &str) -> Result<PublicKey, String> {
-    let text = match argument.strip_prefix('@') {
-        None => argument.to_owned(),
-        Some(path) => {
-            let size = fs::metadata(path).map_err(|error| format!("--peer @{path}: {error}"))?.len();
-            if size > PUBLIC_KEY_FILE {
-                return Err(format!("--peer @{path}: {size} bytes are too many for a public key"));
-            }
-            fs::read_to_string(path).map_err(|error| format!("--peer @{path}: {error}"))?
-        }
+    let Some(path) = argument.strip_prefix('@') else {
+        let hint = if Path::new(argument).exists() {
+            format!(" (for the file write @{argument})")
+        } else {
+            String::new()
+        };
+        return argument.trim().parse().map_err(|error| format!("--peer: {error}{hint}"));
     };
-    text.trim().parse().map_err(|error| format!("--peer: {error}"))
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(PUBLIC_KEY_FILE + 1).read_to_string(&mut text));
+    match read.map_err(|error| error.to_string()) {
+        Ok(bytes) if bytes as u64 <= PUBLIC_KEY_FILE => {
+            text.trim().parse().map_err(|error| format!("--peer @{path}: {error}"))
+        }
+        Ok(_) => Err(format!("--peer @{path}: too long for a public key")),
+        Err(error) => Err(format!("--peer @{path}: {error}")),
+    }
 }
 
-/// Report and events, if asked for. Their places are checked before the run: no two of output, report and events are the
-/// same, and none is an input.
+/// Report and events, if asked for; or an exit code and a message. Their places are checked before the run: no two of output,
+/// report and events are the same, and none is a protected file.
 fn open_logs(
     common: &Common,
     output: Option<&Path>,
-    inputs: &[PathBuf],
-) -> Result<(Option<Output>, Events), String> {
+    protected: &[PathBuf],
+) -> Result<(Option<Output>, Events), (u8, String)> {
     let (report, events) = (common.report.as_deref(), common.events.as_deref());
-    let places = [output, report, events];
-    let same = |(i, place): (usize, &Option<&Path>)| place.is_some() && places[..i].contains(place);
-    if places.iter().enumerate().any(same) {
-        return Err("--output, --report and --events need different places".into());
+    let places: Vec<_> = [output, report, events].into_iter().flatten().map(place).collect();
+    if (0..places.len()).any(|i| places[..i].contains(&places[i])) {
+        return Err((USAGE, "--output, --report and --events need different places".into()));
     }
-    let ids: Vec<FileId> = inputs.iter().filter_map(|input| FileId::of_path(input).ok()).collect();
-    let check =
-        |path| Output::check(path, &ids.iter().collect::<Vec<_>>()).map_err(|error| error.to_string());
+    let stdin = PathBuf::from("/dev/stdin");
+    let protected = protected.iter().map(|path| if path.as_os_str() == "-" { &stdin } else { path });
+    let ids: Vec<FileId> = protected.filter_map(|path| FileId::of_path(path).ok()).collect();
+    let failed = |message: String| (Kind::Output.exit_code(), message);
+    let check = |path| {
+        Output::check(path, &ids.iter().collect::<Vec<_>>()).map_err(|error| failed(error.to_string()))
+    };
     let report = report.map(check).transpose()?;
     events.map(check).transpose()?;
-    let events = Events::open(events).map_err(|error| format!("--events: cannot be written: {error}"))?;
+    let events =
+        Events::open(events).map_err(|error| failed(format!("--events: cannot be written: {error}")))?;
     Ok((report, events))
+}
+
+/// What makes two paths the same place: the file where there is one, else folder and name.
+fn place(path: &Path) -> (PathBuf, Option<FileId>) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let by_name = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));
+    match FileId::of_path(path) {
+        // Of a file that is there the number alone counts: it may have several names.
+        Ok(id) if path.as_os_str() != "-" => (PathBuf::new(), Some(id)),
+        _ if path.as_os_str() == "-" => (path.to_owned(), None),
+        _ => (by_name().unwrap_or_else(|| path.to_owned()), None),
+    }
 }
 
 fn write_report(file: Output, report: &Report) -> Result<(), TableError> {

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use vesica::Error;
@@ -20,6 +21,7 @@ impl Screen {
         let bar = (!quiet && io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             bar.set_style(style("{spinner} {msg}"));
+            bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });
         Screen { quiet, bar, phase: Mutex::new("") }
@@ -71,7 +73,7 @@ impl Screen {
         bar.set_style(style(match (total, bytes) {
             (0, _) => "{spinner} {msg}",
             (_, true) => "{msg:10} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left",
-            (_, false) => "{msg:10} {bar:30} {human_pos}/{human_len}  {per_sec}  {eta} left",
+            (_, false) => "{msg:10} {bar:30} {human_pos}/{human_len}  {per_sec:.0}  {eta} left",
         }));
         bar.set_length(total);
         bar.set_position(done);
@@ -108,10 +110,7 @@ pub(crate) fn summary(report: &Report, output: Option<&str>) -> String {
         text += &format!("\n{} {what} left out", rows(count));
     }
     if let (Some(shown), Some(seen)) = (sizes.shown_items, sizes.peer_items) {
-        text += &format!(
-            "\nthe partner saw that this side has {}; this side saw that it has {seen}",
-            keys(shown)
-        );
+        text += &format!("\nsizes shown: ours {}, the partner's {seen}", keys(shown));
     }
     text
 }

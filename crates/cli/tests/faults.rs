@@ -34,7 +34,9 @@ fn nothing_lost(scene: &Scene, ends: &[&Ended]) {
     );
     for end in ends {
         for planted in ["person", "Person", "example.org"] {
+            let stdout = String::from_utf8_lossy(&end.stdout);
             assert!(!end.screen.contains(planted), "an identifier is on the screen:\n{}", end.screen);
+            assert!(!stdout.contains(planted), "an identifier is on standard output:\n{stdout}");
         }
     }
     for report in files.iter().filter(|file| file.ends_with(".json")) {
@@ -62,8 +64,10 @@ fn wrong_usage() {
         (receive(&with(&RECEIVER, &["--security", "malicious"])), "--security semi-honest"),
         (receive(&with(&RECEIVER, &["--report", "out.csv"])), "different places"),
         (receive(&with(&RECEIVER, &["--report", "-", "--events", "-"])), "different places"),
-        (receive(&with(&RECEIVER, &["--events", "receiver.csv"])), "same file as an input"),
         (receive(&with(&RECEIVER, &["--pad-to", "1"])), "larger --pad-to"),
+        (receive(&with(&RECEIVER, &["--result", "count"])), "rows"),
+        (receive(&with(&RECEIVER, &["--min-peer-rows", "9", "--max-peer-rows", "5"])), "--min-peer-rows"),
+        (receive(&with(&RECEIVER, &["--key", "id"].repeat(200))), "fewer columns"),
     ];
     for (end, word) in &ends {
         end.expect(64, &[word]);
@@ -107,9 +111,9 @@ fn bad_input_is_found_before_the_partner_is_bothered() {
     let keys = ["--identity", "receiver.pem", "--peer", &scene.sender_key, "--connect", "127.0.0.1:9"];
     let receive = |more: &[&str]| scene.run(&with(&with(&["receive", "--output", "out.csv"], &keys), more));
     let absent = receive(&["--input", "absent.csv", "--key", "email"]);
-    absent.expect(65, &["absent.csv", "on this side", "phase prepare", "has not been contacted"]);
+    absent.expect(65, &["absent.csv", "on this side", "phase read", "has not been contacted"]);
     let column = receive(&["--input", "receiver.csv", "--key", "mail:email"]);
-    column.expect(65, &["no column `mail`", "`id`, `email`", "on this side", "phase read"]);
+    column.expect(65, &["no column `mail` among the 2", "on this side", "phase read"]);
     let invalid = receive(&["--input", "receiver.csv", "--key", "email:int"]);
     invalid.expect(65, &["receiver.csv, line 2, column `email`", "rule int"]);
     nothing_lost(&scene, &[&absent, &column, &invalid]);
@@ -133,6 +137,66 @@ fn an_output_that_cannot_be_is_refused_before_anything_is_read() {
     let learns_nothing = scene.run(&with(&with(&with(&["send"], &SENDER), &keys), &["--output", "rows.csv"]));
     learns_nothing.expect(64, &["--learns both"]);
     nothing_lost(&scene, &[&learns_nothing]);
+}
+
+#[test]
+fn no_output_replaces_a_key_or_another_output() {
+    let scene = scene(3);
+    let identity = scene.read("receiver.pem");
+    scene.write("sender.json", &scene.sender_key);
+    let keys = ["--identity", "receiver.pem", "--peer", "@sender.json", "--connect", "127.0.0.1:9"];
+    let table = with(&["receive", "--input", "receiver.csv", "--key", "email:email"], &keys);
+    let run = |more: &[&str]| scene.run(&with(&table, more));
+    for place in ["receiver.pem", "./receiver.pem", "sender.json", "receiver.csv"] {
+        run(&["--output", place]).expect(74, &["same file as an input"]);
+        run(&["--output", "out.csv", "--report", place]).expect(74, &["same file as an input"]);
+        run(&["--output", "out.csv", "--events", place]).expect(74, &["same file as an input"]);
+    }
+    std::fs::hard_link(scene.path("out.csv"), scene.path("link.json")).unwrap();
+    for (report, events) in
+        [("./out.csv", "a.json"), ("a.json", "out.csv"), ("link.json", "a.json"), ("a.json", "./a.json")]
+    {
+        let end = run(&["--output", "out.csv", "--report", report, "--events", events]);
+        end.expect(64, &["need different places"]);
+        nothing_lost(&scene, &[&end]);
+    }
+    assert_eq!((scene.read("receiver.pem"), scene.read("sender.json")), (identity, scene.sender_key.clone()));
+}
+
+#[test]
+fn a_header_that_is_data_is_not_shown() {
+    let scene = scene(3);
+    scene.write("receiver.csv", "Ada Person,Basel\nPersonal,Bern\n");
+    let keys = ["--identity", "receiver.pem", "--peer", &scene.sender_key, "--connect", "127.0.0.1:9"];
+    let logs = ["--report", "report.json", "--events", "events.json"];
+    let end = scene.run(&with(&with(&with(&["receive"], &RECEIVER), &keys), &logs));
+    end.expect(65, &["no column `email` among the 2 of its first line"]);
+    nothing_lost(&scene, &[&end]);
+}
+
+#[test]
+fn a_run_that_cannot_begin_is_reported_too() {
+    let scene = scene(3);
+    let keys = ["--identity", "absent.pem", "--peer", &scene.sender_key, "--connect", "127.0.0.1:9"];
+    let logs = ["--report", "report.json", "--events", "events.json"];
+    scene
+        .run(&with(&with(&with(&["receive"], &RECEIVER), &keys), &logs))
+        .expect(64, &["phase prepare", "keygen"]);
+    let report: serde_json::Value = serde_json::from_str(&scene.read("report.json")).unwrap();
+    assert_eq!((&report["outcome"], &report["error"]["kind"]), (&"failed".into(), &"usage".into()));
+    assert!(scene.read("events.json").lines().last().unwrap().contains("\"event\":\"failed\""));
+}
+
+#[test]
+fn an_insecure_protocol_is_called_so() {
+    let scene = scene(5);
+    let naive = ["--protocol", "naive-hash", "--allow-insecure"];
+    let (receiver, sender) =
+        scene.pair(&with(&SENDER, &naive), &with(&RECEIVER, &["--allow-insecure", "--report", "r.json"]));
+    receiver.expect(0, &["WARNING: naive-hash is insecure", "named by the partner"]);
+    sender.expect(0, &["WARNING: naive-hash is insecure", "named by this side"]);
+    let report: serde_json::Value = serde_json::from_str(&scene.read("r.json")).unwrap();
+    assert_eq!(report["security"], "none");
 }
 
 #[test]
@@ -252,17 +316,17 @@ fn sizes_outside_the_limits() {
 
 /// Starts a run too long to end by itself before it is disturbed, and waits until the protocol runs on both sides.
 fn in_mid_run(scene: &Scene, more: &[&str]) -> (common::Party, common::Party) {
-    let common = ["--threads", "1", "--report"];
-    let (mut sender, address) = scene.sender(&with(&with(&with(&SENDER, &common), &["sender.json"]), more));
-    let mut receiver =
-        scene.receiver(&address, &with(&with(&with(&RECEIVER, &common), &["receiver.json"]), more));
+    let sender_logs = ["--threads", "1", "--report", "sender.json", "--events", "sender-events.json"];
+    let receiver_logs = ["--threads", "1", "--report", "receiver.json", "--events", "receiver-events.json"];
+    let (mut sender, address) = scene.sender(&with(&with(&SENDER, &sender_logs), more));
+    let mut receiver = scene.receiver(&address, &with(&with(&RECEIVER, &receiver_logs), more));
     sender.wait_for("protocol dh");
     receiver.wait_for("protocol dh");
     (receiver, sender)
 }
 
-/// Rows that take a second or more on any machine.
-const LONG: usize = 1 << 17;
+/// Rows that keep one thread busy for longer than it takes to send a signal, by far.
+const LONG: usize = 1 << 18;
 
 #[test]
 fn a_partner_killed_in_mid_run() {

@@ -62,7 +62,7 @@ fn a_table_without_rows() {
 fn the_protocol_may_be_named_on_one_side() {
     let scene = check([50, 50], 20, &["--protocol", "dh"], &["--report", "report.json"]);
     let report: serde_json::Value = serde_json::from_str(&scene.read("report.json")).unwrap();
-    assert_eq!(report["protocol"], "dh");
+    assert_eq!((&report["protocol"], &report["reason"]), (&"dh".into(), &"named by the partner".into()));
 }
 
 #[test]
@@ -261,6 +261,11 @@ fn the_report_tells_the_run() {
         "prepare", "read", "connect", "agree", "blind", "unblind", "exchange", "compare", "confirm", "write",
     ];
     assert_eq!(phases, names);
+    assert_eq!((&mine["profile"], &mine["security"]), (&"conservative".into(), &"semi-honest".into()));
+    assert_eq!(
+        (&mine["terms"]["key rules"], &mine["parameters"]["mask_bits"]),
+        (&"email".into(), &52.into())
+    );
     assert!(mine["peak_rss"].as_u64().is_some() && mine["memory_bound"].as_u64().is_some());
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn overlap<T: Send, C: Send, W>(
     thread::scope(|scope| {
         // A piece pushed after the work has ended is dropped with the queue.
         let collector = scope.spawn(move || collect(incoming, &mut |piece| drop(push.send(piece))));
-        let mut outgoing = AbortOnPanic(outgoing);
+        let outgoing = AbortOnPanic(outgoing);
         let worked = work(&mut *outgoing.0, &Inbound(pieces));
         if matches!(worked, Err(Stopped::Failed(_))) {
             outgoing.0.abort();

@@ -13,8 +13,8 @@ const ASK_THE_PARTNER: &str =
 const REPORT_A_BUG: &str = "this should not happen: run again, and report it with this message if it stays";
 
 impl Error {
-    /// A failure of ours that no layer has an error for.
-    pub(crate) fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+    /// Wrong arguments, found before the run or on reading the table.
+    pub fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Error {
             side: Side::Ours,
             phase: Phase::Prepare,
@@ -46,7 +46,7 @@ impl Error {
             ),
             TableFault::Input => (
                 Kind::Input,
-                "mend the input or the options and run again; the partner has not been contacted yet",
+                "mend the input or the options and run again; the partner has not been contacted",
             ),
             TableFault::Output => (
                 Kind::Output,
@@ -105,6 +105,11 @@ impl Error {
                 Side::Both,
                 Kind::Refused,
                 "agree with the partner on each of these, then start both sides again",
+            ),
+            SessionError::RefusedTerms => (
+                Side::Both,
+                Kind::Refused,
+                "install the same version of vesica on both sides, then compare the options",
             ),
             SessionError::OutOfLimits { .. } => (
                 Side::Both,

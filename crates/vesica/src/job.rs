@@ -4,6 +4,7 @@
 //! and never exits the process. The order of its steps is the contract's: bad input is found before the partner is
 //! bothered, and an output appears only after both sides have confirmed the run.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,7 +18,7 @@ use vesica_net::{
     Traffic, establish,
 };
 use vesica_protocols::registry::{Cost, Security, Shape};
-use vesica_protocols::{Learns, Phase, Role, Watch};
+use vesica_protocols::{Learns, MaskWidth, Phase, Role, Watch};
 use vesica_table::{FileId, Input, KeySpec, Output, Progress, Request, Table};
 
 use crate::error::{Error, Side};
@@ -85,6 +86,9 @@ impl Job {
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
     ) -> Outcome {
+        if let Err(error) = partner.address.check() {
+            return self.refuse(Error::net(Phase::Prepare, &error), on_event);
+        }
         let my_key = partner.keys.as_ref().map(|(identity, _)| *identity.public_key());
         self.run_over(my_key, cancel, rng, on_event, |watcher, options, rng| {
             let transport = match &partner.keys {
@@ -94,6 +98,12 @@ impl Job {
             establish(&partner.address, &transport, options, rng, &mut |event| watcher.net_event(&event))
                 .map_err(|error| Error::net(Phase::Connect, &error))
         })
+    }
+
+    /// The end of a run that could not begin, for a reason its caller found.
+    pub fn refuse(&self, error: Error, on_event: OnEvent<'_>) -> Outcome {
+        let cancel = CancelToken::new();
+        Watcher::new(self.role, &self.settings, &cancel, on_event).end(Err(error))
     }
 
     /// Runs over a channel that is made when the table has been read.
@@ -108,14 +118,7 @@ impl Job {
         let watcher = Watcher::new(self.role, &self.settings, cancel, on_event);
         on_event(&Event::Started { role: self.role.name() });
         let result = self.steps(my_key.as_ref(), &watcher, rng, connect);
-        let report = watcher.finish(result.as_ref().err());
-        let boxed = Box::new(report.clone());
-        on_event(&if result.is_ok() {
-            Event::Done { report: boxed }
-        } else {
-            Event::Failed { report: boxed }
-        });
-        Outcome { report, result }
+        watcher.end(result)
     }
 
     fn steps(
@@ -132,10 +135,21 @@ impl Job {
             allow_insecure: settings.allow_insecure,
         };
         plan::choose(&settings.protocol, wanted).map_err(|e| Error::plan(Phase::Prepare, Side::Ours, &e))?;
-        let (input, output) = self.open()?;
+        let limits = settings.limits;
+        if limits.min_peer_rows > limits.max_peer_rows {
+            return Err(Error::usage(
+                "no size is within the limits",
+                "give a --min-peer-rows below --max-peer-rows",
+            ));
+        }
+        let terms = self.terms();
+        if !terms.fit() {
+            return Err(Error::usage("too many key columns", "give a key of fewer columns"));
+        }
+        let output = self.output()?;
         // 1. The table is read before the partner is bothered.
         watcher.phase(Phase::Read, 0);
-        let (table, items) = self.read(watcher, input, rng)?;
+        let (table, items) = self.read(watcher, rng)?;
         // 2. The partner.
         watcher.phase(Phase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: watcher.cancel.clone() };
@@ -143,9 +157,9 @@ impl Job {
         watcher.connected(&channel);
         // 3. Terms and sizes.
         watcher.phase(Phase::Agree, 0);
-        let agreed = session::agree(&mut channel, &self.terms(), wanted, items.len(), my_key)
+        let agreed = session::agree(&mut channel, &terms, wanted, items.len(), my_key)
             .map_err(|error| Error::session(Phase::Agree, &error))?;
-        watcher.agreed(&agreed);
+        watcher.agreed(&agreed, &terms);
         // 4. The protocol, and its confirmation by both sides.
         let failed = |error| Error::session(watcher.current(), &error);
         let matches = agreed.run(&items, &mut channel, settings.threads(), watcher, rng).map_err(failed)?;
@@ -162,32 +176,33 @@ impl Job {
         Ok(matches)
     }
 
-    fn open(&self) -> Result<(Input, Option<Output>), Error> {
-        let failed = |error| Error::table(Phase::Prepare, &error);
+    /// The output, checked: it can be written, and it is neither the input nor anything else that is protected.
+    fn output(&self) -> Result<Option<Output>, Error> {
         let learns = self.role == Role::Receiver || self.settings.learns == Learns::Both;
         if self.table.output.is_some() && !learns {
             let message = "a sender learns no rows, so there is nothing for --output to hold";
-            return Err(Error::usage(
-                message,
-                "leave out --output, or agree with the partner on --learns both",
-            ));
+            let remedy = "leave out --output, or agree with the partner on --learns both";
+            return Err(Error::usage(message, remedy));
         }
-        let input = Input::open(&self.table.input).map_err(failed)?;
-        // A file that is absent or cannot be looked at cannot be replaced either.
-        let protected: Vec<_> =
-            self.table.protected.iter().filter_map(|path| FileId::of_path(path).ok()).collect();
-        let ids: Vec<_> = input.id().into_iter().chain(&protected).collect();
-        let output =
-            self.table.output.as_deref().map(|path| Output::check(path, &ids)).transpose().map_err(failed)?;
-        Ok((input, output))
+        // A file that is absent or cannot be looked at cannot be replaced either. (Standard input from a file comes
+        // under its number.)
+        let paths = self.table.protected.iter().chain([&self.table.input]);
+        let stdin = PathBuf::from("/dev/stdin");
+        let paths = paths.map(|path| if path.as_os_str() == "-" { &stdin } else { path });
+        let ids: Vec<_> = paths.filter_map(|path| FileId::of_path(path).ok()).collect();
+        let check = |path| Output::check(path, &ids.iter().collect::<Vec<_>>());
+        self.table
+            .output
+            .as_deref()
+            .map(check)
+            .transpose()
+            .map_err(|error| Error::table(Phase::Prepare, &error))
     }
 
-    fn read(
-        &self,
-        watcher: &Watcher<'_>,
-        input: Input,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<(Table, Items), Error> {
+    fn read(&self, watcher: &Watcher<'_>, rng: &mut dyn CryptoRng) -> Result<(Table, Items), Error> {
+        let failed = |error| Error::table(Phase::Read, &error);
+        let on_progress = &mut |progress| watcher.bytes(progress);
+        let input = Input::open_with(&self.table.input, on_progress).map_err(failed)?;
         let settings = &self.settings;
         let width = match settings.security {
             Security::SemiHonest => Width::Digest128,
@@ -200,9 +215,7 @@ impl Job {
             on_invalid: settings.on_invalid,
             on_duplicates: settings.on_duplicates,
         };
-        let (table, mut items) = input
-            .load(&request, &mut |progress| watcher.bytes(progress))
-            .map_err(|error| Error::table(Phase::Read, &error))?;
+        let (table, mut items) = input.load(&request, on_progress).map_err(failed)?;
         if let Some(pad_to) = settings.pad_to {
             pad(&mut items, pad_to, rng)?;
         }
@@ -226,11 +239,15 @@ impl Job {
 }
 
 fn pad(items: &mut Items, pad_to: PadTo, rng: &mut dyn CryptoRng) -> Result<(), Error> {
+    let refused =
+        |message: String, remedy: &str| Error { phase: Phase::Read, ..Error::usage(message, remedy) };
     let size = pad_to.size(items.len()).ok_or_else(|| {
         let message = format!("the table has {} different keys, more than --pad-to allows", items.len());
-        Error::usage(message, "give a larger --pad-to, or pow2")
+        refused(message, "give a larger --pad-to, or pow2")
     })?;
-    items.pad(size, rng).map_err(|error| Error::usage(error.to_string(), "leave out --pad-to"))
+    items
+        .pad(size, rng)
+        .map_err(|error| refused(format!("--pad-to: {error}"), "give a smaller --pad-to, or none"))
 }
 
 /// Keeps the report while the run goes on, and tells the caller of it.
@@ -260,6 +277,9 @@ impl<'a> Watcher<'a> {
             protocol: None,
             reason: None,
             security: settings.security.name(),
+            profile: "conservative",
+            terms: BTreeMap::new(),
+            parameters: BTreeMap::new(),
             learns: learns_name(settings.learns),
             sizes: report::Sizes::default(),
             matches: None,
@@ -352,22 +372,41 @@ impl<'a> Watcher<'a> {
         };
     }
 
-    fn agreed(&self, agreed: &Agreed) {
+    fn agreed(&self, agreed: &Agreed, terms: &Terms) {
+        let entry = agreed.protocol;
+        let shape = Shape { sizes: agreed.sizes, learns: agreed.learns, matches: 0 };
         let mut state = self.state();
         let report = &mut state.report;
-        report.protocol = Some(agreed.protocol.name);
-        report.reason = Some(agreed.reason.clone());
+        report.protocol = Some(entry.name);
+        report.reason = Some(agreed.reason);
+        report.terms = terms.equal().iter().cloned().collect();
+        if let Ok(width) = MaskWidth::for_sizes(agreed.sizes) {
+            report.parameters.insert("mask_bits", width.bits().into());
+        }
         report.sizes.peer_items = Some(agreed.sizes.of(agreed.role().other()) as u64);
-        let shape = Shape { sizes: agreed.sizes, learns: agreed.learns, matches: 0 };
-        let bound = |cost: Cost| match agreed.role() {
+        let protocol_memory = |cost: Cost| match agreed.role() {
             Role::Receiver => cost.receiver_memory,
             Role::Sender => cost.sender_memory,
         };
         let table = TABLE_BYTES_PER_ROW * report.sizes.rows.max(agreed.sizes.of(agreed.role()) as u64);
-        report.memory_bound = (agreed.protocol.cost)(&shape).ok().map(|cost| table + bound(cost));
+        report.memory_bound = (entry.cost)(&shape).ok().map(|cost| table + protocol_memory(cost));
+        if entry.needs_allow_insecure() {
+            report.security = "none";
+        }
+        let security = report.security;
         drop(state);
-        let message = format!("protocol {} ({})", agreed.protocol.name, agreed.reason);
-        (self.on_event)(&Event::Notice { message });
+        let notice = |message| (self.on_event)(&Event::Notice { message });
+        notice(format!("protocol {} ({})", entry.name, agreed.reason));
+        notice(match (entry.needs_allow_insecure(), security) {
+            (true, _) => {
+                format!("WARNING: {} is {}. It leaks {}", entry.name, entry.standing.name(), entry.leakage)
+            }
+            (false, "semi-honest") => {
+                "security: semi-honest (against a partner that follows the protocol and looks at all it sees)"
+                    .into()
+            }
+            (false, security) => format!("security: {security}"),
+        });
     }
 
     fn matched(&self, matches: Option<&Matches>) {
@@ -375,16 +414,26 @@ impl<'a> Watcher<'a> {
         self.state().report.matches = counts;
     }
 
-    fn finish(&self, error: Option<&Error>) -> Report {
-        let mut state = self.state();
-        let traffic = state.traffic();
-        let mut report = state.report.clone();
-        report.outcome = if error.is_none() { "done" } else { "failed" };
-        report.error = error.cloned();
-        report.bytes = traffic.into();
-        report.phases = state.phases.finish(traffic);
-        report.peak_rss = resources::peak_rss();
-        report
+    /// Completes the report and tells the last event.
+    fn end(&self, result: Result<Option<Matches>, Error>) -> Outcome {
+        let report = {
+            let mut state = self.state();
+            let traffic = state.traffic();
+            let mut report = state.report.clone();
+            report.outcome = if result.is_ok() { "done" } else { "failed" };
+            report.error = result.as_ref().err().cloned();
+            report.bytes = traffic.into();
+            report.phases = state.phases.finish(traffic);
+            report.peak_rss = resources::peak_rss();
+            report
+        };
+        let boxed = Box::new(report.clone());
+        (self.on_event)(&if result.is_ok() {
+            Event::Done { report: boxed }
+        } else {
+            Event::Failed { report: boxed }
+        });
+        Outcome { report, result }
     }
 }
 

@@ -5,8 +5,7 @@
 //! [`vesica_protocols::registry`] the protocols themselves, for use over any [`Channel`](vesica_net::Channel).
 //!
 //! ```
-//! use rand::{SeedableRng, rngs::{StdRng, SysRng}};
-//! use vesica::{job::TableArgs, local, net::CancelToken, settings::Settings};
+//! use vesica::{job::TableArgs, local, net::CancelToken, randomness, settings::Settings};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;
@@ -18,7 +17,7 @@
 //! let mine = table("mine.csv", "id,mail\n1,ada@example.org\n2,bob@example.org\n", "mail:email")?;
 //! let theirs = table("theirs.csv", "e-mail\nBOB@example.org\ncarol@example.org\n", "e-mail:email")?;
 //!
-//! let mut rngs = [StdRng::try_from_rng(&mut SysRng)?, StdRng::try_from_rng(&mut SysRng)?];
+//! let mut rngs = [randomness()?, randomness()?];
 //! let [my_rng, their_rng] = &mut rngs;
 //! let (receiver, _sender) =
 //!     local::run(mine, theirs, &Settings::default(), &CancelToken::new(), [my_rng, their_rng], &|_event| {});
@@ -34,6 +33,7 @@ mod explain;
 pub mod job;
 pub mod local;
 pub mod plan;
+mod randomness;
 pub mod report;
 mod resources;
 pub mod session;
@@ -41,6 +41,7 @@ pub mod settings;
 pub mod terms;
 
 pub use error::{Error, Kind, Side};
+pub use randomness::randomness;
 pub use vesica_encode as encode;
 pub use vesica_net as net;
 pub use vesica_protocols as protocols;

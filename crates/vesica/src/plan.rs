@@ -46,30 +46,28 @@ pub struct Wanted {
     pub allow_insecure: bool,
 }
 
-/// The protocol for `choice`, and why, in words for the report.
-pub fn choose(choice: &Choice, wanted: Wanted) -> Result<(&'static Entry, String), PlanError> {
+/// The protocol for `choice`.
+pub fn choose(choice: &Choice, wanted: Wanted) -> Result<&'static Entry, PlanError> {
     match choice {
         Choice::Named(name) => {
             let entry = registry::find(name).ok_or_else(|| PlanError::Unknown(name.clone()))?;
             permit(entry, wanted)?;
-            Ok((entry, "named on the command line".into()))
+            Ok(entry)
         }
         Choice::Auto => {
             let fits =
                 |entry: &&'static Entry| !entry.needs_allow_insecure() && permit(entry, wanted).is_ok();
             // The registry lists what to prefer first.
-            let entry = PROTOCOLS.iter().copied().find(fits).ok_or(PlanError::Nothing(wanted.security))?;
-            Ok((
-                entry,
-                format!("the first of the registry that is secure against {} parties", wanted.security),
-            ))
+            PROTOCOLS.iter().copied().find(fits).ok_or(PlanError::Nothing(wanted.security))
         }
     }
 }
 
 fn permit(entry: &'static Entry, wanted: Wanted) -> Result<(), PlanError> {
     let name = entry.name;
-    if !entry.security.contains(&wanted.security) {
+    // What is marked insecure withstands nothing; it stands in for the weaker model where that is allowed.
+    let stands_in = entry.needs_allow_insecure() && wanted.security == Security::SemiHonest;
+    if !stands_in && !entry.security.contains(&wanted.security) {
         Err(PlanError::Security { name, security: wanted.security })
     } else if wanted.learns == Learns::Both && !entry.learns_both {
         Err(PlanError::LearnsBoth(name))
@@ -92,20 +90,18 @@ mod tests {
         for allow_insecure in [false, true] {
             for learns in [Learns::Receiver, Learns::Both] {
                 for security in [Security::SemiHonest, Security::Malicious] {
-                    if let Ok((entry, _)) = choose(&Choice::Auto, Wanted { security, learns, allow_insecure })
-                    {
+                    if let Ok(entry) = choose(&Choice::Auto, Wanted { security, learns, allow_insecure }) {
                         assert!(!entry.needs_allow_insecure() && entry.security.contains(&security));
                     }
                 }
             }
         }
-        assert_eq!(choose(&Choice::Auto, WANTED).unwrap().0.name, "dh");
+        assert_eq!(choose(&Choice::Auto, WANTED).unwrap().name, "dh");
     }
 
     #[test]
     fn names_are_held_to_what_they_offer() {
-        let choose =
-            |name: &str, wanted| choose(&Choice::Named(name.into()), wanted).map(|(entry, _)| entry.name);
+        let choose = |name: &str, wanted| choose(&Choice::Named(name.into()), wanted).map(|entry| entry.name);
         assert_eq!(choose("dh", WANTED), Ok("dh"));
         assert_eq!(choose("dhh", WANTED), Err(PlanError::Unknown("dhh".into())));
         let insecure = PlanError::NotAllowed { name: "naive-hash", standing: "insecure" };

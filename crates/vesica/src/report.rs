@@ -1,5 +1,6 @@
 //! What a run says of itself: the report at its end, and the events on the way. Neither holds an identifier.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -24,9 +25,15 @@ pub struct Report {
     /// The protocol that ran, once it was agreed.
     pub protocol: Option<&'static str>,
     /// Why that one, if it was not named.
-    pub reason: Option<String>,
-    /// What the protocol was held to withstand.
+    pub reason: Option<&'static str>,
+    /// What the protocol was held to withstand; `none` for one that is marked insecure or broken.
     pub security: &'static str,
+    /// The profile of its parameters.
+    pub profile: &'static str,
+    /// The terms that were equal on both sides, once they were compared.
+    pub terms: BTreeMap<String, String>,
+    /// The protocol's parameters, once the sizes were known.
+    pub parameters: BTreeMap<&'static str, serde_json::Value>,
     /// `receiver` or `both`.
     pub learns: &'static str,
     /// Counts of my table and the size of the partner's.
@@ -174,6 +181,15 @@ pub enum Event {
         /// The whole report, with the error in it.
         report: Box<Report>,
     },
+}
+
+impl Event {
+    /// The event as a line of JSON with `t`, the seconds since the start; no line end.
+    pub fn to_json_line(&self, started: Instant) -> Result<String, serde_json::Error> {
+        let mut line = serde_json::to_value(self)?;
+        line["t"] = started.elapsed().as_secs_f64().into();
+        serde_json::to_string(&line)
+    }
 }
 
 /// Cuts the run into phases and remembers what each one cost.

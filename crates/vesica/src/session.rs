@@ -39,6 +39,9 @@ pub enum SessionError {
     /// The two sides asked for different things.
     #[error("the two sides asked for different things: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     TermsDiffer(Vec<Difference>),
+    /// The partner ended the conversation over the terms, though this side sees no difference: it knows other protocols.
+    #[error("the partner refused the terms, in which this side sees nothing amiss")]
+    RefusedTerms,
     /// What they agreed on cannot run.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -69,7 +72,7 @@ pub struct Agreed {
     /// The protocol that will run.
     pub protocol: &'static Entry,
     /// Why that one.
-    pub reason: String,
+    pub reason: &'static str,
     /// Both set sizes, after padding.
     pub sizes: Sizes,
     /// Who learns the result.
@@ -86,7 +89,11 @@ pub fn agree(
     items: usize,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
-    agree_on(channel, mine, wanted, items, my_key).inspect_err(|error| match error {
+    let refused = |error| match error {
+        SessionError::Net(NetError::PeerFinished) => SessionError::RefusedTerms,
+        error => error,
+    };
+    agree_on(channel, mine, wanted, items, my_key).map_err(refused).inspect_err(|error| match error {
         // Both sides see such a difference and end in the same way, so that each one's message reaches the other; how
         // the other takes its leave changes nothing.
         SessionError::TermsDiffer(_) | SessionError::Plan(_) | SessionError::OutOfLimits { .. } => {
@@ -114,7 +121,8 @@ fn agree_on(
         return Err(SessionError::TermsDiffer(differences));
     }
     let allow_insecure = mine.allow_insecure() && theirs.allow_insecure();
-    let (protocol, reason) = plan::choose(&mine.choice(&theirs), Wanted { allow_insecure, ..wanted })?;
+    let protocol = plan::choose(&mine.choice(&theirs), Wanted { allow_insecure, ..wanted })?;
+    let reason = mine.reason(&theirs);
     let their_items = exchange_sizes(channel, mine, &theirs, items)?;
     let role = mine.role();
     let sizes = match role {

@@ -84,7 +84,7 @@ pub struct Settings {
     pub on_invalid: OnFault,
     /// Local: dummy items that hide the size.
     pub pad_to: Option<PadTo>,
-    /// Local: whether what the registry marks insecure or broken may run.
+    /// Bound: whether what the registry marks insecure or broken may run.
     pub allow_insecure: bool,
 }
 

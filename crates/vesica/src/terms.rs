@@ -2,7 +2,8 @@
 //!
 //! *Equal* terms are named text fields that must agree word for word; the protocol agrees also where one side left it to
 //! `auto`. *Bound* terms are the sizes each side accepts. *Local* settings are never sent. Both sides compare the same
-//! two messages, so both end with the same list of differences.
+//! two messages, so both end with the same list of differences. Whether a side allows what is marked insecure is bound
+//! too: such a protocol runs only if both do.
 //!
 //! Wire form, little-endian: u8 role (1: sender) · u8 allow-insecure · u64 least peer rows · u64 most peer rows · protocol
 //! · u32 count of further fields · the fields as name and value; a text is u32 length and printable ASCII.
@@ -94,6 +95,12 @@ impl Terms {
         self.allow_insecure
     }
 
+    /// Whether the wire form is one that a partner accepts; it is not if there are too many key columns.
+    pub fn fit(&self) -> bool {
+        let bytes = self.encode();
+        bytes.len() <= MAX_BYTES && Terms::decode(&bytes).is_ok_and(|decoded| decoded == *self)
+    }
+
     /// The wire form.
     pub fn encode(&self) -> Vec<u8> {
         let mut writer = Writer::new();
@@ -114,6 +121,11 @@ impl Terms {
         let protocol = printable(&mut reader)?;
         let equal = reader.list(MAX_FIELDS, |reader| Ok((printable(reader)?, printable(reader)?)))?;
         reader.finish()?;
+        let repeated =
+            |(i, (name, _)): (usize, &(String, String))| equal[..i].iter().any(|(other, _)| other == name);
+        if equal.iter().enumerate().any(repeated) {
+            return Err(CodecError::Invalid { what: "list of terms" });
+        }
         Ok(Terms { role, allow_insecure, limits, protocol, equal })
     }
 
@@ -147,6 +159,21 @@ impl Terms {
             None => Choice::Auto,
             Some(name) => Choice::Named(name.to_owned()),
         }
+    }
+
+    /// Why the choice is what it is, in words.
+    pub fn reason(&self, theirs: &Terms) -> &'static str {
+        match (self.protocol(), theirs.protocol()) {
+            (None, None) => "the first in the registry's order that offers what both sides asked for",
+            (Some(_), None) => "named by this side",
+            (None, Some(_)) => "named by the partner",
+            (Some(_), Some(_)) => "named by both sides",
+        }
+    }
+
+    /// The fields that must be equal, as name and value.
+    pub fn equal(&self) -> &[(String, String)] {
+        &self.equal
     }
 
     fn protocol(&self) -> Option<&str> {
@@ -225,6 +252,15 @@ mod tests {
             shown(&theirs, &mine),
             ["role: mine receiver, theirs receiver", "key rules: mine text, theirs email"]
         );
+    }
+
+    #[test]
+    fn terms_that_no_partner_would_accept_do_not_fit() {
+        assert!(terms(Role::Sender, "dh", "email").fit());
+        assert!(!terms(Role::Sender, "dh", &"email + ".repeat(200)).fit());
+        let mut twice = terms(Role::Sender, "dh", "email");
+        twice.equal.push(("learns".into(), "both".into()));
+        assert!(!twice.fit(), "a field that stands twice");
     }
 
     #[test]

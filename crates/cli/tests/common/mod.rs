@@ -161,13 +161,19 @@ impl Party {
                 Ok(line) => self.seen.push(line),
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
                 Err(mpsc::RecvTimeoutError::Timeout) => {
-                    self.child.kill().unwrap();
-                    panic!("the process hangs; its screen: {:#?}", self.seen);
+                    panic!("the process hangs; its screen: {:#?}", self.seen)
                 }
             }
         }
         let status = self.child.wait().unwrap();
         Ended { code: status.code(), screen: self.seen.join("\n"), stdout: reader.join().unwrap() }
+    }
+}
+
+impl Drop for Party {
+    fn drop(&mut self) {
+        // It has ended, unless the test failed.
+        drop(self.child.kill().and_then(|()| self.child.wait()));
     }
 }
 

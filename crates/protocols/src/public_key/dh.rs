@@ -223,6 +223,7 @@ impl<'a, G: Group> Party<'a, G> {
                             // F(H(x)^a), for items of mine.
                             self.mask_all(&self.blind(places)?, &mut mine);
                             self.run.advance(places.len())?;
+                            channel.check()?;
                             continue;
                         }
                         None if answered == count => return Ok(mine),

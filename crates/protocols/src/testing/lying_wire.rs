@@ -12,9 +12,11 @@ use vesica_net::{CancelToken, Channel, Options};
 /// cancelled, as silence would end it.
 const STUCK: Duration = Duration::from_millis(150);
 
-/// Where no bytes are missing a conversation is stuck only if a length was changed: a cancellation must not be what
-/// catches the other changes, however slow the machine is.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A flip makes a conversation stick only if it changes a length; a cancellation should not be what catches the others.
+const STUCK_BY_LENGTH: Duration = Duration::from_secs(1);
+
+/// An honest wire waits longer, however slow the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is done to a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,8 +131,11 @@ pub fn lying_wire(target: Option<Target>) -> (Channel, Channel, Wire) {
             _ => vec![frame],
         }
     });
-    let whole_frame = target.is_some_and(|target| Tampering::WHOLE_FRAMES.contains(&target.tampering));
-    let patience = if whole_frame { STUCK } else { PATIENCE };
+    let patience = match target.map(|target| target.tampering) {
+        None => PATIENCE,
+        Some(Tampering::Flip { .. }) => STUCK_BY_LENGTH,
+        Some(_) => STUCK,
+    };
     let stuck = wire.stuck.clone();
     thread::spawn(move || {
         loop {
