@@ -51,6 +51,17 @@ pub enum Invalid {
     /// More digits than the rule allows.
     #[error("it has more than 64 digits")]
     TooManyDigits,
+    /// Neither an IPv4 nor an IPv6 address.
+    #[error(
+        "it is not an IP address: four decimal numbers without leading zeros, or IPv6; no port, zone or prefix length"
+    )]
+    NotAnAddress,
+    /// Not a calendar date of ISO 8601.
+    #[error("it is not a date of the calendar as YYYY-MM-DD or YYYYMMDD")]
+    NotADate,
+    /// Neither hexadecimal nor base64 of 32 bytes.
+    #[error("it is not a SHA-256 digest as 64 hexadecimal digits or 43 or 44 characters of base64")]
+    NotADigest,
     /// Outside the agreed width of native items.
     #[error("it is not from 0 to 2^{sigma} - 1")]
     OutOfRange {

@@ -11,6 +11,9 @@ use icu_normalizer::ComposingNormalizerBorrowed;
 
 use crate::error::Invalid;
 
+mod email;
+mod form;
+
 /// A value in the text form that every format is brought to before its rule: integers in decimal, booleans
 /// `true`/`false`, dates in ISO form, text and binary as their bytes.
 #[derive(Clone)]
@@ -55,9 +58,28 @@ pub enum Rule {
     /// mapping, then NFC again. Valid if there is exactly one `@`, 1 to 64 bytes before it and 1 to 255 after it, and
     /// neither white space nor control characters. Dots and `+` stay.
     Email,
+    /// `email-uid2`: must be UTF-8. White space at both ends removed, then ASCII letters in lower case. Valid as under
+    /// `email`. If what follows the `@` is `gmail.com`, then from what precedes it the first `+` and all after it are
+    /// removed, then every dot; at least one byte must be left. No NFC; letters outside ASCII keep their case.
+    EmailUid2,
+    /// `email-meta`: must be UTF-8. White space at both ends removed, then each character's simple lower-case mapping.
+    /// Valid as under `email`. No NFC; dots and `+` stay.
+    EmailMeta,
+    /// `ip`: spaces and tabs at both ends removed, then an IPv4 address as four decimal numbers without leading zeros,
+    /// or an IPv6 address in any form of RFC 4291, section 2.2. Written in dotted decimal and as in RFC 5952, section 4;
+    /// an IPv4-mapped IPv6 address (`::ffff:0:0/96`) is written as the IPv4 address. Ports, brackets, zones and prefix
+    /// lengths are invalid.
+    Ip,
+    /// `date`: spaces and tabs at both ends removed, then a calendar date of ISO 8601, extended (`YYYY-MM-DD`) or basic
+    /// (`YYYYMMDD`), in ASCII digits, that the Gregorian calendar has, years 0001 to 9999. Written in extended form.
+    Date,
     /// `int`: spaces and tabs at both ends removed, then an optional `+` or `-` and ASCII digits, nothing else.
     /// Written without `+` and leading zeros, at most 64 digits then; minus zero is `0`.
     Int,
+    /// `sha256`: spaces and tabs at both ends removed, then 64 hexadecimal digits of either case, or base64 of 32 bytes in
+    /// the standard or the URL-safe alphabet: 44 characters with padding, or 43 without. The canonical bytes are those 32
+    /// bytes.
+    Sha256,
 }
 
 /// What a word after the colon of a key specification is.
@@ -69,14 +91,22 @@ pub(crate) enum Word {
 }
 
 const NFC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfc();
-const LATER: [&str; 6] = ["email-uid2", "email-meta", "phone", "ip", "date", "sha256"];
-const MAX_DIGITS: usize = 64;
-const MAX_LOCAL: usize = 64;
-const MAX_DOMAIN: usize = 255;
+/// `phone:CC`, with a country, is another.
+const LATER: [&str; 1] = ["phone"];
 
 impl Rule {
     /// All rules of this version.
-    pub const ALL: [Rule; 4] = [Rule::Raw, Rule::Text, Rule::Email, Rule::Int];
+    pub const ALL: [Rule; 9] = [
+        Rule::Raw,
+        Rule::Text,
+        Rule::Email,
+        Rule::EmailUid2,
+        Rule::EmailMeta,
+        Rule::Ip,
+        Rule::Date,
+        Rule::Int,
+        Rule::Sha256,
+    ];
 
     /// The agreed name.
     pub const fn name(self) -> &'static str {
@@ -84,7 +114,12 @@ impl Rule {
             Rule::Raw => "raw",
             Rule::Text => "text",
             Rule::Email => "email",
+            Rule::EmailUid2 => "email-uid2",
+            Rule::EmailMeta => "email-meta",
+            Rule::Ip => "ip",
+            Rule::Date => "date",
             Rule::Int => "int",
+            Rule::Sha256 => "sha256",
         }
     }
 
@@ -106,8 +141,13 @@ impl Rule {
         match self {
             Rule::Raw => out.extend_from_slice(&bytes),
             Rule::Text => text(&bytes, out)?,
-            Rule::Email => email(&bytes, out)?,
-            Rule::Int => int(&bytes, out)?,
+            Rule::Email => email::email(&bytes, out)?,
+            Rule::EmailUid2 => email::uid2(&bytes, out)?,
+            Rule::EmailMeta => email::meta(&bytes, out)?,
+            Rule::Ip => form::ip(&bytes, out)?,
+            Rule::Date => form::date(&bytes, out)?,
+            Rule::Int => form::int(&bytes, out)?,
+            Rule::Sha256 => form::sha256(&bytes, out)?,
         }
         Ok(if out.len() == start { Part::Null } else { Part::Present })
     }
@@ -130,18 +170,6 @@ fn text(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
     Ok(())
 }
 
-fn email(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
-    let start = out.len();
-    if bytes.is_ascii() {
-        ascii_lower(bytes, out);
-    } else {
-        let mapper = CaseMapper::new();
-        let lower: String = composed(bytes)?.trim().chars().map(|c| mapper.simple_lowercase(c)).collect();
-        out.extend_from_slice(NFC.normalize(&lower).as_bytes());
-    }
-    check_email(&out[start..])
-}
-
 /// Case folding, lower case and NFC all agree on ASCII.
 fn ascii_lower(bytes: &[u8], out: &mut Vec<u8>) {
     // The ASCII part of `White_Space`; vertical tab is in it, which `u8::is_ascii_whitespace` leaves out.
@@ -154,54 +182,11 @@ fn ascii_lower(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn composed(bytes: &[u8]) -> Result<Cow<'_, str>, Invalid> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Invalid::NotUtf8)?;
-    Ok(NFC.normalize(text))
+    Ok(NFC.normalize(utf8(bytes)?))
 }
 
-fn check_email(email: &[u8]) -> Result<(), Invalid> {
-    if email.is_empty() {
-        return Ok(());
-    }
-    let mut at = memchr::memchr_iter(b'@', email);
-    let (Some(local), None) = (at.next(), at.next()) else { return Err(Invalid::NotOneAt) };
-    let domain = email.len() - local - 1;
-    if local == 0 || domain == 0 {
-        return Err(Invalid::NoLocalOrDomain);
-    }
-    if local > MAX_LOCAL || domain > MAX_DOMAIN {
-        return Err(Invalid::EmailTooLong);
-    }
-    let outside = |c: char| c.is_whitespace() || c.is_control();
-    let bad = if email.is_ascii() {
-        email.iter().any(|byte| !byte.is_ascii_graphic())
-    } else {
-        std::str::from_utf8(email).map_err(|_| Invalid::NotUtf8)?.chars().any(outside)
-    };
-    if bad { Err(Invalid::BlankInside) } else { Ok(()) }
-}
-
-fn int(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
-    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let Some(first) = bytes.iter().position(|byte| !blank(byte)) else { return Ok(()) };
-    let last = bytes.iter().rposition(|byte| !blank(byte)).unwrap_or(first);
-    let (negative, digits) = match &bytes[first..=last] {
-        [b'-', digits @ ..] => (true, digits),
-        [b'+', digits @ ..] => (false, digits),
-        digits => (false, digits),
-    };
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return Err(Invalid::NotAnInteger);
-    }
-    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
-    let digits = &digits[zeros..];
-    if digits.len() > MAX_DIGITS {
-        return Err(Invalid::TooManyDigits);
-    }
-    if negative && !digits.is_empty() {
-        out.push(b'-');
-    }
-    out.extend_from_slice(if digits.is_empty() { b"0" } else { digits });
-    Ok(())
+fn utf8(bytes: &[u8]) -> Result<&str, Invalid> {
+    std::str::from_utf8(bytes).map_err(|_| Invalid::NotUtf8)
 }
 
 #[cfg(test)]

@@ -58,6 +58,24 @@ fn keys_become_items_and_rows_come_back() {
 }
 
 #[test]
+fn a_hashed_list_is_one_list_in_either_notation() {
+    let file = b"hash\nB4C9A289323B21A01C3E940F150EB9B8C542587F1ABFD8F0E1CC1FFC5E475514\n\
+        ku4mBX7Z3qJTXWyLFB1INzkyR2WZGW4ANSJUiW21iI8=\n\
+        tMmiiTI7IaAcPpQPFQ65uMVCWH8av9jw4cwf/F5HVRQ=\n\
+        user@example.com\n";
+    let mut wanted = request(&["hash:sha256"]);
+    let error = load(file, &wanted).unwrap_err();
+    assert!(matches!(error, TableError::Invalid { line: 5, reason: Invalid::NotADigest, .. }), "{error}");
+    assert!(!error.to_string().contains("example.com"), "{error}");
+
+    wanted.on_invalid = OnFault::Skip;
+    let (table, items) = load(file, &wanted).unwrap();
+    assert_eq!(table.report(), TableReport { rows: 4, items: 2, nulls: 0, invalid: 1, duplicates: 1 });
+    let digest = hex::decode("b4c9a289323b21a01c3e940f150eb9b8c542587f1abfd8f0e1cc1ffc5e475514").unwrap();
+    assert_eq!(rows_of(&items, &[&digest]), [0, 2]);
+}
+
+#[test]
 fn all_rows_selected_are_the_file() {
     let mut rng = StdRng::seed_from_u64(1);
     for round in 0..500 {
