@@ -30,7 +30,9 @@ use vesica_crypto::group::{Group, Ristretto255};
 const PARTIES: usize = 2;
 
 fn main() {
-    assert!(!cfg!(debug_assertions), "a debug build measures nothing: give --release");
+    if cfg!(debug_assertions) {
+        panic!("a debug build measures nothing: give --release");
+    }
     let mut args = std::env::args().skip(1).map(|arg| arg.parse::<u32>().unwrap());
     let (log_rows, runs) = (args.next().unwrap_or(20), args.next().unwrap_or(3));
     let rows = 1usize << log_rows;

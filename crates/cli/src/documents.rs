@@ -66,7 +66,9 @@ fn as_json() -> String {
     let entries: Vec<_> = PROTOCOLS
         .iter()
         .map(|entry| {
-            let messages = entry.messages.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes}));
+            let messages = entry.messages.iter().map(
+                |message| json!({"from": message.from.name(), "what": message.what, "bytes": message.formula}),
+            );
             json!({
                 "name": entry.name,
                 "title": entry.title,
@@ -90,8 +92,11 @@ fn as_json() -> String {
 fn as_text() -> String {
     let mut text = String::new();
     for entry in PROTOCOLS {
-        let messages: Vec<_> =
-            entry.messages.iter().map(|(name, bytes)| format!("{bytes}  {name}")).collect();
+        let messages: Vec<_> = entry
+            .messages
+            .iter()
+            .map(|m| format!("{:24}from the {}: {}", m.formula, m.from, m.what))
+            .collect();
         let rows = [
             ("paper", entry.paper.to_owned()),
             ("security", security(entry)),

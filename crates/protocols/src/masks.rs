@@ -22,7 +22,7 @@ impl MaskWidth {
     /// ℓ for sets of these sizes.
     pub fn for_sizes(sizes: Sizes) -> Result<Self, Error> {
         let Sizes { receiver, sender } = sizes;
-        let bits = STATISTICAL_SECURITY + ceil_log2(receiver) + ceil_log2(sender);
+        let bits = mask_bits(sizes);
         if bits <= u128::BITS {
             Ok(Self { bits })
         } else {
@@ -44,6 +44,11 @@ impl MaskWidth {
     pub fn truncate(self, hash: &[u8; 16]) -> u128 {
         u128::from_le_bytes(*hash) & (u128::MAX >> (u128::BITS - self.bits))
     }
+}
+
+/// ℓ, also where it is more than a mask can have.
+pub(crate) fn mask_bits(sizes: Sizes) -> u32 {
+    STATISTICAL_SECURITY + ceil_log2(sizes.receiver) + ceil_log2(sizes.sender)
 }
 
 /// ⌈log2 n⌉, and 0 for an empty set.

@@ -9,20 +9,19 @@ use vesica_encode::items::{Items, Matches};
 use vesica_net::{RecvHalf, SendHalf};
 
 use crate::error::{Error, Misbehaviour};
-use crate::protocol::{Learns, Run};
-use crate::registry::Shape;
+use crate::protocol::{Learns, Role, Run};
+use crate::registry::Message;
 
-/// The message in a registry's entry; k is the number of matches.
-pub(crate) const MESSAGE: (&str, &str) =
-    ("positions of the matches (--learns both)", "4 + min(4·k, ⌈n_s/8⌉)");
-
-/// Bytes that [`send`] takes for a run of this shape.
-pub(crate) fn bytes(shape: &Shape) -> u64 {
-    match shape.learns {
+/// The message, for a registry's entry; k is the number of matches.
+pub(crate) const MESSAGE: Message = Message {
+    from: Role::Receiver,
+    what: "positions of the matches (--learns both)",
+    formula: "4 + min(4·k, ⌈n_s/8⌉)",
+    bytes: |shape| match shape.learns {
         Learns::Receiver => 0,
         Learns::Both => 4 + body_bytes(shape.sizes.sender, shape.matches) as u64,
-    }
-}
+    },
+};
 
 fn body_bytes(listed: usize, matched: usize) -> usize {
     if is_bitmap(listed, matched) { listed.div_ceil(8) } else { 4 * matched }

@@ -1,7 +1,7 @@
 //! The one list of protocols: it feeds the command line, the tables in the documents, the benchmarks and the test loop.
 
-use crate::error::Error;
-use crate::protocol::{Learns, Receive, Send, Sizes};
+use crate::masks::mask_bits;
+use crate::protocol::{Learns, Receive, Role, Send, Sizes};
 use crate::{insecure, public_key};
 
 /// What a protocol withstands.
@@ -62,17 +62,43 @@ pub struct Shape {
     pub matches: usize,
 }
 
-/// What a run costs, in bytes. Memory is what the protocol adds to the items, at its peak.
+impl Shape {
+    /// n_r.
+    pub fn receiver(&self) -> u64 {
+        self.sizes.receiver as u64
+    }
+
+    /// n_s.
+    pub fn sender(&self) -> u64 {
+        self.sizes.sender as u64
+    }
+
+    /// ⌈ℓ/8⌉.
+    pub fn mask(&self) -> u64 {
+        u64::from(mask_bits(self.sizes).div_ceil(8))
+    }
+}
+
+/// A message of a protocol.
+#[derive(Debug, Clone, Copy)]
+pub struct Message {
+    /// Who sends it.
+    pub from: Role,
+    /// What it is.
+    pub what: &'static str,
+    /// Its bytes as a formula in n_r, n_s, ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ and, where both learn, the matches k.
+    pub formula: &'static str,
+    /// The formula as a program; 0 where the message is not sent.
+    pub bytes: fn(&Shape) -> u64,
+}
+
+/// Bytes that a protocol adds to the items at its peak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cost {
-    /// DATA payload from receiver to sender.
-    pub receiver_sends: u64,
-    /// DATA payload from sender to receiver.
-    pub sender_sends: u64,
-    /// Receiver's memory.
-    pub receiver_memory: u64,
-    /// Sender's memory.
-    pub sender_memory: u64,
+pub struct Memory {
+    /// Receiver's.
+    pub receiver: u64,
+    /// Sender's.
+    pub sender: u64,
 }
 
 /// A protocol: what it is, what it costs, and its two roles.
@@ -97,12 +123,12 @@ pub struct Entry {
     pub leakage: &'static str,
     /// One-way messages, the last to the receiver included; two flights make a round trip.
     pub flights: u32,
-    /// Each message and its bytes as a formula in n_r, n_s and ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉.
-    pub messages: &'static [(&'static str, &'static str)],
+    /// Its messages, in the order in which each party sends its own.
+    pub messages: &'static [Message],
     /// The memory formula, in bytes.
     pub memory: &'static str,
-    /// The formulas as a program.
-    pub cost: fn(&Shape) -> Result<Cost, Error>,
+    /// The memory formula as a program.
+    pub memory_bytes: fn(&Shape) -> Memory,
     /// Set size of the test that runs every protocol.
     pub test_items: usize,
     /// The receiver's role.
@@ -118,6 +144,15 @@ impl std::fmt::Debug for Entry {
 }
 
 impl Entry {
+    /// DATA payload that `from` sends in a run of this shape.
+    pub fn bytes(&self, from: Role, shape: &Shape) -> u64 {
+        self.messages
+            .iter()
+            .filter(|message| message.from == from)
+            .map(|message| (message.bytes)(shape))
+            .sum()
+    }
+
     /// Whether it runs only with `--allow-insecure`.
     pub fn needs_allow_insecure(&self) -> bool {
         self.standing != Standing::Standard

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 use vesica_protocols::registry::{Entry, PROTOCOLS};
-use vesica_protocols::testing::{Case, Planted, items, planted, run_pair, shape};
-use vesica_protocols::{Error, Learns, Misuse};
+use vesica_protocols::testing::{Case, Planted, items, lying_wire, planted, run_over, run_pair, shape};
+use vesica_protocols::{Error, Learns, Misuse, Role};
 
 /// Who learns the result in the runs of this entry's tests.
 fn modes(entry: &Entry) -> &'static [Learns] {
@@ -21,9 +21,17 @@ fn check(entry: &Entry, sets: &Planted, case: Case) {
         Learns::Receiver => assert!(sender.is_none(), "{what}: the sender learnt something"),
         Learns::Both => assert_eq!(sender.unwrap().rows(), sets.sender_rows, "{what}: the sender's rows"),
     }
-    let cost = (entry.cost)(&shape(sets, case)).unwrap();
-    assert_eq!(ended.traffic.payload_sent, cost.receiver_sends, "{what}: bytes of the receiver");
-    assert_eq!(ended.traffic.payload_received, cost.sender_sends, "{what}: bytes of the sender");
+    let shape = shape(sets, case);
+    assert_eq!(
+        ended.traffic.payload_sent,
+        entry.bytes(Role::Receiver, &shape),
+        "{what}: bytes of the receiver"
+    );
+    assert_eq!(
+        ended.traffic.payload_received,
+        entry.bytes(Role::Sender, &shape),
+        "{what}: bytes of the sender"
+    );
 }
 
 #[test]
@@ -51,6 +59,27 @@ fn planted_intersections_equal_the_plain_join() {
                     &planted(receiver, sender, common, seed),
                     Case { learns, seed, ..Case::default() },
                 );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_transcript_carries_the_messages_of_the_paper() {
+    // At these sizes a message is a frame.
+    for entry in PROTOCOLS {
+        for (receiver, sender) in [(40, 50), (50, 40), (50, 50)] {
+            for &learns in modes(entry) {
+                let sets = planted(receiver, sender, 11, 1);
+                let case = Case { learns, ..Case::default() };
+                let (first, second, wire) = lying_wire(None);
+                assert!(run_over(entry, &sets, case, (first, second)).confirmed(), "{}", entry.name);
+                let messages = [Role::Receiver, Role::Sender].map(|from| {
+                    let mine = entry.messages.iter().filter(|message| message.from == from);
+                    let bytes = mine.map(|message| (message.bytes)(&shape(&sets, case)) as usize);
+                    bytes.filter(|bytes| *bytes > 0).collect::<Vec<_>>()
+                });
+                assert_eq!(wire.frames(), messages, "{} {receiver}x{sender} {learns:?}", entry.name);
             }
         }
     }

@@ -17,7 +17,7 @@ use vesica_net::{
     Address, CancelToken, Channel, Identity, Meter, NetEvent, Options, PublicKey, Security as Transport,
     Traffic, establish,
 };
-use vesica_protocols::registry::{Cost, Security, Shape};
+use vesica_protocols::registry::{Security, Shape};
 use vesica_protocols::{Learns, MaskWidth, Phase, Role, Watch};
 use vesica_table::{FileId, Input, KeySpec, Output, Progress, Request, Table};
 
@@ -384,12 +384,13 @@ impl<'a> Watcher<'a> {
             report.parameters.insert("mask_bits", width.bits().into());
         }
         report.sizes.peer_items = Some(agreed.sizes.of(agreed.role().other()) as u64);
-        let protocol_memory = |cost: Cost| match agreed.role() {
-            Role::Receiver => cost.receiver_memory,
-            Role::Sender => cost.sender_memory,
+        let memory = (entry.memory_bytes)(&shape);
+        let memory = match agreed.role() {
+            Role::Receiver => memory.receiver,
+            Role::Sender => memory.sender,
         };
         let table = TABLE_BYTES_PER_ROW * report.sizes.rows.max(agreed.sizes.of(agreed.role()) as u64);
-        report.memory_bound = (entry.cost)(&shape).ok().map(|cost| table + protocol_memory(cost));
+        report.memory_bound = Some(table + memory);
         if entry.needs_allow_insecure() {
             report.security = "none";
         }

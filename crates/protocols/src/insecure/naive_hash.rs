@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::masks::{self, MaskWidth, Tagged};
 use crate::positions;
 use crate::protocol::{Learns, Phase, Role, Run};
-use crate::registry::{Cost, Entry, Shape, Standing};
+use crate::registry::{Entry, Memory, Message, Standing};
 
 /// Bytes of the salt: 2κ bits.
 const SALT: usize = 32;
@@ -47,24 +47,25 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection, and any other sender item it can guess",
     leakage: "n_r and n_s; every sender item of guessable form, now or later",
     flights: 2,
-    messages: &[("salt", "32"), ("masks", "n_s·⌈ℓ/8⌉"), positions::MESSAGE],
+    messages: &[
+        Message { from: Role::Receiver, what: "salt", formula: "32", bytes: |_| SALT as u64 },
+        Message {
+            from: Role::Sender,
+            what: "masks",
+            formula: "n_s·⌈ℓ/8⌉",
+            bytes: |shape| shape.sender() * shape.mask(),
+        },
+        positions::MESSAGE,
+    ],
     memory: "receiver 52·n_r + 36·n_s, sender 48·n_s",
-    cost,
+    memory_bytes: |shape| Memory {
+        receiver: 52 * shape.receiver() + 36 * shape.sender(),
+        sender: 48 * shape.sender(),
+    },
     test_items: 1 << 12,
     receive,
     send,
 };
-
-fn cost(shape: &Shape) -> Result<Cost, Error> {
-    let (receiver, sender) = (shape.sizes.receiver as u64, shape.sizes.sender as u64);
-    let width = MaskWidth::for_sizes(shape.sizes)?;
-    Ok(Cost {
-        receiver_sends: SALT as u64 + positions::bytes(shape),
-        sender_sends: sender * width.bytes() as u64,
-        receiver_memory: 52 * receiver + 36 * sender,
-        sender_memory: 48 * sender,
-    })
-}
 
 /// The receiver's role.
 pub fn receive(

@@ -33,6 +33,8 @@
 //! Cost: 2·n_r exponentiations for the receiver (n_r + n_s in the second form), n_r + n_s for the sender.
 //! Everything is streamed: while one party's elements are on the way, both compute.
 
+use std::marker::PhantomData;
+
 use rand_core::CryptoRng;
 use vesica_crypto::group::{Group, InvalidElement, Ristretto255};
 use vesica_crypto::hash::{Label, Oracle};
@@ -46,37 +48,89 @@ use crate::masks::{self, MaskWidth, Tagged};
 use crate::overlap::{Stopped, overlap};
 use crate::positions;
 use crate::protocol::{Learns, Phase, Role, Run, Sizes};
-use crate::registry::{Cost, Entry, Security, Shape, Standing};
+use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
 
 /// Elements one thread handles at a time; a piece of a message holds as many for each thread. Local: changes no byte.
 const CHUNK: usize = 512;
 
 /// The registry's entry.
-pub static ENTRY: Entry = Entry {
-    name: "dh",
-    title: "Diffie–Hellman over ristretto255",
-    family: "public_key",
-    paper: "Mea86, HFH99; PSSZ15 §3.3",
-    security: &[Security::SemiHonest],
-    standing: Standing::Standard,
-    learns_both: true,
-    learns: "receiver: the intersection",
-    leakage: "n_r and n_s",
-    flights: 2,
-    messages: &[
-        ("blinded items of the receiver", "32·n_r"),
-        ("the same, raised to the sender's key (n_s ≥ n_r)", "32·n_r"),
-        ("masks of the sender (n_s ≥ n_r)", "n_s·⌈ℓ/8⌉"),
-        ("blinded items of the sender (n_s < n_r)", "32·n_s"),
-        ("masks of the receiver's items (n_s < n_r)", "n_r·⌈ℓ/8⌉"),
-        positions::MESSAGE,
-    ],
-    memory: "receiver 64·n_r + 36·n_s (n_s < n_r: 40·n_r + 84·n_s), sender 32·n_r + 56·n_s (n_s < n_r: 32·n_r + 4·n_s)",
-    cost: cost::<Ristretto255>,
-    test_items: 1 << 10,
-    receive: receive::<Ristretto255>,
-    send: send::<Ristretto255>,
-};
+pub static ENTRY: Entry = Over::<Ristretto255>::ENTRY;
+
+/// The protocol over a group.
+struct Over<G>(PhantomData<G>);
+
+impl<G: Group> Over<G> {
+    const ENTRY: Entry = Entry {
+        name: "dh",
+        title: "Diffie–Hellman over ristretto255",
+        family: "public_key",
+        paper: "Mea86, HFH99; PSSZ15 §3.3",
+        security: &[Security::SemiHonest],
+        standing: Standing::Standard,
+        learns_both: true,
+        learns: "receiver: the intersection",
+        leakage: "n_r and n_s",
+        flights: 2,
+        messages: &[
+            Message {
+                from: Role::Receiver,
+                what: "blinded items of the receiver",
+                formula: "32·n_r",
+                bytes: |shape| Self::ELEMENT * shape.receiver(),
+            },
+            Message {
+                from: Role::Sender,
+                what: "the same, raised to the sender's key (n_s ≥ n_r)",
+                formula: "32·n_r",
+                bytes: |shape| Self::in_form(Form::ReceiverFirst, shape, Self::ELEMENT * shape.receiver()),
+            },
+            Message {
+                from: Role::Sender,
+                what: "masks of the sender (n_s ≥ n_r)",
+                formula: "n_s·⌈ℓ/8⌉",
+                bytes: |shape| Self::in_form(Form::ReceiverFirst, shape, shape.sender() * shape.mask()),
+            },
+            Message {
+                from: Role::Sender,
+                what: "blinded items of the sender (n_s < n_r)",
+                formula: "32·n_s",
+                bytes: |shape| Self::in_form(Form::SenderFirst, shape, Self::ELEMENT * shape.sender()),
+            },
+            Message {
+                from: Role::Sender,
+                what: "masks of the receiver's items (n_s < n_r)",
+                formula: "n_r·⌈ℓ/8⌉",
+                bytes: |shape| Self::in_form(Form::SenderFirst, shape, shape.receiver() * shape.mask()),
+            },
+            positions::MESSAGE,
+        ],
+        memory: "receiver 64·n_r + 36·n_s (n_s < n_r: 40·n_r + 84·n_s), sender 32·n_r + 56·n_s (n_s < n_r: 32·n_r + 4·n_s)",
+        memory_bytes: |shape| {
+            let (receiver, sender) = (shape.receiver(), shape.sender());
+            match Form::for_sizes(shape.sizes) {
+                Form::ReceiverFirst => Memory {
+                    receiver: (32 + Self::ELEMENT) * receiver + 36 * sender,
+                    sender: Self::ELEMENT * receiver + 56 * sender,
+                },
+                Form::SenderFirst => Memory {
+                    receiver: 40 * receiver + (52 + Self::ELEMENT) * sender,
+                    sender: Self::ELEMENT * receiver + 4 * sender,
+                },
+            }
+        },
+        test_items: 1 << 10,
+        receive: receive::<G>,
+        send: send::<G>,
+    };
+
+    /// Bytes of an encoded element.
+    const ELEMENT: u64 = G::ENCODED as u64;
+
+    /// These bytes, if the sizes choose this form.
+    fn in_form(form: Form, shape: &Shape, bytes: u64) -> u64 {
+        if Form::for_sizes(shape.sizes) == form { bytes } else { 0 }
+    }
+}
 
 /// Who sends group elements of its own first, and what comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,27 +146,6 @@ impl Form {
     pub fn for_sizes(sizes: Sizes) -> Self {
         if sizes.sender < sizes.receiver { Form::SenderFirst } else { Form::ReceiverFirst }
     }
-}
-
-fn cost<G: Group>(shape: &Shape) -> Result<Cost, Error> {
-    let (receiver, sender) = (shape.sizes.receiver as u64, shape.sizes.sender as u64);
-    let mask = MaskWidth::for_sizes(shape.sizes)?.bytes() as u64;
-    let element = G::ENCODED as u64;
-    let positions = positions::bytes(shape);
-    Ok(match Form::for_sizes(shape.sizes) {
-        Form::ReceiverFirst => Cost {
-            receiver_sends: element * receiver + positions,
-            sender_sends: element * receiver + mask * sender,
-            receiver_memory: (32 + element) * receiver + 36 * sender,
-            sender_memory: element * receiver + 56 * sender,
-        },
-        Form::SenderFirst => Cost {
-            receiver_sends: element * receiver + positions,
-            sender_sends: element * sender + mask * receiver,
-            receiver_memory: 40 * receiver + (52 + element) * sender,
-            sender_memory: element * receiver + 4 * sender,
-        },
-    })
 }
 
 /// The receiver's role, over any group.
@@ -386,8 +419,7 @@ mod tests {
     use crate::testing::{Case, IdealGroup, planted, run_pair, shape};
 
     /// `dh` over the ideal group: the protocol at sizes that need no waiting for a curve.
-    static IDEAL: Entry =
-        Entry { cost: cost::<IdealGroup>, receive: receive::<IdealGroup>, send: send::<IdealGroup>, ..ENTRY };
+    static IDEAL: Entry = Over::<IdealGroup>::ENTRY;
 
     #[test]
     fn over_the_ideal_group_both_forms_find_the_plain_join() {
@@ -402,9 +434,9 @@ mod tests {
                 if learns == Learns::Both {
                     assert_eq!(ended.sender.unwrap().unwrap().rows(), sets.sender_rows);
                 }
-                let cost = (IDEAL.cost)(&shape(&sets, case)).unwrap();
-                assert_eq!(ended.traffic.payload_sent, cost.receiver_sends);
-                assert_eq!(ended.traffic.payload_received, cost.sender_sends);
+                let shape = shape(&sets, case);
+                assert_eq!(ended.traffic.payload_sent, IDEAL.bytes(Role::Receiver, &shape));
+                assert_eq!(ended.traffic.payload_received, IDEAL.bytes(Role::Sender, &shape));
             }
         }
     }
@@ -416,8 +448,9 @@ mod tests {
             let mask = MaskWidth::for_sizes(sizes).unwrap().bytes();
             let first = 64 * receiver + sender * mask;
             let second = 32 * (receiver + sender) + receiver * mask;
-            let cost = cost::<Ristretto255>(&Shape { sizes, learns: Learns::Receiver, matches: 0 }).unwrap();
-            assert_eq!((cost.receiver_sends + cost.sender_sends) as usize, first.min(second));
+            let shape = Shape { sizes, learns: Learns::Receiver, matches: 0 };
+            let bytes = ENTRY.bytes(Role::Receiver, &shape) + ENTRY.bytes(Role::Sender, &shape);
+            assert_eq!(bytes as usize, first.min(second));
         }
     }
 }
