@@ -112,7 +112,7 @@ pub(crate) struct TableOptions {
     /// My table, a CSV file with a header; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) input: PathBuf,
-    /// Key column, COLUMN[:RULE]; rules are raw, text, email, int; repeat for a composite key
+    /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, ip, date, int, sha256; repeat for a composite key
     #[arg(long, value_name = "SPEC", required = true)]
     pub(crate) key: Vec<KeySpec>,
 }

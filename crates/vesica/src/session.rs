@@ -89,11 +89,39 @@ pub fn agree(
     items: usize,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
+    let mut compare = || {
+        let my_bytes = mine.encode();
+        channel.send(&(my_bytes.len() as u16).to_le_bytes())?;
+        channel.send(&my_bytes)?;
+        let their_bytes = recv_terms(channel)?;
+        let theirs =
+            Terms::decode(&their_bytes).map_err(|cause| SessionError::Decode { what: "terms", cause })?;
+        let differences = mine.differences(&theirs);
+        if !differences.is_empty() {
+            return Err(SessionError::TermsDiffer(differences));
+        }
+        let allow_insecure = mine.allow_insecure() && theirs.allow_insecure();
+        let protocol = plan::choose(&mine.choice(&theirs), Wanted { allow_insecure, ..wanted })?;
+        let reason = mine.reason(&theirs);
+        let their_items = exchange_sizes(channel, mine, &theirs, items)?;
+        let role = mine.role();
+        let sizes = match role {
+            Role::Receiver => Sizes { receiver: items, sender: their_items },
+            Role::Sender => Sizes { receiver: their_items, sender: items },
+        };
+        // Items are numbered in 32 bits.
+        if sizes.receiver.max(sizes.sender) > u32::MAX as usize {
+            let Sizes { receiver, sender } = sizes;
+            return Err(protocols::Error::from(protocols::Misuse::TooManyItems { receiver, sender }).into());
+        }
+        let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
+        Ok(Agreed { protocol, reason, sizes, learns: wanted.learns, role, sid })
+    };
     let refused = |error| match error {
         SessionError::Net(NetError::PeerFinished) => SessionError::RefusedTerms,
         error => error,
     };
-    agree_on(channel, mine, wanted, items, my_key).map_err(refused).inspect_err(|error| match error {
+    compare().map_err(refused).inspect_err(|error| match error {
         // Both sides see such a difference and end in the same way, so that each one's message reaches the other; how
         // the other takes its leave changes nothing.
         SessionError::TermsDiffer(_) | SessionError::Plan(_) | SessionError::OutOfLimits { .. } => {
@@ -101,41 +129,6 @@ pub fn agree(
         }
         _ => channel.abort(),
     })
-}
-
-fn agree_on(
-    channel: &mut Channel,
-    mine: &Terms,
-    wanted: Wanted,
-    items: usize,
-    my_key: Option<&PublicKey>,
-) -> Result<Agreed, SessionError> {
-    let my_bytes = mine.encode();
-    channel.send(&(my_bytes.len() as u16).to_le_bytes())?;
-    channel.send(&my_bytes)?;
-    let their_bytes = recv_terms(channel)?;
-    let theirs =
-        Terms::decode(&their_bytes).map_err(|cause| SessionError::Decode { what: "terms", cause })?;
-    let differences = mine.differences(&theirs);
-    if !differences.is_empty() {
-        return Err(SessionError::TermsDiffer(differences));
-    }
-    let allow_insecure = mine.allow_insecure() && theirs.allow_insecure();
-    let protocol = plan::choose(&mine.choice(&theirs), Wanted { allow_insecure, ..wanted })?;
-    let reason = mine.reason(&theirs);
-    let their_items = exchange_sizes(channel, mine, &theirs, items)?;
-    let role = mine.role();
-    let sizes = match role {
-        Role::Receiver => Sizes { receiver: items, sender: their_items },
-        Role::Sender => Sizes { receiver: their_items, sender: items },
-    };
-    // Items are numbered in 32 bits.
-    if sizes.receiver.max(sizes.sender) > u32::MAX as usize {
-        let Sizes { receiver, sender } = sizes;
-        return Err(protocols::Error::from(protocols::Misuse::TooManyItems { receiver, sender }).into());
-    }
-    let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
-    Ok(Agreed { protocol, reason, sizes, learns: wanted.learns, role, sid })
 }
 
 fn recv_terms(channel: &mut Channel) -> Result<Vec<u8>, SessionError> {
