@@ -1,10 +1,11 @@
 //! What a person sees while a run goes on: notices, a progress bar on a terminal, the end. All on standard error.
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use vesica::Error;
 use vesica::report::{Event, Report};
 
@@ -73,7 +74,7 @@ impl Screen {
         bar.set_style(style(match (total, bytes) {
             (0, _) => "{spinner} {msg}",
             (_, true) => "{msg:10} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left",
-            (_, false) => "{msg:10} {bar:30} {human_pos}/{human_len}  {per_sec:.0}  {eta} left",
+            (_, false) => "{msg:10} {bar:30} {human_pos}/{human_len}  {rate}  {eta} left",
         }));
         bar.set_length(total);
         bar.set_position(done);
@@ -82,7 +83,11 @@ impl Screen {
 
 fn style(template: &str) -> ProgressStyle {
     // A template that does not parse is a mistake in this file; the bar is then plain.
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.with_key("rate", |state: &ProgressState, line: &mut dyn fmt::Write| {
+        // A bar that cannot be written is no reason to stop.
+        let _ = write!(line, "{}/s", HumanCount(state.per_sec() as u64));
+    })
 }
 
 /// A line on standard error. A closed standard error is no reason to stop.

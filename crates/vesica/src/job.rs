@@ -4,36 +4,24 @@
 //! and never exits the process. The order of its steps is the contract's: bad input is found before the partner is
 //! bothered, and an output appears only after both sides have confirmed the run.
 
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
 use vesica_encode::items::{Encoding, Items, Matches, Width};
 use vesica_net::{
-    Address, CancelToken, Channel, Identity, Meter, NetEvent, Options, PublicKey, Security as Transport,
-    Traffic, establish,
+    Address, CancelToken, Channel, Identity, Options, PublicKey, Security as Transport, establish,
 };
-use vesica_protocols::registry::{Security, Shape};
-use vesica_protocols::{Learns, MaskWidth, Phase, Role, Watch};
-use vesica_table::{FileId, Input, KeySpec, Output, Progress, Request, Table};
+use vesica_protocols::registry::Security;
+use vesica_protocols::{Learns, Phase, Role, Watch};
+use vesica_table::{FileId, Input, KeySpec, Output, Request, Table};
 
 use crate::error::{Error, Side};
 use crate::plan::{self, Wanted};
-use crate::report::{self, Bytes, Event, MatchCounts, PhaseLog, Report, Versions};
-use crate::resources;
-use crate::session::{self, Agreed};
-use crate::settings::{PadTo, Settings, learns_name};
+use crate::report::{Event, Report};
+use crate::session;
+use crate::settings::{PadTo, Settings};
 use crate::terms::Terms;
-
-/// Bytes a row that the table and its items take at most.
-const TABLE_BYTES_PER_ROW: u64 = 48;
-
-/// How often progress is told.
-const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+use crate::watcher::Watcher;
 
 /// My table: where it is, what its keys are, where the matching rows go.
 #[derive(Debug, Clone)]
@@ -248,219 +236,4 @@ fn pad(items: &mut Items, pad_to: PadTo, rng: &mut dyn CryptoRng) -> Result<(), 
     items
         .pad(size, rng)
         .map_err(|error| refused(format!("--pad-to: {error}"), "give a smaller --pad-to, or none"))
-}
-
-/// Keeps the report while the run goes on, and tells the caller of it.
-pub(crate) struct Watcher<'a> {
-    cancel: &'a CancelToken,
-    on_event: OnEvent<'a>,
-    state: Mutex<State>,
-    done: AtomicU64,
-}
-
-struct State {
-    report: Report,
-    phases: PhaseLog,
-    meter: Option<Meter>,
-    total: u64,
-    told: Instant,
-    /// The last thing said about attempts to connect.
-    retrying: String,
-}
-
-impl<'a> Watcher<'a> {
-    fn new(role: Role, settings: &Settings, cancel: &'a CancelToken, on_event: OnEvent<'a>) -> Self {
-        let report = Report {
-            schema: report::SCHEMA,
-            outcome: "failed",
-            role: role.name(),
-            protocol: None,
-            reason: None,
-            security: settings.security.name(),
-            profile: "conservative",
-            terms: BTreeMap::new(),
-            parameters: BTreeMap::new(),
-            learns: learns_name(settings.learns),
-            sizes: report::Sizes::default(),
-            matches: None,
-            bytes: Bytes::default(),
-            phases: Vec::new(),
-            peak_rss: None,
-            memory_bound: None,
-            error: None,
-            versions: Versions { vesica: env!("CARGO_PKG_VERSION"), wire: vesica_net::VERSION },
-        };
-        let state = State {
-            report,
-            phases: PhaseLog::start(),
-            meter: None,
-            total: 0,
-            told: Instant::now(),
-            retrying: String::new(),
-        };
-        Watcher { cancel, on_event, state: Mutex::new(state), done: AtomicU64::new(0) }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn current(&self) -> Phase {
-        self.state().phases.current()
-    }
-
-    /// Progress of a pass over a file, in bytes.
-    fn bytes(&self, progress: Progress) -> ControlFlow<()> {
-        self.state().total = progress.total;
-        self.done.store(progress.done, Relaxed);
-        self.tell();
-        if self.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    /// Tells the caller of progress, not too often.
-    fn tell(&self) {
-        let total = {
-            let mut state = self.state();
-            if state.told.elapsed() < PROGRESS_EVERY {
-                return;
-            }
-            state.told = Instant::now();
-            state.total
-        };
-        (self.on_event)(&Event::Progress { done: self.done.load(Relaxed), total });
-    }
-
-    fn net_event(&self, event: &NetEvent) {
-        let message = match event {
-            NetEvent::Listening(address) => {
-                return (self.on_event)(&Event::Listening { address: address.to_string() });
-            }
-            NetEvent::Retrying { reason, .. } => {
-                let message = format!("waiting for the partner: {reason}");
-                // Once for each reason: the attempts are many.
-                if std::mem::replace(&mut self.state().retrying, message.clone()) == message {
-                    return;
-                }
-                message
-            }
-            NetEvent::StrangerDropped { from, reason } => {
-                format!("turned away a stranger from {from}: {reason}; still waiting for the partner")
-            }
-            // `connected` says the rest.
-            _ => return,
-        };
-        (self.on_event)(&Event::Notice { message });
-    }
-
-    fn connected(&self, channel: &Channel) {
-        self.state().meter = Some(channel.meter());
-        (self.on_event)(&Event::Connected {
-            address: channel.peer_address().map(|address| address.to_string()),
-        });
-    }
-
-    fn read(&self, table: &Table, items: &Items) {
-        let counts = table.report();
-        self.state().report.sizes = report::Sizes {
-            rows: counts.rows,
-            items: counts.items,
-            nulls: counts.nulls,
-            invalid: counts.invalid,
-            duplicates: counts.duplicates,
-            shown_items: Some(items.len() as u64),
-            peer_items: None,
-        };
-    }
-
-    fn agreed(&self, agreed: &Agreed, terms: &Terms) {
-        let entry = agreed.protocol;
-        let shape = Shape { sizes: agreed.sizes, learns: agreed.learns, matches: 0 };
-        let mut state = self.state();
-        let report = &mut state.report;
-        report.protocol = Some(entry.name);
-        report.reason = Some(agreed.reason);
-        report.terms = terms.equal().iter().cloned().collect();
-        if let Ok(width) = MaskWidth::for_sizes(agreed.sizes) {
-            report.parameters.insert("mask_bits", width.bits().into());
-        }
-        report.sizes.peer_items = Some(agreed.sizes.of(agreed.role().other()) as u64);
-        let memory = (entry.memory_bytes)(&shape);
-        let memory = match agreed.role() {
-            Role::Receiver => memory.receiver,
-            Role::Sender => memory.sender,
-        };
-        let table = TABLE_BYTES_PER_ROW * report.sizes.rows.max(agreed.sizes.of(agreed.role()) as u64);
-        report.memory_bound = Some(table + memory);
-        if entry.needs_allow_insecure() {
-            report.security = "none";
-        }
-        let security = report.security;
-        drop(state);
-        let notice = |message| (self.on_event)(&Event::Notice { message });
-        notice(format!("protocol {} ({})", entry.name, agreed.reason));
-        notice(match (entry.needs_allow_insecure(), security) {
-            (true, _) => {
-                format!("WARNING: {} is {}. It leaks {}", entry.name, entry.standing.name(), entry.leakage)
-            }
-            (false, "semi-honest") => {
-                "security: semi-honest (against a partner that follows the protocol and looks at all it sees)"
-                    .into()
-            }
-            (false, security) => format!("security: {security}"),
-        });
-    }
-
-    fn matched(&self, matches: Option<&Matches>) {
-        let counts = matches.map(|m| MatchCounts { items: m.items() as u64, rows: m.rows().len() as u64 });
-        self.state().report.matches = counts;
-    }
-
-    /// Completes the report and tells the last event.
-    fn end(&self, result: Result<Option<Matches>, Error>) -> Outcome {
-        let report = {
-            let mut state = self.state();
-            let traffic = state.traffic();
-            let mut report = state.report.clone();
-            report.outcome = if result.is_ok() { "done" } else { "failed" };
-            report.error = result.as_ref().err().cloned();
-            report.bytes = traffic.into();
-            report.phases = state.phases.finish(traffic);
-            report.peak_rss = resources::peak_rss();
-            report
-        };
-        let boxed = Box::new(report.clone());
-        (self.on_event)(&if result.is_ok() {
-            Event::Done { report: boxed }
-        } else {
-            Event::Failed { report: boxed }
-        });
-        Outcome { report, result }
-    }
-}
-
-impl State {
-    fn traffic(&self) -> Traffic {
-        self.meter.as_ref().map_or_else(Traffic::default, Meter::traffic)
-    }
-}
-
-impl Watch for Watcher<'_> {
-    fn phase(&self, phase: Phase, total: u64) {
-        let mut state = self.state();
-        let traffic = state.traffic();
-        state.phases.enter(phase, traffic);
-        state.total = total;
-        self.done.store(0, Relaxed);
-        drop(state);
-        (self.on_event)(&Event::Phase { name: phase.name(), total });
-    }
-
-    fn advance(&self, units: u64) {
-        self.done.fetch_add(units, Relaxed);
-        self.tell();
-    }
-
-    fn cancelled(&self) -> bool {
-        self.cancel.is_cancelled()
-    }
 }

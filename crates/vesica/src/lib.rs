@@ -39,6 +39,7 @@ mod resources;
 pub mod session;
 pub mod settings;
 pub mod terms;
+mod watcher;
 
 pub use error::{Error, Kind, Side};
 pub use randomness::randomness;
