@@ -58,7 +58,8 @@ impl Drop for AbortOnPanic<'_> {
 /// Runs `work` on this thread and `collect` on another; returns when both have ended.
 ///
 /// `collect` passes what it reads to `work` through the `Inbound`; the queue has no bound of its own, so `collect`
-/// must read a length both sides agreed on; what it returns comes back beside the work's result. If `work` fails the connection is aborted, so that `collect` ends too.
+/// must read a length both sides agreed on; what it returns comes back beside the work's result. If `work` fails the
+/// connection is aborted, so that `collect` ends too.
 pub(crate) fn overlap<T: Send, C: Send, W>(
     channel: &mut Channel,
     collect: impl FnOnce(&mut RecvHalf, &mut dyn FnMut(T)) -> Result<C, Error> + Send,
