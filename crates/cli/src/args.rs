@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use vesica::encode::items::OnDuplicates;
-use vesica::protocols::Learns;
 use vesica::protocols::registry::Security;
+use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile};
 use vesica::settings::{Choice, Limits, PadTo, Settings};
 use vesica::table::{KeySpec, OnFault, PairSpec};
 
@@ -150,9 +150,21 @@ pub(crate) struct Common {
     /// What the result is; rows is all this version has
     #[arg(long, value_enum, default_value = "rows")]
     result: ResultArg,
-    /// Profile of the protocol's parameters; conservative is all this version has
+    /// What the protocol's parameters rest on: published bounds, arguments of ours (fast), estimates (lean)
     #[arg(long, value_enum, default_value = "conservative")]
     profile: ProfileArg,
+    /// Computational security in bits: 80, 128, 192 or 256, where the protocol offers them
+    #[arg(long, value_name = "BITS", default_value_t = DEFAULT_LEVEL)]
+    level: u32,
+    /// Keys are integers below 2^W and used as they are; one key of rule int or ip, where the protocol offers it
+    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u32).range(1..=64))]
+    sigma: Option<u32>,
+    /// A form of the named protocol beside its standard one, for comparison (see `vesica protocols`)
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+    /// The paper's own parameters, for comparison with its tables; needs --allow-insecure
+    #[arg(long)]
+    paper_parameters: bool,
     /// Threads to keep busy [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -205,6 +217,8 @@ enum ResultArg {
 #[derive(Clone, Copy, ValueEnum)]
 enum ProfileArg {
     Conservative,
+    Fast,
+    Lean,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -238,8 +252,8 @@ impl From<FaultArg> for OnFault {
 impl Common {
     /// The settings of a run.
     pub(crate) fn settings(&self) -> Settings {
-        // The only values there are; both are terms already.
-        let (ResultArg::Rows, ProfileArg::Conservative) = (self.result, self.profile);
+        // The only value there is; it is a term already.
+        let ResultArg::Rows = self.result;
         Settings {
             protocol: match self.protocol.as_str() {
                 "auto" => Choice::Auto,
@@ -249,6 +263,15 @@ impl Common {
                 SecurityArg::Malicious => Security::Malicious,
                 SecurityArg::SemiHonest => Security::SemiHonest,
             },
+            level: self.level,
+            sigma: self.sigma,
+            variant: self.variant.clone(),
+            profile: match self.profile {
+                ProfileArg::Conservative => Profile::Conservative,
+                ProfileArg::Fast => Profile::Fast,
+                ProfileArg::Lean => Profile::Lean,
+            },
+            paper_parameters: self.paper_parameters,
             learns: match self.learns {
                 LearnsArg::Receiver => Learns::Receiver,
                 LearnsArg::Both => Learns::Both,

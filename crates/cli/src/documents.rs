@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 
 use clap::CommandFactory;
 use serde_json::json;
+use vesica::protocols::Offers;
 use vesica::protocols::registry::{Entry, PROTOCOLS};
 
 use vesica::Kind;
@@ -69,6 +70,8 @@ fn as_json() -> String {
             let messages = entry.messages.iter().map(
                 |message| json!({"from": message.from.name(), "what": message.what, "bytes": message.formula}),
             );
+            let variants =
+                entry.offers.variants.iter().map(|v| json!({"name": v.name, "what": v.what}));
             json!({
                 "name": entry.name,
                 "title": entry.title,
@@ -77,6 +80,11 @@ fn as_json() -> String {
                 "security": entry.security.iter().map(|security| security.name()).collect::<Vec<_>>(),
                 "needs_allow_insecure": entry.needs_allow_insecure(),
                 "standing": entry.standing.name(),
+                "levels": entry.offers.levels,
+                "sigma": entry.offers.sigma.map(|(least, most)| [least, most]),
+                "variants": variants.collect::<Vec<_>>(),
+                "profiles": entry.offers.profiles.iter().map(|profile| profile.name()).collect::<Vec<_>>(),
+                "paper_parameters": entry.offers.paper,
                 "learns": entry.learns,
                 "learns_both": entry.learns_both,
                 "leakage": entry.leakage,
@@ -87,6 +95,29 @@ fn as_json() -> String {
         })
         .collect();
     format!("{:#}\n", json!({"schema": 1, "protocols": entries}))
+}
+
+/// The options that this protocol takes and `dh` does not.
+fn offers(entry: &Entry) -> Vec<(&'static str, String)> {
+    let Offers { levels, sigma, variants, profiles, paper } = entry.offers;
+    let mut lines = Vec::new();
+    let list = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<_>>().join(", ");
+    if levels.len() > 1 {
+        lines.push(("--level", list(&mut levels.iter().map(u32::to_string))));
+    }
+    if let Some((least, most)) = sigma {
+        lines.push(("--sigma", format!("{least} to {most}")));
+    }
+    if profiles.len() > 1 {
+        lines.push(("--profile", list(&mut profiles.iter().map(|profile| profile.name().to_owned()))));
+    }
+    for variant in variants {
+        lines.push(("--variant", format!("{}: {}", variant.name, variant.what)));
+    }
+    if paper {
+        lines.push(("also", "--paper-parameters".to_owned()));
+    }
+    lines
 }
 
 fn as_text() -> String {
@@ -112,7 +143,7 @@ fn as_text() -> String {
         ];
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}: {}", entry.name, entry.title);
-        for (name, value) in rows {
+        for (name, value) in rows.into_iter().chain(offers(entry)) {
             let _ = writeln!(text, "  {name:9} {value}");
         }
         text.push('\n');

@@ -60,6 +60,14 @@ pub enum Misuse {
         /// Size of the set handed in.
         given: usize,
     },
+    /// The items handed in are not of the agreed kind.
+    #[error("the run was agreed for {}, but {} were handed in", kind(*agreed), kind(*given))]
+    EncodingMismatch {
+        /// Width σ of the agreed native items; none for digests.
+        agreed: Option<u32>,
+        /// Width of the items handed in.
+        given: Option<u32>,
+    },
     /// The protocol has no path by which the sender learns the result.
     #[error("protocol {0} has no path by which the sender learns the result")]
     LearnsReceiverOnly(&'static str),
@@ -71,6 +79,10 @@ pub enum Misuse {
         /// Sender's set size.
         sender: usize,
     },
+}
+
+fn kind(sigma: Option<u32>) -> String {
+    sigma.map_or("digests".to_owned(), |sigma| format!("native items of {sigma} bits"))
 }
 
 impl From<Misbehaviour> for Error {

@@ -11,7 +11,7 @@
 //! use vesica_crypto::hash::Context;
 //! use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates, Width};
 //! use vesica_net::{Options, memory};
-//! use vesica_protocols::{Learns, Run, Sizes, Unwatched, registry};
+//! use vesica_protocols::{Learns, Parameters, Run, Sizes, Unwatched, registry};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let items = |keys: &[&str]| -> Result<Items, ItemsError> {
@@ -25,8 +25,12 @@
 //! let protocol = registry::find("dh").ok_or("no such protocol")?;
 //! let sizes = Sizes { receiver: mine.len(), sender: theirs.len() };
 //! // A session id is fresh and known to both; `vesica::session` derives it from the connection and the terms.
-//! let context = Context::new(&[7; 32], protocol.name, b"", sizes.receiver as u64, sizes.sender as u64);
-//! let run = || Run { context: context.clone(), sizes, learns: Learns::Receiver, threads: 1, watch: &Unwatched };
+//! let parameters = Parameters::default();
+//! let agreed = parameters.text();
+//! let context =
+//!     Context::new(&[7; 32], protocol.name, agreed.as_bytes(), sizes.receiver as u64, sizes.sender as u64);
+//! let learns = Learns::Receiver;
+//! let run = || Run { context: context.clone(), sizes, parameters, learns, threads: 1, watch: &Unwatched };
 //!
 //! let (mut here, mut there) = memory::pair(&Options::default());
 //! let (mut my_rng, mut their_rng) = (StdRng::try_from_rng(&mut SysRng)?, StdRng::try_from_rng(&mut SysRng)?);
@@ -44,6 +48,7 @@
 mod error;
 mod masks;
 mod overlap;
+mod parameters;
 mod positions;
 mod protocol;
 
@@ -55,4 +60,5 @@ pub mod testing;
 
 pub use error::{Error, Misbehaviour, Misuse};
 pub use masks::MaskWidth;
+pub use parameters::{DEFAULT_LEVEL, Offers, Parameters, Profile, Security, Unoffered, Variant};
 pub use protocol::{Learns, Phase, Receive, Role, Run, STATISTICAL_SECURITY, Send, Sizes, Unwatched, Watch};

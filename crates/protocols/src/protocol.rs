@@ -2,10 +2,11 @@
 
 use rand_core::CryptoRng;
 use vesica_crypto::hash::Context;
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::items::{Encoding, Items, Matches};
 use vesica_net::Channel;
 
 use crate::error::{Error, Misuse};
+use crate::parameters::Parameters;
 
 /// Statistical security parameter λ: a wrong result has probability at most 2^-λ (PSSZ15 §2.1, "λ = 40").
 pub const STATISTICAL_SECURITY: u32 = 40;
@@ -151,6 +152,8 @@ pub struct Run<'a> {
     pub context: Context,
     /// Agreed: both set sizes.
     pub sizes: Sizes,
+    /// Agreed: everything else.
+    pub parameters: Parameters,
     /// Agreed: who learns the result.
     pub learns: Learns,
     /// Local: threads this party may keep busy, at least 1.
@@ -160,10 +163,18 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Checks that `items` is the set the run was agreed for.
+    /// Checks that `items` is the set the run was agreed for: its size, and native items of σ bits or digests.
     pub fn expect_items(&self, role: Role, items: &Items) -> Result<(), Error> {
         let (agreed, given) = (self.sizes.of(role), items.len());
-        if agreed == given { Ok(()) } else { Err(Misuse::SizeMismatch { agreed, given }.into()) }
+        if agreed != given {
+            return Err(Misuse::SizeMismatch { agreed, given }.into());
+        }
+        let native = match items.encoding() {
+            Encoding::Native { sigma } => Some(sigma),
+            Encoding::Digest(_) => None,
+        };
+        let agreed = self.parameters.sigma;
+        if native == agreed { Ok(()) } else { Err(Misuse::EncodingMismatch { agreed, given: native }.into()) }
     }
 
     /// Begins a phase of `total` units.

@@ -1,33 +1,11 @@
 //! The one list of protocols: it feeds the command line, the tables in the documents, the benchmarks and the test loop.
 
 use crate::masks::mask_bits;
+use crate::parameters::{Offers, Parameters};
 use crate::protocol::{Learns, Receive, Role, Send, Sizes};
 use crate::{insecure, public_key};
 
-/// What a protocol withstands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Security {
-    /// Parties that follow the protocol and look at all they saw.
-    SemiHonest,
-    /// Parties that do anything.
-    Malicious,
-}
-
-impl Security {
-    /// The name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Security::SemiHonest => "semi-honest",
-            Security::Malicious => "malicious",
-        }
-    }
-}
-
-impl std::fmt::Display for Security {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
+pub use crate::parameters::Security;
 
 /// Whether a protocol may be taken without being asked for by name, or at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +34,8 @@ impl Standing {
 pub struct Shape {
     /// Both set sizes, after padding.
     pub sizes: Sizes,
+    /// Everything else that was agreed.
+    pub parameters: Parameters,
     /// Who learns the result.
     pub learns: Learns,
     /// Items in the intersection; counts only where the sender learns it too.
@@ -113,6 +93,8 @@ pub struct Entry {
     pub paper: &'static str,
     /// The security models it is offered in.
     pub security: &'static [Security],
+    /// The parameters it can be run with.
+    pub offers: Offers,
     /// Whether it may be used freely.
     pub standing: Standing,
     /// Whether it has a path by which the sender learns the result too.

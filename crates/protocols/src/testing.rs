@@ -14,6 +14,7 @@ use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates,
 use vesica_net::{Channel, Digests, Options, Traffic, memory};
 
 use crate::error::Error;
+use crate::parameters::{Parameters, Security};
 use crate::protocol::{Learns, Run, Sizes, Unwatched};
 use crate::registry::{Entry, Shape};
 
@@ -37,41 +38,104 @@ pub struct Planted {
 
 /// Sets of `receiver` and `sender` different strings, `common` of which are the same, each set in an order of its own.
 pub fn planted(receiver: usize, sender: usize, common: usize, seed: u64) -> Planted {
+    planted_for(&Parameters::default(), receiver, sender, common, seed)
+}
+
+/// The same, as items of the kind that runs with `parameters` take: digests of their width, or native integers.
+pub fn planted_for(
+    parameters: &Parameters,
+    receiver: usize,
+    sender: usize,
+    common: usize,
+    seed: u64,
+) -> Planted {
     assert!(common <= receiver.min(sender));
     let mut rng = StdRng::seed_from_u64(seed);
-    let strings = |side: &str, count: usize, rng: &mut StdRng| {
-        let mut strings: Vec<String> =
-            (0..common).map(|i| format!("common-{seed}-{i}@example.org")).collect();
-        strings.extend((common..count).map(|i| format!("{side}-{seed}-{i}@example.org")));
-        strings.shuffle(rng);
-        strings
+    // Numbers below `common` are the shared keys; the others lie apart.
+    let mut numbers = |first: usize, count: usize| {
+        let own = first..first + (count - common);
+        let mut numbers: Vec<u64> = (0..common).chain(own).map(|number| number as u64).collect();
+        numbers.shuffle(&mut rng);
+        numbers
     };
-    let (mine, theirs) = (strings("receiver", receiver, &mut rng), strings("sender", sender, &mut rng));
-    Planted {
-        receiver: items(&mine),
-        sender: items(&theirs),
-        receiver_rows: common_rows(&mine, seed),
-        sender_rows: common_rows(&theirs, seed),
+    let (mine, theirs) = (numbers(common, receiver), numbers(receiver, sender));
+    let rows = |numbers: &[u64]| {
+        (0..).zip(numbers).filter(|(_, number)| **number < common as u64).map(|(row, _)| row).collect()
+    };
+    let (receiver_rows, sender_rows) = (rows(&mine), rows(&theirs));
+    let items = |numbers: &[u64]| numbered(parameters, numbers, seed);
+    Planted { receiver: items(&mine), sender: items(&theirs), receiver_rows, sender_rows }
+}
+
+/// Items whose keys are these numbers in some fixed form; the row of a key is its index.
+fn numbered(parameters: &Parameters, numbers: &[u64], seed: u64) -> Items {
+    let encoding = encoding(parameters);
+    let mut builder = ItemsBuilder::new(encoding, numbers.len()).unwrap();
+    for (row, &number) in (0..).zip(numbers) {
+        match encoding {
+            // An odd factor permutes the integers of σ bits.
+            Encoding::Native { sigma } => {
+                let mixed = number.wrapping_add(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                builder.push_native(row, mixed & (u64::MAX >> (64 - sigma))).unwrap();
+            }
+            Encoding::Digest(_) => {
+                builder.push(row, format!("{seed}-{number}@example.org").as_bytes()).unwrap();
+            }
+        }
     }
+    builder.finish(OnDuplicates::All).unwrap()
+}
+
+fn encoding(parameters: &Parameters) -> Encoding {
+    match (parameters.sigma, parameters.security) {
+        (Some(sigma), _) => Encoding::Native { sigma },
+        (None, Security::SemiHonest) => Encoding::Digest(Width::Digest128),
+        (None, Security::Malicious) => Encoding::Digest(Width::Digest256),
+    }
+}
+
+/// Every way in which `entry` can be run: its standard form in each security model, then each offer for itself.
+pub fn ways(entry: &Entry) -> Vec<Parameters> {
+    let models: &[Security] =
+        if entry.security.is_empty() { &[Security::SemiHonest] } else { entry.security };
+    let mut ways = Vec::new();
+    for &security in models {
+        let base = Parameters { security, ..Parameters::default() };
+        let offers = &entry.offers;
+        ways.push(base);
+        ways.extend(offers.levels.iter().map(|&level| Parameters { level, ..base }));
+        let widths = offers.sigma.iter().flat_map(|&(least, most)| [least.max(20), 32, most]);
+        ways.extend(widths.map(|sigma| Parameters { sigma: Some(sigma), ..base }));
+        ways.extend(offers.variants.iter().map(|variant| Parameters { variant: variant.name, ..base }));
+        ways.extend(offers.profiles.iter().map(|&profile| Parameters { profile, ..base }));
+        if offers.paper {
+            ways.push(Parameters { paper: true, ..base });
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    ways.retain(|parameters| entry.offers.refuse(parameters).is_none() && seen.insert(*parameters));
+    ways
 }
 
 /// Items of these keys, in semi-honest width; the row of a key is its index.
 pub fn items<S: AsRef<str>>(keys: &[S]) -> Items {
-    let mut builder = ItemsBuilder::new(Encoding::Digest(Width::Digest128), keys.len()).unwrap();
+    items_for(&Parameters::default(), keys)
+}
+
+/// Items of these keys as runs with `parameters` take them; digests only.
+pub fn items_for<S: AsRef<str>>(parameters: &Parameters, keys: &[S]) -> Items {
+    let mut builder = ItemsBuilder::new(encoding(parameters), keys.len()).unwrap();
     for (row, key) in (0..).zip(keys) {
         builder.push(row, key.as_ref().as_bytes()).unwrap();
     }
     builder.finish(OnDuplicates::All).unwrap()
 }
 
-fn common_rows(strings: &[String], seed: u64) -> Vec<u64> {
-    let prefix = format!("common-{seed}-");
-    (0..).zip(strings).filter(|(_, s)| s.starts_with(&prefix)).map(|(row, _)| row).collect()
-}
-
 /// How a test runs a pair.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
+    /// What both agreed on.
+    pub parameters: Parameters,
     /// Who learns the result.
     pub learns: Learns,
     /// Threads of each party.
@@ -82,7 +146,7 @@ pub struct Case {
 
 impl Default for Case {
     fn default() -> Self {
-        Case { learns: Learns::Receiver, threads: 1, seed: 1 }
+        Case { parameters: Parameters::default(), learns: Learns::Receiver, threads: 1, seed: 1 }
     }
 }
 
@@ -119,9 +183,12 @@ pub fn run_pair(entry: &Entry, sets: &Planted, case: Case) -> Ended {
 pub fn run_over(entry: &Entry, sets: &Planted, case: Case, ends: (Channel, Channel)) -> Ended {
     let (mine, theirs) = ends;
     let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
+    let agreed = case.parameters.text();
+    let (receiver, sender) = (sizes.receiver as u64, sizes.sender as u64);
     let run = || Run {
-        context: Context::new(&[7; 32], entry.name, b"", sizes.receiver as u64, sizes.sender as u64),
+        context: Context::new(&[7; 32], entry.name, agreed.as_bytes(), receiver, sender),
         sizes,
+        parameters: case.parameters,
         learns: case.learns,
         threads: case.threads,
         watch: &Unwatched,
@@ -154,6 +221,7 @@ fn play<T>(
 pub fn shape(sets: &Planted, case: Case) -> Shape {
     Shape {
         sizes: Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() },
+        parameters: case.parameters,
         learns: case.learns,
         matches: sets.receiver_rows.len(),
     }

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 use vesica_protocols::registry::{Entry, PROTOCOLS};
-use vesica_protocols::testing::{Case, Planted, items, lying_wire, planted, run_over, run_pair, shape};
+use vesica_protocols::testing::{
+    Case, Planted, items, lying_wire, planted, planted_for, run_over, run_pair, shape, ways,
+};
 use vesica_protocols::{Error, Learns, Misuse, Role};
 
 /// Who learns the result in the runs of this entry's tests.
@@ -65,8 +67,29 @@ fn planted_intersections_equal_the_plain_join() {
 }
 
 #[test]
+fn every_form_of_a_protocol_equals_the_plain_join() {
+    for entry in PROTOCOLS {
+        for parameters in ways(entry) {
+            for (receiver, sender, common) in
+                [(0, 3, 0), (1, 1, 1), (150, 150, 40), (40, 300, 17), (300, 40, 17)]
+            {
+                let sets = planted_for(&parameters, receiver, sender, common, 21);
+                for &learns in modes(entry) {
+                    check(entry, &sets, Case { parameters, learns, ..Case::default() });
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn the_transcript_carries_the_messages_of_the_paper() {
-    // At these sizes a message is a frame.
+    // A message ends with its frame; a long one takes several, all but the last of them full.
+    const FULL: usize = 1 << 16;
+    let frames = |bytes: usize| {
+        let last = Some(bytes % FULL).filter(|rest| *rest > 0);
+        std::iter::repeat_n(FULL, bytes / FULL).chain(last)
+    };
     for entry in PROTOCOLS {
         for (receiver, sender) in [(40, 50), (50, 40), (50, 50)] {
             for &learns in modes(entry) {
@@ -77,7 +100,7 @@ fn the_transcript_carries_the_messages_of_the_paper() {
                 let messages = [Role::Receiver, Role::Sender].map(|from| {
                     let mine = entry.messages.iter().filter(|message| message.from == from);
                     let bytes = mine.map(|message| (message.bytes)(&shape(&sets, case)) as usize);
-                    bytes.filter(|bytes| *bytes > 0).collect::<Vec<_>>()
+                    bytes.flat_map(frames).collect::<Vec<_>>()
                 });
                 assert_eq!(wire.frames(), messages, "{} {receiver}x{sender} {learns:?}", entry.name);
             }
@@ -129,7 +152,12 @@ fn the_transcript_does_not_depend_on_threads() {
                 let ended = run_pair(
                     entry,
                     &sets,
-                    Case { threads, learns: modes(entry)[modes(entry).len() - 1], seed: 9 },
+                    Case {
+                        threads,
+                        learns: modes(entry)[modes(entry).len() - 1],
+                        seed: 9,
+                        ..Case::default()
+                    },
                 );
                 assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows);
                 ended.digests
@@ -154,12 +182,13 @@ fn fresh_randomness_changes_the_transcript_and_not_the_result() {
 #[test]
 fn a_set_of_another_size_than_agreed_is_refused() {
     use vesica_crypto::hash::Context;
-    use vesica_protocols::{Run, Sizes, Unwatched};
+    use vesica_protocols::{Parameters, Run, Sizes, Unwatched};
     let sets = planted(4, 4, 1, 1);
     for entry in PROTOCOLS {
         let run = Run {
             context: Context::new(&[0; 32], entry.name, b"", 5, 5),
             sizes: Sizes { receiver: 5, sender: 5 },
+            parameters: Parameters::default(),
             learns: Learns::Receiver,
             threads: 1,
             watch: &Unwatched,

@@ -87,6 +87,11 @@ impl Error {
             PlanError::Security { .. } | PlanError::Nothing(_) => {
                 "choose another protocol, or agree with the partner on --security semi-honest"
             }
+            PlanError::Unoffered { .. } => "leave the option out, or choose a protocol that offers it",
+            PlanError::PaperNotAllowed => {
+                "leave out --paper-parameters, or give --allow-insecure on both sides"
+            }
+            PlanError::VariantOfAuto => "name the protocol with --protocol",
             PlanError::LearnsBoth(_) => "choose another protocol, or --learns receiver",
             PlanError::NotAllowed { .. } => {
                 "leave out --protocol, unless both of you know what it gives away"

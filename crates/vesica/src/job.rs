@@ -16,7 +16,7 @@ use vesica_protocols::{Learns, Phase, Role, Watch};
 use vesica_table::{FileId, Input, KeySpec, Output, Request, Table};
 
 use crate::error::{Error, Side};
-use crate::plan::{self, Wanted};
+use crate::plan;
 use crate::report::{Event, Report};
 use crate::session;
 use crate::settings::{PadTo, Settings};
@@ -117,11 +117,7 @@ impl Job {
         connect: impl FnOnce(&Watcher<'_>, &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
     ) -> Result<Option<Matches>, Error> {
         let settings = &self.settings;
-        let wanted = Wanted {
-            security: settings.security,
-            learns: settings.learns,
-            allow_insecure: settings.allow_insecure,
-        };
+        let wanted = settings.wanted();
         plan::choose(&settings.protocol, wanted).map_err(|e| Error::plan(Phase::Prepare, Side::Ours, &e))?;
         let limits = settings.limits;
         if limits.min_peer_rows > limits.max_peer_rows {
@@ -192,13 +188,14 @@ impl Job {
         let on_progress = &mut |progress| watcher.bytes(progress);
         let input = Input::open_with(&self.table.input, on_progress).map_err(failed)?;
         let settings = &self.settings;
-        let width = match settings.security {
-            Security::SemiHonest => Width::Digest128,
-            Security::Malicious => Width::Digest256,
+        let encoding = match (settings.sigma, settings.security) {
+            (Some(sigma), _) => Encoding::Native { sigma },
+            (None, Security::SemiHonest) => Encoding::Digest(Width::Digest128),
+            (None, Security::Malicious) => Encoding::Digest(Width::Digest256),
         };
         let request = Request {
             keys: self.table.keys.clone(),
-            encoding: Encoding::Digest(width),
+            encoding,
             on_null: settings.on_null,
             on_invalid: settings.on_invalid,
             on_duplicates: settings.on_duplicates,
@@ -213,16 +210,7 @@ impl Job {
 
     fn terms(&self) -> Terms {
         let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.to_string()).collect();
-        let settings = &self.settings;
-        Terms::new(
-            self.role,
-            &settings.protocol,
-            settings.security,
-            settings.learns,
-            &rules,
-            settings.limits,
-            settings.allow_insecure,
-        )
+        Terms::new(self.role, &self.settings, &rules)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Which protocol runs: a pure table of agreed values, so that both parties compute the same answer.
 
-use vesica_protocols::Learns;
 use vesica_protocols::registry::{self, Entry, PROTOCOLS, Security};
+use vesica_protocols::{Learns, Parameters, Profile, Unoffered};
 
-use crate::settings::Choice;
+use crate::settings;
 
 /// Why no protocol can run as asked. The text is for both parties: it holds agreed values only.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,87 +30,174 @@ pub enum PlanError {
         /// Its mark.
         standing: &'static str,
     },
+    /// The protocol cannot be run with one of the parameters.
+    #[error("protocol {name} does not offer {what}")]
+    Unoffered {
+        /// Its name.
+        name: &'static str,
+        /// What it does not offer.
+        what: Unoffered,
+    },
+    /// The paper's own parameters, without leave for them.
+    #[error(
+        "--paper-parameters are for comparison with the papers, miss today's bounds, and run only if both sides give \
+         --allow-insecure"
+    )]
+    PaperNotAllowed,
+    /// A variant is one of a protocol.
+    #[error("--variant names a form of one protocol, and no protocol was named")]
+    VariantOfAuto,
     /// Nothing in this version withstands what was asked for.
-    #[error("no protocol of this version is secure against {0} parties")]
+    #[error("no protocol of this version is secure against {0} parties and offers what was asked for")]
     Nothing(Security),
 }
 
 /// What both parties agreed on before a protocol is chosen.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct Wanted<'a> {
     /// What the run must withstand.
     pub security: Security,
+    /// Computational security in bits.
+    pub level: u32,
+    /// Width of native items.
+    pub sigma: Option<u32>,
+    /// A form of the protocol beside its standard one.
+    pub variant: Option<&'a str>,
+    /// What the parameters rest on.
+    pub profile: Profile,
+    /// Whether the paper's own parameters are wanted.
+    pub paper_parameters: bool,
     /// Who learns the result.
     pub learns: Learns,
     /// Whether both sides allow what is marked insecure or broken.
     pub allow_insecure: bool,
 }
 
-/// The protocol for `choice`.
-pub fn choose(choice: &Choice, wanted: Wanted) -> Result<&'static Entry, PlanError> {
-    match choice {
-        Choice::Named(name) => {
-            let entry = registry::find(name).ok_or_else(|| PlanError::Unknown(name.clone()))?;
-            permit(entry, wanted)?;
-            Ok(entry)
+/// A protocol and the parameters it runs with.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice {
+    /// The protocol.
+    pub protocol: &'static Entry,
+    /// Its parameters.
+    pub parameters: Parameters,
+}
+
+/// The protocol for what was asked for by name, or by [`settings::Choice::Auto`].
+pub fn choose(asked: &settings::Choice, wanted: Wanted<'_>) -> Result<Choice, PlanError> {
+    match asked {
+        settings::Choice::Named(name) => {
+            permit(registry::find(name).ok_or_else(|| PlanError::Unknown(name.clone()))?, wanted)
         }
-        Choice::Auto => {
-            let fits =
-                |entry: &&'static Entry| !entry.needs_allow_insecure() && permit(entry, wanted).is_ok();
+        settings::Choice::Auto if wanted.variant.is_some() => Err(PlanError::VariantOfAuto),
+        settings::Choice::Auto => {
+            let fits = |entry: &&'static Entry| {
+                if entry.needs_allow_insecure() { None } else { permit(entry, wanted).ok() }
+            };
             // The registry lists what to prefer first.
-            PROTOCOLS.iter().copied().find(fits).ok_or(PlanError::Nothing(wanted.security))
+            PROTOCOLS.iter().find_map(fits).ok_or(PlanError::Nothing(wanted.security))
         }
     }
 }
 
-fn permit(entry: &'static Entry, wanted: Wanted) -> Result<(), PlanError> {
-    let name = entry.name;
+fn permit(protocol: &'static Entry, wanted: Wanted<'_>) -> Result<Choice, PlanError> {
+    let name = protocol.name;
+    let needs_allow_insecure = protocol.needs_allow_insecure();
     // What is marked insecure withstands nothing; it stands in for the weaker model where that is allowed.
-    let stands_in = entry.needs_allow_insecure() && wanted.security == Security::SemiHonest;
-    if !stands_in && !entry.security.contains(&wanted.security) {
-        Err(PlanError::Security { name, security: wanted.security })
-    } else if wanted.learns == Learns::Both && !entry.learns_both {
-        Err(PlanError::LearnsBoth(name))
-    } else if entry.needs_allow_insecure() && !wanted.allow_insecure {
-        Err(PlanError::NotAllowed { name, standing: entry.standing.name() })
-    } else {
-        Ok(())
+    let stands_in = needs_allow_insecure && wanted.security == Security::SemiHonest;
+    if !stands_in && !protocol.security.contains(&wanted.security) {
+        return Err(PlanError::Security { name, security: wanted.security });
     }
+    if wanted.learns == Learns::Both && !protocol.learns_both {
+        return Err(PlanError::LearnsBoth(name));
+    }
+    if needs_allow_insecure && !wanted.allow_insecure {
+        return Err(PlanError::NotAllowed { name, standing: protocol.standing.name() });
+    }
+    let unoffered = |what| PlanError::Unoffered { name, what };
+    let variant = match wanted.variant {
+        None => "",
+        Some(wanted) => {
+            let variant = protocol.offers.variants.iter().find(|variant| variant.name == wanted);
+            variant.ok_or(unoffered(Unoffered::Variant))?.name
+        }
+    };
+    let parameters = Parameters {
+        security: wanted.security,
+        level: wanted.level,
+        sigma: wanted.sigma,
+        variant,
+        profile: wanted.profile,
+        paper: wanted.paper_parameters,
+    };
+    if let Some(what) = protocol.offers.refuse(&parameters) {
+        return Err(unoffered(what));
+    }
+    if parameters.paper && !wanted.allow_insecure {
+        return Err(PlanError::PaperNotAllowed);
+    }
+    Ok(Choice { protocol, parameters })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const WANTED: Wanted =
-        Wanted { security: Security::SemiHonest, learns: Learns::Receiver, allow_insecure: false };
+    use crate::settings::{Choice, Settings};
+
+    fn wanted() -> Wanted<'static> {
+        Wanted { variant: None, ..Settings::default().wanted() }
+    }
 
     #[test]
     fn auto_never_takes_what_is_insecure_and_never_lowers_security() {
         for allow_insecure in [false, true] {
             for learns in [Learns::Receiver, Learns::Both] {
                 for security in [Security::SemiHonest, Security::Malicious] {
-                    if let Ok(entry) = choose(&Choice::Auto, Wanted { security, learns, allow_insecure }) {
+                    let wanted = Wanted { security, learns, allow_insecure, ..wanted() };
+                    if let Ok(chosen) = choose(&Choice::Auto, wanted) {
+                        let entry = chosen.protocol;
                         assert!(!entry.needs_allow_insecure() && entry.security.contains(&security));
                     }
                 }
             }
         }
-        assert_eq!(choose(&Choice::Auto, WANTED).unwrap().name, "dh");
+        assert_eq!(choose(&Choice::Auto, wanted()).unwrap().protocol.name, "dh");
     }
 
     #[test]
     fn names_are_held_to_what_they_offer() {
-        let choose = |name: &str, wanted| choose(&Choice::Named(name.into()), wanted).map(|entry| entry.name);
-        assert_eq!(choose("dh", WANTED), Ok("dh"));
-        assert_eq!(choose("dhh", WANTED), Err(PlanError::Unknown("dhh".into())));
+        let choose = |name: &str, wanted| {
+            choose(&Choice::Named(name.into()), wanted).map(|chosen| chosen.protocol.name)
+        };
+        assert_eq!(choose("dh", wanted()), Ok("dh"));
+        assert_eq!(choose("dhh", wanted()), Err(PlanError::Unknown("dhh".into())));
         let insecure = PlanError::NotAllowed { name: "naive-hash", standing: "insecure" };
-        assert_eq!(choose("naive-hash", WANTED), Err(insecure));
-        assert_eq!(choose("naive-hash", Wanted { allow_insecure: true, ..WANTED }), Ok("naive-hash"));
-        let malicious = Wanted { security: Security::Malicious, ..WANTED };
+        assert_eq!(choose("naive-hash", wanted()), Err(insecure));
+        assert_eq!(choose("naive-hash", Wanted { allow_insecure: true, ..wanted() }), Ok("naive-hash"));
+        let malicious = Wanted { security: Security::Malicious, ..wanted() };
         assert_eq!(
             choose("dh", malicious),
             Err(PlanError::Security { name: "dh", security: Security::Malicious })
         );
+    }
+
+    #[test]
+    fn parameters_are_held_to_what_the_protocol_offers() {
+        let choose = |choice: &Choice, wanted| choose(choice, wanted).map(|chosen| chosen.parameters);
+        let dh = Choice::Named("dh".into());
+        let unoffered = |what| Err(PlanError::Unoffered { name: "dh", what });
+        assert_eq!(choose(&dh, wanted()), Ok(Parameters::default()));
+        assert_eq!(choose(&dh, Wanted { variant: Some("x"), ..wanted() }), unoffered(Unoffered::Variant));
+        assert_eq!(choose(&dh, Wanted { sigma: Some(32), ..wanted() }), unoffered(Unoffered::Native));
+        assert_eq!(
+            choose(&Choice::Auto, Wanted { variant: Some("x"), ..wanted() }),
+            Err(PlanError::VariantOfAuto)
+        );
+        for entry in PROTOCOLS.iter().filter(|entry| entry.offers.paper) {
+            let named = Choice::Named(entry.name.into());
+            let paper = Wanted { paper_parameters: true, ..wanted() };
+            assert_eq!(choose(&named, paper), Err(PlanError::PaperNotAllowed));
+            assert!(choose(&named, Wanted { allow_insecure: true, ..paper }).unwrap().paper);
+        }
     }
 }

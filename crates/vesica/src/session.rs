@@ -17,7 +17,7 @@ use vesica_encode::items::{Items, Matches};
 use vesica_net::codec::{CodecError, Reader, Writer};
 use vesica_net::{Channel, NetError, PublicKey};
 use vesica_protocols::registry::Entry;
-use vesica_protocols::{self as protocols, Learns, Phase, Role, Run, Sizes, Watch};
+use vesica_protocols::{self as protocols, Learns, Parameters, Phase, Role, Run, Sizes, Watch};
 
 use crate::plan::{self, PlanError, Wanted};
 use crate::terms::{self, Difference, Terms};
@@ -71,6 +71,8 @@ pub enum SessionError {
 pub struct Agreed {
     /// The protocol that will run.
     pub protocol: &'static Entry,
+    /// Its parameters.
+    pub parameters: Parameters,
     /// Why that one.
     pub reason: &'static str,
     /// Both set sizes, after padding.
@@ -85,7 +87,7 @@ pub struct Agreed {
 pub fn agree(
     channel: &mut Channel,
     mine: &Terms,
-    wanted: Wanted,
+    wanted: Wanted<'_>,
     items: usize,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
@@ -101,7 +103,8 @@ pub fn agree(
             return Err(SessionError::TermsDiffer(differences));
         }
         let allow_insecure = mine.allow_insecure() && theirs.allow_insecure();
-        let protocol = plan::choose(&mine.choice(&theirs), Wanted { allow_insecure, ..wanted })?;
+        let plan::Choice { protocol, parameters } =
+            plan::choose(&mine.choice(&theirs), Wanted { allow_insecure, ..wanted })?;
         let reason = mine.reason(&theirs);
         let their_items = exchange_sizes(channel, mine, &theirs, items)?;
         let role = mine.role();
@@ -115,7 +118,7 @@ pub fn agree(
             return Err(protocols::Error::from(protocols::Misuse::TooManyItems { receiver, sender }).into());
         }
         let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
-        Ok(Agreed { protocol, reason, sizes, learns: wanted.learns, role, sid })
+        Ok(Agreed { protocol, parameters, reason, sizes, learns: wanted.learns, role, sid })
     };
     let refused = |error| match error {
         SessionError::Net(NetError::PeerFinished) => SessionError::RefusedTerms,
@@ -213,9 +216,10 @@ impl Agreed {
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Matches>, SessionError> {
         let (receiver, sender) = (self.sizes.receiver as u64, self.sizes.sender as u64);
-        // No protocol of the registry has a parameter that its name and the sizes do not fix.
-        let context = Context::new(&self.sid, self.protocol.name, b"", receiver, sender);
-        let run = Run { context, sizes: self.sizes, learns: self.learns, threads, watch };
+        let parameters = self.parameters;
+        let context =
+            Context::new(&self.sid, self.protocol.name, parameters.text().as_bytes(), receiver, sender);
+        let run = Run { context, sizes: self.sizes, parameters, learns: self.learns, threads, watch };
         let matches = match self.role {
             Role::Receiver => (self.protocol.receive)(&run, items, channel, rng).map(Some),
             Role::Sender => (self.protocol.send)(&run, items, channel, rng),

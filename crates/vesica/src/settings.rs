@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 use vesica_encode::items::OnDuplicates;
-use vesica_protocols::Learns;
 use vesica_protocols::registry::Security;
+use vesica_protocols::{DEFAULT_LEVEL, Learns, Profile};
 use vesica_table::OnFault;
+
+use crate::plan::Wanted;
 
 /// `--protocol NAME|auto`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -68,6 +70,16 @@ pub struct Settings {
     pub protocol: Choice,
     /// Agreed: what it must withstand.
     pub security: Security,
+    /// Agreed: its computational security in bits.
+    pub level: u32,
+    /// Agreed: keys are integers below 2^σ, used as they are; digests if none.
+    pub sigma: Option<u32>,
+    /// Agreed: a form of the named protocol beside its standard one.
+    pub variant: Option<String>,
+    /// Agreed: what the protocol's parameters rest on.
+    pub profile: Profile,
+    /// Agreed: the paper's own parameters.
+    pub paper_parameters: bool,
     /// Agreed: who learns the result.
     pub learns: Learns,
     /// Bound: sizes accepted from the partner.
@@ -93,6 +105,11 @@ impl Default for Settings {
         Settings {
             protocol: Choice::Auto,
             security: Security::SemiHonest,
+            level: DEFAULT_LEVEL,
+            sigma: None,
+            variant: None,
+            profile: Profile::Conservative,
+            paper_parameters: false,
             learns: Learns::Receiver,
             limits: Limits::default(),
             threads: 0,
@@ -107,6 +124,20 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// What the protocol is to offer.
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            security: self.security,
+            level: self.level,
+            sigma: self.sigma,
+            variant: self.variant.as_deref(),
+            profile: self.profile,
+            paper_parameters: self.paper_parameters,
+            learns: self.learns,
+            allow_insecure: self.allow_insecure,
+        }
+    }
+
     /// Threads to keep busy, at least 1.
     pub fn threads(&self) -> usize {
         match self.threads {

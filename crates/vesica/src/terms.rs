@@ -9,10 +9,9 @@
 //! · u32 count of further fields · the fields as name and value; a text is u32 length and printable ASCII.
 
 use vesica_net::codec::{CodecError, Reader, Writer};
-use vesica_protocols::registry::Security;
-use vesica_protocols::{Learns, Role};
+use vesica_protocols::Role;
 
-use crate::settings::{Choice, Limits, learns_name};
+use crate::settings::{Choice, Limits, Settings, learns_name};
 
 /// The most bytes that a terms message may have.
 pub const MAX_BYTES: usize = 1 << 14;
@@ -53,29 +52,25 @@ const ABSENT: &str = "(not known)";
 
 impl Terms {
     /// The terms of a run; `rules` are the key rules in order.
-    pub fn new(
-        role: Role,
-        protocol: &Choice,
-        security: Security,
-        learns: Learns,
-        rules: &[String],
-        limits: Limits,
-        allow_insecure: bool,
-    ) -> Self {
+    pub fn new(role: Role, settings: &Settings, rules: &[String]) -> Self {
+        let sigma = settings.sigma.map_or("none".to_owned(), |sigma| sigma.to_string());
         let equal = [
-            ("security", security.name().to_owned()),
-            ("learns", learns_name(learns).to_owned()),
+            ("security", settings.security.name().to_owned()),
+            ("learns", learns_name(settings.learns).to_owned()),
             ("result", "rows".to_owned()),
             ("key rules", rules.join(" + ")),
-            ("sigma", "none".to_owned()),
-            ("profile", "conservative".to_owned()),
+            ("sigma", sigma),
+            ("level", settings.level.to_string()),
+            ("variant", settings.variant.clone().unwrap_or_else(|| "standard".to_owned())),
+            ("profile", settings.profile.name().to_owned()),
+            ("paper parameters", if settings.paper_parameters { "yes" } else { "no" }.to_owned()),
             ("parts", "1".to_owned()),
         ];
         Terms {
             role,
-            allow_insecure,
-            limits,
-            protocol: protocol.to_string(),
+            allow_insecure: settings.allow_insecure,
+            limits: settings.limits,
+            protocol: settings.protocol.to_string(),
             equal: equal.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         }
     }
@@ -198,8 +193,8 @@ mod tests {
 
     fn terms(role: Role, protocol: &str, rule: &str) -> Terms {
         let choice = if protocol == "auto" { Choice::Auto } else { Choice::Named(protocol.into()) };
-        let rules = [rule.to_owned()];
-        Terms::new(role, &choice, Security::SemiHonest, Learns::Receiver, &rules, Limits::default(), false)
+        let settings = Settings { protocol: choice, ..Settings::default() };
+        Terms::new(role, &settings, &[rule.to_owned()])
     }
 
     #[test]

@@ -155,7 +155,8 @@ impl<'a> Watcher<'a> {
 
     pub(crate) fn agreed(&self, agreed: &Agreed, terms: &Terms) {
         let entry = agreed.protocol;
-        let shape = Shape { sizes: agreed.sizes, learns: agreed.learns, matches: 0 };
+        let parameters = agreed.parameters;
+        let shape = Shape { sizes: agreed.sizes, parameters, learns: agreed.learns, matches: 0 };
         let mut state = self.state();
         let report = &mut state.report;
         report.protocol = Some(entry.name);
@@ -163,6 +164,17 @@ impl<'a> Watcher<'a> {
         report.terms = terms.equal().iter().cloned().collect();
         if let Ok(width) = MaskWidth::for_sizes(agreed.sizes) {
             report.parameters.insert("mask_bits", width.bits().into());
+        }
+        report.profile = parameters.profile.name();
+        report.parameters.insert("level", parameters.level.into());
+        if let Some(sigma) = parameters.sigma {
+            report.parameters.insert("sigma", sigma.into());
+        }
+        if !parameters.variant.is_empty() {
+            report.parameters.insert("variant", parameters.variant.into());
+        }
+        if parameters.paper {
+            report.parameters.insert("paper_parameters", true.into());
         }
         report.sizes.peer_items = Some(agreed.sizes.of(agreed.role().other()) as u64);
         let memory = (entry.memory_bytes)(&shape);

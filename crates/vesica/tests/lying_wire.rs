@@ -6,24 +6,22 @@ use std::thread;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use vesica::plan::Wanted;
 use vesica::session::{self, SessionError};
-use vesica::settings::{Choice, Limits};
+use vesica::settings::{Choice, Settings};
 use vesica::terms::Terms;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Channel;
-use vesica_protocols::registry::Security;
 use vesica_protocols::testing::{Tampering, Target, Wire, lying_wire, planted};
 use vesica_protocols::{Learns, Role, Unwatched};
-
-const WANTED: Wanted = Wanted { security: Security::SemiHonest, learns: Learns::Both, allow_insecure: false };
 
 /// One end's conversation, as a job leads it.
 fn converse(role: Role, items: &Items, mut channel: Channel) -> Result<Matches, SessionError> {
     let rules = ["email".to_owned()];
-    let terms =
-        Terms::new(role, &Choice::Auto, WANTED.security, WANTED.learns, &rules, Limits::default(), false);
-    let agreed = session::agree(&mut channel, &terms, WANTED, items.len(), None)?;
+    // The shortest messages: every byte of them is flipped.
+    let protocol = Choice::Named("dh".into());
+    let settings = Settings { protocol, learns: Learns::Both, ..Settings::default() };
+    let terms = Terms::new(role, &settings, &rules);
+    let agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), None)?;
     let rng = &mut StdRng::seed_from_u64(role as u64);
     let matches = agreed.run(items, &mut channel, 1, &Unwatched, rng)?;
     agreed.confirm(matches.as_ref(), &mut channel, &Unwatched)?;

@@ -25,6 +25,7 @@ use vesica_net::Channel;
 
 use crate::error::Error;
 use crate::masks::{self, MaskWidth, Tagged};
+use crate::parameters::Offers;
 use crate::positions;
 use crate::protocol::{Learns, Phase, Role, Run};
 use crate::registry::{Entry, Memory, Message, Standing};
@@ -42,6 +43,7 @@ pub static ENTRY: Entry = Entry {
     family: "insecure",
     paper: "PSSZ15 §3.1",
     security: &[],
+    offers: Offers::STANDARD,
     standing: Standing::Insecure,
     learns_both: true,
     learns: "receiver: the intersection, and any other sender item it can guess",

@@ -46,6 +46,7 @@ use vesica_net::{Channel, RecvHalf, SendHalf};
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, MaskWidth, Tagged};
 use crate::overlap::{Stopped, overlap};
+use crate::parameters::Offers;
 use crate::positions;
 use crate::protocol::{Learns, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
@@ -66,6 +67,7 @@ impl<G: Group> Over<G> {
         family: "public_key",
         paper: "Mea86, HFH99; PSSZ15 §3.3",
         security: &[Security::SemiHonest],
+        offers: Offers::STANDARD,
         standing: Standing::Standard,
         learns_both: true,
         learns: "receiver: the intersection",
@@ -448,7 +450,8 @@ mod tests {
             let mask = MaskWidth::for_sizes(sizes).unwrap().bytes();
             let first = 64 * receiver + sender * mask;
             let second = 32 * (receiver + sender) + receiver * mask;
-            let shape = Shape { sizes, learns: Learns::Receiver, matches: 0 };
+            let parameters = crate::Parameters::default();
+            let shape = Shape { sizes, parameters, learns: Learns::Receiver, matches: 0 };
             let bytes = ENTRY.bytes(Role::Receiver, &shape) + ENTRY.bytes(Role::Sender, &shape);
             assert_eq!(bytes as usize, first.min(second));
         }

@@ -1,0 +1,237 @@
+//! What both parties agree on beside the sizes: security model, level, item width, variant and profile.
+
+/// What a protocol withstands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Security {
+    /// Parties that follow the protocol and look at all they saw.
+    SemiHonest,
+    /// Parties that do anything.
+    Malicious,
+}
+
+impl Security {
+    /// The name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Security::SemiHonest => "semi-honest",
+            Security::Malicious => "malicious",
+        }
+    }
+}
+
+impl std::fmt::Display for Security {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a protocol's parameters rest on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Profile {
+    /// Published constructions and proven or certified bounds alone.
+    #[default]
+    Conservative,
+    /// Steps that rest on an argument of this project's own.
+    Fast,
+    /// Noise weights from estimated distances.
+    Lean,
+}
+
+impl Profile {
+    /// Every profile.
+    pub const ALL: [Profile; 3] = [Profile::Conservative, Profile::Fast, Profile::Lean];
+
+    /// The name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Conservative => "conservative",
+            Profile::Fast => "fast",
+            Profile::Lean => "lean",
+        }
+    }
+}
+
+/// The computational security level κ where nothing else is asked for.
+pub const DEFAULT_LEVEL: u32 = 128;
+
+/// The parameters of a run. All are terms: both parties have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Parameters {
+    /// What the run must withstand.
+    pub security: Security,
+    /// κ: computational security in bits.
+    pub level: u32,
+    /// σ: items are integers below 2^σ, used as they are; none for digests.
+    pub sigma: Option<u32>,
+    /// The name of one of the entry's [`Variant`]s; empty for the protocol's standard form.
+    pub variant: &'static str,
+    /// What the parameters rest on.
+    pub profile: Profile,
+    /// The paper's own parameters, for comparison with its tables; they may miss the bounds this library keeps.
+    pub paper: bool,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Parameters {
+            security: Security::SemiHonest,
+            level: DEFAULT_LEVEL,
+            sigma: None,
+            variant: "",
+            profile: Profile::Conservative,
+            paper: false,
+        }
+    }
+}
+
+impl Parameters {
+    /// The text that the protocol context absorbs; different parameters have different texts.
+    pub fn text(&self) -> String {
+        let Parameters { security, level, sigma, variant, profile, paper } = self;
+        let sigma = sigma.map_or("none".to_owned(), |sigma| sigma.to_string());
+        let profile = profile.name();
+        format!(
+            "security={security} level={level} sigma={sigma} variant={variant} profile={profile} paper={paper}"
+        )
+    }
+}
+
+/// Another form of a protocol, by which a table of its paper can be made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variant {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// How it differs from the standard form.
+    pub what: &'static str,
+}
+
+/// The parameters that a protocol can be run with, beside the security models its entry names.
+#[derive(Debug, Clone, Copy)]
+pub struct Offers {
+    /// The levels κ.
+    pub levels: &'static [u32],
+    /// The widths σ of native items; none if it takes digests only.
+    pub sigma: Option<(u32, u32)>,
+    /// Forms beside the standard one.
+    pub variants: &'static [Variant],
+    /// The profiles.
+    pub profiles: &'static [Profile],
+    /// Whether it has the paper's own parameters as a switch.
+    pub paper: bool,
+}
+
+impl Offers {
+    /// One level, digests, one form, one profile: to be extended by `..Offers::STANDARD`.
+    pub const STANDARD: Offers = Offers {
+        levels: &[DEFAULT_LEVEL],
+        sigma: None,
+        variants: &[],
+        profiles: &[Profile::Conservative],
+        paper: false,
+    };
+
+    /// What of `parameters` is not among the offers.
+    pub fn refuse(&self, parameters: &Parameters) -> Option<Unoffered> {
+        let Parameters { level, sigma, variant, profile, paper, .. } = *parameters;
+        if !self.levels.contains(&level) {
+            return Some(Unoffered::Level { level, offered: self.levels });
+        }
+        match (sigma, self.sigma) {
+            (Some(_), None) => return Some(Unoffered::Native),
+            (Some(sigma), Some((least, most))) if !(least..=most).contains(&sigma) => {
+                return Some(Unoffered::Sigma { sigma, least, most });
+            }
+            _ => {}
+        }
+        if !variant.is_empty() && !self.variants.iter().any(|offered| offered.name == variant) {
+            return Some(Unoffered::Variant);
+        }
+        if !self.profiles.contains(&profile) {
+            return Some(Unoffered::Profile(profile.name()));
+        }
+        (paper && !self.paper).then_some(Unoffered::Paper)
+    }
+}
+
+/// A parameter that a protocol cannot be run with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unoffered {
+    /// No such level.
+    #[error("level {level} (it has {offered:?})")]
+    Level {
+        /// What was asked for.
+        level: u32,
+        /// What there is.
+        offered: &'static [u32],
+    },
+    /// It takes digests only.
+    #[error("native items (--sigma)")]
+    Native,
+    /// Native items of another width.
+    #[error("native items of {sigma} bits (it has {least} to {most})")]
+    Sigma {
+        /// What was asked for.
+        sigma: u32,
+        /// The narrowest.
+        least: u32,
+        /// The widest.
+        most: u32,
+    },
+    /// No such form.
+    #[error("a variant of that name")]
+    Variant,
+    /// No such profile.
+    #[error("profile {0}")]
+    Profile(&'static str),
+    /// No parameters of the paper's own.
+    #[error("parameters of the paper's own")]
+    Paper,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OFFERS: Offers = Offers {
+        levels: &[80, 128],
+        sigma: Some((8, 64)),
+        variants: &[Variant { name: "original", what: "as first published" }],
+        paper: true,
+        ..Offers::STANDARD
+    };
+
+    #[test]
+    fn what_is_offered_is_taken_and_nothing_else() {
+        let base = Parameters::default();
+        assert_eq!(Offers::STANDARD.refuse(&base), None);
+        let all = Parameters { level: 80, sigma: Some(32), variant: "original", paper: true, ..base };
+        assert_eq!(OFFERS.refuse(&all), None);
+        let refused = [
+            (Parameters { level: 192, ..base }, Unoffered::Level { level: 192, offered: &[80, 128] }),
+            (Parameters { sigma: Some(65), ..base }, Unoffered::Sigma { sigma: 65, least: 8, most: 64 }),
+            (Parameters { variant: "other", ..base }, Unoffered::Variant),
+            (Parameters { profile: Profile::Fast, ..base }, Unoffered::Profile("fast")),
+        ];
+        for (parameters, why) in refused {
+            assert_eq!(OFFERS.refuse(&parameters), Some(why));
+        }
+        assert_eq!(Offers::STANDARD.refuse(&Parameters { sigma: Some(32), ..base }), Some(Unoffered::Native));
+        assert_eq!(Offers::STANDARD.refuse(&Parameters { paper: true, ..base }), Some(Unoffered::Paper));
+    }
+
+    #[test]
+    fn different_parameters_have_different_texts() {
+        let base = Parameters::default();
+        let others = [
+            base,
+            Parameters { security: Security::Malicious, ..base },
+            Parameters { level: 80, ..base },
+            Parameters { sigma: Some(32), ..base },
+            Parameters { variant: "original", ..base },
+            Parameters { profile: Profile::Lean, ..base },
+            Parameters { paper: true, ..base },
+        ];
+        let texts: std::collections::HashSet<_> = others.iter().map(Parameters::text).collect();
+        assert_eq!(texts.len(), others.len());
+    }
+}

@@ -1,0 +1,60 @@
+//! One digest per protocol, form and direction over everything it sends, from seeded randomness, against a file for each
+//! protocol.
+//!
+//! A refactor that changes no byte leaves the files alone; a format change is a line of their diff, named in the commit.
+//! `UPDATE_WIRE_DIGESTS=1 cargo test --release -p vesica-protocols --test wire_digest` writes them anew.
+#![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+use vesica_protocols::registry::{Entry, PROTOCOLS};
+use vesica_protocols::testing::{Case, planted_for, run_pair, ways};
+use vesica_protocols::{Learns, Parameters};
+
+/// The lines of one protocol: how it was run, then digests of what the receiver sent and of what it received.
+fn lines(entry: &Entry) -> String {
+    let mut lines = String::new();
+    for parameters in ways(entry) {
+        for (receiver, sender) in [(40, 50), (50, 40)] {
+            for learns in [Learns::Receiver, Learns::Both] {
+                // The rarer forms: once each.
+                let rare =
+                    parameters != Parameters::default() && (receiver > sender || learns == Learns::Both);
+                if rare || learns == Learns::Both && !entry.learns_both {
+                    continue;
+                }
+                let sets = planted_for(&parameters, receiver, sender, 11, 1);
+                let ended = run_pair(entry, &sets, Case { parameters, learns, ..Case::default() });
+                assert!(ended.receiver.is_ok() && ended.sender.is_ok(), "{} {parameters:?}", entry.name);
+                let (sent, received) = (hex::encode(ended.digests.sent), hex::encode(ended.digests.received));
+                let (sent, received) = (&sent[..32], &received[..32]);
+                let how = parameters.text();
+                writeln!(lines, "{receiver}x{sender} {learns:?} {how}: {sent} {received}").unwrap();
+            }
+        }
+    }
+    lines
+}
+
+#[test]
+fn transcripts_equal_the_baseline() {
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wire_digest"));
+    let update = std::env::var_os("UPDATE_WIRE_DIGESTS").is_some();
+    let mut changed = Vec::new();
+    for entry in PROTOCOLS {
+        let (file, now) = (folder.join(format!("{}.baseline", entry.name)), lines(entry));
+        if update {
+            fs::write(&file, &now).unwrap();
+        }
+        if fs::read_to_string(&file).ok().as_ref() != Some(&now) {
+            changed.push(format!("{}:\n{now}", entry.name));
+        }
+    }
+    assert!(
+        changed.is_empty(),
+        "the wire changed; if that was meant, write the files anew: {}",
+        changed.join("\n")
+    );
+}
