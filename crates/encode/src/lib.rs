@@ -1,5 +1,7 @@
 //! How a set becomes a table, a filter or a vector.
 //!
-//! [`items`] is where every run starts: the keys of a table become distinct fixed-width items that remember their rows.
+//! [`items`] is where every run starts: the keys of a table become distinct fixed-width items that remember their rows. [`bloom`] has the
+//! filters.
 
+pub mod bloom;
 pub mod items;

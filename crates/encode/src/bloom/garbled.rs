@@ -1,0 +1,137 @@
+//! Garbled Bloom filters: strings whose XOR over the positions of an item is a chosen value (DCW13 Algorithm 1).
+//!
+//! Algorithm 1 adds items one after the other; each needs a slot that no earlier item has touched, which takes up what
+//! is missing to its value. Here the same in three passes, so that all but a few slices are written once, in order:
+//!
+//! 1. *Own slots* (lines 6–20, which slot is `emptySlot`): from the last slice backwards, an item whose slot no earlier
+//!    item touches makes it its own, until every item has one. A slice serves half of the items or more, so that
+//!    about log2 n slices do; if all k do not, the item is [`Unplaced`] (line 20 with `emptySlot` = -1), with
+//!    probability at most that of a false positive ([`Shape::false_positive`](super::Shape::false_positive)).
+//! 2. All other slots get random strings (lines 13 and 22–26: shares and empty slots alike).
+//! 3. In the order of the items, an own slot gets the item's value XOR the strings at its other positions. They are
+//!    known: what later items own, earlier ones do not touch.
+//!
+//! The free strings are uniform and the system of equations is triangular, so the filter is a uniformly random one of
+//! those that hold the values: its strings say nothing about where items have their own slots.
+//!
+//! Corrected in Algorithm 1: an item whose positions coincide (line 8 would find the slot that it reserved still empty
+//! and overwrite it) does not occur, since each slice has a function of its own.
+
+use vesica_crypto::block::Block;
+
+use super::{Bin, GROUP, Sums};
+
+/// No slice.
+const NONE: u32 = u32::MAX;
+
+/// An item found all its slots taken by earlier ones; no filter of this form can be built in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no free slot in a garbled Bloom filter")]
+pub struct Unplaced;
+
+/// Writes the garbled Bloom filter of a bin: `emit` gets its slices in order. `targets` has the value of each item, `fill`
+/// makes random strings.
+///
+/// # Errors
+/// [`Unplaced`], before anything is emitted; or what `emit` returns.
+///
+/// # Panics
+/// If there are not as many targets as items.
+pub fn garble<const W: usize, E: From<Unplaced>>(
+    bin: &Bin<'_>,
+    targets: &[[Block; W]],
+    mut fill: impl FnMut(&mut [[Block; W]]),
+    mut emit: impl FnMut(&[[Block; W]]) -> Result<(), E>,
+) -> Result<(), E> {
+    assert_eq!(targets.len(), bin.len(), "one target for each item");
+    let (slots, slices) = (bin.shape().slots(), bin.shape().hashes());
+    let own = OwnSlots::find(bin)?;
+    let first_own = slices - own.slices.len();
+    let mut values = targets.to_vec();
+    let mut slice = vec![[Block::ZERO; W]; slots];
+    let mut reader = Reader::new(bin);
+    for index in 0..first_own {
+        fill(&mut slice);
+        Sums(&mut values).add(&slice, reader.slice(index));
+        emit(&slice)?;
+    }
+    let mut last = vec![[Block::ZERO; W]; slots * own.slices.len()];
+    fill(&mut last);
+    own.write(&values, slots, &mut last);
+    for slice in last.chunks_exact(slots) {
+        emit(slice)?;
+    }
+    Ok(())
+}
+
+/// Positions by slice, computed a group at a time.
+struct Reader<'a> {
+    bin: &'a Bin<'a>,
+    group: usize,
+    blocks: Vec<Block>,
+    slots: [Vec<u32>; GROUP],
+}
+
+impl<'a> Reader<'a> {
+    fn new(bin: &'a Bin<'a>) -> Self {
+        Self { bin, group: usize::MAX, blocks: Vec::new(), slots: Default::default() }
+    }
+
+    fn slice(&mut self, index: usize) -> &[u32] {
+        if self.group != index / GROUP {
+            self.group = index / GROUP;
+            self.bin.positions(self.group, &mut self.blocks, &mut self.slots);
+        }
+        &self.slots[index % GROUP]
+    }
+}
+
+/// The slot that each item owns, and the positions in the slices where owned slots are.
+struct OwnSlots {
+    /// The last slices of the filter, in order: the slot of each item.
+    slices: Vec<Vec<u32>>,
+    /// For each item the slice of its own slot, counted from the end of the filter.
+    from_end: Vec<u32>,
+}
+
+impl OwnSlots {
+    fn find(bin: &Bin<'_>) -> Result<Self, Unplaced> {
+        let (items, slices) = (bin.len(), bin.shape().hashes());
+        let mut from_end = vec![NONE; items];
+        let (mut left, mut found) = (items, Vec::new());
+        let mut reader = Reader::new(bin);
+        let mut touched = vec![0u64; bin.shape().slots().div_ceil(64)];
+        for back in 0..slices {
+            if left == 0 {
+                break;
+            }
+            let slots = reader.slice(slices - 1 - back);
+            touched.fill(0);
+            for (own, &slot) in from_end.iter_mut().zip(slots) {
+                let (word, bit) = (&mut touched[slot as usize / 64], 1 << (slot % 64));
+                let first = *word & bit == 0 && *own == NONE;
+                *word |= bit;
+                *own = if first { back as u32 } else { *own };
+                left -= usize::from(first);
+            }
+            found.push(slots.to_vec());
+        }
+        found.reverse();
+        if left == 0 { Ok(Self { slices: found, from_end }) } else { Err(Unplaced) }
+    }
+
+    /// Pass 3 over the last slices, side by side in `strings`, otherwise random.
+    fn write<const W: usize>(&self, values: &[[Block; W]], slots: usize, strings: &mut [[Block; W]]) {
+        let place = |slice: usize, item: usize| slice * slots + self.slices[slice][item] as usize;
+        let own = |item: usize| place(self.slices.len() - 1 - self.from_end[item] as usize, item);
+        for (item, value) in values.iter().enumerate() {
+            let mut string = *value;
+            let own = own(item);
+            strings[own] = [Block::ZERO; W];
+            for slice in 0..self.slices.len() {
+                Sums(core::slice::from_mut(&mut string)).add(strings, &[place(slice, item) as u32]);
+            }
+            strings[own] = string;
+        }
+    }
+}

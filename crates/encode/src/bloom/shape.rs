@@ -1,0 +1,130 @@
+//! How many hash functions, bins and slots: the program that derives them.
+//!
+//! An item that is not among the n of a filter is *false positive* if all its k positions are taken. Its bin holds j of
+//! the n items with binomial probability, a slot of a slice there is free with probability (1 - 1/s)^j, and slices are
+//! independent, so over the choice of the hash functions
+//!
+//! ```text
+//! P(false positive) = Σ_j Bin(n, 1/b)(j) · (1 - (1 - 1/s)^j)^k      and s is the smallest with P ≤ 2^-k
+//! ```
+//!
+//! which with one bin is s = n·log2 e + ½, DCW13's m = k·n·log2 e to within k slots. The same sum bounds the probability
+//! that an item finds no slot of its own in a garbled filter (Algorithm 1, line 20): the earlier items are fewer than n.
+//!
+//! Both parties must come to the same integers, so the program adds, multiplies and divides 64-bit floating-point numbers,
+//! which every machine does alike, and calls no logarithm or power.
+
+/// Items of a bin, at most on average. Local to speed: a slice of as many strings stays in the second-level cache.
+const BIN: usize = 1 << 13;
+
+/// The public form of a filter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    pub(super) hashes: u32,
+    pub(super) bins: u32,
+    pub(super) slots: u32,
+}
+
+impl Shape {
+    /// The filter with `hashes` functions for `items` items whose false positives have probability 2^-hashes.
+    ///
+    /// # Panics
+    /// If there are 2^31 items or more.
+    #[must_use]
+    pub fn for_items(hashes: u32, items: usize) -> Self {
+        assert!(items < 1 << 31, "fewer than 2^31 items");
+        let bins = items.div_ceil(BIN).max(1) as u32;
+        let bound = power(0.5, hashes);
+        let (mut too_few, mut enough) = (0, 4 * items.div_ceil(bins as usize) as u32 + 4);
+        while enough - too_few > 1 {
+            let slots = too_few + (enough - too_few) / 2;
+            if (Self { hashes, bins, slots }).false_positive(items) <= bound {
+                enough = slots;
+            } else {
+                too_few = slots;
+            }
+        }
+        Self { hashes, bins, slots: enough }
+    }
+
+    /// k: hash functions, and slices of each bin.
+    #[must_use]
+    pub fn hashes(&self) -> usize {
+        self.hashes as usize
+    }
+
+    /// b: bins.
+    #[must_use]
+    pub fn bins(&self) -> usize {
+        self.bins as usize
+    }
+
+    /// s: slots of a slice.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.slots as usize
+    }
+
+    /// m = b·k·s: slots of the whole filter.
+    #[must_use]
+    pub fn all_slots(&self) -> u64 {
+        u64::from(self.bins) * u64::from(self.hashes) * u64::from(self.slots)
+    }
+
+    /// The probability, over the hash functions, that a foreign item is false positive in a filter of `items` items.
+    #[must_use]
+    pub fn false_positive(&self, items: usize) -> f64 {
+        let (others, share) = (items as f64, 1.0 / f64::from(self.bins));
+        // Weights of the loads relative to the likeliest one; those below this count for nothing.
+        let least = power(0.5, self.hashes + 64);
+        let mode = (items as f64 * share) as u64;
+        let free = 1.0 - 1.0 / f64::from(self.slots);
+        let (mut all, mut taken) = (0.0, 0.0);
+        let mut count = |weight: f64, slot_is_free: f64| {
+            all += weight;
+            taken += weight * power(1.0 - slot_is_free + self.bias(), self.hashes);
+        };
+        let free_at_mode = power(free, mode as u32);
+        let (mut weight, mut slot_is_free, mut load) = (1.0, free_at_mode, mode as f64);
+        while weight > least {
+            count(weight, slot_is_free);
+            weight *= (others - load) / (load + 1.0) * share / (1.0 - share).max(least);
+            if self.bins == 1 {
+                break;
+            }
+            slot_is_free *= free;
+            load += 1.0;
+        }
+        (weight, slot_is_free, load) = (1.0, free_at_mode, mode as f64);
+        while self.bins > 1 && load > 0.0 && weight > least {
+            weight *= load / (others - load + 1.0) * (1.0 - share) / share;
+            slot_is_free /= free;
+            load -= 1.0;
+            count(weight, slot_is_free);
+        }
+        taken / all
+    }
+
+    /// Bounds what the reduction of 32 bits to a slot adds to the probability that a slot is taken.
+    ///
+    /// Multiply-shift gives each slot ⌊2^32/s⌋ or ⌈2^32/s⌉ of the 2^32 values: probabilities (1 + ε_j)/s with Σ ε_j = 0,
+    /// and a spread of δ = s/2^32. A position is taken with Σ_j p_j·(1 - (1 - p_j)^n), whose first order in ε vanishes
+    /// and whose second is at most n/(3s)·δ²/4 < δ²/8.
+    fn bias(&self) -> f64 {
+        let spread = f64::from(self.slots) / (1u64 << 32) as f64;
+        spread * spread / 8.0
+    }
+}
+
+/// base^exponent by squaring and multiplying.
+pub(super) fn power(base: f64, exponent: u32) -> f64 {
+    let (mut result, mut square, mut left) = (1.0, base, exponent);
+    while left > 0 {
+        if left & 1 == 1 {
+            result *= square;
+        }
+        square *= square;
+        left >>= 1;
+    }
+    result
+}
