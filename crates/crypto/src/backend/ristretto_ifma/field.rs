@@ -56,6 +56,35 @@ pub(super) struct Fe([__m512i; 5]);
 #[derive(Clone, Copy, Zeroize)]
 pub(super) struct Columns([__m512i; 5]);
 
+/// The five limbs that an expression gives for k = 0..5. Written out: a closure with target features is inlined into
+/// `map` or `from_fn` only where link-time optimisation looks at both.
+macro_rules! limbs {
+    (|$k:ident| $limb:expr) => {
+        [
+            {
+                let $k = 0;
+                $limb
+            },
+            {
+                let $k = 1;
+                $limb
+            },
+            {
+                let $k = 2;
+                $limb
+            },
+            {
+                let $k = 3;
+                $limb
+            },
+            {
+                let $k = 4;
+                $limb
+            },
+        ]
+    };
+}
+
 /// Every lane the same.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
@@ -69,8 +98,8 @@ impl Columns {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn carry(self) -> Fe {
         let z = self.0;
-        let carry = z.map(|z| _mm512_srli_epi64::<RADIX>(z));
-        let low = z.map(|z| _mm512_and_si512(z, all(LOW)));
+        let carry = limbs!(|k| _mm512_srli_epi64::<RADIX>(z[k]));
+        let low = limbs!(|k| _mm512_and_si512(z[k], all(LOW)));
         Fe([
             _mm512_madd52lo_epu64(low[0], carry[4], all(19)),
             _mm512_add_epi64(low[1], carry[0]),
@@ -84,21 +113,21 @@ impl Columns {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn plus(self, other: Self) -> Self {
-        Self(core::array::from_fn(|k| _mm512_add_epi64(self.0[k], other.0[k])))
+        Self(limbs!(|k| _mm512_add_epi64(self.0[k], other.0[k])))
     }
 
     /// `self - other` where `self` started from or was given the bias.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn minus(self, other: Self) -> Self {
-        Self(core::array::from_fn(|k| _mm512_sub_epi64(self.0[k], other.0[k])))
+        Self(limbs!(|k| _mm512_sub_epi64(self.0[k], other.0[k])))
     }
 
     /// `self` plus the bias.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn biased(self) -> Self {
-        Self(core::array::from_fn(|k| _mm512_add_epi64(self.0[k], all(BIAS * P[k]))))
+        Self(limbs!(|k| _mm512_add_epi64(self.0[k], all(BIAS * P[k]))))
     }
 
     /// `self + factor · element` for a factor below 2^20; adds less than 2^53 to a column.
@@ -106,10 +135,9 @@ impl Columns {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn plus_multiple(self, factor: u32, element: &Fe) -> Self {
         let factor = all(factor.into());
-        let high = element.0.map(|limb| _mm512_madd52hi_epu64(_mm512_setzero_si512(), limb, factor));
-        let high = high.map(|high| _mm512_add_epi64(high, high));
-        let low: [__m512i; 5] =
-            core::array::from_fn(|k| _mm512_madd52lo_epu64(self.0[k], element.0[k], factor));
+        let high = limbs!(|k| _mm512_madd52hi_epu64(_mm512_setzero_si512(), element.0[k], factor));
+        let high = limbs!(|k| _mm512_add_epi64(high[k], high[k]));
+        let low = limbs!(|k| _mm512_madd52lo_epu64(self.0[k], element.0[k], factor));
         Self([
             _mm512_madd52lo_epu64(low[0], high[4], all(19)),
             _mm512_add_epi64(low[1], high[0]),
@@ -125,7 +153,7 @@ impl Fe {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn splat(limbs: [u64; 5]) -> Self {
-        Self(limbs.map(|limb| all(limb)))
+        Self(limbs!(|k| all(limbs[k])))
     }
 
     /// A small number, in every lane.
@@ -276,7 +304,7 @@ impl Fe {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn where_in(&self, lanes: Lanes, other: &Self) -> Self {
-        Self(core::array::from_fn(|k| _mm512_mask_blend_epi64(lanes, other.0[k], self.0[k])))
+        Self(limbs!(|k| _mm512_mask_blend_epi64(lanes, other.0[k], self.0[k])))
     }
 
     /// `other` where a bit of the mask is set, `self` elsewhere. Masks are all zeros or all ones.
@@ -284,7 +312,7 @@ impl Fe {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn or_masked(&self, other: &Self, mask: __m512i) -> Self {
         // Truth table of the inputs (mask, other, self), self the lowest bit: mask ? other : self.
-        Self(core::array::from_fn(|k| _mm512_ternarylogic_epi64::<0xca>(mask, other.0[k], self.0[k])))
+        Self(limbs!(|k| _mm512_ternarylogic_epi64::<0xca>(mask, other.0[k], self.0[k])))
     }
 
     /// `-self` where the lane is in the set, `self` elsewhere.
@@ -350,7 +378,7 @@ impl Fe {
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn fold(z: &[__m512i; 10]) -> Columns {
-    Columns(core::array::from_fn(|k| _mm512_add_epi64(z[k], _mm512_mullo_epi64(z[k + 5], all(19)))))
+    Columns(limbs!(|k| _mm512_add_epi64(z[k], _mm512_mullo_epi64(z[k + 5], all(19)))))
 }
 
 impl Fe {
@@ -359,11 +387,14 @@ impl Fe {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn from_bytes(bytes: [&[u8; 32]; LANES]) -> Self {
         // Word i of lane n.
-        let word = |i: usize| {
-            let word = |lane: usize| i64::from_le_bytes(bytes[lane].as_chunks().0[i]);
-            _mm512_set_epi64(word(7), word(6), word(5), word(4), word(3), word(2), word(1), word(0))
-        };
-        let [a, b, c, d] = [word(0), word(1), word(2), word(3)];
+        let mut words = [[0; LANES]; 4];
+        for (i, words) in words.iter_mut().enumerate() {
+            for (word, bytes) in words.iter_mut().zip(bytes) {
+                *word = u64::from_le_bytes(bytes.as_chunks().0[i]);
+            }
+        }
+        // SAFETY: both are 64 bytes in which every pattern is valid.
+        let [a, b, c, d] = unsafe { core::mem::transmute::<[[u64; LANES]; 4], [__m512i; 4]>(words) };
         let limbs = [
             a,
             _mm512_or_si512(_mm512_srli_epi64::<51>(a), _mm512_slli_epi64::<13>(b)),
@@ -371,7 +402,7 @@ impl Fe {
             _mm512_or_si512(_mm512_srli_epi64::<25>(c), _mm512_slli_epi64::<39>(d)),
             _mm512_srli_epi64::<12>(d),
         ];
-        Self(limbs.map(|limb| _mm512_and_si512(limb, all(LOW))))
+        Self(limbs!(|k| _mm512_and_si512(limbs[k], all(LOW))))
     }
 
     /// Little-endian bytes of the least non-negative residues.
@@ -385,15 +416,15 @@ impl Fe {
             _mm512_or_si512(_mm512_srli_epi64::<26>(c), _mm512_slli_epi64::<25>(d)),
             _mm512_or_si512(_mm512_srli_epi64::<39>(d), _mm512_slli_epi64::<12>(e)),
         ];
-        // SAFETY: both are 64 bytes in which every pattern is valid.
-        let words = words.map(|word| unsafe { core::mem::transmute::<__m512i, [u64; LANES]>(word) });
-        core::array::from_fn(|lane| {
-            let mut bytes = [0; 32];
-            for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
-                *bytes = word[lane].to_le_bytes();
+        let mut bytes = [[0; 32]; LANES];
+        for (i, word) in words.into_iter().enumerate() {
+            // SAFETY: both are 64 bytes in which every pattern is valid.
+            let word = unsafe { core::mem::transmute::<__m512i, [u64; LANES]>(word) };
+            for (bytes, word) in bytes.iter_mut().zip(word) {
+                bytes.as_chunks_mut().0[i] = word.to_le_bytes();
             }
-            bytes
-        })
+        }
+        bytes
     }
 }
 
