@@ -1,1 +1,27 @@
-//! The benchmark harness.
+//! The benchmark harness: tables of the papers as data, each cell run by two real processes, and what came out of it.
+//!
+//! ```text
+//! benchmarks/definitions/<paper>/<table>.toml   what is measured, and the paper's own figures   ([`definition`])
+//!         │  one process a party, loopback or a shaped network, result checked                  ([`harness`], [`party`])
+//!         ▼
+//! benchmarks/record/<date>-<machine>/<table>.csv   a line for each run                          ([`record`])
+//!         │
+//!         ▼
+//! docs/benchmarks.md   paper's figure, ours, the ratio                                          ([`report`])
+//! ```
+//!
+//! **What the clock covers:** from items in memory to matches: base OTs, hashing of the items and the final join are
+//! inside; reading a table, connecting and TLS's handshake are not. Wall time is the receiver's, for it ends last where
+//! the sender learns nothing. CPU time is that of both processes, peak memory that of each, its items included.
+
+#![forbid(unsafe_code)]
+
+pub mod cell;
+pub mod definition;
+mod error;
+pub mod harness;
+pub mod party;
+pub mod record;
+pub mod report;
+
+pub use error::BenchError;

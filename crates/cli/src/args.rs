@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Local(Box<Local>),
     /// List the protocols: paper, security, who learns what, bytes
     Protocols(Protocols),
+    /// Measure protocols, and make the papers' tables again
+    Bench(Bench),
     /// Print completions for a shell, to be put where it looks for them
     Completions(Completions),
     /// Print the manual page
@@ -105,6 +107,154 @@ pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub(crate) struct Bench {
+    #[command(subcommand)]
+    pub(crate) command: BenchCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Run what definitions ask for and the record does not hold yet
+    Run(BenchRun),
+    /// Write the tables of a record into the page of benchmarks
+    Report(BenchReport),
+    /// Run one protocol on two sets of given sizes, figures on standard output
+    Once(Box<BenchOnce>),
+    /// One party of a run
+    #[command(hide = true)]
+    Party(BenchParty),
+}
+
+#[derive(Args)]
+pub(crate) struct BenchFolders {
+    /// The folder with definitions and networks.toml
+    #[arg(long, value_name = "FOLDER", default_value = "benchmarks")]
+    pub(crate) benchmarks: PathBuf,
+    /// Measure a debug build all the same
+    #[arg(long)]
+    pub(crate) allow_debug: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ProfileOfRuns {
+    /// One run of the smaller columns
+    Quick,
+    /// A warm-up and five runs of all that memory and the budget allow
+    Full,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchRun {
+    /// Definitions by their path below the folder: pssz15/table-08
+    #[arg(value_name = "DEFINITION")]
+    pub(crate) definitions: Vec<String>,
+    /// All definitions
+    #[arg(long, conflicts_with = "definitions")]
+    pub(crate) all: bool,
+    /// How much of them
+    #[arg(long, value_enum, default_value = "quick")]
+    pub(crate) profile: ProfileOfRuns,
+    /// Runs of each cell [default: 1 quick, 5 full]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: Option<u32>,
+    /// Seconds that one run may be expected to take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    pub(crate) budget: f64,
+    /// The folder of this machine's record
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) record: PathBuf,
+    #[command(flatten)]
+    pub(crate) folders: BenchFolders,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchReport {
+    /// The folder of the record
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) record: PathBuf,
+    /// The page that holds the tables
+    #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
+    pub(crate) page: PathBuf,
+    #[command(flatten)]
+    pub(crate) folders: BenchFolders,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchOnce {
+    /// Protocol by name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) protocol: String,
+    /// Items of the receiver: a number, or 2^N
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) receiver: usize,
+    /// Items of the sender: a number, or 2^N
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) sender: usize,
+    /// Against malicious parties
+    #[arg(long)]
+    pub(crate) malicious: bool,
+    /// Computational security in bits
+    #[arg(long, value_name = "BITS", default_value_t = DEFAULT_LEVEL)]
+    pub(crate) level: u32,
+    /// Native items of W bits
+    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) sigma: Option<u32>,
+    /// A form of the protocol beside its standard one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// What its parameters rest on
+    #[arg(long, value_name = "NAME", default_value = "conservative")]
+    pub(crate) profile: String,
+    /// The paper's own parameters
+    #[arg(long)]
+    pub(crate) paper_parameters: bool,
+    /// The sender learns the matches too
+    #[arg(long)]
+    pub(crate) both: bool,
+    /// Threads of each party
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) threads: usize,
+    /// A network of networks.toml
+    #[arg(long, value_name = "NAME", default_value = "loopback")]
+    pub(crate) network: String,
+    /// TLS between the parties
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// How many runs
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) runs: usize,
+    #[command(flatten)]
+    pub(crate) folders: BenchFolders,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchParty {
+    #[arg(long, value_parser = ["receiver", "sender"])]
+    pub(crate) role: String,
+    #[arg(long)]
+    pub(crate) cell: String,
+    #[arg(long)]
+    pub(crate) link: String,
+    #[arg(long)]
+    pub(crate) listen: Option<String>,
+    #[arg(long)]
+    pub(crate) connect: Option<String>,
+    #[arg(long)]
+    pub(crate) identity: Option<PathBuf>,
+    #[arg(long)]
+    pub(crate) peer: Option<String>,
+}
+
+/// A number, or a power of two.
+fn count(text: &str) -> Result<usize, String> {
+    let number = match text.strip_prefix("2^") {
+        Some(exponent) => exponent.parse().ok().and_then(|exponent| 1usize.checked_shl(exponent)),
+        None => text.parse().ok(),
+    };
+    number.filter(|&number| number <= 1 << 30).ok_or_else(|| "write a number, or 2^N, up to 2^30".to_owned())
 }
 
 #[derive(Args)]
@@ -347,6 +497,8 @@ mod tests {
     fn paddings_are_read() {
         assert_eq!(pad_to("pow2"), Ok(PadTo::PowerOfTwo));
         assert_eq!(pad_to("1000"), Ok(PadTo::Exactly(1000)));
+        assert_eq!((count("2^20"), count("1000"), count("2^0")), (Ok(1 << 20), Ok(1000), Ok(1)));
+        assert!(count("2^31").is_err() && count("2^99").is_err() && count("").is_err());
         assert!(pad_to("two").is_err() && pad_to("-1").is_err() && pad_to("4000000000").is_err());
     }
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bench;
 mod documents;
 mod events;
 mod keygen;
@@ -48,6 +49,7 @@ fn run(command: Command) -> u8 {
         Command::Send(args) => run::send(*args),
         Command::Local(args) => run::local(*args),
         Command::Protocols(args) => documents::protocols(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => documents::completions(args.shell),
         Command::Man => documents::man(),
     }

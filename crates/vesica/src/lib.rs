@@ -35,7 +35,7 @@ pub mod local;
 pub mod plan;
 mod randomness;
 pub mod report;
-mod resources;
+pub mod resources;
 pub mod session;
 pub mod settings;
 pub mod terms;

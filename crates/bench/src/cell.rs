@@ -1,0 +1,245 @@
+//! A cell: one protocol, with all that decides its figures.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use vesica::net::shaped;
+use vesica::plan;
+use vesica::protocols::registry::{Entry, Security, Shape};
+use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile, Role, Sizes};
+use vesica::settings::{Choice, Settings};
+
+use crate::BenchError;
+
+/// The network without a limit.
+pub const LOOPBACK: &str = "loopback";
+
+/// What is run, on sets of which sizes, over which network.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// Its name in the registry.
+    pub protocol: String,
+    /// n_r.
+    pub receiver: usize,
+    /// n_s.
+    pub sender: usize,
+    /// Against malicious parties.
+    #[serde(default)]
+    pub malicious: bool,
+    /// κ.
+    #[serde(default = "default_level")]
+    pub level: u32,
+    /// σ, for native items.
+    #[serde(default)]
+    pub sigma: Option<u32>,
+    /// A form beside the standard one.
+    #[serde(default)]
+    pub variant: Option<String>,
+    /// `conservative`, `fast` or `lean`.
+    #[serde(default = "default_profile")]
+    pub profile: String,
+    /// The paper's own parameters.
+    #[serde(default)]
+    pub paper_parameters: bool,
+    /// The sender learns the matches too.
+    #[serde(default)]
+    pub both: bool,
+    /// Threads of each party.
+    #[serde(default = "default_threads")]
+    pub threads: usize,
+    /// A name of `networks.toml`, or [`LOOPBACK`].
+    #[serde(default = "default_network")]
+    pub network: String,
+    /// Whether the parties speak TLS.
+    #[serde(default)]
+    pub tls: bool,
+}
+
+fn default_level() -> u32 {
+    DEFAULT_LEVEL
+}
+
+fn default_profile() -> String {
+    Profile::Conservative.name().to_owned()
+}
+
+fn default_threads() -> usize {
+    1
+}
+
+fn default_network() -> String {
+    LOOPBACK.to_owned()
+}
+
+impl Cell {
+    /// The cell of that protocol and these sizes, everything else as usual.
+    pub fn new(protocol: &str, receiver: usize, sender: usize) -> Self {
+        Cell {
+            protocol: protocol.to_owned(),
+            receiver,
+            sender,
+            malicious: false,
+            level: default_level(),
+            sigma: None,
+            variant: None,
+            profile: default_profile(),
+            paper_parameters: false,
+            both: false,
+            threads: default_threads(),
+            network: default_network(),
+            tls: false,
+        }
+    }
+
+    /// Items both sets have: every fourth of the smaller one, and at least one.
+    pub fn common(&self) -> usize {
+        self.receiver.min(self.sender).div_ceil(4)
+    }
+
+    /// The settings of a run; what is marked insecure is allowed, for it is only measured.
+    pub fn settings(&self) -> Result<Settings, BenchError> {
+        let profile = Profile::ALL.into_iter().find(|profile| profile.name() == self.profile);
+        Ok(Settings {
+            protocol: Choice::Named(self.protocol.clone()),
+            security: if self.malicious { Security::Malicious } else { Security::SemiHonest },
+            level: self.level,
+            sigma: self.sigma,
+            variant: self.variant.clone(),
+            profile: profile.ok_or_else(|| BenchError::Cell(format!("no profile {:?}", self.profile)))?,
+            paper_parameters: self.paper_parameters,
+            learns: if self.both { Learns::Both } else { Learns::Receiver },
+            threads: self.threads,
+            timeout: Duration::from_secs(3600),
+            allow_insecure: true,
+            ..Settings::default()
+        })
+    }
+
+    /// The protocol with its parameters, and the shape its formulas take; an error if it is not offered like this.
+    pub fn plan(&self) -> Result<(&'static Entry, Shape), BenchError> {
+        let settings = self.settings()?;
+        let chosen = plan::choose(&settings.protocol, settings.wanted());
+        let plan::Choice { protocol, parameters } =
+            chosen.map_err(|error| BenchError::Cell(error.to_string()))?;
+        let sizes = Sizes { receiver: self.receiver, sender: self.sender };
+        Ok((protocol, Shape { sizes, parameters, learns: settings.learns, matches: self.common() }))
+    }
+
+    /// Bytes that both parties send, by the registry's formulas.
+    pub fn formula_bytes(&self) -> Result<u64, BenchError> {
+        let (entry, shape) = self.plan()?;
+        Ok(entry.bytes(Role::Receiver, &shape) + entry.bytes(Role::Sender, &shape))
+    }
+
+    /// Peak memory of both parties together, by the registry's formulas and the items' own.
+    pub fn memory_bytes(&self) -> Result<u64, BenchError> {
+        let (entry, shape) = self.plan()?;
+        let memory = (entry.memory_bytes)(&shape);
+        let items = 48 * (self.receiver + self.sender) as u64;
+        Ok(memory.receiver + memory.sender + items)
+    }
+}
+
+/// A network as `networks.toml` describes it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Megabits per second in each direction; none: no limit.
+    pub megabits_per_s: Option<f64>,
+    /// Round trip in milliseconds.
+    pub round_trip_ms: f64,
+}
+
+impl Link {
+    /// Without any limit.
+    pub const UNLIMITED: Link = Link { megabits_per_s: None, round_trip_ms: 0.0 };
+
+    /// The same for the channel.
+    pub fn network(&self) -> shaped::Network {
+        shaped::Network {
+            bandwidth_bits_per_s: self.megabits_per_s.map(|megabits| (megabits * 1e6) as u64),
+            round_trip: Duration::from_secs_f64(self.round_trip_ms.max(0.0) / 1e3),
+        }
+    }
+}
+
+/// The networks that cells may name.
+#[derive(Debug, Clone, Default)]
+pub struct Networks(BTreeMap<String, Described>);
+
+/// A network of the file: what it is, and where it comes from.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described {
+    megabits_per_s: f64,
+    round_trip_ms: f64,
+    source: String,
+}
+
+impl Networks {
+    /// Reads `networks.toml`.
+    pub fn read(path: &Path) -> Result<Self, BenchError> {
+        let text = std::fs::read_to_string(path).map_err(|cause| BenchError::file(path, cause))?;
+        toml::from_str(&text).map(Networks).map_err(|error| BenchError::form(path, error))
+    }
+
+    /// The network of that name.
+    pub fn find(&self, name: &str) -> Result<Link, BenchError> {
+        if name == LOOPBACK {
+            return Ok(Link::UNLIMITED);
+        }
+        let found = self.0.get(name).ok_or_else(|| BenchError::Cell(format!("no network {name:?}")))?;
+        Ok(Link { megabits_per_s: Some(found.megabits_per_s), round_trip_ms: found.round_trip_ms })
+    }
+
+    /// Name and description of each, for the report.
+    pub fn describe(&self) -> impl Iterator<Item = (&str, String)> {
+        self.0.iter().map(|(name, d)| {
+            (
+                name.as_str(),
+                format!("{} Mbit/s, {} ms round trip ({})", d.megabits_per_s, d.round_trip_ms, d.source),
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_knows_what_its_protocol_offers() {
+        let cell = Cell::new("dh", 100, 100);
+        assert_eq!(cell.formula_bytes().unwrap(), 64 * 100 + 100 * 7);
+        assert!(cell.memory_bytes().unwrap() > 9600);
+        assert!(Cell { sigma: Some(32), ..cell.clone() }.plan().is_err());
+        assert!(Cell { protocol: "none".into(), ..cell.clone() }.plan().is_err());
+        assert!(Cell { profile: "none".into(), ..cell }.plan().is_err());
+    }
+
+    #[test]
+    fn the_networks_of_the_repository_are_those_of_the_channel() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/networks.toml");
+        let networks = Networks::read(&path).unwrap();
+        use vesica::net::shaped::Network;
+        let expected = [
+            ("lan", Network::GIGABIT_LAN),
+            ("lan-100", Network::LAN_100),
+            ("802.11g", Network::WIFI_802_11G),
+            ("intra-country-25", Network::INTRA_COUNTRY_25),
+            ("intra-country-10", Network::INTRA_COUNTRY_10),
+            ("hsdpa", Network::HSDPA),
+            ("wan-pssz15", Network::WAN_PSSZ15),
+            ("wan-rr16", Network::WAN_RR16),
+        ];
+        for (name, network) in expected {
+            assert_eq!(networks.find(name).unwrap().network(), network, "{name}");
+        }
+        assert_eq!(networks.describe().count(), expected.len());
+        assert_eq!(networks.find(LOOPBACK).unwrap(), Link::UNLIMITED);
+        assert!(networks.find("carrier pigeon").is_err());
+    }
+}

@@ -1,0 +1,223 @@
+//! One party of a measured run, in a process of its own.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, Matches, OnDuplicates, Width};
+use vesica::net::{
+    Address, CancelToken, Identity, NetError, NetEvent, Options, PublicKey, Security as Transport, shaped,
+};
+use vesica::protocols::registry::Security;
+use vesica::protocols::{Phase, Role, Watch};
+use vesica::resources;
+use vesica::session;
+use vesica::settings::Settings;
+use vesica::terms::Terms;
+
+use crate::BenchError;
+use crate::cell::{Cell, Link};
+
+/// How a party finds the other one.
+pub struct Place {
+    /// Listen or connect.
+    pub address: Address,
+    /// The network in between.
+    pub link: Link,
+    /// Own identity and the other's key, if they speak TLS.
+    pub keys: Option<(PathBuf, PublicKey)>,
+}
+
+/// What one party's run took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Seconds from the first message of the protocol to the result.
+    pub wall_s: f64,
+    /// CPU seconds of the process in that time, all threads.
+    pub cpu_s: f64,
+    /// Peak resident bytes in that time, items included; 0 where the system does not tell.
+    pub peak_bytes: u64,
+    /// Payload bytes of the protocol that this party sent.
+    pub sent: u64,
+    /// Payload bytes of the protocol that this party received.
+    pub received: u64,
+    /// The protocol's phases and the wall seconds of each.
+    pub phases: Vec<(String, f64)>,
+    /// Items found, for a party that learns them.
+    pub matches: Option<usize>,
+    /// Whether this was built with optimisations.
+    pub release: bool,
+}
+
+/// Plays one role of a cell. `on_listening` is told the address once there is one to connect to.
+pub fn play(
+    cell: &Cell,
+    role: Role,
+    place: &Place,
+    on_listening: &mut dyn FnMut(std::net::SocketAddr),
+) -> Result<Measured, BenchError> {
+    let settings = cell.settings()?;
+    let failed = |message: String| BenchError::Party { role: role.name(), message };
+    let items = items(cell, role, &settings).map_err(|error| failed(error.to_string()))?;
+    let mut rng = vesica::randomness().map_err(|error| failed(error.to_string()))?;
+    let identity = place.keys.as_ref().map(|(path, _)| Identity::load(path)).transpose();
+    let identity = identity.map_err(|error| failed(error.to_string()))?;
+    let transport = match (&identity, &place.keys) {
+        (Some(identity), Some((_, peer))) => Transport::Tls { identity, peer },
+        _ => Transport::InsecurePlaintext,
+    };
+    let options = Options { silence: settings.timeout, cancel: CancelToken::new() };
+    let mut on_event = |event| {
+        if let NetEvent::Listening(address) = event {
+            on_listening(address);
+        }
+    };
+    let network = place.link.network();
+    let connected = shaped::establish(&place.address, &transport, network, &options, &mut rng, &mut on_event);
+    let mut channel = connected.map_err(|error: NetError| failed(error.to_string()))?;
+    let terms = Terms::new(role, &settings, &["raw".to_owned()]);
+    let my_key = identity.as_ref().map(Identity::public_key);
+    let agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), my_key);
+    let agreed = agreed.map_err(|error| failed(error.to_string()))?;
+
+    let watch = Stopwatch::default();
+    let (traffic, cpu) = (channel.traffic(), resources::cpu_seconds());
+    resources::reset_peak_rss();
+    let started = Instant::now();
+    let matches = agreed.run(&items, &mut channel, settings.threads(), &watch, &mut rng);
+    let wall = started.elapsed();
+    let matches = matches.map_err(|error| failed(error.to_string()))?;
+    let (cpu_s, after) = (resources::cpu_seconds() - cpu, channel.traffic());
+    let peak_bytes = resources::peak_rss().unwrap_or(0);
+    let confirmed = agreed.confirm(matches.as_ref(), &mut channel, &watch);
+    confirmed.map_err(|error| failed(error.to_string()))?;
+    check(cell, role, matches.as_ref())?;
+    Ok(Measured {
+        wall_s: wall.as_secs_f64(),
+        cpu_s,
+        peak_bytes,
+        sent: after.payload_sent - traffic.payload_sent,
+        received: after.payload_received - traffic.payload_received,
+        phases: watch.phases(started + wall),
+        matches: matches.map(|matches| matches.items()),
+        release: !cfg!(debug_assertions),
+    })
+}
+
+/// The first items of both sets are the shared ones; what follows is each side's own. Row i holds item i.
+fn items(cell: &Cell, role: Role, settings: &Settings) -> Result<Items, ItemsError> {
+    let (count, own) = match role {
+        Role::Receiver => (cell.receiver, 0),
+        Role::Sender => (cell.sender, cell.receiver),
+    };
+    let number = |row: usize| if row < cell.common() { row as u64 } else { (row + own) as u64 };
+    let encoding = match (settings.sigma, settings.security) {
+        (Some(sigma), _) => Encoding::Native { sigma },
+        (None, Security::SemiHonest) => Encoding::Digest(Width::Digest128),
+        (None, Security::Malicious) => Encoding::Digest(Width::Digest256),
+    };
+    let mut builder = ItemsBuilder::new(encoding, count)?;
+    for row in 0..count {
+        match encoding {
+            // An odd factor permutes the integers of σ bits.
+            Encoding::Native { sigma } => {
+                let mixed = number(row).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                builder.push_native(row as u64, mixed & (u64::MAX >> (64 - sigma)))?;
+            }
+            Encoding::Digest(_) => builder.push(row as u64, &number(row).to_le_bytes())?,
+        }
+    }
+    builder.finish(OnDuplicates::Error)
+}
+
+/// The benchmark of a wrong result fails.
+fn check(cell: &Cell, role: Role, matches: Option<&Matches>) -> Result<(), BenchError> {
+    let wrong = |message: String| BenchError::WrongResult { protocol: cell.protocol.clone(), message };
+    match matches {
+        None if role == Role::Sender && !cell.both => Ok(()),
+        None => Err(wrong(format!("the {role} learnt nothing"))),
+        Some(_) if role == Role::Sender && !cell.both => Err(wrong("the sender learnt something".into())),
+        Some(matches) if (0..cell.common() as u64).eq(matches.rows().iter().copied()) => Ok(()),
+        Some(matches) => Err(wrong(format!(
+            "the {role} found {} items, not the {} planted ones",
+            matches.items(),
+            cell.common()
+        ))),
+    }
+}
+
+/// When each phase began.
+#[derive(Default)]
+struct Stopwatch(Mutex<Vec<(Phase, Instant)>>);
+
+impl Watch for Stopwatch {
+    fn phase(&self, phase: Phase, _: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((phase, Instant::now()));
+    }
+
+    fn advance(&self, _: u64) {}
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+impl Stopwatch {
+    /// Name and seconds of each phase that began before `end`; a phase lasts until the next one begins.
+    fn phases(&self, end: Instant) -> Vec<(String, f64)> {
+        let began = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = began.iter().skip(1).map(|&(_, at)| at.min(end)).chain([end]);
+        let lasted = |((phase, began), end): (&(Phase, Instant), Instant)| {
+            (
+                phase.name().to_owned(),
+                end.checked_duration_since(*began).unwrap_or(Duration::ZERO).as_secs_f64(),
+            )
+        };
+        began.iter().zip(ends).filter(|((_, began), _)| *began <= end).map(lasted).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_roles_of_every_protocol_can_be_measured_in_one_process() {
+        let cell = Cell::new("dh", 60, 90);
+        let (send, told) = std::sync::mpsc::channel();
+        let place = |address| Place { address, link: Link::UNLIMITED, keys: None };
+        std::thread::scope(|scope| {
+            let receiver = scope.spawn(|| {
+                let here = place(Address::Listen("127.0.0.1:0".into()));
+                play(&cell, Role::Receiver, &here, &mut |address| send.send(address).unwrap())
+            });
+            let there = place(Address::Connect(told.recv().unwrap().to_string()));
+            let sent = play(&cell, Role::Sender, &there, &mut |_| {}).unwrap();
+            let received = receiver.join().unwrap().unwrap();
+            assert_eq!(received.matches, Some(15));
+            assert_eq!((sent.matches, sent.received), (None, received.sent));
+            assert_eq!(sent.sent + sent.received, cell.formula_bytes().unwrap());
+            assert!(received.wall_s > 0.0 && !received.phases.is_empty());
+        });
+    }
+
+    #[test]
+    fn a_wrong_result_is_told() {
+        let cell = Cell::new("dh", 8, 8);
+        let settings = cell.settings().unwrap();
+        let items = items(&cell, Role::Receiver, &settings).unwrap();
+        let found = |indices: std::ops::Range<usize>| items.matches(indices);
+        let by_row = |row: u64| (0..8).find(|&i| found(i..i + 1).rows() == [row]).unwrap();
+        let right = items.matches([by_row(0), by_row(1)].into_iter());
+        assert!(check(&cell, Role::Receiver, Some(&right)).is_ok());
+        for wrong in
+            [items.matches([by_row(0)].into_iter()), items.matches([by_row(0), by_row(2)].into_iter())]
+        {
+            assert!(check(&cell, Role::Receiver, Some(&wrong)).is_err());
+        }
+        assert!(check(&cell, Role::Receiver, None).is_err());
+        assert!(check(&cell, Role::Sender, Some(&right)).is_err());
+        assert!(check(&cell, Role::Sender, None).is_ok());
+    }
+}

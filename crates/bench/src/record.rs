@@ -1,0 +1,175 @@
+//! Records: what each run measured, a line each, in CSV; and the machine it was measured on.
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::BenchError;
+use crate::cell::Cell;
+use crate::harness::Pair;
+
+/// One run of one cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// The row of the table.
+    pub row: String,
+    /// The column of the table.
+    pub column: String,
+    /// Which run, from 1.
+    pub run: u32,
+    /// The receiver's wall time in seconds.
+    pub wall_s: f64,
+    /// The sender's wall time in seconds.
+    pub sender_wall_s: f64,
+    /// CPU seconds of the receiver.
+    pub cpu_receiver_s: f64,
+    /// CPU seconds of the sender.
+    pub cpu_sender_s: f64,
+    /// Peak resident bytes of the receiver.
+    pub peak_receiver: u64,
+    /// Peak resident bytes of the sender.
+    pub peak_sender: u64,
+    /// Payload bytes from receiver to sender.
+    pub sent_receiver: u64,
+    /// Payload bytes from sender to receiver.
+    pub sent_sender: u64,
+    /// The receiver's phases, `name=seconds` with spaces between.
+    pub phases: String,
+    /// The cell, as JSON.
+    pub cell: String,
+}
+
+impl Line {
+    /// The line of a run that ended well.
+    pub fn new(row: &str, column: &str, run: u32, cell: &Cell, pair: &Pair) -> Self {
+        let Pair { receiver, sender } = pair;
+        let phase = |(name, seconds): &(String, f64)| format!("{name}={seconds:.4}");
+        let phases = receiver.phases.iter().map(phase).collect::<Vec<_>>().join(" ");
+        Line {
+            row: row.to_owned(),
+            column: column.to_owned(),
+            run,
+            wall_s: receiver.wall_s,
+            sender_wall_s: sender.wall_s,
+            cpu_receiver_s: receiver.cpu_s,
+            cpu_sender_s: sender.cpu_s,
+            peak_receiver: receiver.peak_bytes,
+            peak_sender: sender.peak_bytes,
+            sent_receiver: receiver.sent,
+            sent_sender: sender.sent,
+            phases,
+            cell: key(cell),
+        }
+    }
+}
+
+/// A cell as it stands in a record.
+pub fn key(cell: &Cell) -> String {
+    // A structure of plain fields has a JSON form.
+    serde_json::to_string(cell).unwrap_or_default()
+}
+
+/// The folder of one machine's records of one day.
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Opens or makes the folder, and writes down the machine.
+    pub fn open(path: &Path) -> Result<Self, BenchError> {
+        fs::create_dir_all(path).map_err(|cause| BenchError::file(path, cause))?;
+        let machine = path.join("machine.txt");
+        if !machine.exists() {
+            fs::write(&machine, describe_machine()).map_err(|cause| BenchError::file(&machine, cause))?;
+        }
+        Ok(Folder { path: path.to_owned() })
+    }
+
+    /// The machine and versions, as they were written down.
+    pub fn machine(&self) -> String {
+        fs::read_to_string(self.path.join("machine.txt")).unwrap_or_default()
+    }
+
+    /// The file of a definition's lines.
+    fn file(&self, definition: &str) -> PathBuf {
+        self.path.join(format!("{}.csv", definition.replace('/', "-")))
+    }
+
+    /// All lines of a definition; none if it was never run.
+    pub fn read(&self, definition: &str) -> Result<Vec<Line>, BenchError> {
+        let path = self.file(definition);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let mut reader = csv::Reader::from_path(&path).map_err(|error| BenchError::form(&path, error))?;
+        reader.deserialize().collect::<Result<_, _>>().map_err(|error| BenchError::form(&path, error))
+    }
+
+    /// Adds a line; each run is kept as soon as it is over, so that an interrupted benchmark goes on where it stopped.
+    pub fn append(&self, definition: &str, line: &Line) -> Result<(), BenchError> {
+        let path = self.file(definition);
+        let new = !path.exists();
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let file = file.map_err(|cause| BenchError::file(&path, cause))?;
+        let mut writer = csv::WriterBuilder::new().has_headers(new).from_writer(file);
+        writer.serialize(line).map_err(|error| BenchError::form(&path, error))?;
+        writer.flush().map_err(|cause| BenchError::file(&path, cause))
+    }
+}
+
+/// Processor, cores, memory, system and version, a line each.
+fn describe_machine() -> String {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let cpu = read("/proc/cpuinfo");
+    let field = |name: &str| {
+        let line = cpu.lines().find(|line| line.split(':').next().is_some_and(|field| field.trim() == name));
+        line.and_then(|line| line.split_once(':')).map_or("unknown", |(_, value)| value.trim()).to_owned()
+    };
+    let flags: BTreeSet<_> = field("flags").split(' ').map(str::to_owned).collect();
+    let wanted = ["aes", "avx2", "avx512f", "avx512ifma", "gfni", "vaes", "vpclmulqdq"];
+    let has = wanted.into_iter().filter(|flag| flags.contains(*flag)).collect::<Vec<_>>().join(" ");
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let memory = read("/proc/meminfo");
+    let memory = memory.lines().next().and_then(|line| line.split_whitespace().nth(1)).unwrap_or("unknown");
+    format!(
+        "processor: {} (family {}, model {})\ninstructions: {has}\ncores: {cores}\nmemory: {memory} KiB\nsystem: {}\nvesica: {}\n",
+        field("model name"),
+        field("cpu family"),
+        field("model"),
+        read("/proc/sys/kernel/osrelease").trim(),
+        env!("CARGO_PKG_VERSION"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_back_and_are_added() {
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = Folder::open(&temporary.path().join("record")).unwrap();
+        assert_eq!(folder.read("paper/table").unwrap(), []);
+        let line = |run| Line {
+            row: "a, b".into(),
+            column: "2^8".into(),
+            run,
+            wall_s: 0.125,
+            sender_wall_s: 0.1,
+            cpu_receiver_s: 0.1,
+            cpu_sender_s: 0.2,
+            peak_receiver: 1,
+            peak_sender: 2,
+            sent_receiver: 3,
+            sent_sender: 4,
+            phases: "blind=0.1 compare=0.025".into(),
+            cell: key(&Cell::new("dh", 256, 256)),
+        };
+        folder.append("paper/table", &line(1)).unwrap();
+        folder.append("paper/table", &line(2)).unwrap();
+        assert_eq!(folder.read("paper/table").unwrap(), [line(1), line(2)]);
+        assert!(folder.machine().contains("cores: "));
+    }
+}

@@ -1,0 +1,84 @@
+//! `vesica bench`: two real processes for each protocol, a record that grows, a report that shows it.
+#![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use vesica::protocols::registry::PROTOCOLS;
+
+const EVERYTHING: &str = "vesica/all-at-2-8";
+
+/// Runs `vesica bench` in the repository's root.
+fn bench(args: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vesica"));
+    command.arg("bench").args(args).current_dir(root);
+    if cfg!(debug_assertions) {
+        command.arg("--allow-debug");
+    }
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn every_protocol_runs_is_recorded_once_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("record");
+    let record_text = record.to_str().unwrap();
+    let run = || bench(&["run", EVERYTHING, "--record", record_text]);
+    let first = run();
+    assert!(first.status.success(), "{}", text(&first.stderr));
+    let lines = fs::read_to_string(record.join("vesica-all-at-2-8.csv")).unwrap();
+    let mut rows: Vec<_> = lines.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    rows.dedup();
+    let names: Vec<_> = PROTOCOLS.iter().map(|entry| entry.name).collect();
+    assert_eq!(rows, names, "the definition {EVERYTHING} holds every protocol, in the registry's order");
+
+    // What the record holds is not run again.
+    assert!(run().status.success());
+    assert_eq!(fs::read_to_string(record.join("vesica-all-at-2-8.csv")).unwrap(), lines);
+
+    let page = folder.path().join("page.md");
+    fs::write(
+        &page,
+        "before\n<!-- begin: vesica bench report -->\n<!-- end: vesica bench report -->\nafter\n",
+    )
+    .unwrap();
+    let report = bench(&["report", "--record", record_text, "--page", page.to_str().unwrap()]);
+    assert!(report.status.success(), "{}", text(&report.stderr));
+    let page = fs::read_to_string(&page).unwrap();
+    assert!(page.starts_with("before\n") && page.ends_with("after\n"));
+    assert!(names.iter().all(|name| page.contains(&format!("| {name} | **"))), "{page}");
+}
+
+#[test]
+fn one_cell_is_measured_over_tls_and_a_network() {
+    let sizes = ["--receiver", "64", "--sender", "2^7"];
+    let run =
+        bench(&[&["once", "--protocol", "dh", "--tls", "--network", "lan", "--both"][..], &sizes].concat());
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    assert!(text(&run.stdout).contains("3 runs"));
+}
+
+#[test]
+fn what_cannot_be_run_is_told() {
+    let cases: [(&[&str], u8, &str); 4] = [
+        (&["once", "--protocol", "nothing", "--receiver", "4", "--sender", "4"], 64, "no protocol named"),
+        (
+            &["once", "--protocol", "dh", "--receiver", "4", "--sender", "4", "--network", "moon"],
+            64,
+            "no network",
+        ),
+        (&["run", "--record", "/tmp"], 64, "name a definition"),
+        (&["run", "no/such", "--record", "/tmp"], 65, "no/such.toml"),
+    ];
+    for (args, code, words) in cases {
+        let ended = bench(args);
+        assert_eq!(ended.status.code(), Some(code.into()), "{args:?}");
+        assert!(text(&ended.stderr).contains(words), "{args:?}: {}", text(&ended.stderr));
+    }
+}
