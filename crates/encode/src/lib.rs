@@ -1,7 +1,8 @@
 //! How a set becomes a table, a filter or a vector.
 //!
 //! [`items`] is where every run starts: the keys of a table become distinct fixed-width items that remember their rows. [`bloom`] has the
-//! filters.
+//! filters, [`sorted`] the short form of sorted masks.
 
 pub mod bloom;
 pub mod items;
+pub mod sorted;

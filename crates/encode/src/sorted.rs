@@ -1,0 +1,351 @@
+//! Sorted lists of numbers in Elias–Fano form: about L - log2 n + 2 bits for each of n numbers of L bits.
+//!
+//! A number is cut into its low l bits, which are stored as they are, and its high bits, which do not fall along the list
+//! and are stored in unary: number i sets bit (high part + i) of a vector of n + 2^(L-l) bits. l is the one that makes the
+//! whole smallest. The size depends on n and L alone, never on the numbers, so a message in this form tells no more than
+//! the set that it holds.
+//!
+//! ```text
+//! n·l bits: low parts, side by side    ⌈·/8⌉ bytes
+//! n + 2^(L-l) bits: the vector         ⌈·/8⌉ bytes          bits from the lowest of each byte up, rest zero
+//! ```
+//!
+//! A list has one form and every form is of one list: [`decode`] refuses all else.
+//!
+//! Source: Elias, *Efficient storage and retrieval by content and address of static files*, JACM 1974; Fano 1971. The
+//! information-theoretic bound for a set is about L - log2 n + 1.44 bits a number.
+
+/// Numbers of at most this many bits.
+pub const MAX_BITS: u32 = 128;
+
+/// What is wrong with bytes that are no list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SortedError {
+    /// Another number of bytes than count and width say.
+    #[error("a list of another length")]
+    Length,
+    /// Bits beyond the end are set.
+    #[error("a list with bits beyond its end")]
+    Beyond,
+    /// The vector does not have one bit for each number.
+    #[error("a list of another number of entries")]
+    Count,
+    /// A number is smaller than the one before it.
+    #[error("a list that is not sorted (entry {position})")]
+    Unsorted {
+        /// The first such number.
+        position: usize,
+    },
+}
+
+/// How a list is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Layout {
+    /// l.
+    low_bits: u32,
+    low_bytes: usize,
+    high_len: usize,
+    high_bytes: usize,
+}
+
+impl Layout {
+    /// # Panics
+    /// If the width is not 1 to [`MAX_BITS`].
+    fn new(count: usize, bits: u32) -> Self {
+        assert!((1..=MAX_BITS).contains(&bits), "numbers of {bits} bits");
+        // The high part takes between n and 2n values at the optimum, or all there are.
+        let near = count.max(1).ilog2();
+        let candidates = [near, near + 1].map(|high| Self::with_high(count, bits, high.min(bits)));
+        let [first, second] = candidates;
+        if second.bytes() < first.bytes() { second } else { first }
+    }
+
+    fn with_high(count: usize, bits: u32, high_bits: u32) -> Self {
+        let low_bits = bits - high_bits;
+        let high_len = count + (1usize << high_bits);
+        let low_bytes = (count as u128 * u128::from(low_bits)).div_ceil(8) as usize;
+        Layout { low_bits, low_bytes, high_len, high_bytes: high_len.div_ceil(8) }
+    }
+
+    fn bytes(&self) -> usize {
+        self.low_bytes + self.high_bytes
+    }
+}
+
+/// Bytes of `count` numbers of `bits` bits; none for an empty list.
+///
+/// # Panics
+/// If the width is not 1 to [`MAX_BITS`].
+#[must_use]
+pub fn encoded_bytes(count: usize, bits: u32) -> usize {
+    if count == 0 { 0 } else { Layout::new(count, bits).bytes() }
+}
+
+/// The list in Elias–Fano form.
+///
+/// # Panics
+/// If the width is not 1 to [`MAX_BITS`], a number is wider, or the list does not ascend (equal neighbours are allowed).
+#[must_use]
+pub fn encode(numbers: &[u128], bits: u32) -> Vec<u8> {
+    if numbers.is_empty() {
+        return Vec::new();
+    }
+    let layout = Layout::new(numbers.len(), bits);
+    let mut bytes = vec![0; layout.bytes()];
+    let (low, high) = bytes.split_at_mut(layout.low_bytes);
+    let mut packed = Packer { bytes: low, pending: 0, held: 0 };
+    let (low_width, low_mask) = (layout.low_bits, mask(layout.low_bits));
+    let mut before = 0;
+    for (i, &number) in numbers.iter().enumerate() {
+        assert!(number >= before && number & !mask(bits) == 0, "a sorted list of numbers of {bits} bits");
+        before = number;
+        packed.put(number & low_mask, low_width);
+        let at = (number.checked_shr(low_width).unwrap_or(0)) as usize + i;
+        high[at / 8] |= 1 << (at % 8);
+    }
+    packed.finish();
+    bytes
+}
+
+/// The list of `count` numbers of `bits` bits that these bytes are the form of.
+///
+/// # Panics
+/// If the width is not 1 to [`MAX_BITS`].
+pub fn decode(bytes: &[u8], count: usize, bits: u32) -> Result<Vec<u128>, SortedError> {
+    if bytes.len() != encoded_bytes(count, bits) {
+        return Err(SortedError::Length);
+    }
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let layout = Layout::new(count, bits);
+    let (low, high) = bytes.split_at(layout.low_bytes);
+    let mut numbers = Vec::with_capacity(count);
+    let mut parts = Unpacker { bytes: low, pending: 0, held: 0 };
+    let mut before = 0;
+    for (place, word) in words(high) {
+        let mut word = word;
+        while word != 0 {
+            let at = place + word.trailing_zeros() as usize;
+            word &= word - 1;
+            if at >= layout.high_len {
+                return Err(SortedError::Beyond);
+            }
+            let position = numbers.len();
+            // A high part has its bits: `at` is at most position + 2^(L-l) - 1, or there are too few bits above it.
+            let part = at.checked_sub(position).ok_or(SortedError::Count)? as u128;
+            if position == count || part > mask(bits - layout.low_bits) {
+                return Err(SortedError::Count);
+            }
+            let number = parts.take(layout.low_bits) | part.checked_shl(layout.low_bits).unwrap_or(0);
+            if number < before {
+                return Err(SortedError::Unsorted { position });
+            }
+            before = number;
+            numbers.push(number);
+        }
+    }
+    if numbers.len() != count {
+        return Err(SortedError::Count);
+    }
+    if parts.rest() == 0 { Ok(numbers) } else { Err(SortedError::Beyond) }
+}
+
+/// The lowest `bits` bits.
+fn mask(bits: u32) -> u128 {
+    u128::MAX.checked_shr(u128::BITS - bits).unwrap_or(0)
+}
+
+/// 64 bits at a time, with the number of the first one; what is missing at the end is zero.
+fn words(bytes: &[u8]) -> impl Iterator<Item = (usize, u64)> {
+    bytes.chunks(8).enumerate().map(|(i, chunk)| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        (64 * i, u64::from_le_bytes(word))
+    })
+}
+
+/// Puts numbers side by side.
+struct Packer<'a> {
+    bytes: &'a mut [u8],
+    pending: u64,
+    held: u32,
+}
+
+impl Packer<'_> {
+    fn put(&mut self, value: u128, bits: u32) {
+        if bits > 64 {
+            self.put_word(value as u64, 64);
+            self.put_word((value >> 64) as u64, bits - 64);
+        } else {
+            self.put_word(value as u64, bits);
+        }
+    }
+
+    fn put_word(&mut self, value: u64, bits: u32) {
+        let wide = u128::from(self.pending) | u128::from(value) << self.held;
+        self.held += bits;
+        if self.held < 64 {
+            self.pending = wide as u64;
+            return;
+        }
+        if let Some((head, rest)) = std::mem::take(&mut self.bytes).split_at_mut_checked(8) {
+            head.copy_from_slice(&(wide as u64).to_le_bytes());
+            self.bytes = rest;
+        }
+        self.pending = (wide >> 64) as u64;
+        self.held -= 64;
+    }
+
+    fn finish(self) {
+        let last = self.pending.to_le_bytes();
+        let left = self.bytes.len();
+        self.bytes.copy_from_slice(&last[..left]);
+    }
+}
+
+/// Takes numbers apart again.
+struct Unpacker<'a> {
+    bytes: &'a [u8],
+    pending: u64,
+    held: u32,
+}
+
+impl Unpacker<'_> {
+    fn take(&mut self, bits: u32) -> u128 {
+        if bits > 64 {
+            let low = self.take_word(64);
+            u128::from(low) | u128::from(self.take_word(bits - 64)) << 64
+        } else {
+            u128::from(self.take_word(bits))
+        }
+    }
+
+    fn take_word(&mut self, bits: u32) -> u64 {
+        let mut wide = u128::from(self.pending);
+        if self.held < bits {
+            let mut word = [0; 8];
+            let count = self.bytes.len().min(8);
+            let (head, rest) = self.bytes.split_at(count);
+            word[..count].copy_from_slice(head);
+            self.bytes = rest;
+            wide |= u128::from(u64::from_le_bytes(word)) << self.held;
+            self.held += 64;
+        }
+        self.held -= bits;
+        let rest = wide >> bits;
+        self.pending = rest as u64;
+        (wide & mask(bits)) as u64
+    }
+
+    /// What has not been taken, all of it in the last byte.
+    fn rest(&self) -> u64 {
+        self.pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::rngs::StdRng;
+    use rand::{Rng, RngExt, SeedableRng};
+
+    fn sorted(count: usize, bits: u32, rng: &mut StdRng) -> Vec<u128> {
+        let mut numbers: Vec<u128> = (0..count).map(|_| rng.random::<u128>() & mask(bits)).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    #[test]
+    fn lists_come_back_at_every_width_and_length() {
+        let mut rng = StdRng::seed_from_u64(1);
+        for bits in [1, 2, 7, 8, 40, 63, 64, 65, 80, 88, 127, 128] {
+            for count in [0, 1, 2, 3, 7, 8, 9, 100, 1000, 1024, 1500] {
+                let numbers = sorted(count, bits, &mut rng);
+                let bytes = encode(&numbers, bits);
+                assert_eq!(bytes.len(), encoded_bytes(count, bits), "{bits} {count}");
+                assert_eq!(decode(&bytes, count, bits).as_deref(), Ok(&numbers[..]), "{bits} {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_range_come_back() {
+        for bits in [1, 33, 64, 128] {
+            for count in [1, 2, 5, 300] {
+                for list in [vec![0; count], vec![mask(bits); count]] {
+                    assert_eq!(decode(&encode(&list, bits), count, bits).as_deref(), Ok(&list[..]));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_size_is_near_the_bound() {
+        for (count, bits, most) in
+            [(1 << 20, 80, 62.01), (1 << 16, 72, 58.01), (1 << 24, 88, 66.01), (3 << 18, 80, 62.6)]
+        {
+            let per_number = encoded_bytes(count, bits) as f64 * 8.0 / count as f64;
+            let entropy = f64::from(bits) - (count as f64).log2() + 1.44;
+            assert!(per_number <= most && per_number > entropy, "{count} {bits}: {per_number}");
+        }
+    }
+
+    #[test]
+    fn every_changed_bit_is_another_list_or_none() {
+        let mut rng = StdRng::seed_from_u64(2);
+        for (count, bits) in [(9, 20), (40, 9), (5, 128)] {
+            let numbers = sorted(count, bits, &mut rng);
+            let bytes = encode(&numbers, bits);
+            for bit in 0..bytes.len() * 8 {
+                let mut changed = bytes.clone();
+                changed[bit / 8] ^= 1 << (bit % 8);
+                if let Ok(other) = decode(&changed, count, bits) {
+                    assert_ne!(other, numbers);
+                    assert_eq!(encode(&other, bits), changed, "a list has one form");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_of_any_kind_are_a_list_or_an_error() {
+        let mut rng = StdRng::seed_from_u64(3);
+        for round in 0..3000 {
+            let (count, bits) = (rng.random_range(0..30), rng.random_range(1..=128));
+            let mut bytes = vec![0; encoded_bytes(count, bits)];
+            rng.fill_bytes(&mut bytes);
+            if let Ok(list) = decode(&bytes, count, bits) {
+                assert!(list.is_sorted() && encode(&list, bits) == bytes, "round {round}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_fault_has_its_name() {
+        let (count, bits) = (3, 16);
+        let bytes = encode(&[1, 500, 60_000], bits);
+        let layout = Layout::new(count, bits);
+        assert_eq!(decode(&bytes[1..], count, bits), Err(SortedError::Length));
+        assert_eq!(decode(&bytes, count + 8, bits), Err(SortedError::Length));
+        let mut none = bytes.clone();
+        none[layout.low_bytes..].fill(0);
+        assert_eq!(decode(&none, count, bits), Err(SortedError::Count));
+        let beyond = |at: usize| {
+            let mut bytes = bytes.clone();
+            bytes[at] |= 0x80;
+            decode(&bytes, count, bits)
+        };
+        assert!(!layout.high_len.is_multiple_of(8));
+        assert!(matches!(beyond(bytes.len() - 1), Err(SortedError::Beyond | SortedError::Count)));
+        // Two numbers with one high part and falling low parts.
+        let falling = {
+            let mut bytes = encode(&[2, 3, 60_000], bits);
+            let low = layout.low_bits;
+            assert!(low >= 8);
+            bytes[0] = 9;
+            bytes
+        };
+        assert_eq!(decode(&falling, count, bits), Err(SortedError::Unsorted { position: 1 }));
+    }
+}
