@@ -3,7 +3,7 @@
 //! Random access to hundreds of megabytes spends its time on translating addresses unless the pages are huge, and first
 //! writes to them on being handed small ones. Where the system leaves the choice to programs, it has to be asked.
 
-use crate::backend::pages;
+use crate::backend::{pages, prefetch};
 
 /// A vector of `count` times `value`, on huge pages where the system has them. Otherwise as `vec![value; count]`.
 #[must_use]
@@ -21,9 +21,26 @@ pub fn large_capacity<T>(capacity: usize) -> Vec<T> {
     vector
 }
 
+/// Asks for `slice[index]` ahead of its use: of many places visited in random order, the next ones are then on their way
+/// while the first is worked on. An index beyond the end asks for nothing.
+#[inline(always)]
+pub fn prefetch<T>(slice: &[T], index: usize) {
+    prefetch::read(slice, index);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_prefetch_changes_nothing() {
+        let values = [1u64, 2, 3];
+        for index in [0, 2, 3, usize::MAX] {
+            prefetch(&values, index);
+        }
+        prefetch::<u8>(&[], 0);
+        assert_eq!(values, [1, 2, 3]);
+    }
 
     #[test]
     fn is_an_ordinary_vector() {

@@ -4,5 +4,6 @@
 //! filters, [`sorted`] the short form of sorted masks.
 
 pub mod bloom;
+pub mod hashing;
 pub mod items;
 pub mod sorted;

@@ -14,6 +14,7 @@ pub(crate) mod blake3;
 pub(crate) mod bytes;
 pub(crate) mod gf128;
 pub(crate) mod pages;
+pub(crate) mod prefetch;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod ristretto_ifma;
 pub(crate) mod transpose;

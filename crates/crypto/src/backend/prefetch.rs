@@ -1,0 +1,14 @@
+//! Asking for memory before it is read.
+
+/// Brings the line of `slice[index]` towards the processor; nothing happens beyond the end.
+#[inline(always)]
+pub(crate) fn read<T>(slice: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(place) = slice.get(index) {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: SSE belongs to x86-64, and a prefetch of a valid address changes nothing but the caches.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(place).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (slice, index);
+}

@@ -1,0 +1,22 @@
+//! Hashing to bins: equal items of two parties meet in equal bins, so that only what shares a bin has to be compared.
+//!
+//! | module | what it makes |
+//! |---|---|
+//! | [`places`] | the bins that each item may go to, the same for both parties |
+//! | [`simple`] | every item in all of its bins: the sender's table |
+//! | [`cuckoo`] | every item in one of its bins, one item a bin: the receiver's table |
+//! | [`parameters`] | how many bins, how large a stash, how full a bin: derived, with a failure of at most 2^-40 |
+//!
+//! **Segments.** Function i of h maps to a segment of its own, the bins i·m to (i + 1)·m - 1 of β = h·m. The papers let
+//! all functions share one table. With segments an item never meets itself: it has h different bins, always h entries
+//! on the simple side, so nothing about it shows in the number of entries, and no value is compared twice. And a bin
+//! tells the function that leads there: two items can never look equal because different functions put them there, the
+//! flaw of permutation-based hashing that Lambæk found (eprint 2016/665). The analysis of Kirsch, Mitzenmacher, Wieder
+//! (SIAM J. Comput. 39, 2009) is for this form; [`parameters`] bounds its failures for any h.
+
+pub mod cuckoo;
+pub mod parameters;
+pub mod places;
+pub mod simple;
+
+pub use places::{Digests, Layout, Places};

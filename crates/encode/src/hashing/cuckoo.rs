@@ -1,0 +1,352 @@
+//! Cuckoo hashing: every item in one of its h bins, one item a bin, the few that find none in a stash.
+//!
+//! Pagh, Rodler (ESA 2001); h functions: Fotakis, Pagh, Sanders, Spirakis (STACS 2003); the stash: Kirsch, Mitzenmacher,
+//! Wieder (SIAM J. Comput. 39, 2009). Items are inserted in three rounds: into a bin that is free; by throwing another
+//! item out of a bin, which then looks for a place itself, for a limited number of moves; by a search, breadth first,
+//! for a free bin that can be reached by moving items.
+//!
+//! The search finds a place whenever one exists, and an item without one never gets one later, because placing others
+//! only takes bins. The stash therefore holds as few items as any placement could leave over (a maximum matching of items and
+//! bins): whether a set fits is a property of its bins alone, neither of the order of its items nor of a limit of moves, and
+//! it is this property whose probability [`parameters`](super::parameters) bounds. There is no randomness beyond the
+//! bins, and no second try: a failure is an error.
+//!
+//! Bins and moves depend on the party's own items, on its own machine, and are not constant time.
+
+use std::collections::{HashMap, VecDeque};
+
+use vesica_crypto::memory::{large_vec, prefetch};
+
+use super::places::{Bins, Layout, Places};
+
+/// Items have no bin left and there is no room for them in the stash; which the parameters make a matter of 2^-40.
+///
+/// To try again with other functions would tell the peer something about the items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("at least {items} of our own items find no bin, the stash has room for {stash}")]
+pub struct Failure {
+    /// Items without a bin when this was noticed.
+    pub items: usize,
+    /// Items that the stash may hold.
+    pub stash: usize,
+}
+
+/// The item of every bin.
+pub struct Table {
+    layout: Layout,
+    slots: Vec<u32>,
+    stash: Vec<u32>,
+}
+
+/// No item.
+const EMPTY: u32 = u32::MAX;
+
+impl Table {
+    /// Puts every item into one of its bins, at most `stash` of them into the stash.
+    ///
+    /// # Errors
+    /// [`Failure`] if more have no bin.
+    ///
+    /// # Panics
+    /// If there are 2^32 - 1 items or more.
+    pub fn build<P: Places + ?Sized>(places: &P, stash: usize) -> Result<Self, Failure> {
+        assert!(u32::try_from(places.items()).is_ok_and(|items| items < EMPTY), "fewer than 2^32 - 1 items");
+        let layout = places.layout();
+        let mut nest = Nest { places, functions: layout.functions(), slots: large_vec(EMPTY, layout.bins()) };
+        let homeless = nest.settle();
+        let homeless = nest.evict(&homeless);
+        let mut left = Vec::new();
+        for item in homeless {
+            if !nest.search(item) {
+                left.push(item);
+                if left.len() > stash {
+                    return Err(Failure { items: left.len(), stash });
+                }
+            }
+        }
+        Ok(Self { layout, slots: nest.slots, stash: left })
+    }
+
+    /// What both parties agreed on.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The item in `bin`, which [`Layout::function_of`] the bin puts there.
+    ///
+    /// # Panics
+    /// If there is no such bin.
+    #[inline]
+    pub fn get(&self, bin: usize) -> Option<u32> {
+        occupant(self.slots[bin])
+    }
+
+    /// The bins in order, each with its item.
+    pub fn bins(&self) -> impl ExactSizeIterator<Item = Option<u32>> {
+        self.slots.iter().map(|slot| occupant(*slot))
+    }
+
+    /// The items that have no bin. How many there are must not show: a protocol pads to the agreed size.
+    pub fn stash(&self) -> &[u32] {
+        &self.stash
+    }
+}
+
+#[inline]
+fn occupant(slot: u32) -> Option<u32> {
+    (slot != EMPTY).then_some(slot)
+}
+
+/// Items ahead whose bins are on their way.
+const AHEAD: usize = 16;
+
+/// Items on the move at the same time.
+const FLOCK: usize = 16;
+
+/// Moves after which an item's place is searched for. Few items come that far.
+const MOVES: u32 = 100;
+
+struct Nest<'a, P: ?Sized> {
+    places: &'a P,
+    functions: usize,
+    slots: Vec<u32>,
+}
+
+/// An item on the move.
+#[derive(Clone, Copy)]
+struct Bird {
+    item: u32,
+    /// Where it was thrown out.
+    from: u32,
+    moves: u32,
+    /// Its bins, once they are known.
+    bins: Option<Bins>,
+}
+
+impl<P: Places + ?Sized> Nest<'_, P> {
+    /// Puts items into free bins; returns those that have none.
+    fn settle(&mut self) -> Vec<u32> {
+        let items = self.places.items();
+        let mut homeless = Vec::new();
+        let mut ahead = [Bins::default(); AHEAD];
+        for step in 0..items + AHEAD {
+            let bins = &mut ahead[step % AHEAD];
+            if let Some(item) = step.checked_sub(AHEAD) {
+                match first_free(&self.slots, &bins[..self.functions]) {
+                    Some(bin) => self.slots[bin] = item as u32,
+                    None => homeless.push(item as u32),
+                }
+            }
+            if step < items {
+                *bins = self.places.bins_of(step);
+                bins[..self.functions].iter().for_each(|bin| prefetch(&self.slots, *bin as usize));
+            }
+        }
+        homeless
+    }
+
+    /// Finds places by throwing others out, for several items by turns so that memory is asked for in time; returns the
+    /// items that were still on the move after [`MOVES`].
+    fn evict(&mut self, homeless: &[u32]) -> Vec<u32> {
+        let mut waiting = homeless.iter();
+        let mut take = |places: &P| {
+            let item = *waiting.next()?;
+            places.prefetch(item as usize);
+            Some(Bird { item, from: EMPTY, moves: 0, bins: None })
+        };
+        let mut flock: Vec<Bird> = (0..FLOCK).map_while(|_| take(self.places)).collect();
+        let (mut lost, mut chance) = (Vec::new(), Chance(0));
+        while !flock.is_empty() {
+            flock.retain_mut(|bird| match bird.bins.take() {
+                None => {
+                    let bins = self.places.bins_of(bird.item as usize);
+                    bins[..self.functions].iter().for_each(|bin| prefetch(&self.slots, *bin as usize));
+                    bird.bins = Some(bins);
+                    true
+                }
+                Some(bins) => match self.fly(bird, &bins[..self.functions], &mut chance) {
+                    Some(next) => {
+                        *bird = next;
+                        true
+                    }
+                    None => take(self.places).map(|next| *bird = next).is_some(),
+                },
+            });
+            flock.retain(|bird| {
+                let ready = bird.moves < MOVES;
+                if !ready {
+                    lost.push(bird.item);
+                }
+                ready
+            });
+            while flock.len() < FLOCK {
+                match take(self.places) {
+                    Some(bird) => flock.push(bird),
+                    None => break,
+                }
+            }
+        }
+        lost
+    }
+
+    /// Lands in a free bin, or else in another than the one it comes from; returns whom it throws out there.
+    fn fly(&mut self, bird: &Bird, bins: &[u32], chance: &mut Chance) -> Option<Bird> {
+        if let Some(bin) = first_free(&self.slots, bins) {
+            self.slots[bin] = bird.item;
+            return None;
+        }
+        let came_by = bins.iter().position(|bin| *bin == bird.from);
+        let mut function = chance.below(bins.len() - usize::from(came_by.is_some() && bins.len() > 1));
+        if came_by.is_some_and(|came_by| function >= came_by && bins.len() > 1) {
+            function += 1;
+        }
+        let bin = bins[function];
+        let thrown_out = std::mem::replace(&mut self.slots[bin as usize], bird.item);
+        self.places.prefetch(thrown_out as usize);
+        Some(Bird { item: thrown_out, from: bin, moves: bird.moves + 1, bins: None })
+    }
+
+    /// Looks for a free bin that moving items makes available to `item`, and moves them; says whether there is one.
+    fn search(&mut self, item: u32) -> bool {
+        // The bins reached so far, each with the bin whose item could move there.
+        let mut reached: HashMap<u32, u32> = HashMap::new();
+        let mut next = VecDeque::new();
+        for bin in &self.places.bins_of(item as usize)[..self.functions] {
+            reached.insert(*bin, EMPTY);
+            next.push_back(*bin);
+        }
+        while let Some(bin) = next.pop_front() {
+            let there = self.slots[bin as usize];
+            if there == EMPTY {
+                self.shift(&reached, item, bin);
+                return true;
+            }
+            for other in &self.places.bins_of(there as usize)[..self.functions] {
+                reached.entry(*other).or_insert_with(|| {
+                    next.push_back(*other);
+                    bin
+                });
+            }
+        }
+        false
+    }
+
+    /// Moves the items on the way to the free bin `to`, and `item` to where the way begins.
+    fn shift(&mut self, reached: &HashMap<u32, u32>, item: u32, mut to: u32) {
+        while let Some(from) = reached.get(&to).copied().filter(|from| *from != EMPTY) {
+            self.slots[to as usize] = self.slots[from as usize];
+            to = from;
+        }
+        self.slots[to as usize] = item;
+    }
+}
+
+#[inline]
+fn first_free(slots: &[u32], bins: &[u32]) -> Option<usize> {
+    bins.iter().map(|bin| *bin as usize).find(|bin| slots[*bin] == EMPTY)
+}
+
+/// Which bin an item takes next. Any choice ends with as few items in the stash; an irregular one ends sooner.
+struct Chance(u64);
+
+impl Chance {
+    #[inline]
+    fn below(&mut self, range: usize) -> usize {
+        // Knuth's multiplicative generator, of which the high half is used.
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 32) as usize * range) >> 32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hashing::Digests;
+    use vesica_crypto::block::Block;
+    use vesica_crypto::prg::Prg;
+
+    fn digests(seed: u64, count: usize) -> Vec<Block> {
+        let mut digests = vec![Block::ZERO; count];
+        Prg::fork([4; 16], seed).fill_blocks(&mut digests);
+        digests
+    }
+
+    fn check(places: &Digests<'_>, table: &Table) {
+        let mut seen = vec![false; places.items()];
+        let mut see = |item: u32| assert!(!std::mem::replace(&mut seen[item as usize], true));
+        for (bin, item) in table.bins().enumerate() {
+            assert_eq!(item, table.get(bin));
+            if let Some(item) = item {
+                let function = table.layout().function_of(bin);
+                assert_eq!(places.bins_of(item as usize)[function] as usize, bin);
+                see(item);
+            }
+        }
+        table.stash().iter().for_each(|item| see(*item));
+        assert!(seen.into_iter().all(|seen| seen));
+    }
+
+    #[test]
+    fn every_item_is_in_one_of_its_bins_or_in_the_stash() {
+        for (items, functions, bins) in
+            [(0, 3, 0), (1, 2, 2), (2, 1, 50), (300, 2, 720), (50_000, 3, 63_500), (9000, 4, 9400)]
+        {
+            let digests = digests(1, items);
+            let places = Digests::new(&digests, Layout::new(functions, bins));
+            let table = Table::build(&places, usize::MAX);
+            let table = table.unwrap();
+            check(&places, &table);
+            assert!(table.stash().len() <= 2);
+        }
+    }
+
+    /// The items that no placement has a bin for, for two functions: of every connected part of the graph with bins as
+    /// nodes and items as edges, the edges beyond the number of nodes.
+    fn least_stash(places: &Digests<'_>) -> usize {
+        let mut parent: Vec<usize> = (0..places.layout().bins()).collect();
+        fn root(parent: &mut [usize], mut node: usize) -> usize {
+            while parent[node] != node {
+                parent[node] = parent[parent[node]];
+                node = parent[node];
+            }
+            node
+        }
+        let mut spare = vec![1usize; parent.len()];
+        let mut left = 0;
+        for item in 0..places.items() {
+            let bins = places.bins_of(item);
+            let (a, b) = (root(&mut parent, bins[0] as usize), root(&mut parent, bins[1] as usize));
+            if a != b {
+                parent[b] = a;
+                spare[a] += spare[b];
+            }
+            match spare[a] {
+                0 => left += 1,
+                _ => spare[a] -= 1,
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn the_stash_is_as_small_as_it_can_be() {
+        for (seed, bins) in (0..40).zip([40, 44, 50, 60].into_iter().cycle()) {
+            let digests = digests(seed, 30);
+            let places = Digests::new(&digests, Layout::new(2, bins));
+            let table = Table::build(&places, usize::MAX);
+            let table = table.unwrap();
+            check(&places, &table);
+            assert_eq!(table.stash().len(), least_stash(&places));
+        }
+    }
+
+    #[test]
+    fn a_stash_without_room_is_a_failure() {
+        let digests = vec![Block::from(7u128); 5];
+        let places = Digests::new(&digests, Layout::new(3, 30));
+        assert_eq!(Table::build(&places, 1).err(), Some(Failure { items: 2, stash: 1 }));
+        assert_eq!(Table::build(&places, 2).map(|table| table.stash().len()), Ok(2));
+        let one = Digests::new(&digests, Layout::new(1, 4));
+        assert_eq!(Table::build(&one, 4).map(|table| table.stash().len()), Ok(4));
+    }
+}
