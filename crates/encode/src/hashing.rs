@@ -3,6 +3,7 @@
 //! | module | what it makes |
 //! |---|---|
 //! | [`places`] | the bins that each item may go to, the same for both parties |
+//! | [`permutation`] | the same for short items, of which a bin then holds only what it does not say itself |
 //! | [`simple`] | every item in all of its bins: the sender's table |
 //! | [`cuckoo`] | every item in one of its bins, one item a bin: the receiver's table |
 //! | [`parameters`] | how many bins, how large a stash, how full a bin: derived, with a failure of at most 2^-40 |
@@ -16,7 +17,9 @@
 
 pub mod cuckoo;
 pub mod parameters;
+pub mod permutation;
 pub mod places;
 pub mod simple;
 
+pub use permutation::{Permutation, Placed};
 pub use places::{Digests, Layout, Places};

@@ -1,0 +1,351 @@
+//! Permutation-based hashing: what a bin holds of an item is shorter by what the bin says.
+//!
+//! Arbitman, Naor, Segev (FOCS 2010); PSSZ15 §4. An item x below 2^σ is split into (L, R) = (x mod m, ⌊x/m⌋), m being the
+//! bins of a function; function i permutes such pairs by a Feistel network, and the pair (L′, R′) that comes out says bin i·m + L′
+//! and *remainder* R′, a number below M ≈ 2^σ/m. Bin and remainder determine the function (its segment) and the item (a
+//! permutation): two different items never look equal. One Feistel round is
+//!
+//! ```text
+//! L ← L + f(R) mod m     or     R ← R + g(L) mod M
+//! ```
+//!
+//! and since the sums are taken modulo m and M, any number of bins will do.
+//!
+//! **Differences from the paper.** PSSZ15 has the round L ← L ⊕ f_i(R) alone, so that all functions leave the same R. Without the
+//! function's index two items can then look equal (Lambæk, eprint 2016/665); here the segment has it, at the cost of the same
+//! log2 h bits. And all items with the same R are shifted by the same distance: of native items there are few R
+//! (some hundreds for σ = 32 and 2^24 items), so that bins under two functions always lie one of few distances apart. Short cycles,
+//! which are what overflows a stash, are then far more frequent than among random bins, and a range of consecutive items
+//! falls into the table like one item of its length. Four rounds, keyed for each function, leave no such trace of the
+//! items, whatever they are; the remainders of an item then differ between functions.
+//!
+//! The functions f, g are AES hashes under keys of the run's context. They are public: this spreads, it hides nothing.
+
+use std::convert::Infallible;
+use std::fmt;
+
+use vesica_crypto::aes_hash::FixedKey;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Context, Label};
+use vesica_crypto::memory::{large_vec, prefetch};
+use vesica_crypto::par;
+
+use super::places::{Bins, Layout, MOST_FUNCTIONS, Places, scale};
+
+const CIPHER: Label = Label::new("hashing: permutation, cipher");
+const MASKS: Label = Label::new("hashing: permutation, masks");
+
+/// Feistel rounds; even ones add to L, odd ones to R, but for the last, which adds to L.
+const ROUNDS: usize = 4;
+
+/// M is at least this, so that the second half has something to permute where bins are nearly as many as possible items.
+const FEWEST_REMAINDERS: u128 = 64;
+
+/// Items that go through the rounds together.
+const BATCH: usize = 128;
+
+/// The permutations of one run, one for each function.
+pub struct Permutation {
+    layout: Layout,
+    sigma: u32,
+    remainders: u128,
+    cipher: FixedKey,
+    masks: [[Block; ROUNDS]; MOST_FUNCTIONS],
+}
+
+impl Permutation {
+    /// The permutations of this context for items below 2^`sigma`.
+    ///
+    /// # Panics
+    /// If `sigma` is not 1 to 128, or 128 with fewer than two bins a function.
+    #[must_use]
+    pub fn new(context: &Context, sigma: u32, layout: Layout) -> Self {
+        assert!((1..=128).contains(&sigma), "items of 1 to 128 bits");
+        let segment = u128::from(layout.segment());
+        assert!(sigma < 128 || segment > 1, "remainders below 2^128");
+        let remainders = ((u128::MAX >> (128 - sigma)) / segment + 1).max(FEWEST_REMAINDERS);
+        let mut masks = [[Block::ZERO; ROUNDS]; MOST_FUNCTIONS];
+        context.hash(MASKS, b"", Block::slice_as_mut_bytes(masks.as_flattened_mut()));
+        Self { layout, sigma, remainders, cipher: FixedKey::of(context, CIPHER), masks }
+    }
+
+    /// Functions and bins.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// M: remainders are below it.
+    pub fn remainders(&self) -> u128 {
+        self.remainders
+    }
+
+    /// Bits of a remainder.
+    pub fn bits(&self) -> u32 {
+        u128::BITS - (self.remainders - 1).leading_zeros()
+    }
+
+    /// Replaces items by their remainders under `function`; `bins` become their bins.
+    ///
+    /// # Panics
+    /// If the lengths differ, there is no such function, or an item is 2^σ or more.
+    pub fn evaluate(&self, function: usize, items: &mut [u128], bins: &mut [u32]) {
+        assert!(function < self.layout.functions() && items.len() == bins.len(), "a bin for every item");
+        for (items, bins) in items.chunks_mut(BATCH).zip(bins.chunks_mut(BATCH)) {
+            assert!(items.iter().all(|item| item.leading_zeros() + self.sigma >= 128), "items below 2^sigma");
+            self.split(items, bins);
+            for (round, mask) in self.masks[function].iter().enumerate() {
+                if round % 2 == 0 {
+                    self.add_to_remainders(items, bins, mask)
+                } else {
+                    self.add_to_bins(items, bins, mask)
+                }
+            }
+            bins.iter_mut().for_each(|bin| *bin = self.layout.bin(function, *bin));
+        }
+    }
+
+    /// (L, R) = (x mod m, ⌊x/m⌋).
+    fn split(&self, items: &mut [u128], bins: &mut [u32]) {
+        let segment = self.layout.segment();
+        for (item, bin) in items.iter_mut().zip(bins) {
+            // A division of 64 bits is several times faster.
+            let rest = match u64::try_from(*item) {
+                Ok(short) => u128::from(short / u64::from(segment)),
+                Err(_) => *item / u128::from(segment),
+            };
+            *bin = (*item - rest * u128::from(segment)) as u32;
+            *item = rest;
+        }
+    }
+
+    /// L ← L + f(R) mod m.
+    fn add_to_bins(&self, remainders: &[u128], bins: &mut [u32], mask: &Block) {
+        let segment = self.layout.segment();
+        let hashes = self.hashes(remainders.iter().copied(), mask);
+        for (bin, hash) in bins.iter_mut().zip(&hashes) {
+            let sum = u64::from(*bin) + u64::from(scale(hash.to_halves().0, segment).0);
+            *bin = if sum < u64::from(segment) { sum } else { sum - u64::from(segment) } as u32;
+        }
+    }
+
+    /// R ← R + g(L) mod M.
+    fn add_to_remainders(&self, remainders: &mut [u128], bins: &[u32], mask: &Block) {
+        let hashes = self.hashes(bins.iter().map(|bin| u128::from(*bin)), mask);
+        for (remainder, hash) in remainders.iter_mut().zip(&hashes) {
+            let shift = match u64::try_from(self.remainders) {
+                Ok(range) => u128::from(hash.to_halves().0) * u128::from(range) >> 64,
+                // Among so many the powers of 2 are enough.
+                Err(_) => hash.to_u128() & u128::MAX >> (self.remainders.leading_zeros() + 1),
+            };
+            let sum = *remainder + shift;
+            *remainder = if sum < self.remainders { sum } else { sum - self.remainders };
+        }
+    }
+
+    fn hashes(&self, values: impl ExactSizeIterator<Item = u128>, mask: &Block) -> [Block; BATCH] {
+        let (count, mut hashes) = (values.len(), [Block::ZERO; BATCH]);
+        for (hash, value) in hashes.iter_mut().zip(values) {
+            *hash = Block::from(value) ^ *mask;
+        }
+        self.cipher.ccr(&mut hashes[..count]);
+        hashes
+    }
+
+    /// The bins of the items `value(0)`, `value(1)`, …, `value(count - 1)` under every function.
+    ///
+    /// # Panics
+    /// If an item is 2^σ or more.
+    #[must_use]
+    pub fn place(&self, threads: usize, count: usize, value: impl Fn(usize) -> u128 + Sync) -> Placed {
+        let functions = self.layout.functions();
+        let mut bins = large_vec(0u32, count * functions);
+        let Ok(()) =
+            par::fill_chunks::<_, Infallible, _>(threads, TASK * functions, &mut bins, |task, bins| {
+                for (batch, bins) in bins.chunks_mut(BATCH * functions).enumerate() {
+                    self.place_batch(task * TASK + batch * BATCH, bins, &value);
+                }
+                Ok(())
+            });
+        Placed { layout: self.layout, bins }
+    }
+
+    fn place_batch(&self, first: usize, bins: &mut [u32], value: &impl Fn(usize) -> u128) {
+        let functions = self.layout.functions();
+        let count = bins.len() / functions;
+        let (mut items, mut of_function) = ([0; BATCH], [0; BATCH]);
+        for function in 0..functions {
+            for (index, item) in items[..count].iter_mut().enumerate() {
+                *item = value(first + index);
+            }
+            self.evaluate(function, &mut items[..count], &mut of_function[..count]);
+            for (bins, bin) in bins.chunks_exact_mut(functions).zip(&of_function) {
+                bins[function] = *bin;
+            }
+        }
+    }
+}
+
+/// Items of a task, a multiple of a batch.
+const TASK: usize = 64 * BATCH;
+
+impl fmt::Debug for Permutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { layout, sigma, remainders, .. } = self;
+        f.debug_struct("Permutation")
+            .field("layout", layout)
+            .field("sigma", sigma)
+            .field("remainders", remainders)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The bins of a set of items under their permutations.
+pub struct Placed {
+    layout: Layout,
+    /// Item after item, its bin under each function.
+    bins: Vec<u32>,
+}
+
+impl Places for Placed {
+    #[inline]
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    #[inline]
+    fn items(&self) -> usize {
+        self.bins.len() / self.layout.functions()
+    }
+
+    #[inline]
+    fn bins_of(&self, item: usize) -> Bins {
+        let functions = self.layout.functions();
+        let mut bins = Bins::default();
+        bins[..functions].copy_from_slice(&self.bins[item * functions..][..functions]);
+        bins
+    }
+
+    #[inline]
+    fn prefetch(&self, item: usize) {
+        prefetch(&self.bins, item * self.layout.functions());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hashing::cuckoo;
+    use std::collections::HashSet;
+
+    fn permutation(sigma: u32, layout: Layout) -> Permutation {
+        Permutation::new(&Context::new(&[1; 32], "test", b"", 1, 1), sigma, layout)
+    }
+
+    #[test]
+    fn bin_and_remainder_belong_to_one_item_and_function() {
+        // All items of a domain, also where bins are more than items, and with every function.
+        for (sigma, functions, bins) in [(12, 3, 1000), (14, 2, 300), (10, 3, 5000), (12, 1, 1), (13, 4, 16)]
+        {
+            let permutation = permutation(sigma, Layout::new(functions, bins));
+            let mut seen = HashSet::new();
+            for function in 0..functions {
+                let mut values: Vec<u128> = (0..1 << sigma).collect();
+                let mut places = vec![0; values.len()];
+                permutation.evaluate(function, &mut values, &mut places);
+                for (remainder, bin) in values.into_iter().zip(places) {
+                    assert_eq!(permutation.layout().function_of(bin as usize), function);
+                    assert!(remainder < permutation.remainders());
+                    assert!(seen.insert((bin, remainder)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn remainders_are_shorter_by_the_bits_of_a_bin() {
+        for (sigma, functions, bins, bits) in [
+            (32, 2, 5 << 19, 12),
+            (32, 3, 3 << 20, 12),
+            (64, 3, 3 << 20, 44),
+            (128, 2, 2 << 24, 104),
+            (20, 3, 3 << 20, 6),
+        ] {
+            let permutation = permutation(sigma, Layout::new(functions, bins));
+            assert_eq!(permutation.bits(), bits);
+            let mut items = [u128::MAX >> (128 - sigma), 0];
+            permutation.evaluate(functions - 1, &mut items, &mut [0; 2]);
+            assert!(items.into_iter().all(|remainder| remainder < permutation.remainders()));
+        }
+    }
+
+    #[test]
+    fn places_are_what_evaluate_says_for_any_number_of_threads() {
+        let permutation = permutation(70, Layout::new(3, 9000));
+        let value = |index: usize| (index as u128) << 50 | 5;
+        let places: Vec<Placed> =
+            [1, 3].iter().map(|threads| permutation.place(*threads, 20_011, value)).collect();
+        for function in 0..3 {
+            let mut items: Vec<u128> = (0..20_011).map(value).collect();
+            let mut bins = vec![0; items.len()];
+            permutation.evaluate(function, &mut items, &mut bins);
+            for (item, bin) in bins.into_iter().enumerate() {
+                assert!(places.iter().all(|placed| placed.bins_of(item)[function] == bin));
+            }
+        }
+        assert_eq!(permutation.place(1, 0, value).items(), 0);
+    }
+
+    #[test]
+    fn another_context_is_another_permutation() {
+        let layout = Layout::new(3, 3000);
+        let bins = |sid: u8| {
+            let context = Context::new(&[sid; 32], "test", b"", 1, 1);
+            Permutation::new(&context, 32, layout).place(1, 64, |item| item as u128).bins
+        };
+        assert!(bins(1) == bins(1) && bins(1) != bins(2));
+    }
+
+    /// PSSZ15 §4 to the letter, with h functions on one table and no index of the function: bin x_L ⊕ f_i(x_R), value x_R.
+    #[test]
+    fn without_the_function_in_it_a_value_belongs_to_several_items() {
+        let f = |function: u32, right: u32| (right * 7 + function * 13) % 64;
+        let paper = |x: u32, function: u32| ((x >> 6) ^ f(function, x & 63), x & 63);
+        // x′ = x with x_L ⊕ f_0(x_R) ⊕ f_1(x_R) in place of x_L: two items, one bin, one value.
+        let x = 45 << 6 | 9;
+        let other = (45 ^ f(0, 9) ^ f(1, 9)) << 6 | 9;
+        assert_ne!(x, other);
+        assert_eq!(paper(x, 0), paper(other, 1));
+        // Every item has such a partner there; here, over the whole domain, none does.
+        let partners = (0..1u32 << 12).filter(|x| {
+            let partner = ((x >> 6) ^ f(0, x & 63) ^ f(1, x & 63)) << 6 | x & 63;
+            partner != *x && paper(*x, 0) == paper(partner, 1)
+        });
+        assert_eq!(partners.count(), 1 << 12);
+        bin_and_remainder_belong_to_one_item_and_function();
+    }
+
+    #[test]
+    fn items_in_ranges_and_steps_are_spread_like_any_others() {
+        // 4096 items of 16 to 32 bits that share few halves. One round would move each range as a whole: cuckoo hashing
+        // into 1.27 n bins, or 2.4 n with two functions, would fail often.
+        for (sigma, step, run) in [
+            (16u32, 1u128, 4096u128),
+            (20, 1, 64),
+            (32, 1, 256),
+            (32, 1 << 20, 4096),
+            (32, 3251, 4096),
+            (24, 16, 1024),
+        ] {
+            for (functions, bins) in [(3, 5202), (2, 9830)] {
+                let permutation = permutation(sigma, Layout::new(functions, bins));
+                let gap = (1u128 << sigma) / (4096 / run);
+                let placed = permutation.place(1, 4096, |i| {
+                    let (block, inside) = (i as u128 / run, i as u128 % run);
+                    (block * gap + inside * step) % (1 << sigma)
+                });
+                let table = cuckoo::Table::build(&placed, 1);
+                assert!(table.is_ok(), "{sigma} {step} {run} {functions}");
+            }
+        }
+    }
+}
