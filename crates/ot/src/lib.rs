@@ -1,1 +1,44 @@
 //! Oblivious transfer, its extensions, and vector oblivious linear evaluation.
+//!
+//! [`base`] makes a few hundred OTs from a group; the extensions make millions of those. Every extension gives
+//! correlated rows, the form in which they can stand in for one another: [`CotSender`] and [`CotReceiver`].
+
+#![forbid(unsafe_code)]
+
+pub mod base;
+mod error;
+mod seed;
+
+use vesica_crypto::block::Block;
+use vesica_net::Channel;
+
+pub use error::Error;
+pub use seed::Seed;
+
+/// The side of correlated OTs that holds Δ: rows q_j, where the other side has t_j = q_j ⊕ c_j·Δ.
+///
+/// A row has `W` blocks, 128 columns each; columns that a level does not use are zero. Row numbers run on from call to
+/// call.
+pub trait CotSender<const W: usize> {
+    /// Δ.
+    fn delta(&self) -> [Block; W];
+
+    /// The next rows.
+    ///
+    /// # Errors
+    /// If the connection fails or the partner's message is not what it must be.
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut Channel) -> Result<(), Error>;
+}
+
+/// The side of correlated OTs that holds the choices c_j and rows t_j.
+pub trait CotReceiver<const W: usize> {
+    /// The next rows, for the receiver's own choices, packed eight to a byte, lowest first.
+    ///
+    /// # Errors
+    /// If the connection fails.
+    ///
+    /// # Panics
+    /// If there are fewer choices than rows.
+    fn extend(&mut self, choices: &[u8], rows: &mut [[Block; W]], channel: &mut Channel)
+    -> Result<(), Error>;
+}

@@ -1,0 +1,13 @@
+//! Base OTs: a few hundred transfers from group operations, which an extension makes millions of.
+//!
+//! The *sender* ends with two random strings for each OT, the *receiver* with the one that its choice bit names. In every
+//! form here the strings are keys that come out of the protocol; nothing is chosen by anybody.
+
+#[cfg(any(test, feature = "testing"))]
+pub mod ideal;
+pub mod masny_rindal;
+
+/// Bit `i` of choices packed eight to a byte, lowest first.
+pub(crate) fn bit(choices: &[u8], i: usize) -> u8 {
+    choices[i / 8] >> (i % 8) & 1
+}

@@ -1,0 +1,330 @@
+//! Endemic OT of Masny and Rindal over ristretto255: one message each way, in any order.
+//!
+//! **Security:** malicious, universally composable for the *endemic* functionality, in which a corrupted party may fix
+//! its own strings, in the random oracle model under the (oracle) Diffie–Hellman assumption. That is what an OT extension
+//! needs.
+//!
+//! Source: Masny, Rindal, *Endemic Oblivious Transfer*, CCS 2019 (eprint 2019/706), §4 with the one-round key agreement
+//! of Diffie and Hellman. Deviation: every hash takes the index of the OT and both of the receiver's elements, and the
+//! keys the sender's element too, since batches that leave them out are unsound (McQuoid, Rosulek, Roy, eprint 2021/682).
+//!
+//! ```text
+//! receiver, choice c                                            sender, s ←$ Z_q*
+//! a ←$ Z_q*, r_{1-c} ←$ G
+//! r_c = a·G - Hg(i, c, r_{1-c})      ── r_0, r_1 ──►            64 bytes an OT
+//!                                    ◄── T = s·G ──             32 bytes for all
+//! K_c = a·T                                                     K_j = s·(r_j + Hg(i, j, r_{1-j}))
+//! string = H(i, c, T, r_0, r_1, K_c)                            strings = H(i, j, T, r_0, r_1, K_j)
+//! ```
+//!
+//! Names: Hg = the oracle under the caller's label, domain 0, then the group's map; H = the same, domain 1. The context
+//! binds session, protocol and sizes; a label serves one batch of a run, so no index is used twice.
+//!
+//! Constant time in choices and scalars. What a peer sends must decode, canonically, to something other than the
+//! identity.
+
+use rand_core::CryptoRng;
+use subtle::{Choice, ConditionallySelectable};
+use vesica_crypto::group::{Group, Ristretto255};
+use vesica_crypto::hash::{Context, Label, Oracle};
+use vesica_net::Channel;
+use zeroize::Zeroizing;
+
+use super::bit;
+use crate::{Error, Seed};
+
+type G = Ristretto255;
+type Encoding = <G as Group>::Encoding;
+type Element = <G as Group>::Element;
+type Scalar = <G as Group>::Scalar;
+
+/// Bytes of the sender's message.
+pub const SENDER_BYTES: usize = G::ENCODED;
+/// Bytes of the receiver's message, for each OT.
+pub const RECEIVER_BYTES: usize = 2 * G::ENCODED;
+
+/// Domains of the oracle.
+const TO_GROUP: u8 = 0;
+const TO_STRING: u8 = 1;
+
+/// Both strings of `count` OTs.
+///
+/// # Errors
+/// If the connection fails or the partner's elements are not valid.
+pub fn send(
+    context: &Context,
+    label: Label,
+    count: usize,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<[Seed; 2]>, Error> {
+    let (sender, message) = Sender::new(context, label, rng);
+    channel.send(&message)?;
+    channel.flush()?;
+    let mut theirs = vec![0; count * RECEIVER_BYTES];
+    channel.recv_exact(&mut theirs)?;
+    sender.finish(&theirs)
+}
+
+/// The strings that the first `count` of `choices` name, packed eight to a byte, lowest first.
+///
+/// # Errors
+/// If the connection fails or the partner's element is not valid.
+///
+/// # Panics
+/// If there are fewer choices.
+pub fn receive(
+    context: &Context,
+    label: Label,
+    choices: &[u8],
+    count: usize,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<Seed>, Error> {
+    let (receiver, message) = Receiver::new(context, label, choices, count, rng);
+    channel.send(&message)?;
+    channel.flush()?;
+    let mut theirs = [0; SENDER_BYTES];
+    channel.recv_exact(&mut theirs)?;
+    receiver.finish(&theirs)
+}
+
+/// The sender between its message and the receiver's.
+pub struct Sender {
+    oracle: Oracle,
+    secret: Scalar,
+    public: Encoding,
+}
+
+impl Sender {
+    /// Draws s; the message is T.
+    #[must_use]
+    pub fn new(context: &Context, label: Label, rng: &mut dyn CryptoRng) -> (Self, [u8; SENDER_BYTES]) {
+        let secret = G::random_scalar(rng);
+        let public = G::encode(&G::mul_base(&secret));
+        (Sender { oracle: context.oracle(label), secret, public }, public)
+    }
+
+    /// Both strings of every OT that the receiver's message is of.
+    ///
+    /// # Errors
+    /// If the message is not a whole number of OTs, or an element in it is not valid.
+    pub fn finish(self, message: &[u8]) -> Result<Vec<[Seed; 2]>, Error> {
+        let (pairs, rest) = message.as_chunks::<RECEIVER_BYTES>();
+        if !rest.is_empty() {
+            return Err(Error::MessageLength { what: "base OT" });
+        }
+        // K_j = s·(r_j + Hg(i, j, r_{1-j})), all in one batch.
+        let mut sums = Vec::with_capacity(2 * pairs.len());
+        for (i, pair) in pairs.iter().enumerate() {
+            let [r0, r1] = halves(pair);
+            for (j, (own, other)) in [(r0, r1), (r1, r0)].into_iter().enumerate() {
+                let element = G::decode(own).map_err(|_| Error::InvalidElement { position: 2 * i + j })?;
+                sums.push(G::encode(&G::add(&element, &to_group(&self.oracle, i, j as u8, other))));
+            }
+        }
+        let mut keys = Zeroizing::new(vec![G::EMPTY; sums.len()]);
+        // A sum that is the identity is one that the receiver has aimed at: a guess of a hash that it cannot know.
+        G::decode_mul_encode(&self.secret, &sums, &mut keys)
+            .map_err(|error| Error::InvalidElement { position: error.index })?;
+        let string = |i: usize, j: usize| {
+            to_string(&self.oracle, i, j as u8, &self.public, &pairs[i], &keys[2 * i + j])
+        };
+        Ok((0..pairs.len()).map(|i| [string(i, 0), string(i, 1)]).collect())
+    }
+}
+
+/// The receiver between its message and the sender's.
+pub struct Receiver {
+    oracle: Oracle,
+    choices: Zeroizing<Vec<u8>>,
+    secrets: Vec<Scalar>,
+    message: Vec<u8>,
+}
+
+impl Receiver {
+    /// Draws a and r_{1-c} for each OT; the message is all the pairs.
+    ///
+    /// # Panics
+    /// If there are fewer than `count` choices.
+    #[must_use]
+    pub fn new(
+        context: &Context,
+        label: Label,
+        choices: &[u8],
+        count: usize,
+        rng: &mut dyn CryptoRng,
+    ) -> (Self, Vec<u8>) {
+        let oracle = context.oracle(label);
+        let mut secrets = Vec::with_capacity(count);
+        let mut message = Vec::with_capacity(count * RECEIVER_BYTES);
+        for i in 0..count {
+            let choice = bit(choices, i);
+            let secret = G::random_scalar(rng);
+            // r_{1-c}, and r_c = a·G - Hg(i, c, r_{1-c}); then each to its place.
+            let mut second = G::encode(&G::random_element(rng));
+            let hash = to_group(&oracle, i, choice, &second);
+            let mut first = G::encode(&G::sub(&G::mul_base(&secret), &hash));
+            Encoding::conditional_swap(&mut first, &mut second, Choice::from(choice));
+            message.extend_from_slice(&first);
+            message.extend_from_slice(&second);
+            secrets.push(secret);
+        }
+        let choices = Zeroizing::new(choices.to_vec());
+        (Receiver { oracle, choices, secrets, message: message.clone() }, message)
+    }
+
+    /// The chosen string of every OT.
+    ///
+    /// # Errors
+    /// If the sender's element is not valid.
+    pub fn finish(self, public: &[u8; SENDER_BYTES]) -> Result<Vec<Seed>, Error> {
+        let element = G::decode(public).map_err(|_| Error::InvalidElement { position: 0 })?;
+        let pairs = self.message.as_chunks::<RECEIVER_BYTES>().0;
+        let string = |(i, (secret, pair)): (usize, (&Scalar, &[u8; RECEIVER_BYTES]))| {
+            let key = Zeroizing::new(G::encode(&G::mul(secret, &element)));
+            to_string(&self.oracle, i, bit(&self.choices, i), public, pair, &key)
+        };
+        Ok(self.secrets.iter().zip(pairs).enumerate().map(string).collect())
+    }
+}
+
+fn halves(pair: &[u8; RECEIVER_BYTES]) -> [&Encoding; 2] {
+    let (halves, _) = pair.as_chunks();
+    [&halves[0], &halves[1]]
+}
+
+/// Hg(i, j, r).
+fn to_group(oracle: &Oracle, i: usize, j: u8, other: &Encoding) -> Element {
+    let mut uniform = G::UNIFORM_EMPTY;
+    oracle.hash_parts(&[&[TO_GROUP, j], &(i as u64).to_le_bytes(), other], &mut uniform);
+    G::map_to_group(&uniform)
+}
+
+/// H(i, j, T, r_0, r_1, K).
+fn to_string(
+    oracle: &Oracle,
+    i: usize,
+    j: u8,
+    public: &Encoding,
+    pair: &[u8; RECEIVER_BYTES],
+    key: &Encoding,
+) -> Seed {
+    let mut string = Zeroizing::new([0; 32]);
+    oracle.hash_parts(&[&[TO_STRING, j], &(i as u64).to_le_bytes(), public, pair, key], &mut *string);
+    Seed::new(*string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+    use std::thread;
+    use vesica_net::{Options, memory};
+
+    const LABEL: Label = Label::new("test: base OT");
+
+    fn context() -> Context {
+        Context::new(&[3; 32], "test", b"", 1, 2)
+    }
+
+    /// Sender's and receiver's strings of `count` OTs, with the receiver's message.
+    fn run(count: usize, choices: &[u8]) -> (Vec<[Seed; 2]>, Vec<Seed>, Vec<u8>) {
+        let rng = &mut StdRng::seed_from_u64(count as u64);
+        let (sender, public) = Sender::new(&context(), LABEL, rng);
+        let (receiver, message) = Receiver::new(&context(), LABEL, choices, count, rng);
+        (sender.finish(&message).unwrap(), receiver.finish(&public).unwrap(), message)
+    }
+
+    #[test]
+    fn the_receiver_has_the_string_it_chose_and_not_the_other() {
+        for count in [0, 1, 7, 128] {
+            let mut choices = vec![0; 16];
+            StdRng::seed_from_u64(1).fill_bytes(&mut choices);
+            let (strings, chosen, message) = run(count, &choices);
+            assert_eq!((strings.len(), chosen.len(), message.len()), (count, count, 64 * count));
+            for (i, (pair, chosen)) in strings.iter().zip(&chosen).enumerate() {
+                let choice = usize::from(bit(&choices, i));
+                assert!(pair[choice] == *chosen && pair[1 - choice] != *chosen, "{i}");
+            }
+        }
+    }
+
+    #[test]
+    fn it_runs_over_a_channel_as_its_ideal_twin_does() {
+        let choices = [0b1010_0110, 0b1];
+        macro_rules! strings {
+            ($module:path) => {{
+                use $module as base;
+                let (mut here, mut there) = memory::pair(&Options::default());
+                thread::scope(|scope| {
+                    let sender = scope.spawn(move || {
+                        base::send(&context(), LABEL, 9, &mut there, &mut StdRng::seed_from_u64(1)).unwrap()
+                    });
+                    let rng = &mut StdRng::seed_from_u64(2);
+                    let chosen = base::receive(&context(), LABEL, &choices, 9, &mut here, rng).unwrap();
+                    (sender.join().unwrap(), chosen)
+                })
+            }};
+        }
+        for (strings, chosen) in [strings!(crate::base::masny_rindal), strings!(crate::base::ideal)] {
+            for (i, (pair, chosen)) in strings.iter().zip(&chosen).enumerate() {
+                assert!(pair[usize::from(bit(&choices, i))] == *chosen);
+            }
+        }
+    }
+
+    #[test]
+    fn another_context_label_index_or_message_gives_other_strings() {
+        let rng = &mut StdRng::seed_from_u64(5);
+        let (receiver, message) = Receiver::new(&context(), LABEL, &[0], 2, rng);
+        let mut seed = [0; 32];
+        rng.fill_bytes(&mut seed);
+        let sender = |context: &Context, label| Sender::new(context, label, &mut StdRng::from_seed(seed));
+        let (honest, public) = sender(&context(), LABEL);
+        let chosen = receiver.finish(&public).unwrap();
+        let strings = honest.finish(&message).unwrap();
+        assert!(strings[0][0] == chosen[0] && strings[1][0] == chosen[1]);
+        let other_context = Context::new(&[4; 32], "test", b"", 1, 2);
+        let (other_session, _) = sender(&other_context, LABEL);
+        assert!(other_session.finish(&message).unwrap()[0][0] != chosen[0]);
+        let (other_label, _) = sender(&context(), Label::new("test: other"));
+        assert!(other_label.finish(&message).unwrap()[0][0] != chosen[0]);
+        let swapped = [&message[64..], &message[..64]].concat();
+        let (again, _) = sender(&context(), LABEL);
+        assert!(again.finish(&swapped).unwrap()[1][0] != chosen[0]);
+    }
+
+    #[test]
+    fn elements_that_are_not_valid_are_named() {
+        let rng = &mut StdRng::seed_from_u64(6);
+        let (_, message) = Receiver::new(&context(), LABEL, &[0], 3, rng);
+        for position in 0..6 {
+            for bad in [[0; 32], [0xff; 32]] {
+                let mut message = message.clone();
+                message[32 * position..][..32].copy_from_slice(&bad);
+                let (sender, _) = Sender::new(&context(), LABEL, rng);
+                assert_eq!(sender.finish(&message).unwrap_err(), Error::InvalidElement { position });
+            }
+        }
+        let (sender, _) = Sender::new(&context(), LABEL, rng);
+        assert_eq!(sender.finish(&message[1..]).unwrap_err(), Error::MessageLength { what: "base OT" });
+        let (receiver, _) = Receiver::new(&context(), LABEL, &[0], 3, rng);
+        assert_eq!(receiver.finish(&[0; 32]).unwrap_err(), Error::InvalidElement { position: 0 });
+    }
+
+    #[test]
+    fn what_is_sent_does_not_tell_the_choice() {
+        // Both elements of a pair are uniform: their encodings' bits are even, whichever was chosen.
+        let rng = &mut StdRng::seed_from_u64(7);
+        for choices in [[0; 64], [0xff; 64]] {
+            let (_, message) = Receiver::new(&context(), LABEL, &choices, 512, rng);
+            for half in 0..2 {
+                let ones: u32 =
+                    message.as_chunks::<64>().0.iter().map(|pair| pair[32 * half + 9].count_ones()).sum();
+                assert!((1848..=2248).contains(&ones), "{ones} of 4096");
+            }
+        }
+    }
+}
