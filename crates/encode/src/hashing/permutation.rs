@@ -133,9 +133,9 @@ impl Permutation {
         let hashes = self.hashes(bins.iter().map(|bin| u128::from(*bin)), mask);
         for (remainder, hash) in remainders.iter_mut().zip(&hashes) {
             let shift = match u64::try_from(self.remainders) {
-                Ok(range) => u128::from(hash.to_halves().0) * u128::from(range) >> 64,
+                Ok(range) => (u128::from(hash.to_halves().0) * u128::from(range)) >> 64,
                 // Among so many the powers of 2 are enough.
-                Err(_) => hash.to_u128() & u128::MAX >> (self.remainders.leading_zeros() + 1),
+                Err(_) => hash.to_u128() & (u128::MAX >> (self.remainders.leading_zeros() + 1)),
             };
             let sum = *remainder + shift;
             *remainder = if sum < self.remainders { sum } else { sum - self.remainders };
