@@ -28,3 +28,4 @@ pub mod memory;
 pub mod par;
 pub mod prg;
 pub mod transpose;
+pub mod wide_prg;

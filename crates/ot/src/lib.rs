@@ -7,6 +7,7 @@
 
 pub mod base;
 mod error;
+pub mod iknp;
 mod seed;
 
 use vesica_crypto::block::Block;

@@ -1,0 +1,81 @@
+//! Pseudo-random generators of 256-bit strength: AES-256 in counter mode, for security levels above 128 bits.
+//!
+//! ```text
+//! stream(seed) = AES256_seed(0) ‖ AES256_seed(1) ‖ …      counters as 128-bit little-endian numbers
+//! ```
+
+use aes::Aes256;
+use aes::cipher::{Block as CipherBlock, BlockCipherEncrypt, KeyInit};
+
+use crate::block::Block;
+
+/// Blocks computed side by side.
+const AT_ONCE: usize = 8;
+
+/// The streams of several seeds, read in step. The key schedules wipe themselves when dropped.
+pub struct WideStreams {
+    keys: Vec<Aes256>,
+    counter: u128,
+}
+
+impl WideStreams {
+    /// The streams of `seeds`, from their beginnings.
+    #[must_use]
+    pub fn from_seeds(seeds: &[[u8; 32]]) -> Self {
+        Self { keys: seeds.iter().map(|seed| Aes256::new(seed.into())).collect(), counter: 0 }
+    }
+
+    /// Row `i` becomes the next blocks of stream `i`.
+    ///
+    /// # Panics
+    /// If there are not as many rows as streams.
+    pub fn fill_rows<const BLOCKS: usize>(&mut self, rows: &mut [[Block; BLOCKS]]) {
+        assert_eq!(rows.len(), self.keys.len(), "a row for each stream");
+        for (row, key) in rows.iter_mut().zip(&self.keys) {
+            let mut counter = self.counter;
+            for blocks in row.chunks_mut(AT_ONCE) {
+                let mut flight = [CipherBlock::<Aes256>::default(); AT_ONCE];
+                for block in &mut flight {
+                    block.copy_from_slice(&counter.to_le_bytes());
+                    counter += 1;
+                }
+                key.encrypt_blocks(&mut flight[..blocks.len()]);
+                for (block, cipher) in blocks.iter_mut().zip(flight) {
+                    *block = Block::from_bytes(cipher.into());
+                }
+            }
+        }
+        self.counter += BLOCKS as u128;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cipher_is_that_of_fips_197() {
+        // Appendix C.3: the stream cannot reach that plaintext, so the cipher is asked.
+        let key: [u8; 32] = core::array::from_fn(|i| i as u8);
+        let mut block: [u8; 16] = core::array::from_fn(|i| 0x11 * i as u8);
+        Aes256::new(&key.into()).encrypt_block((&mut block).into());
+        assert_eq!(u128::from_be_bytes(block), 0x8ea2_b7ca_5167_45bf_eafc_4990_4b49_6089);
+    }
+
+    #[test]
+    fn rows_are_the_next_blocks_of_each_stream() {
+        let seeds = [[1; 32], [2; 32], [3; 32]];
+        let mut streams = WideStreams::from_seeds(&seeds);
+        let (mut short, mut long) = ([[Block::ZERO; 3]; 3], [[Block::ZERO; 19]; 3]);
+        streams.fill_rows(&mut short);
+        streams.fill_rows(&mut long);
+        for (i, seed) in seeds.iter().enumerate() {
+            let key = Aes256::new(seed.into());
+            for (counter, block) in (0u128..).zip(short[i].iter().chain(&long[i])) {
+                let mut expected = counter.to_le_bytes();
+                key.encrypt_block((&mut expected).into());
+                assert_eq!(block.to_bytes(), expected);
+            }
+        }
+    }
+}
