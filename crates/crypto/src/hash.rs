@@ -62,6 +62,14 @@ impl Context {
         Self { key: hasher.finalize().into() }
     }
 
+    /// The context of what follows once both parties have also agreed on `input`.
+    #[must_use]
+    pub fn derive(&self, label: Label, input: &[u8]) -> Self {
+        let mut key = [0; 32];
+        self.hash(label, input, &mut key);
+        Self { key }
+    }
+
     /// The oracle named `label`; keep it where it is asked more than once.
     #[must_use]
     pub fn oracle(&self, label: Label) -> Oracle {

@@ -1,6 +1,7 @@
 //! What can go wrong while a protocol runs, by who is at fault.
 
 use vesica_encode::items::ItemsError;
+use vesica_encode::sorted::SortedError;
 use vesica_net::NetError;
 
 /// A protocol run that did not end with a result.
@@ -15,6 +16,10 @@ pub enum Error {
     /// The caller asked for something the protocol does not offer.
     #[error("{0}")]
     Misuse(Misuse),
+    /// An event of probability 2^-40 that the protocol must not get around: trying again within the run would tell the
+    /// partner something about the items.
+    #[error("{0}: this happens to one run in 2^40")]
+    Chance(&'static str),
     /// The caller's items do not fit the protocol.
     #[error(transparent)]
     Items(#[from] ItemsError),
@@ -24,7 +29,7 @@ pub enum Error {
 }
 
 /// What the partner sent that no honest partner sends. Positions are of messages, never of items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Misbehaviour {
     /// Not the canonical encoding of a group element, or the identity.
     #[error("a group element that is not valid (element {position} of its message)")]
@@ -44,6 +49,15 @@ pub enum Misbehaviour {
         /// Position of the mask.
         position: usize,
     },
+    /// A list of masks that is not one in its short form.
+    #[error("{0}")]
+    InvalidMasks(SortedError),
+    /// A proof, a commitment or a check of consistency fails. Which one stays here: the partner is told of no difference.
+    #[error("messages that fail a check of the protocol")]
+    FailedCheck,
+    /// A message of an oblivious transfer or VOLE that is not what it must be.
+    #[error("a message that is not what it must be ({0})")]
+    Transfer(vesica_ot::Error),
     /// The positions of the matches, returned under `--learns both`, are not ascending positions of our list.
     #[error("positions of matches that are not positions in our list")]
     InvalidPositions,
@@ -71,6 +85,14 @@ pub enum Misuse {
     /// The protocol has no path by which the sender learns the result.
     #[error("protocol {0} has no path by which the sender learns the result")]
     LearnsReceiverOnly(&'static str),
+    /// More items than one store may have.
+    #[error("{keys} items are too many for one run, of at most {most}")]
+    TooManyKeys {
+        /// How many there are.
+        keys: usize,
+        /// How many there may be.
+        most: usize,
+    },
     /// A mask of more bits than a mask can have: the sets are too large for one part.
     #[error("sets of {receiver} and {sender} items are too large for one run")]
     TooManyItems {
@@ -94,5 +116,14 @@ impl From<Misbehaviour> for Error {
 impl From<Misuse> for Error {
     fn from(what: Misuse) -> Self {
         Error::Misuse(what)
+    }
+}
+
+impl From<vesica_ot::Error> for Error {
+    fn from(error: vesica_ot::Error) -> Self {
+        match error {
+            vesica_ot::Error::Net(error) => Error::Net(error),
+            error => Error::PeerMisbehaved(Misbehaviour::Transfer(error)),
+        }
     }
 }

@@ -137,7 +137,12 @@ impl Error {
             ProtocolError::Net(error) => return Error::net(phase, error),
             ProtocolError::Cancelled => return Error::interrupted(phase),
             ProtocolError::PeerMisbehaved(_) => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
-            ProtocolError::Misuse(Misuse::TooManyItems { .. }) => {
+            ProtocolError::Chance(_) => (
+                Side::Both,
+                Kind::Internal,
+                "start both sides again; should it happen twice, please report it",
+            ),
+            ProtocolError::Misuse(Misuse::TooManyItems { .. } | Misuse::TooManyKeys { .. }) => {
                 (Side::Both, Kind::Refused, "split the tables and run the parts one after the other")
             }
             ProtocolError::Misuse(_) | ProtocolError::Items(_) => (Side::Ours, Kind::Internal, REPORT_A_BUG),
