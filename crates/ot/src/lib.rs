@@ -2,13 +2,18 @@
 //!
 //! [`base`] makes a few hundred OTs from a group; the extensions make millions of those. Every extension gives
 //! correlated rows, the form in which they can stand in for one another: [`CotSender`] and [`CotReceiver`].
+//! [`softspoken`] is the one against malicious parties and for few bytes; [`vole`] makes vector OLE of next to nothing.
 
 #![forbid(unsafe_code)]
 
 pub mod base;
 mod error;
 pub mod iknp;
+pub mod pprf;
 mod seed;
+pub mod small_field;
+pub mod softspoken;
+pub mod vole;
 
 use vesica_crypto::block::Block;
 use vesica_net::Channel;

@@ -24,6 +24,9 @@ use super::Backend;
 use super::Level;
 use crate::block::Block;
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86::expand;
+
 /// A key schedule; wiped when dropped.
 pub(crate) struct Key(Schedule);
 

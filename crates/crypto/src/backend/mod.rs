@@ -12,6 +12,7 @@
 pub(crate) mod aes;
 pub(crate) mod blake3;
 pub(crate) mod bytes;
+pub(crate) mod fold;
 pub(crate) mod gf128;
 pub(crate) mod pages;
 pub(crate) mod prefetch;

@@ -18,7 +18,7 @@ const ROT_WORD: u128 = 0x0c0f_0e0d_0c0f_0e0d_0c0f_0e0d_0c0f_0e0d;
 
 /// The round keys of `key`.
 #[target_feature(enable = "aes,avx2")]
-pub(super) fn expand(key: &Block) -> [Block; 11] {
+pub(crate) fn expand(key: &Block) -> [Block; 11] {
     let mut rounds = [*key; 11];
     for round in 0..10 {
         let previous = narrow::load(rounds[round].as_bytes());

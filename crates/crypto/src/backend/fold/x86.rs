@@ -1,0 +1,138 @@
+//! The folding kernels for x86-64.
+//!
+//! The wide one keeps the streams of four keys, two vectors each, in flight: enough to hide the latency of the
+//! instructions, and what is added up first.
+
+use core::arch::x86_64::*;
+
+use crate::block::Block;
+use crate::fold::{BLOCKS, Row};
+
+/// Vectors of a row.
+const VECTORS: usize = BLOCKS / 4;
+
+#[target_feature(enable = "vaes,avx512f")]
+pub(super) fn wide(rounds: &[[Block; 11]], first: u64, sum: &mut Row, weighted: &mut [Row]) {
+    match weighted.len() {
+        2 => wide_of::<2>(rounds, first, sum, weighted),
+        4 => wide_of::<4>(rounds, first, sum, weighted),
+        8 => wide_of::<8>(rounds, first, sum, weighted),
+        _ => narrow(rounds, first, sum, weighted),
+    }
+}
+
+#[target_feature(enable = "vaes,avx512f")]
+#[inline]
+fn wide_of<const K: usize>(rounds: &[[Block; 11]], first: u64, sum: &mut Row, weighted: &mut [Row]) {
+    let zero = _mm512_setzero_si512();
+    let first = _mm512_set_epi64(0, first as i64, 0, first as i64, 0, first as i64, 0, first as i64);
+    let numbers = _mm512_add_epi64(first, _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0));
+    let counters = [numbers, _mm512_add_epi64(numbers, _mm512_set_epi64(0, 4, 0, 4, 0, 4, 0, 4))];
+    let mut total = [zero; VECTORS];
+    let mut sums = [[zero; VECTORS]; K];
+    for (quad, keys) in rounds.as_chunks::<4>().0.iter().enumerate() {
+        let x = streams(keys, counters);
+        for i in 0..VECTORS {
+            let upper = _mm512_xor_si512(x[2][i], x[3][i]);
+            let quad_sum = _mm512_xor_si512(_mm512_xor_si512(x[0][i], x[1][i]), upper);
+            sums[0][i] = _mm512_xor_si512(sums[0][i], _mm512_xor_si512(x[1][i], x[3][i]));
+            sums[1][i] = _mm512_xor_si512(sums[1][i], upper);
+            for (bit, sum) in sums.iter_mut().enumerate().skip(2) {
+                let chosen = 0u8.wrapping_sub((quad >> (bit - 2) & 1) as u8);
+                sum[i] = _mm512_mask_xor_epi64(sum[i], chosen, sum[i], quad_sum);
+            }
+            total[i] = _mm512_xor_si512(total[i], quad_sum);
+        }
+    }
+    store_wide(sum, total);
+    for (weighted, sums) in weighted.iter_mut().zip(sums) {
+        store_wide(weighted, sums);
+    }
+}
+
+/// The encrypted counters under each of four keys.
+#[target_feature(enable = "vaes,avx512f")]
+#[inline]
+fn streams(keys: &[[Block; 11]; 4], counters: [__m512i; VECTORS]) -> [[__m512i; VECTORS]; 4] {
+    let mut x = [counters; 4];
+    for (x, key) in x.iter_mut().zip(keys) {
+        let key = splat(&key[0]);
+        for x in x {
+            *x = _mm512_xor_si512(*x, key);
+        }
+    }
+    for round in 1..10 {
+        for (x, key) in x.iter_mut().zip(keys) {
+            let key = splat(&key[round]);
+            for x in x {
+                *x = _mm512_aesenc_epi128(*x, key);
+            }
+        }
+    }
+    for (x, key) in x.iter_mut().zip(keys) {
+        let key = splat(&key[10]);
+        for x in x {
+            *x = _mm512_aesenclast_epi128(*x, key);
+        }
+    }
+    x
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn splat(key: &Block) -> __m512i {
+    // SAFETY: sixteen readable bytes; the load has no alignment.
+    _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(key.as_bytes().as_ptr().cast()) })
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn store_wide(row: &mut Row, vectors: [__m512i; VECTORS]) {
+    for (bytes, vector) in Block::slice_as_mut_bytes(row).as_chunks_mut::<64>().0.iter_mut().zip(vectors) {
+        // SAFETY: 64 writable bytes; the store has no alignment.
+        unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), vector) }
+    }
+}
+
+#[target_feature(enable = "aes,avx2")]
+pub(super) fn narrow(rounds: &[[Block; 11]], first: u64, sum: &mut Row, weighted: &mut [Row]) {
+    for (x, rounds) in rounds.iter().enumerate() {
+        let mut stream = [_mm_setzero_si128(); BLOCKS];
+        for (number, stream) in (first..).zip(&mut stream) {
+            *stream = _mm_xor_si128(_mm_set_epi64x(0, number as i64), load(&rounds[0]));
+        }
+        for round in &rounds[1..10] {
+            let round = load(round);
+            for stream in &mut stream {
+                *stream = _mm_aesenc_si128(*stream, round);
+            }
+        }
+        let last = load(&rounds[10]);
+        for stream in &mut stream {
+            *stream = _mm_aesenclast_si128(*stream, last);
+        }
+        add(sum, &stream);
+        for (bit, weighted) in weighted.iter_mut().enumerate() {
+            if x >> bit & 1 == 1 {
+                add(weighted, &stream);
+            }
+        }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load(block: &Block) -> __m128i {
+    // SAFETY: sixteen readable bytes; the load has no alignment.
+    unsafe { _mm_loadu_si128(block.as_bytes().as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn add(row: &mut Row, stream: &[__m128i; BLOCKS]) {
+    for (block, stream) in row.iter_mut().zip(stream) {
+        let sum = _mm_xor_si128(load(block), *stream);
+        // SAFETY: sixteen writable bytes; the store has no alignment.
+        unsafe { _mm_storeu_si128(block.as_mut_bytes().as_mut_ptr().cast(), sum) }
+    }
+}

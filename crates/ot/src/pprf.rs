@@ -1,0 +1,200 @@
+//! Puncturable pseudo-random functions: trees of Goldreich, Goldreich and Micali, and half-trees.
+//!
+//! One side grows a tree of L leaves from its root, the other all of it but one leaf, whose place is its secret. At each
+//! level the second side is told the sum of the nodes on the side of the path that it may know, which gives it the
+//! sibling of the node it lacks.
+//!
+//! **Half-tree** (Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, *Half-Tree*, eprint 2022/1431, figures 3 and 4): the two nodes
+//! of level one add up to Δ, a left child is the hash of its parent and a right child the sum of parent and left child.
+//! So every level adds up to Δ, and one word a level does. The children of the last level are independent, or the leaves
+//! would add up to Δ, too. The hash is a circular correlation-robust one in the random permutation model.
+//!
+//! **Plain**: all children are independent, two permutation calls a parent and two words a level. The conservative form.
+//!
+//! **Layout.** Nodes of a level lie by their path, the choice at level i having the weight 2^(i-1): the left children of
+//! w parents take the parents' places, the right children the w places behind. A tree whose leaves are not a power of two
+//! simply has fewer right children in its last level, all places of leaves being equally likely to be the missing one.
+//!
+//! **Constant time.** The path is secret. Every node of a level is touched alike, wherever the path goes.
+
+use vesica_crypto::aes_hash::FixedKey;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Context, Label};
+
+/// How inner nodes have children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// Right child = parent + left child, except in the last level.
+    HalfTree,
+    /// Two independent hashes of the parent.
+    Plain,
+}
+
+impl Shape {
+    /// The nodes that a tree starts from: both of level one, or its root.
+    pub(crate) fn start(self) -> usize {
+        match self {
+            Self::HalfTree => 2,
+            Self::Plain => 1,
+        }
+    }
+}
+
+/// Levels below the root of a tree of `leaves` leaves.
+pub(crate) fn levels(leaves: usize) -> usize {
+    leaves.next_power_of_two().ilog2() as usize
+}
+
+/// The functions that make children.
+pub(crate) struct Trees {
+    shape: Shape,
+    left: FixedKey,
+    right: FixedKey,
+    /// What stands left and right below a node that is zero.
+    below_zero: [Block; 2],
+}
+
+impl Trees {
+    /// The trees of this context; those of different labels have nothing in common.
+    pub(crate) fn new(context: &Context, left: Label, right: Label, shape: Shape) -> Self {
+        let (left, right) = (FixedKey::of(context, left), FixedKey::of(context, right));
+        let mut below_zero = [Block::ZERO; 2];
+        left.ccr(&mut below_zero[..1]);
+        right.ccr(&mut below_zero[1..]);
+        Self { shape, left, right, below_zero }
+    }
+
+    /// Grows the tree whose first nodes stand at the beginning of `nodes` until they fill it, and notes for each level
+    /// the sums of its left and of its right nodes.
+    pub(crate) fn grow(&self, nodes: &mut [Block], sums: &mut [[Block; 2]]) {
+        let mut width = self.shape.start();
+        for sums in sums {
+            let children = (2 * width).min(nodes.len());
+            self.level(nodes, width);
+            *sums = [sum(&nodes[..width]), sum(&nodes[width..children])];
+            width = children;
+        }
+        debug_assert_eq!(width, nodes.len(), "one pair of sums for each level");
+    }
+
+    /// Grows the tree that lacks the leaf `path`: the first node on that path is zero, and so is the leaf in the end.
+    /// `known` holds for each level the sum of the nodes on the side that the path does not take.
+    pub(crate) fn grow_punctured(&self, nodes: &mut [Block], path: usize, known: &[Block]) {
+        let mut width = self.shape.start();
+        let total = nodes.len();
+        for known in known {
+            let children = (2 * width).min(total);
+            let correlated = self.level(nodes, width);
+            let parent = path & (width - 1);
+            let goes_right = Block::mask(path & width != 0);
+            let (left, right) = nodes[..children].split_at_mut(width);
+            let below = if correlated { [self.below_zero[0]; 2] } else { self.below_zero };
+            // What lies below the missing parent is known to be wrong. On the path it becomes zero; beside it, it becomes
+            // what the sum says.
+            let [missing_left, missing_right] = [*known ^ sum(left), *known ^ sum(right)];
+            add_at(left, parent, (missing_left & goes_right) ^ (below[0] & !goes_right));
+            add_at(right, parent, (missing_right & !goes_right) ^ (below[1] & goes_right));
+            width = children;
+        }
+        debug_assert_eq!(width, total, "one sum for each level");
+    }
+
+    /// Puts the children of the first `width` nodes in their place and behind them; whether they are correlated.
+    fn level(&self, nodes: &mut [Block], width: usize) -> bool {
+        let last = 2 * width >= nodes.len();
+        let children = (2 * width).min(nodes.len());
+        let (left, right) = nodes[..children].split_at_mut(width);
+        right.copy_from_slice(&left[..right.len()]);
+        self.left.ccr(left);
+        let correlated = self.shape == Shape::HalfTree && !last;
+        if correlated {
+            right.iter_mut().zip(&*left).for_each(|(right, left)| *right ^= *left);
+        } else {
+            self.right.ccr(right);
+        }
+        correlated
+    }
+}
+
+/// The sum of all blocks.
+pub(crate) fn sum(blocks: &[Block]) -> Block {
+    let (fours, rest) = blocks.as_chunks::<4>();
+    let mut sums = [Block::ZERO; 4];
+    for four in fours {
+        sums.iter_mut().zip(four).for_each(|(sum, block)| *sum ^= *block);
+    }
+    rest.iter().chain(&sums).fold(Block::ZERO, |sum, block| sum ^ *block)
+}
+
+/// Adds `value` to the block at the secret place `index`, if there is one.
+pub(crate) fn add_at(blocks: &mut [Block], index: usize, value: Block) {
+    for (i, block) in blocks.iter_mut().enumerate() {
+        *block ^= value & Block::mask(i == index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vesica_crypto::prg::Prg;
+
+    fn trees(shape: Shape) -> Trees {
+        let context = Context::new(&[3; 32], "test", b"", 0, 0);
+        Trees::new(&context, Label::new("left"), Label::new("right"), shape)
+    }
+
+    #[test]
+    fn all_leaves_but_one_are_known() {
+        let mut rng = Prg::from_seed([1; 16]);
+        for shape in [Shape::HalfTree, Shape::Plain] {
+            let trees = trees(shape);
+            for leaves in [3, 4, 5, 6, 7, 8, 9, 13, 16, 31, 64, 100] {
+                let (start, delta) = (shape.start(), rng.block());
+                let mut full = vec![Block::ZERO; leaves];
+                full[0] = rng.block();
+                if start == 2 {
+                    full[1] = full[0] ^ delta;
+                }
+                let first = [full[0], full[1]];
+                let mut sums = vec![[Block::ZERO; 2]; levels(leaves) + 1 - start];
+                trees.grow(&mut full, &mut sums);
+                for sums in &sums[..sums.len() - 1] {
+                    assert_eq!(sums[0] ^ sums[1] == delta, shape == Shape::HalfTree);
+                }
+                for path in 0..leaves {
+                    let mut punctured = vec![Block::ZERO; leaves];
+                    if start == 2 {
+                        punctured[1 - path % 2] = first[1 - path % 2];
+                    }
+                    let known: Vec<Block> = sums
+                        .iter()
+                        .enumerate()
+                        .map(|(i, sums)| sums[1 - (path >> (i + start - 1) & 1)])
+                        .collect();
+                    trees.grow_punctured(&mut punctured, path, &known);
+                    for (i, (ours, theirs)) in full.iter().zip(&punctured).enumerate() {
+                        assert!(
+                            if i == path { *theirs == Block::ZERO } else { ours == theirs },
+                            "{leaves}, {path}, {i}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn leaves_are_distinct_and_their_number_changes_no_leaf() {
+        let trees = trees(Shape::Plain);
+        let grown = |leaves| {
+            let mut nodes = vec![Block::from(9u128); leaves];
+            trees.grow(&mut nodes, &mut vec![[Block::ZERO; 2]; levels(leaves)]);
+            nodes
+        };
+        let (nine, sixteen) = (grown(9), grown(16));
+        assert!(nine[..] == sixteen[..9]);
+        for (i, leaf) in sixteen.iter().enumerate() {
+            assert!(!sixteen[..i].contains(leaf));
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! Vector oblivious linear evaluation over small fields: correlated rows from 128 base OTs.
+//!
+//! The *receiver* holds 128 rows of pseudo-random bits and a string u, the *sender* 128 rows that differ from them by
+//! Δ_i·u in row i, where Δ is its secret: w_i = v_i ⊕ Δ_i·u. Read by columns that is correlated OT; read by blocks, with
+//! row i weighted by X^i, it is vector OLE over GF(2^128).
+//!
+//! Source: Roy, *SoftSpokenOT*, CRYPTO 2022 (eprint 2022/192): small-field VOLE from puncturable PRFs, the puncturable
+//! PRF from k OTs, and its consistency check against a malicious tree maker (tags of all leaves: their sum in clear, and
+//! their hash).
+//!
+//! ```text
+//! receiver (both strings of each base OT)                          sender (one each, choice bits Δ)
+//! for each group of k bits: tree of 2^k leaves
+//!     sums of the nodes of each level, each under a base OT   ──►  all leaves but number Δ_g
+//!     [tags' sum and hash]                                    ──►  the tags add up, and hash to the same
+//! leaf x ─► string r_x
+//! u_g = ⊕ r_x     v_{g,b} = ⊕ of r_x where x has bit b             w_{g,b} = ⊕ of r_x where x ⊕ Δ_g has bit b
+//!     d_g = u ⊕ u_g                                           ──►  w_{g,b} ⊕= Δ_{g,b} · d_g
+//! ```
+//!
+//! The leaf that the sender lacks has number 0 after the exclusive or with Δ_g, hence weight nothing. The sender puts its
+//! leaves in that order once, by exchanges under masks, so neither its memory accesses nor its branches tell Δ. All
+//! groups share one u: the receiver says how far the u_g of each group is from it.
+//!
+//! Names: q = 2^k the field, `tile` 1024 places of all rows, `shift` d_g.
+//! Cost: 4 KiB of tree sums, then (128/k) bits a place and 2^k·128/k pseudo-random bits generated on either side.
+
+use subtle::ConstantTimeEq;
+use vesica_crypto::block::Block;
+use vesica_crypto::fold::{BLOCKS, Row, Strings};
+use vesica_crypto::hash::{Context, Label};
+use vesica_crypto::transpose::{ROWS, Tile};
+use zeroize::Zeroize;
+
+use crate::Error;
+use crate::pprf::{Shape, Trees};
+
+/// Bits of Δ that go together: a field of 2^k elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Width {
+    /// k = 2: least work, 64 bits a place.
+    Two,
+    /// k = 4: 32 bits a place.
+    Four,
+    /// k = 8: fewest bytes, 16 bits a place.
+    Eight,
+}
+
+impl Width {
+    /// k.
+    #[must_use]
+    pub const fn bits(self) -> usize {
+        match self {
+            Self::Two => 2,
+            Self::Four => 4,
+            Self::Eight => 8,
+        }
+    }
+
+    /// Groups that the 128 bits of Δ make.
+    #[must_use]
+    pub const fn groups(self) -> usize {
+        ROWS / self.bits()
+    }
+}
+
+/// What the parties may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Security {
+    /// Follow the protocol.
+    SemiHonest,
+    /// Anything.
+    Malicious,
+}
+
+const LEFT: Label = Label::new("small field: left children");
+const RIGHT: Label = Label::new("small field: right children");
+const PAD: Label = Label::new("small field: pads of the tree sums");
+const TAG: Label = Label::new("small field: tags and seeds of leaves");
+const ALL_TAGS: Label = Label::new("small field: hash of all tags");
+
+/// Bytes of the tree sums.
+const SUMS: usize = ROWS * 2 * Block::BYTES;
+/// Bytes of the sum of the tags, and of their hash.
+const TAG_BYTES: usize = 32;
+/// A tag and the seed that takes the leaf's place.
+const TAGGED: usize = TAG_BYTES + Block::BYTES;
+
+/// Length of the receiver's one message.
+#[must_use]
+pub const fn message_bytes(width: Width, security: Security) -> usize {
+    match security {
+        Security::SemiHonest => SUMS,
+        Security::Malicious => SUMS + 2 * TAG_BYTES * width.groups(),
+    }
+}
+
+/// The side that knows all strings.
+pub struct Receiver {
+    groups: Vec<Strings>,
+    next: u64,
+}
+
+impl Receiver {
+    /// Grows the trees; `base` are both strings of 128 base OTs. The message is for [`Sender::new`].
+    ///
+    /// # Panics
+    /// If there are not 128 base OTs.
+    #[must_use]
+    pub fn new(
+        context: &Context,
+        width: Width,
+        security: Security,
+        base: &[[Block; 2]],
+        rng: &mut dyn rand_core::CryptoRng,
+    ) -> (Self, Vec<u8>) {
+        assert_eq!(base.len(), ROWS, "one base OT for each bit of Δ");
+        let trees = Trees::new(context, LEFT, RIGHT, Shape::Plain);
+        let (mut message, mut checks) = (Vec::with_capacity(SUMS), Vec::new());
+        let mut groups = Vec::with_capacity(width.groups());
+        for (group, base) in base.chunks(width.bits()).enumerate() {
+            let mut leaves = vec![Block::ZERO; 1 << width.bits()];
+            leaves[0] = Block::random(rng);
+            let mut sums = vec![[Block::ZERO; 2]; width.bits()];
+            trees.grow(&mut leaves, &mut sums);
+            for (level, (sums, seeds)) in sums.iter().zip(base).enumerate() {
+                // Whoever chose bit c gets the sum of the side that a path through c does not take.
+                let index = group * width.bits() + level;
+                for choice in [0, 1] {
+                    let hidden = sums[1 - choice] ^ pad(context, index, choice == 1, &seeds[choice]);
+                    message.extend_from_slice(hidden.as_bytes());
+                }
+            }
+            if security == Security::Malicious {
+                let (tags, seeds) = tag(context, group, &leaves);
+                checks.extend_from_slice(&sum_of(&tags));
+                checks.extend_from_slice(&hash_of(context, group, &tags));
+                leaves.zeroize();
+                leaves = seeds;
+            }
+            groups.push(Strings::new(&leaves));
+            leaves.zeroize();
+        }
+        message.append(&mut checks);
+        (Self { groups, next: 0 }, message)
+    }
+
+    /// The next tile of v, and of the string u_g of each group.
+    ///
+    /// # Panics
+    /// If there is not one sum for each group.
+    pub fn tile(&mut self, tile: &mut Tile, sums: &mut [Row]) {
+        assert_eq!(sums.len(), self.groups.len(), "one string for each group");
+        let rows = tile.chunks_mut(ROWS / self.groups.len());
+        for ((strings, sum), rows) in self.groups.iter().zip(sums).zip(rows) {
+            strings.fold(self.next, sum, rows);
+        }
+        self.next += BLOCKS as u64;
+    }
+}
+
+/// The side that knows Δ.
+pub struct Sender {
+    groups: Vec<Strings>,
+    delta: Block,
+    next: u64,
+}
+
+impl Sender {
+    /// Grows what the message of [`Receiver::new`] lets it grow; `base` are the strings of 128 base OTs whose choices
+    /// were the bits of `delta`.
+    ///
+    /// # Errors
+    /// If the message has another length than it must, or (malicious security) its trees are not those of one function.
+    ///
+    /// # Panics
+    /// If there are not 128 base OTs.
+    pub fn new(
+        context: &Context,
+        width: Width,
+        security: Security,
+        delta: Block,
+        base: &[Block],
+        message: &[u8],
+    ) -> Result<Self, Error> {
+        assert_eq!(base.len(), ROWS, "one base OT for each bit of Δ");
+        if message.len() != message_bytes(width, security) {
+            return Err(Error::MessageLength { what: "small-field trees" });
+        }
+        let (sums, checks) = message.split_at(SUMS);
+        let hidden: &[[[u8; 16]; 2]] = sums.as_chunks::<16>().0.as_chunks().0;
+        let mut checks = checks.as_chunks::<TAG_BYTES>().0.as_chunks::<2>().0.iter();
+        let trees = Trees::new(context, LEFT, RIGHT, Shape::Plain);
+        let k = width.bits();
+        let mut groups = Vec::with_capacity(width.groups());
+        for group in 0..width.groups() {
+            let digit = (delta.to_u128() >> (group * k)) as usize & ((1 << k) - 1);
+            let known: Vec<Block> = (group * k..(group + 1) * k)
+                .map(|index| {
+                    let choice = Block::mask(delta.bit(index));
+                    let [zero, one] = hidden[index].map(Block::from_bytes);
+                    zero ^ ((zero ^ one) & choice) ^ pad(context, index, delta.bit(index), &base[index])
+                })
+                .collect();
+            let mut leaves = vec![Block::ZERO; 1 << k];
+            trees.grow_punctured(&mut leaves, digit, &known);
+            if let Some([sum, hash]) = checks.next() {
+                leaves = checked(context, group, &leaves, digit, sum, hash)?;
+            }
+            order_by_difference(&mut leaves, digit);
+            groups.push(Strings::new(&leaves));
+            leaves.zeroize();
+        }
+        Ok(Self { groups, delta, next: 0 })
+    }
+
+    /// Δ.
+    #[must_use]
+    pub fn delta(&self) -> Block {
+        self.delta
+    }
+
+    /// The next tile of w, before the groups are made to agree; see [`shift`](Self::shift).
+    pub fn tile(&mut self, tile: &mut Tile) {
+        let mut unused = [Block::ZERO; BLOCKS];
+        for (strings, rows) in self.groups.iter().zip(tile.chunks_mut(ROWS / self.groups.len())) {
+            strings.fold(self.next, &mut unused, rows);
+        }
+        self.next += BLOCKS as u64;
+    }
+
+    /// Adds Δ_i·d_g to each row i of group g: afterwards the group belongs to u_g ⊕ d_g.
+    pub fn shift(&self, tile: &mut Tile, group: usize, shift: &Row) {
+        let k = ROWS / self.groups.len();
+        for (row, index) in tile[group * k..].iter_mut().zip(group * k..(group + 1) * k) {
+            let mask = Block::mask(self.delta.bit(index));
+            row.iter_mut().zip(shift).for_each(|(block, shift)| *block ^= *shift & mask);
+        }
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        self.delta.zeroize();
+    }
+}
+
+/// The one-time pad of the tree sum that choice `choice` of base OT `index` gives.
+fn pad(context: &Context, index: usize, choice: bool, seed: &Block) -> Block {
+    let mut out = [0; 16];
+    let mut input = [0; 18];
+    input[0] = index as u8;
+    input[1] = u8::from(choice);
+    input[2..].copy_from_slice(seed.as_bytes());
+    context.hash(PAD, &input, &mut out);
+    input.zeroize();
+    Block::from_bytes(out)
+}
+
+type Tag = [u8; TAG_BYTES];
+
+/// A tag and a fresh seed for each leaf.
+fn tag(context: &Context, group: usize, leaves: &[Block]) -> (Vec<Tag>, Vec<Block>) {
+    let mut inputs: Vec<u8> =
+        leaves.iter().flat_map(|leaf| [&[group as u8], &leaf.as_bytes()[..]].concat()).collect();
+    let mut out = vec![0; leaves.len() * TAGGED];
+    context.hash_batch(TAG, &inputs, 1 + Block::BYTES, &mut out, TAGGED);
+    inputs.zeroize();
+    let tagged = out.as_chunks::<TAGGED>().0.iter().map(|tagged| {
+        let (tag, seed) = tagged.split_at(TAG_BYTES);
+        (core::array::from_fn(|i| tag[i]), Block::from_bytes(core::array::from_fn(|i| seed[i])))
+    });
+    let tagged = tagged.unzip();
+    out.zeroize();
+    tagged
+}
+
+fn sum_of(tags: &[Tag]) -> Tag {
+    tags.iter().fold([0; TAG_BYTES], |sum, tag| core::array::from_fn(|i| sum[i] ^ tag[i]))
+}
+
+fn hash_of(context: &Context, group: usize, tags: &[Tag]) -> [u8; TAG_BYTES] {
+    let mut hash = [0; TAG_BYTES];
+    context.hash_parts(ALL_TAGS, &[&[group as u8], tags.as_flattened()], &mut hash);
+    hash
+}
+
+/// The seeds of the leaves, after the check that all leaves but the one at the secret place `hole` are determined by
+/// what the tree maker sent. It can only make the check depend on where the hole is: a guess of Δ's bits that ends the
+/// run when wrong.
+fn checked(
+    context: &Context,
+    group: usize,
+    leaves: &[Block],
+    hole: usize,
+    sum: &Tag,
+    hash: &[u8; TAG_BYTES],
+) -> Result<Vec<Block>, Error> {
+    let (mut tags, mut seeds) = tag(context, group, leaves);
+    let all = sum_of(&tags);
+    for (i, (tag, seed)) in tags.iter_mut().zip(&mut seeds).enumerate() {
+        let here = Block::mask(i == hole);
+        *seed &= !here;
+        let mask = here.as_bytes()[0];
+        tag.iter_mut().zip(all.iter().zip(sum)).for_each(|(tag, (all, sum))| *tag ^= (all ^ sum) & mask);
+    }
+    if bool::from(hash_of(context, group, &tags).ct_eq(hash)) { Ok(seeds) } else { Err(Error::Inconsistent) }
+}
+
+/// Puts leaf x at place x ⊕ `digit`.
+fn order_by_difference(leaves: &mut [Block], digit: usize) {
+    for bit in 0..leaves.len().ilog2() {
+        let (half, exchange) = (1usize << bit, Block::mask(digit >> bit & 1 == 1));
+        for pair in leaves.chunks_mut(2 * half) {
+            let (low, high) = pair.split_at_mut(half);
+            for (low, high) in low.iter_mut().zip(high) {
+                let difference = (*low ^ *high) & exchange;
+                *low ^= difference;
+                *high ^= difference;
+            }
+        }
+    }
+}
+
+/// The sum of the rows of a tile at block `place`, row i weighted by X^i: an element of GF(2^128). With w_i = v_i ⊕ Δ_i·u
+/// that of w is that of v plus Δ·u, the product taken in the field.
+#[must_use]
+pub fn as_element(tile: &Tile, place: usize) -> Block {
+    // Horner: multiply by X, add the next row.
+    let sum = tile.iter().rev().fold(0u128, |sum, row| {
+        let reduction = (sum >> 127) * 0x87;
+        (sum << 1) ^ reduction ^ row[place].to_u128()
+    });
+    Block::from_u128(sum)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use vesica_crypto::gf128::Gf128;
+    use vesica_crypto::prg::Prg;
+
+    pub(crate) const WIDTHS: [Width; 3] = [Width::Two, Width::Four, Width::Eight];
+
+    pub(crate) fn context() -> Context {
+        Context::new(&[8; 32], "small field", b"", 1, 2)
+    }
+
+    /// Base OTs as a dealer hands them out: both strings, Δ, the strings that its bits choose.
+    pub(crate) fn deal(seed: u8) -> (Vec<[Block; 2]>, Block, Vec<Block>) {
+        let mut rng = Prg::from_seed([seed; 16]);
+        let pairs: Vec<[Block; 2]> = (0..ROWS).map(|_| [rng.block(), rng.block()]).collect();
+        let delta = rng.block();
+        let chosen = pairs.iter().enumerate().map(|(i, pair)| pair[usize::from(delta.bit(i))]).collect();
+        (pairs, delta, chosen)
+    }
+
+    pub(crate) fn both(width: Width, security: Security) -> (Receiver, Sender) {
+        let (pairs, delta, chosen) = deal(width.bits() as u8);
+        let (receiver, message) =
+            Receiver::new(&context(), width, security, &pairs, &mut Prg::from_seed([9; 16]));
+        let sender = Sender::new(&context(), width, security, delta, &chosen, &message);
+        (receiver, sender.unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    const EMPTY: Tile = [[Block::ZERO; BLOCKS]; ROWS];
+
+    #[test]
+    fn rows_differ_by_delta_times_u() {
+        for width in WIDTHS {
+            for security in [Security::SemiHonest, Security::Malicious] {
+                let (mut receiver, mut sender) = both(width, security);
+                let delta = sender.delta();
+                for _ in 0..3 {
+                    let (mut v, mut w, mut u) = (EMPTY, EMPTY, vec![[Block::ZERO; BLOCKS]; width.groups()]);
+                    receiver.tile(&mut v, &mut u);
+                    sender.tile(&mut w);
+                    for (i, (v, w)) in v.iter().zip(&w).enumerate() {
+                        for place in 0..BLOCKS {
+                            let shift = Block::mask(delta.bit(i)) & u[i / width.bits()][place];
+                            assert!(w[place] == v[place] ^ shift, "{width:?}, row {i}");
+                        }
+                    }
+                    for group in 1..width.groups() {
+                        let shift = core::array::from_fn(|i| u[0][i] ^ u[group][i]);
+                        sender.shift(&mut w, group, &shift);
+                    }
+                    for (place, u) in u[0].iter().enumerate() {
+                        let [v, w] = [&v, &w].map(|tile| Gf128::from(as_element(tile, place)));
+                        assert!(w == v + Gf128::from(delta) * Gf128::from(*u), "{width:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn strings_of_different_groups_and_tiles_differ() {
+        let (mut receiver, _) = both(Width::Four, Security::SemiHonest);
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            let (mut v, mut u) = (EMPTY, vec![[Block::ZERO; BLOCKS]; 32]);
+            receiver.tile(&mut v, &mut u);
+            seen.extend(v.iter().chain(&u).flatten().map(|block| block.to_u128()));
+        }
+        let all = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), all);
+    }
+
+    #[test]
+    fn another_length_is_refused() {
+        let (pairs, delta, chosen) = deal(1);
+        for security in [Security::SemiHonest, Security::Malicious] {
+            let (_, message) =
+                Receiver::new(&context(), Width::Eight, security, &pairs, &mut Prg::from_seed([9; 16]));
+            assert_eq!(message.len(), message_bytes(Width::Eight, security));
+            for length in [0, SUMS - 1, message.len() - 1] {
+                let result =
+                    Sender::new(&context(), Width::Eight, security, delta, &chosen, &message[..length]);
+                assert!(matches!(result, Err(Error::MessageLength { .. })));
+            }
+        }
+    }
+
+    #[test]
+    fn inconsistent_trees_are_noticed_or_stand_on_a_guess() {
+        let (pairs, delta, chosen) = deal(2);
+        let width = Width::Four;
+        let (_, message) =
+            Receiver::new(&context(), width, Security::Malicious, &pairs, &mut Prg::from_seed([9; 16]));
+        let accepted = |message: &[u8]| {
+            Sender::new(&context(), width, Security::Malicious, delta, &chosen, message).is_ok()
+        };
+        assert!(accepted(&message));
+        for index in 0..ROWS {
+            for choice in [false, true] {
+                let mut changed = message.clone();
+                changed[index * 32 + 16 * usize::from(choice)] ^= 4;
+                // The sum that was not chosen is not read: one bit of Δ was guessed.
+                assert_eq!(accepted(&changed), delta.bit(index) != choice, "{index}");
+            }
+        }
+        for byte in SUMS..message.len() {
+            let mut changed = message.clone();
+            changed[byte] ^= 1;
+            assert!(!accepted(&changed));
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Silent vector oblivious linear evaluation: C = B + Δ·A, from a few hundred kilobytes.
+//!
+//! The *sender* chooses Δ in F = GF(2^128) and gets a vector B over F; the *receiver* gets a random vector A over the
+//! value field, GF(2^128) or GF(2^64), and C over F, with C_i = B_i + Δ·A_i. Semi-honest, or malicious with the checks
+//! below. In a protocol for set intersection the party that learns the intersection is the receiver here.
+//!
+//! Sources: Boyle, Couteau, Gilboa, Ishai, Kohl, Rindal, Scholl, *Efficient two-round OT extension and silent
+//! non-interactive secure computation* (eprint 2019/1159), sections 3 to 5 (dual LPN, regular noise, puncturable PRF);
+//! Guo and others, *Half-Tree* (eprint 2022/1431); Roy, *SoftSpokenOT* (eprint 2022/192) for the correlations that the
+//! trees start from; [`codes`] for the codes.
+//!
+//! ```text
+//! receiver (both strings of 128 base OTs)                        sender (one each, choice bits Δ)
+//! noise: in each of t blocks one place α_i, one value β_i
+//! 2. trees of small-field VOLE; corrections for
+//!    correlated OTs with choices ¬α_i by bits,                ─►
+//!    and for t VOLEs with values β_i
+//!    A = G·a, a zero but for β_i at α_i
+//!                                                                puncturable PRF of each block: all leaves b
+//!                                                             ◄─ 3. its words; d_i = γ_i + Σ leaves
+//! all leaves but α_i; there δ_i + d_i + Σ leaves                 (γ_i, δ_i the VOLEs: δ_i = γ_i + Δ·β_i, up to who adds)
+//! c = b + Δ·a place by place                                     B = G·b
+//! C = G·c
+//! ```
+//!
+//! Flight 1 is the base OT's. **Places are uniform in each block**: the bits of the path are chosen and not what the
+//! correlated OTs happen to give, since blocks are not a power of two long. The weight is exactly t.
+//!
+//! **Short vectors** are the VOLEs themselves, without LPN: [`Plan`] says from where on. **Long vectors** are made in
+//! equal pieces under the same Δ and code.
+//!
+//! **Parameters** are derived in [`parameters`].
+//!
+//! **Constant time** in Δ, places, values and all leaves. The code, its permutations, and all lengths are public.
+//!
+//! Names: `noise` N, `weight` t, `path` α, `value` β. Cost: see [`Plan`].
+
+pub mod codes;
+pub mod parameters;
+mod plan;
+mod receiver;
+mod sender;
+mod session;
+mod trees;
+mod value;
+
+pub use parameters::Profile;
+pub use plan::Plan;
+pub use receiver::Receiver;
+pub use sender::Sender;
+pub use session::{Opening, answer, receive, send};
+pub use value::Value;
+
+#[cfg(test)]
+mod tests;

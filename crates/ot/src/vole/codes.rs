@@ -1,0 +1,86 @@
+//! Linear codes that compress sparse noise to pseudo-random vectors, behind one trait.
+//!
+//! Dual learning parity with noise: with a public generator matrix G of a good code, G·e is pseudo-random for a random
+//! sparse e. Both parties of a VOLE compress their noise vectors by the same G, and what holds place by place before
+//! holds place by place afterwards, since G is linear over GF(2).
+//!
+//! | code | noise length | distance |
+//! |---|---|---|
+//! | [`accumulate`]: blocks of the Golay code, twice permuted and accumulated | 2m | [`accumulate::log2_light_words`] bounds it |
+//! | [`random`]: a uniformly random matrix | 2m | [`random::log2_light_words`] bounds it |
+
+pub mod accumulate;
+mod golay;
+mod permutation;
+pub mod random;
+
+use core::ops::{BitXor, BitXorAssign};
+
+use vesica_crypto::block::Block;
+
+/// What is compressed: an element of a field of characteristic two.
+pub trait Word:
+    Copy + Default + BitXor<Output = Self> + BitXorAssign + Send + Sync + zeroize::Zeroize + 'static
+{
+}
+
+impl Word for Block {}
+impl Word for u64 {}
+
+/// A code, that is, its transposed encoder.
+pub trait Code {
+    /// Length of the noise vector.
+    fn noise(&self) -> usize;
+
+    /// Outputs; at most half the noise.
+    fn outputs(&self) -> usize;
+
+    /// G·noise, appended to `out`. The noise is consumed: it is overwritten by intermediate values.
+    ///
+    /// # Panics
+    /// If the noise does not have the length of the code.
+    fn compress<W: Word>(&self, noise: &mut [W], scratch: &mut Vec<W>, out: &mut Vec<W>);
+}
+
+/// The logarithm to base 2 of the binomial coefficient n over k, for programs that bound failures.
+pub(crate) fn log2_binomial(n: f64, k: f64) -> f64 {
+    if k < 0.0 || k > n {
+        return f64::NEG_INFINITY;
+    }
+    log2_factorial(n) - log2_factorial(k) - log2_factorial(n - k)
+}
+
+/// log2(n!), by Stirling's series.
+fn log2_factorial(n: f64) -> f64 {
+    if n < 20.0 {
+        return (2..=n as u64).map(|i| (i as f64).log2()).sum();
+    }
+    let natural = n * n.ln() - n + 0.5 * (2.0 * core::f64::consts::PI * n).ln() + 1.0 / (12.0 * n)
+        - 1.0 / (360.0 * n * n * n);
+    natural * core::f64::consts::LOG2_E
+}
+
+/// log2(2^a + 2^b).
+pub(crate) fn log2_sum(a: f64, b: f64) -> f64 {
+    let (high, low) = if a > b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY {
+        high
+    } else {
+        high + (low - high).exp2().ln_1p() * core::f64::consts::LOG2_E
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_are_right() {
+        assert!((log2_binomial(10.0, 3.0) - 120f64.log2()).abs() < 1e-9);
+        assert!((log2_binomial(100.0, 50.0) - 96.348_5).abs() < 1e-3);
+        assert!((log2_factorial(20.0) - log2_factorial(19.0) - 20f64.log2()).abs() < 1e-6);
+        assert_eq!(log2_binomial(3.0, 4.0), f64::NEG_INFINITY);
+        assert!((log2_sum(3.0, 3.0) - 4.0).abs() < 1e-12);
+        assert!((log2_sum(f64::NEG_INFINITY, 3.0) - 3.0).abs() < 1e-12);
+    }
+}

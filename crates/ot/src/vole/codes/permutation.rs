@@ -1,0 +1,182 @@
+//! Uniformly random permutations that are applied in two passes over cached memory.
+//!
+//! Rao and Sandelius shuffle a list by giving each element a random bucket and shuffling every bucket: the result is a
+//! uniformly random permutation, whatever the sizes of the buckets come out to be. Kept in that form, a permutation can be
+//! applied without random access to memory: elements in their old order are appended to their buckets, a few hundred
+//! streams, and each bucket, which fits the second-level cache, is read in its own random order.
+//!
+//! ```text
+//! old order j = 0, 1, …    ─► bucket[j] says where it goes        (scatter: sequential writes to each bucket)
+//! new order i = 0, 1, …    ◄─ place[i] within the bucket          (gather: random reads within one bucket)
+//! ```
+
+use rand_core::Rng;
+use vesica_crypto::memory::large_capacity;
+use vesica_crypto::prg::Prg;
+
+/// Elements of a bucket, about.
+const BUCKET: usize = 1 << 13;
+/// Bucket numbers are bytes.
+const MAX_BUCKETS: usize = 256;
+
+/// A permutation, public.
+pub(super) struct Permutation {
+    /// Of each element in the old order.
+    buckets: Vec<u8>,
+    /// Where each bucket starts in the new order, and the end of the last.
+    starts: Vec<usize>,
+    /// Which element of its bucket stands at each place of the new order.
+    places: Vec<u16>,
+}
+
+impl Permutation {
+    /// Longest permutation.
+    pub(super) const MAX: usize = 1 << 23;
+
+    /// A uniformly random permutation of `length` elements.
+    ///
+    /// # Panics
+    /// If the length is above [`MAX`](Self::MAX).
+    pub(super) fn random(length: usize, prg: &mut Prg) -> Self {
+        assert!(length <= Self::MAX, "buckets are numbered by bytes, and places in them by 16 bits");
+        let count = (length / BUCKET).next_power_of_two().clamp(1, MAX_BUCKETS);
+        let mut buckets = vec![0; length];
+        prg.fill(&mut buckets);
+        let mut sizes = vec![0usize; count];
+        for bucket in &mut buckets {
+            *bucket &= (count - 1) as u8;
+            sizes[usize::from(*bucket)] += 1;
+        }
+        let mut starts = vec![0];
+        let mut places = large_capacity(length);
+        for size in sizes {
+            let start = places.len();
+            places.extend((0..size).map(|place| place as u16));
+            shuffle(&mut places[start..], prg);
+            starts.push(places.len());
+        }
+        Self { buckets, starts, places }
+    }
+
+    /// The bucket of each element in the old order.
+    pub(super) fn buckets(&self) -> &[u8] {
+        &self.buckets
+    }
+
+    /// Where each bucket starts.
+    pub(super) fn starts(&self) -> [u32; MAX_BUCKETS] {
+        core::array::from_fn(|bucket| self.starts.get(bucket).map_or(0, |start| *start as u32))
+    }
+
+    /// For each bucket the range of its elements, and in which order they are read.
+    pub(super) fn reads(&self) -> impl Iterator<Item = (core::ops::Range<usize>, &[u16])> {
+        self.starts.windows(2).map(|ends| (ends[0]..ends[1], &self.places[ends[0]..ends[1]]))
+    }
+}
+
+/// Fisher and Yates.
+fn shuffle(places: &mut [u16], prg: &mut Prg) {
+    let mut words = Words { prg, ahead: [0; AHEAD], used: AHEAD };
+    for left in (2..=places.len()).rev() {
+        let chosen = words.below(left as u32) as usize;
+        places.swap(left - 1, chosen);
+    }
+}
+
+/// Random words drawn ahead.
+const AHEAD: usize = 1024;
+
+struct Words<'a> {
+    prg: &'a mut Prg,
+    ahead: [u32; AHEAD],
+    used: usize,
+}
+
+impl Words<'_> {
+    fn next(&mut self) -> u32 {
+        if self.used == AHEAD {
+            let mut bytes = [0; 4 * AHEAD];
+            self.prg.fill_bytes(&mut bytes);
+            for (word, bytes) in self.ahead.iter_mut().zip(bytes.as_chunks().0) {
+                *word = u32::from_le_bytes(*bytes);
+            }
+            self.used = 0;
+        }
+        self.used += 1;
+        self.ahead[self.used - 1]
+    }
+
+    /// A uniformly random number below `bound`: the high half of a product, rejected where it would be too likely.
+    fn below(&mut self, bound: u32) -> u32 {
+        loop {
+            let product = u64::from(self.next()) * u64::from(bound);
+            let low = product as u32;
+            if low >= bound || low >= bound.wrapping_neg() % bound {
+                return (product >> 32) as u32;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which old element stands at each new place.
+    fn order(permutation: &Permutation) -> Vec<usize> {
+        let mut arrived = vec![0; permutation.buckets.len()];
+        let mut next = permutation.starts();
+        for (old, bucket) in permutation.buckets.iter().enumerate() {
+            let next = &mut next[usize::from(*bucket)];
+            arrived[*next as usize] = old;
+            *next += 1;
+        }
+        permutation
+            .reads()
+            .flat_map(|(range, places)| {
+                let bucket = &arrived[range];
+                places.iter().map(|place| bucket[usize::from(*place)])
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_element_has_one_place() {
+        let mut prg = Prg::from_seed([1; 16]);
+        for length in [0, 1, 2, 100, 8192, 16_384, 40_000, 100_001] {
+            let mut order = order(&Permutation::random(length, &mut prg));
+            order.sort_unstable();
+            assert!(order.into_iter().eq(0..length));
+        }
+    }
+
+    #[test]
+    fn every_order_is_equally_likely() {
+        // All 24 orders of four elements, 24,000 draws: chi-square with 23 degrees of freedom, 0.1 % above 49.7.
+        let mut prg = Prg::from_seed([2; 16]);
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..24_000 {
+            *counts.entry(order(&Permutation::random(4, &mut prg))).or_insert(0u32) += 1;
+        }
+        assert_eq!(counts.len(), 24);
+        let chi: f64 = counts.values().map(|count| (f64::from(*count) - 1000.0).powi(2) / 1000.0).sum();
+        assert!(chi < 49.7, "{chi}");
+    }
+
+    #[test]
+    fn elements_go_to_all_buckets_alike() {
+        // Where the first quarter of the old order goes, in sixteen parts of the new one.
+        let length = 1 << 17;
+        let order = order(&Permutation::random(length, &mut Prg::from_seed([3; 16])));
+        let mut counts = [0f64; 16];
+        for (new, old) in order.iter().enumerate() {
+            if *old < length / 4 {
+                counts[new * 16 / length] += 1.0;
+            }
+        }
+        let mean = length as f64 / 64.0;
+        // Variance of a hypergeometric count: three quarters of the mean and a little less.
+        let chi: f64 = counts.iter().map(|count| (count - mean).powi(2) / (0.75 * mean)).sum();
+        assert!(chi < 37.7, "{chi}");
+    }
+}

@@ -1,0 +1,131 @@
+//! Noise weights and code sizes, and the programs that derive them.
+//!
+//! **Linear tests.** A distinguisher that adds up outputs looks at a nonzero word v·G of the code; it fails to see bias
+//! unless the noise misses the word. Noise has one nonzero value in each of t blocks, at a uniform place. For a word of
+//! relative weight δ:
+//!
+//! * field-valued noise: the value is uniform in a large field, so the word sees none of it only if all t places miss it,
+//!   with probability at most (1-δ)^t (by the inequality of the means, if its weight is spread over the blocks unevenly);
+//! * binary noise: each place contributes bias 1-2δ, in all (1-2δ)^t.
+//!
+//! The weight is the smallest multiple of 16 that brings this below 2^-128 at the distance δ = 0.10, which the programs
+//! [`log2_light_words`](super::codes::accumulate::log2_light_words) and its likes show the codes to have, but for a
+//! probability of 2^-40 over the choice of the code. Value zero in a block (probability 2^-128, or 2^-64) is not excluded.
+//!
+//! **Profiles `lean` and `leanest`** take the weights that belong to distances which are believed, not proven, and to
+//! a test of 128 and of 64 bits there (δ = 0.25 and 0.20: 309 and 199; rounded up to 400 and 200).
+//!
+//! **Subspace attack.** A binary code over field-valued noise makes outputs combinations of t values with coefficients
+//! 0 and 1. They are pseudo-random only if no few outputs depend on too few values: codes here are not systematic, and t
+//! is above 256. (In `leanest` it is not: that profile is for experiments.)
+
+/// How much margin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Profile {
+    /// Weights for distances that are shown.
+    #[default]
+    Conservative,
+    /// Weights for distances that are believed.
+    Lean,
+    /// The smallest weights in use elsewhere.
+    Leanest,
+}
+
+impl Profile {
+    /// Weight of field-valued noise.
+    #[must_use]
+    pub const fn field_weight(self) -> usize {
+        match self {
+            Self::Conservative => 848,
+            Self::Lean => 400,
+            Self::Leanest => 200,
+        }
+    }
+
+    /// Weight of binary noise.
+    #[must_use]
+    pub const fn binary_weight(self) -> usize {
+        match self {
+            Self::Conservative => 400,
+            Self::Lean => 176,
+            Self::Leanest => 128,
+        }
+    }
+}
+
+/// The distance that the codes are shown to have.
+pub const DISTANCE: f64 = 0.10;
+
+/// Security of the linear test in bits.
+const TEST: f64 = 128.0;
+
+/// -log2 of the probability that a code of less distance is drawn.
+pub const CODE: f64 = 40.0;
+
+/// From how many outputs on a structured code replaces the random matrix.
+pub const STRUCTURED: usize = (1 << 12) + 1;
+
+/// From how many outputs on two rounds of permuting and summing suffice.
+pub const TWO_ROUNDS: usize = 1 << 18;
+
+/// Most outputs of one code; more are made in pieces.
+pub const PIECE: usize = 3 << 19;
+
+/// The weight that brings (1-δ)^t below 2^-128.
+#[must_use]
+pub fn derived_field_weight(distance: f64) -> usize {
+    up_to_sixteen(TEST / -(1.0 - distance).log2())
+}
+
+/// The weight that brings (1-2δ)^t below 2^-128.
+#[must_use]
+pub fn derived_binary_weight(distance: f64) -> usize {
+    up_to_sixteen(TEST / -(1.0 - 2.0 * distance).log2())
+}
+
+fn up_to_sixteen(weight: f64) -> usize {
+    (weight.ceil() as usize).next_multiple_of(16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::codes::{accumulate, random};
+    use super::*;
+
+    #[test]
+    fn weights_are_the_derived_ones() {
+        assert_eq!(Profile::Conservative.field_weight(), derived_field_weight(DISTANCE));
+        assert_eq!(Profile::Conservative.binary_weight(), derived_binary_weight(DISTANCE));
+        assert!(Profile::Lean.field_weight() >= derived_field_weight(0.20));
+        assert!(Profile::Lean.binary_weight() >= derived_binary_weight(0.20));
+    }
+
+    #[test]
+    fn codes_have_the_distance() {
+        // Random matrices, from the shortest that is used.
+        for outputs in [2 * 200, 2 * 848, STRUCTURED - 1] {
+            let noise = random::Random::noise_for(outputs);
+            // The distance falls a little at the lengths that only the lean profiles reach.
+            if outputs > 800 {
+                assert!(random::log2_light_words(noise, DISTANCE) < -CODE, "{outputs}");
+            }
+        }
+        // Three rounds, from the shortest; the number falls with the length.
+        let mut last = -CODE;
+        for outputs in [STRUCTURED, 2 * STRUCTURED] {
+            let noise = accumulate::Accumulate::noise_for(outputs);
+            let light = accumulate::log2_light_words(noise, 3, DISTANCE);
+            assert!(light < last, "{outputs}: {light}");
+            last = light;
+        }
+    }
+
+    /// Some minutes: at the shortest length that two rounds are used for.
+    #[test]
+    #[ignore = "takes minutes; run after any change of TWO_ROUNDS"]
+    fn two_rounds_have_the_distance() {
+        let noise = accumulate::Accumulate::noise_for(TWO_ROUNDS);
+        let light = accumulate::log2_light_words(noise, 2, DISTANCE);
+        assert!(light < -CODE, "{light}");
+    }
+}

@@ -1,0 +1,160 @@
+//! What a VOLE of a given length consists of, and what it sends.
+
+use vesica_crypto::hash::{Context, Label};
+use vesica_crypto::prg::Prg;
+
+use super::codes::accumulate::Accumulate;
+use super::codes::random::Random;
+use super::codes::{Code, Word};
+use super::parameters::{PIECE, Profile, STRUCTURED, TWO_ROUNDS};
+use super::value::Value;
+use crate::pprf::{self, Shape};
+use crate::softspoken::{self, Security, Width};
+
+/// Seeds the public code of a run.
+const CODE: Label = Label::new("vole: code");
+
+/// Bits of Δ that go together in the correlations that everything starts from: fewest bytes.
+pub(super) const WIDTH: Width = Width::Eight;
+
+/// How a VOLE of a given length is made; both sides have the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    length: usize,
+    security: Security,
+    shape: Shape,
+    weight: usize,
+    /// Pieces, and outputs of each; no pieces: without LPN.
+    pieces: usize,
+    outputs: usize,
+}
+
+impl Plan {
+    /// The plan for `length` outputs.
+    #[must_use]
+    pub fn new(length: usize, profile: Profile, security: Security) -> Self {
+        let weight = profile.field_weight();
+        // Below, the noise values would be as many as the outputs that they make.
+        let pieces = if length <= 2 * weight { 0 } else { length.div_ceil(PIECE) };
+        let outputs = length.checked_div(pieces).map_or(0, |_| length.div_ceil(pieces));
+        Self { length, security, shape: Shape::HalfTree, weight, pieces, outputs }
+    }
+
+    /// The same with trees of this shape.
+    #[must_use]
+    pub fn with_shape(mut self, shape: Shape) -> Self {
+        self.shape = shape;
+        self
+    }
+
+    /// Outputs.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Noise values in each piece.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        self.weight
+    }
+
+    /// Codes to compress; none for a short length.
+    #[must_use]
+    pub fn pieces(&self) -> usize {
+        self.pieces
+    }
+
+    /// Bytes of the receiver's message.
+    #[must_use]
+    pub fn receiver_bytes<V: Value>(&self) -> usize {
+        crate::small_field::message_bytes(WIDTH, self.security)
+            + softspoken::bytes(WIDTH, self.security, self.choices(), true)
+            + softspoken::bytes(WIDTH, self.security, self.places::<V>() * 128, false)
+    }
+
+    /// Bytes of the sender's message.
+    #[must_use]
+    pub fn sender_bytes(&self) -> usize {
+        16 * self.pieces * self.blocks().map(|block| self.words(block.len()) + 1).sum::<usize>()
+    }
+
+    pub(super) fn security(&self) -> Security {
+        self.security
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    pub(super) fn noise(&self) -> usize {
+        if self.outputs < STRUCTURED {
+            Random::noise_for(self.outputs)
+        } else {
+            Accumulate::noise_for(self.outputs)
+        }
+    }
+
+    /// Outputs of each piece.
+    #[cfg(test)]
+    pub(super) fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// Noise values of all pieces, or the outputs themselves.
+    pub(super) fn values(&self) -> usize {
+        if self.pieces == 0 { self.length } else { self.pieces * self.weight }
+    }
+
+    /// Blocks of 128 columns that the values take.
+    pub(super) fn places<V: Value>(&self) -> usize {
+        self.values().div_ceil(V::PER_BLOCK)
+    }
+
+    /// Correlated OTs of all pieces.
+    pub(super) fn choices(&self) -> usize {
+        self.pieces * self.blocks().map(|block| pprf::levels(block.len())).sum::<usize>()
+    }
+
+    /// Words that let a tree of so many leaves be grown.
+    pub(super) fn words(&self, leaves: usize) -> usize {
+        match self.shape {
+            Shape::HalfTree => pprf::levels(leaves),
+            Shape::Plain => 2 * pprf::levels(leaves),
+        }
+    }
+
+    /// The blocks of the noise of one piece, as even as can be.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = core::ops::Range<usize>> {
+        let (noise, weight) = if self.pieces == 0 { (0, 0) } else { (self.noise(), self.weight) };
+        (0..weight).map(move |i| i * noise / weight..(i + 1) * noise / weight)
+    }
+
+    /// The code of each piece. Public and the same for all of them: what the pieces have in common is Δ and the code.
+    pub(super) fn code(&self, context: &Context) -> AnyCode {
+        let mut seed = [0; 16];
+        context.hash(CODE, &(self.outputs as u64).to_le_bytes(), &mut seed);
+        let mut prg = Prg::from_seed(seed);
+        if self.outputs < STRUCTURED {
+            AnyCode::Random(Random::new(self.outputs, &mut prg))
+        } else {
+            let rounds = if self.outputs < TWO_ROUNDS { 3 } else { 2 };
+            AnyCode::Accumulate(Accumulate::new(self.outputs, rounds, &mut prg))
+        }
+    }
+}
+
+/// Whichever code a plan takes.
+pub(super) enum AnyCode {
+    Random(Random),
+    Accumulate(Accumulate),
+}
+
+impl AnyCode {
+    pub(super) fn compress<W: Word>(&self, noise: &mut [W], scratch: &mut Vec<W>, out: &mut Vec<W>) {
+        match self {
+            Self::Random(code) => code.compress(noise, scratch, out),
+            Self::Accumulate(code) => code.compress(noise, scratch, out),
+        }
+    }
+}

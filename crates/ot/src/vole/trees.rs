@@ -1,0 +1,113 @@
+//! One tree for each block of noise: the words that the sender sends, and what either side grows from them.
+//!
+//! Tree i starts from correlated OTs with offset Δ, one for each level: the sender has q_l, the receiver
+//! t_l = q_l ⊕ ¬α_l·Δ, where α_l is bit l of the path.
+//!
+//! * **Half-tree.** Level one is (q_1, q_1 ⊕ Δ), of which the receiver has t_1: the node that its path does not take. At
+//!   level l the left nodes add up to K and the right ones to K ⊕ Δ; the word q_l ⊕ K gives the receiver, who adds t_l,
+//!   whichever sum it may know. In the last level, whose two sums are independent, there are two words under the hashes
+//!   of q_l and of q_l ⊕ Δ.
+//! * **Plain.** The root is random, and every level is like that last one.
+
+use vesica_crypto::aes_hash::FixedKey;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Context, Label};
+
+use crate::pprf::{Shape, Trees, add_at, levels, sum};
+
+/// Children, and the pads of the words.
+pub(super) struct Forest {
+    shape: Shape,
+    trees: Trees,
+    pads: FixedKey,
+}
+
+impl Forest {
+    pub(super) fn new(context: &Context, shape: Shape) -> Self {
+        let (left, right) = (Label::new("vole: left children"), Label::new("vole: right children"));
+        Self {
+            shape,
+            trees: Trees::new(context, left, right, shape),
+            pads: FixedKey::of(context, Label::new("vole: pads of the words")),
+        }
+    }
+
+    /// Grows a tree into `leaves`. `offsets` are the q_l, the first of which has the number `index` in this run; `root`
+    /// is for plain trees. The words are appended.
+    pub(super) fn grow(
+        &self,
+        index: u64,
+        (offsets, delta): (&[[Block; 1]], Block),
+        root: Block,
+        leaves: &mut [Block],
+        words: &mut Vec<Block>,
+    ) {
+        let start = self.shape.start();
+        match self.shape {
+            Shape::HalfTree => (leaves[0], leaves[1]) = (offsets[0][0], offsets[0][0] ^ delta),
+            Shape::Plain => leaves[0] = root,
+        }
+        let mut sums = vec![[Block::ZERO; 2]; levels(leaves.len()) + 1 - start];
+        self.trees.grow(leaves, &mut sums);
+        let last = sums.len() - 1;
+        for (level, [left, right]) in sums.into_iter().enumerate() {
+            let (number, [offset]) = (level + start - 1, offsets[level + start - 1]);
+            if self.shape == Shape::HalfTree && level < last {
+                words.push(offset ^ left);
+            } else {
+                // Who has the hash of q chose 0: its path goes right, and it may know the left sum.
+                let (zero, one) = (self.pad(index, number, offset), self.pad(index, number, offset ^ delta));
+                words.extend([zero ^ left, one ^ right]);
+            }
+        }
+    }
+
+    /// Grows all leaves but the one at `path`, which becomes zero. `known` are the t_l; `words` has the length of the plan.
+    pub(super) fn grow_punctured(
+        &self,
+        index: u64,
+        known: &[[Block; 1]],
+        path: usize,
+        words: &[Block],
+        leaves: &mut [Block],
+    ) {
+        let start = self.shape.start();
+        leaves[0] = Block::ZERO;
+        if self.shape == Shape::HalfTree {
+            let goes_right = Block::mask(path & 1 == 1);
+            (leaves[0], leaves[1]) = (known[0][0] & goes_right, known[0][0] & !goes_right);
+        }
+        let count = levels(leaves.len()) + 1 - start;
+        let mut words = words.iter().copied();
+        let mut next = || words.next().unwrap_or(Block::ZERO);
+        let sums: Vec<Block> = (0..count)
+            .map(|level| {
+                let (number, [offset]) = (level + start - 1, known[level + start - 1]);
+                if self.shape == Shape::HalfTree && level + 1 < count {
+                    return next() ^ offset;
+                }
+                let [left, right] = [next(), next()];
+                let goes_right = Block::mask(path >> number & 1 == 1);
+                self.pad(index, number, offset) ^ (left & goes_right) ^ (right & !goes_right)
+            })
+            .collect();
+        self.trees.grow_punctured(leaves, path, &sums);
+    }
+
+    fn pad(&self, index: u64, number: usize, offset: Block) -> Block {
+        let mut pad = [offset];
+        self.pads.tccr(index + number as u64, &mut pad);
+        pad[0]
+    }
+}
+
+/// What the sender says of a block for its VOLE γ: the receiver, who has γ + Δ·β, can then complete it.
+pub(super) fn completion(gamma: Block, leaves: &[Block]) -> Block {
+    gamma ^ sum(leaves)
+}
+
+/// Puts leaf + Δ·β at `path`, from the VOLE δ = γ + Δ·β and the sender's word.
+pub(super) fn complete(leaves: &mut [Block], path: usize, delta: Block, word: Block) {
+    let missing = delta ^ word ^ sum(leaves);
+    add_at(leaves, path, missing);
+}
