@@ -18,6 +18,12 @@ const STUCK_BY_LENGTH: Duration = Duration::from_secs(1);
 /// An honest wire waits longer, however slow the machine is.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Frames of at most so many bytes are flipped byte by byte.
+const SHORT: usize = 512;
+
+/// Bytes of a longer frame that are flipped, its first and its last among them.
+const SAMPLE: usize = 24;
+
 /// What is done to a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tampering {
@@ -70,9 +76,13 @@ impl Wire {
         self.frames.lock().unwrap().clone()
     }
 
-    /// Every way to flip a byte of these frames.
+    /// The flips of each byte of a short frame, and of some bytes all over a long one.
     pub fn flips(&self) -> Vec<Target> {
-        self.targets(|length| (0..length).map(|byte| Tampering::Flip { byte }).collect())
+        let bytes = |length: usize| match length {
+            0..=SHORT => (0..length).collect::<Vec<_>>(),
+            _ => (0..SAMPLE).map(|i| i * (length - 1) / (SAMPLE - 1)).collect(),
+        };
+        self.targets(|length| bytes(length).into_iter().map(|byte| Tampering::Flip { byte }).collect())
     }
 
     /// Every other way to tamper with one of these frames.
