@@ -262,6 +262,7 @@ impl Chance {
 mod tests {
     use super::*;
     use crate::hashing::Digests;
+    use crate::hashing::parameters::experiment::Graph;
     use vesica_crypto::block::Block;
     use vesica_crypto::prg::Prg;
 
@@ -300,32 +301,11 @@ mod tests {
         }
     }
 
-    /// The items that no placement has a bin for, for two functions: of every connected part of the graph with bins as
-    /// nodes and items as edges, the edges beyond the number of nodes.
+    /// The items that no placement of two functions has a bin for.
     fn least_stash(places: &Digests<'_>) -> usize {
-        let mut parent: Vec<usize> = (0..places.layout().bins()).collect();
-        fn root(parent: &mut [usize], mut node: usize) -> usize {
-            while parent[node] != node {
-                parent[node] = parent[parent[node]];
-                node = parent[node];
-            }
-            node
-        }
-        let mut spare = vec![1usize; parent.len()];
-        let mut left = 0;
-        for item in 0..places.items() {
-            let bins = places.bins_of(item);
-            let (a, b) = (root(&mut parent, bins[0] as usize), root(&mut parent, bins[1] as usize));
-            if a != b {
-                parent[b] = a;
-                spare[a] += spare[b];
-            }
-            match spare[a] {
-                0 => left += 1,
-                _ => spare[a] -= 1,
-            }
-        }
-        left
+        let mut graph = Graph::new(places.layout().bins());
+        let bins = (0..places.items()).map(|item| places.bins_of(item));
+        bins.filter(|bins| !graph.insert(bins[0], bins[1])).count()
     }
 
     #[test]

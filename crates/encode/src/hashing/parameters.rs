@@ -1,20 +1,146 @@
-//! How many bins, how large a stash, how full a bin.
+//! How many bins, how large a stash, how full a bin: for a failure of at most 2^-40.
+//!
+//! The numbers that protocols agree on are in the tables of this file. The tests derive them again from [`bounds`], which
+//! are proven bounds and no extrapolations; [`experiment`] counts failures, and the tests hold the bounds against them where
+//! failures are frequent enough to be counted. [`paper`] has what PSSZ15 says instead, and repeats its derivations.
+//!
+//! | | ours | PSSZ15 |
+//! |---|---|---|
+//! | three functions | 1.3 n bins and 80 more, more for n ≤ 512, no stash | 1.2 n bins, the stash sizes of two functions |
+//! | two functions | 2.4 n bins, a stash of 2 at 2^20, 8 at 2^12, 12 at 2^8 | 2.4 n bins, a stash of 3, 6, 12 |
+//!
+//! With 1.2 n or 1.27 n bins three functions may well be as safe, but there is only extrapolation to say so. For 2^12 items PSSZ15's stash
+//! is too small: its own experiment had more than 4 items left over with a frequency of 2^-28, falling by about 2^-4 with
+//! every further one.
+
+pub mod bounds;
+pub mod experiment;
+pub mod paper;
 
 use super::places::Layout;
+
+/// The most that any hashing may fail, as a power of 2.
+pub const FAILURE: f64 = -40.0;
 
 /// What both parties agree on for a cuckoo table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cuckoo {
     /// Functions and bins.
     pub layout: Layout,
-    /// Items that find no bin, at most.
+    /// Items that may be left over.
     pub stash: usize,
 }
 
-/// Three functions and no stash for the `items` of the receiver, dummies included.
+/// Bins for up to 2^0, 2^1, … items and three functions: where they are few, a handful that meets in too few bins decides.
+const FEW_ITEMS: [u64; 10] = [3, 3, 66, 105, 153, 213, 291, 399, 543, 738];
+
+/// Items left over by two functions in 2.4 n bins, of 2^0, 2^1, … items and fewer than twice as many.
+const STASH: [usize; 25] =
+    [0, 1, 5, 7, 8, 10, 11, 12, 12, 12, 12, 12, 10, 8, 7, 5, 5, 4, 3, 3, 3, 2, 2, 2, 2];
+
+/// Three functions and no stash, for the receiver's `items`, dummies included.
+///
+/// # Panics
+/// If there would be 2^32 bins or more.
 #[must_use]
 pub fn three_way(items: usize) -> Cuckoo {
-    let items = items as u64;
-    let bins = if items < 4096 { (items * 3).max(600) } else { items * 127 / 100 };
+    let class = items.max(1).next_power_of_two().ilog2() as usize;
+    let bins = FEW_ITEMS.get(class).copied().unwrap_or_else(|| (items as u64 * 13).div_ceil(10) + 80);
     Cuckoo { layout: Layout::new(3, bins), stash: 0 }
+}
+
+/// Two functions, 2.4 n bins and a stash, for the receiver's `items`, dummies included.
+///
+/// # Panics
+/// If there would be 2^32 bins or more.
+#[must_use]
+pub fn two_way(items: usize) -> Cuckoo {
+    let class = items.max(1).ilog2() as usize;
+    let stash = STASH[class.min(STASH.len() - 1)];
+    Cuckoo { layout: Layout::new(2, (items as u64 * 12).div_ceil(5)), stash }
+}
+
+/// How full the bins of simple hashing get: no bin of this `layout` holds more of `items` items, but for 2^-40.
+#[must_use]
+pub fn maximum_load(items: usize, layout: Layout) -> usize {
+    let (items, segment) = (items as u64, u64::from(layout.segment()));
+    let segments = (layout.functions() as f64).log2();
+    let enough = |load: &u64| bounds::overflow(items, segment, *load) + segments <= FAILURE;
+    // Nothing exceeds all items.
+    (items / segment..items).find(enough).unwrap_or(items) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bounds::Table::Segments;
+    use super::*;
+
+    fn failure(items: usize, cuckoo: Cuckoo) -> f64 {
+        let Cuckoo { layout, stash } = cuckoo;
+        bounds::cuckoo(Segments, layout.functions(), items as u64, layout.bins() as u64, stash)
+    }
+
+    #[test]
+    fn bins_for_few_items_are_the_fewest_that_do() {
+        for (class, bins) in FEW_ITEMS.into_iter().enumerate() {
+            let items = 1 << class;
+            let enough = |bins: u64| {
+                let layout = Layout::new(3, bins);
+                failure(items, Cuckoo { layout, stash: 0 }) <= FAILURE
+            };
+            assert!(enough(bins) && (bins == 3 || !enough(bins - 3)), "{items} items");
+        }
+    }
+
+    #[test]
+    fn three_functions_fail_with_the_permitted_probability_at_most() {
+        let mut fewer = Layout::new(3, 3);
+        for class in 0..=24 {
+            for items in [(1usize << class) / 2 + 1, (3 << class) / 4, (7 << class) / 8, 1 << class] {
+                let cuckoo = three_way(items);
+                assert!(failure(items, cuckoo) <= FAILURE, "{items} items: {}", failure(items, cuckoo));
+                assert!(cuckoo.layout.bins() >= fewer.bins());
+                fewer = cuckoo.layout;
+            }
+        }
+        assert_eq!(three_way(0).layout.bins(), 3);
+    }
+
+    #[test]
+    fn the_stash_is_the_smallest_that_does() {
+        for (class, stash) in STASH.into_iter().enumerate() {
+            let first = 1usize << class;
+            let sizes = [first, first + first / 4, first + first / 2, 2 * first - 1];
+            let does = |stash| {
+                sizes.iter().all(|items| failure(*items, Cuckoo { stash, ..two_way(*items) }) <= FAILURE)
+            };
+            assert_eq!((0..).find(|stash| does(*stash)), Some(stash), "2^{class} items");
+            assert!(sizes.iter().all(|items| two_way(*items).stash == stash));
+        }
+        assert_eq!((two_way(0).stash, two_way(1 << 26).stash), (0, 2));
+    }
+
+    #[test]
+    fn the_load_is_the_smallest_that_does() {
+        for (items, functions, bins) in [
+            (1 << 12, 2, 9831),
+            (1 << 20, 2, 2_516_584),
+            (1 << 20, 3, 618),
+            (3, 2, 2400),
+            (0, 2, 1),
+            (50, 1, 1),
+        ] {
+            let layout = Layout::new(functions, bins);
+            let load = maximum_load(items, layout);
+            let bound = |load: usize| {
+                let segment = u64::from(layout.segment());
+                bounds::overflow(items as u64, segment, load as u64) + (functions as f64).log2()
+            };
+            assert!(
+                bound(load) <= FAILURE && (load == 0 || bound(load - 1) > FAILURE),
+                "{items} items, {load}"
+            );
+        }
+        assert_eq!(maximum_load(1 << 20, two_way(1 << 20).layout), 18);
+    }
 }

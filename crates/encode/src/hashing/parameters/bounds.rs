@@ -1,0 +1,251 @@
+//! Upper bounds of the probabilities that hashing to bins fails, for uniform and independent bins.
+//!
+//! **Cuckoo hashing.** By Hall's theorem every placement leaves more than s items over if and only if some k bins hold all
+//! bins of k + s + 1 items or more. Take such a set of bins with as few bins as possible. Without any one of its bins it is
+//! no such set, so each of its bins is met by at least two of its items. (If it has more than k + s + 1 items, then by three
+//! at least, and all but one of the items will do.) The probability is therefore at most the expected number of pairs of j
+//! items and k = j - s - 1 bins in which every bin is met at least twice:
+//!
+//! ```text
+//! Σ_j  C(n, j) · Σ_{k_1 + … + k_h = j-s-1}  Π_i C(m, k_i) · T(j, k_i) / m^j        h segments of m bins
+//! Σ_j  C(n, j) · C(β, j-s-1) · T(h·j, j-s-1) / β^(h·j)                             one table of β bins
+//! T(j, k) = j! [z^j] (e^z - 1 - z)^k              maps of j items to k bins that meet each bin at least twice
+//! ```
+//!
+//! The first terms (`EXACT`) are computed as they stand. For the others T(j, k) ≤ j! (e^x - 1 - x)^k / x^j for every x > 0,
+//! and with the same x in all segments the inner sum is C(h·m, k) by Vandermonde's identity. Of these, one in a hundred is
+//! evaluated and stands for those up to the next; there the terms are negligible, or so large that no bound results.
+//!
+//! **Simple hashing.** The number of items in one bin is binomial; its tail is summed, and multiplied by the number of bins.
+
+/// Terms that are computed exactly, for two functions and for more: with two they fall more slowly.
+const EXACT: [usize; 2] = [600, 160];
+
+/// How the functions of a cuckoo table share its bins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// Each function has its own segment: ours.
+    Segments,
+    /// All functions lead to all bins: the papers'.
+    Shared,
+}
+
+/// log2 of a bound of the probability that of `items` items in `bins` bins, `functions` for each item, more than `stash` are left over.
+///
+/// With [`Table::Segments`] the bins are rounded down to whole segments.
+#[must_use]
+pub fn cuckoo(table: Table, functions: usize, items: u64, bins: u64, stash: usize) -> f64 {
+    let sum = Sum { table, functions, items: items as f64, bins: bins as f64, stash };
+    let exact = EXACT[usize::from(functions > 2)];
+    let most = exact.min(items as usize);
+    let ways = Ways::up_to(if table == Table::Shared { functions * most } else { most });
+    let mut total = f64::NEG_INFINITY;
+    for j in stash + 2..=most {
+        total = log_add(total, sum.exact(&ways, j));
+    }
+    let (mut j, last) = (most + 1, (items.min(bins + stash as u64 + 1)) as usize);
+    while most == exact && j <= last {
+        let next = (j + 1).max(j + j / 100);
+        total = log_add(total, sum.bound(j as f64) + ((next - j) as f64).ln());
+        j = next;
+    }
+    (total / std::f64::consts::LN_2).min(0.0)
+}
+
+/// log2 of a bound of the probability that one of `bins` bins holds more than `load` of `items` items, each in a uniform one.
+#[must_use]
+pub fn overflow(items: u64, bins: u64, load: u64) -> f64 {
+    let (n, p) = (items as f64, 1.0 / bins as f64);
+    let mut total = f64::NEG_INFINITY;
+    for k in load + 1..=items {
+        let k = k as f64;
+        let rest =
+            if bins == 1 { if k < n { f64::NEG_INFINITY } else { 0.0 } } else { (n - k) * (-p).ln_1p() };
+        let term = ln_choose(n, k) + k * p.ln() + rest;
+        total = log_add(total, term);
+        // Past the mean the terms fall; what is left is less than the last digit.
+        if k > n * p && term < total - 60.0 {
+            break;
+        }
+    }
+    ((total + (bins as f64).ln()) / std::f64::consts::LN_2).min(0.0)
+}
+
+struct Sum {
+    table: Table,
+    functions: usize,
+    items: f64,
+    bins: f64,
+    stash: usize,
+}
+
+impl Sum {
+    /// The logarithm of term j.
+    fn exact(&self, ways: &Ways, j: usize) -> f64 {
+        let (k, h) = (j - self.stash - 1, self.functions);
+        let choices = ln_choose(self.items, j as f64);
+        match self.table {
+            Table::Shared => {
+                let ends = (h * j) as f64;
+                choices + ln_choose(self.bins, k as f64) + ln_factorial(ends) + ways.ln(h * j, k)
+                    - ends * self.bins.ln()
+            }
+            Table::Segments => {
+                let segment = (self.bins / h as f64).floor();
+                let one: Vec<f64> = (0..=k).map(|k| ln_choose(segment, k as f64) + ways.ln(j, k)).collect();
+                let mut most = one.clone();
+                for _ in 2..h {
+                    most = (0..=k).map(|k| convolved(&most, &one, k)).collect();
+                }
+                let all = if h == 1 { one[k] } else { convolved(&most, &one, k) };
+                choices + all + h as f64 * (ln_factorial(j as f64) - j as f64 * segment.ln())
+            }
+        }
+    }
+
+    /// A bound of the logarithm of term j.
+    fn bound(&self, j: f64) -> f64 {
+        let (k, h) = (j - (self.stash + 1) as f64, self.functions as f64);
+        let x = saddle(h * j / k);
+        let maps = k * (x.exp_m1() - x).ln() - h * j * x.ln();
+        let (bins, labels) = match self.table {
+            Table::Shared => (self.bins, ln_factorial(h * j) - h * j * self.bins.ln()),
+            Table::Segments => {
+                let segment = (self.bins / h).floor();
+                (segment * h, h * (ln_factorial(j) - j * segment.ln()))
+            }
+        };
+        ln_choose(self.items, j) + ln_choose(bins, k) + labels + maps
+    }
+}
+
+/// [z^j] (e^z - 1 - z)^k, by k and j.
+struct Ways(Vec<Vec<f64>>);
+
+impl Ways {
+    fn up_to(most: usize) -> Self {
+        let mut rows: Vec<Vec<f64>> = Vec::with_capacity(most + 1);
+        for j in 0..=most {
+            let earlier = |back: usize, k: usize| {
+                j.checked_sub(back).and_then(|j| rows[j].get(k)).copied().unwrap_or(f64::NEG_INFINITY)
+            };
+            let mut row = vec![if j == 0 { 0.0 } else { f64::NEG_INFINITY }];
+            // d/dz (e^z - 1 - z)^k = k ((e^z - 1 - z)^k + z (e^z - 1 - z)^(k-1))
+            row.extend(
+                (1..=j / 2).map(|k| (k as f64 / j as f64).ln() + log_add(earlier(1, k), earlier(2, k - 1))),
+            );
+            rows.push(row);
+        }
+        Self(rows)
+    }
+
+    fn ln(&self, j: usize, k: usize) -> f64 {
+        self.0[j].get(k).copied().unwrap_or(f64::NEG_INFINITY)
+    }
+}
+
+/// The x > 0 with x (e^x - 1) / (e^x - 1 - x) = `degree`, which is more than 2: the mean of what each bin is met by.
+pub(super) fn saddle(degree: f64) -> f64 {
+    let (mut low, mut high) = (0.0, degree);
+    for _ in 0..60 {
+        let x = f64::midpoint(low, high);
+        // Near 0 the quotient is 2 + x/3 and cancels.
+        let mean = if x < 1e-4 { 2.0 + x / 3.0 } else { x * x.exp_m1() / (x.exp_m1() - x) };
+        if mean < degree { low = x } else { high = x }
+    }
+    high
+}
+
+/// ln Σ_i e^(a_i + b_(k-i)).
+fn convolved(a: &[f64], b: &[f64], k: usize) -> f64 {
+    let terms = (0..=k).map(|i| a[i] + b[k - i]);
+    let most = terms.clone().fold(f64::NEG_INFINITY, f64::max);
+    if most == f64::NEG_INFINITY {
+        most
+    } else {
+        most + terms.map(|term| (term - most).exp()).sum::<f64>().ln()
+    }
+}
+
+/// ln(e^a + e^b).
+fn log_add(a: f64, b: f64) -> f64 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
+}
+
+fn ln_choose(n: f64, k: f64) -> f64 {
+    if k > n { f64::NEG_INFINITY } else { ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k) }
+}
+
+/// ln n!, by Stirling's series.
+fn ln_factorial(n: f64) -> f64 {
+    if n < 16.0 {
+        return (2..=n as u64).map(|i| (i as f64).ln()).sum();
+    }
+    let square = n * n;
+    n * n.ln() - n
+        + 0.5 * (std::f64::consts::TAU * n).ln()
+        + (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / (1260.0 * square)) / square) / n
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All maps of `j` items to `k` bins, counted one by one.
+    fn maps(j: u32, k: usize) -> usize {
+        (0..k.pow(j))
+            .filter(|map| {
+                let mut met = vec![0; k];
+                (0..j).for_each(|item| met[map / k.pow(item) % k] += 1);
+                met.into_iter().all(|times| times >= 2)
+            })
+            .count()
+    }
+
+    #[test]
+    fn maps_that_meet_every_bin_twice_are_counted() {
+        let ways = Ways::up_to(9);
+        for j in 1..=9 {
+            for k in 1..=4 {
+                let counted = (ways.ln(j as usize, k) + ln_factorial(f64::from(j))).exp();
+                assert!((counted - maps(j, k) as f64).abs() < 1e-6, "{j} {k}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_bound_by_a_saddle_is_above_the_exact_term_and_near_it() {
+        let ways = Ways::up_to(480);
+        for (table, functions) in
+            [(Table::Segments, 2), (Table::Segments, 3), (Table::Shared, 2), (Table::Shared, 3)]
+        {
+            for (items, stash) in [(500.0, 0), (1e6, 3)] {
+                let sum = Sum { table, functions, items, bins: items * 2.4, stash };
+                for j in [10, 40, 160] {
+                    let slack = sum.bound(j as f64) - sum.exact(&ways, j);
+                    assert!(slack > 0.0 && slack < 12.0, "{table:?} {functions} {items} {j}: {slack}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn factorials_are_right_on_both_sides_of_the_switch() {
+        for n in [0.0, 1.0, 2.0, 5.0, 15.0, 16.0, 17.0, 1000.0] {
+            let product: f64 = (2..=n as u64).map(|i| (i as f64).ln()).sum();
+            assert!((ln_factorial(n) - product).abs() < 1e-9, "{n}");
+        }
+    }
+
+    #[test]
+    fn overflow_of_few_items_is_known() {
+        // Three items in two bins: all three in one with 1/4; two or more in one always, and the bound says so.
+        assert!((overflow(3, 2, 2) + 2.0).abs() < 1e-9);
+        assert!(overflow(3, 2, 1) > -1e-9);
+        assert_eq!(
+            (overflow(3, 2, 3), overflow(5, 1, 4), overflow(5, 1, 5)),
+            (f64::NEG_INFINITY, 0.0, f64::NEG_INFINITY)
+        );
+    }
+}
