@@ -7,7 +7,7 @@
 //! | | ours | PSSZ15 |
 //! |---|---|---|
 //! | three functions | 1.3 n bins and 80 more, more for n ≤ 512, no stash | 1.2 n bins, the stash sizes of two functions |
-//! | two functions | 2.4 n bins, a stash of 2 at 2^20, 8 at 2^12, 12 at 2^8 | 2.4 n bins, a stash of 3, 6, 12 |
+//! | two functions | 2.4 n bins, a stash of 2 for 2^20 items, 8 for 2^12, 12 for 2^8 | 2.4 n bins, a stash of 3, 6, 12 |
 //!
 //! With 1.2 n or 1.27 n bins three functions may well be as safe, but there is only extrapolation to say so. For 2^12 items PSSZ15's stash
 //! is too small: its own experiment had more than 4 items left over with a frequency of 2^-28, falling by about 2^-4 with
@@ -35,8 +35,7 @@ pub struct Cuckoo {
 const FEW_ITEMS: [u64; 10] = [3, 3, 66, 105, 153, 213, 291, 399, 543, 738];
 
 /// Items left over by two functions in 2.4 n bins, of 2^0, 2^1, … items and fewer than twice as many.
-const STASH: [usize; 25] =
-    [0, 1, 5, 7, 8, 10, 11, 12, 12, 12, 12, 12, 10, 8, 7, 5, 5, 4, 3, 3, 3, 2, 2, 2, 2];
+const STASH: [usize; 25] = [0, 1, 5, 7, 8, 10, 11, 12, 12, 12, 12, 10, 8, 7, 5, 5, 4, 3, 3, 3, 2, 2, 2, 2, 2];
 
 /// Three functions and no stash, for the receiver's `items`, dummies included.
 ///
@@ -114,7 +113,7 @@ mod tests {
             let does = |stash| {
                 sizes.iter().all(|items| failure(*items, Cuckoo { stash, ..two_way(*items) }) <= FAILURE)
             };
-            assert_eq!((0..).find(|stash| does(*stash)), Some(stash), "2^{class} items");
+            assert!(does(stash) && (stash == 0 || !does(stash - 1)), "2^{class} items");
             assert!(sizes.iter().all(|items| two_way(*items).stash == stash));
         }
         assert_eq!((two_way(0).stash, two_way(1 << 26).stash), (0, 2));
