@@ -137,11 +137,20 @@ impl Streams {
     /// # Panics
     /// If there are not as many rows as streams.
     pub fn fill_rows<const BLOCKS: usize>(&mut self, rows: &mut [[Block; BLOCKS]]) {
+        self.fill_rows_at(self.counter, rows);
+        self.counter += BLOCKS as u64;
+    }
+
+    /// Fills row i with the blocks of stream i from number `first` on, wherever the streams are: for tasks that each make
+    /// their own part of the rows.
+    ///
+    /// # Panics
+    /// If there are not as many rows as streams.
+    pub fn fill_rows_at<const BLOCKS: usize>(&self, first: u64, rows: &mut [[Block; BLOCKS]]) {
         assert_eq!(rows.len(), self.keys.len(), "one row per stream");
         for (key, row) in self.keys.iter().zip(rows) {
-            key.keystream(self.counter, Block::slice_as_mut_bytes(row));
+            key.keystream(first, Block::slice_as_mut_bytes(row));
         }
-        self.counter += BLOCKS as u64;
     }
 }
 
@@ -266,6 +275,9 @@ mod tests {
                 Prg::from_seed(*seed).fill_blocks(&mut expected);
                 assert!(short[i] == expected[..3] && long[i] == expected[3..], "{backend:?}");
             }
+            let mut again = [[Block::ZERO; 37]; 5];
+            streams.fill_rows_at(3, &mut again);
+            assert!(again == long, "{backend:?}");
         }
     }
 

@@ -4,25 +4,26 @@
 //! stream(seed) = AES256_seed(0) ‖ AES256_seed(1) ‖ …      counters as 128-bit little-endian numbers
 //! ```
 
-use aes::Aes256;
-use aes::cipher::{Block as CipherBlock, BlockCipherEncrypt, KeyInit};
-
+use crate::backend::{Backend, aes};
 use crate::block::Block;
-
-/// Blocks computed side by side.
-const AT_ONCE: usize = 8;
 
 /// The streams of several seeds, read in step. The key schedules wipe themselves when dropped.
 pub struct WideStreams {
-    keys: Vec<Aes256>,
-    counter: u128,
+    keys: Vec<aes::WideKey>,
+    counter: u64,
 }
 
 impl WideStreams {
     /// The streams of `seeds`, from their beginnings.
     #[must_use]
     pub fn from_seeds(seeds: &[[u8; 32]]) -> Self {
-        Self { keys: seeds.iter().map(|seed| Aes256::new(seed.into())).collect(), counter: 0 }
+        Self::with_backend(Backend::detect(), seeds)
+    }
+
+    /// The streams of `seeds`, computed by `backend`.
+    #[must_use]
+    pub fn with_backend(backend: Backend, seeds: &[[u8; 32]]) -> Self {
+        Self { keys: seeds.iter().map(|seed| aes::WideKey::new(backend, seed)).collect(), counter: 0 }
     }
 
     /// Row `i` becomes the next blocks of stream `i`.
@@ -30,28 +31,28 @@ impl WideStreams {
     /// # Panics
     /// If there are not as many rows as streams.
     pub fn fill_rows<const BLOCKS: usize>(&mut self, rows: &mut [[Block; BLOCKS]]) {
+        self.fill_rows_at(self.counter, rows);
+        self.counter += BLOCKS as u64;
+    }
+
+    /// Row `i` becomes the blocks of stream `i` from number `first` on, wherever the streams are: for tasks that each make
+    /// their own part of the rows.
+    ///
+    /// # Panics
+    /// If there are not as many rows as streams.
+    pub fn fill_rows_at<const BLOCKS: usize>(&self, first: u64, rows: &mut [[Block; BLOCKS]]) {
         assert_eq!(rows.len(), self.keys.len(), "a row for each stream");
-        for (row, key) in rows.iter_mut().zip(&self.keys) {
-            let mut counter = self.counter;
-            for blocks in row.chunks_mut(AT_ONCE) {
-                let mut flight = [CipherBlock::<Aes256>::default(); AT_ONCE];
-                for block in &mut flight {
-                    block.copy_from_slice(&counter.to_le_bytes());
-                    counter += 1;
-                }
-                key.encrypt_blocks(&mut flight[..blocks.len()]);
-                for (block, cipher) in blocks.iter_mut().zip(flight) {
-                    *block = Block::from_bytes(cipher.into());
-                }
-            }
+        for (key, row) in self.keys.iter().zip(rows) {
+            key.keystream(first, Block::slice_as_mut_bytes(row));
         }
-        self.counter += BLOCKS as u128;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ::aes::Aes256;
+    use ::aes::cipher::{BlockCipherEncrypt, KeyInit};
 
     #[test]
     fn the_cipher_is_that_of_fips_197() {
@@ -65,17 +66,22 @@ mod tests {
     #[test]
     fn rows_are_the_next_blocks_of_each_stream() {
         let seeds = [[1; 32], [2; 32], [3; 32]];
-        let mut streams = WideStreams::from_seeds(&seeds);
-        let (mut short, mut long) = ([[Block::ZERO; 3]; 3], [[Block::ZERO; 19]; 3]);
-        streams.fill_rows(&mut short);
-        streams.fill_rows(&mut long);
-        for (i, seed) in seeds.iter().enumerate() {
-            let key = Aes256::new(seed.into());
-            for (counter, block) in (0u128..).zip(short[i].iter().chain(&long[i])) {
-                let mut expected = counter.to_le_bytes();
-                key.encrypt_block((&mut expected).into());
-                assert_eq!(block.to_bytes(), expected);
+        for backend in Backend::available() {
+            let mut streams = WideStreams::with_backend(backend, &seeds);
+            let (mut short, mut long) = ([[Block::ZERO; 3]; 3], [[Block::ZERO; 19]; 3]);
+            streams.fill_rows(&mut short);
+            streams.fill_rows(&mut long);
+            for (i, seed) in seeds.iter().enumerate() {
+                let key = Aes256::new(seed.into());
+                for (counter, block) in (0u128..).zip(short[i].iter().chain(&long[i])) {
+                    let mut expected = counter.to_le_bytes();
+                    key.encrypt_block((&mut expected).into());
+                    assert_eq!(block.to_bytes(), expected, "{backend:?}");
+                }
             }
+            let mut again = [[Block::ZERO; 19]; 3];
+            streams.fill_rows_at(3, &mut again);
+            assert!(again == long, "{backend:?}");
         }
     }
 }

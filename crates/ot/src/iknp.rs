@@ -20,22 +20,33 @@
 //! κ is 80, 128, 192 or 256: exactly so many columns travel, κ·16·⌈n/128⌉ bytes for n OTs of one call. Up to 128 the
 //! generator is AES-128, above it AES-256, which has the strength of the level.
 //!
-//! Everything is done in tiles of 128 columns and 1024 rows, expanded, masked and transposed in cache.
+//! Rows are made in tiles of 1024: κ strings of 1024 bits are expanded, masked, and transposed while they are in the
+//! first-level cache. Tile by tile, column by column they travel, of a call's last tile only the blocks that hold rows. A
+//! call starts with a new tile, so no bit of a generator is used twice, and calls for multiples of 1024 rows send what one
+//! call for all of them sends. The bytes do not depend on the number of threads.
+//!
+//! Cost: κ base OTs before the first; per OT 2κ/128 blocks of the generator for the receiver, κ/128 for the sender.
+
+use core::convert::Infallible;
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
+use vesica_crypto::par;
 use vesica_crypto::prg::Streams;
-use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
+use vesica_crypto::transpose::{COLUMNS as TILE, ROWS, Tile, transpose};
 use vesica_crypto::wide_prg::WideStreams;
 use vesica_net::Channel;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::base::{bit, masny_rindal};
 use crate::{CotReceiver, CotSender, Error, Seed};
 
-/// Blocks in a column of a tile.
-const BLOCKS: usize = COLUMNS / Block::BITS;
+/// Blocks of a string of a tile.
+const BLOCKS: usize = TILE / Block::BITS;
+
+/// Tiles between two looks at the channel, for each thread: their strings stay in the second-level cache.
+const TILES: usize = 4;
 
 const EMPTY: Tile = [[Block::ZERO; BLOCKS]; ROWS];
 
@@ -54,6 +65,13 @@ pub fn setup_bytes(columns: u32) -> [u64; 2] {
     [u64::from(columns) * masny_rindal::RECEIVER_BYTES as u64, masny_rindal::SENDER_BYTES as u64]
 }
 
+/// The columns of a level, in rows of `W` blocks.
+fn check<const W: usize>(columns: usize) -> usize {
+    assert!(LEVELS.iter().any(|level| *level as usize == columns), "no level of {columns} columns");
+    assert_eq!(W, columns.div_ceil(ROWS), "blocks in a row of {columns} columns");
+    columns
+}
+
 /// The generators of up to 128 columns.
 enum Generators {
     Narrow(Streams),
@@ -61,47 +79,123 @@ enum Generators {
 }
 
 impl Generators {
-    /// Generators for part `part` of the columns, 128 of them or what is left.
-    fn new(columns: u32, part: usize, seed: impl Fn(usize) -> Seed) -> Self {
-        let first = part * ROWS;
-        let seeds: Vec<Seed> = (first..(first + ROWS).min(columns as usize)).map(seed).collect();
-        if columns <= 128 {
-            let mut blocks: Vec<Block> = seeds.iter().map(Seed::block).collect();
-            let streams = Streams::from_seeds(&blocks);
-            blocks.zeroize();
-            Generators::Narrow(streams)
-        } else {
-            let mut bytes: Vec<[u8; 32]> = seeds.iter().map(|seed| *seed.as_bytes()).collect();
-            let streams = WideStreams::from_seeds(&bytes);
-            bytes.zeroize();
-            Generators::Wide(streams)
-        }
+    /// The generators of all columns, 128 to each part of a row.
+    fn of<'a, const W: usize>(seeds: impl ExactSizeIterator<Item = &'a Seed>) -> [Self; W] {
+        let wide = check::<W>(seeds.len()) > ROWS;
+        let mut seeds = seeds;
+        core::array::from_fn(|_| {
+            let part = seeds.by_ref().take(ROWS);
+            if wide {
+                let mut bytes: Vec<[u8; 32]> = part.map(|seed| *seed.as_bytes()).collect();
+                let streams = WideStreams::from_seeds(&bytes);
+                bytes.zeroize();
+                Generators::Wide(streams)
+            } else {
+                let mut blocks: Vec<Block> = part.map(Seed::block).collect();
+                let streams = Streams::from_seeds(&blocks);
+                blocks.zeroize();
+                Generators::Narrow(streams)
+            }
+        })
     }
 
-    /// The next rows of a tile.
-    fn fill(&mut self, tile: &mut [[Block; BLOCKS]]) {
+    /// The strings of tile number `tile`.
+    fn fill(&self, tile: u64, strings: &mut [[Block; BLOCKS]]) {
+        let first = tile * BLOCKS as u64;
         match self {
-            Generators::Narrow(streams) => streams.fill_rows(tile),
-            Generators::Wide(streams) => streams.fill_rows(tile),
+            Generators::Narrow(streams) => streams.fill_rows_at(first, strings),
+            Generators::Wide(streams) => streams.fill_rows_at(first, strings),
         }
     }
 }
 
-/// Columns of part `part`.
-fn width(columns: u32, part: usize) -> usize {
-    (columns as usize).saturating_sub(part * ROWS).min(ROWS)
+/// Puts the transposed tile into block `part` of the rows.
+fn into_rows<const W: usize>(tile: &Tile, part: usize, rows: &mut [[Block; W]]) {
+    if W == 1
+        && let Ok(columns) = rows.as_flattened_mut().try_into()
+    {
+        return transpose(tile, columns);
+    }
+    let mut columns = [Block::ZERO; TILE];
+    transpose(tile, &mut columns);
+    for (row, column) in rows.iter_mut().zip(&columns) {
+        row[part] = *column;
+    }
+    columns.zeroize();
 }
 
-fn check<const W: usize>(columns: u32) {
-    assert!(LEVELS.contains(&columns), "no level of {columns} columns");
-    assert_eq!(W, (columns as usize).div_ceil(ROWS), "blocks in a row of {columns} columns");
+/// Strings of `rows` rows as they travel: tile by tile, column by column, of the last tile only the blocks that hold rows.
+fn for_each_part<E>(
+    strings: &mut [[Block; BLOCKS]],
+    columns: usize,
+    rows: usize,
+    mut part: impl FnMut(&mut [u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let (whole, rest) = strings.split_at_mut(rows / TILE * columns);
+    part(Block::slice_as_mut_bytes(whole.as_flattened_mut()))?;
+    let blocks = (rows % TILE).div_ceil(Block::BITS);
+    if blocks > 0 {
+        for string in rest.iter_mut().take(columns) {
+            part(Block::slice_as_mut_bytes(&mut string[..blocks]))?;
+        }
+    }
+    Ok(())
 }
 
-/// The side that holds Δ.
+/// The choices of a tile as a string; those beyond its last row are zero.
+fn choice_string(choices: &[u8], rows: usize) -> [Block; BLOCKS] {
+    let mut string = [Block::ZERO; BLOCKS];
+    let bytes = Block::slice_as_mut_bytes(&mut string);
+    bytes[..rows.div_ceil(8)].copy_from_slice(&choices[..rows.div_ceil(8)]);
+    for j in rows..rows.next_multiple_of(8) {
+        bytes[j / 8] &= !(bit(choices, j) << (j % 8));
+    }
+    string
+}
+
+/// How far the rows of one setup have come, and how they are made.
+struct Progress {
+    columns: usize,
+    /// The next tile.
+    tile: u64,
+    threads: usize,
+}
+
+impl Progress {
+    fn new(columns: usize) -> Self {
+        Self { columns, tile: 0, threads: 1 }
+    }
+
+    /// Rows between two looks at the channel.
+    fn group(&self) -> usize {
+        TILES * self.threads * TILE
+    }
+
+    /// Room for the strings of a group of a call for so many rows.
+    fn strings(&self, rows: usize) -> Vec<[Block; BLOCKS]> {
+        vec![[Block::ZERO; BLOCKS]; rows.min(self.group()).div_ceil(TILE) * self.columns]
+    }
+
+    /// Runs `work(number, task)` for the next tiles, one for each task.
+    fn next_tiles<T: Send>(
+        &mut self,
+        tasks: impl ExactSizeIterator<Item = T> + Send,
+        work: impl Fn(u64, T) + Sync,
+    ) {
+        let first = self.tile;
+        self.tile += tasks.len() as u64;
+        let Ok(()) = par::for_each(self.threads, tasks, |index, task| {
+            work(first + index as u64, task);
+            Ok::<_, Infallible>(())
+        });
+    }
+}
+
+/// The side that holds Δ; the base OTs' receiver.
 pub struct Sender<const W: usize> {
-    columns: u32,
     delta: [Block; W],
     generators: [Generators; W],
+    progress: Progress,
 }
 
 impl<const W: usize> Sender<W> {
@@ -119,14 +213,31 @@ impl<const W: usize> Sender<W> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        check::<W>(columns);
-        let mut delta = [Block::ZERO; W];
-        rng.fill_bytes(&mut Block::slice_as_mut_bytes(&mut delta)[..columns as usize / 8]);
-        let choices = Block::slice_as_bytes(&delta);
-        let seeds = masny_rindal::receive(context, label, choices, columns as usize, channel, rng)?;
-        let generators =
-            core::array::from_fn(|part| Generators::new(columns, part, |column| seeds[column].clone()));
-        Ok(Self { columns, delta, generators })
+        let columns = check::<W>(columns as usize);
+        let mut delta = Zeroizing::new([Block::ZERO; W]);
+        let bits = &mut Block::slice_as_mut_bytes(&mut *delta)[..columns / 8];
+        rng.fill_bytes(bits);
+        let seeds = masny_rindal::receive(context, label, bits, columns, channel, rng)?;
+        Ok(Self::from_base(&delta, &seeds))
+    }
+
+    /// From base OTs done elsewhere: Δ, and of each OT the string that its bit chose.
+    ///
+    /// # Panics
+    /// As [`setup`](Self::setup), or if Δ has bits beyond the columns.
+    #[must_use]
+    pub fn from_base(delta: &[Block; W], seeds: &[Seed]) -> Self {
+        let generators = Generators::of(seeds.iter());
+        let beyond = &Block::slice_as_bytes(delta)[seeds.len() / 8..];
+        assert!(beyond.iter().all(|byte| *byte == 0), "a bit of Δ for each column");
+        Self { delta: *delta, generators, progress: Progress::new(seeds.len()) }
+    }
+
+    /// Lets a call keep so many threads busy; one, if nothing is said.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.progress.threads = threads.max(1);
+        self
     }
 }
 
@@ -136,31 +247,28 @@ impl<const W: usize> CotSender<W> for Sender<W> {
     }
 
     fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut Channel) -> Result<(), Error> {
-        let (mut tile, mut sent) = (EMPTY, EMPTY);
-        let mut transposed = [Block::ZERO; COLUMNS];
-        for rows in rows.chunks_mut(COLUMNS) {
-            let blocks = rows.len().div_ceil(Block::BITS);
-            for (part, generators) in self.generators.iter_mut().enumerate() {
-                let width = width(self.columns, part);
-                generators.fill(&mut tile[..width]);
-                // The part before may have been wider.
-                tile[width..].fill([Block::ZERO; BLOCKS]);
-                let sent = &mut sent.as_flattened_mut()[..width * blocks];
-                channel.recv_exact(Block::slice_as_mut_bytes(sent))?;
-                for (i, (column, sent)) in tile[..width].iter_mut().zip(sent.chunks(blocks)).enumerate() {
-                    let mask = Block::mask(self.delta[part].bit(i));
-                    for (block, sent) in column.iter_mut().zip(sent) {
-                        *block ^= *sent & mask;
+        let (columns, delta, generators) = (self.progress.columns, &self.delta, &self.generators);
+        let mut strings = self.progress.strings(rows.len());
+        for rows in rows.chunks_mut(self.progress.group()) {
+            for_each_part(&mut strings, columns, rows.len(), |part| channel.recv_exact(part))?;
+            let tiles = rows.chunks_mut(TILE).zip(strings.chunks(columns));
+            self.progress.next_tiles(tiles, |number, (rows, u)| {
+                for (part, u) in u.chunks(ROWS).enumerate() {
+                    let mut tile = EMPTY;
+                    let q = &mut tile[..u.len()];
+                    generators[part].fill(number, q);
+                    // q^i = G(k^i) ⊕ Δ_i·u^i
+                    for (i, (q, u)) in q.iter_mut().zip(u).enumerate() {
+                        let mask = Block::mask(delta[part].bit(i));
+                        for (q, u) in q.iter_mut().zip(u) {
+                            *q ^= *u & mask;
+                        }
                     }
+                    into_rows(&tile, part, rows);
+                    tile.as_flattened_mut().zeroize();
                 }
-                transpose(&tile, &mut transposed);
-                for (row, block) in rows.iter_mut().zip(&transposed) {
-                    row[part] = *block;
-                }
-            }
+            });
         }
-        tile.as_flattened_mut().zeroize();
-        transposed.zeroize();
         Ok(())
     }
 }
@@ -172,10 +280,10 @@ impl<const W: usize> Drop for Sender<W> {
     }
 }
 
-/// The side that holds the choices.
+/// The side that holds the choices; the base OTs' sender.
 pub struct Receiver<const W: usize> {
-    columns: u32,
-    generators: [[Generators; 2]; W],
+    generators: [[Generators; W]; 2],
+    progress: Progress,
 }
 
 impl<const W: usize> Receiver<W> {
@@ -193,12 +301,25 @@ impl<const W: usize> Receiver<W> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        check::<W>(columns);
-        let seeds = masny_rindal::send(context, label, columns as usize, channel, rng)?;
-        let generators = core::array::from_fn(|part| {
-            [0, 1].map(|choice| Generators::new(columns, part, |column| seeds[column][choice].clone()))
-        });
-        Ok(Self { columns, generators })
+        let columns = check::<W>(columns as usize);
+        Ok(Self::from_base(&masny_rindal::send(context, label, columns, channel, rng)?))
+    }
+
+    /// From base OTs done elsewhere: both strings of each.
+    ///
+    /// # Panics
+    /// As [`setup`](Self::setup).
+    #[must_use]
+    pub fn from_base(seeds: &[[Seed; 2]]) -> Self {
+        let generators = [0, 1].map(|choice| Generators::of(seeds.iter().map(|pair| &pair[choice])));
+        Self { generators, progress: Progress::new(seeds.len()) }
+    }
+
+    /// Lets a call keep so many threads busy; one, if nothing is said.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.progress.threads = threads.max(1);
+        self
     }
 }
 
@@ -210,144 +331,33 @@ impl<const W: usize> CotReceiver<W> for Receiver<W> {
         channel: &mut Channel,
     ) -> Result<(), Error> {
         assert!(choices.len() >= rows.len().div_ceil(8), "a choice for each row");
-        let (mut tile, mut masked) = (EMPTY, EMPTY);
-        let mut transposed = [Block::ZERO; COLUMNS];
-        let mut bits = [Block::ZERO; BLOCKS];
-        for (rows, choices) in rows.chunks_mut(COLUMNS).zip(choices.chunks(COLUMNS / 8)) {
-            let blocks = rows.len().div_ceil(Block::BITS);
-            // Choices beyond the last row are zero.
-            bits.fill(Block::ZERO);
-            let bytes = Block::slice_as_mut_bytes(&mut bits);
-            bytes[..choices.len()].copy_from_slice(choices);
-            for j in rows.len()..choices.len() * 8 {
-                bytes[j / 8] &= !(bit(choices, j) << (j % 8));
-            }
-            for (part, [zero, one]) in self.generators.iter_mut().enumerate() {
-                let width = width(self.columns, part);
-                zero.fill(&mut tile[..width]);
-                one.fill(&mut masked[..width]);
-                tile[width..].fill([Block::ZERO; BLOCKS]);
-                for (masked, column) in masked[..width].iter_mut().zip(&tile) {
-                    for (block, (zero, choices)) in masked.iter_mut().zip(column.iter().zip(&bits)) {
-                        *block ^= *zero ^ *choices;
+        let (columns, generators, group) = (self.progress.columns, &self.generators, self.progress.group());
+        let mut strings = self.progress.strings(rows.len());
+        for (rows, choices) in rows.chunks_mut(group).zip(choices.chunks(group / 8)) {
+            let count = rows.len();
+            let tiles = rows.chunks_mut(TILE).zip(choices.chunks(TILE / 8)).zip(strings.chunks_mut(columns));
+            self.progress.next_tiles(tiles, |number, ((rows, choices), u)| {
+                let choices = Zeroizing::new(choice_string(choices, rows.len()));
+                for (part, u) in u.chunks_mut(ROWS).enumerate() {
+                    let mut tile = EMPTY;
+                    let t = &mut tile[..u.len()];
+                    generators[0][part].fill(number, t);
+                    generators[1][part].fill(number, u);
+                    // u^i = t^i ⊕ G(k^i_1) ⊕ r
+                    for (u, t) in u.iter_mut().zip(&*t) {
+                        for (u, (t, r)) in u.iter_mut().zip(t.iter().zip(&*choices)) {
+                            *u ^= *t ^ *r;
+                        }
                     }
+                    into_rows(&tile, part, rows);
+                    tile.as_flattened_mut().zeroize();
                 }
-                for column in &masked[..width] {
-                    channel.send(Block::slice_as_bytes(&column[..blocks]))?;
-                }
-                transpose(&tile, &mut transposed);
-                for (row, block) in rows.iter_mut().zip(&transposed) {
-                    row[part] = *block;
-                }
-            }
+            });
+            for_each_part(&mut strings, columns, count, |part| channel.send(part))?;
         }
-        channel.flush()?;
-        bits.zeroize();
-        tile.as_flattened_mut().zeroize();
-        masked.as_flattened_mut().zeroize();
-        transposed.zeroize();
-        Ok(())
+        Ok(channel.flush()?)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use rand::rngs::StdRng;
-    use rand::{Rng, SeedableRng};
-    use std::thread;
-    use vesica_net::{Options, Traffic, memory};
-
-    const LABEL: Label = Label::new("test: iknp");
-
-    fn context() -> Context {
-        Context::new(&[3; 32], "test", b"", 1, 2)
-    }
-
-    /// Δ, q, t and the receiver's traffic after setup, from calls of these counts with these choices.
-    #[expect(clippy::type_complexity, reason = "a test's own tuple")]
-    fn run<const W: usize>(
-        columns: u32,
-        counts: &[usize],
-        choices: &[Vec<u8>],
-    ) -> ([Block; W], Vec<[Block; W]>, Vec<[Block; W]>, [Traffic; 2]) {
-        let (mut here, mut there) = memory::pair(&Options::default());
-        thread::scope(|scope| {
-            let sender = scope.spawn(move || {
-                let rng = &mut StdRng::seed_from_u64(1);
-                let mut sender = Sender::<W>::setup(&context(), LABEL, columns, &mut there, rng).unwrap();
-                let mut all = Vec::new();
-                for &count in counts {
-                    let mut rows = vec![[Block::ZERO; W]; count];
-                    sender.extend(&mut rows, &mut there).unwrap();
-                    all.extend(rows);
-                }
-                (sender.delta(), all)
-            });
-            let rng = &mut StdRng::seed_from_u64(2);
-            let mut receiver = Receiver::<W>::setup(&context(), LABEL, columns, &mut here, rng).unwrap();
-            let before = here.traffic();
-            let mut all = Vec::new();
-            for (&count, choices) in counts.iter().zip(choices) {
-                let mut rows = vec![[Block::ZERO; W]; count];
-                receiver.extend(choices, &mut rows, &mut here).unwrap();
-                all.extend(rows);
-            }
-            let (delta, q) = sender.join().unwrap();
-            (delta, q, all, [before, here.traffic()])
-        })
-    }
-
-    fn correlated<const W: usize>(columns: u32) {
-        let counts = [1, 127, 128, 129, 0, 1023, 1024, 1025, 5000];
-        let mut rng = StdRng::seed_from_u64(3);
-        let choices = counts.map(|count: usize| {
-            let mut choices = vec![0; count.div_ceil(8)];
-            rng.fill_bytes(&mut choices);
-            choices
-        });
-        let (delta, q, t, [before, after]) = run::<W>(columns, &counts, &choices);
-        let expected: u64 = counts.iter().map(|&count| bytes(columns, count)).sum();
-        assert_eq!(after.payload_sent - before.payload_sent, expected);
-        assert_eq!(setup_bytes(columns), [before.payload_received, before.payload_sent]);
-        let bits =
-            counts.iter().zip(&choices).flat_map(|(&count, choices)| (0..count).map(|j| bit(choices, j)));
-        for (j, ((q, t), bit)) in q.iter().zip(&t).zip(bits).enumerate() {
-            for part in 0..W {
-                assert!(q[part] ^ t[part] == delta[part] & Block::mask(bit == 1), "level {columns}, row {j}");
-            }
-        }
-        // Columns beyond the level are not there, those below are all used.
-        let used =
-            |rows: &[[Block; W]], part: usize| rows.iter().fold(0, |all, row| all | row[part].to_u128());
-        for part in 0..W {
-            let all = u128::MAX >> (128 - width(columns, part));
-            assert_eq!((used(&q, part), used(&t, part)), (all, all));
-        }
-        let different: std::collections::HashSet<_> = t.iter().map(|row| row.map(Block::to_u128)).collect();
-        assert_eq!(different.len(), t.len());
-    }
-
-    #[test]
-    fn rows_are_correlated_at_every_level() {
-        correlated::<1>(80);
-        correlated::<1>(128);
-        correlated::<2>(192);
-        correlated::<2>(256);
-    }
-
-    #[test]
-    fn a_partner_that_leaves_or_sends_nonsense_is_told() {
-        let (mut here, there) = memory::pair(&Options::default());
-        drop(there);
-        let rng = &mut StdRng::seed_from_u64(2);
-        assert!(matches!(Receiver::<1>::setup(&context(), LABEL, 128, &mut here, rng), Err(Error::Net(_))));
-        let (mut here, mut there) = memory::pair(&Options::default());
-        there.send(&vec![0xff; 128 * 64]).unwrap();
-        there.flush().unwrap();
-        assert!(matches!(
-            Receiver::<1>::setup(&context(), LABEL, 128, &mut here, rng),
-            Err(Error::InvalidElement { position: 0 })
-        ));
-    }
-}
+mod tests;

@@ -1,15 +1,20 @@
 //! Oblivious transfer, its extensions, and vector oblivious linear evaluation.
 //!
 //! [`base`] makes a few hundred OTs from a group; the extensions make millions of those. Every extension gives
-//! correlated rows, the form in which they can stand in for one another: [`CotSender`] and [`CotReceiver`].
-//! [`softspoken`] is the one against malicious parties and for few bytes; [`vole`] makes vector OLE of next to nothing.
+//! correlated rows, the form in which they can stand in for one another: [`CotSender`] and [`CotReceiver`]. [`iknp`] is the
+//! one of the papers, [`softspoken`] the one against malicious parties and for few bytes; [`random`] and [`chosen`] make
+//! strings of rows. [`vole`] makes vector OLE of next to nothing.
 
 #![forbid(unsafe_code)]
 
 pub mod base;
+pub mod chosen;
 mod error;
+#[cfg(any(test, feature = "testing"))]
+pub mod ideal;
 pub mod iknp;
 pub mod pprf;
+pub mod random;
 mod seed;
 pub mod small_field;
 pub mod softspoken;

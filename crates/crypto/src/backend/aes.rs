@@ -1,4 +1,5 @@
-//! AES-128: counter mode, correlation-robust hashes under a fixed key, and encryption under a fresh key per input.
+//! AES-128: counter mode, correlation-robust hashes under a fixed key, and encryption under a fresh key per input; of
+//! AES-256, counter mode alone.
 //!
 //! ```text
 //! keystream        AES_k(c), AES_k(c+1), …                       counters as 128-bit little-endian numbers
@@ -65,13 +66,7 @@ impl Key {
     pub(crate) fn keystream(&self, first: u64, out: &mut [u8]) {
         debug_assert!(out.len().is_multiple_of(Block::BYTES), "whole blocks");
         match &self.0 {
-            Schedule::Library(cipher) => {
-                let blocks = out.as_chunks_mut().0;
-                for (counter, block) in (first..).zip(&mut *blocks) {
-                    *block = Block::from_halves(counter, 0).to_bytes();
-                }
-                cipher.encrypt_blocks(Array::<u8, U16>::cast_slice_from_core_mut(blocks));
-            }
+            Schedule::Library(cipher) => encrypt_counters(&**cipher, first, out),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a back end of these levels exists only where their instructions do.
             Schedule::Rounds(backend, rounds) => unsafe {
@@ -139,6 +134,70 @@ impl Drop for Key {
 }
 
 impl ZeroizeOnDrop for Key {}
+
+/// A key schedule of AES-256; wiped when dropped.
+pub(crate) struct WideKey(WideSchedule);
+
+#[expect(
+    clippy::large_enum_variant,
+    reason = "all keys of a process are of one variant, and lie side by side"
+)]
+enum WideSchedule {
+    Library(Box<aes::Aes256>),
+    #[cfg(target_arch = "x86_64")]
+    Rounds(Backend, [Block; 15]),
+}
+
+impl WideKey {
+    pub(crate) fn new(backend: Backend, key: &[u8; 32]) -> Self {
+        match backend.level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx512 => {
+                // SAFETY: a back end of these levels exists only where their instructions do.
+                Self(WideSchedule::Rounds(backend, unsafe { x86::expand_wide(key) }))
+            }
+            _ => Self(WideSchedule::Library(Box::new(aes::Aes256::new(key.into())))),
+        }
+    }
+
+    /// Fills `out`, whole blocks, with the encrypted counters from `first` on.
+    pub(crate) fn keystream(&self, first: u64, out: &mut [u8]) {
+        debug_assert!(out.len().is_multiple_of(Block::BYTES), "whole blocks");
+        match &self.0 {
+            WideSchedule::Library(cipher) => encrypt_counters(&**cipher, first, out),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a back end of these levels exists only where their instructions do.
+            WideSchedule::Rounds(backend, rounds) => unsafe {
+                match backend.level() {
+                    Level::Avx512 => x86::wide::keystream(rounds, first, out),
+                    _ => x86::narrow::keystream(rounds, first, out),
+                }
+            },
+        }
+    }
+}
+
+impl Drop for WideKey {
+    fn drop(&mut self) {
+        match &mut self.0 {
+            // Wipes itself.
+            WideSchedule::Library(_) => {}
+            #[cfg(target_arch = "x86_64")]
+            WideSchedule::Rounds(_, rounds) => rounds.zeroize(),
+        }
+    }
+}
+
+impl ZeroizeOnDrop for WideKey {}
+
+/// Fills `out` with encrypted counters.
+fn encrypt_counters(cipher: &impl BlockCipherEncrypt<BlockSize = U16>, first: u64, out: &mut [u8]) {
+    let blocks = out.as_chunks_mut().0;
+    for (counter, block) in (first..).zip(&mut *blocks) {
+        *block = Block::from_halves(counter, 0).to_bytes();
+    }
+    cipher.encrypt_blocks(Array::<u8, U16>::cast_slice_from_core_mut(blocks));
+}
 
 /// Encrypts block `i` of every column under `keys[i]`; with `CCR`, hashes it instead.
 pub(crate) fn rekeyed<const COLUMNS: usize, const CCR: bool>(

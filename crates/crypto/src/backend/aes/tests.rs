@@ -132,3 +132,36 @@ fn sigma_is_a_linear_orthomorphism() {
         assert_eq!(rank, 128);
     }
 }
+
+/// FIPS 197, appendix A.3: the last round key of AES-256.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn schedules_wide_keys_as_fips_197() {
+    let mut key = [0; 32];
+    key[..16].copy_from_slice(&0x603d_eb10_15ca_71be_2b73_aef0_857d_7781_u128.to_be_bytes());
+    key[16..].copy_from_slice(&0x1f35_2c07_3b61_08d7_2d98_10a3_0914_dff4_u128.to_be_bytes());
+    if Backend::detect() == Backend::PORTABLE {
+        return;
+    }
+    // SAFETY: the processor has the instructions of the level above portable.
+    let rounds = unsafe { x86::expand_wide(&key) };
+    assert!(rounds[14] == Block::from(0xfe48_90d1_e618_8d0b_046d_f344_706c_631e_u128.swap_bytes()));
+}
+
+#[test]
+fn wide_keystreams_are_encrypted_counters() {
+    let key: [u8; 32] = core::array::from_fn(|i| 7 * i as u8);
+    let reference = aes::Aes256::new(&key.into());
+    for backend in Backend::available() {
+        let scheduled = WideKey::new(backend, &key);
+        for (first, count) in [(0, 0), (0, 1), (5, 8), ((1 << 32) - 3, 33)] {
+            let mut out = vec![0; 16 * count];
+            scheduled.keystream(first, &mut out);
+            for (i, block) in out.as_chunks::<16>().0.iter().enumerate() {
+                let mut expected = Block::from_halves(first + i as u64, 0).to_bytes();
+                reference.encrypt_block((&mut expected).into());
+                assert_eq!(*block, expected, "{backend:?} {count} {first} {i}");
+            }
+        }
+    }
+}

@@ -16,6 +16,9 @@ const RCON: [i32; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0
 /// Takes RotWord(w₃) of a round key to all four columns.
 const ROT_WORD: u128 = 0x0c0f_0e0d_0c0f_0e0d_0c0f_0e0d_0c0f_0e0d;
 
+/// Takes w₃ itself to all four columns.
+const LAST_WORD: u128 = 0x0f0e_0d0c_0f0e_0d0c_0f0e_0d0c_0f0e_0d0c;
+
 /// The round keys of `key`.
 #[target_feature(enable = "aes,avx2")]
 pub(crate) fn expand(key: &Block) -> [Block; 11] {
@@ -24,6 +27,24 @@ pub(crate) fn expand(key: &Block) -> [Block; 11] {
         let previous = narrow::load(rounds[round].as_bytes());
         let next = narrow::next_round_key(previous, RCON[round]);
         narrow::store(rounds[round + 1].as_mut_bytes(), next);
+    }
+    rounds
+}
+
+/// The round keys of a key of 256 bits.
+#[target_feature(enable = "aes,avx2")]
+pub(super) fn expand_wide(key: &[u8; 32]) -> [Block; 15] {
+    let mut rounds = [Block::ZERO; 15];
+    Block::slice_as_mut_bytes(&mut rounds[..2]).copy_from_slice(key);
+    for round in 2..15 {
+        let (before, last) =
+            (narrow::load(rounds[round - 2].as_bytes()), narrow::load(rounds[round - 1].as_bytes()));
+        let next = if round % 2 == 0 {
+            narrow::next_words::<ROT_WORD>(before, last, RCON[round / 2 - 1])
+        } else {
+            narrow::next_words::<LAST_WORD>(before, last, 0)
+        };
+        narrow::store(rounds[round].as_mut_bytes(), next);
     }
     rounds
 }
@@ -39,7 +60,15 @@ macro_rules! kernels {
         #[target_feature(enable = $features)]
         #[inline]
         pub(super) fn next_round_key(key: V, rcon: i32) -> V {
-            let last_column = enclast(shuffle_bytes(key, splat(ROT_WORD)), splat_words(rcon));
+            next_words::<ROT_WORD>(key, key, rcon)
+        }
+
+        /// The four words of a key schedule that follow a key's length after `key`, where `last` are those just before
+        /// them; `WORD` is how w₃ enters.
+        #[target_feature(enable = $features)]
+        #[inline]
+        pub(super) fn next_words<const WORD: u128>(key: V, last: V, rcon: i32) -> V {
+            let last_column = enclast(shuffle_bytes(last, splat(WORD)), splat_words(rcon));
             // Column i becomes the XOR of columns 0 to i.
             let key = xor(key, shift_left_bytes::<4>(key));
             let key = xor(key, shift_left_bytes::<8>(key));
@@ -55,8 +84,8 @@ macro_rules! kernels {
 
         #[target_feature(enable = $features)]
         #[inline]
-        fn broadcast(rounds: &[Block; 11]) -> [V; 11] {
-            let mut vectors = [splat(0); 11];
+        fn broadcast<const KEYS: usize>(rounds: &[Block; KEYS]) -> [V; KEYS] {
+            let mut vectors = [splat(0); KEYS];
             for (vector, round) in vectors.iter_mut().zip(rounds) {
                 *vector = splat(round.to_u128());
             }
@@ -65,17 +94,17 @@ macro_rules! kernels {
 
         #[target_feature(enable = $features)]
         #[inline]
-        fn encrypt_vectors<const N: usize>(rounds: &[V; 11], mut x: [V; N]) -> [V; N] {
+        fn encrypt_vectors<const KEYS: usize, const N: usize>(rounds: &[V; KEYS], mut x: [V; N]) -> [V; N] {
             for x in &mut x {
                 *x = xor(*x, rounds[0]);
             }
-            for round in &rounds[1..10] {
+            for round in &rounds[1..KEYS - 1] {
                 for x in &mut x {
                     *x = enc(*x, *round);
                 }
             }
             for x in &mut x {
-                *x = enclast(*x, rounds[10]);
+                *x = enclast(*x, rounds[KEYS - 1]);
             }
             x
         }
@@ -173,7 +202,11 @@ macro_rules! kernels {
         }
 
         #[target_feature(enable = $features)]
-        pub(in super::super) fn keystream(rounds: &[Block; 11], first: u64, out: &mut [u8]) {
+        pub(in super::super) fn keystream<const KEYS: usize>(
+            rounds: &[Block; KEYS],
+            first: u64,
+            out: &mut [u8],
+        ) {
             let rounds = broadcast(rounds);
             let mut counters = counters(first);
             let (flights, rest) = out.as_chunks_mut::<{ FLIGHT * BYTES }>();

@@ -1,0 +1,367 @@
+//! OTs with strings: both chosen by the sender, or one of them and the other by its correlation.
+//!
+//! ```text
+//! receiver, choices c                                 sender
+//! rows t_j              ◄── correlated OTs ──►        rows q_j, Δ
+//! chosen:               ◄── y_j,0, y_j,1 ──           y_j,b = x_j,b ⊕ H(j, q_j ⊕ b·Δ)
+//!    x_j,c = y_j,c ⊕ H(j, t_j)
+//! correlated:           ◄── y_j ──                    x_j,0 = H(j, q_j)    y_j = x_j,1 ⊕ H(j, q_j ⊕ Δ)
+//!    x_j,c = H(j, t_j) ⊕ c_j·y_j                      x_j,1 = f_j(x_j,0)
+//! ```
+//!
+//! **Sources:** chosen strings as in Ishai, Kilian, Nissim, Petrank, CRYPTO 2003, Figure 1, which is how DCW13 sends them;
+//! correlated ones as in Asharov, Lindell, Schneider, Zohner, CCS 2013, §5.4 (C-OT). H is that of
+//! [`random`](crate::random): strings have up to 128 bits for each block of a row, the first bytes of which travel.
+//!
+//! **Security** is that of the extension that the rows come from. Rows are numbered over all calls of one party's value,
+//! which owns its extension, so that no number is used twice under a label; two values in one run need two labels.
+//!
+//! Cost on top of the extension: 2 strings (chosen) or 1 (correlated) an OT; the sender hashes two rows, the receiver one.
+
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Context, Label};
+use vesica_net::Channel;
+use zeroize::Zeroize;
+
+use crate::base::bit;
+use crate::random::{Strings, add_delta};
+use crate::{CotReceiver, CotSender, Error};
+
+/// OTs between two looks at the channel: agreed, since an extension fills up what it sends in a call.
+const PIECE: usize = 1 << 13;
+
+/// The side with the strings.
+pub struct Sender<C, const W: usize> {
+    rows: C,
+    strings: Strings<W>,
+    width: usize,
+    next: u64,
+}
+
+/// The side with the choices.
+pub struct Receiver<C, const W: usize> {
+    rows: C,
+    strings: Strings<W>,
+    width: usize,
+    next: u64,
+}
+
+fn check<const W: usize>(width: usize) -> usize {
+    assert!((1..=W * Block::BYTES).contains(&width), "strings of {width} bytes from rows of {W} blocks");
+    width
+}
+
+/// Bytes that the sender sends for `count` chosen OTs of strings of `width` bytes, the extension's aside.
+#[must_use]
+pub const fn bytes(width: usize, count: usize) -> u64 {
+    2 * correlated_bytes(width, count)
+}
+
+/// Bytes that the sender sends for `count` correlated OTs of strings of `width` bytes, the extension's aside.
+#[must_use]
+pub const fn correlated_bytes(width: usize, count: usize) -> u64 {
+    width as u64 * count as u64
+}
+
+impl<C: CotSender<W>, const W: usize> Sender<C, W> {
+    /// OTs of strings of `width` bytes, over `rows`.
+    ///
+    /// # Panics
+    /// If rows are not as wide as that.
+    #[must_use]
+    pub fn new(context: &Context, label: Label, width: usize, rows: C) -> Self {
+        Self { rows, strings: Strings::of(context, label), width: check::<W>(width), next: 0 }
+    }
+
+    /// Transfers one of each pair; bytes beyond the width are not.
+    ///
+    /// # Errors
+    /// If the extension or the connection fails.
+    pub fn send(&mut self, pairs: &[[[Block; W]; 2]], channel: &mut Channel) -> Result<(), Error> {
+        for pairs in pairs.chunks(PIECE) {
+            let masks = self.masks(pairs.len(), channel)?;
+            let sent = (0..pairs.len()).flat_map(|j| [0, 1].map(|b| xor(&pairs[j][b], &masks[b][j])));
+            send_strings(sent, self.width, channel)?;
+            masks.into_iter().for_each(wipe);
+        }
+        Ok(channel.flush()?)
+    }
+
+    /// Draws x_j,0 into `zeros` and transfers it or `other(j, x_j,0)`.
+    ///
+    /// # Errors
+    /// If the extension or the connection fails.
+    pub fn send_correlated(
+        &mut self,
+        zeros: &mut [[Block; W]],
+        mut other: impl FnMut(usize, &[Block; W]) -> [Block; W],
+        channel: &mut Channel,
+    ) -> Result<(), Error> {
+        for (piece, zeros) in zeros.chunks_mut(PIECE).enumerate() {
+            let [mut drawn, ones] = self.masks(zeros.len(), channel)?;
+            drawn.iter_mut().for_each(|string| cut(string, self.width));
+            let sent = (0..zeros.len()).map(|j| xor(&other(piece * PIECE + j, &drawn[j]), &ones[j]));
+            send_strings(sent, self.width, channel)?;
+            zeros.copy_from_slice(&drawn);
+            wipe(drawn);
+            wipe(ones);
+        }
+        Ok(channel.flush()?)
+    }
+
+    /// H(j, q_j) and H(j, q_j ⊕ Δ) of the next rows.
+    fn masks(&mut self, count: usize, channel: &mut Channel) -> Result<[Vec<[Block; W]>; 2], Error> {
+        let mut zeros = vec![[Block::ZERO; W]; count];
+        self.rows.extend(&mut zeros, channel)?;
+        let mut ones = zeros.clone();
+        add_delta(&self.rows.delta(), &mut ones);
+        self.strings.hash(self.next, &mut zeros);
+        self.strings.hash(self.next, &mut ones);
+        self.next += count as u64;
+        Ok([zeros, ones])
+    }
+}
+
+impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
+    /// OTs of strings of `width` bytes, over `rows`.
+    ///
+    /// # Panics
+    /// If rows are not as wide as that.
+    #[must_use]
+    pub fn new(context: &Context, label: Label, width: usize, rows: C) -> Self {
+        Self { rows, strings: Strings::of(context, label), width: check::<W>(width), next: 0 }
+    }
+
+    /// The string of each pair that `choices`, packed eight to a byte, name; zeros beyond the width.
+    ///
+    /// # Errors
+    /// If the extension or the connection fails.
+    ///
+    /// # Panics
+    /// If there are fewer choices than strings.
+    pub fn receive(
+        &mut self,
+        choices: &[u8],
+        strings: &mut [[Block; W]],
+        channel: &mut Channel,
+    ) -> Result<(), Error> {
+        self.masks(choices, strings, channel)?;
+        let mut sent = [[Block::ZERO; W]; 2];
+        for (j, string) in strings.iter_mut().enumerate() {
+            for sent in &mut sent {
+                channel.recv_exact(&mut Block::slice_as_mut_bytes(sent)[..self.width])?;
+            }
+            let chosen = Block::mask(bit(choices, j) == 1);
+            let other = core::array::from_fn(|word| sent[0][word] ^ (sent[0][word] ^ sent[1][word]) & chosen);
+            *string = xor(string, &other);
+        }
+        Ok(())
+    }
+
+    /// As [`receive`](Self::receive), from a sender that uses [`send_correlated`](Sender::send_correlated).
+    ///
+    /// # Errors
+    /// If the extension or the connection fails.
+    ///
+    /// # Panics
+    /// If there are fewer choices than strings.
+    pub fn receive_correlated(
+        &mut self,
+        choices: &[u8],
+        strings: &mut [[Block; W]],
+        channel: &mut Channel,
+    ) -> Result<(), Error> {
+        self.masks(choices, strings, channel)?;
+        let mut sent = [Block::ZERO; W];
+        for (j, string) in strings.iter_mut().enumerate() {
+            channel.recv_exact(&mut Block::slice_as_mut_bytes(&mut sent)[..self.width])?;
+            let chosen = Block::mask(bit(choices, j) == 1);
+            *string = xor(string, &sent.map(|block| block & chosen));
+        }
+        Ok(())
+    }
+
+    /// H(j, t_j) of the next rows. All calls of the extension come before the first string, which is a flight each way for
+    /// any number of OTs.
+    fn masks(&mut self, choices: &[u8], rows: &mut [[Block; W]], channel: &mut Channel) -> Result<(), Error> {
+        for (rows, choices) in rows.chunks_mut(PIECE).zip(choices.chunks(PIECE / 8)) {
+            self.rows.extend(choices, rows, channel)?;
+        }
+        self.strings.hash(self.next, rows);
+        self.next += rows.len() as u64;
+        rows.iter_mut().for_each(|row| cut(row, self.width));
+        Ok(())
+    }
+}
+
+fn xor<const W: usize>(a: &[Block; W], b: &[Block; W]) -> [Block; W] {
+    core::array::from_fn(|word| a[word] ^ b[word])
+}
+
+/// Zeros beyond the width.
+fn cut<const W: usize>(string: &mut [Block; W], width: usize) {
+    Block::slice_as_mut_bytes(string)[width..].fill(0);
+}
+
+fn wipe<const W: usize>(mut rows: Vec<[Block; W]>) {
+    rows.as_flattened_mut().zeroize();
+}
+
+fn send_strings<const W: usize>(
+    strings: impl Iterator<Item = [Block; W]>,
+    width: usize,
+    channel: &mut Channel,
+) -> Result<(), Error> {
+    for string in strings {
+        channel.send(&Block::slice_as_bytes(&string)[..width])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ideal, iknp};
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+    use std::thread;
+    use vesica_net::shaped::{self, Network};
+    use vesica_net::{Options, memory};
+
+    const LABEL: Label = Label::new("test: chosen");
+    const SETUP: Label = Label::new("test: rows");
+
+    fn context() -> Context {
+        Context::new(&[2; 32], "test", b"", 1, 1)
+    }
+
+    fn random<const N: usize>(count: usize, seed: u64) -> Vec<[Block; N]> {
+        let mut strings = vec![[Block::ZERO; N]; count];
+        StdRng::seed_from_u64(seed).fill_bytes(Block::slice_as_mut_bytes(strings.as_flattened_mut()));
+        strings
+    }
+
+    /// Chosen, then correlated, then chosen OTs of strings of `width` bytes.
+    fn run<const W: usize, S: CotSender<W>, R: CotReceiver<W> + Send>(
+        width: usize,
+        sender: impl FnOnce(&mut Channel) -> S + Send,
+        receiver: impl FnOnce(&mut Channel) -> R,
+        (mut here, mut there): (Channel, Channel),
+    ) {
+        let counts = [9000, 1, 300];
+        let pairs = counts.map(|count| {
+            let flat = [random::<W>(count, 1), random::<W>(count, 2)];
+            (0..count).map(|j| [flat[0][j], flat[1][j]]).collect::<Vec<_>>()
+        });
+        let offset = random::<W>(9000, 3);
+        let bits = Block::slice_as_bytes(&random::<100>(1, 4)[0]).to_vec();
+        let expected = |pair: &[[Block; W]; 2], j: usize| {
+            let mut string = pair[usize::from(bit(&bits, j))];
+            cut(&mut string, width);
+            string
+        };
+        thread::scope(|scope| {
+            let (pairs, offset, bits) = (&pairs, &offset, &bits);
+            let sending = scope.spawn(move || {
+                let mut ot = Sender::new(&context(), LABEL, width, sender(&mut there));
+                ot.send(&pairs[0], &mut there).unwrap();
+                let mut zeros = vec![[Block::ZERO; W]; 9000];
+                ot.send_correlated(&mut zeros, |j, zero| xor(zero, &offset[j]), &mut there).unwrap();
+                ot.send(&pairs[1], &mut there).unwrap();
+                ot.send(&pairs[2], &mut there).unwrap();
+                zeros
+            });
+            let mut ot = Receiver::new(&context(), LABEL, width, receiver(&mut here));
+            let mut strings = vec![[Block::ZERO; W]; 9000];
+            ot.receive(bits, &mut strings, &mut here).unwrap();
+            assert!(strings.iter().enumerate().all(|(j, string)| *string == expected(&pairs[0][j], j)));
+            let before = here.traffic().payload_received;
+            ot.receive_correlated(bits, &mut strings, &mut here).unwrap();
+            let middle = here.traffic().payload_received;
+            for count in &counts[1..] {
+                let mut strings = vec![[Block::ZERO; W]; *count];
+                ot.receive(bits, &mut strings, &mut here).unwrap();
+                let pairs = &pairs[counts.iter().position(|other| other == count).unwrap()];
+                assert!(strings.iter().enumerate().all(|(j, string)| *string == expected(&pairs[j], j)));
+            }
+            let after = here.traffic().payload_received;
+            assert_eq!((middle - before, after - middle), (correlated_bytes(width, 9000), bytes(width, 301)));
+            let zeros = sending.join().unwrap();
+            for (j, (zero, string)) in zeros.iter().zip(&strings).enumerate() {
+                assert!(*string == expected(&[*zero, xor(zero, &offset[j])], j));
+            }
+        });
+    }
+
+    fn over_iknp<const W: usize>(columns: u32, width: usize, ends: (Channel, Channel)) {
+        run::<W, _, _>(
+            width,
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(5);
+                iknp::Sender::<W>::setup(&context(), SETUP, columns, channel, rng).unwrap()
+            },
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(6);
+                iknp::Receiver::<W>::setup(&context(), SETUP, columns, channel, rng).unwrap()
+            },
+            ends,
+        );
+    }
+
+    #[test]
+    fn the_chosen_string_arrives_at_every_level() {
+        over_iknp::<1>(80, 10, memory::pair(&Options::default()));
+        over_iknp::<1>(128, 16, memory::pair(&Options::default()));
+        over_iknp::<2>(192, 24, memory::pair(&Options::default()));
+        over_iknp::<2>(256, 32, memory::pair(&Options::default()));
+    }
+
+    #[test]
+    fn a_network_in_between_changes_nothing() {
+        let network =
+            Network { bandwidth_bits_per_s: Some(1 << 30), round_trip: std::time::Duration::from_millis(4) };
+        over_iknp::<1>(128, 16, shaped::pair(&Options::default(), network));
+    }
+
+    #[test]
+    fn it_runs_over_the_ideal_twin() {
+        run::<1, _, _>(
+            12,
+            |channel| {
+                ideal::Sender::<1>::setup(&context(), 128, channel, &mut StdRng::seed_from_u64(5)).unwrap()
+            },
+            |channel| {
+                ideal::Receiver::<1>::setup(&context(), 128, channel, &mut StdRng::seed_from_u64(6)).unwrap()
+            },
+            memory::pair(&Options::default()),
+        );
+    }
+
+    /// The same pair twice, in one call and in two: every string travels under a mask of its own.
+    #[test]
+    fn no_mask_is_used_twice() {
+        let (mut here, mut there) = memory::pair(&Options::default());
+        // Rows that repeat, as if Δ were zero: only the numbers tell the masks apart.
+        struct Same;
+        impl CotSender<1> for Same {
+            fn delta(&self) -> [Block; 1] {
+                [Block::ZERO]
+            }
+            fn extend(&mut self, rows: &mut [[Block; 1]], _: &mut Channel) -> Result<(), Error> {
+                rows.fill([Block::ONES]);
+                Ok(())
+            }
+        }
+        let mut sender = Sender::new(&context(), LABEL, 16, Same);
+        for count in [3, 1, 9000] {
+            sender.send(&vec![[[Block::ZERO]; 2]; count], &mut here).unwrap();
+        }
+        let mut masks = std::collections::HashSet::new();
+        for _ in 0..9004 {
+            let mut pair = [[0; 16]; 2];
+            there.recv_exact(pair.as_flattened_mut()).unwrap();
+            assert_eq!(pair[0], pair[1]);
+            assert!(masks.insert(pair[0]));
+        }
+    }
+}

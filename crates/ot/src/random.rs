@@ -1,0 +1,182 @@
+//! Random OT: the strings that correlated rows stand for, hashed when they are needed.
+//!
+//! ```text
+//! sender      H(j, q_j) and H(j, q_j ⊕ Δ)
+//! receiver    H(j, t_j), which is the one that c_j names, since t_j = q_j ⊕ c_j·Δ
+//! ```
+//!
+//! Nothing travels, and a string that nobody asks for costs nothing (PSZ14 for both parties, RR16 §5).
+//!
+//! **Security:** to the receiver the string that it did not choose is H at an input offset by Δ, pseudo-random as long as
+//! H is correlation robust. Rows of one block: H = π(π(x) ⊕ j) ⊕ π(x) with fixed-key AES, tweakable and circular
+//! correlation robust (Guo, Katz, Wang, Yu, eprint 2019/074, see [`aes_hash`](vesica_crypto::aes_hash)). Wider rows, for levels above
+//! 128: BLAKE3, keyed with context and label, over j and the whole row. A number j is used for one row of a run under one
+//! label, whatever call the row comes from; whoever numbers rows must see to that.
+
+use vesica_crypto::aes_hash::FixedKey;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Context, Label, Oracle};
+use zeroize::Zeroize;
+
+/// Rows that are hashed at a time.
+const BATCH: usize = 256;
+
+/// The hash H of a run and a label. Strings are as wide as rows.
+pub struct Strings<const W: usize> {
+    narrow: FixedKey,
+    wide: Oracle,
+}
+
+impl<const W: usize> Strings<W> {
+    /// H of `label` in this context.
+    #[must_use]
+    pub fn of(context: &Context, label: Label) -> Self {
+        Self { narrow: FixedKey::of(context, label), wide: context.oracle(label) }
+    }
+
+    /// Replaces rows number `first`, `first` + 1, … by their strings.
+    pub fn hash(&self, first: u64, rows: &mut [[Block; W]]) {
+        if W == 1 {
+            return self.narrow.tccr(first, rows.as_flattened_mut());
+        }
+        let mut number = first;
+        for rows in rows.chunks_mut(BATCH) {
+            self.hash_wide((number..).take(rows.len()), rows);
+            number += rows.len() as u64;
+        }
+    }
+
+    /// Replaces each row by its string, as row number `numbers[i]`.
+    ///
+    /// # Panics
+    /// If there is not one number for each row.
+    pub fn hash_at(&self, numbers: &[u64], rows: &mut [[Block; W]]) {
+        assert_eq!(numbers.len(), rows.len(), "one number a row");
+        for (numbers, rows) in numbers.chunks(BATCH).zip(rows.chunks_mut(BATCH)) {
+            if W == 1 {
+                self.hash_narrow(numbers, rows.as_flattened_mut());
+            } else {
+                self.hash_wide(numbers.iter().copied(), rows);
+            }
+        }
+    }
+
+    /// π(π(x) ⊕ j) ⊕ π(x) of at most `BATCH` blocks.
+    fn hash_narrow(&self, numbers: &[u64], once: &mut [Block]) {
+        let mut twice = [Block::ZERO; BATCH];
+        let twice = &mut twice[..once.len()];
+        self.narrow.permute(once);
+        for ((twice, once), number) in twice.iter_mut().zip(&*once).zip(numbers) {
+            *twice = *once ^ Block::from_halves(*number, 0);
+        }
+        self.narrow.permute(twice);
+        for (once, twice) in once.iter_mut().zip(&*twice) {
+            *once ^= *twice;
+        }
+        twice.zeroize();
+    }
+
+    fn hash_wide(&self, numbers: impl Iterator<Item = u64>, rows: &mut [[Block; W]]) {
+        let width = size_of::<u64>() + W * Block::BYTES;
+        let mut inputs = Vec::with_capacity(rows.len() * width);
+        for (number, row) in numbers.zip(&*rows) {
+            inputs.extend_from_slice(&number.to_le_bytes());
+            inputs.extend_from_slice(Block::slice_as_bytes(row));
+        }
+        let strings = Block::slice_as_mut_bytes(rows.as_flattened_mut());
+        self.wide.hash_batch(&inputs, width, strings, W * Block::BYTES);
+        inputs.zeroize();
+    }
+}
+
+/// Rows of the sender's other strings: q_j ⊕ Δ for every q_j.
+pub fn add_delta<const W: usize>(delta: &[Block; W], rows: &mut [[Block; W]]) {
+    for row in rows {
+        for (block, delta) in row.iter_mut().zip(delta) {
+            *block ^= *delta;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aes::Aes128;
+    use aes::cipher::{BlockCipherEncrypt, KeyInit};
+    use vesica_crypto::prg::Prg;
+
+    const LABEL: Label = Label::new("test: strings");
+
+    fn context() -> Context {
+        Context::new(&[8; 32], "test", b"", 1, 1)
+    }
+
+    fn rows<const W: usize>(count: usize) -> Vec<[Block; W]> {
+        let mut rows = vec![[Block::ZERO; W]; count];
+        Prg::from_seed([6; 16]).fill_blocks(rows.as_flattened_mut());
+        rows
+    }
+
+    /// π(π(x) ⊕ j) ⊕ π(x), one AES call after the other.
+    #[test]
+    fn narrow_strings_follow_their_formula() {
+        let mut key = [0; 16];
+        context().hash(LABEL, b"", &mut key);
+        let cipher = Aes128::new(&key.into());
+        let permute = |block: u128| {
+            let mut bytes = block.to_le_bytes();
+            cipher.encrypt_block((&mut bytes).into());
+            u128::from_le_bytes(bytes)
+        };
+        let (before, mut after) = (rows::<1>(300), rows::<1>(300));
+        Strings::<1>::of(&context(), LABEL).hash(77, &mut after);
+        for (j, (x, y)) in (77..).zip(before.iter().zip(&after)) {
+            let once = permute(x[0].to_u128());
+            assert_eq!(y[0].to_u128(), permute(once ^ j) ^ once);
+        }
+    }
+
+    /// The oracle's reference implementation, on number and row.
+    #[test]
+    fn wide_strings_follow_their_formula() {
+        let (before, mut after) = (rows::<2>(300), rows::<2>(300));
+        Strings::<2>::of(&context(), LABEL).hash(77, &mut after);
+        for (j, (x, y)) in (77u64..).zip(before.iter().zip(&after)) {
+            let mut expected = [0; 32];
+            let input = [&j.to_le_bytes()[..], Block::slice_as_bytes(x)].concat();
+            context().hash(LABEL, &input, &mut expected);
+            assert_eq!(Block::slice_as_bytes(y), expected);
+        }
+    }
+
+    fn picked_is_as_in_order<const W: usize>() {
+        let strings = Strings::<W>::of(&context(), LABEL);
+        let (before, mut all) = (rows::<W>(1000), rows::<W>(1000));
+        strings.hash(5, &mut all);
+        let places: Vec<usize> = (0..600).map(|i| i * 7 % 1000).collect();
+        let numbers: Vec<u64> = places.iter().map(|&place| 5 + place as u64).collect();
+        let mut picked: Vec<_> = places.iter().map(|&place| before[place]).collect();
+        strings.hash_at(&numbers, &mut picked);
+        assert!(picked.iter().zip(places).all(|(string, place)| *string == all[place]));
+    }
+
+    #[test]
+    fn strings_on_demand_are_those_in_order() {
+        picked_is_as_in_order::<1>();
+        picked_is_as_in_order::<2>();
+    }
+
+    #[test]
+    fn number_label_and_context_count() {
+        let other = Context::new(&[9; 32], "test", b"", 1, 1);
+        let string = |context: &Context, label, number| {
+            let mut row = rows::<1>(1);
+            Strings::of(context, label).hash(number, &mut row);
+            row[0][0]
+        };
+        let first = string(&context(), LABEL, 0);
+        assert_ne!(first, string(&context(), LABEL, 1));
+        assert_ne!(first, string(&context(), Label::new("test: others"), 0));
+        assert_ne!(first, string(&other, LABEL, 0));
+    }
+}
