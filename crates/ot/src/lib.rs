@@ -3,16 +3,20 @@
 //! [`base`] makes a few hundred OTs from a group; the extensions make millions of those. Every extension gives
 //! correlated rows, the form in which they can stand in for one another: [`CotSender`] and [`CotReceiver`]. [`iknp`] is the
 //! one of the papers, [`softspoken`] the one against malicious parties and for few bytes; [`random`] and [`chosen`] make
-//! strings of rows. [`vole`] makes vector OLE of next to nothing.
+//! strings of rows. [`kk13`] has many strings to choose from in one OT, [`kkrt`] all there are: a batched OPRF. [`vole`]
+//! makes vector OLE of next to nothing.
 
 #![forbid(unsafe_code)]
 
 pub mod base;
 pub mod chosen;
+pub mod coded;
 mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;
 pub mod iknp;
+pub mod kk13;
+pub mod kkrt;
 pub mod pprf;
 pub mod random;
 mod seed;

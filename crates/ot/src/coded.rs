@@ -1,0 +1,481 @@
+//! OT extension by codes: the frame that 1-out-of-N OT ([`kk13`](crate::kk13)) and the batched OPRF
+//! ([`kkrt`](crate::kkrt)) share.
+//!
+//! A public code C maps each value w to k bits, and any two codewords that matter differ in κ places or more. The sender
+//! holds secret bits s ∈ {0,1}^k; k base OTs, in which it chooses with s, gave it one seed of each pair that the receiver
+//! holds. For OT number j, in which the receiver chooses w:
+//!
+//! ```text
+//! receiver (w)                                          sender (s)
+//! t0_j, t1_j = bit j of the k streams, by row           bit j of the k streams chosen by s: t0_j ⊕ s ∧ (t0_j ⊕ t1_j)
+//!                 ── u_j = t0_j ⊕ t1_j ⊕ C(w) ──►       k/8 bytes
+//! output H(j, t0_j)                                     q_j = t0_j ⊕ s ∧ (t0_j ⊕ t1_j) ⊕ s ∧ u_j = t0_j ⊕ s ∧ C(w)
+//!                                                       for any value v: H(j, q_j ⊕ s ∧ C(v))
+//! ```
+//!
+//! For v = w both have H(j, t0_j). For v ≠ w the sender's input to H is t0_j ⊕ s ∧ (C(w) ⊕ C(v)): κ or more bits of s stand
+//! between the receiver and it. That is what H has to withstand, the correlation robustness of KK13 (Definition 1) and of
+//! KKRT16 (Definition 4, with Hamming distance κ); here H is BLAKE3 in lanes, keyed with the protocol context, over the
+//! *whole row and the number j*. Folding a row into one block of 128 bits first would undo the distance: of two blocks XORed
+//! together, s ∧ c and its neighbour may cancel. A hash from AES on rows of several blocks would have to be argued anew
+//! (as an iterated compression function, with related inputs); in lanes the random oracle costs little more.
+//!
+//! Rows are produced in tiles of 1024 from the k streams and transposed while they are in the first-level cache. The
+//! sender's rows can be evaluated at any number of values, or dropped at once.
+//!
+//! Semi-honest: the receiver is not held to codewords.
+
+use rand_core::CryptoRng;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Context, Label, Oracle};
+use vesica_crypto::par;
+use vesica_crypto::prg::Streams;
+use vesica_crypto::transpose::{COLUMNS as TILE, ROWS, Tile, transpose};
+use vesica_net::{Channel, RecvHalf, SendHalf};
+use zeroize::Zeroize;
+
+use crate::base::masny_rindal;
+use crate::error::Error;
+
+/// Blocks of the hash's input: a row, zeros, and the OT's number in the last [`NUMBER_BITS`]. One block of BLAKE3.
+const INPUT: usize = 4;
+
+/// Bits of an OT's number.
+const NUMBER_BITS: usize = 48;
+
+/// Bits that are left for a row.
+const ROW_BITS: usize = INPUT * Block::BITS - NUMBER_BITS;
+
+/// Values evaluated at a time, so that their rows stay in the first-level cache.
+const BATCH: usize = 128;
+
+/// A public code of rows of `W` blocks.
+pub trait Code<const W: usize>: Sync {
+    /// What is encoded.
+    type Word: Copy + Send + Sync;
+    /// The oracle of this code's outputs.
+    const OUTPUT: Label;
+    /// The oracle of its base OTs.
+    const BASE: Label;
+
+    /// k: bits of a codeword, a multiple of eight, at most 464. Bits beyond them are ignored.
+    fn columns(&self) -> usize;
+
+    /// Sets block i to block `block`, below `W`, of the codeword of `words[i]`. There are as many of both.
+    fn encode(&self, block: usize, words: &[Self::Word], blocks: &mut [Block]);
+}
+
+/// The party that chooses one value in each OT.
+pub struct Receiver<C, const W: usize> {
+    code: C,
+    oracle: Oracle,
+    pair: [Columns<W>; 2],
+    threads: usize,
+    place: Place,
+}
+
+/// The party that can evaluate every OT at any value.
+pub struct Sender<C, const W: usize> {
+    code: C,
+    oracle: Oracle,
+    chosen: Columns<W>,
+    secret: Secret<W>,
+    threads: usize,
+    place: Place,
+}
+
+/// s.
+struct Secret<const W: usize>([Block; W]);
+
+impl<const W: usize> Drop for Secret<W> {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// How far the OTs of one setup have come. A call that ends within a tile leaves the rest of the tile unused.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    tile: u64,
+    number: u64,
+}
+
+impl Place {
+    /// The place of the next `rows` OTs; moves beyond them.
+    fn take(&mut self, rows: usize) -> Place {
+        let here = *self;
+        self.tile += rows.div_ceil(TILE) as u64;
+        self.number += rows as u64;
+        assert!(self.number >> NUMBER_BITS == 0, "one setup has numbers for 2^48 OTs");
+        here
+    }
+}
+
+impl<C: Code<W>, const W: usize> Receiver<C, W> {
+    /// Runs the base OTs, in which this party is the sender; `threads` is how many it may keep busy later.
+    pub fn setup(
+        code: C,
+        context: &Context,
+        threads: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self, Error> {
+        let pairs = masny_rindal::send(context, C::BASE, code.columns(), channel, rng)?;
+        let mut seeds: Vec<[Block; 2]> = pairs.iter().map(|[a, b]| [a.block(), b.block()]).collect();
+        let receiver = Self::from_seeds(code, context, threads, &seeds);
+        seeds.as_flattened_mut().zeroize();
+        Ok(receiver)
+    }
+
+    /// From base OTs done elsewhere: both seeds of each.
+    ///
+    /// # Panics
+    /// If there are not as many as the code has columns.
+    pub fn from_seeds(code: C, context: &Context, threads: usize, pairs: &[[Block; 2]]) -> Self {
+        assert!(code.columns() <= ROW_BITS, "a row and a number in one block of the hash");
+        assert_eq!(pairs.len(), code.columns(), "one base OT a column");
+        let pair = [0, 1].map(|side| {
+            let mut seeds: Vec<Block> = pairs.iter().map(|pair| pair[side]).collect();
+            let columns = Columns::new(&seeds);
+            seeds.zeroize();
+            columns
+        });
+        Self { oracle: context.oracle(C::OUTPUT), code, pair, threads, place: Place::default() }
+    }
+
+    /// The next OTs, one for each of `words`: what the sender computes at `words[j]` goes to `outputs[j]`.
+    ///
+    /// # Panics
+    /// If there are not as many outputs as words, or more than 2^48 OTs of one setup.
+    pub fn extend(
+        &mut self,
+        words: &[C::Word],
+        outputs: &mut [Block],
+        channel: &mut SendHalf,
+    ) -> Result<(), Error> {
+        assert_eq!(words.len(), outputs.len(), "one output a word");
+        let place = self.place.take(words.len());
+        let width = self.code.columns() / 8;
+        // Rows are written whole, each over what its predecessor has beyond its width; so is the last one of a tile.
+        let mut wire = vec![0; words.len().div_ceil(TILE) * (TILE * width + W * Block::BYTES)];
+        let tasks = words
+            .chunks(TILE)
+            .zip(outputs.chunks_mut(TILE))
+            .zip(wire.chunks_mut(TILE * width + W * Block::BYTES));
+        let this = &*self;
+        par::for_each(self.threads, tasks, |tile, ((words, outputs), wire)| {
+            let number = place.number + (tile * TILE) as u64;
+            this.tile(Place { tile: place.tile + tile as u64, number }, words, outputs, wire);
+            Ok::<_, Error>(())
+        })?;
+        for (words, wire) in words.chunks(TILE).zip(wire.chunks(TILE * width + W * Block::BYTES)) {
+            channel.send(&wire[..words.len() * width])?;
+        }
+        Ok(())
+    }
+
+    /// One tile: outputs and what is sent.
+    fn tile(&self, place: Place, words: &[C::Word], outputs: &mut [Block], wire: &mut [u8]) {
+        let width = self.code.columns() / 8;
+        let mut zero = [[Block::ZERO; TILE]; W];
+        let mut u = [[Block::ZERO; TILE]; W];
+        let mut codewords = [Block::ZERO; TILE];
+        for block in 0..W {
+            self.pair[0].tile(place.tile, block, &mut zero[block]);
+            self.pair[1].tile(place.tile, block, &mut u[block]);
+            self.code.encode(block, words, &mut codewords[..words.len()]);
+            // u = t0 ⊕ t1 ⊕ C(w)
+            for (u, (zero, codeword)) in u[block].iter_mut().zip(zero[block].iter().zip(&codewords)) {
+                *u ^= *zero ^ *codeword;
+            }
+        }
+        for j in 0..words.len() {
+            let row: [Block; W] = core::array::from_fn(|block| u[block][j]);
+            wire[j * width..][..W * Block::BYTES].copy_from_slice(Block::slice_as_bytes(&row));
+        }
+        let mut inputs = [[Block::ZERO; INPUT]; BATCH];
+        for (batch, outputs) in outputs.chunks_mut(BATCH).enumerate() {
+            let inputs = &mut inputs[..outputs.len()];
+            for (j, input) in (batch * BATCH..).zip(&mut *inputs) {
+                let row: [Block; W] = core::array::from_fn(|block| zero[block][j]);
+                *input = numbered(row, place.number + j as u64);
+            }
+            hash(&self.oracle, inputs, outputs);
+        }
+    }
+}
+
+impl<C: Code<W>, const W: usize> Sender<C, W> {
+    /// Draws s and runs the base OTs, in which this party is the receiver; `threads` is how many it may keep busy later.
+    pub fn setup(
+        code: C,
+        context: &Context,
+        threads: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self, Error> {
+        let secret = Secret::draw(code.columns(), rng);
+        let bits = &Block::slice_as_bytes(&secret.0)[..code.columns() / 8];
+        let seeds = masny_rindal::receive(context, C::BASE, bits, code.columns(), channel, rng)?;
+        let mut seeds: Vec<Block> = seeds.iter().map(|seed| seed.block()).collect();
+        let sender = Self::from_seeds(code, context, threads, secret.0, &seeds);
+        seeds.zeroize();
+        Ok(sender)
+    }
+
+    /// From base OTs done elsewhere: s, and of each pair the seed that it chooses.
+    ///
+    /// # Panics
+    /// If there are not as many as the code has columns, or s has bits beyond them.
+    pub fn from_seeds(
+        code: C,
+        context: &Context,
+        threads: usize,
+        secret: [Block; W],
+        seeds: &[Block],
+    ) -> Self {
+        assert_eq!(seeds.len(), code.columns(), "one base OT a column");
+        let beyond = &Block::slice_as_bytes(&secret)[code.columns() / 8..];
+        assert!(beyond.iter().all(|byte| *byte == 0), "one bit of s a column");
+        let (oracle, chosen) = (context.oracle(C::OUTPUT), Columns::new(seeds));
+        Self { code, oracle, chosen, secret: Secret(secret), threads, place: Place::default() }
+    }
+
+    /// The number of the next OT, which [`evaluate`](Self::evaluate) wants to know of the first of its rows.
+    pub fn next(&self) -> u64 {
+        self.place.number
+    }
+
+    /// The next OTs: the row of each.
+    ///
+    /// # Panics
+    /// If there are more than 2^48 OTs of one setup.
+    pub fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut RecvHalf) -> Result<(), Error> {
+        let place = self.place.take(rows.len());
+        let width = self.code.columns() / 8;
+        // Rows are read whole; what is beyond their width meets zeros of s.
+        let mut wire = vec![0; rows.len() * width + W * Block::BYTES];
+        channel.recv_exact(&mut wire[..rows.len() * width])?;
+        let (chosen, secret, wire) = (&self.chosen, &self.secret.0, &wire);
+        par::for_each(self.threads, rows.chunks_mut(TILE), |tile, rows| {
+            let mut columns = [Block::ZERO; TILE];
+            let wire = &wire[tile * TILE * width..];
+            for block in 0..W {
+                chosen.tile(place.tile + tile as u64, block, &mut columns);
+                let s = secret[block];
+                for (j, (row, t)) in rows.iter_mut().zip(&columns).enumerate() {
+                    let u = wire[j * width + block * Block::BYTES..].first_chunk().map(|u| Block::from(*u));
+                    // q = t_s ⊕ s ∧ u
+                    row[block] = *t ^ u.unwrap_or_default() & s;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The outputs of OTs at any values: `outputs[i]` is that of the OT of row `at[i]` at `words[i]`. `rows` are what
+    /// [`extend`](Self::extend) gave for the OTs from number `first` on.
+    ///
+    /// # Panics
+    /// If the three differ in length, or a row is not there.
+    pub fn evaluate(
+        &self,
+        first: u64,
+        rows: &[[Block; W]],
+        at: &[u32],
+        words: &[C::Word],
+        outputs: &mut [Block],
+    ) {
+        assert!(at.len() == words.len() && at.len() == outputs.len(), "one output a row and word");
+        let mut codewords = [[Block::ZERO; BATCH]; W];
+        let mut inputs = [[Block::ZERO; INPUT]; BATCH];
+        for ((at, words), outputs) in at.chunks(BATCH).zip(words.chunks(BATCH)).zip(outputs.chunks_mut(BATCH))
+        {
+            for (block, codewords) in codewords.iter_mut().enumerate() {
+                self.code.encode(block, words, &mut codewords[..words.len()]);
+            }
+            let inputs = &mut inputs[..words.len()];
+            for (i, (input, at)) in inputs.iter_mut().zip(at).enumerate() {
+                let q = &rows[*at as usize];
+                // q ⊕ s ∧ C(v)
+                let row: [Block; W] =
+                    core::array::from_fn(|block| q[block] ^ codewords[block][i] & self.secret.0[block]);
+                *input = numbered(row, first + u64::from(*at));
+            }
+            hash(&self.oracle, inputs, outputs);
+        }
+        inputs.as_flattened_mut().zeroize();
+    }
+}
+
+/// What H hashes for a row and its number: the bits of the row that count, zeros, the number.
+#[inline]
+fn numbered<const W: usize>(row: [Block; W], number: u64) -> [Block; INPUT] {
+    let mut input = [Block::ZERO; INPUT];
+    input[..W].copy_from_slice(&row);
+    let number = Block::from_u128(u128::from(number) << (Block::BITS - NUMBER_BITS));
+    input[INPUT - 1] = input[INPUT - 1] & Block::from_u128(u128::MAX >> NUMBER_BITS) ^ number;
+    input
+}
+
+/// H of each input.
+fn hash(oracle: &Oracle, inputs: &[[Block; INPUT]], outputs: &mut [Block]) {
+    let inputs = Block::slice_as_bytes(inputs.as_flattened());
+    oracle.hash_batch(inputs, INPUT * Block::BYTES, Block::slice_as_mut_bytes(outputs), Block::BYTES);
+}
+
+impl<const W: usize> Secret<W> {
+    fn draw(columns: usize, rng: &mut dyn CryptoRng) -> Self {
+        let mut secret = Secret([Block::ZERO; W]);
+        rng.fill_bytes(&mut Block::slice_as_mut_bytes(&mut secret.0)[..columns / 8]);
+        secret
+    }
+}
+
+/// One stream a column, given out by rows.
+struct Columns<const W: usize> {
+    /// Of 128 columns each, the last of fewer.
+    blocks: Vec<Streams>,
+    count: usize,
+}
+
+impl<const W: usize> Columns<W> {
+    fn new(seeds: &[Block]) -> Self {
+        assert!(seeds.len() <= W * ROWS, "at most 128 columns a block");
+        Self { blocks: seeds.chunks(ROWS).map(Streams::from_seeds).collect(), count: seeds.len() }
+    }
+
+    /// Block `block` of the rows of a tile.
+    fn tile(&self, tile: u64, block: usize, rows: &mut [Block; TILE]) {
+        let Some(streams) = self.blocks.get(block) else { return rows.fill(Block::ZERO) };
+        let mut bits: Tile = [[Block::ZERO; TILE / Block::BITS]; ROWS];
+        let used = (self.count - block * ROWS).min(ROWS);
+        streams.fill_rows_at(tile * (TILE / Block::BITS) as u64, &mut bits[..used]);
+        transpose(&bits, rows);
+        bits.as_flattened_mut().zeroize();
+    }
+}
+
+/// Base OTs by a dealer, and the checks that every code has to pass.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use vesica_crypto::prg::Prg;
+    use vesica_net::{Options, memory};
+
+    pub(crate) fn context() -> Context {
+        Context::new(&[3; 32], "test", b"", 5, 6)
+    }
+
+    pub(crate) fn distance<const W: usize>(a: &[Block; W], b: &[Block; W]) -> u32 {
+        a.iter().zip(b).map(|(a, b)| (*a ^ *b).to_u128().count_ones()).sum()
+    }
+
+    /// Both parties, and the channel between them.
+    pub(crate) struct Pair<C, const W: usize> {
+        pub(crate) receiver: Receiver<C, W>,
+        pub(crate) sender: Sender<C, W>,
+        ends: [Channel; 2],
+    }
+
+    /// Two parties whose base OTs a dealer did.
+    pub(crate) fn dealt<C: Code<W>, const W: usize>(code: impl Fn() -> C, threads: usize) -> Pair<C, W> {
+        let mut rng = Prg::from_seed([8; 16]);
+        let columns = code().columns();
+        let pairs: Vec<[Block; 2]> = (0..columns).map(|_| [rng.block(), rng.block()]).collect();
+        let secret = Secret::<W>::draw(columns, &mut rng);
+        let bit = |i: usize| usize::from(secret.0[i / Block::BITS].bit(i % Block::BITS));
+        let chosen: Vec<Block> = pairs.iter().enumerate().map(|(i, pair)| pair[bit(i)]).collect();
+        let (a, b) = memory::pair(&Options::default());
+        Pair {
+            receiver: Receiver::from_seeds(code(), &context(), threads, &pairs),
+            sender: Sender::from_seeds(code(), &context(), threads, secret.0, &chosen),
+            ends: [a, b],
+        }
+    }
+
+    impl<C: Code<W>, const W: usize> Pair<C, W> {
+        pub(crate) fn run(&mut self, words: &[C::Word], outputs: &mut [Block], rows: &mut [[Block; W]]) {
+            let [a, b] = &mut self.ends;
+            self.receiver.extend(words, outputs, a.split().0).unwrap();
+            a.flush().unwrap();
+            self.sender.extend(rows, b.split().1).unwrap();
+        }
+    }
+
+    /// The sender computes the receiver's outputs at the receiver's words, and others at other words; in pieces of any
+    /// size, on any number of threads, all OTs of different numbers. The traffic is k/8 bytes an OT.
+    pub(crate) fn check_against_the_ideal<C: Code<W>, const W: usize>(
+        code: impl Fn() -> C,
+        words: &[C::Word],
+        other: impl Fn(C::Word) -> C::Word,
+    ) {
+        let mut before: Option<Vec<Block>> = None;
+        for threads in [1, 3] {
+            let mut pair = dealt(&code, threads);
+            let mut outputs = vec![Block::ZERO; words.len()];
+            let mut start = 0;
+            for piece in [0, 1, 2, 1023, 1024, 1025].into_iter().chain([words.len()]) {
+                let end = (start + piece).min(words.len());
+                let mut rows = vec![[Block::ZERO; W]; end - start];
+                let first = pair.sender.next();
+                assert_eq!(first, start as u64);
+                pair.run(&words[start..end], &mut outputs[start..end], &mut rows);
+                let queries = |other: &dyn Fn(C::Word) -> C::Word| {
+                    let words: Vec<_> = words[start..end].iter().map(|word| other(*word)).collect();
+                    let at: Vec<u32> = (0..words.len() as u32).collect();
+                    let mut found = vec![Block::ZERO; words.len()];
+                    pair.sender.evaluate(first, &rows, &at, &words, &mut found);
+                    found
+                };
+                assert_eq!(queries(&|word| word), outputs[start..end]);
+                let others = queries(&other);
+                assert!(others.iter().zip(&outputs[start..end]).all(|(a, b)| a != b));
+                start = end;
+            }
+            assert_eq!(start, words.len());
+            let bytes = (words.len() * code().columns() / 8) as u64;
+            assert_eq!(pair.ends[0].traffic().payload_sent, bytes);
+            assert!(before.replace(outputs.clone()).is_none_or(|before| before == outputs));
+        }
+    }
+
+    #[test]
+    fn a_row_is_what_the_identity_says() {
+        // q = t0 ⊕ s ∧ C(w), with the rows of a code whose columns end within a block.
+        let code = || crate::kkrt::PseudoRandomCode::new(&context(), 424);
+        let mut pair = dealt(code, 1);
+        let words = [Block::ONES; 1500];
+        let (mut outputs, mut rows) = (vec![Block::ZERO; 1500], vec![[Block::ZERO; 4]; 1500]);
+        pair.run(&words, &mut outputs, &mut rows);
+        for block in 0..4 {
+            let mut codeword = [Block::ZERO];
+            code().encode(block, &words[..1], &mut codeword);
+            for (tile, rows) in (0..).zip(rows.chunks(TILE)) {
+                let mut zero = [Block::ZERO; TILE];
+                pair.receiver.pair[0].tile(tile, block, &mut zero);
+                for (q, t) in rows.iter().zip(&zero) {
+                    assert_eq!(q[block], *t ^ pair.sender.secret.0[block] & codeword[0]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn streams_of_a_tile_are_transposed() {
+        let seeds: Vec<Block> = (0..200u128).map(Block::from).collect();
+        let columns = Columns::<2>::new(&seeds);
+        let mut rows = [[Block::ZERO; TILE]; 2];
+        for (block, rows) in rows.iter_mut().enumerate() {
+            columns.tile(3, block, rows);
+        }
+        for (i, seed) in seeds.iter().enumerate() {
+            let mut stream = vec![Block::ZERO; 4 * 8];
+            Prg::from_seed(*seed).fill_blocks(&mut stream);
+            for (j, row) in rows[i / 128].iter().enumerate() {
+                assert_eq!(row.bit(i % 128), stream[24 + j / 128].bit(j % 128));
+            }
+        }
+        assert!(rows[1].iter().all(|row| row.to_u128() >> 72 == 0));
+    }
+}
