@@ -53,6 +53,7 @@ mod positions;
 mod protocol;
 
 pub mod insecure;
+pub mod ot_based;
 pub mod public_key;
 pub mod registry;
 #[cfg(any(test, feature = "testing"))]

@@ -3,7 +3,7 @@
 use crate::masks::mask_bits;
 use crate::parameters::{Offers, Parameters};
 use crate::protocol::{Learns, Receive, Role, Send, Sizes};
-use crate::{insecure, public_key};
+use crate::{insecure, ot_based, public_key};
 
 pub use crate::parameters::Security;
 
@@ -142,7 +142,8 @@ impl Entry {
 }
 
 /// Every protocol, in the order of the tables.
-pub static PROTOCOLS: &[&Entry] = &[&public_key::dh::ENTRY, &insecure::naive_hash::ENTRY];
+pub static PROTOCOLS: &[&Entry] =
+    &[&public_key::dh::ENTRY, &ot_based::kkrt16::ENTRY, &insecure::naive_hash::ENTRY];
 
 /// The protocol of that name.
 pub fn find(name: &str) -> Option<&'static Entry> {

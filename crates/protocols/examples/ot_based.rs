@@ -1,0 +1,172 @@
+//! Times the OT-based protocols, both parties in one process on one thread each, beside the floor of the work they do.
+//!
+//! `cargo run --release -p vesica-protocols --example ot_based -- PROTOCOL LOG2_RECEIVER LOG2_SENDER [SIGMA|-] [memory|tls]
+//! [ROUNDS] [VARIANT]`. From items in memory to matches: base OTs, hashing and the final join are inside the clock, connecting
+//! is not. A channel in memory has the cost of transcript digests and of nothing else.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that fails has nobody to tell")]
+
+use std::sync::Mutex;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rand::{SeedableRng, rngs::StdRng};
+use vesica_crypto::hash::Context;
+use vesica_net::{Address, Channel, Identity, NetEvent, Options, Security, establish, memory};
+use vesica_protocols::registry::{self, Entry, Shape};
+use vesica_protocols::testing::{Planted, planted_for};
+use vesica_protocols::{Learns, Parameters, Phase, Role, Run, Sizes, Watch};
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize, default: usize| args.get(i).and_then(|text| text.parse().ok()).unwrap_or(default);
+    let protocol = registry::find(args.first().map_or("kkrt", String::as_str)).expect("a protocol");
+    let (receiver, sender) = (1usize << number(1, 20), 1usize << number(2, number(1, 20)));
+    let sigma = args.get(3).and_then(|text| text.parse().ok());
+    let connect = if args.get(4).is_some_and(|link| link == "tls") { tls } else { in_memory };
+    let variant = args.get(6).map_or("", |name| {
+        protocol.offers.variants.iter().find(|variant| variant.name == name).expect("a variant").name
+    });
+    let parameters = Parameters { sigma, variant, ..Parameters::default() };
+    let sets = planted_for(&parameters, receiver, sender, receiver.min(sender) / 2, 1);
+    let shape = Shape {
+        sizes: Sizes { receiver, sender },
+        parameters,
+        learns: Learns::Receiver,
+        matches: sets.receiver_rows.len(),
+    };
+    let bytes = [Role::Receiver, Role::Sender].map(|from| protocol.bytes(from, &shape));
+    let mut walls: Vec<Duration> =
+        (0..number(5, 5)).map(|round| once(protocol, &sets, &shape, bytes, connect(), round == 0)).collect();
+    walls.sort();
+    let median = walls[walls.len() / 2].as_secs_f64();
+    let floor = floor(protocol.name, &shape, bytes[0] + bytes[1]);
+    println!(
+        "{} {receiver} x {sender} sigma {sigma:?} {variant}: median {median:.3} s of {} ({:.3} to {:.3}), {} bytes, floor {floor:.3} s, {:.2}x",
+        protocol.name,
+        walls.len(),
+        walls[0].as_secs_f64(),
+        walls[walls.len() - 1].as_secs_f64(),
+        bytes[0] + bytes[1],
+        median / floor,
+    );
+}
+
+/// `limits.md` §9, in seconds: nanoseconds an item of each party's own work, and the wire where that is more.
+fn floor(name: &str, shape: &Shape, bytes: u64) -> f64 {
+    let (receiver, sender) = (shape.sizes.receiver as f64, shape.sizes.sender as f64);
+    let [mine, theirs] = match name {
+        "kkrt" => [40.0 * receiver + 60.0 * sender, 4.0 * receiver + 48.0 * sender],
+        _ => [54.0 * receiver + 50.0 * sender, 13.0 * receiver + 48.0 * sender],
+    };
+    (mine.max(theirs) * 1e-9).max(bytes as f64 / 3.3e9)
+}
+
+fn once(
+    protocol: &Entry,
+    sets: &Planted,
+    shape: &Shape,
+    bytes: [u64; 2],
+    ends: (Channel, Channel),
+    told: bool,
+) -> Duration {
+    let (mut mine, mut theirs) = ends;
+    let Sizes { receiver, sender } = shape.sizes;
+    let text = shape.parameters.text();
+    let context = || Context::new(&[7; 32], protocol.name, text.as_bytes(), receiver as u64, sender as u64);
+    let watches = ["receiver", "sender"].map(Phases::new);
+    let run = |watch| Run {
+        context: context(),
+        sizes: shape.sizes,
+        parameters: shape.parameters,
+        learns: shape.learns,
+        threads: 1,
+        watch,
+    };
+    let started = Instant::now();
+    let (matches, wall) = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut rng = StdRng::seed_from_u64(2);
+            (protocol.send)(&run(&watches[1]), &sets.sender, &mut theirs, &mut rng).expect("sender");
+            theirs.flush().expect("flush");
+            watches[1].end();
+        });
+        let mut rng = StdRng::seed_from_u64(1);
+        let matches = (protocol.receive)(&run(&watches[0]), &sets.receiver, &mut mine, &mut rng);
+        (matches.expect("receiver"), started.elapsed())
+    });
+    watches[0].end();
+    assert_eq!(matches.rows(), sets.receiver_rows);
+    let traffic = mine.traffic();
+    assert_eq!([traffic.payload_sent, traffic.payload_received], bytes);
+    if told {
+        watches.iter().for_each(Phases::print);
+    }
+    wall
+}
+
+/// When a party's phases began.
+struct Phases {
+    who: &'static str,
+    marks: Mutex<Vec<(String, Instant)>>,
+}
+
+impl Phases {
+    fn new(who: &'static str) -> Self {
+        Self { who, marks: Mutex::default() }
+    }
+
+    fn end(&self) {
+        self.marks.lock().unwrap().push(("end".to_owned(), Instant::now()));
+    }
+
+    fn print(&self) {
+        let marks = self.marks.lock().unwrap();
+        let spans: Vec<String> = marks
+            .windows(2)
+            .map(|pair| format!("{} {:.3}", pair[0].0, (pair[1].1 - pair[0].1).as_secs_f64()))
+            .collect();
+        println!("{:>9}: {}", self.who, spans.join(", "));
+    }
+}
+
+impl Watch for Phases {
+    fn phase(&self, phase: Phase, _: u64) {
+        self.marks.lock().unwrap().push((phase.name().to_owned(), Instant::now()));
+    }
+    fn advance(&self, _: u64) {}
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+fn in_memory() -> (Channel, Channel) {
+    memory::pair(&Options::default())
+}
+fn tls() -> (Channel, Channel) {
+    let [one, two] = [(); 2].map(|()| Identity::generate().expect("key"));
+    connect(
+        &Security::Tls { identity: &one, peer: two.public_key() },
+        &Security::Tls { identity: &two, peer: one.public_key() },
+    )
+}
+
+fn connect(here: &Security<'_>, there: &Security<'_>) -> (Channel, Channel) {
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        let listening = scope.spawn(move || {
+            let mut tell = move |event| {
+                if let NetEvent::Listening(address) = event {
+                    sender.send(address).expect("tell");
+                }
+            };
+            let address = Address::Listen("127.0.0.1:0".to_owned());
+            establish(&address, here, &Options::default(), &mut StdRng::seed_from_u64(3), &mut tell)
+                .expect("listen")
+        });
+        let address = Address::Connect(receiver.recv().expect("address").to_string());
+        let two = establish(&address, there, &Options::default(), &mut StdRng::seed_from_u64(2), &mut |_| ())
+            .expect("connect");
+        (listening.join().expect("listener"), two)
+    })
+}

@@ -1,0 +1,282 @@
+//! PSI from the batched OPRF of KKRT16. The receiver learns X ∩ Y, the sender |Y| and no more.
+//!
+//! **Security:** semi-honest, in the random oracle model. Leaks n_r and n_s. A malicious receiver could ask for values
+//! that are no codewords; a malicious sender can use any set.
+//!
+//! Source: Kolesnikov, Kumaresan, Rosulek, Trieu (CCS 2016, eprint 2016/799), Figures 2 and 6. Deviations: no stash, but
+//! as many bins as make three hash functions fail with probability at most 2^-40 (the paper's stash costs n_s masks
+//! for each of its places); each function has a segment of the bins to itself; one random order for the sender's three lists
+//! in place of three, which hides as much and lets a place stand for an item; items are hashed under the session first.
+//!
+//! ```text
+//! receiver (Y)                                        sender (X), s ←$ {0,1}^k
+//!               ── base OTs, sender ──►               32
+//!               ◄── base OTs, receiver ──             64·k
+//! each y in one of its bins h_1(y), h_2(y), h_3(y)
+//!               ── u_b, for every bin b ──►           β·k/8
+//! F(b, y) where y is in bin b
+//!               ◄── F(h_i(x), x), a list each i ──    3·n_s·⌈ℓ/8⌉
+//! output {y in bin h_i(y) : F(h_i(y), y) in list i}
+//! ```
+//!
+//! F depends on the number of the bin, and a bin belongs to one function, so that an item's three masks differ (with bins
+//! that functions share, an item with h_1(x) = h_2(x) would show by two equal masks). An empty bin's OPRF is asked at a
+//! constant, which the sender cannot tell from an item.
+//!
+//! Names: β = `bins`, k = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`.
+//! Cost: receiver β OPRFs, n_r placements in the cuckoo table, a join with 3·n_s masks; sender β OPRFs and 3·n_s
+//! evaluations, in the order of the bins, as they arrive.
+
+use rand_core::CryptoRng;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Label, Oracle};
+use vesica_crypto::memory::prefetch;
+use vesica_encode::hashing::{Digests, Layout, cuckoo, parameters, simple};
+use vesica_encode::items::{Items, Matches};
+use vesica_net::Channel;
+use vesica_ot::kkrt::{self, PseudoRandomCode};
+
+use super::keys;
+use super::lists::{self, MaskLists, Sought};
+use super::no_place;
+use crate::error::{Error, Misuse};
+use crate::masks::MaskWidth;
+use crate::parameters::{Offers, Security};
+use crate::positions;
+use crate::protocol::{Learns, Phase, Role, Run, Sizes};
+use crate::registry::{Entry, Memory, Message, Shape, Standing};
+
+/// Bins handled at a time. Local: changes no byte.
+const REGION: usize = 1 << 13;
+
+/// Entries ahead whose keys are on their way.
+const AHEAD: usize = 16;
+
+/// The registry's entry.
+pub static ENTRY: Entry = Entry {
+    name: "kkrt",
+    title: "batched OPRF from OT extension, cuckoo hashing",
+    family: "ot_based",
+    paper: "KKRT16 (eprint 2016/799), Figures 2 and 6",
+    security: &[Security::SemiHonest],
+    offers: Offers::STANDARD,
+    standing: Standing::Standard,
+    learns_both: true,
+    learns: "receiver: the intersection",
+    leakage: "n_r and n_s",
+    flights: 4,
+    messages: &[
+        Message {
+            from: Role::Receiver,
+            what: "base OTs, sender's part",
+            formula: "32",
+            bytes: |shape| counts(shape).map_or(0, |_| 32),
+        },
+        Message {
+            from: Role::Sender,
+            what: "base OTs, receiver's part",
+            formula: "64·k (k = 400 to 464 by n_s)",
+            bytes: |shape| counts(shape).map_or(0, |(_, columns)| 64 * columns),
+        },
+        Message {
+            from: Role::Receiver,
+            what: "OT extension, a row for each of β bins",
+            formula: "β·k/8",
+            bytes: |shape| counts(shape).map_or(0, |(bins, columns)| bins * columns / 8),
+        },
+        Message {
+            from: Role::Sender,
+            what: "masks, a list for each hash function",
+            formula: "3·n_s·⌈ℓ/8⌉",
+            bytes: |shape| counts(shape).map_or(0, |_| 3 * shape.sender() * shape.mask()),
+        },
+        positions::MESSAGE,
+    ],
+    memory: "receiver 48·n_r + 4·β + 60·n_s, sender 56·n_s + 3·n_s·⌈ℓ/8⌉",
+    memory_bytes: |shape| Memory {
+        receiver: 48 * shape.receiver() + 4 * counts(shape).map_or(0, |(bins, _)| bins) + 60 * shape.sender(),
+        sender: (56 + 3 * shape.mask()) * shape.sender(),
+    },
+    test_items: 1 << 10,
+    receive,
+    send,
+};
+
+/// β and k of a run of this shape; none where a set is empty, and nothing is to be compared.
+fn counts(shape: &Shape) -> Option<(u64, u64)> {
+    let plan = Plan::new(shape.sizes).ok()??;
+    Some((plan.layout.bins() as u64, plan.columns as u64))
+}
+
+/// What both parties derive from the sizes.
+struct Plan {
+    width: MaskWidth,
+    layout: Layout,
+    columns: usize,
+}
+
+impl Plan {
+    /// None if a set is empty.
+    fn new(sizes: Sizes) -> Result<Option<Self>, Error> {
+        let Sizes { receiver, sender } = sizes;
+        if receiver == 0 || sender == 0 {
+            return Ok(None);
+        }
+        let width = MaskWidth::for_sizes(sizes)?;
+        let layout = parameters::three_way(receiver).layout;
+        // Each of the sender's evaluations is a pair with the receiver's choice in that bin.
+        let columns = kkrt::columns(layout.functions() as u64 * sender as u64);
+        let columns = columns.ok_or(Misuse::TooManyItems { receiver, sender })?;
+        Ok(Some(Self { width, layout, columns }))
+    }
+
+    fn code(&self, run: &Run<'_>) -> PseudoRandomCode {
+        PseudoRandomCode::new(&run.context, self.columns)
+    }
+}
+
+/// The receiver's role.
+pub fn receive(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Matches, Error> {
+    run.expect_items(Role::Receiver, items)?;
+    let pairs = match Plan::new(run.sizes)? {
+        Some(plan) => receive_pairs(run, &plan, items, channel, rng)?,
+        None => Vec::new(),
+    };
+    if run.learns == Learns::Both {
+        positions::send(run.sizes.sender, pairs.iter().map(|&(_, place)| place), channel.split().0)?;
+    }
+    Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize)))
+}
+
+/// The sender's role.
+pub fn send(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Matches>, Error> {
+    run.expect_items(Role::Sender, items)?;
+    let order = match Plan::new(run.sizes)? {
+        Some(plan) => send_masks(run, &plan, items, channel, rng)?,
+        None => Vec::new(),
+    };
+    positions::recv_if_both(run, channel.split().1, |place| order[place], items)
+}
+
+/// Pairs (item of mine, place in the sender's lists).
+fn receive_pairs(
+    run: &Run<'_>,
+    plan: &Plan,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<(u32, u32)>, Error> {
+    // 1. The base OTs.
+    run.phase(Phase::Blind, items.len());
+    let mut oprf = kkrt::Receiver::setup(plan.code(run), &run.context, run.threads, channel, rng)?;
+    // 2. Each item in one of its bins.
+    let keys = keys::hashed(run, &item_oracle(run), items, None)?;
+    let table = cuckoo::Table::build(&Digests::new(&keys, plan.layout), 0).map_err(no_place)?;
+    // 3. F(b, y) for the item y of each bin b.
+    run.phase(Phase::Answer, plan.layout.bins());
+    let mut sought: Vec<Sought> = (0..plan.layout.functions()).map(|_| Sought::default()).collect();
+    let (mut words, mut outputs) = (Vec::with_capacity(REGION), vec![Block::ZERO; REGION]);
+    for first in (0..plan.layout.bins()).step_by(REGION) {
+        let bins = first..plan.layout.bins().min(first + REGION);
+        words.clear();
+        words.extend(bins.clone().map(|bin| table.get(bin).map_or(Block::ZERO, |item| keys[item as usize])));
+        let outputs = &mut outputs[..words.len()];
+        oprf.extend(&words, outputs, channel.split().0)?;
+        for (bin, output) in bins.zip(&*outputs) {
+            if let Some(item) = table.get(bin) {
+                sought[plan.layout.function_of(bin)].push(plan.width, output.to_u128(), item);
+            }
+        }
+        run.advance(words.len())?;
+    }
+    channel.flush()?;
+    drop((keys, table));
+    // 4. Each in the list of its function.
+    lists::recv(run, plan.width, run.sizes.sender, &sought, channel.split().1)
+}
+
+/// The item at each place of the lists.
+fn send_masks(
+    run: &Run<'_>,
+    plan: &Plan,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<u32>, Error> {
+    // 1. The base OTs.
+    run.phase(Phase::Blind, items.len());
+    let mut oprf = kkrt::Sender::setup(plan.code(run), &run.context, run.threads, channel, rng)?;
+    // 2. Each item in all of its bins; from here on it is known by its place in the lists.
+    let order = items.shuffled(rng);
+    let keys = keys::hashed(run, &item_oracle(run), items, Some(&order))?;
+    let table = simple::Table::build(run.threads, &Digests::new(&keys, plan.layout));
+    // 3. F(h_i(x), x), bin by bin.
+    run.phase(Phase::Answer, plan.layout.bins());
+    let mut masks = MaskLists::new(plan.width, plan.layout.functions(), items.len());
+    let mut rows = vec![[Block::ZERO; kkrt::BLOCKS]; REGION];
+    let (mut at, mut words, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
+    for first in (0..plan.layout.bins()).step_by(REGION) {
+        let bins = first..plan.layout.bins().min(first + REGION);
+        let rows = &mut rows[..bins.len()];
+        oprf.extend(rows, channel.split().1)?;
+        let entries = table.range(bins.start).start..table.range(bins.end - 1).end;
+        let entries = &table.entries()[entries];
+        at.clear();
+        at.extend(
+            bins.clone().flat_map(|bin| std::iter::repeat_n((bin - first) as u32, table.bin(bin).len())),
+        );
+        words.clear();
+        words.extend(entries.iter().enumerate().map(|(i, place)| {
+            prefetch(&keys, entries.get(i + AHEAD).map_or(usize::MAX, |place| *place as usize));
+            keys[*place as usize]
+        }));
+        outputs.resize(entries.len(), Block::ZERO);
+        oprf.evaluate(first as u64, rows, &at, &words, &mut outputs);
+        for ((place, at), output) in entries.iter().zip(&at).zip(&outputs) {
+            let list = plan.layout.function_of(first + *at as usize);
+            masks.set(list, *place as usize, output.to_u128());
+        }
+        run.advance(rows.len())?;
+    }
+    masks.send(run, channel.split().0)?;
+    Ok(order)
+}
+
+fn item_oracle(run: &Run<'_>) -> Oracle {
+    run.context.oracle(Label::new("kkrt: item to key"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Case, planted, run_pair, shape};
+
+    #[test]
+    fn unequal_sets_of_many_bins_end_with_the_plain_join() {
+        for (receiver, sender, common) in
+            [(1 << 8, 1 << 16, 100), (1 << 16, 1 << 8, 100), (40_000, 60_000, 9000)]
+        {
+            for (threads, learns) in [(1, Learns::Both), (2, Learns::Receiver)] {
+                let sets = planted(receiver, sender, common, 1);
+                let case = Case { threads, learns, ..Case::default() };
+                let ended = run_pair(&ENTRY, &sets, case);
+                assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows);
+                let sender = ended.sender.unwrap().map(|matches| matches.rows().to_vec());
+                assert_eq!(sender, (learns == Learns::Both).then(|| sets.sender_rows.clone()));
+                let shape = shape(&sets, case);
+                assert_eq!(ended.traffic.payload_sent, ENTRY.bytes(Role::Receiver, &shape));
+                assert_eq!(ended.traffic.payload_received, ENTRY.bytes(Role::Sender, &shape));
+            }
+        }
+    }
+}
