@@ -12,6 +12,7 @@ use vesica_crypto::hash::Context;
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::prg::Prg;
 use vesica_ot::softspoken::{Receiver, Security, Sender, Width};
+use vesica_ot::vole::{self, Plan, Profile, Value};
 
 /// Best of this many runs.
 const RUNS: usize = 7;
@@ -21,6 +22,18 @@ fn main() {
     let aes = aes_nanoseconds();
     println!("one AES block, counter mode in cache: {aes:.3} ns");
     println!("{:<44} {:>10} {:>10} {:>10} {:>7}", "", "ns", "M/s", "floor ns", "ratio");
+    let copy = copy_nanoseconds();
+    println!("copying memory: {:.2} GB/s", 1.0 / copy);
+    for log in [12, 13, 16, 18, 20] {
+        let name = format!("VOLE over GF(2^128), 2^{log}");
+        if name.contains(&filter) {
+            silent::<Block>(&name, 1 << log, aes, copy);
+        }
+        let name = format!("VOLE over GF(2^64), 2^{log}");
+        if name.contains(&filter) {
+            silent::<u64>(&name, 1 << log, aes, copy);
+        }
+    }
     for width in [Width::Two, Width::Four, Width::Eight] {
         for security in [Security::SemiHonest, Security::Malicious] {
             let name = format!("SoftSpoken k = {}, {security:?}", width.bits());
@@ -29,6 +42,68 @@ fn main() {
             }
         }
     }
+}
+
+/// Both sides of a silent VOLE, from base OTs on.
+///
+/// Floor of a side: the AES blocks of its trees (one and a half a place) at the rate of the cache, and for each round of
+/// the code and the compression one pass over the noise, read and written, at the rate that this core copies memory.
+fn silent<V: Value>(name: &str, length: usize, aes: f64, copy: f64) {
+    let plan = Plan::new(length, Profile::Conservative, Security::SemiHonest);
+    let (pairs, delta, chosen) = deal();
+    let mut best = [f64::MAX; 5];
+    for _ in 0..RUNS {
+        let mut rng = Prg::from_seed([4; 16]);
+        let mut clock = Instant::now();
+        let mut lap = |best: &mut f64| {
+            *best = best.min(clock.elapsed().as_nanos() as f64 / length as f64);
+            clock = Instant::now();
+        };
+        let (mut receiver, message) = vole::Receiver::<V>::new(&context(), &plan, &pairs, &mut rng);
+        lap(&mut best[0]);
+        let values = receiver.values();
+        lap(&mut best[1]);
+        let (sender, words) =
+            vole::Sender::new::<V>(&context(), &plan, delta, &chosen, &message, &mut rng).unwrap();
+        lap(&mut best[2]);
+        let b = sender.finish();
+        lap(&mut best[3]);
+        let c = receiver.finish(&words).unwrap();
+        lap(&mut best[4]);
+        assert_eq!([values.len(), b.len(), c.len()], [length; 3]);
+    }
+    let noise = 2.0;
+    let vector = |bytes: f64| noise * bytes * copy * 2.5;
+    let trees = noise * aes * 1.5;
+    println!(
+        "{name}: begin {:.1}, A {:.1}, trees {:.1}, B {:.1}, C {:.1} ns an output",
+        best[0], best[1], best[2], best[3], best[4]
+    );
+    line(
+        &format!("{name}, receiver"),
+        best[0] + best[1] + best[4],
+        trees + vector(16.0 + size_of::<V>() as f64),
+    );
+    line(&format!("{name}, sender"), best[2] + best[3], trees + vector(16.0));
+    println!(
+        "{:<44} {:>8.2} ms receiver, {:.2} ms sender",
+        "",
+        (best[0] + best[1] + best[4]) * length as f64 * 1e-6,
+        (best[2] + best[3]) * length as f64 * 1e-6
+    );
+}
+
+/// Nanoseconds to copy a byte between large vectors.
+fn copy_nanoseconds() -> f64 {
+    let (from, mut to) = (large_vec(1u8, 64 << 20), large_vec(0u8, 64 << 20));
+    let mut best = f64::MAX;
+    for _ in 0..5 {
+        let start = Instant::now();
+        to.copy_from_slice(&from);
+        best = best.min(start.elapsed().as_nanos() as f64 / from.len() as f64);
+    }
+    assert_eq!(to[5], 1);
+    best
 }
 
 fn line(name: &str, nanoseconds: f64, floor: f64) {
