@@ -25,6 +25,8 @@ pub struct Receiver<V: Value> {
     values: Vec<V>,
     deltas: Vec<Block>,
     code: Option<AnyCode>,
+    /// Noise, and room to compress it: fresh memory costs as much as a pass over it.
+    workspace: [Vec<Block>; 2],
 }
 
 impl<V: Value> Receiver<V> {
@@ -61,7 +63,16 @@ impl<V: Value> Receiver<V> {
         choices.bytes.zeroize();
         let (values, deltas) = draw_values(plan, &mut field, &mut message);
         (
-            Self { plan: plan.clone(), context: context.clone(), paths, known, values, deltas, code: None },
+            Self {
+                plan: plan.clone(),
+                context: context.clone(),
+                paths,
+                known,
+                values,
+                deltas,
+                code: None,
+                workspace: Default::default(),
+            },
             message,
         )
     }
@@ -76,18 +87,21 @@ impl<V: Value> Receiver<V> {
         }
         let mut out = Vec::with_capacity(self.plan.length() + self.plan.pieces());
         let code = self.code.take().unwrap_or_else(|| self.plan.code(&self.context));
-        let mut noise = large_vec(V::default(), self.plan.noise());
-        let mut scratch = Vec::new();
+        let mut own = Default::default();
+        let [noise, scratch] = V::workspace(&mut self.workspace, &mut own);
+        *noise = large_vec(V::default(), self.plan.noise());
         let weight = self.plan.weight();
-        for (paths, values) in self.paths.chunks(weight).zip(self.values.chunks(weight)) {
-            noise.fill(V::default());
+        for (piece, (paths, values)) in self.paths.chunks(weight).zip(self.values.chunks(weight)).enumerate()
+        {
+            if piece > 0 {
+                noise.fill(V::default());
+            }
             for ((block, path), value) in self.plan.blocks().zip(paths).zip(values) {
                 V::put_at(&mut noise[block], *path, *value);
             }
-            code.compress(&mut noise, &mut scratch, &mut out);
+            code.compress(noise, scratch, &mut out);
         }
-        noise.zeroize();
-        scratch.zeroize();
+        own.zeroize();
         out.truncate(self.plan.length());
         self.code = Some(code);
         out
@@ -108,8 +122,10 @@ impl<V: Value> Receiver<V> {
         let forest = Forest::new(&self.context, self.plan.shape());
         let mut words = message.as_chunks::<16>().0.iter().map(|bytes| Block::from_bytes(*bytes));
         let mut out = Vec::with_capacity(self.plan.length() + self.plan.pieces());
-        let mut noise = large_vec(Block::ZERO, self.plan.noise());
-        let mut scratch = Vec::new();
+        let [mut noise, mut scratch] = core::mem::take(&mut self.workspace);
+        if noise.is_empty() {
+            noise = large_vec(Block::ZERO, self.plan.noise());
+        }
         let (mut tree, mut index) = (0, 0);
         for _ in 0..self.plan.pieces() {
             for block in self.plan.blocks() {
@@ -141,6 +157,7 @@ impl<V: Value> Drop for Receiver<V> {
         self.known.as_flattened_mut().zeroize();
         self.values.zeroize();
         self.deltas.zeroize();
+        self.workspace.zeroize();
     }
 }
 

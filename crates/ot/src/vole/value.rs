@@ -24,6 +24,9 @@ pub trait Value: Word + core::fmt::Debug + PartialEq + private::Sealed {
     /// The sum over i of row i of a tile at a place, weighted with the element of F that bit i of Δ stands for.
     fn weighted(tile: &Tile, place: usize, lane: usize) -> Block;
 
+    /// Vectors to work in: those for blocks, if values are blocks, or else the other ones.
+    fn workspace<'a>(blocks: &'a mut [Vec<Block>; 2], own: &'a mut [Vec<Self>; 2]) -> &'a mut [Vec<Self>; 2];
+
     /// Adds `value` at the secret place `index`.
     fn put_at(values: &mut [Self], index: usize, value: Self);
 
@@ -55,6 +58,13 @@ impl Value for Block {
         small_field::as_element(tile, place)
     }
 
+    fn workspace<'a>(
+        blocks: &'a mut [Vec<Block>; 2],
+        _own: &'a mut [Vec<Self>; 2],
+    ) -> &'a mut [Vec<Self>; 2] {
+        blocks
+    }
+
     fn put_at(values: &mut [Self], index: usize, value: Self) {
         add_at(values, index, value);
     }
@@ -84,6 +94,13 @@ impl Value for u64 {
         };
         let (low, high) = tile.split_at(64);
         Block::from_halves(half(low), half(high))
+    }
+
+    fn workspace<'a>(
+        _blocks: &'a mut [Vec<Block>; 2],
+        own: &'a mut [Vec<Self>; 2],
+    ) -> &'a mut [Vec<Self>; 2] {
+        own
     }
 
     fn put_at(values: &mut [Self], index: usize, value: Self) {

@@ -16,11 +16,14 @@
 //! over the choice of the permutations; by Markov's bound that of the probability that a code has one at all. A vector
 //! over a larger field has at least the weight of each of its bit planes that is not zero, so the bound holds for it, too.
 
-use vesica_crypto::memory::large_capacity;
+use vesica_crypto::memory::{large_capacity, prefetch};
 use vesica_crypto::prg::Prg;
 
 use super::permutation::Permutation;
 use super::{Code, Word, golay, log2_sum};
+
+/// How far ahead of its end the memory of a bucket is asked for.
+const AHEAD: usize = 8;
 
 /// A code drawn from the family.
 pub struct Accumulate {
@@ -82,8 +85,10 @@ impl Code for Accumulate {
 fn accumulate<W: Word>(permutations: &[Permutation], from: &[W], to: &mut [W]) {
     let (mut sum, mut next) = (W::default(), permutations[1].starts());
     for (range, places) in permutations[0].reads() {
-        let (words, buckets) = (&from[range.clone()], &permutations[1].buckets()[range]);
-        for (place, bucket) in places.iter().zip(buckets) {
+        let (words, buckets) = (&from[range.clone()], &permutations[1].buckets()[range.clone()]);
+        for (ahead, (place, bucket)) in (range.end..).zip(places.iter().zip(buckets)) {
+            // The next bucket comes into the cache while this one is read out of order.
+            prefetch(from, ahead);
             sum ^= words[usize::from(*place)];
             append(to, &mut next, *bucket, sum);
         }
@@ -97,7 +102,7 @@ impl Accumulate {
         out.reserve(self.outputs + golay::SHORT);
         let (mut block, mut filled) = ([W::default(); golay::LONG], 0);
         for (range, mut places) in self.permutations.iter().rev().take(1).flat_map(Permutation::reads) {
-            let words = &words[range];
+            let (all, words, mut ahead) = (words, &words[range.clone()], range.end);
             // A block may begin in one bucket and end in the next.
             while filled > 0
                 && let Some((place, others)) = places.split_first()
@@ -112,6 +117,8 @@ impl Accumulate {
             for places in whole {
                 let mut block = [W::default(); golay::LONG];
                 for (word, place) in block.iter_mut().zip(places) {
+                    prefetch(all, ahead);
+                    ahead += 1;
                     *word = words[usize::from(*place)];
                 }
                 out.extend_from_slice(&golay::compress(&block));
@@ -129,6 +136,8 @@ impl Accumulate {
 #[inline(always)]
 fn append<W: Word>(to: &mut [W], next: &mut [u32; 256], bucket: u8, word: W) {
     let next = &mut next[usize::from(bucket)];
+    // Its bucket's next cache line, since no processor follows so many streams.
+    prefetch(to, *next as usize + AHEAD);
     to[*next as usize] = word;
     *next += 1;
 }
