@@ -20,11 +20,15 @@
 //!                                                             ◄─ 3. its words; d_i = γ_i + Σ leaves
 //! all leaves but α_i; there δ_i + d_i + Σ leaves                 (γ_i, δ_i the VOLEs: δ_i = γ_i + Δ·β_i, up to who adds)
 //! c = b + Δ·a place by place                                     B = G·b
+//! [malicious: a challenge, and the reply: `check`]
 //! C = G·c
 //! ```
 //!
 //! Flight 1 is the base OT's. **Places are uniform in each block**: the bits of the path are chosen and not what the
 //! correlated OTs happen to give, since blocks are not a power of two long. The weight is exactly t.
+//!
+//! **Values that are bits** make correlated OT: A are the choices, C = B + Δ·A the rows. The noise value is 1 then, and
+//! takes no VOLE.
 //!
 //! **Short vectors** are the VOLEs themselves, without LPN: [`Plan`] says from where on. **Long vectors** are made in
 //! equal pieces under the same Δ and code.
@@ -35,6 +39,7 @@
 //!
 //! Names: `noise` N, `weight` t, `path` α, `value` β. Cost: see [`Plan`].
 
+mod check;
 pub mod codes;
 pub mod parameters;
 mod plan;
@@ -48,8 +53,8 @@ pub use parameters::Profile;
 pub use plan::Plan;
 pub use receiver::Receiver;
 pub use sender::Sender;
-pub use session::{Opening, answer, receive, send};
-pub use value::Value;
+pub use session::{Opening, answer, conclude, confirm, receive, send};
+pub use value::{Bit, Value};
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! What a VOLE of a given length consists of, and what it sends.
 
+use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::Prg;
 
@@ -14,8 +15,14 @@ use crate::softspoken::{self, Security, Width};
 /// Seeds the public code of a run.
 const CODE: Label = Label::new("vole: code");
 
+/// Bytes of the hash that the check compares.
+pub(super) const HASH: usize = 32;
+
 /// Bits of Δ that go together in the correlations that everything starts from: fewest bytes.
 pub(super) const WIDTH: Width = Width::Eight;
+
+/// From how many correlated OTs on LPN takes fewer bytes than the extension that it starts from.
+const SILENT_BITS: usize = 1 << 16;
 
 /// How a VOLE of a given length is made; both sides have the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +45,17 @@ impl Plan {
         let pieces = if length <= 2 * weight { 0 } else { length.div_ceil(PIECE) };
         let outputs = length.checked_div(pieces).map_or(0, |_| length.div_ceil(pieces));
         Self { length, security, shape: Shape::HalfTree, weight, pieces, outputs }
+    }
+
+    /// The plan for `length` correlated OTs, which is a VOLE over values that are a [`Bit`](super::Bit).
+    #[must_use]
+    pub fn of_bits(length: usize, profile: Profile, security: Security) -> Self {
+        let mut plan = Self::new(length, profile, security);
+        plan.weight = profile.binary_weight();
+        if length < SILENT_BITS {
+            (plan.pieces, plan.outputs) = (0, 0);
+        }
+        plan
     }
 
     /// The same with trees of this shape.
@@ -71,6 +89,24 @@ impl Plan {
         crate::small_field::message_bytes(WIDTH, self.security)
             + softspoken::bytes(WIDTH, self.security, self.choices(), true)
             + softspoken::bytes(WIDTH, self.security, self.places::<V>() * 128, false)
+            + softspoken::bytes(WIDTH, self.security, self.spare() * 128, false)
+    }
+
+    /// Bytes of the receiver's challenge in malicious runs; else none.
+    #[must_use]
+    pub fn challenge_bytes(&self) -> usize {
+        2 * Block::BYTES * self.spare()
+    }
+
+    /// Bytes of the sender's reply to it.
+    #[must_use]
+    pub fn reply_bytes(&self) -> usize {
+        HASH * self.spare()
+    }
+
+    /// VOLEs over GF(2^128) that a check uses up.
+    pub(super) fn spare(&self) -> usize {
+        usize::from(self.pieces > 0 && self.security == Security::Malicious)
     }
 
     /// Bytes of the sender's message.
@@ -108,7 +144,11 @@ impl Plan {
 
     /// Blocks of 128 columns that the values take.
     pub(super) fn places<V: Value>(&self) -> usize {
-        self.values().div_ceil(V::PER_BLOCK)
+        if self.pieces > 0 && V::ONLY.is_some() {
+            0
+        } else {
+            (self.values() * V::COLUMNS).div_ceil(Block::BITS)
+        }
     }
 
     /// Correlated OTs of all pieces.

@@ -1,17 +1,21 @@
 //! The side that gets A and C.
 
 use rand_core::CryptoRng;
+use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
+use vesica_crypto::fold::BLOCKS;
+use vesica_crypto::gf128;
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::large_vec;
 use zeroize::Zeroize;
 
-use super::plan::{AnyCode, Plan, WIDTH};
+use super::check::{self, block_at};
+use super::plan::{AnyCode, HASH, Plan, WIDTH};
 use super::trees::{Forest, complete};
 use super::value::Value;
 use crate::Error;
 use crate::pprf::levels;
-use crate::softspoken;
+use crate::softspoken::{self, Security};
 
 /// The receiver between its message and the sender's.
 pub struct Receiver<V: Value> {
@@ -25,6 +29,10 @@ pub struct Receiver<V: Value> {
     values: Vec<V>,
     deltas: Vec<Block>,
     code: Option<AnyCode>,
+    /// The VOLE that the check uses up: its value and the receiver's share.
+    spare: Vec<(Block, Block)>,
+    /// What the reply to the challenge must be.
+    expected: [u8; HASH],
     /// Noise, and room to compress it: fresh memory costs as much as a pass over it.
     workspace: [Vec<Block>; 2],
 }
@@ -34,7 +42,7 @@ impl<V: Value> Receiver<V> {
     /// message is for [`Sender::new`](super::Sender::new).
     ///
     /// # Panics
-    /// If there are not 128 base OTs.
+    /// If there are not 128 base OTs, or the plan is malicious and no check covers values of this kind.
     #[must_use]
     pub fn new(
         context: &Context,
@@ -62,6 +70,8 @@ impl<V: Value> Receiver<V> {
         debug_assert!(kept.is_ok(), "a message in memory");
         choices.bytes.zeroize();
         let (values, deltas) = draw_values(plan, &mut field, &mut message);
+        let (spare, shares) = draw::<Block>(plan.spare(), &mut field, &mut message);
+        let spare = spare.into_iter().zip(shares).collect();
         (
             Self {
                 plan: plan.clone(),
@@ -71,6 +81,8 @@ impl<V: Value> Receiver<V> {
                 values,
                 deltas,
                 code: None,
+                spare,
+                expected: [0; HASH],
                 workspace: Default::default(),
             },
             message,
@@ -107,42 +119,121 @@ impl<V: Value> Receiver<V> {
         out
     }
 
-    /// C, from the sender's message.
+    /// C, from the sender's message, in a semi-honest run.
     ///
     /// # Errors
     /// If the message has another length than it must.
+    ///
+    /// # Panics
+    /// If the run is malicious: [`challenge`](Self::challenge) and [`confirm`](Self::confirm) are for that.
     pub fn finish(mut self, message: &[u8]) -> Result<Vec<Block>, Error> {
+        assert!(self.plan.security() == Security::SemiHonest, "nothing unchecked leaves a malicious run");
+        let mut words = self.words(message)?;
+        let mut noise = self.room(self.plan.noise());
+        let c = self.compressed(&mut noise, Some(&mut words));
+        noise.zeroize();
+        Ok(c)
+    }
+
+    /// In a malicious run: takes the sender's message, and returns the challenge for
+    /// [`Sender::reply`](super::Sender::reply).
+    ///
+    /// # Errors
+    /// If the message has another length than it must.
+    pub fn challenge(&mut self, message: &[u8], rng: &mut dyn CryptoRng) -> Result<Vec<u8>, Error> {
+        let mut words = self.words(message)?;
+        let Some((spare, share)) = self.spare.pop() else { return Ok(Vec::new()) };
+        let (seed, length) = (Block::random(rng), self.plan.noise());
+        let mut noise = self.room(self.plan.pieces() * length);
+        let (mut hidden, mut sum) = (spare, share);
+        for (piece, noise) in noise.chunks_mut(length).enumerate() {
+            self.grow(piece, &mut words, noise);
+            let coefficients = check::coefficients(seed, piece, length);
+            sum ^= gf128::inner_product(&coefficients, noise).to_block();
+            let trees = piece * self.plan.weight()..(piece + 1) * self.plan.weight();
+            for (tree, block) in trees.zip(self.plan.blocks()) {
+                hidden ^= self.values[tree].times(block_at(&coefficients[block], self.paths[tree]));
+            }
+        }
+        self.workspace[0] = noise;
+        self.expected = check::hash(&self.context, sum);
+        Ok([seed.to_bytes(), hidden.to_bytes()].concat())
+    }
+
+    /// C, after the sender's reply to the [`challenge`](Self::challenge).
+    ///
+    /// # Errors
+    /// If the reply does not fit: the trees were not those of one function.
+    ///
+    /// # Panics
+    /// If the challenge was not asked for.
+    pub fn confirm(mut self, reply: &[u8]) -> Result<Vec<Block>, Error> {
+        if reply.len() != self.plan.reply_bytes() {
+            return Err(Error::MessageLength { what: "reply to the check of a VOLE" });
+        }
+        assert!(self.spare.is_empty(), "a challenge before its reply");
+        if !reply.is_empty() && !bool::from(self.expected.as_slice().ct_eq(reply)) {
+            return Err(Error::Inconsistent);
+        }
+        let mut noise = core::mem::take(&mut self.workspace[0]);
+        let c = self.compressed(&mut noise, None);
+        noise.zeroize();
+        Ok(c)
+    }
+
+    fn words<'a>(&self, message: &'a [u8]) -> Result<impl Iterator<Item = Block> + use<'a, V>, Error> {
         if message.len() != self.plan.sender_bytes() {
             return Err(Error::MessageLength { what: "words of the trees of a VOLE" });
         }
+        Ok(message.as_chunks::<16>().0.iter().map(|bytes| Block::from_bytes(*bytes)))
+    }
+
+    /// Room for noise: that of A, if it is enough.
+    fn room(&mut self, length: usize) -> Vec<Block> {
+        let room = core::mem::take(&mut self.workspace[0]);
+        if room.len() == length { room } else { large_vec(Block::ZERO, length) }
+    }
+
+    /// C, from the noise of all pieces; or, with words, each piece's noise being grown in the same place in its turn.
+    fn compressed(
+        &mut self,
+        noise: &mut [Block],
+        mut words: Option<&mut dyn Iterator<Item = Block>>,
+    ) -> Vec<Block> {
         if self.plan.pieces() == 0 {
-            return Ok(core::mem::take(&mut self.deltas));
+            return core::mem::take(&mut self.deltas);
         }
         let code = self.code.take().unwrap_or_else(|| self.plan.code(&self.context));
-        let forest = Forest::new(&self.context, self.plan.shape());
-        let mut words = message.as_chunks::<16>().0.iter().map(|bytes| Block::from_bytes(*bytes));
         let mut out = Vec::with_capacity(self.plan.length() + self.plan.pieces());
-        let [mut noise, mut scratch] = core::mem::take(&mut self.workspace);
-        if noise.is_empty() {
-            noise = large_vec(Block::ZERO, self.plan.noise());
-        }
-        let (mut tree, mut index) = (0, 0);
-        for _ in 0..self.plan.pieces() {
-            for block in self.plan.blocks() {
-                let (leaves, path) = (&mut noise[block], self.paths[tree]);
-                let height = levels(leaves.len());
-                let tree_words: Vec<Block> = words.by_ref().take(self.plan.words(leaves.len())).collect();
-                let known = &self.known[index..index + height];
-                forest.grow_punctured(index as u64, known, path, &tree_words, leaves);
-                complete(leaves, path, self.deltas[tree], words.next().unwrap_or(Block::ZERO));
-                (tree, index) = (tree + 1, index + height);
+        let mut scratch = core::mem::take(&mut self.workspace[1]);
+        let length = self.plan.noise();
+        for piece in 0..self.plan.pieces() {
+            let start = if words.is_some() { 0 } else { piece * length };
+            let noise = &mut noise[start..start + length];
+            if let Some(words) = words.as_deref_mut() {
+                self.grow(piece, words, noise);
             }
-            code.compress(&mut noise, &mut scratch, &mut out);
+            code.compress(noise, &mut scratch, &mut out);
         }
-        noise.zeroize();
         scratch.zeroize();
         out.truncate(self.plan.length());
-        Ok(out)
+        out
+    }
+
+    /// Grows the trees of a piece.
+    fn grow(&self, piece: usize, mut words: &mut dyn Iterator<Item = Block>, noise: &mut [Block]) {
+        let forest = Forest::new(&self.context, self.plan.shape());
+        let mut tree = piece * self.plan.weight();
+        let mut index = piece * self.known.len() / self.plan.pieces();
+        for block in self.plan.blocks() {
+            let (leaves, path) = (&mut noise[block], self.paths[tree]);
+            let height = levels(leaves.len());
+            let tree_words: Vec<Block> = (&mut words).take(self.plan.words(leaves.len())).collect();
+            let known = &self.known[index..index + height];
+            forest.grow_punctured(index as u64, known, path, &tree_words, leaves);
+            complete(leaves, path, self.deltas[tree], words.next().unwrap_or(Block::ZERO));
+            (tree, index) = (tree + 1, index + height);
+        }
     }
 
     #[cfg(test)]
@@ -158,31 +249,42 @@ impl<V: Value> Drop for Receiver<V> {
         self.values.zeroize();
         self.deltas.zeroize();
         self.workspace.zeroize();
+        self.spare.iter_mut().for_each(|(value, share)| (*value, *share) = Default::default());
+        self.expected.zeroize();
     }
 }
 
-/// The VOLEs of the noise values: random β, and δ.
+/// The VOLEs of the noise values β, and δ. If there is but one value, its VOLE is γ = Δ, δ = 0.
 fn draw_values<V: Value>(
     plan: &Plan,
     field: &mut softspoken::Receiver,
     message: &mut Vec<u8>,
 ) -> (Vec<V>, Vec<Block>) {
-    let places = plan.places::<V>();
-    let (mut values, mut deltas) = (Vec::with_capacity(places * 2), Vec::with_capacity(places * 2));
-    let mut strings = vec![Block::ZERO; places];
-    for strings in strings.chunks_mut(field.chunk_places()) {
-        let tiles = field.chunk(strings, false, message);
-        for (i, string) in strings.iter().enumerate() {
-            for lane in 0..V::PER_BLOCK {
-                values.push(V::of(*string, lane));
-                deltas.push(V::weighted(&tiles[i / 8], i % 8, lane));
-            }
-        }
-    }
-    strings.zeroize();
+    let (mut values, mut deltas) = match V::ONLY {
+        Some(only) if plan.pieces() > 0 => (vec![only; plan.values()], vec![Block::ZERO; plan.values()]),
+        _ => draw(plan.places::<V>(), field, message),
+    };
     values.truncate(plan.values());
     deltas.truncate(plan.values());
     (values, deltas)
+}
+
+/// Random values and the receiver's shares of their products with Δ, from so many blocks of columns.
+fn draw<V: Value>(
+    places: usize,
+    field: &mut softspoken::Receiver,
+    message: &mut Vec<u8>,
+) -> (Vec<V>, Vec<Block>) {
+    let (mut values, mut shares) = (Vec::new(), Vec::new());
+    let mut strings = vec![Block::ZERO; places];
+    for strings in strings.chunks_mut(field.chunk_places()) {
+        let tiles = field.chunk(strings, false, message);
+        for (tile, strings) in tiles.iter().zip(strings.chunks(BLOCKS)) {
+            V::correlations(tile, strings, strings.len(), &mut values, &mut shares);
+        }
+    }
+    strings.zeroize();
+    (values, shares)
 }
 
 /// A uniformly random number below `bound`: words above the largest multiple are drawn again.

@@ -1,17 +1,21 @@
 //! The side that has Δ and gets B.
 
 use vesica_crypto::block::Block;
+use vesica_crypto::fold::BLOCKS;
+use vesica_crypto::gf128::{self, Gf128};
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::prg::Prg;
 use zeroize::Zeroize;
 
+use super::check;
 use super::plan::{Plan, WIDTH};
 use super::trees::{Forest, completion};
 use super::value::Value;
+use crate::CotSender;
 use crate::Error;
 use crate::pprf::{Shape, levels};
-use crate::softspoken;
+use crate::softspoken::{self, Security};
 
 /// The sender after the receiver's message.
 pub struct Sender {
@@ -20,6 +24,8 @@ pub struct Sender {
     delta: Block,
     /// The noise of all pieces, or the outputs.
     noise: Vec<Block>,
+    /// The sender's share of the VOLE that the check uses up.
+    spare: Vec<Block>,
 }
 
 impl Sender {
@@ -30,7 +36,7 @@ impl Sender {
     /// If the message has another length than it must, or (malicious security) fails a check.
     ///
     /// # Panics
-    /// If there are not 128 base OTs.
+    /// If there are not 128 base OTs, or the plan is malicious and no check covers values of this kind.
     pub fn new<V: Value>(
         context: &Context,
         plan: &Plan,
@@ -39,6 +45,7 @@ impl Sender {
         message: &[u8],
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<(Self, Vec<u8>), Error> {
+        assert!(V::CHECKED || plan.security() == Security::SemiHonest, "a check covers the values");
         if message.len() != plan.receiver_bytes::<V>() {
             return Err(Error::MessageLength { what: "corrections of a VOLE" });
         }
@@ -53,7 +60,8 @@ impl Sender {
             corrections = later;
             Ok(())
         })?;
-        let mut gammas = values::<V>(plan, &mut field, corrections)?;
+        let mut gammas = gammas::<V>(plan, &mut field, &mut corrections)?;
+        let spare = draw::<Block>(plan.spare(), &mut field, &mut corrections)?;
         let (noise, message) = if plan.pieces() == 0 {
             (core::mem::take(&mut gammas), Vec::new())
         } else {
@@ -61,7 +69,7 @@ impl Sender {
         };
         offsets.as_flattened_mut().zeroize();
         gammas.zeroize();
-        Ok((Self { plan: plan.clone(), context: context.clone(), delta, noise }, message))
+        Ok((Self { plan: plan.clone(), context: context.clone(), delta, noise, spare }, message))
     }
 
     /// Δ.
@@ -70,7 +78,28 @@ impl Sender {
         self.delta
     }
 
-    /// B.
+    /// In malicious runs: the reply to [`Receiver::challenge`](super::Receiver::challenge), once.
+    ///
+    /// # Errors
+    /// If the challenge has another length than it must.
+    pub fn reply(&mut self, challenge: &[u8]) -> Result<Vec<u8>, Error> {
+        if challenge.len() != self.plan.challenge_bytes() {
+            return Err(Error::MessageLength { what: "challenge of the check of a VOLE" });
+        }
+        let ([seed, hidden], Some(share)) = (challenge.as_chunks::<16>().0, self.spare.pop()) else {
+            return Ok(Vec::new());
+        };
+        let length = self.plan.noise();
+        let hidden = Gf128::from(Block::from_bytes(*hidden));
+        let mut sum = Gf128::from(share) + Gf128::from(self.delta) * hidden;
+        for (piece, noise) in self.noise.chunks(length).enumerate() {
+            let coefficients = check::coefficients(Block::from_bytes(*seed), piece, length);
+            sum += gf128::inner_product(&coefficients, noise);
+        }
+        Ok(check::hash(&self.context, sum.to_block()).to_vec())
+    }
+
+    /// B. In malicious runs the receiver's challenge must have been replied to before.
     #[must_use]
     pub fn finish(mut self) -> Vec<Block> {
         if self.plan.pieces() == 0 {
@@ -92,28 +121,40 @@ impl Drop for Sender {
     fn drop(&mut self) {
         self.delta.zeroize();
         self.noise.zeroize();
+        self.spare.zeroize();
     }
 }
 
-/// γ of each value.
-fn values<V: Value>(
+/// γ of each value; Δ where there is but one value, whose VOLE is γ = Δ, δ = 0.
+fn gammas<V: Value>(
     plan: &Plan,
     field: &mut softspoken::Sender,
-    mut corrections: &[u8],
+    corrections: &mut &[u8],
 ) -> Result<Vec<Block>, Error> {
-    let mut left = plan.places::<V>();
-    let mut gammas = Vec::with_capacity(left * V::PER_BLOCK);
+    if plan.pieces() > 0 && V::ONLY.is_some() {
+        return Ok(vec![field.delta()[0]; plan.values()]);
+    }
+    let mut gammas = draw::<V>(plan.places::<V>(), field, corrections)?;
+    gammas.truncate(plan.values());
+    Ok(gammas)
+}
+
+/// The sender's shares of random values times Δ, from so many blocks of columns.
+fn draw<V: Value>(
+    mut left: usize,
+    field: &mut softspoken::Sender,
+    corrections: &mut &[u8],
+) -> Result<Vec<Block>, Error> {
+    let mut shares = Vec::new();
     while left > 0 {
         let places = left.min(field.chunk_places());
         let (now, later) = corrections.split_at(field.chunk_bytes(places, false));
-        let tiles = field.chunk(places, false, now)?;
-        for i in 0..places {
-            gammas.extend((0..V::PER_BLOCK).map(|lane| V::weighted(&tiles[i / 8], i % 8, lane)));
+        for (i, tile) in field.chunk(places, false, now)?.iter().take(places.div_ceil(BLOCKS)).enumerate() {
+            V::correlations(tile, &[], (places - i * BLOCKS).min(BLOCKS), &mut Vec::new(), &mut shares);
         }
-        (corrections, left) = (later, left - places);
+        (*corrections, left) = (later, left - places);
     }
-    gammas.truncate(plan.values());
-    Ok(gammas)
+    Ok(shares)
 }
 
 /// The leaves of all trees, and the message.

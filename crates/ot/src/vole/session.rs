@@ -11,6 +11,7 @@ use super::plan::Plan;
 use super::value::Value;
 use super::{Receiver, Sender};
 use crate::base::masny_rindal;
+use crate::softspoken::Security;
 use crate::{Error, Seed};
 
 const BASE: Label = Label::new("vole: base OT");
@@ -94,10 +95,46 @@ pub fn send<V: Value>(
     channel.send(&message)?;
     let mut answer = vec![0; Opening::answer_bytes::<V>(plan)];
     channel.recv_exact(&mut answer)?;
-    let (sender, message) = opening.respond::<V>(plan, &answer, rng)?;
+    let (mut sender, message) = opening.respond::<V>(plan, &answer, rng)?;
     channel.send(&message)?;
     channel.flush()?;
+    confirm(&mut sender, plan, channel)?;
     Ok((sender.delta(), sender.finish()))
+}
+
+/// The sender's part in the check of a malicious run; nothing in others. It follows flight 3.
+///
+/// # Errors
+/// If the connection fails.
+pub fn confirm(sender: &mut Sender, plan: &Plan, channel: &mut Channel) -> Result<(), Error> {
+    if plan.challenge_bytes() > 0 {
+        let mut challenge = vec![0; plan.challenge_bytes()];
+        channel.recv_exact(&mut challenge)?;
+        channel.send(&sender.reply(&challenge)?)?;
+        channel.flush()?;
+    }
+    Ok(())
+}
+
+/// C: receives flight 3 and, in malicious runs, checks it.
+///
+/// # Errors
+/// If the connection fails or the partner's messages are not what they must be.
+pub fn conclude<V: Value>(
+    mut receiver: Receiver<V>,
+    plan: &Plan,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<Block>, Error> {
+    let mut words = vec![0; plan.sender_bytes()];
+    channel.recv_exact(&mut words)?;
+    if plan.security() == Security::SemiHonest {
+        return receiver.finish(&words);
+    }
+    channel.send(&receiver.challenge(&words, rng)?)?;
+    let mut reply = vec![0; plan.reply_bytes()];
+    channel.recv_exact(&mut reply)?;
+    receiver.confirm(&reply)
 }
 
 /// The whole conversation of the receiver: A and C.
@@ -117,7 +154,5 @@ pub fn receive<V: Value>(
     channel.flush()?;
     // While the sender works.
     let values = receiver.values();
-    let mut words = vec![0; plan.sender_bytes()];
-    channel.recv_exact(&mut words)?;
-    Ok((values, receiver.finish(&words)?))
+    Ok((values, conclude(receiver, plan, channel, rng)?))
 }

@@ -18,8 +18,15 @@ fn run<V: Value>(plan: &Plan, seed: u8) -> (Block, Vec<V>, Vec<Block>, Vec<Block
     let a = receiver.values();
     let (sender, words) = Sender::new::<V>(&context(), plan, delta, &chosen, &corrections, &mut rng).unwrap();
     assert_eq!(words.len(), plan.sender_bytes());
-    let b = sender.finish();
-    (delta, a, b, receiver.finish(&words).unwrap())
+    let mut sender = sender;
+    let c = if plan.security() == Security::SemiHonest {
+        receiver.finish(&words).unwrap()
+    } else {
+        let challenge = receiver.challenge(&words, &mut rng).unwrap();
+        assert_eq!(challenge.len(), plan.challenge_bytes());
+        receiver.confirm(&sender.reply(&challenge).unwrap()).unwrap()
+    };
+    (delta, a, sender.finish(), c)
 }
 
 fn assert_relation<V: Value>(plan: &Plan, seed: u8) {
@@ -36,7 +43,9 @@ fn c_is_b_plus_delta_times_a() {
         for security in [Security::SemiHonest, Security::Malicious] {
             let plan = Plan::new(length, Profile::Conservative, security);
             assert_relation::<Block>(&plan, 1);
-            assert_relation::<u64>(&plan, 2);
+            if security == Security::SemiHonest {
+                assert_relation::<u64>(&plan, 2);
+            }
         }
     }
     for length in [401, 801, 3000, 65_535] {
@@ -56,6 +65,68 @@ fn long_vectors_are_made_in_pieces() {
     let plan = Plan::new(parameters::PIECE + 5, Profile::Leanest, Security::SemiHonest);
     assert_eq!(plan.pieces(), 2);
     assert_relation::<u64>(&plan, 4);
+}
+
+#[test]
+fn correlated_ots_are_voles_of_bits() {
+    for length in [0, 1, 129, 5000, 65_535, 65_536, 70_001] {
+        for security in [Security::SemiHonest, Security::Malicious] {
+            let plan = Plan::of_bits(length, Profile::Conservative, security);
+            let (delta, a, b, c) = run::<Bit>(&plan, 6);
+            let ones: usize = a.iter().map(|bit| usize::from(bit.number())).sum();
+            assert!(length < 5000 || (2 * ones).abs_diff(length) < 6 * length.isqrt());
+            for ((a, b), c) in a.iter().zip(&b).zip(&c) {
+                assert!(*c == *b ^ a.times(delta));
+            }
+            assert_eq!(plan.pieces() > 0, length >= 65_536);
+        }
+    }
+}
+
+#[test]
+fn a_sender_whose_words_are_wrong_is_noticed_or_guesses_a_path() {
+    let plan = Plan::new(2000, Profile::Leanest, Security::Malicious);
+    let (pairs, delta, chosen) = deal(7);
+    // The word changed, how the reply fits, and whether the receiver's path shows it.
+    let passes = |word: usize, bit: u8| {
+        let mut rng = Prg::from_seed([7; 16]);
+        let (mut receiver, corrections) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
+        let (mut sender, mut words) =
+            Sender::new::<Block>(&context(), &plan, delta, &chosen, &corrections, &mut rng).unwrap();
+        words[word * 16] ^= bit;
+        let paths = receiver.paths().to_vec();
+        let challenge = receiver.challenge(&words, &mut rng).unwrap();
+        (receiver.confirm(&sender.reply(&challenge).unwrap()).is_ok(), paths)
+    };
+    assert!(passes(0, 0).0);
+    // The first tree has 20 leaves, five levels, five words and one that completes it. Its words of the last level are
+    // two, and the receiver reads the one that its path does not take.
+    let (first, paths) = passes(0, 1);
+    assert!(!first);
+    let (left, right) = (passes(3, 1).0, passes(4, 1).0);
+    assert_eq!((left, right), (paths[0] & 16 == 0, paths[0] & 16 != 0));
+    assert!(!passes(5, 1).0);
+}
+
+#[test]
+fn a_wrong_reply_is_noticed() {
+    let plan = Plan::new(2000, Profile::Leanest, Security::Malicious);
+    let (pairs, delta, chosen) = deal(8);
+    for change in 0..4 {
+        let mut rng = Prg::from_seed([8; 16]);
+        let (mut receiver, corrections) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
+        let (mut sender, words) =
+            Sender::new::<Block>(&context(), &plan, delta, &chosen, &corrections, &mut rng).unwrap();
+        let mut challenge = receiver.challenge(&words, &mut rng).unwrap();
+        if change > 1 {
+            challenge[16 * (change - 2)] ^= 1;
+        }
+        let mut reply = sender.reply(&challenge).unwrap();
+        if change == 1 {
+            reply[31] ^= 1;
+        }
+        assert_eq!(receiver.confirm(&reply).is_ok(), change == 0, "{change}");
+    }
 }
 
 #[test]
@@ -205,8 +276,10 @@ fn sums_of_few_outputs_are_not_biased() {
 #[test]
 fn runs_over_a_channel_from_base_ots_on() {
     use vesica_net::{Options, memory};
-    for length in [100, 2000] {
-        let plan = Plan::new(length, Profile::Conservative, Security::SemiHonest);
+    for (length, security) in
+        [(100, Security::SemiHonest), (2000, Security::SemiHonest), (2001, Security::Malicious)]
+    {
+        let plan = Plan::new(length, Profile::Conservative, security);
         let (mut here, mut there) = memory::pair(&Options::default());
         let ((a, c), (delta, mut b)) = std::thread::scope(|scope| {
             let receiver =

@@ -7,22 +7,32 @@
 
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128::{self, Gf128};
-use vesica_crypto::transpose::Tile;
+use vesica_crypto::transpose::{COLUMNS, Tile, transpose};
 
 use super::codes::Word;
 use crate::pprf::add_at;
 use crate::small_field;
 
-/// A value: an element of GF(2^128) ([`Block`]) or of GF(2^64) (`u64`).
+/// A value: an element of GF(2^128) ([`Block`]), of GF(2^64) (`u64`), or a [`Bit`].
 pub trait Value: Word + core::fmt::Debug + PartialEq + private::Sealed {
-    /// Values in a block.
-    const PER_BLOCK: usize;
+    /// Whether the checks against a malicious partner cover values of this kind.
+    const CHECKED: bool;
 
-    /// Value number `lane` of a block.
-    fn of(block: Block, lane: usize) -> Self;
+    /// Columns of correlated OT that one random value takes.
+    const COLUMNS: usize;
 
-    /// The sum over i of row i of a tile at a place, weighted with the element of F that bit i of Δ stands for.
-    fn weighted(tile: &Tile, place: usize, lane: usize) -> Block;
+    /// The only value that noise may have, if there is but one: it takes no correlation then.
+    const ONLY: Option<Self>;
+
+    /// The values that a tile's strings u stand for, and the sums of its rows weighted with the elements of F that the bits
+    /// of Δ stand for: `places` blocks. The sender has no strings and is given zeros.
+    fn correlations(
+        tile: &Tile,
+        strings: &[Block],
+        places: usize,
+        values: &mut Vec<Self>,
+        sums: &mut Vec<Block>,
+    );
 
     /// Vectors to work in: those for blocks, if values are blocks, or else the other ones.
     fn workspace<'a>(blocks: &'a mut [Vec<Block>; 2], own: &'a mut [Vec<Self>; 2]) -> &'a mut [Vec<Self>; 2];
@@ -45,17 +55,23 @@ mod private {
     pub trait Sealed {}
     impl Sealed for vesica_crypto::block::Block {}
     impl Sealed for u64 {}
+    impl Sealed for super::Bit {}
 }
 
 impl Value for Block {
-    const PER_BLOCK: usize = 1;
+    const CHECKED: bool = true;
+    const COLUMNS: usize = 128;
+    const ONLY: Option<Self> = None;
 
-    fn of(block: Block, _lane: usize) -> Self {
-        block
-    }
-
-    fn weighted(tile: &Tile, place: usize, _lane: usize) -> Block {
-        small_field::as_element(tile, place)
+    fn correlations(
+        tile: &Tile,
+        strings: &[Block],
+        places: usize,
+        values: &mut Vec<Self>,
+        sums: &mut Vec<Block>,
+    ) {
+        values.extend_from_slice(strings);
+        sums.extend((0..places).map(|place| small_field::as_element(tile, place)));
     }
 
     fn workspace<'a>(
@@ -79,21 +95,30 @@ impl Value for Block {
 }
 
 impl Value for u64 {
-    const PER_BLOCK: usize = 2;
+    // In a quadratic extension the check would need the product of F, which is another one than that of GF(2^128).
+    const CHECKED: bool = false;
+    const COLUMNS: usize = 64;
+    const ONLY: Option<Self> = None;
 
-    fn of(block: Block, lane: usize) -> Self {
-        let (low, high) = block.to_halves();
-        if lane == 0 { low } else { high }
-    }
-
-    fn weighted(tile: &Tile, place: usize, lane: usize) -> Block {
-        let half = |rows: &[[Block; 8]]| {
-            rows.iter()
-                .rev()
-                .fold(0u64, |sum, row| (sum << 1) ^ ((sum >> 63) * REDUCTION) ^ Self::of(row[place], lane))
-        };
-        let (low, high) = tile.split_at(64);
-        Block::from_halves(half(low), half(high))
+    fn correlations(
+        tile: &Tile,
+        strings: &[Block],
+        places: usize,
+        values: &mut Vec<Self>,
+        sums: &mut Vec<Block>,
+    ) {
+        for string in strings {
+            values.extend([string.to_halves().0, string.to_halves().1]);
+        }
+        for place in 0..places {
+            let half = |rows: &[[Block; 8]], shift: usize| {
+                rows.iter().rev().fold(0u64, |sum, row| {
+                    (sum << 1) ^ ((sum >> 63) * REDUCTION) ^ (row[place].to_u128() >> shift) as u64
+                })
+            };
+            let (low, high) = tile.split_at(64);
+            sums.extend([0, 64].map(|shift| Block::from_halves(half(low, shift), half(high, shift))));
+        }
     }
 
     fn workspace<'a>(
@@ -112,6 +137,81 @@ impl Value for u64 {
     fn times(self, element: Block) -> Block {
         let (low, high) = element.to_halves();
         Block::from_halves(multiply(self, low), multiply(self, high))
+    }
+
+    fn add_products(sums: &mut [Block], element: Block, values: &[Self]) {
+        assert_eq!(sums.len(), values.len(), "one summand for each element");
+        for (sum, value) in sums.iter_mut().zip(values) {
+            *sum ^= value.times(element);
+        }
+    }
+}
+
+/// A bit: with it a VOLE is correlated OT, A being the choices. Bits are masks of 0 or 1 in a byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bit(u8);
+
+impl Bit {
+    /// The bit as a number.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        self.0
+    }
+}
+
+impl zeroize::DefaultIsZeroes for Bit {}
+
+impl core::ops::BitXor for Bit {
+    type Output = Self;
+
+    fn bitxor(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
+    }
+}
+
+impl core::ops::BitXorAssign for Bit {
+    fn bitxor_assign(&mut self, other: Self) {
+        self.0 ^= other.0;
+    }
+}
+
+impl Word for Bit {}
+
+impl Value for Bit {
+    const CHECKED: bool = true;
+    const COLUMNS: usize = 1;
+    const ONLY: Option<Self> = Some(Self(1));
+
+    fn correlations(
+        tile: &Tile,
+        strings: &[Block],
+        places: usize,
+        values: &mut Vec<Self>,
+        sums: &mut Vec<Block>,
+    ) {
+        for string in strings {
+            values.extend((0..Block::BITS).map(|bit| Self(u8::from(string.bit(bit)))));
+        }
+        let mut columns = [Block::ZERO; COLUMNS];
+        transpose(tile, &mut columns);
+        sums.extend_from_slice(&columns[..places * Block::BITS]);
+    }
+
+    fn workspace<'a>(
+        _blocks: &'a mut [Vec<Block>; 2],
+        own: &'a mut [Vec<Self>; 2],
+    ) -> &'a mut [Vec<Self>; 2] {
+        own
+    }
+
+    fn put_at(values: &mut [Self], index: usize, value: Self) {
+        for (i, place) in values.iter_mut().enumerate() {
+            place.0 ^= value.0 & u8::from(i == index);
+        }
+    }
+
+    fn times(self, element: Block) -> Block {
+        element & Block::mask(self.0 == 1)
     }
 
     fn add_products(sums: &mut [Block], element: Block, values: &[Self]) {
