@@ -9,6 +9,7 @@
 //! | [`transpose`] | bit matrices of 128 rows |
 //! | [`gf128`] | the field GF(2^128) |
 //! | [`fold`] | sums of many pseudo-random strings, weighted by the bits of their numbers |
+//! | [`band`] | sums of values selected by the bits of a band |
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
 //! | [`join`] | which tags of two lists are equal |
 //! | [`memory`] | large vectors on huge pages |
@@ -20,6 +21,7 @@
 
 pub mod aes_hash;
 pub mod backend;
+pub mod band;
 pub mod block;
 pub mod fold;
 pub mod gf128;

@@ -10,6 +10,7 @@
 #![allow(unsafe_code, reason = "intrinsics and byte views live here and nowhere else")]
 
 pub(crate) mod aes;
+pub(crate) mod band;
 pub(crate) mod blake3;
 pub(crate) mod bytes;
 pub(crate) mod fold;

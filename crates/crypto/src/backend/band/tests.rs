@@ -1,0 +1,104 @@
+use super::*;
+use crate::prg::Prg;
+
+/// One bit at a time.
+fn reference<V: Value, const N: usize>(table: &[V], row: &Row<N>) -> V {
+    (0..64 * N).filter(|bit| row.band[bit / 64] >> (bit % 64) & 1 == 1).fold(V::ZERO, |mut sum, bit| {
+        sum ^= table[row.start as usize + bit];
+        sum
+    })
+}
+
+fn random_band<const N: usize>(rng: &mut Prg) -> [u64; N] {
+    let mut band = [Wide::<N>::ZERO];
+    Wide::randomise(&mut band, rng);
+    band[0].0
+}
+
+fn sums_equal_the_reference<V: Value, const N: usize>() {
+    let mut rng = Prg::from_seed([1; 16]);
+    for columns in [64 * N, 64 * N + 1, 64 * N + 7, 64 * N + 40] {
+        let mut table = vec![V::ZERO; columns + 8];
+        V::randomise(&mut table, &mut rng);
+        // Every alignment, every start.
+        for offset in 0..8 {
+            let table = &table[offset..][..columns];
+            let rows: Vec<Row<N>> = (0..=columns - 64 * N)
+                .flat_map(|start| [[u64::MAX; N], [0; N], random_band(&mut rng)].map(|band| (start, band)))
+                .map(|(start, band)| Row { start: start as u32, band })
+                .collect();
+            for backend in Backend::available() {
+                let mut found = vec![V::ZERO; rows.len()];
+                sums(backend, table, &rows, &mut found);
+                for (row, sum) in rows.iter().zip(found) {
+                    assert!(sum == reference(table, row), "{backend:?} {columns} {offset} {}", row.start);
+                }
+            }
+        }
+    }
+}
+
+fn solutions_satisfy_their_system<V: Value, const N: usize>() {
+    let mut rng = Prg::from_seed([2; 16]);
+    for columns in (0..20).chain([200, 333]) {
+        let bands: Vec<[u64; N]> = (0..columns)
+            .map(|column| {
+                let mut band = random_band(&mut rng);
+                band[0] |= 1;
+                if column % 5 == 3 { [0; N] } else { band }
+            })
+            .collect();
+        for offset in 0..8 {
+            let mut memory = vec![V::ZERO; offset + columns + margin(N)];
+            V::randomise(&mut memory, &mut rng);
+            for backend in Backend::available() {
+                let mut memory = memory.clone();
+                let given = memory[offset..].to_vec();
+                let table = &mut memory[offset..];
+                back_substitute(backend, &bands, table);
+                for (column, band) in bands.iter().enumerate() {
+                    let row = Row { start: column as u32, band: *band };
+                    let expected = if *band == [0; N] { table[column] } else { reference(table, &row) };
+                    assert!(expected == given[column], "{backend:?} {columns} {offset} {column}");
+                }
+                assert!(table[columns..] == given[columns..], "columns behind the bands stay");
+            }
+        }
+    }
+}
+
+macro_rules! for_widths {
+    ($($name:ident: $value:ty, $words:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            sums_equal_the_reference::<$value, $words>();
+            solutions_satisfy_their_system::<$value, $words>();
+        }
+    )*};
+}
+
+for_widths! {
+    words_under_a_word: u64, 1;
+    words_under_128: u64, 2;
+    words_under_256: u64, 4;
+    words_under_512: u64, 8;
+    blocks_under_a_word: Block, 1;
+    blocks_under_128: Block, 2;
+    blocks_under_256: Block, 4;
+    blocks_under_512: Block, 8;
+    three_words_under_128: Wide<3>, 2;
+    four_words_under_128: Wide<4>, 2;
+    four_words_under_a_word: Wide<4>, 1;
+}
+
+#[test]
+#[should_panic = "range"]
+fn a_row_beyond_the_table_is_refused() {
+    sums(Backend::detect(), &[0u64; 200], &[Row { start: 100, band: [0; 2] }], &mut [0]);
+}
+
+#[test]
+#[should_panic = "margin"]
+fn a_system_without_margin_is_refused() {
+    back_substitute(Backend::detect(), &[[1u64; 2]], &mut [0u64; 128]);
+}

@@ -1,0 +1,69 @@
+//! Gaussian elimination of rows with bands.
+//!
+//! A row is kept at its *pivot*, the column of its first one, and shifted so that this is bit 0. A new row meets the row
+//! kept at its first one, is added to it, which moves its first one further, and so on until a column is free. No row
+//! grows out of its band: that of the row kept at column c started at c or before, hence ends before c + w.
+//!
+//! Which columns become pivots depends on the space that the rows span, not on their order, and so does the solution once
+//! the free columns are given. Rows may therefore come in any order, and segments of the table may be treated on their
+//! own: a row whose first one moves beyond its segment is kept aside and goes on later.
+
+use vesica_crypto::band::{Row, Value};
+
+/// A row that is still on its way, with its value.
+pub(super) struct Left<V, const N: usize> {
+    pub(super) row: Row<N>,
+    pub(super) value: V,
+}
+
+/// A row was the sum of others.
+#[derive(Debug)]
+pub(super) struct Dependent;
+
+/// Columns `first`, `first + 1`, … of the table, and the rows kept there.
+pub(super) struct Segment<'a, V, const N: usize> {
+    pub(super) first: usize,
+    /// Zero where no row is kept.
+    pub(super) bands: &'a mut [[u64; N]],
+    /// At pivots the values of the rows kept.
+    pub(super) table: &'a mut [V],
+}
+
+impl<V: Value, const N: usize> Segment<'_, V, N> {
+    /// Keeps a row whose bit 0 is set; if its first one moves beyond the segment, it comes back.
+    #[inline]
+    pub(super) fn insert(&mut self, row: Row<N>, mut value: V) -> Result<Option<Left<V, N>>, Dependent> {
+        let (mut place, mut band) = (row.start as usize - self.first, row.band);
+        while let Some(kept) = self.bands.get_mut(place) {
+            if kept[0] == 0 {
+                *kept = band;
+                self.table[place] = value;
+                return Ok(None);
+            }
+            band.iter_mut().zip(kept).for_each(|(word, kept)| *word ^= *kept);
+            value ^= self.table[place];
+            place += skip_zeros(&mut band).ok_or(Dependent)?;
+        }
+        Ok(Some(Left { row: Row { start: (self.first + place) as u32, band }, value }))
+    }
+}
+
+/// Shifts the first one of a band to bit 0; by how far, or nothing if there is no one.
+#[inline]
+fn skip_zeros<const N: usize>(band: &mut [u64; N]) -> Option<usize> {
+    let mut skipped = 0;
+    while band[0] == 0 {
+        if skipped == 64 * N {
+            return None;
+        }
+        band.copy_within(1.., 0);
+        band[N - 1] = 0;
+        skipped += 64;
+    }
+    let by = band[0].trailing_zeros();
+    for word in 0..N - 1 {
+        band[word] = band[word] >> by | (band[word + 1] << 1) << (63 - by);
+    }
+    band[N - 1] >>= by;
+    Some(skipped + by as usize)
+}
