@@ -21,8 +21,13 @@ pub struct MaskWidth {
 impl MaskWidth {
     /// ℓ for sets of these sizes.
     pub fn for_sizes(sizes: Sizes) -> Result<Self, Error> {
+        Self::for_candidates(sizes, 1)
+    }
+
+    /// ℓ + ⌈log2 c⌉, where c masks of each of the receiver's items are compared with the sender's.
+    pub fn for_candidates(sizes: Sizes, candidates: usize) -> Result<Self, Error> {
         let Sizes { receiver, sender } = sizes;
-        let bits = mask_bits(sizes);
+        let bits = mask_bits(sizes) + ceil_log2(candidates);
         if bits <= u128::BITS {
             Ok(Self { bits })
         } else {

@@ -142,8 +142,12 @@ impl Entry {
 }
 
 /// Every protocol, in the order of the tables.
-pub static PROTOCOLS: &[&Entry] =
-    &[&public_key::dh::ENTRY, &ot_based::kkrt16::ENTRY, &insecure::naive_hash::ENTRY];
+pub static PROTOCOLS: &[&Entry] = &[
+    &public_key::dh::ENTRY,
+    &ot_based::kkrt16::ENTRY,
+    &ot_based::ot_psi::ENTRY,
+    &insecure::naive_hash::ENTRY,
+];
 
 /// The protocol of that name.
 pub fn find(name: &str) -> Option<&'static Entry> {

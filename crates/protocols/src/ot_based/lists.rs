@@ -83,15 +83,26 @@ pub(super) fn recv(
     let mut bytes = large_vec(0, count * width.bytes());
     let mut pairs = Vec::new();
     for (number, sought) in sought.iter().enumerate() {
-        for piece in bytes.chunks_mut(PIECE) {
-            channel.recv_exact(piece)?;
-            run.advance(piece.len())?;
-        }
-        check(width, &bytes).map_err(|place| Misbehaviour::WideMask { position: number * count + place })?;
+        recv_one(run, width, number * count, &mut bytes, channel)?;
         let found = join(run.threads, &sought.masks[..], &PackedTags::new(&bytes, width.bytes()));
         pairs.extend(found.into_iter().map(|(mine, place)| (sought.items[mine as usize], place)));
     }
     Ok(pairs)
+}
+
+/// Receives one list, whose first mask has number `first` among all.
+pub(super) fn recv_one(
+    run: &Run<'_>,
+    width: MaskWidth,
+    first: usize,
+    bytes: &mut [u8],
+    channel: &mut RecvHalf,
+) -> Result<(), Error> {
+    for piece in bytes.chunks_mut(PIECE) {
+        channel.recv_exact(piece)?;
+        run.advance(piece.len())?;
+    }
+    check(width, bytes).map_err(|place| Misbehaviour::WideMask { position: first + place }.into())
 }
 
 /// Refuses masks with bits above their width; says which is the first.

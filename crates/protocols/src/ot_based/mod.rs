@@ -4,6 +4,7 @@ mod keys;
 mod lists;
 
 pub mod kkrt16;
+pub mod ot_psi;
 
 use vesica_encode::hashing::cuckoo;
 
