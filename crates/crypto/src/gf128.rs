@@ -8,7 +8,7 @@ use core::ops::{Add, AddAssign, Mul, MulAssign, Sub};
 
 use rand_core::CryptoRng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
-use zeroize::DefaultIsZeroes;
+use zeroize::{DefaultIsZeroes, Zeroize};
 
 use crate::backend::{Backend, gf128 as kernels};
 use crate::block::Block;
@@ -193,6 +193,47 @@ pub fn inner_product_on(backend: Backend, x: &[Block], y: &[Block]) -> Gf128 {
     Gf128(kernels::inner_product(backend, x, y))
 }
 
+/// Inner products of many rows with the same factors, piece by piece, each reduced once at the end.
+pub struct RowProducts {
+    backend: Backend,
+    /// Low, middle and high parts, four lanes each.
+    sums: Vec<[Block; 12]>,
+}
+
+impl RowProducts {
+    /// So many rows, all sums zero.
+    #[must_use]
+    pub fn new(rows: usize) -> Self {
+        Self::with_backend(Backend::detect(), rows)
+    }
+
+    /// [`new`](Self::new), computed by `backend`.
+    #[must_use]
+    pub fn with_backend(backend: Backend, rows: usize) -> Self {
+        Self { backend, sums: vec![[Block::ZERO; 12]; rows] }
+    }
+
+    /// Adds the products of the next eight elements of each row with the next eight factors.
+    ///
+    /// # Panics
+    /// If there is another number of rows.
+    pub fn add(&mut self, rows: &[[Block; 8]], factors: &[Block; 8]) {
+        kernels::add_row_products(self.backend, &mut self.sums, rows, factors);
+    }
+
+    /// The inner products.
+    #[must_use]
+    pub fn finish(&self) -> Vec<Block> {
+        self.sums.iter().map(kernels::reduce_lanes).collect()
+    }
+}
+
+impl Drop for RowProducts {
+    fn drop(&mut self) {
+        self.sums.as_flattened_mut().zeroize();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,6 +269,25 @@ mod tests {
         }
         assert_eq!(Gf128::ZERO.invert(), Gf128::ZERO);
         assert_eq!(Gf128::ONE.invert(), Gf128::ONE);
+    }
+
+    #[test]
+    fn products_of_rows_are_inner_products() {
+        let mut rng = Prg::from_seed([8; 16]);
+        for backend in Backend::available() {
+            let mut products = RowProducts::with_backend(backend, 5);
+            let mut expected = [Gf128::ZERO; 5];
+            for _ in 0..3 {
+                let mut rows = [[Block::ZERO; 8]; 5];
+                rng.fill_blocks(rows.as_flattened_mut());
+                let factors = core::array::from_fn(|_| rng.block());
+                products.add(&rows, &factors);
+                for (sum, row) in expected.iter_mut().zip(&rows) {
+                    *sum += inner_product(row, &factors);
+                }
+            }
+            assert!(products.finish().into_iter().map(Gf128::from).eq(expected), "{backend:?}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! | [`hash`] | hashes under a protocol [`Context`](hash::Context), singly and in batches |
 //! | [`transpose`] | bit matrices of 128 rows |
 //! | [`gf128`] | the field GF(2^128) |
+//! | [`gf64`] | the field GF(2^64), and pairs of its elements |
 //! | [`fold`] | sums of many pseudo-random strings, weighted by the bits of their numbers |
 //! | [`band`] | sums of values selected by the bits of a band |
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
@@ -25,6 +26,7 @@ pub mod band;
 pub mod block;
 pub mod fold;
 pub mod gf128;
+pub mod gf64;
 pub mod group;
 pub mod hash;
 pub mod join;

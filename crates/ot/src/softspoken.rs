@@ -38,7 +38,7 @@
 use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
 use vesica_crypto::fold::{BLOCKS, Row};
-use vesica_crypto::gf128;
+use vesica_crypto::gf128::{self, RowProducts};
 use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::prg::Prg;
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
@@ -138,14 +138,14 @@ pub fn bytes(width: Width, security: Security, count: usize, chosen: bool) -> us
 }
 
 /// R of every row of the tiles.
-fn checked_rows(tiles: &[Tile], coefficients: &[Block]) -> [Block; ROWS] {
-    let mut sums = [Block::ZERO; ROWS];
+fn checked_rows(tiles: &[Tile], coefficients: &[Block]) -> Vec<Block> {
+    let mut products = RowProducts::new(ROWS);
     for (tile, coefficients) in tiles.iter().zip(coefficients.chunks(BLOCKS)) {
-        for (sum, row) in sums.iter_mut().zip(tile) {
-            *sum ^= gf128::inner_product(&row[..coefficients.len()], coefficients).to_block();
-        }
+        let mut factors = [Block::ZERO; BLOCKS];
+        factors[..coefficients.len()].copy_from_slice(coefficients);
+        products.add(tile, &factors);
     }
-    sums
+    products.finish()
 }
 
 /// The side that learns t_j and c_j; the base OTs' sender.
@@ -221,9 +221,8 @@ impl Receiver {
                 hidden = u[sent - 1];
             }
             for sum in &self.sums[usize::from(!chosen)..] {
-                for (u, sum) in u.iter().zip(sum).take(sent) {
-                    message.extend_from_slice((*u ^ *sum).as_bytes());
-                }
+                let shift: Row = core::array::from_fn(|i| u[i] ^ sum[i]);
+                message.extend_from_slice(&Block::slice_as_bytes(&shift)[..sent * Block::BYTES]);
             }
         }
         if self.terms.security == Security::Malicious {
@@ -384,14 +383,16 @@ impl Sender {
         let generated = self.terms.generated(places);
         let groups = usize::from(!chosen)..self.terms.width.groups();
         let (shifts, check) = message.split_at(generated * groups.len() * Block::BYTES);
-        let mut blocks = shifts.as_chunks::<16>().0.iter().map(|bytes| Block::from_bytes(*bytes));
+        let mut unread = shifts;
         self.tiles.resize(generated.div_ceil(BLOCKS), EMPTY);
         for (index, tile) in self.tiles.iter_mut().enumerate() {
             self.field.tile(tile);
             let sent = (generated - index * BLOCKS).min(BLOCKS);
             for group in groups.clone() {
                 let mut shift = [Block::ZERO; BLOCKS];
-                shift.iter_mut().take(sent).zip(&mut blocks).for_each(|(shift, block)| *shift = block);
+                let (now, later) = unread.split_at(sent * Block::BYTES);
+                Block::slice_as_mut_bytes(&mut shift)[..now.len()].copy_from_slice(now);
+                unread = later;
                 self.field.shift(tile, group, &shift);
             }
         }

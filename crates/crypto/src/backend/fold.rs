@@ -1,8 +1,7 @@
 //! Sums of the streams of 2^k keys, weighted by the bits of their numbers.
 //!
-//! Keys that differ by their two lowest bits are added up first: their sum goes into the total and, whole, into the
-//! weighted sums of the higher bits. Which those are is public, yet a mask and not a branch chooses them: the pattern
-//! is too long to be predicted.
+//! Keys that differ by their lowest bits are added up first: their sum goes into the total and, whole, into the weighted
+//! sums of the higher bits.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;

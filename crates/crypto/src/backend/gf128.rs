@@ -60,6 +60,41 @@ pub(crate) fn inner_product(backend: Backend, x: &[Block], y: &[Block]) -> Block
     }
 }
 
+/// Adds to `sums` the products of each row with the factors: low, middle and high parts of four lanes each, which
+/// [`reduce_lanes`] makes an element of.
+pub(crate) fn add_row_products(
+    backend: Backend,
+    sums: &mut [[Block; 12]],
+    rows: &[[Block; 8]],
+    factors: &[Block; 8],
+) {
+    assert_eq!(sums.len(), rows.len(), "one sum for each row");
+    match backend.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of this level exists only where its instructions do.
+        Level::Avx512 => unsafe { x86::wide::add_row_products(sums, rows, factors) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { x86::narrow::add_row_products(sums, rows, factors) },
+        _ => {
+            for (sums, row) in sums.iter_mut().zip(rows) {
+                for (x, y) in row.iter().zip(factors) {
+                    let (low, high) = wide_product(*x, *y);
+                    sums[0] ^= Block::from(low);
+                    sums[8] ^= Block::from(high);
+                }
+            }
+        }
+    }
+}
+
+/// The element that such parts stand for: low + middle·x^64 + high·x^128.
+pub(crate) fn reduce_lanes(parts: &[Block; 12]) -> Block {
+    let part = |i: usize| parts[4 * i..4 * i + 4].iter().fold(0, |sum, lane| sum ^ lane.to_u128());
+    let (low, middle, high) = (part(0), part(1), part(2));
+    reduce((low ^ middle << 64, high ^ middle >> 64))
+}
+
 /// The product of two elements.
 pub(crate) fn single(backend: Backend, x: Block, y: Block) -> Block {
     match backend.level() {

@@ -15,6 +15,7 @@ pub(crate) mod blake3;
 pub(crate) mod bytes;
 pub(crate) mod fold;
 pub(crate) mod gf128;
+pub(crate) mod gf64;
 pub(crate) mod pages;
 pub(crate) mod prefetch;
 #[cfg(target_arch = "x86_64")]

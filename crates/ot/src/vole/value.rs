@@ -1,11 +1,12 @@
 //! The fields that values are from.
 //!
 //! F = GF(2^128) is read in two ways. Over values in GF(2^128) it is the field of [`vesica_crypto::gf128`]. Over values in
-//! GF(2^64) = GF(2)\[x\] / (x^64 + x^4 + x^3 + x + 1) it is a vector space of dimension two, the halves of a block being
+//! GF(2^64), the field of [`vesica_crypto::gf64`], it is a vector space of dimension two, the halves of a block being
 //! the coordinates, and a value multiplies each coordinate; values are the first coordinate of those elements whose second is
 //! zero, in whichever quadratic extension. No product of two elements of F is ever needed.
 
 use vesica_crypto::block::Block;
+use vesica_crypto::gf64;
 use vesica_crypto::gf128::{self, Gf128};
 use vesica_crypto::transpose::{COLUMNS, Tile, transpose};
 
@@ -112,9 +113,9 @@ impl Value for u64 {
         }
         for place in 0..places {
             let half = |rows: &[[Block; 8]], shift: usize| {
-                rows.iter().rev().fold(0u64, |sum, row| {
-                    (sum << 1) ^ ((sum >> 63) * REDUCTION) ^ (row[place].to_u128() >> shift) as u64
-                })
+                rows.iter()
+                    .rev()
+                    .fold(0u64, |sum, row| gf64::times_x(sum) ^ (row[place].to_u128() >> shift) as u64)
             };
             let (low, high) = tile.split_at(64);
             sums.extend([0, 64].map(|shift| Block::from_halves(half(low, shift), half(high, shift))));
@@ -136,14 +137,11 @@ impl Value for u64 {
 
     fn times(self, element: Block) -> Block {
         let (low, high) = element.to_halves();
-        Block::from_halves(multiply(self, low), multiply(self, high))
+        Block::from_halves(gf64::product(self, low), gf64::product(self, high))
     }
 
     fn add_products(sums: &mut [Block], element: Block, values: &[Self]) {
-        assert_eq!(sums.len(), values.len(), "one summand for each element");
-        for (sum, value) in sums.iter_mut().zip(values) {
-            *sum ^= value.times(element);
-        }
+        gf64::multiply_add(sums, element, values);
     }
 }
 
@@ -218,45 +216,6 @@ impl Value for Bit {
         assert_eq!(sums.len(), values.len(), "one summand for each element");
         for (sum, value) in sums.iter_mut().zip(values) {
             *sum ^= value.times(element);
-        }
-    }
-}
-
-/// x^64 modulo the polynomial of GF(2^64).
-const REDUCTION: u64 = 0x1b;
-
-/// The product in GF(2^64): shift and add under masks.
-fn multiply(a: u64, b: u64) -> u64 {
-    (0..64)
-        .rev()
-        .fold(0u64, |sum, bit| (sum << 1) ^ ((sum >> 63) * REDUCTION) ^ (a & 0u64.wrapping_sub(b >> bit & 1)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_small_field_is_one() {
-        let power = |mut base: u64, mut exponent: u64| {
-            let mut product = 1;
-            while exponent > 0 {
-                if exponent & 1 == 1 {
-                    product = multiply(product, base);
-                }
-                base = multiply(base, base);
-                exponent >>= 1;
-            }
-            product
-        };
-        // 2^64 - 1 = 3·5·17·257·641·65537·6700417: x has an order that no proper subfield allows, and inverses exist.
-        assert_eq!(power(2, u64::MAX), 1);
-        for subfield in [u64::from(u32::MAX), 0xffff, 0xff] {
-            assert_ne!(power(2, subfield), 1);
-        }
-        for a in [1, 2, 0x8000_0000_0000_0000, u64::MAX, 0x0123_4567_89ab_cdef] {
-            assert_eq!(multiply(a, power(a, u64::MAX - 1)), 1);
-            assert_eq!(multiply(a, 3), a ^ multiply(a, 2));
         }
     }
 }

@@ -21,6 +21,8 @@ pub(super) fn wide(rounds: &[[Block; 11]], first: u64, sum: &mut Row, weighted: 
     }
 }
 
+/// Sixteen keys at a time, in fours: their sums for the low bits stay in registers, the sum of all sixteen is added for
+/// each higher bit that their number has.
 #[target_feature(enable = "vaes,avx512f")]
 #[inline]
 fn wide_of<const K: usize>(rounds: &[[Block; 11]], first: u64, sum: &mut Row, weighted: &mut [Row]) {
@@ -29,53 +31,53 @@ fn wide_of<const K: usize>(rounds: &[[Block; 11]], first: u64, sum: &mut Row, we
     let numbers = _mm512_add_epi64(first, _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0));
     let counters = [numbers, _mm512_add_epi64(numbers, _mm512_set_epi64(0, 4, 0, 4, 0, 4, 0, 4))];
     let mut total = [zero; VECTORS];
-    let mut sums = [[zero; VECTORS]; K];
-    for (quad, keys) in rounds.as_chunks::<4>().0.iter().enumerate() {
-        let x = streams(keys, counters);
-        for i in 0..VECTORS {
-            let upper = _mm512_xor_si512(x[2][i], x[3][i]);
-            let quad_sum = _mm512_xor_si512(_mm512_xor_si512(x[0][i], x[1][i]), upper);
-            sums[0][i] = _mm512_xor_si512(sums[0][i], _mm512_xor_si512(x[1][i], x[3][i]));
-            sums[1][i] = _mm512_xor_si512(sums[1][i], upper);
-            for (bit, sum) in sums.iter_mut().enumerate().skip(2) {
-                let chosen = 0u8.wrapping_sub((quad >> (bit - 2) & 1) as u8);
-                sum[i] = _mm512_mask_xor_epi64(sum[i], chosen, sum[i], quad_sum);
+    let mut low = [[zero; VECTORS]; 4];
+    let mut high = [[zero; VECTORS]; 4];
+    for (sixteen, keys) in rounds.chunks(16).enumerate() {
+        let mut all = [zero; VECTORS];
+        for (quad, keys) in keys.as_chunks::<4>().0.iter().enumerate() {
+            let mut x = [counters; 4];
+            for (x, key) in x.iter_mut().zip(keys) {
+                let key = splat(&key[0]);
+                (x[0], x[1]) = (_mm512_xor_si512(x[0], key), _mm512_xor_si512(x[1], key));
             }
-            total[i] = _mm512_xor_si512(total[i], quad_sum);
+            for round in 1..10 {
+                for (x, key) in x.iter_mut().zip(keys) {
+                    let key = splat(&key[round]);
+                    (x[0], x[1]) = (_mm512_aesenc_epi128(x[0], key), _mm512_aesenc_epi128(x[1], key));
+                }
+            }
+            for (x, key) in x.iter_mut().zip(keys) {
+                let key = splat(&key[10]);
+                (x[0], x[1]) = (_mm512_aesenclast_epi128(x[0], key), _mm512_aesenclast_epi128(x[1], key));
+            }
+            for i in 0..VECTORS {
+                let upper = _mm512_xor_si512(x[2][i], x[3][i]);
+                let four = _mm512_xor_si512(_mm512_xor_si512(x[0][i], x[1][i]), upper);
+                low[0][i] = _mm512_xor_si512(low[0][i], _mm512_xor_si512(x[1][i], x[3][i]));
+                low[1][i] = _mm512_xor_si512(low[1][i], upper);
+                if quad & 1 == 1 {
+                    low[2][i] = _mm512_xor_si512(low[2][i], four);
+                }
+                if quad & 2 == 2 {
+                    low[3][i] = _mm512_xor_si512(low[3][i], four);
+                }
+                all[i] = _mm512_xor_si512(all[i], four);
+            }
+        }
+        for i in 0..VECTORS {
+            for (bit, sum) in high.iter_mut().enumerate() {
+                if sixteen >> bit & 1 == 1 {
+                    sum[i] = _mm512_xor_si512(sum[i], all[i]);
+                }
+            }
+            total[i] = _mm512_xor_si512(total[i], all[i]);
         }
     }
     store_wide(sum, total);
-    for (weighted, sums) in weighted.iter_mut().zip(sums) {
+    for (weighted, sums) in weighted.iter_mut().zip(low.into_iter().chain(high)).take(K) {
         store_wide(weighted, sums);
     }
-}
-
-/// The encrypted counters under each of four keys.
-#[target_feature(enable = "vaes,avx512f")]
-#[inline]
-fn streams(keys: &[[Block; 11]; 4], counters: [__m512i; VECTORS]) -> [[__m512i; VECTORS]; 4] {
-    let mut x = [counters; 4];
-    for (x, key) in x.iter_mut().zip(keys) {
-        let key = splat(&key[0]);
-        for x in x {
-            *x = _mm512_xor_si512(*x, key);
-        }
-    }
-    for round in 1..10 {
-        for (x, key) in x.iter_mut().zip(keys) {
-            let key = splat(&key[round]);
-            for x in x {
-                *x = _mm512_aesenc_epi128(*x, key);
-            }
-        }
-    }
-    for (x, key) in x.iter_mut().zip(keys) {
-        let key = splat(&key[10]);
-        for x in x {
-            *x = _mm512_aesenclast_epi128(*x, key);
-        }
-    }
-    x
 }
 
 #[target_feature(enable = "avx512f")]

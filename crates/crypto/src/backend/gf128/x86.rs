@@ -83,6 +83,31 @@ macro_rules! kernels {
             sums[2] = xor(sums[2], multiply_halves::<0x11>(x, y));
         }
 
+        /// Adds the products of each row with the factors, unreduced and lane by lane.
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn add_row_products(
+            sums: &mut [[Block; 12]],
+            rows: &[[Block; 8]],
+            factors: &[Block; 8],
+        ) {
+            let mut loaded = [splat(Block::ZERO); 8 / LANES];
+            for (loaded, factors) in loaded.iter_mut().zip(factors.as_chunks::<LANES>().0) {
+                *loaded = load(factors);
+            }
+            for (sums, row) in sums.iter_mut().zip(rows) {
+                let mut parts = [splat(Block::ZERO); 3];
+                for (part, sum) in parts.iter_mut().zip(sums.as_chunks::<4>().0) {
+                    *part = load(&sum.as_chunks::<LANES>().0[0]);
+                }
+                for (x, y) in row.as_chunks::<LANES>().0.iter().zip(loaded) {
+                    add_product(&mut parts, load(x), y);
+                }
+                for (part, sum) in parts.into_iter().zip(sums.as_chunks_mut::<4>().0) {
+                    store(&mut sum.as_chunks_mut::<LANES>().0[0], part);
+                }
+            }
+        }
+
         #[target_feature(enable = $features)]
         pub(in super::super) fn inner_product(x: &[Block], y: &[Block]) -> Block {
             let mut sums = [splat(Block::ZERO); 3];
