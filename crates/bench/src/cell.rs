@@ -121,8 +121,8 @@ impl Cell {
     /// The protocol with its parameters, and the shape its formulas take; an error if it is not offered like this.
     pub fn plan(&self) -> Result<(&'static Entry, Shape), BenchError> {
         let settings = self.settings()?;
-        let chosen = plan::choose(&settings.protocol, settings.wanted());
-        let plan::Choice { protocol, parameters } =
+        let chosen = plan::choose(&settings.protocol, settings.wanted(), None);
+        let plan::Choice { protocol, parameters, .. } =
             chosen.map_err(|error| BenchError::Cell(error.to_string()))?;
         let sizes = Sizes { receiver: self.receiver, sender: self.sender };
         Ok((protocol, Shape { sizes, parameters, learns: settings.learns, matches: self.common() }))

@@ -1,6 +1,7 @@
 //! What can go wrong while a protocol runs, by who is at fault.
 
 use vesica_encode::items::ItemsError;
+use vesica_encode::okvs;
 use vesica_encode::sorted::SortedError;
 use vesica_net::NetError;
 
@@ -124,6 +125,18 @@ impl From<vesica_ot::Error> for Error {
         match error {
             vesica_ot::Error::Net(error) => Error::Net(error),
             error => Error::PeerMisbehaved(Misbehaviour::Transfer(error)),
+        }
+    }
+}
+
+impl From<okvs::Error> for Error {
+    fn from(error: okvs::Error) -> Self {
+        match error {
+            okvs::Error::TooManyKeys { keys, most } => Misuse::TooManyKeys { keys, most }.into(),
+            // Items are distinct, and so are their digests of 128 bits but for a probability below that.
+            okvs::Error::DuplicateKeys { .. } | okvs::Error::Dependent => {
+                Error::Chance("no store could be made of the items")
+            }
         }
     }
 }

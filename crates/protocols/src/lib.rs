@@ -58,6 +58,7 @@ pub mod public_key;
 pub mod registry;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod vole_based;
 
 pub use error::{Error, Misbehaviour, Misuse};
 pub use masks::MaskWidth;

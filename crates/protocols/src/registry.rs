@@ -3,7 +3,7 @@
 use crate::masks::mask_bits;
 use crate::parameters::{Offers, Parameters};
 use crate::protocol::{Learns, Receive, Role, Send, Sizes};
-use crate::{insecure, ot_based, public_key};
+use crate::{insecure, ot_based, public_key, vole_based};
 
 pub use crate::parameters::Security;
 
@@ -143,6 +143,7 @@ impl Entry {
 
 /// Every protocol, in the order of the tables.
 pub static PROTOCOLS: &[&Entry] = &[
+    &vole_based::rr22::ENTRY,
     &public_key::dh::ENTRY,
     &ot_based::kkrt16::ENTRY,
     &ot_based::ot_psi::ENTRY,

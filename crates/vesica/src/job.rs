@@ -118,7 +118,8 @@ impl Job {
     ) -> Result<Option<Matches>, Error> {
         let settings = &self.settings;
         let wanted = settings.wanted();
-        plan::choose(&settings.protocol, wanted).map_err(|e| Error::plan(Phase::Prepare, Side::Ours, &e))?;
+        plan::choose(&settings.protocol, wanted, None)
+            .map_err(|e| Error::plan(Phase::Prepare, Side::Ours, &e))?;
         let limits = settings.limits;
         if limits.min_peer_rows > limits.max_peer_rows {
             return Err(Error::usage(

@@ -1,7 +1,9 @@
 //! Which protocol runs: a pure table of agreed values, so that both parties compute the same answer.
 
-use vesica_protocols::registry::{self, Entry, PROTOCOLS, Security};
-use vesica_protocols::{Learns, Parameters, Profile, Unoffered};
+use std::ops::RangeFrom;
+
+use vesica_protocols::registry::{self, Entry, Security};
+use vesica_protocols::{Learns, Parameters, Profile, Sizes, Unoffered};
 
 use crate::settings;
 
@@ -80,21 +82,48 @@ pub struct Choice {
     pub protocol: &'static Entry,
     /// Its parameters.
     pub parameters: Parameters,
+    /// Why this one, where `auto` chose it; "named" otherwise.
+    pub reason: &'static str,
 }
 
-/// The protocol for what was asked for by name, or by [`settings::Choice::Auto`].
-pub fn choose(asked: &settings::Choice, wanted: Wanted<'_>) -> Result<Choice, PlanError> {
+/// A line of the table by which `auto` chooses.
+struct Rule {
+    protocol: &'static str,
+    /// Sizes of the larger set that it is meant for.
+    larger: RangeFrom<usize>,
+    reason: &'static str,
+}
+
+/// From so many keys in the larger set on, VOLE costs less time and traffic than exponentiations (`docs/benchmarks.md`).
+const VOLE_FROM: usize = 1 << 9;
+
+/// What `auto` takes: the first line that is meant for the sizes and whose protocol offers what was asked for.
+const AUTO: &[Rule] = &[
+    Rule { protocol: "vole", larger: VOLE_FROM.., reason: "the fastest for more than 500 keys" },
+    Rule { protocol: "dh", larger: 0.., reason: "no set-up, the cheapest for few keys" },
+    Rule { protocol: "vole", larger: 0.., reason: "the one that withstands what was asked for" },
+];
+
+/// The protocol for what was asked for by name, or by [`settings::Choice::Auto`]. As long as the sizes are not known the
+/// answer tells only that there is one.
+pub fn choose(
+    asked: &settings::Choice,
+    wanted: Wanted<'_>,
+    sizes: Option<Sizes>,
+) -> Result<Choice, PlanError> {
     match asked {
         settings::Choice::Named(name) => {
             permit(registry::find(name).ok_or_else(|| PlanError::Unknown(name.clone()))?, wanted)
         }
         settings::Choice::Auto if wanted.variant.is_some() => Err(PlanError::VariantOfAuto),
         settings::Choice::Auto => {
-            let fits = |entry: &&'static Entry| {
-                if entry.needs_allow_insecure() { None } else { permit(entry, wanted).ok() }
+            let larger = sizes.map(|sizes| sizes.receiver.max(sizes.sender));
+            let meant = |rule: &&Rule| larger.is_none_or(|larger| rule.larger.contains(&larger));
+            let fits = |rule: &Rule| {
+                let entry = registry::find(rule.protocol).filter(|entry| !entry.needs_allow_insecure())?;
+                Some(Choice { reason: rule.reason, ..permit(entry, wanted).ok()? })
             };
-            // The registry lists what to prefer first.
-            PROTOCOLS.iter().find_map(fits).ok_or(PlanError::Nothing(wanted.security))
+            AUTO.iter().filter(meant).find_map(fits).ok_or(PlanError::Nothing(wanted.security))
         }
     }
 }
@@ -135,12 +164,14 @@ fn permit(protocol: &'static Entry, wanted: Wanted<'_>) -> Result<Choice, PlanEr
     if parameters.paper && !wanted.allow_insecure {
         return Err(PlanError::PaperNotAllowed);
     }
-    Ok(Choice { protocol, parameters })
+    Ok(Choice { protocol, parameters, reason: "named" })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use vesica_protocols::registry::PROTOCOLS;
 
     use crate::settings::{Choice, Settings};
 
@@ -148,26 +179,47 @@ mod tests {
         Wanted { variant: None, ..Settings::default().wanted() }
     }
 
+    fn sizes(larger: usize) -> Option<Sizes> {
+        Some(Sizes { receiver: larger, sender: 1 })
+    }
+
+    #[test]
+    fn auto_goes_by_the_larger_set() {
+        let chosen = |receiver, sender| {
+            let sizes = Some(Sizes { receiver, sender });
+            choose(&Choice::Auto, wanted(), sizes).unwrap().protocol.name
+        };
+        for (receiver, sender) in [(0, 0), (1, 1), (VOLE_FROM - 1, 5), (5, VOLE_FROM - 1)] {
+            assert_eq!(chosen(receiver, sender), "dh");
+        }
+        for (receiver, sender) in [(0, VOLE_FROM), (VOLE_FROM, 1), (1 << 20, 1 << 20), (1, 1 << 24)] {
+            assert_eq!(chosen(receiver, sender), "vole");
+        }
+        assert!(AUTO.iter().all(|rule| registry::find(rule.protocol).is_some()));
+    }
+
     #[test]
     fn auto_never_takes_what_is_insecure_and_never_lowers_security() {
         for allow_insecure in [false, true] {
             for learns in [Learns::Receiver, Learns::Both] {
                 for security in [Security::SemiHonest, Security::Malicious] {
-                    let wanted = Wanted { security, learns, allow_insecure, ..wanted() };
-                    if let Ok(chosen) = choose(&Choice::Auto, wanted) {
-                        let entry = chosen.protocol;
-                        assert!(!entry.needs_allow_insecure() && entry.security.contains(&security));
+                    for sizes in [None, sizes(1), sizes(1 << 20)] {
+                        let wanted = Wanted { security, learns, allow_insecure, ..wanted() };
+                        if let Ok(chosen) = choose(&Choice::Auto, wanted, sizes) {
+                            let entry = chosen.protocol;
+                            assert!(!entry.needs_allow_insecure() && entry.security.contains(&security));
+                        }
                     }
                 }
             }
         }
-        assert_eq!(choose(&Choice::Auto, wanted()).unwrap().protocol.name, "dh");
+        assert_eq!(choose(&Choice::Auto, wanted(), None).unwrap().protocol.name, AUTO[0].protocol);
     }
 
     #[test]
     fn names_are_held_to_what_they_offer() {
         let choose = |name: &str, wanted| {
-            choose(&Choice::Named(name.into()), wanted).map(|chosen| chosen.protocol.name)
+            choose(&Choice::Named(name.into()), wanted, None).map(|chosen| chosen.protocol.name)
         };
         assert_eq!(choose("dh", wanted()), Ok("dh"));
         assert_eq!(choose("dhh", wanted()), Err(PlanError::Unknown("dhh".into())));
@@ -183,7 +235,7 @@ mod tests {
 
     #[test]
     fn parameters_are_held_to_what_the_protocol_offers() {
-        let choose = |choice: &Choice, wanted| choose(choice, wanted).map(|chosen| chosen.parameters);
+        let choose = |choice: &Choice, wanted| choose(choice, wanted, None).map(|chosen| chosen.parameters);
         let dh = Choice::Named("dh".into());
         let unoffered = |what| Err(PlanError::Unoffered { name: "dh", what });
         assert_eq!(choose(&dh, wanted()), Ok(Parameters::default()));

@@ -103,9 +103,8 @@ pub fn agree(
             return Err(SessionError::TermsDiffer(differences));
         }
         let allow_insecure = mine.allow_insecure() && theirs.allow_insecure();
-        let plan::Choice { protocol, parameters } =
-            plan::choose(&mine.choice(&theirs), Wanted { allow_insecure, ..wanted })?;
-        let reason = mine.reason(&theirs);
+        let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
+        plan::choose(&asked, wanted, None)?;
         let their_items = exchange_sizes(channel, mine, &theirs, items)?;
         let role = mine.role();
         let sizes = match role {
@@ -117,6 +116,8 @@ pub fn agree(
             let Sizes { receiver, sender } = sizes;
             return Err(protocols::Error::from(protocols::Misuse::TooManyItems { receiver, sender }).into());
         }
+        let plan::Choice { protocol, parameters, reason } = plan::choose(&asked, wanted, Some(sizes))?;
+        let reason = mine.reason(&theirs).unwrap_or(reason);
         let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
         Ok(Agreed { protocol, parameters, reason, sizes, learns: wanted.learns, role, sid })
     };

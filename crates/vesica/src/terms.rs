@@ -156,13 +156,13 @@ impl Terms {
         }
     }
 
-    /// Why the choice is what it is, in words.
-    pub fn reason(&self, theirs: &Terms) -> &'static str {
+    /// Who named the protocol, if anybody did.
+    pub fn reason(&self, theirs: &Terms) -> Option<&'static str> {
         match (self.protocol(), theirs.protocol()) {
-            (None, None) => "the first in the registry's order that offers what both sides asked for",
-            (Some(_), None) => "named by this side",
-            (None, Some(_)) => "named by the partner",
-            (Some(_), Some(_)) => "named by both sides",
+            (None, None) => None,
+            (Some(_), None) => Some("named by this side"),
+            (None, Some(_)) => Some("named by the partner"),
+            (Some(_), Some(_)) => Some("named by both sides"),
         }
     }
 

@@ -1,0 +1,3 @@
+//! Protocols from vector oblivious linear evaluation.
+
+pub mod rr22;

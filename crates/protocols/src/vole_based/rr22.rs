@@ -1,0 +1,245 @@
+//! PSI from VOLE and an oblivious key-value store. The receiver learns X ∩ Y, the sender |X| and no more.
+//!
+//! **Security:** semi-honest, or malicious, in the random oracle model, under (dual) learning parity with noise for the
+//! codes of `vesica_ot::vole` and the Diffie–Hellman assumption for the base OTs. Leaks n_r and n_s. A malicious
+//! receiver's set may be larger than n_r: [`max_malicious_items`](entry::max_malicious_items) says by how much. What each profile
+//! rests on stands in `docs/security-of-the-default.md`.
+//!
+//! Source: Rindal, Schoppmann, *VOLE-PSI* (RS21, eprint 2021/266), Figures 3 and 5; Raghuraman, Rindal, *Blazing Fast PSI*
+//! (RR22, eprint 2022/320), §5; the key-value store of Bienstock, Patel, Seo, Yeo (BPSY23, eprint 2023/903).
+//! Deviations: the sender's masks travel sorted, in Elias–Fano form, where the papers permute them; the seed of the
+//! store is drawn after the keys are fixed.
+//!
+//! ```text
+//! receiver (X)                                               sender (Y)
+//! [malicious: coins of both, committed by the sender]   ◄─►  context of all that follows
+//! C = B + Δ·A, silently                                 ◄─►  Δ, B                              see vesica_ot::vole
+//! P: Decode(P, x) = H_B(x) for all x in X
+//! A' = A ⊕ P                    ── seed, A' [, w_r] ──►      B' = B ⊕ Δ·A'
+//!                               ◄── [w_s,] sort{F(y)} ──     F(y) = H_o(Decode(B', y) ⊕ Δ·H_B(y) [⊕ w, y])
+//! F(x) = H_o(Decode(C, x) [⊕ w, x])
+//! output {x : F(x) received}
+//! ```
+//!
+//! since Decode(C, x) = Decode(B, x) ⊕ Δ·(Decode(A', x) ⊕ H_B(x)). In brackets: malicious runs only; w = w_r ⊕ w_s, of
+//! which w_s is committed to before A' is sent.
+//!
+//! | | conservative | fast, lean | malicious |
+//! |---|---|---|---|
+//! | values of A, P | GF(2^128) | GF(2^64) while λ + log2 n_s ≤ 64 | GF(2^128) |
+//! | A' is sent | after the VOLE's last message | with its second | after its checks |
+//! | masks | ℓ = λ + log2 n_r + log2 n_s bits | the same | 128 bits |
+//!
+//! Names: H_B = second half of the oracle `item`, whose first half is the key in the store; H_o = the oracle `mask`; m =
+//! columns of the store.
+//! Cost: see [`entry`].
+
+mod cells;
+pub mod entry;
+mod oprf;
+
+use rand_core::CryptoRng;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::Context;
+use vesica_crypto::join::join;
+use vesica_encode::items::{Items, Matches};
+use vesica_encode::okvs::{Band128, Free, Okvs};
+use vesica_encode::sorted;
+use vesica_net::Channel;
+use vesica_ot::vole::{self, Opening};
+use zeroize::Zeroizing;
+
+use crate::error::{Error, Misbehaviour};
+use crate::masks::{self, Tagged};
+use crate::positions;
+use crate::protocol::{Learns, Phase, Role, Run};
+use cells::Cell;
+use oprf::{Coins, Oracles, Proofs};
+
+pub use entry::ENTRY;
+
+/// The receiver's role.
+pub fn receive(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Matches, Error> {
+    run.expect_items(Role::Receiver, items)?;
+    if run.sizes.receiver == 0 || run.sizes.sender == 0 {
+        return Ok(items.matches(std::iter::empty()));
+    }
+    if entry::small_values(run) {
+        receive_over::<u64>(run, items, channel, rng)
+    } else {
+        receive_over::<Block>(run, items, channel, rng)
+    }
+}
+
+/// The sender's role.
+pub fn send(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Matches>, Error> {
+    run.expect_items(Role::Sender, items)?;
+    if run.sizes.receiver == 0 || run.sizes.sender == 0 {
+        return Ok((run.learns == Learns::Both).then(|| items.matches(std::iter::empty())));
+    }
+    if entry::small_values(run) {
+        send_over::<u64>(run, items, channel, rng)
+    } else {
+        send_over::<Block>(run, items, channel, rng)
+    }
+}
+
+fn receive_over<V: Cell>(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Matches, Error> {
+    run.phase(Phase::Blind, 0);
+    let coins = Coins::receive(run, channel, rng)?;
+    let context = coins.as_ref().map_or(&run.context, |coins| &coins.context);
+    let plan = entry::plan(run)?;
+    // The VOLE up to A; its last message is on the way.
+    let mut opening = vec![0; Opening::BYTES];
+    channel.recv_exact(&mut opening)?;
+    let (mut vole, answer) = vole::answer::<V>(context, &plan, &opening, rng)?;
+    channel.send(&answer)?;
+    channel.flush()?;
+    // P, while the sender grows its trees.
+    let oracles = Oracles::new(context, run);
+    let (keys, values) = oracles.keyed::<V>(items)?;
+    let seed = Block::random(rng);
+    let store = Band128::new(keys.len(), seed)?;
+    let mut table = store.encode(run.threads, &keys, &values, Free::Zero)?;
+    drop(values);
+    for (cell, pad) in table.iter_mut().zip(&*Zeroizing::new(vole.values())) {
+        *cell ^= *pad;
+    }
+    run.advance(0)?;
+    let send_table = |channel: &mut Channel| {
+        channel.send(seed.as_bytes())?;
+        V::send(&table, channel)?;
+        Coins::answer(coins.as_ref(), channel)
+    };
+    // Before the sender's message has been checked, nothing that depends on A may leave in malicious runs.
+    let early = entry::early(run);
+    if early {
+        send_table(channel)?;
+        channel.flush()?;
+    }
+    run.phase(Phase::Unblind, 0);
+    let c = vole::conclude(vole, &plan, channel, rng)?;
+    if !early {
+        send_table(channel)?;
+        channel.flush()?;
+    }
+    drop(table);
+    let mut outputs = vec![Block::ZERO; keys.len()];
+    store.decode(run.threads, &c, &keys, &mut outputs);
+    drop((c, keys));
+    run.phase(Phase::Exchange, run.sizes.sender);
+    let shift = coins.map(|coins| coins.shift(channel)).transpose()?;
+    let mine = oracles.masks(items, &mut outputs, shift)?;
+    let theirs = recv_masks(run, channel)?;
+    run.phase(Phase::Compare, 0);
+    let pairs = join(run.threads, &mine[..], &theirs[..]);
+    if run.learns == Learns::Both {
+        let proofs = Proofs::of(&oracles, items, &outputs, &pairs);
+        positions::send(run.sizes.sender, pairs.iter().map(|&(_, theirs)| theirs), channel.split().0)?;
+        proofs.send(channel)?;
+    }
+    Ok(items.matches(pairs.iter().map(|&(mine, _)| mine as usize)))
+}
+
+fn send_over<V: Cell>(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Matches>, Error> {
+    run.phase(Phase::Blind, 0);
+    let coins = Coins::send(run, channel, rng)?;
+    let context = coins.as_ref().map_or(&run.context, |coins| &coins.context);
+    let plan = entry::plan(run)?;
+    let (opening, message) = Opening::new(context, rng);
+    channel.send(&message)?;
+    channel.flush()?;
+    // The keys of my items, while the receiver answers.
+    let oracles = Oracles::new(context, run);
+    let (keys, values) = oracles.keyed::<V>(items)?;
+    let mut answer = vec![0; Opening::answer_bytes::<V>(&plan)];
+    channel.recv_exact(&mut answer)?;
+    let (mut vole, words) = opening.respond::<V>(&plan, &answer, rng)?;
+    channel.send(&words)?;
+    channel.flush()?;
+    vole::confirm(&mut vole, &plan, channel)?;
+    run.phase(Phase::Answer, 0);
+    let delta = Zeroizing::new(vole.delta());
+    let mut b = vole.finish();
+    run.advance(0)?;
+    // B' = B ⊕ Δ·A'.
+    let mut seed = Block::ZERO;
+    channel.recv_exact(seed.as_mut_bytes())?;
+    let store = Band128::new(run.sizes.receiver, seed)?;
+    V::recv_products(&mut b, *delta, channel)?;
+    let shift = coins.map(|coins| coins.open(channel)).transpose()?;
+    run.advance(0)?;
+    // Decode(B', y) ⊕ Δ·H_B(y).
+    let mut outputs = vec![Block::ZERO; keys.len()];
+    store.decode(run.threads, &b, &keys, &mut outputs);
+    drop((b, keys));
+    V::add_products(&mut outputs, *delta, &values);
+    drop(values);
+    run.phase(Phase::Exchange, items.len());
+    let mine = oracles.masks(items, &mut outputs, shift)?;
+    let order = send_masks(run, &oracles, mine, channel)?;
+    if run.learns == Learns::Receiver {
+        return Ok(None);
+    }
+    let matched =
+        positions::recv(run.sizes.sender, run.sizes.receiver.min(run.sizes.sender), channel.split().1)?;
+    let matched: Vec<usize> = matched.into_iter().map(|position| order[position as usize] as usize).collect();
+    oracles.check_proofs(items, &outputs, &matched, channel)?;
+    Ok(Some(items.matches(matched.into_iter())))
+}
+
+/// Sends my masks in their short form; the item behind each, in sorted order, where the positions will be asked for.
+fn send_masks(
+    run: &Run<'_>,
+    oracles: &Oracles<'_>,
+    mut mine: Vec<u128>,
+    channel: &mut Channel,
+) -> Result<Vec<u32>, Error> {
+    let order = if run.learns == Learns::Both {
+        let mut tagged: Vec<Tagged> =
+            mine.iter().zip(0..).map(|(&mask, item)| Tagged { mask, item }).collect();
+        masks::sort(&mut tagged);
+        mine = tagged.iter().map(|tagged| tagged.mask).collect();
+        tagged.iter().map(|tagged| tagged.item).collect()
+    } else {
+        mine.sort_unstable();
+        Vec::new()
+    };
+    run.advance(mine.len())?;
+    channel.send(&sorted::encode(&mine, oracles.mask_bits))?;
+    channel.flush()?;
+    Ok(order)
+}
+
+fn recv_masks(run: &Run<'_>, channel: &mut Channel) -> Result<Vec<u128>, Error> {
+    let (count, bits) = (run.sizes.sender, entry::mask_bits(run.sizes, run.parameters.security));
+    let mut bytes = vec![0; sorted::encoded_bytes(count, bits)];
+    channel.recv_exact(&mut bytes)?;
+    run.advance(count)?;
+    sorted::decode(&bytes, count, bits).map_err(|what| Misbehaviour::InvalidMasks(what).into())
+}
+
+/// The context that both coins enter.
+fn context_of(run: &Run<'_>, coins: &[u8]) -> Context {
+    run.context.derive(oprf::COINS, coins)
+}

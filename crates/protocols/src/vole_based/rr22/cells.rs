@@ -1,0 +1,80 @@
+//! The fields that columns of the store are from, as they travel.
+
+use vesica_crypto::band;
+use vesica_crypto::block::Block;
+use vesica_net::{Channel, NetError};
+use vesica_ot::vole;
+use zeroize::Zeroize;
+
+/// Columns handled between two calls of the channel.
+const CHUNK: usize = 1 << 14;
+
+/// An element of GF(2^128) or GF(2^64).
+pub(super) trait Cell: vole::Value + band::Value + Zeroize {
+    /// Bytes on the wire, little-endian.
+    const BYTES: usize;
+
+    /// The value that uniform bits stand for.
+    fn of_block(block: Block) -> Self;
+
+    fn to_bytes(cells: &[Self], bytes: &mut Vec<u8>);
+
+    fn from_bytes(bytes: &[u8], cells: &mut Vec<Self>);
+
+    /// Sends the columns.
+    fn send(cells: &[Self], channel: &mut Channel) -> Result<(), NetError> {
+        let mut bytes = Vec::with_capacity(CHUNK * Self::BYTES);
+        for cells in cells.chunks(CHUNK) {
+            bytes.clear();
+            Self::to_bytes(cells, &mut bytes);
+            channel.send(&bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Adds Δ times the partner's columns to mine.
+    fn recv_products(sums: &mut [Block], delta: Block, channel: &mut Channel) -> Result<(), NetError> {
+        let mut bytes = vec![0; CHUNK.min(sums.len()) * Self::BYTES];
+        let mut cells = Vec::with_capacity(CHUNK);
+        for sums in sums.chunks_mut(CHUNK) {
+            let bytes = &mut bytes[..sums.len() * Self::BYTES];
+            channel.recv_exact(bytes)?;
+            cells.clear();
+            Self::from_bytes(bytes, &mut cells);
+            Self::add_products(sums, delta, &cells);
+        }
+        Ok(())
+    }
+}
+
+impl Cell for Block {
+    const BYTES: usize = 16;
+
+    fn of_block(block: Block) -> Self {
+        block
+    }
+
+    fn to_bytes(cells: &[Self], bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(Self::slice_as_bytes(cells));
+    }
+
+    fn from_bytes(bytes: &[u8], cells: &mut Vec<Self>) {
+        cells.extend(bytes.as_chunks().0.iter().map(|bytes| Self::from_bytes(*bytes)));
+    }
+}
+
+impl Cell for u64 {
+    const BYTES: usize = 8;
+
+    fn of_block(block: Block) -> Self {
+        block.to_halves().0
+    }
+
+    fn to_bytes(cells: &[Self], bytes: &mut Vec<u8>) {
+        bytes.extend(cells.iter().flat_map(|cell| cell.to_le_bytes()));
+    }
+
+    fn from_bytes(bytes: &[u8], cells: &mut Vec<Self>) {
+        cells.extend(bytes.as_chunks().0.iter().map(|bytes| Self::from_le_bytes(*bytes)));
+    }
+}

@@ -1,0 +1,235 @@
+//! The registry's entry: what each message costs, and what a run's sizes and profile decide.
+
+use vesica_crypto::block::Block;
+use vesica_encode::okvs::{Band128, Okvs};
+use vesica_encode::sorted;
+use vesica_ot::softspoken;
+use vesica_ot::vole::{self, Opening, Plan};
+
+use super::oprf::{COIN_BYTES, proof_bytes};
+use super::{receive, send};
+use crate::error::{Error, Misuse};
+use crate::masks;
+use crate::parameters::{Offers, Parameters, Profile, Security};
+use crate::positions;
+use crate::protocol::{Role, Run, STATISTICAL_SECURITY, Sizes};
+use crate::registry::{Entry, Memory, Message, Shape, Standing};
+
+/// The registry's entry.
+pub static ENTRY: Entry = Entry {
+    name: "vole",
+    title: "VOLE and an oblivious key-value store",
+    family: "vole_based",
+    paper: "RS21, RR22; BPSY23",
+    security: &[Security::SemiHonest, Security::Malicious],
+    offers: Offers { profiles: &Profile::ALL, sigma: Some((1, 64)), ..Offers::STANDARD },
+    standing: Standing::Standard,
+    learns_both: true,
+    learns: "receiver: the intersection",
+    leakage: "n_r and n_s",
+    flights: 5,
+    messages: &[
+        coin(Role::Sender, "commitments to coins (malicious)", COIN_BYTES[0]),
+        coin(Role::Receiver, "coin (malicious)", COIN_BYTES[1]),
+        coin(Role::Sender, "coin, opened (malicious)", COIN_BYTES[2]),
+        Message {
+            from: Role::Sender,
+            what: "base OTs, whose choices are the bits of Δ",
+            formula: "8192",
+            bytes: |shape| counted(shape, Opening::BYTES),
+        },
+        Message {
+            from: Role::Receiver,
+            what: "base OT, small-field trees and corrections of the VOLE",
+            formula: "32 + r(m)",
+            bytes: |shape| {
+                with_plan(shape, |plan, small| {
+                    if small {
+                        Opening::answer_bytes::<u64>(plan)
+                    } else {
+                        Opening::answer_bytes::<Block>(plan)
+                    }
+                })
+            },
+        },
+        Message {
+            from: Role::Sender,
+            what: "words of the puncturable functions",
+            formula: "s(m)",
+            bytes: |shape| with_plan(shape, |plan, _| plan.sender_bytes()),
+        },
+        Message {
+            from: Role::Receiver,
+            what: "challenge of the VOLE's check (malicious)",
+            formula: "c(m)",
+            bytes: |shape| with_plan(shape, |plan, _| plan.challenge_bytes()),
+        },
+        Message {
+            from: Role::Sender,
+            what: "reply to it (malicious)",
+            formula: "c'(m)",
+            bytes: |shape| with_plan(shape, |plan, _| plan.reply_bytes()),
+        },
+        Message {
+            from: Role::Receiver,
+            what: "seed and columns of the store under A (and w_r if malicious)",
+            formula: "16 + m·(16, or 8 for small values) [+ 32]",
+            bytes: |shape| {
+                let coin = if shape.parameters.security == Security::Malicious { COIN_BYTES[3] } else { 0 };
+                with_plan(shape, |plan, small| 16 + plan.length() * (if small { 8 } else { 16 }) + coin)
+            },
+        },
+        coin(Role::Sender, "w_s, opened (malicious)", COIN_BYTES[4]),
+        Message {
+            from: Role::Sender,
+            what: "masks, sorted, in Elias–Fano form",
+            formula: "about n_s·(ℓ - ⌊log2 n_s⌋ + 2)/8, ℓ = 128 if malicious",
+            bytes: |shape| {
+                let bits = mask_bits(shape.sizes, shape.parameters.security);
+                counted(shape, sorted::encoded_bytes(shape.sizes.sender, bits))
+            },
+        },
+        Message {
+            bytes: |shape| counted(shape, (positions::MESSAGE.bytes)(shape) as usize),
+            ..positions::MESSAGE
+        },
+        Message {
+            from: Role::Receiver,
+            what: "proofs of the matches (malicious, --learns both)",
+            formula: "16·k",
+            bytes: |shape| {
+                let bytes = proof_bytes(shape.parameters.security, shape.learns, shape.matches);
+                counted(shape, bytes as usize)
+            },
+        },
+    ],
+    memory: "receiver 130·n_r + 32·n_s, sender 100·n_r + 70·n_s, and 90 MB",
+    memory_bytes: |shape| {
+        let (receiver, sender) = (shape.receiver(), shape.sender());
+        const PIECE: u64 = 90_000_000;
+        Memory {
+            receiver: 130 * receiver + 32 * sender + PIECE,
+            sender: 100 * receiver + 70 * sender + PIECE,
+        }
+    },
+    test_items: 1 << 10,
+    receive,
+    send,
+};
+
+/// A message of coins.
+const fn coin(from: Role, what: &'static str, bytes: usize) -> Message {
+    let (formula, bytes): (_, fn(&Shape) -> u64) = match bytes {
+        32 => ("32", |shape| malicious(shape, 32)),
+        _ => ("64", |shape| malicious(shape, 64)),
+    };
+    Message { from, what, formula, bytes }
+}
+
+fn malicious(shape: &Shape, bytes: usize) -> u64 {
+    if shape.parameters.security == Security::Malicious { counted(shape, bytes) } else { 0 }
+}
+
+/// Nothing is sent if a set is empty.
+fn counted(shape: &Shape, bytes: usize) -> u64 {
+    if shape.receiver() == 0 || shape.sender() == 0 { 0 } else { bytes as u64 }
+}
+
+fn with_plan(shape: &Shape, bytes: impl FnOnce(&Plan, bool) -> usize) -> u64 {
+    let (sizes, parameters) = (shape.sizes, &shape.parameters);
+    let plan = plan_for(sizes, parameters);
+    plan.map_or(0, |plan| counted(shape, bytes(&plan, are_small(sizes, parameters))))
+}
+
+/// Bits of a mask: ℓ, and 128 in malicious runs, where the masks are what the sender's set is extracted from.
+pub(super) fn mask_bits(sizes: Sizes, security: Security) -> u32 {
+    match security {
+        Security::SemiHonest => masks::mask_bits(sizes).min(u128::BITS),
+        Security::Malicious => u128::BITS,
+    }
+}
+
+/// Whether values are from GF(2^64): if an item of the sender outside the intersection decodes to its own value with
+/// probability at most 2^-λ for all of them together, λ + log2 n_s ≤ 64. Not in the conservative profile.
+fn are_small(sizes: Sizes, parameters: &Parameters) -> bool {
+    let fits = sizes.sender <= 1 << (u64::BITS - STATISTICAL_SECURITY);
+    fits && parameters.profile != Profile::Conservative && parameters.security == Security::SemiHonest
+}
+
+pub(super) fn small_values(run: &Run<'_>) -> bool {
+    are_small(run.sizes, &run.parameters)
+}
+
+/// Whether A' goes with the receiver's second message of the VOLE. Not in the papers' order of the messages, and in
+/// malicious runs not before the checks.
+pub(super) fn early(run: &Run<'_>) -> bool {
+    run.parameters.profile != Profile::Conservative && run.parameters.security == Security::SemiHonest
+}
+
+/// The VOLE of a run: one output for each column of the store.
+pub(super) fn plan(run: &Run<'_>) -> Result<Plan, Error> {
+    let Sizes { receiver, sender } = run.sizes;
+    plan_for(run.sizes, &run.parameters).ok_or(Misuse::TooManyItems { receiver, sender }.into())
+}
+
+fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
+    let columns = Band128::new(sizes.receiver, Block::ZERO).ok()?.columns();
+    let profile = match parameters.profile {
+        Profile::Conservative | Profile::Fast => vole::Profile::Conservative,
+        Profile::Lean => vole::Profile::Lean,
+    };
+    let security = match parameters.security {
+        Security::SemiHonest => softspoken::Security::SemiHonest,
+        Security::Malicious => softspoken::Security::Malicious,
+    };
+    Some(Plan::new(columns, profile, security))
+}
+
+/// The most items that a malicious receiver can have put into a store made for `items`, if it asks the hash at most
+/// 2^`log2_queries` times; exceeded with probability at most 2^-λ.
+///
+/// A store of m columns of 128 bits has 2^(128·m) contents. Each fits a fixed choice of n' queried items with probability
+/// 2^(-128·n'), so that one fits n' of q with probability at most C(q, n')·2^(-128·(n' - m)); the bound is where that
+/// falls below 2^-λ. (HKLS24 shows that an attack of this kind exists: n' = n_r, as RS21 has it, is too much to claim.)
+#[must_use]
+pub fn max_malicious_items(items: usize, log2_queries: u32) -> usize {
+    let columns = Band128::new(items, Block::ZERO).map_or(items, |store| store.columns()) as f64;
+    // log2 C(q, n') < n'·log2(q·e / n').
+    let fits = |more: f64| {
+        let ways = more * (f64::from(log2_queries) + std::f64::consts::LOG2_E - more.log2());
+        ways >= 128.0 * (more - columns) - f64::from(STATISTICAL_SECURITY)
+    };
+    let (mut least, mut most) = (columns, columns * 1024.0 + 1024.0);
+    while most - least > 1.0 {
+        let middle = (least + most) / 2.0;
+        if fits(middle) { least = middle } else { most = middle }
+    }
+    most.ceil() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_malicious_receivers_set_is_bounded_as_the_table_says() {
+        // modern.md F.3 counts in columns m: 2^64 queries 1.75 and 1.54, 2^80 queries 2.2 and 1.9, at m = 2^10 and 2^20.
+        for (log2_columns, log2_queries, expected) in
+            [(10, 64, 1.75), (20, 64, 1.54), (10, 80, 2.2), (20, 80, 1.9)]
+        {
+            let items = ((1u64 << log2_columns) as f64 / 1.2) as usize;
+            let columns = Band128::new(items, Block::ZERO).unwrap().columns() as f64;
+            let ratio = max_malicious_items(items, log2_queries) as f64 / columns;
+            assert!((ratio - expected).abs() < 0.1, "{log2_columns} {log2_queries}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn small_values_are_for_what_they_suffice_for() {
+        let sizes = |sender| Sizes { receiver: 1 << 20, sender };
+        let fast = Parameters { profile: Profile::Fast, ..Parameters::default() };
+        assert!(are_small(sizes(1 << 24), &fast) && !are_small(sizes((1 << 24) + 1), &fast));
+        assert!(!are_small(sizes(1 << 20), &Parameters::default()));
+        assert!(!are_small(sizes(1 << 20), &Parameters { security: Security::Malicious, ..fast }));
+    }
+}

@@ -1,0 +1,280 @@
+//! What items are hashed to, on the way into the store and out of it; and the coins of malicious runs.
+
+use rand_core::CryptoRng;
+use subtle::ConstantTimeEq;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Context, Label, Oracle};
+use vesica_crypto::par;
+use vesica_encode::items::Items;
+use vesica_net::Channel;
+
+use super::cells::Cell;
+use super::{context_of, entry};
+use crate::error::{Error, Misbehaviour};
+use crate::parameters::Security;
+use crate::protocol::{Learns, Run};
+
+/// Items that one thread handles at a time. Local: changes no byte.
+const CHUNK: usize = 1 << 12;
+
+/// Bytes of a coin, of the string that opens a commitment, and of the commitment.
+const COIN: usize = 32;
+/// Bytes by which the receiver proves a match to the sender.
+pub(super) const PROOF: usize = 16;
+
+pub(super) const COINS: Label = Label::new("vole: coins");
+const COMMITMENT: Label = Label::new("vole: commitment");
+
+/// The hashes of one run.
+pub(super) struct Oracles<'a> {
+    run: &'a Run<'a>,
+    item: Oracle,
+    mask: Oracle,
+    proof: Oracle,
+    pub(super) mask_bits: u32,
+}
+
+impl<'a> Oracles<'a> {
+    pub(super) fn new(context: &Context, run: &'a Run<'a>) -> Self {
+        Oracles {
+            run,
+            item: context.oracle(Label::new("vole: item to key and value")),
+            mask: context.oracle(Label::new("vole: output to mask")),
+            proof: context.oracle(Label::new("vole: output to proof of a match")),
+            mask_bits: entry::mask_bits(run.sizes, run.parameters.security),
+        }
+    }
+
+    /// Key in the store and H_B of every item.
+    pub(super) fn keyed<V: Cell>(&self, items: &Items) -> Result<(Vec<Block>, Vec<V>), Error> {
+        let mut keys = vec![Block::ZERO; items.len()];
+        let mut values = vec![V::ZERO; items.len()];
+        let tasks = keys.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
+        par::for_each(self.run.threads, tasks, |index, (keys, values)| {
+            let (bytes, width) = item_bytes(items, index * CHUNK, keys.len());
+            let mut hashes = vec![[0; 32]; keys.len()];
+            self.item.hash_batch(&bytes, width, hashes.as_flattened_mut(), 32);
+            for ((key, value), hash) in keys.iter_mut().zip(values).zip(&hashes) {
+                let [first, second] = [hash.as_chunks().0[0], hash.as_chunks().0[1]].map(Block::from_bytes);
+                (*key, *value) = (first, V::of_block(second));
+            }
+            Ok::<_, Error>(())
+        })?;
+        Ok((keys, values))
+    }
+
+    /// H_o of every item's output. Malicious runs add `shift` to the outputs first, and hash the item too.
+    pub(super) fn masks(
+        &self,
+        items: &Items,
+        outputs: &mut [Block],
+        shift: Option<Block>,
+    ) -> Result<Vec<u128>, Error> {
+        let mut masks = vec![0; outputs.len()];
+        let kept = u128::MAX >> (u128::BITS - self.mask_bits);
+        let tasks = masks.chunks_mut(CHUNK).zip(outputs.chunks_mut(CHUNK));
+        par::for_each(self.run.threads, tasks, |index, (masks, outputs)| {
+            let mut hashes = vec![[0; 16]; outputs.len()];
+            match shift {
+                None => {
+                    self.mask.hash_batch(Block::slice_as_bytes(outputs), 16, hashes.as_flattened_mut(), 16);
+                }
+                Some(shift) => {
+                    outputs.iter_mut().for_each(|output| *output ^= shift);
+                    let (bytes, width) = with_items(items, index * CHUNK, outputs);
+                    self.mask.hash_batch(&bytes, width, hashes.as_flattened_mut(), 16);
+                }
+            }
+            for (mask, hash) in masks.iter_mut().zip(&hashes) {
+                *mask = u128::from_le_bytes(*hash) & kept;
+            }
+            Ok::<_, Error>(())
+        })?;
+        Ok(masks)
+    }
+
+    /// By which a malicious receiver shows that it has this output: a second function of it.
+    fn proof(&self, items: &Items, item: usize, output: Block) -> [u8; PROOF] {
+        let (bytes, _) = with_items(items, item, &[output]);
+        let mut proof = [0; PROOF];
+        self.proof.hash(&bytes, &mut proof);
+        proof
+    }
+
+    /// Receives a proof of each matched item. A receiver can withhold matches, and cannot invent them.
+    pub(super) fn check_proofs(
+        &self,
+        items: &Items,
+        outputs: &[Block],
+        matched: &[usize],
+        channel: &mut Channel,
+    ) -> Result<(), Error> {
+        if self.run.parameters.security == Security::SemiHonest {
+            return Ok(());
+        }
+        let mut right = subtle::Choice::from(1);
+        for &item in matched {
+            let mut proof = [0; PROOF];
+            channel.recv_exact(&mut proof)?;
+            right &= proof.ct_eq(&self.proof(items, item, outputs[item]));
+        }
+        if bool::from(right) { Ok(()) } else { Err(Misbehaviour::FailedCheck.into()) }
+    }
+}
+
+/// The proofs of the matches, in the order of the sender's list.
+pub(super) struct Proofs(Vec<u8>);
+
+impl Proofs {
+    /// The proofs of pairs (item of mine, position in the sender's list); none in semi-honest runs.
+    pub(super) fn of(oracles: &Oracles<'_>, items: &Items, outputs: &[Block], pairs: &[(u32, u32)]) -> Self {
+        if oracles.run.parameters.security == Security::SemiHonest {
+            return Proofs(Vec::new());
+        }
+        let mut pairs: Vec<(u32, u32)> = pairs.iter().map(|&(mine, theirs)| (theirs, mine)).collect();
+        pairs.sort_unstable();
+        pairs.dedup_by_key(|pair| pair.0);
+        let proof = |&(_, mine): &(u32, u32)| oracles.proof(items, mine as usize, outputs[mine as usize]);
+        Proofs(pairs.iter().flat_map(proof).collect())
+    }
+
+    pub(super) fn send(&self, channel: &mut Channel) -> Result<(), Error> {
+        channel.send(&self.0)?;
+        Ok(channel.flush()?)
+    }
+}
+
+/// The bytes of `count` items from `first` on, and how many each has.
+fn item_bytes(items: &Items, first: usize, count: usize) -> (Vec<u8>, usize) {
+    let places = first..first + count;
+    if items.native(first).is_some() {
+        let bytes = places.flat_map(|i| items.native(i).unwrap_or_default().to_le_bytes());
+        (bytes.collect(), 8)
+    } else {
+        (places.flat_map(|i| items.get(i)).copied().collect(), items.width())
+    }
+}
+
+/// Each output with its item behind it.
+fn with_items(items: &Items, first: usize, outputs: &[Block]) -> (Vec<u8>, usize) {
+    let (bytes, width) = item_bytes(items, first, outputs.len());
+    let rows = outputs.iter().zip(bytes.chunks_exact(width));
+    let joined = rows.flat_map(|(output, item)| output.as_bytes().iter().chain(item)).copied().collect();
+    (joined, Block::BYTES + width)
+}
+
+/// What malicious runs draw together: a context that neither party chose, and w.
+///
+/// ```text
+/// receiver                                     sender
+///                 ◄── H(c_s, o_s), H(w_s, o) ──
+///                 ── c_r ──►
+///                 ◄── c_s, o_s ──              context: c_r, c_s
+///                 ── w_r, with A' ──►
+///                 ◄── w_s, o, with the masks ──   w = w_r ⊕ w_s
+/// ```
+pub(super) struct Coins {
+    pub(super) context: Context,
+    /// My own part of w.
+    mine: [u8; COIN],
+    /// The sender's: the string that opens its commitment. The receiver's: the commitment.
+    other: [u8; COIN],
+    commitments: Oracle,
+}
+
+/// Bytes of each message of coins, in order.
+pub(super) const COIN_BYTES: [usize; 5] = [2 * COIN, COIN, 2 * COIN, COIN, 2 * COIN];
+
+fn draw(rng: &mut dyn CryptoRng) -> [u8; COIN] {
+    let mut coin = [0; COIN];
+    rng.fill_bytes(&mut coin);
+    coin
+}
+
+fn commit(oracle: &Oracle, which: u8, coin: &[u8; COIN], opening: &[u8; COIN]) -> [u8; COIN] {
+    let mut commitment = [0; COIN];
+    oracle.hash_parts(&[&[which], coin, opening], &mut commitment);
+    commitment
+}
+
+fn block(coin: &[u8; COIN]) -> Block {
+    Block::from_bytes(coin.as_chunks().0[0])
+}
+
+impl Coins {
+    /// The receiver's part; none in semi-honest runs.
+    pub(super) fn receive(
+        run: &Run<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Option<Self>, Error> {
+        if run.parameters.security == Security::SemiHonest {
+            return Ok(None);
+        }
+        let commitments = run.context.oracle(COMMITMENT);
+        let mut committed = [[0; COIN]; 2];
+        channel.recv_exact(committed.as_flattened_mut())?;
+        let (coin, mine) = (draw(rng), draw(rng));
+        channel.send(&coin)?;
+        let mut opened = [[0; COIN]; 2];
+        channel.recv_exact(opened.as_flattened_mut())?;
+        if commit(&commitments, 0, &opened[0], &opened[1]) != committed[0] {
+            return Err(Misbehaviour::FailedCheck.into());
+        }
+        let context = context_of(run, [coin, opened[0]].as_flattened());
+        Ok(Some(Coins { context, mine, other: committed[1], commitments }))
+    }
+
+    /// The sender's part; none in semi-honest runs.
+    pub(super) fn send(
+        run: &Run<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Option<Self>, Error> {
+        if run.parameters.security == Security::SemiHonest {
+            return Ok(None);
+        }
+        let commitments = run.context.oracle(COMMITMENT);
+        let [coin, opening, mine, other] = [(); 4].map(|()| draw(rng));
+        channel.send(&commit(&commitments, 0, &coin, &opening))?;
+        channel.send(&commit(&commitments, 1, &mine, &other))?;
+        let mut theirs = [0; COIN];
+        channel.recv_exact(&mut theirs)?;
+        channel.send(&coin)?;
+        channel.send(&opening)?;
+        channel.flush()?;
+        let context = context_of(run, [theirs, coin].as_flattened());
+        Ok(Some(Coins { context, mine, other, commitments }))
+    }
+
+    /// The receiver sends w_r behind A'.
+    pub(super) fn answer(coins: Option<&Self>, channel: &mut Channel) -> Result<(), Error> {
+        Ok(coins.map_or(Ok(()), |coins| channel.send(&coins.mine))?)
+    }
+
+    /// The sender receives w_r and opens its commitment: w.
+    pub(super) fn open(self, channel: &mut Channel) -> Result<Block, Error> {
+        let mut theirs = [0; COIN];
+        channel.recv_exact(&mut theirs)?;
+        channel.send(&self.mine)?;
+        channel.send(&self.other)?;
+        channel.flush()?;
+        Ok(block(&self.mine) ^ block(&theirs))
+    }
+
+    /// The receiver receives w_s and holds it to the commitment: w.
+    pub(super) fn shift(self, channel: &mut Channel) -> Result<Block, Error> {
+        let mut opened = [[0; COIN]; 2];
+        channel.recv_exact(opened.as_flattened_mut())?;
+        if commit(&self.commitments, 1, &opened[0], &opened[1]) == self.other {
+            Ok(block(&self.mine) ^ block(&opened[0]))
+        } else {
+            Err(Misbehaviour::FailedCheck.into())
+        }
+    }
+}
+
+/// Bytes of the proofs of `matches` matches.
+pub(super) fn proof_bytes(security: Security, learns: Learns, matches: usize) -> u64 {
+    if security == Security::Malicious && learns == Learns::Both { (PROOF * matches) as u64 } else { 0 }
+}
