@@ -1,7 +1,8 @@
 //! Groups of prime order in which the Diffie-Hellman problem is hard.
 //!
 //! A [`Group`] offers scalars, elements, canonical encodings, and the two batch operations that Diffie-Hellman set
-//! intersection consists of. Nothing in it depends on the curve; [`Ristretto255`] is the group of RFC 9496.
+//! intersection consists of. Nothing in it depends on the curve; [`Ristretto255`] is the group of RFC 9496,
+//! [`P256`], [`P384`] and [`P521`] are curves of NIST.
 //!
 //! Everything a peer sends goes through [`Group::decode`] or [`Group::decode_mul_encode`], which accept canonical
 //! encodings only and reject the identity: the order is prime, so what passes generates the whole group, and a product
@@ -11,6 +12,7 @@
 //! whose discrete logarithm nobody knows. There is no way here to go from a hash to a scalar multiple of the generator
 //! on purpose: it would make Diffie-Hellman set intersection void.
 
+mod nist;
 mod ristretto;
 
 use rand_core::CryptoRng;
@@ -18,6 +20,7 @@ use subtle::ConstantTimeEq;
 use thiserror::Error;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+pub use nist::{Element as NistElement, P256, P384, P521, Scalar as NistScalar};
 pub use ristretto::{
     Element, Ristretto255, Scalar, decode_mul_encode_on, hash_to_ristretto255, map_mul_encode_on,
 };

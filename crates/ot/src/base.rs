@@ -6,6 +6,7 @@
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;
 pub mod masny_rindal;
+pub mod naor_pinkas;
 
 /// Bit `i` of choices packed eight to a byte, lowest first.
 pub(crate) fn bit(choices: &[u8], i: usize) -> u8 {

@@ -1,0 +1,309 @@
+//! The curves of NIST over prime fields, P-256, P-384 and P-521: prime-order groups for security levels of 128, 192 and 256
+//! bits, in the arithmetic of the RustCrypto project, which is constant time.
+//!
+//! Elements are encoded compressed (SEC 1, section 2.3.3), scalars big-endian. Uniform bytes are hashed to the curve by the
+//! random-oracle suites of RFC 9380, sections 8.2 to 8.4. They become a scalar as a big-endian number modulo the order; they
+//! are longer than that by 64 bits or more, so that no scalar is likelier than another by more than 2^-64.
+
+use core::fmt::Debug;
+
+use elliptic_curve::ff::{Field, PrimeField};
+use elliptic_curve::group::{Group as _, GroupEncoding};
+use elliptic_curve::{CurveArithmetic, FieldBytes, ProjectivePoint};
+use hash2curve::{ExpandMsg, GroupDigest};
+use rand_core::CryptoRng;
+use subtle::{Choice, ConstantTimeEq};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::{Group, InvalidElement, InvalidScalar};
+
+/// An integer modulo the order of a curve of NIST. Wiped when dropped.
+#[derive(Clone)]
+pub struct Scalar<C: CurveArithmetic>(C::Scalar);
+
+/// An element of a curve of NIST.
+pub struct Element<C: CurveArithmetic>(ProjectivePoint<C>);
+
+impl<C: CurveArithmetic> Zeroize for Scalar<C> {
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl<C: CurveArithmetic> Drop for Scalar<C> {
+    fn drop(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl<C: CurveArithmetic> ZeroizeOnDrop for Scalar<C> {}
+
+impl<C: CurveArithmetic> ConstantTimeEq for Scalar<C> {
+    fn ct_eq(&self, other: &Self) -> Choice {
+        self.0.ct_eq(&other.0)
+    }
+}
+
+impl<C: CurveArithmetic> Clone for Element<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C: CurveArithmetic> Copy for Element<C> {}
+
+impl<C: CurveArithmetic> PartialEq for Element<C> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<C: CurveArithmetic> Eq for Element<C> {}
+
+impl<C: CurveArithmetic> ConstantTimeEq for Element<C> {
+    fn ct_eq(&self, other: &Self) -> Choice {
+        self.0.ct_eq(&other.0)
+    }
+}
+
+impl<C: CurveArithmetic> Zeroize for Element<C> {
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// hash_to_curve of RFC 9380 in the suite of the curve.
+fn hash_to_curve<C: GroupDigest>(message: &[u8], domain: &str) -> Element<C>
+where
+    <C::ExpandMsg as ExpandMsg<C::SecurityLevel>>::Error: Debug,
+{
+    #[expect(clippy::expect_used, reason = "no domain here is longer than 255 bytes, and none is empty")]
+    Element(C::hash_from_bytes(&[message], &[domain.as_bytes()]).expect("a short domain"))
+}
+
+/// Defines a group: its curve, name, and bytes of an encoded element, an encoded scalar, and uniform bytes.
+macro_rules! group {
+    ($name:ident, $curve:ty, $encoded:literal, $scalar:literal, $uniform:literal, $standard:literal) => {
+        #[doc = concat!("The curve ", $standard, " of FIPS 186.")]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+
+        impl Group for $name {
+            type Scalar = Scalar<$curve>;
+            type Element = Element<$curve>;
+            type Encoding = [u8; $encoded];
+            type ScalarEncoding = [u8; $scalar];
+            type Uniform = [u8; $uniform];
+
+            const EMPTY: Self::Encoding = [0xff; $encoded];
+            const UNIFORM_EMPTY: Self::Uniform = [0; $uniform];
+
+            fn random_scalar(rng: &mut dyn CryptoRng) -> Self::Scalar {
+                let mut uniform = Self::UNIFORM_EMPTY;
+                loop {
+                    rng.fill_bytes(&mut uniform);
+                    let scalar = Self::scalar_from_uniform(&uniform);
+                    uniform.zeroize();
+                    if !bool::from(scalar.0.is_zero()) {
+                        return scalar;
+                    }
+                }
+            }
+
+            fn scalar_from_uniform(uniform: &Self::Uniform) -> Self::Scalar {
+                let byte = <$curve as CurveArithmetic>::Scalar::from(256u64);
+                let zero = <$curve as CurveArithmetic>::Scalar::ZERO;
+                Scalar(uniform.iter().fold(zero, |sum, &digit| {
+                    sum * byte + <$curve as CurveArithmetic>::Scalar::from(u64::from(digit))
+                }))
+            }
+
+            fn invert(a: &Self::Scalar) -> Self::Scalar {
+                Scalar(Option::from(Field::invert(&a.0)).unwrap_or(Field::ZERO))
+            }
+
+            fn add_scalars(a: &Self::Scalar, b: &Self::Scalar) -> Self::Scalar {
+                Scalar(a.0 + b.0)
+            }
+
+            fn sub_scalars(a: &Self::Scalar, b: &Self::Scalar) -> Self::Scalar {
+                Scalar(a.0 - b.0)
+            }
+
+            fn mul_scalars(a: &Self::Scalar, b: &Self::Scalar) -> Self::Scalar {
+                Scalar(a.0 * b.0)
+            }
+
+            fn encode_scalar(a: &Self::Scalar) -> Self::ScalarEncoding {
+                a.0.to_repr().into()
+            }
+
+            fn decode_scalar(encoded: &Self::ScalarEncoding) -> Result<Self::Scalar, InvalidScalar> {
+                let repr: FieldBytes<$curve> = (*encoded).into();
+                Option::from(PrimeField::from_repr(repr)).map(Scalar).ok_or(InvalidScalar)
+            }
+
+            fn identity() -> Self::Element {
+                Element(ProjectivePoint::<$curve>::identity())
+            }
+
+            fn generator() -> Self::Element {
+                Element(ProjectivePoint::<$curve>::generator())
+            }
+
+            fn map_to_group(uniform: &Self::Uniform) -> Self::Element {
+                hash_to_curve(uniform, concat!("vesica ", $standard, " uniform bytes to the curve"))
+            }
+
+            fn mul(scalar: &Self::Scalar, element: &Self::Element) -> Self::Element {
+                Element(element.0 * scalar.0)
+            }
+
+            fn mul_base(scalar: &Self::Scalar) -> Self::Element {
+                Element(ProjectivePoint::<$curve>::mul_by_generator(&scalar.0))
+            }
+
+            fn vartime_mul_sum(scalars: &[Self::Scalar], elements: &[Self::Element]) -> Self::Element {
+                assert_eq!(scalars.len(), elements.len(), "one scalar per element");
+                let products = scalars.iter().zip(elements).map(|(scalar, element)| element.0 * scalar.0);
+                Element(products.sum())
+            }
+
+            fn add(a: &Self::Element, b: &Self::Element) -> Self::Element {
+                Element(a.0 + b.0)
+            }
+
+            fn sub(a: &Self::Element, b: &Self::Element) -> Self::Element {
+                Element(a.0 - b.0)
+            }
+
+            fn encode(element: &Self::Element) -> Self::Encoding {
+                element.0.to_bytes().into()
+            }
+
+            fn decode(encoded: &Self::Encoding) -> Result<Self::Element, InvalidElement> {
+                // The library reads the identity and x-only encodings, too; these are elements of their own tags.
+                if !matches!(encoded[0], 2 | 3) {
+                    return Err(InvalidElement { index: 0 });
+                }
+                let element = ProjectivePoint::<$curve>::from_bytes(&(*encoded).into());
+                Option::from(element).map(Element).ok_or(InvalidElement { index: 0 })
+            }
+
+            fn map_mul_encode(scalar: &Self::Scalar, uniform: &[Self::Uniform], out: &mut [Self::Encoding]) {
+                assert_eq!(uniform.len(), out.len(), "one output per input");
+                for (uniform, out) in uniform.iter().zip(out) {
+                    *out = Self::encode(&Self::mul(scalar, &Self::map_to_group(uniform)));
+                }
+            }
+
+            fn decode_mul_encode(
+                scalar: &Self::Scalar,
+                encoded: &[Self::Encoding],
+                out: &mut [Self::Encoding],
+            ) -> Result<(), InvalidElement> {
+                assert_eq!(encoded.len(), out.len(), "one output per input");
+                for (index, (encoded, out)) in encoded.iter().zip(out).enumerate() {
+                    let element = Self::decode(encoded).map_err(|_| InvalidElement { index })?;
+                    *out = Self::encode(&Self::mul(scalar, &element));
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+group!(P256, p256::NistP256, 33, 32, 64, "P-256");
+group!(P384, p384::NistP384, 49, 48, 64, "P-384");
+group!(P521, p521::NistP521, 67, 66, 80, "P-521");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prg::Prg;
+
+    fn hex(text: &str) -> Vec<u8> {
+        (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap()).collect()
+    }
+
+    /// The laws, the encodings and what they refuse.
+    fn is_a_group<G: Group>() {
+        let rng = &mut Prg::from_seed([4; 16]);
+        let [a, b] = [(); 2].map(|()| G::random_scalar(rng));
+        let element = G::random_element(rng);
+        assert!(G::mul_base(&a) == G::mul(&a, &G::generator()));
+        let sum = G::add(&G::mul(&a, &element), &G::mul(&b, &element));
+        assert!(sum == G::mul(&G::add_scalars(&a, &b), &element));
+        assert!(G::mul(&a, &G::mul(&b, &element)) == G::mul(&G::mul_scalars(&a, &b), &element));
+        assert!(G::sub(&sum, &G::mul(&b, &element)) == G::mul(&a, &element));
+        assert!(G::mul(&G::invert(&a), &G::mul(&a, &element)) == element);
+        assert!(G::sub(&element, &element) == G::identity());
+        assert!(G::vartime_mul_sum(&[a.clone(), b.clone()], &[element, element]) == sum);
+
+        assert_eq!(G::encode(&element).as_ref().len(), G::ENCODED);
+        assert!(G::decode(&G::encode(&element)) == Ok(element));
+        assert!(bool::from(G::decode_scalar(&G::encode_scalar(&a)).unwrap_or(b.clone()).ct_eq(&a)));
+        let mut ones = G::encode_scalar(&a);
+        ones.as_mut().fill(0xff);
+        assert!(G::decode_scalar(&ones).is_err());
+        assert!(G::decode(&G::EMPTY).is_err());
+        assert!(G::decode(&G::encode(&G::identity())).is_err());
+        // Other prefixes, and an abscissa beyond the field.
+        for prefix in [0, 1, 4, 5, 0xff] {
+            let mut encoded = G::encode(&element);
+            encoded.as_mut()[0] = prefix;
+            assert!(G::decode(&encoded).is_err());
+        }
+        let mut beyond = G::encode(&element);
+        beyond.as_mut()[1..].fill(0xff);
+        assert!(G::decode(&beyond).is_err());
+
+        let uniform = [G::UNIFORM_EMPTY; 2];
+        let mut mapped = [G::EMPTY; 2];
+        G::map_mul_encode(&a, &uniform, &mut mapped);
+        assert!(mapped[1] == G::encode(&G::mul(&a, &G::map_to_group(&uniform[0]))));
+        let mut again = [G::EMPTY; 2];
+        assert!(G::decode_mul_encode(&b, &mapped, &mut again).is_ok());
+        assert!(again[0] == G::encode(&G::mul(&b, &G::decode(&mapped[0]).unwrap_or(element))));
+        mapped[1] = G::EMPTY;
+        assert_eq!(G::decode_mul_encode(&b, &mapped, &mut again), Err(InvalidElement { index: 1 }));
+    }
+
+    #[test]
+    fn they_are_groups_with_strict_encodings() {
+        is_a_group::<P256>();
+        is_a_group::<P384>();
+        is_a_group::<P521>();
+    }
+
+    /// The generators of SP 800-186, section 3.2.1, compressed.
+    #[test]
+    fn generators_are_the_standards() {
+        assert_eq!(
+            P256::encode(&P256::generator())[..],
+            hex("036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296")
+        );
+        assert_eq!(
+            P384::encode(&P384::generator())[..],
+            hex(
+                "03aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f25dbf55296c3a545e3872760ab7"
+            )
+        );
+        assert_eq!(
+            P521::encode(&P521::generator())[..],
+            hex(concat!(
+                "0200c6858e06b70404e9cd9e3ecb662395b4429c648139053fb521f828af606b4d3dbaa14b5e77efe75928fe1dc127a2ffa8de33",
+                "48b3c1856a429bf97e7e31c2e5bd66"
+            ))
+        );
+    }
+
+    /// Uniform bytes as a big-endian number modulo the order: one more than the order is one.
+    #[test]
+    fn uniform_bytes_are_reduced() {
+        let mut uniform = [0; 64];
+        uniform[32..]
+            .copy_from_slice(&hex("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632552"));
+        assert!(P256::mul_base(&P256::scalar_from_uniform(&uniform)) == P256::generator());
+    }
+}

@@ -1,0 +1,190 @@
+//! Times base OTs and the extension of the papers, each beside its floor on this processor: the same blocks of AES, tiles to
+//! transpose and bytes to digest, with nothing in between.
+//!
+//! `cargo run --release -p vesica-ot --example extensions [log2 of OTs]`. Both parties in one process, a thread each, over
+//! memory: a figure is the wall time of both, by OT.
+#![allow(clippy::unwrap_used, reason = "a measurement that fails has nobody to tell")]
+
+use std::hint::black_box;
+use std::thread;
+use std::time::Instant;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Context, Label};
+use vesica_crypto::memory::large_vec;
+use vesica_crypto::prg::{Prg, Streams};
+use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
+use vesica_net::{Channel, Options, memory};
+use vesica_ot::random::{Strings, add_delta};
+use vesica_ot::{CotReceiver, CotSender, base, iknp};
+
+const LABEL: Label = Label::new("example");
+const STRINGS: Label = Label::new("example: strings");
+const PIECE: usize = 1 << 13;
+
+fn context() -> Context {
+    Context::new(&[1; 32], "extensions", b"", 0, 0)
+}
+
+/// Best of several runs of `work`, in nanoseconds by unit.
+fn best(runs: usize, units: usize, mut work: impl FnMut()) -> f64 {
+    let times = (0..runs).map(|_| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_nanos() as f64 / units as f64
+    });
+    times.fold(f64::INFINITY, f64::min)
+}
+
+fn line(what: &str, figure: f64, floor: f64) {
+    println!("{what:<52} {figure:>8.3} {floor:>8.3} {:>6.2}", figure / floor);
+}
+
+/// Both roles at once, each with an end of a memory channel.
+fn both<A: Send, B>(
+    sender: impl FnOnce(&mut Channel) -> A + Send,
+    receiver: impl FnOnce(&mut Channel) -> B,
+) -> (A, B) {
+    let (mut here, mut there) = memory::pair(&Options::default());
+    thread::scope(|scope| {
+        let sender = scope.spawn(move || {
+            let ended = sender(&mut there);
+            there.flush().unwrap();
+            (ended, there)
+        });
+        let ended = receiver(&mut here);
+        here.flush().unwrap();
+        (sender.join().unwrap().0, ended)
+    })
+}
+
+fn bases() {
+    let choices = [0x5a; 16];
+    let figure = best(10, 1, || {
+        both(
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(1);
+                base::masny_rindal::send(&context(), LABEL, 128, channel, rng).unwrap()
+            },
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(2);
+                base::masny_rindal::receive(&context(), LABEL, &choices, 128, channel, rng).unwrap()
+            },
+        );
+    });
+    println!("128 base OTs, Masny-Rindal, both parties: {:.2} ms", figure / 1e6);
+    for level in [128, 192, 256] {
+        let figure = best(1, 1, || {
+            both(
+                |channel| {
+                    let rng = &mut StdRng::seed_from_u64(1);
+                    base::naor_pinkas::send_at_level(level, &context(), LABEL, 128, channel, rng).unwrap()
+                },
+                |channel| {
+                    let (rng, context) = (&mut StdRng::seed_from_u64(2), context());
+                    base::naor_pinkas::receive_at_level(level, &context, LABEL, &choices, 128, channel, rng)
+                        .unwrap()
+                },
+            );
+        });
+        println!("128 base OTs, Naor-Pinkas at level {level}, both parties: {:.2} ms", figure / 1e6);
+    }
+}
+
+/// What the parts cost alone: a block of AES, a row transposed, a byte digested.
+struct Parts {
+    block: f64,
+    row: f64,
+    byte: f64,
+}
+
+fn parts() -> Parts {
+    let mut prg = Prg::from_seed([1; 16]);
+    let mut stream = vec![Block::ZERO; 1024];
+    let block = best(200, 1024 * 16, || (0..16).for_each(|_| prg.fill_blocks(black_box(&mut stream))));
+    let (mut tile, mut columns): (Tile, _) = ([[Block::ZERO; 8]; ROWS], [Block::ZERO; COLUMNS]);
+    prg.fill_blocks(tile.as_flattened_mut());
+    let row = best(200, COLUMNS * 16, || {
+        (0..16).for_each(|_| transpose(black_box(&tile), black_box(&mut columns)))
+    });
+    let bytes = vec![7; 64 << 10];
+    let byte = best(50, bytes.len(), || {
+        black_box(blake3::Hasher::new().update(black_box(&bytes)).finalize());
+    });
+    println!(
+        "alone: {block:.3} ns a block of AES, {row:.3} ns a row transposed, {byte:.3} ns a byte digested"
+    );
+    let seeds: Vec<Block> = (0..128u128).map(Block::from).collect();
+    let mut streams = Streams::from_seeds(&seeds);
+    let fused = best(200, COLUMNS * 16, || {
+        for _ in 0..16 {
+            streams.fill_rows(&mut tile);
+            transpose(black_box(&tile), black_box(&mut columns));
+        }
+    });
+    line("one generator and transposition, ns an OT", fused, block + row);
+    Parts { block, row, byte }
+}
+
+/// Rows of both parties, then strings of them if `hashed`: ns an OT.
+fn extension(count: usize, hashed: bool) -> f64 {
+    let mut choices = vec![0; count / 8];
+    StdRng::seed_from_u64(3).fill_bytes(&mut choices);
+    let (mut q, mut t) = (large_vec([Block::ZERO], count), large_vec([Block::ZERO], count));
+    let mut other = large_vec([Block::ZERO], PIECE);
+    let strings = Strings::<1>::of(&context(), STRINGS);
+    let barrier = std::sync::Barrier::new(2);
+    let mut best = f64::INFINITY;
+    for _ in 0..5 {
+        let (took, ()) = both(
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(1);
+                let mut ot = iknp::Sender::<1>::setup(&context(), LABEL, 128, channel, rng).unwrap();
+                barrier.wait();
+                let start = Instant::now();
+                for (piece, rows) in q.chunks_mut(PIECE).enumerate() {
+                    ot.extend(rows, channel).unwrap();
+                    if hashed {
+                        other.copy_from_slice(rows);
+                        add_delta(&ot.delta(), &mut other);
+                        strings.hash((piece * PIECE) as u64, rows);
+                        strings.hash((piece * PIECE) as u64, &mut other);
+                        black_box(&other);
+                    }
+                }
+                barrier.wait();
+                start.elapsed()
+            },
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(2);
+                let mut ot = iknp::Receiver::<1>::setup(&context(), LABEL, 128, channel, rng).unwrap();
+                barrier.wait();
+                for (piece, (rows, choices)) in t.chunks_mut(PIECE).zip(choices.chunks(PIECE / 8)).enumerate()
+                {
+                    ot.extend(choices, rows, channel).unwrap();
+                    if hashed {
+                        strings.hash((piece * PIECE) as u64, rows);
+                    }
+                }
+                barrier.wait();
+            },
+        );
+        best = best.min(took.as_nanos() as f64 / count as f64);
+    }
+    best
+}
+
+fn main() {
+    let log: u32 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(22);
+    let count = 1usize << log;
+    println!("{:<52} {:>8} {:>8} {:>6}", "", "figure", "floor", "ratio");
+    let Parts { block, row, byte } = parts();
+    bases();
+    // A party's own work, the larger of both; the digest of the transcript is the channel's and counted beside it.
+    let digest = 16.0 * byte;
+    line("IKNP, rows, ns an OT", extension(count, false), 2.0 * block + row);
+    line("IKNP, random OT, ns an OT", extension(count, true), 5.0 * block + row);
+    println!("of which the transcript digest of 16 bytes takes {digest:.3} ns in each party");
+}
