@@ -64,6 +64,15 @@ impl FixedKey {
     pub fn tccr(&self, first: u64, blocks: &mut [Block]) {
         self.key.tccr(first, blocks);
     }
+
+    /// Replaces block x at position i by π(π(x) ⊕ t) ⊕ π(x) with t = `tweaks[i]`: [`tccr`](Self::tccr) of blocks picked
+    /// from a longer list, where the tweak is the number of the block in it.
+    ///
+    /// # Panics
+    /// If there is not one tweak for each block.
+    pub fn tccr_at(&self, tweaks: &[Block], blocks: &mut [Block]) {
+        self.key.tccr_at(tweaks, blocks);
+    }
 }
 
 /// Replaces block x of row i, in every column, by AES_k(σ(x)) ⊕ σ(x) with k = `keys[i]`.
@@ -127,6 +136,19 @@ mod tests {
             assert!(alone[0] == *hashed);
             assert!(together[..i].iter().all(|other| other != hashed));
         }
+    }
+
+    #[test]
+    fn picked_blocks_are_hashed_as_in_their_list() {
+        let fixed = FixedKey::new(Block::from(6u128));
+        let list: Vec<Block> = (0..1000u128).map(|i| Block::from(i * i)).collect();
+        let mut all = list.clone();
+        fixed.tccr(50, &mut all);
+        let picked: Vec<usize> = (0..700).map(|i| i * 37 % 1000).collect();
+        let tweaks: Vec<Block> = picked.iter().map(|&i| Block::from(50 + i as u128)).collect();
+        let mut blocks: Vec<Block> = picked.iter().map(|&i| list[i]).collect();
+        fixed.tccr_at(&tweaks, &mut blocks);
+        assert!(blocks.iter().zip(picked).all(|(block, i)| *block == all[i]));
     }
 
     #[test]

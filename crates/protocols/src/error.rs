@@ -1,5 +1,6 @@
 //! What can go wrong while a protocol runs, by who is at fault.
 
+use vesica_encode::bloom::Unplaced;
 use vesica_encode::items::ItemsError;
 use vesica_encode::okvs;
 use vesica_encode::sorted::SortedError;
@@ -117,6 +118,12 @@ impl From<Misbehaviour> for Error {
 impl From<Misuse> for Error {
     fn from(what: Misuse) -> Self {
         Error::Misuse(what)
+    }
+}
+
+impl From<Unplaced> for Error {
+    fn from(_: Unplaced) -> Self {
+        Error::Chance("my items have no garbled Bloom filter under the hash functions of this run")
     }
 }
 

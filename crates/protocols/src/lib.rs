@@ -52,6 +52,7 @@ mod parameters;
 mod positions;
 mod protocol;
 
+pub mod bloom_filter;
 pub mod insecure;
 pub mod ot_based;
 pub mod public_key;

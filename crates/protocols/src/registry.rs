@@ -3,7 +3,7 @@
 use crate::masks::mask_bits;
 use crate::parameters::{Offers, Parameters};
 use crate::protocol::{Learns, Receive, Role, Send, Sizes};
-use crate::{insecure, ot_based, public_key, vole_based};
+use crate::{bloom_filter, insecure, ot_based, public_key, vole_based};
 
 pub use crate::parameters::Security;
 
@@ -147,6 +147,8 @@ pub static PROTOCOLS: &[&Entry] = &[
     &public_key::dh::ENTRY,
     &ot_based::kkrt16::ENTRY,
     &ot_based::ot_psi::ENTRY,
+    &bloom_filter::random_gbf::ENTRY,
+    &bloom_filter::dcw13::ENTRY,
     &insecure::naive_hash::ENTRY,
 ];
 

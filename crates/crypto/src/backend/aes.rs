@@ -4,7 +4,7 @@
 //! ```text
 //! keystream        AES_k(c), AES_k(c+1), …                       counters as 128-bit little-endian numbers
 //! ccr              π(σ(x)) ⊕ σ(x)                                π = AES_k
-//! tccr             π(π(x) ⊕ t) ⊕ π(x)                            t = first, first+1, … along the batch
+//! tccr             π(π(x) ⊕ t) ⊕ π(x)                            t = first, first+1, … along the batch, or listed
 //! rekeyed          AES_kᵢ(xᵢ)
 //! rekeyed ccr      AES_kᵢ(σ(xᵢ)) ⊕ σ(xᵢ)
 //! σ(low ‖ high)    high ‖ (low ⊕ high)                           64-bit halves
@@ -116,6 +116,28 @@ impl Key {
                 match backend.level() {
                     Level::Avx512 => x86::wide::tccr(rounds, first, blocks),
                     _ => x86::narrow::tccr(rounds, first, blocks),
+                }
+            },
+        }
+    }
+
+    /// Replaces block `i` by its tweakable hash under the tweak `tweaks[i]`; one tweak for each block.
+    pub(crate) fn tccr_at(&self, tweaks: &[Block], blocks: &mut [Block]) {
+        assert_eq!(tweaks.len(), blocks.len(), "one tweak for each block");
+        match &self.0 {
+            Schedule::Library(cipher) => in_pieces(blocks, |offset, once, twice| {
+                encrypt_all(cipher, once);
+                *twice = *once;
+                xor_into(twice, &tweaks[offset..]);
+                encrypt_all(cipher, twice);
+                xor_into(once, twice);
+            }),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a back end of these levels exists only where their instructions do.
+            Schedule::Rounds(backend, rounds) => unsafe {
+                match backend.level() {
+                    Level::Avx512 => x86::wide::tccr_at(rounds, tweaks, blocks),
+                    _ => x86::narrow::tccr_at(rounds, tweaks, blocks),
                 }
             },
         }

@@ -153,14 +153,16 @@ impl Bin<'_> {
         blocks.extend_from_slice(&self.placed.seeds[self.places()]);
         self.placed.functions[group].ccr(blocks);
         let count = self.placed.shape.slots() as u64;
-        for (word, slots) in slots.iter_mut().enumerate() {
-            slots.clear();
-            slots.extend(blocks.iter().map(|block| {
-                let (low, high) = block.to_halves();
-                let half = if word < GROUP / 2 { low } else { high };
-                let word = u64::from((half >> (u32::BITS as usize * (word % 2))) as u32);
-                ((word * count) >> u32::BITS) as u32
-            }));
+        let slot = |word: u64| ((u64::from(word as u32) * count) >> u32::BITS) as u32;
+        slots.iter_mut().for_each(|slots| slots.resize(blocks.len(), 0));
+        let [first, second, third, fourth] = slots;
+        let lists = first.iter_mut().zip(second).zip(third).zip(fourth);
+        for (block, (((first, second), third), fourth)) in blocks.iter().zip(lists) {
+            let (low, high) = block.to_halves();
+            *first = slot(low);
+            *second = slot(low >> u32::BITS);
+            *third = slot(high);
+            *fourth = slot(high >> u32::BITS);
         }
     }
 }

@@ -195,10 +195,31 @@ macro_rules! kernels {
         pub(in super::super) fn tccr(rounds: &[Block; 11], first: u64, blocks: &mut [Block]) {
             let rounds = broadcast(rounds);
             for_chunks(blocks, |done, x| {
-                let once = encrypt_vectors(&rounds, x);
-                let tweaked = xor_all(once, counters(first.wrapping_add(done)));
-                xor_all(once, encrypt_vectors(&rounds, tweaked))
+                tccr_vectors(&rounds, counters(first.wrapping_add(done)), x)
             });
+        }
+
+        /// `blocks` and `tweaks` have the same length.
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn tccr_at(rounds: &[Block; 11], tweaks: &[Block], blocks: &mut [Block]) {
+            let rounds = broadcast(rounds);
+            let (all_tweaks, last_tweaks) = tweaks.as_chunks::<AT_ONCE>();
+            let (whole, rest) = blocks.split_at_mut(all_tweaks.len() * AT_ONCE);
+            for (chunk, tweaks) in whole.as_chunks_mut().0.iter_mut().zip(all_tweaks) {
+                store_all(chunk, tccr_vectors(&rounds, load_all(tweaks), load_all(chunk)));
+            }
+            if !rest.is_empty() {
+                let mut tweaks = [Block::ZERO; AT_ONCE];
+                tweaks[..rest.len()].copy_from_slice(last_tweaks);
+                for_chunks(rest, |_, x| tccr_vectors(&rounds, load_all(&tweaks), x));
+            }
+        }
+
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn tccr_vectors(rounds: &[V; 11], tweaks: [V; FLIGHT], x: [V; FLIGHT]) -> [V; FLIGHT] {
+            let once = encrypt_vectors(rounds, x);
+            xor_all(once, encrypt_vectors(rounds, xor_all(once, tweaks)))
         }
 
         #[target_feature(enable = $features)]

@@ -1,0 +1,443 @@
+//! The garbled Bloom filter, basic protocol. The receiver learns X ∩ Y, the sender |Y| and no more.
+//!
+//! **Security:** semi-honest, in the random oracle model, given OT. Leaks n_r and n_s. What the receiver could learn
+//! beyond the intersection is an item of the sender whose k positions are all taken in its own filter: probability
+//! n_s·2^-κ over the hash functions ([`Filter`]). Building fails with probability at most n_s·2^-κ; the run then ends with
+//! an error. A malicious party is not held to anything: a receiver whose filter is all ones learns X, and what
+//! DCW13 §5 adds against that is broken (RR16 §3.1).
+//!
+//! Source: DCW13 §4.3 and appendix A, where the receiver is the client C and the sender the server S; §6.1: computing and
+//! transfer overlap, on one thread ("pipelined") or all cores ("parallel"); §6.4: bins. PSZ14's steps are
+//! the forms. Deviations, in all of them:
+//!
+//! - each hash function has a slice of its own, since positions that coincide cancel in the XOR and overwrite each other in
+//!   Algorithm 1 (`vesica_encode::bloom`); bins, from 2^13 items on, keep slices in the cache;
+//! - the XOR of an item's strings is not x but v(x) = H(context, x), of κ bits: keys have any length, and nothing of them is
+//!   on the wire. The receiver compares what it recovers with v(y) itself; no summary travels;
+//! - up to level 128 the standard form takes SoftSpoken for IKNP (`extension.rs`); the others send IKNP's columns in
+//!   ALSZ13's form, half of what IKNP03 sends.
+//!
+//! The standard form, "\[DCW13\] + random OT extension" of PSZ14:
+//!
+//! ```text
+//! receiver (Y)                                       sender (X), Δ ←$ {0,1}^κ
+//!                ◄─ base OTs, seeds against Δ ─►     64·128 + 32 + 4096 bytes (IKNP: 64·κ + 32)
+//! for each slice of the filter: c = BF_Y
+//!                ── the extension, choices c ──►     4 bytes a slot (IKNP: κ/8)
+//! t_j                                                q_j = t_j ⊕ c_j·Δ
+//! S(y) = ⊕_i H(h_i(y), t_h_i(y))                     S(x) = ⊕_i H(h_i(x), q_h_i(x) ⊕ Δ)
+//!                                                    D: garbled Bloom filter of x ↦ v(x) ⊕ S(x)
+//!                ◄── D ──                            κ/8 bytes a slot
+//! output {y : ⊕_i D[h_i(y)] ⊕ S(y) = v(y)}
+//! ```
+//!
+//! **Why this is DCW13.** With R_j = H(j, q_j ⊕ Δ), GBF_X\[j\] = D\[j\] ⊕ R_j is a garbled Bloom filter of x ↦ v(x), uniformly
+//! random among those that there are, because D is among its own; and D\[j\] = GBF_X\[j\] ⊕ R_j is the one string per
+//! OT of the sender (x_j,1 = GBF_X\[j\], x_j,0 random). Built in this order a string is hashed only when an item
+//! has it, on either side, and rows are dropped as soon as they are used.
+//!
+//! Forms by name, with which PSZ14's table is made again; the GBF is built first and travels slice by slice, all strings
+//! are hashed (but for `iknp`, which is the standard form over the papers' extension):
+//!
+//! | form | sent by the sender for slot j | receiver hashes | sender hashes |
+//! |---|---|---|---|
+//! | `two-strings` | x_j,0 ⊕ H(j, q_j), GBF_X\[j\] ⊕ H(j, q_j ⊕ Δ) | m | 2m |
+//! | `correlated` | GBF_X\[j\] ⊕ H(j, q_j ⊕ Δ); x_j,0 = H(j, q_j) | m | 2m |
+//! | `iknp`, standard | D\[j\] | k·n_r | k·n_s |
+//!
+//! Names: k = κ hash functions h_i, [`Placed`]; GBF, D = [`garble`]; S = `receiver_sums`, `sender_sums`; v = `values`.
+//! Cost: m = k·n·log2 e slots for n = max(n_r, n_s), to within 2 % (from 2^13 items on, less below).
+
+use rand_core::CryptoRng;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Label, Oracle};
+use vesica_crypto::par;
+use vesica_crypto::prg::Prg;
+use vesica_encode::bloom::{GROUP, Placed, Shape as Filter, Sums, Unplaced, garble};
+use vesica_encode::items::{Items, Matches};
+use vesica_net::{Channel, RecvHalf, SendHalf};
+use vesica_ot::{CotReceiver, CotSender};
+
+use super::extension;
+use super::transfer::{self, Strings, for_each_batch, receive_rows, receiver_sums, sender_sums};
+use crate::error::Error;
+use crate::parameters::{Offers, Variant};
+use crate::protocol::{Phase, Role, Run};
+use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
+
+/// Items that one thread hashes at a time.
+const CHUNK: usize = 1 << 12;
+
+/// Strings packed to their width at a time.
+const PACKED: usize = 1 << 10;
+
+/// The registry's entry.
+pub static ENTRY: Entry = Entry {
+    name: "gbf",
+    title: "garbled Bloom filter",
+    family: "bloom_filter",
+    paper: "DCW13 §4, appendix A; PSZ14",
+    security: &[Security::SemiHonest],
+    offers: Offers {
+        levels: transfer::LEVELS,
+        variants: &[
+            transfer::IKNP,
+            Variant { name: TWO_STRINGS, what: "two strings an OT, as DCW13 sends them" },
+            Variant { name: CORRELATED, what: "one string an OT by correlated OT (ALSZ13)" },
+        ],
+        ..Offers::STANDARD
+    },
+    standing: Standing::Standard,
+    learns_both: false,
+    learns: "receiver: the intersection",
+    leakage: "n_r and n_s",
+    flights: 3,
+    messages: &[
+        extension::BASE_MESSAGES[0],
+        extension::BASE_MESSAGES[1],
+        Message {
+            from: Role::Receiver,
+            what: "the Bloom filter of the receiver, as choices of OTs",
+            formula: "4096 + m·4 (IKNP: m·κ/8), m = k·⌈n·log2 e⌉ to within 2 %, n = max(n_r, n_s)",
+            bytes: |shape| transfer::choice_bytes(shape, filter),
+        },
+        Message {
+            from: Role::Sender,
+            what: "the garbled Bloom filter of the sender, under the strings of the OTs",
+            formula: "m·κ/8 (two-strings: 2·m·κ/8)",
+            bytes: |shape| {
+                let strings = if shape.parameters.variant == TWO_STRINGS { 2 } else { 1 };
+                let string = u64::from(shape.parameters.level) / 8;
+                extension::unless_empty(shape, || strings * string * filter(shape).all_slots())
+            },
+        },
+    ],
+    memory: "receiver 84·n_r + 2^24, sender 52·n_s + 2^24 (--variant: both + 2^27)",
+    memory_bytes: |shape| {
+        let form = if shape.parameters.variant.is_empty() { 1 << 24 } else { (1 << 24) + (1 << 27) };
+        Memory { receiver: 84 * shape.receiver() + form, sender: 52 * shape.sender() + form }
+    },
+    test_items: 1 << 9,
+    receive,
+    send,
+};
+
+/// The form that sends both strings of an OT.
+const TWO_STRINGS: &str = "two-strings";
+
+/// The form that sends one.
+const CORRELATED: &str = "correlated";
+
+/// The filter of a run: k = κ functions, the larger set.
+fn filter(shape: &Shape) -> Filter {
+    Filter::for_items(shape.parameters.level, shape.sizes.receiver.max(shape.sizes.sender))
+}
+
+/// The receiver's role.
+pub fn receive(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Matches, Error> {
+    run.expect_items(Role::Receiver, items)?;
+    let matching = match run.parameters.level {
+        _ if extension::is_empty(run.sizes) => Vec::new(),
+        ..=128 => Party::<1>::new(run, items).receive(channel, rng)?,
+        _ => Party::<2>::new(run, items).receive(channel, rng)?,
+    };
+    Ok(items.matches(matching.into_iter().map(|item| item as usize)))
+}
+
+/// The sender's role.
+pub fn send(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Matches>, Error> {
+    run.expect_items(Role::Sender, items)?;
+    match run.parameters.level {
+        _ if extension::is_empty(run.sizes) => {}
+        ..=128 => Party::<1>::new(run, items).send(channel, rng)?,
+        _ => Party::<2>::new(run, items).send(channel, rng)?,
+    }
+    Ok(None)
+}
+
+/// One party's items in their places.
+struct Party<'a, const W: usize> {
+    run: &'a Run<'a>,
+    items: &'a Items,
+    placed: Placed,
+    values: Oracle,
+}
+
+impl<'a, const W: usize> Party<'a, W> {
+    fn new(run: &'a Run<'a>, items: &'a Items) -> Self {
+        let filter = Filter::for_items(run.parameters.level, run.sizes.receiver.max(run.sizes.sender));
+        Party {
+            run,
+            items,
+            placed: Placed::new(&run.context, filter, items, run.threads),
+            values: run.context.oracle(Label::new("gbf: item to value")),
+        }
+    }
+
+    /// Bytes of a string on the wire: κ bits.
+    fn width(&self) -> usize {
+        self.run.parameters.level as usize / 8
+    }
+
+    /// The items of mine that the sender has, too.
+    fn receive(&self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<u32>, Error> {
+        let mut ot = extension::Receiver::<W>::setup(self.run, channel, rng)?;
+        // GBF_C∩S summed over the positions of each item: Algorithm 2.
+        let recovered = match self.run.parameters.variant {
+            TWO_STRINGS => self.receive_strings::<2>(&mut ot, channel)?,
+            CORRELATED => self.receive_strings::<1>(&mut ot, channel)?,
+            _ => {
+                let mut sums = receiver_sums(self.run, &self.placed, &mut ot, channel)?;
+                self.add_filter(&mut sums, channel.split().1)?;
+                sums
+            }
+        };
+        self.run.phase(Phase::Compare, 0);
+        let mut values = vec![[Block::ZERO; W]; recovered.len()];
+        self.values(0, &mut values);
+        let width = self.width();
+        let equal = |place: &usize| {
+            let [recovered, value] =
+                [&recovered, &values].map(|strings| Block::slice_as_bytes(&strings[*place]));
+            recovered[..width] == value[..width]
+        };
+        Ok((0..recovered.len()).filter(equal).map(|place| self.placed.items()[place]).collect())
+    }
+
+    fn send(&self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<(), Error> {
+        let mut ot = extension::Sender::<W>::setup(self.run, channel, rng)?;
+        match self.run.parameters.variant {
+            TWO_STRINGS => self.send_strings::<2>(&mut ot, channel, rng),
+            CORRELATED => self.send_strings::<1>(&mut ot, channel, rng),
+            _ => {
+                let sums = sender_sums(self.run, &self.placed, &mut ot, channel)?;
+                self.send_filter(sums, channel.split().0, rng)
+            }
+        }
+    }
+
+    /// v of the items from place `first` on, XORed into `values`.
+    fn values(&self, first: usize, values: &mut [[Block; W]]) {
+        let Ok(()) = par::fill_chunks(self.run.threads, CHUNK, values, |chunk, values| {
+            let places = &self.placed.items()[first + chunk * CHUNK..][..values.len()];
+            let inputs: Vec<u8> =
+                places.iter().flat_map(|&item| self.items.get(item as usize)).copied().collect();
+            let mut hashes = vec![[Block::ZERO; W]; values.len()];
+            let bytes = Block::slice_as_mut_bytes(hashes.as_flattened_mut());
+            self.values.hash_batch(&inputs, self.items.width(), bytes, W * Block::BYTES);
+            for (value, hash) in values.iter_mut().flatten().zip(hashes.as_flattened()) {
+                *value ^= *hash;
+            }
+            Ok::<_, std::convert::Infallible>(())
+        });
+    }
+
+    /// Sends D, the garbled Bloom filter of x ↦ v(x) ⊕ S(x).
+    fn send_filter(
+        &self,
+        mut sums: Vec<[Block; W]>,
+        channel: &mut SendHalf,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), Error> {
+        self.run.phase(Phase::Exchange, self.placed.shape().all_slots() as usize);
+        self.values(0, &mut sums);
+        for bin in self.placed.bins() {
+            let mut random = RandomStrings::new::<W>(rng);
+            garble(
+                &bin,
+                &sums[bin.places()],
+                |strings| random.fill(strings),
+                |slice| {
+                    send_strings(slice, self.width(), channel)?;
+                    self.run.advance(slice.len())
+                },
+            )?;
+        }
+        Ok(channel.flush()?)
+    }
+
+    /// Receives D and adds its strings to the sums.
+    fn add_filter(&self, sums: &mut [[Block; W]], channel: &mut RecvHalf) -> Result<(), Error> {
+        let shape = self.placed.shape();
+        self.run.phase(Phase::Exchange, shape.all_slots() as usize);
+        let mut slice = vec![[Block::ZERO; W]; shape.slots()];
+        let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; GROUP]>::default());
+        for bin in self.placed.bins() {
+            for group in 0..shape.hashes() / GROUP {
+                bin.positions(group, &mut blocks, &mut slots);
+                for slots in &slots {
+                    recv_strings(&mut slice, self.width(), channel)?;
+                    Sums(&mut sums[bin.places()]).add(&slice, slots);
+                    self.run.advance(slice.len())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appendix A with `N` strings an OT: the GBF of the intersection, summed over the positions of each item.
+    fn receive_strings<const N: usize>(
+        &self,
+        ot: &mut impl CotReceiver<W>,
+        channel: &mut Channel,
+    ) -> Result<Vec<[Block; W]>, Error> {
+        let (strings, width) = (Strings::of(&self.run.context), self.width());
+        let mut sums = vec![[Block::ZERO; W]; self.placed.items().len()];
+        let (mut rows, mut sent) = (Vec::new(), Vec::new());
+        for_each_batch(self.run, &self.placed, |batch| {
+            let choices = receive_rows(&batch, ot, &mut rows, channel)?;
+            strings.hash_all(batch.first, &mut rows);
+            // 4. z_j = y_j,c_j ⊕ H(j, t_j).
+            sent.resize(N * rows.len(), [Block::ZERO; W]);
+            recv_strings(&mut sent, width, channel.split().1)?;
+            for (j, (row, sent)) in rows.iter_mut().zip(sent.chunks_exact(N)).enumerate() {
+                let choice = Block::mask(choices[j / 8] >> (j % 8) & 1 == 1);
+                for (block, row) in row.iter_mut().enumerate() {
+                    // With one string, x_j,0 = H(j, q_j) needs none.
+                    let zero = if N == 2 { sent[0][block] } else { Block::ZERO };
+                    *row ^= zero ^ ((zero ^ sent[N - 1][block]) & choice);
+                }
+            }
+            let slices = rows.chunks_exact(batch.bin.shape().slots());
+            for (slice, slots) in slices.zip(batch.slots) {
+                Sums(&mut sums[batch.bin.places()]).add(slice, slots);
+            }
+            Ok(())
+        })?;
+        Ok(sums)
+    }
+
+    /// Appendix A with `N` strings an OT: the pairs (x_j,0, x_j,1), x_j,1 = GBF_S\[j\], x_j,0 random.
+    fn send_strings<const N: usize>(
+        &self,
+        ot: &mut impl CotSender<W>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), Error> {
+        let (strings, delta) = (Strings::of(&self.run.context), ot.delta());
+        let (mut filter, mut zeros, mut ones, mut sent) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut random = RandomStrings::new::<W>(rng);
+        for_each_batch(self.run, &self.placed, |batch| {
+            if batch.slice == 0 {
+                // Algorithm 1 for the bin.
+                filter.clear();
+                let mut values = vec![[Block::ZERO; W]; batch.bin.len()];
+                self.values(batch.bin.places().start, &mut values);
+                garble(
+                    &batch.bin,
+                    &values,
+                    |strings| random.fill(strings),
+                    |slice| {
+                        filter.extend_from_slice(slice);
+                        Ok::<_, Unplaced>(())
+                    },
+                )?;
+            }
+            zeros.resize(batch.rows(), [Block::ZERO; W]);
+            ot.extend(&mut zeros, channel)?;
+            // 3. y_j,0 = x_j,0 ⊕ H(j, q_j), y_j,1 = x_j,1 ⊕ H(j, q_j ⊕ s).
+            ones.clone_from(&zeros);
+            for (block, one) in ones.as_flattened_mut().iter_mut().enumerate() {
+                *one ^= delta[block % W];
+            }
+            strings.hash_all(batch.first, &mut zeros);
+            strings.hash_all(batch.first, &mut ones);
+            let filter = &filter[batch.slice * batch.bin.shape().slots()..];
+            sent.resize(N * zeros.len(), [Block::ZERO; W]);
+            if N == 2 {
+                random.fill(&mut sent);
+            }
+            for (sent, ((zero, one), string)) in
+                sent.chunks_exact_mut(N).zip(zeros.iter().zip(&ones).zip(filter))
+            {
+                if N == 2 {
+                    sent[0] = xor(sent[0], *zero);
+                }
+                sent[N - 1] = xor(*one, *string);
+            }
+            send_strings(&sent, self.width(), channel.split().0)?;
+            Ok(channel.flush()?)
+        })
+    }
+}
+
+/// Uniformly random strings: of AES-128 for strings of one block, else of BLAKE3 under a key of 256 bits.
+enum RandomStrings {
+    Narrow(Box<Prg>),
+    Wide { key: Oracle, counter: u64 },
+}
+
+impl RandomStrings {
+    fn new<const W: usize>(rng: &mut dyn CryptoRng) -> Self {
+        if W == 1 {
+            return Self::Narrow(Box::new(Prg::from_rng(rng)));
+        }
+        let mut key = [0; 32];
+        rng.fill_bytes(&mut key);
+        Self::Wide { key: Oracle::with_key(key), counter: 0 }
+    }
+
+    fn fill<const W: usize>(&mut self, strings: &mut [[Block; W]]) {
+        let blocks = strings.as_flattened_mut();
+        match self {
+            Self::Narrow(prg) => prg.fill_blocks(blocks),
+            Self::Wide { key, counter } => {
+                key.hash(&counter.to_le_bytes(), Block::slice_as_mut_bytes(blocks));
+                *counter += 1;
+            }
+        }
+    }
+}
+
+fn xor<const W: usize>(a: [Block; W], b: [Block; W]) -> [Block; W] {
+    core::array::from_fn(|block| a[block] ^ b[block])
+}
+
+/// Sends the first `width` bytes of each string.
+fn send_strings<const W: usize>(
+    strings: &[[Block; W]],
+    width: usize,
+    channel: &mut SendHalf,
+) -> Result<(), Error> {
+    if width == W * Block::BYTES {
+        return Ok(channel.send(Block::slice_as_bytes(strings.as_flattened()))?);
+    }
+    let mut packed = Vec::with_capacity(PACKED * width);
+    for strings in strings.chunks(PACKED) {
+        packed.clear();
+        strings.iter().for_each(|string| packed.extend_from_slice(&Block::slice_as_bytes(string)[..width]));
+        channel.send(&packed)?;
+    }
+    Ok(())
+}
+
+/// Receives strings of `width` bytes; the bytes above are zero.
+fn recv_strings<const W: usize>(
+    strings: &mut [[Block; W]],
+    width: usize,
+    channel: &mut RecvHalf,
+) -> Result<(), Error> {
+    if width == W * Block::BYTES {
+        return Ok(channel.recv_exact(Block::slice_as_mut_bytes(strings.as_flattened_mut()))?);
+    }
+    let mut packed = vec![0; PACKED * width];
+    for strings in strings.chunks_mut(PACKED) {
+        let packed = &mut packed[..strings.len() * width];
+        channel.recv_exact(packed)?;
+        for (string, packed) in strings.iter_mut().zip(packed.chunks_exact(width)) {
+            *string = [Block::ZERO; W];
+            Block::slice_as_mut_bytes(string)[..width].copy_from_slice(packed);
+        }
+    }
+    Ok(())
+}

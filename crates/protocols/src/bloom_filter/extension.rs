@@ -1,0 +1,163 @@
+//! Which OT extension makes the rows, and its messages.
+//!
+//! Up to level 128 the standard form takes SoftSpoken, κ/k bits an OT where IKNP sends κ, for 2^k/k blocks of a generator
+//! instead of two: the same correlation, at the strength of AES-128, under the same kind of assumption. Above, and in the
+//! forms by which a paper's table is made again, it is IKNP with κ columns.
+
+use rand_core::CryptoRng;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::Label;
+use vesica_net::Channel;
+use vesica_ot::softspoken::{self, Security, Width};
+use vesica_ot::{CotReceiver, CotSender, iknp, small_field};
+
+use crate::error::Error;
+use crate::parameters::Parameters;
+use crate::protocol::{Role, Run, Sizes};
+use crate::registry::{Message, Shape};
+
+/// Whose hash the base OTs of IKNP use; one batch of them a run.
+const BASE: Label = Label::new("bloom: base OTs");
+
+/// k of SoftSpoken: the fastest where a byte costs about as much as a fourth of a block of the generator.
+const WIDTH: Width = Width::Four;
+
+/// Which extension it is.
+enum Kind {
+    SoftSpoken,
+    Iknp,
+}
+
+impl Kind {
+    fn of(parameters: &Parameters) -> Self {
+        if parameters.level <= 128 && parameters.variant.is_empty() { Kind::SoftSpoken } else { Kind::Iknp }
+    }
+}
+
+/// The side with Δ, the sender's.
+pub(super) enum Sender<const W: usize> {
+    SoftSpoken(Box<softspoken::Sender>),
+    Iknp(Box<iknp::Sender<W>>),
+}
+
+impl<const W: usize> Sender<W> {
+    pub(super) fn setup(
+        run: &Run<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self, Error> {
+        let (context, level) = (&run.context, run.parameters.level);
+        Ok(match Kind::of(&run.parameters) {
+            Kind::SoftSpoken => {
+                let setup = softspoken::Sender::setup(context, WIDTH, Security::SemiHonest, channel, rng);
+                Sender::SoftSpoken(Box::new(setup?))
+            }
+            Kind::Iknp => Sender::Iknp(Box::new(iknp::Sender::setup(context, BASE, level, channel, rng)?)),
+        })
+    }
+}
+
+impl<const W: usize> CotSender<W> for Sender<W> {
+    fn delta(&self) -> [Block; W] {
+        match self {
+            // Of one block: so wide are the rows up to level 128.
+            Sender::SoftSpoken(sender) => [sender.delta()[0]; W],
+            Sender::Iknp(sender) => sender.delta(),
+        }
+    }
+
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut Channel) -> Result<(), vesica_ot::Error> {
+        match self {
+            Sender::SoftSpoken(sender) => {
+                sender.extend_as(true, rows.as_flattened_mut().as_chunks_mut().0, channel)
+            }
+            Sender::Iknp(sender) => sender.extend(rows, channel),
+        }
+    }
+}
+
+/// The side with choices, the receiver's.
+pub(super) enum Receiver<const W: usize> {
+    SoftSpoken(Box<softspoken::Receiver>),
+    Iknp(Box<iknp::Receiver<W>>),
+}
+
+impl<const W: usize> Receiver<W> {
+    pub(super) fn setup(
+        run: &Run<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self, Error> {
+        let (context, level) = (&run.context, run.parameters.level);
+        Ok(match Kind::of(&run.parameters) {
+            Kind::SoftSpoken => {
+                let setup = softspoken::Receiver::setup(context, WIDTH, Security::SemiHonest, channel, rng);
+                Receiver::SoftSpoken(Box::new(setup?))
+            }
+            Kind::Iknp => {
+                Receiver::Iknp(Box::new(iknp::Receiver::setup(context, BASE, level, channel, rng)?))
+            }
+        })
+    }
+}
+
+impl<const W: usize> CotReceiver<W> for Receiver<W> {
+    fn extend(
+        &mut self,
+        choices: &[u8],
+        rows: &mut [[Block; W]],
+        channel: &mut Channel,
+    ) -> Result<(), vesica_ot::Error> {
+        match self {
+            Receiver::SoftSpoken(receiver) => {
+                receiver.extend(choices, rows.as_flattened_mut().as_chunks_mut().0, channel)
+            }
+            Receiver::Iknp(receiver) => receiver.extend(choices, rows, channel),
+        }
+    }
+}
+
+/// Columns of the base OTs.
+fn columns(parameters: &Parameters) -> u32 {
+    match Kind::of(parameters) {
+        Kind::SoftSpoken => 128,
+        Kind::Iknp => parameters.level,
+    }
+}
+
+/// Whether a set is empty, so that nothing is to be found out and nothing is sent.
+pub(super) fn is_empty(sizes: Sizes) -> bool {
+    sizes.receiver == 0 || sizes.sender == 0
+}
+
+/// The bytes of a message that is sent where both sets have items.
+pub(super) fn unless_empty(shape: &Shape, bytes: impl Fn() -> u64) -> u64 {
+    if is_empty(shape.sizes) { 0 } else { bytes() }
+}
+
+/// The base OTs' messages. Their choice is Δ, so the sender of the protocol is their receiver.
+pub(super) const BASE_MESSAGES: [Message; 2] = [
+    Message {
+        from: Role::Sender,
+        what: "base OTs: an element for each string",
+        formula: "64·128 (IKNP: 64·κ)",
+        bytes: |shape| unless_empty(shape, || iknp::setup_bytes(columns(&shape.parameters))[0]),
+    },
+    Message {
+        from: Role::Receiver,
+        what: "base OTs: the other side's element",
+        formula: "32",
+        bytes: |shape| unless_empty(shape, || iknp::setup_bytes(columns(&shape.parameters))[1]),
+    },
+];
+
+/// The receiver's bytes in the OTs after that, made in calls of so many rows.
+pub(super) fn choice_bytes(parameters: &Parameters, calls: impl Iterator<Item = usize>) -> u64 {
+    match Kind::of(parameters) {
+        Kind::Iknp => calls.map(|rows| iknp::bytes(parameters.level, rows)).sum(),
+        Kind::SoftSpoken => {
+            let call = |rows| softspoken::bytes(WIDTH, Security::SemiHonest, rows, true) as u64;
+            small_field::message_bytes(WIDTH, Security::SemiHonest) as u64 + calls.map(call).sum::<u64>()
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The random garbled Bloom filter. The receiver learns X ∩ Y, the sender |Y| and no more.
+//!
+//! **Security:** semi-honest, in the random oracle model, given OT. Leaks n_r and n_s. What the receiver could learn
+//! beyond the intersection is an item of the sender whose k positions are all taken in its own filter: probability
+//! n_s·2^-κ over the hash functions ([`Shape`]).
+//!
+//! Source: PSZ14, "Our optimizations" of the garbled Bloom filter. The filter of the sender is what random OT gives;
+//! nothing is encoded into it and no string travels. Deviations: the summary of an item is a hash of context, item and
+//! XOR, never the XOR itself, which would tie the masks of several items to one another; it has ℓ bits; each hash
+//! function has a slice of its own, since positions that coincide cancel in the XOR (RR16 §4.1); large sets are split
+//! into bins of the same form (DCW13 §6.4); the filter is sized by the receiver's set alone, as nothing is built for the
+//! sender's; masks are sorted where the paper permutes them; up to level 128 the OTs are SoftSpoken's, and IKNP's by
+//! `--variant iknp` (`extension.rs`).
+//!
+//! ```text
+//! receiver (Y)                                       sender (X), Δ ←$ {0,1}^κ
+//!                ◄─ base OTs, seeds against Δ ─►     64·128 + 32 + 4096 bytes (IKNP: 64·κ + 32)
+//! for each slice of the filter: c = BF_Y
+//!                ── the extension, choices c ──►     4 bytes a slot (IKNP: κ/8)
+//! t_j                                                q_j = t_j ⊕ c_j·Δ
+//! S(y) = ⊕_i H(h_i(y), t_h_i(y))                     S(x) = ⊕_i H(h_i(x), q_h_i(x) ⊕ Δ)
+//!                ◄── sort{F(x, S(x))} ──             n_s·⌈ℓ/8⌉
+//! output {y : F(y, S(y)) received}
+//! ```
+//!
+//! Names: k = κ hash functions h_i, `Placed`; S = `receiver_sums`, `sender_sums`; F = `Masks`; Δ, q, t as in `vesica_ot`.
+//! Cost: m = k·n_r·log2 e slots, to within 2 %. A slot takes from each party four blocks of a generator
+//! and its share of a transposition (IKNP: two blocks from the receiver, one from the sender), an item k hashes.
+
+use rand_core::CryptoRng;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Label, Oracle};
+use vesica_crypto::join::join;
+use vesica_crypto::memory::large_vec;
+use vesica_crypto::par;
+use vesica_encode::bloom::{Placed, Shape as Filter};
+use vesica_encode::items::{Items, Matches};
+use vesica_net::Channel;
+
+use super::extension;
+use super::transfer::{self, receiver_sums, sender_sums};
+use crate::error::Error;
+use crate::masks::{self, MaskWidth, Tagged};
+use crate::parameters::Offers;
+use crate::positions;
+use crate::protocol::{Learns, Phase, Role, Run, Sizes};
+use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
+
+/// Items that one thread handles at a time.
+const CHUNK: usize = 1 << 12;
+
+/// The registry's entry.
+pub static ENTRY: Entry = Entry {
+    name: "gbf-random",
+    title: "random garbled Bloom filter",
+    family: "bloom_filter",
+    paper: "PSZ14, optimised garbled Bloom filter",
+    security: &[Security::SemiHonest],
+    offers: Offers { levels: transfer::LEVELS, variants: &[transfer::IKNP], ..Offers::STANDARD },
+    standing: Standing::Standard,
+    learns_both: true,
+    learns: "receiver: the intersection",
+    leakage: "n_r and n_s",
+    flights: 3,
+    messages: &[
+        extension::BASE_MESSAGES[0],
+        extension::BASE_MESSAGES[1],
+        Message {
+            from: Role::Receiver,
+            what: "the Bloom filter of the receiver, as choices of OTs",
+            formula: "4096 + m·4 (IKNP: m·κ/8), m = k·⌈n_r·log2 e⌉ to within 2 %",
+            bytes: |shape| transfer::choice_bytes(shape, filter),
+        },
+        Message {
+            from: Role::Sender,
+            what: "masks of the sender",
+            formula: "n_s·⌈ℓ/8⌉",
+            bytes: |shape| extension::unless_empty(shape, || shape.sender() * shape.mask()),
+        },
+        positions::MESSAGE,
+    ],
+    memory: "receiver 68·n_r + 36·n_s + 2^23, sender 68·n_s + 2^23",
+    memory_bytes: |shape| Memory {
+        receiver: 68 * shape.receiver() + 36 * shape.sender() + (1 << 23),
+        sender: 68 * shape.sender() + (1 << 23),
+    },
+    test_items: 1 << 9,
+    receive,
+    send,
+};
+
+/// The filter of a run: k = κ functions, the receiver's items.
+fn filter(shape: &Shape) -> Filter {
+    Filter::for_items(shape.parameters.level, shape.sizes.receiver)
+}
+
+/// The receiver's role.
+pub fn receive(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Matches, Error> {
+    run.expect_items(Role::Receiver, items)?;
+    let pairs = match run.parameters.level {
+        _ if extension::is_empty(run.sizes) => Vec::new(),
+        ..=128 => receive_masks::<1>(run, items, channel, rng)?,
+        _ => receive_masks::<2>(run, items, channel, rng)?,
+    };
+    if run.learns == Learns::Both {
+        positions::send(run.sizes.sender, pairs.iter().map(|&(_, position)| position), channel.split().0)?;
+    }
+    Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize)))
+}
+
+/// The sender's role.
+pub fn send(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Matches>, Error> {
+    run.expect_items(Role::Sender, items)?;
+    let sent = match run.parameters.level {
+        _ if extension::is_empty(run.sizes) => Vec::new(),
+        ..=128 => send_masks::<1>(run, items, channel, rng)?,
+        _ => send_masks::<2>(run, items, channel, rng)?,
+    };
+    positions::recv_if_both(run, channel.split().1, |position| sent[position].item, items)
+}
+
+/// Pairs (item of mine, position in the sender's masks).
+fn receive_masks<const W: usize>(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<(u32, u32)>, Error> {
+    // 1. The Bloom filter of Y is the choice of m OTs; S(y) for each item.
+    let (level, Sizes { receiver, sender }) = (run.parameters.level, run.sizes);
+    let placed = Placed::new(&run.context, Filter::for_items(level, receiver), items, run.threads);
+    let mut ot = extension::Receiver::<W>::setup(run, channel, rng)?;
+    let sums = receiver_sums(run, &placed, &mut ot, channel)?;
+    // 2. The sender's masks, sorted, joined with F(y, S(y)).
+    let masks = Masks::new(run)?;
+    let mine = masks.of(run.threads, items, &placed, &sums);
+    drop(sums);
+    run.phase(Phase::Exchange, sender);
+    let theirs = masks::recv_sorted(masks.width, sender, channel.split().1, &mut |masks| run.advance(masks))?;
+    run.phase(Phase::Compare, 0);
+    let pairs = join(run.threads, &mine[..], &theirs[..]);
+    Ok(pairs.into_iter().map(|(place, position)| (placed.items()[place as usize], position)).collect())
+}
+
+/// The masks sent, with the items behind them.
+fn send_masks<const W: usize>(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<Tagged>, Error> {
+    // 1. S(x) from all strings of the OTs.
+    let (level, Sizes { receiver, .. }) = (run.parameters.level, run.sizes);
+    let placed = Placed::new(&run.context, Filter::for_items(level, receiver), items, run.threads);
+    let mut ot = extension::Sender::<W>::setup(run, channel, rng)?;
+    let sums = sender_sums(run, &placed, &mut ot, channel)?;
+    // 2. F(x, S(x)), sorted.
+    let masks = Masks::new(run)?;
+    let mine = masks.of(run.threads, items, &placed, &sums);
+    drop(sums);
+    run.phase(Phase::Exchange, mine.len());
+    let mut sent: Vec<Tagged> =
+        mine.into_iter().zip(placed.items()).map(|(mask, &item)| Tagged { mask, item }).collect();
+    masks::sort(&mut sent);
+    let progress = &mut |masks| run.advance(masks);
+    masks::send(masks.width, sent.iter().map(|tagged| tagged.mask), channel.split().0, progress)?;
+    Ok(sent)
+}
+
+/// F: the mask of an item whose strings are known, H(context, x, S(x)) cut to ℓ bits.
+struct Masks {
+    width: MaskWidth,
+    oracle: Oracle,
+}
+
+impl Masks {
+    fn new(run: &Run<'_>) -> Result<Self, Error> {
+        let oracle = run.context.oracle(Label::new("gbf-random: item and sum to mask"));
+        Ok(Self { width: MaskWidth::for_sizes(run.sizes)?, oracle })
+    }
+
+    /// The masks of all items, by place.
+    fn of<const W: usize>(
+        &self,
+        threads: usize,
+        items: &Items,
+        placed: &Placed,
+        sums: &[[Block; W]],
+    ) -> Vec<u128> {
+        let mut masks = large_vec(0, sums.len());
+        let input = items.width() + W * Block::BYTES;
+        let places = sums.chunks(CHUNK).zip(placed.items().chunks(CHUNK)).zip(masks.chunks_mut(CHUNK));
+        let Ok(()) = par::for_each(threads, places, |_, ((sums, items_here), masks)| {
+            let (mut inputs, mut hashes) =
+                (Vec::with_capacity(sums.len() * input), vec![[0; 16]; sums.len()]);
+            for (sum, &item) in sums.iter().zip(items_here) {
+                inputs.extend_from_slice(items.get(item as usize));
+                inputs.extend_from_slice(Block::slice_as_bytes(sum));
+            }
+            self.oracle.hash_batch(&inputs, input, hashes.as_flattened_mut(), 16);
+            for (mask, hash) in masks.iter_mut().zip(&hashes) {
+                *mask = self.width.truncate(hash);
+            }
+            Ok::<_, std::convert::Infallible>(())
+        });
+        masks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Unwatched;
+    use crate::testing::planted;
+    use std::collections::HashMap;
+    use vesica_crypto::hash::Context;
+    use vesica_crypto::prg::Prg;
+    use vesica_encode::bloom::{GROUP, Sums};
+
+    fn run(sizes: Sizes) -> Run<'static> {
+        Run {
+            context: Context::new(&[1; 32], "gbf-random", b"", 1, 1),
+            sizes,
+            parameters: crate::Parameters::default(),
+            learns: Learns::Receiver,
+            threads: 1,
+            watch: &Unwatched,
+        }
+    }
+
+    /// Sums over random strings, as the sender has them, in a filter of four functions; and all positions.
+    fn sums(placed: &Placed, seed: u128) -> (Vec<[Block; 1]>, [Vec<u32>; GROUP]) {
+        let mut prg = Prg::from_seed(Block::from(seed));
+        let mut sums = vec![[Block::ZERO]; placed.items().len()];
+        let (mut blocks, mut slots) = (Vec::new(), Default::default());
+        let bin = placed.bins().next().unwrap();
+        bin.positions(0, &mut blocks, &mut slots);
+        for slots in &slots {
+            let mut slice = vec![[Block::ZERO]; placed.shape().slots()];
+            prg.fill_blocks(slice.as_flattened_mut());
+            Sums(&mut sums).add(&slice, slots);
+        }
+        (sums, slots)
+    }
+
+    #[test]
+    fn flaw_raw_sums_as_masks() {
+        // Items x1 and x2 differ in their first position alone, x3 and x4 as well and in the same two slots: the XOR of
+        // the four sums is zero, whatever the strings. Who sees raw sums sees that the set has four such items.
+        let set = planted(4000, 1, 0, 5).receiver;
+        let run = run(Sizes { receiver: 20, sender: set.len() });
+        let placed = Placed::new(&run.context, Filter::for_items(4, 20), &set, 1);
+        let (sums, slots) = sums(&placed, 1);
+        let mut by_rest: HashMap<[u32; 3], Vec<usize>> = HashMap::new();
+        let [_, second, third, fourth] = &slots;
+        for (item, ((&second, &third), &fourth)) in second.iter().zip(third).zip(fourth).enumerate() {
+            by_rest.entry([second, third, fourth]).or_default().push(item);
+        }
+        let mut by_first: HashMap<[u32; 2], [usize; 2]> = HashMap::new();
+        let mut rests: Vec<_> = by_rest.into_values().collect();
+        rests.sort();
+        let four = rests.iter().find_map(|items| {
+            let pair = [*items.first()?, *items.get(1)?];
+            let firsts = pair.map(|item| slots[0][item]);
+            let other = (firsts[0] != firsts[1]).then(|| by_first.insert(firsts, pair)).flatten()?;
+            Some([pair, other].concat())
+        });
+        let four = four.expect("four items in a filter so small");
+        let related = |masks: &[u128]| four.iter().fold(0, |sum, &item| sum ^ masks[item]) == 0;
+        let raw: Vec<u128> = sums.iter().map(|sum| sum[0].to_u128()).collect();
+        assert!(related(&raw), "raw sums are related");
+        assert!(!related(&Masks::new(&run).unwrap().of(1, &set, &placed, &sums)));
+    }
+
+    #[test]
+    fn items_with_the_same_positions_have_different_masks() {
+        let set = planted(3000, 1, 0, 5).receiver;
+        let run = run(Sizes { receiver: 1, sender: set.len() });
+        let placed = Placed::new(&run.context, Filter::for_items(4, 1), &set, 1);
+        let (sums, _) = sums(&placed, 1);
+        let different = |masks: &[u128]| masks.iter().collect::<std::collections::HashSet<_>>().len();
+        let raw: Vec<u128> = sums.iter().map(|sum| sum[0].to_u128()).collect();
+        assert!(different(&raw) < 100, "sixteen sums for three thousand items");
+        assert_eq!(different(&Masks::new(&run).unwrap().of(1, &set, &placed, &sums)), set.len());
+    }
+
+    #[test]
+    fn flaw_masks_with_too_few_bits() {
+        // Two disjoint sets of 2^10: masks of 20 bits match by chance about once, those of ℓ = 60 bits never.
+        let sets = planted(1 << 10, 1 << 10, 0, 6);
+        let run = run(Sizes { receiver: 1 << 10, sender: 1 << 10 });
+        let masks = Masks::new(&run).unwrap();
+        assert_eq!(masks.width.bits(), 60);
+        let filter = Filter::for_items(4, 1 << 10);
+        let (mut short, mut full) = (0, 0);
+        for seed in 0..10 {
+            let [mine, theirs] =
+                [(&sets.receiver, 2 * seed), (&sets.sender, 2 * seed + 1)].map(|(set, seed)| {
+                    let placed = Placed::new(&run.context, filter, set, 1);
+                    masks.of(1, set, &placed, &sums(&placed, seed).0)
+                });
+            full += join(1, &mine[..], &theirs[..]).len();
+            let [mine, theirs] =
+                [mine, theirs].map(|masks| -> Vec<u128> { masks.iter().map(|m| m % (1 << 20)).collect() });
+            short += join(1, &mine[..], &theirs[..]).len();
+        }
+        assert!(short > 0, "masks of 20 bits match by chance");
+        assert_eq!(full, 0);
+    }
+}

@@ -1,0 +1,310 @@
+//! One OT for each slot of a Bloom filter, and what both parties make of the strings: for each item their XOR over its
+//! positions.
+//!
+//! The receiver's filter is the choice. It gets correlated rows t_j = q_j ⊕ c_j·Δ; the string of slot j is
+//!
+//! ```text
+//! R_j = H(j, q_j ⊕ Δ)  for the sender,        H(j, t_j)  for the receiver: the same where c_j = 1
+//! ```
+//!
+//! and independent of what the receiver knows where c_j = 0. The *sum* of an item is the XOR of R_j over its k positions.
+//! The receiver's sums of its own items are the sender's; of an item x that is not in its filter at least one string is
+//! missing, and to the receiver the sum of x is uniformly random. Rows are used slice by slice and dropped: no party ever
+//! holds more of them than a few slices.
+//!
+//! **Hashed on demand** (PSZ14): a string is hashed when an item picks it, m/2·2·ln 2 times for a full set, where
+//! hashing all of them takes m (receiver) or 2m (sender) calls of H.
+//!
+//! H is π(π(x) ⊕ j) ⊕ π(x) with AES (a tweakable, circular correlation-robust hash: see `aes_hash`) up to level 128, BLAKE3
+//! on index and row above. j counts over the whole run: no index occurs twice.
+
+use vesica_crypto::aes_hash::FixedKey;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Context, Label, Oracle};
+use vesica_crypto::memory::large_vec;
+use vesica_crypto::par;
+use vesica_encode::bloom::{Bin, GROUP, Placed, Shape, choices};
+use vesica_net::Channel;
+use vesica_ot::{CotReceiver, CotSender};
+
+use super::extension;
+use crate::error::Error;
+use crate::parameters::Variant;
+use crate::protocol::{Phase, Run};
+use crate::registry;
+
+/// Rows that an extension is asked for at a time, where several slices fit.
+const ROWS: usize = 1 << 15;
+
+/// Items that one thread handles at a time.
+const ITEMS: usize = 1 << 10;
+
+/// Rows picked and hashed at a time.
+const PICKED: usize = 256;
+
+/// The levels κ: k = κ hash functions, κ columns of the extension, strings of κ bits.
+pub(super) const LEVELS: &[u32] = &[80, 128, 192, 256];
+
+/// The form with the papers' OT extension.
+pub(super) const IKNP: Variant = Variant { name: "iknp", what: "OTs of κ bits by IKNP, as in the papers" };
+
+/// Bytes of the receiver's choices in the OTs of a filter.
+pub(super) fn choice_bytes(shape: &registry::Shape, filter: impl Fn(&registry::Shape) -> Shape) -> u64 {
+    extension::unless_empty(shape, || {
+        let filter = filter(shape);
+        let calls = (0..filter.bins()).flat_map(|_| batches(filter));
+        extension::choice_bytes(&shape.parameters, calls)
+    })
+}
+
+/// The number of a row, as hashes take it.
+fn index(row: u64) -> Block {
+    Block::from_halves(row, 0)
+}
+
+/// The strings of OTs.
+pub(super) struct Strings<const W: usize> {
+    narrow: FixedKey,
+    wide: Oracle,
+}
+
+impl<const W: usize> Strings<W> {
+    pub(super) fn of(context: &Context) -> Self {
+        let label = Label::new("bloom: row to string");
+        Self { narrow: FixedKey::of(context, label), wide: context.oracle(label) }
+    }
+
+    /// Replaces row i by its string as the row number `indices[i]`.
+    fn hash(&self, indices: &[Block], rows: &mut [[Block; W]]) {
+        if W == 1 {
+            return self.narrow.tccr_at(indices, rows.as_flattened_mut());
+        }
+        let width = (1 + W) * Block::BYTES;
+        let mut inputs = Vec::with_capacity(rows.len() * width);
+        for (index, row) in indices.iter().zip(&*rows) {
+            inputs.extend_from_slice(index.as_bytes());
+            inputs.extend_from_slice(Block::slice_as_bytes(row));
+        }
+        let strings = Block::slice_as_mut_bytes(rows.as_flattened_mut());
+        self.wide.hash_batch(&inputs, width, strings, W * Block::BYTES);
+    }
+
+    /// Replaces all rows, numbered from `first`, by their strings.
+    pub(super) fn hash_all(&self, first: u64, rows: &mut [[Block; W]]) {
+        if W == 1 {
+            return self.narrow.tccr(first, rows.as_flattened_mut());
+        }
+        for (chunk, rows) in (0..).zip(rows.chunks_mut(PICKED)) {
+            let numbers = first + chunk * PICKED as u64..;
+            let indices: Vec<Block> = numbers.map(index).take(rows.len()).collect();
+            self.hash(&indices, rows);
+        }
+    }
+}
+
+/// A run of slices of one bin, for which the OTs are made together.
+pub(super) struct Batch<'a> {
+    pub(super) bin: Bin<'a>,
+    /// Slots of all its items, slice by slice.
+    pub(super) slots: &'a [Vec<u32>],
+    /// Number of its first slice in the bin.
+    pub(super) slice: usize,
+    /// Number of its first row among all of the run.
+    pub(super) first: u64,
+}
+
+impl Batch<'_> {
+    /// Rows of the batch.
+    pub(super) fn rows(&self) -> usize {
+        self.slots.len() * self.bin.shape().slots()
+    }
+}
+
+/// Groups of slices in a batch: agreed, since an extension fills up what it sends for a batch.
+fn groups_at_once(shape: Shape) -> usize {
+    (ROWS / (GROUP * shape.slots())).clamp(1, shape.hashes().div_ceil(GROUP))
+}
+
+/// The rows of the batches of one bin, in their order.
+pub(super) fn batches(shape: Shape) -> impl Iterator<Item = usize> {
+    let (slices, at_once) = (shape.hashes(), groups_at_once(shape) * GROUP);
+    (0..slices).step_by(at_once).map(move |first| at_once.min(slices - first) * shape.slots())
+}
+
+/// Goes through all slices, bin by bin.
+pub(super) fn for_each_batch(
+    run: &Run<'_>,
+    placed: &Placed,
+    mut work: impl FnMut(Batch<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let shape = placed.shape();
+    run.phase(Phase::Exchange, shape.all_slots() as usize);
+    let groups: Vec<usize> = (0..shape.hashes().div_ceil(GROUP)).collect();
+    let (mut first, mut blocks, mut slots) = (0, Vec::new(), Vec::new());
+    for bin in placed.bins() {
+        for groups in groups.chunks(groups_at_once(shape)) {
+            positions(&bin, groups, &mut blocks, &mut slots);
+            let batch = Batch { bin, slots: &slots, slice: groups[0] * GROUP, first };
+            let rows = batch.rows();
+            work(batch)?;
+            first += rows as u64;
+            run.advance(rows)?;
+        }
+    }
+    Ok(())
+}
+
+/// The slots of the slices of these groups.
+fn positions(bin: &Bin<'_>, groups: &[usize], blocks: &mut Vec<Block>, slots: &mut Vec<Vec<u32>>) {
+    slots.resize_with(groups.len() * GROUP, Vec::new);
+    for (&group, slots) in groups.iter().zip(slots.as_chunks_mut().0) {
+        bin.positions(group, blocks, slots);
+    }
+}
+
+/// The receiver's sums, by place.
+pub(super) fn receiver_sums<const W: usize>(
+    run: &Run<'_>,
+    placed: &Placed,
+    ot: &mut impl CotReceiver<W>,
+    channel: &mut Channel,
+) -> Result<Vec<[Block; W]>, Error> {
+    let strings = Strings::of(&run.context);
+    let mut sums = large_vec([Block::ZERO; W], placed.items().len());
+    let mut rows = Vec::new();
+    for_each_batch(run, placed, |batch| {
+        receive_rows(&batch, ot, &mut rows, channel)?;
+        add(run.threads, &strings, &batch, &rows, [Block::ZERO; W], &mut sums);
+        Ok(())
+    })?;
+    channel.flush()?;
+    Ok(sums)
+}
+
+/// The sender's sums, by place.
+pub(super) fn sender_sums<const W: usize>(
+    run: &Run<'_>,
+    placed: &Placed,
+    ot: &mut impl CotSender<W>,
+    channel: &mut Channel,
+) -> Result<Vec<[Block; W]>, Error> {
+    let strings = Strings::of(&run.context);
+    let mut sums = large_vec([Block::ZERO; W], placed.items().len());
+    let (mut rows, delta) = (Vec::new(), ot.delta());
+    for_each_batch(run, placed, |batch| {
+        rows.resize(batch.rows(), [Block::ZERO; W]);
+        ot.extend(&mut rows, channel)?;
+        add(run.threads, &strings, &batch, &rows, delta, &mut sums);
+        Ok(())
+    })?;
+    Ok(sums)
+}
+
+/// The rows t_j of a batch; the choices are the slices of the receiver's Bloom filter. Returns them.
+pub(super) fn receive_rows<const W: usize>(
+    batch: &Batch<'_>,
+    ot: &mut impl CotReceiver<W>,
+    rows: &mut Vec<[Block; W]>,
+    channel: &mut Channel,
+) -> Result<Vec<u8>, Error> {
+    rows.resize(batch.rows(), [Block::ZERO; W]);
+    let mut bits = vec![0; rows.len().div_ceil(8)];
+    for (slice, slots) in batch.slots.iter().enumerate() {
+        choices(slice * batch.bin.shape().slots(), slots, &mut bits);
+    }
+    ot.extend(&bits, rows, channel)?;
+    Ok(bits)
+}
+
+/// Adds to the sum of each item of the batch the strings at its positions; the string of a row is the hash of row ⊕ offset.
+fn add<const W: usize>(
+    threads: usize,
+    strings: &Strings<W>,
+    batch: &Batch<'_>,
+    rows: &[[Block; W]],
+    offset: [Block; W],
+    sums: &mut [[Block; W]],
+) {
+    let sums = &mut sums[batch.bin.places()];
+    let per_slice = batch.bin.shape().slots();
+    let Ok(()) = par::fill_chunks(threads, ITEMS, sums, |chunk, sums| {
+        let (mut picked, mut indices) = ([[Block::ZERO; W]; PICKED], [Block::ZERO; PICKED]);
+        for (at, sums) in sums.chunks_mut(PICKED).enumerate() {
+            let first = chunk * ITEMS + at * PICKED;
+            let (picked, indices) = (&mut picked[..sums.len()], &mut indices[..sums.len()]);
+            for (slice, slots) in batch.slots.iter().enumerate() {
+                let start = slice * per_slice;
+                let (rows, number) = (&rows[start..start + per_slice], batch.first + start as u64);
+                let slots = &slots[first..first + sums.len()];
+                for ((picked, tweak), &slot) in picked.iter_mut().zip(&mut *indices).zip(slots) {
+                    let row = &rows[slot as usize];
+                    *picked = core::array::from_fn(|block| row[block] ^ offset[block]);
+                    *tweak = index(number + u64::from(slot));
+                }
+                strings.hash(indices, picked);
+                for (sum, string) in sums.iter_mut().flatten().zip(picked.as_flattened()) {
+                    *sum ^= *string;
+                }
+            }
+        }
+        Ok::<_, std::convert::Infallible>(())
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Learns, Sizes, Unwatched};
+    use crate::testing::planted;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use vesica_net::{Options, memory};
+
+    #[test]
+    fn picked_strings_are_those_of_the_whole_list() {
+        fn check<const W: usize>() {
+            let strings = Strings::<W>::of(&Context::new(&[1; 32], "gbf", b"", 1, 1));
+            let rows: Vec<[Block; W]> = (0..1000).map(|i| [Block::from(i * i); W]).collect();
+            let mut all = rows.clone();
+            strings.hash_all(77, &mut all);
+            let picked: Vec<usize> = (0..600).map(|i| i * 37 % 1000).collect();
+            let mut some: Vec<[Block; W]> = picked.iter().map(|&i| rows[i]).collect();
+            let indices: Vec<Block> = picked.iter().map(|&i| index(77 + i as u64)).collect();
+            strings.hash(&indices, &mut some);
+            assert!(some.iter().zip(picked).all(|(string, i)| *string == all[i]));
+        }
+        check::<1>();
+        check::<2>();
+    }
+
+    #[test]
+    fn sums_are_equal_for_common_items_and_for_no_others() {
+        let sets = planted(300, 200, 50, 1);
+        let sizes = Sizes { receiver: 300, sender: 200 };
+        let run = || Run {
+            context: Context::new(&[1; 32], "gbf", b"", 300, 200),
+            sizes,
+            parameters: crate::Parameters::default(),
+            learns: Learns::Receiver,
+            threads: 2,
+            watch: &Unwatched,
+        };
+        let filter = Shape::for_items(128, 300);
+        let (mut here, mut there) = memory::pair(&Options::default());
+        let (mine, theirs) = std::thread::scope(|scope| {
+            let sender = scope.spawn(|| {
+                let (run, rng) = (run(), &mut StdRng::seed_from_u64(1));
+                let placed = Placed::new(&run.context, filter, &sets.sender, 1);
+                let mut ot = extension::Sender::<1>::setup(&run, &mut there, rng).unwrap();
+                sender_sums(&run, &placed, &mut ot, &mut there).unwrap()
+            });
+            let (run, rng) = (run(), &mut StdRng::seed_from_u64(2));
+            let placed = Placed::new(&run.context, filter, &sets.receiver, 1);
+            let mut ot = extension::Receiver::<1>::setup(&run, &mut here, rng).unwrap();
+            (receiver_sums(&run, &placed, &mut ot, &mut here).unwrap(), sender.join().unwrap())
+        });
+        let theirs: std::collections::HashSet<_> = theirs.iter().map(|sum| sum[0].to_bytes()).collect();
+        assert_eq!(theirs.len(), 200);
+        assert_eq!(mine.iter().filter(|sum| theirs.contains(sum[0].as_bytes())).count(), 50);
+    }
+}
