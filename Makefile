@@ -49,6 +49,34 @@ doc: setup ## The library's documentation, warnings denied
 release-test: setup
 	$(call stage,test,$(CARGO) test --locked --workspace --release)
 
+# The instrumentation that libFuzzer reads, as flags of the stable compiler. (`--target` keeps build programs free of it.)
+SANCOV = -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+	-Cllvm-args=-sanitizer-coverage-trace-compares
+HOST = $$(rustc -vV | sed -n 's/^host: //p')
+FUZZ_DIR = $(abspath target)/fuzz
+FUZZ_SECONDS ?= 60
+# libFuzzer is C++.
+INSTALL_CXX = command -v c++ >/dev/null || { apt-get update -qq && apt-get install -y -qq g++; }
+
+.PHONY: fuzz-build
+fuzz-build: setup
+	@$(INSTALL_CXX)
+	cp Cargo.lock fuzz/libfuzzer/Cargo.lock
+	RUSTFLAGS='$(SANCOV)' $(CARGO) build --release --manifest-path fuzz/libfuzzer/Cargo.toml \
+		--target-dir $(FUZZ_DIR) --target $(HOST)
+
+.PHONY: fuzz-smoke
+fuzz-smoke: fuzz-build ## Each fuzz target guided by coverage for FUZZ_SECONDS (60); what it finds is left in target/fuzz
+	@program=$(FUZZ_DIR)/$(HOST)/release/libfuzzer; \
+	for target in $$(VESICA_FUZZ_TARGET=list $$program); do \
+		mkdir -p $(FUZZ_DIR)/corpus/$$target fuzz/corpus/$$target; echo "==> fuzz $$target"; \
+		VESICA_FUZZ_TARGET=$$target $$program -max_total_time=$(FUZZ_SECONDS) -timeout=30 -rss_limit_mb=2048 \
+			-malloc_limit_mb=1024 -max_len=16384 -print_final_stats=1 -verbosity=0 \
+			-artifact_prefix=$(FUZZ_DIR)/found-$$target- $(FUZZ_DIR)/corpus/$$target fuzz/corpus/$$target; \
+		rmdir --ignore-fail-on-non-empty fuzz/corpus/$$target; \
+	done
+
 .PHONY: bench
 bench: setup ## The main job at 2^20 rows against its floor; wants a machine that does nothing else
 	$(CARGO) build --release --locked --package vesica-cli

@@ -1,56 +1,7 @@
-//! The program `vesica`: the command line around [`vesica::job`].
-//!
-//! Standard output carries only data asked for; everything for people goes to standard error. The exit code says what
-//! kind of end it was; `docs/exit-codes.md` lists them all.
+//! The program `vesica`; all of it is in the library beside it.
 
 #![forbid(unsafe_code)]
 
-mod args;
-mod bench;
-mod documents;
-mod events;
-mod keygen;
-mod quickstart;
-mod run;
-mod screen;
-mod signals;
-
-use std::process::ExitCode;
-
-use args::{Cli, Command};
-use clap::Parser;
-use clap::error::ErrorKind;
-
-/// Wrong usage, as in sysexits.
-const USAGE: u8 = 64;
-
-fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
-            // Nothing can be done if the screen does not take it.
-            drop(error.print());
-            let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            return if asked_for { ExitCode::SUCCESS } else { ExitCode::from(USAGE) };
-        }
-    };
-    let code = std::panic::catch_unwind(|| run(cli.command)).unwrap_or_else(|_| {
-        screen::say("vesica: a fault of this program (see above); please report it. Nothing more is written");
-        vesica::Kind::Internal.exit_code()
-    });
-    ExitCode::from(code)
-}
-
-fn run(command: Command) -> u8 {
-    match command {
-        Command::Quickstart => quickstart::run(),
-        Command::Keygen(args) => keygen::run(&args),
-        Command::Receive(args) => run::receive(*args),
-        Command::Send(args) => run::send(*args),
-        Command::Local(args) => run::local(*args),
-        Command::Protocols(args) => documents::protocols(&args),
-        Command::Bench(args) => bench::run(&args),
-        Command::Completions(args) => documents::completions(args.shell),
-        Command::Man => documents::man(),
-    }
+fn main() -> std::process::ExitCode {
+    vesica_cli::main()
 }

@@ -132,6 +132,8 @@ fn run(
         if !matches!(event, Event::Done { .. } | Event::Failed { .. }) {
             events.write(event);
         }
+        #[cfg(feature = "testing")]
+        crate::testing::at(event, &cancel);
     };
     let outcome = play(&on_event, &cancel, &mut rng);
     let report_copy = Box::new(outcome.report.clone());

@@ -135,6 +135,12 @@ impl Channel {
         (&mut self.tx, &mut self.rx)
     }
 
+    /// While `prompt`, the peer is taken to have nothing to compute: each wait for it ends after the allowed silence,
+    /// heartbeats or not. It is not at first.
+    pub fn expect_prompt(&mut self, prompt: bool) {
+        self.rx.link.prompt(prompt);
+    }
+
     /// Says that this side is done, and waits until the peer says so too. Each side's `done` reaches the other.
     ///
     /// Afterwards everything has been handed to the system; the channel can only be asked and dropped.

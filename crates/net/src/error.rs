@@ -82,6 +82,12 @@ pub enum NetError {
         /// The allowed time.
         after: Duration,
     },
+    /// An answer that takes no computing did not come, though heartbeats did.
+    #[error("the partner gave no answer for {after:?}, though its program is alive")]
+    Unanswered {
+        /// The allowed time.
+        after: Duration,
+    },
     /// The connection ended before the partner said that it was done.
     #[error("the partner closed the connection before the end")]
     Closed,
@@ -193,6 +199,7 @@ impl NetError {
             Self::Unreachable { .. }
             | Self::NobodyCame { .. }
             | Self::Silent { .. }
+            | Self::Unanswered { .. }
             | Self::Closed
             | Self::PeerAborted => Fault::Partner,
             Self::FrameKind { .. }
@@ -278,6 +285,7 @@ pub enum StrangerReason {
 
 fn strangers_text(count: u64, last: &Option<StrangerReason>) -> String {
     match last {
+        Some(reason) if count == 1 => format!("; one other was turned away, because {reason}"),
         Some(reason) => format!("; {count} others were turned away, the last because {reason}"),
         None => String::new(),
     }

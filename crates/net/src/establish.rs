@@ -7,6 +7,8 @@
 mod connect;
 mod hello;
 mod listen;
+#[cfg(feature = "testing")]
+mod raw;
 mod shake;
 mod tls;
 
@@ -26,6 +28,10 @@ use crate::link::{HERE, Link};
 use crate::pump;
 use crate::shaped::Network;
 pub use hello::VERSION;
+#[cfg(feature = "testing")]
+pub(crate) use hello::exchange as exchange_hellos;
+#[cfg(feature = "testing")]
+pub use raw::RawPeer;
 use shake::Shaken;
 
 /// How often a wait looks whether it has been cancelled.

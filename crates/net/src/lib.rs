@@ -35,6 +35,8 @@ pub mod memory;
 mod outlet;
 mod pump;
 pub mod shaped;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 use std::time::Duration;
 

@@ -83,6 +83,8 @@ struct State {
     failed: [Option<NetError>; 2],
     /// The threads of a connection are to end at once.
     closed: bool,
+    /// The peer has nothing to compute: a heartbeat does not prolong a wait.
+    prompt: bool,
 }
 
 impl Link {
@@ -122,7 +124,7 @@ impl Link {
     fn new(transport: Transport, bound: usize, options: &Options) -> Self {
         let lanes = [Lane::new(bound), Lane::new(INCOMING_BOUND)];
         Self {
-            state: Mutex::new(State { lanes, failed: [None, None], closed: false }),
+            state: Mutex::new(State { lanes, failed: [None, None], closed: false, prompt: false }),
             filled: Default::default(),
             space: Default::default(),
             wire: Default::default(),

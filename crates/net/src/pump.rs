@@ -207,7 +207,7 @@ fn read_frames(mut reader: Reader) {
 }
 
 /// The next frame, or why there is none; nothing special where the connection just ended.
-fn read_frame(source: &mut impl Read, mut buffer: Vec<u8>) -> Result<Frame, Option<NetError>> {
+pub(crate) fn read_frame(source: &mut impl Read, mut buffer: Vec<u8>) -> Result<Frame, Option<NetError>> {
     let mut head = [0; HEADER];
     source.read_exact(&mut head).map_err(|error| damage(&error))?;
     let (kind, length) = parse_header(head)?;

@@ -148,6 +148,21 @@ fn a_peer_that_only_shows_that_it_lives_is_waited_for() {
 }
 
 #[test]
+fn a_peer_that_has_nothing_to_compute_does_not_hold_us_with_heartbeats() {
+    let (mut channel, mut peer) = against_raw(&impatient());
+    channel.expect_prompt(true);
+    let beating = thread::spawn(move || {
+        while peer.write_all(&frame(HEARTBEAT, b"")).is_ok() {
+            thread::sleep(impatient().silence / 5);
+        }
+    });
+    let error = channel.recv_exact(&mut [0]).unwrap_err();
+    assert_eq!((error.fault(), error), (Fault::Partner, NetError::Unanswered { after: impatient().silence }));
+    drop(channel);
+    beating.join().unwrap();
+}
+
+#[test]
 fn heartbeats_go_out_while_the_protocol_computes() {
     for (mut one, mut two) in [plain_pair(&impatient()), tls_pair(&impatient())] {
         thread::scope(|scope| {

@@ -9,13 +9,14 @@ use std::thread;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
+use rand_core::CryptoRng;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates, Width};
 use vesica_net::{Channel, Digests, Options, Traffic, memory};
 
 use crate::error::Error;
 use crate::parameters::{Parameters, Security};
-use crate::protocol::{Learns, Run, Sizes, Unwatched};
+use crate::protocol::{Learns, Role, Run, Sizes, Unwatched};
 use crate::registry::{Entry, Shape};
 
 mod ideal_group;
@@ -182,17 +183,8 @@ pub fn run_pair(entry: &Entry, sets: &Planted, case: Case) -> Ended {
 /// and aborted if it failed, as it is between processes.
 pub fn run_over(entry: &Entry, sets: &Planted, case: Case, ends: (Channel, Channel)) -> Ended {
     let (mine, theirs) = ends;
-    let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
-    let agreed = case.parameters.text();
-    let (receiver, sender) = (sizes.receiver as u64, sizes.sender as u64);
-    let run = || Run {
-        context: Context::new(&[7; 32], entry.name, agreed.as_bytes(), receiver, sender),
-        sizes,
-        parameters: case.parameters,
-        learns: case.learns,
-        threads: case.threads,
-        watch: &Unwatched,
-    };
+    let context = context(entry, sets, case);
+    let run = || run(&context, sets, case);
     let mut rngs = [0, 1].map(|party| StdRng::seed_from_u64(case.seed << 1 | party));
     let [my_rng, their_rng] = &mut rngs;
     thread::scope(|scope| {
@@ -203,6 +195,44 @@ pub fn run_over(entry: &Entry, sets: &Planted, case: Case, ends: (Channel, Chann
         let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ended { receiver, sender: sender.0, traffic, digests, sender_digests: sender.1 }
     })
+}
+
+/// Runs one role over its end of a channel, against whoever is at the other.
+pub fn play_role(
+    entry: &Entry,
+    sets: &Planted,
+    case: Case,
+    role: Role,
+    mut channel: Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Matches>, Error> {
+    let context = context(entry, sets, case);
+    let run = run(&context, sets, case);
+    let ended = match role {
+        Role::Receiver => (entry.receive)(&run, &sets.receiver, &mut channel, rng).map(Some),
+        Role::Sender => (entry.send)(&run, &sets.sender, &mut channel, rng),
+    };
+    let ended = ended.and_then(|result| Ok(channel.flush().map(|()| result)?));
+    if ended.is_err() {
+        channel.abort();
+    }
+    ended
+}
+
+fn context(entry: &Entry, sets: &Planted, case: Case) -> Context {
+    let (receiver, sender) = (sets.receiver.len() as u64, sets.sender.len() as u64);
+    Context::new(&[7; 32], entry.name, case.parameters.text().as_bytes(), receiver, sender)
+}
+
+fn run(context: &Context, sets: &Planted, case: Case) -> Run<'static> {
+    Run {
+        context: context.clone(),
+        sizes: Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() },
+        parameters: case.parameters,
+        learns: case.learns,
+        threads: case.threads,
+        watch: &Unwatched,
+    }
 }
 
 fn play<T>(

@@ -43,8 +43,8 @@ impl Input {
     /// Opens a path as [`Input::open`] does, for a caller that may want to stop.
     ///
     /// While a stream is copied, `on_progress` is called before each read and, on Unix, several times a second while
-    /// nothing comes; `Break` ends it with [`TableError::Cancelled`]. It is not called for a regular file, nor while a
-    /// named pipe has no writer yet.
+    /// nothing comes, also while a named pipe has no writer yet; `Break` ends it with [`TableError::Cancelled`]. It is
+    /// not called for a regular file.
     pub fn open_with(
         path: &Path,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -54,7 +54,7 @@ impl Input {
         }
         let name = path.display().to_string();
         let failed = |source| TableError::Open { file: name.clone(), source };
-        let file = File::open(path).map_err(failed)?;
+        let file = open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_dir() {
             return Err(TableError::Directory { file: name });
@@ -107,7 +107,8 @@ impl Input {
                     done += count as u64;
                     at_end = count == 0;
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {}
                 Err(source) => return Err(TableError::Read { file: name.to_owned(), source }),
             }
         }
@@ -152,6 +153,19 @@ impl Input {
     pub(crate) fn read_error(&self, source: io::Error) -> TableError {
         TableError::Read { file: self.name.clone(), source }
     }
+}
+
+/// Opens a file; a named pipe too does not wait for its writer here.
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
 }
 
 /// Waits for a moment until there is something to read, be it the end or an error.

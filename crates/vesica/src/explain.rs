@@ -181,6 +181,7 @@ fn net_remedy(error: &NetError) -> &'static str {
         NetError::NotVesica { .. } => "check the address and port: something else is listening there",
         NetError::VersionMismatch { .. } => "install the same version of vesica on both sides",
         NetError::Closed
+        | NetError::Unanswered { .. }
         | NetError::PeerAborted
         | NetError::FrameKind { .. }
         | NetError::FrameLength { .. }

@@ -5,6 +5,7 @@
 //! bothered, and an output appears only after both sides have confirmed the run.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
 use vesica_encode::items::{Encoding, Items, Matches, Width};
@@ -13,7 +14,7 @@ use vesica_net::{
 };
 use vesica_protocols::registry::Security;
 use vesica_protocols::{Learns, Phase, Role, Watch};
-use vesica_table::{FileId, Input, KeySpec, Output, Request, Table};
+use vesica_table::{FileId, Input, KeySpec, Output, Progress, Request, Table};
 
 use crate::error::{Error, Side};
 use crate::plan;
@@ -22,6 +23,9 @@ use crate::session;
 use crate::settings::{PadTo, Settings};
 use crate::terms::Terms;
 use crate::watcher::Watcher;
+
+/// When a stream that gives nothing is spoken of. It is waited for: what writes it may take its time.
+const A_WHILE: Duration = Duration::from_secs(2);
 
 /// My table: where it is, what its keys are, where the matching rows go.
 #[derive(Debug, Clone)]
@@ -186,8 +190,16 @@ impl Job {
 
     fn read(&self, watcher: &Watcher<'_>, rng: &mut dyn CryptoRng) -> Result<(Table, Items), Error> {
         let failed = |error| Error::table(Phase::Read, &error);
+        let mut patience = Some(Instant::now() + A_WHILE);
+        let on_open = &mut |progress: Progress| {
+            if progress.done == 0 && patience.is_some_and(|until| Instant::now() > until) {
+                patience = None;
+                watcher.nothing_came(&self.table.input);
+            }
+            watcher.bytes(progress)
+        };
+        let input = Input::open_with(&self.table.input, on_open).map_err(failed)?;
         let on_progress = &mut |progress| watcher.bytes(progress);
-        let input = Input::open_with(&self.table.input, on_progress).map_err(failed)?;
         let settings = &self.settings;
         let encoding = match (settings.sigma, settings.security) {
             (Some(sigma), _) => Encoding::Native { sigma },

@@ -91,13 +91,13 @@ pub fn agree(
     items: usize,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
-    let mut compare = || {
+    let compare = |channel: &mut Channel| {
         let my_bytes = mine.encode();
         channel.send(&(my_bytes.len() as u16).to_le_bytes())?;
         channel.send(&my_bytes)?;
         let their_bytes = recv_terms(channel)?;
-        let theirs =
-            Terms::decode(&their_bytes).map_err(|cause| SessionError::Decode { what: "terms", cause })?;
+        let theirs = Terms::decode(&their_bytes)
+            .map_err(|cause| SessionError::Decode { what: "a list of terms", cause })?;
         let differences = mine.differences(&theirs);
         if !differences.is_empty() {
             return Err(SessionError::TermsDiffer(differences));
@@ -121,18 +121,23 @@ pub fn agree(
         let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
         Ok(Agreed { protocol, parameters, reason, sizes, learns: wanted.learns, role, sid })
     };
+    // Terms and sizes take no computing. Without this a partner could hold us with heartbeats alone.
+    channel.expect_prompt(true);
+    let agreed = compare(channel);
     let refused = |error| match error {
         SessionError::Net(NetError::PeerFinished) => SessionError::RefusedTerms,
         error => error,
     };
-    compare().map_err(refused).inspect_err(|error| match error {
+    let agreed = agreed.map_err(refused).inspect_err(|error| match error {
         // Both sides see such a difference and end in the same way, so that each one's message reaches the other; how
         // the other takes its leave changes nothing.
         SessionError::TermsDiffer(_) | SessionError::Plan(_) | SessionError::OutOfLimits { .. } => {
             drop(channel.finish(&[]));
         }
         _ => channel.abort(),
-    })
+    })?;
+    channel.expect_prompt(false);
+    Ok(agreed)
 }
 
 fn recv_terms(channel: &mut Channel) -> Result<Vec<u8>, SessionError> {
@@ -141,7 +146,7 @@ fn recv_terms(channel: &mut Channel) -> Result<Vec<u8>, SessionError> {
     let length = usize::from(u16::from_le_bytes(length));
     if length > terms::MAX_BYTES {
         let cause = CodecError::TooLong { length: length as u64, limit: terms::MAX_BYTES as u64 };
-        return Err(SessionError::Decode { what: "terms", cause });
+        return Err(SessionError::Decode { what: "a list of terms", cause });
     }
     let mut bytes = vec![0; length];
     channel.recv_exact(&mut bytes)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -109,6 +110,14 @@ impl<'a> Watcher<'a> {
             state.total
         };
         (self.on_event)(&Event::Progress { done: self.done.load(Relaxed), total });
+    }
+
+    /// The input is a stream, and nothing has come out of it for a while.
+    pub(crate) fn nothing_came(&self, input: &Path) {
+        let input =
+            if input.as_os_str() == "-" { "standard input".into() } else { input.display().to_string() };
+        let message = format!("nothing has come from {input} yet; waiting for whoever writes it");
+        (self.on_event)(&Event::Notice { message });
     }
 
     pub(crate) fn net_event(&self, event: &NetEvent) {

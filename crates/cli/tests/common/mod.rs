@@ -5,7 +5,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -65,6 +65,11 @@ impl Scene {
         Party::new(program(self.folder.path(), args))
     }
 
+    /// The same for a command that starts it in a way of its own.
+    pub(crate) fn start_as(&self, mut command: Command, args: &[&str]) -> Party {
+        Party::new(in_scene(command.args(args), self.folder.path()))
+    }
+
     /// Runs the program to its end.
     pub(crate) fn run(&self, args: &[&str]) -> Ended {
         self.start(args).end()
@@ -95,20 +100,69 @@ impl Scene {
     }
 }
 
+/// The arguments of the usual tables.
+pub(crate) const SENDER: [&str; 4] = ["--input", "sender.csv", "--key", "email:email"];
+pub(crate) const RECEIVER: [&str; 6] =
+    ["--input", "receiver.csv", "--key", "email:email", "--output", "out.csv"];
+
+/// What stands in `out.csv` before.
+pub(crate) const ANOTHER_DAY: &str = "from another day\n";
+
+pub(crate) fn with<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [base, more].concat()
+}
+
+/// A scene with two tables and an output from another day, which no failure may touch.
+pub(crate) fn scene(rows: usize) -> Scene {
+    let scene = Scene::new();
+    scene.write("receiver.csv", emails("receiver", rows, rows / 2));
+    scene.write("sender.csv", emails("sender", rows, rows / 2));
+    scene.write("out.csv", ANOTHER_DAY);
+    scene
+}
+
+/// The output of another day stands, nothing half-written lies beside it, and no identifier was shown.
+#[track_caller]
+pub(crate) fn nothing_lost(scene: &Scene, ends: &[&Ended]) {
+    assert_eq!(scene.read("out.csv"), ANOTHER_DAY);
+    nothing_shown(scene, ends);
+}
+
+/// Nothing half-written lies about, and no identifier is on a screen, on standard output, or in a report.
+#[track_caller]
+pub(crate) fn nothing_shown(scene: &Scene, ends: &[&Ended]) {
+    let expected = ["out.csv", "receiver.csv", "receiver.pem", "sender.csv", "sender.pem"];
+    let files = scene.files();
+    assert!(
+        files.iter().all(|file| expected.contains(&file.as_str()) || file.ends_with(".json")),
+        "{files:?}"
+    );
+    for end in ends {
+        for planted in ["person", "Person", "example.org"] {
+            let stdout = String::from_utf8_lossy(&end.stdout);
+            assert!(!end.screen.contains(planted), "an identifier is on the screen:\n{}", end.screen);
+            assert!(!stdout.contains(planted), "an identifier is on standard output:\n{stdout}");
+        }
+    }
+    for report in files.iter().filter(|file| file.ends_with(".json")) {
+        let report = scene.read(report);
+        assert!(!report.to_lowercase().contains("person") && !report.contains("example.org"), "{report}");
+    }
+}
+
 fn program(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vesica"));
-    command
-        .current_dir(folder)
-        .args(args)
-        .stdin(Stdio::null())
-        .env("HOME", folder)
-        .env_remove("XDG_CONFIG_HOME");
-    command
+    in_scene(Command::new(env!("CARGO_BIN_EXE_vesica")).args(args), folder)
+}
+
+fn in_scene(command: &mut Command, folder: &Path) -> Command {
+    command.current_dir(folder).stdin(Stdio::null()).env("HOME", folder).env_remove("XDG_CONFIG_HOME");
+    std::mem::replace(command, Command::new("true"))
 }
 
 /// A running process whose standard error is read as it comes.
 pub(crate) struct Party {
     child: Child,
+    stdout: Option<ChildStdout>,
     lines: mpsc::Receiver<String>,
     seen: Vec<String>,
 }
@@ -117,6 +171,7 @@ impl Party {
     fn new(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let screen = BufReader::new(child.stderr.take().unwrap());
+        let stdout = child.stdout.take();
         let (push, lines) = mpsc::channel();
         thread::spawn(move || {
             for line in screen.lines() {
@@ -125,7 +180,7 @@ impl Party {
                 }
             }
         });
-        Party { child, lines, seen: Vec::new() }
+        Party { child, stdout, lines, seen: Vec::new() }
     }
 
     /// Reads the screen up to the first line that begins like this.
@@ -143,17 +198,25 @@ impl Party {
         }
     }
 
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().try_into().unwrap()).unwrap()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
-        kill_process(pid, signal).unwrap();
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Nobody reads its standard output any more.
+    pub(crate) fn close_stdout(&mut self) {
+        self.stdout = None;
     }
 
     /// Waits for the end; a hang fails the test.
     pub(crate) fn end(mut self) -> Ended {
-        let mut stdout = self.child.stdout.take().unwrap();
+        let stdout = self.stdout.take();
         let reader = thread::spawn(move || {
             let mut bytes = Vec::new();
-            stdout.read_to_end(&mut bytes).unwrap();
+            stdout.map(|mut stdout| stdout.read_to_end(&mut bytes).unwrap());
             bytes
         });
         loop {

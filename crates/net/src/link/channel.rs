@@ -123,11 +123,15 @@ impl Link {
             let started = *started.get_or_insert_with(Instant::now);
             match self.deadline(&state.lanes[lane], started, false) {
                 None => state = self.filled[lane].wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some((deadline, silence)) => {
-                    let (guard, more) = self.wait_until(&self.filled[lane], state, deadline);
+                Some((deadline, after)) => {
+                    let answer = if state.prompt { started + after } else { deadline };
+                    let (guard, more) = self.wait_until(&self.filled[lane], state, answer.min(deadline));
                     state = guard;
                     if !more {
-                        return Err(self.fail_locked(&mut state, side, NetError::Silent { after: silence }));
+                        let silent = answer >= deadline;
+                        let error =
+                            if silent { NetError::Silent { after } } else { NetError::Unanswered { after } };
+                        return Err(self.fail_locked(&mut state, side, error));
                     }
                 }
             }
@@ -157,6 +161,11 @@ impl Link {
                 return Err(self.fail_locked(&mut state, side, error));
             }
         }
+    }
+
+    /// Whether heartbeats prolong the waits from now on.
+    pub(crate) fn prompt(&self, prompt: bool) {
+        self.lock().prompt = prompt;
     }
 
     /// DATA payload bytes that wait to be taken.

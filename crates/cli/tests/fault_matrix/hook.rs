@@ -1,0 +1,104 @@
+//! The pause: a party of the matrix is this very test program, which runs the real `vesica` with a hook that stops it at
+//! one step until the test says go on.
+
+use std::env;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use vesica::net::CancelToken;
+use vesica::report::Event;
+
+const STEP: &str = "VESICA_TEST_STEP";
+const BELL: &str = "VESICA_TEST_BELL";
+
+/// A step that no run has: never paused.
+pub(crate) const NEVER: &str = "never";
+
+/// Whether this process is a party.
+pub(crate) fn is_party() -> bool {
+    env::var_os(STEP).is_some()
+}
+
+/// Rings at its step and waits to be released, or to be cancelled.
+pub(crate) fn pause(event: &Event, cancel: &CancelToken) {
+    static PAUSED: AtomicBool = AtomicBool::new(false);
+    let step = match event {
+        Event::Started { .. } => "prepare",
+        Event::Phase { name, .. } => name,
+        _ => return,
+    };
+    if env::var(STEP).as_deref() != Ok(step) || PAUSED.swap(true, Relaxed) {
+        return;
+    }
+    let mut bell = UnixStream::connect(env::var_os(BELL).unwrap()).unwrap();
+    bell.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    while !cancel.is_cancelled() {
+        match bell.read(&mut [0]) {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                ) => {}
+            _ => break,
+        }
+    }
+}
+
+/// What rings when a party has come to its step.
+pub(crate) struct Bell {
+    listener: UnixListener,
+    folder: tempfile::TempDir,
+}
+
+/// A party that stands still until this goes away.
+pub(crate) struct Paused {
+    _bell: UnixStream,
+}
+
+impl Bell {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Bell { listener: UnixListener::bind(folder.path().join("bell")).unwrap(), folder }
+    }
+
+    /// Waits until the party has come to its step.
+    pub(crate) fn wait(&self) -> Paused {
+        let hang = Timespec { tv_sec: 120, tv_nsec: 0 };
+        let rung = poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&hang)).unwrap();
+        assert_eq!(rung, 1, "the party did not come to its step");
+        Paused { _bell: self.listener.accept().unwrap().0 }
+    }
+
+    /// Lets go on whoever comes or has come.
+    pub(crate) fn release(self) {
+        thread::spawn(move || {
+            for party in self.listener.incoming() {
+                let _gone = party.and_then(|mut party| party.write_all(&[0]));
+            }
+            drop(self.folder);
+        });
+    }
+
+    /// A command that runs the program, to be paused at `step`.
+    pub(crate) fn command(&self, step: &str) -> Command {
+        self.dress(Command::new(env::current_exe().unwrap()), step)
+    }
+
+    /// The same, which outlives an attempt to write to a disk that is full. (The system simulates one by a limit on the
+    /// size of files, and kills whoever meets it and does not look away.)
+    pub(crate) fn command_with_limits(&self, step: &str) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#]).arg(env::current_exe().unwrap());
+        self.dress(shell, step)
+    }
+
+    fn dress(&self, mut command: Command, step: &str) -> Command {
+        command.env(STEP, step).env(BELL, self.folder.path().join("bell"));
+        command
+    }
+}

@@ -1,0 +1,132 @@
+//! What the matrix saw, as docs/faults.md.
+
+use std::path::Path;
+
+use crate::common::Ended;
+
+/// How a party ended: the code, and what its screen said first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) code: Option<i32>,
+    pub(crate) said: String,
+}
+
+impl From<&Ended> for End {
+    fn from(ended: &Ended) -> Self {
+        let says = ["vesica receive: ", "vesica send: "];
+        let line = ended.screen.lines().find_map(|line| says.iter().find_map(|says| line.strip_prefix(says)));
+        End { code: ended.code, said: line.map_or(String::new(), plain) }
+    }
+}
+
+impl End {
+    fn cell(&self) -> String {
+        match (self.code, self.said.as_str()) {
+            (None, _) => "killed".into(),
+            (Some(0), _) => "0".into(),
+            (Some(code), said) => format!("{code}: {said}"),
+        }
+    }
+}
+
+/// A line without what differs from run to run: addresses, times, keys.
+fn plain(line: &str) -> String {
+    let word = |word: &str| {
+        let bare = word.trim_end_matches([',', ':', ';', '`']).trim_start_matches('`');
+        let seconds = bare.strip_suffix("ms").or_else(|| bare.strip_suffix('s')).unwrap_or("");
+        let shown = if bare.starts_with("127.0.0.1:") {
+            "ADDRESS"
+        } else if bare.starts_with("vesica-pub1-") {
+            "KEY"
+        } else if !seconds.is_empty() && seconds.parse::<f64>().is_ok() {
+            "TIME"
+        } else {
+            bare
+        };
+        word.replacen(bare, shown, 1)
+    };
+    line.split(' ').map(word).collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+/// A table of the page.
+pub(crate) struct Section {
+    pub(crate) title: String,
+    pub(crate) text: &'static str,
+    pub(crate) head: [&'static str; 3],
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A line of a table: what was done, and how the two ended who are named in its head.
+pub(crate) struct Row {
+    pub(crate) what: String,
+    pub(crate) ends: [Option<End>; 2],
+    /// What stands in the page for an end that may be one of two.
+    pub(crate) instead: [Option<&'static str>; 2],
+}
+
+impl Row {
+    pub(crate) fn new(what: impl Into<String>, ends: [Option<&Ended>; 2]) -> Self {
+        Row { what: what.into(), ends: ends.map(|end| end.map(End::from)), instead: [None, None] }
+    }
+}
+
+const INTRODUCTION: &str = "\
+# What happens when something goes wrong
+
+Two real processes, one disturbed on purpose: each row below was run, and the test that ran it
+(`crates/cli/tests/fault_matrix`) wrote this page and fails where the program does something else. In every row no
+output is left half-written, an output from before stands unless the receiver ends with 0, and no identifier of either
+table is on a screen.
+
+A cell is the exit code ([what each one means](exit-codes.md)) and the first line of the message; every message goes on
+with where it happened and what to do. ADDRESS, TIME and KEY stand for what differs from run to run. To write the page
+again: `UPDATE_DOCS=1 cargo test --release -p vesica-cli --test fault_matrix`.
+";
+
+fn text(sections: &[Section]) -> String {
+    let mut page = INTRODUCTION.to_owned();
+    for section in sections {
+        let [what, first, second] = section.head;
+        page += &format!("\n## {}\n\n{}\n\n", section.title, section.text);
+        // A table without its last head has one column less.
+        let line = |cells: [&str; 3]| {
+            let count = if second.is_empty() { 2 } else { 3 };
+            format!("| {} |\n", cells[..count].join(" | "))
+        };
+        page += &line([what, first, second]);
+        page += &line(["---"; 3]);
+        for row in &section.rows {
+            let cell = |at: usize| match (row.instead[at], &row.ends[at]) {
+                (Some(instead), _) => instead.to_owned(),
+                (None, Some(end)) => end.cell(),
+                (None, None) => "–".to_owned(),
+            };
+            page += &line([&row.what, &cell(0), &cell(1)]);
+        }
+    }
+    page
+}
+
+/// Holds the page against what was seen, or writes it if `UPDATE_DOCS` is set. The error says how to.
+pub(crate) fn check(sections: &[Section]) -> Result<(), String> {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/faults.md"));
+    let now = text(sections);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        return std::fs::write(path, now).map_err(|error| error.to_string());
+    }
+    let page = std::fs::read_to_string(path).unwrap_or_default();
+    if page == now {
+        return Ok(());
+    }
+    let mut differences = String::new();
+    for line in now.lines().filter(|line| !page.lines().any(|old| old == *line)) {
+        differences += &format!("\n  now:  {line}");
+    }
+    for line in page.lines().filter(|line| !now.lines().any(|new| new == *line)) {
+        differences += &format!("\n  page: {line}");
+    }
+    Err(format!(
+        "docs/faults.md is not what was seen:{differences}\nif this is as it should be: \
+         UPDATE_DOCS=1 cargo test --release -p vesica-cli --test fault_matrix"
+    ))
+}

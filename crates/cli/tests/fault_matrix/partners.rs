@@ -1,0 +1,298 @@
+//! Partners that are not who they should be, or want something else; tables that change; results that cannot be written.
+
+use std::io::Write;
+use std::net::TcpStream;
+
+use rustix::process::Signal;
+
+use crate::common::{Ended, RECEIVER, SENDER, Scene, nothing_lost, with};
+use crate::hook::Bell;
+use crate::page::{Row, Section};
+use crate::{Job, scene};
+
+const HEAD: [&str; 3] = ["what", "receiver", "sender"];
+
+/// The tables of this file, and the jobs that fill them.
+pub(crate) fn sections() -> Vec<(Section, Vec<Job>)> {
+    let section = |title: &str, text: &'static str, jobs: Vec<Job>| {
+        (Section { title: title.into(), text, head: HEAD, rows: Vec::new() }, jobs)
+    };
+    vec![
+        section("Somebody else", "Keys, strangers, and a port that is taken.", strangers()),
+        section(
+            "The two sides differ",
+            "Both end with the same code, each with its own value as “mine”. Every single field of the terms is in the \
+             table of peers below.",
+            differences(),
+        ),
+        section("Files", "Inputs that change during the run, outputs that cannot be.", files()),
+    ]
+}
+
+fn job(name: &'static str, run: impl FnOnce() -> Row + Send + 'static) -> Job {
+    (name.to_owned(), Box::new(run))
+}
+
+/// Both ended like this, and nothing is lost.
+fn both(what: &str, scene: &Scene, [receiver, sender]: [Ended; 2], code: i32, words: [&[&str]; 2]) -> Row {
+    receiver.expect(code, &with(words[0], &["where: ", "what to do: "]));
+    sender.expect(code, &with(words[1], &["where: ", "what to do: "]));
+    nothing_lost(scene, &[&receiver, &sender]);
+    Row::new(what, [Some(&receiver), Some(&sender)])
+}
+
+fn strangers() -> Vec<Job> {
+    vec![
+        job("another key there", || {
+            let (scene, other) = with_another_key();
+            // The sender waits on for the right one.
+            let (sender, address) = scene.sender(&with(&SENDER, &["--timeout", "2s"]));
+            let keys = ["--connect", &address, "--identity", "receiver.pem", "--peer", &other];
+            let receiver = scene.run(&with(&with(&["receive"], &RECEIVER), &keys));
+            let words = [
+                &[other.as_str(), &scene.sender_key, "phase connect", "compare the public keys"][..],
+                &["phase connect", "compare the public keys"],
+            ];
+            both("the receiver expects another key", &scene, [receiver, sender.end()], 77, words)
+        }),
+        job("another key here", || {
+            let (scene, other) = with_another_key();
+            let (sender, address) = scene.sender(&with(&SENDER, &["--timeout", "2s"]));
+            let keys = ["--connect", &address, "--identity", "other.json", "--peer", &scene.sender_key];
+            let receiver = scene.run(&with(&with(&["receive"], &RECEIVER), &keys));
+            std::fs::remove_file(scene.path("other.json")).unwrap();
+            let words = [
+                &[other.as_str(), "refused our key", "compare the public keys"][..],
+                &[other.as_str(), "compare the public keys"],
+            ];
+            both("the sender expects another key", &scene, [receiver, sender.end()], 77, words)
+        }),
+        job("strangers", || {
+            let scene = scene(9);
+            let (mut sender, address) = scene.sender(&SENDER);
+            let _silent = TcpStream::connect(&address).unwrap();
+            let mut scanner = TcpStream::connect(&address).unwrap();
+            scanner.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+            sender.wait_for("turned away a stranger");
+            let receiver = scene.receiver(&address, &RECEIVER).end();
+            receiver.expect(0, &["4 of 9 rows match"]);
+            let sender = sender.end();
+            sender.expect(0, &[]);
+            Row::new("strangers come to the port first", [Some(&receiver), Some(&sender)])
+        }),
+        job("second listener", || {
+            let scene = scene(9);
+            let (sender, address) = scene.sender(&SENDER);
+            let keys = ["--listen", &address, "--identity", "sender.pem", "--peer", &scene.receiver_key];
+            let second = scene.run(&with(&with(&["send"], &SENDER), &keys));
+            second.expect(64, &[&address, "choose another port"]);
+            nothing_lost(&scene, &[&second]);
+            scene.receiver(&address, &RECEIVER).end().expect(0, &[]);
+            sender.end().expect(0, &[]);
+            Row::new(
+                "a second sender listens on the port of a first, which is not disturbed",
+                [None, Some(&second)],
+            )
+        }),
+    ]
+}
+
+fn with_another_key() -> (Scene, String) {
+    let scene = scene(3);
+    let made = scene.run(&["keygen", "--output", "other.json"]);
+    (scene, String::from_utf8(made.stdout).unwrap().trim().to_owned())
+}
+
+fn differences() -> Vec<Job> {
+    type Args = &'static [&'static str];
+    let terms: [(&'static str, Args, Args, [&'static str; 2]); 6] = [
+        (
+            "other key rules",
+            &["--input", "sender.csv", "--key", "email:text"],
+            &[],
+            ["key rules: mine email, theirs text", "key rules: mine text, theirs email"],
+        ),
+        (
+            "more key columns",
+            &["--input", "sender.csv", "--key", "email:email", "--key", "id:int"],
+            &[],
+            ["key rules: mine email, theirs email + int", "key rules: mine email + int, theirs email"],
+        ),
+        (
+            "the sender is to learn the result too",
+            &["--input", "sender.csv", "--key", "email:email", "--learns", "both"],
+            &[],
+            ["learns: mine receiver, theirs both", "learns: mine both, theirs receiver"],
+        ),
+        (
+            "another protocol",
+            &[
+                "--input",
+                "sender.csv",
+                "--key",
+                "email:email",
+                "--protocol",
+                "naive-hash",
+                "--allow-insecure",
+            ],
+            &["--protocol", "dh"],
+            ["protocol: mine dh, theirs naive-hash", "protocol: mine naive-hash, theirs dh"],
+        ),
+        (
+            "an insecure protocol, allowed on one side only",
+            &[
+                "--input",
+                "sender.csv",
+                "--key",
+                "email:email",
+                "--protocol",
+                "naive-hash",
+                "--allow-insecure",
+            ],
+            &[],
+            ["only if both sides give --allow-insecure"; 2],
+        ),
+        (
+            "a smaller set than the receiver accepts",
+            &SENDER,
+            &["--min-peer-rows", "6"],
+            ["has 5 items, and this side accepts", "has 5 items, and the partner accepts"],
+        ),
+    ];
+    let limit = ("a larger set than the sender accepts", &[][..], &["--max-peer-rows", "4"][..]);
+    let mut jobs: Vec<Job> = terms
+        .into_iter()
+        .map(|(what, sender, receiver, words)| {
+            job(what, move || {
+                let scene = scene(5);
+                let (receiver, sender) = scene.pair(sender, &with(&RECEIVER, receiver));
+                let words = words.map(|word| [word, "between the two sides", "phase agree"]);
+                both(what, &scene, [receiver, sender], 77, [&words[0], &words[1]])
+            })
+        })
+        .collect();
+    jobs.push(job(limit.0, move || {
+        let scene = scene(5);
+        let (receiver, sender) = scene.pair(&with(&SENDER, limit.2), &with(&RECEIVER, limit.1));
+        let words =
+            ["has 5 items, and the partner accepts 0 to 4", "has 5 items, and this side accepts 0 to 4"];
+        both(limit.0, &scene, [receiver, sender], 77, [&[words[0]], &[words[1]]])
+    }));
+    jobs.push(job("two receivers", || {
+        let scene = scene(5);
+        let keys =
+            ["receive", "--listen", "127.0.0.1:0", "--identity", "sender.pem", "--peer", &scene.receiver_key];
+        let table = ["--input", "sender.csv", "--key", "email:email", "--output", "other.json"];
+        let mut listening = scene.start(&with(&keys, &table));
+        let line = listening.wait_for("listening on ");
+        let address = line.trim_start_matches("listening on ").split(';').next().unwrap();
+        let receiver = scene.receiver(address, &RECEIVER).end();
+        let words: &[&str] = &["role: mine receiver, theirs receiver"];
+        both(
+            "both are receivers (the second column is one too)",
+            &scene,
+            [receiver, listening.end()],
+            77,
+            [words; 2],
+        )
+    }));
+    jobs
+}
+
+fn files() -> Vec<Job> {
+    type Change = fn(&Scene);
+    let changes: [(&str, Change); 4] = [
+        ("a byte of the receiver's input changes", |scene| {
+            // As long as before, so that only the bytes tell.
+            let changed = scene.read("receiver.csv").replacen("person", "parson", 1);
+            scene.write("receiver.csv", changed);
+        }),
+        ("the receiver's input grows", |scene| {
+            let grown = scene.read("receiver.csv") + "99,common.person99@example.org\n";
+            scene.write("receiver.csv", grown);
+        }),
+        ("the receiver's input shrinks", |scene| {
+            let text = scene.read("receiver.csv");
+            scene.write("receiver.csv", &text[..text.len() - 9]);
+        }),
+        ("the receiver's input is emptied", |scene| scene.write("receiver.csv", "")),
+    ];
+    let mut jobs: Vec<Job> = changes
+        .into_iter()
+        .map(|(what, change)| {
+            job(what, move || {
+                let scene = scene(9);
+                let bell = Bell::new();
+                let (sender, address) = scene.sender(&SENDER);
+                let keys = ["--connect", &address, "--identity", "receiver.pem", "--peer", &scene.sender_key];
+                let receiver =
+                    scene.start_as(bell.command("agree"), &with(&with(&["receive"], &RECEIVER), &keys));
+                let paused = bell.wait();
+                change(&scene);
+                drop(paused);
+                let (receiver, sender) = (receiver.end(), sender.end());
+                receiver.expect(65, &["changed during the run", "phase write", "what to do: "]);
+                sender.expect(0, &[]);
+                nothing_lost(&scene, &[&receiver, &sender]);
+                Row::new(what, [Some(&receiver), Some(&sender)])
+            })
+        })
+        .collect();
+    jobs.push(job("output is input", || {
+        let scene = scene(5);
+        let keys = [
+            "receive",
+            "--connect",
+            "127.0.0.1:9",
+            "--identity",
+            "receiver.pem",
+            "--peer",
+            &scene.sender_key,
+        ];
+        let table = ["--input", "receiver.csv", "--key", "email:email", "--output", "receiver.csv"];
+        let before = scene.read("receiver.csv");
+        let receiver = scene.run(&with(&keys, &table));
+        receiver.expect(74, &["same file as an input", "phase prepare", "on this side"]);
+        assert_eq!(scene.read("receiver.csv"), before);
+        nothing_lost(&scene, &[&receiver]);
+        Row::new("the output is the input (the sender is not bothered)", [Some(&receiver), None])
+    }));
+    jobs.push(job("pipe without writer", || {
+        let scene = scene(5);
+        let made = std::process::Command::new("mkfifo").arg(scene.path("pipe")).status().unwrap();
+        assert!(made.success());
+        let keys = [
+            "receive",
+            "--connect",
+            "127.0.0.1:9",
+            "--identity",
+            "receiver.pem",
+            "--peer",
+            &scene.sender_key,
+        ];
+        let table = ["--input", "pipe", "--key", "email:email", "--output", "out.csv"];
+        let mut receiver = scene.start(&with(&keys, &table));
+        receiver.wait_for("nothing has come from pipe yet");
+        receiver.signal(Signal::INT);
+        let receiver = receiver.end();
+        receiver.expect(130, &["interrupted", "phase read"]);
+        std::fs::remove_file(scene.path("pipe")).unwrap();
+        nothing_lost(&scene, &[&receiver]);
+        Row::new(
+            "the input is a pipe into which nobody writes, as the screen says; then SIGINT",
+            [Some(&receiver), None],
+        )
+    }));
+    jobs.push(job("device without space", || {
+        let scene = scene(5);
+        let (sender, address) = scene.sender(&SENDER);
+        let table = ["--input", "receiver.csv", "--key", "email:email", "--output", "/dev/full"];
+        let receiver = scene.receiver(&address, &table).end();
+        receiver.expect(74, &["/dev/full", "cannot be written", "on this side", "phase write"]);
+        let sender = sender.end();
+        sender.expect(0, &[]);
+        nothing_lost(&scene, &[&receiver]);
+        Row::new("the output is a device that has no space", [Some(&receiver), Some(&sender)])
+    }));
+    jobs
+}

@@ -1,0 +1,171 @@
+//! What decodes one message or one text: the codec, frames, hello, terms, identities, public keys, key rules.
+
+use std::borrow::Cow;
+
+use vesica::settings::Settings;
+use vesica::terms::Terms;
+use vesica_encode::items::{Encoding, Width};
+use vesica_net::codec::{CodecError, Reader, Writer};
+use vesica_net::testing::{frame, frames, hello};
+use vesica_net::{Identity, Kind, PublicKey};
+use vesica_protocols::Role;
+use vesica_table::{Input, KeySpec, PairSpec, Request, Rule, Value};
+
+use crate::{Target, mutate};
+
+const NONCE: [u8; 32] = [7; 32];
+
+pub(crate) fn targets() -> Vec<Target> {
+    let frames = Target { mutate: mutate::framed, ..Target::new("frames", read_frames, framed(), 20000) };
+    let key = PublicKey::from_bytes([9; 32]).to_string().into_bytes();
+    let identity = Identity::generate().and_then(|identity| identity.to_pem()).unwrap();
+    vec![
+        Target::new("codec", decode, vec![vec![0; 8], (0..40).collect()], 20000),
+        frames,
+        Target::new("hello", say_hello, hellos(), 20000),
+        Target::new("terms", read_terms, terms(), 20000),
+        Target::new("identity", read_identity, vec![identity.as_bytes().to_vec()], 10000),
+        Target::new("public-key", read_public_key, vec![key], 20000),
+        Target::new(
+            "key-spec",
+            read_key_spec,
+            vec![b"mail:email".to_vec(), b"\"a:b\"=c:int".to_vec()],
+            20000,
+        ),
+        Target::new("rules", apply_rules, values(), 30000),
+    ]
+}
+
+/// The first byte of each pair says which value is read, the second with which limit.
+fn decode(input: &[u8]) {
+    let (steps, rest) = input.split_at(input.len() / 2);
+    let mut reader = Reader::new(rest);
+    for step in steps.chunks_exact(2) {
+        let limit = usize::from(step[1]);
+        let before = reader.left();
+        let read = read_value(&mut reader, step[0], limit);
+        assert!(reader.left() <= before);
+        if read.is_err() {
+            break;
+        }
+    }
+    let left = reader.left() as u64;
+    assert_eq!(reader.finish().err(), (left > 0).then_some(CodecError::Leftover { left }));
+}
+
+fn read_value(reader: &mut Reader<'_>, what: u8, limit: usize) -> Result<(), CodecError> {
+    match what % 9 {
+        0 => reader.u8().map(drop),
+        1 => reader.u16().map(drop),
+        2 => reader.u32().map(drop),
+        3 => reader.u64().map(drop),
+        4 => reader.bool().map(drop),
+        5 => reader.fixed(limit).map(|bytes| assert_eq!(bytes.len(), limit)),
+        6 => reader.bytes(limit).map(|bytes| assert!(bytes.len() <= limit)),
+        7 => reader.text(limit).map(|text| assert!(text.len() <= limit)),
+        _ => reader.list(limit, Reader::u16).map(|list| assert!(list.len() <= limit)),
+    }
+}
+
+fn framed() -> Vec<Vec<u8>> {
+    let kinds =
+        [(Kind::Data, 5), (Kind::Heartbeat, 0), (Kind::Data, 300), (Kind::Done, 72), (Kind::Abort, 0)];
+    let each = kinds.map(|(kind, length)| frame(kind, &vec![3; length]));
+    [each.concat()].into_iter().chain(each).collect()
+}
+
+/// What was read is what stands at the beginning of the input, byte for byte.
+fn read_frames(input: &[u8]) {
+    let (found, _) = frames(input);
+    let again: Vec<u8> = found.iter().flat_map(|(kind, payload)| frame(*kind, payload)).collect();
+    assert!(input.starts_with(&again));
+}
+
+fn hellos() -> Vec<Vec<u8>> {
+    let hello = |version: u16| {
+        let mut hello = Writer::new();
+        hello.fixed(b"VESICA\r\n").u16(version).fixed(&[8; 32]).fixed(&NONCE);
+        hello.into_vec()
+    };
+    vec![hello(vesica_net::VERSION), hello(9), b"GET / HTTP/1.1\r\n".to_vec()]
+}
+
+/// Only who echoes our nonce, and not as its own, has said hello.
+fn say_hello(input: &[u8]) {
+    if hello(input, NONCE) {
+        assert_eq!((&input[..8], &input[42..74]), (&b"VESICA\r\n"[..], &NONCE[..]));
+        assert_ne!(input[10..42], NONCE);
+    }
+}
+
+fn terms() -> Vec<Vec<u8>> {
+    let rules = |count: usize| vec!["email-uid2".to_owned(); count];
+    let of = |role, count| Terms::new(role, &Settings::default(), &rules(count)).encode();
+    vec![of(Role::Receiver, 1), of(Role::Sender, 40)]
+}
+
+fn read_terms(input: &[u8]) {
+    let Ok(terms) = Terms::decode(input) else { return };
+    assert_eq!(terms.encode(), input, "one form for one meaning");
+    let mine = Terms::new(Role::Receiver, &Settings::default(), &["raw".to_owned()]);
+    let (here, there) = (mine.differences(&terms), terms.differences(&mine));
+    assert_eq!(here.len(), there.len(), "both sides see the same differences");
+    for difference in &here {
+        let shown = difference.to_string();
+        assert!(shown.bytes().all(|byte| (0x20..0x7f).contains(&byte)), "{shown:?} on a terminal");
+    }
+}
+
+fn read_identity(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let Ok(identity) = Identity::from_pem(text) else { return };
+    let again = Identity::from_pem(&identity.to_pem().unwrap()).unwrap();
+    assert_eq!(again.public_key(), identity.public_key());
+}
+
+fn read_public_key(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let Ok(key) = text.parse::<PublicKey>() else { return };
+    assert_eq!(key.to_string(), text, "one text for one key");
+}
+
+fn read_key_spec(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    if let Ok(spec) = text.parse::<KeySpec>() {
+        assert!(!spec.column.is_empty());
+        // A column of that name is found, whatever the name is.
+        let _found = Input::spool("input", &mut &b"a,b\n1,2\n"[..]).and_then(|input| {
+            let request = Request::new(vec![spec], Encoding::Digest(Width::Digest128));
+            input.load(&request, &mut |_| std::ops::ControlFlow::Continue(()))
+        });
+    }
+    if let Ok(pair) = text.parse::<PairSpec>() {
+        assert_eq!(pair.mine().rule, pair.theirs().rule);
+    }
+}
+
+fn values() -> Vec<Vec<u8>> {
+    let values = [
+        "Jane.Saoirse+x@Gmail.com",
+        " ﬁ Ümläut\u{301} ",
+        "2001:db8::1",
+        "192.0.2.1",
+        "2026-02-28T23:59:60.5+01:00",
+        "-000123",
+        "tMmiiTI7IaAcPpQPFQ65uMVCWH8av9jw4cwf/F5HVRQ=",
+    ];
+    values.map(|value| value.as_bytes().to_vec()).into()
+}
+
+/// A rule only appends, and gives the same for the same value, wherever it is appended.
+fn apply_rules(input: &[u8]) {
+    for rule in Rule::ALL {
+        let value = || Value::Text(Cow::Borrowed(input));
+        let (mut alone, mut after) = (Vec::new(), b"before".to_vec());
+        let (first, second) = (rule.apply(value(), &mut alone), rule.apply(value(), &mut after));
+        assert_eq!(first.is_ok(), second.is_ok());
+        if first.is_ok() {
+            assert_eq!([&b"before"[..], &alone].concat(), after, "{rule}");
+        }
+    }
+}

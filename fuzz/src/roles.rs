@@ -1,0 +1,143 @@
+//! The messages of every protocol of the registry: a role runs against a peer whose bytes are an honest peer's with changes.
+//!
+//! The first bytes of an input say which way of running the protocol, and which role; the rest are changes to what the honest
+//! peer said in the same run. Both parties' randomness is seeded, so the role under test stays in step with the recording
+//! until the first change.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use vesica_net::memory::{Direction, Frame, tapped_pair};
+use vesica_net::{Kind, Options};
+use vesica_protocols::registry::{Entry, PROTOCOLS};
+use vesica_protocols::testing::{Case, Planted, planted_for, play_role, run_over, ways};
+use vesica_protocols::{Error, Learns, Parameters, Role};
+
+use crate::Target;
+
+/// Payload of a frame.
+const FILL: usize = 1 << 16;
+/// What a conversation in memory holds without anybody reading.
+const MOST: usize = 7 << 20;
+
+pub(crate) fn targets() -> Vec<Target> {
+    PROTOCOLS.iter().map(|entry| target(entry)).collect()
+}
+
+fn target(entry: &'static Entry) -> Target {
+    let stage = Stage { entry, ways: ways(entry), recorded: Mutex::default() };
+    let count = stage.ways.len().min(usize::from(u8::MAX)) as u8;
+    let forms = (0..count).flat_map(|way| (0..4).map(move |form| vec![way, form]));
+    let seeds = forms.flat_map(|form| {
+        [&[][..], &[1, 0, 0, 1], &[2, 9, 0, 3], &[0, 70, 0, 0xff, 5, 3, 0, 9]]
+            .map(|edits| [&form, edits].concat())
+    });
+    let seeds = seeds.collect();
+    Target::new(format!("protocol-{}", entry.name), move |input| stage.run(input), seeds, 1000)
+}
+
+/// A protocol, and what honest parties say in it.
+struct Stage {
+    entry: &'static Entry,
+    ways: Vec<Parameters>,
+    recorded: Mutex<HashMap<(usize, bool), Arc<Recording>>>,
+}
+
+/// A run of two honest parties, and the bytes that each sent: the receiver's, the sender's.
+struct Recording {
+    sets: Planted,
+    case: Case,
+    sent: [Vec<u8>; 2],
+}
+
+impl Stage {
+    fn run(&self, input: &[u8]) {
+        let [way, form, edits @ ..] = input else { return };
+        let way = usize::from(*way) % self.ways.len();
+        let both = self.entry.learns_both && form & 1 != 0;
+        let role = if form & 2 == 0 { Role::Receiver } else { Role::Sender };
+        let recording = self.recording(way, both);
+        let honest = &recording.sent[usize::from(role == Role::Receiver)];
+        let said = edit(honest.clone(), edits);
+        if said.len() > MOST {
+            return;
+        }
+        let ended = feed(self.entry, &recording, role, &said);
+        if said == *honest {
+            let rows = ended.expect("an honest peer is no fault");
+            let expected = match role {
+                Role::Receiver => Some(&recording.sets.receiver_rows),
+                Role::Sender if both => Some(&recording.sets.sender_rows),
+                Role::Sender => None,
+            };
+            assert_eq!(rows.as_ref(), expected);
+        }
+    }
+
+    fn recording(&self, way: usize, both: bool) -> Arc<Recording> {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || Arc::new(record(self.entry, self.ways[way], both));
+        recorded.entry((way, both)).or_insert_with(make).clone()
+    }
+}
+
+fn record(entry: &Entry, parameters: Parameters, both: bool) -> Recording {
+    let sets = planted_for(&parameters, 12, 9, 4, 5);
+    let learns = if both { Learns::Both } else { Learns::Receiver };
+    let case = Case { parameters, learns, ..Case::default() };
+    let sent = Arc::new(Mutex::new([Vec::new(), Vec::new()]));
+    let heard = sent.clone();
+    let ends = tapped_pair(&Options::default(), move |direction, frame| {
+        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard[usize::from(direction == Direction::SecondToFirst)].extend_from_slice(&frame.payload);
+        vec![frame]
+    });
+    let ended = run_over(entry, &sets, case, ends);
+    assert!(ended.confirmed(), "{}: two honest parties", entry.name);
+    let sent = std::mem::take(&mut *sent.lock().unwrap_or_else(PoisonError::into_inner));
+    Recording { sets, case, sent }
+}
+
+/// Four bytes to a change: what, where (two bytes), and with what.
+fn edit(mut bytes: Vec<u8>, edits: &[u8]) -> Vec<u8> {
+    for change in edits.chunks_exact(4).take(16) {
+        let [what, low, high, with] = [change[0], change[1], change[2], change[3]];
+        let place = usize::from(u16::from_le_bytes([low, high]));
+        // Every place can be reached: near the beginning exactly, in a long conversation by scale.
+        let at = if what & 0x80 == 0 { place } else { place * bytes.len() / 0xffff }.min(bytes.len());
+        let end = (at + usize::from(with)).min(bytes.len());
+        match what & 0x7f {
+            0 | 1 if at < bytes.len() => bytes[at] ^= with,
+            2 => drop(bytes.drain(at..end)),
+            3 => drop(bytes.splice(at..at, [with; 8])),
+            4 => bytes.truncate(at),
+            5 => bytes[at..end].fill(0xff),
+            6 => bytes[at..end].fill(0),
+            7 => {
+                let piece = bytes[at..end].to_vec();
+                bytes.splice(at..at, piece);
+            }
+            _ => bytes[at..end].reverse(),
+        }
+    }
+    bytes
+}
+
+/// Runs a role against a peer that says `said`, whatever it is told, and then that it is done.
+fn feed(entry: &Entry, recording: &Recording, role: Role, said: &[u8]) -> Result<Option<Vec<u64>>, Error> {
+    let mut frames: Vec<Frame> =
+        said.chunks(FILL).map(|piece| Frame { kind: Kind::Data, payload: piece.to_vec() }).collect();
+    frames.push(Frame { kind: Kind::Done, payload: Vec::new() });
+    let (here, mut there) = tapped_pair(&Options::default(), move |direction, _| match direction {
+        Direction::FirstToSecond => Vec::new(),
+        Direction::SecondToFirst => std::mem::take(&mut frames),
+    });
+    // The tap puts the peer's words in the place of this one.
+    there.send(&[0]).and_then(|()| there.flush())?;
+    let mut rng = StdRng::seed_from_u64(recording.case.seed << 1 | u64::from(role == Role::Sender));
+    let ended = play_role(entry, &recording.sets, recording.case, role, here, &mut rng);
+    drop(there);
+    ended.map(|matches| matches.map(|matches| matches.rows().to_vec()))
+}

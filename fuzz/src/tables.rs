@@ -1,0 +1,57 @@
+//! The readers of tables: whatever a file holds, in every format that is told from its first bytes.
+
+use std::ops::ControlFlow;
+
+use vesica_encode::items::{Encoding, OnDuplicates, Width};
+use vesica_table::{Input, KeySpec, OnFault, Request, Rule};
+
+use crate::Target;
+
+/// One reader, and a corpus for each format, so that each is tried as often as another.
+pub(crate) fn targets() -> Vec<Target> {
+    let csv: [&[u8]; 4] = [
+        b"\x00\x00k,v\n1,a\n2,b\n2,c\n",
+        b"\x01\x03k,v\r\nAda@example.org,\"x,\"\"y\"\r\n,z\r\n",
+        b"\x07\x00\xef\xbb\xbfv,k\n\"a\nb\",12\n",
+        b"\x05\x05k\n2026-01-02\n\n192.0.2.1\n",
+    ];
+    let csv = csv.map(<[u8]>::to_vec).into();
+    let with = |name: &str, seeds: Vec<Vec<u8>>, tries| Target::new(name, read, seeds, tries);
+    vec![
+        with("csv", csv, 20000),
+        with("parquet", Vec::new(), 5000),
+        with("arrow", Vec::new(), 5000),
+        with("gzip", Vec::new(), 5000),
+        with("zstd", Vec::new(), 5000),
+    ]
+}
+
+/// The first byte is the rule of the key column `k`, the second what to do with faults; the rest is the file. What could be
+/// read can be selected from, and what was selected has the same keys.
+fn read(input: &[u8]) {
+    let [rule, faults, file @ ..] = input else { return };
+    let rule = Rule::ALL[usize::from(*rule) % Rule::ALL.len()];
+    let fault = |bit: u8| if faults & bit == 0 { OnFault::Skip } else { OnFault::Error };
+    let native = rule == Rule::Int && faults & 8 != 0;
+    let encoding = if native { Encoding::Native { sigma: 32 } } else { Encoding::Digest(Width::Digest128) };
+    let request = Request {
+        keys: vec![KeySpec::new("k", rule)],
+        encoding,
+        on_null: fault(1),
+        on_invalid: fault(2),
+        on_duplicates: if faults & 4 == 0 { OnDuplicates::All } else { OnDuplicates::First },
+    };
+    let go = &mut |_| ControlFlow::Continue(());
+    let load = |bytes: &[u8]| {
+        Input::spool("input", &mut &*bytes)?.load(&request, &mut |_| ControlFlow::Continue(()))
+    };
+    let Ok((table, items)) = load(file) else { return };
+    let report = table.report();
+    assert_eq!(report.items, items.len() as u64);
+    assert!(report.items + report.nulls + report.invalid <= report.rows);
+    let all = items.matches(0..items.len());
+    let mut selected = Vec::new();
+    table.select(&all, &mut selected, go).expect("what was read can be selected from");
+    let (again, same) = load(&selected).expect("what was selected can be read");
+    assert_eq!((same.len(), again.report().rows), (items.len(), all.rows().len() as u64));
+}
