@@ -35,7 +35,7 @@ fn target(entry: &'static Entry) -> Target {
             .map(|edits| [&form, edits].concat())
     });
     let seeds = seeds.collect();
-    Target::new(format!("protocol-{}", entry.name), move |input| stage.run(input), seeds, 1000)
+    Target::new(format!("protocol-{}", entry.name), move |input| stage.run(input), seeds, 40)
 }
 
 /// A protocol, and what honest parties say in it.
