@@ -20,6 +20,7 @@ pub mod kkrt;
 pub mod pprf;
 pub mod random;
 mod seed;
+pub mod silent;
 pub mod small_field;
 pub mod softspoken;
 pub mod vole;
