@@ -148,9 +148,7 @@ impl Streams {
     /// If there are not as many rows as streams.
     pub fn fill_rows_at<const BLOCKS: usize>(&self, first: u64, rows: &mut [[Block; BLOCKS]]) {
         assert_eq!(rows.len(), self.keys.len(), "one row per stream");
-        for (key, row) in self.keys.iter().zip(rows) {
-            key.keystream(first, Block::slice_as_mut_bytes(row));
-        }
+        aes::keystreams(&self.keys, first, rows);
     }
 }
 

@@ -42,9 +42,7 @@ impl WideStreams {
     /// If there are not as many rows as streams.
     pub fn fill_rows_at<const BLOCKS: usize>(&self, first: u64, rows: &mut [[Block; BLOCKS]]) {
         assert_eq!(rows.len(), self.keys.len(), "a row for each stream");
-        for (key, row) in self.keys.iter().zip(rows) {
-            key.keystream(first, Block::slice_as_mut_bytes(row));
-        }
+        aes::wide_keystreams(&self.keys, first, rows);
     }
 }
 

@@ -46,7 +46,7 @@ use crate::{CotReceiver, CotSender, Error, Seed};
 const BLOCKS: usize = TILE / Block::BITS;
 
 /// Tiles between two looks at the channel, for each thread: their strings stay in the second-level cache.
-const TILES: usize = 4;
+const TILES: usize = 8;
 
 const EMPTY: Tile = [[Block::ZERO; BLOCKS]; ROWS];
 
@@ -176,16 +176,23 @@ impl Progress {
         vec![[Block::ZERO; BLOCKS]; rows.min(self.group()).div_ceil(TILE) * self.columns]
     }
 
-    /// Runs `work(number, task)` for the next tiles, one for each task.
+    /// Runs `work(number, task, room)` for the next tiles, one for each task.
     fn next_tiles<T: Send>(
         &mut self,
         tasks: impl ExactSizeIterator<Item = T> + Send,
-        work: impl Fn(u64, T) + Sync,
+        work: impl Fn(u64, T, &mut Tile) + Sync,
     ) {
         let first = self.tile;
         self.tile += tasks.len() as u64;
+        if self.threads == 1 {
+            let mut tile = EMPTY;
+            (first..).zip(tasks).for_each(|(number, task)| work(number, task, &mut tile));
+            return tile.as_flattened_mut().zeroize();
+        }
         let Ok(()) = par::for_each(self.threads, tasks, |index, task| {
-            work(first + index as u64, task);
+            let mut tile = EMPTY;
+            work(first + index as u64, task, &mut tile);
+            tile.as_flattened_mut().zeroize();
             Ok::<_, Infallible>(())
         });
     }
@@ -252,10 +259,10 @@ impl<const W: usize> CotSender<W> for Sender<W> {
         for rows in rows.chunks_mut(self.progress.group()) {
             for_each_part(&mut strings, columns, rows.len(), |part| channel.recv_exact(part))?;
             let tiles = rows.chunks_mut(TILE).zip(strings.chunks(columns));
-            self.progress.next_tiles(tiles, |number, (rows, u)| {
+            self.progress.next_tiles(tiles, |number, (rows, u), tile| {
                 for (part, u) in u.chunks(ROWS).enumerate() {
-                    let mut tile = EMPTY;
-                    let q = &mut tile[..u.len()];
+                    let (q, unused) = tile.split_at_mut(u.len());
+                    unused.fill([Block::ZERO; BLOCKS]);
                     generators[part].fill(number, q);
                     // q^i = G(k^i) ⊕ Δ_i·u^i
                     for (i, (q, u)) in q.iter_mut().zip(u).enumerate() {
@@ -264,8 +271,7 @@ impl<const W: usize> CotSender<W> for Sender<W> {
                             *q ^= *u & mask;
                         }
                     }
-                    into_rows(&tile, part, rows);
-                    tile.as_flattened_mut().zeroize();
+                    into_rows(tile, part, rows);
                 }
             });
         }
@@ -336,11 +342,11 @@ impl<const W: usize> CotReceiver<W> for Receiver<W> {
         for (rows, choices) in rows.chunks_mut(group).zip(choices.chunks(group / 8)) {
             let count = rows.len();
             let tiles = rows.chunks_mut(TILE).zip(choices.chunks(TILE / 8)).zip(strings.chunks_mut(columns));
-            self.progress.next_tiles(tiles, |number, ((rows, choices), u)| {
+            self.progress.next_tiles(tiles, |number, ((rows, choices), u), tile| {
                 let choices = Zeroizing::new(choice_string(choices, rows.len()));
                 for (part, u) in u.chunks_mut(ROWS).enumerate() {
-                    let mut tile = EMPTY;
-                    let t = &mut tile[..u.len()];
+                    let (t, unused) = tile.split_at_mut(u.len());
+                    unused.fill([Block::ZERO; BLOCKS]);
                     generators[0][part].fill(number, t);
                     generators[1][part].fill(number, u);
                     // u^i = t^i ⊕ G(k^i_1) ⊕ r
@@ -349,8 +355,7 @@ impl<const W: usize> CotReceiver<W> for Receiver<W> {
                             *u ^= *t ^ *r;
                         }
                     }
-                    into_rows(&tile, part, rows);
-                    tile.as_flattened_mut().zeroize();
+                    into_rows(tile, part, rows);
                 }
             });
             for_each_part(&mut strings, columns, count, |part| channel.send(part))?;

@@ -212,6 +212,56 @@ impl Drop for WideKey {
 
 impl ZeroizeOnDrop for WideKey {}
 
+/// [`Key::keystream`] of every row under its key, two rows at a time.
+pub(crate) fn keystreams<const BLOCKS: usize>(keys: &[Key], first: u64, rows: &mut [[Block; BLOCKS]]) {
+    let (pairs, last) = keys.as_chunks();
+    let (row_pairs, last_row) = rows.as_chunks_mut();
+    for ([one, two], [one_row, two_row]) in pairs.iter().zip(row_pairs) {
+        let out = [one_row, two_row].map(|row| Block::slice_as_mut_bytes(row));
+        match (&one.0, &two.0) {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a back end of these levels exists only where their instructions do.
+            (Schedule::Rounds(backend, one), Schedule::Rounds(_, two)) => unsafe {
+                match backend.level() {
+                    Level::Avx512 => x86::wide::two_keystreams([one, two], first, out),
+                    _ => x86::narrow::two_keystreams([one, two], first, out),
+                }
+            },
+            _ => [one, two].into_iter().zip(out).for_each(|(key, out)| key.keystream(first, out)),
+        }
+    }
+    for (key, row) in last.iter().zip(last_row) {
+        key.keystream(first, Block::slice_as_mut_bytes(row));
+    }
+}
+
+/// [`WideKey::keystream`] of every row under its key, two rows at a time.
+pub(crate) fn wide_keystreams<const BLOCKS: usize>(
+    keys: &[WideKey],
+    first: u64,
+    rows: &mut [[Block; BLOCKS]],
+) {
+    let (pairs, last) = keys.as_chunks();
+    let (row_pairs, last_row) = rows.as_chunks_mut();
+    for ([one, two], [one_row, two_row]) in pairs.iter().zip(row_pairs) {
+        let out = [one_row, two_row].map(|row| Block::slice_as_mut_bytes(row));
+        match (&one.0, &two.0) {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a back end of these levels exists only where their instructions do.
+            (WideSchedule::Rounds(backend, one), WideSchedule::Rounds(_, two)) => unsafe {
+                match backend.level() {
+                    Level::Avx512 => x86::wide::two_keystreams([one, two], first, out),
+                    _ => x86::narrow::two_keystreams([one, two], first, out),
+                }
+            },
+            _ => [one, two].into_iter().zip(out).for_each(|(key, out)| key.keystream(first, out)),
+        }
+    }
+    for (key, row) in last.iter().zip(last_row) {
+        key.keystream(first, Block::slice_as_mut_bytes(row));
+    }
+}
+
 /// Fills `out` with encrypted counters.
 fn encrypt_counters(cipher: &impl BlockCipherEncrypt<BlockSize = U16>, first: u64, out: &mut [u8]) {
     let blocks = out.as_chunks_mut().0;

@@ -87,7 +87,7 @@ macro_rules! kernels {
         fn broadcast<const KEYS: usize>(rounds: &[Block; KEYS]) -> [V; KEYS] {
             let mut vectors = [splat(0); KEYS];
             for (vector, round) in vectors.iter_mut().zip(rounds) {
-                *vector = splat(round.to_u128());
+                *vector = load_splat(round);
             }
             vectors
         }
@@ -254,6 +254,48 @@ macro_rules! kernels {
             }
         }
 
+        /// [`keystream`] under two keys at once. Round keys are taken from memory as they are needed: a short row is not
+        /// worth keeping them.
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn two_keystreams<const KEYS: usize>(
+            rounds: [&[Block; KEYS]; 2],
+            first: u64,
+            out: [&mut [u8]; 2],
+        ) {
+            const HALF: usize = FLIGHT / 2;
+            let all = counters(first);
+            let mut counters = [splat(0); HALF];
+            counters.copy_from_slice(&all[..HALF]);
+            let [(ones, one_rest), (twos, two_rest)] = out.map(|out| out.as_chunks_mut::<{ HALF * BYTES }>());
+            let done = (ones.len() * HALF * LANES) as u64;
+            for (one, two) in ones.iter_mut().zip(twos) {
+                let mut x = [counters; 2];
+                for (round, keys) in rounds[0].iter().zip(rounds[1]).enumerate() {
+                    for (x, key) in x.iter_mut().zip([load_splat(keys.0), load_splat(keys.1)]) {
+                        for x in x {
+                            *x = match round {
+                                0 => xor(*x, key),
+                                _ if round == KEYS - 1 => enclast(*x, key),
+                                _ => enc(*x, key),
+                            };
+                        }
+                    }
+                }
+                for (out, x) in [one, two].into_iter().zip(x) {
+                    for (vector, x) in out.as_chunks_mut().0.iter_mut().zip(x) {
+                        store(vector, x);
+                    }
+                }
+                for counter in &mut counters {
+                    *counter = add64(*counter, splat((HALF * LANES) as u128));
+                }
+            }
+            if !one_rest.is_empty() {
+                keystream(rounds[0], first.wrapping_add(done), one_rest);
+                keystream(rounds[1], first.wrapping_add(done), two_rest);
+            }
+        }
+
         /// Schedules `AT_ONCE` keys and encrypts one block of each column under each, round by round.
         #[target_feature(enable = $features)]
         #[inline]
@@ -355,6 +397,12 @@ pub(super) mod narrow {
 
     #[target_feature(enable = "aes,avx2")]
     #[inline]
+    fn load_splat(block: &Block) -> V {
+        load(block.as_bytes())
+    }
+
+    #[target_feature(enable = "aes,avx2")]
+    #[inline]
     fn lane_numbers() -> V {
         _mm_setzero_si128()
     }
@@ -400,6 +448,13 @@ pub(super) mod wide {
     #[inline]
     fn splat(value: u128) -> V {
         _mm512_broadcast_i32x4(_mm_set_epi64x((value >> 64) as i64, value as i64))
+    }
+
+    #[target_feature(enable = "vaes,avx512f,avx512bw")]
+    #[inline]
+    fn load_splat(block: &Block) -> V {
+        // SAFETY: sixteen readable bytes; the load has no alignment.
+        _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(block.as_bytes().as_ptr().cast()) })
     }
 
     #[target_feature(enable = "vaes,avx512f,avx512bw")]
