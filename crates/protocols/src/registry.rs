@@ -146,6 +146,7 @@ pub static PROTOCOLS: &[&Entry] = &[
     &vole_based::rr22::ENTRY,
     &public_key::dh::ENTRY,
     &ot_based::kkrt16::ENTRY,
+    &ot_based::ot_phasing::ENTRY,
     &ot_based::ot_psi::ENTRY,
     &bloom_filter::random_gbf::ENTRY,
     &bloom_filter::dcw13::ENTRY,

@@ -2,8 +2,10 @@
 
 mod keys;
 mod lists;
+mod strings;
 
 pub mod kkrt16;
+pub mod ot_phasing;
 pub mod ot_psi;
 
 use vesica_encode::hashing::cuckoo;

@@ -1,0 +1,496 @@
+//! OT-Phasing. The receiver learns X ∩ Y, the sender |Y| and no more.
+//!
+//! **Security:** semi-honest, in the random oracle model. Leaks n_r and n_s.
+//!
+//! Source: PSSZ15 §4, §6, §7. Deviations: each hash function has a segment of the bins to itself and a permutation of four
+//! Feistel rounds ([`vesica_encode::hashing::permutation`]), so that bin and remainder belong to one item *and one function*:
+//! the paper's values lack the function, and two different items can look equal (Lambæk, eprint 2016/665). That can cost one
+//! character more than the paper counts. Three functions with bins enough to do without a stash; `--paper-parameters` are the
+//! paper's bins and stash. The sender's masks are lists of one random order. OT strings have 128 bits, a mask is a hash of
+//! context, bin and their XOR.
+//!
+//! ```text
+//! receiver (Y)                                          sender (X)
+//!               ── base OTs, sender ──►                 32
+//!               ◄── base OTs, receiver ──               64·256
+//! each y in one of its bins; v_1 … v_t its remainder there, in characters of 8 bits
+//!               ── t 1-out-of-256 OTs a bin, v_1 … v_t, and t' for each place of the stash ──►   32·(t·β + t'·s)
+//! S_y = ⊕_c s_{b,c,v_c}                                 for each x and bin b of x: S_x = ⊕_c s_{b,c,v_c}
+//!               ◄── H(b, S_x), a list each function and place of the stash ──                    (h + s)·n_s·⌈ℓ/8⌉
+//! output {y : H(b, S_y) in the list of the way in which y is held}
+//! ```
+//!
+//! The sender's strings of one bin are linearly dependent where items share characters; the hash, with strings of κ bits
+//! each of which the receiver does not know, leaves nothing of that (§6.1). Sender and receiver treat the stash as bins that hold
+//! every item of the sender, whole.
+//!
+//! **Variants**, the steps of appendix A, each with those before it: `original` is [`ot_psi`](super::ot_psi) (a mask for each
+//! place of a bin); `single-mask` has two functions, a stash, whole items and one mask a bin; `permutation` has remainders in
+//! place of whole items; the standard form has three functions and no stash.
+//!
+//! Names: β = `layout.bins()`, s = `stash`, t = `characters`, t' = `stash_characters`, H = [`Masker`], strings = [`kk13`].
+//! Cost: receiver t·β OTs and β hashes; sender h·n_s·(t + 1) hashes.
+
+use rand_core::CryptoRng;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::Context;
+use vesica_crypto::memory::prefetch;
+use vesica_encode::hashing::parameters::{self, Cuckoo, paper};
+use vesica_encode::hashing::permutation::{Permutation, Placed};
+use vesica_encode::hashing::{Digests, Layout, cuckoo, simple};
+use vesica_encode::items::{Items, Matches};
+use vesica_net::Channel;
+use vesica_ot::kk13::{self, WalshHadamard};
+
+use super::lists::{self, MaskLists, Sought};
+use super::strings::{Masker, Numbered, characters, item_bits, push_characters, xor_groups};
+use super::{no_place, ot_psi};
+use crate::error::Error;
+use crate::masks::MaskWidth;
+use crate::parameters::{Offers, Parameters, Security, Variant};
+use crate::positions;
+use crate::protocol::{Learns, Phase, Role, Run, Sizes};
+use crate::registry::{Entry, Memory, Message, Shape, Standing};
+
+/// OTs of one call, about.
+const ROWS: usize = 1 << 13;
+
+/// Bins of one call are a multiple of this, so that OTs fill their tiles.
+const BINS: usize = 1 << 10;
+
+/// Entries evaluated at a time. Local.
+const BATCH: usize = 1 << 10;
+
+/// Entries ahead whose numbers are on their way.
+const AHEAD: usize = 16;
+
+const ORIGINAL: &str = "original";
+const SINGLE_MASK: &str = "single-mask";
+const PERMUTATION: &str = "permutation";
+
+/// The registry's entry.
+pub static ENTRY: Entry = Entry {
+    name: "ot-phasing",
+    title: "OT-Phasing, permutation-based hashing",
+    family: "ot_based",
+    paper: "PSSZ15 §4, §6, §7",
+    security: &[Security::SemiHonest],
+    offers: Offers {
+        sigma: Some((1, 64)),
+        variants: &[
+            Variant { name: ORIGINAL, what: "appendix A: ot-psi, a mask for each place of a bin" },
+            Variant { name: SINGLE_MASK, what: "appendix A: two functions, whole items, one mask a bin" },
+            Variant { name: PERMUTATION, what: "appendix A: two functions, permutation-based hashing" },
+        ],
+        paper: true,
+        ..Offers::STANDARD
+    },
+    standing: Standing::Standard,
+    learns_both: true,
+    learns: "receiver: the intersection",
+    leakage: "n_r and n_s",
+    flights: 4,
+    messages: &[
+        Message {
+            from: Role::Receiver,
+            what: "base OTs, sender's part",
+            formula: "32",
+            bytes: |shape| bytes(shape, 0, |_| 32),
+        },
+        Message {
+            from: Role::Sender,
+            what: "base OTs, receiver's part",
+            formula: "64·256",
+            bytes: |shape| bytes(shape, 1, |_| 64 * kk13::COLUMNS as u64),
+        },
+        Message {
+            from: Role::Receiver,
+            what: "OT extension, t rows for each of β bins, t' for each of s places of the stash",
+            formula: "32·(t·β + t'·s)",
+            bytes: |shape| bytes(shape, 2, |plan| 32 * plan.ots()),
+        },
+        Message {
+            from: Role::Sender,
+            what: "masks, a list for each function and place of the stash",
+            formula: "(h + s)·n_s·⌈ℓ/8⌉",
+            bytes: |shape| bytes(shape, 3, |plan| plan.lists() as u64 * shape.sender() * shape.mask()),
+        },
+        positions::MESSAGE,
+    ],
+    memory: "receiver 64·n_r + 4·β + 60·n_s, sender 64·n_s + 8·β + (h + s)·n_s·⌈ℓ/8⌉",
+    memory_bytes: |shape| match Plan::new(shape.sizes, &shape.parameters) {
+        _ if shape.parameters.variant == ORIGINAL => (ot_psi::ENTRY.memory_bytes)(shape),
+        Ok(Some(plan)) => {
+            let (bins, lists) = (plan.cuckoo.layout.bins() as u64, plan.lists() as u64);
+            Memory {
+                receiver: 64 * shape.receiver() + 4 * bins + 60 * shape.sender(),
+                sender: 64 * shape.sender() + 8 * bins + lists * shape.sender() * shape.mask(),
+            }
+        }
+        _ => Memory { receiver: 0, sender: 0 },
+    },
+    test_items: 1 << 10,
+    receive,
+    send,
+};
+
+/// The bytes of a message in a run of this shape; 0 where a set is empty, and nothing is to be compared.
+fn bytes(shape: &Shape, message: usize, count: impl Fn(&Plan) -> u64) -> u64 {
+    if shape.parameters.variant == ORIGINAL {
+        return (ot_psi::ENTRY.messages[message].bytes)(shape);
+    }
+    Plan::new(shape.sizes, &shape.parameters).ok().flatten().map_or(0, |plan| count(&plan))
+}
+
+/// What both parties derive from sizes and parameters.
+struct Plan {
+    width: MaskWidth,
+    cuckoo: Cuckoo,
+    /// σ′.
+    sigma: u32,
+    /// Whether remainders stand for items.
+    permuted: bool,
+    characters: usize,
+    stash_characters: usize,
+}
+
+impl Plan {
+    /// None if a set is empty.
+    fn new(sizes: Sizes, parameters: &Parameters) -> Result<Option<Self>, Error> {
+        let Sizes { receiver, sender } = sizes;
+        if receiver == 0 || sender == 0 {
+            return Ok(None);
+        }
+        let width = MaskWidth::for_sizes(sizes)?;
+        let sigma = item_bits(parameters.sigma, width);
+        let two_way = !parameters.variant.is_empty();
+        let permuted = matches!(parameters.variant, "" | PERMUTATION);
+        let cuckoo = match (parameters.paper, two_way) {
+            // §8.2.2: two functions where the sender's set is much the larger one.
+            (true, false) if sender / receiver < 16 => paper::three_way(receiver, sender),
+            (true, _) => paper::two_way(receiver, sender),
+            (false, false) => parameters::three_way(receiver),
+            (false, true) => parameters::two_way(receiver),
+        };
+        let stash_characters = characters(sigma);
+        let of_bins =
+            if permuted { characters(remainder_bits(sigma, cuckoo.layout)) } else { stash_characters };
+        Ok(Some(Self { width, cuckoo, sigma, permuted, characters: of_bins, stash_characters }))
+    }
+
+    fn lists(&self) -> usize {
+        self.cuckoo.layout.functions() + self.cuckoo.stash
+    }
+
+    fn ots(&self) -> u64 {
+        (self.characters * self.cuckoo.layout.bins() + self.stash_characters * self.cuckoo.stash) as u64
+    }
+
+    /// Calls of the OT extension: function, first bin, bins. Agreed, since a call begins a new tile.
+    fn calls(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        let segment = self.cuckoo.layout.segment() as usize;
+        let size = (ROWS / self.characters / BINS).max(1) * BINS;
+        (0..self.cuckoo.layout.functions()).flat_map(move |function| {
+            let bins = (0..segment).step_by(size);
+            bins.map(move |first| (function, function * segment + first, size.min(segment - first)))
+        })
+    }
+}
+
+/// Bits of a remainder, which do not depend on the context.
+fn remainder_bits(sigma: u32, layout: Layout) -> u32 {
+    Permutation::new(&Context::new(&[0; 32], "", b"", 0, 0), sigma, layout).bits()
+}
+
+/// One party's items: numbers, and what takes their place in a bin.
+struct Party<'a> {
+    run: &'a Run<'a>,
+    plan: &'a Plan,
+    numbered: Numbered,
+    permutation: Option<Permutation>,
+}
+
+/// Where a party's items go.
+enum Bins<'a> {
+    Permuted(Placed),
+    Whole(Digests<'a>),
+}
+
+impl<'a> Party<'a> {
+    fn new(run: &'a Run<'a>, plan: &'a Plan, items: &Items, order: Option<&[u32]>) -> Result<Self, Error> {
+        let numbered = Numbered::new(run, plan.width, items, order, !plan.permuted)?;
+        let permutation =
+            plan.permuted.then(|| Permutation::new(&run.context, plan.sigma, plan.cuckoo.layout));
+        Ok(Self { run, plan, numbered, permutation })
+    }
+
+    fn bins(&self) -> Bins<'_> {
+        let numbers = &self.numbered.numbers;
+        match &self.permutation {
+            Some(permutation) => {
+                Bins::Permuted(permutation.place(self.run.threads, numbers.len(), |i| numbers[i].to_u128()))
+            }
+            None => Bins::Whole(Digests::new(&self.numbered.digests, self.plan.cuckoo.layout)),
+        }
+    }
+
+    /// What stands for each of these items in its bin under `function`.
+    fn values(&self, function: usize, items: &[u32], values: &mut Vec<u128>, scratch: &mut Vec<u32>) {
+        let numbers = &self.numbered.numbers;
+        values.clear();
+        values.extend(items.iter().enumerate().map(|(i, item)| {
+            prefetch(numbers, items.get(i + AHEAD).map_or(usize::MAX, |item| *item as usize));
+            numbers[*item as usize].to_u128()
+        }));
+        if let Some(permutation) = &self.permutation {
+            scratch.resize(items.len(), 0);
+            permutation.evaluate(function, values, scratch);
+        }
+    }
+}
+
+/// The receiver's role.
+pub fn receive(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Matches, Error> {
+    if run.parameters.variant == ORIGINAL {
+        return ot_psi::receive(run, items, channel, rng);
+    }
+    run.expect_items(Role::Receiver, items)?;
+    let pairs = match Plan::new(run.sizes, &run.parameters)? {
+        Some(plan) => receive_pairs(run, &plan, items, channel, rng)?,
+        None => Vec::new(),
+    };
+    if run.learns == Learns::Both {
+        positions::send(run.sizes.sender, pairs.iter().map(|&(_, place)| place), channel.split().0)?;
+    }
+    Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize)))
+}
+
+/// The sender's role.
+pub fn send(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Matches>, Error> {
+    if run.parameters.variant == ORIGINAL {
+        return ot_psi::send(run, items, channel, rng);
+    }
+    run.expect_items(Role::Sender, items)?;
+    let order = match Plan::new(run.sizes, &run.parameters)? {
+        Some(plan) => send_masks(run, &plan, items, channel, rng)?,
+        None => Vec::new(),
+    };
+    positions::recv_if_both(run, channel.split().1, |place| order[place], items)
+}
+
+/// Pairs (item of mine, place in the sender's lists).
+fn receive_pairs(
+    run: &Run<'_>,
+    plan: &Plan,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<(u32, u32)>, Error> {
+    // 1. The base OTs.
+    run.phase(Phase::Blind, items.len());
+    let code = WalshHadamard::default();
+    let mut ots = kk13::Receiver::setup(code, &run.context, run.threads, channel, rng)?;
+    // 2. Each item in one of its bins, or in the stash.
+    let party = Party::new(run, plan, items, None)?;
+    let table = match party.bins() {
+        Bins::Permuted(placed) => cuckoo::Table::build(&placed, plan.cuckoo.stash),
+        Bins::Whole(digests) => cuckoo::Table::build(&digests, plan.cuckoo.stash),
+    };
+    let table = table.map_err(no_place)?;
+    // 3. The strings of the item of each bin, and their mask.
+    run.phase(Phase::Answer, plan.cuckoo.layout.bins());
+    let mut sought: Vec<Sought> = (0..plan.lists()).map(|_| Sought::default()).collect();
+    let mut masker = Masker::new(run);
+    let (mut held, mut values, mut scratch, mut words) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut strings, mut sums) = (Vec::new(), Vec::new());
+    for (function, first, bins) in plan.calls() {
+        held.clear();
+        held.extend((first..first + bins).filter_map(|bin| table.get(bin)));
+        party.values(function, &held, &mut values, &mut scratch);
+        words.clear();
+        let mut next = values.iter();
+        for bin in first..first + bins {
+            // An empty bin asks for any string: the sender cannot tell.
+            let value = table.get(bin).and_then(|_| next.next()).copied().unwrap_or_default();
+            push_characters(&mut words, value, plan.characters);
+        }
+        strings.resize(words.len(), Block::ZERO);
+        ots.extend(&words, &mut strings, channel.split().0)?;
+        xor_groups(&strings, plan.characters, &mut sums);
+        let masks = masker.masks(&sums, first as u64..);
+        for (bin, mask) in (first..).zip(masks) {
+            if let Some(item) = table.get(bin) {
+                sought[function].push(plan.width, mask.to_u128(), item);
+            }
+        }
+        run.advance(bins)?;
+    }
+    receive_stash(&party, &mut ots, table.stash(), &mut sought, &mut masker, channel)?;
+    channel.flush()?;
+    drop((party, table));
+    // 4. Each in the list of the way in which it is held.
+    lists::recv(run, plan.width, run.sizes.sender, &sought, channel.split().1)
+}
+
+/// The strings of the items in the stash, whole, at each of its places.
+fn receive_stash(
+    party: &Party<'_>,
+    ots: &mut kk13::Receiver,
+    stash: &[u32],
+    sought: &mut [Sought],
+    masker: &mut Masker,
+    channel: &mut Channel,
+) -> Result<(), Error> {
+    let plan = party.plan;
+    let Cuckoo { layout, stash: places } = plan.cuckoo;
+    let mut words = Vec::new();
+    for place in 0..places {
+        let number = stash.get(place).map_or(Block::ZERO, |item| party.numbered.numbers[*item as usize]);
+        push_characters(&mut words, number.to_u128(), plan.stash_characters);
+    }
+    let (mut strings, mut sums) = (vec![Block::ZERO; words.len()], Vec::new());
+    ots.extend(&words, &mut strings, channel.split().0)?;
+    xor_groups(&strings, plan.stash_characters, &mut sums);
+    let masks = masker.masks(&sums, layout.bins() as u64..);
+    for ((item, mask), sought) in stash.iter().zip(masks).zip(&mut sought[layout.functions()..]) {
+        sought.push(plan.width, mask.to_u128(), *item);
+    }
+    Ok(())
+}
+
+/// The item at each place of the lists.
+fn send_masks(
+    run: &Run<'_>,
+    plan: &Plan,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<u32>, Error> {
+    // 1. The base OTs.
+    run.phase(Phase::Blind, items.len());
+    let code = WalshHadamard::default();
+    let mut ots = kk13::Sender::setup(code, &run.context, run.threads, channel, rng)?;
+    // 2. Each item in all of its bins; from here on it is known by its place in the lists.
+    let order = items.shuffled(rng);
+    let party = Party::new(run, plan, items, Some(&order))?;
+    let table = match party.bins() {
+        Bins::Permuted(placed) => simple::Table::build(run.threads, &placed),
+        Bins::Whole(digests) => simple::Table::build(run.threads, &digests),
+    };
+    // 3. The masks, bin by bin.
+    run.phase(Phase::Answer, plan.cuckoo.layout.bins());
+    let mut answer = Answer::new(&party, items.len());
+    let mut rows = Vec::new();
+    for (function, first, bins) in plan.calls() {
+        rows.resize(bins * plan.characters, [Block::ZERO; 2]);
+        let number = ots.next();
+        ots.extend(&mut rows, channel.split().1)?;
+        answer.bins(&ots, number, &rows, function, first, bins, &table);
+        run.advance(bins)?;
+    }
+    rows.resize(plan.cuckoo.stash * plan.stash_characters, [Block::ZERO; 2]);
+    let number = ots.next();
+    ots.extend(&mut rows, channel.split().1)?;
+    answer.stash(&ots, number, &rows);
+    let masks = answer.masks;
+    masks.send(run, channel.split().0)?;
+    Ok(order)
+}
+
+/// The sender's masks in the making.
+struct Answer<'a> {
+    party: &'a Party<'a>,
+    masks: MaskLists,
+    masker: Masker,
+    at: Vec<u32>,
+    words: Vec<u8>,
+    strings: Vec<Block>,
+    sums: Vec<Block>,
+}
+
+impl<'a> Answer<'a> {
+    fn new(party: &'a Party<'a>, items: usize) -> Self {
+        let masks = MaskLists::new(party.plan.width, party.plan.lists(), items);
+        let (masker, at, words) = (Masker::new(party.run), Vec::new(), Vec::new());
+        Self { party, masks, masker, at, words, strings: Vec::new(), sums: Vec::new() }
+    }
+
+    /// What is in `bins` bins from `first` on, whose OTs have these rows, the first of them this number.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a call of the extension, its rows, and the table it is for"
+    )]
+    fn bins(
+        &mut self,
+        ots: &kk13::Sender,
+        number: u64,
+        rows: &[kk13::Row],
+        function: usize,
+        first: usize,
+        bins: usize,
+        table: &simple::Table,
+    ) {
+        let characters = self.party.plan.characters;
+        let (mut values, mut scratch, mut of_entries) = (Vec::new(), Vec::new(), Vec::with_capacity(BATCH));
+        let start = table.range(first).start;
+        let places = &table.entries()[start..table.range(first + bins - 1).end];
+        let mut bin_of_entry =
+            (first..first + bins).flat_map(|bin| std::iter::repeat_n(bin, table.bin(bin).len()));
+        for places in places.chunks(BATCH) {
+            of_entries.clear();
+            of_entries.extend(bin_of_entry.by_ref().take(places.len()));
+            self.party.values(function, places, &mut values, &mut scratch);
+            self.at.clear();
+            self.words.clear();
+            for (value, bin) in values.iter().zip(&of_entries) {
+                push_characters(&mut self.words, *value, characters);
+                let row = ((bin - first) * characters) as u32;
+                self.at.extend(row..row + characters as u32);
+            }
+            self.strings.resize(self.words.len(), Block::ZERO);
+            ots.evaluate(number, rows, &self.at, &self.words, &mut self.strings);
+            xor_groups(&self.strings, characters, &mut self.sums);
+            let masks = self.masker.masks(&self.sums, of_entries.iter().map(|bin| *bin as u64));
+            for (place, mask) in places.iter().zip(masks) {
+                self.masks.set(function, *place as usize, mask.to_u128());
+            }
+        }
+    }
+
+    /// Every item, whole, at every place of the stash.
+    fn stash(&mut self, ots: &kk13::Sender, number: u64, rows: &[kk13::Row]) {
+        let Plan { cuckoo: Cuckoo { layout, stash }, stash_characters: characters, .. } = *self.party.plan;
+        for slot in 0..stash {
+            for (batch, numbers) in self.party.numbered.numbers.chunks(BATCH).enumerate() {
+                self.at.clear();
+                self.words.clear();
+                for item in numbers {
+                    push_characters(&mut self.words, item.to_u128(), characters);
+                    let row = (slot * characters) as u32;
+                    self.at.extend(row..row + characters as u32);
+                }
+                self.strings.resize(self.words.len(), Block::ZERO);
+                ots.evaluate(number, rows, &self.at, &self.words, &mut self.strings);
+                xor_groups(&self.strings, characters, &mut self.sums);
+                let bin = (layout.bins() + slot) as u64;
+                let masks = self.masker.masks(&self.sums, std::iter::repeat(bin));
+                for (place, mask) in (batch * BATCH..).zip(masks) {
+                    self.masks.set(layout.functions() + slot, place, mask.to_u128());
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

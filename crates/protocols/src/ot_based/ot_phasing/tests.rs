@@ -1,0 +1,211 @@
+use super::*;
+use crate::testing::{Case, planted_for, run_pair, shape};
+
+#[test]
+fn every_form_ends_with_the_plain_join_at_unequal_sizes() {
+    for (receiver, sender, common) in [(1 << 8, 1 << 14, 100), (1 << 14, 1 << 8, 100), (9000, 12_000, 4000)] {
+        for (sigma, variant) in [(None, ""), (Some(32), ""), (Some(32), PERMUTATION), (Some(64), SINGLE_MASK)]
+        {
+            let parameters = Parameters { sigma, variant, ..Parameters::default() };
+            let sets = planted_for(&parameters, receiver, sender, common, 1);
+            let case = Case { parameters, learns: Learns::Both, threads: 2, ..Case::default() };
+            let ended = run_pair(&ENTRY, &sets, case);
+            assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows);
+            assert_eq!(ended.sender.unwrap().unwrap().rows(), sets.sender_rows);
+            let shape = shape(&sets, case);
+            assert_eq!(ended.traffic.payload_sent, ENTRY.bytes(Role::Receiver, &shape));
+            assert_eq!(ended.traffic.payload_received, ENTRY.bytes(Role::Sender, &shape));
+        }
+    }
+}
+
+/// PSSZ15 counts megabytes of 2^20 bytes, and neither base OTs nor OTs for the stash.
+const MB: f64 = (1u64 << 20) as f64;
+
+/// What a run with the paper's parameters sends beside its base OTs; `fewer` characters a bin, as the paper counts them.
+fn published_form(sizes: Sizes, sigma: u32, fewer: usize) -> f64 {
+    let parameters =
+        Parameters { sigma: (sigma < 128).then_some(sigma), paper: true, ..Parameters::default() };
+    let shape = Shape { sizes, parameters, learns: Learns::Receiver, matches: 0 };
+    let base = 32 + 64 * kk13::COLUMNS as u64;
+    let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+    let fewer = 32 * (fewer * plan.cuckoo.layout.bins()) as u64;
+    let all = ENTRY.bytes(Role::Receiver, &shape) + ENTRY.bytes(Role::Sender, &shape);
+    (all - base - fewer) as f64 / MB
+}
+
+/// Within 10 %, or what the paper's rounding leaves open.
+fn near(ours: f64, theirs: f64, digits: i32, what: &str) {
+    let rounding = 0.5 * 10f64.powi(-digits);
+    assert!((ours - theirs).abs() <= theirs * 0.1 + rounding, "{what}: {ours:.3} MB, published {theirs}");
+}
+
+#[test]
+fn traffic_with_the_papers_parameters_is_that_of_table_8() {
+    let rows = [
+        (32, [0.06, 0.73, 8.74, 136.8, 1494.4]),
+        (64, [0.09, 1.34, 18.34, 290.4, 3952.0]),
+        (128, [0.09, 1.34, 20.74, 367.2, 5795.2]),
+    ];
+    for (sigma, row) in rows {
+        for (published, log2) in row.into_iter().zip([8, 12, 16, 20, 24]) {
+            let sizes = Sizes { receiver: 1 << log2, sender: 1 << log2 };
+            let parameters =
+                Parameters { sigma: (sigma < 128).then_some(sigma), paper: true, ..Parameters::default() };
+            let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+            // The table's formula: ⌈(min(σ, ℓ) - log2 n) / 8⌉ characters. The function's bits cost another at some sizes.
+            let counted = (sigma.min(plan.width.bits()) - log2).div_ceil(8) as usize;
+            let more = plan.characters - counted;
+            assert_eq!(more, usize::from([8, 16, 24].contains(&log2)), "sigma {sigma}, 2^{log2}");
+            near(published_form(sizes, sigma, more), published, 2, &format!("sigma {sigma}, 2^{log2}"));
+        }
+    }
+}
+
+#[test]
+fn traffic_with_the_papers_parameters_is_that_of_table_10() {
+    let sizes = [(8, 16), (8, 20), (8, 24), (12, 16), (12, 20), (12, 24)];
+    let rows = [
+        (32, [1.1, 18.1, 288.1, 2.0, 18.9, 320.9]),
+        (64, [1.1, 18.1, 288.1, 3.2, 20.1, 322.1]),
+        (128, [1.1, 18.2, 288.2, 3.5, 20.4, 322.7]),
+    ];
+    for (sigma, row) in rows {
+        for (published, (receiver, sender)) in row.into_iter().zip(sizes) {
+            let sizes = Sizes { receiver: 1 << receiver, sender: 1 << sender };
+            near(
+                published_form(sizes, sigma, 0),
+                published,
+                1,
+                &format!("sigma {sigma}, 2^{receiver}, 2^{sender}"),
+            );
+        }
+    }
+}
+
+#[test]
+fn the_steps_of_appendix_a_send_what_table_11_says() {
+    // By step, MB for σ = 32, 64, 128 at n = 2^20. The paper ran steps two to four without the stash.
+    let table = [
+        ("original", [367.0, 674.0, 828.0]),
+        (SINGLE_MASK, [327.0, 634.0, 788.0]),
+        (PERMUTATION, [174.0, 480.0, 634.0]),
+        ("", [107.0, 260.0, 337.0]),
+    ];
+    let sizes = Sizes { receiver: 1 << 20, sender: 1 << 20 };
+    for (variant, row) in table {
+        for (published, sigma) in row.into_iter().zip([Some(32), Some(64), None]) {
+            let parameters = Parameters { sigma, variant, paper: true, ..Parameters::default() };
+            let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+            // The paper's stash of the first step has room for four items, of the others for none.
+            let lists = plan.cuckoo.layout.functions() + if variant == ORIGINAL { 4 } else { 0 };
+            let masks = lists * sizes.sender * plan.width.bytes();
+            let ours = (32 * plan.characters * plan.cuckoo.layout.bins() + masks) as f64 / MB;
+            near(ours, published, 0, &format!("{variant} {sigma:?}"));
+        }
+    }
+}
+
+/// The strings of ideal OTs: as random as an oracle makes them.
+fn string(bin: usize, character: usize, value: u8) -> Block {
+    let mut string = Block::ZERO;
+    let input = [&(bin as u64).to_le_bytes()[..], &[character as u8, value]].concat();
+    let oracle =
+        Context::new(&[5; 32], "ideal", b"", 1, 1).oracle(vesica_crypto::hash::Label::new("strings"));
+    oracle.hash(&input, string.as_mut_bytes());
+    string
+}
+
+fn xor(bin: usize, value: u128, characters: usize) -> Block {
+    let bytes = value.to_le_bytes();
+    (0..characters).fold(Block::ZERO, |sum, c| sum ^ string(bin, c, bytes[c]))
+}
+
+/// PSSZ15 §4 to the letter: functions share 64 bins, x_L ⊕ f_i(x_R), value x_R. Items of 16 bits.
+fn as_published(item: u16, function: u16) -> (usize, u128) {
+    let (left, right) = (item >> 10, item & 0x3ff);
+    let f = (right.wrapping_mul(40_503).rotate_left(3 + 5 * u32::from(function)) >> 5) & 63;
+    ((left ^ f) as usize, u128::from(right))
+}
+
+/// Another item with the same bin and value by another function.
+fn partner(item: u16) -> u16 {
+    let (bin, _) = as_published(item, 0);
+    (0..=u16::MAX)
+        .find(|other| *other != item && as_published(*other, 1) == (bin, u128::from(item & 0x3ff)))
+        .unwrap()
+}
+
+/// Bin and value of every 16-bit item by each function, as this protocol has them.
+fn ours(item: u16, function: usize) -> (usize, u128) {
+    let context = Context::new(&[5; 32], "ot-phasing", b"", 1, 1);
+    let permutation = Permutation::new(&context, 16, Layout::new(3, 192));
+    let (mut value, mut bin) = ([u128::from(item)], [0]);
+    permutation.evaluate(function, &mut value, &mut bin);
+    (bin[0] as usize, value[0])
+}
+
+#[test]
+fn without_the_functions_index_different_items_match() {
+    let held = 0x1234;
+    let other = partner(held);
+    // Flawed: the receiver holds `held` by function 0, the sender has `other` and not `held`.
+    let mask = |(bin, value): (usize, u128)| xor(bin, value, 2);
+    assert!(mask(as_published(held, 0)) == mask(as_published(other, 1)), "a match of different items");
+    // Ours: no mask of any other item equals that of `held`, by whatever functions.
+    for function in 0..3 {
+        let mine = ours(held, function);
+        let met = (0..=u16::MAX).step_by(7).flat_map(|other| (0..3).map(move |of_other| (other, of_other)));
+        for (other, of_other) in met.chain((0..3).map(|of_other| (other, of_other))) {
+            let same = ours(other, of_other) == mine;
+            assert_eq!(same, (other, of_other) == (held, function));
+        }
+    }
+}
+
+#[test]
+fn with_the_index_in_the_last_hash_alone_items_not_held_can_be_tested() {
+    let held = 0x4321;
+    let other = partner(held);
+    // Flawed: H(function, XOR). The receiver has the XOR of its value and hashes it with another function's index.
+    let hash = |function: u16, sum: Block| {
+        let mut out = [0; 16];
+        let input = [&function.to_le_bytes()[..], sum.as_bytes()].concat();
+        let oracle =
+            Context::new(&[5; 32], "flawed", b"", 1, 1).oracle(vesica_crypto::hash::Label::new("mask"));
+        oracle.hash(&input, &mut out);
+        out
+    };
+    let (bin, value) = as_published(held, 0);
+    let receivers = xor(bin, value, 2);
+    let (of_other, other_value) = as_published(other, 1);
+    let senders = hash(1, xor(of_other, other_value, 2));
+    assert_ne!(hash(0, receivers), senders, "no match, so the flaw does not show in results");
+    assert_eq!(
+        hash(1, receivers),
+        senders,
+        "and yet the receiver can tell that the sender has the other item"
+    );
+    // Ours: what the receiver knows is the XOR of one bin, and a bin has one function: no item but its own leads to it.
+    let (bin, value) = ours(held, 0);
+    let leading = (0..=u16::MAX).filter(|item| (0..3).any(|function| ours(*item, function) == (bin, value)));
+    assert_eq!(leading.collect::<Vec<_>>(), [held]);
+}
+
+#[test]
+fn masks_of_too_few_bits_match_by_chance() {
+    // Flawed: masks of log2 n bits. Ours: λ more than that of both sizes.
+    let n = 1 << 12;
+    let sizes = Sizes { receiver: n, sender: n };
+    let width = MaskWidth::for_sizes(sizes).unwrap();
+    assert_eq!(width.bits(), 40 + 12 + 12);
+    let mask = |side: usize, i: usize| xor(side * n + i, i as u128, 2).to_u128();
+    let matches = |bits: u32| {
+        let cut = |mask: u128| mask & (u128::MAX >> (128 - bits));
+        let theirs: std::collections::HashSet<u128> = (0..n).map(|i| cut(mask(1, i))).collect();
+        (0..n).filter(|i| theirs.contains(&cut(mask(0, *i)))).count()
+    };
+    // 1 - 1/e of the receiver's items, and none.
+    assert!((2400..2800).contains(&matches(12)), "{}", matches(12));
+    assert_eq!(matches(width.bits()), 0);
+}

@@ -1,0 +1,98 @@
+//! Steps of protocols from 1-out-of-256 OT: items as numbers, numbers as characters, strings as masks.
+
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Label, Oracle};
+use vesica_crypto::memory::large_capacity;
+use vesica_encode::items::Items;
+
+use super::keys;
+use crate::error::Error;
+use crate::masks::MaskWidth;
+use crate::protocol::Run;
+
+/// σ′: bits of the numbers that are compared. Native items of at most ℓ bits are used as they are, others hashed to ℓ.
+pub(super) fn item_bits(sigma: Option<u32>, width: MaskWidth) -> u32 {
+    sigma.unwrap_or(width.bits()).min(width.bits())
+}
+
+/// ⌈bits/8⌉, at least one: characters of a number.
+pub(super) fn characters(bits: u32) -> usize {
+    bits.div_ceil(8).max(1) as usize
+}
+
+/// Every item as a number below 2^σ′, and under `label` as a digest, in the order given or in their own.
+pub(super) struct Numbered {
+    /// The numbers.
+    pub(super) numbers: Vec<Block>,
+    /// The digests, where they were asked for.
+    pub(super) digests: Vec<Block>,
+}
+
+impl Numbered {
+    /// Digests are kept if `digests`.
+    pub(super) fn new(
+        run: &Run<'_>,
+        width: MaskWidth,
+        items: &Items,
+        order: Option<&[u32]>,
+        digests: bool,
+    ) -> Result<Self, Error> {
+        let native = run.parameters.sigma.is_some_and(|sigma| sigma <= width.bits());
+        let hashed = if digests || !native {
+            keys::hashed(run, &run.context.oracle(Label::new("ot: item to number")), items, order)?
+        } else {
+            Vec::new()
+        };
+        let mut numbers = large_capacity(items.len());
+        if native {
+            let item = |place: usize| order.map_or(place, |order| order[place] as usize);
+            let number = |place| items.native(item(place)).unwrap_or_default();
+            numbers.extend((0..items.len()).map(|place| Block::from_u128(number(place).into())));
+        } else {
+            let cut = |hash: &Block| Block::from_u128(width.truncate(hash.as_bytes()));
+            numbers.extend(hashed.iter().map(cut));
+        }
+        Ok(Self { numbers, digests: if digests { hashed } else { Vec::new() } })
+    }
+}
+
+/// The lowest characters of a number.
+#[inline]
+pub(super) fn push_characters(words: &mut Vec<u8>, number: u128, characters: usize) {
+    words.extend_from_slice(&number.to_le_bytes()[..characters]);
+}
+
+/// Of each group of `characters` strings their XOR.
+pub(super) fn xor_groups(strings: &[Block], characters: usize, sums: &mut Vec<Block>) {
+    sums.clear();
+    sums.extend(
+        strings
+            .chunks_exact(characters)
+            .map(|group| group.iter().fold(Block::ZERO, |sum, string| sum ^ *string)),
+    );
+}
+
+/// H(bin, XOR) for each sum: the only thing about strings that is ever sent.
+pub(super) struct Masker {
+    oracle: Oracle,
+    inputs: Vec<[Block; 2]>,
+    outputs: Vec<Block>,
+}
+
+impl Masker {
+    pub(super) fn new(run: &Run<'_>) -> Self {
+        let oracle = run.context.oracle(Label::new("ot: strings to mask"));
+        Self { oracle, inputs: Vec::new(), outputs: Vec::new() }
+    }
+
+    /// The masks of sums that belong to these bins.
+    pub(super) fn masks(&mut self, sums: &[Block], bins: impl Iterator<Item = u64>) -> &[Block] {
+        self.inputs.clear();
+        self.inputs.extend(sums.iter().zip(bins).map(|(sum, bin)| [*sum, Block::from_halves(bin, 0)]));
+        self.outputs.resize(self.inputs.len(), Block::ZERO);
+        let inputs = Block::slice_as_bytes(self.inputs.as_flattened());
+        let outputs = Block::slice_as_mut_bytes(&mut self.outputs);
+        self.oracle.hash_batch(inputs, 2 * Block::BYTES, outputs, Block::BYTES);
+        &self.outputs
+    }
+}
