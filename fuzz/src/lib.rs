@@ -5,7 +5,12 @@
 //! `tests/corpus.rs` over the corpus and over mutations of it, a fixed number of them, in every test run; and the driver in
 //! `libfuzzer/`, guided by coverage, for as long as it is given (`make fuzz-smoke`). What either finds goes into `corpus/`.
 #![forbid(unsafe_code)]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a target panics where something is wrong")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a target panics where something is wrong"
+)]
 
 pub mod mutate;
 mod parsers;

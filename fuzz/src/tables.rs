@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use vesica_encode::items::{Encoding, OnDuplicates, Width};
-use vesica_table::{Input, KeySpec, OnFault, Request, Rule};
+use vesica_table::{Input, KeySpec, OnFault, Request, Rule, TableError};
 
 use crate::Target;
 
@@ -52,6 +52,11 @@ fn read(input: &[u8]) {
     let all = items.matches(0..items.len());
     let mut selected = Vec::new();
     table.select(&all, &mut selected, go).expect("what was read can be selected from");
-    let (again, same) = load(&selected).expect("what was selected can be read");
+    let (again, same) = match load(&selected) {
+        Ok(again) => again,
+        // A header behind empty lines, which are skipped, may begin as another format does.
+        Err(TableError::Format { .. } | TableError::Encoding { .. }) => return,
+        Err(error) => panic!("what was selected cannot be read: {error}"),
+    };
     assert_eq!((same.len(), again.report().rows), (items.len(), all.rows().len() as u64));
 }
