@@ -42,6 +42,7 @@ use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::join::join;
+use vesica_crypto::memory::large_vec;
 use vesica_encode::items::{Items, Matches};
 use vesica_encode::okvs::{Band128, Free, Okvs};
 use vesica_encode::sorted;
@@ -139,7 +140,7 @@ fn receive_over<V: Cell>(
         channel.flush()?;
     }
     drop(table);
-    let mut outputs = vec![Block::ZERO; keys.len()];
+    let mut outputs = large_vec(Block::ZERO, keys.len());
     store.decode(run.threads, &c, &keys, &mut outputs);
     drop((c, keys));
     run.phase(Phase::Exchange, run.sizes.sender);
@@ -190,7 +191,7 @@ fn send_over<V: Cell>(
     let shift = coins.map(|coins| coins.open(channel)).transpose()?;
     run.advance(0)?;
     // Decode(B', y) ⊕ Δ·H_B(y).
-    let mut outputs = vec![Block::ZERO; keys.len()];
+    let mut outputs = large_vec(Block::ZERO, keys.len());
     store.decode(run.threads, &b, &keys, &mut outputs);
     drop((b, keys));
     V::add_products(&mut outputs, *delta, &values);

@@ -5,7 +5,8 @@ use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::par;
-use vesica_encode::items::Items;
+use vesica_crypto::memory::large_vec;
+use vesica_encode::items::{Encoding, Items};
 use vesica_net::Channel;
 
 use super::cells::Cell;
@@ -47,8 +48,8 @@ impl<'a> Oracles<'a> {
 
     /// Key in the store and H_B of every item.
     pub(super) fn keyed<V: Cell>(&self, items: &Items) -> Result<(Vec<Block>, Vec<V>), Error> {
-        let mut keys = vec![Block::ZERO; items.len()];
-        let mut values = vec![V::ZERO; items.len()];
+        let mut keys = large_vec(Block::ZERO, items.len());
+        let mut values = large_vec(V::ZERO, items.len());
         let tasks = keys.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
         par::for_each(self.run.threads, tasks, |index, (keys, values)| {
             let (bytes, width) = item_bytes(items, index * CHUNK, keys.len());
@@ -70,7 +71,7 @@ impl<'a> Oracles<'a> {
         outputs: &mut [Block],
         shift: Option<Block>,
     ) -> Result<Vec<u128>, Error> {
-        let mut masks = vec![0; outputs.len()];
+        let mut masks = large_vec(0, outputs.len());
         let kept = u128::MAX >> (u128::BITS - self.mask_bits);
         let tasks = masks.chunks_mut(CHUNK).zip(outputs.chunks_mut(CHUNK));
         par::for_each(self.run.threads, tasks, |index, (masks, outputs)| {
@@ -146,20 +147,26 @@ impl Proofs {
 
 /// The bytes of `count` items from `first` on, and how many each has.
 fn item_bytes(items: &Items, first: usize, count: usize) -> (Vec<u8>, usize) {
-    let places = first..first + count;
-    if items.native(first).is_some() {
-        let bytes = places.flat_map(|i| items.native(i).unwrap_or_default().to_le_bytes());
-        (bytes.collect(), 8)
-    } else {
-        (places.flat_map(|i| items.get(i)).copied().collect(), items.width())
+    let native = matches!(items.encoding(), Encoding::Native { .. });
+    let width = if native { size_of::<u64>() } else { items.width() };
+    let mut bytes = Vec::with_capacity(count * width);
+    for i in first..first + count {
+        match items.native(i) {
+            Some(number) => bytes.extend_from_slice(&number.to_le_bytes()),
+            None => bytes.extend_from_slice(items.get(i)),
+        }
     }
+    (bytes, width)
 }
 
 /// Each output with its item behind it.
 fn with_items(items: &Items, first: usize, outputs: &[Block]) -> (Vec<u8>, usize) {
     let (bytes, width) = item_bytes(items, first, outputs.len());
-    let rows = outputs.iter().zip(bytes.chunks_exact(width));
-    let joined = rows.flat_map(|(output, item)| output.as_bytes().iter().chain(item)).copied().collect();
+    let mut joined = Vec::with_capacity(outputs.len() * (Block::BYTES + width));
+    for (output, item) in outputs.iter().zip(bytes.chunks_exact(width)) {
+        joined.extend_from_slice(output.as_bytes());
+        joined.extend_from_slice(item);
+    }
     (joined, Block::BYTES + width)
 }
 
