@@ -24,6 +24,7 @@ mod builder;
 mod digest;
 mod error;
 mod key;
+mod sort;
 mod store;
 
 pub use builder::ItemsBuilder;

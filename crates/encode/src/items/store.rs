@@ -4,8 +4,10 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use rand_core::CryptoRng;
+use vesica_crypto::memory::large_capacity;
 
 use super::digest::dummy;
+use super::sort::sort;
 use super::{ItemsError, OnDuplicates, Width};
 
 /// The row of a dummy; no row of a table has it.
@@ -19,12 +21,18 @@ pub(super) struct Record<const N: usize> {
 }
 
 impl<const N: usize> Record<N> {
-    fn prefix(&self) -> u64 {
+    pub(super) fn new(key: [u8; N], row: u32) -> Self {
+        Record { key, row }
+    }
+
+    /// The first eight bytes of the key, in its order.
+    #[inline(always)]
+    pub(super) fn prefix(&self) -> u64 {
         self.key.first_chunk().copied().map_or(0, u64::from_be_bytes)
     }
 }
 
-/// By key, then by row. Comparing eight bytes as a number first decides nearly always and is what sorting waits for.
+/// By key, then by row. Comparing eight bytes as a number first decides nearly always.
 impl<const N: usize> Ord for Record<N> {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
@@ -68,7 +76,7 @@ pub(super) use on_store;
 
 impl<const N: usize> Records<N> {
     pub(super) fn with_capacity(rows: usize) -> Self {
-        Records { records: Vec::with_capacity(rows), starts: None }
+        Records { records: large_capacity(rows), starts: None }
     }
 
     pub(super) fn push(&mut self, key: [u8; N], row: u32) {
@@ -76,14 +84,13 @@ impl<const N: usize> Records<N> {
             // Growth by a quarter keeps the memory budget where doubling would not.
             self.records.reserve_exact(self.records.len() / 4 + 1024);
         }
-        self.records.push(Record { key, row });
+        self.records.push(Record::new(key, row));
     }
 
     /// Sorts, treats duplicates as told, and returns how many there were.
     pub(super) fn finish(&mut self, on_duplicates: OnDuplicates) -> Result<u64, ItemsError> {
-        self.records.sort_unstable();
-        let repeated = |pair: &&[Record<N>]| pair[0].key == pair[1].key;
-        let duplicates = self.records.windows(2).filter(repeated).count() as u64;
+        sort(&mut self.records);
+        let duplicates = self.repeated();
         if duplicates > 0 {
             match on_duplicates {
                 OnDuplicates::All => {}
@@ -93,7 +100,12 @@ impl<const N: usize> Records<N> {
         }
         self.records.shrink_to_fit();
         self.index();
-        Ok(duplicates)
+        Ok(duplicates as u64)
+    }
+
+    /// How many records have the key of the one before.
+    fn repeated(&self) -> usize {
+        self.records.windows(2).filter(|pair| pair[0].key == pair[1].key).count()
     }
 
     /// The pair whose second row comes first in the table.
@@ -111,9 +123,9 @@ impl<const N: usize> Records<N> {
 
     fn index(&mut self) {
         let is_start = |i: usize| i == 0 || self.records[i - 1].key != self.records[i].key;
-        let items = (0..self.records.len()).filter(|i| is_start(*i)).count();
-        self.starts = (items < self.records.len()).then(|| {
-            let mut starts = Vec::with_capacity(items);
+        let repeated = self.repeated();
+        self.starts = (repeated > 0).then(|| {
+            let mut starts = Vec::with_capacity(self.records.len() - repeated);
             starts.extend((0..self.records.len()).filter(|i| is_start(*i)).map(|i| i as u32));
             starts
         });
@@ -135,10 +147,10 @@ impl<const N: usize> Records<N> {
             let (mut random, mut key) = ([0; 32], [0; N]);
             rng.fill_bytes(&mut random);
             dummy(width, &random, &mut key);
-            self.records.push(Record { key, row: DUMMY_ROW });
+            self.records.push(Record::new(key, DUMMY_ROW));
         }
         // Sorted again, so that a dummy's place says nothing.
-        self.records.sort_unstable();
+        sort(&mut self.records);
         self.index();
         Ok(())
     }

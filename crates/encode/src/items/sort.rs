@@ -1,0 +1,163 @@
+//! Records in the order of their keys, by radix, in place.
+//!
+//! Digests are uniform, so their leading bits say where each record belongs: one pass moves all of them to their parts
+//! (American flag sort: McIlroy, Bostic, McIlroy, "Engineering Radix Sort", 1993), a second one within each part leaves
+//! a handful of records a place, which insertion puts in order. Nothing is needed beside the records, whatever their
+//! width. Integers need not be uniform: bits that all records share are skipped, and a part that stays large is
+//! divided again.
+
+use vesica_crypto::memory::prefetch;
+
+use super::store::Record;
+
+/// Records a place that insertion takes over from, on average.
+const FEW: usize = 4;
+/// Parts of one pass at most: their heads have to stay in the cache.
+const PARTS: u32 = 10;
+/// A part that is still larger than this after insertion would be slow is divided further.
+const MANY: usize = 64;
+
+/// Sorts by key, then by row.
+pub(super) fn sort<const N: usize>(records: &mut [Record<N>]) {
+    if records.len() <= MANY {
+        insertion(records);
+        return;
+    }
+    let (mut least, mut most) = (u64::MAX, 0);
+    for record in records.iter() {
+        least = least.min(record.prefix());
+        most = most.max(record.prefix());
+    }
+    let shared = (least ^ most).leading_zeros();
+    if shared == u64::BITS {
+        // What differs, if anything does, is behind the first eight bytes.
+        records.sort_unstable();
+        return;
+    }
+    let bits = (records.len() / FEW).ilog2().clamp(1, PARTS).min(u64::BITS - shared);
+    let digit = Digit { shift: u64::BITS - shared - bits, mask: (1 << bits) - 1 };
+    let ends = partition(records, digit);
+    let mut start = 0;
+    for end in ends {
+        let part = &mut records[start..end];
+        match part.len() {
+            0 | 1 => {}
+            2..=MANY => insertion(part),
+            _ => sort(part),
+        }
+        start = end;
+    }
+}
+
+/// Some bits of a prefix.
+#[derive(Clone, Copy)]
+struct Digit {
+    shift: u32,
+    mask: u64,
+}
+
+impl Digit {
+    #[inline(always)]
+    fn of<const N: usize>(self, record: &Record<N>) -> usize {
+        (record.prefix() >> self.shift & self.mask) as usize
+    }
+}
+
+/// Moves every record to its part, and gives where the parts end.
+fn partition<const N: usize>(records: &mut [Record<N>], digit: Digit) -> Vec<usize> {
+    let mut ends = vec![0; digit.mask as usize + 1];
+    records.iter().for_each(|record| ends[digit.of(record)] += 1);
+    let mut heads = Vec::with_capacity(ends.len());
+    let mut sum = 0;
+    for end in &mut ends {
+        heads.push(sum);
+        sum += *end;
+        *end = sum;
+    }
+    for part in 0..ends.len() {
+        while heads[part] < ends[part] {
+            let place = heads[part];
+            let mut record = records[place];
+            loop {
+                let target = digit.of(&record);
+                let head = heads[target];
+                heads[target] += 1;
+                if target == part {
+                    // The cycle began in this part, so it ends here.
+                    records[head] = record;
+                    break;
+                }
+                prefetch(records, head + AHEAD);
+                std::mem::swap(&mut records[head], &mut record);
+            }
+        }
+    }
+    ends
+}
+
+/// How far before its use a part's next place is asked for.
+const AHEAD: usize = 4;
+
+fn insertion<const N: usize>(records: &mut [Record<N>]) {
+    for next in 1..records.len() {
+        let record = records[next];
+        let mut place = next;
+        while place > 0 && record < records[place - 1] {
+            records[place] = records[place - 1];
+            place -= 1;
+        }
+        records[place] = record;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    fn check<const N: usize>(mut records: Vec<Record<N>>) {
+        let mut expected = records.clone();
+        expected.sort();
+        sort(&mut records);
+        assert!(records == expected);
+    }
+
+    fn all<const N: usize>(rng: &mut StdRng) {
+        for rows in [0, 1, 2, 3, 50, 63, 64, 65, 66, 200, 1000, 5000, 70_000] {
+            // Uniform; few keys; keys that differ in one byte, be it in front, behind the prefix or at the end.
+            check(records::<N>(rows, |_| rng.random()));
+            check(records::<N>(rows, |_| [rng.random_range(0..3); N]));
+            for at in [0, 7, 8 % N, N - 1] {
+                let mut key = [0xa5; N];
+                check(records::<N>(rows, |_| {
+                    key[at] = rng.random();
+                    key
+                }));
+            }
+            // One far from the rest, and orders that are there already.
+            check(records::<N>(rows, |row| if row == 7 { [0xff; N] } else { small(row % 97) }));
+            check(records::<N>(rows, small));
+            check(records::<N>(rows, |row| small(rows - row)));
+        }
+    }
+
+    fn small<const N: usize>(number: u32) -> [u8; N] {
+        let mut key = [0; N];
+        key[4..8].copy_from_slice(&number.to_be_bytes());
+        key
+    }
+
+    fn records<const N: usize>(rows: u32, mut key: impl FnMut(u32) -> [u8; N]) -> Vec<Record<N>> {
+        (0..rows).map(|row| Record::new(key(row), row)).collect()
+    }
+
+    #[test]
+    fn the_order_is_that_of_a_comparison_sort() {
+        let mut rng = StdRng::seed_from_u64(1);
+        all::<8>(&mut rng);
+        all::<16>(&mut rng);
+        all::<32>(&mut rng);
+    }
+}
