@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Quickstart,
     /// Make a new identity; prints its public key, which is what the partner needs
     Keygen(Keygen),
+    /// Look at a table: columns, rows, and what its keys would be, masked
+    Inspect(Inspect),
     /// Find the rows of my table whose keys the partner's table has too
     Receive(Box<Receive>),
     /// Let the partner find its rows whose keys my table has too
@@ -49,10 +51,23 @@ pub(crate) struct Keygen {
 }
 
 #[derive(Args)]
+pub(crate) struct Inspect {
+    /// The table: CSV (gzip or zstd too), Parquet or Arrow IPC; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: PathBuf,
+    /// Key column, COLUMN[:RULE]; repeat for a composite key
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) key: Vec<KeySpec>,
+    /// As JSON, for programs
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
 pub(crate) struct Receive {
     #[command(flatten)]
     pub(crate) table: TableOptions,
-    /// Where the matching rows go; `-` is standard output
+    /// Where the matching rows go, in my table's format, CSV compressed if the name ends in .gz or .zst; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -259,10 +274,10 @@ fn count(text: &str) -> Result<usize, String> {
 
 #[derive(Args)]
 pub(crate) struct TableOptions {
-    /// My table, a CSV file with a header; `-` is standard input
+    /// My table: CSV with a header (gzip or zstd too), Parquet or Arrow IPC; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) input: PathBuf,
-    /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, ip, date, int, sha256; repeat for a composite key
+    /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, phone, phone:CC, ip, date, int, sha256; repeat for a composite key
     #[arg(long, value_name = "SPEC", required = true)]
     pub(crate) key: Vec<KeySpec>,
 }

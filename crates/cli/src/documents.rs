@@ -45,7 +45,8 @@ pub(crate) fn man() -> u8 {
     print(&page)
 }
 
-fn print(text: &[u8]) -> u8 {
+/// Writes to standard output what was asked for; gives the exit code.
+pub(crate) fn print(text: &[u8]) -> u8 {
     match io::stdout().lock().write_all(text) {
         // A reader that has seen enough closes the pipe.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -11,6 +11,7 @@ mod args;
 mod bench;
 mod documents;
 mod events;
+mod inspect;
 mod keygen;
 mod quickstart;
 mod run;
@@ -39,6 +40,13 @@ pub fn main() -> ExitCode {
             return if asked_for { ExitCode::SUCCESS } else { ExitCode::from(USAGE) };
         }
     };
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        // A damaged file is no fault of the program, and the message could show a value.
+        if !vesica::table::decoding() {
+            hook(info);
+        }
+    }));
     let code = std::panic::catch_unwind(|| run(cli.command)).unwrap_or_else(|_| {
         screen::say("vesica: a fault of this program (see above); please report it. Nothing more is written");
         vesica::Kind::Internal.exit_code()
@@ -50,6 +58,7 @@ fn run(command: Command) -> u8 {
     match command {
         Command::Quickstart => quickstart::run(),
         Command::Keygen(args) => keygen::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
         Command::Receive(args) => run::receive(*args),
         Command::Send(args) => run::send(*args),
         Command::Local(args) => run::local(*args),

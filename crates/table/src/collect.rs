@@ -1,8 +1,11 @@
 //! From the key values of each row to items, whatever format the rows come from.
 
+use std::net::Ipv4Addr;
+
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, KeyEncoder};
 
-use crate::error::{Invalid, TableError};
+use crate::error::{Invalid, Place, TableError, shown};
+use crate::key::KeySpec;
 use crate::rule::{Part, Rule, Value};
 use crate::table::{OnFault, Request, TableReport};
 
@@ -17,6 +20,53 @@ pub(crate) enum RowFault {
 impl From<ItemsError> for RowFault {
     fn from(error: ItemsError) -> Self {
         RowFault::Items(error)
+    }
+}
+
+impl RowFault {
+    /// The error that names the row.
+    #[cold]
+    pub(crate) fn explain(self, file: &str, place: Place, request: &Request) -> TableError {
+        let file = file.to_owned();
+        match self {
+            RowFault::Null { part } => {
+                TableError::Null { file, place, column: shown(request.keys[part].column.as_bytes()) }
+            }
+            RowFault::Invalid { part, reason } => {
+                let KeySpec { column, rule } = &request.keys[part];
+                TableError::Invalid { file, place, column: shown(column.as_bytes()), rule: *rule, reason }
+            }
+            RowFault::Items(ItemsError::TooManyRows) => TableError::TooManyRows { file },
+            RowFault::Items(error) => TableError::Items(error),
+        }
+    }
+}
+
+/// Takes the rows of a first pass.
+pub(crate) trait Rows {
+    /// Takes the next row: where it is, for errors, and its key values by number.
+    fn row<'v>(
+        &mut self,
+        place: impl FnOnce() -> Place,
+        value: impl Fn(usize) -> Value<'v>,
+    ) -> Result<(), TableError>;
+}
+
+/// Makes items of rows, and errors of faults.
+pub(crate) struct Loading<'r> {
+    pub(crate) file: &'r str,
+    pub(crate) request: &'r Request,
+    pub(crate) collector: Collector,
+}
+
+impl Rows for Loading<'_> {
+    #[inline]
+    fn row<'v>(
+        &mut self,
+        place: impl FnOnce() -> Place,
+        value: impl Fn(usize) -> Value<'v>,
+    ) -> Result<(), TableError> {
+        self.collector.row(value).map_err(|fault| fault.explain(self.file, place(), self.request))
     }
 }
 
@@ -35,7 +85,8 @@ impl Collector {
         let rules: Vec<Rule> = request.keys.iter().map(|key| key.rule).collect();
         let encoder =
             KeyEncoder::new(rules.len()).map_err(|_| TableError::KeyCount { found: rules.len() })?;
-        if matches!(request.encoding, Encoding::Native { .. }) && rules != [Rule::Int] {
+        if matches!(request.encoding, Encoding::Native { .. }) && rules != [Rule::Int] && rules != [Rule::Ip]
+        {
             return Err(TableError::NativeKey);
         }
         let builder = ItemsBuilder::new(request.encoding, rows_hint).map_err(|error| match error {
@@ -46,9 +97,9 @@ impl Collector {
         Ok(Collector { rules, on_null, on_invalid, encoder, builder, report: TableReport::default() })
     }
 
-    /// Takes the next row, whose key values `value` gives by number.
+    /// Takes the next row, whose key values `value` gives by number. A row at fault is counted, and others may follow.
     #[inline]
-    pub(crate) fn row<'v>(&mut self, mut value: impl FnMut(usize) -> Value<'v>) -> Result<(), RowFault> {
+    pub(crate) fn row<'v>(&mut self, value: impl Fn(usize) -> Value<'v>) -> Result<(), RowFault> {
         let row = self.report.rows;
         self.report.rows += 1;
         self.encoder.clear();
@@ -81,10 +132,14 @@ impl Collector {
         let Encoding::Native { sigma } = self.builder.encoding() else {
             return Ok(self.builder.push(row, key)?);
         };
-        // Behind the arity and the length stand the digits of the one part.
-        let digits = key.get(5..).and_then(|digits| std::str::from_utf8(digits).ok());
+        // Behind the arity and the length stands the text of the one part.
+        let text = key.get(5..).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
+        let value = match self.rules[..] {
+            [Rule::Ip] => text.parse::<Ipv4Addr>().ok().map(|address| u32::from(address).into()),
+            _ => text.parse().ok(),
+        };
         let fault = RowFault::Invalid { part: 0, reason: Invalid::OutOfRange { sigma } };
-        let Some(value) = digits.and_then(|digits| digits.parse().ok()) else { return Err(fault) };
+        let Some(value) = value else { return Err(fault) };
         self.builder.push_native(row, value).map_err(|error| match error {
             ItemsError::ValueOutOfRange { .. } => fault,
             error => RowFault::Items(error),

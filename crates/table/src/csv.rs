@@ -16,9 +16,13 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
-use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
+use memchr::{memchr, memchr_iter, memchr2};
 
 use crate::error::Syntax;
+
+mod marks;
+
+use marks::Marks;
 
 /// Bytes read at a time.
 const BUFFER: usize = 1 << 20;
@@ -44,6 +48,8 @@ pub(crate) struct Records<R> {
     source: R,
     buffer: Vec<u8>,
     longest: usize,
+    /// Bytes read.
+    taken: u64,
     /// Bytes in the buffer.
     filled: usize,
     at_end: bool,
@@ -54,6 +60,7 @@ pub(crate) struct Records<R> {
     next_line: u64,
     /// Up to here in the buffer no unread byte is a quote or zero.
     plain: usize,
+    marks: Marks,
     parser: Reader,
     /// The fields that the parser found, unquoted, one after the other.
     text: Vec<u8>,
@@ -81,12 +88,14 @@ impl<R: Read> Records<R> {
             source,
             buffer: vec![0; buffer],
             longest,
+            taken: 0,
             filled: 0,
             at_end: false,
             record: 0..0,
             line: 0,
             next_line: 1,
             plain: 0,
+            marks: Marks::default(),
             parser: parser(),
             text: Vec::new(),
             fields: Vec::new(),
@@ -139,9 +148,23 @@ impl<R: Read> Records<R> {
         usize::try_from(rows.min(u128::from(length))).unwrap_or(usize::MAX)
     }
 
+    /// How many bytes were read.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken
+    }
+
     /// Where the bytes come from.
     pub(crate) fn source(&self) -> &R {
         &self.source
+    }
+
+    pub(crate) fn source_mut(&mut self) -> &mut R {
+        &mut self.source
+    }
+
+    /// The physical line after the records that were read.
+    pub(crate) fn next_line(&self) -> u64 {
+        self.next_line
     }
 
     /// The physical line that the current record begins in.
@@ -199,23 +222,33 @@ impl<R: Read> Records<R> {
 
     /// Splits a line without quotes at its commas, if the next record is one and all of it is in the buffer.
     fn split(&mut self) -> Result<bool, Failure> {
-        if self.plain <= self.record.start {
-            let unread = &self.buffer[self.record.start..self.filled];
-            self.plain = self.record.start + memchr2(b'"', 0, unread).unwrap_or(unread.len());
+        let start = self.record.start;
+        if self.plain <= start {
+            let unread = &self.buffer[start..self.filled];
+            self.plain = start + memchr2(b'"', 0, unread).unwrap_or(unread.len());
         }
-        let plain = &self.buffer[self.record.start..self.plain];
-        let Some(line_feed) = memchr(b'\n', plain) else { return Ok(false) };
-        self.record.end += line_feed + 1;
-        self.next_line += 1;
+        self.marks.seek(start);
         self.fields.clear();
-        let line = without_line_end(&plain[..=line_feed]);
-        for at in memchr2_iter(b',', b'\r', line) {
-            if line[at] == b'\r' {
-                return Err(self.fault(at, Syntax::BareReturn));
+        let mut bare = None;
+        loop {
+            let Some(at) = self.marks.next(&self.buffer, self.plain).filter(|at| *at < self.plain) else {
+                return Ok(false);
+            };
+            match self.buffer[at] {
+                b',' => self.fields.push(at - start),
+                b'\n' => {
+                    self.record.end = at + 1;
+                    self.next_line += 1;
+                    break;
+                }
+                _ if self.buffer.get(at + 1) == Some(&b'\n') && at + 1 < self.plain => {}
+                _ => bare = bare.or(Some(at - start)),
             }
-            self.fields.push(at);
         }
-        self.fields.push(line.len());
+        if let Some(at) = bare {
+            return Err(self.fault(at, Syntax::BareReturn));
+        }
+        self.fields.push(without_line_end(self.verbatim()).len());
         Ok(true)
     }
 
@@ -269,6 +302,7 @@ impl<R: Read> Records<R> {
         self.filled -= self.record.start;
         self.record = 0..self.record.len();
         self.plain = 0;
+        self.marks.clear();
         if self.filled == self.buffer.len() {
             self.refuse_zero()?;
             if self.buffer.len() >= self.longest {
@@ -279,7 +313,10 @@ impl<R: Read> Records<R> {
         while self.filled < self.buffer.len() && !self.at_end {
             match self.source.read(&mut self.buffer[self.filled..]) {
                 Ok(0) => self.at_end = true,
-                Ok(count) => self.filled += count,
+                Ok(count) => {
+                    self.filled += count;
+                    self.taken += count as u64;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }

@@ -1,8 +1,9 @@
 //! Everything that can go wrong with a table, and whose fault it is.
 //!
 //! Lines are physical lines counted from 1, as an editor shows them; a record that spans lines has the line it begins
-//! in. No variant holds a value of the table.
+//! in. Rows of columnar files are counted from 1. No variant holds a value of the table.
 
+use std::fmt;
 use std::io;
 
 use thiserror::Error;
@@ -24,6 +25,35 @@ pub enum Fault {
     Output,
     /// Nobody: the caller cancelled.
     Cancelled,
+}
+
+/// Where in a table something is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// A physical line of a text file, counted from 1.
+    Line(u64),
+    /// A row of a columnar file, counted from 1.
+    Row(u64),
+}
+
+impl Place {
+    /// Two places of one table.
+    fn pair(self, other: Place) -> String {
+        match (self, other) {
+            (Place::Line(first), Place::Line(second)) => format!("lines {first} and {second}"),
+            (Place::Row(first), Place::Row(second)) => format!("rows {first} and {second}"),
+            (first, second) => format!("{first} and {second}"),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line(number) => write!(f, "line {number}"),
+            Place::Row(number) => write!(f, "row {number}"),
+        }
+    }
 }
 
 /// Why a value is invalid under its rule.
@@ -51,6 +81,14 @@ pub enum Invalid {
     /// More digits than the rule allows.
     #[error("it has more than 64 digits")]
     TooManyDigits,
+    /// Not a telephone number of any country, or not of a length that its country has.
+    #[error(
+        "it is not a telephone number: digits in a number that its country's plan has, no letters, no extension"
+    )]
+    NotAPhoneNumber,
+    /// A telephone number that could be of any country.
+    #[error("it has no known calling code (+41, 0041); phone:CH reads such numbers as Swiss ones")]
+    NoCallingCode,
     /// Neither an IPv4 nor an IPv6 address.
     #[error(
         "it is not an IP address: four decimal numbers without leading zeros, or IPv6; no port, zone or prefix length"
@@ -63,7 +101,9 @@ pub enum Invalid {
     #[error("it is not a SHA-256 digest as 64 hexadecimal digits or 43 or 44 characters of base64")]
     NotADigest,
     /// Outside the agreed width of native items.
-    #[error("it is not from 0 to 2^{sigma} - 1")]
+    #[error(
+        "it is not from 0 to 2^{sigma} - 1 (an IPv4 address counts as a number of 32 bits, IPv6 has none)"
+    )]
     OutOfRange {
         /// The agreed width in bits.
         sigma: u32,
@@ -124,6 +164,12 @@ pub enum OutputFault {
     /// It is the same file as an input, perhaps through a link.
     #[error("it is the same file as an input")]
     IsInput,
+    /// Its name stands for another format than the one that rows leave in.
+    #[error("rows leave in the format they came in, which is {format}, and this name stands for another")]
+    OtherFormat {
+        /// The input's format.
+        format: &'static str,
+    },
 }
 
 /// An error of this crate.
@@ -144,8 +190,8 @@ pub enum TableError {
         /// How many were given.
         found: usize,
     },
-    /// Native items need one integer key.
-    #[error("native items (--sigma) need 1 to 64 bits and exactly one key column with the rule int")]
+    /// Native items need one key of integers.
+    #[error("native items (--sigma) need 1 to 64 bits and exactly one key column with the rule int or ip")]
     NativeKey,
     /// The input cannot be opened.
     #[error("{file}: cannot be opened: {source}")]
@@ -177,13 +223,45 @@ pub enum TableError {
         /// What the system says.
         source: io::Error,
     },
-    /// A format that a later version may read.
-    #[error("{file}: {found} input is not available yet in this version; convert it to CSV")]
+    /// A format that is not read.
+    #[error("{file}: is {found}, which is not read; make it CSV (gzip or zstd too), Parquet or Arrow IPC")]
     Format {
         /// The input.
         file: String,
         /// The format it seems to have.
         found: &'static str,
+    },
+    /// The name promises a format that the content does not begin as.
+    #[error("{file}: is named as {format} and does not begin as such a file: empty, damaged or renamed?")]
+    Misnamed {
+        /// The input.
+        file: String,
+        /// What its name stands for.
+        format: &'static str,
+    },
+    /// A packed or columnar file that does not decode.
+    #[error("{file}{place}: cannot be read as {format}: {what}")]
+    Damaged {
+        /// The input.
+        file: String,
+        /// What it was read as.
+        format: &'static str,
+        /// How far it could be read, with a comma in front; empty if that is not known.
+        place: String,
+        /// What is wrong, without values.
+        what: String,
+    },
+    /// A column whose type makes no keys.
+    #[error("{file}, column `{column}`: values of type {found} cannot be keys: {remedy}")]
+    KeyType {
+        /// The input.
+        file: String,
+        /// The column.
+        column: String,
+        /// Its type.
+        found: String,
+        /// What to do about it.
+        remedy: &'static str,
     },
     /// Not an encoding that CSV is read in.
     #[error("{file}: is {found}; convert it to UTF-8")]
@@ -210,18 +288,20 @@ pub enum TableError {
         what: Syntax,
     },
     /// A key column is not in the header.
-    #[error("{file}: has no column `{column}` among the {columns} of its first line, the header{hint}")]
+    #[error("{file}: has no column `{column}` among the {columns} of its {header}{hint}")]
     MissingColumn {
         /// The input.
         file: String,
         /// The column asked for.
         column: String,
-        /// How many columns the header has. They are not named: without a header they would be identifiers.
+        /// How many columns there are. They are not named: in a text file without a header they would be identifiers.
         columns: usize,
+        /// Where the names stand.
+        header: &'static str,
         /// What may be the cause.
         hint: String,
     },
-    /// A key column's name stands more than once in the header.
+    /// A key column's name is there more than once.
     #[error("{file}: has more than one column `{column}`; rename all but one")]
     RepeatedColumn {
         /// The input.
@@ -230,25 +310,25 @@ pub enum TableError {
         column: String,
     },
     /// A null key, which `--on-null error` forbids.
-    #[error("{file}, line {line}, column `{column}`: the key is null (--on-null skip leaves such rows out)")]
+    #[error("{file}, {place}, column `{column}`: the key is null (--on-null skip leaves such rows out)")]
     Null {
         /// The input.
         file: String,
-        /// The physical line.
-        line: u64,
+        /// The row.
+        place: Place,
         /// The column.
         column: String,
     },
     /// An invalid key, which `--on-invalid error` forbids.
     #[error(
-        "{file}, line {line}, column `{column}`: the value is invalid under the rule {rule}: {reason}{}",
+        "{file}, {place}, column `{column}`: the value is invalid under the rule {rule}: {reason}{}",
         skip(reason)
     )]
     Invalid {
         /// The input.
         file: String,
-        /// The physical line.
-        line: u64,
+        /// The row.
+        place: Place,
         /// The column.
         column: String,
         /// The rule.
@@ -257,14 +337,14 @@ pub enum TableError {
         reason: Invalid,
     },
     /// Two rows have the same key, which `--on-duplicates error` forbids.
-    #[error("{file}, lines {first} and {second}: the same key (--on-duplicates all or first allows it)")]
+    #[error("{file}, {}: the same key (--on-duplicates all or first allows it)", first.pair(*second))]
     Duplicate {
         /// The input.
         file: String,
-        /// The physical line of the first row.
-        first: u64,
-        /// The physical line of the row that repeats its key.
-        second: u64,
+        /// The first row.
+        first: Place,
+        /// The row that repeats its key.
+        second: Place,
     },
     /// More rows than one run can number.
     #[error("{file}: has more than {} rows", u32::MAX)]
@@ -294,6 +374,14 @@ pub enum TableError {
         /// What the system says.
         source: io::Error,
     },
+    /// Batches were asked for of an input that has none.
+    #[error(
+        "{file}: is text, so that its rows leave as text and not as record batches (a fault of the caller)"
+    )]
+    NoBatches {
+        /// The input.
+        file: String,
+    },
     /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,
@@ -310,6 +398,13 @@ pub enum TableError {
     Items(#[from] ItemsError),
 }
 
+/// A result that could not be written, before anybody knows the output's name.
+impl From<io::Error> for TableError {
+    fn from(source: io::Error) -> Self {
+        TableError::Write { path: "output".to_owned(), source }
+    }
+}
+
 impl TableError {
     /// Whose fault it is.
     pub fn fault(&self) -> Fault {
@@ -317,7 +412,7 @@ impl TableError {
             TableError::Spec { .. } | TableError::KeyCount { .. } | TableError::NativeKey => Fault::Usage,
             TableError::Output { .. } | TableError::Write { .. } => Fault::Output,
             TableError::Cancelled => Fault::Cancelled,
-            TableError::NoSuchRow { .. } | TableError::Items(_) => Fault::Ours,
+            TableError::NoSuchRow { .. } | TableError::NoBatches { .. } | TableError::Items(_) => Fault::Ours,
             _ => Fault::Input,
         }
     }

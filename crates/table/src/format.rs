@@ -1,35 +1,130 @@
-//! Which format an input has, by its first bytes.
+//! Which format an input has: by its first bytes, with the name as help where they say nothing.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::packing::{self, Packing};
 
 /// A format that can be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Format {
+pub enum Format {
+    /// Text, perhaps packed.
+    Csv(Packing),
+    /// Parquet.
+    Parquet,
+    /// Arrow IPC, the file format (also called Feather version 2).
+    ArrowFile,
+    /// Arrow IPC, the stream format.
+    ArrowStream,
+    /// Record batches that were given, not read.
+    Batches,
+}
+
+impl Format {
+    /// The name for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Format::Csv(Packing::None) => "CSV",
+            Format::Csv(Packing::Gzip) => "CSV (gzip)",
+            Format::Csv(Packing::Zstd) => "CSV (zstd)",
+            Format::Parquet => "Parquet",
+            Format::ArrowFile => "Arrow IPC file",
+            Format::ArrowStream => "Arrow IPC stream",
+            Format::Batches => "Arrow record batches",
+        }
+    }
+
+    /// Whether rows of this format may be written under that name. Only what a known ending rules out is refused.
+    pub(crate) fn may_be_named(self, path: &Path) -> bool {
+        match (Ending::of(path), self) {
+            (Ending::Parquet, format) => format == Format::Parquet,
+            (Ending::Arrow, format) => !matches!(format, Format::Csv(_) | Format::Parquet),
+            (Ending::Csv, format) => matches!(format, Format::Csv(_)),
+            (Ending::Other, _) => true,
+        }
+    }
+}
+
+/// What the end of a name promises.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
     Csv,
+    Parquet,
+    Arrow,
+    Other,
+}
+
+impl Ending {
+    fn of(path: &Path) -> Self {
+        let stem = packing::without_ending(path);
+        match stem.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase).as_deref() {
+            Some("csv") => Ending::Csv,
+            Some("parquet" | "pq") => Ending::Parquet,
+            Some("arrow" | "arrows" | "feather" | "ipc") => Ending::Arrow,
+            _ => Ending::Other,
+        }
+    }
 }
 
 /// What the first bytes look like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Guess {
     Readable(Format),
-    /// A format of a later version, or none of ours.
+    /// A format that is not read.
     NotAvailable(&'static str),
     WrongEncoding(&'static str),
+    /// Not what its name says, by the format that the name stands for.
+    Misnamed(&'static str),
 }
 
 /// Enough bytes for [`guess`].
 pub(crate) const HEAD: usize = 16;
 
-pub(crate) fn guess(head: &[u8]) -> Guess {
-    const KNOWN: [(&[u8], Guess); 9] = [
-        (b"\x1f\x8b", Guess::NotAvailable("gzip-compressed")),
-        (b"\x28\xb5\x2f\xfd", Guess::NotAvailable("zstd-compressed")),
-        (b"\xfd7zXZ\0", Guess::NotAvailable("xz-compressed")),
-        (b"BZh91AY&SY", Guess::NotAvailable("bzip2-compressed")),
-        (b"PK\x03\x04", Guess::NotAvailable("zip or spreadsheet")),
-        (b"PAR1", Guess::NotAvailable("Parquet")),
-        (b"ARROW1", Guess::NotAvailable("Arrow")),
+/// `reader` stands at the beginning.
+pub(crate) fn guess(name: &Path, reader: &mut dyn Read) -> io::Result<Guess> {
+    let head = head(reader)?;
+    let packing = Packing::of_head(&head);
+    if packing == Packing::None {
+        return Ok(match plain(&head) {
+            Guess::Readable(Format::Csv(_)) => match Ending::of(name) {
+                Ending::Parquet => Guess::Misnamed("Parquet"),
+                Ending::Arrow => Guess::Misnamed("Arrow IPC"),
+                Ending::Csv | Ending::Other => Guess::Readable(Format::Csv(Packing::None)),
+            },
+            other => other,
+        });
+    }
+    // What cannot be unpacked is told by the pass over all of it, with the place.
+    let inside = self::head(&mut packing::decoder(packing, (&head[..]).chain(reader))?).unwrap_or_default();
+    Ok(match plain(&inside) {
+        Guess::Readable(Format::Csv(_)) => Guess::Readable(Format::Csv(packing)),
+        Guess::Readable(_) => Guess::NotAvailable("compressed as a whole"),
+        other => other,
+    })
+}
+
+fn head(reader: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(HEAD);
+    reader.take(HEAD as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+fn plain(head: &[u8]) -> Guess {
+    const KNOWN: [(&[u8], Guess); 13] = [
+        (b"PAR1", Guess::Readable(Format::Parquet)),
+        (b"ARROW1\0\0", Guess::Readable(Format::ArrowFile)),
+        (b"\xff\xff\xff\xff", Guess::Readable(Format::ArrowStream)),
+        (b"\x1f\x8b", Guess::NotAvailable("compressed twice")),
+        (b"\x28\xb5\x2f\xfd", Guess::NotAvailable("compressed twice")),
+        (b"PARE", Guess::NotAvailable("encrypted Parquet")),
+        (b"FEA1", Guess::NotAvailable("Feather version 1")),
+        (b"\xfd7zXZ\0", Guess::NotAvailable("compressed by xz")),
+        (b"BZh91AY&SY", Guess::NotAvailable("compressed by bzip2")),
+        (b"PK\x03\x04", Guess::NotAvailable("a zip archive or a spreadsheet")),
+        (b"ORC", Guess::NotAvailable("ORC")),
         (b"\xff\xfe", Guess::WrongEncoding("in UTF-16")),
         (b"\xfe\xff", Guess::WrongEncoding("in UTF-16")),
     ];
     let found = KNOWN.into_iter().find(|(magic, _)| head.starts_with(magic));
-    found.map_or(Guess::Readable(Format::Csv), |(_, guess)| guess)
+    found.map_or(Guess::Readable(Format::Csv(Packing::None)), |(_, guess)| guess)
 }

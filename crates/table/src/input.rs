@@ -1,9 +1,15 @@
-//! An input: a file that can be read twice, and a reader that watches what it gives.
+//! An input: a table that can be read twice, and a reader that watches what it gives.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::SystemTime;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, SchemaRef};
+use twox_hash::xxhash3_128::Hasher;
 
 use crate::error::TableError;
 use crate::file_id::FileId;
@@ -23,15 +29,33 @@ pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// A table that is open and can be read twice.
 ///
-/// A path that is a regular file is read where it is. Everything else (standard input, a pipe) is first copied to an
-/// unlinked temporary file that only this user can read.
+/// A path that is a regular file is read where it is. Everything else (standard input, a pipe, batches that come one
+/// after the other) is first copied to an unlinked temporary file that only this user can read.
 #[derive(Debug)]
 pub struct Input {
-    file: File,
+    source: Source,
     name: String,
     id: Option<FileId>,
-    length: u64,
     format: Format,
+}
+
+enum Source {
+    File { file: File, length: u64 },
+    Batches { schema: SchemaRef, batches: Vec<RecordBatch> },
+}
+
+/// Without values, of which batches are full.
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::File { length, .. } => {
+                f.debug_struct("File").field("length", length).finish_non_exhaustive()
+            }
+            Source::Batches { batches, .. } => {
+                f.debug_struct("Batches").field("batches", &batches.len()).finish_non_exhaustive()
+            }
+        }
+    }
 }
 
 impl Input {
@@ -114,13 +138,69 @@ impl Input {
         }
     }
 
-    fn new(mut file: File, name: String, id: Option<FileId>) -> Result<Input, TableError> {
-        let head = start(&mut file);
-        let (head, length) = head.map_err(|source| TableError::Read { file: name.clone(), source })?;
-        match format::guess(&head) {
-            Guess::Readable(format) => Ok(Input { file, name, id, length, format }),
+    /// Record batches that are in memory and stay there, such as those of a data frame; nothing is copied.
+    pub fn keep_batches(
+        name: &str,
+        schema: SchemaRef,
+        batches: Vec<RecordBatch>,
+    ) -> Result<Input, TableError> {
+        let other = batches.iter().any(|batch| batch.schema_ref().fields() != schema.fields());
+        if other {
+            return Err(TableError::Damaged {
+                file: name.to_owned(),
+                format: Format::Batches.name(),
+                place: String::new(),
+                what: "a batch has another schema than the table".to_owned(),
+            });
+        }
+        let source = Source::Batches { schema, batches };
+        Ok(Input { source, name: name.to_owned(), id: None, format: Format::Batches })
+    }
+
+    /// Record batches that come one after the other and cannot be had again: they are kept in an unlinked temporary
+    /// file. `on_progress` is called before each batch.
+    pub fn from_batches(
+        name: &str,
+        batches: &mut dyn RecordBatchReader,
+        on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Input, TableError> {
+        let spool_error = |error: ArrowError| TableError::Spool {
+            file: name.to_owned(),
+            source: match error {
+                ArrowError::IoError(_, source) => source,
+                // Words about types and lengths, which could hold more.
+                _ => io::Error::other("the batches cannot be encoded as Arrow IPC"),
+            },
+        };
+        let file = tempfile::tempfile().map_err(|source| spool_error(source.into()))?;
+        let mut writer =
+            StreamWriter::try_new(BufWriter::new(file), &batches.schema()).map_err(spool_error)?;
+        let mut rows = 0;
+        for batch in batches {
+            if on_progress(Progress { done: rows, total: rows }).is_break() {
+                return Err(TableError::Cancelled);
+            }
+            // What the producer says may be about values.
+            let failed = || io::Error::other("the producer of the batches failed");
+            let batch = batch.map_err(|_| TableError::Read { file: name.to_owned(), source: failed() })?;
+            rows += batch.num_rows() as u64;
+            writer.write(&batch).map_err(spool_error)?;
+        }
+        let buffer = writer.into_inner().map_err(spool_error)?;
+        let file = buffer.into_inner().map_err(|error| spool_error(error.into_error().into()))?;
+        Input::new(file, name.to_owned(), None)
+    }
+
+    fn new(file: File, name: String, id: Option<FileId>) -> Result<Input, TableError> {
+        let guess = (&file)
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| Ok((format::guess(Path::new(&name), &mut &file)?, file.metadata()?.len())));
+        let (guess, length) = guess.map_err(|source| TableError::Read { file: name.clone(), source })?;
+        match guess {
+            Guess::Readable(format) => Ok(Input { source: Source::File { file, length }, name, id, format }),
             Guess::NotAvailable(found) => Err(TableError::Format { file: name, found }),
             Guess::WrongEncoding(found) => Err(TableError::Encoding { file: name, found }),
+            Guess::Misnamed(format) => Err(TableError::Misnamed { file: name, format }),
         }
     }
 
@@ -134,20 +214,46 @@ impl Input {
         self.id.as_ref()
     }
 
-    pub(crate) fn format(&self) -> Format {
+    /// The format, in which rows leave too.
+    pub fn format(&self) -> Format {
         self.format
     }
 
     pub(crate) fn length(&self) -> u64 {
-        self.length
+        match &self.source {
+            Source::File { length, .. } => *length,
+            Source::Batches { .. } => 0,
+        }
+    }
+
+    /// Another handle of the file, which shares its position, and its length now.
+    pub(crate) fn file(&self) -> io::Result<(File, u64)> {
+        match &self.source {
+            Source::File { file, .. } => Ok((file.try_clone()?, file.metadata()?.len())),
+            Source::Batches { .. } => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// The batches that were given; none for a file.
+    pub(crate) fn batches(&self) -> (SchemaRef, &[RecordBatch]) {
+        match &self.source {
+            Source::Batches { schema, batches } => (schema.clone(), batches),
+            Source::File { .. } => (SchemaRef::new(arrow_schema::Schema::empty()), &[]),
+        }
+    }
+
+    /// When the file was last touched.
+    pub(crate) fn stamp(&self) -> Result<Stamp, TableError> {
+        let stamp = self.file().and_then(|(file, _)| Stamp::of(&file));
+        stamp.map_err(|source| self.read_error(source))
     }
 
     /// Begins a pass over all bytes.
     pub(crate) fn pass<'a>(&'a self, on_progress: OnProgress<'a>) -> Result<Pass<'a>, TableError> {
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(0)).map_err(|source| self.read_error(source))?;
-        let hasher = Box::new(blake3::Hasher::new());
-        Ok(Pass { input: self, hasher, done: 0, on_progress, cancelled: false })
+        let begun = self.file().and_then(|(mut file, _)| file.seek(SeekFrom::Start(0)).map(|_| file));
+        let file = begun.map_err(|source| self.read_error(source))?;
+        let hasher = Hasher::new();
+        Ok(Pass { input: self, file, hasher, done: 0, on_progress, cancelled: false, failed: false })
     }
 
     pub(crate) fn read_error(&self, source: io::Error) -> TableError {
@@ -196,33 +302,73 @@ fn standard_input_id(_stdin: &io::Stdin) -> Option<FileId> {
     None
 }
 
-/// The first bytes and the length.
-fn start(file: &mut File) -> io::Result<(Vec<u8>, u64)> {
-    file.seek(SeekFrom::Start(0))?;
-    let mut head = Vec::with_capacity(format::HEAD);
-    (&*file).take(format::HEAD as u64).read_to_end(&mut head)?;
-    Ok((head, file.metadata()?.len()))
-}
-
 /// What a pass over an input saw: two passes that saw the same read the same bytes.
-#[derive(Clone, PartialEq, Eq, Debug)]
+///
+/// It is there for accidents (a file that is written to while it is read), not against somebody who wants two contents to
+/// look the same: whoever can write to my input can write to it before.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Fingerprint {
-    length: u64,
-    hash: blake3::Hash,
+    pub(crate) length: u64,
+    pub(crate) hash: u128,
+    /// Where not all of the file was read: its times, and the ranges that the hash is of.
+    pub(crate) stamp: Option<Stamp>,
+    pub(crate) ranges: Vec<(u64, u64)>,
 }
 
-/// A reader over an input that hashes what it reads, tells progress and can be cancelled.
+/// When a file was last touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stamp {
+    length: u64,
+    written: Option<SystemTime>,
+    /// Also moved by a change of the file's own times.
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(file: &File) -> io::Result<Stamp> {
+        let metadata = file.metadata()?;
+        #[cfg(unix)]
+        let changed = {
+            use std::os::unix::fs::MetadataExt;
+            (metadata.ctime(), metadata.ctime_nsec())
+        };
+        #[cfg(not(unix))]
+        let changed = (0, 0);
+        Ok(Stamp { length: metadata.len(), written: metadata.modified().ok(), changed })
+    }
+}
+
+/// A reader over an input that hashes what it reads, in the order of reading, tells progress and can be cancelled.
 pub(crate) struct Pass<'a> {
     input: &'a Input,
-    hasher: Box<blake3::Hasher>,
+    file: File,
+    hasher: Hasher,
     done: u64,
     on_progress: OnProgress<'a>,
     cancelled: bool,
+    failed: bool,
 }
 
 impl Pass<'_> {
+    /// The words of the error that a cancelled pass gives to whoever reads it.
+    pub(crate) const CANCELLED: &'static str = "cancelled";
+
     pub(crate) fn fingerprint(&self) -> Fingerprint {
-        Fingerprint { length: self.done, hash: self.hasher.finalize() }
+        Fingerprint { length: self.done, hash: self.hasher.finish_128(), stamp: None, ranges: Vec::new() }
+    }
+
+    /// Bytes read.
+    pub(crate) fn done(&self) -> u64 {
+        self.done
+    }
+
+    pub(crate) fn cancelled(&self) -> bool {
+        self.cancelled
+    }
+
+    /// Whether an error came from the file itself, or from the caller's wish.
+    pub(crate) fn failed(&self) -> bool {
+        self.failed
     }
 
     /// The error that a failed read stands for.
@@ -233,15 +379,28 @@ impl Pass<'_> {
 
 impl Read for Pass<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let progress = Progress { done: self.done, total: self.input.length.max(self.done) };
+        let progress = Progress { done: self.done, total: self.input.length().max(self.done) };
         if (self.on_progress)(progress).is_break() {
-            self.cancelled = true;
-            return Err(io::Error::other("cancelled"));
+            (self.cancelled, self.failed) = (true, true);
+            return Err(io::Error::other(Pass::CANCELLED));
         }
-        let count = (&self.input.file).read(into)?;
-        self.hasher.update(&into[..count]);
+        let count = match self.file.read(into) {
+            Ok(count) => count,
+            Err(error) => {
+                self.failed = error.kind() != io::ErrorKind::Interrupted;
+                return Err(error);
+            }
+        };
+        self.hasher.write(&into[..count]);
         self.done += count as u64;
         Ok(count)
+    }
+}
+
+/// For formats with an index, which jump to and fro.
+impl Seek for Pass<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
     }
 }
 

@@ -62,10 +62,10 @@ pub enum SpecError {
         /// What stands where the rule should be.
         word: String,
     },
-    /// A rule that a later version will have.
-    #[error("the rule `{word}` is not available yet in this version; available are {}", names())]
-    RuleNotAvailable {
-        /// The rule's name.
+    /// A telephone rule with a country that is none.
+    #[error("`{word}`: give the country as two capital letters, as in phone:CH")]
+    UnknownCountry {
+        /// The rule as given.
         word: String,
     },
 }
@@ -160,7 +160,7 @@ fn rule(column: &str, rest: &str) -> Result<Rule, SpecError> {
     };
     match Rule::word(word) {
         Word::Rule(rule) => Ok(rule),
-        Word::Later => Err(SpecError::RuleNotAvailable { word: word.to_owned() }),
+        Word::NoCountry => Err(SpecError::UnknownCountry { word: word.to_owned() }),
         Word::Unknown => {
             // The longest known suffix tells a colon in the column name from a misspelt rule.
             let known = word

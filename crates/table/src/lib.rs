@@ -1,8 +1,8 @@
-//! Records in, rows out: CSV, key rules, encoding, selection.
+//! Records in, rows out: CSV, Parquet, Arrow, key rules, encoding, selection.
 //!
 //! A run passes over its input twice. [`Input::load`] streams it into [`Items`](vesica_encode::items::Items): key
-//! columns by [`KeySpec`], values by [`Rule`], with a fingerprint of every byte read. [`Table::select`] streams it
-//! again and copies the header and the matching rows as they are, and refuses an input that changed in between.
+//! columns by [`KeySpec`], values by [`Rule`], with a fingerprint of what is read. [`Table::select`] streams it
+//! again and copies the matching rows in the format they came in, and refuses an input that changed in between.
 //! [`Output`] puts what was selected in its place only when all of it is there.
 //!
 //! ```
@@ -25,22 +25,29 @@
 //! No error, log or `Debug` output of this crate holds a value of the table: errors name file, line and column.
 
 mod collect;
+mod columnar;
 mod csv;
 mod error;
 mod file_id;
 mod format;
 mod input;
+mod inspect;
 mod key;
 mod output;
+mod packing;
 mod rule;
 mod table;
 
-pub use error::{Fault, Invalid, OutputFault, Syntax, TableError};
+pub use columnar::decoding;
+pub use error::{Fault, Invalid, OutputFault, Place, Syntax, TableError};
 pub use file_id::FileId;
+pub use format::Format;
 pub use input::{Input, Progress};
+pub use inspect::{Column, Inspection, KeyFault, Keys};
 pub use key::{KeySpec, PairSpec, SpecError};
 pub use output::Output;
-pub use rule::{Part, Rule, Value};
+pub use packing::Packing;
+pub use rule::{Country, Part, Rule, Value};
 pub use table::{OnFault, Request, Table, TableReport};
 
 #[cfg(test)]

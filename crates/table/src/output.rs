@@ -8,6 +8,8 @@ use tempfile::{NamedTempFile, SpooledTempFile};
 
 use crate::error::{OutputFault, TableError};
 use crate::file_id::FileId;
+use crate::format::Format;
+use crate::packing::{self, Packing};
 
 /// A result for a stream is kept in memory up to this size, and in a temporary file beyond.
 const SPOOL_MEMORY: usize = 8 << 20;
@@ -16,6 +18,7 @@ const SPOOL_MEMORY: usize = 8 << 20;
 #[derive(Debug)]
 pub struct Output {
     name: String,
+    packing: Packing,
     target: Target,
 }
 
@@ -38,23 +41,35 @@ impl Output {
     /// `inputs` are the files that must not be replaced, under whatever name.
     pub fn check(path: &Path, inputs: &[&FileId]) -> Result<Output, TableError> {
         if path.as_os_str() == "-" {
-            return Ok(Output { name: "standard output".to_owned(), target: Target::StandardOutput });
+            let name = "standard output".to_owned();
+            return Ok(Output { name, packing: Packing::None, target: Target::StandardOutput });
         }
         let name = path.display().to_string();
         match target(path, inputs) {
-            Ok(target) => Ok(Output { name, target }),
+            Ok(target) => Ok(Output { name, packing: Packing::of_name(path), target }),
             Err(fault) => Err(TableError::Output { path: name, fault }),
         }
     }
 
-    /// Writes a result with `write` and puts it in place if that succeeds.
+    /// Looks whether rows of that format may be written under this name.
+    pub fn check_format(&self, format: Format) -> Result<(), TableError> {
+        match self.target {
+            Target::File { .. } if !format.may_be_named(Path::new(&self.name)) => {
+                let fault = OutputFault::OtherFormat { format: format.name() };
+                Err(TableError::Output { path: self.name.clone(), fault })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a result with `write` and puts it in place if that succeeds; compressed, if the name ends in `.gz` or `.zst`.
     ///
     /// A file is written beside the target, synced, and renamed over it, with the permissions of the file it replaces
     /// or of a new file. A stream gets its bytes after the last of them is known. After a failure nothing is left and
     /// a file that was there is as it was.
     pub fn commit<T>(
         self,
-        write: impl FnOnce(&mut dyn Write) -> Result<T, TableError>,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> Result<T, TableError>,
     ) -> Result<T, TableError> {
         let name = self.name;
         let failed = |source| TableError::Write { path: name.clone(), source };
@@ -64,12 +79,12 @@ impl Output {
         };
         if let Target::File { path, directory, replaces } = self.target {
             let mut file = beside(&directory, replaces.as_ref()).map_err(failed)?;
-            let result = write(file.as_file_mut()).map_err(named)?;
+            let result = packing::encode(self.packing, file.as_file_mut(), write).map_err(named)?;
             put(file, &path, &directory, replaces).map_err(failed)?;
             return Ok(result);
         }
         let mut spool = SpooledTempFile::new(SPOOL_MEMORY);
-        let result = write(&mut spool).map_err(named)?;
+        let result = packing::encode(self.packing, &mut spool, write).map_err(named)?;
         let copied = match &self.target {
             Target::Stream(path) => {
                 OpenOptions::new().write(true).open(path).and_then(|mut stream| copy(&mut spool, &mut stream))

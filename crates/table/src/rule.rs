@@ -13,6 +13,9 @@ use crate::error::Invalid;
 
 mod email;
 mod form;
+mod phone;
+
+pub use phone::Country;
 
 /// A value in the text form that every format is brought to before its rule: integers in decimal, booleans
 /// `true`/`false`, dates in ISO form, text and binary as their bytes.
@@ -65,6 +68,10 @@ pub enum Rule {
     /// `email-meta`: must be UTF-8. White space at both ends removed, then each character's simple lower-case mapping.
     /// Valid as under `email`. No NFC; dots and `+` stay.
     EmailMeta,
+    /// `phone`: must be UTF-8. White space at both ends removed; then an optional `+`, digits, and between them white space,
+    /// hyphens, dots, slashes and parentheses, which are removed. Written in E.164 by the numbering plans of this version
+    /// (`docs/key-rules.md`). `phone:CH` also takes numbers without a calling code, as Swiss ones.
+    Phone(Option<Country>),
     /// `ip`: spaces and tabs at both ends removed, then an IPv4 address as four decimal numbers without leading zeros,
     /// or an IPv6 address in any form of RFC 4291, section 2.2. Written in dotted decimal and as in RFC 5952, section 4;
     /// an IPv4-mapped IPv6 address (`::ffff:0:0/96`) is written as the IPv4 address. Ports, brackets, zones and prefix
@@ -85,30 +92,29 @@ pub enum Rule {
 /// What a word after the colon of a key specification is.
 pub(crate) enum Word {
     Rule(Rule),
-    /// Agreed upon as a name, but this version cannot apply it.
-    Later,
+    /// `phone:` and what is no country.
+    NoCountry,
     Unknown,
 }
 
 const NFC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfc();
-/// `phone:CC`, with a country, is another.
-const LATER: [&str; 1] = ["phone"];
 
 impl Rule {
-    /// All rules of this version.
-    pub const ALL: [Rule; 9] = [
+    /// All rules of this version; `phone` may have a country besides.
+    pub const ALL: [Rule; 10] = [
         Rule::Raw,
         Rule::Text,
         Rule::Email,
         Rule::EmailUid2,
         Rule::EmailMeta,
+        Rule::Phone(None),
         Rule::Ip,
         Rule::Date,
         Rule::Int,
         Rule::Sha256,
     ];
 
-    /// The agreed name.
+    /// The name, without a country.
     pub const fn name(self) -> &'static str {
         match self {
             Rule::Raw => "raw",
@@ -116,6 +122,7 @@ impl Rule {
             Rule::Email => "email",
             Rule::EmailUid2 => "email-uid2",
             Rule::EmailMeta => "email-meta",
+            Rule::Phone(_) => "phone",
             Rule::Ip => "ip",
             Rule::Date => "date",
             Rule::Int => "int",
@@ -127,9 +134,18 @@ impl Rule {
         if let Some(rule) = Rule::ALL.into_iter().find(|rule| rule.name() == word) {
             return Word::Rule(rule);
         }
-        let phone_country = word.strip_prefix("phone:").map(str::as_bytes);
-        let country = phone_country.is_some_and(|c| c.len() == 2 && c.iter().all(u8::is_ascii_uppercase));
-        if country || LATER.contains(&word) { Word::Later } else { Word::Unknown }
+        match word.strip_prefix("phone:") {
+            Some(code) => Country::find(code).map_or(Word::NoCountry, |c| Word::Rule(Rule::Phone(Some(c)))),
+            None => Word::Unknown,
+        }
+    }
+
+    /// What both parties must have alike. The country of a telephone number is how one table is read, and not in it.
+    pub fn agreed(self) -> String {
+        match self {
+            Rule::Phone(_) => phone::agreed(),
+            rule => rule.name().to_owned(),
+        }
     }
 
     /// Appends the canonical bytes of `value` to `out`.
@@ -144,6 +160,7 @@ impl Rule {
             Rule::Email => email::email(&bytes, out)?,
             Rule::EmailUid2 => email::uid2(&bytes, out)?,
             Rule::EmailMeta => email::meta(&bytes, out)?,
+            Rule::Phone(country) => phone::phone(country, &bytes, out)?,
             Rule::Ip => form::ip(&bytes, out)?,
             Rule::Date => form::date(&bytes, out)?,
             Rule::Int => form::int(&bytes, out)?,
@@ -155,7 +172,10 @@ impl Rule {
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self {
+            Rule::Phone(Some(country)) => write!(f, "phone:{}", country.code()),
+            rule => f.write_str(rule.name()),
+        }
     }
 }
 

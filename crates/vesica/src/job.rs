@@ -138,7 +138,7 @@ impl Job {
         let output = self.output()?;
         // 1. The table is read before the partner is bothered.
         watcher.phase(Phase::Read, 0);
-        let (table, items) = self.read(watcher, rng)?;
+        let (table, items) = self.read(output.as_ref(), watcher, rng)?;
         // 2. The partner.
         watcher.phase(Phase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: watcher.cancel.clone() };
@@ -188,7 +188,12 @@ impl Job {
             .map_err(|error| Error::table(Phase::Prepare, &error))
     }
 
-    fn read(&self, watcher: &Watcher<'_>, rng: &mut dyn CryptoRng) -> Result<(Table, Items), Error> {
+    fn read(
+        &self,
+        output: Option<&Output>,
+        watcher: &Watcher<'_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Table, Items), Error> {
         let failed = |error| Error::table(Phase::Read, &error);
         let mut patience = Some(Instant::now() + A_WHILE);
         let on_open = &mut |progress: Progress| {
@@ -200,6 +205,7 @@ impl Job {
         };
         let input = Input::open_with(&self.table.input, on_open).map_err(failed)?;
         let on_progress = &mut |progress| watcher.bytes(progress);
+        output.map_or(Ok(()), |output| output.check_format(input.format())).map_err(failed)?;
         let settings = &self.settings;
         let encoding = match (settings.sigma, settings.security) {
             (Some(sigma), _) => Encoding::Native { sigma },
@@ -222,7 +228,7 @@ impl Job {
     }
 
     fn terms(&self) -> Terms {
-        let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.to_string()).collect();
+        let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
         Terms::new(self.role, &self.settings, &rules)
     }
 }

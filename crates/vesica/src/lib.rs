@@ -30,6 +30,7 @@
 
 mod error;
 mod explain;
+pub mod inspect;
 pub mod job;
 pub mod local;
 pub mod plan;

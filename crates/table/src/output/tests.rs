@@ -74,7 +74,7 @@ fn nothing_is_left_after_a_failure() {
         assert_eq!(names(directory.path()), files);
         assert_eq!(fs::read(&path).ok().as_deref(), before.map(|old| &old[..]));
     }
-    let failed = |_: &mut dyn Write| {
+    let failed = |_: &mut (dyn Write + Send)| {
         let source = io::ErrorKind::StorageFull.into();
         Err::<(), _>(TableError::Write { path: "output".into(), source })
     };

@@ -508,11 +508,16 @@ fn words() {
         assert!(matches!(Rule::word(rule.name()), Word::Rule(found) if found == rule));
         assert_eq!(rule.to_string(), rule.name());
     }
-    for later in LATER.into_iter().chain(["phone:CH", "phone:US"]) {
-        assert!(matches!(Rule::word(later), Word::Later));
+    let swiss = Rule::Phone(Country::find("CH"));
+    assert!(matches!(Rule::word("phone:CH"), Word::Rule(found) if found == swiss));
+    assert_eq!((swiss.to_string().as_str(), swiss.name()), ("phone:CH", "phone"));
+    // Two parties may read their tables in different countries; the numbers are the same.
+    assert_eq!(swiss.agreed(), Rule::Phone(None).agreed());
+    assert_eq!(Rule::Text.agreed(), "text");
+    for country in ["phone:", "phone:ch", "phone:CHE"] {
+        assert!(matches!(Rule::word(country), Word::NoCountry));
     }
-    for unknown in ["", "Raw", "email ", "phone:", "phone:ch", "phone:CHE", "sha-256", "email-", "uid2", "IP"]
-    {
+    for unknown in ["", "Raw", "email ", "phone ", "sha-256", "email-", "uid2", "IP"] {
         assert!(matches!(Rule::word(unknown), Word::Unknown), "{unknown:?}");
     }
 }

@@ -1,0 +1,76 @@
+//! `vesica inspect`: what a table is, and what its keys would be.
+
+use std::fmt::Write;
+
+use vesica::Kind;
+use vesica::inspect;
+use vesica::net::CancelToken;
+use vesica::table::{Inspection, Keys};
+
+use crate::args::Inspect;
+use crate::documents::print;
+use crate::screen::{self, say};
+use crate::signals;
+
+pub(crate) fn run(args: &Inspect) -> u8 {
+    let cancel = CancelToken::new();
+    let received = match signals::watch(&cancel) {
+        Ok(received) => received,
+        Err(error) => {
+            say(&format!("vesica inspect: {error}"));
+            return Kind::Internal.exit_code();
+        }
+    };
+    match inspect::inspect(&args.input, &args.key, &cancel) {
+        Ok(found) if args.json => print(format!("{:#}\n", inspect::json(&found)).as_bytes()),
+        Ok(found) => print(text(&found).as_bytes()),
+        Err(error) => {
+            screen::failure("inspect", &error);
+            match error.kind {
+                Kind::Interrupted => received.exit_code().unwrap_or(Kind::Interrupted.exit_code()),
+                kind => kind.exit_code(),
+            }
+        }
+    }
+}
+
+fn text(found: &Inspection) -> String {
+    let mut text =
+        format!("{}, {} rows, {} columns\n\n", found.format.name(), found.rows, found.columns.len());
+    let width = found.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
+    for column in &found.columns {
+        let no_key = if column.refusal.is_some() { "  (cannot be a key)" } else { "" };
+        line(&mut text, &format!("  {:width$}  {}{no_key}", column.name, column.data_type));
+    }
+    match &found.keys {
+        Some(keys) => describe(keys, &mut text),
+        None => line(&mut text, "\ngive --key COLUMN[:RULE] to see what its keys would be"),
+    }
+    text
+}
+
+fn describe(keys: &Keys, text: &mut String) {
+    line(text, &format!("\n{:>12}  different keys", keys.distinct));
+    for (count, what) in [
+        (keys.duplicates, "rows with the key of an earlier row"),
+        (keys.nulls, "rows without a key"),
+        (keys.invalid, "rows with an invalid key"),
+    ] {
+        line(text, &format!("{count:>12}  {what}"));
+    }
+    for fault in &keys.faults {
+        let (rows, key, reason, first) = (fault.rows, &fault.key, &fault.reason, fault.first);
+        line(text, &format!("{rows:>16}  {key}: {reason}; first in {first}"));
+    }
+    if !keys.samples.is_empty() {
+        line(text, "\nthe first keys, masked:");
+    }
+    for sample in &keys.samples {
+        line(text, &format!("  {}", sample.join("  +  ")));
+    }
+}
+
+fn line(text: &mut String, line: &str) {
+    // A string takes everything.
+    let _ = writeln!(text, "{line}");
+}

@@ -1,0 +1,274 @@
+//! Columnar inputs: Parquet, Arrow IPC, and record batches that were given.
+//!
+//! Both passes go over batches of rows, of which a few are in memory at a time. The first one has the key columns
+//! decoded only; the second one leaves out row groups without a match and copies the rest through the filter kernel, into
+//! the format and schema they came in.
+
+use ::parquet::errors::ParquetError;
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
+use vesica_encode::items::Matches;
+
+use crate::collect::Rows;
+use crate::error::{Place, TableError, shown};
+use crate::format::Format;
+use crate::input::{Fingerprint, Input, OnProgress};
+use crate::key::KeySpec;
+use crate::table::{Loaded, header};
+
+mod calendar;
+mod guard;
+mod ipc;
+mod parquet;
+pub(crate) mod text;
+mod write;
+
+pub use guard::decoding;
+pub(crate) use write::Sink;
+
+use guard::guarded;
+use text::Texts;
+
+/// A pass over the rows of a columnar input, batch by batch.
+pub(crate) struct Scan<'a> {
+    schema: SchemaRef,
+    source: Source<'a>,
+    /// The row that the next batch begins with.
+    row: u64,
+}
+
+enum Source<'a> {
+    Parquet(Box<parquet::Groups<'a>>),
+    Ipc(ipc::Messages<'a>),
+    Batches { left: std::slice::Iter<'a, RecordBatch>, columns: Option<Vec<usize>> },
+}
+
+impl<'a> Scan<'a> {
+    /// Begins a pass that gives these columns, in ascending order, or all.
+    pub(crate) fn open(
+        input: &'a Input,
+        columns: Option<&[usize]>,
+        on_progress: OnProgress<'a>,
+    ) -> Result<Self, TableError> {
+        let (schema, source) = match input.format() {
+            Format::Parquet => {
+                let groups = parquet::Groups::open(input, columns, on_progress)?;
+                (groups.schema(), Source::Parquet(Box::new(groups)))
+            }
+            Format::Batches => {
+                let (schema, batches) = input.batches();
+                let columns = columns.map(<[usize]>::to_vec);
+                (schema.clone(), Source::Batches { left: batches.iter(), columns })
+            }
+            _ => {
+                let messages = ipc::Messages::open(input, columns, on_progress)?;
+                (messages.schema(), Source::Ipc(messages))
+            }
+        };
+        Ok(Scan { schema, source, row: 0 })
+    }
+
+    /// The columns that the pass gives.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// About how many rows there are; 0 if nobody knows.
+    pub(crate) fn rows_hint(&self) -> usize {
+        match &self.source {
+            Source::Parquet(groups) => groups.rows_hint(),
+            Source::Ipc(_) => 0,
+            Source::Batches { left, .. } => left.as_slice().iter().map(RecordBatch::num_rows).sum(),
+        }
+    }
+
+    /// Lets go what lies before `row`, or before the end if no row is wanted any more, as far as that saves work.
+    fn skip_to(&mut self, row: Option<u64>) -> Result<(), TableError> {
+        if let Source::Parquet(groups) = &mut self.source {
+            self.row += groups.skip(row.map(|row| row - self.row))?;
+        }
+        Ok(())
+    }
+
+    /// The next batch and the number of its first row; none at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<(u64, RecordBatch)>, TableError> {
+        let batch = match &mut self.source {
+            Source::Parquet(groups) => groups.next()?,
+            Source::Ipc(messages) => messages.next()?,
+            Source::Batches { left, columns } => match (left.next(), columns) {
+                (Some(batch), Some(columns)) => batch.project(columns).ok(),
+                (batch, _) => batch.cloned(),
+            },
+        };
+        let row = self.row;
+        self.row += batch.as_ref().map_or(0, |batch| batch.num_rows() as u64);
+        Ok(batch.map(|batch| (row, batch)))
+    }
+
+    /// What the pass saw, once it is at its end.
+    fn fingerprint(self) -> Result<Fingerprint, TableError> {
+        match self.source {
+            Source::Parquet(groups) => groups.fingerprint(),
+            Source::Ipc(messages) => Ok(messages.fingerprint()),
+            Source::Batches { .. } => Ok(Fingerprint::default()),
+        }
+    }
+}
+
+/// The names and types of all columns.
+pub(crate) fn schema(input: &Input) -> Result<SchemaRef, TableError> {
+    let mut go = |_| std::ops::ControlFlow::Continue(());
+    Ok(Scan::open(input, None, &mut go)?.schema.clone())
+}
+
+/// The first pass: the key values of every row, to what `begin` makes of about how many rows there are.
+pub(crate) fn read<S: Rows>(
+    input: &Input,
+    keys: &[KeySpec],
+    begin: impl FnOnce(usize) -> Result<S, TableError>,
+    on_progress: OnProgress<'_>,
+) -> Result<Loaded<S>, TableError> {
+    let schema = schema(input)?;
+    let names: Vec<&[u8]> = schema.fields().iter().map(|field| field.name().as_bytes()).collect();
+    let places = header::find(input.name(), keys, &names, header::Where::Schema)?;
+    for (key, place) in keys.iter().zip(&places) {
+        keyable(input, key, schema.field(*place).data_type())?;
+    }
+    let mut columns = places.clone();
+    columns.sort_unstable();
+    columns.dedup();
+    // Where each key column is among those that the pass gives.
+    let places: Vec<usize> = places.iter().map(|place| columns.partition_point(|at| at < place)).collect();
+
+    let mut scan = Scan::open(input, Some(&columns), on_progress)?;
+    let mut rows = begin(scan.rows_hint())?;
+    while let Some((first, batch)) = scan.next()? {
+        let texts = texts(input, &batch, &places)?;
+        for row in 0..batch.num_rows() {
+            rows.row(|| Place::Row(first + row as u64 + 1), |part| texts[part].get(row))?;
+        }
+    }
+    let columns = schema.fields().iter().map(|field| field.name().clone()).collect();
+    Ok(Loaded { rows, columns, fingerprint: scan.fingerprint()? })
+}
+
+fn texts<'a>(input: &Input, batch: &'a RecordBatch, places: &[usize]) -> Result<Vec<Texts<'a>>, TableError> {
+    // The types were looked at; a batch of others is not what its schema says.
+    let texts = guarded(|| places.iter().map(|place| Texts::of(batch.column(*place))).collect());
+    texts.flatten().ok_or_else(|| damaged(input, None, What::Data))
+}
+
+fn keyable(input: &Input, key: &KeySpec, data_type: &DataType) -> Result<(), TableError> {
+    match text::refusal(data_type) {
+        None => Ok(()),
+        Some(remedy) => Err(TableError::KeyType {
+            file: input.name().to_owned(),
+            column: shown(key.column.as_bytes()),
+            found: data_type.to_string(),
+            remedy,
+        }),
+    }
+}
+
+/// The second pass: hands the matching rows to `sink`, in batches.
+pub(crate) fn select(
+    input: &Input,
+    matches: &Matches,
+    seen: &Fingerprint,
+    sink: &mut Sink<'_>,
+    on_progress: OnProgress<'_>,
+) -> Result<(), TableError> {
+    let changed = || TableError::Changed { file: input.name().to_owned() };
+    // What cannot be read now could be read before.
+    let or_changed = |error| match error {
+        TableError::Damaged { .. } => changed(),
+        error => error,
+    };
+    if !parquet::unchanged(input, seen)? {
+        return Err(changed());
+    }
+    let mut scan = Scan::open(input, None, on_progress).map_err(or_changed)?;
+    sink.begin(input, scan.schema())?;
+    let rows = matches.rows();
+    let mut at = 0;
+    loop {
+        scan.skip_to(rows.get(at).copied()).map_err(or_changed)?;
+        let Some((first, batch)) = scan.next().map_err(or_changed)? else { break };
+        let end = first + batch.num_rows() as u64;
+        let inside = rows[at..].partition_point(|row| *row < end);
+        let wanted = &rows[at..at + inside];
+        at += inside;
+        if let Some(batch) = taken(&batch, first, wanted) {
+            sink.write(batch)?;
+        }
+    }
+    let same = match &scan.source {
+        Source::Parquet(_) => parquet::unchanged(input, seen)?,
+        _ => scan.fingerprint()? == *seen,
+    };
+    if at < rows.len() || !same {
+        return Err(changed());
+    }
+    sink.finish()
+}
+
+/// Rows of a batch, by their numbers; none if there are none.
+fn taken(batch: &RecordBatch, first: u64, rows: &[u64]) -> Option<RecordBatch> {
+    if rows.len() == batch.num_rows() {
+        return (!rows.is_empty()).then(|| batch.clone());
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let mut wanted = vec![false; batch.num_rows()];
+    rows.iter().for_each(|row| wanted[(row - first) as usize] = true);
+    let filter = arrow_array::BooleanArray::from(wanted);
+    if batch.num_columns() == 0 {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        return RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options).ok();
+    }
+    arrow_select::filter::filter_record_batch(batch, &filter).ok()
+}
+
+/// What is wrong with bytes that do not decode. Values are never part of it.
+#[derive(Debug)]
+enum What {
+    EndsEarly,
+    Data,
+    /// Something that this version does not read, in the decoder's words: an encoding, a codec, a version.
+    NotRead(String),
+}
+
+fn damaged(input: &Input, place: Option<String>, what: What) -> TableError {
+    let what = match what {
+        What::EndsEarly => "it ends early; was it copied whole?".to_owned(),
+        What::Data => "its bytes do not decode; was it damaged, or written by a faulty program?".to_owned(),
+        What::NotRead(what) => format!("it uses what this version does not read: {}", shown(what.as_bytes())),
+    };
+    let place = place.map(|place| format!(", {place}")).unwrap_or_default();
+    TableError::Damaged { file: input.name().to_owned(), format: input.format().name(), place, what }
+}
+
+impl From<&ParquetError> for What {
+    fn from(error: &ParquetError) -> Self {
+        match error {
+            ParquetError::EOF(_) => What::EndsEarly,
+            ParquetError::NYI(what) => What::NotRead(what.clone()),
+            ParquetError::External(error) if error.is::<std::io::Error>() => What::EndsEarly,
+            _ => What::Data,
+        }
+    }
+}
+
+impl From<&ArrowError> for What {
+    fn from(error: &ArrowError) -> Self {
+        match error {
+            ArrowError::IoError(..) => What::EndsEarly,
+            ArrowError::NotYetImplemented(what) => What::NotRead(what.clone()),
+            _ => What::Data,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! Foreign decoders at arm's length.
+//!
+//! The decoders of Parquet and Arrow check what they read, but not all of it everywhere: some damage ends in a panic.
+//! It is caught here and becomes the error that the damage is. Nothing of a decoder is used after its panic.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is within a decoder, so that a panic is damage of the input and none of the program. A program
+/// whose panic hook writes to the screen asks here first: the message could show a value.
+pub fn decoding() -> bool {
+    DECODING.get()
+}
+
+/// The result of `decode`; none if it panicked.
+pub(super) fn guarded<T>(decode: impl FnOnce() -> T) -> Option<T> {
+    let before = DECODING.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(decode)).ok();
+    DECODING.set(before);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_no_result() {
+        assert_eq!(guarded(decoding), Some(true));
+        assert_eq!(guarded(|| guarded(|| 1).map(|_| decoding())), Some(Some(true)));
+        assert!(guarded::<()>(|| panic!("expected on this test's screen")).is_none());
+        assert!(!decoding());
+    }
+}

@@ -1,0 +1,304 @@
+//! Parquet: row group by row group, the wanted columns of each, a batch of rows at a time.
+//!
+//! The first pass reads footer and key columns, and its fingerprint covers those, with the file's length and times. To
+//! hash all of a file would cost more than reading the few columns that a key needs.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Schema, SchemaRef};
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::{ChunkReader, Length};
+use twox_hash::xxhash3_128::Hasher;
+
+use super::{What, damaged, guarded};
+use crate::error::TableError;
+use crate::input::{Fingerprint, Input, OnProgress, Progress};
+
+/// Rows decoded at a time, and the bytes that they should not exceed by far.
+const BATCH_ROWS: usize = 8192;
+const BATCH_BYTES: u64 = 32 << 20;
+
+/// The row groups of a file, those to come and the one that is being read.
+pub(super) struct Groups<'a> {
+    input: &'a Input,
+    on_progress: OnProgress<'a>,
+    chunks: Chunks,
+    metadata: ArrowReaderMetadata,
+    mask: ProjectionMask,
+    schema: SchemaRef,
+    left: VecDeque<usize>,
+    /// The group that is being read, its reader, and how many of its rows are left.
+    current: Option<(usize, ParquetRecordBatchReader, u64)>,
+    done: u64,
+    seen: Fingerprint,
+}
+
+impl<'a> Groups<'a> {
+    /// Opens a file for all columns, or for some, whose text is then given as views.
+    pub(super) fn open(
+        input: &'a Input,
+        columns: Option<&[usize]>,
+        on_progress: OnProgress<'a>,
+    ) -> Result<Self, TableError> {
+        let failed = |what| damaged(input, None, what);
+        let (file, length) = input.file().map_err(|source| input.read_error(source))?;
+        let stamp = input.stamp()?;
+        let chunks = Chunks { file: Arc::new(file), length };
+        let loaded = guarded(|| {
+            let metadata = ArrowReaderMetadata::load(&chunks, ArrowReaderOptions::new())?;
+            match columns {
+                None => Ok(metadata),
+                Some(columns) => {
+                    let options = ArrowReaderOptions::new().with_schema(views(metadata.schema(), columns));
+                    ArrowReaderMetadata::try_new(metadata.metadata().clone(), options)
+                }
+            }
+        });
+        let metadata = loaded.ok_or(What::Data).and_then(|loaded| loaded.map_err(|error| (&error).into()));
+        let metadata: ArrowReaderMetadata = metadata.map_err(failed)?;
+        let schema = match columns {
+            None => metadata.schema().clone(),
+            Some(columns) => Arc::new(metadata.schema().project(columns).map_err(|_| failed(What::Data))?),
+        };
+        let mask = match columns {
+            None => ProjectionMask::all(),
+            Some(columns) => ProjectionMask::roots(metadata.parquet_schema(), columns.iter().copied()),
+        };
+        let ranges = ranges(metadata.metadata(), &mask, length).ok_or_else(|| failed(What::EndsEarly))?;
+        let left = (0..metadata.metadata().num_row_groups()).collect();
+        let seen = Fingerprint { length, hash: 0, stamp: Some(stamp), ranges };
+        Ok(Groups { input, on_progress, chunks, metadata, mask, schema, left, current: None, done: 0, seen })
+    }
+
+    pub(super) fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    pub(super) fn rows_hint(&self) -> usize {
+        let rows = self.metadata.metadata().file_metadata().num_rows();
+        // Every row takes a bit somewhere, save in a file of very many equal ones.
+        usize::try_from(rows)
+            .unwrap_or(0)
+            .min(usize::try_from(self.seen.length).unwrap_or(0).saturating_mul(8))
+    }
+
+    fn rows_of(&self, group: usize) -> u64 {
+        u64::try_from(self.metadata.metadata().row_group(group).num_rows()).unwrap_or(0)
+    }
+
+    /// Lets go of groups that end before the row `ahead` of the next one, all if there is none; gives the rows let go.
+    pub(super) fn skip(&mut self, ahead: Option<u64>) -> Result<u64, TableError> {
+        let mut passed = 0;
+        let leaves = |passed: u64, rows: u64| ahead.is_none_or(|ahead| passed + rows <= ahead);
+        if let Some((_, _, rows)) = &self.current {
+            if !leaves(0, *rows) {
+                return Ok(0);
+            }
+            passed = *rows;
+            self.current = None;
+        }
+        while let Some(&group) = self.left.front() {
+            let rows = self.rows_of(group);
+            if !leaves(passed, rows) {
+                break;
+            }
+            passed += rows;
+            self.left.pop_front();
+        }
+        self.done += passed;
+        Ok(passed)
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
+        loop {
+            self.tell()?;
+            let group = match &self.current {
+                Some((group, ..)) => *group,
+                None => match self.left.pop_front() {
+                    None => return Ok(None),
+                    Some(group) => {
+                        let reader = self.reader(group)?;
+                        self.current = Some((group, reader, self.rows_of(group)));
+                        group
+                    }
+                },
+            };
+            let Some((_, reader, left)) = &mut self.current else { continue };
+            let next = guarded(|| reader.next().transpose());
+            let failed = |what| damaged(self.input, Some(place(group)), what);
+            let batch = match next {
+                None => return Err(failed(What::Data)),
+                Some(Err(error)) => return Err(failed((&error).into())),
+                Some(Ok(batch)) => batch,
+            };
+            match batch {
+                Some(batch) if batch.num_rows() as u64 <= *left => {
+                    *left -= batch.num_rows() as u64;
+                    self.done += batch.num_rows() as u64;
+                    return Ok(Some(batch));
+                }
+                // A group of as many rows as the footer says, or it is damaged.
+                None if *left == 0 => self.current = None,
+                _ => return Err(failed(What::Data)),
+            }
+        }
+    }
+
+    fn reader(&self, group: usize) -> Result<ParquetRecordBatchReader, TableError> {
+        let metadata = self.metadata.metadata().row_group(group);
+        let bytes = u64::try_from(metadata.total_byte_size()).unwrap_or(u64::MAX);
+        let rows = (BATCH_BYTES / (bytes / self.rows_of(group).max(1)).max(1)).clamp(16, BATCH_ROWS as u64);
+        let built = guarded(|| {
+            ParquetRecordBatchReaderBuilder::new_with_metadata(self.chunks.clone(), self.metadata.clone())
+                .with_projection(self.mask.clone())
+                .with_row_groups(vec![group])
+                .with_batch_size(rows as usize)
+                .build()
+        });
+        let built = built.ok_or(What::Data).and_then(|built| built.map_err(|error| (&error).into()));
+        built.map_err(|what| damaged(self.input, Some(place(group)), what))
+    }
+
+    fn tell(&mut self) -> Result<(), TableError> {
+        let rows = u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0).max(1);
+        let total = self.seen.length;
+        let done = u128::from(total) * u128::from(self.done.min(rows)) / u128::from(rows);
+        let progress = Progress { done: done as u64, total };
+        if (self.on_progress)(progress).is_break() { Err(TableError::Cancelled) } else { Ok(()) }
+    }
+
+    /// The footer and the columns of this pass, hashed, if the file did not change meanwhile.
+    pub(super) fn fingerprint(self) -> Result<Fingerprint, TableError> {
+        let hash = hash(self.input, &self.seen.ranges)?;
+        if self.seen.stamp != Some(self.input.stamp()?) {
+            return Err(TableError::Changed { file: self.input.name().to_owned() });
+        }
+        Ok(Fingerprint { hash, ..self.seen })
+    }
+}
+
+fn place(group: usize) -> String {
+    format!("row group {}", group + 1)
+}
+
+/// Whether a file is still what an earlier pass saw. Only Parquet has something to compare.
+pub(super) fn unchanged(input: &Input, seen: &Fingerprint) -> Result<bool, TableError> {
+    let Some(stamp) = seen.stamp else { return Ok(true) };
+    Ok(input.stamp()? == stamp && hash(input, &seen.ranges)? == seen.hash)
+}
+
+/// The schema with the text and binary ones among these columns as views, which need not be copied.
+fn views(schema: &SchemaRef, columns: &[usize]) -> SchemaRef {
+    let field = |(at, field): (usize, &arrow_schema::FieldRef)| match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 if columns.contains(&at) => {
+            Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View))
+        }
+        DataType::Binary | DataType::LargeBinary if columns.contains(&at) => {
+            Arc::new(field.as_ref().clone().with_data_type(DataType::BinaryView))
+        }
+        _ => field.clone(),
+    };
+    let fields: Vec<_> = schema.fields().iter().enumerate().map(field).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// Where the bytes of these columns are, and the footer; none if one is not within the file.
+fn ranges(metadata: &ParquetMetaData, mask: &ProjectionMask, length: u64) -> Option<Vec<(u64, u64)>> {
+    let mut ranges = Vec::new();
+    let mut end = 4;
+    for group in metadata.row_groups() {
+        for (leaf, column) in group.columns().iter().enumerate() {
+            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            let (start, size) = (u64::try_from(start).ok()?, u64::try_from(column.compressed_size()).ok()?);
+            let range_end = start.checked_add(size).filter(|end| *end <= length)?;
+            end = end.max(range_end);
+            if mask.leaf_included(leaf) {
+                ranges.push((start, size));
+            }
+        }
+    }
+    ranges.push((end, length - end));
+    Some(ranges)
+}
+
+fn hash(input: &Input, ranges: &[(u64, u64)]) -> Result<u128, TableError> {
+    let failed = |source| input.read_error(source);
+    let (mut file, _) = input.file().map_err(failed)?;
+    let mut hasher = Hasher::new();
+    let mut buffer = vec![0; 1 << 18];
+    for (start, size) in ranges {
+        file.seek(SeekFrom::Start(*start)).map_err(failed)?;
+        let mut left = *size;
+        while left > 0 {
+            let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+            match file.read(&mut buffer[..most]) {
+                Ok(0) => break,
+                Ok(count) => {
+                    hasher.write(&buffer[..count]);
+                    left -= count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+    Ok(hasher.finish_128())
+}
+
+/// Reads ranges of a file, and none that is not there: a length out of a damaged footer must not be allocated.
+#[derive(Clone)]
+struct Chunks {
+    file: Arc<File>,
+    length: u64,
+}
+
+impl Length for Chunks {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl Chunks {
+    fn at(&self, start: u64) -> Result<&File, ParquetError> {
+        let mut file = &*self.file;
+        file.seek(SeekFrom::Start(start))?;
+        Ok(file)
+    }
+}
+
+impl ChunkReader for Chunks {
+    type T = BufReader<File>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(BufReader::new(self.at(start)?.try_clone()?))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.length) {
+            return Err(ParquetError::EOF("a range beyond the end".to_owned()));
+        }
+        let mut bytes = Vec::with_capacity(length);
+        self.at(start)?.take(length as u64).read_to_end(&mut bytes)?;
+        if bytes.len() == length {
+            Ok(bytes.into())
+        } else {
+            Err(ParquetError::EOF("the file became shorter".to_owned()))
+        }
+    }
+}
+
+/// What the footer says.
+pub(super) fn metadata(input: &Input) -> Result<Arc<ParquetMetaData>, TableError> {
+    let mut go = |_| std::ops::ControlFlow::Continue(());
+    Ok(Groups::open(input, None, &mut go)?.metadata.metadata().clone())
+}

@@ -1,0 +1,266 @@
+//! The values of an Arrow array as the text that key rules start from, the same from every format.
+//!
+//! Integers in decimal, booleans `true` and `false`, dates and times in ISO 8601, time stamps in UTC with nanoseconds,
+//! decimals with all digits of their scale, text and binary as their bytes, dictionaries by what they stand for. Floats
+//! are refused: two programs do not write the same float the same way.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{
+    Array, ArrowPrimitiveType, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, GenericByteArray,
+};
+use arrow_array::{
+    LargeBinaryArray, LargeStringArray, StringArray, StringViewArray, downcast_dictionary_array,
+};
+use arrow_buffer::{ArrowNativeType, NullBuffer};
+use arrow_schema::{DataType, TimeUnit};
+
+use super::calendar;
+use crate::rule::Value;
+
+/// The key column of one batch.
+pub(super) enum Texts<'a> {
+    Utf8(&'a StringArray),
+    LargeUtf8(&'a LargeStringArray),
+    Utf8View(&'a StringViewArray),
+    Binary(&'a BinaryArray),
+    LargeBinary(&'a LargeBinaryArray),
+    BinaryView(&'a BinaryViewArray),
+    FixedBinary(&'a FixedSizeBinaryArray),
+    Written(Written),
+    /// For each row the place of its value; none for a null.
+    Dictionary {
+        places: Vec<Option<u32>>,
+        values: Box<Texts<'a>>,
+    },
+    Null,
+}
+
+/// Why a column's values are no keys.
+pub(crate) fn refusal(data_type: &DataType) -> Option<&'static str> {
+    use DataType as D;
+    match data_type {
+        D::Null | D::Boolean | D::Int8 | D::Int16 | D::Int32 | D::Int64 => None,
+        D::UInt8 | D::UInt16 | D::UInt32 | D::UInt64 => None,
+        D::Date32 | D::Date64 | D::Time32(_) | D::Time64(_) | D::Timestamp(..) => None,
+        D::Decimal32(..) | D::Decimal64(..) | D::Decimal128(..) | D::Decimal256(..) => None,
+        D::Utf8 | D::LargeUtf8 | D::Utf8View => None,
+        D::Binary | D::LargeBinary | D::BinaryView | D::FixedSizeBinary(_) => None,
+        D::Dictionary(_, values) => refusal(values),
+        D::Float16 | D::Float32 | D::Float64 => Some(
+            "two programs do not write the same float the same way; make the column integer, decimal or text",
+        ),
+        _ => Some("make the column text, a number, a date or a time"),
+    }
+}
+
+impl<'a> Texts<'a> {
+    /// The texts of an array; none if its type is [refused](refusal).
+    pub(super) fn of(array: &'a dyn Array) -> Option<Texts<'a>> {
+        use DataType as D;
+        Some(match array.data_type() {
+            D::Utf8 => Texts::Utf8(array.as_string()),
+            D::LargeUtf8 => Texts::LargeUtf8(array.as_string()),
+            D::Utf8View => Texts::Utf8View(array.as_string_view()),
+            D::Binary => Texts::Binary(array.as_binary()),
+            D::LargeBinary => Texts::LargeBinary(array.as_binary()),
+            D::BinaryView => Texts::BinaryView(array.as_binary_view()),
+            D::FixedSizeBinary(_) => Texts::FixedBinary(array.as_fixed_size_binary()),
+            D::Dictionary(..) => dictionary(array)?,
+            D::Null => Texts::Null,
+            _ => Texts::Written(written(array)?),
+        })
+    }
+
+    #[inline]
+    pub(super) fn get(&self, row: usize) -> Value<'_> {
+        let (null, text): (bool, &[u8]) = match self {
+            Texts::Utf8(array) => bytes(array, row),
+            Texts::LargeUtf8(array) => bytes(array, row),
+            Texts::Utf8View(array) => (array.is_null(row), array.value(row).as_bytes()),
+            Texts::Binary(array) => bytes(array, row),
+            Texts::LargeBinary(array) => bytes(array, row),
+            Texts::BinaryView(array) => (array.is_null(row), array.value(row)),
+            Texts::FixedBinary(array) => (array.is_null(row), array.value(row)),
+            Texts::Written(written) => (written.is_null(row), written.text(row)),
+            Texts::Dictionary { places, values } => {
+                return places[row].map_or(Value::Null, |place| values.get(place as usize));
+            }
+            Texts::Null => (true, &[]),
+        };
+        if null { Value::Null } else { Value::Text(Cow::Borrowed(text)) }
+    }
+}
+
+#[inline]
+fn bytes<T: ByteArrayType>(array: &GenericByteArray<T>, row: usize) -> (bool, &[u8]) {
+    (array.is_null(row), array.value(row).as_ref())
+}
+
+/// Text that had to be written.
+pub(super) struct Written {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    nulls: Option<NullBuffer>,
+}
+
+impl Written {
+    fn is_null(&self, row: usize) -> bool {
+        self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
+    }
+
+    fn text(&self, row: usize) -> &[u8] {
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[row]]
+    }
+
+    fn new(array: &dyn Array, mut write: impl FnMut(usize, &mut Vec<u8>)) -> Self {
+        let nulls = array.logical_nulls();
+        let (mut text, mut ends) = (Vec::new(), Vec::with_capacity(array.len()));
+        for row in 0..array.len() {
+            // What stands where a null is may be anything.
+            if nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)) {
+                write(row, &mut text);
+            }
+            ends.push(text.len());
+        }
+        Written { text, ends, nulls }
+    }
+
+    fn numbers<T: ArrowPrimitiveType>(
+        array: &dyn Array,
+        write: impl Fn(T::Native, &mut Vec<u8>),
+    ) -> Option<Self> {
+        let values = array.as_primitive_opt::<T>()?.values();
+        Some(Written::new(array, |row, out| write(values[row], out)))
+    }
+}
+
+fn written(array: &dyn Array) -> Option<Written> {
+    use DataType as D;
+    fn decimal<T: ArrowPrimitiveType>(array: &dyn Array, scale: i8) -> Option<Written>
+    where
+        T::Native: std::fmt::Display,
+    {
+        Written::numbers::<T>(array, |value, out| point(&value.to_string(), scale, out))
+    }
+    match array.data_type() {
+        D::Boolean => {
+            let values = array.as_boolean_opt()?;
+            let text = |row| if values.value(row) { "true" } else { "false" };
+            Some(Written::new(array, |row, out| out.extend_from_slice(text(row).as_bytes())))
+        }
+        D::Int8 => integers::<Int8Type>(array),
+        D::Int16 => integers::<Int16Type>(array),
+        D::Int32 => integers::<Int32Type>(array),
+        D::Int64 => integers::<Int64Type>(array),
+        D::UInt8 => integers::<UInt8Type>(array),
+        D::UInt16 => integers::<UInt16Type>(array),
+        D::UInt32 => integers::<UInt32Type>(array),
+        D::UInt64 => integers::<UInt64Type>(array),
+        D::Decimal32(_, scale) => decimal::<Decimal32Type>(array, *scale),
+        D::Decimal64(_, scale) => decimal::<Decimal64Type>(array, *scale),
+        D::Decimal128(_, scale) => decimal::<Decimal128Type>(array, *scale),
+        D::Decimal256(_, scale) => decimal::<Decimal256Type>(array, *scale),
+        D::Date32 => Written::numbers::<Date32Type>(array, |days, out| calendar::date(days.into(), out)),
+        D::Date64 => Written::numbers::<Date64Type>(array, |millis, out| {
+            calendar::date(millis.div_euclid(86_400_000), out);
+        }),
+        D::Time32(TimeUnit::Second) => times::<Time32SecondType>(array, TimeUnit::Second),
+        D::Time32(_) => times::<Time32MillisecondType>(array, TimeUnit::Millisecond),
+        D::Time64(TimeUnit::Microsecond) => times::<Time64MicrosecondType>(array, TimeUnit::Microsecond),
+        D::Time64(_) => times::<Time64NanosecondType>(array, TimeUnit::Nanosecond),
+        D::Timestamp(unit @ TimeUnit::Second, _) => moments::<TimestampSecondType>(array, *unit),
+        D::Timestamp(unit @ TimeUnit::Millisecond, _) => moments::<TimestampMillisecondType>(array, *unit),
+        D::Timestamp(unit @ TimeUnit::Microsecond, _) => moments::<TimestampMicrosecondType>(array, *unit),
+        D::Timestamp(unit @ TimeUnit::Nanosecond, _) => moments::<TimestampNanosecondType>(array, *unit),
+        _ => None,
+    }
+}
+
+fn integers<T: ArrowPrimitiveType>(array: &dyn Array) -> Option<Written>
+where
+    T::Native: std::fmt::Display,
+{
+    Written::numbers::<T>(array, |value, out| {
+        // A vector takes everything.
+        let _ = write!(out, "{value}");
+    })
+}
+
+fn times<T: ArrowPrimitiveType>(array: &dyn Array, unit: TimeUnit) -> Option<Written>
+where
+    T::Native: Into<i64>,
+{
+    Written::numbers::<T>(array, |value, out| calendar::time(nanos(value.into(), unit), out))
+}
+
+/// A time stamp without a zone is taken to be in UTC.
+fn moments<T: ArrowPrimitiveType<Native = i64>>(array: &dyn Array, unit: TimeUnit) -> Option<Written> {
+    Written::numbers::<T>(array, |value, out| calendar::moment(nanos(value, unit), out))
+}
+
+fn nanos(value: i64, unit: TimeUnit) -> i128 {
+    let each = match unit {
+        TimeUnit::Second => 1_000_000_000,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
+    };
+    i128::from(value) * each
+}
+
+/// Puts the decimal point into an integer in decimal.
+fn point(digits: &str, scale: i8, out: &mut Vec<u8>) {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
+    let zeros = |count: usize| std::iter::repeat_n(b'0', count);
+    out.extend_from_slice(sign.as_bytes());
+    match usize::try_from(scale) {
+        Ok(0) => out.extend_from_slice(digits.as_bytes()),
+        Ok(scale) => {
+            let whole = digits.len().saturating_sub(scale);
+            out.extend_from_slice(if whole == 0 { b"0" } else { &digits.as_bytes()[..whole] });
+            out.push(b'.');
+            out.extend(zeros(scale.saturating_sub(digits.len())));
+            out.extend_from_slice(&digits.as_bytes()[whole..]);
+        }
+        Err(_) => {
+            out.extend_from_slice(digits.as_bytes());
+            out.extend(zeros(if digits == "0" { 0 } else { scale.unsigned_abs().into() }));
+        }
+    }
+}
+
+fn dictionary(array: &dyn Array) -> Option<Texts<'_>> {
+    let (places, values) = downcast_dictionary_array!(
+        array => (array.keys().iter().map(|key| Some(key?.as_usize() as u32)).collect(), array.values()),
+        _ => return None
+    );
+    Some(Texts::Dictionary { places, values: Box::new(Texts::of(values)?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_have_all_digits_of_their_scale() {
+        for (digits, scale, expected) in [
+            ("1230", 2, "12.30"),
+            ("-5", 2, "-0.05"),
+            ("0", 3, "0.000"),
+            ("-1230", 0, "-1230"),
+            ("12", -3, "12000"),
+            ("0", -3, "0"),
+            ("123", 3, "0.123"),
+            ("1", 10, "0.0000000001"),
+        ] {
+            let mut out = Vec::new();
+            point(digits, scale, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+}

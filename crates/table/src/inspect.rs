@@ -1,0 +1,290 @@
+//! A look at a table before it is used: format, columns, and what its keys would be.
+//!
+//! What is shown of values are masked samples, in which a user recognises the shape of a column and nobody a person.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use vesica_encode::items::{Encoding, Width};
+
+use crate::collect::{Collector, RowFault, Rows};
+use crate::columnar;
+use crate::error::{Place, TableError, shown};
+use crate::format::Format;
+use crate::input::{Input, Progress};
+use crate::key::KeySpec;
+use crate::rule::{Part, Value};
+use crate::table::{Loaded, OnFault, Request};
+
+/// Rows of which samples are shown.
+const SAMPLES: usize = 5;
+/// Kinds of faults that are told apart; the rest is counted.
+const KINDS: usize = 16;
+
+/// What a table looks like.
+#[derive(Clone, Debug)]
+pub struct Inspection {
+    /// Its format.
+    pub format: Format,
+    /// Its columns, in order.
+    pub columns: Vec<Column>,
+    /// How many rows it has, the header not counted.
+    pub rows: u64,
+    /// What its keys are, if any were asked for.
+    pub keys: Option<Keys>,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its type; text in a text file.
+    pub data_type: String,
+    /// Why its values cannot be keys, if they cannot.
+    pub refusal: Option<&'static str>,
+}
+
+/// What the keys of a table are.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    /// Different keys.
+    pub distinct: u64,
+    /// Rows with the key of an earlier row.
+    pub duplicates: u64,
+    /// Rows with a null key.
+    pub nulls: u64,
+    /// Rows with an invalid key and no null one.
+    pub invalid: u64,
+    /// Why keys are invalid.
+    pub faults: Vec<KeyFault>,
+    /// Masked values of the first rows with a key, after their rules; one a key column.
+    pub samples: Vec<Vec<String>>,
+}
+
+/// A reason for which keys are invalid.
+#[derive(Clone, Debug)]
+pub struct KeyFault {
+    /// The column and its rule.
+    pub key: String,
+    /// What is wrong.
+    pub reason: String,
+    /// In how many rows.
+    pub rows: u64,
+    /// The first of them.
+    pub first: Place,
+}
+
+impl Input {
+    /// Reads the table once and tells what it is.
+    pub fn inspect(
+        &self,
+        keys: &[KeySpec],
+        on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Inspection, TableError> {
+        if keys.is_empty() {
+            let Loaded { rows: Counting(rows), columns, .. } =
+                self.read(keys, |_| Ok(Counting(0)), on_progress)?;
+            return Ok(Inspection {
+                format: self.format(),
+                columns: self.typed(&columns)?,
+                rows,
+                keys: None,
+            });
+        }
+        let mut request = Request::new(keys.to_vec(), Encoding::Digest(Width::Digest128));
+        request.on_invalid = OnFault::Error;
+        let begin = |rows_hint| {
+            let collector = Collector::new(&request, rows_hint)?;
+            Ok(Inspecting {
+                file: self.name(),
+                request: &request,
+                collector,
+                faults: BTreeMap::new(),
+                samples: Vec::new(),
+            })
+        };
+        let Loaded { rows, columns, .. } = self.read(keys, begin, on_progress)?;
+        let Inspecting { collector, faults, samples, .. } = rows;
+        let (_, report) = collector.finish(&request)?;
+        let faults = faults.into_iter().map(|((part, reason), (rows, first))| KeyFault {
+            key: request.keys[part].to_string(),
+            reason,
+            rows,
+            first,
+        });
+        let keys = Keys {
+            distinct: report.items,
+            duplicates: report.duplicates,
+            nulls: report.nulls,
+            invalid: report.invalid,
+            faults: faults.collect(),
+            samples,
+        };
+        Ok(Inspection {
+            format: self.format(),
+            columns: self.typed(&columns)?,
+            rows: report.rows,
+            keys: Some(keys),
+        })
+    }
+
+    fn typed(&self, names: &[String]) -> Result<Vec<Column>, TableError> {
+        if let Format::Csv(_) = self.format() {
+            let text = |name: &String| Column {
+                name: shown(name.as_bytes()),
+                data_type: "text".to_owned(),
+                refusal: None,
+            };
+            return Ok(names.iter().map(text).collect());
+        }
+        let schema = columnar::schema(self)?;
+        let column = |field: &arrow_schema::FieldRef| Column {
+            name: shown(field.name().as_bytes()),
+            data_type: field.data_type().to_string(),
+            refusal: columnar::text::refusal(field.data_type()),
+        };
+        Ok(schema.fields().iter().map(column).collect())
+    }
+}
+
+/// Counts rows.
+struct Counting(u64);
+
+impl Rows for Counting {
+    fn row<'v>(
+        &mut self,
+        _place: impl FnOnce() -> Place,
+        _value: impl Fn(usize) -> Value<'v>,
+    ) -> Result<(), TableError> {
+        self.0 += 1;
+        Ok(())
+    }
+}
+
+/// Counts what is wrong with keys, and takes samples.
+struct Inspecting<'r> {
+    file: &'r str,
+    request: &'r Request,
+    collector: Collector,
+    /// By key column and reason: how many rows, and the first of them.
+    faults: BTreeMap<(usize, String), (u64, Place)>,
+    samples: Vec<Vec<String>>,
+}
+
+impl Rows for Inspecting<'_> {
+    fn row<'v>(
+        &mut self,
+        place: impl FnOnce() -> Place,
+        value: impl Fn(usize) -> Value<'v>,
+    ) -> Result<(), TableError> {
+        match self.collector.row(&value) {
+            Ok(()) if self.samples.len() < SAMPLES => self.sample(value),
+            Ok(()) => {}
+            Err(RowFault::Invalid { part, reason }) => {
+                let kind = (part, reason.to_string());
+                if self.faults.len() < KINDS || self.faults.contains_key(&kind) {
+                    self.faults.entry(kind).or_insert_with(|| (0, place())).0 += 1;
+                }
+            }
+            Err(fault) => return Err(fault.explain(self.file, place(), self.request)),
+        }
+        Ok(())
+    }
+}
+
+impl Inspecting<'_> {
+    fn sample<'v>(&mut self, value: impl Fn(usize) -> Value<'v>) {
+        let masked = |(part, key): (usize, &KeySpec)| {
+            let mut canonical = Vec::new();
+            let present = key.rule.apply(value(part), &mut canonical) == Ok(Part::Present);
+            present.then(|| mask(&canonical))
+        };
+        self.samples.extend(self.request.keys.iter().enumerate().map(masked).collect::<Option<Vec<_>>>());
+    }
+}
+
+/// The shape of a value: of each run of letters and digits the first character, and the ending of a domain.
+fn mask(value: &[u8]) -> String {
+    const LONGEST: usize = 64;
+    let Ok(text) = std::str::from_utf8(value) else { return format!("({} bytes)", value.len()) };
+    let (kept, ending) = match (text.contains('@'), text.rfind('.')) {
+        (true, Some(at)) if text[at + 1..].chars().all(|c| c.is_ascii_alphabetic()) => text.split_at(at),
+        _ => (text, ""),
+    };
+    let mut masked = String::new();
+    let mut run = 0;
+    for c in kept.chars().chain(['\0']) {
+        if c.is_alphanumeric() {
+            run += 1;
+            // One character alone would be all of it.
+            if run == 2 {
+                masked.push_str("***");
+            } else if run == 1 {
+                masked.push(c);
+            }
+            continue;
+        }
+        if run == 1 {
+            masked.pop();
+            masked.push('*');
+        }
+        run = 0;
+        if c != '\0' {
+            masked.push(if c.is_control() { '?' } else { c });
+        }
+    }
+    masked.push_str(ending);
+    if masked.chars().count() > LONGEST {
+        masked = masked.chars().take(LONGEST).chain("...".chars()).collect();
+    }
+    masked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{go, input};
+
+    fn keys(specs: &[&str]) -> Vec<KeySpec> {
+        specs.iter().map(|spec| spec.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_mask_shows_the_shape() {
+        for (value, masked) in [
+            ("ada.lovelace@example.com", "a***.l***@e***.com"),
+            ("a@b.ch", "*@*.ch"),
+            ("+41446681800", "+4***"),
+            ("2026-11-21", "2***-1***-2***"),
+            ("192.0.2.1", "1***.*.*.*"),
+            ("x", "*"),
+            ("zürich 8", "z*** *"),
+            ("a@b.c0", "*@*.c***"),
+            ("", ""),
+        ] {
+            assert_eq!(mask(value.as_bytes()), masked, "{value}");
+        }
+        assert_eq!(mask(b"\xff\x00"), "(2 bytes)");
+        assert!(mask("a b ".repeat(1000).as_bytes()).len() < 100);
+    }
+
+    #[test]
+    fn keys_are_counted_and_faults_told_apart() {
+        let file = b"id,mail\n1,Ada@Example.com\n2,ada@example.com\n3,\n4,bob\n5,a@b@c\n6,eve\n7,\"eve@example.org\"\n";
+        let found = input(file).unwrap().inspect(&keys(&["mail:email"]), &mut go).unwrap();
+        assert_eq!((found.rows, found.columns.len(), found.columns[1].name.as_str()), (7, 2, "mail"));
+        let keys = found.keys.unwrap();
+        assert_eq!((keys.distinct, keys.duplicates, keys.nulls, keys.invalid), (2, 1, 1, 3));
+        assert_eq!((keys.faults.len(), keys.faults[0].rows, keys.faults[0].first), (1, 3, Place::Line(5)));
+        assert_eq!(keys.faults[0].key, "mail:email");
+        assert_eq!(keys.samples, [["a***@e***.com"], ["a***@e***.com"], ["e***@e***.org"]]);
+    }
+
+    #[test]
+    fn without_keys_there_are_columns_and_rows() {
+        let found = input(b"id,mail\n1,a\n2,b\n").unwrap().inspect(&[], &mut go).unwrap();
+        assert_eq!((found.rows, found.keys.is_none(), found.format.name()), (2, true, "CSV"));
+        assert!(input(b"id\n1\n").unwrap().inspect(&keys(&["no"]), &mut go).is_err());
+    }
+}

@@ -1,0 +1,244 @@
+//! Telephone numbers in the form of ITU-T E.164: `+`, calling code, national number, digits only.
+//!
+//! What is dialled before a number (a trunk prefix such as `0`, an international prefix such as `00`) is taken off by the
+//! numbering plan of its country. A number without a calling code needs a country to be read in, which is a matter of
+//! each table: two parties with customers in different countries still get the same E.164 form.
+
+use std::fmt;
+
+use crate::error::Invalid;
+
+mod plans;
+
+use plans::{PLANS, Plan, VERSION};
+
+/// Digits of an E.164 number at most.
+const MOST_DIGITS: usize = 15;
+/// The international prefix that the ITU recommends, for tables that name no country.
+const RECOMMENDED: &str = "00";
+
+/// A country that numbers without a calling code are read in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Country(u16);
+
+impl Country {
+    /// By its ISO 3166 code in capital letters.
+    pub fn find(code: &str) -> Option<Country> {
+        let letters = code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase());
+        let at = PLANS.iter().position(|plan| letters && plan.country == code)?;
+        u16::try_from(at).ok().map(Country)
+    }
+
+    /// Its ISO 3166 code.
+    pub fn code(self) -> &'static str {
+        self.plan().country
+    }
+
+    fn plan(self) -> &'static Plan {
+        &PLANS[usize::from(self.0)]
+    }
+}
+
+impl fmt::Debug for Country {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+/// What the parties agree on under the name of this rule.
+pub(super) fn agreed() -> String {
+    format!("phone (numbering plans {VERSION})")
+}
+
+/// Appends the number in E.164.
+pub(super) fn phone(country: Option<Country>, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
+    let text = super::utf8(bytes)?.trim();
+    if text.is_empty() {
+        return Ok(());
+    }
+    let (plus, rest) = text.strip_prefix('+').map_or((false, text), |rest| (true, rest));
+    let digits = digits(rest)?;
+    let plan = country.map(Country::plan);
+    let international = plan.map_or(RECOMMENDED, |plan| plan.international);
+    let foreign = match (plus, digits.strip_prefix(international)) {
+        (true, _) => Some(&*digits),
+        (false, Some(rest)) if !international.is_empty() => Some(rest),
+        _ => None,
+    };
+    let (code, lengths, national) = match (foreign, plan) {
+        (Some(number), _) => with_code(number)?,
+        (None, Some(plan)) => (plan.code, plan.lengths, without_trunk(plan, plan.lengths, &digits)),
+        (None, None) => return Err(Invalid::NoCallingCode),
+    };
+    let code = code.to_string();
+    if !possible(lengths, national) || code.len() + national.len() > MOST_DIGITS {
+        return Err(Invalid::NotAPhoneNumber);
+    }
+    out.push(b'+');
+    out.extend_from_slice(code.as_bytes());
+    out.extend_from_slice(national.as_bytes());
+    Ok(())
+}
+
+/// The digits of a number, without what people put between them.
+fn digits(text: &str) -> Result<String, Invalid> {
+    let between = |c: char| {
+        matches!(c, '-' | '.' | '/' | '(' | ')' | '\u{2010}'..='\u{2015}' | '\u{2212}') || c.is_whitespace()
+    };
+    let mut digits = String::with_capacity(text.len());
+    for c in text.chars().filter(|c| !between(*c)) {
+        if !c.is_ascii_digit() {
+            return Err(Invalid::NotAPhoneNumber);
+        }
+        digits.push(c);
+    }
+    Ok(digits)
+}
+
+/// Calling code, lengths of national numbers, and national number. No calling code is the beginning of another.
+fn with_code(number: &str) -> Result<(u16, u16, &str), Invalid> {
+    for length in 1..=3 {
+        let (Some(code), Some(national)) = (number.get(..length), number.get(length..)) else { break };
+        // A leading zero is no part of a code, and `parse` would pass over it.
+        let code = if code.starts_with('0') { None } else { code.parse().ok() };
+        let Some(code) = code else { break };
+        // The first is the one that the code is attributed to.
+        if let Some(plan) = PLANS.iter().find(|plan| plan.code == code) {
+            let lengths = lengths(code);
+            return Ok((code, lengths, without_trunk(plan, lengths, national)));
+        }
+    }
+    Err(Invalid::NoCallingCode)
+}
+
+/// The lengths of national numbers under a calling code.
+fn lengths(code: u16) -> u16 {
+    PLANS.iter().filter(|plan| plan.code == code).fold(0, |lengths, plan| lengths | plan.lengths)
+}
+
+fn possible(lengths: u16, national: &str) -> bool {
+    national.len() <= MOST_DIGITS && lengths >> national.len() & 1 == 1
+}
+
+/// Takes the trunk prefix off where it stands. A prefix of zeros begins no national number; another one may, and is
+/// taken for the prefix only if the number would be of an impossible length otherwise.
+fn without_trunk<'a>(plan: &Plan, lengths: u16, national: &'a str) -> &'a str {
+    match national.strip_prefix(plan.trunk) {
+        Some(rest)
+            if !plan.trunk.is_empty()
+                && possible(lengths, rest)
+                && (plan.trunk == "0" || !possible(lengths, national)) =>
+        {
+            rest
+        }
+        _ => national,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    fn of(country: &str, number: &str) -> Result<String, Invalid> {
+        let mut out = Vec::new();
+        let country = (!country.is_empty()).then(|| Country::find(country).unwrap());
+        phone(country, number.as_bytes(), &mut out).map(|()| String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn numbers_as_people_write_them() {
+        for (country, number, expected) in [
+            ("", "+41446681800", "+41446681800"),
+            ("", " +41 (0)44 668-18.00 ", "+41446681800"),
+            ("", "0041 44 668 18 00", "+41446681800"),
+            ("CH", "044 668 18 00", "+41446681800"),
+            ("CH", "44 668 18 00", "+41446681800"),
+            ("CH", "+49 (0)30 / 123456", "+4930123456"),
+            ("CH", "0049 30 123456", "+4930123456"),
+            ("DE", "030/123456", "+4930123456"),
+            ("US", "(650) 555-1212", "+16505551212"),
+            ("US", "1-650-555-1212", "+16505551212"),
+            ("US", "+1 1 650 555 1212", "+16505551212"),
+            ("US", "011 41 44 668 18 00", "+41446681800"),
+            ("GB", "020 7946 0018", "+442079460018"),
+            ("", "+44 (0)20 7946 0018", "+442079460018"),
+            ("", "+39 06 698 12345", "+390669812345"),
+            ("IT", "06 698 12345", "+390669812345"),
+            ("RU", "8 (495) 123-45-67", "+74951234567"),
+            ("RU", "800 123 45 67", "+78001234567"),
+            ("HU", "06 30 123 4567", "+36301234567"),
+            ("JP", "010 41 44 668 18 00", "+41446681800"),
+            ("FR", "01\u{a0}23\u{202f}45 67\u{2011}89", "+33123456789"),
+            ("", "+800 1234 5678", "+80012345678"),
+            ("CH", " ", ""),
+        ] {
+            assert_eq!(of(country, number).as_deref(), Ok(expected), "{country} {number}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for (country, number) in [
+            ("", "044 668 18 00"),
+            ("", "16505551212"),
+            ("", "+999 1234567"),
+            ("", "+0041446681800"),
+            ("", "+"),
+            ("", "+41"),
+            ("", "+41 44 668 18"),
+            ("", "++41446681800"),
+            ("", "+41446681800 ext. 3"),
+            ("", "+4144668180O"),
+            ("CH", "117"),
+            ("CH", "call me"),
+            ("US", "555-1212"),
+            ("", "+٤١٤٤٦٦٨١٨٠٠"),
+        ] {
+            assert!(of(country, number).is_err(), "{country} {number}");
+        }
+        assert!(phone(None, b"\xff", &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn the_hashes_of_others_come_out() {
+        let number = of("US", "(650) 555-1212").unwrap();
+        let hash = hex::encode(Sha256::digest(number.trim_start_matches('+')));
+        assert!(hash.starts_with("e323ec62") && hash.ends_with("ab3176"), "{hash}");
+    }
+
+    #[test]
+    fn the_plans_are_those_of_their_version() {
+        let text: String = PLANS.iter().map(|plan| format!("{plan:?}\n")).collect();
+        // A difference here needs another VERSION: two sides with unlike plans must not agree.
+        let digest = blake3::hash(text.as_bytes()).to_hex();
+        assert_eq!((VERSION, &digest[..16]), ("9.0.33", "a6ef8625e6962410"));
+        let codes: Vec<String> = PLANS.iter().map(|plan| plan.code.to_string()).collect();
+        for (code, other) in codes.iter().flat_map(|code| codes.iter().map(move |other| (code, other))) {
+            assert!(code == other || !other.starts_with(&**code), "{code} {other}");
+        }
+        assert!(
+            Country::find("ch").is_none() && Country::find("001").is_none() && Country::find("XX").is_none()
+        );
+    }
+
+    #[test]
+    fn a_national_number_and_its_e164_form_are_one() {
+        for plan in PLANS.iter().filter(|plan| plan.country != "001") {
+            for length in (4..=12).filter(|length| plan.lengths >> length & 1 == 1) {
+                let national = "23456789234567"[..length].to_owned();
+                let international = format!("+{}{national}", plan.code);
+                assert_eq!(of(plan.country, &national), of("", &international), "{plan:?}");
+                let trunk = format!("{}{national}", plan.trunk);
+                if plan.trunk == "0" || plan.trunk.is_empty() {
+                    assert_eq!(of(plan.country, &trunk), of("", &international), "{plan:?}");
+                }
+                if !plan.international.is_empty() {
+                    let foreign = format!("{}{}", plan.international, &international[1..]);
+                    assert_eq!(of(plan.country, &foreign), of("", &international), "{plan:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A look at a table before it is used, without a partner.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use serde::Serialize;
+use vesica_net::CancelToken;
+use vesica_protocols::Phase;
+use vesica_table::{Input, Inspection, KeySpec, Place};
+
+use crate::error::Error;
+use crate::report::SCHEMA;
+
+/// Reads the table once, `-` being standard input, and tells what it is and what its keys would be.
+pub fn inspect(path: &Path, keys: &[KeySpec], cancel: &CancelToken) -> Result<Inspection, Error> {
+    let on_progress = &mut |_| {
+        if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let looked = Input::open_with(path, on_progress).and_then(|input| input.inspect(keys, on_progress));
+    looked.map_err(|error| Error::table(Phase::Read, &error))
+}
+
+/// The JSON form of an inspection, for programs.
+pub fn json(inspection: &Inspection) -> serde_json::Value {
+    let form = Form {
+        schema: SCHEMA,
+        format: inspection.format.name(),
+        rows: inspection.rows,
+        columns: inspection
+            .columns
+            .iter()
+            .map(|column| ColumnForm {
+                name: &column.name,
+                data_type: &column.data_type,
+                key: column.refusal.is_none(),
+            })
+            .collect(),
+        keys: inspection.keys.as_ref().map(|keys| KeysForm {
+            distinct: keys.distinct,
+            duplicates: keys.duplicates,
+            nulls: keys.nulls,
+            invalid: keys.invalid,
+            faults: keys
+                .faults
+                .iter()
+                .map(|fault| FaultForm {
+                    key: &fault.key,
+                    reason: &fault.reason,
+                    rows: fault.rows,
+                    first: match fault.first {
+                        Place::Line(line) => At::Line(line),
+                        Place::Row(row) => At::Row(row),
+                    },
+                })
+                .collect(),
+            samples: &keys.samples,
+        }),
+    };
+    // Strings and numbers only.
+    serde_json::to_value(form).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+struct Form<'a> {
+    schema: u32,
+    format: &'static str,
+    rows: u64,
+    columns: Vec<ColumnForm<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<KeysForm<'a>>,
+}
+
+#[derive(Serialize)]
+struct ColumnForm<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    data_type: &'a str,
+    /// Whether its values can be keys.
+    key: bool,
+}
+
+#[derive(Serialize)]
+struct KeysForm<'a> {
+    distinct: u64,
+    duplicates: u64,
+    nulls: u64,
+    invalid: u64,
+    faults: Vec<FaultForm<'a>>,
+    samples: &'a [Vec<String>],
+}
+
+#[derive(Serialize)]
+struct FaultForm<'a> {
+    key: &'a str,
+    reason: &'a str,
+    rows: u64,
+    first: At,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum At {
+    Line(u64),
+    Row(u64),
+}
