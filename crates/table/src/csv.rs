@@ -53,6 +53,8 @@ pub(crate) struct Records<R> {
     /// Bytes in the buffer.
     filled: usize,
     at_end: bool,
+    /// Why nothing more can be read, once that is so.
+    failure: Option<io::Error>,
     /// The current record, in the buffer, its line end included. What follows is unread.
     record: Range<usize>,
     line: u64,
@@ -91,6 +93,7 @@ impl<R: Read> Records<R> {
             taken: 0,
             filled: 0,
             at_end: false,
+            failure: None,
             record: 0..0,
             line: 0,
             next_line: 1,
@@ -310,6 +313,10 @@ impl<R: Read> Records<R> {
             }
             self.buffer.resize(self.buffer.len() * 2, 0);
         }
+        if let Some(error) = self.failure.take() {
+            return Err(error.into());
+        }
+        let before = self.filled;
         while self.filled < self.buffer.len() && !self.at_end {
             match self.source.read(&mut self.buffer[self.filled..]) {
                 Ok(0) => self.at_end = true,
@@ -318,7 +325,12 @@ impl<R: Read> Records<R> {
                     self.taken += count as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
+                Err(error) if self.filled == before => return Err(error.into()),
+                // First the records before it, so that it is known after which of them it came.
+                Err(error) => {
+                    self.failure = Some(error);
+                    break;
+                }
             }
         }
         Ok(())
