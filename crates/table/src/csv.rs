@@ -16,13 +16,9 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
-use memchr::{memchr, memchr_iter, memchr2};
+use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
 
 use crate::error::Syntax;
-
-mod marks;
-
-use marks::Marks;
 
 /// Bytes read at a time.
 const BUFFER: usize = 1 << 20;
@@ -62,7 +58,6 @@ pub(crate) struct Records<R> {
     next_line: u64,
     /// Up to here in the buffer no unread byte is a quote or zero.
     plain: usize,
-    marks: Marks,
     parser: Reader,
     /// The fields that the parser found, unquoted, one after the other.
     text: Vec<u8>,
@@ -98,7 +93,6 @@ impl<R: Read> Records<R> {
             line: 0,
             next_line: 1,
             plain: 0,
-            marks: Marks::default(),
             parser: parser(),
             text: Vec::new(),
             fields: Vec::new(),
@@ -225,33 +219,23 @@ impl<R: Read> Records<R> {
 
     /// Splits a line without quotes at its commas, if the next record is one and all of it is in the buffer.
     fn split(&mut self) -> Result<bool, Failure> {
-        let start = self.record.start;
-        if self.plain <= start {
-            let unread = &self.buffer[start..self.filled];
-            self.plain = start + memchr2(b'"', 0, unread).unwrap_or(unread.len());
+        if self.plain <= self.record.start {
+            let unread = &self.buffer[self.record.start..self.filled];
+            self.plain = self.record.start + memchr2(b'"', 0, unread).unwrap_or(unread.len());
         }
-        self.marks.seek(start);
+        let plain = &self.buffer[self.record.start..self.plain];
+        let Some(line_feed) = memchr(b'\n', plain) else { return Ok(false) };
+        self.record.end += line_feed + 1;
+        self.next_line += 1;
         self.fields.clear();
-        let mut bare = None;
-        loop {
-            let Some(at) = self.marks.next(&self.buffer, self.plain).filter(|at| *at < self.plain) else {
-                return Ok(false);
-            };
-            match self.buffer[at] {
-                b',' => self.fields.push(at - start),
-                b'\n' => {
-                    self.record.end = at + 1;
-                    self.next_line += 1;
-                    break;
-                }
-                _ if self.buffer.get(at + 1) == Some(&b'\n') && at + 1 < self.plain => {}
-                _ => bare = bare.or(Some(at - start)),
+        let line = without_line_end(&plain[..=line_feed]);
+        for at in memchr2_iter(b',', b'\r', line) {
+            if line[at] == b'\r' {
+                return Err(self.fault(at, Syntax::BareReturn));
             }
+            self.fields.push(at);
         }
-        if let Some(at) = bare {
-            return Err(self.fault(at, Syntax::BareReturn));
-        }
-        self.fields.push(without_line_end(self.verbatim()).len());
+        self.fields.push(line.len());
         Ok(true)
     }
 
@@ -305,7 +289,6 @@ impl<R: Read> Records<R> {
         self.filled -= self.record.start;
         self.record = 0..self.record.len();
         self.plain = 0;
-        self.marks.clear();
         if self.filled == self.buffer.len() {
             self.refuse_zero()?;
             if self.buffer.len() >= self.longest {
