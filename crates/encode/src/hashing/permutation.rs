@@ -30,12 +30,12 @@ use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::memory::{large_vec, prefetch};
 use vesica_crypto::par;
 
-use super::places::{Bins, Layout, MOST_FUNCTIONS, Places, scale};
+use super::places::{Bins, Layout, MOST_FUNCTIONS, Places};
 
 const CIPHER: Label = Label::new("hashing: permutation, cipher");
 const MASKS: Label = Label::new("hashing: permutation, masks");
 
-/// Feistel rounds; even ones add to L, odd ones to R, but for the last, which adds to L.
+/// Rounds R ← R + g(L), L ← L + f(R), each with a key of its own.
 const ROUNDS: usize = 4;
 
 /// M is at least this, so that the second half has something to permute where bins are nearly as many as possible items.
@@ -91,64 +91,71 @@ impl Permutation {
     pub fn evaluate(&self, function: usize, items: &mut [u128], bins: &mut [u32]) {
         assert!(function < self.layout.functions() && items.len() == bins.len(), "a bin for every item");
         for (items, bins) in items.chunks_mut(BATCH).zip(bins.chunks_mut(BATCH)) {
-            assert!(items.iter().all(|item| item.leading_zeros() + self.sigma >= 128), "items below 2^sigma");
-            self.split(items, bins);
-            for (round, mask) in self.masks[function].iter().enumerate() {
-                if round % 2 == 0 {
-                    self.add_to_remainders(items, bins, mask)
-                } else {
-                    self.add_to_bins(items, bins, mask)
-                }
+            self.checked(items);
+            match u64::try_from(self.remainders) {
+                Ok(range) => self.evaluate_batch(range, function, items, bins),
+                Err(_) => self.evaluate_batch(self.remainders, function, items, bins),
             }
-            bins.iter_mut().for_each(|bin| *bin = self.layout.bin(function, *bin));
         }
     }
 
-    /// (L, R) = (x mod m, ⌊x/m⌋).
-    fn split(&self, items: &mut [u128], bins: &mut [u32]) {
+    fn evaluate_batch<R: Remainder>(&self, range: R, function: usize, items: &mut [u128], bins: &mut [u32]) {
+        let mut pairs = self.split(items);
+        self.permute(range, &mut pairs, function);
+        for (item, remainder) in items.iter_mut().zip(pairs.remainders) {
+            *item = remainder.into();
+        }
+        for (bin, offset) in bins.iter_mut().zip(pairs.offsets) {
+            *bin = self.layout.bin(function, offset);
+        }
+    }
+
+    fn checked(&self, items: &[u128]) {
+        assert!(items.iter().all(|item| item.leading_zeros() + self.sigma >= 128), "items below 2^sigma");
+    }
+
+    /// (L, R) = (x mod m, ⌊x/m⌋); pairs beyond the items are zero.
+    fn split<R: Remainder>(&self, items: &[u128]) -> Pairs<R> {
         let segment = self.layout.segment();
-        for (item, bin) in items.iter_mut().zip(bins) {
+        let mut pairs = Pairs { offsets: [0; BATCH], remainders: [R::default(); BATCH] };
+        for (item, (offset, remainder)) in
+            items.iter().zip(pairs.offsets.iter_mut().zip(&mut pairs.remainders))
+        {
             // A division of 64 bits is several times faster.
             let rest = match u64::try_from(*item) {
                 Ok(short) => u128::from(short / u64::from(segment)),
                 Err(_) => *item / u128::from(segment),
             };
-            *bin = (*item - rest * u128::from(segment)) as u32;
-            *item = rest;
+            *offset = (*item - rest * u128::from(segment)) as u32;
+            *remainder = R::truncate(rest);
+        }
+        pairs
+    }
+
+    fn permute<R: Remainder>(&self, range: R, pairs: &mut Pairs<R>, function: usize) {
+        for masks in self.masks[function].as_chunks().0 {
+            self.round(range, pairs, masks);
         }
     }
 
-    /// L ← L + f(R) mod m.
-    fn add_to_bins(&self, remainders: &[u128], bins: &mut [u32], mask: &Block) {
+    /// R ← R + g(L) mod M, then L ← L + f(R) mod m.
+    fn round<R: Remainder>(&self, range: R, pairs: &mut Pairs<R>, masks: &[Block; 2]) {
+        let mut hashes = [Block::ZERO; BATCH];
+        for (hash, offset) in hashes.iter_mut().zip(&pairs.offsets) {
+            *hash = Block::from_halves((*offset).into(), 0) ^ masks[0];
+        }
+        self.cipher.ccr(&mut hashes);
+        for (remainder, hash) in pairs.remainders.iter_mut().zip(&hashes) {
+            *remainder = remainder.shifted(*hash, range);
+        }
+        for (hash, remainder) in hashes.iter_mut().zip(&pairs.remainders) {
+            *hash = Block::from((*remainder).into()) ^ masks[1];
+        }
+        self.cipher.ccr(&mut hashes);
         let segment = self.layout.segment();
-        let hashes = self.hashes(remainders.iter().copied(), mask);
-        for (bin, hash) in bins.iter_mut().zip(&hashes) {
-            let sum = u64::from(*bin) + u64::from(scale(hash.to_halves().0, segment).0);
-            *bin = if sum < u64::from(segment) { sum } else { sum - u64::from(segment) } as u32;
+        for (offset, hash) in pairs.offsets.iter_mut().zip(&hashes) {
+            *offset = u64::from(*offset).shifted(*hash, segment.into()) as u32;
         }
-    }
-
-    /// R ← R + g(L) mod M.
-    fn add_to_remainders(&self, remainders: &mut [u128], bins: &[u32], mask: &Block) {
-        let hashes = self.hashes(bins.iter().map(|bin| u128::from(*bin)), mask);
-        for (remainder, hash) in remainders.iter_mut().zip(&hashes) {
-            let shift = match u64::try_from(self.remainders) {
-                Ok(range) => (u128::from(hash.to_halves().0) * u128::from(range)) >> 64,
-                // Among so many the powers of 2 are enough.
-                Err(_) => hash.to_u128() & (u128::MAX >> (self.remainders.leading_zeros() + 1)),
-            };
-            let sum = *remainder + shift;
-            *remainder = if sum < self.remainders { sum } else { sum - self.remainders };
-        }
-    }
-
-    fn hashes(&self, values: impl ExactSizeIterator<Item = u128>, mask: &Block) -> [Block; BATCH] {
-        let (count, mut hashes) = (values.len(), [Block::ZERO; BATCH]);
-        for (hash, value) in hashes.iter_mut().zip(values) {
-            *hash = Block::from(value) ^ *mask;
-        }
-        self.cipher.ccr(&mut hashes[..count]);
-        hashes
     }
 
     /// The bins of the items `value(0)`, `value(1)`, …, `value(count - 1)` under every function.
@@ -170,18 +177,70 @@ impl Permutation {
     }
 
     fn place_batch(&self, first: usize, bins: &mut [u32], value: &impl Fn(usize) -> u128) {
-        let functions = self.layout.functions();
-        let count = bins.len() / functions;
-        let (mut items, mut of_function) = ([0; BATCH], [0; BATCH]);
-        for function in 0..functions {
-            for (index, item) in items[..count].iter_mut().enumerate() {
-                *item = value(first + index);
-            }
-            self.evaluate(function, &mut items[..count], &mut of_function[..count]);
-            for (bins, bin) in bins.chunks_exact_mut(functions).zip(&of_function) {
-                bins[function] = *bin;
+        let count = bins.len() / self.layout.functions();
+        let mut items = [0; BATCH];
+        items[..count].iter_mut().enumerate().for_each(|(index, item)| *item = value(first + index));
+        self.checked(&items[..count]);
+        match u64::try_from(self.remainders) {
+            Ok(range) => self.place_items(range, &items[..count], bins),
+            Err(_) => self.place_items(self.remainders, &items[..count], bins),
+        }
+    }
+
+    fn place_items<R: Remainder>(&self, range: R, items: &[u128], bins: &mut [u32]) {
+        let split = self.split(items);
+        for function in 0..self.layout.functions() {
+            let mut pairs = split;
+            self.permute(range, &mut pairs, function);
+            for (bins, offset) in bins.chunks_exact_mut(self.layout.functions()).zip(pairs.offsets) {
+                bins[function] = self.layout.bin(function, offset);
             }
         }
+    }
+}
+
+/// A batch of pairs (L, R).
+#[derive(Clone, Copy)]
+struct Pairs<R> {
+    offsets: [u32; BATCH],
+    remainders: [R; BATCH],
+}
+
+/// R, in as many bits as M needs.
+trait Remainder: Copy + Default + Into<u128> {
+    /// `wide`, which is below M.
+    fn truncate(wide: u128) -> Self;
+    /// The sum of this and a number below `range` that `hash` says, modulo `range`.
+    fn shifted(self, hash: Block, range: Self) -> Self;
+}
+
+impl Remainder for u64 {
+    #[inline]
+    fn truncate(wide: u128) -> Self {
+        wide as u64
+    }
+
+    #[inline]
+    fn shifted(self, hash: Block, range: Self) -> Self {
+        let shift = (u128::from(hash.to_halves().0) * u128::from(range)) >> 64;
+        // As a distance from the end, the sum cannot overflow.
+        let left = range - shift as u64;
+        if self < left { self + shift as u64 } else { self - left }
+    }
+}
+
+impl Remainder for u128 {
+    #[inline]
+    fn truncate(wide: u128) -> Self {
+        wide
+    }
+
+    #[inline]
+    fn shifted(self, hash: Block, range: Self) -> Self {
+        // Among so many the powers of 2 are enough.
+        let shift = hash.to_u128() & (u128::MAX >> (range.leading_zeros() + 1));
+        let left = range - shift;
+        if self < left { self + shift } else { self - left }
     }
 }
 
@@ -235,7 +294,9 @@ impl Places for Placed {
 mod tests {
     use super::*;
     use crate::hashing::cuckoo;
+    use crate::hashing::parameters::two_way;
     use std::collections::HashSet;
+    use vesica_crypto::prg::Prg;
 
     fn permutation(sigma: u32, layout: Layout) -> Permutation {
         Permutation::new(&Context::new(&[1; 32], "test", b"", 1, 1), sigma, layout)
@@ -322,6 +383,29 @@ mod tests {
         });
         assert_eq!(partners.count(), 1 << 12);
         bin_and_remainder_belong_to_one_item_and_function();
+    }
+
+    #[test]
+    fn one_round_would_move_ranges_of_items_as_a_whole() {
+        // 16 ranges of 256 items, each with one R, 300 times with fresh functions, and the stash that is never exceeded.
+        let parameters = two_way(4096);
+        let layout = parameters.layout;
+        let segment = layout.segment();
+        let item = |i: usize| (i / 256 * 9) as u128 * u128::from(segment) + (i % 256) as u128;
+        let fails = |placed: Placed| usize::from(cuckoo::Table::build(&placed, parameters.stash).is_err());
+        let (mut paper, mut ours) = (0, 0);
+        for seed in 0..300 {
+            let mut rng = Prg::fork([6; 16], seed);
+            let f: Vec<u32> = (0..16 * 2).map(|_| rng.block().to_u128() as u32 % segment).collect();
+            let bins = (0..4096 * 2).map(|entry| {
+                let (i, function) = (entry / 2, entry % 2);
+                layout.bin(function, ((i % 256) as u32 + f[i / 256 * 2 + function]) % segment)
+            });
+            paper += fails(Placed { layout, bins: bins.collect() });
+            let context = Context::new(&[7; 32], "test", b"", seed, 1);
+            ours += fails(Permutation::new(&context, 32, layout).place(1, 4096, item));
+        }
+        assert!(paper > 3 && ours == 0, "{paper} and {ours} failures");
     }
 
     #[test]
