@@ -24,7 +24,6 @@ mod builder;
 mod digest;
 mod error;
 mod key;
-mod sort;
 mod store;
 
 pub use builder::ItemsBuilder;

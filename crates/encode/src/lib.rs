@@ -1,10 +1,11 @@
 //! How a set becomes a table, a filter or a vector.
 //!
 //! [`items`] is where every run starts: the keys of a table become distinct fixed-width items that remember their rows. [`bloom`] has the
-//! filters, [`okvs`] the linear tables that map keys to values, [`sorted`] the short form of sorted masks.
+//! filters, [`okvs`] the linear tables that map keys to values, [`sorted`] the short form of sorted masks, [`radix`] what sorts them.
 
 pub mod bloom;
 pub mod hashing;
 pub mod items;
 pub mod okvs;
+pub mod radix;
 pub mod sorted;

@@ -4,6 +4,7 @@
 //! different items two equal masks appear with probability at most 2^-λ. On the wire it takes ⌈ℓ/8⌉ bytes, little-endian.
 //! A list that travels in an order of the sender's own choice is *sorted*: that hides the order of its items.
 
+use vesica_encode::radix::{self, Prefixed};
 use vesica_net::{RecvHalf, SendHalf};
 
 use crate::error::{Error, Misbehaviour, Misuse};
@@ -125,16 +126,22 @@ pub(crate) fn recv_sorted(
     }
 }
 
-/// A mask of mine and the item it belongs to.
-#[derive(Clone, Copy)]
+/// A mask of mine and the item it belongs to; in the order of masks, then of items.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Tagged {
     pub(crate) mask: u128,
     pub(crate) item: u32,
 }
 
+impl Prefixed for Tagged {
+    fn prefix(&self) -> u64 {
+        self.mask.prefix()
+    }
+}
+
 /// Sorts masks that carry their item. The order of equal masks is that of their items.
 pub(crate) fn sort(tagged: &mut [Tagged]) {
-    tagged.sort_unstable_by_key(|t| (t.mask, t.item));
+    radix::sort(tagged);
 }
 
 #[cfg(test)]

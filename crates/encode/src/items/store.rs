@@ -7,8 +7,8 @@ use rand_core::CryptoRng;
 use vesica_crypto::memory::large_capacity;
 
 use super::digest::dummy;
-use super::sort::sort;
 use super::{ItemsError, OnDuplicates, Width};
+use crate::radix::{Prefixed, sort};
 
 /// The row of a dummy; no row of a table has it.
 pub(super) const DUMMY_ROW: u32 = u32::MAX;
@@ -24,10 +24,11 @@ impl<const N: usize> Record<N> {
     pub(super) fn new(key: [u8; N], row: u32) -> Self {
         Record { key, row }
     }
+}
 
-    /// The first eight bytes of the key, in its order.
+impl<const N: usize> Prefixed for Record<N> {
     #[inline(always)]
-    pub(super) fn prefix(&self) -> u64 {
+    fn prefix(&self) -> u64 {
         self.key.first_chunk().copied().map_or(0, u64::from_be_bytes)
     }
 }

@@ -45,6 +45,7 @@ use vesica_crypto::join::join;
 use vesica_crypto::memory::large_vec;
 use vesica_encode::items::{Items, Matches};
 use vesica_encode::okvs::{Band128, Free, Okvs};
+use vesica_encode::radix;
 use vesica_encode::sorted;
 use vesica_net::Channel;
 use vesica_ot::vole::{self, Opening};
@@ -223,7 +224,7 @@ fn send_masks(
         mine = tagged.iter().map(|tagged| tagged.mask).collect();
         tagged.iter().map(|tagged| tagged.item).collect()
     } else {
-        mine.sort_unstable();
+        radix::sort(&mut mine);
         Vec::new()
     };
     run.advance(mine.len())?;

@@ -194,9 +194,7 @@ macro_rules! kernels {
         #[target_feature(enable = $features)]
         pub(in super::super) fn tccr(rounds: &[Block; 11], first: u64, blocks: &mut [Block]) {
             let rounds = broadcast(rounds);
-            for_chunks(blocks, |done, x| {
-                tccr_vectors(&rounds, counters(first.wrapping_add(done)), x)
-            });
+            for_chunks(blocks, |done, x| tccr_vectors(&rounds, counters(first.wrapping_add(done)), x));
         }
 
         /// `blocks` and `tweaks` have the same length.

@@ -4,8 +4,8 @@ use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label, Oracle};
-use vesica_crypto::par;
 use vesica_crypto::memory::large_vec;
+use vesica_crypto::par;
 use vesica_encode::items::{Encoding, Items};
 use vesica_net::Channel;
 

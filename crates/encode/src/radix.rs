@@ -1,14 +1,12 @@
-//! Records in the order of their keys, by radix, in place.
+//! Sorting by radix, in place: records by their keys, masks by their value.
 //!
-//! Digests are uniform, so their leading bits say where each record belongs: one pass moves all of them to their parts
+//! Digests and masks are uniform, so their leading bits say where each record belongs: one pass moves all of them to their parts
 //! (American flag sort: McIlroy, Bostic, McIlroy, "Engineering Radix Sort", 1993), a second one within each part leaves
 //! a handful of records a place, which insertion puts in order. Nothing is needed beside the records, whatever their
 //! width. Integers need not be uniform: bits that all records share are skipped, and a part that stays large is
 //! divided again.
 
 use vesica_crypto::memory::prefetch;
-
-use super::store::Record;
 
 /// Records a place that insertion takes over from, on average.
 const FEW: usize = 4;
@@ -17,8 +15,21 @@ const PARTS: u32 = 10;
 /// A part that is still larger than this after insertion would be slow is divided further.
 const MANY: usize = 64;
 
-/// Sorts by key, then by row.
-pub(super) fn sort<const N: usize>(records: &mut [Record<N>]) {
+/// A value whose order begins with that of an integer.
+pub trait Prefixed: Copy + Ord {
+    /// The integer: of two values the one with the smaller prefix is the smaller one.
+    fn prefix(&self) -> u64;
+}
+
+impl Prefixed for u128 {
+    #[inline(always)]
+    fn prefix(&self) -> u64 {
+        (self >> 64) as u64
+    }
+}
+
+/// Sorts by the order of the values.
+pub fn sort<T: Prefixed>(records: &mut [T]) {
     if records.len() <= MANY {
         insertion(records);
         return;
@@ -58,13 +69,13 @@ struct Digit {
 
 impl Digit {
     #[inline(always)]
-    fn of<const N: usize>(self, record: &Record<N>) -> usize {
+    fn of<T: Prefixed>(self, record: &T) -> usize {
         (record.prefix() >> self.shift & self.mask) as usize
     }
 }
 
 /// Moves every record to its part, and gives where the parts end.
-fn partition<const N: usize>(records: &mut [Record<N>], digit: Digit) -> Vec<usize> {
+fn partition<T: Prefixed>(records: &mut [T], digit: Digit) -> Vec<usize> {
     let mut ends = vec![0; digit.mask as usize + 1];
     records.iter().for_each(|record| ends[digit.of(record)] += 1);
     let mut heads = Vec::with_capacity(ends.len());
@@ -98,7 +109,7 @@ fn partition<const N: usize>(records: &mut [Record<N>], digit: Digit) -> Vec<usi
 /// How far before its use a part's next place is asked for.
 const AHEAD: usize = 4;
 
-fn insertion<const N: usize>(records: &mut [Record<N>]) {
+fn insertion<T: Prefixed>(records: &mut [T]) {
     for next in 1..records.len() {
         let record = records[next];
         let mut place = next;
@@ -116,6 +127,19 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
+
+    /// A key of N bytes, and what goes with it.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    struct Record<const N: usize> {
+        key: [u8; N],
+        row: u32,
+    }
+
+    impl<const N: usize> Prefixed for Record<N> {
+        fn prefix(&self) -> u64 {
+            u64::from_be_bytes(*self.key.first_chunk().unwrap())
+        }
+    }
 
     fn check<const N: usize>(mut records: Vec<Record<N>>) {
         let mut expected = records.clone();
@@ -150,7 +174,19 @@ mod tests {
     }
 
     fn records<const N: usize>(rows: u32, mut key: impl FnMut(u32) -> [u8; N]) -> Vec<Record<N>> {
-        (0..rows).map(|row| Record::new(key(row), row)).collect()
+        (0..rows).map(|row| Record { key: key(row), row }).collect()
+    }
+
+    #[test]
+    fn narrow_numbers_are_sorted_too() {
+        let mut rng = StdRng::seed_from_u64(2);
+        for bits in [40, 63, 64, 65, 80, 128] {
+            let mut numbers: Vec<u128> = (0..20_000).map(|_| rng.random::<u128>() >> (128 - bits)).collect();
+            let mut expected = numbers.clone();
+            expected.sort_unstable();
+            sort(&mut numbers);
+            assert_eq!(numbers, expected, "{bits}");
+        }
     }
 
     #[test]
