@@ -6,6 +6,8 @@
 //! portable form.
 
 #[cfg(target_arch = "x86_64")]
+mod together;
+#[cfg(target_arch = "x86_64")]
 mod x86;
 
 use super::Backend;
@@ -48,10 +50,10 @@ pub(crate) fn sums<V: Value, const N: usize>(backend: Backend, table: &[V], rows
     match (backend.level(), V::WORDS) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        (Level::Avx512, 1) => unsafe { x86::wide::sums::<V, N, 1>(table, rows, sums) },
+        (Level::Avx512, 1) => unsafe { together::sums::<V, N, 1>(table, rows, sums) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        (Level::Avx512, 2) => unsafe { x86::wide::sums::<V, N, 2>(table, rows, sums) },
+        (Level::Avx512, 2) => unsafe { together::sums::<V, N, 2>(table, rows, sums) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         (Level::Avx512, 4) => unsafe { x86::wide::sums::<V, N, 4>(table, rows, sums) },

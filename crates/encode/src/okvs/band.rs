@@ -167,7 +167,8 @@ impl<const N: usize> Band<N> {
     /// Region by region of the table.
     fn decode_placed<V: Value>(&self, table: &[V], keys: &[Block], values: &mut [V]) {
         let regions = Regions::of(self.rows.starts());
-        let placed = Placed::new(&self.rows, regions, keys);
+        let mut placed = Placed::new(&self.rows, regions, keys);
+        placed.sort_nearly(regions);
         let mut found = [V::ZERO; BATCH];
         let records = placed.records(0..regions.count());
         let Ok(()) = for_each_batch::<N, Infallible>(&self.rows, keys, records, |batch| {

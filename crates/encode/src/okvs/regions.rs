@@ -15,6 +15,9 @@ const REGION_LOG: u32 = 10;
 /// Regions, at most: more streams of writes than this the processor cannot follow.
 const MOST_REGIONS: usize = 1 << 10;
 
+/// Columns that rows may be apart and still be treated together.
+const NEAR: usize = 8;
+
 /// Regions of a table: numbers of 2^log columns.
 #[derive(Clone, Copy)]
 pub(super) struct Regions {
@@ -74,6 +77,30 @@ impl Placed {
             *place += 1;
         }
         Self { records, ends }
+    }
+
+    /// Brings the records of each region into the order of their starts, to within [`NEAR`] columns.
+    pub(super) fn sort_nearly(&mut self, regions: Regions) {
+        let (mut sorted, mut first) = (Vec::new(), 0);
+        let mut ends = vec![0u32; regions.columns() / NEAR];
+        for end in &self.ends {
+            let records = &mut self.records[first..*end as usize];
+            first = *end as usize;
+            let near = |record: u64| ((record >> 32) as usize & (regions.columns() - 1)) / NEAR;
+            ends.fill(0);
+            records.iter().for_each(|record| ends[near(*record)] += 1);
+            let mut sum = 0;
+            for end in &mut ends {
+                sum += std::mem::replace(end, sum);
+            }
+            sorted.clear();
+            sorted.extend_from_slice(records);
+            for record in &sorted {
+                let place = &mut ends[near(*record)];
+                records[*place as usize] = *record;
+                *place += 1;
+            }
+        }
     }
 
     /// The records of some regions, in their order.

@@ -17,16 +17,20 @@ fn random_band<const N: usize>(rng: &mut Prg) -> [u64; N] {
 
 fn sums_equal_the_reference<V: Value, const N: usize>() {
     let mut rng = Prg::from_seed([1; 16]);
-    for columns in [64 * N, 64 * N + 1, 64 * N + 7, 64 * N + 40] {
+    for columns in [64 * N, 64 * N + 1, 64 * N + 7, 64 * N + 40, 64 * N + 200] {
         let mut table = vec![V::ZERO; columns + 8];
         V::randomise(&mut table, &mut rng);
         // Every alignment, every start.
         for offset in 0..8 {
             let table = &table[offset..][..columns];
-            let rows: Vec<Row<N>> = (0..=columns - 64 * N)
+            let rows: &[Row<N>] = &(0..=columns - 64 * N)
                 .flat_map(|start| [[u64::MAX; N], [0; N], random_band(&mut rng)].map(|band| (start, band)))
                 .map(|(start, band)| Row { start: start as u32, band })
-                .collect();
+                .collect::<Vec<_>>();
+            // Once more far from one another, and by steps of a few columns.
+            let order = |step: usize| (0..rows.len()).map(move |i| i * step % rows.len());
+            let rows: Vec<Row<N>> =
+                rows.iter().copied().chain([101, 13].into_iter().flat_map(order).map(|i| rows[i])).collect();
             for backend in Backend::available() {
                 let mut found = vec![V::ZERO; rows.len()];
                 sums(backend, table, &rows, &mut found);

@@ -9,7 +9,7 @@ use crate::band::{Row, Value};
 
 /// `band` · 2^by, by below 64, one word longer.
 #[inline(always)]
-fn shifted<const N: usize>(band: &[u64; N], by: u32) -> ([u64; N], u64) {
+pub(super) fn shifted<const N: usize>(band: &[u64; N], by: u32) -> ([u64; N], u64) {
     let mut words = *band;
     let mut carry = 0;
     for word in &mut words {
@@ -48,7 +48,7 @@ macro_rules! kernels {
         }
 
         #[target_feature(enable = $features)]
-        pub(in super::super) fn sums<V: Value, const N: usize, const K: usize>(
+        pub(in crate::backend::band) fn sums<V: Value, const N: usize, const K: usize>(
             table: &[V],
             rows: &[Row<N>],
             sums: &mut [V],
