@@ -98,7 +98,8 @@ fn damaged_tables_are_named_before_the_partner_is_bothered() {
     scene.write("cut.csv.gz", &packed[..packed.len() / 2]);
     scene.write("cut.parquet", &columns[..columns.len() / 2]);
     let mut broken = columns.clone();
-    broken[20..200].fill(0x55);
+    let middle = broken.len() / 2;
+    broken[middle..middle + 200].fill(0xff);
     scene.write("broken.parquet", broken);
     scene.write("text.parquet", &table);
     scene.write("other.csv", &table);

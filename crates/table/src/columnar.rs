@@ -179,9 +179,9 @@ pub(crate) fn select(
     on_progress: OnProgress<'_>,
 ) -> Result<(), TableError> {
     let changed = || TableError::Changed { file: input.name().to_owned() };
-    // What cannot be read now could be read before.
+    // Columns that are no keys are decoded for the first time now: damage there is damage, if the bytes are the same.
     let or_changed = |error| match error {
-        TableError::Damaged { .. } => changed(),
+        TableError::Damaged { .. } if !same_bytes(input, seen) => changed(),
         error => error,
     };
     if !parquet::unchanged(input, seen)? {
@@ -210,6 +210,19 @@ pub(crate) fn select(
         return Err(changed());
     }
     sink.finish()
+}
+
+/// Whether the file is what the first pass saw, found without decoding a column.
+fn same_bytes(input: &Input, seen: &Fingerprint) -> bool {
+    let mut go = |_| std::ops::ControlFlow::Continue(());
+    let again = match input.format() {
+        Format::Parquet => parquet::unchanged(input, seen),
+        _ => Scan::open(input, Some(&[]), &mut go).and_then(|mut scan| {
+            while scan.next()?.is_some() {}
+            Ok(scan.fingerprint()? == *seen)
+        }),
+    };
+    again.unwrap_or(false)
 }
 
 /// Rows of a batch, by their numbers; none if there are none.

@@ -362,6 +362,32 @@ fn a_changed_file_is_refused() {
 }
 
 #[test]
+fn damage_in_other_columns_is_told_as_damage() {
+    for format in FORMATS {
+        let mut bytes = file(
+            format,
+            &[batch(vec![
+                ("k", Arc::new(Int64Array::from_iter_values(0..200))),
+                ("v", Arc::new(StringArray::from_iter_values((0..200).map(|row| format!("value{row}éé"))))),
+            ])],
+        );
+        // In the one column that the first pass does not decode.
+        let at = match format {
+            Format::Parquet => {
+                let metadata = super::parquet::metadata(&input(&bytes).unwrap()).unwrap();
+                let (start, length) = metadata.row_group(0).column(1).byte_range();
+                (start + length / 2) as usize
+            }
+            _ => bytes.windows(8).rposition(|bytes| bytes == &"value17é".as_bytes()[..8]).unwrap(),
+        };
+        bytes[at..at + 3].fill(0xff);
+        let (table, items) = load(&bytes, &request(&["k"])).unwrap();
+        let error = selected(&table, &items, |_| true).unwrap_err();
+        assert!(matches!(error, TableError::Damaged { .. }), "{format:?} {error}");
+    }
+}
+
+#[test]
 fn a_pass_can_be_cancelled() {
     for format in FORMATS {
         let bytes = file(format, &[people(0..500)]);
