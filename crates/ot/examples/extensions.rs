@@ -178,7 +178,7 @@ fn extension(count: usize, hashed: bool) -> f64 {
 
 fn main() {
     let log: u32 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(22);
-    let count = 1usize << log;
+    let count = PIECE.max(1usize << log);
     println!("{:<52} {:>8} {:>8} {:>6}", "", "figure", "floor", "ratio");
     let Parts { block, row, byte } = parts();
     bases();

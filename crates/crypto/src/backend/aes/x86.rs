@@ -261,31 +261,41 @@ macro_rules! kernels {
             out: [&mut [u8]; 2],
         ) {
             const HALF: usize = FLIGHT / 2;
-            let all = counters(first);
-            let mut counters = [splat(0); HALF];
-            counters.copy_from_slice(&all[..HALF]);
-            let [(ones, one_rest), (twos, two_rest)] = out.map(|out| out.as_chunks_mut::<{ HALF * BYTES }>());
+            let [one, two] = out;
+            let (ones, one_rest) = one.as_chunks_mut::<{ HALF * BYTES }>();
+            let (twos, two_rest) = two.as_chunks_mut::<{ HALF * BYTES }>();
             let done = (ones.len() * HALF * LANES) as u64;
+            let mut numbers = [splat(0); HALF];
+            for (number, counter) in numbers.iter_mut().zip(counters(first)) {
+                *number = counter;
+            }
             for (one, two) in ones.iter_mut().zip(twos) {
-                let mut x = [counters; 2];
-                for (round, keys) in rounds[0].iter().zip(rounds[1]).enumerate() {
-                    for (x, key) in x.iter_mut().zip([load_splat(keys.0), load_splat(keys.1)]) {
-                        for x in x {
-                            *x = match round {
-                                0 => xor(*x, key),
-                                _ if round == KEYS - 1 => enclast(*x, key),
-                                _ => enc(*x, key),
-                            };
-                        }
+                let (mut x, mut y) = (numbers, numbers);
+                let (key, other) = (load_splat(&rounds[0][0]), load_splat(&rounds[1][0]));
+                for x in &mut x {
+                    *x = xor(*x, key);
+                }
+                for y in &mut y {
+                    *y = xor(*y, other);
+                }
+                for round in 1..KEYS - 1 {
+                    let (key, other) = (load_splat(&rounds[0][round]), load_splat(&rounds[1][round]));
+                    for x in &mut x {
+                        *x = enc(*x, key);
+                    }
+                    for y in &mut y {
+                        *y = enc(*y, other);
                     }
                 }
-                for (out, x) in [one, two].into_iter().zip(x) {
-                    for (vector, x) in out.as_chunks_mut().0.iter_mut().zip(x) {
-                        store(vector, x);
-                    }
+                let (key, other) = (load_splat(&rounds[0][KEYS - 1]), load_splat(&rounds[1][KEYS - 1]));
+                for (vector, x) in one.as_chunks_mut().0.iter_mut().zip(x) {
+                    store(vector, enclast(x, key));
                 }
-                for counter in &mut counters {
-                    *counter = add64(*counter, splat((HALF * LANES) as u128));
+                for (vector, y) in two.as_chunks_mut().0.iter_mut().zip(y) {
+                    store(vector, enclast(y, other));
+                }
+                for number in &mut numbers {
+                    *number = add64(*number, splat((HALF * LANES) as u128));
                 }
             }
             if !one_rest.is_empty() {
