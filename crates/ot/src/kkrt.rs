@@ -9,8 +9,8 @@
 //! **k** is what makes two codewords of a pair that matters differ in fewer than κ = 128 places with probability at
 //! most 2^-λ over all pairs, λ = 40: each value at which the sender evaluates an OT makes a pair with the value that
 //! the receiver chose there. A pair fails with probability Σ_{i<128} C(k,i) · 2^-k; [`columns`] gives the least multiple
-//! of eight that is enough. (For n = 2^12, 2^16, 2^20, 2^24 and three evaluations an item these are the widths 424,
-//! 432, 440, 448 of the paper's Table 1.) Two values of the sender in one OT need no distance of κ: their inputs to H need
+//! of eight that is enough. (For n = 2^12, 2^16, 2^20, 2^24 and three evaluations an item these are 424, 432,
+//! 440, 448.) Two values of the sender in one OT need no distance of κ: their inputs to H need
 //! only differ, and fail to with probability (3/4)^k.
 //!
 //! Names: s = `secret`, q_j = `rows`, C = [`PseudoRandomCode`], H = the oracle "kkrt: row to output", F(j, y) =
@@ -102,7 +102,7 @@ mod tests {
         for (columns, bits) in WIDTHS {
             assert_eq!((-close(columns).log2()).floor() as u32, bits, "{columns}");
         }
-        // The rows of the paper's Table 1.
+        // At the sizes of 2^12, 2^16, 2^20 and 2^24 items.
         let [a, b, c, d] = [12, 16, 20, 24].map(|log2| columns(3 << log2).unwrap());
         assert_eq!([a, b, c, d], [424, 432, 440, 448]);
         assert_eq!(columns(0), Some(400));

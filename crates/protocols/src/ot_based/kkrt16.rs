@@ -9,11 +9,11 @@
 //! in place of three, which hides as much and lets a place stand for an item; items are hashed under the session first.
 //!
 //! ```text
-//! receiver (Y)                                        sender (X), s ←$ {0,1}^k
+//! receiver (Y)                                        sender (X), s ←$ {0,1}^c
 //!               ── base OTs, sender ──►               32
-//!               ◄── base OTs, receiver ──             64·k
+//!               ◄── base OTs, receiver ──             64·c
 //! each y in one of its bins h_1(y), h_2(y), h_3(y)
-//!               ── u_b, for every bin b ──►           β·k/8
+//!               ── u_b, for every bin b ──►           β·c/8
 //! F(b, y) where y is in bin b
 //!               ◄── F(h_i(x), x), a list each i ──    3·n_s·⌈ℓ/8⌉
 //! output {y in bin h_i(y) : F(h_i(y), y) in list i}
@@ -23,7 +23,7 @@
 //! that functions share, an item with h_1(x) = h_2(x) would show by two equal masks). An empty bin's OPRF is asked at a
 //! constant, which the sender cannot tell from an item.
 //!
-//! Names: β = `bins`, k = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`.
+//! Names: β = `bins`, c = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`.
 //! Cost: receiver β OPRFs, n_r placements in the cuckoo table, a join with 3·n_s masks; sender β OPRFs and 3·n_s
 //! evaluations, in the order of the bins, as they arrive.
 
@@ -75,13 +75,13 @@ pub static ENTRY: Entry = Entry {
         Message {
             from: Role::Sender,
             what: "base OTs, receiver's part",
-            formula: "64·k (k = 400 to 464 by n_s)",
+            formula: "64·c",
             bytes: |shape| counts(shape).map_or(0, |(_, columns)| 64 * columns),
         },
         Message {
             from: Role::Receiver,
             what: "OT extension, a row for each of β bins",
-            formula: "β·k/8",
+            formula: "β·c/8",
             bytes: |shape| counts(shape).map_or(0, |(bins, columns)| bins * columns / 8),
         },
         Message {

@@ -24,11 +24,11 @@
 //! each of which the receiver does not know, leaves nothing of that (§6.1). Sender and receiver treat the stash as bins that hold
 //! every item of the sender, whole.
 //!
-//! **Variants**, the steps of appendix A, each with those before it: `original` is [`ot_psi`](super::ot_psi) (a mask for each
+//! **Variants**, the steps of appendix A, each with those before it: `original` is [`ot_psi`] (a mask for each
 //! place of a bin); `single-mask` has two functions, a stash, whole items and one mask a bin; `permutation` has remainders in
 //! place of whole items; the standard form has three functions and no stash.
 //!
-//! Names: β = `layout.bins()`, s = `stash`, t = `characters`, t' = `stash_characters`, H = [`Masker`], strings = [`kk13`].
+//! Names: β = `layout.bins()`, s = `stash`, t = `characters`, t' = `stash_characters`, H = `Masker`, strings = [`kk13`].
 //! Cost: receiver t·β OTs and β hashes; sender h·n_s·(t + 1) hashes.
 
 use rand_core::CryptoRng;
