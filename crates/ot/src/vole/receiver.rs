@@ -287,14 +287,16 @@ fn draw<V: Value>(
     (values, shares)
 }
 
-/// A uniformly random number below `bound`: words above the largest multiple are drawn again.
+/// A uniformly random number below `bound`, by a product in place of a division, whose time would depend on the number
+/// (Lemire, *Fast random integer generation in an interval*, 2019). Words that would make a number too likely are drawn
+/// again: that tells of words that are not used.
 fn below(bound: usize, rng: &mut dyn CryptoRng) -> usize {
     let bound = bound as u64;
+    let surplus = bound.wrapping_neg() % bound;
     loop {
-        let word = rng.next_u64();
-        let number = word % bound;
-        if word - number <= u64::MAX - (bound - 1) {
-            return number as usize;
+        let product = u128::from(rng.next_u64()) * u128::from(bound);
+        if product as u64 >= surplus {
+            return (product >> 64) as usize;
         }
     }
 }
