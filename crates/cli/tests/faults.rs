@@ -21,7 +21,10 @@ fn wrong_usage() {
         ),
         (receive(&with(&RECEIVER, &["--protocol", "dhh"])), "vesica protocols"),
         (receive(&with(&RECEIVER, &["--protocol", "naive-hash"])), "--allow-insecure"),
-        (receive(&with(&RECEIVER, &["--security", "malicious"])), "--security semi-honest"),
+        (
+            receive(&with(&RECEIVER, &["--protocol", "dh", "--security", "malicious"])),
+            "--security semi-honest",
+        ),
         (receive(&with(&RECEIVER, &["--report", "out.csv"])), "different places"),
         (receive(&with(&RECEIVER, &["--report", "-", "--events", "-"])), "different places"),
         (receive(&with(&RECEIVER, &["--pad-to", "1"])), "larger --pad-to"),
