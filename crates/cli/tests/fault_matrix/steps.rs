@@ -269,6 +269,8 @@ impl Cell {
             }
             Fault::OutputClosed => {
                 victim.close_stdout();
+                // A process that another cell is just starting holds a copy of the pipe until it becomes the program.
+                std::thread::sleep(std::time::Duration::from_millis(500));
                 drop(paused);
                 return (victim.end(), partner.end());
             }

@@ -1,7 +1,8 @@
 //! The folding kernels for x86-64.
 //!
 //! The wide one keeps the streams of four keys, two vectors each, in flight: enough to hide the latency of the
-//! instructions, and what is added up first.
+//! instructions, and what is added up first. Its loops count, since iterators are not inlined into functions with target
+//! features by every build.
 
 use core::arch::x86_64::*;
 
@@ -25,6 +26,7 @@ pub(super) fn wide(rounds: &[[Block; 11]], first: u64, sum: &mut Row, weighted: 
 /// each higher bit that their number has.
 #[target_feature(enable = "vaes,avx512f")]
 #[inline]
+#[expect(clippy::needless_range_loop, reason = "iterators are not inlined here by every build")]
 fn wide_of<const K: usize>(rounds: &[[Block; 11]], first: u64, sum: &mut Row, weighted: &mut [Row]) {
     let zero = _mm512_setzero_si512();
     let first = _mm512_set_epi64(0, first as i64, 0, first as i64, 0, first as i64, 0, first as i64);
@@ -37,19 +39,19 @@ fn wide_of<const K: usize>(rounds: &[[Block; 11]], first: u64, sum: &mut Row, we
         let mut all = [zero; VECTORS];
         for (quad, keys) in keys.as_chunks::<4>().0.iter().enumerate() {
             let mut x = [counters; 4];
-            for (x, key) in x.iter_mut().zip(keys) {
-                let key = splat(&key[0]);
-                (x[0], x[1]) = (_mm512_xor_si512(x[0], key), _mm512_xor_si512(x[1], key));
+            for k in 0..4 {
+                let key = splat(&keys[k][0]);
+                x[k] = [_mm512_xor_si512(x[k][0], key), _mm512_xor_si512(x[k][1], key)];
             }
             for round in 1..10 {
-                for (x, key) in x.iter_mut().zip(keys) {
-                    let key = splat(&key[round]);
-                    (x[0], x[1]) = (_mm512_aesenc_epi128(x[0], key), _mm512_aesenc_epi128(x[1], key));
+                for k in 0..4 {
+                    let key = splat(&keys[k][round]);
+                    x[k] = [_mm512_aesenc_epi128(x[k][0], key), _mm512_aesenc_epi128(x[k][1], key)];
                 }
             }
-            for (x, key) in x.iter_mut().zip(keys) {
-                let key = splat(&key[10]);
-                (x[0], x[1]) = (_mm512_aesenclast_epi128(x[0], key), _mm512_aesenclast_epi128(x[1], key));
+            for k in 0..4 {
+                let key = splat(&keys[k][10]);
+                x[k] = [_mm512_aesenclast_epi128(x[k][0], key), _mm512_aesenclast_epi128(x[k][1], key)];
             }
             for i in 0..VECTORS {
                 let upper = _mm512_xor_si512(x[2][i], x[3][i]);
