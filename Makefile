@@ -39,7 +39,7 @@ fmt-check:
 
 .PHONY: clippy
 clippy: setup
-	$(call stage,clippy,$(CARGO) clippy --locked --workspace --all-targets --release -- -D warnings)
+	$(call stage,clippy,$(CARGO) clippy --locked --workspace --all-targets --profile ci -- -D warnings)
 
 .PHONY: doc
 doc: setup ## The library's documentation, warnings denied
@@ -47,7 +47,7 @@ doc: setup ## The library's documentation, warnings denied
 
 .PHONY: release-test
 release-test: setup
-	$(call stage,test,$(CARGO) test --locked --workspace --release)
+	$(call stage,test,$(CARGO) test --locked --workspace --profile ci)
 
 # The instrumentation that libFuzzer reads, as flags of the stable compiler. (`--target` keeps build programs free of it.)
 SANCOV = -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
