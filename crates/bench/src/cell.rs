@@ -16,7 +16,7 @@ use crate::BenchError;
 /// The network without a limit.
 pub const LOOPBACK: &str = "loopback";
 
-/// What is run, on sets of which sizes, over which network.
+/// What is run, on sets of which sizes, over which network. Its JSON form leaves out what is as usual.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
@@ -27,35 +27,55 @@ pub struct Cell {
     /// n_s.
     pub sender: usize,
     /// Against malicious parties.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub malicious: bool,
     /// κ.
-    #[serde(default = "default_level")]
+    #[serde(default = "default_level", skip_serializing_if = "is_default_level")]
     pub level: u32,
     /// σ, for native items.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub sigma: Option<u32>,
     /// A form beside the standard one.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub variant: Option<String>,
     /// `conservative`, `fast` or `lean`.
-    #[serde(default = "default_profile")]
+    #[serde(default = "default_profile", skip_serializing_if = "is_default_profile")]
     pub profile: String,
     /// The paper's own parameters.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub paper_parameters: bool,
     /// The sender learns the matches too.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub both: bool,
     /// Threads of each party.
-    #[serde(default = "default_threads")]
+    #[serde(default = "default_threads", skip_serializing_if = "is_default_threads")]
     pub threads: usize,
     /// A name of `networks.toml`, or [`LOOPBACK`].
-    #[serde(default = "default_network")]
+    #[serde(default = "default_network", skip_serializing_if = "is_default_network")]
     pub network: String,
     /// Whether the parties speak TLS.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tls: bool,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn is_default_level(level: &u32) -> bool {
+    *level == default_level()
+}
+
+fn is_default_profile(profile: &str) -> bool {
+    profile == default_profile()
+}
+
+fn is_default_threads(threads: &usize) -> bool {
+    *threads == default_threads()
+}
+
+fn is_default_network(network: &str) -> bool {
+    network == default_network()
 }
 
 fn default_level() -> u32 {

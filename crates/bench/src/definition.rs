@@ -4,106 +4,43 @@
 //! title = "Communication for equal sizes"
 //! source = "PSSZ15 Table 8"
 //! setting = "two PCs, Intel Core i7-4770K, Gigabit LAN"
-//! measure = "traffic"                     # time, cpu, traffic or memory
-//! unit = "MB"                             # of the paper's figures: s, ms, min, bytes, KB, MB, GB, MiB
+//! measure = "traffic"                     # time, cpu, traffic, memory; or count: parameters, computed and not run
+//! unit = "MB"                             # of the paper's figures: s, ms, min, bytes, KB, MB, GB, MiB, count
 //! notes = ["..."]
+//! plot = { x = "items of each set" }      # drawn, too: a line for each row, with the columns' x
 //! cell = { network = "lan" }              # what all cells have, unless a row or a column says otherwise
 //! columns = [
 //!     { name = "2^8", cell = { receiver = 256, sender = 256 }, quick = true },
+//!     { name = "4 threads", cell = { threads = 4 }, cannot = "two cores" },
 //! ]
 //! [[rows]]
 //! name = "OT-Phasing"
 //! cell = { protocol = "ot-phasing", sigma = 32 }
-//! paper = [0.1]                           # one for each column; nan where the paper has none
+//! paper = [0.1, "~0.2"]                   # one for each column; nan where the paper has none, "~" where it estimates
+//! only = ["2^8"]                          # the columns that are run, if not all
+//! [[rows]]
+//! name = "SCS"
+//! awaits = "scs-wn"                       # run once the registry has a protocol of that name
 //! [[rows]]
 //! name = "GPU"
 //! cannot = "no GPU in this machine"       # a row that is not run says why
-//! paper = [1.0]
+//! paper = [1.0, nan]
 //! ```
+//!
+//! A column with `phases` shows the sum of these phases' time in place of the whole, of the party that the row names
+//! (`party = "sender"`; the receiver otherwise). In a table that counts, the cells name programs of parameters
+//! ([`Program`]).
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use vesica::protocols::Role;
+use vesica::protocols::registry;
 
 use crate::BenchError;
 use crate::cell::{Cell, Networks};
-
-/// What of a run a table shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Measure {
-    /// The receiver's wall time.
-    Time,
-    /// CPU time of both processes together.
-    Cpu,
-    /// Payload bytes in both directions.
-    Traffic,
-    /// Peak memory of both processes together.
-    Memory,
-}
-
-/// A unit that a paper uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum Unit {
-    /// Milliseconds.
-    #[serde(rename = "ms")]
-    Milliseconds,
-    /// Seconds.
-    #[serde(rename = "s")]
-    Seconds,
-    /// Minutes.
-    #[serde(rename = "min")]
-    Minutes,
-    /// Bytes.
-    #[serde(rename = "bytes")]
-    Bytes,
-    /// 10^3 bytes.
-    #[serde(rename = "KB")]
-    Kilobytes,
-    /// 10^6 bytes.
-    #[serde(rename = "MB")]
-    Megabytes,
-    /// 2^20 bytes.
-    #[serde(rename = "MiB")]
-    Mebibytes,
-    /// 10^9 bytes.
-    #[serde(rename = "GB")]
-    Gigabytes,
-}
-
-impl Unit {
-    /// The name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Unit::Milliseconds => "ms",
-            Unit::Seconds => "s",
-            Unit::Minutes => "min",
-            Unit::Bytes => "bytes",
-            Unit::Kilobytes => "KB",
-            Unit::Megabytes => "MB",
-            Unit::Mebibytes => "MiB",
-            Unit::Gigabytes => "GB",
-        }
-    }
-
-    /// Seconds or bytes in one of it.
-    pub fn in_base(self) -> f64 {
-        match self {
-            Unit::Milliseconds => 1e-3,
-            Unit::Seconds | Unit::Bytes => 1.0,
-            Unit::Minutes => 60.0,
-            Unit::Kilobytes => 1e3,
-            Unit::Megabytes => 1e6,
-            Unit::Mebibytes => (1u64 << 20) as f64,
-            Unit::Gigabytes => 1e9,
-        }
-    }
-
-    fn fits(self, measure: Measure) -> bool {
-        let of_time = matches!(self, Unit::Milliseconds | Unit::Seconds | Unit::Minutes);
-        of_time == matches!(measure, Measure::Time | Measure::Cpu)
-    }
-}
+pub use crate::measure::{Measure, Unit};
+pub use crate::program::Program;
 
 /// A table or figure.
 #[derive(Debug, Clone)]
@@ -122,10 +59,31 @@ pub struct Definition {
     pub unit: Unit,
     /// What a reader has to know.
     pub notes: Vec<String>,
-    /// The names of the columns.
-    pub columns: Vec<String>,
+    /// How it is drawn, if it is.
+    pub plot: Option<Plot>,
+    /// The columns.
+    pub columns: Vec<Column>,
     /// The rows.
     pub rows: Vec<Row>,
+}
+
+/// How a table is drawn.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plot {
+    /// What runs along.
+    pub x: String,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Where it stands in a plot.
+    pub x: Option<f64>,
+    /// The phases whose time it shows; none: the whole run's.
+    pub phases: Vec<String>,
 }
 
 /// A row of a table.
@@ -135,6 +93,8 @@ pub struct Row {
     pub name: String,
     /// Why it is not run, if it is not.
     pub cannot: Option<String>,
+    /// Whose phases it shows.
+    pub party: Role,
     /// One for each column.
     pub entries: Vec<Entry>,
 }
@@ -142,12 +102,25 @@ pub struct Row {
 /// One cell of a table.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// What is run; none if the row cannot be.
+    /// What is run; none if it cannot be.
     pub cell: Option<Cell>,
+    /// What is computed, in a table that counts.
+    pub program: Option<Program>,
+    /// Why it is not run, where the row is.
+    pub cannot: Option<String>,
     /// The paper's figure in the table's unit.
-    pub paper: Option<f64>,
+    pub paper: Option<Figure>,
     /// Whether the quick profile runs it.
     pub quick: bool,
+}
+
+/// A figure that a paper prints.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// In the table's unit.
+    pub value: f64,
+    /// Whether the paper itself calls it an estimate, or prints it as "about".
+    pub estimated: bool,
 }
 
 #[derive(Deserialize)]
@@ -160,6 +133,8 @@ struct RawDefinition {
     unit: Unit,
     #[serde(default)]
     notes: Vec<String>,
+    #[serde(default)]
+    plot: Option<Plot>,
     #[serde(default)]
     cell: toml::Table,
     columns: Vec<RawColumn>,
@@ -174,6 +149,13 @@ struct RawColumn {
     cell: toml::Table,
     #[serde(default)]
     quick: bool,
+    #[serde(default)]
+    x: Option<f64>,
+    #[serde(default)]
+    phases: Vec<String>,
+    /// Why nothing of it is run.
+    #[serde(default)]
+    cannot: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -183,12 +165,51 @@ struct RawRow {
     #[serde(default)]
     cell: toml::Table,
     #[serde(default)]
-    paper: Vec<f64>,
+    paper: Vec<RawFigure>,
     #[serde(default)]
     cannot: Option<String>,
-    /// Columns from this one on are not run, and why.
+    /// The protocol that it is about, where the registry may not have it yet.
     #[serde(default)]
-    until: Option<String>,
+    awaits: Option<String>,
+    /// The columns that are run, if not all.
+    #[serde(default)]
+    only: Option<Vec<String>>,
+    /// Whose phases are shown.
+    #[serde(default)]
+    party: Party,
+    /// Whether the quick profile leaves it out.
+    #[serde(default)]
+    slow: bool,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Party {
+    #[default]
+    Receiver,
+    Sender,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawFigure {
+    Number(f64),
+    Text(String),
+}
+
+impl RawFigure {
+    fn read(&self) -> Result<Option<Figure>, String> {
+        match self {
+            RawFigure::Number(value) => {
+                Ok(value.is_finite().then_some(Figure { value: *value, estimated: false }))
+            }
+            RawFigure::Text(text) => {
+                let value = text.strip_prefix('~').and_then(|number| number.parse().ok());
+                let value = value.ok_or_else(|| format!("{text:?} is neither a number nor \"~\" and one"))?;
+                Ok(Some(Figure { value, estimated: true }))
+            }
+        }
+    }
 }
 
 impl Definition {
@@ -199,12 +220,13 @@ impl Definition {
         Self::parse(name, &text, networks).map_err(|message| BenchError::form(&path, message))
     }
 
-    fn parse(name: &str, text: &str, networks: &Networks) -> Result<Self, String> {
+    pub(crate) fn parse(name: &str, text: &str, networks: &Networks) -> Result<Self, String> {
         let raw: RawDefinition = toml::from_str(text).map_err(|error| error.to_string())?;
         if !raw.unit.fits(raw.measure) {
             return Err(format!("{:?} is not measured in {}", raw.measure, raw.unit.name()));
         }
         let rows = raw.rows.iter().map(|row| read_row(&raw, row, networks)).collect::<Result<_, _>>()?;
+        let column = |raw: RawColumn| Column { name: raw.name, x: raw.x, phases: raw.phases };
         Ok(Definition {
             name: name.to_owned(),
             title: raw.title,
@@ -213,7 +235,8 @@ impl Definition {
             measure: raw.measure,
             unit: raw.unit,
             notes: raw.notes,
-            columns: raw.columns.into_iter().map(|column| column.name).collect(),
+            plot: raw.plot,
+            columns: raw.columns.into_iter().map(column).collect(),
             rows,
         })
     }
@@ -228,34 +251,73 @@ impl Definition {
 }
 
 fn read_row(raw: &RawDefinition, row: &RawRow, networks: &Networks) -> Result<Row, String> {
+    let at = |message: String| format!("row {:?}: {message}", row.name);
     if !row.paper.is_empty() && row.paper.len() != raw.columns.len() {
-        return Err(format!(
-            "row {:?}: {} figures for {} columns",
-            row.name,
-            row.paper.len(),
-            raw.columns.len()
-        ));
+        return Err(at(format!("{} figures for {} columns", row.paper.len(), raw.columns.len())));
     }
-    let mut beyond = false;
+    let unknown = |name: &&String| raw.columns.iter().all(|column| column.name != **name);
+    if let Some(name) = row.only.iter().flatten().find(unknown) {
+        return Err(at(format!("no column {name:?}")));
+    }
+    let mut cannot = row.cannot.clone();
+    let mut own = row.cell.clone();
+    if let Some(name) = &row.awaits {
+        own.insert("protocol".to_owned(), name.clone().into());
+        if registry::find(name).is_none() {
+            cannot = cannot.or_else(|| Some(format!("`{name}` is not built yet")));
+        }
+    }
     let mut entries = Vec::new();
     for (i, column) in raw.columns.iter().enumerate() {
-        beyond |= row.until.as_ref() == Some(&column.name);
-        let cell =
-            if row.cannot.is_some() || beyond { None } else { Some(cell(raw, row, column, networks)?) };
-        let paper = row.paper.get(i).copied().filter(|figure| figure.is_finite());
-        entries.push(Entry { cell, paper, quick: column.quick });
+        let left_out = row.only.as_ref().is_some_and(|only| !only.contains(&column.name));
+        let mut entry = Entry {
+            cell: None,
+            program: None,
+            cannot: column.cannot.clone(),
+            paper: row.paper.get(i).map_or(Ok(None), RawFigure::read).map_err(at)?,
+            quick: column.quick && !row.slow,
+        };
+        if cannot.is_none() && !left_out && entry.cannot.is_none() {
+            let merged = merged(raw, &own, column);
+            let at = |message| format!("row {:?}, column {:?}: {message}", row.name, column.name);
+            if raw.measure == Measure::Count {
+                match merged.try_into() {
+                    Ok(program) => entry.program = Some(program),
+                    Err(_) if row.awaits.is_some() => {
+                        entry.cannot = Some("no program tells it yet".to_owned())
+                    }
+                    Err(error) => return Err(at(toml::de::Error::to_string(&error))),
+                }
+            } else {
+                match cell(merged, networks) {
+                    Ok(cell) => entry.cell = Some(cell),
+                    // What a protocol that came later does not offer is for its author to see in the report.
+                    Err(message) if row.awaits.is_some() => entry.cannot = Some(message),
+                    Err(message) => return Err(at(message)),
+                }
+            }
+        }
+        entries.push(entry);
     }
-    Ok(Row { name: row.name.clone(), cannot: row.cannot.clone(), entries })
+    let party = match row.party {
+        Party::Receiver => Role::Receiver,
+        Party::Sender => Role::Sender,
+    };
+    Ok(Row { name: row.name.clone(), cannot, party, entries })
 }
 
-fn cell(raw: &RawDefinition, row: &RawRow, column: &RawColumn, networks: &Networks) -> Result<Cell, String> {
+/// What the table, the row and the column say, the later ones first.
+fn merged(raw: &RawDefinition, row: &toml::Table, column: &RawColumn) -> toml::Table {
     let mut merged = raw.cell.clone();
-    merged.extend(row.cell.clone());
+    merged.extend(row.clone());
     merged.extend(column.cell.clone());
-    let at = |message: String| format!("row {:?}, column {:?}: {message}", row.name, column.name);
-    let cell: Cell = merged.try_into().map_err(|error: toml::de::Error| at(error.to_string()))?;
-    cell.plan().map_err(|error| at(error.to_string()))?;
-    networks.find(&cell.network).map_err(|error| at(error.to_string()))?;
+    merged
+}
+
+fn cell(merged: toml::Table, networks: &Networks) -> Result<Cell, String> {
+    let cell: Cell = merged.try_into().map_err(|error: toml::de::Error| error.to_string())?;
+    cell.plan().map_err(|error| error.to_string())?;
+    networks.find(&cell.network).map_err(|error| error.to_string())?;
     Ok(cell)
 }
 
@@ -288,29 +350,52 @@ mod tests {
         columns = [
             { name = "2^8", cell = { receiver = 256, sender = 256 }, quick = true },
             { name = "2^9", cell = { receiver = 512, sender = 512, threads = 1 } },
+            { name = "GPU", cell = { receiver = 512, sender = 512 }, cannot = "no GPU" },
         ]
         [[rows]]
         name = "dh"
-        paper = [0.5, nan]
+        paper = [0.5, nan, "~7"]
         [[rows]]
         name = "elsewhere"
         cannot = "another machine"
         [[rows]]
         name = "small"
-        until = "2^9"
+        only = ["2^8"]
+        slow = true
+        [[rows]]
+        name = "later"
+        awaits = "not-in-the-registry"
     "#;
 
     #[test]
     fn rows_and_columns_make_cells() {
         let definition = Definition::parse("x", TEXT, &Networks::default()).unwrap();
         let row = &definition.rows[0];
-        let cells: Vec<_> = row.entries.iter().map(|entry| entry.cell.clone().unwrap()).collect();
-        assert_eq!((cells[0].receiver, cells[0].threads), (256, 2));
-        assert_eq!((cells[1].receiver, cells[1].threads), (512, 1));
-        assert_eq!(row.entries.iter().map(|entry| entry.paper).collect::<Vec<_>>(), [Some(0.5), None]);
-        assert_eq!(row.entries.iter().map(|entry| entry.quick).collect::<Vec<_>>(), [true, false]);
+        let cells: Vec<_> = row.entries.iter().filter_map(|entry| entry.cell.clone()).collect();
+        let chosen: Vec<_> = cells.iter().map(|cell| (cell.receiver, cell.threads)).collect();
+        assert_eq!(chosen, [(256, 2), (512, 1)]);
+        let figure = |value, estimated| Some(Figure { value, estimated });
+        assert_eq!(
+            row.entries.iter().map(|entry| entry.paper).collect::<Vec<_>>(),
+            [figure(0.5, false), None, figure(7.0, true)]
+        );
+        assert_eq!(row.entries.iter().map(|entry| entry.quick).collect::<Vec<_>>(), [true, false, false]);
+        assert_eq!(row.entries[2].cannot.as_deref(), Some("no GPU"));
         assert!(definition.rows[1].entries.iter().all(|entry| entry.cell.is_none()));
-        assert!(definition.rows[2].entries[0].cell.is_some() && definition.rows[2].entries[1].cell.is_none());
+        let small = &definition.rows[2].entries;
+        assert!(small[0].cell.is_some() && small[1].cell.is_none() && !small[0].quick);
+        assert!(definition.rows[3].cannot.as_ref().unwrap().contains("not built yet"));
+    }
+
+    #[test]
+    fn a_row_runs_once_what_it_awaits_is_there() {
+        let text = TEXT.replace("not-in-the-registry", "kkrt");
+        let definition = Definition::parse("x", &text, &Networks::default()).unwrap();
+        assert_eq!(definition.rows[3].entries[0].cell.as_ref().unwrap().protocol, "kkrt");
+        // What it does not offer stands in the report, and is no error.
+        let text = text.replace("awaits = \"kkrt\"", "awaits = \"kkrt\"\ncell = { sigma = 32 }");
+        let definition = Definition::parse("x", &text, &Networks::default()).unwrap();
+        assert!(definition.rows[3].entries[0].cannot.as_ref().unwrap().contains("kkrt"));
     }
 
     #[test]
@@ -320,11 +405,54 @@ mod tests {
             Definition::parse("x", &TEXT.replace(from, to), &Networks::default()).unwrap_err()
         };
         assert!(wrong("\"MB\"", "\"s\"").contains("not measured"));
-        assert!(wrong("[0.5, nan]", "[0.5]").contains("1 figures for 2 columns"));
+        assert!(wrong("[0.5, nan, \"~7\"]", "[0.5]").contains("1 figures for 3 columns"));
+        assert!(wrong("\"~7\"", "\"seven\"").contains("row \"dh\": \"seven\""));
+        assert!(wrong("only = [\"2^8\"]", "only = [\"2^7\"]").contains("no column \"2^7\""));
         assert!(wrong("\"dh\", threads", "\"dh2\", threads").contains("row \"dh\", column \"2^8\""));
         assert!(wrong("threads = 2", "network = \"moon\"").contains("moon"));
         assert!(wrong("threads = 2", "thread = 2").contains("thread"));
     }
+
+    #[test]
+    fn parameters_are_computed() {
+        let text = r#"
+            title = "Stash"
+            source = "none"
+            setting = "none"
+            measure = "count"
+            unit = "count"
+            columns = [{ name = "2^8", cell = { items = 256 } }]
+            [[rows]]
+            name = "stash"
+            cell = { program = "stash-by-regression" }
+        "#;
+        let definition = Definition::parse("x", text, &Networks::default()).unwrap();
+        assert_eq!(definition.rows[0].entries[0].program.as_ref().unwrap().value(), 12.0);
+        let wrong = text.replace("stash-by-regression", "none");
+        assert!(Definition::parse("x", &wrong, &Networks::default()).is_err());
+    }
+
+    /// Names that rows of the repository may await: those of the project's list of protocols.
+    const AWAITED: [&str; 18] = [
+        "circuit-vole",
+        "gbf-rr16",
+        "gbf-dcw-malicious",
+        "dh-ffc",
+        "blind-rsa",
+        "dt-dl",
+        "dt-rsa",
+        "dkt",
+        "ope",
+        "server-aided",
+        "bwa",
+        "pwc",
+        "scs-sort",
+        "scs-he",
+        "scs-wn",
+        "scs-gmw",
+        "circuit-phasing-yao",
+        "circuit-phasing-gmw",
+    ];
 
     #[test]
     fn every_definition_of_the_repository_is_well_formed() {
@@ -334,7 +462,15 @@ mod tests {
         let names = Definition::all(&folder).unwrap();
         assert!(!names.is_empty());
         for name in names {
-            Definition::read(&folder, &name, &networks).unwrap_or_else(|error| panic!("{error}"));
+            let definition =
+                Definition::read(&folder, &name, &networks).unwrap_or_else(|error| panic!("{error}"));
+            if definition.plot.is_some() {
+                assert!(definition.columns.iter().all(|column| column.x.is_some()), "{name}: x of a column");
+            }
+            let text = std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
+            for line in text.lines().filter_map(|line| line.strip_prefix("awaits = ")) {
+                assert!(AWAITED.contains(&line.trim_matches('"')), "{name}: {line}");
+            }
         }
     }
 }

@@ -143,6 +143,7 @@ impl Harness {
                     continue;
                 };
                 let size = (cell.receiver + cell.sender).max(1) as f64;
+                let column = &column.name;
                 let place = format!("{}: {}, {column}", definition.name, row.name);
                 if let Some(why) = refusal(cell, limits, last.map(|(wall, before)| wall * size / before)) {
                     news(&format!("{place}: skipped, {why}"));

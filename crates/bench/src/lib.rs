@@ -19,9 +19,13 @@
 pub mod cell;
 pub mod definition;
 mod error;
+pub mod floor;
 pub mod harness;
+pub mod measure;
 pub mod party;
+pub mod program;
 pub mod record;
 pub mod report;
+pub mod svg;
 
 pub use error::BenchError;

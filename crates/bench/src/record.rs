@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 use crate::BenchError;
 use crate::cell::Cell;
 use crate::harness::Pair;
+use crate::party::Measured;
 
 /// One run of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +40,9 @@ pub struct Line {
     pub sent_sender: u64,
     /// The receiver's phases, `name=seconds` with spaces between.
     pub phases: String,
+    /// The sender's phases.
+    #[serde(default)]
+    pub sender_phases: String,
     /// The cell, as JSON.
     pub cell: String,
 }
@@ -46,7 +52,7 @@ impl Line {
     pub fn new(row: &str, column: &str, run: u32, cell: &Cell, pair: &Pair) -> Self {
         let Pair { receiver, sender } = pair;
         let phase = |(name, seconds): &(String, f64)| format!("{name}={seconds:.4}");
-        let phases = receiver.phases.iter().map(phase).collect::<Vec<_>>().join(" ");
+        let phases = |measured: &Measured| measured.phases.iter().map(phase).collect::<Vec<_>>().join(" ");
         Line {
             row: row.to_owned(),
             column: column.to_owned(),
@@ -59,10 +65,17 @@ impl Line {
             peak_sender: sender.peak_bytes,
             sent_receiver: receiver.sent,
             sent_sender: sender.sent,
-            phases,
+            phases: phases(receiver),
+            sender_phases: phases(sender),
             cell: key(cell),
         }
     }
+}
+
+/// The seconds of a phase in a line's list of phases; a phase that ran twice counts twice.
+pub fn phase_seconds(phases: &str, name: &str) -> f64 {
+    let pairs = phases.split(' ').filter_map(|phase| phase.split_once('='));
+    pairs.filter(|(phase, _)| *phase == name).filter_map(|(_, seconds)| seconds.parse::<f64>().ok()).sum()
 }
 
 /// A cell as it stands in a record.
@@ -103,8 +116,41 @@ impl Folder {
         if !path.exists() {
             return Ok(Vec::new());
         }
-        let mut reader = csv::Reader::from_path(&path).map_err(|error| BenchError::form(&path, error))?;
-        reader.deserialize().collect::<Result<_, _>>().map_err(|error| BenchError::form(&path, error))
+        read_lines(&path)
+    }
+
+    /// All lines of all definitions: a cell that several of them have is run once.
+    pub fn read_all(&self) -> Result<Vec<Line>, BenchError> {
+        let failed = |cause| BenchError::file(&self.path, cause);
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(failed)? {
+            paths.push(entry.map_err(failed)?.path());
+        }
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "csv"));
+        paths.sort();
+        let mut lines = Vec::new();
+        for path in paths {
+            lines.extend(read_lines(&path)?);
+        }
+        Ok(lines)
+    }
+
+    /// Where plots are put.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Notes the command that adds to the record.
+    pub fn note_command(&self, command: &str) -> Result<(), BenchError> {
+        let path = self.path.join("commands.txt");
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let mut file = file.map_err(|cause| BenchError::file(&path, cause))?;
+        writeln!(file, "{command}").map_err(|cause| BenchError::file(&path, cause))
+    }
+
+    /// The commands that made the record.
+    pub fn commands(&self) -> String {
+        fs::read_to_string(self.path.join("commands.txt")).unwrap_or_default()
     }
 
     /// Adds a line; each run is kept as soon as it is over, so that an interrupted benchmark goes on where it stopped.
@@ -117,6 +163,35 @@ impl Folder {
         writer.serialize(line).map_err(|error| BenchError::form(&path, error))?;
         writer.flush().map_err(|cause| BenchError::file(&path, cause))
     }
+}
+
+fn read_lines(path: &Path) -> Result<Vec<Line>, BenchError> {
+    let mut reader = csv::Reader::from_path(path).map_err(|error| BenchError::form(path, error))?;
+    reader.deserialize().collect::<Result<_, _>>().map_err(|error| BenchError::form(path, error))
+}
+
+/// The folder of a record that is begun now: `<date>-<machine>`.
+pub fn default_name() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (year, month, day) = date(seconds / 86_400);
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split_once(':'));
+    let model = model.map_or("unknown", |(_, name)| name.trim()).to_lowercase();
+    let words = model.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let slug: Vec<_> = words.filter(|word| !["r", "tm", "cpu", "processor"].contains(word)).take(4).collect();
+    format!("{year}-{month:02}-{day:02}-{}", slug.join("-"))
+}
+
+/// The date so many days after 1970-01-01, in the Gregorian calendar: years begin in March, eras have 400 years.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (era * 400 + year + next, month, day)
 }
 
 /// Processor, cores, memory, system and version, a line each.
@@ -165,11 +240,33 @@ mod tests {
             sent_receiver: 3,
             sent_sender: 4,
             phases: "blind=0.1 compare=0.025".into(),
+            sender_phases: "answer=0.1".into(),
             cell: key(&Cell::new("dh", 256, 256)),
         };
         folder.append("paper/table", &line(1)).unwrap();
         folder.append("paper/table", &line(2)).unwrap();
         assert_eq!(folder.read("paper/table").unwrap(), [line(1), line(2)]);
+        folder.append("other/table", &line(3)).unwrap();
+        assert_eq!(folder.read_all().unwrap(), [line(3), line(1), line(2)]);
+        folder.note_command("a").unwrap();
+        folder.note_command("b").unwrap();
+        assert_eq!(folder.commands(), "a\nb\n");
         assert!(folder.machine().contains("cores: "));
+    }
+
+    #[test]
+    fn phases_are_read_back() {
+        assert_eq!(phase_seconds("blind=0.5 exchange=1 blind=0.25", "blind"), 0.75);
+        assert_eq!(phase_seconds("", "blind"), 0.0);
+    }
+
+    #[test]
+    fn days_are_dates() {
+        let cases =
+            [(0, (1970, 1, 1)), (59, (1970, 3, 1)), (11_016, (2000, 2, 29)), (20_778, (2026, 11, 21))];
+        for (days, expected) in cases {
+            assert_eq!(date(days), expected, "{days}");
+        }
+        assert!(default_name().starts_with("20"));
     }
 }

@@ -32,6 +32,7 @@ pub fn value(line: &Line, measure: Measure) -> f64 {
         Measure::Cpu => line.cpu_receiver_s + line.cpu_sender_s,
         Measure::Traffic => (line.sent_receiver + line.sent_sender) as f64,
         Measure::Memory => (line.peak_receiver + line.peak_sender) as f64,
+        Measure::Count => f64::NAN,
     }
 }
 
@@ -62,7 +63,11 @@ pub fn table(definition: &Definition, lines: &[Line]) -> String {
         definition.setting,
         definition.name
     );
-    let _ = writeln!(text, "| | {} |", definition.columns.join(" | "));
+    let _ = writeln!(
+        text,
+        "| | {} |",
+        definition.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(" | ")
+    );
     let _ = writeln!(text, "|---|{}", "---|".repeat(definition.columns.len()));
     for row in &definition.rows {
         let _ = writeln!(text, "| {} | {} |", row.name, row_cells(definition, row, lines).join(" | "));
@@ -83,7 +88,7 @@ pub fn table(definition: &Definition, lines: &[Line]) -> String {
 fn row_cells(definition: &Definition, row: &Row, lines: &[Line]) -> Vec<String> {
     let show = |entry: &Entry| {
         let ours = figure(lines, entry, definition);
-        match (entry.paper, ours) {
+        match (entry.paper.map(|figure| figure.value), ours) {
             (None, None) => "–".to_owned(),
             (Some(paper), None) => format!("{} → –", short(paper)),
             (None, Some(ours)) => format!("**{}**{}", short(ours.median), spread(ours)),
@@ -197,6 +202,7 @@ mod tests {
             sent_receiver: 0,
             sent_sender: 0,
             phases: String::new(),
+            sender_phases: String::new(),
             cell: key(&Cell::new("dh", 4, 4)),
         }
     }

@@ -1,0 +1,108 @@
+//! Parameters of the papers' tables, by the programs that derive them.
+
+use serde::Deserialize;
+use vesica::encode::hashing::Layout;
+use vesica::encode::hashing::parameters::{self, paper};
+
+/// A program and what it is asked.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "program", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Program {
+    /// Percent of the bins of a cuckoo table that can be filled (PSSZ15 Table 1).
+    Utilisation {
+        /// h.
+        functions: u32,
+    },
+    /// Bins for each item, to the two digits that the paper counts with (PSSZ15 Table 1).
+    BinsAnItem {
+        /// h.
+        functions: u32,
+    },
+    /// MiB of OT extension and masks (PSSZ15 Table 1).
+    Communication {
+        /// h.
+        functions: u32,
+        /// n_2.
+        receiver: u32,
+        /// n_1.
+        sender: u32,
+        /// t.
+        chunks: u32,
+    },
+    /// The fullest bin by Equation 5 (PSSZ15 Table 2).
+    LoadByEquation5 {
+        /// n.
+        items: u32,
+    },
+    /// The fullest bin by Equation 6 (PSSZ15 Table 2).
+    LoadByEquation6 {
+        /// n.
+        items: u32,
+    },
+    /// The fullest bin by the exact binomial tail, for 2^-40, of n items by two functions in 2.4 n bins.
+    Load {
+        /// n.
+        items: u32,
+    },
+    /// The stash by regression over the paper's own experiment (PSSZ15 Table 4).
+    StashByRegression {
+        /// n.
+        items: u32,
+    },
+    /// The stash by our proven bound, for 2^-40, of two functions and 2.4 n bins.
+    Stash {
+        /// n.
+        items: u32,
+    },
+    /// Bins for each item without a stash, three functions, as the protocols of this project have them.
+    Bins {
+        /// n.
+        items: u32,
+    },
+}
+
+impl Program {
+    /// What it says.
+    pub fn value(&self) -> f64 {
+        match *self {
+            Program::Utilisation { functions } => 100.0 * paper::utilisation(functions),
+            Program::BinsAnItem { functions } => (100.0 / paper::utilisation(functions)).round() / 100.0,
+            Program::Communication { functions, receiver, sender, chunks } => {
+                let [receiver, sender, chunks] = [receiver, sender, chunks].map(f64::from);
+                paper::communication(functions, receiver, sender, chunks) / f64::from(1 << 20)
+            }
+            Program::LoadByEquation5 { items } => paper::load_by_equation_5(items.into()).into(),
+            Program::LoadByEquation6 { items } => paper::load_by_equation_6(items.into()).into(),
+            Program::Load { items } => {
+                let layout = Layout::new(2, (u64::from(items) * 12).div_ceil(5));
+                parameters::maximum_load(items as usize, layout) as f64
+            }
+            Program::StashByRegression { items } => paper::stash_by_regression(items.into()).into(),
+            Program::Stash { items } => parameters::two_way(items as usize).stash as f64,
+            Program::Bins { items } => {
+                parameters::three_way(items as usize).layout.bins() as f64 / f64::from(items)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_say_what_the_paper_prints() {
+        let near = |program: Program, printed: f64, slack: f64| {
+            assert!((program.value() - printed).abs() <= slack, "{program:?}: {} {printed}", program.value());
+        };
+        near(Program::Utilisation { functions: 3 }, 91.8, 0.05);
+        near(Program::BinsAnItem { functions: 3 }, 1.09, 1e-9);
+        near(Program::Communication { functions: 3, receiver: 256, sender: 1 << 20, chunks: 3 }, 25.5, 0.05);
+        near(Program::LoadByEquation5 { items: 1 << 20 }, 20.0, 0.0);
+        near(Program::LoadByEquation6 { items: 1 << 20 }, 26.0, 0.0);
+        near(Program::StashByRegression { items: 1 << 20 }, 3.0, 0.0);
+        near(Program::Stash { items: 1 << 20 }, 2.0, 0.0);
+        near(Program::Load { items: 1 << 20 }, 18.0, 0.0);
+        near(Program::Bins { items: 1 << 20 }, 1.3, 0.001);
+    }
+}
