@@ -77,6 +77,10 @@ fuzz-smoke: fuzz-build ## Each fuzz target guided by coverage for FUZZ_SECONDS (
 		rmdir --ignore-fail-on-non-empty fuzz/corpus/$$target; \
 	done
 
+.PHONY: parameters
+parameters: setup ## Every security parameter derived again; fails where the code has another (FULL=1: what takes minutes too)
+	$(CARGO) run --quiet --locked --profile ci --package vesica-protocols --example parameters -- $(if $(FULL),--full)
+
 .PHONY: bench
 bench: setup ## The main job at 2^20 rows against its floor; wants a machine that does nothing else
 	$(CARGO) build --release --locked --package vesica-cli

@@ -1,0 +1,134 @@
+//! Hashing to bins: cuckoo tables, stashes, loads, permutations.
+
+use vesica_crypto::hash::Context;
+use vesica_encode::hashing::Layout;
+use vesica_encode::hashing::parameters::bounds::{self, Table};
+use vesica_encode::hashing::parameters::{Cuckoo, FAILURE, maximum_load, paper, three_way, two_way};
+use vesica_encode::hashing::permutation::Permutation;
+use vesica_protocols::{MaskWidth, STATISTICAL_SECURITY, Sizes};
+
+use crate::table::{Section, count, power};
+
+pub(crate) fn sections() -> Vec<Section> {
+    vec![cuckoo(), loads(), permutations(), papers()]
+}
+
+fn failure(items: usize, cuckoo: Cuckoo) -> f64 {
+    let Cuckoo { layout, stash } = cuckoo;
+    bounds::cuckoo(Table::Segments, layout.functions(), items as u64, layout.bins() as u64, stash)
+}
+
+/// Sizes that are shown.
+const SIZES: [usize; 9] = [1, 16, 1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 20, 1 << 24];
+
+fn cuckoo() -> Section {
+    let mut section = Section::new(
+        "Cuckoo tables",
+        "The probability that some items find no place, by Hall's theorem and a union over the sets of bins that could be the \
+         cause: a proven bound, summed term by term (`hashing::parameters::bounds`). Three functions have no stash (`kkrt`, \
+         `ot-phasing`), two functions 2.4 n bins and the smallest stash that does (`ot-psi`). A test goes through all \
+         sizes.",
+        &["items", "three: bins", "failure", "two: bins", "stash", "failure", "with one place less"],
+    );
+    for items in SIZES {
+        let (three, two) = (three_way(items), two_way(items));
+        let (of_three, of_two) = (failure(items, three), failure(items, two));
+        let less = (two.stash > 0).then(|| failure(items, Cuckoo { stash: two.stash - 1, ..two }));
+        // A stash serves all sizes from a power of two to the next.
+        let last = 2 * items - 1;
+        let least = less.is_none_or(|less| less > FAILURE)
+            || failure(last, Cuckoo { stash: two.stash - 1, ..two_way(last) }) > FAILURE;
+        section.row(
+            &[
+                count(items),
+                three.layout.bins().to_string(),
+                power(of_three),
+                two.layout.bins().to_string(),
+                two.stash.to_string(),
+                power(of_two),
+                less.map_or("–".into(), power),
+            ],
+            of_three <= FAILURE && of_two <= FAILURE && least && three.stash == 0,
+        );
+    }
+    section
+}
+
+fn loads() -> Section {
+    let mut section = Section::new(
+        "Loads of simple hashing",
+        "The least load that some bin exceeds with probability at most 2^-40: the binomial tail times the number of bins. \
+         Two functions into 2.4 n bins, as `ot-psi` has them. PSSZ15 Table 2's bound is looser.",
+        &["items", "load in the code", "overflow", "overflow at one less", "PSSZ15 Equation (5)"],
+    );
+    for items in [1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 24] {
+        let layout = two_way(items).layout;
+        let load = maximum_load(items, layout);
+        let overflow =
+            |load: usize| bounds::overflow(items as u64, layout.segment().into(), load as u64) + 1.0;
+        section.row(
+            &[
+                count(items),
+                load.to_string(),
+                power(overflow(load)),
+                power(overflow(load - 1)),
+                paper::load_by_equation_5(items as f64).to_string(),
+            ],
+            overflow(load) <= FAILURE && overflow(load - 1) > FAILURE,
+        );
+    }
+    section
+}
+
+fn permutations() -> Section {
+    let mut section = Section::new(
+        "Permutation-based hashing",
+        "Of an item below 2^σ a bin holds the remainder, below M = ⌊(2^σ - 1)/m⌋ + 1 for m bins a function and at least 64; \
+         bin, remainder and the function's segment determine the item, so no two different items look equal. Compared in \
+         characters of eight bits, each a 1-out-of-256 OT. σ: native, or ℓ bits of a hash (PSSZ15 §4; three functions).",
+        &["items", "σ", "bits in the code", "bits derived", "OTs a bin"],
+    );
+    for items in [1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 24] {
+        let sizes = Sizes { receiver: items, sender: items };
+        let hashed = MaskWidth::for_sizes(sizes).unwrap().bits();
+        for sigma in [32, hashed] {
+            let layout: Layout = three_way(items).layout;
+            let context = Context::new(&[0; 32], "parameters", b"", 0, 0);
+            let bits = Permutation::new(&context, sigma, layout).bits();
+            // The fewest that, with the bin, tell 2^σ items apart.
+            let m = u128::from(layout.segment());
+            let derived = (6u32..128).find(|bits| (m << bits) >= 1 << sigma).unwrap();
+            section.row(
+                &[
+                    count(items),
+                    sigma.to_string(),
+                    bits.to_string(),
+                    derived.to_string(),
+                    bits.div_ceil(8).to_string(),
+                ],
+                bits == derived,
+            );
+        }
+    }
+    section
+}
+
+fn papers() -> Section {
+    let mut section = Section::new(
+        "The papers' parameters",
+        "What `--paper-parameters` runs with, for comparison with PSSZ15's tables and nothing else: two functions with \
+         the stash of its Table 4, by this project's bound. (For three functions in 1.2 n bins there is no bound, only \
+         extrapolation.)",
+        &["items", "stash of Table 4", "failure by our bound", "below 2^-40"],
+    );
+    for items in [1 << 8, 1 << 12, 1 << 16, 1 << 20] {
+        let theirs = paper::two_way(items, items);
+        let bins = theirs.layout.bins() as u64;
+        let log2 = bounds::cuckoo(Table::Shared, 2, items as u64, bins, theirs.stash);
+        let holds = if log2 <= -f64::from(STATISTICAL_SECURITY) { "yes" } else { "no" };
+        // Two printed values of Table 4; the rest is interpolated there, too.
+        let right = paper::STASH.iter().any(|(_, stash)| *stash == theirs.stash);
+        section.row(&[count(items), theirs.stash.to_string(), power(log2), holds.into()], right);
+    }
+    section
+}

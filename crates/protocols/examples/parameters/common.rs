@@ -1,0 +1,111 @@
+//! What all protocols share: security parameters, masks, digests, groups.
+
+use vesica_crypto::group::{Group, P256, P384, P521, Ristretto255};
+use vesica_encode::items::Width;
+use vesica_encode::{hashing, okvs};
+use vesica_ot::base::{masny_rindal, naor_pinkas};
+use vesica_ot::vole;
+use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, STATISTICAL_SECURITY, Sizes};
+
+use crate::table::{Section, count, power};
+
+pub(crate) fn sections() -> Vec<Section> {
+    vec![levels(), masks(), digests(), groups()]
+}
+
+fn levels() -> Section {
+    let mut section = Section::new(
+        "Security parameters",
+        "κ: computational, in bits. λ: statistical; every event that would make a run wrong, or fail, or tell something, \
+         has probability at most 2^-λ a run, over coins drawn after the sets are fixed. One constant each, of which the \
+         crates below the protocols have their own copies.",
+        &["parameter", "in the code", "must be", "from"],
+    );
+    section.same("κ where nothing else is asked for", DEFAULT_LEVEL, 128, "the contract");
+    section.same("λ of protocols", STATISTICAL_SECURITY, 40, "PSSZ15 §2.1");
+    section.same("λ of key-value stores", okvs::parameters::SECURITY, STATISTICAL_SECURITY, "λ");
+    let hashing = -hashing::parameters::FAILURE as u32;
+    section.same("λ of hashing to bins", hashing, STATISTICAL_SECURITY, "λ");
+    let code = vole::parameters::CODE as u32;
+    section.same("λ of the choice of a code", code, STATISTICAL_SECURITY, "λ");
+    section
+}
+
+/// Sizes that are tried: small, odd, unequal, the largest.
+const SIZES: [(usize, usize); 8] = [
+    (1, 1),
+    (3, 5),
+    (256, 1 << 24),
+    (1 << 10, 1 << 10),
+    (1_000_000, 1_000_000),
+    (1 << 20, 1 << 20),
+    ((1 << 20) + 1, 1 << 20),
+    (1 << 24, 1 << 24),
+];
+
+fn masks() -> Section {
+    let mut section = Section::new(
+        "Masks",
+        "ℓ bits, the least with n_r·n_s·2^-ℓ ≤ 2^-λ for the sizes rounded up to powers of two: among so many pairs of \
+         different items two equal masks have at most that probability (PSSZ15 §3.1). In malicious runs of `vole` a mask \
+         has 128 bits and its hash takes the item too, since the sender's set is extracted from it (RS21 §4).",
+        &["n_r", "n_s", "ℓ in the code", "ℓ derived", "false matches"],
+    );
+    for (receiver, sender) in SIZES {
+        let bits = MaskWidth::for_sizes(Sizes { receiver, sender }).unwrap().bits();
+        let log2 = |n: usize| (n as f64).log2();
+        let derived = (0u32..).find(|&bits| {
+            let pairs = log2(receiver.next_power_of_two()) + log2(sender.next_power_of_two());
+            pairs - f64::from(bits) <= -f64::from(STATISTICAL_SECURITY)
+        });
+        let failure = log2(receiver) + log2(sender) - f64::from(bits);
+        section.row(
+            &[count(receiver), count(sender), bits.to_string(), derived.unwrap().to_string(), power(failure)],
+            Some(bits) == derived && failure <= -f64::from(STATISTICAL_SECURITY),
+        );
+    }
+    section
+}
+
+fn digests() -> Section {
+    let mut section = Section::new(
+        "Digests of items",
+        "An item is a BLAKE3 digest of its canonical bytes. In semi-honest runs nobody looks for collisions: 2^33 items \
+         have one with probability 2^(2·33 - 1 - d). A malicious party does look, with 2^κ work, so that d = 2κ.",
+        &["parameter", "bits in the code", "bits derived", "from"],
+    );
+    let birthday = (8..).step_by(8).find(|bits| 2 * 33 - 1 - bits <= -(STATISTICAL_SECURITY as i32)).unwrap();
+    let code = 8 * Width::Digest128.bytes() as i32;
+    section.row(
+        &["semi-honest", &code.to_string(), &format!("at least {birthday}"), "birthday bound for 2^33 items"],
+        code >= birthday,
+    );
+    section.same("malicious", 8 * Width::Digest256.bytes() as u32, 2 * DEFAULT_LEVEL, "collisions cost 2^κ");
+    section
+}
+
+fn groups() -> Section {
+    let mut section = Section::new(
+        "Groups",
+        "A discrete logarithm in a group of order q takes about √q steps (Pollard), so level κ wants 2κ bits of order but \
+         for a few: ristretto255 has order 2^252 + …, in use for level 128 everywhere (RFC 9496). NIST curves serve \
+         DCW13's levels (Table 2 there has P-192 for 80, which P-256 replaces). The order's bits are what an \
+         element's x coordinate has; an encoding has one byte more on NIST curves.",
+        &["group", "bits of the order", "needed", "used for"],
+    );
+    let bits = |encoded: usize, spare: usize| 8 * (encoded - spare);
+    section.row(
+        &["ristretto255", "252", "2·128 - 4", "`dh`, base OTs of all protocols"],
+        bits(Ristretto255::ENCODED, 0) == 256 && masny_rindal::RECEIVER_BYTES == 2 * Ristretto255::ENCODED,
+    );
+    for (name, bytes, order, level) in [
+        ("P-256", naor_pinkas::receiver_bytes::<P256>(), 256, 128),
+        ("P-384", naor_pinkas::receiver_bytes::<P384>(), 384, 192),
+        ("P-521", naor_pinkas::receiver_bytes::<P521>(), 521, 256),
+    ] {
+        let right = bytes == (order as usize).div_ceil(8) + 1 && order >= 2 * level;
+        let used = format!("`gbf`, `gbf-random` at level {level}");
+        section.row(&[name, &order.to_string(), &format!("2·{level}"), &used], right);
+    }
+    section
+}

@@ -1,0 +1,222 @@
+//! Silent VOLE: noise, codes, values; and what a malicious run of `vole` bounds.
+
+use vesica_crypto::block::Block;
+use vesica_encode::okvs::{Band128, Okvs};
+use vesica_ot::softspoken::Security as OtSecurity;
+use vesica_ot::vole::codes::{accumulate, random};
+use vesica_ot::vole::parameters::{
+    CODE, DISTANCE, PIECE, Profile, STRUCTURED, TWO_ROUNDS, derived_binary_weight, derived_field_weight,
+};
+use vesica_ot::vole::{self, Plan};
+use vesica_protocols::registry::{self, Shape};
+use vesica_protocols::vole_based::rr22::entry::max_malicious_items;
+use vesica_protocols::{Learns, Parameters, Profile as RunProfile, Role, STATISTICAL_SECURITY, Sizes};
+
+use crate::table::{Section, count, log2_factorial, power};
+
+pub(crate) fn sections() -> Vec<Section> {
+    vec![weights(), distances(), lengths(), values(), malicious_receiver()]
+}
+
+/// What takes minutes.
+pub(crate) fn slow_sections() -> Vec<Section> {
+    vec![long_distances()]
+}
+
+fn weights() -> Section {
+    let mut section = Section::new(
+        "Noise weight of silent VOLE and OT",
+        "Noise is regular: one value at a uniform place in each of t blocks. A linear test that looks at a word of \
+         relative weight δ sees no noise with probability (1-δ)^t at most if values are uniform in a large field, and has \
+         a bias of (1-2δ)^t if they are bits (eprint 2019/1159 §3, 2022/712; a word that spreads unevenly over the blocks is \
+         hit more often, by the inequality of the means). t is the least multiple of 16 that brings this below 2^-128. \
+         δ = 0.10 is what the next table shows the codes to have. `lean` takes δ = 0.20, which low-weight search \
+         suggests (pseudo-distances of the field's libraries) and nothing proves; `leanest` is for experiments.",
+        &["profile, values", "t in the code", "t derived", "δ", "test at δ", "test at 0.10"],
+    );
+    let test = |delta: f64, weight: usize, twice: f64| weight as f64 * (1.0 - twice * delta).log2();
+    for (name, profile, delta) in [
+        ("conservative and fast", Profile::Conservative, DISTANCE),
+        ("lean", Profile::Lean, 0.20),
+        ("leanest (not offered)", Profile::Leanest, 0.20),
+    ] {
+        for (values, twice, weight, derived) in [
+            ("a field", 1.0, profile.field_weight(), derived_field_weight(delta)),
+            ("bits", 2.0, profile.binary_weight(), derived_binary_weight(delta)),
+        ] {
+            let (at, proven) = (test(delta, weight, twice), test(DISTANCE, weight, twice));
+            let (shown, right) = match profile {
+                Profile::Conservative => (derived.to_string(), weight == derived && proven <= -128.0),
+                Profile::Lean => (derived.to_string(), weight == derived && at <= -128.0),
+                Profile::Leanest => ("–".into(), at <= -64.0),
+            };
+            section.row(
+                &[
+                    format!("{name}, {values}"),
+                    weight.to_string(),
+                    shown,
+                    delta.to_string(),
+                    power(at),
+                    power(proven),
+                ],
+                right,
+            );
+        }
+    }
+    section
+}
+
+fn distances() -> Section {
+    let mut section = Section::new(
+        "Distance of the codes",
+        "The expected number of nonzero words of weight at most N/10, over the choice of the code: by Markov's bound no \
+         smaller than the probability of drawing a code that has one. Random matrices: (2^m - 1)·Σ C(N, w)·2^-N. Block-accumulate \
+         codes (eprint 2025/1828, 2026/1903): the weight enumerator of the Golay blocks, through the transition \
+         probabilities of each accumulator behind a random permutation. The shortest length of each kind that a plan can have; \
+         longer ones only get better at every length that was computed.",
+        &["code", "outputs", "light words expected", "allowed"],
+    );
+    let least = 2 * Profile::Conservative.field_weight() + 1;
+    for outputs in [least, STRUCTURED - 1] {
+        let light = random::log2_light_words(random::Random::noise_for(outputs), DISTANCE);
+        section.row(&["random matrix", &count(outputs), &power(light), &power(-CODE)], light <= -CODE);
+    }
+    let noise = accumulate::Accumulate::noise_for(STRUCTURED);
+    let light = accumulate::log2_light_words(noise, 3, DISTANCE);
+    section.row(
+        &["Golay blocks, three rounds", &count(STRUCTURED), &power(light), &power(-CODE)],
+        light <= -CODE,
+    );
+    section
+}
+
+fn long_distances() -> Section {
+    let mut section = Section::new(
+        "Distance of the codes, where it takes minutes",
+        "As above: the shortest length at which two rounds are used, and longer codes of both kinds.",
+        &["code", "outputs", "light words expected", "allowed"],
+    );
+    for (rounds, outputs) in [(3, 2 * STRUCTURED), (3, 1 << 15), (2, TWO_ROUNDS)] {
+        let light =
+            accumulate::log2_light_words(accumulate::Accumulate::noise_for(outputs), rounds, DISTANCE);
+        section.row(
+            &[format!("Golay blocks, {rounds} rounds"), count(outputs), power(light), power(-CODE)],
+            light <= -CODE,
+        );
+    }
+    section
+}
+
+fn lengths() -> Section {
+    let mut section = Section::new(
+        "Lengths of silent VOLE",
+        "Up to 2t outputs come from SoftSpoken's small-field VOLE without LPN: there the noise values would be as many as \
+         half of the outputs. Outputs are sums of noise values with coefficients 0 and 1, so no 128 + λ of them may depend on \
+         fewer values: half of the t values is more than that (the splitting attack takes a systematic half). Codes end \
+         at whole blocks and outputs are cut off, which takes words away and adds none.",
+        &["parameter", "in the code", "derived", "from"],
+    );
+    let plan = |length| Plan::new(length, vole::Profile::Conservative, OtSecurity::SemiHonest);
+    let weight = Profile::Conservative.field_weight();
+    let first = (1..10_000).find(|length| plan(*length).pieces() > 0).unwrap();
+    section.same("first length with LPN", first, 2 * weight + 1, "more than 2t outputs");
+    for (name, profile) in [("conservative", Profile::Conservative), ("lean", Profile::Lean)] {
+        let half = profile.field_weight() / 2;
+        let least = 128 + STATISTICAL_SECURITY as usize;
+        section.row(
+            &[&format!("t/2, {name}"), &half.to_string(), &format!("at least {least}"), "rank over GF(2)"],
+            half >= least,
+        );
+    }
+    let pieces = plan(PIECE + 1).pieces();
+    section.same(
+        "pieces for one output more than a code may have",
+        pieces,
+        2,
+        "places are numbered below 2^23",
+    );
+    section
+}
+
+fn values() -> Section {
+    let mut section = Section::new(
+        "Values of the store in `vole`",
+        "The only bad event is an item y of the sender outside X with Decode(P, y) = H_B(y): n_s·2^-|B| at most. Profiles \
+         `fast` and `lean` take |B| = 64 while λ + log2 n_s ≤ 64. What the code takes is told by the bytes of A' (eight or \
+         sixteen a column).",
+        &["n_s, profile", "bits in the code", "bits derived", "bad event"],
+    );
+    for (sender, profile, name) in [
+        (1 << 20, RunProfile::Conservative, "conservative"),
+        (1 << 20, RunProfile::Fast, "fast"),
+        (1 << 24, RunProfile::Fast, "fast"),
+        ((1 << 24) + 1, RunProfile::Fast, "fast"),
+        ((1 << 24) + 1, RunProfile::Lean, "lean"),
+    ] {
+        let bits = value_bits(sender, profile);
+        let log2 = (sender as f64).log2();
+        let fits = log2 + f64::from(STATISTICAL_SECURITY) <= 64.0;
+        let derived = if fits && profile != RunProfile::Conservative { 64 } else { 128 };
+        section.row(
+            &[
+                format!("{}, {name}", if sender % 2 == 1 { "2^24 + 1".into() } else { count(sender) }),
+                bits.to_string(),
+                derived.to_string(),
+                power(log2 - bits as f64),
+            ],
+            bits == derived,
+        );
+    }
+    section
+}
+
+/// |B|, from what the registry says of the message with A'.
+fn value_bits(sender: usize, profile: RunProfile) -> u64 {
+    let receiver = 1000;
+    let entry = registry::find("vole").unwrap();
+    let shape = Shape {
+        sizes: Sizes { receiver, sender },
+        parameters: Parameters { profile, ..Parameters::default() },
+        learns: Learns::Receiver,
+        matches: 0,
+    };
+    let columns = Band128::new(receiver, Block::ZERO).unwrap().columns() as u64;
+    let message =
+        |message: &&registry::Message| message.from == Role::Receiver && message.formula.contains("m·(16");
+    let message = entry.messages.iter().find(message).unwrap();
+    ((message.bytes)(&shape) - 16) * 8 / columns
+}
+
+fn malicious_receiver() -> Section {
+    let mut section = Section::new(
+        "What a malicious receiver's set is bounded by in `vole`",
+        "A store of m columns of 128 bits fits n' of q hashed items with probability at most C(q, n')·2^(-128·(n' - m)); the \
+         bound is where that falls below 2^-λ (HKLS24 shows that fitting more than n_r is possible). Derived with \
+         log2 C(q, n') = n'·log2 q - log2 n'!; the code rounds up by log2 C(q, n') < n'·log2(q·e/n').",
+        &["n_r", "q", "n' in the code", "n' derived", "n'/m"],
+    );
+    for items in [1 << 10, 1 << 20, 1 << 24] {
+        let columns = Band128::new(items, Block::ZERO).unwrap().columns() as f64;
+        for queries in [64u32, 80, 100, 128] {
+            let code = max_malicious_items(items, queries) as f64;
+            let (mut least, mut most) = (columns, 1024.0 * columns);
+            while most - least > 0.5 {
+                let more = f64::midpoint(least, most);
+                let ways = more * f64::from(queries) - log2_factorial(more);
+                let fits = ways >= 128.0 * (more - columns) - f64::from(STATISTICAL_SECURITY);
+                if fits { least = more } else { most = more }
+            }
+            section.row(
+                &[
+                    count(items),
+                    format!("2^{queries}"),
+                    format!("{code}"),
+                    format!("{least:.0}"),
+                    format!("{:.2}", code / columns),
+                ],
+                code >= least.floor() && code <= least * 1.002 + 4.0,
+            );
+        }
+    }
+    section
+}

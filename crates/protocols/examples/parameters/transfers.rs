@@ -1,0 +1,109 @@
+//! Base OTs, extensions, and the codes of the batched OPRF.
+
+use vesica_crypto::block::Block;
+use vesica_ot::base::masny_rindal;
+use vesica_ot::coded::Code;
+use vesica_ot::softspoken::{Width, collision_bits};
+use vesica_ot::vole::Opening;
+use vesica_ot::{iknp, kk13, kkrt};
+use vesica_protocols::STATISTICAL_SECURITY;
+
+use crate::table::{Section, power};
+
+pub(crate) fn sections() -> Vec<Section> {
+    vec![counts(), codewords(), oprf(), checks()]
+}
+
+fn counts() -> Section {
+    let mut section = Section::new(
+        "Base OTs",
+        "As many as the secret of an extension has bits, each of 64 bytes (Masny–Rindal over ristretto255; the papers' \
+         forms: Naor–Pinkas over the level's curve).",
+        &["extension", "base OTs in the code", "derived", "from"],
+    );
+    let vole = Opening::BYTES / masny_rindal::RECEIVER_BYTES;
+    section.same("SoftSpoken, silent VOLE and OT", vole, 128, "κ bits of Δ");
+    for level in iknp::LEVELS {
+        let code = iknp::setup_bytes(level)[0] / masny_rindal::RECEIVER_BYTES as u64;
+        let what = format!("IKNP at level {level}");
+        section.same(&what, code, u64::from(level), "κ columns: IKNP03, ALSZ13");
+    }
+    section.same("KK13", kk13::COLUMNS, 256, "length of the code");
+    section
+}
+
+fn codewords() -> Section {
+    let mut section = Section::new(
+        "1-out-of-256 OT",
+        "KK13 is secure at κ = the least distance of its code, counted here over all pairs of codewords (Walsh–Hadamard, length \
+         256).",
+        &["parameter", "in the code", "derived", "from"],
+    );
+    let code = kk13::WalshHadamard::default();
+    let words: Vec<u8> = (0..=255).collect();
+    let mut rows = vec![[Block::ZERO; 2]; words.len()];
+    for block in 0..2 {
+        let mut blocks = vec![Block::ZERO; words.len()];
+        code.encode(block, &words, &mut blocks);
+        rows.iter_mut().zip(blocks).for_each(|(row, value)| row[block] = value);
+    }
+    let distance = |a: &[Block; 2], b: &[Block; 2]| {
+        a.iter().zip(b).map(|(a, b)| (*a ^ *b).to_u128().count_ones()).sum::<u32>()
+    };
+    let least = (0..rows.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
+    let least = least.map(|(a, b)| distance(&rows[a], &rows[b])).min().unwrap();
+    section.same("least distance", least, 128, "κ");
+    section
+}
+
+fn oprf() -> Section {
+    let mut section = Section::new(
+        "Columns of the batched OPRF (KKRT16)",
+        "Codewords are pseudo-random, and a pair that matters differs in fewer than 128 of k places with probability \
+         Σ_{i<128} C(k, i)·2^-k. k is the least multiple of eight, from 400 on, for which that is at most 2^-λ over all of \
+         the sender's evaluations, three an item (KKRT16 §4.1).",
+        &["evaluations", "k in the code", "k derived", "failure"],
+    );
+    for log2 in [0, 10, 12, 16, 18, 20, 22, 24, 26, 30] {
+        let evaluations = 3u64 << log2;
+        let code = kkrt::columns(evaluations).unwrap();
+        // The code rounds evaluations up to a power of two.
+        let pairs = evaluations.next_power_of_two().ilog2();
+        let enough = |k: usize| f64::from(pairs) + light(k) <= -f64::from(STATISTICAL_SECURITY);
+        let derived = (400..).step_by(8).find(|k| enough(*k)).unwrap();
+        let failure = (evaluations as f64).log2() + light(code);
+        section.row(
+            &[format!("3·2^{log2}"), code.to_string(), derived.to_string(), power(failure)],
+            code == derived && failure <= -f64::from(STATISTICAL_SECURITY),
+        );
+    }
+    section
+}
+
+/// log2 of Σ_{i<128} C(k, i)·2^-k.
+fn light(k: usize) -> f64 {
+    let (mut term, mut sum) = (0.5f64.powi(k as i32), 0.0);
+    for i in 0..128 {
+        sum += term;
+        term *= (k - i) as f64 / (i + 1) as f64;
+    }
+    sum.log2()
+}
+
+fn checks() -> Section {
+    let mut section = Section::new(
+        "Checks of malicious runs",
+        "SoftSpoken: two different corrections go to one value of the check with 2^-128, for C(128/k, 2) pairs of groups and \
+         each evaluation of the challenge's hash. The check of the trees of a VOLE: a sum with coefficients of 128 bits \
+         drawn after the words have come, so 2^-128 but for a guess of the noise's places; its reply is a hash of 256 \
+         bits.",
+        &["parameter", "bits in the code", "bits derived", "from"],
+    );
+    for width in [Width::Two, Width::Four, Width::Eight] {
+        let groups = (128 / width.bits()) as f64;
+        let derived = (128.0 - (groups * (groups - 1.0) / 2.0).log2()).floor() as u32;
+        let what = format!("SoftSpoken, k = {}", width.bits());
+        section.same(&what, collision_bits(width), derived, "eprint 2022/192 §4, union over pairs");
+    }
+    section
+}
