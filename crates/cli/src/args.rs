@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use vesica::encode::items::OnDuplicates;
 use vesica::protocols::registry::Security;
 use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile};
-use vesica::settings::{Choice, Limits, PadTo, Settings};
+use vesica::settings::{Choice, Limits, PadTo, Settings, duration};
 use vesica::table::{KeySpec, OnFault, PairSpec};
 
 /// Private set intersection: find the rows two tables share, and show neither side anything else.
@@ -284,7 +284,7 @@ pub(crate) struct TableOptions {
 
 #[derive(Args)]
 pub(crate) struct PartnerOptions {
-    /// Wait for the partner at this address, as HOST:PORT
+    /// Wait for the partner at this address, as HOST:PORT, or as :PORT at all of this machine
     #[arg(long, value_name = "ADDR", required_unless_present = "connect", conflicts_with = "connect")]
     pub(crate) listen: Option<String>,
     /// Go to the partner at this address, as HOST:PORT
@@ -346,7 +346,7 @@ pub(crate) struct Common {
     #[arg(long, value_enum, default_value = "error")]
     on_invalid: FaultArg,
     /// Hide my exact size: pad up to a power of two (pow2) or to N keys
-    #[arg(long, value_name = "pow2|N", value_parser = pad_to)]
+    #[arg(long, value_name = "pow2|N", value_parser = PadTo::from_str)]
     pad_to: Option<PadTo>,
     /// Refuse a partner with fewer keys, padding counted; not above --max-peer-rows
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -457,36 +457,6 @@ impl Common {
     }
 }
 
-/// `90s`, `5m`, `2h`, or seconds without a unit.
-fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    let seconds = match unit {
-        "" | "s" => 1,
-        "m" | "min" => 60,
-        "h" => 3600,
-        _ => return Err("write a number and s, m or h, such as 90s or 5m".into()),
-    };
-    let number =
-        u64::from_str(number).map_err(|_| "write a number and s, m or h, such as 90s or 5m".to_owned())?;
-    match number.checked_mul(seconds) {
-        Some(seconds @ 1..=604_800) => Ok(Duration::from_secs(seconds)),
-        _ => Err("at least a second, at most a week".into()),
-    }
-}
-
-/// What a partner accepts at most, if nothing else is said.
-const MOST_PADDED: usize = 1 << 30;
-
-fn pad_to(text: &str) -> Result<PadTo, String> {
-    match text {
-        "pow2" => Ok(PadTo::PowerOfTwo),
-        number => match number.parse() {
-            Ok(size @ 0..=MOST_PADDED) => Ok(PadTo::Exactly(size)),
-            _ => Err("write pow2, or a number of keys up to 2^30".into()),
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -498,22 +468,8 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_and_bounded() {
-        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
-        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
-        assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
-        for bad in ["", "m", "0", "-1s", "1d", "1.5s", "99999999999999999999", "9999999h"] {
-            assert!(duration(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn paddings_are_read() {
-        assert_eq!(pad_to("pow2"), Ok(PadTo::PowerOfTwo));
-        assert_eq!(pad_to("1000"), Ok(PadTo::Exactly(1000)));
+    fn counts_are_read() {
         assert_eq!((count("2^20"), count("1000"), count("2^0")), (Ok(1 << 20), Ok(1000), Ok(1)));
         assert!(count("2^31").is_err() && count("2^99").is_err() && count("").is_err());
-        assert!(pad_to("two").is_err() && pad_to("-1").is_err() && pad_to("4000000000").is_err());
     }
 }

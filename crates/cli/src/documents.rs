@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::{self, Write as _};
 
 use clap::CommandFactory;
-use serde_json::json;
+use vesica::catalogue;
 use vesica::protocols::Offers;
 use vesica::protocols::registry::{Entry, PROTOCOLS};
 
@@ -16,7 +16,7 @@ use crate::screen::say;
 /// Prints the registry.
 pub(crate) fn protocols(args: &Protocols) -> u8 {
     let text = match (args.json, args.markdown) {
-        (true, _) => as_json(),
+        (true, _) => format!("{:#}\n", catalogue::json()),
         (false, true) => as_markdown(),
         (false, false) => as_text(),
     };
@@ -62,40 +62,6 @@ fn security(entry: &Entry) -> String {
         return format!("none ({})", entry.standing.name());
     }
     entry.security.iter().map(|security| security.name()).collect::<Vec<_>>().join(", ")
-}
-
-fn as_json() -> String {
-    let entries: Vec<_> = PROTOCOLS
-        .iter()
-        .map(|entry| {
-            let messages = entry.messages.iter().map(
-                |message| json!({"from": message.from.name(), "what": message.what, "bytes": message.formula}),
-            );
-            let variants =
-                entry.offers.variants.iter().map(|v| json!({"name": v.name, "what": v.what}));
-            json!({
-                "name": entry.name,
-                "title": entry.title,
-                "family": entry.family,
-                "paper": entry.paper,
-                "security": entry.security.iter().map(|security| security.name()).collect::<Vec<_>>(),
-                "needs_allow_insecure": entry.needs_allow_insecure(),
-                "standing": entry.standing.name(),
-                "levels": entry.offers.levels,
-                "sigma": entry.offers.sigma.map(|(least, most)| [least, most]),
-                "variants": variants.collect::<Vec<_>>(),
-                "profiles": entry.offers.profiles.iter().map(|profile| profile.name()).collect::<Vec<_>>(),
-                "paper_parameters": entry.offers.paper,
-                "learns": entry.learns,
-                "learns_both": entry.learns_both,
-                "leakage": entry.leakage,
-                "flights": entry.flights,
-                "messages": messages.collect::<Vec<_>>(),
-                "memory": entry.memory,
-            })
-        })
-        .collect();
-    format!("{:#}\n", json!({"schema": 1, "protocols": entries}))
 }
 
 /// The options that this protocol takes and `dh` does not.

@@ -12,7 +12,7 @@ use vesica_encode::items::Matches;
 use crate::collect::Rows;
 use crate::error::{Place, TableError, shown};
 use crate::format::Format;
-use crate::input::{Fingerprint, Input, OnProgress};
+use crate::input::{Fingerprint, Input, OnProgress, Progress};
 use crate::key::KeySpec;
 use crate::table::{Loaded, header};
 
@@ -40,7 +40,43 @@ pub(crate) struct Scan<'a> {
 enum Source<'a> {
     Parquet(Box<parquet::Groups<'a>>),
     Ipc(ipc::Messages<'a>),
-    Batches { left: std::slice::Iter<'a, RecordBatch>, columns: Option<Vec<usize>> },
+    Batches(Given<'a>),
+}
+
+/// Batches that were given. A data frame may be one batch of any length, so they are gone through in slices, which are
+/// views.
+struct Given<'a> {
+    left: std::slice::Iter<'a, RecordBatch>,
+    /// What is left of the batch at hand.
+    batch: RecordBatch,
+    columns: Option<Vec<usize>>,
+    /// In rows.
+    progress: Progress,
+    on_progress: OnProgress<'a>,
+}
+
+/// Rows of a slice.
+const SLICE: usize = 1 << 16;
+
+impl Given<'_> {
+    fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
+        while self.batch.num_rows() == 0 {
+            let Some(batch) = self.left.next() else { return Ok(None) };
+            self.batch = match &self.columns {
+                // The places come from the schema that all batches have.
+                Some(columns) => batch.project(columns).unwrap_or_else(|_| batch.clone()),
+                None => batch.clone(),
+            };
+        }
+        if (self.on_progress)(self.progress).is_break() {
+            return Err(TableError::Cancelled);
+        }
+        let rows = self.batch.num_rows().min(SLICE);
+        self.progress.done += rows as u64;
+        let slice = self.batch.slice(0, rows);
+        self.batch = self.batch.slice(rows, self.batch.num_rows() - rows);
+        Ok(Some(slice))
+    }
 }
 
 impl<'a> Scan<'a> {
@@ -57,8 +93,16 @@ impl<'a> Scan<'a> {
             }
             Format::Batches => {
                 let (schema, batches) = input.batches();
-                let columns = columns.map(<[usize]>::to_vec);
-                (schema.clone(), Source::Batches { left: batches.iter(), columns })
+                let rows =
+                    |batches: &[RecordBatch]| batches.iter().map(|batch| batch.num_rows() as u64).sum();
+                let given = Given {
+                    left: batches.iter(),
+                    batch: RecordBatch::new_empty(schema.clone()),
+                    columns: columns.map(<[usize]>::to_vec),
+                    progress: Progress { done: 0, total: rows(batches) },
+                    on_progress,
+                };
+                (schema, Source::Batches(given))
             }
             _ => {
                 let messages = ipc::Messages::open(input, columns, on_progress)?;
@@ -78,7 +122,7 @@ impl<'a> Scan<'a> {
         match &self.source {
             Source::Parquet(groups) => groups.rows_hint(),
             Source::Ipc(_) => 0,
-            Source::Batches { left, .. } => left.as_slice().iter().map(RecordBatch::num_rows).sum(),
+            Source::Batches(given) => given.progress.total as usize,
         }
     }
 
@@ -95,10 +139,7 @@ impl<'a> Scan<'a> {
         let batch = match &mut self.source {
             Source::Parquet(groups) => groups.next()?,
             Source::Ipc(messages) => messages.next()?,
-            Source::Batches { left, columns } => match (left.next(), columns) {
-                (Some(batch), Some(columns)) => batch.project(columns).ok(),
-                (batch, _) => batch.cloned(),
-            },
+            Source::Batches(given) => given.next()?,
         };
         let row = self.row;
         self.row += batch.as_ref().map_or(0, |batch| batch.num_rows() as u64);
@@ -110,7 +151,7 @@ impl<'a> Scan<'a> {
         match self.source {
             Source::Parquet(groups) => groups.fingerprint(),
             Source::Ipc(messages) => Ok(messages.fingerprint()),
-            Source::Batches { .. } => Ok(Fingerprint::default()),
+            Source::Batches(_) => Ok(Fingerprint::default()),
         }
     }
 }

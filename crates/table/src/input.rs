@@ -15,12 +15,12 @@ use crate::error::TableError;
 use crate::file_id::FileId;
 use crate::format::{self, Format, Guess};
 
-/// How far a pass over the input is.
+/// How far a pass over the input is: in bytes, or in rows where record batches were given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
-    /// Bytes read.
+    /// What has been read.
     pub done: u64,
-    /// Bytes of the input, as far as is known.
+    /// What there is, as far as is known.
     pub total: u64,
 }
 

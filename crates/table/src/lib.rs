@@ -38,6 +38,8 @@ mod packing;
 mod rule;
 mod table;
 
+pub use arrow_array::{RecordBatch, RecordBatchReader};
+pub use arrow_schema::SchemaRef;
 pub use columnar::decoding;
 pub use error::{Fault, Invalid, OutputFault, Place, Syntax, TableError};
 pub use file_id::FileId;

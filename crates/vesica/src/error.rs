@@ -4,6 +4,7 @@
 //! either table. The same words go to the screen, into the report and into the Python exception.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
 use vesica_protocols::Phase;
@@ -43,18 +44,41 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The exit code of the program. Termination by a signal other than interruption is the caller's to tell (143).
-    pub fn exit_code(self) -> u8 {
+    /// Every kind.
+    pub const ALL: [Kind; 8] = [
+        Kind::Usage,
+        Kind::Input,
+        Kind::Partner,
+        Kind::Internal,
+        Kind::Output,
+        Kind::Protocol,
+        Kind::Refused,
+        Kind::Interrupted,
+    ];
+
+    /// The exit code of the program, and the class that Python raises. (Termination by a signal other than interruption is
+    /// the caller's to tell: 143.)
+    const fn ends(self) -> (u8, &'static str) {
         match self {
-            Kind::Usage => 64,
-            Kind::Input => 65,
-            Kind::Partner => 69,
-            Kind::Internal => 70,
-            Kind::Output => 74,
-            Kind::Protocol => 76,
-            Kind::Refused => 77,
-            Kind::Interrupted => 130,
+            Kind::Usage => (64, "UsageError"),
+            Kind::Input => (65, "InputError"),
+            Kind::Partner => (69, "PartnerError"),
+            Kind::Internal => (70, "InternalError"),
+            Kind::Output => (74, "OutputError"),
+            Kind::Protocol => (76, "ProtocolError"),
+            Kind::Refused => (77, "RefusedError"),
+            Kind::Interrupted => (130, "Cancelled"),
         }
+    }
+
+    /// The exit code of the program.
+    pub const fn exit_code(self) -> u8 {
+        self.ends().0
+    }
+
+    /// The class of the Python package's exception.
+    pub const fn exception(self) -> &'static str {
+        self.ends().1
     }
 }
 
@@ -90,3 +114,27 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// What `play` gives, or the error that a panic in it is: a fault of ours, told without the panic's words, which could hold
+/// a value. Nothing that a run used is used after its panic.
+pub fn caught<T>(play: impl FnOnce() -> T) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(play)).map_err(|_| Error {
+        side: Side::Ours,
+        phase: Phase::Prepare,
+        kind: Kind::Internal,
+        message: "a fault of this program".into(),
+        remedy: "report it, with what led to it; nothing more is written".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_fault_of_ours_and_its_words_are_not_repeated() {
+        let error = caught(|| panic!("PLANTED, expected on this test's screen")).unwrap_err();
+        assert!(error.kind == Kind::Internal && !error.to_string().contains("PLANTED"), "{error}");
+        assert_eq!(caught(|| 7), Ok(7));
+    }
+}

@@ -1,18 +1,20 @@
 //! Private set intersection: find the rows two tables share, and show neither side anything else.
 //!
-//! [`job::Job`] is a whole run for one party: a table, a partner, a protocol, the matching rows. [`local::run`] plays
-//! both parties in one process. Below them, [`session`] is the conversation around a protocol, and
-//! [`vesica_protocols::registry`] the protocols themselves, for use over any [`Channel`](vesica_net::Channel).
+//! [`job::Job`] is a whole run for one party: a table, a partner, a protocol, the matching rows. The table is a file, or
+//! record batches in memory, which are not copied. [`local::run`] plays both parties in one process. [`sets::run`] takes a
+//! set of byte strings and a [`Channel`](vesica_net::Channel). Below them, [`session`] is the conversation around a
+//! protocol, and [`vesica_protocols::registry`] the protocols themselves.
 //!
 //! ```
-//! use vesica::{job::TableArgs, local, net::CancelToken, randomness, settings::Settings};
+//! use vesica::{job::{Destination, TableArgs}, local, net::CancelToken, randomness, settings::Settings};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;
 //! let table = |name: &str, text: &str, key: &str| -> Result<TableArgs, Box<dyn std::error::Error>> {
 //!     let input = folder.path().join(name);
 //!     std::fs::write(&input, text)?;
-//!     Ok(TableArgs { input, keys: vec![key.parse()?], output: None, protected: Vec::new() })
+//!     let (keys, output) = (vec![key.parse()?], Destination::RowNumbers);
+//!     Ok(TableArgs { input: input.into(), keys, output, protected: Vec::new() })
 //! };
 //! let mine = table("mine.csv", "id,mail\n1,ada@example.org\n2,bob@example.org\n", "mail:email")?;
 //! let theirs = table("theirs.csv", "e-mail\nBOB@example.org\ncarol@example.org\n", "e-mail:email")?;
@@ -28,21 +30,26 @@
 
 #![forbid(unsafe_code)]
 
+pub mod catalogue;
 mod error;
 mod explain;
 pub mod inspect;
 pub mod job;
 pub mod local;
+pub mod partner;
+pub mod places;
 pub mod plan;
 mod randomness;
 pub mod report;
 pub mod resources;
 pub mod session;
+pub mod sets;
 pub mod settings;
+mod tables;
 pub mod terms;
 mod watcher;
 
-pub use error::{Error, Kind, Side};
+pub use error::{Error, Kind, Side, caught};
 pub use randomness::randomness;
 pub use vesica_encode as encode;
 pub use vesica_net as net;

@@ -6,7 +6,9 @@ use rand_core::CryptoRng;
 use vesica_net::{CancelToken, Options, memory};
 use vesica_protocols::Role;
 
+use crate::error::Kind;
 use crate::job::{Job, OnEvent, Outcome, TableArgs};
+use crate::report::Report;
 use crate::settings::Settings;
 
 /// Runs the protocol between two tables on this machine. The events are the receiver's.
@@ -33,4 +35,17 @@ pub fn run(
         let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (outcome, sender)
     })
+}
+
+/// The outcome to tell of: the receiver's, unless the sender has the cause. The receiver sees no more of a sender that failed
+/// than a closed connection.
+pub fn told(receiver: Outcome, sender: Outcome) -> Outcome {
+    match (&receiver.result, &sender.result) {
+        (Err(seen), Err(cause)) if seen.kind == Kind::Partner => Outcome {
+            report: Report { error: Some(cause.clone()), ..receiver.report },
+            result: sender.result,
+            batches: None,
+        },
+        _ => receiver,
+    }
 }

@@ -1,9 +1,10 @@
 //! What a user may choose for a run, with the defaults of the command line.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde::Serialize;
-use vesica_encode::items::OnDuplicates;
+use vesica_encode::items::{Encoding, OnDuplicates, Width};
 use vesica_protocols::registry::Security;
 use vesica_protocols::{DEFAULT_LEVEL, Learns, Profile};
 use vesica_table::OnFault;
@@ -45,6 +46,40 @@ impl PadTo {
             PadTo::PowerOfTwo => items.checked_next_power_of_two(),
             PadTo::Exactly(size) => (size >= items).then_some(size),
         }
+    }
+}
+
+/// What a partner accepts at most, if nothing else is said.
+const MOST_PADDED: usize = 1 << 30;
+
+impl FromStr for PadTo {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "pow2" => Ok(PadTo::PowerOfTwo),
+            number => match number.parse() {
+                Ok(size @ 0..=MOST_PADDED) => Ok(PadTo::Exactly(size)),
+                _ => Err("write pow2, or a number of keys up to 2^30".into()),
+            },
+        }
+    }
+}
+
+/// A time as a user writes it: `90s`, `5m`, `2h`, or seconds without a unit.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let seconds = match unit {
+        "" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        _ => return Err("write a number and s, m or h, such as 90s or 5m".into()),
+    };
+    let number =
+        u64::from_str(number).map_err(|_| "write a number and s, m or h, such as 90s or 5m".to_owned())?;
+    match number.checked_mul(seconds) {
+        Some(seconds @ 1..=604_800) => Ok(Duration::from_secs(seconds)),
+        _ => Err("at least a second, at most a week".into()),
     }
 }
 
@@ -138,6 +173,15 @@ impl Settings {
         }
     }
 
+    /// What the items are.
+    pub fn encoding(&self) -> Encoding {
+        match (self.sigma, self.security) {
+            (Some(sigma), _) => Encoding::Native { sigma },
+            (None, Security::SemiHonest) => Encoding::Digest(Width::Digest128),
+            (None, Security::Malicious) => Encoding::Digest(Width::Digest256),
+        }
+    }
+
     /// Threads to keep busy, at least 1.
     pub fn threads(&self) -> usize {
         match self.threads {
@@ -158,6 +202,24 @@ pub fn learns_name(learns: Learns) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_read_and_bounded() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
+        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
+        assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
+        for bad in ["", "m", "0", "-1s", "1d", "1.5s", "99999999999999999999", "9999999h"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn paddings_are_read() {
+        assert_eq!("pow2".parse(), Ok(PadTo::PowerOfTwo));
+        assert_eq!("1000".parse(), Ok(PadTo::Exactly(1000)));
+        assert!(["two", "-1", "4000000000"].iter().all(|bad| bad.parse::<PadTo>().is_err()));
+    }
 
     #[test]
     fn padding_goes_up_and_never_down() {

@@ -11,10 +11,10 @@ use vesica_encode::items::{Items, Matches};
 use vesica_net::{CancelToken, Channel, Meter, NetEvent, Traffic};
 use vesica_protocols::registry::Shape;
 use vesica_protocols::{MaskWidth, Phase, Role, Watch};
-use vesica_table::{Progress, Table};
+use vesica_table::{Progress, TableReport};
 
 use crate::error::Error;
-use crate::job::{OnEvent, Outcome};
+use crate::job::{Found, OnEvent, Outcome};
 use crate::report::{self, Bytes, Event, MatchCounts, PhaseLog, Report, Versions};
 use crate::resources;
 use crate::session::Agreed;
@@ -149,8 +149,7 @@ impl<'a> Watcher<'a> {
         });
     }
 
-    pub(crate) fn read(&self, table: &Table, items: &Items) {
-        let counts = table.report();
+    pub(crate) fn read(&self, counts: TableReport, items: &Items) {
         self.state().report.sizes = report::Sizes {
             rows: counts.rows,
             items: counts.items,
@@ -218,7 +217,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Completes the report and tells the last event.
-    pub(crate) fn end(&self, result: Result<Option<Matches>, Error>) -> Outcome {
+    pub(crate) fn end(&self, result: Result<Found, Error>) -> Outcome {
         let report = {
             let mut state = self.state();
             let traffic = state.traffic();
@@ -236,7 +235,11 @@ impl<'a> Watcher<'a> {
         } else {
             Event::Failed { report: boxed }
         });
-        Outcome { report, result }
+        let (result, batches) = match result {
+            Ok((matches, batches)) => (Ok(matches), batches),
+            Err(error) => (Err(error), None),
+        };
+        Outcome { report, result, batches }
     }
 }
 

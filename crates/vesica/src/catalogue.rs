@@ -1,0 +1,41 @@
+//! The registry of protocols for programs: `vesica protocols --json`, and the Python package's `protocols()`.
+
+use serde_json::json;
+use vesica_protocols::registry::PROTOCOLS;
+
+use crate::report::SCHEMA;
+
+/// Every protocol, with what `vesica protocols` tells of it.
+pub fn json() -> serde_json::Value {
+    let entries: Vec<_> = PROTOCOLS
+        .iter()
+        .map(|entry| {
+            let messages = entry.messages.iter().map(
+                |message| json!({"from": message.from.name(), "what": message.what, "bytes": message.formula}),
+            );
+            let variants =
+                entry.offers.variants.iter().map(|v| json!({"name": v.name, "what": v.what}));
+            json!({
+                "name": entry.name,
+                "title": entry.title,
+                "family": entry.family,
+                "paper": entry.paper,
+                "security": entry.security.iter().map(|security| security.name()).collect::<Vec<_>>(),
+                "needs_allow_insecure": entry.needs_allow_insecure(),
+                "standing": entry.standing.name(),
+                "levels": entry.offers.levels,
+                "sigma": entry.offers.sigma.map(|(least, most)| [least, most]),
+                "variants": variants.collect::<Vec<_>>(),
+                "profiles": entry.offers.profiles.iter().map(|profile| profile.name()).collect::<Vec<_>>(),
+                "paper_parameters": entry.offers.paper,
+                "learns": entry.learns,
+                "learns_both": entry.learns_both,
+                "leakage": entry.leakage,
+                "flights": entry.flights,
+                "messages": messages.collect::<Vec<_>>(),
+                "memory": entry.memory,
+            })
+        })
+        .collect();
+    json!({"schema": SCHEMA, "protocols": entries})
+}

@@ -1,0 +1,158 @@
+//! Who the partner is and who we are, from what a user gives: an address, an identity file, a public key.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rand_core::CryptoRng;
+use vesica_net::{Address, Channel, Identity, NetEvent, Options, PublicKey, Security, establish};
+use vesica_protocols::Phase;
+
+use crate::error::Error;
+
+/// The most bytes that a file with a public key may have.
+const PUBLIC_KEY_FILE: u64 = 4096;
+
+const ASK: &str = "give the line that the partner's `vesica keygen` printed, or @FILE that holds it";
+const MAKE: &str = "name the identity with --identity, or make one with `vesica keygen`";
+
+/// How the partner is found and known.
+pub struct Partner {
+    /// Listen or connect.
+    pub address: Address,
+    /// My key and theirs; none for plaintext, which only loopback addresses allow.
+    pub keys: Option<(Identity, PublicKey)>,
+}
+
+impl Partner {
+    /// A partner with whom all is encrypted, and who proves to have the key `peer`.
+    pub fn authenticated(address: Address, identity: Identity, peer: PublicKey) -> Result<Self, Error> {
+        if *identity.public_key() == peer {
+            return Err(Error::usage("--peer is this side's own public key", ASK));
+        }
+        Ok(Partner { address, keys: Some((identity, peer)) })
+    }
+
+    /// Whoever comes, over a loopback address.
+    pub fn insecure(address: Address) -> Self {
+        Partner { address, keys: None }
+    }
+
+    /// The key that this side shows, if it shows one.
+    pub fn my_key(&self) -> Option<PublicKey> {
+        self.keys.as_ref().map(|(identity, _)| *identity.public_key())
+    }
+
+    /// Listens or connects until the partner is there and has proven who it is.
+    pub fn meet(
+        &self,
+        options: &Options,
+        rng: &mut dyn CryptoRng,
+        on_event: &mut dyn FnMut(NetEvent),
+    ) -> Result<Channel, Error> {
+        let security = match &self.keys {
+            Some((identity, peer)) => Security::Tls { identity, peer },
+            None => Security::InsecurePlaintext,
+        };
+        establish(&self.address, &security, options, rng, on_event)
+            .map_err(|error| Error::net(Phase::Connect, &error))
+    }
+}
+
+/// Where the partner is met. `:PORT` to listen at is that port of every address of this machine.
+pub fn address(listen: Option<&str>, connect: Option<&str>) -> Result<Address, Error> {
+    match (listen, connect) {
+        (Some(text), None) if text.starts_with(':') => Ok(Address::Listen(format!("0.0.0.0{text}"))),
+        (Some(text), None) => Ok(Address::Listen(text.to_owned())),
+        (None, Some(text)) => Ok(Address::Connect(text.to_owned())),
+        (None, None) => Err(Error::usage("no address", "give --listen or --connect")),
+        (Some(_), Some(_)) => Err(Error::usage("two addresses", "give either --listen or --connect")),
+    }
+}
+
+/// The partner's public key: the text itself, or `@FILE` that holds it.
+pub fn peer_key(argument: &str) -> Result<PublicKey, Error> {
+    read_key(argument).map_err(|message| Error::usage(message, ASK))
+}
+
+fn read_key(argument: &str) -> Result<PublicKey, String> {
+    let Some(path) = argument.strip_prefix('@') else {
+        let hint = if Path::new(argument).exists() {
+            format!(" (for the file write @{argument})")
+        } else {
+            String::new()
+        };
+        return argument.trim().parse().map_err(|error| format!("--peer: {error}{hint}"));
+    };
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(PUBLIC_KEY_FILE + 1).read_to_string(&mut text));
+    match read.map_err(|error| error.to_string()) {
+        Ok(bytes) if bytes as u64 <= PUBLIC_KEY_FILE => {
+            text.trim().parse().map_err(|error| format!("--peer @{path}: {error}"))
+        }
+        Ok(_) => Err(format!("--peer @{path}: too long for a public key")),
+        Err(error) => Err(format!("--peer @{path}: {error}")),
+    }
+}
+
+/// The identity in that file, or in the [default one](default_identity).
+pub fn identity(path: Option<&Path>) -> Result<Identity, Error> {
+    let path = path.map_or_else(default_identity, |path| Ok(path.to_owned()))?;
+    Identity::load(&path).map_err(|error| Error::usage(error.to_string(), MAKE))
+}
+
+/// Where an identity is if nothing else is said.
+pub fn default_identity() -> Result<PathBuf, Error> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let config = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")));
+    let path = config.map(|config| config.join("vesica").join("identity.pem"));
+    path.ok_or_else(|| {
+        Error::usage(
+            "neither XDG_CONFIG_HOME nor HOME is set",
+            "name the identity with --identity (or --output for keygen)",
+        )
+    })
+}
+
+/// Makes an identity in a new file, the [default one](default_identity) if none is named. Never overwrites one.
+pub fn make_identity(path: Option<&Path>) -> Result<(PathBuf, PublicKey), Error> {
+    let refused = |message: String| {
+        Error::usage(message, "name another file with --output, or use the identity that is there")
+    };
+    let place = path.map_or_else(default_identity, |path| Ok(path.to_owned()))?;
+    if path.is_none()
+        && let Some(folder) = place.parent()
+    {
+        fs::create_dir_all(folder)
+            .map_err(|error| refused(format!("{}: cannot be created: {error}", folder.display())))?;
+    }
+    match Identity::generate().and_then(|identity| identity.save(&place).map(|()| identity)) {
+        Ok(identity) => Ok((place, *identity.public_key())),
+        Err(error) => {
+            let known = Identity::load(&place)
+                .map(|identity| format!("\n  its public key is {}", identity.public_key()));
+            Err(refused(format!("{error}{}", known.unwrap_or_default())))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_alone_is_listened_at_everywhere() {
+        assert_eq!(address(Some(":7400"), None), Ok(Address::Listen("0.0.0.0:7400".into())));
+        assert_eq!(address(Some("[::]:7400"), None), Ok(Address::Listen("[::]:7400".into())));
+        assert_eq!(address(None, Some("a:1")), Ok(Address::Connect("a:1".into())));
+        assert!(address(None, None).is_err() && address(Some("a:1"), Some("b:1")).is_err());
+    }
+
+    #[test]
+    fn nobody_is_their_own_partner() {
+        let identity = Identity::generate().unwrap();
+        let (key, address) = (*identity.public_key(), Address::Connect("a:1".into()));
+        let error = Partner::authenticated(address, identity, key).err().unwrap();
+        assert!(error.message.contains("own public key"), "{error}");
+    }
+}

@@ -1,0 +1,68 @@
+//! The files that a run writes, looked at before it begins: no two are the same, and none replaces what must stay.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use vesica_protocols::Phase;
+use vesica_table::{FileId, Output, TableError};
+
+use crate::error::Error;
+use crate::report::Report;
+
+/// Checks the places of report and events, which may be the same neither as each other nor as the output, and are none of the
+/// protected files. `-` is a standard stream.
+pub fn check(
+    output: Option<&Path>,
+    logs: [Option<&Path>; 2],
+    protected: &[PathBuf],
+) -> Result<[Option<Output>; 2], Error> {
+    let places: Vec<_> = [output].into_iter().chain(logs).flatten().map(place).collect();
+    if (0..places.len()).any(|i| places[..i].contains(&places[i])) {
+        return Err(Error::usage(
+            "--output, --report and --events need different places",
+            "name another file, or leave one out",
+        ));
+    }
+    let ids = file_ids(protected);
+    let check = |path: Option<&Path>| path.map(|path| output_at(path, &ids)).transpose();
+    let [report, events] = logs;
+    Ok([check(report)?, check(events)?])
+}
+
+/// The files that stand at these paths now. What is absent or cannot be looked at cannot be replaced either.
+pub(crate) fn file_ids<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<FileId> {
+    // Standard input from a file comes under its number.
+    let stdin = PathBuf::from("/dev/stdin");
+    let paths = paths.into_iter().map(|path| if path.as_os_str() == "-" { &stdin } else { path });
+    paths.filter_map(|path| FileId::of_path(path).ok()).collect()
+}
+
+/// A place that can be written to and is none of these files.
+pub(crate) fn output_at(path: &Path, protected: &[FileId]) -> Result<Output, Error> {
+    Output::check(path, &protected.iter().collect::<Vec<_>>())
+        .map_err(|error| Error::table(Phase::Prepare, &error))
+}
+
+/// What makes two paths the same place: the file where there is one, else folder and name.
+fn place(path: &Path) -> (PathBuf, Option<FileId>) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let by_name = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));
+    match FileId::of_path(path) {
+        // Of a file that is there the number alone counts: it may have several names.
+        Ok(id) if path.as_os_str() != "-" => (PathBuf::new(), Some(id)),
+        _ if path.as_os_str() == "-" => (path.to_owned(), None),
+        _ => (by_name().unwrap_or_else(|| path.to_owned()), None),
+    }
+}
+
+impl Report {
+    /// Writes the report as JSON.
+    pub fn write(&self, to: Output) -> Result<(), Error> {
+        let written = to.commit(|out| {
+            let failed = |source| TableError::Write { path: String::new(), source };
+            serde_json::to_writer_pretty(&mut *out, self).map_err(|error| failed(error.into()))?;
+            out.write_all(b"\n").map_err(failed)
+        });
+        written.map_err(|error| Error::table(Phase::Write, &error))
+    }
+}

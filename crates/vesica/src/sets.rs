@@ -1,0 +1,109 @@
+//! A run between two sets of byte strings over a channel that is there already: no tables and no files.
+//!
+//! For research, and for programs that have their keys at hand. The rest is as in [`crate::job`]: terms, sizes, the
+//! protocol, its confirmation. A set of byte strings is the set of a table with one key column of the rule `raw`, a set of
+//! integers (`sigma`) that of one of the rule `int`, so the partner may hold a table.
+//!
+//! ```
+//! use vesica::net::{CancelToken, Options, memory};
+//! use vesica::{protocols::Role, randomness, sets::{self, SetJob}, settings::Settings};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (here, there) = memory::pair(&Options::default());
+//! let settings = Settings::default();
+//! let play = |role, keys: &[&[u8]], channel| {
+//!     let items = sets::items(keys.iter().copied(), &settings)?;
+//!     let job = SetJob { role, items, settings: settings.clone() };
+//!     Ok(job.run(channel, None, &CancelToken::new(), &mut randomness()?, &|_| {}))
+//! };
+//! let matches = std::thread::scope(|scope| {
+//!     scope.spawn(|| play(Role::Sender, &[b"zoe", b"eve"], there));
+//!     play(Role::Receiver, &[b"ada", b"bob", b"eve"], here)
+//! });
+//! let matches = matches.and_then(|outcome: vesica::job::Outcome| outcome.result)?;
+//! assert_eq!(matches.unwrap().rows(), [2]); // "eve"
+//! # Ok(())
+//! # }
+//! ```
+
+use rand_core::CryptoRng;
+use vesica_encode::items::{Items, ItemsBuilder, ItemsError, KeyEncoder};
+use vesica_net::{CancelToken, Channel, PublicKey};
+use vesica_protocols::{Phase, Role};
+use vesica_table::TableReport;
+
+use crate::error::Error;
+use crate::job::{OnEvent, Outcome, converse, pad, prepare};
+use crate::report::Event;
+use crate::settings::Settings;
+use crate::watcher::Watcher;
+
+/// The set of these byte strings, each at its place as a row.
+pub fn items<'a>(keys: impl ExactSizeIterator<Item = &'a [u8]>, settings: &Settings) -> Result<Items, Error> {
+    let build = || {
+        let mut builder = ItemsBuilder::new(settings.encoding(), keys.len())?;
+        let mut encoder = KeyEncoder::new(1)?;
+        for (row, key) in (0..).zip(keys) {
+            encoder.clear();
+            encoder.part(key)?;
+            builder.push(row, encoder.finish()?)?;
+        }
+        builder.finish(settings.on_duplicates)
+    };
+    build().map_err(|error| refused(&error))
+}
+
+/// The set of these integers, each at its place as a row, for settings with a `sigma`.
+pub fn integers(keys: impl ExactSizeIterator<Item = u64>, settings: &Settings) -> Result<Items, Error> {
+    let build = || {
+        let mut builder = ItemsBuilder::new(settings.encoding(), keys.len())?;
+        for (row, key) in (0..).zip(keys) {
+            builder.push_native(row, key)?;
+        }
+        builder.finish(settings.on_duplicates)
+    };
+    build().map_err(|error| refused(&error))
+}
+
+fn refused(error: &ItemsError) -> Error {
+    let remedy = "give keys that sigma allows, each once unless duplicates are allowed";
+    Error { phase: Phase::Read, ..Error::usage(error.to_string(), remedy) }
+}
+
+/// One party's run.
+pub struct SetJob {
+    /// The part this party plays.
+    pub role: Role,
+    /// Its set.
+    pub items: Items,
+    /// Everything else that a user chooses.
+    pub settings: Settings,
+}
+
+impl SetJob {
+    /// Runs over a channel. `my_key` is the key that the channel was made with, if it was made with one. `cancel` is looked
+    /// at between steps; a wait on the channel ends by the token that the channel was made with.
+    pub fn run(
+        self,
+        channel: Channel,
+        my_key: Option<&PublicKey>,
+        cancel: &CancelToken,
+        rng: &mut dyn CryptoRng,
+        on_event: OnEvent<'_>,
+    ) -> Outcome {
+        let SetJob { role, mut items, settings } = self;
+        let watcher = Watcher::new(role, &settings, cancel, on_event);
+        on_event(&Event::Started { role: role.name() });
+        let rule = if settings.sigma.is_some() { "int" } else { "raw" };
+        let play = || {
+            let terms = prepare(role, &settings, &[rule.to_owned()])?;
+            let (rows, distinct, duplicates) = (items.rows(), items.distinct() as u64, items.duplicates());
+            let counts = TableReport { rows, items: distinct, duplicates, ..TableReport::default() };
+            pad(&mut items, &settings, rng)?;
+            watcher.read(counts, &items);
+            converse(&settings, &terms, items, channel, my_key, &watcher, rng)
+        };
+        let result = play();
+        watcher.end(result.map(|matches| (matches, None)))
+    }
+}
