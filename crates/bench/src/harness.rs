@@ -1,18 +1,18 @@
-//! Runs cells: two processes for each, several times, within bounds of memory and time.
+//! Runs a cell: two processes, their measurements compared with each other and with what was planted.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use vesica::net::{Identity, PublicKey};
 use vesica::protocols::Role;
 
 use crate::BenchError;
 use crate::cell::{Cell, Link, Networks};
-use crate::definition::Definition;
 use crate::party::Measured;
-use crate::record::{Folder, Line, key};
 
 /// How long a party may take to notice that the other one is gone.
 const GRACE: Duration = Duration::from_secs(1);
@@ -26,23 +26,43 @@ pub struct Pair {
     pub sender: Measured,
 }
 
-/// What limits a benchmark.
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// Only the columns that a definition marks quick.
-    pub quick: bool,
-    /// Runs of each cell whose figures are kept.
-    pub runs: u32,
-    /// Runs before those, not kept.
-    pub warm_up: u32,
-    /// Seconds that one run of a cell may be expected to take.
-    pub cell_budget_s: f64,
-    /// Bytes of memory that both parties together may be expected to take.
-    pub memory: u64,
+impl Pair {
+    /// Both parties have looked at their matches themselves, each row of them. What they report must agree.
+    fn check(&self, cell: &Cell) -> Result<(), BenchError> {
+        let Pair { receiver, sender } = self;
+        let wrong =
+            |message: String| Err(BenchError::WrongResult { protocol: cell.protocol.clone(), message });
+        let expected = [Some(cell.common()), cell.both.then_some(cell.common())];
+        if [receiver.matches, sender.matches] != expected {
+            return wrong(format!("{:?} and {:?} items found", receiver.matches, sender.matches));
+        }
+        if (receiver.sent, sender.sent) != (sender.received, receiver.received) {
+            return wrong("what one sent is not what the other received".to_owned());
+        }
+        Ok(())
+    }
 }
 
-/// Told what happens: what is run next, what was skipped and why, what is left.
-pub type OnNews<'a> = &'a mut dyn FnMut(&str);
+/// Stops parties that take too long, unless it is dropped before.
+struct Watchdog {
+    _over: mpsc::Sender<()>,
+}
+
+impl Watchdog {
+    fn over(parties: [&Running; 2], patience: Duration) -> Self {
+        let ids = parties.map(|party| Pid::from_raw(party.0.id().cast_signed()));
+        let (over, wait) = mpsc::channel::<()>();
+        std::thread::spawn(move || {
+            if wait.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                for id in ids.into_iter().flatten() {
+                    // It may just have ended.
+                    let _ = kill_process(id, Signal::KILL);
+                }
+            }
+        });
+        Watchdog { _over: over }
+    }
+}
 
 /// Starts the parties of a cell.
 pub struct Harness {
@@ -64,8 +84,8 @@ impl Drop for Running {
 }
 
 impl Harness {
-    /// Runs one cell once.
-    pub fn run(&self, cell: &Cell) -> Result<Pair, BenchError> {
+    /// Runs one cell once; parties that take longer than `patience` are stopped.
+    pub fn run(&self, cell: &Cell, patience: Duration) -> Result<Pair, BenchError> {
         cell.plan()?;
         let link = self.networks.find(&cell.network)?;
         let folder = tempfile::tempdir().map_err(|cause| BenchError::file(Path::new("/tmp"), cause))?;
@@ -85,6 +105,7 @@ impl Harness {
         let mut lines = BufReader::new(stdout(&mut receiver, Role::Receiver)?);
         let address = read_line(&mut lines, Role::Receiver)?;
         let mut sender = self.start(cell, link, Role::Sender, &["--connect", address.trim()], sender_keys)?;
+        let _watchdog = Watchdog::over([&receiver, &sender], patience);
         let sent = read_line(&mut BufReader::new(stdout(&mut sender, Role::Sender)?), Role::Sender);
         let Ok(sent) = sent else {
             return Err(complaint([(receiver, Role::Receiver), (sender, Role::Sender)]));
@@ -96,7 +117,9 @@ impl Harness {
             serde_json::from_str::<Measured>(text)
                 .map_err(|error| BenchError::Party { role: role.name(), message: error.to_string() })
         };
-        Ok(Pair { receiver: parse(&received, Role::Receiver)?, sender: parse(&sent, Role::Sender)? })
+        let pair = Pair { receiver: parse(&received, Role::Receiver)?, sender: parse(&sent, Role::Sender)? };
+        pair.check(cell)?;
+        Ok(pair)
     }
 
     fn start(
@@ -120,74 +143,6 @@ impl Harness {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().map(Running).map_err(|error| failed(error.to_string()))
     }
-
-    /// Runs what a definition asks for and the record does not hold yet.
-    pub fn fill(
-        &self,
-        definition: &Definition,
-        limits: &Limits,
-        folder: &Folder,
-        news: OnNews<'_>,
-    ) -> Result<(), BenchError> {
-        let known = folder.read(&definition.name)?;
-        let mut done: Vec<(String, f64)> =
-            known.iter().map(|line| (line.cell.clone(), line.wall_s)).collect();
-        for row in &definition.rows {
-            if let Some(why) = &row.cannot {
-                news(&format!("{}: {} is not run: {why}", definition.name, row.name));
-            }
-            // What the row's last column took foretells the next one.
-            let mut last: Option<(f64, f64)> = None;
-            for (entry, column) in row.entries.iter().zip(&definition.columns) {
-                let Some(cell) = entry.cell.as_ref().filter(|_| entry.quick || !limits.quick) else {
-                    continue;
-                };
-                let size = (cell.receiver + cell.sender).max(1) as f64;
-                let column = &column.name;
-                let place = format!("{}: {}, {column}", definition.name, row.name);
-                if let Some(why) = refusal(cell, limits, last.map(|(wall, before)| wall * size / before)) {
-                    news(&format!("{place}: skipped, {why}"));
-                    continue;
-                }
-                let cell_key = key(cell);
-                let had = done.iter().filter(|(cell, _)| *cell == cell_key).count() as u32;
-                let warm_up = if had == 0 { limits.warm_up } else { 0 };
-                for run in 0..warm_up + limits.runs.saturating_sub(had) {
-                    let started = Instant::now();
-                    let pair = self.run(cell)?;
-                    let wall = pair.receiver.wall_s;
-                    news(&format!(
-                        "{place}: {wall:.3} s ({:.1} s with its start)",
-                        started.elapsed().as_secs_f64()
-                    ));
-                    if run >= warm_up {
-                        let line = Line::new(&row.name, column, had + run - warm_up + 1, cell, &pair);
-                        folder.append(&definition.name, &line)?;
-                        done.push((cell_key.clone(), wall));
-                    }
-                }
-                let walls = done.iter().filter(|(cell, _)| *cell == cell_key).map(|&(_, wall)| wall);
-                last = walls.reduce(f64::max).map(|wall| (wall, size));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Why a cell is not run; `expected` are the seconds that a run may take.
-fn refusal(cell: &Cell, limits: &Limits, expected: Option<f64>) -> Option<String> {
-    let memory = cell.memory_bytes().unwrap_or(u64::MAX);
-    if memory > limits.memory {
-        let gigabytes = |bytes: u64| bytes as f64 / 1e9;
-        return Some(format!(
-            "it may take {:.1} GB of {:.1} GB",
-            gigabytes(memory),
-            gigabytes(limits.memory)
-        ));
-    }
-    let expected = expected?;
-    (expected > limits.cell_budget_s)
-        .then(|| format!("a run may take {expected:.0} s of {:.0} s", limits.cell_budget_s))
 }
 
 fn identity(folder: &Path, name: &str) -> Result<(PathBuf, PublicKey), BenchError> {
@@ -228,23 +183,72 @@ fn complaint(parties: [(Running, Role); 2]) -> BenchError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
-    const LIMITS: Limits = Limits { quick: false, runs: 1, warm_up: 0, cell_budget_s: 10.0, memory: 1 << 30 };
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// A program that measures nothing and says this.
+    fn liar(folder: &Path, receiver: &Measured, sender: &Measured) -> PathBuf {
+        let path = folder.join("liar");
+        let json = |measured: &Measured| serde_json::to_string(measured).unwrap();
+        let script = format!(
+            "#!/bin/sh\ncase \"$*\" in\n*receiver*--listen*) echo 127.0.0.1:1; echo '{}';;\n*) echo '{}';;\nesac\n",
+            json(receiver),
+            json(sender)
+        );
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
 
     #[test]
-    fn cells_beyond_memory_or_time_are_refused() {
-        let cell = Cell::new("dh", 1 << 10, 1 << 10);
-        assert_eq!(refusal(&cell, &LIMITS, None), None);
-        assert_eq!(refusal(&cell, &LIMITS, Some(9.0)), None);
-        assert!(refusal(&cell, &LIMITS, Some(11.0)).unwrap().contains("11 s of 10 s"));
-        let large = Cell::new("dh", 1 << 26, 1 << 26);
-        assert!(refusal(&large, &LIMITS, None).unwrap().contains("GB of 1.1 GB"));
+    fn the_benchmark_of_a_wrong_result_fails() {
+        let cell = Cell::new("dh", 8, 8);
+        let measured = |matches, sent, received| Measured {
+            wall_s: 1.0,
+            cpu_s: 1.0,
+            peak_bytes: 1,
+            sent,
+            received,
+            phases: Vec::new(),
+            matches,
+            release: true,
+        };
+        let run = |receiver: &Measured, sender: &Measured| {
+            let folder = tempfile::tempdir().unwrap();
+            let program = liar(folder.path(), receiver, sender);
+            Harness { program, networks: Networks::default() }.run(&cell, PATIENCE)
+        };
+        let right = measured(Some(2), 10, 20);
+        let sender = measured(None, 20, 10);
+        assert!(run(&right, &sender).is_ok());
+        for (receiver, sender) in [
+            (measured(Some(3), 10, 20), sender.clone()),
+            (measured(None, 10, 20), sender.clone()),
+            (right.clone(), measured(Some(2), 20, 10)),
+            (right.clone(), measured(None, 20, 11)),
+        ] {
+            let error = run(&receiver, &sender).unwrap_err();
+            assert!(matches!(error, BenchError::WrongResult { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn parties_that_take_too_long_are_stopped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sleeper");
+        fs::write(&path, "#!/bin/sh\necho 127.0.0.1:1\nexec sleep 100\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let harness = Harness { program: path, networks: Networks::default() };
+        let error = harness.run(&Cell::new("dh", 4, 4), Duration::from_millis(200)).unwrap_err();
+        assert!(matches!(error, BenchError::Party { .. }), "{error}");
     }
 
     #[test]
     fn a_program_that_is_not_there_is_told() {
         let harness = Harness { program: "/nonexistent".into(), networks: Networks::default() };
-        let error = harness.run(&Cell::new("dh", 4, 4)).unwrap_err().to_string();
+        let error = harness.run(&Cell::new("dh", 4, 4), PATIENCE).unwrap_err().to_string();
         assert!(error.starts_with("receiver: "), "{error}");
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! benchmarks/definitions/<paper>/<table>.toml   what is measured, and the paper's own figures   ([`definition`])
+//!         │  the cheap ones first, within budgets of time and memory                            ([`schedule`])
 //!         │  one process a party, loopback or a shaped network, result checked                  ([`harness`], [`party`])
 //!         ▼
 //! benchmarks/record/<date>-<machine>/<table>.csv   a line for each run                          ([`record`])
 //!         │
 //!         ▼
-//! docs/benchmarks.md   paper's figure, ours, the ratio                                          ([`report`])
+//! docs/benchmarks.md   paper's figure, ours, the ratio, the floor                               ([`report`], [`plots`])
 //! ```
 //!
 //! **What the clock covers:** from items in memory to matches: base OTs, hashing of the items and the final join are
@@ -17,15 +18,18 @@
 #![forbid(unsafe_code)]
 
 pub mod cell;
+pub mod choice;
 pub mod definition;
 mod error;
 pub mod floor;
 pub mod harness;
 pub mod measure;
 pub mod party;
+pub mod plots;
 pub mod program;
 pub mod record;
 pub mod report;
+pub mod schedule;
 pub mod svg;
 
 pub use error::BenchError;

@@ -72,6 +72,29 @@ impl Line {
     }
 }
 
+#[cfg(test)]
+impl Line {
+    /// A run of that cell in which the receiver took `wall_s` and sent `bytes`, and nothing else happened.
+    pub(crate) fn of(cell: &Cell, wall_s: f64, bytes: u64) -> Self {
+        Line {
+            row: "a, b".into(),
+            column: "2^8".into(),
+            run: 1,
+            wall_s,
+            sender_wall_s: 0.0,
+            cpu_receiver_s: 0.0,
+            cpu_sender_s: 0.0,
+            peak_receiver: 0,
+            peak_sender: 0,
+            sent_receiver: bytes,
+            sent_sender: 0,
+            phases: "blind=0.01 compare=0.02".into(),
+            sender_phases: "answer=0.1".into(),
+            cell: key(cell),
+        }
+    }
+}
+
 /// The seconds of a phase in a line's list of phases; a phase that ran twice counts twice.
 pub fn phase_seconds(phases: &str, name: &str) -> f64 {
     let pairs = phases.split(' ').filter_map(|phase| phase.split_once('='));
@@ -135,7 +158,12 @@ impl Folder {
         Ok(lines)
     }
 
-    /// Where plots are put.
+    /// The folder's own name: `<date>-<machine>`.
+    pub fn name(&self) -> String {
+        self.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    }
+
+    /// The folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -227,22 +255,7 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let folder = Folder::open(&temporary.path().join("record")).unwrap();
         assert_eq!(folder.read("paper/table").unwrap(), []);
-        let line = |run| Line {
-            row: "a, b".into(),
-            column: "2^8".into(),
-            run,
-            wall_s: 0.125,
-            sender_wall_s: 0.1,
-            cpu_receiver_s: 0.1,
-            cpu_sender_s: 0.2,
-            peak_receiver: 1,
-            peak_sender: 2,
-            sent_receiver: 3,
-            sent_sender: 4,
-            phases: "blind=0.1 compare=0.025".into(),
-            sender_phases: "answer=0.1".into(),
-            cell: key(&Cell::new("dh", 256, 256)),
-        };
+        let line = |run| Line { run, ..Line::of(&Cell::new("dh", 256, 256), 0.125, 3) };
         folder.append("paper/table", &line(1)).unwrap();
         folder.append("paper/table", &line(2)).unwrap();
         assert_eq!(folder.read("paper/table").unwrap(), [line(1), line(2)]);

@@ -1,28 +1,72 @@
-//! The report: each table with the paper's figure, ours and the ratio, as Markdown between two markers of a page.
+//! The report: each table with the paper's figure, ours, the ratio and the floor, as Markdown between two markers of a page.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 use crate::BenchError;
-use crate::definition::{Definition, Entry, Measure, Row};
-use crate::record::{Folder, Line, key};
+use crate::cell::{Cell, Networks};
+use crate::definition::{Definition, Entry, Figure, Measure, Row, Unit};
+use crate::floor::floor;
+use crate::record::{Folder, Line, key, phase_seconds};
+use crate::{choice, plots};
 
 /// Where the generated part of a page begins and ends.
 pub const MARKERS: [&str; 2] = ["<!-- begin: vesica bench report -->", "<!-- end: vesica bench report -->"];
 
+/// The lines of a record, by their cells.
+#[derive(Debug, Clone, Default)]
+pub struct Record(HashMap<String, Vec<Line>>);
+
+impl Record {
+    /// All that a folder holds.
+    pub fn read(folder: &Folder) -> Result<Self, BenchError> {
+        Ok(folder.read_all()?.into())
+    }
+
+    /// The runs of a cell.
+    pub fn of(&self, cell: &Cell) -> &[Line] {
+        self.0.get(&key(cell)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The median of what `value` says of a cell's runs; none if there are none.
+    pub fn median(&self, cell: &Cell, value: impl Fn(&Line) -> f64) -> Option<f64> {
+        Spread::of(self.of(cell).iter().map(value)).map(|spread| spread.median)
+    }
+}
+
+impl From<Vec<Line>> for Record {
+    fn from(lines: Vec<Line>) -> Self {
+        let mut cells: HashMap<String, Vec<Line>> = HashMap::new();
+        for line in lines {
+            cells.entry(line.cell.clone()).or_default().push(line);
+        }
+        Record(cells)
+    }
+}
+
 /// Median, least and greatest of a cell's runs, in the table's unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
+pub struct Spread {
     /// The median.
     pub median: f64,
     /// The least.
     pub least: f64,
     /// The greatest.
     pub most: f64,
-    /// How many runs.
-    pub runs: usize,
+}
+
+impl Spread {
+    /// Of some values; none of none.
+    pub fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_by(f64::total_cmp);
+        let (least, most) = (*values.first()?, *values.last()?);
+        let upper = values[values.len() / 2];
+        let median = if values.len() % 2 == 1 { upper } else { (values[values.len() / 2 - 1] + upper) / 2.0 };
+        Some(Spread { median, least, most })
+    }
 }
 
 /// What a run's line says of a measure, in seconds or bytes.
@@ -36,46 +80,74 @@ pub fn value(line: &Line, measure: Measure) -> f64 {
     }
 }
 
-/// The figure of the runs that `lines` hold of a cell; none if there are none.
-pub fn figure(lines: &[Line], entry: &Entry, definition: &Definition) -> Option<Figure> {
-    let cell = key(entry.cell.as_ref()?);
-    let runs = lines.iter().filter(|line| line.cell == cell);
-    let mut values: Vec<f64> =
-        runs.map(|line| value(line, definition.measure) / definition.unit.in_base()).collect();
-    values.sort_by(f64::total_cmp);
-    let (least, most) = (*values.first()?, *values.last()?);
-    let middle = values.len() / 2;
-    let median =
-        if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
-    Some(Figure { median, least, most, runs: values.len() })
+/// What the record, or a program, says of column `i` of a row.
+pub fn ours(definition: &Definition, row: &Row, i: usize, record: &Record) -> Option<Spread> {
+    let (entry, column) = (row.entries.get(i)?, definition.columns.get(i)?);
+    if let Some(program) = &entry.program {
+        let value = program.value();
+        return Some(Spread { median: value, least: value, most: value });
+    }
+    let of_line = |line: &Line| {
+        let phases = match row.party {
+            vesica::protocols::Role::Receiver => &line.phases,
+            vesica::protocols::Role::Sender => &line.sender_phases,
+        };
+        let whole = if row.party == vesica::protocols::Role::Sender && definition.measure == Measure::Time {
+            line.sender_wall_s
+        } else {
+            value(line, definition.measure)
+        };
+        let of_phases = || column.phases.iter().map(|name| phase_seconds(phases, name)).sum();
+        (if column.phases.is_empty() { whole } else { of_phases() }) / definition.unit.in_base()
+    };
+    Spread::of(record.of(entry.cell.as_ref()?).iter().map(of_line))
+}
+
+/// What a cell costs at least, in the table's unit; memory has a bound in place of a floor.
+fn least(definition: &Definition, i: usize, entry: &Entry, networks: &Networks) -> Option<f64> {
+    let cell = entry.cell.as_ref().filter(|_| definition.columns[i].phases.is_empty())?;
+    let base = match definition.measure {
+        Measure::Memory => cell.memory_bytes().ok()? as f64,
+        Measure::Traffic => cell.formula_bytes().ok()? as f64,
+        measure => {
+            let floor = floor(cell, &networks.find(&cell.network).ok()?).ok()??;
+            if measure == Measure::Cpu { floor.cpu_s } else { floor.wall_s }
+        }
+    };
+    Some(base / definition.unit.in_base())
 }
 
 /// One table as Markdown.
-pub fn table(definition: &Definition, lines: &[Line]) -> String {
+pub fn table(definition: &Definition, record: &Record, networks: &Networks) -> String {
     let mut text = String::new();
+    let unit = if definition.unit == Unit::Count {
+        String::new()
+    } else {
+        format!(", in {}", definition.unit.name())
+    };
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "### {}\n", definition.title);
+    let _ = writeln!(text, "#### {}\n", definition.title);
     let _ = writeln!(
         text,
-        "{}, in {}. The paper's setting: {}. `benchmarks/definitions/{}.toml`\n",
-        definition.source,
-        definition.unit.name(),
-        definition.setting,
-        definition.name
+        "{}{unit}. Setting: {}. `{}`\n",
+        definition.source, definition.setting, definition.name
     );
-    let _ = writeln!(
-        text,
-        "| | {} |",
-        definition.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(" | ")
-    );
-    let _ = writeln!(text, "|---|{}", "---|".repeat(definition.columns.len()));
-    for row in &definition.rows {
-        let _ = writeln!(text, "| {} | {} |", row.name, row_cells(definition, row, lines).join(" | "));
+    let names: Vec<_> = definition.columns.iter().map(|column| column.name.as_str()).collect();
+    let shown = |row: &&Row| row.cannot.is_none() || row.entries.iter().any(|entry| entry.paper.is_some());
+    if definition.rows.iter().any(|row| shown(&row)) {
+        let _ = writeln!(text, "| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    }
+    for row in definition.rows.iter().filter(shown) {
+        let cells: Vec<_> =
+            (0..names.len()).map(|i| cell_text(definition, row, i, record, networks)).collect();
+        let _ = writeln!(text, "| {} | {} |", row.name, cells.join(" | "));
     }
     text.push('\n');
-    for row in definition.rows.iter().filter(|row| row.cannot.is_some()) {
-        let _ =
-            writeln!(text, "- {}: not run here, {}.", row.name, row.cannot.as_deref().unwrap_or_default());
+    for (why, rows) in reasons(definition) {
+        let _ = writeln!(text, "- Not run here: {}: {why}.", rows.join("; "));
+    }
+    for column in (0..names.len()).filter_map(|i| Some((names[i], column_reason(definition, i)?))) {
+        let _ = writeln!(text, "- Not run here: {}: {}.", column.0, column.1);
     }
     for note in &definition.notes {
         let _ = writeln!(text, "- {note}");
@@ -84,26 +156,53 @@ pub fn table(definition: &Definition, lines: &[Line]) -> String {
     text
 }
 
-/// `paper → ours (ratio)`; a dash where there is none.
-fn row_cells(definition: &Definition, row: &Row, lines: &[Line]) -> Vec<String> {
-    let show = |entry: &Entry| {
-        let ours = figure(lines, entry, definition);
-        match (entry.paper.map(|figure| figure.value), ours) {
-            (None, None) => "–".to_owned(),
-            (Some(paper), None) => format!("{} → –", short(paper)),
-            (None, Some(ours)) => format!("**{}**{}", short(ours.median), spread(ours)),
-            (Some(paper), Some(ours)) => {
-                let ratio = ours.median / paper;
-                format!("{} → **{}**{} ({}×)", short(paper), short(ours.median), spread(ours), short(ratio))
-            }
+/// Why rows are not run, with those rows.
+fn reasons(definition: &Definition) -> Vec<(String, Vec<&str>)> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for row in &definition.rows {
+        let Some(why) = &row.cannot else { continue };
+        // The protocol's name stands in the row's place where many are not built.
+        let why = if why.ends_with(" is not built yet") { "not built yet" } else { why };
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, rows)) => rows.push(&row.name),
+            None => reasons.push((why.to_owned(), vec![&row.name])),
         }
+    }
+    reasons
+}
+
+/// Why a whole column is not run.
+fn column_reason(definition: &Definition, i: usize) -> Option<&str> {
+    let runnable = || definition.rows.iter().filter(|row| row.cannot.is_none());
+    let mut whys = runnable().map(|row| row.entries.get(i).and_then(|entry| entry.cannot.as_deref()));
+    let first = whys.next()??;
+    whys.all(|why| why == Some(first)).then_some(first)
+}
+
+/// `paper → ours [spread] · ratio · floor`; a dash where there is none.
+fn cell_text(definition: &Definition, row: &Row, i: usize, record: &Record, networks: &Networks) -> String {
+    let Some(entry) = row.entries.get(i) else { return String::new() };
+    let paper =
+        entry.paper.map(|Figure { value, estimated }| format!("{}{value}", if estimated { "~" } else { "" }));
+    let Some(ours) = ours(definition, row, i, record) else {
+        return paper.unwrap_or_else(|| "–".to_owned());
     };
-    row.entries.iter().map(show).collect()
+    let mut text = paper.map_or_else(String::new, |paper| format!("{paper} → "));
+    let _ = write!(text, "**{}**{}", short(ours.median), spread(ours));
+    if definition.measure != Measure::Count {
+        if let Some(figure) = entry.paper {
+            let _ = write!(text, " · {}×", short(ours.median / figure.value));
+        }
+        if let Some(least) = least(definition, i, entry, networks) {
+            let _ = write!(text, " · ⌊{}⌋", short(least));
+        }
+    }
+    text
 }
 
 /// Least and greatest, where they are not the same to three digits.
-fn spread(figure: Figure) -> String {
-    let (least, most) = (short(figure.least), short(figure.most));
+fn spread(spread: Spread) -> String {
+    let (least, most) = (short(spread.least), short(spread.most));
     if least == most { String::new() } else { format!(" [{least}–{most}]") }
 }
 
@@ -121,17 +220,73 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// All tables of the definitions that the record holds anything of, grouped by their folder.
-pub fn tables(definitions: &[Definition], folder: &Folder) -> Result<String, BenchError> {
+/// What a group of tables is called, by its folder, in the order of the report.
+const GROUPS: [(&str, &str); 6] = [
+    ("vesica", "This project"),
+    ("dcw13", "DCW13: Dong, Chen, Wen, When Private Set Intersection Meets Big Data"),
+    ("hek12", "HEK12: Huang, Evans, Katz, Are Garbled Circuits Better than Custom Protocols?"),
+    ("psz14", "PSZ14: Pinkas, Schneider, Zohner, Faster PSI Based on OT Extension"),
+    ("pssz15", "PSSZ15: Pinkas, Schneider, Segev, Zohner, Phasing"),
+    ("rr16", "RR16: Rindal, Rosulek, Improved PSI Against Malicious Adversaries"),
+];
+
+/// The whole text between the markers, for the page at `page`. Plots go into the record's folder.
+pub fn write(
+    definitions: &[Definition],
+    folder: &Folder,
+    networks: &Networks,
+    page: &Path,
+    command: &str,
+) -> Result<(), BenchError> {
+    let record = Record::read(folder)?;
+    let plots = plots::draw(definitions, &record, folder)?;
+    let mut text = format!(
+        "Made by `{command}`. In each cell: the paper's figure (~: its own estimate, or \"about\") → **ours, the median** \
+         [least–greatest] · ratio to the paper's · ⌊floor⌋. The floor of time is a sum of unit prices, measured one by one on a \
+         Zen 5 core ([`floor.rs`](../crates/bench/src/floor.rs)), or what the network takes; of traffic, the registry's formula; \
+         for memory there is the registry's bound in its place. A cell without ours was left out for memory or time.\n\n"
+    );
+    let list = |text: String| text.lines().map(|line| format!("- {line}\n")).collect::<String>();
+    let _ = writeln!(text, "The machine:\n\n{}", list(folder.machine()));
+    let _ = writeln!(text, "Its record, `{}`, was made by:\n\n{}", folder.name(), list(folder.commands()));
+    let networks_text: String =
+        networks.describe().map(|(name, what)| format!("`{name}`: {what}\n")).collect();
+    let _ = writeln!(text, "The networks:\n\n{}", list(networks_text));
+    let _ = writeln!(text, "### At a glance\n");
+    if let Some(glance) = plots.get(plots::GLANCE) {
+        let _ = writeln!(text, "![time against traffic]({})\n", link(page, glance)?);
+    }
+    text.push_str(&choice::table(&record, networks));
     let mut groups: BTreeMap<&str, String> = BTreeMap::new();
     for definition in definitions {
-        let lines = folder.read(&definition.name)?;
-        if !lines.is_empty() {
-            let group = definition.name.split('/').next().unwrap_or_default();
-            groups.entry(group).or_default().push_str(&table(definition, &lines));
+        let group = groups.entry(definition.name.split('/').next().unwrap_or_default()).or_default();
+        group.push_str(&table(definition, &record, networks));
+        if let Some(plot) = plots.get(&definition.name) {
+            let _ = writeln!(group, "![{}]({})\n", definition.title, link(page, plot)?);
         }
     }
-    Ok(groups.into_iter().map(|(group, tables)| format!("## {group}\n\n{tables}")).collect())
+    for (name, title) in GROUPS {
+        if let Some(tables) = groups.remove(name) {
+            let _ = writeln!(text, "### {title}\n\n{tables}");
+        }
+    }
+    for (name, tables) in groups {
+        let _ = writeln!(text, "### {name}\n\n{tables}");
+    }
+    splice(page, &text)
+}
+
+/// The way from a page to a file, with `/` between.
+fn link(page: &Path, file: &Path) -> Result<String, BenchError> {
+    let absolute = |path: &Path| fs::canonicalize(path).map_err(|cause| BenchError::file(path, cause));
+    let (page, file) = (absolute(page)?, absolute(file)?);
+    let parts = |path: &Path| {
+        path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>()
+    };
+    let (from, to) = (parts(page.parent().unwrap_or(&page)), parts(&file));
+    let same = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = vec!["..".to_owned(); from.len() - same];
+    Ok(up.into_iter().chain(to.into_iter().skip(same)).collect::<Vec<_>>().join("/"))
 }
 
 /// Puts `text` between the markers of the page at `path`; all else on it stays.
@@ -148,7 +303,6 @@ pub fn splice(path: &Path, text: &str) -> Result<(), BenchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::{Cell, Networks};
 
     #[test]
     fn three_digits_are_shown() {
@@ -165,56 +319,62 @@ mod tests {
         }
     }
 
-    fn definition() -> (tempfile::TempDir, Definition) {
-        let folder = tempfile::tempdir().unwrap();
-        let text = r#"
-            title = "Time"
-            source = "a paper"
-            setting = "a machine"
-            measure = "time"
-            unit = "ms"
-            columns = [{ name = "n", cell = { receiver = 4, sender = 4 } }, { name = "m", cell = { receiver = 8, sender = 8 } }]
-            [[rows]]
-            name = "dh"
-            cell = { protocol = "dh" }
-            paper = [500.0, 1000.0]
-            [[rows]]
-            name = "gpu"
-            cannot = "no GPU"
-            paper = [1.0, nan]
-        "#;
-        fs::write(folder.path().join("t.toml"), text).unwrap();
-        let definition = Definition::read(folder.path(), "t", &Networks::default()).unwrap();
-        (folder, definition)
-    }
+    const TEXT: &str = r#"
+        title = "Time"
+        source = "a paper"
+        setting = "a machine"
+        measure = "time"
+        unit = "ms"
+        columns = [
+            { name = "n", cell = { receiver = 4, sender = 4 } },
+            { name = "m", cell = { receiver = 8, sender = 8 } },
+        ]
+        [[rows]]
+        name = "dh"
+        cell = { protocol = "dh" }
+        paper = [500.0, "~1000"]
+        [[rows]]
+        name = "gpu"
+        cannot = "no GPU"
+        paper = [1.5, nan]
+        [[rows]]
+        name = "later"
+        awaits = "not-in-the-registry"
+    "#;
 
-    fn line(run: u32, wall_s: f64) -> Line {
-        Line {
-            row: "dh".into(),
-            column: "n".into(),
-            run,
-            wall_s,
-            sender_wall_s: 0.0,
-            cpu_receiver_s: 0.0,
-            cpu_sender_s: 0.0,
-            peak_receiver: 0,
-            peak_sender: 0,
-            sent_receiver: 0,
-            sent_sender: 0,
-            phases: String::new(),
-            sender_phases: String::new(),
-            cell: key(&Cell::new("dh", 4, 4)),
-        }
+    fn line(wall_s: f64) -> Line {
+        Line::of(&Cell::new("dh", 4, 4), wall_s, 0)
     }
 
     #[test]
-    fn a_table_shows_paper_ours_and_ratio() {
-        let (_folder, definition) = definition();
-        let lines = [line(1, 0.1), line(2, 0.3), line(3, 0.25)];
-        let text = table(&definition, &lines);
-        assert!(text.contains("| dh | 500 → **250** [100–300] (0.500×) | 1000 → – |"), "{text}");
-        assert!(text.contains("| gpu | 1.00 → – | – |"), "{text}");
-        assert!(text.contains("- gpu: not run here, no GPU."), "{text}");
+    fn a_table_shows_paper_ours_ratio_and_floor() {
+        let networks = Networks::default();
+        let definition = Definition::parse("a/b", TEXT, &networks).unwrap();
+        let record = Record::from(vec![line(0.1), line(0.3), line(0.25)]);
+        let text = table(&definition, &record, &networks);
+        let floor = short(
+            floor(&Cell::new("dh", 4, 4), &crate::cell::Link::UNLIMITED).unwrap().unwrap().wall_s * 1e3,
+        );
+        let expected = format!("| dh | 500 → **250** [100–300] · 0.500× · ⌊{floor}⌋ | ~1000 |");
+        assert!(text.contains(&expected), "{text}");
+        assert!(text.contains("| gpu | 1.5 | – |"), "{text}");
+        assert!(text.contains("- Not run here: gpu: no GPU."), "{text}");
+        assert!(
+            text.contains("- Not run here: later: not built yet.") && !text.contains("| later"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_column_of_phases_sums_them() {
+        let text = TEXT.replace(
+            "name = \"m\", cell = { receiver = 8, sender = 8 }",
+            "name = \"m\", cell = { receiver = 4, sender = 4 }, phases = [\"compare\"]",
+        );
+        let definition = Definition::parse("a/b", &text, &Networks::default()).unwrap();
+        let record = Record::from(vec![line(0.1)]);
+        let found = ours(&definition, &definition.rows[0], 1, &record).unwrap();
+        assert_eq!(found.median, 20.0);
     }
 
     #[test]
@@ -227,5 +387,16 @@ mod tests {
         assert_eq!(text, format!("before\n{}\n\nnew\n{}\nafter\n", MARKERS[0], MARKERS[1]));
         fs::write(&page, "no markers").unwrap();
         assert!(splice(&page, "new").is_err());
+    }
+
+    #[test]
+    fn links_lead_from_the_page_to_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("docs")).unwrap();
+        fs::create_dir_all(at("record/plots")).unwrap();
+        fs::write(at("docs/page.md"), "").unwrap();
+        fs::write(at("record/plots/a.svg"), "").unwrap();
+        assert_eq!(link(&at("docs/page.md"), &at("record/plots/a.svg")).unwrap(), "../record/plots/a.svg");
     }
 }

@@ -51,17 +51,17 @@ pub enum Form {
     NamedHollow,
 }
 
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 430.0;
 const LEFT: f64 = 66.0;
-const TOP: f64 = 34.0;
+const TOP: f64 = 44.0;
 const BOTTOM: f64 = 46.0;
-const LEGEND: f64 = 210.0;
+const LEGEND: f64 = 250.0;
 const GLYPH: f64 = 6.1;
 const LINE: f64 = 14.0;
-const COLOURS: [&str; 10] = [
+const COLOURS: [&str; 12] = [
     "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b", "#e377c2", "#17becf", "#7f7f7f",
-    "#bcbd22",
+    "#bcbd22", "#000000", "#1b5e20",
 ];
 
 /// One axis on the page.
@@ -116,7 +116,7 @@ impl Chart {
     /// The picture; none if no point stands on it.
     pub fn svg(&self) -> Option<String> {
         let legend = self.series.iter().any(|series| matches!(series.form, Form::Line | Form::Dashed));
-        let right = WIDTH - if legend { LEGEND } else { 20.0 };
+        let right = WIDTH - if legend { LEGEND } else { 30.0 };
         let points = || self.series.iter().flat_map(|series| series.drawn());
         let x = Scale::new(points().map(|point| point.0), LEFT, right)?;
         let y = Scale::new(points().map(|point| point.1), HEIGHT - BOTTOM, TOP)?;
@@ -170,7 +170,8 @@ impl Page {
             r##"<path d="M{LEFT} {TOP}V{:.0}H{:.0}" fill="none" stroke="#333"/>"##,
             y.from, x.to
         ));
-        self.text(LEFT, TOP - 14.0, "start", &format!("{}   (up: {})", chart.title, chart.y.label));
+        self.text(LEFT, TOP - 28.0, "start", &chart.title);
+        self.text(8.0, TOP - 10.0, "start", &format!("↑ {}", chart.y.label));
         self.text((LEFT + x.to) / 2.0, HEIGHT - 12.0, "middle", &chart.x.label);
     }
 

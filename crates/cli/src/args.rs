@@ -155,7 +155,7 @@ pub(crate) struct BenchFolders {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum ProfileOfRuns {
-    /// One run of the smaller columns
+    /// One run of the smaller columns, within 15 minutes
     Quick,
     /// A warm-up and five runs of all that memory and the budget allow
     Full,
@@ -175,21 +175,27 @@ pub(crate) struct BenchRun {
     /// Runs of each cell [default: 1 quick, 5 full]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: Option<u32>,
-    /// Seconds that one run may be expected to take
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
-    pub(crate) budget: f64,
-    /// The folder of this machine's record
+    /// Time for everything, as 90s, 12m or 2h; what does not fit is left out [default: 12m quick, none full]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) budget: Option<Duration>,
+    /// Time that one run may be expected to take [default: 10s quick, 60s full]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) run_budget: Option<Duration>,
+    /// The folder of this machine's record [default: a new one of today in benchmarks/record]
     #[arg(long, value_name = "FOLDER")]
-    pub(crate) record: PathBuf,
+    pub(crate) record: Option<PathBuf>,
+    /// The page whose tables are written anew, with --all
+    #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
+    pub(crate) page: PathBuf,
     #[command(flatten)]
     pub(crate) folders: BenchFolders,
 }
 
 #[derive(Args)]
 pub(crate) struct BenchReport {
-    /// The folder of the record
+    /// The folder of the record [default: the last one in benchmarks/record]
     #[arg(long, value_name = "FOLDER")]
-    pub(crate) record: PathBuf,
+    pub(crate) record: Option<PathBuf>,
     /// The page that holds the tables
     #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
     pub(crate) page: PathBuf,
@@ -261,6 +267,16 @@ pub(crate) struct BenchParty {
     pub(crate) identity: Option<PathBuf>,
     #[arg(long)]
     pub(crate) peer: Option<String>,
+}
+
+/// A number of seconds, minutes or hours.
+fn time(text: &str) -> Result<Duration, String> {
+    let units = [("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
+    let number = units.into_iter().find_map(|(unit, seconds)| {
+        let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
+        (0.0..1e9).contains(&number).then(|| Duration::from_secs_f64(number * seconds))
+    });
+    number.ok_or_else(|| "write a time as 90s, 12m or 2h".to_owned())
 }
 
 /// A number, or a power of two.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use vesica::Kind;
 use vesica::net::{Address, PublicKey};
@@ -9,10 +10,11 @@ use vesica::protocols::Role;
 use vesica_bench::BenchError;
 use vesica_bench::cell::{Cell, Networks};
 use vesica_bench::definition::Definition;
-use vesica_bench::harness::{Harness, Limits};
+use vesica_bench::harness::Harness;
 use vesica_bench::party::{self, Place};
-use vesica_bench::record::Folder;
+use vesica_bench::record::{self, Folder};
 use vesica_bench::report;
+use vesica_bench::schedule::Limits;
 
 use crate::args::{
     Bench, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, ProfileOfRuns,
@@ -71,20 +73,48 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
     }
     let harness = harness(&args.folders)?;
     let quick = matches!(args.profile, ProfileOfRuns::Quick);
+    let (run_budget, budget) =
+        if quick { (QUICK_RUN, QUICK) } else { (Duration::from_secs(60), Duration::from_secs(1 << 30)) };
     let limits = Limits {
         quick,
         runs: args.runs.unwrap_or(if quick { 1 } else { 5 }),
-        warm_up: u32::from(!quick),
-        cell_budget_s: args.budget,
+        warm_up: !quick,
+        run_budget_s: args.run_budget.unwrap_or(run_budget).as_secs_f64(),
+        budget_s: args.budget.unwrap_or(budget).as_secs_f64(),
         memory: memory_for_both(),
     };
     let definitions = definitions(&args.folders, &args.definitions)?;
-    let record = Folder::open(&args.record)?;
-    for (i, definition) in definitions.iter().enumerate() {
-        say(&format!("[{} of {}] {}: {}", i + 1, definitions.len(), definition.name, definition.title));
-        harness.fill(definition, &limits, &record, &mut |news| say(news))?;
+    let path = match &args.record {
+        Some(path) => path.clone(),
+        None => records(&args.folders).join(record::default_name()),
+    };
+    say(&format!("the record: {}", path.display()));
+    let folder = Folder::open(&path)?;
+    folder.note_command(&command_line())?;
+    let summary = harness.fill(&definitions, &limits, &folder, &mut |news| say(news))?;
+    say(&format!(
+        "{} runs recorded, {} cells skipped, {} failed",
+        summary.runs, summary.skipped, summary.failed
+    ));
+    if args.all {
+        report_on(&folder, &args.page, &args.folders)?;
     }
-    Ok(())
+    let message = format!("{} runs failed, as told above", summary.failed);
+    if summary.failed == 0 { Ok(()) } else { Err(BenchError::Party { role: "parties", message }) }
+}
+
+/// What one run, and what all of them may take in the quick profile: it has to end within 15 minutes.
+const QUICK_RUN: Duration = Duration::from_secs(10);
+const QUICK: Duration = Duration::from_secs(12 * 60);
+
+fn records(folders: &BenchFolders) -> PathBuf {
+    folders.benchmarks.join("record")
+}
+
+/// What was typed, without the program's folder.
+fn command_line() -> String {
+    let words = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    format!("vesica {words} (vesica {})", env!("CARGO_PKG_VERSION"))
 }
 
 /// Three quarters of what the system has to give.
@@ -96,20 +126,33 @@ fn memory_for_both() -> u64 {
 }
 
 fn write_report(args: &BenchReport) -> Result<(), BenchError> {
-    let folder = Folder::open(&args.record)?;
-    let definitions = definitions(&args.folders, &[])?;
-    let command =
-        format!("vesica bench report --record {} --page {}", args.record.display(), args.page.display());
-    let machine: String = folder.machine().lines().map(|line| format!("- {line}\n")).collect();
-    let networks: String =
-        networks(&args.folders)?.describe().map(|(name, what)| format!("- `{name}`: {what}\n")).collect();
-    let tables = report::tables(&definitions, &folder)?;
-    let text = format!(
-        "Made by `{command}`. In each cell: the paper's figure → **ours, the median** [least–greatest] (ratio).\n\n\
-         The machine:\n{machine}\nThe networks:\n{networks}\n{tables}"
-    );
-    report::splice(&args.page, &text)
+    let path = match &args.record {
+        Some(path) => path.clone(),
+        None => last_record(&records(&args.folders))?,
+    };
+    report_on(&Folder::open(&path)?, &args.page, &args.folders)
 }
+
+/// The record that was begun last, by its name.
+fn last_record(records: &Path) -> Result<PathBuf, BenchError> {
+    let failed = |cause| BenchError::File { path: records.to_owned(), cause };
+    let entries = std::fs::read_dir(records).map_err(failed)?;
+    let folders = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_dir());
+    folders.max().ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
+}
+
+/// The tables and plots of a record, of all definitions.
+fn report_on(folder: &Folder, page: &Path, folders: &BenchFolders) -> Result<(), BenchError> {
+    let definitions = definitions(folders, &[])?;
+    let command =
+        format!("vesica bench report --record {} --page {}", folder.path().display(), page.display());
+    report::write(&definitions, folder, &networks(folders)?, page, &command)?;
+    say(&format!("the report: {}", page.display()));
+    Ok(())
+}
+
+/// How long a run that was asked for by name may take.
+const ONCE: Duration = Duration::from_secs(6 * 3600);
 
 /// One cell, its figures on standard output.
 fn once(args: &BenchOnce) -> Result<(), BenchError> {
@@ -131,7 +174,7 @@ fn once(args: &BenchOnce) -> Result<(), BenchError> {
     print("wall s  CPU s (receiver, sender)  peak MB (receiver, sender)  bytes (/formula, bits an item)")?;
     let mut walls = Vec::new();
     for _ in 0..args.runs {
-        let pair = harness.run(&cell)?;
+        let pair = harness.run(&cell, ONCE)?;
         let (receiver, sender) = (&pair.receiver, &pair.sender);
         let bytes = receiver.sent + sender.sent;
         walls.push(receiver.wall_s);

@@ -1,0 +1,113 @@
+//! Which protocol to take for a network, by the record.
+
+use std::fmt::Write;
+
+use crate::cell::{Cell, LOOPBACK, Link, Networks};
+use crate::floor::flights;
+use crate::record::Line;
+use crate::report::{Record, short};
+
+use vesica::protocols::registry::{PROTOCOLS, Security};
+
+/// Networks of the table, the fastest first.
+const NETWORKS: [&str; 6] = [LOOPBACK, "lan", "lan-100", "wan-pssz15", "wan-rr16", "hsdpa"];
+
+/// log2 of the sizes of the table.
+const SIZES: [u32; 5] = [8, 12, 16, 20, 24];
+
+/// A protocol's time on a network.
+#[derive(Debug, Clone, PartialEq)]
+struct Time {
+    protocol: &'static str,
+    seconds: f64,
+    /// Whether it was measured there, or follows from loopback.
+    measured: bool,
+}
+
+/// The fastest protocol for each network and size, as Markdown.
+pub fn table(record: &Record, networks: &Networks) -> String {
+    let mut text = "**Which to take for your network**: the fastest protocol and its seconds, one thread for each party, \
+         items hashed (no native ones), conservative profile. *Slanted*: not measured on that network, but its time over loopback, \
+         or that of the fuller direction on the wire if it is longer, and half a round trip for each flight.\n\n"
+        .to_owned();
+    for (security, title) in [(Security::SemiHonest, "semi-honest"), (Security::Malicious, "malicious")] {
+        let sizes: Vec<_> = SIZES.iter().map(|size| format!("2^{size}")).collect();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "| {title} | {} |\n|---|{}", sizes.join(" | "), "---|".repeat(sizes.len()));
+        for network in NETWORKS {
+            let best = SIZES.map(|size| {
+                let best = fastest(record, networks, network, 1 << size, security);
+                best.map_or_else(|| "–".to_owned(), |time| time.shown())
+            });
+            let _ = writeln!(text, "| {network} | {} |", best.join(" | "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+impl Time {
+    fn shown(&self) -> String {
+        let around = if self.measured { "" } else { "*" };
+        format!("{around}`{}` {}{around}", self.protocol, short(self.seconds))
+    }
+}
+
+/// The fastest of the protocols that may be used freely.
+fn fastest(
+    record: &Record,
+    networks: &Networks,
+    network: &str,
+    items: usize,
+    security: Security,
+) -> Option<Time> {
+    let free = PROTOCOLS.iter().filter(|entry| !entry.needs_allow_insecure());
+    let times = free.filter(|entry| entry.security.contains(&security)).filter_map(|entry| {
+        let malicious = security == Security::Malicious;
+        let cell = Cell { malicious, network: network.to_owned(), ..Cell::new(entry.name, items, items) };
+        let wall = |cell: &Cell| record.median(cell, |line| line.wall_s);
+        if let Some(seconds) = wall(&cell) {
+            return Some(Time { protocol: entry.name, seconds, measured: true });
+        }
+        let near = Cell { network: LOOPBACK.to_owned(), ..cell };
+        let link = networks.find(network).ok()?;
+        let fuller = record.median(&near, |line: &Line| line.sent_receiver.max(line.sent_sender) as f64)?;
+        let seconds = over(&link, wall(&near)?, fuller, flights(entry, &near.plan().ok()?.1));
+        Some(Time { protocol: entry.name, seconds, measured: false })
+    });
+    times.min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+}
+
+/// Seconds over a network of what took `wall_s` over loopback.
+fn over(link: &Link, wall_s: f64, fuller_direction: f64, flights: u32) -> f64 {
+    let wire = link.megabits_per_s.map_or(0.0, |megabits| fuller_direction * 8e-6 / megabits);
+    wall_s.max(wire) + f64::from(flights) / 2.0 * link.round_trip_ms * 1e-3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_network_decides() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/networks.toml");
+        let networks = Networks::read(&root).unwrap();
+        let cell = |name: &str| Cell::new(name, 256, 256);
+        // One computes, the other sends.
+        let record = Record::from(vec![
+            Line::of(&cell("dh"), 1.0, 1000),
+            Line::of(&cell("kkrt"), 0.1, 100_000_000),
+            Line::of(&cell("naive-hash"), 0.001, 1),
+        ]);
+        let best = |network| fastest(&record, &networks, network, 256, Security::SemiHonest).unwrap();
+        assert_eq!(best(LOOPBACK), Time { protocol: "kkrt", seconds: 0.1, measured: true });
+        assert_eq!((best("wan-rr16").protocol, best("wan-rr16").measured), ("dh", false));
+        assert!((best("wan-rr16").seconds - 1.095).abs() < 1e-9);
+        let text = table(&record, &networks);
+        assert!(
+            text.contains("| loopback | `kkrt` 0.100 | – |") && text.contains("| wan-rr16 | *`dh` 1.09* |")
+                || text.contains("*`dh` 1.10* |"),
+            "{text}"
+        );
+    }
+}
