@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, Matches, OnDuplicates, Width};
+use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, Matches, OnDuplicates};
 use vesica::net::{
     Address, CancelToken, Identity, NetError, NetEvent, Options, PublicKey, Security as Transport, shaped,
 };
@@ -112,11 +112,7 @@ fn items(cell: &Cell, role: Role, settings: &Settings) -> Result<Items, ItemsErr
         Role::Sender => (cell.sender, cell.receiver),
     };
     let number = |row: usize| if row < cell.common() { row as u64 } else { (row + own) as u64 };
-    let encoding = match (settings.sigma, settings.security) {
-        (Some(sigma), _) => Encoding::Native { sigma },
-        (None, Security::SemiHonest) => Encoding::Digest(Width::Digest128),
-        (None, Security::Malicious) => Encoding::Digest(Width::Digest256),
-    };
+    let encoding = settings.encoding();
     let mut builder = ItemsBuilder::new(encoding, count)?;
     for row in 0..count {
         match encoding {

@@ -23,6 +23,8 @@ mod seed;
 pub mod silent;
 pub mod small_field;
 pub mod softspoken;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod vole;
 
 use vesica_crypto::block::Block;

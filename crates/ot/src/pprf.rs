@@ -15,6 +15,10 @@
 //! w parents take the parents' places, the right children the w places behind. A tree whose leaves are not a power of two
 //! simply has fewer right children in its last level, all places of leaves being equally likely to be the missing one.
 //!
+//! **No path gives all leaves.** An only child of the last level is in neither sum. So whoever asks for a leaf that is
+//! not there, to the right of an only child, is told nothing about that child and lacks it instead. Were it in the left
+//! sum, a party that lies about its path would have every leaf, and with them whatever the leaves' sum hides.
+//!
 //! **Constant time.** The path is secret. Every node of a level is touched alike, wherever the path goes.
 
 use vesica_crypto::aes_hash::FixedKey;
@@ -65,13 +69,13 @@ impl Trees {
     }
 
     /// Grows the tree whose first nodes stand at the beginning of `nodes` until they fill it, and notes for each level
-    /// the sums of its left and of its right nodes.
+    /// the sums of its left nodes, those without a sibling left out, and of its right nodes.
     pub(crate) fn grow(&self, nodes: &mut [Block], sums: &mut [[Block; 2]]) {
         let mut width = self.shape.start();
         for sums in sums {
             let children = (2 * width).min(nodes.len());
             self.level(nodes, width);
-            *sums = [sum(&nodes[..width]), sum(&nodes[width..children])];
+            *sums = [sum(&nodes[..children - width]), sum(&nodes[width..children])];
             width = children;
         }
         debug_assert_eq!(width, nodes.len(), "one pair of sums for each level");
@@ -91,7 +95,8 @@ impl Trees {
             let below = if correlated { [self.below_zero[0]; 2] } else { self.below_zero };
             // What lies below the missing parent is known to be wrong. On the path it becomes zero; beside it, it becomes
             // what the sum says.
-            let [missing_left, missing_right] = [*known ^ sum(left), *known ^ sum(right)];
+            let with_sibling = &left[..right.len()];
+            let [missing_left, missing_right] = [*known ^ sum(with_sibling), *known ^ sum(right)];
             add_at(left, parent, (missing_left & goes_right) ^ (below[0] & !goes_right));
             add_at(right, parent, (missing_right & !goes_right) ^ (below[1] & goes_right));
             width = children;
@@ -143,41 +148,69 @@ mod tests {
         Trees::new(&context, Label::new("left"), Label::new("right"), shape)
     }
 
+    /// A tree: its first two nodes, its leaves, the sums of its levels.
+    struct Full {
+        first: [Block; 2],
+        leaves: Vec<Block>,
+        sums: Vec<[Block; 2]>,
+    }
+
+    fn full(shape: Shape, leaves: usize, rng: &mut Prg) -> Full {
+        let first = [rng.block(), rng.block()];
+        let mut nodes = vec![Block::ZERO; leaves];
+        nodes[..shape.start()].copy_from_slice(&first[..shape.start()]);
+        let mut sums = vec![[Block::ZERO; 2]; levels(leaves) + 1 - shape.start()];
+        trees(shape).grow(&mut nodes, &mut sums);
+        Full { first, leaves: nodes, sums }
+    }
+
+    /// What a party has that was told the sums beside the path, and the last of them.
+    fn punctured(shape: Shape, full: &Full, path: usize) -> (Vec<Block>, Block) {
+        let mut nodes = vec![Block::ZERO; full.leaves.len()];
+        if shape.start() == 2 {
+            nodes[1 - path % 2] = full.first[1 - path % 2];
+        }
+        let beside = |(i, sums): (usize, &[Block; 2])| sums[1 - (path >> (i + shape.start() - 1) & 1)];
+        let known: Vec<Block> = full.sums.iter().enumerate().map(beside).collect();
+        trees(shape).grow_punctured(&mut nodes, path, &known);
+        (nodes, known[known.len() - 1])
+    }
+
     #[test]
     fn all_leaves_but_one_are_known() {
         let mut rng = Prg::from_seed([1; 16]);
         for shape in [Shape::HalfTree, Shape::Plain] {
-            let trees = trees(shape);
             for leaves in [3, 4, 5, 6, 7, 8, 9, 13, 16, 31, 64, 100] {
-                let (start, delta) = (shape.start(), rng.block());
-                let mut full = vec![Block::ZERO; leaves];
-                full[0] = rng.block();
-                if start == 2 {
-                    full[1] = full[0] ^ delta;
-                }
-                let first = [full[0], full[1]];
-                let mut sums = vec![[Block::ZERO; 2]; levels(leaves) + 1 - start];
-                trees.grow(&mut full, &mut sums);
-                for sums in &sums[..sums.len() - 1] {
-                    assert_eq!(sums[0] ^ sums[1] == delta, shape == Shape::HalfTree);
+                let full = full(shape, leaves, &mut rng);
+                for sums in &full.sums[..full.sums.len() - 1] {
+                    let correlated = sums[0] ^ sums[1] == full.first[0] ^ full.first[1];
+                    assert_eq!(correlated, shape == Shape::HalfTree);
                 }
                 for path in 0..leaves {
-                    let mut punctured = vec![Block::ZERO; leaves];
-                    if start == 2 {
-                        punctured[1 - path % 2] = first[1 - path % 2];
+                    let (punctured, _) = punctured(shape, &full, path);
+                    for (i, (ours, theirs)) in full.leaves.iter().zip(&punctured).enumerate() {
+                        let right = if i == path { *theirs == Block::ZERO } else { ours == theirs };
+                        assert!(right, "{leaves}, {path}, {i}");
                     }
-                    let known: Vec<Block> = sums
-                        .iter()
-                        .enumerate()
-                        .map(|(i, sums)| sums[1 - (path >> (i + start - 1) & 1)])
-                        .collect();
-                    trees.grow_punctured(&mut punctured, path, &known);
-                    for (i, (ours, theirs)) in full.iter().zip(&punctured).enumerate() {
-                        assert!(
-                            if i == path { *theirs == Block::ZERO } else { ours == theirs },
-                            "{leaves}, {path}, {i}"
-                        );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_to_no_leaf_does_not_give_all_leaves() {
+        let mut rng = Prg::from_seed([2; 16]);
+        for shape in [Shape::HalfTree, Shape::Plain] {
+            for leaves in [3, 5, 6, 7, 9, 13, 31, 100] {
+                let full = full(shape, leaves, &mut rng);
+                let half = leaves.next_power_of_two() / 2;
+                for path in leaves..2 * half {
+                    let (punctured, last) = punctured(shape, &full, path);
+                    // The only child of the parent that the path leads to is not among the leaves, nor in the last sum.
+                    for (i, (ours, theirs)) in full.leaves.iter().zip(&punctured).enumerate() {
+                        assert_eq!(i == path - half, ours != theirs, "{leaves}, {path}, {i}");
                     }
+                    assert!(last == sum(&full.leaves[..leaves - half]) && path - half >= leaves - half);
                 }
             }
         }

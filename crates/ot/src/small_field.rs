@@ -25,7 +25,7 @@
 //! Names: q = 2^k the field, `tile` 1024 places of all rows, `shift` d_g.
 //! Cost: 4 KiB of tree sums, then (128/k) bits a place and 2^k·128/k pseudo-random bits generated on either side.
 
-use subtle::ConstantTimeEq;
+use subtle::{Choice, ConstantTimeEq};
 use vesica_crypto::block::Block;
 use vesica_crypto::fold::{BLOCKS, Row, Strings};
 use vesica_crypto::hash::{Context, Label};
@@ -34,6 +34,9 @@ use zeroize::Zeroize;
 
 use crate::Error;
 use crate::pprf::{Shape, Trees};
+
+#[cfg(any(test, feature = "testing"))]
+pub mod cheating;
 
 /// Bits of Δ that go together: a field of 2^k elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -193,6 +196,7 @@ impl Sender {
         let trees = Trees::new(context, LEFT, RIGHT, Shape::Plain);
         let k = width.bits();
         let mut groups = Vec::with_capacity(width.groups());
+        let mut consistent = Choice::from(1);
         for group in 0..width.groups() {
             let digit = (delta.to_u128() >> (group * k)) as usize & ((1 << k) - 1);
             let known: Vec<Block> = (group * k..(group + 1) * k)
@@ -205,13 +209,16 @@ impl Sender {
             let mut leaves = vec![Block::ZERO; 1 << k];
             trees.grow_punctured(&mut leaves, digit, &known);
             if let Some([sum, hash]) = checks.next() {
-                leaves = checked(context, group, &leaves, digit, sum, hash)?;
+                let fits;
+                (leaves, fits) = checked(context, group, &leaves, digit, sum, hash);
+                consistent &= fits;
             }
             order_by_difference(&mut leaves, digit);
             groups.push(Strings::new(&leaves));
             leaves.zeroize();
         }
-        Ok(Self { groups, delta, next: 0 })
+        // Which tree was wrong is not to be told, not even by the time that passes.
+        if bool::from(consistent) { Ok(Self { groups, delta, next: 0 }) } else { Err(Error::Inconsistent) }
     }
 
     /// Δ.
@@ -285,7 +292,7 @@ fn hash_of(context: &Context, group: usize, tags: &[Tag]) -> [u8; TAG_BYTES] {
     hash
 }
 
-/// The seeds of the leaves, after the check that all leaves but the one at the secret place `hole` are determined by
+/// The seeds of the leaves, and the check that all leaves but the one at the secret place `hole` are determined by
 /// what the tree maker sent. It can only make the check depend on where the hole is: a guess of Δ's bits that ends the
 /// run when wrong.
 fn checked(
@@ -295,7 +302,7 @@ fn checked(
     hole: usize,
     sum: &Tag,
     hash: &[u8; TAG_BYTES],
-) -> Result<Vec<Block>, Error> {
+) -> (Vec<Block>, Choice) {
     let (mut tags, mut seeds) = tag(context, group, leaves);
     let all = sum_of(&tags);
     for (i, (tag, seed)) in tags.iter_mut().zip(&mut seeds).enumerate() {
@@ -304,7 +311,7 @@ fn checked(
         let mask = here.as_bytes()[0];
         tag.iter_mut().zip(all.iter().zip(sum)).for_each(|(tag, (all, sum))| *tag ^= (all ^ sum) & mask);
     }
-    if bool::from(hash_of(context, group, &tags).ct_eq(hash)) { Ok(seeds) } else { Err(Error::Inconsistent) }
+    (seeds, hash_of(context, group, &tags).ct_eq(hash))
 }
 
 /// Puts leaf x at place x ⊕ `digit`.
@@ -348,7 +355,10 @@ pub(crate) mod tests {
 
     /// Base OTs as a dealer hands them out: both strings, Δ, the strings that its bits choose.
     pub(crate) fn deal(seed: u8) -> (Vec<[Block; 2]>, Block, Vec<Block>) {
-        let mut rng = Prg::from_seed([seed; 16]);
+        deal_from(&mut Prg::from_seed([seed; 16]))
+    }
+
+    pub(crate) fn deal_from(rng: &mut Prg) -> (Vec<[Block; 2]>, Block, Vec<Block>) {
         let pairs: Vec<[Block; 2]> = (0..ROWS).map(|_| [rng.block(), rng.block()]).collect();
         let delta = rng.block();
         let chosen = pairs.iter().enumerate().map(|(i, pair)| pair[usize::from(delta.bit(i))]).collect();
@@ -363,7 +373,17 @@ pub(crate) mod tests {
         (receiver, sender.unwrap_or_else(|error| panic!("{error}")))
     }
 
-    const EMPTY: Tile = [[Block::ZERO; BLOCKS]; ROWS];
+    pub(crate) const EMPTY: Tile = [[Block::ZERO; BLOCKS]; ROWS];
+
+    /// w_i = v_i ⊕ Δ_i·u_g, before the groups are made to agree.
+    pub(crate) fn assert_tiles(width: Width, delta: Block, v: &Tile, w: &Tile, u: &[Row]) {
+        for (i, (v, w)) in v.iter().zip(w).enumerate() {
+            for place in 0..BLOCKS {
+                let shift = Block::mask(delta.bit(i)) & u[i / width.bits()][place];
+                assert!(w[place] == v[place] ^ shift, "{width:?}, row {i}");
+            }
+        }
+    }
 
     #[test]
     fn rows_differ_by_delta_times_u() {
@@ -375,12 +395,7 @@ pub(crate) mod tests {
                     let (mut v, mut w, mut u) = (EMPTY, EMPTY, vec![[Block::ZERO; BLOCKS]; width.groups()]);
                     receiver.tile(&mut v, &mut u);
                     sender.tile(&mut w);
-                    for (i, (v, w)) in v.iter().zip(&w).enumerate() {
-                        for place in 0..BLOCKS {
-                            let shift = Block::mask(delta.bit(i)) & u[i / width.bits()][place];
-                            assert!(w[place] == v[place] ^ shift, "{width:?}, row {i}");
-                        }
-                    }
+                    assert_tiles(width, delta, &v, &w, &u);
                     for group in 1..width.groups() {
                         let shift = core::array::from_fn(|i| u[0][i] ^ u[group][i]);
                         sender.shift(&mut w, group, &shift);

@@ -1,7 +1,7 @@
 //! What can go wrong while a protocol runs, by who is at fault.
 
 use vesica_encode::bloom::Unplaced;
-use vesica_encode::items::ItemsError;
+use vesica_encode::items::{Encoding, ItemsError};
 use vesica_encode::okvs;
 use vesica_encode::sorted::SortedError;
 use vesica_net::NetError;
@@ -79,10 +79,10 @@ pub enum Misuse {
     /// The items handed in are not of the agreed kind.
     #[error("the run was agreed for {}, but {} were handed in", kind(*agreed), kind(*given))]
     EncodingMismatch {
-        /// Width σ of the agreed native items; none for digests.
-        agreed: Option<u32>,
-        /// Width of the items handed in.
-        given: Option<u32>,
+        /// What items of the agreed run are.
+        agreed: Encoding,
+        /// What the items handed in are.
+        given: Encoding,
     },
     /// The protocol has no path by which the sender learns the result.
     #[error("protocol {0} has no path by which the sender learns the result")]
@@ -105,8 +105,11 @@ pub enum Misuse {
     },
 }
 
-fn kind(sigma: Option<u32>) -> String {
-    sigma.map_or("digests".to_owned(), |sigma| format!("native items of {sigma} bits"))
+fn kind(encoding: Encoding) -> String {
+    match encoding {
+        Encoding::Native { sigma } => format!("native items of {sigma} bits"),
+        Encoding::Digest(width) => format!("digests of {} bits", 8 * width.bytes()),
+    }
 }
 
 impl From<Misbehaviour> for Error {

@@ -1,5 +1,7 @@
 //! What both parties agree on beside the sizes: security model, level, item width, variant and profile.
 
+use vesica_encode::items::{Encoding, Width};
+
 /// What a protocol withstands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Security {
@@ -15,6 +17,18 @@ impl Security {
         match self {
             Security::SemiHonest => "semi-honest",
             Security::Malicious => "malicious",
+        }
+    }
+}
+
+impl Security {
+    /// What the items of such a run are: native integers of σ bits, or digests, wide enough that a party which does
+    /// anything finds no two keys with one digest.
+    pub fn encoding(self, sigma: Option<u32>) -> Encoding {
+        match (sigma, self) {
+            (Some(sigma), _) => Encoding::Native { sigma },
+            (None, Security::SemiHonest) => Encoding::Digest(Width::Digest128),
+            (None, Security::Malicious) => Encoding::Digest(Width::Digest256),
         }
     }
 }
@@ -85,6 +99,11 @@ impl Default for Parameters {
 }
 
 impl Parameters {
+    /// What the items of the run are.
+    pub fn encoding(&self) -> Encoding {
+        self.security.encoding(self.sigma)
+    }
+
     /// The text that the protocol context absorbs; different parameters have different texts.
     pub fn text(&self) -> String {
         let Parameters { security, level, sigma, variant, profile, paper } = self;

@@ -2,7 +2,7 @@
 
 use rand_core::CryptoRng;
 use vesica_crypto::hash::Context;
-use vesica_encode::items::{Encoding, Items, Matches};
+use vesica_encode::items::{Items, Matches};
 use vesica_net::Channel;
 
 use crate::error::{Error, Misuse};
@@ -163,18 +163,15 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Checks that `items` is the set the run was agreed for: its size, and native items of σ bits or digests.
+    /// Checks that `items` is the set the run was agreed for: its size, and native items of σ bits or digests of the width
+    /// that its security takes.
     pub fn expect_items(&self, role: Role, items: &Items) -> Result<(), Error> {
         let (agreed, given) = (self.sizes.of(role), items.len());
         if agreed != given {
             return Err(Misuse::SizeMismatch { agreed, given }.into());
         }
-        let native = match items.encoding() {
-            Encoding::Native { sigma } => Some(sigma),
-            Encoding::Digest(_) => None,
-        };
-        let agreed = self.parameters.sigma;
-        if native == agreed { Ok(()) } else { Err(Misuse::EncodingMismatch { agreed, given: native }.into()) }
+        let (agreed, given) = (self.parameters.encoding(), items.encoding());
+        if given == agreed { Ok(()) } else { Err(Misuse::EncodingMismatch { agreed, given }.into()) }
     }
 
     /// Begins a phase of `total` units.

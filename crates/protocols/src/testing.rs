@@ -11,7 +11,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand_core::CryptoRng;
 use vesica_crypto::hash::Context;
-use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates, Width};
+use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates};
 use vesica_net::{Channel, Digests, Options, Traffic, memory};
 
 use crate::error::Error;
@@ -70,7 +70,7 @@ pub fn planted_for(
 
 /// Items whose keys are these numbers in some fixed form; the row of a key is its index.
 fn numbered(parameters: &Parameters, numbers: &[u64], seed: u64) -> Items {
-    let encoding = encoding(parameters);
+    let encoding = parameters.encoding();
     let mut builder = ItemsBuilder::new(encoding, numbers.len()).unwrap();
     for (row, &number) in (0..).zip(numbers) {
         match encoding {
@@ -85,14 +85,6 @@ fn numbered(parameters: &Parameters, numbers: &[u64], seed: u64) -> Items {
         }
     }
     builder.finish(OnDuplicates::All).unwrap()
-}
-
-fn encoding(parameters: &Parameters) -> Encoding {
-    match (parameters.sigma, parameters.security) {
-        (Some(sigma), _) => Encoding::Native { sigma },
-        (None, Security::SemiHonest) => Encoding::Digest(Width::Digest128),
-        (None, Security::Malicious) => Encoding::Digest(Width::Digest256),
-    }
 }
 
 /// Every way in which `entry` can be run: its standard form in each security model, then each offer for itself.
@@ -125,7 +117,7 @@ pub fn items<S: AsRef<str>>(keys: &[S]) -> Items {
 
 /// Items of these keys as runs with `parameters` take them; digests only.
 pub fn items_for<S: AsRef<str>>(parameters: &Parameters, keys: &[S]) -> Items {
-    let mut builder = ItemsBuilder::new(encoding(parameters), keys.len()).unwrap();
+    let mut builder = ItemsBuilder::new(parameters.encoding(), keys.len()).unwrap();
     for (row, key) in (0..).zip(keys) {
         builder.push(row, key.as_ref().as_bytes()).unwrap();
     }
@@ -182,18 +174,52 @@ pub fn run_pair(entry: &Entry, sets: &Planted, case: Case) -> Ended {
 /// Runs both roles of `entry` over the two ends of a channel: receiver's, sender's. An end is dropped when its role ends,
 /// and aborted if it failed, as it is between processes.
 pub fn run_over(entry: &Entry, sets: &Planted, case: Case, ends: (Channel, Channel)) -> Ended {
-    let (mine, theirs) = ends;
+    let (receiver, sender) = play_both(
+        (entry, sets, case),
+        ends,
+        |run, channel, rng| (entry.receive)(run, &sets.receiver, channel, rng),
+        |run, channel, rng| (entry.send)(run, &sets.sender, channel, rng),
+    );
+    Ended {
+        receiver: receiver.0,
+        sender: sender.0,
+        traffic: receiver.2,
+        digests: receiver.1,
+        sender_digests: sender.1,
+    }
+}
+
+/// A party, honest or not, and what it ends with.
+pub type Party<'a, T> =
+    dyn FnOnce(&Run<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<T, Error> + Send + 'a;
+
+/// Runs two parties in the places of receiver and sender; at least one of them is usually a cheat.
+pub fn duel<R: Send, S: Send>(
+    agreed: (&Entry, &Planted, Case),
+    receiver: Box<Party<'_, R>>,
+    sender: Box<Party<'_, S>>,
+) -> (Result<R, Error>, Result<S, Error>) {
+    let (receiver, sender) = play_both(agreed, memory::pair(&Options::default()), receiver, sender);
+    (receiver.0, sender.0)
+}
+
+type Played<T> = (Result<T, Error>, Digests, Traffic);
+
+fn play_both<R: Send, S: Send>(
+    (entry, sets, case): (&Entry, &Planted, Case),
+    (mine, theirs): (Channel, Channel),
+    receiver: impl FnOnce(&Run<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<R, Error>,
+    sender: impl FnOnce(&Run<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<S, Error> + Send,
+) -> (Played<R>, Played<S>) {
     let context = context(entry, sets, case);
     let run = || run(&context, sets, case);
     let mut rngs = [0, 1].map(|party| StdRng::seed_from_u64(case.seed << 1 | party));
     let [my_rng, their_rng] = &mut rngs;
     thread::scope(|scope| {
-        let sender =
-            scope.spawn(|| play(theirs, |channel| (entry.send)(&run(), &sets.sender, channel, their_rng)));
-        let (receiver, digests, traffic) =
-            play(mine, |channel| (entry.receive)(&run(), &sets.receiver, channel, my_rng));
+        let sender = scope.spawn(|| play(theirs, |channel| sender(&run(), channel, their_rng)));
+        let receiver = play(mine, |channel| receiver(&run(), channel, my_rng));
         let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ended { receiver, sender: sender.0, traffic, digests, sender_digests: sender.1 }
+        (receiver, sender)
     })
 }
 
@@ -235,10 +261,7 @@ fn run(context: &Context, sets: &Planted, case: Case) -> Run<'static> {
     }
 }
 
-fn play<T>(
-    mut channel: Channel,
-    role: impl FnOnce(&mut Channel) -> Result<T, Error>,
-) -> (Result<T, Error>, Digests, Traffic) {
+fn play<T>(mut channel: Channel, role: impl FnOnce(&mut Channel) -> Result<T, Error>) -> Played<T> {
     let ended = role(&mut channel).and_then(|result| Ok(channel.flush().map(|()| result)?));
     let seen = (channel.digests(), channel.traffic());
     if ended.is_err() {

@@ -3,20 +3,24 @@
 //! In a semi-honest protocol a changed mask goes unnoticed by the protocol itself; the session's exchange of digests
 //! settles that. So a run counts as caught when a role ends in an error, or the ends disagree about what was sent.
 
-use vesica_protocols::Learns;
 use vesica_protocols::registry::{Entry, PROTOCOLS};
 use vesica_protocols::testing::{
-    Case, Ended, Planted, Tampering, Target, Wire, lying_wire, planted, run_over,
+    Case, Ended, Planted, Tampering, Target, Wire, lying_wire, planted, planted_for, run_over,
 };
+use vesica_protocols::{Learns, Parameters, Security};
 
 fn sets() -> [Planted; 2] {
     [planted(8, 9, 4, 1), planted(9, 8, 4, 1)]
 }
 
 fn run(entry: &Entry, sets: &Planted, target: Option<Target>) -> (Ended, Wire) {
+    run_with(entry, sets, Parameters::default(), target)
+}
+
+fn run_with(entry: &Entry, sets: &Planted, parameters: Parameters, target: Option<Target>) -> (Ended, Wire) {
     let learns = if entry.learns_both { Learns::Both } else { Learns::Receiver };
     let (first, second, wire) = lying_wire(target);
-    (run_over(entry, sets, Case { learns, ..Case::default() }, (first, second)), wire)
+    (run_over(entry, sets, Case { learns, parameters, ..Case::default() }, (first, second)), wire)
 }
 
 #[test]
@@ -37,6 +41,20 @@ fn every_flipped_byte_is_caught() {
             for target in run(entry, &sets, None).1.flips() {
                 assert!(!run(entry, &sets, Some(target)).0.confirmed(), "{} {target:?}", entry.name);
             }
+        }
+    }
+}
+
+#[test]
+fn every_flipped_byte_of_a_malicious_run_is_caught() {
+    let parameters = Parameters { security: Security::Malicious, ..Parameters::default() };
+    for entry in PROTOCOLS.iter().filter(|entry| entry.security.contains(&Security::Malicious)) {
+        let sets = planted_for(&parameters, 8, 9, 4, 1);
+        let (honest, wire) = run_with(entry, &sets, parameters, None);
+        assert!(honest.confirmed());
+        for target in wire.flips() {
+            let caught = !run_with(entry, &sets, parameters, Some(target)).0.confirmed();
+            assert!(caught, "{} {target:?}", entry.name);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde::Serialize;
-use vesica_encode::items::{Encoding, OnDuplicates, Width};
+use vesica_encode::items::{Encoding, OnDuplicates};
 use vesica_protocols::registry::Security;
 use vesica_protocols::{DEFAULT_LEVEL, Learns, Profile};
 use vesica_table::OnFault;
@@ -175,11 +175,7 @@ impl Settings {
 
     /// What the items are.
     pub fn encoding(&self) -> Encoding {
-        match (self.sigma, self.security) {
-            (Some(sigma), _) => Encoding::Native { sigma },
-            (None, Security::SemiHonest) => Encoding::Digest(Width::Digest128),
-            (None, Security::Malicious) => Encoding::Digest(Width::Digest256),
-        }
+        self.security.encoding(self.sigma)
     }
 
     /// Threads to keep busy, at least 1.

@@ -315,6 +315,41 @@ mod tests {
     }
 
     #[test]
+    fn a_receiver_that_aims_at_both_strings_is_refused_or_has_none() {
+        let rng = &mut StdRng::seed_from_u64(8);
+        let oracle = context().oracle(LABEL);
+        // r_1 = -Hg(1, r_0): the second key would be the identity, whatever s is.
+        let first = G::encode(&G::random_element(rng));
+        let second = G::encode(&G::sub(&G::identity(), &to_group(&oracle, 0, 1, &first)));
+        let (sender, _) = Sender::new(&context(), LABEL, rng);
+        assert_eq!(
+            sender.finish(&[first, second].concat()).unwrap_err(),
+            Error::InvalidElement { position: 1 }
+        );
+        // The pair of another OT, for which the receiver knows a logarithm: none of the strings is the one it expects.
+        let (receiver, message) = Receiver::new(&context(), LABEL, &[0], 1, rng);
+        let (sender, public) = Sender::new(&context(), LABEL, rng);
+        let strings = sender.finish(&[&message[..], &message[..]].concat()).unwrap();
+        let known = receiver.finish(&public).unwrap();
+        assert!(strings[0][0] == known[0] && !strings[1].contains(&known[0]));
+    }
+
+    #[test]
+    fn what_is_accepted_does_not_depend_on_the_choice() {
+        // A sender's element that is not random: the generator, or one of the receiver's own. It is taken whatever the
+        // choices are, and the strings are those that its logarithm gives.
+        let rng = &mut StdRng::seed_from_u64(9);
+        for choices in [[0], [0xff], [0b0110_1001]] {
+            for own in [false, true] {
+                let (receiver, message) = Receiver::new(&context(), LABEL, &choices, 8, rng);
+                let element =
+                    if own { *halves(message.first_chunk().unwrap())[1] } else { G::encode(&G::generator()) };
+                assert_eq!(receiver.finish(&element).unwrap().len(), 8);
+            }
+        }
+    }
+
+    #[test]
     fn what_is_sent_does_not_tell_the_choice() {
         // Both elements of a pair are uniform: their encodings' bits are even, whichever was chosen.
         let rng = &mut StdRng::seed_from_u64(7);

@@ -165,7 +165,7 @@ impl Plan {
     }
 
     /// The blocks of the noise of one piece, as even as can be.
-    pub(super) fn blocks(&self) -> impl Iterator<Item = core::ops::Range<usize>> {
+    pub(super) fn blocks(&self) -> impl Iterator<Item = core::ops::Range<usize>> + Clone {
         let (noise, weight) = if self.pieces == 0 { (0, 0) } else { (self.noise(), self.weight) };
         (0..weight).map(move |i| i * noise / weight..(i + 1) * noise / weight)
     }

@@ -19,20 +19,20 @@ use crate::softspoken::{self, Security};
 
 /// The receiver between its message and the sender's.
 pub struct Receiver<V: Value> {
-    plan: Plan,
-    context: Context,
+    pub(super) plan: Plan,
+    pub(super) context: Context,
     /// α of each block of each piece.
-    paths: Vec<usize>,
+    pub(super) paths: Vec<usize>,
     /// t of the correlated OTs.
-    known: Vec<[Block; 1]>,
+    pub(super) known: Vec<[Block; 1]>,
     /// β and δ of each block of each piece, or of each output.
-    values: Vec<V>,
-    deltas: Vec<Block>,
+    pub(super) values: Vec<V>,
+    pub(super) deltas: Vec<Block>,
     code: Option<AnyCode>,
     /// The VOLE that the check uses up: its value and the receiver's share.
     spare: Vec<(Block, Block)>,
     /// What the reply to the challenge must be.
-    expected: [u8; HASH],
+    pub(super) expected: [u8; HASH],
     /// Noise, and room to compress it: fresh memory costs as much as a pass over it.
     workspace: [Vec<Block>; 2],
 }
@@ -50,17 +50,32 @@ impl<V: Value> Receiver<V> {
         base: &[[Block; 2]],
         rng: &mut dyn CryptoRng,
     ) -> (Self, Vec<u8>) {
-        let (mut field, mut message) = softspoken::Receiver::new(context, WIDTH, plan.security(), base, rng);
-        message.reserve(plan.receiver_bytes::<V>());
+        let start = softspoken::Receiver::new(context, WIDTH, plan.security(), base, rng);
+        let paths = Self::draw_paths(plan, rng);
+        Self::with_paths(context, plan, start, paths)
+    }
+
+    /// A uniform place in each block of each piece.
+    pub(super) fn draw_paths(plan: &Plan, rng: &mut dyn CryptoRng) -> Vec<usize> {
         let mut paths = Vec::with_capacity(plan.pieces() * plan.weight());
+        for _ in 0..plan.pieces() {
+            paths.extend(plan.blocks().map(|block| below(block.len(), rng)));
+        }
+        paths
+    }
+
+    /// From the extension, its message, and α of each block of each piece.
+    pub(super) fn with_paths(
+        context: &Context,
+        plan: &Plan,
+        (mut field, mut message): (softspoken::Receiver, Vec<u8>),
+        paths: Vec<usize>,
+    ) -> (Self, Vec<u8>) {
+        message.reserve(plan.receiver_bytes::<V>());
         // A bit for each level of each path: the side that it does not take.
         let mut choices = Bits::default();
-        for _ in 0..plan.pieces() {
-            for block in plan.blocks() {
-                let path = below(block.len(), rng);
-                (0..levels(block.len())).for_each(|level| choices.push(path >> level & 1 == 0));
-                paths.push(path);
-            }
+        for (block, path) in plan.blocks().cycle().zip(&paths) {
+            (0..levels(block.len())).for_each(|level| choices.push(path >> level & 1 == 0));
         }
         let mut known = vec![[Block::ZERO]; choices.count];
         let kept = field.extend_to(true, &mut choices.bytes, &mut known, |bytes| {

@@ -23,7 +23,7 @@ pub struct Sender {
     context: Context,
     delta: Block,
     /// The noise of all pieces, or the outputs.
-    noise: Vec<Block>,
+    pub(super) noise: Vec<Block>,
     /// The sender's share of the VOLE that the check uses up.
     spare: Vec<Block>,
 }
@@ -46,22 +46,8 @@ impl Sender {
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<(Self, Vec<u8>), Error> {
         assert!(V::CHECKED || plan.security() == Security::SemiHonest, "a check covers the values");
-        if message.len() != plan.receiver_bytes::<V>() {
-            return Err(Error::MessageLength { what: "corrections of a VOLE" });
-        }
-        let (setup, corrections) =
-            message.split_at(crate::small_field::message_bytes(WIDTH, plan.security()));
-        let mut field = softspoken::Sender::new(context, WIDTH, plan.security(), delta, base, setup)?;
-        let mut corrections = corrections;
-        let mut offsets = vec![[Block::ZERO]; plan.choices()];
-        field.extend_from(true, &mut offsets, |bytes| {
-            let (now, later) = corrections.split_at(bytes.len());
-            bytes.copy_from_slice(now);
-            corrections = later;
-            Ok(())
-        })?;
-        let mut gammas = gammas::<V>(plan, &mut field, &mut corrections)?;
-        let spare = draw::<Block>(plan.spare(), &mut field, &mut corrections)?;
+        let Correlations { mut offsets, mut gammas, spare } =
+            Correlations::new::<V>(context, plan, delta, base, message)?;
         let (noise, message) = if plan.pieces() == 0 {
             (core::mem::take(&mut gammas), Vec::new())
         } else {
@@ -114,6 +100,43 @@ impl Sender {
         scratch.zeroize();
         out.truncate(self.plan.length());
         out
+    }
+}
+
+/// The sender's side of what the trees are made of.
+pub(super) struct Correlations {
+    /// q of the correlated OTs.
+    pub(super) offsets: Vec<[Block; 1]>,
+    /// γ of each noise value, or of each output.
+    pub(super) gammas: Vec<Block>,
+    pub(super) spare: Vec<Block>,
+}
+
+impl Correlations {
+    /// From the receiver's message, held to its length and, against malicious ones, its checks.
+    pub(super) fn new<V: Value>(
+        context: &Context,
+        plan: &Plan,
+        delta: Block,
+        base: &[Block],
+        message: &[u8],
+    ) -> Result<Self, Error> {
+        if message.len() != plan.receiver_bytes::<V>() {
+            return Err(Error::MessageLength { what: "corrections of a VOLE" });
+        }
+        let (setup, mut corrections) =
+            message.split_at(crate::small_field::message_bytes(WIDTH, plan.security()));
+        let mut field = softspoken::Sender::new(context, WIDTH, plan.security(), delta, base, setup)?;
+        let mut offsets = vec![[Block::ZERO]; plan.choices()];
+        field.extend_from(true, &mut offsets, |bytes| {
+            let (now, later) = corrections.split_at(bytes.len());
+            bytes.copy_from_slice(now);
+            corrections = later;
+            Ok(())
+        })?;
+        let gammas = gammas::<V>(plan, &mut field, &mut corrections)?;
+        let spare = draw::<Block>(plan.spare(), &mut field, &mut corrections)?;
+        Ok(Self { offsets, gammas, spare })
     }
 }
 

@@ -30,9 +30,19 @@ impl Opening {
     /// Draws Δ. The message is for [`answer`].
     #[must_use]
     pub fn new(context: &Context, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
-        let delta = Block::random(rng);
+        Self::with_delta(context, Block::random(rng), rng)
+    }
+
+    /// The same for this Δ.
+    pub(super) fn with_delta(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
         let (base, message) = masny_rindal::Receiver::new(context, BASE, delta.as_bytes(), ROWS, rng);
         (Self { context: context.clone(), delta, base }, message)
+    }
+
+    /// The context of the run.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn context(&self) -> &Context {
+        &self.context
     }
 
     /// Bytes of the receiver's answer, [`flight 2`](answer).
@@ -51,10 +61,22 @@ impl Opening {
         answer: &[u8],
         rng: &mut dyn CryptoRng,
     ) -> Result<(Sender, Vec<u8>), Error> {
+        let context = self.context.clone();
+        self.respond_with(answer, |delta, base, corrections| {
+            Sender::new::<V>(&context, plan, delta, base, corrections, rng)
+        })
+    }
+
+    /// The same, where a sender is made of Δ, the chosen strings and the receiver's corrections.
+    pub(super) fn respond_with<S>(
+        self,
+        answer: &[u8],
+        sender: impl FnOnce(Block, &[Block], &[u8]) -> Result<S, Error>,
+    ) -> Result<S, Error> {
         let wrong = Error::MessageLength { what: "base OT and corrections of a VOLE" };
         let (public, corrections) = answer.split_first_chunk().ok_or(wrong)?;
         let mut base: Vec<Block> = self.base.finish(public)?.iter().map(Seed::block).collect();
-        let sender = Sender::new::<V>(&self.context, plan, self.delta, &base, corrections, rng);
+        let sender = sender(self.delta, &base, corrections);
         base.zeroize();
         sender
     }
@@ -70,13 +92,23 @@ pub fn answer<V: Value>(
     opening: &[u8],
     rng: &mut dyn CryptoRng,
 ) -> Result<(Receiver<V>, Vec<u8>), Error> {
+    answer_with(context, opening, rng, |base, rng| Receiver::new(context, plan, base, rng))
+}
+
+/// The same, where a receiver and its corrections are made of both strings of the base OTs.
+pub(super) fn answer_with<R>(
+    context: &Context,
+    opening: &[u8],
+    rng: &mut dyn CryptoRng,
+    receiver: impl FnOnce(&[[Block; 2]], &mut dyn CryptoRng) -> (R, Vec<u8>),
+) -> Result<(R, Vec<u8>), Error> {
     if opening.len() != Opening::BYTES {
         return Err(Error::MessageLength { what: "base OT of a VOLE" });
     }
     let (base, public) = masny_rindal::Sender::new(context, BASE, rng);
     let base = base.finish(opening)?;
     let mut seeds: Vec<[Block; 2]> = base.iter().map(|[zero, one]| [zero.block(), one.block()]).collect();
-    let (receiver, corrections) = Receiver::new(context, plan, &seeds, rng);
+    let (receiver, corrections) = receiver(&seeds, rng);
     seeds.as_flattened_mut().zeroize();
     Ok((receiver, [&public[..], &corrections].concat()))
 }

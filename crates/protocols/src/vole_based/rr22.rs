@@ -8,21 +8,25 @@
 //! Source: Rindal, Schoppmann, *VOLE-PSI* (RS21, eprint 2021/266), Figures 3 and 5; Raghuraman, Rindal, *Blazing Fast PSI*
 //! (RR22, eprint 2022/320), §5; the key-value store of Bienstock, Patel, Seo, Yeo (BPSY23, eprint 2023/903).
 //! Deviations: the sender's masks travel sorted, in Elias–Fano form, where the papers permute them; the seed of the
-//! store is drawn after the keys are fixed.
+//! store is drawn after the keys are fixed, and in malicious runs from coins of both.
 //!
 //! ```text
 //! receiver (X)                                               sender (Y)
 //! [malicious: coins of both, committed by the sender]   ◄─►  context of all that follows
 //! C = B + Δ·A, silently                                 ◄─►  Δ, B                              see vesica_ot::vole
 //! P: Decode(P, x) = H_B(x) for all x in X
-//! A' = A ⊕ P                    ── seed, A' [, w_r] ──►      B' = B ⊕ Δ·A'
+//! A' = A ⊕ P                    ── seed, A' [w_r] ──►        B' = B ⊕ Δ·A'
 //!                               ◄── [w_s,] sort{F(y)} ──     F(y) = H_o(Decode(B', y) ⊕ Δ·H_B(y) [⊕ w, y])
 //! F(x) = H_o(Decode(C, x) [⊕ w, x])
 //! output {x : F(x) received}
 //! ```
 //!
-//! since Decode(C, x) = Decode(B, x) ⊕ Δ·(Decode(A', x) ⊕ H_B(x)). In brackets: malicious runs only; w = w_r ⊕ w_s, of
-//! which w_s is committed to before A' is sent.
+//! since Decode(C, x) = Decode(B, x) ⊕ Δ·(Decode(A', x) ⊕ H_B(x)). In brackets: malicious runs only, in which the seed
+//! comes from the coins and is not sent; w = w_r ⊕ w_s, of which w_s is committed to before A' is sent.
+//!
+//! **Where malicious runs end.** All checks of the sender's come before anything of its items is used, and all of the
+//! receiver's do not depend on its items: when and why a run ends tells of Δ or the noise, which are of that run alone.
+//! (With `--learns both` the sender's last check is of positions and proofs.)
 //!
 //! | | conservative | fast, lean | malicious |
 //! |---|---|---|---|
@@ -35,6 +39,8 @@
 //! Cost: see [`entry`].
 
 mod cells;
+#[cfg(any(test, feature = "testing"))]
+pub mod cheating;
 pub mod entry;
 mod oprf;
 
@@ -115,7 +121,7 @@ fn receive_over<V: Cell>(
     // P, while the sender grows its trees.
     let oracles = Oracles::new(context, run);
     let (keys, values) = oracles.keyed::<V>(items)?;
-    let seed = Block::random(rng);
+    let seed = coins.as_ref().map_or_else(|| Block::random(rng), Coins::store_seed);
     let store = Band128::new(keys.len(), seed)?;
     let mut table = store.encode(run.threads, &keys, &values, Free::Zero)?;
     drop(values);
@@ -124,7 +130,9 @@ fn receive_over<V: Cell>(
     }
     run.advance(0)?;
     let send_table = |channel: &mut Channel| {
-        channel.send(seed.as_bytes())?;
+        if coins.is_none() {
+            channel.send(seed.as_bytes())?;
+        }
         V::send(&table, channel)?;
         Coins::answer(coins.as_ref(), channel)
     };
@@ -185,8 +193,14 @@ fn send_over<V: Cell>(
     let mut b = vole.finish();
     run.advance(0)?;
     // B' = B ⊕ Δ·A'.
-    let mut seed = Block::ZERO;
-    channel.recv_exact(seed.as_mut_bytes())?;
+    let seed = match &coins {
+        Some(coins) => coins.store_seed(),
+        None => {
+            let mut seed = Block::ZERO;
+            channel.recv_exact(seed.as_mut_bytes())?;
+            seed
+        }
+    };
     let store = Band128::new(run.sizes.receiver, seed)?;
     V::recv_products(&mut b, *delta, channel)?;
     let shift = coins.map(|coins| coins.open(channel)).transpose()?;

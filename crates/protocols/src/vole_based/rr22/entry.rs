@@ -72,11 +72,12 @@ pub static ENTRY: Entry = Entry {
         },
         Message {
             from: Role::Receiver,
-            what: "seed and columns of the store under A (and w_r if malicious)",
-            formula: "16 + m·(16, or 8 for small values) [+ 32]",
+            what: "columns of the store under A, and its seed, or w_r if malicious",
+            formula: "m·(16, or 8 for small values) + 16, or + 32 if malicious",
             bytes: |shape| {
-                let coin = if shape.parameters.security == Security::Malicious { COIN_BYTES[3] } else { 0 };
-                with_plan(shape, |plan, small| 16 + plan.length() * (if small { 8 } else { 16 }) + coin)
+                let malicious = shape.parameters.security == Security::Malicious;
+                let more = if malicious { COIN_BYTES[3] } else { Block::BYTES };
+                with_plan(shape, |plan, small| plan.length() * (if small { 8 } else { 16 }) + more)
             },
         },
         coin(Role::Sender, "w_s, opened (malicious)", COIN_BYTES[4]),

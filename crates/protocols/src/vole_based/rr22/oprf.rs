@@ -19,12 +19,13 @@ use crate::protocol::{Learns, Run};
 const CHUNK: usize = 1 << 12;
 
 /// Bytes of a coin, of the string that opens a commitment, and of the commitment.
-const COIN: usize = 32;
+pub(super) const COIN: usize = 32;
 /// Bytes by which the receiver proves a match to the sender.
 pub(super) const PROOF: usize = 16;
 
 pub(super) const COINS: Label = Label::new("vole: coins");
-const COMMITMENT: Label = Label::new("vole: commitment");
+pub(super) const COMMITMENT: Label = Label::new("vole: commitment");
+const STORE: Label = Label::new("vole: seed of the store");
 
 /// The hashes of one run.
 pub(super) struct Oracles<'a> {
@@ -176,29 +177,29 @@ fn with_items(items: &Items, first: usize, outputs: &[Block]) -> (Vec<u8>, usize
 /// receiver                                     sender
 ///                 ◄── H(c_s, o_s), H(w_s, o) ──
 ///                 ── c_r ──►
-///                 ◄── c_s, o_s ──              context: c_r, c_s
+///                 ◄── c_s, o_s ──              context: c_r, c_s; of it, seeds of codes and of the store
 ///                 ── w_r, with A' ──►
 ///                 ◄── w_s, o, with the masks ──   w = w_r ⊕ w_s
 /// ```
 pub(super) struct Coins {
     pub(super) context: Context,
     /// My own part of w.
-    mine: [u8; COIN],
+    pub(super) mine: [u8; COIN],
     /// The sender's: the string that opens its commitment. The receiver's: the commitment.
-    other: [u8; COIN],
-    commitments: Oracle,
+    pub(super) other: [u8; COIN],
+    pub(super) commitments: Oracle,
 }
 
 /// Bytes of each message of coins, in order.
 pub(super) const COIN_BYTES: [usize; 5] = [2 * COIN, COIN, 2 * COIN, COIN, 2 * COIN];
 
-fn draw(rng: &mut dyn CryptoRng) -> [u8; COIN] {
+pub(super) fn draw(rng: &mut dyn CryptoRng) -> [u8; COIN] {
     let mut coin = [0; COIN];
     rng.fill_bytes(&mut coin);
     coin
 }
 
-fn commit(oracle: &Oracle, which: u8, coin: &[u8; COIN], opening: &[u8; COIN]) -> [u8; COIN] {
+pub(super) fn commit(oracle: &Oracle, which: u8, coin: &[u8; COIN], opening: &[u8; COIN]) -> [u8; COIN] {
     let mut commitment = [0; COIN];
     oracle.hash_parts(&[&[which], coin, opening], &mut commitment);
     commitment
@@ -252,6 +253,13 @@ impl Coins {
         channel.flush()?;
         let context = context_of(run, [theirs, coin].as_flattened());
         Ok(Some(Coins { context, mine, other, commitments }))
+    }
+
+    /// The seed of the store: the items of either side are older than the coins, so neither has chosen it or them.
+    pub(super) fn store_seed(&self) -> Block {
+        let mut seed = [0; 16];
+        self.context.hash(STORE, &[], &mut seed);
+        Block::from_bytes(seed)
     }
 
     /// The receiver sends w_r behind A'.

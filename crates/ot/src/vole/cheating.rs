@@ -1,0 +1,323 @@
+//! Parties of a VOLE that cheat: each is the honest one but for the pieces that it lies in, and makes all else that it
+//! sends fit a guess of the other's secret. Nothing but tests can reach them.
+
+use rand_core::CryptoRng;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::Context;
+
+use super::plan::{Plan, WIDTH};
+use super::sender::Correlations;
+use super::session::{Opening, answer_with};
+use super::trees::{Forest, complete};
+use super::{Receiver, Sender};
+use crate::Error;
+use crate::pprf::{levels, sum};
+use crate::small_field::cheating::Cheat;
+use crate::small_field::message_bytes;
+use crate::softspoken::cheating::Deviation;
+use crate::softspoken::{self, Security};
+
+/// What a receiver lies about.
+#[derive(Clone, Debug, Default)]
+pub struct ReceiverCheat {
+    /// Its trees of the small-field VOLE.
+    pub trees: Vec<Cheat>,
+    /// Its strings in the first chunk of the extension: base correlations that do not fit.
+    pub strings: Vec<Deviation>,
+    /// Its first path, which leads to no leaf, in the first block that is not a power of two long.
+    pub beyond: bool,
+}
+
+impl Receiver<Block> {
+    /// As [`Receiver::new`] against a sender that checks, with these lies.
+    ///
+    /// # Panics
+    /// If there are not 128 base OTs.
+    #[must_use]
+    pub fn cheating(
+        context: &Context,
+        plan: &Plan,
+        base: &[[Block; 2]],
+        rng: &mut dyn CryptoRng,
+        cheat: &ReceiverCheat,
+    ) -> (Self, Vec<u8>) {
+        let [start, (mut twin, _)] = softspoken::Receiver::twins(context, WIDTH, base, rng, &cheat.trees);
+        let mut paths = Self::draw_paths(plan, rng);
+        if let (true, Some(tree)) = (cheat.beyond, uneven(plan)) {
+            paths[tree] = plan.blocks().nth(tree).map_or(0, |block| block.len());
+        }
+        let (receiver, mut message) = Self::with_paths(context, plan, start, paths);
+        let (chosen, places) = match plan.choices() {
+            0 => (false, plan.places::<Block>()),
+            choices => (true, choices.div_ceil(Block::BITS)),
+        };
+        let places = places.min(twin.chunk_places());
+        let first = &mut message[message_bytes(WIDTH, Security::Malicious)..];
+        twin.deviate(places, chosen, first, &cheat.strings);
+        (receiver, message)
+    }
+
+    /// What a receiver whose path leads `beyond` takes for Δ·β, if it has all leaves, and β.
+    #[must_use]
+    pub fn product_beyond(&self, words: &[u8]) -> Option<(Block, Block)> {
+        let tree = uneven(&self.plan)?;
+        let words = words.as_chunks::<16>().0;
+        let (index, first) = position(&self.plan, tree);
+        let block = self.plan.blocks().nth(tree)?;
+        let count = self.plan.words(block.len());
+        let of_tree: Vec<Block> =
+            words[first..=first + count].iter().map(|word| Block::from_bytes(*word)).collect();
+        let mut leaves = vec![Block::ZERO; block.len()];
+        let known = &self.known[index..index + levels(block.len())];
+        let forest = Forest::new(&self.context, self.plan.shape());
+        forest.grow_punctured(index as u64, known, self.paths[tree], &of_tree[..count], &mut leaves);
+        let gamma = of_tree[count] ^ sum(&leaves);
+        Some((self.values[tree], self.deltas[tree] ^ gamma))
+    }
+}
+
+/// The first block of noise that is not a power of two long.
+fn uneven(plan: &Plan) -> Option<usize> {
+    plan.blocks().position(|block| !block.len().is_power_of_two())
+}
+
+/// The first correlated OT and the first word of a tree of the first piece.
+fn position(plan: &Plan, tree: usize) -> (usize, usize) {
+    plan.blocks().take(tree).fold((0, 0), |(index, word), block| {
+        (index + levels(block.len()), word + plan.words(block.len()) + 1)
+    })
+}
+
+/// A word of a tree that is wrong, and the path that the sender takes the receiver to have.
+#[derive(Clone, Copy, Debug)]
+pub struct WrongWord {
+    /// Which tree of the first piece; at most one word of each.
+    pub tree: usize,
+    /// Which of its words; any number beyond them is the one that completes the tree.
+    pub word: usize,
+    /// By how much it is wrong.
+    pub error: Block,
+    /// The path.
+    pub guess: usize,
+}
+
+impl Sender {
+    /// As [`Sender::new`] against a receiver that checks, with these words; the sender's own noise is what the receiver
+    /// has if the guesses are right.
+    ///
+    /// # Errors
+    /// As [`Sender::new`].
+    pub fn cheating(
+        context: &Context,
+        plan: &Plan,
+        delta: Block,
+        base: &[Block],
+        message: &[u8],
+        rng: &mut dyn CryptoRng,
+        wrong: &[WrongWord],
+    ) -> Result<(Self, Vec<u8>), Error> {
+        let (mut sender, mut sent) = Self::new::<Block>(context, plan, delta, base, message, rng)?;
+        let correlations = Correlations::new::<Block>(context, plan, delta, base, message)?;
+        let forest = Forest::new(context, plan.shape());
+        for wrong in wrong {
+            let (index, first) = position(plan, wrong.tree);
+            let Some(block) = plan.blocks().nth(wrong.tree) else { continue };
+            let words = &mut sent.as_chunks_mut::<16>().0[first..=first + plan.words(block.len())];
+            let word = wrong.word.min(words.len() - 1);
+            words[word] = (Block::from_bytes(words[word]) ^ wrong.error).to_bytes();
+            let words: Vec<Block> = words.iter().map(|word| Block::from_bytes(*word)).collect();
+            // A receiver with that path has q ⊕ ¬α·Δ.
+            let known: Vec<[Block; 1]> = (0..levels(block.len()))
+                .map(|level| {
+                    let [offset] = correlations.offsets[index + level];
+                    [offset ^ (delta & Block::mask(wrong.guess >> level & 1 == 0))]
+                })
+                .collect();
+            let leaves = &mut sender.noise[block];
+            let (complete_by, words) = words.split_last().unwrap_or((&Block::ZERO, &[]));
+            forest.grow_punctured(index as u64, &known, wrong.guess, words, leaves);
+            complete(leaves, wrong.guess, correlations.gammas[wrong.tree], *complete_by);
+        }
+        Ok((sender, sent))
+    }
+}
+
+/// How many places the blocks of a piece's noise have.
+#[must_use]
+pub fn block_lengths(plan: &Plan) -> Vec<usize> {
+    plan.blocks().map(|block| block.len()).collect()
+}
+
+/// [`Opening::new`] by a sender that has chosen its Δ.
+#[must_use]
+pub fn open(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Opening, Vec<u8>) {
+    Opening::with_delta(context, delta, rng)
+}
+
+/// [`answer`](super::answer) by a receiver that cheats.
+///
+/// # Errors
+/// If the opening is not what it must be.
+pub fn answer(
+    context: &Context,
+    plan: &Plan,
+    opening: &[u8],
+    rng: &mut dyn CryptoRng,
+    cheat: &ReceiverCheat,
+) -> Result<(Receiver<Block>, Vec<u8>), Error> {
+    answer_with(context, opening, rng, |base, rng| Receiver::cheating(context, plan, base, rng, cheat))
+}
+
+/// [`Opening::respond`] by a sender that cheats.
+///
+/// # Errors
+/// If the answer is not what it must be.
+pub fn respond(
+    opening: Opening,
+    plan: &Plan,
+    answer: &[u8],
+    rng: &mut dyn CryptoRng,
+    wrong: &[WrongWord],
+) -> Result<(Sender, Vec<u8>), Error> {
+    let context = opening.context().clone();
+    opening.respond_with(answer, |delta, base, corrections| {
+        Sender::cheating(&context, plan, delta, base, corrections, rng, wrong)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::small_field::tests::{context, deal_from};
+    use crate::testing::credible;
+    use crate::vole::{Profile, Value};
+    use vesica_crypto::prg::Prg;
+
+    /// 200 blocks of noise, of five places and a few of six.
+    fn plan() -> Plan {
+        Plan::new(510, Profile::Leanest, Security::Malicious)
+    }
+
+    /// Whether the check accepted a sender with these words; the relation must hold then. Told the receiver's paths.
+    fn accepted(plan: &Plan, rng: &mut Prg, wrong: &[WrongWord], paths: impl FnOnce(&[usize])) -> bool {
+        let (pairs, delta, chosen) = deal_from(rng);
+        let (mut receiver, corrections) = Receiver::<Block>::new(&context(), plan, &pairs, rng);
+        paths(receiver.paths());
+        let a = receiver.values();
+        let (mut sender, words) =
+            Sender::cheating(&context(), plan, delta, &chosen, &corrections, rng, wrong)
+                .unwrap_or_else(|error| panic!("{error}"));
+        let challenge = receiver.challenge(&words, rng).unwrap_or_else(|error| panic!("{error}"));
+        let reply = sender.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
+        let c = match receiver.confirm(&reply) {
+            Ok(c) => c,
+            Err(error) => {
+                assert_eq!(error, Error::Inconsistent);
+                return false;
+            }
+        };
+        // The sender's noise is what it guessed: B is an honest one for it.
+        let mut expected = sender.finish();
+        Block::add_products(&mut expected, delta, &a);
+        assert!(expected == c);
+        true
+    }
+
+    #[test]
+    fn a_wrong_word_is_a_guess_of_the_path() {
+        let plan = plan();
+        let places = plan.blocks().next().map_or(0, |block| block.len());
+        assert_eq!((places, plan.words(places)), (5, 3), "one word within, two at the end");
+        // Below four parents there are five leaves: the last is the sibling of the first.
+        let (parents, siblings) = (4, 1);
+        let reads = |word, path: usize| match word {
+            1 => path >= parents,
+            2 => path < siblings,
+            _ => true,
+        };
+        let mut rng = Prg::from_seed([50; 16]);
+        for word in 0..=3 {
+            for guess in [0, 2, 4] {
+                let mut passed = 0;
+                // A guess that does not read the word is good for all paths that do not; one that does for itself.
+                let good = |path| if reads(word, guess) { path == guess } else { !reads(word, path) };
+                for _ in 0..30 {
+                    let wrong = [WrongWord { tree: 0, word, error: rng.block(), guess }];
+                    let mut path = 0;
+                    let accepted = accepted(&plan, &mut rng, &wrong, |paths| path = paths[0]);
+                    assert_eq!(accepted, good(path), "word {word}, guess {guess}, path {path}");
+                    passed += usize::from(accepted);
+                }
+                let probability = (0..places).filter(|&path| good(path)).count() as f64 / places as f64;
+                assert!(credible(passed, 30, probability), "word {word}, guess {guess}: {passed} of 30");
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_words_of_several_trees_are_guesses_of_all_their_paths() {
+        let plan = plan();
+        for trees in 1..=2 {
+            let mut rng = Prg::from_seed([60 + trees as u8; 16]);
+            let mut passed = 0;
+            for _ in 0..120 {
+                let wrong: Vec<WrongWord> = (0..trees)
+                    .map(|tree| WrongWord { tree, word: 3, error: rng.block(), guess: tree + 1 })
+                    .collect();
+                let mut right = false;
+                let accepted = accepted(&plan, &mut rng, &wrong, |paths| {
+                    right = wrong.iter().all(|wrong| paths[wrong.tree] == wrong.guess);
+                });
+                assert_eq!(accepted, right);
+                passed += usize::from(accepted);
+            }
+            assert!(credible(passed, 120, 0.2f64.powi(trees as i32)), "{trees} trees: {passed} of 120");
+        }
+    }
+
+    #[test]
+    fn a_path_to_no_leaf_does_not_tell_delta() {
+        let plan = plan();
+        let cheat = ReceiverCheat { beyond: true, ..ReceiverCheat::default() };
+        let mut rng = Prg::from_seed([70; 16]);
+        for _ in 0..20 {
+            let (pairs, delta, chosen) = deal_from(&mut rng);
+            let (receiver, corrections) = Receiver::cheating(&context(), &plan, &pairs, &mut rng, &cheat);
+            let (_, words) = Sender::new::<Block>(&context(), &plan, delta, &chosen, &corrections, &mut rng)
+                .unwrap_or_else(|error| panic!("{error}"));
+            let (beta, product) = receiver.product_beyond(&words).unwrap_or_default();
+            assert!(product != Block::ZERO && beta.times(delta) != product);
+        }
+    }
+
+    #[test]
+    fn a_receiver_that_lies_in_its_challenge_learns_nothing_it_can_use() {
+        // The sender takes any challenge, and its replies to different ones are hashes of values that differ by Δ times
+        // the lie.
+        let plan = plan();
+        let mut rng = Prg::from_seed([80; 16]);
+        let (pairs, delta, chosen) = deal_from(&mut rng);
+        let (mut receiver, corrections) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
+        let start = || {
+            Sender::new::<Block>(
+                &context(),
+                &plan,
+                delta,
+                &chosen,
+                &corrections,
+                &mut Prg::from_seed([0; 16]),
+            )
+            .unwrap_or_else(|error| panic!("{error}"))
+        };
+        let challenge = receiver.challenge(&start().1, &mut rng).unwrap_or_else(|error| panic!("{error}"));
+        let mut replies = Vec::new();
+        for lie in 0..5u8 {
+            let mut challenge = challenge.clone();
+            challenge[16] ^= lie;
+            let reply = start().0.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(reply == receiver.expected, lie == 0);
+            assert!(!replies.contains(&reply));
+            replies.push(reply);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Senders that cheat.
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use vesica_crypto::block::Block;
+use vesica_encode::items::Items;
+use vesica_ot::testing::credible;
+use vesica_ot::vole::Plan;
+use vesica_ot::vole::cheating::{WrongWord, block_lengths};
+use vesica_protocols::testing::{Planted, items_for};
+use vesica_protocols::vole_based::rr22::cheating::{CoinCheat, SenderCheat, mask_message};
+use vesica_protocols::{Error, Learns, Misbehaviour};
+
+use super::{MALICIOUS, case, cheating_sender, is_failed_check, is_inconsistent, sets};
+
+#[test]
+fn wrong_words_end_the_run_unless_a_path_was_guessed() {
+    // So many items that there is noise; the third block of it has five places.
+    let sets = sets(1450, 9, 5);
+    let runs = 40;
+    let mut passed = 0;
+    for seed in 0..runs {
+        let guess = |plan: &Plan| {
+            let mut rng = StdRng::seed_from_u64(1000 + seed);
+            let places = block_lengths(plan)[2];
+            assert_eq!(places, 5);
+            vec![WrongWord {
+                tree: 2,
+                word: usize::MAX,
+                error: Block::random(&mut rng),
+                guess: rng.next_u64() as usize % places,
+            }]
+        };
+        let cheat = SenderCheat { words: &guess, ..SenderCheat::default() };
+        let case = case(Learns::Receiver, seed);
+        match cheating_sender(&sets, &sets.sender, case, &cheat) {
+            // The sender has what the receiver has: an honest run with other noise.
+            Ok(matches) => {
+                assert_eq!(matches.rows(), sets.receiver_rows);
+                passed += 1;
+            }
+            Err(error) => assert!(is_inconsistent(&error), "{error}"),
+        }
+    }
+    assert!(credible(passed, runs as usize, 0.2), "{passed} of {runs}");
+}
+
+#[test]
+fn coins_that_are_not_those_committed_to_end_the_run() {
+    let sets = sets(12, 9, 5);
+    for coins in [CoinCheat::Mirrored, CoinCheat::Cancelled, CoinCheat::Replayed, CoinCheat::Twice] {
+        for seed in 0..4 {
+            let cheat = SenderCheat { coins, ..SenderCheat::default() };
+            let result = cheating_sender(&sets, &sets.sender, case(Learns::Receiver, seed), &cheat);
+            assert!(is_failed_check(&result.unwrap_err()), "{coins:?}");
+        }
+    }
+}
+
+/// The rows that an honest run with this set of the sender's gives.
+fn rows_with(sets: &Planted, sender: &Items) -> Vec<u64> {
+    let in_both = |&item: &usize| (0..sender.len()).any(|other| sender.get(other) == sets.receiver.get(item));
+    sets.receiver.matches((0..sets.receiver.len()).filter(in_both)).into_rows()
+}
+
+#[test]
+fn any_delta_gives_the_output_of_the_senders_set() {
+    let sets = sets(40, 9, 5);
+    let chosen = [Block::ZERO, Block::from(1u128), Block::from(u128::MAX), Block::from(0xffu128 << 56)];
+    for delta in chosen {
+        let cheat = SenderCheat { delta: Some(delta), ..SenderCheat::default() };
+        let matches = cheating_sender(&sets, &sets.sender, case(Learns::Receiver, 1), &cheat).unwrap();
+        assert_eq!(matches.rows(), sets.receiver_rows);
+    }
+    // Masks made with another Δ than the one of the VOLE fit nothing.
+    let cheat = SenderCheat { other_delta: Block::from(1u128), ..SenderCheat::default() };
+    let matches = cheating_sender(&sets, &sets.sender, case(Learns::Receiver, 1), &cheat).unwrap();
+    assert!(matches.rows().is_empty());
+}
+
+#[test]
+fn masks_are_those_of_some_set_or_refused() {
+    let sets = sets(40, 9, 5);
+    let run = |items: &Items, masks: &(dyn Fn(Vec<u128>) -> Vec<u8> + Sync)| {
+        let cheat = SenderCheat { masks, ..SenderCheat::default() };
+        cheating_sender(&sets, items, case(Learns::Receiver, 1), &cheat)
+    };
+    // Another set than the one that it came with.
+    let other = items_for(
+        &MALICIOUS,
+        &[
+            "1-0@example.org",
+            "1-1@example.org",
+            "1-7@example.org",
+            "x",
+            "y",
+            "z",
+            "1-30@example.org",
+            "u",
+            "v",
+        ],
+    );
+    let expected = rows_with(&sets, &other);
+    assert!(expected.len() > 2);
+    assert_eq!(run(&other, &mask_message).unwrap().rows(), expected);
+    // One mask for all: the set of that one item.
+    let first = sets.sender.get(0);
+    let row = (0..40).find(|&item| sets.receiver.get(item) == first);
+    let repeated = |masks: Vec<u128>| mask_message(vec![masks[0]; masks.len()]);
+    let matches = run(&sets.sender, &repeated).unwrap();
+    assert_eq!(matches.items(), usize::from(row.is_some()));
+    // Some masks of items, others of nothing.
+    let half = |mut masks: Vec<u128>| {
+        (1u128..).zip(&mut masks[4..]).for_each(|(number, mask)| *mask = number << 100);
+        mask_message(masks)
+    };
+    let matches = run(&sets.sender, &half).unwrap();
+    let kept: Vec<usize> = (0..40)
+        .filter(|&item| (0..4).any(|other| sets.sender.get(other) == sets.receiver.get(item)))
+        .collect();
+    assert_eq!(matches.rows(), sets.receiver.matches(kept.into_iter()).rows());
+    // Masks of nothing.
+    let random = |masks: Vec<u128>| mask_message((0..masks.len() as u128).map(|i| i << 121 | 77).collect());
+    assert!(run(&sets.sender, &random).unwrap().rows().is_empty());
+    // Bytes that are not the form of a sorted list: not sorted, another number, bits beyond the end.
+    let refused = |masks: &(dyn Fn(Vec<u128>) -> Vec<u8> + Sync)| {
+        let error = run(&sets.sender, masks).unwrap_err();
+        assert!(matches!(error, Error::PeerMisbehaved(Misbehaviour::InvalidMasks(_))), "{error}");
+    };
+    refused(&|masks| vec![0; mask_message(masks).len()]);
+    refused(&|masks| vec![0xff; mask_message(masks).len()]);
+    refused(&|masks| {
+        let mut message = mask_message(masks);
+        let last = message.len() - 1;
+        message[last] ^= 0x80;
+        message
+    });
+    // Nine equal high parts over low parts that fall.
+    refused(&|masks| {
+        let mut message = mask_message(vec![5; masks.len()]);
+        message[0] ^= 0x40;
+        message
+    });
+}
