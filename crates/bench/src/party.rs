@@ -9,7 +9,6 @@ use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, Matches, 
 use vesica::net::{
     Address, CancelToken, Identity, NetError, NetEvent, Options, PublicKey, Security as Transport, shaped,
 };
-use vesica::protocols::registry::Security;
 use vesica::protocols::{Phase, Role, Watch};
 use vesica::resources;
 use vesica::session;
