@@ -21,6 +21,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::backend::Backend;
 use crate::backend::blake3::{Keyed, Mode};
+use crate::block::Block;
 
 /// Domain of the context keys; a new version of the derivation gets a new one.
 const DOMAIN: &str = "vesica protocol context v1";
@@ -154,6 +155,29 @@ impl Oracle {
         self.keyed().hash_rows(backend, inputs.chunks_exact(width), out, out_width);
     }
 
+    /// Hashes rows of OTs: `out[i]` becomes the first 16 bytes of the hash of 64 bytes, which are `rows[i]`, zeros, and in
+    /// place of the last six bytes `numbers[i]`, little-endian, of which the low 48 bits count.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn hash_numbered<const W: usize>(&self, rows: &[[Block; W]], numbers: &[u64], out: &mut [Block]) {
+        self.hash_numbered_on(Backend::detect(), rows, numbers, out);
+    }
+
+    /// [`hash_numbered`](Self::hash_numbered) computed by `backend`.
+    ///
+    /// # Panics
+    /// As [`hash_numbered`](Self::hash_numbered).
+    pub fn hash_numbered_on<const W: usize>(
+        &self,
+        backend: Backend,
+        rows: &[[Block; W]],
+        numbers: &[u64],
+        out: &mut [Block],
+    ) {
+        self.keyed().hash_numbered(backend, rows, numbers, out);
+    }
+
     /// Hashes many inputs of any length that lie side by side: input `i` ends before `inputs[ends[i]]`, the next begins
     /// there. Row `i` of `out` becomes its hash, equal to [`hash`](Self::hash).
     ///
@@ -255,6 +279,38 @@ mod tests {
         assert_eq!(out, *blake3::keyed_hash(&[4; 32], b"input").as_bytes());
         Oracle::derive_key("vesica test").hash(b"input", &mut out);
         assert_eq!(out, blake3::derive_key("vesica test", b"input"));
+    }
+
+    #[test]
+    fn numbered_rows_are_blocks_with_the_number_at_the_end() {
+        fn check<const W: usize>() {
+            let mut bytes = [[0; 64]; 50];
+            for (i, bytes) in bytes.iter_mut().enumerate() {
+                (0..64).for_each(|j| bytes[j] = (i * 91 + j * 37 % 251) as u8);
+                bytes[16 * W..].fill(0);
+            }
+            let blocks = |bytes: &[u8; 64]| {
+                core::array::from_fn(|i| Block::from(<[u8; 16]>::try_from(&bytes[16 * i..][..16]).unwrap()))
+            };
+            let rows: Vec<[Block; W]> = bytes.iter().map(blocks).collect();
+            let numbers: Vec<u64> = (0..50).map(|i| 0xfedc_ba98_7654 - i * 0x1_0001).collect();
+            for (bytes, number) in bytes.iter_mut().zip(&numbers) {
+                bytes[58..].copy_from_slice(&number.to_le_bytes()[..6]);
+            }
+            let oracle = context().oracle(LABEL);
+            for count in [0, 1, 7, 8, 9, 15, 16, 17, 50] {
+                let mut expected = vec![[0; 16]; count];
+                oracle.hash_batch(bytes[..count].as_flattened(), 64, expected.as_flattened_mut(), 16);
+                for backend in Backend::available() {
+                    let mut out = vec![Block::ZERO; count];
+                    oracle.hash_numbered_on(backend, &rows[..count], &numbers[..count], &mut out);
+                    assert!(out.iter().zip(&expected).all(|(a, b)| a.to_bytes() == *b), "{backend:?} {W}");
+                }
+            }
+        }
+        check::<1>();
+        check::<2>();
+        check::<4>();
     }
 
     #[test]

@@ -8,11 +8,15 @@
 //! My own tags are what the tables are made of. The other party's may be anything, also all equal: each costs one
 //! lookup and yields at most one pair.
 
+mod stream;
+
 use std::convert::Infallible;
 
 use crate::block::Block;
 use crate::memory::large_vec;
 use crate::par;
+
+pub use stream::Lookup;
 
 /// A list of tags.
 pub trait Tags: Sync {
@@ -263,7 +267,7 @@ mod tests {
     use crate::prg::Prg;
     use std::collections::HashMap;
 
-    fn reference<M: Tags + ?Sized, T: Tags + ?Sized>(mine: &M, theirs: &T) -> Vec<(u32, u32)> {
+    pub(super) fn reference<M: Tags + ?Sized, T: Tags + ?Sized>(mine: &M, theirs: &T) -> Vec<(u32, u32)> {
         let mut first = HashMap::new();
         for i in 0..mine.count() {
             first.entry(mine.tag(i)).or_insert(i as u32);
@@ -286,7 +290,7 @@ mod tests {
         expected.len()
     }
 
-    fn random(count: usize, seed: u8) -> Vec<u128> {
+    pub(super) fn random(count: usize, seed: u8) -> Vec<u128> {
         let mut rng = Prg::from_seed([seed; 16]);
         (0..count).map(|_| rng.block().to_u128()).collect()
     }

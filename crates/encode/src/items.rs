@@ -141,6 +141,14 @@ impl Items {
         on_store!(&self.store, s => s.key(index))
     }
 
+    /// Appends the bytes of items `item(0)`, …, `item(count - 1)`, in this order.
+    ///
+    /// # Panics
+    /// As [`get`](Self::get).
+    pub fn gather(&self, count: usize, item: impl Fn(usize) -> usize, bytes: &mut Vec<u8>) {
+        on_store!(&self.store, s => s.gather(count, item, bytes));
+    }
+
     /// The integer of item `index`; none if the items are digests.
     ///
     /// # Panics
@@ -200,29 +208,39 @@ impl Items {
     /// # Panics
     /// If an index is not below [`Items::len`]: indices that a peer sends are checked by the protocol.
     pub fn matches(&self, items: impl Iterator<Item = usize>) -> Matches {
-        // A set of bits by row gives ascending rows without sorting, in an eighth of a byte a row.
+        // Sets of bits give ascending items, which are read in their order, and ascending rows, without sorting.
+        let mut wanted = vec![0u64; self.len().div_ceil(64)];
+        for index in items {
+            assert!(index < self.len(), "an item of this set");
+            wanted[index / 64] |= 1 << (index % 64);
+        }
         let highest = on_store!(&self.store, s => s.highest_row());
         let mut bits = vec![0u64; highest.map_or(0, |row| row as usize / 64 + 1)];
         let (mut count, mut total) = (0, 0);
-        for index in items {
-            let mut new = false;
+        for index in ones(&wanted) {
+            let before = total;
             for row in self.rows_of(index) {
-                let (word, bit) = (row as usize / 64, 1u64 << (row % 64));
-                new |= bits[word] & bit == 0;
-                total += usize::from(bits[word] & bit == 0);
-                bits[word] |= bit;
+                bits[row as usize / 64] |= 1 << (row % 64);
+                total += 1;
             }
-            count += usize::from(new);
+            count += usize::from(total > before);
         }
         let mut rows = Vec::with_capacity(total);
-        for (word, mut left) in bits.into_iter().enumerate() {
-            while left != 0 {
-                rows.push(word as u64 * 64 + u64::from(left.trailing_zeros()));
-                left &= left - 1;
-            }
-        }
+        rows.extend(ones(&bits).map(|row| row as u64));
         Matches { rows, items: count }
     }
+}
+
+/// The places of the ones, ascending.
+fn ones(bits: &[u64]) -> impl Iterator<Item = usize> {
+    bits.iter().enumerate().flat_map(|(word, bits)| {
+        let mut left = *bits;
+        std::iter::from_fn(move || {
+            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(word * 64 + bit)
+        })
+    })
 }
 
 impl fmt::Debug for Items {

@@ -60,7 +60,7 @@ fn run<C: Code<W>, const W: usize>(
     let mut times = [vec![], vec![], vec![]];
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        receiver.extend(words, &mut outputs, a.split().0).unwrap();
+        receiver.extend(words, &mut outputs, &mut a).unwrap();
         a.flush().unwrap();
         times[0].push(start.elapsed());
         let first = sender.next();

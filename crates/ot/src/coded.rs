@@ -31,13 +31,13 @@ use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::par;
 use vesica_crypto::prg::Streams;
 use vesica_crypto::transpose::{COLUMNS as TILE, ROWS, Tile, transpose};
-use vesica_net::{Channel, RecvHalf, SendHalf};
+use vesica_net::{Channel, RecvHalf};
 use zeroize::Zeroize;
 
 use crate::base::masny_rindal;
 use crate::error::Error;
 
-/// Blocks of the hash's input: a row, zeros, and the OT's number in the last [`NUMBER_BITS`]. One block of BLAKE3.
+/// Blocks of the hash's input ([`Oracle::hash_numbered`]): a row, zeros, and the OT's number. One block of BLAKE3.
 const INPUT: usize = 4;
 
 /// Bits of an OT's number.
@@ -72,6 +72,16 @@ pub struct Receiver<C, const W: usize> {
     pair: [Columns<W>; 2],
     threads: usize,
     place: Place,
+    /// What a call sends; kept for the next one.
+    wire: Vec<u8>,
+}
+
+/// A [`Receiver`] whose message of the base OTs is on its way, and who can do something else until they are answered.
+pub struct Opening<C, const W: usize> {
+    code: C,
+    context: Context,
+    base: masny_rindal::Sender,
+    threads: usize,
 }
 
 /// The party that can evaluate every OT at any value.
@@ -82,6 +92,8 @@ pub struct Sender<C, const W: usize> {
     secret: Secret<W>,
     threads: usize,
     place: Place,
+    /// What a call receives; kept for the next one.
+    wire: Vec<u8>,
 }
 
 /// s.
@@ -120,11 +132,21 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let pairs = masny_rindal::send(context, C::BASE, code.columns(), channel, rng)?;
-        let mut seeds: Vec<[Block; 2]> = pairs.iter().map(|[a, b]| [a.block(), b.block()]).collect();
-        let receiver = Self::from_seeds(code, context, threads, &seeds);
-        seeds.as_flattened_mut().zeroize();
-        Ok(receiver)
+        Self::open(code, context, threads, channel, rng)?.finish(channel)
+    }
+
+    /// Sends the first message of [`setup`](Self::setup).
+    pub fn open(
+        code: C,
+        context: &Context,
+        threads: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Opening<C, W>, Error> {
+        let (base, message) = masny_rindal::Sender::new(context, C::BASE, rng);
+        channel.send(&message)?;
+        channel.flush()?;
+        Ok(Opening { code, context: context.clone(), base, threads })
     }
 
     /// From base OTs done elsewhere: both seeds of each.
@@ -140,7 +162,8 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
             seeds.zeroize();
             columns
         });
-        Self { oracle: context.oracle(C::OUTPUT), code, pair, threads, place: Place::default() }
+        let (oracle, place) = (context.oracle(C::OUTPUT), Place::default());
+        Self { oracle, code, pair, threads, place, wire: Vec::new() }
     }
 
     /// The next OTs, one for each of `words`: what the sender computes at `words[j]` goes to `outputs[j]`.
@@ -151,57 +174,85 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         &mut self,
         words: &[C::Word],
         outputs: &mut [Block],
-        channel: &mut SendHalf,
+        channel: &mut Channel,
     ) -> Result<(), Error> {
         assert_eq!(words.len(), outputs.len(), "one output a word");
         let place = self.place.take(words.len());
         let width = self.code.columns() / 8;
         // Rows are written whole, each over what its predecessor has beyond its width; so is the last one of a tile.
-        let mut wire = vec![0; words.len().div_ceil(TILE) * (TILE * width + W * Block::BYTES)];
+        let stride = TILE * width + W * Block::BYTES;
+        let tiles = words.len().div_ceil(TILE);
+        let mut wire = std::mem::take(&mut self.wire);
+        wire.resize(wire.len().max(tiles * stride), 0);
+        let at_once = tiles.div_ceil(self.threads.max(1)).max(1);
         let tasks = words
-            .chunks(TILE)
-            .zip(outputs.chunks_mut(TILE))
-            .zip(wire.chunks_mut(TILE * width + W * Block::BYTES));
+            .chunks(TILE * at_once)
+            .zip(outputs.chunks_mut(TILE * at_once))
+            .zip(wire[..tiles * stride].chunks_mut(stride * at_once));
         let this = &*self;
-        par::for_each(self.threads, tasks, |tile, ((words, outputs), wire)| {
-            let number = place.number + (tile * TILE) as u64;
-            this.tile(Place { tile: place.tile + tile as u64, number }, words, outputs, wire);
+        par::for_each(self.threads, tasks, |task, ((words, outputs), wire)| {
+            let mut scratch = Scratch::new();
+            let tiles = words.chunks(TILE).zip(outputs.chunks_mut(TILE)).zip(wire.chunks_mut(stride));
+            for (tile, ((words, outputs), wire)) in (task * at_once..).zip(tiles) {
+                let (tile, number) = (place.tile + tile as u64, place.number + (tile * TILE) as u64);
+                this.tile(Place { tile, number }, words, outputs, wire, &mut scratch);
+            }
             Ok::<_, Error>(())
         })?;
-        for (words, wire) in words.chunks(TILE).zip(wire.chunks(TILE * width + W * Block::BYTES)) {
+        for (words, wire) in words.chunks(TILE).zip(wire.chunks(stride)) {
             channel.send(&wire[..words.len() * width])?;
         }
+        self.wire = wire;
         Ok(())
     }
 
     /// One tile: outputs and what is sent.
-    fn tile(&self, place: Place, words: &[C::Word], outputs: &mut [Block], wire: &mut [u8]) {
-        let width = self.code.columns() / 8;
-        let mut zero = [[Block::ZERO; TILE]; W];
-        let mut u = [[Block::ZERO; TILE]; W];
-        let mut codewords = [Block::ZERO; TILE];
+    fn tile(
+        &self,
+        place: Place,
+        words: &[C::Word],
+        outputs: &mut [Block],
+        wire: &mut [u8],
+        scratch: &mut Scratch<W>,
+    ) {
+        let Scratch { bits, rows: [zero, u], codewords, .. } = scratch;
         for block in 0..W {
-            self.pair[0].tile(place.tile, block, &mut zero[block]);
-            self.pair[1].tile(place.tile, block, &mut u[block]);
+            self.pair[0].tile(place.tile, block, bits, &mut zero[block]);
+            self.pair[1].tile(place.tile, block, bits, &mut u[block]);
             self.code.encode(block, words, &mut codewords[..words.len()]);
             // u = t0 ⊕ t1 ⊕ C(w)
-            for (u, (zero, codeword)) in u[block].iter_mut().zip(zero[block].iter().zip(&codewords)) {
+            for ((u, zero), codeword) in u[block].iter_mut().zip(&zero[block]).zip(&*codewords) {
                 *u ^= *zero ^ *codeword;
             }
         }
+        let width = self.code.columns() / 8;
         for j in 0..words.len() {
-            let row: [Block; W] = core::array::from_fn(|block| u[block][j]);
-            wire[j * width..][..W * Block::BYTES].copy_from_slice(Block::slice_as_bytes(&row));
-        }
-        let mut inputs = [[Block::ZERO; INPUT]; BATCH];
-        for (batch, outputs) in outputs.chunks_mut(BATCH).enumerate() {
-            let inputs = &mut inputs[..outputs.len()];
-            for (j, input) in (batch * BATCH..).zip(&mut *inputs) {
-                let row: [Block; W] = core::array::from_fn(|block| zero[block][j]);
-                *input = numbered(row, place.number + j as u64);
+            let row = wire[j * width..][..W * Block::BYTES].as_chunks_mut::<{ Block::BYTES }>().0;
+            for block in 0..W {
+                row[block] = u[block][j].to_bytes();
             }
-            hash(&self.oracle, inputs, outputs);
         }
+        let Scratch { rows: [zero, _], batch, numbers, .. } = scratch;
+        for (first, outputs) in (0..).step_by(BATCH).zip(outputs.chunks_mut(BATCH)) {
+            for j in 0..outputs.len() {
+                for block in 0..W {
+                    batch[j][block] = zero[block][first + j];
+                }
+                numbers[j] = place.number + (first + j) as u64;
+            }
+            self.oracle.hash_numbered(&batch[..outputs.len()], &numbers[..outputs.len()], outputs);
+        }
+    }
+}
+
+impl<C: Code<W>, const W: usize> Opening<C, W> {
+    /// Receives the other party's message.
+    pub fn finish(self, channel: &mut Channel) -> Result<Receiver<C, W>, Error> {
+        let pairs = self.base.receive(self.code.columns(), channel)?;
+        let mut seeds: Vec<[Block; 2]> = pairs.iter().map(|[a, b]| [a.block(), b.block()]).collect();
+        let receiver = Receiver::from_seeds(self.code, &self.context, self.threads, &seeds);
+        seeds.as_flattened_mut().zeroize();
+        Ok(receiver)
     }
 }
 
@@ -238,7 +289,8 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         let beyond = &Block::slice_as_bytes(&secret)[code.columns() / 8..];
         assert!(beyond.iter().all(|byte| *byte == 0), "one bit of s a column");
         let (oracle, chosen) = (context.oracle(C::OUTPUT), Columns::new(seeds));
-        Self { code, oracle, chosen, secret: Secret(secret), threads, place: Place::default() }
+        let (secret, place) = (Secret(secret), Place::default());
+        Self { code, oracle, chosen, secret, threads, place, wire: Vec::new() }
     }
 
     /// The number of the next OT, which [`evaluate`](Self::evaluate) wants to know of the first of its rows.
@@ -254,23 +306,35 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         let place = self.place.take(rows.len());
         let width = self.code.columns() / 8;
         // Rows are read whole; what is beyond their width meets zeros of s.
-        let mut wire = vec![0; rows.len() * width + W * Block::BYTES];
-        channel.recv_exact(&mut wire[..rows.len() * width])?;
-        let (chosen, secret, wire) = (&self.chosen, &self.secret.0, &wire);
-        par::for_each(self.threads, rows.chunks_mut(TILE), |tile, rows| {
-            let mut columns = [Block::ZERO; TILE];
-            let wire = &wire[tile * TILE * width..];
-            for block in 0..W {
-                chosen.tile(place.tile + tile as u64, block, &mut columns);
-                let s = secret[block];
-                for (j, (row, t)) in rows.iter_mut().zip(&columns).enumerate() {
-                    let u = wire[j * width + block * Block::BYTES..].first_chunk().map(|u| Block::from(*u));
-                    // q = t_s ⊕ s ∧ u
-                    row[block] = *t ^ u.unwrap_or_default() & s;
-                }
+        let length = rows.len() * width;
+        self.wire.resize(self.wire.len().max(length + W * Block::BYTES), 0);
+        channel.recv_exact(&mut self.wire[..length])?;
+        let at_once = rows.len().div_ceil(TILE).div_ceil(self.threads.max(1)).max(1);
+        let this = &*self;
+        par::for_each(self.threads, rows.chunks_mut(TILE * at_once), |task, rows| {
+            let mut scratch = Scratch::new();
+            for (tile, rows) in (task * at_once..).zip(rows.chunks_mut(TILE)) {
+                let wire = &this.wire[tile * TILE * width..];
+                this.tile(place.tile + tile as u64, wire, rows, &mut scratch);
             }
             Ok(())
         })
+    }
+
+    /// The rows of one tile.
+    fn tile(&self, tile: u64, wire: &[u8], rows: &mut [[Block; W]], scratch: &mut Scratch<W>) {
+        let Scratch { bits, rows: [columns, _], .. } = scratch;
+        let (width, s) = (self.code.columns() / 8, &self.secret.0);
+        for block in 0..W {
+            self.chosen.tile(tile, block, bits, &mut columns[block]);
+        }
+        for (j, row) in rows.iter_mut().enumerate() {
+            let u = wire[j * width..][..W * Block::BYTES].as_chunks::<{ Block::BYTES }>().0;
+            for block in 0..W {
+                // q = t_s ⊕ s ∧ u
+                row[block] = columns[block][j] ^ Block::from(u[block]) & s[block];
+            }
+        }
     }
 
     /// The outputs of OTs at any values: `outputs[i]` is that of the OT of row `at[i]` at `words[i]`. `rows` are what
@@ -287,41 +351,57 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         outputs: &mut [Block],
     ) {
         assert!(at.len() == words.len() && at.len() == outputs.len(), "one output a row and word");
-        let mut codewords = [[Block::ZERO; BATCH]; W];
-        let mut inputs = [[Block::ZERO; INPUT]; BATCH];
+        let (mut codewords, mut inputs) = ([[Block::ZERO; BATCH]; W], [[Block::ZERO; W]; BATCH]);
+        let (mut numbers, s) = ([0; BATCH], &self.secret.0);
         for ((at, words), outputs) in at.chunks(BATCH).zip(words.chunks(BATCH)).zip(outputs.chunks_mut(BATCH))
         {
             for (block, codewords) in codewords.iter_mut().enumerate() {
                 self.code.encode(block, words, &mut codewords[..words.len()]);
             }
-            let inputs = &mut inputs[..words.len()];
-            for (i, (input, at)) in inputs.iter_mut().zip(at).enumerate() {
+            for (i, at) in at.iter().enumerate() {
                 let q = &rows[*at as usize];
-                // q ⊕ s ∧ C(v)
-                let row: [Block; W] =
-                    core::array::from_fn(|block| q[block] ^ codewords[block][i] & self.secret.0[block]);
-                *input = numbered(row, first + u64::from(*at));
+                for block in 0..W {
+                    // q ⊕ s ∧ C(v)
+                    inputs[i][block] = q[block] ^ codewords[block][i] & s[block];
+                }
+                numbers[i] = first + u64::from(*at);
             }
-            hash(&self.oracle, inputs, outputs);
+            self.oracle.hash_numbered(&inputs[..at.len()], &numbers[..at.len()], outputs);
         }
         inputs.as_flattened_mut().zeroize();
     }
 }
 
-/// What H hashes for a row and its number: the bits of the row that count, zeros, the number.
-#[inline]
-fn numbered<const W: usize>(row: [Block; W], number: u64) -> [Block; INPUT] {
-    let mut input = [Block::ZERO; INPUT];
-    input[..W].copy_from_slice(&row);
-    let number = Block::from_u128(u128::from(number) << (Block::BITS - NUMBER_BITS));
-    input[INPUT - 1] = input[INPUT - 1] & Block::from_u128(u128::MAX >> NUMBER_BITS) ^ number;
-    input
+/// What the tiles of a task are made in, one after the other; wiped when dropped.
+struct Scratch<const W: usize> {
+    bits: Box<Tile>,
+    /// The rows of one stream a column, and of the other one: of each block of the rows a list.
+    rows: [Vec<[Block; TILE]>; 2],
+    codewords: Vec<Block>,
+    /// Rows as they are hashed, and their numbers.
+    batch: [[Block; W]; BATCH],
+    numbers: [u64; BATCH],
 }
 
-/// H of each input.
-fn hash(oracle: &Oracle, inputs: &[[Block; INPUT]], outputs: &mut [Block]) {
-    let inputs = Block::slice_as_bytes(inputs.as_flattened());
-    oracle.hash_batch(inputs, INPUT * Block::BYTES, Block::slice_as_mut_bytes(outputs), Block::BYTES);
+impl<const W: usize> Scratch<W> {
+    fn new() -> Self {
+        Self {
+            bits: Box::new([[Block::ZERO; TILE / Block::BITS]; ROWS]),
+            rows: [0, 1].map(|_| vec![[Block::ZERO; TILE]; W]),
+            codewords: vec![Block::ZERO; TILE],
+            batch: [[Block::ZERO; W]; BATCH],
+            numbers: [0; BATCH],
+        }
+    }
+}
+
+impl<const W: usize> Drop for Scratch<W> {
+    fn drop(&mut self) {
+        self.bits.as_flattened_mut().zeroize();
+        self.rows.iter_mut().for_each(|rows| rows.as_flattened_mut().zeroize());
+        self.codewords.zeroize();
+        self.batch.as_flattened_mut().zeroize();
+    }
 }
 
 impl<const W: usize> Secret<W> {
@@ -345,14 +425,13 @@ impl<const W: usize> Columns<W> {
         Self { blocks: seeds.chunks(ROWS).map(Streams::from_seeds).collect(), count: seeds.len() }
     }
 
-    /// Block `block` of the rows of a tile.
-    fn tile(&self, tile: u64, block: usize, rows: &mut [Block; TILE]) {
+    /// Block `block` of the rows of a tile, by way of its bits as they come.
+    fn tile(&self, tile: u64, block: usize, bits: &mut Tile, rows: &mut [Block; TILE]) {
         let Some(streams) = self.blocks.get(block) else { return rows.fill(Block::ZERO) };
-        let mut bits: Tile = [[Block::ZERO; TILE / Block::BITS]; ROWS];
-        let used = (self.count - block * ROWS).min(ROWS);
-        streams.fill_rows_at(tile * (TILE / Block::BITS) as u64, &mut bits[..used]);
-        transpose(&bits, rows);
-        bits.as_flattened_mut().zeroize();
+        let (used, unused) = bits.split_at_mut((self.count - block * ROWS).min(ROWS));
+        streams.fill_rows_at(tile * (TILE / Block::BITS) as u64, used);
+        unused.as_flattened_mut().fill(Block::ZERO);
+        transpose(bits, rows);
     }
 }
 
@@ -362,6 +441,8 @@ pub(crate) mod testing {
     use super::*;
     use vesica_crypto::prg::Prg;
     use vesica_net::{Options, memory};
+
+    const EMPTY: Tile = [[Block::ZERO; TILE / Block::BITS]; ROWS];
 
     pub(crate) fn context() -> Context {
         Context::new(&[3; 32], "test", b"", 5, 6)
@@ -397,7 +478,7 @@ pub(crate) mod testing {
     impl<C: Code<W>, const W: usize> Pair<C, W> {
         pub(crate) fn run(&mut self, words: &[C::Word], outputs: &mut [Block], rows: &mut [[Block; W]]) {
             let [a, b] = &mut self.ends;
-            self.receiver.extend(words, outputs, a.split().0).unwrap();
+            self.receiver.extend(words, outputs, a).unwrap();
             a.flush().unwrap();
             self.sender.extend(rows, b.split().1).unwrap();
         }
@@ -453,7 +534,7 @@ pub(crate) mod testing {
             code().encode(block, &words[..1], &mut codeword);
             for (tile, rows) in (0..).zip(rows.chunks(TILE)) {
                 let mut zero = [Block::ZERO; TILE];
-                pair.receiver.pair[0].tile(tile, block, &mut zero);
+                pair.receiver.pair[0].tile(tile, block, &mut EMPTY.clone(), &mut zero);
                 for (q, t) in rows.iter().zip(&zero) {
                     assert_eq!(q[block], *t ^ pair.sender.secret.0[block] & codeword[0]);
                 }
@@ -467,7 +548,7 @@ pub(crate) mod testing {
         let columns = Columns::<2>::new(&seeds);
         let mut rows = [[Block::ZERO; TILE]; 2];
         for (block, rows) in rows.iter_mut().enumerate() {
-            columns.tile(3, block, rows);
+            columns.tile(3, block, &mut EMPTY.clone(), rows);
         }
         for (i, seed) in seeds.iter().enumerate() {
             let mut stream = vec![Block::ZERO; 4 * 8];

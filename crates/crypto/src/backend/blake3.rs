@@ -16,6 +16,7 @@ use zeroize::Zeroize;
 use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
+use crate::block::Block;
 
 /// Bytes of a block.
 #[cfg(target_arch = "x86_64")]
@@ -84,6 +85,63 @@ impl Keyed<'_> {
         }
     }
 
+    /// Sets `out[i]` to the first 16 bytes of the hash of a block of 64 bytes: `rows[i]`, zeros, and in place of the last
+    /// six bytes `numbers[i]`, little-endian.
+    pub(crate) fn hash_numbered<const W: usize>(
+        &self,
+        backend: Backend,
+        rows: &[[Block; W]],
+        numbers: &[u64],
+        out: &mut [Block],
+    ) {
+        const { assert!(W <= 4, "a row in a block of 64 bytes") };
+        assert!(rows.len() == numbers.len() && rows.len() == out.len(), "a number and an output a row");
+        match backend.level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => self.numbered_lanes(rows, numbers, out, |words, rows, numbers, out| {
+                // SAFETY: a back end of this level exists only where its instructions do.
+                unsafe { x86::wide::compress_numbered(words, rows, numbers, out) }
+            }),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => self.numbered_lanes(rows, numbers, out, |words, rows, numbers, out| {
+                // SAFETY: as above.
+                unsafe { x86::narrow::compress_numbered(words, rows, numbers, out) }
+            }),
+            _ => {
+                for ((row, number), out) in rows.iter().zip(numbers).zip(out) {
+                    self.hash(Block::slice_as_bytes(&numbered(row, *number)), out.as_mut_bytes());
+                }
+            }
+        }
+    }
+
+    /// As many rows at a time as there are lanes; the last are filled up.
+    #[cfg(target_arch = "x86_64")]
+    fn numbered_lanes<const W: usize, const LANES: usize>(
+        &self,
+        rows: &[[Block; W]],
+        numbers: &[u64],
+        out: &mut [Block],
+        compress: impl Fn(&x86::Words, &[[Block; W]; LANES], &[u64; LANES], &mut [Block; LANES]),
+    ) {
+        let words = x86::Words::new(self);
+        let ((rows, last), (numbers, last_numbers)) = (rows.as_chunks(), numbers.as_chunks());
+        let (out, last_out) = out.as_chunks_mut();
+        for ((rows, numbers), out) in rows.iter().zip(numbers).zip(out) {
+            compress(&words, rows, numbers, out);
+        }
+        if !last.is_empty() {
+            let (mut rows, mut numbers) = ([[Block::ZERO; W]; LANES], [0; LANES]);
+            let mut out = [Block::ZERO; LANES];
+            rows[..last.len()].copy_from_slice(last);
+            numbers[..last.len()].copy_from_slice(last_numbers);
+            compress(&words, &rows, &numbers, &mut out);
+            last_out.copy_from_slice(&out[..last.len()]);
+            rows.as_flattened_mut().zeroize();
+            out.zeroize();
+        }
+    }
+
     /// Collects inputs of one block until the lanes are full; longer ones are hashed at once.
     #[cfg(target_arch = "x86_64")]
     fn hash_lanes<'b, 'c, const LANES: usize>(
@@ -116,6 +174,16 @@ impl Keyed<'_> {
         }
         digests.zeroize();
     }
+}
+
+/// The block of 64 bytes that [`Keyed::hash_numbered`] hashes.
+fn numbered<const W: usize>(row: &[Block; W], number: u64) -> [Block; 4] {
+    const NUMBER_BITS: usize = 48;
+    let mut input = [Block::ZERO; 4];
+    input[..W].copy_from_slice(row);
+    let number = Block::from_u128(u128::from(number) << (Block::BITS - NUMBER_BITS));
+    input[3] = input[3] & Block::from_u128(u128::MAX >> NUMBER_BITS) ^ number;
+    input
 }
 
 /// Fills `out` from the beginning of `digest`, by moves of fixed size that overlap where they must.

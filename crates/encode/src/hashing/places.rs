@@ -4,6 +4,8 @@
 //! keyed digests: with u a half of the digest as a fraction of 1, ⌊u·m⌋ is the offset under the first function of that
 //! half, and the fraction that remains of u·m gives the second one in the same way. Offsets are uniform up to m²/2^64.
 
+use std::ops::Range;
+
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::prefetch;
 
@@ -59,6 +61,15 @@ impl Layout {
     #[must_use]
     pub const fn function_of(self, bin: usize) -> usize {
         bin / self.segment as usize
+    }
+
+    /// `bins` cut where the segments end.
+    pub fn segments_of(self, bins: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let segment = self.segment as usize;
+        let functions = bins.start / segment..bins.end.div_ceil(segment);
+        functions.map(move |function| {
+            bins.start.max(function * segment)..bins.end.min((function + 1) * segment)
+        })
     }
 
     /// The bin at `offset` of the segment of `function`.
@@ -156,6 +167,16 @@ mod tests {
             }
             assert_eq!(layout.bin(functions - 1, layout.segment() - 1) as usize, all - 1);
         }
+    }
+
+    #[test]
+    fn bins_are_cut_where_segments_end() {
+        let layout = Layout::new(3, 30);
+        let cut = |bins| layout.segments_of(bins).collect::<Vec<_>>();
+        assert_eq!(cut(0..30), [0..10, 10..20, 20..30]);
+        assert_eq!(cut(3..10), [3..10]);
+        assert_eq!(cut(9..21), [9..10, 10..20, 20..21]);
+        assert_eq!(cut(10..11), [10..11]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use rand_core::CryptoRng;
-use vesica_crypto::memory::large_capacity;
+use vesica_crypto::memory::{large_capacity, prefetch};
 
 use super::digest::dummy;
 use super::{ItemsError, OnDuplicates, Width};
@@ -12,6 +12,9 @@ use crate::radix::{Prefixed, sort};
 
 /// The row of a dummy; no row of a table has it.
 pub(super) const DUMMY_ROW: u32 = u32::MAX;
+
+/// Items ahead whose records are on their way.
+const AHEAD: usize = 16;
 
 /// One row's item.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -176,6 +179,17 @@ impl<const N: usize> Records<N> {
     pub(super) fn key(&self, index: usize) -> &[u8; N] {
         let record = self.starts.as_ref().map_or(index, |starts| starts[index] as usize);
         &self.records[record].key
+    }
+
+    /// Appends the keys of items `item(0)`, …, `item(count - 1)`.
+    pub(super) fn gather(&self, count: usize, item: impl Fn(usize) -> usize, bytes: &mut Vec<u8>) {
+        bytes.reserve(count * N);
+        for i in 0..count {
+            if i + AHEAD < count {
+                prefetch(&self.records, self.range(item(i + AHEAD)).start);
+            }
+            bytes.extend_from_slice(self.key(item(i)));
+        }
     }
 
     #[inline]

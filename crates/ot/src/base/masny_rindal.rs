@@ -61,9 +61,7 @@ pub fn send(
     let (sender, message) = Sender::new(context, label, rng);
     channel.send(&message)?;
     channel.flush()?;
-    let mut theirs = vec![0; count * RECEIVER_BYTES];
-    channel.recv_exact(&mut theirs)?;
-    sender.finish(&theirs)
+    sender.receive(count, channel)
 }
 
 /// The strings that the first `count` of `choices` name, packed eight to a byte, lowest first.
@@ -103,6 +101,16 @@ impl Sender {
         let secret = G::random_scalar(rng);
         let public = G::encode(&G::mul_base(&secret));
         (Sender { oracle: context.oracle(label), secret, public }, public)
+    }
+
+    /// [`finish`](Self::finish) with the receiver's message of `count` OTs from the channel.
+    ///
+    /// # Errors
+    /// If the connection fails or the partner's elements are not valid.
+    pub fn receive(self, count: usize, channel: &mut Channel) -> Result<Vec<[Seed; 2]>, Error> {
+        let mut theirs = vec![0; count * RECEIVER_BYTES];
+        channel.recv_exact(&mut theirs)?;
+        self.finish(&theirs)
     }
 
     /// Both strings of every OT that the receiver's message is of.

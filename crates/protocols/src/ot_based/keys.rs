@@ -23,11 +23,8 @@ pub(super) fn hashed(
     for (piece, keys) in keys.chunks_mut(CHUNK * run.threads).enumerate() {
         par::fill_chunks(run.threads, CHUNK, keys, |chunk, keys| {
             let first = (piece * run.threads + chunk) * CHUNK;
-            let mut inputs = Vec::with_capacity(keys.len() * items.width());
-            for place in first..first + keys.len() {
-                let item = order.map_or(place, |order| order[place] as usize);
-                inputs.extend_from_slice(items.get(item));
-            }
+            let mut inputs = Vec::new();
+            items.gather(keys.len(), |i| order.map_or(first + i, |order| order[first + i] as usize), &mut inputs);
             oracle.hash_batch(&inputs, items.width(), Block::slice_as_mut_bytes(keys), Block::BYTES);
             Ok::<_, Error>(())
         })?;

@@ -27,6 +27,9 @@
 //! Cost: receiver β OPRFs, n_r placements in the cuckoo table, a join with 3·n_s masks; sender β OPRFs and 3·n_s
 //! evaluations, in the order of the bins, as they arrive.
 
+use std::iter::repeat_n;
+use std::ops::Range;
+
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
@@ -37,7 +40,7 @@ use vesica_net::Channel;
 use vesica_ot::kkrt::{self, PseudoRandomCode};
 
 use super::keys;
-use super::lists::{self, MaskLists, Sought};
+use super::lists::{MaskLists, Search};
 use super::no_place;
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
@@ -176,33 +179,40 @@ fn receive_pairs(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<(u32, u32)>, Error> {
-    // 1. The base OTs.
+    // 1. The base OTs, and 2. while the sender answers: each item in one of its bins.
     run.phase(Phase::Blind, items.len());
-    let mut oprf = kkrt::Receiver::setup(plan.code(run), &run.context, run.threads, channel, rng)?;
-    // 2. Each item in one of its bins.
+    let opening = kkrt::Receiver::open(plan.code(run), &run.context, run.threads, channel, rng)?;
     let keys = keys::hashed(run, &item_oracle(run), items, None)?;
     let table = cuckoo::Table::build(&Digests::new(&keys, plan.layout), 0).map_err(no_place)?;
-    // 3. F(b, y) for the item y of each bin b.
+    let mut oprf = opening.finish(channel)?;
+    // 3. F(b, y) for the item y of each bin b, 4. which is looked for in the list of its function.
     run.phase(Phase::Answer, plan.layout.bins());
-    let mut sought: Vec<Sought> = (0..plan.layout.functions()).map(|_| Sought::default()).collect();
+    let mut search = Search::new(run, plan.width, run.sizes.sender, plan.layout.functions());
     let (mut words, mut outputs) = (Vec::with_capacity(REGION), vec![Block::ZERO; REGION]);
     for first in (0..plan.layout.bins()).step_by(REGION) {
         let bins = first..plan.layout.bins().min(first + REGION);
         words.clear();
-        words.extend(bins.clone().map(|bin| table.get(bin).map_or(Block::ZERO, |item| keys[item as usize])));
+        words.extend(bins.clone().map(|bin| {
+            let ahead = table.get((bin + AHEAD).min(bins.end - 1));
+            prefetch(&keys, ahead.map_or(usize::MAX, |item| item as usize));
+            table.get(bin).map_or(Block::ZERO, |item| keys[item as usize])
+        }));
         let outputs = &mut outputs[..words.len()];
-        oprf.extend(&words, outputs, channel.split().0)?;
-        for (bin, output) in bins.zip(&*outputs) {
-            if let Some(item) = table.get(bin) {
-                sought[plan.layout.function_of(bin)].push(plan.width, output.to_u128(), item);
+        oprf.extend(&words, outputs, channel)?;
+        for part in plan.layout.segments_of(bins.clone()) {
+            let sought = &mut search.sought[plan.layout.function_of(part.start)];
+            for bin in part {
+                if let Some(item) = table.get(bin) {
+                    sought.push(plan.width, outputs[bin - first].to_u128(), item);
+                }
             }
         }
         run.advance(words.len())?;
+        search.take_ready(plan.layout.function_of(bins.end), channel)?;
     }
     channel.flush()?;
     drop((keys, table));
-    // 4. Each in the list of its function.
-    lists::recv(run, plan.width, run.sizes.sender, &sought, channel.split().1)
+    search.finish(channel.split().1)
 }
 
 /// The item at each place of the lists.
@@ -220,36 +230,67 @@ fn send_masks(
     let order = items.shuffled(rng);
     let keys = keys::hashed(run, &item_oracle(run), items, Some(&order))?;
     let table = simple::Table::build(run.threads, &Digests::new(&keys, plan.layout));
-    // 3. F(h_i(x), x), bin by bin.
+    // 3. F(h_i(x), x), bin by bin; a list goes when the last bin of its function is done.
     run.phase(Phase::Answer, plan.layout.bins());
-    let mut masks = MaskLists::new(plan.width, plan.layout.functions(), items.len());
     let mut rows = vec![[Block::ZERO; kkrt::BLOCKS]; REGION];
-    let (mut at, mut words, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
+    let mut answer = Answer {
+        keys: &keys,
+        table: &table,
+        masks: MaskLists::new(plan.width, 1, items.len()),
+        at: Vec::new(),
+        words: Vec::new(),
+        outputs: Vec::new(),
+    };
     for first in (0..plan.layout.bins()).step_by(REGION) {
         let bins = first..plan.layout.bins().min(first + REGION);
         let rows = &mut rows[..bins.len()];
         oprf.extend(rows, channel.split().1)?;
-        let entries = table.range(bins.start).start..table.range(bins.end - 1).end;
-        let entries = &table.entries()[entries];
-        at.clear();
-        at.extend(
-            bins.clone().flat_map(|bin| std::iter::repeat_n((bin - first) as u32, table.bin(bin).len())),
-        );
-        words.clear();
-        words.extend(entries.iter().enumerate().map(|(i, place)| {
-            prefetch(&keys, entries.get(i + AHEAD).map_or(usize::MAX, |place| *place as usize));
-            keys[*place as usize]
-        }));
-        outputs.resize(entries.len(), Block::ZERO);
-        oprf.evaluate(first as u64, rows, &at, &words, &mut outputs);
-        for ((place, at), output) in entries.iter().zip(&at).zip(&outputs) {
-            let list = plan.layout.function_of(first + *at as usize);
-            masks.set(list, *place as usize, output.to_u128());
-        }
         run.advance(rows.len())?;
+        for part in plan.layout.segments_of(bins) {
+            let last = part.end == plan.layout.bins();
+            let complete = part.end % plan.layout.segment() as usize == 0;
+            answer.bins(&oprf, first, rows, part);
+            if last {
+                run.phase(Phase::Exchange, answer.masks.len());
+            }
+            if complete {
+                answer.masks.send(run, last, channel.split().0)?;
+            }
+        }
     }
-    masks.send(run, channel.split().0)?;
     Ok(order)
+}
+
+/// A list of masks in the making.
+struct Answer<'a> {
+    keys: &'a [Block],
+    table: &'a simple::Table,
+    masks: MaskLists,
+    at: Vec<u32>,
+    words: Vec<Block>,
+    outputs: Vec<Block>,
+}
+
+impl Answer<'_> {
+    /// The masks of what is in `bins`, all of one function; `rows` are those of the bins from `first` on.
+    fn bins(&mut self, oprf: &kkrt::Sender, first: usize, rows: &[kkrt::Row], bins: Range<usize>) {
+        let entries = self.table.range(bins.start).start..self.table.range(bins.end - 1).end;
+        let entries = &self.table.entries()[entries];
+        self.at.clear();
+        for bin in bins {
+            self.at.extend(repeat_n((bin - first) as u32, self.table.bin(bin).len()));
+        }
+        self.words.clear();
+        self.words.extend(entries.iter().enumerate().map(|(i, place)| {
+            prefetch(self.keys, entries.get(i + AHEAD).map_or(usize::MAX, |place| *place as usize));
+            self.keys[*place as usize]
+        }));
+        self.outputs.resize(entries.len(), Block::ZERO);
+        oprf.evaluate(first as u64, rows, &self.at, &self.words, &mut self.outputs);
+        for (place, output) in entries.iter().zip(&self.outputs) {
+            self.masks.set(0, *place as usize, output.to_u128());
+        }
+    }
 }
 
 fn item_oracle(run: &Run<'_>) -> Oracle {

@@ -5,9 +5,12 @@
 //! which the receiver can hold an item, one hash function or one place of the stash; the receiver looks in the list of the
 //! way in which it holds an item and in no other, so that n_r · n_s pairs of masks are compared and ℓ bits are enough.
 
-use vesica_crypto::join::{PackedTags, join};
+use std::convert::Infallible;
+
+use vesica_crypto::join::{Lookup, PackedTags};
 use vesica_crypto::memory::large_vec;
-use vesica_net::{RecvHalf, SendHalf};
+use vesica_crypto::par;
+use vesica_net::{Channel, RecvHalf, SendHalf};
 
 use crate::error::{Error, Misbehaviour};
 use crate::masks::MaskWidth;
@@ -15,6 +18,9 @@ use crate::protocol::{Phase, Run};
 
 /// Bytes handled between two reports of progress.
 const PIECE: usize = 1 << 18;
+
+/// Pieces that several threads look at together, at most.
+const PIECES: usize = 8;
 
 /// The sender's lists, as they travel.
 pub(super) struct MaskLists {
@@ -44,14 +50,18 @@ impl MaskLists {
         }
     }
 
-    /// Sends all lists.
-    pub(super) fn send(&self, run: &Run<'_>, channel: &mut SendHalf) -> Result<(), Error> {
-        run.phase(Phase::Exchange, self.bytes.len());
+    /// Sends all lists; they can then be filled anew. Says how far it is only if `told`.
+    pub(super) fn send(&self, run: &Run<'_>, told: bool, channel: &mut SendHalf) -> Result<(), Error> {
         for piece in self.bytes.chunks(PIECE) {
             channel.send(piece)?;
-            run.advance(piece.len())?;
+            run.advance(if told { piece.len() } else { 0 })?;
         }
         Ok(channel.flush()?)
+    }
+
+    /// Bytes of all lists.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
     }
 }
 
@@ -71,23 +81,79 @@ impl Sought {
     }
 }
 
-/// Receives the lists of a sender with `count` items, and gives pairs (item of mine, place in the lists).
-pub(super) fn recv(
-    run: &Run<'_>,
+/// The receiver's search, which goes through the lists of a sender with `count` items as they come in and keeps nothing of
+/// them.
+pub(super) struct Search<'a> {
+    run: &'a Run<'a>,
     width: MaskWidth,
     count: usize,
-    sought: &[Sought],
-    channel: &mut RecvHalf,
-) -> Result<Vec<(u32, u32)>, Error> {
-    run.phase(Phase::Exchange, sought.len() * count * width.bytes());
-    let mut bytes = large_vec(0, count * width.bytes());
-    let mut pairs = Vec::new();
-    for (number, sought) in sought.iter().enumerate() {
-        recv_one(run, width, number * count, &mut bytes, channel)?;
-        let found = join(run.threads, &sought.masks[..], &PackedTags::new(&bytes, width.bytes()));
-        pairs.extend(found.into_iter().map(|(mine, place)| (sought.items[mine as usize], place)));
+    /// One for each list.
+    pub(super) sought: Vec<Sought>,
+    /// The list that comes next, and how many of its masks have come.
+    list: usize,
+    taken: usize,
+    lookup: Option<Lookup>,
+    bytes: Vec<u8>,
+    pairs: Vec<(u32, u32)>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(run: &'a Run<'a>, width: MaskWidth, count: usize, lists: usize) -> Self {
+        let sought = (0..lists).map(|_| Sought::default()).collect();
+        Self { run, width, count, sought, list: 0, taken: 0, lookup: None, bytes: Vec::new(), pairs: Vec::new() }
     }
-    Ok(pairs)
+
+    /// Looks at what has come of the first `lists` lists, in which it is known by now what is sought; waits for nothing.
+    pub(super) fn take_ready(&mut self, lists: usize, channel: &mut Channel) -> Result<(), Error> {
+        while self.list < lists && channel.readable() >= self.piece() * self.width.bytes() {
+            self.take(channel.split().1)?;
+            self.run.advance(0)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for what is still to come. Gives pairs (item of mine, place in the lists).
+    pub(super) fn finish(mut self, channel: &mut RecvHalf) -> Result<Vec<(u32, u32)>, Error> {
+        let left = (self.sought.len() - self.list) * self.count - self.taken;
+        self.run.phase(Phase::Exchange, left * self.width.bytes());
+        while self.list < self.sought.len() {
+            let masks = self.take(channel)?;
+            self.run.advance(masks * self.width.bytes())?;
+        }
+        Ok(self.pairs)
+    }
+
+    /// Masks of the next piece, which ends with its list.
+    fn piece(&self) -> usize {
+        (PIECE / self.width.bytes() * self.run.threads.min(PIECES)).min(self.count - self.taken)
+    }
+
+    /// Looks at the next piece, and says how many masks it has.
+    fn take(&mut self, channel: &mut RecvHalf) -> Result<usize, Error> {
+        let (masks, width) = (self.piece(), self.width.bytes());
+        self.bytes.resize(masks * width, 0);
+        channel.recv_exact(&mut self.bytes)?;
+        let first = self.list * self.count + self.taken;
+        check(self.width, &self.bytes).map_err(|place| Misbehaviour::WideMask { position: first + place })?;
+        let sought = &mut self.sought[self.list];
+        let lookup = self.lookup.get_or_insert_with(|| Lookup::new(&*std::mem::take(&mut sought.masks)));
+        let part = masks.div_ceil(self.run.threads.min(PIECES));
+        let mut found = vec![Vec::new(); masks.div_ceil(part)];
+        let parts = self.bytes.chunks(part * width).zip(&mut found);
+        let Ok(()) = par::for_each(self.run.threads, parts, |number, (bytes, found)| {
+            let first = self.taken + number * part;
+            lookup.find(&PackedTags::new(bytes, width), |mine, place| found.push((mine, (first + place) as u32)));
+            Ok::<_, Infallible>(())
+        });
+        let found = found.iter().flatten();
+        self.pairs.extend(found.map(|&(mine, place)| (sought.items[mine as usize], place)));
+        self.taken += masks;
+        if self.taken == self.count {
+            (self.list, self.taken, self.lookup) = (self.list + 1, 0, None);
+            sought.items = Vec::new();
+        }
+        Ok(masks)
+    }
 }
 
 /// Receives one list, whose first mask has number `first` among all.
@@ -145,18 +211,21 @@ mod tests {
                     lists.set(list, place, hash(list, place));
                 }
             }
-            let mut sought = [Sought::default(), Sought::default()];
-            sought[0].push(width, hash(0, count - 1), 5);
-            sought[0].push(width, hash(1, 0), 6);
-            sought[1].push(width, hash(1, 0), 7);
-            let (mut a, mut b) = memory::pair(&Options::default());
-            let (mine, theirs) = (run(sizes), run(sizes));
-            let found = std::thread::scope(|scope| {
-                scope.spawn(|| lists.send(&theirs, a.split().0).unwrap());
-                recv(&mine, width, count, &sought, b.split().1).unwrap()
-            });
-            assert_eq!(found, [(5, count as u32 - 1), (7, 0)]);
-            assert_eq!(a.traffic().payload_sent, (2 * count * width.bytes()) as u64);
+            for (threads, early) in [(1, false), (1, true), (3, true)] {
+                let mine = Run { threads, ..run(sizes) };
+                let mut search = Search::new(&mine, width, count, 2);
+                search.sought[0].push(width, hash(0, count - 1), 5);
+                search.sought[0].push(width, hash(1, 0), 6);
+                search.sought[1].push(width, hash(1, 0), 7);
+                let (mut a, mut b) = memory::pair(&Options::default());
+                lists.send(&run(sizes), true, a.split().0).unwrap();
+                if early {
+                    search.take_ready(1, &mut b).unwrap();
+                    assert_eq!(search.list, 1);
+                }
+                assert_eq!(search.finish(b.split().1).unwrap(), [(5, count as u32 - 1), (7, 0)]);
+                assert_eq!(a.traffic().payload_sent, (2 * count * width.bytes()) as u64);
+            }
         }
     }
 
@@ -170,8 +239,8 @@ mod tests {
         bytes[5 * 6 - 1] = 0x10;
         a.send(&bytes).unwrap();
         a.flush().unwrap();
-        let sought = [Sought::default(), Sought::default()];
-        let refused = recv(&run(sizes), width, 3, &sought, b.split().1).unwrap_err();
+        let run = run(sizes);
+        let refused = Search::new(&run, width, 3, 2).finish(b.split().1).map(|_| ()).unwrap_err();
         assert_eq!(refused, Misbehaviour::WideMask { position: 4 }.into());
     }
 }

@@ -39,10 +39,10 @@ use vesica_encode::hashing::parameters::{self, Cuckoo, paper};
 use vesica_encode::hashing::permutation::{Permutation, Placed};
 use vesica_encode::hashing::{Digests, Layout, cuckoo, simple};
 use vesica_encode::items::{Items, Matches};
-use vesica_net::Channel;
+use vesica_net::{Channel, SendHalf};
 use vesica_ot::kk13::{self, WalshHadamard};
 
-use super::lists::{self, MaskLists, Sought};
+use super::lists::{MaskLists, Search, Sought};
 use super::strings::{Masker, Numbered, characters, item_bits, push_characters, xor_groups};
 use super::{no_place, ot_psi};
 use crate::error::Error;
@@ -296,20 +296,21 @@ fn receive_pairs(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<(u32, u32)>, Error> {
-    // 1. The base OTs.
+    // 1. The base OTs, and 2. while the sender answers: each item in one of its bins, or in the stash.
     run.phase(Phase::Blind, items.len());
     let code = WalshHadamard::default();
-    let mut ots = kk13::Receiver::setup(code, &run.context, run.threads, channel, rng)?;
-    // 2. Each item in one of its bins, or in the stash.
+    let opening = kk13::Receiver::open(code, &run.context, run.threads, channel, rng)?;
     let party = Party::new(run, plan, items, None)?;
     let table = match party.bins() {
         Bins::Permuted(placed) => cuckoo::Table::build(&placed, plan.cuckoo.stash),
         Bins::Whole(digests) => cuckoo::Table::build(&digests, plan.cuckoo.stash),
     };
     let table = table.map_err(no_place)?;
-    // 3. The strings of the item of each bin, and their mask.
+    let mut ots = opening.finish(channel)?;
+    // 3. The strings of the item of each bin, and their mask, 4. which is looked for in the list of the way in which it is
+    // held.
     run.phase(Phase::Answer, plan.cuckoo.layout.bins());
-    let mut sought: Vec<Sought> = (0..plan.lists()).map(|_| Sought::default()).collect();
+    let mut search = Search::new(run, plan.width, run.sizes.sender, plan.lists());
     let mut masker = Masker::new(run);
     let (mut held, mut values, mut scratch, mut words) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut strings, mut sums) = (Vec::new(), Vec::new());
@@ -325,21 +326,21 @@ fn receive_pairs(
             push_characters(&mut words, value, plan.characters);
         }
         strings.resize(words.len(), Block::ZERO);
-        ots.extend(&words, &mut strings, channel.split().0)?;
+        ots.extend(&words, &mut strings, channel)?;
         xor_groups(&strings, plan.characters, &mut sums);
         let masks = masker.masks(&sums, first as u64..);
         for (bin, mask) in (first..).zip(masks) {
             if let Some(item) = table.get(bin) {
-                sought[function].push(plan.width, mask.to_u128(), item);
+                search.sought[function].push(plan.width, mask.to_u128(), item);
             }
         }
         run.advance(bins)?;
+        search.take_ready(plan.cuckoo.layout.function_of(first + bins), channel)?;
     }
-    receive_stash(&party, &mut ots, table.stash(), &mut sought, &mut masker, channel)?;
+    receive_stash(&party, &mut ots, table.stash(), &mut search.sought, &mut masker, channel)?;
     channel.flush()?;
     drop((party, table));
-    // 4. Each in the list of the way in which it is held.
-    lists::recv(run, plan.width, run.sizes.sender, &sought, channel.split().1)
+    search.finish(channel.split().1)
 }
 
 /// The strings of the items in the stash, whole, at each of its places.
@@ -359,7 +360,7 @@ fn receive_stash(
         push_characters(&mut words, number.to_u128(), plan.stash_characters);
     }
     let (mut strings, mut sums) = (vec![Block::ZERO; words.len()], Vec::new());
-    ots.extend(&words, &mut strings, channel.split().0)?;
+    ots.extend(&words, &mut strings, channel)?;
     xor_groups(&strings, plan.stash_characters, &mut sums);
     let masks = masker.masks(&sums, layout.bins() as u64..);
     for ((item, mask), sought) in stash.iter().zip(masks).zip(&mut sought[layout.functions()..]) {
@@ -387,8 +388,9 @@ fn send_masks(
         Bins::Permuted(placed) => simple::Table::build(run.threads, &placed),
         Bins::Whole(digests) => simple::Table::build(run.threads, &digests),
     };
-    // 3. The masks, bin by bin.
+    // 3. The masks, bin by bin; a list goes when the last bin of its function is done.
     run.phase(Phase::Answer, plan.cuckoo.layout.bins());
+    let layout = plan.cuckoo.layout;
     let mut answer = Answer::new(&party, items.len());
     let mut rows = Vec::new();
     for (function, first, bins) in plan.calls() {
@@ -397,17 +399,21 @@ fn send_masks(
         ots.extend(&mut rows, channel.split().1)?;
         answer.bins(&ots, number, &rows, function, first, bins, &table);
         run.advance(bins)?;
+        if (first + bins).is_multiple_of(layout.segment() as usize) {
+            answer.send(function, channel.split().0)?;
+        }
     }
     rows.resize(plan.cuckoo.stash * plan.stash_characters, [Block::ZERO; 2]);
     let number = ots.next();
     ots.extend(&mut rows, channel.split().1)?;
-    answer.stash(&ots, number, &rows);
-    let masks = answer.masks;
-    masks.send(run, channel.split().0)?;
+    for place in 0..plan.cuckoo.stash {
+        answer.stash(&ots, number, &rows, place);
+        answer.send(layout.functions() + place, channel.split().0)?;
+    }
     Ok(order)
 }
 
-/// The sender's masks in the making.
+/// A list of the sender's masks in the making.
 struct Answer<'a> {
     party: &'a Party<'a>,
     masks: MaskLists,
@@ -420,9 +426,18 @@ struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     fn new(party: &'a Party<'a>, items: usize) -> Self {
-        let masks = MaskLists::new(party.plan.width, party.plan.lists(), items);
+        let masks = MaskLists::new(party.plan.width, 1, items);
         let (masker, at, words) = (Masker::new(party.run), Vec::new(), Vec::new());
         Self { party, masks, masker, at, words, strings: Vec::new(), sums: Vec::new() }
+    }
+
+    /// Sends the list, which is number `list`.
+    fn send(&self, list: usize, channel: &mut SendHalf) -> Result<(), Error> {
+        let last = list + 1 == self.party.plan.lists();
+        if last {
+            self.party.run.phase(Phase::Exchange, self.masks.len());
+        }
+        self.masks.send(self.party.run, last, channel)
     }
 
     /// What is in `bins` bins from `first` on, whose OTs have these rows, the first of them this number.
@@ -462,31 +477,29 @@ impl<'a> Answer<'a> {
             xor_groups(&self.strings, characters, &mut self.sums);
             let masks = self.masker.masks(&self.sums, of_entries.iter().map(|bin| *bin as u64));
             for (place, mask) in places.iter().zip(masks) {
-                self.masks.set(function, *place as usize, mask.to_u128());
+                self.masks.set(0, *place as usize, mask.to_u128());
             }
         }
     }
 
-    /// Every item, whole, at every place of the stash.
-    fn stash(&mut self, ots: &kk13::Sender, number: u64, rows: &[kk13::Row]) {
-        let Plan { cuckoo: Cuckoo { layout, stash }, stash_characters: characters, .. } = *self.party.plan;
-        for slot in 0..stash {
-            for (batch, numbers) in self.party.numbered.numbers.chunks(BATCH).enumerate() {
-                self.at.clear();
-                self.words.clear();
-                for item in numbers {
-                    push_characters(&mut self.words, item.to_u128(), characters);
-                    let row = (slot * characters) as u32;
-                    self.at.extend(row..row + characters as u32);
-                }
-                self.strings.resize(self.words.len(), Block::ZERO);
-                ots.evaluate(number, rows, &self.at, &self.words, &mut self.strings);
-                xor_groups(&self.strings, characters, &mut self.sums);
-                let bin = (layout.bins() + slot) as u64;
-                let masks = self.masker.masks(&self.sums, std::iter::repeat(bin));
-                for (place, mask) in (batch * BATCH..).zip(masks) {
-                    self.masks.set(layout.functions() + slot, place, mask.to_u128());
-                }
+    /// Every item, whole, at a place of the stash.
+    fn stash(&mut self, ots: &kk13::Sender, number: u64, rows: &[kk13::Row], slot: usize) {
+        let Plan { cuckoo: Cuckoo { layout, .. }, stash_characters: characters, .. } = *self.party.plan;
+        for (batch, numbers) in self.party.numbered.numbers.chunks(BATCH).enumerate() {
+            self.at.clear();
+            self.words.clear();
+            for item in numbers {
+                push_characters(&mut self.words, item.to_u128(), characters);
+                let row = (slot * characters) as u32;
+                self.at.extend(row..row + characters as u32);
+            }
+            self.strings.resize(self.words.len(), Block::ZERO);
+            ots.evaluate(number, rows, &self.at, &self.words, &mut self.strings);
+            xor_groups(&self.strings, characters, &mut self.sums);
+            let bin = (layout.bins() + slot) as u64;
+            let masks = self.masker.masks(&self.sums, std::iter::repeat(bin));
+            for (place, mask) in (batch * BATCH..).zip(masks) {
+                self.masks.set(0, place, mask.to_u128());
             }
         }
     }

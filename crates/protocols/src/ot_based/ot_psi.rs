@@ -229,7 +229,7 @@ fn receive_pairs(
         chosen.clear();
         bins.clone().for_each(|bin| words.push(table.get(bin), plan.characters, &mut chosen));
         strings.resize(chosen.len(), Block::ZERO);
-        ots.extend(&chosen, &mut strings, channel.split().0)?;
+        ots.extend(&chosen, &mut strings, channel)?;
         for (bin, strings) in bins.clone().zip(strings.chunks_exact(plan.characters)) {
             if let Some(item) = table.get(bin) {
                 held[plan.cuckoo.layout.function_of(bin)].push(item, strings);
@@ -241,7 +241,7 @@ fn receive_pairs(
     chosen.clear();
     places.for_each(|item| words.push(item, plan.characters, &mut chosen));
     strings.resize(chosen.len(), Block::ZERO);
-    ots.extend(&chosen, &mut strings, channel.split().0)?;
+    ots.extend(&chosen, &mut strings, channel)?;
     channel.flush()?;
     let strings = strings.chunks_exact(plan.characters);
     table.stash().iter().zip(strings).for_each(|(item, strings)| stash.push(*item, strings));
@@ -351,7 +351,8 @@ fn send_masks(
         run.advance(bins.len())?;
     }
     answer_stash(plan, &words, &mut ots, &mut masks, channel.split().1)?;
-    masks.send(run, channel.split().0)?;
+    run.phase(Phase::Exchange, masks.len());
+    masks.send(run, true, channel.split().0)?;
     Ok(order)
 }
 

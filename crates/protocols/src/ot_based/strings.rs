@@ -10,6 +10,9 @@ use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::protocol::Run;
 
+/// Items handled at a time.
+const CHUNK: usize = 1 << 12;
+
 /// σ′: bits of the numbers that are compared. Native items of at most ℓ bits are used as they are, others hashed to ℓ.
 pub(super) fn item_bits(sigma: Option<u32>, width: MaskWidth) -> u32 {
     sigma.unwrap_or(width.bits()).min(width.bits())
@@ -45,9 +48,14 @@ impl Numbered {
         };
         let mut numbers = large_capacity(items.len());
         if native {
-            let item = |place: usize| order.map_or(place, |order| order[place] as usize);
-            let number = |place| items.native(item(place)).unwrap_or_default();
-            numbers.extend((0..items.len()).map(|place| Block::from_u128(number(place).into())));
+            let mut bytes = Vec::new();
+            for first in (0..items.len()).step_by(CHUNK) {
+                let item = |i: usize| order.map_or(first + i, |order| order[first + i] as usize);
+                bytes.clear();
+                items.gather(CHUNK.min(items.len() - first), item, &mut bytes);
+                let integers = bytes.as_chunks().0.iter().map(|bytes| u64::from_be_bytes(*bytes));
+                numbers.extend(integers.map(|integer| Block::from_u128(integer.into())));
+            }
         } else {
             let cut = |hash: &Block| Block::from_u128(width.truncate(hash.as_bytes()));
             numbers.extend(hashed.iter().map(cut));

@@ -5,6 +5,7 @@
 use core::arch::x86_64::*;
 
 use super::{BLOCK, Keyed, Mode};
+use crate::block::Block;
 
 const IV: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
@@ -81,6 +82,20 @@ fn last_bytes(input: &[u8], count: usize) -> u128 {
     }
 }
 
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load_block(block: &Block) -> __m128i {
+    // SAFETY: sixteen readable bytes; the load has no alignment.
+    unsafe { _mm_loadu_si128(block.as_bytes().as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn store_block(block: &mut Block, x: __m128i) {
+    // SAFETY: sixteen writable bytes; the store has no alignment.
+    unsafe { _mm_storeu_si128(block.as_mut_bytes().as_mut_ptr().cast(), x) }
+}
+
 /// Defines the compression function over the vector operations of the surrounding module.
 macro_rules! kernel {
     ($features:literal) => {
@@ -151,7 +166,31 @@ macro_rules! kernel {
             mix(v, [3, 4, 9, 14], m[s[14]], m[s[15]]);
         }
 
-        /// The hash of inputs of at most 16 · `GROUPS` bytes. Known zero words cost nothing.
+        /// The seven rounds over messages of these lengths. Known zero words cost nothing.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn mixed(words: &Words, m: &[V; 16], lengths: V) -> [V; 16] {
+            let mut v = [splat(0); 16];
+            for i in 0..8 {
+                v[i] = splat(words.key[i]);
+            }
+            for i in 0..4 {
+                v[i + 8] = splat(IV[i]);
+            }
+            // Words 12 and 13 are the counter, which is zero.
+            v[14] = lengths;
+            v[15] = splat(words.flags);
+            round::<0>(&mut v, m);
+            round::<1>(&mut v, m);
+            round::<2>(&mut v, m);
+            round::<3>(&mut v, m);
+            round::<4>(&mut v, m);
+            round::<5>(&mut v, m);
+            round::<6>(&mut v, m);
+            v
+        }
+
+        /// The hash of inputs of at most 16 · `GROUPS` bytes.
         #[target_feature(enable = $features)]
         fn compress_groups<const GROUPS: usize>(
             words: &Words,
@@ -159,25 +198,11 @@ macro_rules! kernel {
             out: &mut [[u8; BLOCK]; LANES],
             width: usize,
         ) {
-            let m = message::<GROUPS>(inputs);
-            let mut v = [splat(0); 16];
-            for (v, word) in v.iter_mut().zip(words.key.iter().chain(&IV[..4])) {
-                *v = splat(*word);
-            }
-            // Words 12 and 13 are the counter, which is zero.
             let mut lengths = [0; LANES];
-            for (length, input) in lengths.iter_mut().zip(inputs) {
-                *length = input.len() as u32;
+            for lane in 0..LANES {
+                lengths[lane] = inputs[lane].len() as u32;
             }
-            v[14] = numbers(lengths);
-            v[15] = splat(words.flags);
-            round::<0>(&mut v, &m);
-            round::<1>(&mut v, &m);
-            round::<2>(&mut v, &m);
-            round::<3>(&mut v, &m);
-            round::<4>(&mut v, &m);
-            round::<5>(&mut v, &m);
-            round::<6>(&mut v, &m);
+            let mut v = mixed(words, &message::<GROUPS>(inputs), numbers(lengths));
             for i in 0..8 {
                 v[i] = xor(v[i], v[i + 8]);
                 v[i + 8] = xor(v[i + 8], splat(words.key[i]));
@@ -201,10 +226,59 @@ macro_rules! kernel {
             out: &mut [[u8; BLOCK]; LANES],
             width: usize,
         ) {
-            match inputs.iter().map(|input| input.len()).max() {
-                Some(0..=16) => compress_groups::<1>(words, inputs, out, width),
-                Some(17..=32) => compress_groups::<2>(words, inputs, out, width),
+            let mut longest = 0;
+            for input in inputs {
+                longest = input.len().max(longest);
+            }
+            match longest {
+                0..=16 => compress_groups::<1>(words, inputs, out, width),
+                17..=32 => compress_groups::<2>(words, inputs, out, width),
                 _ => compress_groups::<4>(words, inputs, out, width),
+            }
+        }
+
+        /// [`super::super::Keyed::hash_numbered`] of as many rows as there are lanes.
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn compress_numbered<const W: usize>(
+            words: &Words,
+            rows: &[[Block; W]; LANES],
+            own: &[u64; LANES],
+            out: &mut [Block; LANES],
+        ) {
+            let mut m = [splat(0); 16];
+            for group in 0..W {
+                let mut part = [splat(0); 4];
+                for j in 0..4 {
+                    let mut quads = [_mm_setzero_si128(); QUADS];
+                    for quad in 0..QUADS {
+                        quads[quad] = load_block(&rows[4 * quad + j][group]);
+                    }
+                    part[j] = join(quads);
+                }
+                let part = turn(part);
+                for j in 0..4 {
+                    m[4 * group + j] = part[j];
+                }
+            }
+            // The number stands in the last six bytes.
+            let (mut low, mut high) = ([0; LANES], [0; LANES]);
+            for lane in 0..LANES {
+                low[lane] = (own[lane] << 16) as u32;
+                high[lane] = (own[lane] >> 16) as u32;
+            }
+            m[14] = xor(and(m[14], splat(0xffff)), numbers(low));
+            m[15] = numbers(high);
+            let v = mixed(words, &m, splat(BLOCK as u32));
+            let mut first = [splat(0); 4];
+            for i in 0..4 {
+                first[i] = xor(v[i], v[i + 8]);
+            }
+            let first = turn(first);
+            for j in 0..4 {
+                let quads = split(first[j]);
+                for quad in 0..QUADS {
+                    store_block(&mut out[4 * quad + j], quads[quad]);
+                }
             }
         }
     };
@@ -258,7 +332,7 @@ pub(super) mod wide {
     }
 
     use {
-        _mm512_add_epi32 as add, _mm512_unpackhi_epi32 as unpack_high32,
+        _mm512_add_epi32 as add, _mm512_and_si512 as and, _mm512_unpackhi_epi32 as unpack_high32,
         _mm512_unpackhi_epi64 as unpack_high64, _mm512_unpacklo_epi32 as unpack_low32,
         _mm512_unpacklo_epi64 as unpack_low64, _mm512_xor_si512 as xor,
     };
@@ -319,7 +393,7 @@ pub(super) mod narrow {
     }
 
     use {
-        _mm256_add_epi32 as add, _mm256_unpackhi_epi32 as unpack_high32,
+        _mm256_add_epi32 as add, _mm256_and_si256 as and, _mm256_unpackhi_epi32 as unpack_high32,
         _mm256_unpackhi_epi64 as unpack_high64, _mm256_unpacklo_epi32 as unpack_low32,
         _mm256_unpacklo_epi64 as unpack_low64, _mm256_xor_si256 as xor,
     };
