@@ -152,7 +152,7 @@ impl Oracle {
     ) {
         assert!(inputs.len().is_multiple_of(width) && out.len().is_multiple_of(out_width), "whole rows");
         assert_eq!(inputs.len() / width, out.len() / out_width, "one output per input");
-        self.keyed().hash_rows(backend, inputs.chunks_exact(width), out, out_width);
+        self.keyed().hash_side_by_side(backend, inputs, width, out, out_width);
     }
 
     /// Hashes rows of OTs: `out[i]` becomes the first 16 bytes of the hash of 64 bytes, which are `rows[i]`, zeros, and in
@@ -317,7 +317,7 @@ mod tests {
     fn a_batch_equals_single_hashes() {
         let bytes: Vec<u8> = (0..10_000u32).map(|i| (i * 7 % 251) as u8).collect();
         let oracle = context().oracle(LABEL);
-        for (width, out_width) in [(1, 1), (16, 16), (17, 10), (32, 32), (64, 64), (65, 16), (100, 40)] {
+        for (width, out_width) in [(1, 1), (16, 16), (17, 10), (32, 16), (32, 32), (48, 16), (64, 16), (64, 64), (65, 16), (100, 40)] {
             for rows in [0, 1, 15, 16, 17, 50] {
                 let inputs = &bytes[..rows * width];
                 let mut out = vec![0; rows * out_width];

@@ -96,50 +96,96 @@ impl Keyed<'_> {
     ) {
         const { assert!(W <= 4, "a row in a block of 64 bytes") };
         assert!(rows.len() == numbers.len() && rows.len() == out.len(), "a number and an output a row");
-        match backend.level() {
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => self.numbered_lanes(rows, numbers, out, |words, rows, numbers, out| {
-                // SAFETY: a back end of this level exists only where its instructions do.
-                unsafe { x86::wide::compress_numbered(words, rows, numbers, out) }
-            }),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => self.numbered_lanes(rows, numbers, out, |words, rows, numbers, out| {
-                // SAFETY: as above.
-                unsafe { x86::narrow::compress_numbered(words, rows, numbers, out) }
-            }),
-            _ => {
-                for ((row, number), out) in rows.iter().zip(numbers).zip(out) {
-                    self.hash(Block::slice_as_bytes(&numbered(row, *number)), out.as_mut_bytes());
-                }
-            }
+        let blocks = Block::slice_as_mut_bytes(out).as_chunks_mut().0;
+        if self.in_lanes::<W, true>(backend, Block::slice_as_bytes(rows.as_flattened()), numbers, blocks) {
+            return;
+        }
+        for ((row, number), out) in rows.iter().zip(numbers).zip(out) {
+            self.hash(Block::slice_as_bytes(&numbered(row, *number)), out.as_mut_bytes());
         }
     }
 
-    /// As many rows at a time as there are lanes; the last are filled up.
-    #[cfg(target_arch = "x86_64")]
-    fn numbered_lanes<const W: usize, const LANES: usize>(
+    /// Sets `out[i]` to the first 16 bytes of the hash of row i, `16 · W` bytes, or of
+    /// [`hash_numbered`](Self::hash_numbered) of it; says whether there are lanes to do so.
+    fn in_lanes<const W: usize, const NUMBERED: bool>(
         &self,
-        rows: &[[Block; W]],
+        backend: Backend,
+        rows: &[u8],
         numbers: &[u64],
-        out: &mut [Block],
-        compress: impl Fn(&x86::Words, &[[Block; W]; LANES], &[u64; LANES], &mut [Block; LANES]),
+        out: &mut [[u8; 16]],
+    ) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let rows = rows.as_chunks().0.as_chunks().0;
+            match backend.level() {
+                Level::Avx512 => self.fixed_lanes(rows, numbers, out, |words, rows, numbers, out| {
+                    // SAFETY: a back end of this level exists only where its instructions do.
+                    unsafe { x86::wide::compress_rows::<W, NUMBERED>(words, rows, numbers, out) }
+                }),
+                Level::Avx2 => self.fixed_lanes(rows, numbers, out, |words, rows, numbers, out| {
+                    // SAFETY: as above.
+                    unsafe { x86::narrow::compress_rows::<W, NUMBERED>(words, rows, numbers, out) }
+                }),
+                Level::Portable => return false,
+            }
+            true
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = (backend, rows, numbers, out);
+            false
+        }
+    }
+
+    /// As many rows at a time as there are lanes; the last are filled up. Rows without a number have zero.
+    #[cfg(target_arch = "x86_64")]
+    fn fixed_lanes<const W: usize, const LANES: usize>(
+        &self,
+        rows: &[[[u8; 16]; W]],
+        numbers: &[u64],
+        out: &mut [[u8; 16]],
+        compress: impl Fn(&x86::Words, &[[[u8; 16]; W]; LANES], &[u64; LANES], &mut [[u8; 16]; LANES]),
     ) {
         let words = x86::Words::new(self);
         let ((rows, last), (numbers, last_numbers)) = (rows.as_chunks(), numbers.as_chunks());
         let (out, last_out) = out.as_chunks_mut();
-        for ((rows, numbers), out) in rows.iter().zip(numbers).zip(out) {
-            compress(&words, rows, numbers, out);
+        for (i, (rows, out)) in rows.iter().zip(out).enumerate() {
+            compress(&words, rows, numbers.get(i).unwrap_or(&[0; LANES]), out);
         }
         if !last.is_empty() {
-            let (mut rows, mut numbers) = ([[Block::ZERO; W]; LANES], [0; LANES]);
-            let mut out = [Block::ZERO; LANES];
+            let (mut rows, mut numbers, mut out) = ([[[0; 16]; W]; LANES], [0; LANES], [[0; 16]; LANES]);
             rows[..last.len()].copy_from_slice(last);
-            numbers[..last.len()].copy_from_slice(last_numbers);
+            numbers[..last_numbers.len()].copy_from_slice(last_numbers);
             compress(&words, &rows, &numbers, &mut out);
             last_out.copy_from_slice(&out[..last.len()]);
-            rows.as_flattened_mut().zeroize();
-            out.zeroize();
+            rows.as_flattened_mut().as_flattened_mut().zeroize();
+            out.as_flattened_mut().zeroize();
         }
+    }
+
+    /// [`hash_rows`](Self::hash_rows) of rows side by side, all of `width` bytes.
+    pub(crate) fn hash_side_by_side(
+        &self,
+        backend: Backend,
+        inputs: &[u8],
+        width: usize,
+        out: &mut [u8],
+        out_width: usize,
+    ) {
+        if out_width == Block::BYTES {
+            let blocks = out.as_chunks_mut().0;
+            let done = match width {
+                16 => self.in_lanes::<1, false>(backend, inputs, &[], blocks),
+                32 => self.in_lanes::<2, false>(backend, inputs, &[], blocks),
+                48 => self.in_lanes::<3, false>(backend, inputs, &[], blocks),
+                64 => self.in_lanes::<4, false>(backend, inputs, &[], blocks),
+                _ => false,
+            };
+            if done {
+                return;
+            }
+        }
+        self.hash_rows(backend, inputs.chunks_exact(width), out, out_width);
     }
 
     /// Collects inputs of one block until the lanes are full; longer ones are hashed at once.

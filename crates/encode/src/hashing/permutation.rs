@@ -158,42 +158,68 @@ impl Permutation {
         }
     }
 
-    /// The bins of the items `value(0)`, `value(1)`, …, `value(count - 1)` under every function.
+    /// The bins and remainders of the items `value(0)`, `value(1)`, …, `value(count - 1)` under every function.
     ///
     /// # Panics
     /// If an item is 2^σ or more.
     #[must_use]
     pub fn place(&self, threads: usize, count: usize, value: impl Fn(usize) -> u128 + Sync) -> Placed {
-        let functions = self.layout.functions();
+        let (functions, width) = (self.layout.functions(), self.bits().div_ceil(8).max(1) as usize);
         let mut bins = large_vec(0u32, count * functions);
-        let Ok(()) =
-            par::fill_chunks::<_, Infallible, _>(threads, TASK * functions, &mut bins, |task, bins| {
-                for (batch, bins) in bins.chunks_mut(BATCH * functions).enumerate() {
-                    self.place_batch(task * TASK + batch * BATCH, bins, &value);
-                }
-                Ok(())
-            });
-        Placed { layout: self.layout, bins }
+        let mut remainders = large_vec(0u8, count * functions * width + WHOLE);
+        let tasks = bins.chunks_mut(TASK * functions).zip(remainders.chunks_mut(TASK * functions * width));
+        let Ok(()) = par::for_each::<_, Infallible, _>(threads, tasks, |task, (bins, remainders)| {
+            let batches =
+                bins.chunks_mut(BATCH * functions).zip(remainders.chunks_mut(BATCH * functions * width));
+            for (batch, (bins, remainders)) in batches.enumerate() {
+                self.place_batch(task * TASK + batch * BATCH, bins, width, remainders, &value);
+            }
+            Ok(())
+        });
+        Placed { layout: self.layout, bins, width, remainders }
     }
 
-    fn place_batch(&self, first: usize, bins: &mut [u32], value: &impl Fn(usize) -> u128) {
+    fn place_batch(
+        &self,
+        first: usize,
+        bins: &mut [u32],
+        width: usize,
+        remainders: &mut [u8],
+        value: &impl Fn(usize) -> u128,
+    ) {
         let count = bins.len() / self.layout.functions();
         let mut items = [0; BATCH];
         items[..count].iter_mut().enumerate().for_each(|(index, item)| *item = value(first + index));
         self.checked(&items[..count]);
         match u64::try_from(self.remainders) {
-            Ok(range) => self.place_items(range, &items[..count], bins),
-            Err(_) => self.place_items(self.remainders, &items[..count], bins),
+            Ok(range) => self.place_items(range, &items[..count], bins, width, remainders),
+            Err(_) => self.place_items(self.remainders, &items[..count], bins, width, remainders),
         }
     }
 
-    fn place_items<R: Remainder>(&self, range: R, items: &[u128], bins: &mut [u32]) {
-        let split = self.split(items);
-        for function in 0..self.layout.functions() {
-            let mut pairs = split;
-            self.permute(range, &mut pairs, function);
-            for (bins, offset) in bins.chunks_exact_mut(self.layout.functions()).zip(pairs.offsets) {
-                bins[function] = self.layout.bin(function, offset);
+    fn place_items<R: Remainder>(
+        &self,
+        range: R,
+        items: &[u128],
+        bins: &mut [u32],
+        width: usize,
+        remainders: &mut [u8],
+    ) {
+        let functions = self.layout.functions();
+        let mut placed = [self.split(items); MOST_FUNCTIONS];
+        for function in 0..functions {
+            self.permute(range, &mut placed[function], function);
+        }
+        for (item, bins) in bins.chunks_exact_mut(functions).enumerate() {
+            for (function, bin) in bins.iter_mut().enumerate() {
+                *bin = self.layout.bin(function, placed[function].offsets[item]);
+                let remainder: u128 = placed[function].remainders[item].into();
+                // Written whole where there is room: what follows is written later.
+                let rest = &mut remainders[(item * functions + function) * width..];
+                match rest.first_chunk_mut::<WHOLE>() {
+                    Some(whole) => *whole = remainder.to_le_bytes(),
+                    None => rest[..width].copy_from_slice(&remainder.to_le_bytes()[..width]),
+                }
             }
         }
     }
@@ -258,11 +284,46 @@ impl fmt::Debug for Permutation {
     }
 }
 
-/// The bins of a set of items under their permutations.
+/// Bytes that a remainder is read and written by.
+const WHOLE: usize = 16;
+
+/// The bins and remainders of a set of items under their permutations.
 pub struct Placed {
     layout: Layout,
     /// Item after item, its bin under each function.
     bins: Vec<u32>,
+    /// Bytes of a remainder.
+    width: usize,
+    /// Item after item, its remainder under each function, little-endian; then room for the last to be read whole.
+    remainders: Vec<u8>,
+}
+
+impl Placed {
+    /// Bytes of a remainder.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The remainder of `item` under `function`, little-endian in the first bytes, as many as its width. The others hold
+    /// anything.
+    ///
+    /// # Panics
+    /// If there is no such item.
+    #[inline]
+    #[must_use]
+    pub fn remainder(&self, item: usize, function: usize) -> [u8; WHOLE] {
+        let at = (item * self.layout.functions() + function) * self.width;
+        let mut whole = [0; WHOLE];
+        whole.copy_from_slice(&self.remainders[at..at + WHOLE]);
+        whole
+    }
+
+    /// Asks for what [`remainder`](Self::remainder) will read.
+    #[inline]
+    pub fn prefetch_remainder(&self, item: usize, function: usize) {
+        prefetch(&self.remainders, (item * self.layout.functions() + function) * self.width);
+    }
 }
 
 impl Places for Placed {
@@ -280,8 +341,17 @@ impl Places for Placed {
     fn bins_of(&self, item: usize) -> Bins {
         let functions = self.layout.functions();
         let mut bins = Bins::default();
-        bins[..functions].copy_from_slice(&self.bins[item * functions..][..functions]);
+        // Not a copy of a length that varies, which would be a call.
+        let own = &self.bins[item * functions..][..functions];
+        for function in 0..MOST_FUNCTIONS {
+            bins[function] = own.get(function).copied().unwrap_or(0);
+        }
         bins
+    }
+
+    #[inline]
+    fn bin_of(&self, item: usize, function: usize) -> u32 {
+        self.bins[item * self.layout.functions() + function]
     }
 
     #[inline]
@@ -349,8 +419,12 @@ mod tests {
             let mut items: Vec<u128> = (0..20_011).map(value).collect();
             let mut bins = vec![0; items.len()];
             permutation.evaluate(function, &mut items, &mut bins);
-            for (item, bin) in bins.into_iter().enumerate() {
-                assert!(places.iter().all(|placed| placed.bins_of(item)[function] == bin));
+            for (item, (bin, remainder)) in bins.into_iter().zip(items).enumerate() {
+                for placed in &places {
+                    assert_eq!((placed.bins_of(item)[function], placed.bin_of(item, function)), (bin, bin));
+                    let (bytes, width) = (placed.remainder(item, function), placed.width());
+                    assert_eq!(bytes[..width], remainder.to_le_bytes()[..width]);
+                }
             }
         }
         assert_eq!(permutation.place(1, 0, value).items(), 0);
@@ -401,7 +475,7 @@ mod tests {
                 let (i, function) = (entry / 2, entry % 2);
                 layout.bin(function, ((i % 256) as u32 + f[i / 256 * 2 + function]) % segment)
             });
-            paper += fails(Placed { layout, bins: bins.collect() });
+            paper += fails(Placed { layout, bins: bins.collect(), width: 1, remainders: Vec::new() });
             let context = Context::new(&[7; 32], "test", b"", seed, 1);
             ours += fails(Permutation::new(&context, 32, layout).place(1, 4096, item));
         }

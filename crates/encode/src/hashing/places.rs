@@ -91,6 +91,9 @@ pub trait Places: Sync {
     /// The bins of `item`, that of function i in the segment of function i.
     fn bins_of(&self, item: usize) -> Bins;
 
+    /// The bin of `item` under `function`.
+    fn bin_of(&self, item: usize, function: usize) -> u32;
+
     /// Asks for what [`bins_of`](Self::bins_of) will read.
     #[inline]
     fn prefetch(&self, _item: usize) {}
@@ -135,6 +138,14 @@ impl Places for Digests<'_> {
             bins[function] = self.layout.bin(function, offsets[function]);
         }
         bins
+    }
+
+    #[inline]
+    fn bin_of(&self, item: usize, function: usize) -> u32 {
+        let (low, high) = self.digests[item].to_halves();
+        let (first, rest) = scale(if function < 2 { low } else { high }, self.layout.segment);
+        let offset = if function.is_multiple_of(2) { first } else { scale(rest, self.layout.segment).0 };
+        self.layout.bin(function, offset)
     }
 
     #[inline]
@@ -192,6 +203,7 @@ mod tests {
             let mut cell = 0;
             for (function, bin) in bins.into_iter().enumerate() {
                 assert_eq!(layout.function_of(bin as usize), function);
+                assert_eq!(places.bin_of(item, function), bin);
                 cell = cell * 8 + bin as usize % 8;
             }
             counts[cell] += 1;

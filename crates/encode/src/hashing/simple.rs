@@ -118,7 +118,7 @@ fn fill_segment<P: Places + ?Sized>(places: &P, function: usize, starts: &mut [u
     while (starts.len() - 1) >> shift >= MOST_PARTS {
         shift += 1;
     }
-    let offset_of = |item: usize| places.bins_of(item)[function] - first_bin;
+    let offset_of = |item: usize| places.bin_of(item, function) - first_bin;
 
     let mut ends = vec![0u32; ((starts.len() - 1) >> shift) + 1];
     for item in 0..entries.len() {

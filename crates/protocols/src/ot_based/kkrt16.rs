@@ -95,10 +95,13 @@ pub static ENTRY: Entry = Entry {
         },
         positions::MESSAGE,
     ],
-    memory: "receiver 48·n_r + 4·β + 60·n_s, sender 56·n_s + 3·n_s·⌈ℓ/8⌉",
-    memory_bytes: |shape| Memory {
-        receiver: 48 * shape.receiver() + 4 * counts(shape).map_or(0, |(bins, _)| bins) + 60 * shape.sender(),
-        sender: (56 + 3 * shape.mask()) * shape.sender(),
+    memory: "receiver 64·n_r + 4·β, sender (48 + ⌈ℓ/8⌉)·n_s + 4·β",
+    memory_bytes: |shape| {
+        let bins = counts(shape).map_or(0, |(bins, _)| bins);
+        Memory {
+            receiver: 64 * shape.receiver() + 4 * bins,
+            sender: (48 + shape.mask()) * shape.sender() + 4 * bins,
+        }
     },
     test_items: 1 << 10,
     receive,
@@ -250,9 +253,6 @@ fn send_masks(
             let last = part.end == plan.layout.bins();
             let complete = part.end % plan.layout.segment() as usize == 0;
             answer.bins(&oprf, first, rows, part);
-            if last {
-                run.phase(Phase::Exchange, answer.masks.len());
-            }
             if complete {
                 answer.masks.send(run, last, channel.split().0)?;
             }

@@ -50,18 +50,16 @@ impl MaskLists {
         }
     }
 
-    /// Sends all lists; they can then be filled anew. Says how far it is only if `told`.
-    pub(super) fn send(&self, run: &Run<'_>, told: bool, channel: &mut SendHalf) -> Result<(), Error> {
+    /// Sends all lists; they can then be filled anew. The `last` ones end the message, in a phase of their own.
+    pub(super) fn send(&self, run: &Run<'_>, last: bool, channel: &mut SendHalf) -> Result<(), Error> {
+        if last {
+            run.phase(Phase::Exchange, self.bytes.len());
+        }
         for piece in self.bytes.chunks(PIECE) {
             channel.send(piece)?;
-            run.advance(if told { piece.len() } else { 0 })?;
+            run.advance(if last { piece.len() } else { 0 })?;
         }
-        Ok(channel.flush()?)
-    }
-
-    /// Bytes of all lists.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
+        if last { Ok(channel.flush()?) } else { Ok(()) }
     }
 }
 

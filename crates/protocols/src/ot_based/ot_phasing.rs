@@ -117,14 +117,15 @@ pub static ENTRY: Entry = Entry {
         },
         positions::MESSAGE,
     ],
-    memory: "receiver 64·n_r + 4·β + 60·n_s, sender 64·n_s + 8·β + (h + s)·n_s·⌈ℓ/8⌉",
+    memory: "receiver (64 + h·t)·n_r + 4·β, sender (48 + h·t + ⌈ℓ/8⌉)·n_s + 8·β",
     memory_bytes: |shape| match Plan::new(shape.sizes, &shape.parameters) {
         _ if shape.parameters.variant == ORIGINAL => (ot_psi::ENTRY.memory_bytes)(shape),
         Ok(Some(plan)) => {
-            let (bins, lists) = (plan.cuckoo.layout.bins() as u64, plan.lists() as u64);
+            let layout = plan.cuckoo.layout;
+            let (bins, characters) = (layout.bins() as u64, (layout.functions() * plan.characters) as u64);
             Memory {
-                receiver: 64 * shape.receiver() + 4 * bins + 60 * shape.sender(),
-                sender: 64 * shape.sender() + 8 * bins + lists * shape.sender() * shape.mask(),
+                receiver: (64 + characters) * shape.receiver() + 4 * bins,
+                sender: (48 + characters + shape.mask()) * shape.sender() + 8 * bins,
             }
         }
         _ => Memory { receiver: 0, sender: 0 },
@@ -178,6 +179,10 @@ impl Plan {
         Ok(Some(Self { width, cuckoo, sigma, permuted, characters: of_bins, stash_characters }))
     }
 
+    fn permutation(&self, context: &Context) -> Permutation {
+        Permutation::new(context, self.sigma, self.cuckoo.layout)
+    }
+
     fn lists(&self) -> usize {
         self.cuckoo.layout.functions() + self.cuckoo.stash
     }
@@ -202,50 +207,75 @@ fn remainder_bits(sigma: u32, layout: Layout) -> u32 {
     Permutation::new(&Context::new(&[0; 32], "", b"", 0, 0), sigma, layout).bits()
 }
 
-/// One party's items: numbers, and what takes their place in a bin.
+/// One party's items: where they go, and what takes their place there.
 struct Party<'a> {
     run: &'a Run<'a>,
     plan: &'a Plan,
+    /// Bins and remainders, where these stand for the items.
+    placed: Option<Placed>,
+    /// Whole items, where there is use for them.
     numbered: Numbered,
-    permutation: Option<Permutation>,
-}
-
-/// Where a party's items go.
-enum Bins<'a> {
-    Permuted(Placed),
-    Whole(Digests<'a>),
 }
 
 impl<'a> Party<'a> {
     fn new(run: &'a Run<'a>, plan: &'a Plan, items: &Items, order: Option<&[u32]>) -> Result<Self, Error> {
-        let numbered = Numbered::new(run, plan.width, items, order, !plan.permuted)?;
-        let permutation =
-            plan.permuted.then(|| Permutation::new(&run.context, plan.sigma, plan.cuckoo.layout));
-        Ok(Self { run, plan, numbered, permutation })
+        let mut numbered = Numbered::new(run, plan.width, items, order, !plan.permuted)?;
+        let placed = plan.permuted.then(|| {
+            let (permutation, numbers) = (plan.permutation(&run.context), &numbered.numbers);
+            permutation.place(run.threads, numbers.len(), |i| numbers[i].to_u128())
+        });
+        if plan.permuted && plan.cuckoo.stash == 0 {
+            numbered.numbers = Vec::new();
+        }
+        Ok(Self { run, plan, placed, numbered })
     }
 
-    fn bins(&self) -> Bins<'_> {
-        let numbers = &self.numbered.numbers;
-        match &self.permutation {
-            Some(permutation) => {
-                Bins::Permuted(permutation.place(self.run.threads, numbers.len(), |i| numbers[i].to_u128()))
+    /// Every item in one of its bins.
+    fn cuckoo(&self) -> Result<cuckoo::Table, Error> {
+        let (layout, stash) = (self.plan.cuckoo.layout, self.plan.cuckoo.stash);
+        match &self.placed {
+            Some(placed) => cuckoo::Table::build(placed, stash),
+            None => cuckoo::Table::build(&Digests::new(&self.numbered.digests, layout), stash),
+        }
+        .map_err(no_place)
+    }
+
+    /// Every item in all of its bins.
+    fn simple(&self) -> simple::Table {
+        match &self.placed {
+            Some(placed) => simple::Table::build(self.run.threads, placed),
+            None => {
+                let digests = Digests::new(&self.numbered.digests, self.plan.cuckoo.layout);
+                simple::Table::build(self.run.threads, &digests)
             }
-            None => Bins::Whole(Digests::new(&self.numbered.digests, self.plan.cuckoo.layout)),
         }
     }
 
-    /// What stands for each of these items in its bin under `function`.
-    fn values(&self, function: usize, items: &[u32], values: &mut Vec<u128>, scratch: &mut Vec<u32>) {
-        let numbers = &self.numbered.numbers;
-        values.clear();
-        values.extend(items.iter().enumerate().map(|(i, item)| {
-            prefetch(numbers, items.get(i + AHEAD).map_or(usize::MAX, |item| *item as usize));
-            numbers[*item as usize].to_u128()
-        }));
-        if let Some(permutation) = &self.permutation {
-            scratch.resize(items.len(), 0);
-            permutation.evaluate(function, values, scratch);
+    /// The characters of what stands for `count` items in their bins under `function`, zeros for none.
+    fn characters(
+        &self,
+        function: usize,
+        count: usize,
+        item: impl Fn(usize) -> Option<u32>,
+        words: &mut Vec<u8>,
+    ) {
+        let characters = self.plan.characters;
+        words.resize(count * characters + size_of::<u128>(), 0);
+        for i in 0..count {
+            if let Some(ahead) = Some(i + AHEAD).filter(|ahead| *ahead < count).and_then(&item) {
+                match &self.placed {
+                    Some(placed) => placed.prefetch_remainder(ahead as usize, function),
+                    None => prefetch(&self.numbered.numbers, ahead as usize),
+                }
+            }
+            let value = item(i).map_or([0; size_of::<u128>()], |item| match &self.placed {
+                Some(placed) => placed.remainder(item as usize, function),
+                None => self.numbered.numbers[item as usize].to_bytes(),
+            });
+            // Written whole: what follows is written later.
+            words[i * characters..][..size_of::<u128>()].copy_from_slice(&value);
         }
+        words.truncate(count * characters);
     }
 }
 
@@ -301,30 +331,17 @@ fn receive_pairs(
     let code = WalshHadamard::default();
     let opening = kk13::Receiver::open(code, &run.context, run.threads, channel, rng)?;
     let party = Party::new(run, plan, items, None)?;
-    let table = match party.bins() {
-        Bins::Permuted(placed) => cuckoo::Table::build(&placed, plan.cuckoo.stash),
-        Bins::Whole(digests) => cuckoo::Table::build(&digests, plan.cuckoo.stash),
-    };
-    let table = table.map_err(no_place)?;
+    let table = party.cuckoo()?;
     let mut ots = opening.finish(channel)?;
     // 3. The strings of the item of each bin, and their mask, 4. which is looked for in the list of the way in which it is
     // held.
     run.phase(Phase::Answer, plan.cuckoo.layout.bins());
     let mut search = Search::new(run, plan.width, run.sizes.sender, plan.lists());
     let mut masker = Masker::new(run);
-    let (mut held, mut values, mut scratch, mut words) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut strings, mut sums) = (Vec::new(), Vec::new());
+    let (mut words, mut strings, mut sums) = (Vec::new(), Vec::new(), Vec::new());
     for (function, first, bins) in plan.calls() {
-        held.clear();
-        held.extend((first..first + bins).filter_map(|bin| table.get(bin)));
-        party.values(function, &held, &mut values, &mut scratch);
-        words.clear();
-        let mut next = values.iter();
-        for bin in first..first + bins {
-            // An empty bin asks for any string: the sender cannot tell.
-            let value = table.get(bin).and_then(|_| next.next()).copied().unwrap_or_default();
-            push_characters(&mut words, value, plan.characters);
-        }
+        // An empty bin asks for any string: the sender cannot tell.
+        party.characters(function, bins, |bin| table.get(first + bin), &mut words);
         strings.resize(words.len(), Block::ZERO);
         ots.extend(&words, &mut strings, channel)?;
         xor_groups(&strings, plan.characters, &mut sums);
@@ -384,10 +401,7 @@ fn send_masks(
     // 2. Each item in all of its bins; from here on it is known by its place in the lists.
     let order = items.shuffled(rng);
     let party = Party::new(run, plan, items, Some(&order))?;
-    let table = match party.bins() {
-        Bins::Permuted(placed) => simple::Table::build(run.threads, &placed),
-        Bins::Whole(digests) => simple::Table::build(run.threads, &digests),
-    };
+    let table = party.simple();
     // 3. The masks, bin by bin; a list goes when the last bin of its function is done.
     run.phase(Phase::Answer, plan.cuckoo.layout.bins());
     let layout = plan.cuckoo.layout;
@@ -433,11 +447,7 @@ impl<'a> Answer<'a> {
 
     /// Sends the list, which is number `list`.
     fn send(&self, list: usize, channel: &mut SendHalf) -> Result<(), Error> {
-        let last = list + 1 == self.party.plan.lists();
-        if last {
-            self.party.run.phase(Phase::Exchange, self.masks.len());
-        }
-        self.masks.send(self.party.run, last, channel)
+        self.masks.send(self.party.run, list + 1 == self.party.plan.lists(), channel)
     }
 
     /// What is in `bins` bins from `first` on, whose OTs have these rows, the first of them this number.
@@ -456,22 +466,23 @@ impl<'a> Answer<'a> {
         table: &simple::Table,
     ) {
         let characters = self.party.plan.characters;
-        let (mut values, mut scratch, mut of_entries) = (Vec::new(), Vec::new(), Vec::with_capacity(BATCH));
+        let mut of_entries = Vec::with_capacity(BATCH);
         let start = table.range(first).start;
         let places = &table.entries()[start..table.range(first + bins - 1).end];
-        let mut bin_of_entry =
-            (first..first + bins).flat_map(|bin| std::iter::repeat_n(bin, table.bin(bin).len()));
-        for places in places.chunks(BATCH) {
+        let mut bin = first;
+        for (batch, places) in places.chunks(BATCH).enumerate() {
+            let batch = start + batch * BATCH;
             of_entries.clear();
-            of_entries.extend(bin_of_entry.by_ref().take(places.len()));
-            self.party.values(function, places, &mut values, &mut scratch);
             self.at.clear();
-            self.words.clear();
-            for (value, bin) in values.iter().zip(&of_entries) {
-                push_characters(&mut self.words, *value, characters);
+            for entry in batch..batch + places.len() {
+                while table.range(bin).end <= entry {
+                    bin += 1;
+                }
+                of_entries.push(bin);
                 let row = ((bin - first) * characters) as u32;
                 self.at.extend(row..row + characters as u32);
             }
+            self.party.characters(function, places.len(), |i| Some(places[i]), &mut self.words);
             self.strings.resize(self.words.len(), Block::ZERO);
             ots.evaluate(number, rows, &self.at, &self.words, &mut self.strings);
             xor_groups(&self.strings, characters, &mut self.sums);

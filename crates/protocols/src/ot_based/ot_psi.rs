@@ -351,7 +351,6 @@ fn send_masks(
         run.advance(bins.len())?;
     }
     answer_stash(plan, &words, &mut ots, &mut masks, channel.split().1)?;
-    run.phase(Phase::Exchange, masks.len());
     masks.send(run, true, channel.split().0)?;
     Ok(order)
 }

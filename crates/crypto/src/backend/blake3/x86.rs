@@ -5,7 +5,6 @@
 use core::arch::x86_64::*;
 
 use super::{BLOCK, Keyed, Mode};
-use crate::block::Block;
 
 const IV: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
@@ -84,16 +83,16 @@ fn last_bytes(input: &[u8], count: usize) -> u128 {
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn load_block(block: &Block) -> __m128i {
+fn load_block(block: &[u8; 16]) -> __m128i {
     // SAFETY: sixteen readable bytes; the load has no alignment.
-    unsafe { _mm_loadu_si128(block.as_bytes().as_ptr().cast()) }
+    unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn store_block(block: &mut Block, x: __m128i) {
+fn store_block(block: &mut [u8; 16], x: __m128i) {
     // SAFETY: sixteen writable bytes; the store has no alignment.
-    unsafe { _mm_storeu_si128(block.as_mut_bytes().as_mut_ptr().cast(), x) }
+    unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), x) }
 }
 
 /// Defines the compression function over the vector operations of the surrounding module.
@@ -237,13 +236,14 @@ macro_rules! kernel {
             }
         }
 
-        /// [`super::super::Keyed::hash_numbered`] of as many rows as there are lanes.
+        /// The first 16 bytes of the hashes of as many rows as there are lanes; if `NUMBERED`, as
+        /// [`super::super::Keyed::hash_numbered`] says.
         #[target_feature(enable = $features)]
-        pub(in super::super) fn compress_numbered<const W: usize>(
+        pub(in super::super) fn compress_rows<const W: usize, const NUMBERED: bool>(
             words: &Words,
-            rows: &[[Block; W]; LANES],
+            rows: &[[[u8; 16]; W]; LANES],
             own: &[u64; LANES],
-            out: &mut [Block; LANES],
+            out: &mut [[u8; 16]; LANES],
         ) {
             let mut m = [splat(0); 16];
             for group in 0..W {
@@ -260,15 +260,19 @@ macro_rules! kernel {
                     m[4 * group + j] = part[j];
                 }
             }
-            // The number stands in the last six bytes.
-            let (mut low, mut high) = ([0; LANES], [0; LANES]);
-            for lane in 0..LANES {
-                low[lane] = (own[lane] << 16) as u32;
-                high[lane] = (own[lane] >> 16) as u32;
+            let mut length = 16 * W;
+            if NUMBERED {
+                // The number stands in the last six bytes of the block.
+                let (mut low, mut high) = ([0; LANES], [0; LANES]);
+                for lane in 0..LANES {
+                    low[lane] = (own[lane] << 16) as u32;
+                    high[lane] = (own[lane] >> 16) as u32;
+                }
+                m[14] = xor(and(m[14], splat(0xffff)), numbers(low));
+                m[15] = numbers(high);
+                length = BLOCK;
             }
-            m[14] = xor(and(m[14], splat(0xffff)), numbers(low));
-            m[15] = numbers(high);
-            let v = mixed(words, &m, splat(BLOCK as u32));
+            let v = mixed(words, &m, splat(length as u32));
             let mut first = [splat(0); 4];
             for i in 0..4 {
                 first[i] = xor(v[i], v[i + 8]);
