@@ -317,7 +317,18 @@ mod tests {
     fn a_batch_equals_single_hashes() {
         let bytes: Vec<u8> = (0..10_000u32).map(|i| (i * 7 % 251) as u8).collect();
         let oracle = context().oracle(LABEL);
-        for (width, out_width) in [(1, 1), (16, 16), (17, 10), (32, 16), (32, 32), (48, 16), (64, 16), (64, 64), (65, 16), (100, 40)] {
+        for (width, out_width) in [
+            (1, 1),
+            (16, 16),
+            (17, 10),
+            (32, 16),
+            (32, 32),
+            (48, 16),
+            (64, 16),
+            (64, 64),
+            (65, 16),
+            (100, 40),
+        ] {
             for rows in [0, 1, 15, 16, 17, 50] {
                 let inputs = &bytes[..rows * width];
                 let mut out = vec![0; rows * out_width];

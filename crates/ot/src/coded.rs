@@ -325,8 +325,8 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
     fn tile(&self, tile: u64, wire: &[u8], rows: &mut [[Block; W]], scratch: &mut Scratch<W>) {
         let Scratch { bits, rows: [columns, _], .. } = scratch;
         let (width, s) = (self.code.columns() / 8, &self.secret.0);
-        for block in 0..W {
-            self.chosen.tile(tile, block, bits, &mut columns[block]);
+        for (block, columns) in columns.iter_mut().enumerate() {
+            self.chosen.tile(tile, block, bits, columns);
         }
         for (j, row) in rows.iter_mut().enumerate() {
             let u = wire[j * width..][..W * Block::BYTES].as_chunks::<{ Block::BYTES }>().0;

@@ -118,7 +118,7 @@ impl Lookup {
     #[inline]
     fn filter_place(&self, tag: u128) -> (usize, u32) {
         let place = tag as usize;
-        (place / u64::BITS as usize & (self.filter.len() - 1), place as u32 % u64::BITS)
+        ((place / u64::BITS as usize) & (self.filter.len() - 1), place as u32 % u64::BITS)
     }
 }
 

@@ -207,8 +207,8 @@ impl Permutation {
     ) {
         let functions = self.layout.functions();
         let mut placed = [self.split(items); MOST_FUNCTIONS];
-        for function in 0..functions {
-            self.permute(range, &mut placed[function], function);
+        for (function, pairs) in placed.iter_mut().enumerate().take(functions) {
+            self.permute(range, pairs, function);
         }
         for (item, bins) in bins.chunks_exact_mut(functions).enumerate() {
             for (function, bin) in bins.iter_mut().enumerate() {
@@ -343,8 +343,8 @@ impl Places for Placed {
         let mut bins = Bins::default();
         // Not a copy of a length that varies, which would be a call.
         let own = &self.bins[item * functions..][..functions];
-        for function in 0..MOST_FUNCTIONS {
-            bins[function] = own.get(function).copied().unwrap_or(0);
+        for (function, bin) in bins.iter_mut().enumerate() {
+            *bin = own.get(function).copied().unwrap_or(0);
         }
         bins
     }

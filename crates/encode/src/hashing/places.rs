@@ -67,9 +67,8 @@ impl Layout {
     pub fn segments_of(self, bins: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let segment = self.segment as usize;
         let functions = bins.start / segment..bins.end.div_ceil(segment);
-        functions.map(move |function| {
-            bins.start.max(function * segment)..bins.end.min((function + 1) * segment)
-        })
+        functions
+            .map(move |function| bins.start.max(function * segment)..bins.end.min((function + 1) * segment))
     }
 
     /// The bin at `offset` of the segment of `function`.
@@ -183,11 +182,11 @@ mod tests {
     #[test]
     fn bins_are_cut_where_segments_end() {
         let layout = Layout::new(3, 30);
-        let cut = |bins| layout.segments_of(bins).collect::<Vec<_>>();
-        assert_eq!(cut(0..30), [0..10, 10..20, 20..30]);
-        assert_eq!(cut(3..10), [3..10]);
-        assert_eq!(cut(9..21), [9..10, 10..20, 20..21]);
-        assert_eq!(cut(10..11), [10..11]);
+        let cut = |bins| layout.segments_of(bins).map(|part| (part.start, part.end)).collect::<Vec<_>>();
+        assert_eq!(cut(0..30), [(0, 10), (10, 20), (20, 30)]);
+        assert_eq!(cut(3..10), [(3, 10)]);
+        assert_eq!(cut(9..21), [(9, 10), (10, 20), (20, 21)]);
+        assert_eq!(cut(10..11), [(10, 11)]);
     }
 
     #[test]

@@ -24,7 +24,11 @@ pub(super) fn hashed(
         par::fill_chunks(run.threads, CHUNK, keys, |chunk, keys| {
             let first = (piece * run.threads + chunk) * CHUNK;
             let mut inputs = Vec::new();
-            items.gather(keys.len(), |i| order.map_or(first + i, |order| order[first + i] as usize), &mut inputs);
+            items.gather(
+                keys.len(),
+                |i| order.map_or(first + i, |order| order[first + i] as usize),
+                &mut inputs,
+            );
             oracle.hash_batch(&inputs, items.width(), Block::slice_as_mut_bytes(keys), Block::BYTES);
             Ok::<_, Error>(())
         })?;

@@ -98,7 +98,17 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     pub(super) fn new(run: &'a Run<'a>, width: MaskWidth, count: usize, lists: usize) -> Self {
         let sought = (0..lists).map(|_| Sought::default()).collect();
-        Self { run, width, count, sought, list: 0, taken: 0, lookup: None, bytes: Vec::new(), pairs: Vec::new() }
+        Self {
+            run,
+            width,
+            count,
+            sought,
+            list: 0,
+            taken: 0,
+            lookup: None,
+            bytes: Vec::new(),
+            pairs: Vec::new(),
+        }
     }
 
     /// Looks at what has come of the first `lists` lists, in which it is known by now what is sought; waits for nothing.
@@ -140,7 +150,9 @@ impl<'a> Search<'a> {
         let parts = self.bytes.chunks(part * width).zip(&mut found);
         let Ok(()) = par::for_each(self.run.threads, parts, |number, (bytes, found)| {
             let first = self.taken + number * part;
-            lookup.find(&PackedTags::new(bytes, width), |mine, place| found.push((mine, (first + place) as u32)));
+            lookup.find(&PackedTags::new(bytes, width), |mine, place| {
+                found.push((mine, (first + place) as u32))
+            });
             Ok::<_, Infallible>(())
         });
         let found = found.iter().flatten();
