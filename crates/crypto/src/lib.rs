@@ -11,6 +11,7 @@
 //! | [`gf64`] | the field GF(2^64), and pairs of its elements |
 //! | [`fold`] | sums of many pseudo-random strings, weighted by the bits of their numbers |
 //! | [`band`] | sums of values selected by the bits of a band |
+//! | [`convolve`] | convolutions with random taps |
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
 //! | [`join`] | which tags of two lists are equal |
 //! | [`memory`] | large vectors on huge pages |
@@ -24,6 +25,7 @@ pub mod aes_hash;
 pub mod backend;
 pub mod band;
 pub mod block;
+pub mod convolve;
 pub mod fold;
 pub mod gf128;
 pub mod gf64;

@@ -12,7 +12,10 @@ use vesica_crypto::hash::Context;
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::prg::Prg;
 use vesica_ot::softspoken::{self, Receiver, Security, Sender, Width};
-use vesica_ot::vole::{self, Plan, Profile, Value};
+use vesica_ot::vole::codes::accumulate::Accumulate;
+use vesica_ot::vole::codes::convolute::Convolute;
+use vesica_ot::vole::codes::{Code, Field, Word};
+use vesica_ot::vole::{self, Family, Plan, Profile, Value, parameters};
 
 /// Best of this many runs.
 const RUNS: usize = 7;
@@ -32,6 +35,21 @@ fn main() {
         let name = format!("VOLE over GF(2^64), 2^{log}");
         if name.contains(&filter) {
             silent::<u64>(&name, 1 << log, aes, copy);
+        }
+    }
+    for log in [13, 16, 18, 20] {
+        let rounds = if log < 18 { 3 } else { 2 };
+        for (name, family) in [
+            ("block-accumulate", Family::Accumulate),
+            ("with multipliers", Family::Multiplied),
+            ("expand-convolute", Family::Convolute),
+        ] {
+            for (words, code) in [("16", code::<Block> as fn(_, _, _) -> f64), ("8", code::<u64>)] {
+                let name = format!("code {name}, 2^{log}, {words} bytes");
+                if name.contains(&filter) {
+                    println!("{name:<44} {:>10.3} ns an output", code(1 << log, rounds, family));
+                }
+            }
         }
     }
     for width in [Width::Two, Width::Four, Width::Eight] {
@@ -91,6 +109,33 @@ fn silent<V: Value>(name: &str, length: usize, aes: f64, copy: f64) {
         (best[0] + best[1] + best[4]) * length as f64 * 1e-6,
         (best[2] + best[3]) * length as f64 * 1e-6
     );
+}
+
+/// Nanoseconds an output that a code of the family takes to compress.
+fn code<W: Word>(outputs: usize, rounds: usize, family: Family) -> f64 {
+    let prg = &mut Prg::from_seed([5; 16]);
+    let field = if size_of::<W>() == 8 { Field::Narrow } else { Field::Wide };
+    match family {
+        Family::Accumulate => compress::<W>(&Accumulate::new(outputs, rounds, prg)),
+        Family::Multiplied => {
+            compress::<W>(&Accumulate::new(outputs, rounds, prg).with_multipliers(field, prg))
+        }
+        Family::Convolute => compress::<W>(&Convolute::new(outputs, parameters::regions(outputs), prg)),
+    }
+}
+
+fn compress<W: Word>(code: &impl Code) -> f64 {
+    let mut noise = large_vec(W::default(), code.noise());
+    let (mut scratch, mut out) =
+        (large_vec(W::default(), code.noise()), large_vec(W::default(), code.outputs() + 12));
+    let mut best = f64::MAX;
+    for _ in 0..RUNS {
+        out.clear();
+        let start = Instant::now();
+        code.compress(&mut noise, &mut scratch, &mut out);
+        best = best.min(start.elapsed().as_nanos() as f64 / code.outputs() as f64);
+    }
+    best
 }
 
 /// Nanoseconds to copy a byte between large vectors.

@@ -51,6 +51,7 @@ mod session;
 mod trees;
 mod value;
 
+pub use codes::Family;
 pub use parameters::Profile;
 pub use plan::Plan;
 pub use receiver::Receiver;

@@ -13,6 +13,7 @@ pub(crate) mod aes;
 pub(crate) mod band;
 pub(crate) mod blake3;
 pub(crate) mod bytes;
+pub(crate) mod convolve;
 pub(crate) mod fold;
 pub(crate) mod gf128;
 pub(crate) mod gf64;

@@ -202,8 +202,15 @@ fn failures(keys: usize, starts: usize, width: usize, trials: u128) -> u32 {
 #[test]
 fn narrow_bands_fail_as_often_as_was_simulated() {
     // Rates of BPSY23's construction found by simulation elsewhere: ε, width, rate.
-    for (per_mille, width, rate) in [(1100, 48, 0.078), (1200, 28, 0.24), (1200, 32, 0.06), (1050, 80, 0.064)]
-    {
+    for (per_mille, width, rate) in [
+        (1100, 48, 0.078),
+        (1100, 56, 0.015),
+        (1200, 28, 0.24),
+        (1200, 32, 0.06),
+        (1200, 36, 0.019),
+        (1050, 80, 0.064),
+        (1050, 92, 0.018),
+    ] {
         let (keys, trials) = (1 << 14, 400);
         let starts = (keys * per_mille / 1000) - width;
         let found = f64::from(failures(keys, starts, width, trials)) / trials as f64;
@@ -212,6 +219,55 @@ fn narrow_bands_fail_as_often_as_was_simulated() {
         assert!((found - rate).abs() < spread, "{per_mille}, {width}: {found}");
         let bound = parameters::band_failure(width, keys, starts);
         assert!(found <= bound, "{per_mille}, {width}: {found}, {bound}");
+    }
+}
+
+/// Of `trials` encodings into one cluster with so many sparse and dense columns, how many fail.
+fn three_hash_failures(keys: usize, sparse: u32, dense: u32, trials: u128) -> f64 {
+    let (all, values) = pairs::<u64>(keys, 18);
+    let failed = (0..trials).filter(|seed| {
+        let store = ThreeHash::narrowed(keys, sparse, dense, Block::from(*seed));
+        store.encode(1, &all, &values, Free::Zero).is_err()
+    });
+    failed.count() as f64
+}
+
+#[test]
+fn three_hashes_fail_whenever_the_rows_are_dependent() {
+    let (mut failed, mut dependent) = (0, 0);
+    for seed in 0..200u128 {
+        let (keys, values) = pairs::<u64>(60, 11);
+        let store = ThreeHash::narrowed(60, 70, 3, Block::from(seed));
+        let result = store.encode(1, &keys, &values, Free::Zero);
+        let independent = independent(matrix(&store, &keys));
+        // Also where the gap has more rows than there are dense columns; never the other way round.
+        assert!(result.is_err() || independent, "{seed}");
+        failed += usize::from(result.is_err());
+        dependent += usize::from(!independent);
+    }
+    assert!(dependent > 0 && dependent <= failed && failed < 200, "{dependent} {failed}");
+    assert!(three_hash_failures(60, 70, 24, 200) < 10.0, "with dense columns for the gap");
+}
+
+#[test]
+fn three_hashes_fail_as_seldom_as_the_fit_says() {
+    // RR22's columns for λ = 2, 3, 5 instead of 41: e = 1.223 + (λ + 9.2)/s, and λ + ⌊λ/log2(e·n)⌋ dense ones over GF(2).
+    let c = {
+        let w = 3f64.log2();
+        0.093 * w.powi(3) - 1.01 * w.powi(2) + 2.925 * w - 0.133
+    };
+    for (keys, lambda, trials) in [(1024usize, 2u32, 400), (1024, 3, 400), (4096, 3, 200), (1024, 5, 800)] {
+        let slope = (0.555 * (keys as f64).log2() + c).exp2();
+        let sparse = (keys as f64 * (1.223 + (f64::from(lambda) + 9.2) / slope)).ceil() as u32;
+        let dense = lambda + lambda / sparse.ilog2();
+        let failed = three_hash_failures(keys, sparse, dense, trials);
+        let most = trials as f64 * 0.5f64.powi(lambda as i32);
+        assert!(failed <= most + 4.0 * most.sqrt(), "{keys} keys, λ = {lambda}: {failed} of {trials}");
+        // Without dense columns, and below the threshold of three hashes, failures are the rule.
+        let bare = three_hash_failures(keys, sparse, 0, trials / 4);
+        assert!(4.0 * bare * 4.0 >= failed, "{keys} keys: {bare} without dense columns");
+        let crowded = three_hash_failures(keys, (keys as f64 * 1.15) as u32, dense, 20);
+        assert!(crowded >= 19.0, "{keys} keys: {crowded} of 20 in too few columns");
     }
 }
 

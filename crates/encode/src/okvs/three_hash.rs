@@ -33,6 +33,8 @@ pub struct ThreeHash {
     shape: ClusterShape,
     /// A start is the number of a cluster.
     rows: Rows<WORDS>,
+    /// The dense columns that there are: all.
+    dense: u64,
 }
 
 /// The row of a key in its cluster.
@@ -43,8 +45,8 @@ struct Sparse {
 }
 
 impl Sparse {
-    /// Three different columns of `sparse`.
-    fn new(words: &[u64; WORDS], sparse: u32) -> Self {
+    /// Three different columns of `sparse`, and those of `dense` that the key selects.
+    fn new(words: &[u64; WORDS], sparse: u32, dense: u64) -> Self {
         let below = |hash: u64, bound: u32| (((hash & 0xffff_ffff) * u64::from(bound)) >> 32) as u32;
         let first = below(words[0], sparse);
         // A number among those left, counted past the ones taken in ascending order.
@@ -53,14 +55,14 @@ impl Sparse {
         let mut third = below(words[1], sparse - 2);
         third += u32::from(third >= first.min(second));
         third += u32::from(third >= first.max(second));
-        Self { columns: [first, second, third], dense: words[2] }
+        Self { columns: [first, second, third], dense: words[2] & dense }
     }
 }
 
 impl Okvs for ThreeHash {
     fn new(keys: usize, seed: Block) -> Result<Self, Error> {
         let shape = ClusterShape::for_keys(keys)?;
-        Ok(Self { keys, shape, rows: Rows::new(shape.clusters, seed) })
+        Ok(Self { keys, shape, rows: Rows::new(shape.clusters, seed), dense: u64::MAX })
     }
 
     fn columns(&self) -> usize {
@@ -89,7 +91,7 @@ impl Okvs for ThreeHash {
             let mut cluster = Cluster::with_capacity(records.len());
             for_each_batch(&self.rows, keys, records, |batch| {
                 for (row, number) in batch.rows.iter().zip(batch.numbers) {
-                    cluster.rows.push(Sparse::new(&row.band, self.shape.sparse));
+                    cluster.rows.push(Sparse::new(&row.band, self.shape.sparse, self.dense));
                     cluster.values.push(values[*number as usize]);
                 }
                 Ok::<_, Dependent>(())
@@ -120,17 +122,24 @@ impl Okvs for ThreeHash {
 }
 
 impl ThreeHash {
+    /// One cluster with so many sparse and so many dense columns, for tests of what fails.
+    #[cfg(test)]
+    pub(super) fn narrowed(keys: usize, sparse: u32, dense: u32, seed: Block) -> Self {
+        let shape = ClusterShape { clusters: 1, keys, sparse };
+        Self { keys, shape, rows: Rows::new(1, seed), dense: (1 << dense) - 1 }
+    }
+
     fn decode_batch<V: Value>(&self, table: &[V], rows: &[Row<WORDS>], values: &mut [V]) {
         let mut dense = [Row { start: 0, band: [0] }; BATCH];
         let dense = &mut dense[..rows.len()];
         for (row, dense) in rows.iter().zip(&mut *dense) {
             let start = row.start as usize * self.shape.columns() + self.shape.sparse as usize;
-            *dense = Row { start: start as u32, band: [row.band[2]] };
+            *dense = Row { start: start as u32, band: [row.band[2] & self.dense] };
         }
         sums(table, dense, values);
         for (row, value) in rows.iter().zip(values) {
             let cluster = &table[row.start as usize * self.shape.columns()..];
-            for column in Sparse::new(&row.band, self.shape.sparse).columns {
+            for column in Sparse::new(&row.band, self.shape.sparse, self.dense).columns {
                 *value ^= cluster[column as usize];
             }
         }

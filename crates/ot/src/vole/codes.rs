@@ -7,9 +7,11 @@
 //! | code | noise length | distance |
 //! |---|---|---|
 //! | [`accumulate`]: blocks of the Golay code, twice permuted and accumulated | 2m | [`accumulate::log2_light_words`] bounds it |
+//! | [`convolute`]: sparse random sums behind a convolution with random taps | 2m | [`convolute::log2_light_words`] bounds it |
 //! | [`random`]: a uniformly random matrix | 2m | [`random::log2_light_words`] bounds it |
 
 pub mod accumulate;
+pub mod convolute;
 mod golay;
 mod permutation;
 pub mod random;
@@ -17,15 +19,80 @@ pub mod random;
 use core::ops::{BitXor, BitXorAssign};
 
 use vesica_crypto::block::Block;
+use vesica_crypto::convolve::convolve;
+use vesica_crypto::{gf64, gf128};
 
 /// What is compressed: an element of a field of characteristic two.
 pub trait Word:
     Copy + Default + BitXor<Output = Self> + BitXorAssign + Send + Sync + zeroize::Zeroize + 'static
 {
+    /// Adds each word that has taps to those behind it which they name, as [`mod@vesica_crypto::convolve`] says.
+    fn convolve(words: &mut [Self], taps: &[u32]) {
+        for (i, taps) in taps.iter().enumerate() {
+            let (word, behind) = (words[i], &mut words[i + 1..]);
+            for (b, other) in behind.iter_mut().enumerate().take(u32::BITS as usize) {
+                if taps >> b & 1 == 1 {
+                    *other ^= word;
+                }
+            }
+        }
+    }
+
+    /// Multiplies each word by the factor in its place, an element of the field that values are from: a block, or its
+    /// lower half for both coordinates. Words that are bits have no factor but one.
+    fn multiply(_words: &mut [Self], _factors: &[Block], _field: Field) {}
 }
 
-impl Word for Block {}
-impl Word for u64 {}
+impl Word for Block {
+    fn convolve(words: &mut [Self], taps: &[u32]) {
+        convolve(words, taps);
+    }
+
+    fn multiply(words: &mut [Self], factors: &[Block], field: Field) {
+        match field {
+            Field::Bits => {}
+            Field::Wide => gf128::multiply(words, factors),
+            Field::Narrow => gf64::scale(words, &lower_halves(factors)),
+        }
+    }
+}
+
+impl Word for u64 {
+    fn convolve(words: &mut [Self], taps: &[u32]) {
+        convolve(words, taps);
+    }
+
+    fn multiply(words: &mut [Self], factors: &[Block], _field: Field) {
+        gf64::multiply(words, &lower_halves(factors));
+    }
+}
+
+fn lower_halves(blocks: &[Block]) -> Vec<u64> {
+    blocks.iter().map(|block| block.to_halves().0).collect()
+}
+
+/// The field that values are from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// GF(2).
+    Bits,
+    /// GF(2^64); a block is a pair.
+    Narrow,
+    /// GF(2^128).
+    Wide,
+}
+
+/// Which codes are taken from the length on where uniformly random matrices are too slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Family {
+    /// [`accumulate`].
+    #[default]
+    Accumulate,
+    /// [`accumulate`], with random elements of the field between its stages.
+    Multiplied,
+    /// [`convolute`].
+    Convolute,
+}
 
 /// A code, that is, its transposed encoder.
 pub trait Code {

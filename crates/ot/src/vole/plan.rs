@@ -5,9 +5,10 @@ use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::Prg;
 
 use super::codes::accumulate::Accumulate;
+use super::codes::convolute::Convolute;
 use super::codes::random::Random;
-use super::codes::{Code, Word};
-use super::parameters::{PIECE, Profile, STRUCTURED, TWO_ROUNDS};
+use super::codes::{Code, Family, Field, Word};
+use super::parameters::{PIECE, Profile, STRUCTURED, TWO_ROUNDS, regions};
 use super::value::Value;
 use crate::pprf::{self, Shape};
 use crate::softspoken::{self, Security, Width};
@@ -30,6 +31,9 @@ pub struct Plan {
     length: usize,
     security: Security,
     shape: Shape,
+    family: Family,
+    /// Where values are from; once they are known.
+    field: Field,
     weight: usize,
     /// Pieces, and outputs of each; no pieces: without LPN.
     pieces: usize,
@@ -44,7 +48,8 @@ impl Plan {
         // Below, the noise values would be as many as the outputs that they make.
         let pieces = if length <= 2 * weight { 0 } else { length.div_ceil(PIECE) };
         let outputs = length.checked_div(pieces).map_or(0, |_| length.div_ceil(pieces));
-        Self { length, security, shape: Shape::HalfTree, weight, pieces, outputs }
+        let (shape, family, field) = (Shape::HalfTree, Family::Accumulate, Field::Bits);
+        Self { length, security, shape, family, field, weight, pieces, outputs }
     }
 
     /// The plan for `length` correlated OTs, which is a VOLE over values that are a [`Bit`](super::Bit).
@@ -63,6 +68,18 @@ impl Plan {
     pub fn with_shape(mut self, shape: Shape) -> Self {
         self.shape = shape;
         self
+    }
+
+    /// The same with codes of this family.
+    #[must_use]
+    pub fn with_family(mut self, family: Family) -> Self {
+        self.family = family;
+        self
+    }
+
+    /// The same for values of this kind.
+    pub(super) fn over<V: Value>(&self) -> Self {
+        Self { field: V::FIELD, ..self.clone() }
     }
 
     /// Outputs.
@@ -124,10 +141,10 @@ impl Plan {
     }
 
     pub(super) fn noise(&self) -> usize {
-        if self.outputs < STRUCTURED {
-            Random::noise_for(self.outputs)
-        } else {
-            Accumulate::noise_for(self.outputs)
+        match self.family {
+            _ if self.outputs < STRUCTURED => Random::noise_for(self.outputs),
+            Family::Accumulate | Family::Multiplied => Accumulate::noise_for(self.outputs),
+            Family::Convolute => Convolute::noise_for(self.outputs, regions(self.outputs)),
         }
     }
 
@@ -175,11 +192,17 @@ impl Plan {
         let mut seed = [0; 16];
         context.hash(CODE, &(self.outputs as u64).to_le_bytes(), &mut seed);
         let mut prg = Prg::from_seed(seed);
-        if self.outputs < STRUCTURED {
-            AnyCode::Random(Random::new(self.outputs, &mut prg))
-        } else {
-            let rounds = if self.outputs < TWO_ROUNDS { 3 } else { 2 };
-            AnyCode::Accumulate(Accumulate::new(self.outputs, rounds, &mut prg))
+        let rounds = if self.outputs < TWO_ROUNDS { 3 } else { 2 };
+        match self.family {
+            _ if self.outputs < STRUCTURED => AnyCode::Random(Random::new(self.outputs, &mut prg)),
+            Family::Accumulate => AnyCode::Accumulate(Accumulate::new(self.outputs, rounds, &mut prg)),
+            Family::Multiplied => {
+                let code = Accumulate::new(self.outputs, rounds, &mut prg);
+                AnyCode::Accumulate(code.with_multipliers(self.field, &mut prg))
+            }
+            Family::Convolute => {
+                AnyCode::Convolute(Convolute::new(self.outputs, regions(self.outputs), &mut prg))
+            }
         }
     }
 }
@@ -188,6 +211,7 @@ impl Plan {
 pub(super) enum AnyCode {
     Random(Random),
     Accumulate(Accumulate),
+    Convolute(Convolute),
 }
 
 impl AnyCode {
@@ -195,6 +219,7 @@ impl AnyCode {
         match self {
             Self::Random(code) => code.compress(noise, scratch, out),
             Self::Accumulate(code) => code.compress(noise, scratch, out),
+            Self::Convolute(code) => code.compress(noise, scratch, out),
         }
     }
 }

@@ -89,7 +89,7 @@ impl<V: Value> Receiver<V> {
         let spare = spare.into_iter().zip(shares).collect();
         (
             Self {
-                plan: plan.clone(),
+                plan: plan.over::<V>(),
                 context: context.clone(),
                 paths,
                 known,

@@ -55,7 +55,7 @@ impl Sender {
         };
         offsets.as_flattened_mut().zeroize();
         gammas.zeroize();
-        Ok((Self { plan: plan.clone(), context: context.clone(), delta, noise, spare }, message))
+        Ok((Self { plan: plan.over::<V>(), context: context.clone(), delta, noise, spare }, message))
     }
 
     /// Δ.

@@ -60,6 +60,37 @@ fn c_is_b_plus_delta_times_a() {
     }
 }
 
+/// The codes beside block-accumulate.
+const OTHERS: [Family; 2] = [Family::Multiplied, Family::Convolute];
+
+#[test]
+fn every_family_of_codes_keeps_the_relation() {
+    for family in OTHERS {
+        for length in [1, 4096, 4097, 8191, 8192, 20_000] {
+            for security in [Security::SemiHonest, Security::Malicious] {
+                let plan = Plan::new(length, Profile::Conservative, security).with_family(family);
+                assert_relation::<Block>(&plan, 1);
+                if security == Security::SemiHonest {
+                    assert_relation::<u64>(&plan, 2);
+                }
+            }
+        }
+        let plan = Plan::of_bits(70_000, Profile::Lean, Security::SemiHonest).with_family(family);
+        let (delta, a, b, c) = run::<Bit>(&plan, 6);
+        assert!(a.iter().zip(&b).zip(&c).all(|((a, b), c)| *c == *b ^ a.times(delta)));
+    }
+}
+
+#[test]
+fn codes_of_different_families_differ() {
+    let outputs = |family| {
+        let plan = Plan::new(5000, Profile::Conservative, Security::SemiHonest).with_family(family);
+        run::<Block>(&plan, 3).1
+    };
+    let [one, two, three] = [Family::Accumulate, Family::Multiplied, Family::Convolute].map(outputs);
+    assert!(one != two && two != three && one != three);
+}
+
 #[test]
 fn long_vectors_are_made_in_pieces() {
     let plan = Plan::new(parameters::PIECE + 5, Profile::Leanest, Security::SemiHonest);
@@ -205,8 +236,11 @@ fn rank(vectors: &[Block]) -> usize {
 fn outputs_do_not_lie_in_a_subspace() {
     // Outputs are combinations of the noise values with coefficients 0 and 1. Whichever 300 outputs are taken, their
     // coefficients must have full rank: here by values that are unit vectors, 848 of them in seven planes of 128.
-    for length in [1697, 5000, 40_000] {
-        let plan = Plan::new(length, Profile::Conservative, Security::SemiHonest);
+    let lengths = [1697, 5000, 40_000].map(|length| (length, Family::Accumulate));
+    for (length, family) in
+        lengths.into_iter().chain([(5000, Family::Convolute), (40_000, Family::Convolute)])
+    {
+        let plan = Plan::new(length, Profile::Conservative, Security::SemiHonest).with_family(family);
         let code = plan.code(&context());
         let mut prg = Prg::from_seed([7; 16]);
         let places: Vec<usize> = plan
@@ -226,13 +260,36 @@ fn outputs_do_not_lie_in_a_subspace() {
             })
             .collect();
         for first in [0, length / 2, length - 300] {
-            assert_eq!(wide_rank(&planes, first..first + 300), 300, "{length}, {first}");
+            assert_eq!(wide_rank(&planes, first..first + 300), 300, "{length}, {first}, {family:?}");
         }
     }
     // What comes of it: any 300 outputs span all 128 dimensions.
-    let (_, a, b, _) = run::<Block>(&Plan::new(5000, Profile::Conservative, Security::SemiHonest), 8);
-    assert_eq!(rank(&a[..300]), 128);
-    assert_eq!(rank(&b[4700..]), 128);
+    for family in [Family::Accumulate, Family::Multiplied, Family::Convolute] {
+        let plan = Plan::new(5000, Profile::Conservative, Security::SemiHonest).with_family(family);
+        let (_, a, b, _) = run::<Block>(&plan, 8);
+        assert_eq!(rank(&a[..300]), 128);
+        assert_eq!(rank(&b[4700..]), 128);
+    }
+}
+
+#[test]
+fn multipliers_lead_out_of_every_subspace() {
+    // Noise values from eight dimensions: sums of them stay there, whatever the code; multiples do not.
+    let dimensions = |family| {
+        let plan = Plan::new(5000, Profile::Conservative, Security::SemiHonest).with_family(family);
+        let code = plan.over::<Block>().code(&context());
+        let mut prg = Prg::from_seed([7; 16]);
+        let mut noise = vec![Block::ZERO; plan.noise()];
+        for block in plan.blocks() {
+            noise[block.start] = Block::from(prg.block().to_u128() % 256);
+        }
+        let mut out = Vec::new();
+        code.compress(&mut noise, &mut Vec::new(), &mut out);
+        rank(&out[..300])
+    };
+    assert_eq!(dimensions(Family::Accumulate), 8);
+    assert_eq!(dimensions(Family::Convolute), 8);
+    assert_eq!(dimensions(Family::Multiplied), 128);
 }
 
 /// The rank over GF(2) of rows that are spread over several planes.
@@ -257,8 +314,12 @@ fn wide_rank(planes: &[Vec<Block>], rows: core::ops::Range<usize>) -> usize {
 fn sums_of_few_outputs_are_not_biased() {
     // Every bit of single outputs and of sums of two to four neighbours, over 20,000 outputs: within six standard
     // deviations of one half.
-    let (_, a, ..) = run::<Block>(&Plan::new(20_000, Profile::Conservative, Security::SemiHonest), 9);
-    for taken in 1..=4 {
+    for (family, taken) in [Family::Accumulate, Family::Multiplied, Family::Convolute]
+        .into_iter()
+        .flat_map(|family| (1..=4).map(move |taken| (family, taken)))
+    {
+        let plan = Plan::new(20_000, Profile::Conservative, Security::SemiHonest).with_family(family);
+        let (_, a, ..) = run::<Block>(&plan, 9);
         let mut ones = [0i32; 128];
         for window in a.windows(taken) {
             let sum = window.iter().fold(Block::ZERO, |sum, block| sum ^ *block).to_u128();

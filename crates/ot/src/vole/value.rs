@@ -10,7 +10,7 @@ use vesica_crypto::gf64;
 use vesica_crypto::gf128::{self, Gf128};
 use vesica_crypto::transpose::{COLUMNS, Tile, transpose};
 
-use super::codes::Word;
+use super::codes::{Field, Word};
 use crate::pprf::add_at;
 use crate::small_field;
 
@@ -21,6 +21,9 @@ pub trait Value: Word + core::fmt::Debug + PartialEq + private::Sealed {
 
     /// Columns of correlated OT that one random value takes.
     const COLUMNS: usize;
+
+    /// The field itself.
+    const FIELD: Field;
 
     /// The only value that noise may have, if there is but one: it takes no correlation then.
     const ONLY: Option<Self>;
@@ -62,6 +65,7 @@ mod private {
 impl Value for Block {
     const CHECKED: bool = true;
     const COLUMNS: usize = 128;
+    const FIELD: Field = Field::Wide;
     const ONLY: Option<Self> = None;
 
     fn correlations(
@@ -99,6 +103,7 @@ impl Value for u64 {
     // In a quadratic extension the check would need the product of F, which is another one than that of GF(2^128).
     const CHECKED: bool = false;
     const COLUMNS: usize = 64;
+    const FIELD: Field = Field::Narrow;
     const ONLY: Option<Self> = None;
 
     fn correlations(
@@ -178,6 +183,7 @@ impl Word for Bit {}
 impl Value for Bit {
     const CHECKED: bool = true;
     const COLUMNS: usize = 1;
+    const FIELD: Field = Field::Bits;
     const ONLY: Option<Self> = Some(Self(1));
 
     fn correlations(

@@ -3,9 +3,10 @@
 use vesica_crypto::block::Block;
 use vesica_encode::okvs::{Band128, Okvs};
 use vesica_ot::softspoken::Security as OtSecurity;
-use vesica_ot::vole::codes::{accumulate, random};
+use vesica_ot::vole::codes::{accumulate, convolute, random};
 use vesica_ot::vole::parameters::{
-    CODE, DISTANCE, PIECE, Profile, STRUCTURED, TWO_ROUNDS, derived_binary_weight, derived_field_weight,
+    CODE, DISTANCE, FEWER_REGIONS, PIECE, Profile, STRUCTURED, TWO_ROUNDS, derived_binary_weight,
+    derived_field_weight, regions,
 };
 use vesica_ot::vole::{self, Plan};
 use vesica_protocols::registry::{self, Shape};
@@ -72,7 +73,8 @@ fn distances() -> Section {
         "The expected number of nonzero words of weight at most N/10, over the choice of the code: by Markov's bound no \
          smaller than the probability of drawing a code that has one. Random matrices: (2^m - 1)·Σ C(N, w)·2^-N. Block-accumulate \
          codes (eprint 2025/1828, 2026/1903): the weight enumerator of the Golay blocks, through the transition \
-         probabilities of each accumulator behind a random permutation. The shortest length of each kind that a plan can have; \
+         probabilities of each accumulator behind a random permutation. Expand-convolute codes (eprint 2023/882; `--variant \
+         expand-convolute`): the parities of balls in each region, through the transfer matrix of the convolution. The shortest length of each kind that a plan can have; \
          longer ones only get better at every length that was computed.",
         &["code", "outputs", "light words expected", "allowed"],
     );
@@ -87,7 +89,23 @@ fn distances() -> Section {
         &["Golay blocks, three rounds", &count(STRUCTURED), &power(light), &power(-CODE)],
         light <= -CODE,
     );
+    for outputs in [STRUCTURED, FEWER_REGIONS] {
+        expand_convolute(&mut section, outputs);
+    }
     section
+}
+
+fn expand_convolute(section: &mut Section, outputs: usize) {
+    let light = convolute::log2_light_words(outputs, regions(outputs), DISTANCE);
+    section.row(
+        &[
+            format!("expand-convolute, {} regions", regions(outputs)),
+            count(outputs),
+            power(light),
+            power(-CODE),
+        ],
+        light <= -CODE,
+    );
 }
 
 fn long_distances() -> Section {
@@ -103,6 +121,9 @@ fn long_distances() -> Section {
             &[format!("Golay blocks, {rounds} rounds"), count(outputs), power(light), power(-CODE)],
             light <= -CODE,
         );
+    }
+    for outputs in [1 << 14, 1 << 17, 1 << 20, PIECE] {
+        expand_convolute(&mut section, outputs);
     }
     section
 }

@@ -77,3 +77,71 @@ pub(super) fn narrow(sums: &mut [Block], pair: Block, values: &[u64]) {
         *sum ^= block;
     }
 }
+
+/// The products of eight elements each, in their places.
+#[target_feature(enable = "vpclmulqdq,avx512f")]
+#[inline]
+fn wide_products(x: __m512i, y: __m512i) -> __m512i {
+    let rho = _mm512_set1_epi64(REDUCTION as i64);
+    let (even, odd) = (_mm512_clmulepi64_epi128::<0x00>(x, y), _mm512_clmulepi64_epi128::<0x11>(x, y));
+    let (lower, upper) = (_mm512_unpacklo_epi64(even, odd), _mm512_unpackhi_epi64(even, odd));
+    let (even, odd) =
+        (_mm512_clmulepi64_epi128::<0x00>(upper, rho), _mm512_clmulepi64_epi128::<0x01>(upper, rho));
+    let again = _mm512_unpackhi_epi64(even, odd);
+    let again = _mm512_xor_si512(
+        _mm512_xor_si512(again, _mm512_slli_epi64::<1>(again)),
+        _mm512_xor_si512(_mm512_slli_epi64::<3>(again), _mm512_slli_epi64::<4>(again)),
+    );
+    _mm512_xor_si512(_mm512_xor_si512(lower, _mm512_unpacklo_epi64(even, odd)), again)
+}
+
+#[target_feature(enable = "vpclmulqdq,avx512f,pclmulqdq,avx2")]
+pub(super) fn wide_multiply(x: &mut [u64], y: &[u64]) {
+    let (x, x_rest) = x.as_chunks_mut::<8>();
+    let (y, y_rest) = y.as_chunks::<8>();
+    for (x, y) in x.iter_mut().zip(y) {
+        // SAFETY: 64 readable, and writable, bytes each; no access has an alignment.
+        unsafe {
+            let factors = _mm512_loadu_si512(y.as_ptr().cast());
+            let products = wide_products(_mm512_loadu_si512(x.as_ptr().cast()), factors);
+            _mm512_storeu_si512(x.as_mut_ptr().cast(), products);
+        }
+    }
+    narrow_multiply(x_rest, y_rest);
+}
+
+#[target_feature(enable = "vpclmulqdq,avx512f,pclmulqdq,avx2")]
+pub(super) fn wide_scale(x: &mut [Block], y: &[u64]) {
+    let spread = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0);
+    let (x, x_rest) = x.as_chunks_mut::<4>();
+    let (y, y_rest) = y.as_chunks::<4>();
+    for (x, y) in x.iter_mut().zip(y) {
+        let bytes = Block::slice_as_mut_bytes(x);
+        // SAFETY: 32 readable, and 64 readable and writable bytes; no access has an alignment.
+        unsafe {
+            let factors = _mm512_castsi256_si512(_mm256_loadu_si256(y.as_ptr().cast()));
+            let factors = _mm512_permutexvar_epi64(spread, factors);
+            let products = wide_products(_mm512_loadu_si512(bytes.as_ptr().cast()), factors);
+            _mm512_storeu_si512(bytes.as_mut_ptr().cast(), products);
+        }
+    }
+    narrow_scale(x_rest, y_rest);
+}
+
+#[target_feature(enable = "pclmulqdq,avx2")]
+pub(super) fn narrow_multiply(x: &mut [u64], y: &[u64]) {
+    for (x, y) in x.iter_mut().zip(y) {
+        let mut product = [Block::ZERO];
+        narrow(&mut product, Block::from_halves(*y, 0), &[*x]);
+        *x = product[0].to_halves().0;
+    }
+}
+
+#[target_feature(enable = "pclmulqdq,avx2")]
+pub(super) fn narrow_scale(x: &mut [Block], y: &[u64]) {
+    for (x, y) in x.iter_mut().zip(y) {
+        let mut product = [Block::ZERO];
+        narrow(&mut product, *x, &[*y]);
+        *x = product[0];
+    }
+}

@@ -4,13 +4,13 @@ use vesica_crypto::block::Block;
 use vesica_encode::okvs::{Band128, Okvs};
 use vesica_encode::sorted;
 use vesica_ot::softspoken;
-use vesica_ot::vole::{self, Opening, Plan};
+use vesica_ot::vole::{self, Family, Opening, Plan};
 
 use super::oprf::{COIN_BYTES, proof_bytes};
 use super::{receive, send};
 use crate::error::{Error, Misuse};
 use crate::masks;
-use crate::parameters::{Offers, Parameters, Profile, Security};
+use crate::parameters::{Offers, Parameters, Profile, Security, Variant};
 use crate::positions;
 use crate::protocol::{Role, Run, STATISTICAL_SECURITY, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Standing};
@@ -22,7 +22,7 @@ pub static ENTRY: Entry = Entry {
     family: "vole_based",
     paper: "RS21, RR22; BPSY23",
     security: &[Security::SemiHonest, Security::Malicious],
-    offers: Offers { profiles: &Profile::ALL, sigma: Some((1, 64)), ..Offers::STANDARD },
+    offers: Offers { profiles: &Profile::ALL, sigma: Some((1, 64)), variants: CODES, ..Offers::STANDARD },
     standing: Standing::Standard,
     learns_both: true,
     learns: "receiver: the intersection",
@@ -118,6 +118,15 @@ pub static ENTRY: Entry = Entry {
     send,
 };
 
+/// Codes for the noise other than block-accumulate.
+const CODES: &[Variant] = &[
+    Variant { name: EXPAND_CONVOLUTE, what: "silent VOLE with expand-convolute codes (RRT23)" },
+    Variant { name: MULTIPLIERS, what: "silent VOLE with field elements between the stages of its code" },
+];
+
+const EXPAND_CONVOLUTE: &str = "expand-convolute";
+const MULTIPLIERS: &str = "multipliers";
+
 /// A message of coins.
 const fn coin(from: Role, what: &'static str, bytes: usize) -> Message {
     let (formula, bytes): (_, fn(&Shape) -> u64) = match bytes {
@@ -183,7 +192,12 @@ fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
         Security::SemiHonest => softspoken::Security::SemiHonest,
         Security::Malicious => softspoken::Security::Malicious,
     };
-    Some(Plan::new(columns, profile, security))
+    let family = match parameters.variant {
+        EXPAND_CONVOLUTE => Family::Convolute,
+        MULTIPLIERS => Family::Multiplied,
+        _ => Family::Accumulate,
+    };
+    Some(Plan::new(columns, profile, security).with_family(family))
 }
 
 /// The most items that a malicious receiver can have put into a store made for `items`, if it asks the hash at most
@@ -222,6 +236,30 @@ mod tests {
             let columns = Band128::new(items, Block::ZERO).unwrap().columns() as f64;
             let ratio = max_malicious_items(items, log2_queries) as f64 / columns;
             assert!((ratio - expected).abs() < 0.1, "{log2_columns} {log2_queries}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn every_code_finds_the_intersection_on_any_number_of_threads() {
+        use crate::testing::{Case, planted_for, run_pair};
+        // So many columns that structured codes are taken.
+        for variant in CODES.iter().map(|variant| variant.name) {
+            for (security, profile) in [
+                (Security::SemiHonest, Profile::Conservative),
+                (Security::SemiHonest, Profile::Fast),
+                (Security::Malicious, Profile::Conservative),
+            ] {
+                let parameters = Parameters { variant, security, profile, ..Parameters::default() };
+                let sets = planted_for(&parameters, 5000, 3000, 777, 1);
+                let runs = [1, 2]
+                    .map(|threads| run_pair(&ENTRY, &sets, Case { parameters, threads, ..Case::default() }));
+                for run in &runs {
+                    assert!(run.confirmed());
+                    assert_eq!(run.receiver.as_ref().unwrap().rows(), sets.receiver_rows);
+                }
+                assert!(runs[0].digests.sent == runs[1].digests.sent);
+                assert!(runs[0].digests.received == runs[1].digests.received);
+            }
         }
     }
 

@@ -1,0 +1,36 @@
+//! Convolutions with random taps.
+//!
+//! The vector kernel keeps the words that can still be added to in registers: a vector's worth of words that are next in
+//! turn, and the 32 behind them. A word is broadcast and added under a mask of each register; with the last word of
+//! its vector the vector is done and the registers move up.
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use super::Backend;
+#[cfg(target_arch = "x86_64")]
+use super::Level;
+use crate::band::Value;
+use crate::convolve::MEMORY;
+
+/// Adds each word that has taps to those behind it which they name.
+pub(crate) fn convolve<V: Value>(backend: Backend, words: &mut [V], taps: &[u32]) {
+    let done = match (backend.level(), V::WORDS) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of this level exists only where its instructions do.
+        (Level::Avx512, 1) => unsafe { x86::wide::<V, 1, 4>(words, taps) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        (Level::Avx512, 2) => unsafe { x86::wide::<V, 2, 8>(words, taps) },
+        _ => 0,
+    };
+    for (i, taps) in taps.iter().enumerate().skip(done) {
+        let (word, behind) = (words[i], &mut words[i + 1..]);
+        // Taps beyond the end name nothing.
+        let mut left = if behind.len() < MEMORY { taps & ((1 << behind.len()) - 1) } else { *taps };
+        while left != 0 {
+            behind[left.trailing_zeros() as usize] ^= word;
+            left &= left - 1;
+        }
+    }
+}
