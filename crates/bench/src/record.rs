@@ -51,16 +51,21 @@ impl Line {
     /// The line of a run that ended well.
     pub fn new(row: &str, column: &str, run: u32, cell: &Cell, pair: &Pair) -> Self {
         let Pair { receiver, sender } = pair;
+        // Microseconds are enough, and a phase of none is none.
+        let round = |seconds: f64| (seconds * 1e6).round() / 1e6;
         let phase = |(name, seconds): &(String, f64)| format!("{name}={seconds:.4}");
-        let phases = |measured: &Measured| measured.phases.iter().map(phase).collect::<Vec<_>>().join(" ");
+        let some = |(_, seconds): &&(String, f64)| *seconds >= 5e-5;
+        let phases = |measured: &Measured| {
+            measured.phases.iter().filter(some).map(phase).collect::<Vec<_>>().join(" ")
+        };
         Line {
             row: row.to_owned(),
             column: column.to_owned(),
             run,
-            wall_s: receiver.wall_s,
-            sender_wall_s: sender.wall_s,
-            cpu_receiver_s: receiver.cpu_s,
-            cpu_sender_s: sender.cpu_s,
+            wall_s: round(receiver.wall_s),
+            sender_wall_s: round(sender.wall_s),
+            cpu_receiver_s: round(receiver.cpu_s),
+            cpu_sender_s: round(sender.cpu_s),
             peak_receiver: receiver.peak_bytes,
             peak_sender: sender.peak_bytes,
             sent_receiver: receiver.sent,
@@ -198,16 +203,21 @@ fn read_lines(path: &Path) -> Result<Vec<Line>, BenchError> {
     reader.deserialize().collect::<Result<_, _>>().map_err(|error| BenchError::form(path, error))
 }
 
-/// The folder of a record that is begun now: `<date>-<machine>`.
-pub fn default_name() -> String {
+/// Today, as 2026-11-21.
+pub fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (year, month, day) = date(seconds / 86_400);
+    format!("{year}-{month:02}-{day:02}")
+}
+
+/// The folder of a record that is begun now: `<date>-<machine>`.
+pub fn default_name() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split_once(':'));
     let model = model.map_or("unknown", |(_, name)| name.trim()).to_lowercase();
     let words = model.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let slug: Vec<_> = words.filter(|word| !["r", "tm", "cpu", "processor"].contains(word)).take(4).collect();
-    format!("{year}-{month:02}-{day:02}-{}", slug.join("-"))
+    format!("{}-{}", today(), slug.join("-"))
 }
 
 /// The date so many days after 1970-01-01, in the Gregorian calendar: years begin in March, eras have 400 years.

@@ -157,7 +157,7 @@ pub(crate) struct BenchFolders {
 pub(crate) enum ProfileOfRuns {
     /// One run of the smaller columns, within 15 minutes
     Quick,
-    /// A warm-up and five runs of all that memory and the budget allow
+    /// A warm-up and three runs of all that memory and the budgets allow
     Full,
 }
 
@@ -172,7 +172,7 @@ pub(crate) struct BenchRun {
     /// How much of them
     #[arg(long, value_enum, default_value = "quick")]
     pub(crate) profile: ProfileOfRuns,
-    /// Runs of each cell [default: 1 quick, 5 full]
+    /// Runs of each cell [default: 1 quick, 3 full]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: Option<u32>,
     /// Time for everything, as 90s, 12m or 2h; what does not fit is left out [default: 12m quick, none full]

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use vesica::Kind;
@@ -77,7 +78,7 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
         if quick { (QUICK_RUN, QUICK) } else { (Duration::from_secs(60), Duration::from_secs(1 << 30)) };
     let limits = Limits {
         quick,
-        runs: args.runs.unwrap_or(if quick { 1 } else { 5 }),
+        runs: args.runs.unwrap_or(if quick { 1 } else { 3 }),
         warm_up: !quick,
         run_budget_s: args.run_budget.unwrap_or(run_budget).as_secs_f64(),
         budget_s: args.budget.unwrap_or(budget).as_secs_f64(),
@@ -111,10 +112,14 @@ fn records(folders: &BenchFolders) -> PathBuf {
     folders.benchmarks.join("record")
 }
 
-/// What was typed, without the program's folder.
+/// Day, revision, version and what was typed, without the program's folder.
 fn command_line() -> String {
     let words = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-    format!("vesica {words} (vesica {})", env!("CARGO_PKG_VERSION"))
+    let revision = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output();
+    let revision = revision.ok().filter(|ended| ended.status.success());
+    let revision = revision.and_then(|ended| String::from_utf8(ended.stdout).ok());
+    let revision = revision.map_or_else(String::new, |revision| format!(", revision {}", revision.trim()));
+    format!("{}, vesica {}{revision}: vesica {words}", record::today(), env!("CARGO_PKG_VERSION"))
 }
 
 /// Three quarters of what the system has to give.
