@@ -136,7 +136,8 @@ fn keygen(folder: &Path, name: &str) -> String {
 
 /// One run of both processes; their reports, receiver's first.
 fn play(folder: &Path, [receiver_key, sender_key]: &[String; 2]) -> [Value; 2] {
-    let common = ["--key", "email:email", "--threads", "1", "--protocol", "dh"];
+    let security = ["--security", "semi-honest", "--protocol", "dh"];
+    let common = [&["--key", "email:email", "--threads", "1"][..], &security].concat();
     let sender = ["send", "--input", "sender.csv", "--listen", "127.0.0.1:0", "--report", "sender.json"];
     let keys = ["--identity", "sender.pem", "--peer", receiver_key];
     let mut sender = vesica(folder, &[&sender[..], &common, &keys].concat()).spawn().unwrap();

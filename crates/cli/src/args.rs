@@ -322,8 +322,8 @@ pub(crate) struct Common {
     /// Protocol by name (see `vesica protocols`), or auto
     #[arg(long, value_name = "NAME", default_value = "auto")]
     protocol: String,
-    /// What the protocol must withstand
-    #[arg(long, value_enum, default_value = "semi-honest")]
+    /// What the protocol must withstand: a partner that does anything, or one that follows the protocol and looks
+    #[arg(long, value_enum, default_value = "malicious")]
     security: SecurityArg,
     /// Who learns the matching rows
     #[arg(long, value_enum, default_value = "receiver")]

@@ -21,9 +21,11 @@ fn wrong_usage() {
         ),
         (receive(&with(&RECEIVER, &["--protocol", "dhh"])), "vesica protocols"),
         (receive(&with(&RECEIVER, &["--protocol", "naive-hash"])), "--allow-insecure"),
+        (receive(&with(&RECEIVER, &["--protocol", "dh"])), "--security semi-honest"),
+        (receive(&with(&RECEIVER, &["--protocol", "kkrt", "--security", "malicious"])), "malicious parties"),
         (
-            receive(&with(&RECEIVER, &["--protocol", "dh", "--security", "malicious"])),
-            "--security semi-honest",
+            receive(&with(&RECEIVER, &["--protocol", "naive-hash", "--security", "semi-honest"])),
+            "only if both sides give --allow-insecure",
         ),
         (receive(&with(&RECEIVER, &["--report", "out.csv"])), "different places"),
         (receive(&with(&RECEIVER, &["--report", "-", "--events", "-"])), "different places"),
@@ -153,9 +155,10 @@ fn a_run_that_cannot_begin_is_reported_too() {
 #[test]
 fn an_insecure_protocol_is_called_so() {
     let scene = scene(5);
-    let naive = ["--protocol", "naive-hash", "--allow-insecure"];
-    let (receiver, sender) =
-        scene.pair(&with(&SENDER, &naive), &with(&RECEIVER, &["--allow-insecure", "--report", "r.json"]));
+    let allowed = ["--security", "semi-honest", "--allow-insecure"];
+    let naive = with(&allowed, &["--protocol", "naive-hash"]);
+    let mine = with(&allowed, &["--report", "r.json"]);
+    let (receiver, sender) = scene.pair(&with(&SENDER, &naive), &with(&RECEIVER, &mine));
     receiver.expect(0, &["WARNING: naive-hash is insecure", "named by the partner"]);
     sender.expect(0, &["WARNING: naive-hash is insecure", "named by this side"]);
     let report: serde_json::Value = serde_json::from_str(&scene.read("r.json")).unwrap();

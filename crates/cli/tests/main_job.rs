@@ -60,14 +60,16 @@ fn a_table_without_rows() {
 
 #[test]
 fn the_protocol_may_be_named_on_one_side() {
-    let scene = check([50, 50], 20, &["--protocol", "dh"], &["--report", "report.json"]);
+    let named = ["--security", "semi-honest", "--protocol", "dh"];
+    let mine = ["--security", "semi-honest", "--report", "report.json"];
+    let scene = check([50, 50], 20, &named, &mine);
     let report: serde_json::Value = serde_json::from_str(&scene.read("report.json")).unwrap();
     assert_eq!((&report["protocol"], &report["reason"]), (&"dh".into(), &"named by the partner".into()));
 }
 
 #[test]
 fn naive_hash_runs_where_both_sides_allow_it() {
-    let allowed = ["--protocol", "naive-hash", "--allow-insecure"];
+    let allowed = ["--security", "semi-honest", "--protocol", "naive-hash", "--allow-insecure"];
     check([50, 60], 20, &allowed, &allowed);
 }
 
@@ -261,10 +263,11 @@ fn the_report_tells_the_run() {
         "prepare", "read", "connect", "agree", "blind", "unblind", "exchange", "compare", "confirm", "write",
     ];
     assert_eq!(phases, names);
-    assert_eq!((&mine["profile"], &mine["security"]), (&"conservative".into(), &"semi-honest".into()));
+    assert_eq!((&mine["profile"], &mine["security"]), (&"conservative".into(), &"malicious".into()));
+    assert_eq!((&mine["protocol"], &mine["terms"]["security"]), (&"vole".into(), &"malicious".into()));
     assert_eq!(
         (&mine["terms"]["key rules"], &mine["parameters"]["mask_bits"]),
-        (&"email".into(), &52.into())
+        (&"email".into(), &128.into())
     );
     assert!(mine["peak_rss"].as_u64().is_some() && mine["memory_bound"].as_u64().is_some());
 }

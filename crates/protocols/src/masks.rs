@@ -8,6 +8,7 @@ use vesica_encode::radix::{self, Prefixed};
 use vesica_net::{RecvHalf, SendHalf};
 
 use crate::error::{Error, Misbehaviour, Misuse};
+use crate::parameters::Security;
 use crate::protocol::{STATISTICAL_SECURITY, Sizes};
 
 /// Masks handled between two calls of the channel.
@@ -23,6 +24,14 @@ impl MaskWidth {
     /// ℓ for sets of these sizes.
     pub fn for_sizes(sizes: Sizes) -> Result<Self, Error> {
         Self::for_candidates(sizes, 1)
+    }
+
+    /// ℓ against semi-honest parties. Against malicious ones 128 bits: what a set is extracted from is not cut.
+    pub fn for_run(sizes: Sizes, security: Security) -> Result<Self, Error> {
+        match security {
+            Security::SemiHonest => Self::for_sizes(sizes),
+            Security::Malicious => Ok(Self { bits: u128::BITS }),
+        }
     }
 
     /// ℓ + ⌈log2 c⌉, where c masks of each of the receiver's items are compared with the sender's.

@@ -1,7 +1,7 @@
 //! From the errors of the layers to the one error of a run: which side, which kind, in what words, with which remedy.
 
 use vesica_net::{Fault as NetFault, NetError, StrangerReason};
-use vesica_protocols::{Error as ProtocolError, Misuse, Phase};
+use vesica_protocols::{Error as ProtocolError, Misuse, Phase, registry};
 use vesica_table::{Fault as TableFault, TableError};
 
 use crate::error::{Error, Kind, Side};
@@ -11,6 +11,11 @@ use crate::session::SessionError;
 const ASK_THE_PARTNER: &str =
     "ask the partner what their program said, then start both sides again; nothing was written here";
 const REPORT_A_BUG: &str = "this should not happen: run again, and report it with this message if it stays";
+
+/// Whether a protocol withstands nothing, and runs only where that is allowed.
+fn is_insecure(name: &str) -> bool {
+    registry::find(name).is_some_and(|entry| entry.needs_allow_insecure())
+}
 
 impl Error {
     /// Wrong arguments, found before the run or on reading the table.
@@ -84,8 +89,14 @@ impl Error {
             PlanError::Unknown(_) => {
                 "choose a protocol that this version has, on both sides; or leave it to auto"
             }
-            PlanError::Security { .. } | PlanError::Nothing(_) => {
-                "choose another protocol, or agree with the partner on --security semi-honest"
+            PlanError::Security { name, .. } if is_insecure(name) => {
+                "leave out --protocol; it runs only with --security semi-honest --allow-insecure on both sides"
+            }
+            PlanError::Security { .. } => {
+                "leave out --protocol, or agree with the partner on --security semi-honest and give it on both sides"
+            }
+            PlanError::Nothing(_) => {
+                "leave out what no protocol offers, or agree with the partner on --security semi-honest"
             }
             PlanError::Unoffered { .. } => "leave the option out, or choose a protocol that offers it",
             PlanError::PaperNotAllowed => {

@@ -101,8 +101,11 @@ const VOLE_FROM: usize = 1 << 9;
 const AUTO: &[Rule] = &[
     Rule { protocol: "vole", larger: VOLE_FROM.., reason: "the fastest for more than 500 keys" },
     Rule { protocol: "dh", larger: 0.., reason: "no set-up, the cheapest for few keys" },
-    Rule { protocol: "vole", larger: 0.., reason: "the one that withstands what was asked for" },
+    Rule { protocol: "vole", larger: 0.., reason: ONLY_ONE },
 ];
+
+/// Where a cheaper protocol does not offer it: security is never lowered for speed.
+const ONLY_ONE: &str = "the one that withstands what was asked for";
 
 /// The protocol for what was asked for by name, or by [`settings::Choice::Auto`]. As long as the sizes are not known the
 /// answer tells only that there is one.
@@ -175,8 +178,9 @@ mod tests {
 
     use crate::settings::{Choice, Settings};
 
+    /// The defaults, but for the security.
     fn wanted() -> Wanted<'static> {
-        Wanted { variant: None, ..Settings::default().wanted() }
+        Wanted { security: Security::SemiHonest, variant: None, ..Settings::default().wanted() }
     }
 
     fn sizes(larger: usize) -> Option<Sizes> {
@@ -196,6 +200,21 @@ mod tests {
             assert_eq!(chosen(receiver, sender), "vole");
         }
         assert!(AUTO.iter().all(|rule| registry::find(rule.protocol).is_some()));
+    }
+
+    #[test]
+    fn the_default_withstands_malicious_parties_at_every_size() {
+        let settings = Settings::default();
+        for learns in [Learns::Receiver, Learns::Both] {
+            for sizes in [None, sizes(0), sizes(1), sizes(VOLE_FROM - 1), sizes(VOLE_FROM), sizes(1 << 24)] {
+                let wanted = Wanted { learns, ..settings.wanted() };
+                let chosen = choose(&settings.protocol, wanted, sizes).unwrap();
+                assert_eq!(chosen.parameters.security, Security::Malicious);
+                assert!(chosen.protocol.security.contains(&Security::Malicious));
+                let small = sizes.is_some_and(|sizes| sizes.receiver < VOLE_FROM);
+                assert_eq!(chosen.reason == ONLY_ONE, small);
+            }
+        }
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             protocol: Choice::Auto,
-            security: Security::SemiHonest,
+            security: Security::Malicious,
             level: DEFAULT_LEVEL,
             sigma: None,
             variant: None,

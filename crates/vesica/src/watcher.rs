@@ -170,7 +170,7 @@ impl<'a> Watcher<'a> {
         report.protocol = Some(entry.name);
         report.reason = Some(agreed.reason);
         report.terms = terms.equal().iter().cloned().collect();
-        if let Ok(width) = MaskWidth::for_sizes(agreed.sizes) {
+        if let Ok(width) = MaskWidth::for_run(agreed.sizes, parameters.security) {
             report.parameters.insert("mask_bits", width.bits().into());
         }
         report.profile = parameters.profile.name();
@@ -207,7 +207,9 @@ impl<'a> Watcher<'a> {
                 "security: semi-honest (against a partner that follows the protocol and looks at all it sees)"
                     .into()
             }
-            (false, security) => format!("security: {security}"),
+            (false, security) => {
+                format!("security: {security} (against a partner that breaks the protocol, too)")
+            }
         });
     }
 

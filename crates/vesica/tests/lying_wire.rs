@@ -12,14 +12,15 @@ use vesica::terms::Terms;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Channel;
 use vesica_protocols::testing::{Tampering, Target, Wire, lying_wire, planted};
-use vesica_protocols::{Learns, Role, Unwatched};
+use vesica_protocols::{Learns, Role, Security, Unwatched};
 
 /// One end's conversation, as a job leads it.
 fn converse(role: Role, items: &Items, mut channel: Channel) -> Result<Matches, SessionError> {
     let rules = ["email".to_owned()];
     // The shortest messages: every byte of them is flipped.
     let protocol = Choice::Named("dh".into());
-    let settings = Settings { protocol, learns: Learns::Both, ..Settings::default() };
+    let security = Security::SemiHonest;
+    let settings = Settings { protocol, security, learns: Learns::Both, ..Settings::default() };
     let terms = Terms::new(role, &settings, &rules);
     let agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), None)?;
     let rng = &mut StdRng::seed_from_u64(role as u64);

@@ -145,7 +145,8 @@ fn against(
     words: &[&str],
 ) -> Row {
     let scene = scene(ROWS);
-    let (sender, address) = scene.sender(&with(&SENDER, &["--timeout", timeout, "--protocol", "dh"]));
+    let named = ["--timeout", timeout, "--security", "semi-honest", "--protocol", "dh"];
+    let (sender, address) = scene.sender(&with(&SENDER, &named));
     let identity = Identity::load(&scene.path("receiver.pem")).unwrap();
     let key: PublicKey = scene.sender_key.parse().unwrap();
     let peer = play(RawPeer::connect(address.parse().unwrap(), &identity, &key).unwrap());

@@ -93,7 +93,7 @@ fn steps_of(role: Role) -> Vec<String> {
         Role::Receiver => (&events[..], &[][..]),
         Role::Sender => (&[][..], &events[..]),
     };
-    let named = ["--protocol", "dh"];
+    let named = ["--security", "semi-honest", "--protocol", "dh"];
     let (receiver, sender) =
         scene.pair(&with(&with(&SENDER, theirs), &named), &with(&with(&RECEIVER, mine), &named));
     receiver.expect(0, &[]);
@@ -207,7 +207,8 @@ impl Cell {
             (false, ..) if self.fault == Fault::Frozen => SHORT,
             (false, ..) => "5m",
         };
-        let more = ["--timeout", timeout, "--protocol", "dh", "--threads", "1"];
+        let named = ["--security", "semi-honest", "--protocol", "dh"];
+        let more = with(&named, &["--timeout", timeout, "--threads", "1"]);
         let listen = port.address.to_string();
         let args = match role {
             Role::Sender => {

@@ -9,7 +9,7 @@ use vesica_ot::vole::{self, Family, Opening, Plan};
 use super::oprf::{COIN_BYTES, proof_bytes};
 use super::{receive, send};
 use crate::error::{Error, Misuse};
-use crate::masks;
+use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Parameters, Profile, Security, Variant};
 use crate::positions;
 use crate::protocol::{Role, Run, STATISTICAL_SECURITY, Sizes};
@@ -153,10 +153,7 @@ fn with_plan(shape: &Shape, bytes: impl FnOnce(&Plan, bool) -> usize) -> u64 {
 
 /// Bits of a mask: ℓ, and 128 in malicious runs, where the masks are what the sender's set is extracted from.
 pub(super) fn mask_bits(sizes: Sizes, security: Security) -> u32 {
-    match security {
-        Security::SemiHonest => masks::mask_bits(sizes).min(u128::BITS),
-        Security::Malicious => u128::BITS,
-    }
+    MaskWidth::for_run(sizes, security).map_or(u128::BITS, MaskWidth::bits)
 }
 
 /// Whether values are from GF(2^64): if an item of the sender outside the intersection decodes to its own value with
