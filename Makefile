@@ -71,6 +71,7 @@ fuzz-smoke: fuzz-build ## Each fuzz target guided by coverage for FUZZ_SECONDS (
 	@program=$(FUZZ_DIR)/$(HOST)/release/libfuzzer; \
 	for target in $$(VESICA_FUZZ_TARGET=list $$program); do \
 		mkdir -p $(FUZZ_DIR)/corpus/$$target fuzz/corpus/$$target; echo "==> fuzz $$target"; \
+		VESICA_FUZZ_TARGET=$$target VESICA_FUZZ_SEEDS=$(FUZZ_DIR)/corpus/$$target $$program; \
 		VESICA_FUZZ_TARGET=$$target $$program -max_total_time=$(FUZZ_SECONDS) -timeout=30 -rss_limit_mb=2048 \
 			-malloc_limit_mb=1024 -max_len=16384 -print_final_stats=1 -verbosity=0 \
 			-artifact_prefix=$(FUZZ_DIR)/found-$$target- $(FUZZ_DIR)/corpus/$$target fuzz/corpus/$$target; \

@@ -15,6 +15,7 @@
 pub mod mutate;
 mod parsers;
 mod roles;
+mod seeds;
 mod tables;
 
 use rand::rngs::StdRng;

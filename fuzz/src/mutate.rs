@@ -1,9 +1,14 @@
-//! Mutations: blind ones, and one that knows frames.
+//! Mutations: blind ones, one that knows frames, and ones that change what is inside of a packed file.
 
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use vesica_net::Kind;
 use vesica_net::testing::{frame, frames};
+
+use crate::seeds::{gzip_member, zstd_frame};
 
 /// No input grows beyond this.
 const LONGEST: usize = 1 << 14;
@@ -65,4 +70,39 @@ pub fn framed(input: &mut Vec<u8>, rng: &mut StdRng) {
         input[start + rng.random_range(1..5)] ^= 1 << rng.random_range(0..8);
     }
     input.truncate(LONGEST);
+}
+
+/// Takes what follows the first two bytes for a gzip file, and changes what is packed in it; else the bytes as they are.
+pub fn gzip(input: &mut Vec<u8>, rng: &mut StdRng) {
+    let effort = rng.random_range(0..=9);
+    let unpack = |packed: &mut dyn Read, text: &mut Vec<u8>| {
+        MultiGzDecoder::new(packed).take(LONGEST as u64).read_to_end(text)
+    };
+    inside(input, rng, unpack, |text| gzip_member(text, effort));
+}
+
+/// The same for a Zstandard file.
+pub fn zstd(input: &mut Vec<u8>, rng: &mut StdRng) {
+    let level = rng.random_range(1..=9);
+    let unpack = |packed: &mut dyn Read, text: &mut Vec<u8>| {
+        zstd::stream::read::Decoder::new(packed)?.take(LONGEST as u64).read_to_end(text)
+    };
+    inside(input, rng, unpack, |text| zstd_frame(text, level));
+}
+
+fn inside(
+    input: &mut Vec<u8>,
+    rng: &mut StdRng,
+    unpack: impl Fn(&mut dyn Read, &mut Vec<u8>) -> std::io::Result<usize>,
+    pack: impl Fn(&[u8]) -> Vec<u8>,
+) {
+    let mut text = Vec::new();
+    // What came before the damage, if the file is damaged.
+    let whole = input.get(2..).is_some_and(|mut packed| unpack(&mut packed, &mut text).is_ok());
+    if text.is_empty() && !whole || rng.random_range(0..3) == 0 {
+        return bytes(input, rng);
+    }
+    bytes(&mut text, rng);
+    input.truncate(2);
+    input.extend(pack(&text));
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use vesica_encode::items::{Encoding, OnDuplicates, Width};
 use vesica_table::{Input, KeySpec, OnFault, Request, Rule, TableError};
 
-use crate::Target;
+use crate::{Target, mutate, seeds};
 
 /// One reader, and a corpus for each format, so that each is tried as often as another.
 pub(crate) fn targets() -> Vec<Target> {
@@ -19,10 +19,10 @@ pub(crate) fn targets() -> Vec<Target> {
     let with = |name: &str, seeds: Vec<Vec<u8>>, tries| Target::new(name, read, seeds, tries);
     vec![
         with("csv", csv, 20000),
-        with("parquet", Vec::new(), 5000),
-        with("arrow", Vec::new(), 5000),
-        with("gzip", Vec::new(), 5000),
-        with("zstd", Vec::new(), 5000),
+        with("parquet", seeds::parquet(), 5000),
+        with("arrow", seeds::arrow(), 5000),
+        Target { mutate: mutate::gzip, ..with("gzip", seeds::gzip(), 5000) },
+        Target { mutate: mutate::zstd, ..with("zstd", seeds::zstd(), 5000) },
     ]
 }
 

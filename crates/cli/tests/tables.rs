@@ -5,35 +5,13 @@ mod common;
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{Read, Write};
-use std::sync::Arc;
+use std::io::Read;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
+use common::files::{gzip, parquet};
 use common::{Scene, emails, plain_join};
-
-fn gzip(text: &str) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(text.as_bytes()).unwrap();
-    encoder.finish().unwrap()
-}
-
-/// The same table as a CSV text of `id,email`, in Parquet.
-fn parquet(text: &str) -> Vec<u8> {
-    let rows = || text.lines().skip(1).map(|line| line.split_once(',').unwrap());
-    let ids: ArrayRef =
-        Arc::new(Int64Array::from_iter_values(rows().map(|(id, _)| id.parse::<i64>().unwrap())));
-    let mails: ArrayRef = Arc::new(StringArray::from_iter_values(rows().map(|(_, mail)| mail)));
-    let batch = RecordBatch::try_from_iter([("id", ids), ("email", mails)]).unwrap();
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-    bytes
-}
 
 /// A Parquet file of `id, email` as CSV text.
 fn csv(file: File) -> String {

@@ -17,6 +17,7 @@ use crate::key::KeySpec;
 use crate::table::{Loaded, header};
 
 mod calendar;
+mod claims;
 mod guard;
 mod ipc;
 mod parquet;

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
-use super::{What, damaged, guarded};
+use super::{What, claims, damaged, guarded};
 use crate::error::TableError;
 use crate::format::Format;
 use crate::input::{Fingerprint, Input, OnProgress, Pass};
@@ -37,6 +37,11 @@ impl<'a> Messages<'a> {
         let stream = input.format() == Format::ArrowStream;
         if stream && !ends_whole(input).map_err(|source| input.read_error(source))? {
             return Err(damaged(input, None, What::EndsEarly));
+        }
+        match guarded(|| claims::plausible(input, stream)) {
+            Some(Ok(true)) => {}
+            Some(Err(source)) => return Err(input.read_error(source)),
+            _ => return Err(damaged(input, None, What::Data)),
         }
         let pass = input.pass(on_progress)?;
         let opened = guarded(|| {

@@ -1,0 +1,130 @@
+//! What packed buffers of Arrow IPC claim to be long, held against their bytes before a decoder allocates as much.
+//!
+//! A packed buffer begins with its length when unpacked, and the decoder takes its word for it: one damaged byte could
+//! ask for more memory than there is, which ends a process. (Lengths of messages it checks itself.)
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+
+use arrow_ipc::{Block, CompressionType, root_as_footer, root_as_message};
+
+use crate::input::Input;
+
+const CONTINUATION: [u8; 4] = [0xff; 4];
+/// The length of the footer and `ARROW1`, at the end of a file.
+const TAIL: u64 = 10;
+/// Bytes that one byte can stand for: a length in LZ4 goes on by 255 a byte; four bytes of Zstandard may be a block
+/// of 128 KiB.
+const LZ4_RATIO: u64 = 256;
+const ZSTD_RATIO: u64 = 1 << 15;
+
+/// Whether every packed buffer can be as long as it says. What else is wrong the decoder finds.
+pub(super) fn plausible(input: &Input, stream: bool) -> io::Result<bool> {
+    let (mut file, length) = input.file()?;
+    file.seek(SeekFrom::Start(0))?;
+    let mut walk = Walk { file: BufReader::new(file), at: 0, length };
+    if stream { walk.stream() } else { walk.file() }
+}
+
+/// Goes from message to message, and over what lies between.
+struct Walk {
+    file: BufReader<File>,
+    at: u64,
+    length: u64,
+}
+
+impl Walk {
+    /// The bytes at a place; none if not all of them are there.
+    fn bytes(&mut self, at: u64, count: u64) -> io::Result<Option<Vec<u8>>> {
+        if at.checked_add(count).is_none_or(|end| end > self.length) {
+            return Ok(None);
+        }
+        self.file.seek_relative(at.cast_signed().wrapping_sub(self.at.cast_signed()))?;
+        let mut bytes = Vec::new();
+        let read = self.file.by_ref().take(count).read_to_end(&mut bytes)?;
+        self.at = at + read as u64;
+        Ok((bytes.len() as u64 == count).then_some(bytes))
+    }
+
+    fn stream(&mut self) -> io::Result<bool> {
+        let mut at = 0;
+        loop {
+            let Some((metadata, body)) = self.metadata(at)? else { return Ok(true) };
+            let Ok(message) = root_as_message(&metadata) else { return Ok(true) };
+            let Ok(length) = u64::try_from(message.bodyLength()) else { return Ok(true) };
+            if !self.message(&metadata, body)? {
+                return Ok(false);
+            }
+            let Some(next) = body.checked_add(length) else { return Ok(true) };
+            at = next;
+        }
+    }
+
+    fn file(&mut self) -> io::Result<bool> {
+        let Some(tail) = self.length.checked_sub(TAIL) else { return Ok(true) };
+        let Some(length) = self.number(tail)? else { return Ok(true) };
+        let Some(start) = tail.checked_sub(length) else { return Ok(true) };
+        let Some(footer) = self.bytes(start, length)? else { return Ok(true) };
+        let Ok(footer) = root_as_footer(&footer) else { return Ok(true) };
+        let blocks = [footer.dictionaries(), footer.recordBatches()];
+        for block in blocks.iter().flatten().flat_map(|blocks| blocks.iter()) {
+            if !self.block(block)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn block(&mut self, block: &Block) -> io::Result<bool> {
+        let (Ok(at), Ok(head)) = (u64::try_from(block.offset()), u64::try_from(block.metaDataLength())) else {
+            return Ok(true);
+        };
+        match (self.metadata(at)?, at.checked_add(head)) {
+            // The footer says where the body begins.
+            (Some((metadata, _)), Some(body)) => self.message(&metadata, body),
+            _ => Ok(true),
+        }
+    }
+
+    /// The metadata of the message at a place, and where it ends; none at the end of a stream.
+    fn metadata(&mut self, at: u64) -> io::Result<Option<(Vec<u8>, u64)>> {
+        let Some(first) = self.bytes(at, 4)? else { return Ok(None) };
+        // Old writers leave out the mark before the length.
+        let at = if first == CONTINUATION { at + 4 } else { at };
+        let Some(length) = self.number(at)?.filter(|length| *length > 0) else { return Ok(None) };
+        Ok(self.bytes(at + 4, length)?.map(|metadata| (metadata, at + 4 + length)))
+    }
+
+    fn number(&mut self, at: u64) -> io::Result<Option<u64>> {
+        let bytes = self.bytes(at, 4)?;
+        let number = bytes.and_then(|bytes| Some(i32::from_le_bytes(*bytes.first_chunk()?)));
+        Ok(number.and_then(|number| number.try_into().ok()))
+    }
+
+    fn message(&mut self, metadata: &[u8], body: u64) -> io::Result<bool> {
+        let Ok(message) = root_as_message(metadata) else { return Ok(true) };
+        let dictionary = || message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
+        let Some(batch) = message.header_as_record_batch().or_else(dictionary) else { return Ok(true) };
+        let (Some(packed), Some(buffers)) = (batch.compression(), batch.buffers()) else { return Ok(true) };
+        let ratio = if packed.codec() == CompressionType::LZ4_FRAME { LZ4_RATIO } else { ZSTD_RATIO };
+        for buffer in buffers {
+            let place = u64::try_from(buffer.offset()).ok().and_then(|offset| body.checked_add(offset));
+            let (Some(place), Ok(length)) = (place, u64::try_from(buffer.length())) else { return Ok(true) };
+            let claim = if length < 8 { None } else { self.bytes(place, 8)? };
+            let claim = claim.and_then(|claim| Some(i64::from_le_bytes(*claim.first_chunk()?)));
+            // Minus one says that the buffer is not packed after all.
+            if let Some(claim) = claim.and_then(|claim| u64::try_from(claim).ok())
+                && !can_be(claim, (length - 8).saturating_mul(ratio))
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether so many bytes can come out, and there is room for them.
+fn can_be(claim: u64, most: u64) -> bool {
+    let room = |claim| Vec::<u8>::new().try_reserve_exact(claim).is_ok();
+    claim <= most && usize::try_from(claim).is_ok_and(room)
+}
