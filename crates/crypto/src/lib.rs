@@ -14,6 +14,7 @@
 //! | [`convolve`] | convolutions with random taps |
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
 //! | [`join`] | which tags of two lists are equal |
+//! | [`marks`] | where certain bytes are in a text |
 //! | [`memory`] | large vectors on huge pages |
 //! | [`par`] | chunked loops whose result does not depend on the number of threads |
 //! | [`backend`] | what the processor can do, and the kernels; the only unsafe code |
@@ -32,6 +33,7 @@ pub mod gf64;
 pub mod group;
 pub mod hash;
 pub mod join;
+pub mod marks;
 pub mod memory;
 pub mod par;
 pub mod prg;

@@ -137,9 +137,9 @@ impl Terms {
             differ("protocol", &self.protocol, &theirs.protocol);
         }
         for (name, mine) in &self.equal {
-            let theirs = theirs.field(name).unwrap_or(ABSENT);
-            if mine != theirs {
-                differ(name, mine, theirs);
+            let theirs = theirs.field(name);
+            if theirs != Some(mine) {
+                differ(name, mine, theirs.unwrap_or(ABSENT));
             }
         }
         for (name, theirs) in theirs.equal.iter().filter(|(name, _)| self.field(name).is_none()) {
@@ -265,5 +265,10 @@ mod tests {
         theirs.equal.push(("audit".into(), "10".into()));
         assert_eq!(mine.differences(&theirs)[0].to_string(), "audit: mine (not known), theirs 10");
         assert_eq!(theirs.differences(&mine)[0].to_string(), "audit: mine 10, theirs (not known)");
+        // Nor does a value stand for no value.
+        theirs.equal[0].1 = ABSENT.into();
+        let mut without = mine.clone();
+        without.equal.remove(0);
+        assert_eq!(theirs.differences(&without).len(), without.differences(&theirs).len());
     }
 }

@@ -1,7 +1,7 @@
 //! Tables that cannot be read, on either side, and Parquet whose damage is found late.
 
 use crate::common::files::{gzip, parquet, zstd};
-use crate::common::{Ended, RECEIVER, SENDER, Scene, emails, nothing_lost, with};
+use crate::common::{Ended, SENDER, Scene, emails, nothing_lost, with};
 use crate::hook::Bell;
 use crate::page::{Row, Section};
 use crate::{Job, scene};
@@ -77,7 +77,8 @@ fn unreadable(what: &str, name: &str, table: &[u8], words: &str) -> Row {
         let own = [role, "--identity", identity, "--peer", peer];
         scene.run(&with(&with(&own, &key), more))
     };
-    let receiver = run("receive", "receiver.pem", &scene.sender_key, &["--output", "out.csv"]);
+    let output = if name.ends_with(".parquet") { "out.parquet" } else { "out.csv" };
+    let receiver = run("receive", "receiver.pem", &scene.sender_key, &["--output", output]);
     let sender = run("send", "sender.pem", &scene.receiver_key, &[]);
     std::fs::remove_file(scene.path(name)).unwrap();
     for end in [&receiver, &sender] {
@@ -112,7 +113,7 @@ fn changed(scene: &Scene, change: impl FnOnce()) -> (Ended, Ended) {
     let bell = Bell::new();
     let (sender, address) = scene.sender(&SENDER);
     let keys = ["--connect", &address, "--identity", "receiver.pem", "--peer", &scene.sender_key];
-    let table = ["--input", "table.parquet", "--key", "email:email", "--output", "out.csv"];
+    let table = ["--input", "table.parquet", "--key", "email:email", "--output", "out.parquet"];
     let receiver = scene.start_as(bell.command("agree"), &with(&with(&["receive"], &table), &keys));
     let paused = bell.wait();
     change();

@@ -121,6 +121,7 @@ fn foreign(bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
 
 fn compare(bytes: &[u8]) {
     let expected = slow(bytes);
+    assert_eq!(rows_of(bytes, 4096, true).0, rows_of(bytes, 4096, false).0, "{:?}", String::from_utf8_lossy(bytes));
     for buffer in [1, 2, 3, 5, 4096] {
         assert_eq!(
             fast(bytes, buffer),
@@ -133,6 +134,83 @@ fn compare(bytes: &[u8]) {
         let fields: Vec<_> = expected.rows.into_iter().map(|(fields, ..)| fields).collect();
         assert_eq!(foreign(bytes), fields, "{:?}", String::from_utf8_lossy(bytes));
     }
+}
+
+/// All rows after the header, one by one or many together, and how many of them were.
+fn rows_of(bytes: &[u8], buffer: usize, together: bool) -> (Outcome, usize) {
+    let mut records = Records::with_sizes(bytes, buffer, 1 << 20);
+    let (mut rows, mut many) = (Vec::new(), 0);
+    let mut read = |records: &mut Records<&[u8]>| -> Result<bool, Failure> {
+        if rows.is_empty() && records.columns().is_empty() {
+            return records.read_header();
+        }
+        let columns = 0..records.columns().len();
+        if together && records.read_block() {
+            for row in 0..records.block_rows() {
+                let fields = columns.clone().map(|at| records.block_field(row, at).into_owned()).collect();
+                rows.push((fields, records.block_record(row).to_vec(), records.block_line(row)));
+            }
+            many += records.block_rows();
+            return Ok(true);
+        }
+        let more = records.read_row()?;
+        if more {
+            let fields = columns.map(|at| records.field(at).into_owned()).collect();
+            rows.push((fields, records.verbatim().to_vec(), records.line()));
+        }
+        Ok(more)
+    };
+    let failure = loop {
+        match read(&mut records) {
+            Ok(true) => {}
+            Ok(false) => break None,
+            Err(Failure::Syntax { line, what }) => break Some((line, what)),
+            Err(Failure::Read(error)) => panic!("{error}"),
+        }
+    };
+    (Outcome { rows, failure }, many)
+}
+
+#[test]
+fn rows_found_together_are_those_found_one_by_one() {
+    let mut rng = StdRng::seed_from_u64(5);
+    const PIECES: [&[u8]; 14] = [
+        b"a", b"", b" ", b"long field of a row", b"\xc3\xbc", b"\xff", b"\"\"", b"\"x,y\"", b"\"\"\"\"",
+        b"\"a\"\"b\"", b"\"line\nof two\"", b"\"line\r\n\r\"", b"\"\"\"q\"\"\"", b"'",
+    ];
+    const FAULTS: [&[u8]; 9] = [b"\"", b"\r", b"\0", b"\n", b"\r\n", b",", b"a\"", b"\"a\"b", b"\n\n"];
+    let (mut all, mut many) = (0, 0);
+    for round in 0..6_000 {
+        let columns = rng.random_range(1..6);
+        // Long enough for several words of bits, some for several blocks.
+        let rows = if round % 50 == 0 { 3000 } else { rng.random_range(0..60) };
+        let (plain, crlf) = (rng.random_bool(0.5), rng.random());
+        let mut bytes = if rng.random_bool(0.1) { BYTE_ORDER_MARK.to_vec() } else { Vec::new() };
+        for row in 0..=rows {
+            let fields: Vec<&[u8]> = (0..columns)
+                .map(|_| if row == 0 { b"name" } else { PIECES[rng.random_range(0..if plain { 6 } else { 14 })] })
+                .collect();
+            bytes.extend(fields.join(&b','));
+            bytes.extend_from_slice(if crlf { b"\r\n" } else { b"\n" });
+        }
+        if rng.random_bool(0.3) {
+            let at = rng.random_range(0..=bytes.len());
+            let fault = FAULTS[rng.random_range(0..FAULTS.len())];
+            bytes.splice(at..at, fault.iter().copied());
+        }
+        if rng.random_bool(0.3) {
+            bytes.truncate(rng.random_range(0..=bytes.len()));
+        }
+        for buffer in [3, 64, 1000, 1 << 18] {
+            let (expected, _) = rows_of(&bytes, buffer, false);
+            let (found, together) = rows_of(&bytes, buffer, true);
+            assert!(found == expected, "{:?} in pieces of {buffer}", String::from_utf8_lossy(&bytes));
+            if buffer > 1000 {
+                (all, many) = (all + found.rows.len(), many + together);
+            }
+        }
+    }
+    assert!(many > all / 2, "{many} of {all} rows were found together");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Text files: CSV, packed or not.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
 use vesica_encode::items::Matches;
@@ -24,13 +25,20 @@ pub(crate) fn read<S: Rows>(
     let mut csv = Csv::open(input, packing, on_progress)?;
     let places = csv.find(keys)?;
     let mut rows = begin(csv.rows_hint())?;
-    while csv.read_row()? {
-        let records = &csv.records;
-        let value = |part: usize| match records.field(places[part]) {
-            field if field.is_empty() => Value::Null,
-            field => Value::Text(field),
-        };
-        rows.row(|| Place::Line(records.line()), value)?;
+    let value = |field: Cow<'_, [u8]>| if field.is_empty() { Value::Null } else { Value::Text(field) };
+    loop {
+        if csv.records.read_block() {
+            let records = &csv.records;
+            for row in 0..records.block_rows() {
+                let value = |part: usize| value(records.block_field(row, places[part]));
+                rows.row(|| Place::Line(records.block_line(row)), value)?;
+            }
+        } else if csv.read_row()? {
+            let records = &csv.records;
+            rows.row(|| Place::Line(records.line()), |part| value(records.field(places[part])))?;
+        } else {
+            break;
+        }
     }
     Ok(Loaded { rows, columns: csv.columns(), fingerprint: csv.fingerprint()? })
 }
@@ -75,11 +83,21 @@ pub(super) fn select(
     write_line(&mut out, header, line_end)?;
     let mut wanted = matches.rows().iter().copied().peekable();
     let mut row = 0;
-    while csv.read_row().map_err(or_changed)? {
-        if wanted.next_if_eq(&row).is_some() {
-            write_line(&mut out, csv.records.verbatim(), line_end)?;
+    loop {
+        if csv.records.read_block() {
+            let end = row + csv.records.block_rows() as u64;
+            while let Some(wanted) = wanted.next_if(|wanted| *wanted < end) {
+                out.write_all(csv.records.block_record((wanted - row) as usize))?;
+            }
+            row = end;
+        } else if csv.read_row().map_err(or_changed)? {
+            if wanted.next_if_eq(&row).is_some() {
+                write_line(&mut out, csv.records.verbatim(), line_end)?;
+            }
+            row += 1;
+        } else {
+            break;
         }
-        row += 1;
     }
     if csv.fingerprint().map_err(or_changed)? != *seen {
         return Err(changed());
