@@ -20,6 +20,8 @@ mod tables;
 
 use rand::rngs::StdRng;
 
+pub use vesica_table::decoding;
+
 /// A function over bytes.
 pub type Run = Box<dyn Fn(&[u8]) + Send + Sync>;
 

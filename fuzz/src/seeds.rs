@@ -13,7 +13,9 @@ use arrow_schema::{DataType, Field, Fields};
 use flate2::{Compression as Effort, GzBuilder};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
+use parquet::file::properties::{
+    EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
+};
 
 /// What the target reads first: the rule of the key, and what to do with faults.
 const RAW: [u8; 2] = [0, 0];
@@ -51,9 +53,12 @@ fn nested() -> RecordBatch {
         None,
         Some(Vec::new()),
     ]);
-    let fields =
-        Fields::from(vec![Field::new("a", DataType::Utf8, true), Field::new("l", lists.data_type().clone(), true)]);
-    let inner: Vec<ArrayRef> = vec![Arc::new(StringArray::from(vec![Some("x"), None, Some("")])), Arc::new(lists)];
+    let fields = Fields::from(vec![
+        Field::new("a", DataType::Utf8, true),
+        Field::new("l", lists.data_type().clone(), true),
+    ]);
+    let inner: Vec<ArrayRef> =
+        vec![Arc::new(StringArray::from(vec![Some("x"), None, Some("")])), Arc::new(lists)];
     table(numbers(3), Arc::new(StructArray::new(fields, inner, None)))
 }
 
@@ -61,12 +66,15 @@ fn nested() -> RecordBatch {
 fn batches() -> Vec<([u8; 2], RecordBatch)> {
     let words = || StringArray::from(vec![Some("one"), None, Some("three"), Some("three")]);
     let codes: DictionaryArray<Int8Type> = words().iter().collect();
-    let times = TimestampMillisecondArray::from(vec![Some(0), None, Some(-1), Some(1 << 40)]).with_timezone("UTC");
-    let decimals = Decimal128Array::from(vec![Some(125), None, Some(-5), Some(0)]).with_precision_and_scale(9, 2);
+    let times =
+        TimestampMillisecondArray::from(vec![Some(0), None, Some(-1), Some(1 << 40)]).with_timezone("UTC");
+    let decimals =
+        Decimal128Array::from(vec![Some(125), None, Some(-5), Some(0)]).with_precision_and_scale(9, 2);
     let fixed = FixedSizeBinaryArray::try_from_iter(["abcd", "efgh", "ijkl", "mnop"].iter()).unwrap();
     let flags = BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]);
     let views = StringViewArray::from(vec![Some("short"), None, Some("longer than twelve bytes"), Some("")]);
-    let blobs = BinaryViewArray::from_iter([Some(&b"\xff\x00"[..]), None, Some(b"0123456789abcdef"), Some(b"")]);
+    let blobs =
+        BinaryViewArray::from_iter([Some(&b"\xff\x00"[..]), None, Some(b"0123456789abcdef"), Some(b"")]);
     let days = Date32Array::from(vec![Some(0), None, Some(-719_162), Some(20_000)]);
     let large = LargeBinaryArray::from_opt_vec(vec![Some(b"a"), None, Some(b""), Some(b"bcd")]);
     vec![
@@ -182,10 +190,12 @@ pub(crate) fn gzip_member(text: &[u8], effort: u32) -> Vec<u8> {
 /// gzip: stored, fixed and dynamic blocks, one member and two, all header fields, and one cut.
 pub(crate) fn gzip() -> Vec<Vec<u8>> {
     let long = CSV.repeat(20);
-    let mut named = GzBuilder::new().filename("a.csv").comment("c").extra(vec![1, 2, 0, 0]).mtime(7).write(
-        Vec::new(),
-        Effort::fast(),
-    );
+    let mut named = GzBuilder::new()
+        .filename("a.csv")
+        .comment("c")
+        .extra(vec![1, 2, 0, 0])
+        .mtime(7)
+        .write(Vec::new(), Effort::fast());
     named.write_all(CSV).unwrap();
     let whole = gzip_member(CSV, 9);
     [

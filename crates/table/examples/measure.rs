@@ -1,9 +1,10 @@
-//! Nanoseconds a row of each step, on generated files: `measure [ROWS] [COLUMN:RULE ...]`, 2^20 rows and
-//! `email:email` by default.
+//! Nanoseconds a row of each step, on generated files: `measure [ROWS] [plain|quoted|parquet ...] [load]
+//! [COLUMN:RULE ...]`, 2^20 rows, all files, all steps and `email:email` by default.
 //!
 //! The files have four columns (id, e-mail, name, score) of together about 54 bytes a row and lie in the temporary
-//! directory; in the second one every name is quoted, the third one is Parquet (Snappy). Each figure is the least of five
-//! runs.
+//! directory; in the second one every name is quoted, the third one is Parquet (Snappy). `load` reads the file from the
+//! page cache, applies the rule, digests, sorts the digests and looks for duplicates. Each figure is the least of five
+//! runs: wall time, and processor time of the process where the system tells it.
 
 use std::error::Error;
 use std::fs::File;
@@ -24,34 +25,54 @@ use vesica_table::{Input, KeySpec, Request};
 const RUNS: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let rows: u64 = arguments.next().map_or(Ok(1 << 20), |rows| rows.parse())?;
-    let mut keys = arguments.map(|key| key.parse()).collect::<Result<Vec<KeySpec>, _>>()?;
+    let mut rows: u64 = 1 << 20;
+    let (mut files, mut keys, mut load_only) = (Vec::new(), Vec::<KeySpec>::new(), false);
+    for argument in std::env::args().skip(1) {
+        match argument.as_str() {
+            "plain" | "quoted" | "parquet" => files.push(argument),
+            "load" => load_only = true,
+            number if number.bytes().all(|byte| byte.is_ascii_digit()) => rows = number.parse()?,
+            key => keys.push(key.parse()?),
+        }
+    }
+    if files.is_empty() {
+        files = ["plain", "quoted", "parquet"].map(String::from).into();
+    }
     if keys.is_empty() {
         keys.push("email:email".parse()?);
     }
-    for quote in ["", "\""] {
-        let file = tempfile::NamedTempFile::new()?;
-        let bytes = generate(rows, quote, &mut BufWriter::new(file.as_file()))?;
-        let quoted = if quote.is_empty() { "" } else { ", with quotes" };
-        println!("{rows} rows of {:.1} bytes{quoted}", bytes as f64 / rows as f64);
-        measure(&file, rows, &keys)?;
+    for kind in files {
+        let file = NamedTempFile::new()?;
+        match kind.as_str() {
+            "parquet" => parquet(rows, file.reopen()?)?,
+            "quoted" => generate(rows, "\"", &mut BufWriter::new(file.as_file()))?,
+            _ => generate(rows, "", &mut BufWriter::new(file.as_file()))?,
+        }
+        println!("{rows} rows of {:.1} bytes, {kind}", file.as_file().metadata()?.len() as f64 / rows as f64);
+        measure(&file, rows, &keys, load_only)?;
     }
-    let file = tempfile::NamedTempFile::new()?;
-    parquet(rows, file.reopen()?)?;
-    println!("{rows} rows of {:.1} bytes, Parquet", file.as_file().metadata()?.len() as f64 / rows as f64);
-    measure(&file, rows, &keys)
+    Ok(())
 }
 
-fn measure(file: &NamedTempFile, rows: u64, keys: &[KeySpec]) -> Result<(), Box<dyn Error>> {
+/// Nanoseconds that this thread has run; 0 where the system does not tell.
+fn processor_time() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0.0)
+}
+
+fn measure(file: &NamedTempFile, rows: u64, keys: &[KeySpec], load_only: bool) -> Result<(), Box<dyn Error>> {
     for width in [Width::Digest128, Width::Digest256] {
         let request = Request::new(keys.to_vec(), Encoding::Digest(width));
-        let (mut load, mut select) = (f64::MAX, [f64::MAX; 3]);
+        let (mut load, mut processor, mut select) = (f64::MAX, f64::MAX, [f64::MAX; 3]);
         for _ in 0..RUNS {
-            let start = Instant::now();
+            let (start, before) = (Instant::now(), processor_time());
             let (table, items) =
                 Input::open(file.path())?.load(&request, &mut |_| ControlFlow::Continue(()))?;
             load = load.min(start.elapsed().as_secs_f64());
+            processor = processor.min(processor_time() - before);
+            if load_only {
+                continue;
+            }
             for (best, every) in select.iter_mut().zip([usize::MAX, 2, 1]) {
                 let start = Instant::now();
                 let matches = items.matches((0..items.len()).step_by(every));
@@ -60,7 +81,11 @@ fn measure(file: &NamedTempFile, rows: u64, keys: &[KeySpec]) -> Result<(), Box<
             }
         }
         let each = |seconds: f64| seconds * 1e9 / rows as f64;
-        println!("{width:?}: load {:.1} ns a row", each(load));
+        let processor = processor / rows as f64;
+        println!("{width:?}: load {:.1} ns a row, {processor:.1} of the processor", each(load));
+        if load_only {
+            continue;
+        }
         println!(
             "  select one row {:.1}, half {:.1}, all {:.1}",
             each(select[0]),
@@ -111,14 +136,11 @@ fn email(row: u64) -> String {
     format!("user{:013}@example.org", number(row))
 }
 
-fn generate(rows: u64, quote: &str, out: &mut impl Write) -> std::io::Result<u64> {
-    let mut bytes = writeln!(out, "id,email,name,score").map(|()| 20)?;
+fn generate(rows: u64, quote: &str, out: &mut impl Write) -> std::io::Result<()> {
+    writeln!(out, "id,email,name,score")?;
     for row in 0..rows {
         let (name, score) = (number(row) % 100_000, number(row) % 1000);
-        let line = format!("{row},{},{quote}Name {name}{quote},{score}\n", email(row));
-        out.write_all(line.as_bytes())?;
-        bytes += line.len() as u64;
+        writeln!(out, "{row},{},{quote}Name {name}{quote},{score}", email(row))?;
     }
-    out.flush()?;
-    Ok(bytes)
+    out.flush()
 }

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, KeyEncoder};
+use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError};
 
 use crate::error::{Invalid, Place, TableError, shown};
 use crate::key::KeySpec;
@@ -75,7 +75,6 @@ pub(crate) struct Collector {
     rules: Vec<Rule>,
     on_null: OnFault,
     on_invalid: OnFault,
-    encoder: KeyEncoder,
     builder: ItemsBuilder,
     report: TableReport,
 }
@@ -83,8 +82,6 @@ pub(crate) struct Collector {
 impl Collector {
     pub(crate) fn new(request: &Request, rows_hint: usize) -> Result<Self, TableError> {
         let rules: Vec<Rule> = request.keys.iter().map(|key| key.rule).collect();
-        let encoder =
-            KeyEncoder::new(rules.len()).map_err(|_| TableError::KeyCount { found: rules.len() })?;
         if matches!(request.encoding, Encoding::Native { .. }) && rules != [Rule::Int] && rules != [Rule::Ip]
         {
             return Err(TableError::NativeKey);
@@ -93,8 +90,10 @@ impl Collector {
             ItemsError::Sigma { .. } => TableError::NativeKey,
             error => TableError::Items(error),
         })?;
+        let builder =
+            builder.with_arity(rules.len()).map_err(|_| TableError::KeyCount { found: rules.len() })?;
         let (on_null, on_invalid) = (request.on_null, request.on_invalid);
-        Ok(Collector { rules, on_null, on_invalid, encoder, builder, report: TableReport::default() })
+        Ok(Collector { rules, on_null, on_invalid, builder, report: TableReport::default() })
     }
 
     /// Takes the next row, whose key values `value` gives by number. A row at fault is counted, and others may follow.
@@ -102,11 +101,12 @@ impl Collector {
     pub(crate) fn row<'v>(&mut self, value: impl Fn(usize) -> Value<'v>) -> Result<(), RowFault> {
         let row = self.report.rows;
         self.report.rows += 1;
-        self.encoder.clear();
+        let key = self.builder.key();
+        key.clear();
         // Null wins over invalid, whatever the order of the columns.
         let (mut null, mut invalid) = (None, None);
         for (part, rule) in self.rules.iter().enumerate() {
-            match self.encoder.part_with(|bytes| rule.apply(value(part), bytes))? {
+            match key.part_with(|bytes| rule.apply(value(part), bytes))? {
                 Ok(Part::Present) => {}
                 Ok(Part::Null) => null = null.or(Some(part)),
                 Err(reason) => invalid = invalid.or(Some((part, reason))),
@@ -128,10 +128,10 @@ impl Collector {
     }
 
     fn push(&mut self, row: u64) -> Result<(), RowFault> {
-        let key = self.encoder.finish()?;
         let Encoding::Native { sigma } = self.builder.encoding() else {
-            return Ok(self.builder.push(row, key)?);
+            return Ok(self.builder.push_key(row)?);
         };
+        let key = self.builder.key().finish()?;
         // Behind the arity and the length stands the text of the one part.
         let text = key.get(5..).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
         let value = match self.rules[..] {

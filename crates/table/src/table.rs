@@ -83,7 +83,7 @@ pub(crate) struct Loaded<S> {
 impl Input {
     /// First pass: the items of the table.
     ///
-    /// `on_progress` is called about once a MiB; `Break` ends the pass with [`TableError::Cancelled`].
+    /// `on_progress` is called several times a MiB; `Break` ends the pass with [`TableError::Cancelled`].
     pub fn load(
         self,
         request: &Request,

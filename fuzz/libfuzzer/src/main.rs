@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use vesica_fuzz::{Target, targets};
+use vesica_fuzz::{Target, decoding, targets};
 
 static TARGET: OnceLock<Target> = OnceLock::new();
 
@@ -27,6 +27,13 @@ fuzz_target!(init: {
         write_seeds(&target, Path::new(&folder));
         std::process::exit(0);
     }
+    let end_process = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        // A panic within a foreign decoder is caught where it is called.
+        if !decoding() {
+            end_process(info);
+        }
+    }));
     TARGET.get_or_init(|| target);
 }, |input: &[u8]| {
     if let Some(target) = TARGET.get() {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::digest::{Batch, digest_batch};
 use super::store::{DUMMY_ROW, Records, Store, on_store};
-use super::{Encoding, Items, ItemsError, OnDuplicates, Width};
+use super::{Encoding, Items, ItemsError, KeyEncoder, OnDuplicates, Width};
 
 /// Keys hashed in one call.
 const BATCH_KEYS: usize = 1024;
@@ -17,7 +17,7 @@ const HINT_LIMIT: usize = 1 << 26;
 pub struct ItemsBuilder {
     encoding: Encoding,
     store: Store,
-    bytes: Vec<u8>,
+    keys: KeyEncoder,
     ends: Vec<usize>,
     rows: Vec<u32>,
     digests: Vec<u8>,
@@ -36,7 +36,15 @@ impl ItemsBuilder {
             Encoding::Digest(Width::Digest256) => Store::Wide(Records::with_capacity(rows)),
         };
         let digests = Vec::with_capacity(BATCH_KEYS * encoding.bytes());
-        Ok(ItemsBuilder { encoding, store, bytes: Vec::new(), ends: Vec::new(), rows: Vec::new(), digests })
+        let keys = KeyEncoder::new(1)?;
+        Ok(ItemsBuilder { encoding, store, keys, ends: Vec::new(), rows: Vec::new(), digests })
+    }
+
+    /// The same for keys of that many parts, as [`ItemsBuilder::key`] writes them.
+    pub fn with_arity(mut self, arity: usize) -> Result<Self, ItemsError> {
+        self.flush();
+        self.keys = KeyEncoder::new(arity)?;
+        Ok(self)
     }
 
     /// What the items will be.
@@ -51,12 +59,36 @@ impl ItemsBuilder {
             return Err(ItemsError::WrongEncoding);
         }
         self.rows.push(row_number(row)?);
-        self.bytes.extend_from_slice(canonical);
-        self.ends.push(self.bytes.len());
-        if self.ends.len() == BATCH_KEYS || self.bytes.len() >= BATCH_BYTES {
+        let end = self.keys.keep_written(canonical);
+        self.pushed(end);
+        Ok(())
+    }
+
+    /// The next key, to be written here; [`ItemsBuilder::push_key`] takes it. It spares a copy.
+    #[inline]
+    pub fn key(&mut self) -> &mut KeyEncoder {
+        &mut self.keys
+    }
+
+    /// The key that was written is the key of a row.
+    #[inline]
+    pub fn push_key(&mut self, row: u64) -> Result<(), ItemsError> {
+        if matches!(self.encoding, Encoding::Native { .. }) {
+            return Err(ItemsError::WrongEncoding);
+        }
+        self.keys.finish()?;
+        self.rows.push(row_number(row)?);
+        let end = self.keys.keep();
+        self.pushed(end);
+        Ok(())
+    }
+
+    #[inline]
+    fn pushed(&mut self, end: usize) {
+        self.ends.push(end);
+        if self.ends.len() == BATCH_KEYS || end >= BATCH_BYTES {
             self.flush();
         }
-        Ok(())
     }
 
     /// The integer key of a row.
@@ -75,14 +107,14 @@ impl ItemsBuilder {
     fn flush(&mut self) {
         if let Encoding::Digest(width) = self.encoding {
             self.digests.resize(self.ends.len() * width.bytes(), 0);
-            digest_batch(width, Batch { bytes: &self.bytes, ends: &self.ends }, &mut self.digests);
+            digest_batch(width, Batch { bytes: self.keys.kept(), ends: &self.ends }, &mut self.digests);
         }
         match &mut self.store {
             Store::Native(_) => {}
             Store::Narrow(records) => append(records, &self.digests, &self.rows),
             Store::Wide(records) => append(records, &self.digests, &self.rows),
         }
-        self.bytes.clear();
+        self.keys.reset();
         self.ends.clear();
         self.rows.clear();
         self.digests.clear();

@@ -9,7 +9,9 @@ use super::ItemsError;
 
 /// Writes the canonical bytes of one key after the other into one buffer.
 pub struct KeyEncoder {
+    /// Keys that are kept, and from `start` on the one that is being written.
     bytes: Vec<u8>,
+    start: usize,
     parts: u8,
 }
 
@@ -17,15 +19,50 @@ impl KeyEncoder {
     /// An encoder of keys with that many parts.
     pub fn new(arity: usize) -> Result<Self, ItemsError> {
         match u8::try_from(arity) {
-            Ok(arity) if arity > 0 => Ok(KeyEncoder { bytes: vec![arity], parts: 0 }),
+            Ok(arity) if arity > 0 => Ok(KeyEncoder { bytes: vec![arity], start: 0, parts: 0 }),
             _ => Err(ItemsError::KeyParts { parts: arity }),
         }
     }
 
     /// Starts the next key.
     pub fn clear(&mut self) {
-        self.bytes.truncate(1);
+        self.bytes.truncate(self.start + 1);
         self.parts = 0;
+    }
+
+    /// Keeps the key in front of the next one, which is started; gives where it ends.
+    pub(super) fn keep(&mut self) -> usize {
+        let (arity, end) = (self.arity(), self.bytes.len());
+        self.bytes.push(arity);
+        (self.start, self.parts) = (end, 0);
+        end
+    }
+
+    /// Keeps a key that was written elsewhere; gives where it ends.
+    pub(super) fn keep_written(&mut self, canonical: &[u8]) -> usize {
+        let arity = self.arity();
+        self.bytes.truncate(self.start);
+        self.bytes.extend_from_slice(canonical);
+        (self.start, self.parts) = (self.bytes.len(), 0);
+        self.bytes.push(arity);
+        self.start
+    }
+
+    /// The keys that are kept, one after the other.
+    pub(super) fn kept(&self) -> &[u8] {
+        &self.bytes[..self.start]
+    }
+
+    /// Forgets all keys and starts the next one.
+    pub(super) fn reset(&mut self) {
+        let arity = self.arity();
+        self.bytes.clear();
+        self.bytes.push(arity);
+        (self.start, self.parts) = (0, 0);
+    }
+
+    fn arity(&self) -> u8 {
+        self.bytes[self.start]
     }
 
     /// Appends a part.
@@ -46,15 +83,15 @@ impl KeyEncoder {
 
     /// The key, once all its parts are there.
     pub fn finish(&self) -> Result<&[u8], ItemsError> {
-        if self.parts != self.bytes[0] {
+        if self.parts != self.arity() {
             return Err(ItemsError::KeyParts { parts: self.parts.into() });
         }
-        Ok(&self.bytes)
+        Ok(&self.bytes[self.start..])
     }
 }
 
 impl fmt::Debug for KeyEncoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyEncoder").field("arity", &self.bytes[0]).finish_non_exhaustive()
+        f.debug_struct("KeyEncoder").field("arity", &self.arity()).finish_non_exhaustive()
     }
 }

@@ -57,6 +57,36 @@ fn digests_keep_their_bytes() {
 }
 
 #[test]
+fn keys_written_in_place_are_keys_pushed() {
+    let encoding = Encoding::Digest(Width::Digest128);
+    let mut rng = StdRng::seed_from_u64(4);
+    // More than one batch, by number and by bytes.
+    for longest in [4, 300] {
+        let mut written = ItemsBuilder::new(encoding, 0).unwrap().with_arity(2).unwrap();
+        let mut pushed = ItemsBuilder::new(encoding, 0).unwrap();
+        for row in 0..3000 {
+            let parts = [0, 1].map(|_| vec![rng.random::<u8>(); rng.random_range(0..longest)]);
+            let mut key = KeyEncoder::new(2).unwrap();
+            parts.iter().for_each(|part| key.part(part).unwrap());
+            // Some keys are begun and given up, and some come from elsewhere.
+            written.key().part(b"given up").unwrap();
+            if row % 7 == 0 {
+                written.push(row, key.finish().unwrap()).unwrap();
+            } else {
+                written.key().clear();
+                assert!(written.push_key(row).is_err(), "a key without its parts");
+                parts.iter().for_each(|part| written.key().part(part).unwrap());
+                written.push_key(row).unwrap();
+            }
+            pushed.push(row, key.finish().unwrap()).unwrap();
+        }
+        let [written, pushed] = [written, pushed].map(|builder| builder.finish(OnDuplicates::All).unwrap());
+        assert!(written.digests().eq(pushed.digests()));
+        assert!((0..written.len()).all(|item| written.rows_of(item).eq(pushed.rows_of(item))));
+    }
+}
+
+#[test]
 fn a_batch_is_its_single_digests() {
     for width in WIDTHS {
         let keys: Vec<Vec<u8>> = (0..300).map(|n| vec![n as u8; n]).collect();

@@ -76,7 +76,8 @@ impl Walk {
     }
 
     fn block(&mut self, block: &Block) -> io::Result<bool> {
-        let (Ok(at), Ok(head)) = (u64::try_from(block.offset()), u64::try_from(block.metaDataLength())) else {
+        let (Ok(at), Ok(head)) = (u64::try_from(block.offset()), u64::try_from(block.metaDataLength()))
+        else {
             return Ok(true);
         };
         match (self.metadata(at)?, at.checked_add(head)) {
@@ -127,4 +128,52 @@ impl Walk {
 fn can_be(claim: u64, most: u64) -> bool {
     let room = |claim| Vec::<u8>::new().try_reserve_exact(claim).is_ok();
     claim <= most && usize::try_from(claim).is_ok_and(room)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+    use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+
+    use crate::error::TableError;
+    use crate::testing::{load, request};
+
+    use super::*;
+
+    fn packed(rows: usize, codec: CompressionType, stream: bool) -> Vec<u8> {
+        let zeros: ArrayRef = Arc::new(Int32Array::from(vec![0; rows]));
+        let batch = RecordBatch::try_from_iter([("k", zeros)]).unwrap();
+        let options = IpcWriteOptions::default().try_with_compression(Some(codec)).unwrap();
+        let (mut bytes, schema) = (Vec::new(), batch.schema());
+        if stream {
+            let mut writer = StreamWriter::try_new_with_options(&mut bytes, &schema, options).unwrap();
+            writer.write(&batch).and_then(|()| writer.finish()).unwrap();
+        } else {
+            let mut writer = FileWriter::try_new_with_options(&mut bytes, &schema, options).unwrap();
+            writer.write(&batch).and_then(|()| writer.finish()).unwrap();
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_buffer_is_as_long_as_its_bytes_allow() {
+        for (codec, stream) in [CompressionType::LZ4_FRAME, CompressionType::ZSTD]
+            .into_iter()
+            .flat_map(|codec| [(codec, true), (codec, false)])
+        {
+            // As much as can be packed into few bytes is no damage.
+            let (table, _) = load(&packed(1 << 20, codec, stream), &request(&["k"])).unwrap();
+            assert_eq!(table.report().rows, 1 << 20);
+            let whole = packed(1000, codec, stream);
+            let at = whole.windows(8).position(|bytes| bytes == 4000u64.to_le_bytes()).unwrap();
+            for claim in [1 << 40, 1 << 62, i64::MAX] {
+                let mut bytes = whole.clone();
+                bytes[at..at + 8].copy_from_slice(&claim.to_le_bytes());
+                let loaded = load(&bytes, &request(&["k"]));
+                assert!(matches!(loaded, Err(TableError::Damaged { .. })), "{codec:?} {stream} {claim}");
+            }
+        }
+    }
 }

@@ -121,7 +121,12 @@ fn foreign(bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
 
 fn compare(bytes: &[u8]) {
     let expected = slow(bytes);
-    assert_eq!(rows_of(bytes, 4096, true).0, rows_of(bytes, 4096, false).0, "{:?}", String::from_utf8_lossy(bytes));
+    assert_eq!(
+        rows_of(bytes, 4096, true).0,
+        rows_of(bytes, 4096, false).0,
+        "{:?}",
+        String::from_utf8_lossy(bytes)
+    );
     for buffer in [1, 2, 3, 5, 4096] {
         assert_eq!(
             fast(bytes, buffer),
@@ -175,8 +180,20 @@ fn rows_of(bytes: &[u8], buffer: usize, together: bool) -> (Outcome, usize) {
 fn rows_found_together_are_those_found_one_by_one() {
     let mut rng = StdRng::seed_from_u64(5);
     const PIECES: [&[u8]; 14] = [
-        b"a", b"", b" ", b"long field of a row", b"\xc3\xbc", b"\xff", b"\"\"", b"\"x,y\"", b"\"\"\"\"",
-        b"\"a\"\"b\"", b"\"line\nof two\"", b"\"line\r\n\r\"", b"\"\"\"q\"\"\"", b"'",
+        b"a",
+        b"",
+        b" ",
+        b"long field of a row",
+        b"\xc3\xbc",
+        b"\xff",
+        b"\"\"",
+        b"\"x,y\"",
+        b"\"\"\"\"",
+        b"\"a\"\"b\"",
+        b"\"line\nof two\"",
+        b"\"line\r\n\r\"",
+        b"\"\"\"q\"\"\"",
+        b"'",
     ];
     const FAULTS: [&[u8]; 9] = [b"\"", b"\r", b"\0", b"\n", b"\r\n", b",", b"a\"", b"\"a\"b", b"\n\n"];
     let (mut all, mut many) = (0, 0);
@@ -187,9 +204,16 @@ fn rows_found_together_are_those_found_one_by_one() {
         let (plain, crlf) = (rng.random_bool(0.5), rng.random());
         let mut bytes = if rng.random_bool(0.1) { BYTE_ORDER_MARK.to_vec() } else { Vec::new() };
         for row in 0..=rows {
-            let fields: Vec<&[u8]> = (0..columns)
-                .map(|_| if row == 0 { b"name" } else { PIECES[rng.random_range(0..if plain { 6 } else { 14 })] })
-                .collect();
+            let fields: Vec<&[u8]> =
+                (0..columns)
+                    .map(|_| {
+                        if row == 0 {
+                            b"name"
+                        } else {
+                            PIECES[rng.random_range(0..if plain { 6 } else { 14 })]
+                        }
+                    })
+                    .collect();
             bytes.extend(fields.join(&b','));
             bytes.extend_from_slice(if crlf { b"\r\n" } else { b"\n" });
         }

@@ -25,7 +25,6 @@ pub(crate) fn read<S: Rows>(
     let mut csv = Csv::open(input, packing, on_progress)?;
     let places = csv.find(keys)?;
     let mut rows = begin(csv.rows_hint())?;
-    let value = |field: Cow<'_, [u8]>| if field.is_empty() { Value::Null } else { Value::Text(field) };
     loop {
         if csv.records.read_block() {
             let records = &csv.records;
@@ -41,6 +40,10 @@ pub(crate) fn read<S: Rows>(
         }
     }
     Ok(Loaded { rows, columns: csv.columns(), fingerprint: csv.fingerprint()? })
+}
+
+fn value(field: Cow<'_, [u8]>) -> Value<'_> {
+    if field.is_empty() { Value::Null } else { Value::Text(field) }
 }
 
 /// The physical line of a row.

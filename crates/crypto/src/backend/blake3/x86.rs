@@ -232,6 +232,7 @@ macro_rules! kernel {
             match longest {
                 0..=16 => compress_groups::<1>(words, inputs, out, width),
                 17..=32 => compress_groups::<2>(words, inputs, out, width),
+                33..=48 => compress_groups::<3>(words, inputs, out, width),
                 _ => compress_groups::<4>(words, inputs, out, width),
             }
         }

@@ -1,0 +1,122 @@
+//! Where certain bytes are in a text, as bits, 64 bytes of text a word.
+
+use super::Backend;
+#[cfg(target_arch = "x86_64")]
+use super::Level;
+use crate::marks::BLOCK;
+
+/// Sets bit `j` of `marks[i][k]` if byte `j` of block `i` is `bytes[k]`, and clears it if not.
+pub(crate) fn find<const N: usize>(
+    backend: Backend,
+    text: &[[u8; BLOCK]],
+    bytes: [u8; N],
+    marks: &mut [[u64; N]],
+) {
+    assert_eq!(text.len(), marks.len(), "one row of words for each block");
+    match backend.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of this level exists only where its instructions do.
+        Level::Avx512 => unsafe { x86::wide(text, bytes, marks) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { x86::narrow(text, bytes, marks) },
+        _ => {
+            for (block, marks) in text.iter().zip(marks) {
+                for (mark, byte) in marks.iter_mut().zip(bytes) {
+                    *mark = portable(block, byte);
+                }
+            }
+        }
+    }
+}
+
+/// Eight bytes at a time.
+fn portable(block: &[u8; BLOCK], byte: u8) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let mut marks = 0;
+    for (at, word) in block.as_chunks().0.iter().enumerate() {
+        let other = u64::from_le_bytes(*word) ^ (u64::from(byte) * 0x0101_0101_0101_0101);
+        // The high bit of each byte that is zero, without carries between them; then the eight bits side by side.
+        let equal = !(((other & LOW) + LOW) | other | LOW);
+        marks |= ((equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * at);
+    }
+    marks
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use core::arch::x86_64::*;
+
+    use super::BLOCK;
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn wide<const N: usize>(text: &[[u8; BLOCK]], bytes: [u8; N], marks: &mut [[u64; N]]) {
+        let mut i = 0;
+        while i < text.len() && i < marks.len() {
+            // SAFETY: 64 readable bytes; the load has no alignment.
+            let block = unsafe { _mm512_loadu_si512(text[i].as_ptr().cast()) };
+            let mut k = 0;
+            while k < N {
+                marks[i][k] = _mm512_cmpeq_epi8_mask(block, _mm512_set1_epi8(bytes[k] as i8));
+                k += 1;
+            }
+            i += 1;
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn narrow<const N: usize>(text: &[[u8; BLOCK]], bytes: [u8; N], marks: &mut [[u64; N]]) {
+        let mut i = 0;
+        while i < text.len() && i < marks.len() {
+            let [low, high] = *text[i].as_chunks::<32>().0 else { return };
+            // SAFETY: 32 readable bytes each; the loads have no alignment.
+            let (low, high) = unsafe {
+                (_mm256_loadu_si256(low.as_ptr().cast()), _mm256_loadu_si256(high.as_ptr().cast()))
+            };
+            let mut k = 0;
+            while k < N {
+                let byte = _mm256_set1_epi8(bytes[k] as i8);
+                let low = _mm256_movemask_epi8(_mm256_cmpeq_epi8(low, byte)) as u32;
+                let high = _mm256_movemask_epi8(_mm256_cmpeq_epi8(high, byte)) as u32;
+                marks[i][k] = u64::from(high) << 32 | u64::from(low);
+                k += 1;
+            }
+            i += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    #[test]
+    fn every_back_end_finds_every_byte() {
+        let mut rng = StdRng::seed_from_u64(7);
+        let bytes = [b',', b'\n', b'"', 0, 0xff];
+        for blocks in [0, 1, 2, 9] {
+            let mut text = vec![[0; BLOCK]; blocks];
+            for byte in text.as_flattened_mut() {
+                // The bytes that are looked for, their neighbours, and any.
+                *byte = match rng.random_range(0..3) {
+                    0 => bytes[rng.random_range(0..bytes.len())],
+                    1 => bytes[rng.random_range(0..bytes.len())] ^ 1 << rng.random_range(0..8),
+                    _ => rng.random(),
+                };
+            }
+            for backend in Backend::available() {
+                let mut marks = vec![[!0; 5]; blocks];
+                find(backend, &text, bytes, &mut marks);
+                for (block, marks) in text.iter().zip(&marks) {
+                    for (byte, mark) in bytes.iter().zip(marks) {
+                        let expected = (0..BLOCK).map(|at| u64::from(block[at] == *byte) << at).sum();
+                        assert_eq!(*mark, expected, "{backend:?}");
+                    }
+                }
+            }
+        }
+    }
+}
