@@ -18,7 +18,7 @@ pub(crate) fn section() -> (Section, Vec<Job>) {
     let alone = TABLES.into_iter().map(|(what, name, bytes, words)| -> Job {
         (what.to_owned(), Box::new(move || unreadable(what, name, &bytes(&emails("receiver", 40, 9)), words)))
     });
-    let late: [(&str, fn(&mut Vec<u8>), &str); 2] = [
+    let late: [Late; 2] = [
         ("a Parquet file is damaged in a column that is no key", |_| {}, "do not decode; was it damaged"),
         ("a byte of the receiver's Parquet file changes", |bytes| bytes[60] ^= 1, "changed during the run"),
     ];
@@ -28,6 +28,8 @@ pub(crate) fn section() -> (Section, Vec<Job>) {
     (section, alone.chain(late).collect())
 }
 
+/// What is done to a Parquet file during the run, and words on the screen.
+type Late = (&'static str, fn(&mut Vec<u8>), &'static str);
 type Table = (&'static str, &'static str, fn(&str) -> Vec<u8>, &'static str);
 
 /// What is wrong with a table, its file's name and bytes, and words on the screen.
