@@ -10,7 +10,8 @@ use crate::frame::{Frame, HEADER, Kind, MAX_PAYLOAD};
 use crate::identity::PublicKey;
 use crate::link::Link;
 
-/// Payload of a full frame. Larger ones would only leave the processor's caches.
+/// Where full frames end in the stream of payload bytes: at its multiples. Longer frames would only leave the processor's
+/// caches; ends elsewhere would cut the digests' tree into subtrees too small for its lanes.
 const FILL: usize = 64 << 10;
 
 /// A conversation with the peer.
@@ -257,7 +258,8 @@ impl SendHalf {
             if self.pending.is_empty() {
                 self.pending.extend_from_slice(&[0; HEADER]);
             }
-            let room = HEADER + FILL - self.pending.len();
+            let gathered = (self.pending.len() - HEADER) as u64;
+            let room = FILL - ((self.payload + gathered) % FILL as u64) as usize;
             let (now, later) = bytes.split_at(room.min(bytes.len()));
             self.pending.extend_from_slice(now);
             if now.len() == room {
