@@ -7,6 +7,7 @@ use crate::floor::flights;
 use crate::record::Line;
 use crate::report::{Record, short};
 
+use vesica::protocols::Role;
 use vesica::protocols::registry::{PROTOCOLS, Security};
 
 /// Networks of the table, the fastest first.
@@ -27,8 +28,9 @@ struct Time {
 /// The fastest protocol for each network and size, as Markdown.
 pub fn table(record: &Record, networks: &Networks) -> String {
     let mut text = "**Which to take for your network**: the fastest protocol and its seconds, one thread for each party, \
-         items hashed (no native ones), conservative profile. *Slanted*: not measured on that network, but its time over loopback, \
-         or that of the fuller direction on the wire if it is longer, and half a round trip for each flight.\n\n"
+         items hashed (no native ones), conservative profile. *Slanted*: not measured on that network, but its time over loopback \
+         (of a smaller size in proportion, where this one was not run), or that of the fuller direction on the wire if it is \
+         longer, and half a round trip for each flight.\n\n"
         .to_owned();
     for (security, title) in [(Security::SemiHonest, "semi-honest"), (Security::Malicious, "malicious")] {
         let sizes: Vec<_> = SIZES.iter().map(|size| format!("2^{size}")).collect();
@@ -65,17 +67,28 @@ fn fastest(
     let times = free.filter(|entry| entry.security.contains(&security)).filter_map(|entry| {
         let malicious = security == Security::Malicious;
         let cell = Cell { malicious, network: network.to_owned(), ..Cell::new(entry.name, items, items) };
-        let wall = |cell: &Cell| record.median(cell, |line| line.wall_s);
-        if let Some(seconds) = wall(&cell) {
+        if let Some(seconds) = record.median(&cell, |line| line.wall_s) {
             return Some(Time { protocol: entry.name, seconds, measured: true });
         }
         let near = Cell { network: LOOPBACK.to_owned(), ..cell };
+        let shape = near.plan().ok()?.1;
+        let fuller =
+            [Role::Receiver, Role::Sender].map(|role| entry.bytes(role, &shape)).into_iter().max()?;
         let link = networks.find(network).ok()?;
-        let fuller = record.median(&near, |line: &Line| line.sent_receiver.max(line.sent_sender) as f64)?;
-        let seconds = over(&link, wall(&near)?, fuller, flights(entry, &near.plan().ok()?.1));
+        let seconds = over(&link, near_s(record, &near)?, fuller as f64, flights(entry, &shape));
         Some(Time { protocol: entry.name, seconds, measured: false })
     });
     times.min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+}
+
+/// Seconds over loopback; of a size that was not run, those of the nearest smaller one of the table, in proportion.
+fn near_s(record: &Record, cell: &Cell) -> Option<f64> {
+    let smaller = SIZES.iter().rev().map(|exponent| 1usize << exponent).filter(|size| *size <= cell.receiver);
+    smaller.into_iter().find_map(|size| {
+        let run = Cell { receiver: size, sender: size, ..cell.clone() };
+        let seconds = record.median(&run, |line: &Line| line.wall_s)?;
+        Some(seconds * cell.receiver as f64 / size as f64)
+    })
 }
 
 /// Seconds over a network of what took `wall_s` over loopback.
@@ -93,21 +106,21 @@ mod tests {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/networks.toml");
         let networks = Networks::read(&root).unwrap();
         let cell = |name: &str| Cell::new(name, 256, 256);
-        // One computes, the other sends.
+        // One computes, the other waits.
         let record = Record::from(vec![
-            Line::of(&cell("dh"), 1.0, 1000),
-            Line::of(&cell("kkrt"), 0.1, 100_000_000),
+            Line::of(&cell("dh"), 0.15, 1000),
+            Line::of(&cell("kkrt"), 0.1, 100_000),
             Line::of(&cell("naive-hash"), 0.001, 1),
         ]);
-        let best = |network| fastest(&record, &networks, network, 256, Security::SemiHonest).unwrap();
-        assert_eq!(best(LOOPBACK), Time { protocol: "kkrt", seconds: 0.1, measured: true });
-        assert_eq!((best("wan-rr16").protocol, best("wan-rr16").measured), ("dh", false));
-        assert!((best("wan-rr16").seconds - 1.095).abs() < 1e-9);
+        let best =
+            |network, items| fastest(&record, &networks, network, items, Security::SemiHonest).unwrap();
+        assert_eq!(best(LOOPBACK, 256), Time { protocol: "kkrt", seconds: 0.1, measured: true });
+        let larger = best(LOOPBACK, 4096);
+        assert!(larger.protocol == "kkrt" && !larger.measured && (larger.seconds - 1.6).abs() < 1e-9);
+        let far = best("wan-rr16", 256);
+        assert!(far.protocol == "dh" && !far.measured && (far.seconds - 0.245).abs() < 1e-9);
         let text = table(&record, &networks);
-        assert!(
-            text.contains("| loopback | `kkrt` 0.100 | – |") && text.contains("| wan-rr16 | *`dh` 1.09* |")
-                || text.contains("*`dh` 1.10* |"),
-            "{text}"
-        );
+        assert!(text.contains("| loopback | `kkrt` 0.100 | *`kkrt` 1.60* |"), "{text}");
+        assert!(text.contains("| wan-rr16 | *`dh` 0.24"), "{text}");
     }
 }
