@@ -24,8 +24,11 @@
 //! constant, which the sender cannot tell from an item.
 //!
 //! Names: β = `bins`, c = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`.
-//! Cost: receiver β OPRFs, n_r placements in the cuckoo table, a join with 3·n_s masks; sender β OPRFs and 3·n_s
-//! evaluations, in the order of the bins, as they arrive.
+//! Cost: receiver β OPRFs, n_r placements in the cuckoo table, 3·n_s masks looked up; sender β OPRFs and 3·n_s
+//! evaluations, in the order of the bins, as they arrive. Both work at once: the receiver hashes and places its items while
+//! the sender answers the base OTs; a list travels, and is looked through, while the next one is made. An OPRF takes the
+//! receiver 2c/128 blocks of AES and rows transposed, 4 blocks for the code and a hash of 64 bytes, the sender half of
+//! the former; an evaluation is 4 blocks and a hash (`ot/examples/coded.rs` prints them beside their floors).
 
 use std::iter::repeat_n;
 use std::ops::Range;

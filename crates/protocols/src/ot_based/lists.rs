@@ -4,6 +4,10 @@
 //! nothing, and the place of a match stands for an item whichever list it was found in. A list answers for one way in
 //! which the receiver can hold an item, one hash function or one place of the stash; the receiver looks in the list of the
 //! way in which it holds an item and in no other, so that n_r · n_s pairs of masks are compared and ℓ bits are enough.
+//!
+//! A list is sent as soon as it is complete, and looked through as it comes: neither party holds more than one of them.
+//! The receiver takes what has come between its own sends, on [`Channel::send`], which makes way for what comes in while it
+//! waits; so neither side blocks the other.
 
 use std::convert::Infallible;
 

@@ -29,7 +29,9 @@
 //! place of whole items; the standard form has three functions and no stash.
 //!
 //! Names: β = `layout.bins()`, s = `stash`, t = `characters`, t' = `stash_characters`, H = `Masker`, strings = [`kk13`].
-//! Cost: receiver t·β OTs and β hashes; sender h·n_s·(t + 1) hashes.
+//! Cost: receiver t·β OTs and β hashes; sender h·n_s·(t + 1) hashes. Both work at once, as in [`kkrt16`](super::kkrt16). An OT
+//! takes the receiver 4 blocks of AES, 4 rows transposed and a hash of 64 bytes, the sender half of the former; the
+//! remainders of an item are computed once, with its bins.
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
