@@ -8,20 +8,9 @@ use crate::block::Block;
 #[target_feature(enable = "vpclmulqdq,avx512f,pclmulqdq,avx2")]
 pub(super) fn wide(sums: &mut [Block], pair: Block, values: &[u64]) {
     let (low, high) = pair.to_halves();
-    let [pair, rho] = [
-        _mm512_set_epi64(
-            high as i64,
-            low as i64,
-            high as i64,
-            low as i64,
-            high as i64,
-            low as i64,
-            high as i64,
-            low as i64,
-        ),
-        _mm512_set1_epi64(REDUCTION as i64),
-    ];
-    // A value in the low half of each lane.
+    let (low, high) = (low as i64, high as i64);
+    let factor = _mm512_set_epi64(high, low, high, low, high, low, high, low);
+    // A value in both halves of each lane.
     let spread = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0);
     let (sums, sums_rest) = sums.as_chunks_mut::<4>();
     let (values, values_rest) = values.as_chunks::<4>();
@@ -29,18 +18,7 @@ pub(super) fn wide(sums: &mut [Block], pair: Block, values: &[u64]) {
         // SAFETY: 32 readable bytes; the load has no alignment.
         let values = unsafe { _mm256_loadu_si256(values.as_ptr().cast()) };
         let values = _mm512_permutexvar_epi64(spread, _mm512_castsi256_si512(values));
-        let first = _mm512_clmulepi64_epi128::<0x00>(values, pair);
-        let second = _mm512_clmulepi64_epi128::<0x10>(values, pair);
-        let lower = _mm512_unpacklo_epi64(first, second);
-        let upper = _mm512_unpackhi_epi64(first, second);
-        let first = _mm512_clmulepi64_epi128::<0x00>(upper, rho);
-        let second = _mm512_clmulepi64_epi128::<0x01>(upper, rho);
-        let again = _mm512_unpackhi_epi64(first, second);
-        let again = _mm512_xor_si512(
-            _mm512_xor_si512(again, _mm512_slli_epi64::<1>(again)),
-            _mm512_xor_si512(_mm512_slli_epi64::<3>(again), _mm512_slli_epi64::<4>(again)),
-        );
-        let product = _mm512_xor_si512(_mm512_xor_si512(lower, _mm512_unpacklo_epi64(first, second)), again);
+        let product = wide_products(values, factor);
         let bytes = Block::slice_as_mut_bytes(sums);
         // SAFETY: 64 readable and writable bytes; neither access has an alignment.
         unsafe {
@@ -48,7 +26,6 @@ pub(super) fn wide(sums: &mut [Block], pair: Block, values: &[u64]) {
             _mm512_storeu_si512(bytes.as_mut_ptr().cast(), sum);
         }
     }
-    let pair = Block::from_halves(low, high);
     narrow(sums_rest, pair, values_rest);
 }
 
