@@ -37,7 +37,7 @@ fn sizes_around_every_change_of_code() {
 }
 
 #[test]
-#[ignore = "minutes and 6 GB: cargo test --profile ci -p vesica-protocols --test vole_sizes -- --ignored --nocapture"]
+#[ignore = "minutes and 2 GB: cargo test --profile ci -p vesica-protocols --test vole_sizes -- --ignored --nocapture"]
 fn large_sizes_equal_and_not() {
     for security in [Security::SemiHonest, Security::Malicious] {
         for profile in [Profile::Conservative, Profile::Fast] {
