@@ -27,7 +27,7 @@ demo: setup ## Build, then two sample tables, two processes, TLS on loopback, th
 	@target/release/vesica quickstart
 
 .PHONY: test
-test: setup fmt-check clippy doc release-test ## All that CI runs
+test: setup fmt-check clippy doc release-test python-test ## All that CI runs
 	@echo "==> all stages passed"
 
 .PHONY: lint
@@ -48,6 +48,10 @@ doc: setup ## The library's documentation, warnings denied
 .PHONY: release-test
 release-test: setup
 	$(call stage,test,$(CARGO) test --locked --workspace --profile ci)
+
+.PHONY: python-test
+python-test: setup ## The Python package: a clean environment, the wheel, its tests (a database of their own among them)
+	$(call stage,python,CARGO=$(CARGO) python/test.sh)
 
 # The instrumentation that libFuzzer reads, as flags of the stable compiler. (`--target` keeps build programs free of it.)
 SANCOV = -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \

@@ -1,0 +1,32 @@
+//! From the error of a run to the exception that says the same.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use vesica::report::Report;
+use vesica::{Error, Kind};
+
+/// The name of a kind, as the report has it.
+pub(crate) fn name(kind: Kind) -> String {
+    text(&kind)
+}
+
+/// What serialises as a word, as that word.
+fn text(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// The exception of the class that the kind has.
+pub(crate) fn raise(py: Python<'_>, error: &Error, report: Option<&Report>) -> PyErr {
+    exception(py, error, report).map_or_else(|failed| failed, PyErr::from_value)
+}
+
+fn exception<'py>(py: Python<'py>, error: &Error, report: Option<&Report>) -> PyResult<Bound<'py, PyAny>> {
+    let attributes = PyDict::new(py);
+    attributes.set_item("side", text(&error.side))?;
+    attributes.set_item("phase", error.phase.name())?;
+    attributes.set_item("message", &error.message)?;
+    attributes.set_item("remedy", &error.remedy)?;
+    attributes.set_item("report", report.and_then(|report| serde_json::to_string(report).ok()))?;
+    let class = py.import("vesica.errors")?.getattr(error.kind.exception())?;
+    class.call((error.to_string(),), Some(&attributes))
+}

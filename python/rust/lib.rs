@@ -1,0 +1,55 @@
+//! The part of the Python package `vesica` that is Rust: runs, identities and channels under names that the typed package
+//! above it calls. Everything that a user sees is documented there (`python/src/vesica`).
+//!
+//! A run goes on in a thread of its own without Python's interpreter lock; the thread that called waits for it, tells what
+//! happens, and looks for Ctrl-C.
+
+#![forbid(unsafe_code)]
+
+mod channel;
+mod errors;
+mod identity;
+mod options;
+mod play;
+mod result;
+mod run;
+mod table;
+
+use pyo3::prelude::*;
+
+/// What the package calls.
+#[pymodule]
+mod _internal {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::channel::Channel;
+    #[pymodule_export]
+    use crate::identity::{Identity, keygen};
+    #[pymodule_export]
+    use crate::play::CancelToken;
+    #[pymodule_export]
+    use crate::result::{Batches, Outcome};
+    #[pymodule_export]
+    use crate::run::{key_columns, local, pair_columns, run};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // The hook of this module's Rust, not of other extension modules'. A panic becomes an exception; its words, which
+        // could hold a value, stay unsaid.
+        std::panic::set_hook(Box::new(|_| {}));
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
+    /// The registry of protocols, as JSON.
+    #[pyfunction]
+    fn protocols() -> String {
+        vesica::catalogue::json().to_string()
+    }
+
+    /// Every kind of failure: its name, its exit code, its exception.
+    #[pyfunction]
+    fn kinds() -> Vec<(String, u8, &'static str)> {
+        vesica::Kind::ALL.map(|kind| (crate::errors::name(kind), kind.exit_code(), kind.exception())).into()
+    }
+}

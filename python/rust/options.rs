@@ -1,0 +1,129 @@
+//! The options of a run, from Python's words to settings. Names and words are the command line's.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use vesica::encode::items::OnDuplicates;
+use vesica::job::Partner;
+use vesica::protocols::registry::Security;
+use vesica::protocols::{Learns, Profile};
+use vesica::settings::{Choice, Limits, Settings, duration};
+use vesica::table::OnFault;
+use vesica::{Error, partner};
+
+use crate::identity::IdentityArg;
+
+/// Everything that is not a table, a key or a partner. The package gives each of them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Options {
+    protocol: String,
+    security: String,
+    learns: String,
+    profile: String,
+    level: u32,
+    sigma: Option<u32>,
+    variant: Option<String>,
+    paper_parameters: bool,
+    threads: usize,
+    timeout: String,
+    on_duplicates: String,
+    on_null: String,
+    on_invalid: String,
+    pad_to: Option<String>,
+    min_peer_rows: u64,
+    max_peer_rows: u64,
+    allow_insecure: bool,
+}
+
+/// The value of that name.
+fn one_of<T: Copy>(option: &str, word: &str, all: &[(&str, T)]) -> Result<T, Error> {
+    let found = all.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
+    let names = || all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" or ");
+    found.ok_or_else(|| wrong(option, &format!("write {}", names())))
+}
+
+fn wrong(option: &str, why: &str) -> Error {
+    Error::usage(format!("--{option}: {why}"), format!("give another {}", option.replace('-', "_")))
+}
+
+impl Options {
+    pub(crate) fn settings(&self) -> Result<Settings, Error> {
+        let fault =
+            |option, word| one_of(option, word, &[("skip", OnFault::Skip), ("error", OnFault::Error)]);
+        let duplicates =
+            [("all", OnDuplicates::All), ("first", OnDuplicates::First), ("error", OnDuplicates::Error)];
+        let security =
+            [Security::SemiHonest, Security::Malicious].map(|security| (security.name(), security));
+        let profiles = Profile::ALL.map(|profile| (profile.name(), profile));
+        let learns = [("receiver", Learns::Receiver), ("both", Learns::Both)];
+        let pad_to = self.pad_to.as_ref().map(|text| text.parse()).transpose();
+        if self.sigma.is_some_and(|sigma| !(1..=64).contains(&sigma)) {
+            return Err(wrong("sigma", "write 1 to 64"));
+        }
+        Ok(Settings {
+            protocol: match self.protocol.as_str() {
+                "auto" => Choice::Auto,
+                name => Choice::Named(name.to_owned()),
+            },
+            security: one_of("security", &self.security, &security)?,
+            level: self.level,
+            sigma: self.sigma,
+            variant: self.variant.clone(),
+            profile: one_of("profile", &self.profile, &profiles)?,
+            paper_parameters: self.paper_parameters,
+            learns: one_of("learns", &self.learns, &learns)?,
+            limits: Limits { min_peer_rows: self.min_peer_rows, max_peer_rows: self.max_peer_rows },
+            threads: self.threads,
+            timeout: duration(&self.timeout).map_err(|why| wrong("timeout", &why))?,
+            on_duplicates: one_of("on-duplicates", &self.on_duplicates, &duplicates)?,
+            on_null: fault("on-null", &self.on_null)?,
+            on_invalid: fault("on-invalid", &self.on_invalid)?,
+            pad_to: pad_to.map_err(|why: String| wrong("pad-to", &why))?,
+            allow_insecure: self.allow_insecure,
+        })
+    }
+}
+
+/// Where the partner is met and how it is known.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PartnerArgs<'py> {
+    listen: Option<String>,
+    connect: Option<String>,
+    identity: Option<IdentityArg<'py>>,
+    peer: Option<String>,
+    insecure_plaintext: bool,
+}
+
+impl PartnerArgs<'_> {
+    pub(crate) fn partner(&self) -> Result<Partner, Error> {
+        let address = partner::address(self.listen.as_deref(), self.connect.as_deref())?;
+        match (&self.peer, self.insecure_plaintext) {
+            (None, true) if self.identity.is_none() => Ok(Partner::insecure(address)),
+            (_, true) => Err(Error::usage(
+                "--insecure-plaintext knows neither --peer nor --identity",
+                "leave out --insecure-plaintext: TLS needs no more than two keys",
+            )),
+            (None, false) => Err(Error::usage(
+                "the partner's public key is missing",
+                "give --peer, the line that the partner's `vesica keygen` printed",
+            )),
+            (Some(peer), false) => {
+                let peer = partner::peer_key(peer)?;
+                Partner::authenticated(address, IdentityArg::load(self.identity.as_ref())?, peer)
+            }
+        }
+    }
+
+    /// Files that nothing may replace.
+    pub(crate) fn protected(&self) -> Vec<PathBuf> {
+        let identity = match &self.identity {
+            Some(IdentityArg::File(path)) => Some(path.clone()),
+            Some(IdentityArg::Object(_)) => None,
+            None => partner::default_identity().ok(),
+        };
+        let peer_file = self.peer.as_deref().and_then(|peer| peer.strip_prefix('@')).map(PathBuf::from);
+        identity.into_iter().chain(peer_file).collect()
+    }
+}

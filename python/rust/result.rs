@@ -1,0 +1,111 @@
+//! What a run gives back.
+
+use std::path::PathBuf;
+
+use arrow_array::RecordBatchIterator;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_schema::ffi::FFI_ArrowSchema;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule};
+use vesica::job;
+use vesica::table::Output;
+
+use crate::errors::raise;
+
+/// Rows as Arrow record batches, for whoever knows the Arrow PyCapsule interface.
+#[pyclass(frozen, module = "vesica")]
+pub(crate) struct Batches(job::Batches);
+
+#[pymethods]
+impl Batches {
+    /// The Arrow PyCapsule interface.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // Another schema is a wish, which the interface lets a producer leave unheard.
+        let _ = requested_schema;
+        let batches = self.0.batches.clone().into_iter().map(Ok);
+        let reader = RecordBatchIterator::new(batches, self.0.schema.clone());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
+    }
+
+    /// The Arrow PyCapsule interface.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.0.schema.as_ref());
+        let schema = schema.map_err(|_| PyValueError::new_err("the schema has no form in C"))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.batches.iter().map(arrow_array::RecordBatch::num_rows).sum()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Batches({} rows, {} columns)", self.__len__(), self.0.schema.fields().len())
+    }
+}
+
+/// How a run ended that ended well.
+#[pyclass(frozen, module = "vesica")]
+pub(crate) struct Outcome {
+    report: String,
+    rows: Option<Vec<u64>>,
+    batches: Option<Py<Batches>>,
+}
+
+#[pymethods]
+impl Outcome {
+    /// The report, as JSON.
+    #[getter]
+    fn report(&self) -> &str {
+        &self.report
+    }
+
+    /// The numbers of the matching rows, each as 8 bytes in the machine's order; none for a party that does not learn them.
+    #[getter]
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let Some(rows) = &self.rows else { return Ok(None) };
+        let fill = |bytes: &mut [u8]| {
+            for (place, row) in bytes.chunks_exact_mut(8).zip(rows) {
+                place.copy_from_slice(&row.to_ne_bytes());
+            }
+            Ok(())
+        };
+        PyBytes::new_with(py, 8 * rows.len(), fill).map(Some)
+    }
+
+    /// The matching rows, if they were asked for.
+    #[getter]
+    fn batches(&self, py: Python<'_>) -> Option<Py<Batches>> {
+        self.batches.as_ref().map(|batches| batches.clone_ref(py))
+    }
+}
+
+impl Outcome {
+    /// The outcome or the exception, and the report's file in either case.
+    pub(crate) fn of(py: Python<'_>, ended: job::Outcome, report: Option<Output>) -> PyResult<Self> {
+        let job::Outcome { report: told, result, batches } = ended;
+        let written = report.map_or(Ok(()), |file| py.detach(|| told.write(file)));
+        let matches = result.map_err(|error| raise(py, &error, Some(&told)))?;
+        written.map_err(|error| raise(py, &error, Some(&told)))?;
+        Ok(Outcome {
+            report: serde_json::to_string(&told).unwrap_or_default(),
+            rows: matches.map(vesica::encode::items::Matches::into_rows),
+            batches: batches.map(|batches| Py::new(py, Batches(batches))).transpose()?,
+        })
+    }
+}
+
+/// Checks where the report goes before a run, as the command line does.
+pub(crate) fn report_place(
+    report: Option<&PathBuf>,
+    output: Option<&PathBuf>,
+    protected: &[PathBuf],
+) -> Result<Option<Output>, vesica::Error> {
+    let logs = [report.map(PathBuf::as_path), None];
+    vesica::places::check(output.map(PathBuf::as_path), logs, protected).map(|[report, _]| report)
+}

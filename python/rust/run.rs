@@ -1,0 +1,120 @@
+//! Whole runs: one party against a partner, or both parties here.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use rand_core::CryptoRng;
+use vesica::job::{Job, OnEvent, Outcome as Ended};
+use vesica::protocols::Role;
+use vesica::table::{KeySpec, PairSpec, TableError};
+use vesica::{Error, local as both, net, randomness};
+
+use crate::errors::raise;
+use crate::options::{Options, PartnerArgs};
+use crate::play::{self, CancelToken, token};
+use crate::result::{Outcome, report_place};
+use crate::table::Table;
+
+fn wrong_key(error: &TableError) -> Error {
+    Error::usage(error.to_string(), "give the key as COLUMN or COLUMN:RULE, once for each key column")
+}
+
+fn keys(specs: &[String]) -> Result<Vec<KeySpec>, Error> {
+    specs.iter().map(|spec| KeySpec::parse(spec).map_err(|error| wrong_key(&error))).collect()
+}
+
+fn pairs(specs: &[String]) -> Result<Vec<PairSpec>, Error> {
+    specs.iter().map(|spec| PairSpec::parse(spec).map_err(|error| wrong_key(&error))).collect()
+}
+
+/// The columns that these keys name.
+#[pyfunction]
+pub(crate) fn key_columns(py: Python<'_>, specs: Vec<String>) -> PyResult<Vec<String>> {
+    let keys = keys(&specs).map_err(|error| raise(py, &error, None))?;
+    Ok(keys.into_iter().map(|key| key.column).collect())
+}
+
+/// The columns of the first and of the second table that these keys name.
+#[pyfunction]
+pub(crate) fn pair_columns(py: Python<'_>, specs: Vec<String>) -> PyResult<Vec<(String, String)>> {
+    let pairs = pairs(&specs).map_err(|error| raise(py, &error, None))?;
+    Ok(pairs.into_iter().map(|pair| (pair.mine, pair.theirs)).collect())
+}
+
+/// How a run is to go, whoever takes part.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct How<'py> {
+    options: Options,
+    report: Option<PathBuf>,
+    cancel: Option<Bound<'py, CancelToken>>,
+    on_event: Bound<'py, PyAny>,
+}
+
+impl How<'_> {
+    /// Plays what `play` makes of the settings, once the place of the report is known to be fit for it.
+    fn go(
+        self,
+        py: Python<'_>,
+        output: Option<&PathBuf>,
+        protected: &[PathBuf],
+        play: impl FnOnce(OnEvent<'_>, &net::CancelToken) -> Ended + Send + 'static,
+    ) -> PyResult<Outcome> {
+        let report = report_place(self.report.as_ref(), output, protected);
+        let report = report.map_err(|error| raise(py, &error, None))?;
+        let ended = play::play(py, &token(self.cancel.as_ref()), Some(&self.on_event), play)?;
+        Outcome::of(py, ended, report)
+    }
+}
+
+/// One party's run against a partner.
+#[pyfunction]
+#[pyo3(signature = (role, table, specs, partner, how))]
+pub(crate) fn run(
+    py: Python<'_>,
+    role: &str,
+    table: Table<'_>,
+    specs: Vec<String>,
+    partner: PartnerArgs<'_>,
+    how: How<'_>,
+) -> PyResult<Outcome> {
+    let refused = |error: Error| raise(py, &error, None);
+    let role = if role == "sender" { Role::Sender } else { Role::Receiver };
+    let keys = keys(&specs).map_err(refused)?;
+    let settings = how.options.settings().map_err(refused)?;
+    let protected: Vec<PathBuf> = table.path().into_iter().chain(partner.protected()).collect();
+    let partner = partner.partner().map_err(refused)?;
+    let job = Job { role, table: table.args(keys, protected.clone())?, settings };
+    how.go(py, table.output(), &protected, move |on_event, cancel| match randomness() {
+        Ok(mut rng) => job.run(&partner, cancel, &mut rng, on_event),
+        Err(error) => job.refuse(error, on_event),
+    })
+}
+
+/// Both parties' runs, in this process.
+#[pyfunction]
+#[pyo3(signature = (receiver, sender, specs, how))]
+pub(crate) fn local(
+    py: Python<'_>,
+    receiver: Table<'_>,
+    sender: Table<'_>,
+    specs: Vec<String>,
+    how: How<'_>,
+) -> PyResult<Outcome> {
+    let refused = |error: Error| raise(py, &error, None);
+    let pairs = pairs(&specs).map_err(refused)?;
+    let settings = how.options.settings().map_err(refused)?;
+    let protected: Vec<PathBuf> = receiver.path().into_iter().chain(sender.path()).collect();
+    let theirs = sender.args(pairs.iter().map(PairSpec::theirs).collect(), Vec::new())?;
+    let mine = receiver.args(pairs.iter().map(PairSpec::mine).collect(), protected.clone())?;
+    how.go(py, receiver.output(), &protected, move |on_event, cancel| {
+        let rngs = randomness().and_then(|mine| Ok((mine, randomness()?)));
+        let (mut my_rng, mut their_rng) = match rngs {
+            Ok(rngs) => rngs,
+            Err(error) => return Job { role: Role::Receiver, table: mine, settings }.refuse(error, on_event),
+        };
+        let rngs: [&mut (dyn CryptoRng + Send); 2] = [&mut my_rng, &mut their_rng];
+        let (received, sent) = both::run(mine, theirs, &settings, cancel, rngs, on_event);
+        both::told(received, sent)
+    })
+}

@@ -1,0 +1,78 @@
+//! Tables in: a path, or anything with the Arrow PyCapsule interface.
+
+use std::path::PathBuf;
+
+use arrow_array::RecordBatchReader;
+use arrow_array::ffi_stream::RecordBatchStreamReader;
+use arrow_pyarrow::FromPyArrow;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use vesica::job::{Destination, Source, TableArgs};
+use vesica::protocols::Phase;
+use vesica::table::KeySpec;
+use vesica::{Error, Kind};
+
+use crate::errors::raise;
+
+/// A table as the package hands it on.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Table<'py> {
+    table: Bound<'py, PyAny>,
+    /// What errors call it, if it is no path.
+    name: String,
+    /// Whether its rows come one after the other and cannot be had again.
+    stream: bool,
+    output: Option<PathBuf>,
+    /// Whether the rows are to come back as batches.
+    batches: bool,
+}
+
+impl Table<'_> {
+    pub(crate) fn output(&self) -> Option<&PathBuf> {
+        self.output.as_ref()
+    }
+
+    /// The path, if it is one.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        self.table.extract().ok()
+    }
+
+    pub(crate) fn args(&self, keys: Vec<KeySpec>, protected: Vec<PathBuf>) -> PyResult<TableArgs> {
+        let output = match (&self.output, self.batches) {
+            (Some(path), _) => Destination::Path(path.clone()),
+            (None, true) => Destination::Batches,
+            (None, false) => Destination::RowNumbers,
+        };
+        Ok(TableArgs { input: self.source()?, keys, output, protected })
+    }
+
+    fn source(&self) -> PyResult<Source> {
+        if let Some(path) = self.path() {
+            return Ok(Source::Path(path));
+        }
+        let (py, name) = (self.table.py(), self.name.clone());
+        let reader = RecordBatchStreamReader::from_pyarrow_bound(&self.table).map_err(|error| {
+            // What a producer raises may have a value in its words: only its class is told. What is no error stays what it is.
+            let class =
+                error.get_type(py).name().map_or_else(|_| "Exception".into(), |name| name.to_string());
+            let ours = || raise(py, &unreadable(&name, &class), None);
+            if error.is_instance_of::<PyException>(py) { ours() } else { error }
+        })?;
+        if self.stream {
+            return Ok(Source::Reader { name, reader: Box::new(reader) });
+        }
+        let schema = reader.schema();
+        // A producer may need the interpreter in another thread.
+        let batches = py.detach(|| reader.collect::<Result<Vec<_>, _>>());
+        let batches =
+            batches.map_err(|_| raise(py, &unreadable(&name, "its rows stop with an error"), None))?;
+        Ok(Source::Batches { name, schema, batches })
+    }
+}
+
+fn unreadable(name: &str, why: &str) -> Error {
+    let message = format!("{name}: cannot be read as an Arrow table ({why})");
+    let remedy = "give every column one type that Arrow has; see what converting it to pyarrow says";
+    Error { kind: Kind::Input, phase: Phase::Read, ..Error::usage(message, remedy) }
+}

@@ -1,0 +1,61 @@
+"""Private set intersection: find the rows two tables share, and show neither side anything else.
+
+Two organisations each hold a table. One calls :func:`receive`, the other :func:`send`; the first gets its own rows that the
+second has too, and nothing else moves but the sizes::
+
+    matched = vesica.receive(customers, key="email:email", listen=":7400", peer="vesica-pub1-…")
+    report = vesica.send(newsletter, key="mail:email", connect="shop.example.com:7400", peer="vesica-pub1-…")
+
+:func:`local` plays both parties in one process. :func:`protocols` lists the protocols, each of which also runs on its own
+between two sets of byte strings, over a :class:`Channel`.
+"""
+
+from __future__ import annotations
+
+from . import errors
+from ._internal import Batches, CancelToken, Identity, __version__
+from ._options import Options
+from ._progress import Event
+from ._protocols import Channel, Protocol, channel_pair, open_channel, protocols
+from ._report import Report
+from ._run import keygen, local, receive, send
+from .errors import (
+    Cancelled,
+    InputError,
+    InternalError,
+    OutputError,
+    PartnerError,
+    ProtocolError,
+    RefusedError,
+    UsageError,
+    VesicaError,
+)
+
+__all__ = [
+    "Batches",
+    "CancelToken",
+    "Cancelled",
+    "Channel",
+    "Event",
+    "Identity",
+    "InputError",
+    "InternalError",
+    "Options",
+    "OutputError",
+    "PartnerError",
+    "Protocol",
+    "ProtocolError",
+    "RefusedError",
+    "Report",
+    "UsageError",
+    "VesicaError",
+    "__version__",
+    "channel_pair",
+    "errors",
+    "keygen",
+    "local",
+    "open_channel",
+    "protocols",
+    "receive",
+    "send",
+]

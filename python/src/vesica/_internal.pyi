@@ -1,0 +1,100 @@
+"""The part that is Rust. `vesica` wraps all of it; nothing here is meant to be called from elsewhere."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, final
+
+__all__ = [
+    "Batches",
+    "CancelToken",
+    "Channel",
+    "Identity",
+    "Outcome",
+    "__version__",
+    "key_columns",
+    "keygen",
+    "kinds",
+    "local",
+    "pair_columns",
+    "protocols",
+    "run",
+]
+
+__version__: str
+
+def protocols() -> str: ...
+def kinds() -> list[tuple[str, int, str]]: ...
+def key_columns(specs: Sequence[str]) -> list[str]: ...
+def pair_columns(specs: Sequence[str]) -> list[tuple[str, str]]: ...
+def keygen(output: str | PathLike[str] | None = None) -> tuple[Any, str]: ...
+def run(
+    role: str, table: dict[str, Any], specs: Sequence[str], partner: dict[str, Any], how: dict[str, Any]
+) -> Outcome: ...
+def local(receiver: dict[str, Any], sender: dict[str, Any], specs: Sequence[str], how: dict[str, Any]) -> Outcome: ...
+
+@final
+class CancelToken:
+    """Ends runs from another thread: give it as ``cancel``, and call :meth:`cancel`."""
+
+    def __new__(cls) -> CancelToken: ...
+    def cancel(self) -> None:
+        """End every run that was given this token. They raise :class:`vesica.Cancelled`."""
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was thrown."""
+
+@final
+class Identity:
+    """A key pair. Only its public half can be seen."""
+
+    @staticmethod
+    def generate() -> Identity:
+        """A new key pair, in memory."""
+    @staticmethod
+    def load(path: str | PathLike[str] | None = None) -> Identity:
+        """The key pair in that file, or in the default one."""
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the key pair to a new file that only its owner can read."""
+    @property
+    def public_key(self) -> str:
+        """The line to give to the partner."""
+
+@final
+class Batches:
+    """Rows as Arrow record batches, for whoever knows the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __len__(self) -> int: ...
+
+@final
+class Outcome:
+    @property
+    def report(self) -> str: ...
+    @property
+    def rows(self) -> bytes | None: ...
+    @property
+    def batches(self) -> Batches | None: ...
+
+@final
+class Channel:
+    """A connection to the partner, for one run of a :class:`vesica.Protocol`."""
+
+    @staticmethod
+    def pair(cancel: CancelToken | None = None) -> tuple[Channel, Channel]: ...
+    @staticmethod
+    def open(
+        partner: dict[str, Any],
+        timeout: str,
+        cancel: CancelToken | None,
+        on_event: Callable[[str], object] | None,
+    ) -> Channel: ...
+    def run(
+        self,
+        role: str,
+        keys: Sequence[bytes] | Sequence[int],
+        options: dict[str, Any],
+        on_event: Callable[[str], object] | None,
+    ) -> Outcome: ...
+    def close(self) -> None:
+        """Close the channel; a run that is using it ends."""

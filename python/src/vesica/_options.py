@@ -1,0 +1,128 @@
+"""The options of a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Literal, TypedDict
+
+from . import _internal
+from ._progress import Event
+from ._report import Report
+
+__all__ = ["PARTNER", "Options", "PartyOptions", "RunOptions", "filled", "time"]
+
+
+class Options(TypedDict, total=False):
+    """Options of every run, as keyword arguments. Names, meanings and defaults are those of ``vesica receive --help``.
+
+    Both sides must give the same ``security``, ``learns``, ``profile``, ``level``, ``sigma``, ``variant`` and
+    ``paper_parameters``, and the same ``protocol`` unless one leaves it to ``"auto"``.
+    """
+
+    protocol: str
+    """By name (see :func:`vesica.protocols`), or ``"auto"``."""
+    security: Literal["semi-honest", "malicious"]
+    """What the protocol must withstand; ``"semi-honest"`` by default."""
+    learns: Literal["receiver", "both"]
+    """Who learns the matching rows; ``"receiver"`` by default."""
+    profile: Literal["conservative", "fast", "lean"]
+    """What the protocol's parameters rest on; ``"conservative"`` by default."""
+    level: int
+    """Computational security in bits, 128 by default; others where the protocol offers them."""
+    sigma: int | None
+    """Keys are integers below 2^sigma and used as they are; one key of rule ``int`` or ``ip``."""
+    variant: str | None
+    """A form of the named protocol beside its standard one."""
+    paper_parameters: bool
+    """The paper's own parameters, for comparison; needs ``allow_insecure``."""
+    threads: int | None
+    """Threads to keep busy; all cores by default."""
+    timeout: str | float | timedelta
+    """How long to wait for the partner, and how long it may be silent: ``"90s"``, ``"5m"`` (default), or seconds."""
+    on_duplicates: Literal["all", "first", "error"]
+    """Rows of mine with the same key: ``"all"`` that match come out (default), the ``"first"``, or it is an error."""
+    on_null: Literal["skip", "error"]
+    """Rows of mine without a key; ``"skip"`` by default."""
+    on_invalid: Literal["error", "skip"]
+    """Rows of mine whose key breaks its rule; ``"error"`` by default."""
+    pad_to: int | Literal["pow2"] | None
+    """Hide my exact size: pad up to a power of two or to so many keys."""
+    min_peer_rows: int
+    """Refuse a partner with fewer keys, padding counted."""
+    max_peer_rows: int
+    """Refuse a partner with more keys, padding counted; 2^30 by default."""
+    allow_insecure: bool
+    """Allow protocols that are marked insecure or broken."""
+
+
+class RunOptions(Options, total=False):
+    """What any call that runs a protocol takes besides a table and its key."""
+
+    report: str | os.PathLike[str] | Callable[[Report], object] | None
+    """A file for the report, also of a run that fails; or a function that takes the :class:`vesica.Report`."""
+    events: Callable[[Event], object] | None
+    """A function that is told what happens, as it happens, in the thread that called. What it raises ends the run."""
+    progress: bool
+    """Show a bar (needs tqdm)."""
+    cancel: _internal.CancelToken | None
+    """Ends the run from another thread. Ctrl-C ends it too."""
+
+
+class PartyOptions(RunOptions, total=False):
+    """The same for one party of two, and how it meets the other."""
+
+    listen: str | None
+    """Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every address of this machine."""
+    connect: str | None
+    """Go to the partner at ``"HOST:PORT"``."""
+    identity: str | os.PathLike[str] | _internal.Identity | None
+    """My identity, or its file; by default the file that :func:`vesica.keygen` makes."""
+    peer: str | None
+    """The partner's public key, ``"vesica-pub1-…"``, or ``"@FILE"`` that holds it."""
+    insecure_plaintext: bool
+    """No TLS, and no knowing who is there; on loopback addresses only."""
+
+
+PARTNER = {"listen": None, "connect": None, "identity": None, "peer": None, "insecure_plaintext": False}
+"""How a partner is met, with the defaults."""
+
+_DEFAULTS: dict[str, Any] = {
+    "protocol": "auto",
+    "security": "semi-honest",
+    "learns": "receiver",
+    "profile": "conservative",
+    "level": 128,
+    "sigma": None,
+    "variant": None,
+    "paper_parameters": False,
+    "threads": None,
+    "timeout": "5m",
+    "on_duplicates": "all",
+    "on_null": "skip",
+    "on_invalid": "error",
+    "pad_to": None,
+    "min_peer_rows": 0,
+    "max_peer_rows": 1 << 30,
+    "allow_insecure": False,
+}
+
+
+def time(value: str | float | timedelta) -> str:
+    """A time as the command line has it."""
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    return value if isinstance(value, str) else str(int(value))
+
+
+def filled(options: dict[str, Any]) -> dict[str, Any]:
+    """All options, as Rust takes them."""
+    unknown = options.keys() - _DEFAULTS.keys()
+    if unknown:
+        raise TypeError(f"unknown option {', '.join(sorted(unknown))}; there are {', '.join(_DEFAULTS)}")
+    every = {**_DEFAULTS, **options}
+    every["timeout"] = time(every["timeout"])
+    every["threads"] = every["threads"] or 0
+    every["pad_to"] = None if every["pad_to"] is None else str(every["pad_to"])
+    return every

@@ -1,0 +1,175 @@
+"""What a run says of itself at its end."""
+
+from __future__ import annotations
+
+import html
+import json
+from typing import Any, NamedTuple
+
+__all__ = ["Bytes", "Matches", "Phase", "Report", "Sizes"]
+
+
+class Sizes(NamedTuple):
+    """Counts of my table, and what each side saw of the other."""
+
+    rows: int
+    """Rows of my table."""
+    items: int
+    """Different keys among them."""
+    nulls: int
+    """Rows without a key, left out."""
+    invalid: int
+    """Rows whose key breaks its rule, left out."""
+    duplicates: int
+    """Rows with the key of an earlier row."""
+    shown_items: int | None
+    """The size of my set that the partner saw."""
+    peer_items: int | None
+    """The size of the partner's set that I saw."""
+
+
+class Matches(NamedTuple):
+    """The result's counts."""
+
+    items: int
+    """Different keys in the intersection."""
+    rows: int
+    """Rows of my table that have one of them."""
+
+
+class Bytes(NamedTuple):
+    """Bytes over the connection."""
+
+    sent: int
+    """From me to the partner."""
+    received: int
+    """From the partner to me."""
+
+
+class Phase(NamedTuple):
+    """One phase of a run."""
+
+    name: str
+    """Its name."""
+    wall_s: float
+    """Wall time in seconds."""
+    cpu_s: float
+    """CPU time of the whole process in seconds."""
+    sent: int
+    """Payload bytes sent meanwhile."""
+    received: int
+    """Payload bytes received meanwhile."""
+
+
+def _fields(kind: Any, data: dict[str, Any]) -> Any:
+    """A tuple of that kind; fields that a later version adds are left to ``to_dict``."""
+    return kind(*(data.get(name) for name in kind._fields))
+
+
+class Report:
+    """The report of a run: the same as ``vesica receive --report`` writes. It holds no identifier of either table."""
+
+    def __init__(self, text: str, result: Any = None) -> None:
+        """The report in this JSON text."""
+        self._data: dict[str, Any] = json.loads(text)
+        self.result: Any = result
+        """The matching rows of a sender that learns them too, as the kind of table that it gave; else None."""
+
+    @property
+    def outcome(self) -> str:
+        """``done`` or ``failed``."""
+        return str(self._data["outcome"])
+
+    @property
+    def role(self) -> str:
+        """``receiver`` or ``sender``."""
+        return str(self._data["role"])
+
+    @property
+    def protocol(self) -> str | None:
+        """The protocol that ran, once it was agreed."""
+        return self._data["protocol"]  # type: ignore[no-any-return]
+
+    @property
+    def reason(self) -> str | None:
+        """Why that protocol, if it was not named."""
+        return self._data["reason"]  # type: ignore[no-any-return]
+
+    @property
+    def security(self) -> str:
+        """What the protocol was held to withstand; ``none`` for one that is marked insecure or broken."""
+        return str(self._data["security"])
+
+    @property
+    def learns(self) -> str:
+        """``receiver`` or ``both``."""
+        return str(self._data["learns"])
+
+    @property
+    def sizes(self) -> Sizes:
+        """Counts of my table and the size of the partner's."""
+        return _fields(Sizes, self._data["sizes"])  # type: ignore[no-any-return]
+
+    @property
+    def matches(self) -> Matches | None:
+        """The result's counts, for a party that learns it."""
+        matches = self._data["matches"]
+        return None if matches is None else _fields(Matches, matches)
+
+    @property
+    def payload(self) -> Bytes:
+        """Bytes that the session and the protocol sent and received."""
+        return _fields(Bytes, self._data["bytes"]["payload"])  # type: ignore[no-any-return]
+
+    @property
+    def wire(self) -> Bytes:
+        """The same with frames, heartbeats and TLS."""
+        return _fields(Bytes, self._data["bytes"]["wire"])  # type: ignore[no-any-return]
+
+    @property
+    def phases(self) -> list[Phase]:
+        """Where the time went."""
+        return [_fields(Phase, phase) for phase in self._data["phases"]]
+
+    @property
+    def peak_rss(self) -> int | None:
+        """Peak resident memory of the process in bytes, where the system tells."""
+        return self._data["peak_rss"]  # type: ignore[no-any-return]
+
+    @property
+    def memory_bound(self) -> int | None:
+        """What the table and the protocol were expected to take at most, in bytes."""
+        return self._data["memory_bound"]  # type: ignore[no-any-return]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as ``docs/report.md`` describes it."""
+        return json.loads(json.dumps(self._data))  # type: ignore[no-any-return]
+
+    def learned(self) -> dict[str, str]:
+        """What this side learned of the other's table: all of it, in words."""
+        sizes, matches = self.sizes, self.matches
+        learned = {}
+        if sizes.peer_items is not None:
+            learned["size of the partner's set"] = f"{sizes.peer_items} keys, padding counted"
+        if matches is not None:
+            learned["keys in common"] = f"{matches.items}: {matches.rows} of {sizes.rows} rows"
+        else:
+            learned["keys in common"] = "nothing"
+        return learned
+
+    def __repr__(self) -> str:
+        matches = self.matches
+        found = "" if matches is None else f", {matches.rows} of {self.sizes.rows} rows match"
+        return f"<Report: {self.role}, {self.outcome}, protocol {self.protocol}{found}>"
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "role": self.role,
+            "protocol": f"{self.protocol}, {self.security}",
+            "my table": f"{self.sizes.rows} rows, {self.sizes.items} keys",
+            "shown to the partner": f"{self.sizes.shown_items} keys",
+            **{f"learned: {what}": value for what, value in self.learned().items()},
+            "sent, received": f"{self.payload.sent:,} bytes, {self.payload.received:,} bytes",
+        }
+        cells = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows.items())
+        return f"<table>{cells}</table>"

@@ -1,0 +1,206 @@
+"""The calls: one party's run against a partner, and both parties' runs here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from . import _internal
+from ._options import PARTNER, PartyOptions, RunOptions, filled
+from ._progress import listener
+from ._report import Report
+from ._tables import adapt
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["keygen", "local", "receive", "send"]
+
+T = TypeVar("T")
+StrPath = str | os.PathLike[str]
+Keys = str | Sequence[str]
+PairKeys = str | tuple[str, str] | list[str | tuple[str, str]]
+
+
+def _specs(key: Keys) -> list[str]:
+    return [key] if isinstance(key, str) else list(key)
+
+
+def _pair_specs(key: PairKeys) -> list[str]:
+    """``MINE=THEIRS[:RULE]`` for each key column; a tuple is one pair of columns."""
+    keys = key if isinstance(key, list) else [key]
+    return [one if isinstance(one, str) else "=".join(one) for one in keys]
+
+
+class _Call:
+    """A call's options, sorted by who takes them."""
+
+    def __init__(self, options: Any, partner: bool) -> None:
+        rest = dict(options)
+        self._report = rest.pop("report", None)
+        self._events, self._progress = rest.pop("events", None), rest.pop("progress", False)
+        self._cancel = rest.pop("cancel", None)
+        self.partner = {name: rest.pop(name, value) for name, value in PARTNER.items()} if partner else {}
+        self.options = filled(rest)
+
+    def play(self, play: Callable[[dict[str, Any]], _internal.Outcome]) -> tuple[_internal.Outcome, Report]:
+        """The outcome of the run and its report, once whoever wants it has it."""
+        tell = callable(self._report)
+        report = None if self._report is None or tell else os.fspath(self._report)
+        with listener(self._events, self._progress) as told:
+            outcome = play({"options": self.options, "report": report, "cancel": self._cancel, "on_event": told})
+        ended = Report(outcome.report)
+        if tell:
+            self._report(ended)
+        return outcome, ended
+
+
+@overload
+def receive(
+    table: StrPath,
+    *,
+    key: Keys,
+    output: StrPath,
+    row_numbers: Literal[False] = ...,
+    **options: Unpack[PartyOptions],
+) -> Path: ...
+@overload
+def receive(
+    table: T,
+    *,
+    key: Keys,
+    output: None = ...,
+    row_numbers: Literal[False] = ...,
+    **options: Unpack[PartyOptions],
+) -> T: ...
+@overload
+def receive(
+    table: Any,
+    *,
+    key: Keys,
+    output: StrPath | None = ...,
+    row_numbers: bool = ...,
+    **options: Unpack[PartyOptions],
+) -> Any: ...
+def receive(
+    table: Any,
+    *,
+    key: Keys,
+    output: StrPath | None = None,
+    row_numbers: bool = False,
+    **options: Unpack[PartyOptions],
+) -> Any:
+    """Find the rows of my table whose keys the partner's table has too.
+
+    The partner calls :func:`send`, or runs ``vesica send``. Either side may start first, either may listen.
+
+    Args:
+        table: Anything with the Arrow PyCapsule interface (pyarrow, pandas, Polars, DuckDB relations), or a path to
+            CSV, Parquet or Arrow IPC.
+        key: ``"COLUMN"`` or ``"COLUMN:RULE"``; a list of them for a composite key. Rules are ``raw``, ``text``,
+            ``email``, ``email-uid2``, ``email-meta``, ``phone``, ``phone:CC``, ``ip``, ``date``, ``int``, ``sha256``.
+        output: A file for the rows, in the table's format; a path as table needs one.
+        row_numbers: Give the numbers of the rows, counted from 0, instead of the rows.
+        listen: Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every address of this machine.
+        connect: Go to the partner at ``"HOST:PORT"``.
+        identity: My identity, or its file; by default the file that :func:`keygen` makes.
+        peer: The partner's public key, ``"vesica-pub1-…"``, or ``"@FILE"`` that holds it.
+        insecure_plaintext: No TLS, and no knowing who is there; on loopback addresses only.
+        report: A file for the report, also of a run that fails; or a function that takes the :class:`Report`.
+        events: A function that is told what happens, as it happens, in the thread that called. What it raises ends the
+            run.
+        progress: Show a bar (needs tqdm).
+        cancel: Ends the run from another thread. Ctrl-C ends it too.
+        **options: Those above after ``row_numbers``, and all of :class:`Options`.
+
+    Returns:
+        The matching rows, in the table's order: the kind of table that was given, a pyarrow table if the kind is not
+        known, the path of the output if there is one, or an array of row numbers.
+
+    Raises:
+        VesicaError: One class for each kind of failure.
+    """
+    call, specs = _Call(options, True), _specs(key)
+    adapter = adapt(table, _internal.key_columns(specs), output, row_numbers, True)
+    outcome, _ = call.play(lambda how: _internal.run("receiver", adapter.given, specs, call.partner, how))
+    return adapter.taken(outcome)
+
+
+def send(
+    table: Any,
+    *,
+    key: Keys,
+    output: StrPath | None = None,
+    row_numbers: bool = False,
+    **options: Unpack[PartyOptions],
+) -> Report:
+    """Let the partner find its rows whose keys my table has too.
+
+    Arguments are those of :func:`receive`; ``output`` and ``row_numbers`` are for ``learns="both"``.
+
+    Returns:
+        The report of the run. With ``learns="both"`` its ``result`` is what :func:`receive` would give: my matching
+        rows.
+
+    Raises:
+        VesicaError: One class for each kind of failure.
+    """
+    call, specs = _Call(options, True), _specs(key)
+    learns = call.options["learns"] == "both"
+    # A file needs no output where only the report is wanted.
+    numbers = row_numbers or (isinstance(table, (str, os.PathLike)) and output is None)
+    adapter = adapt(table, _internal.key_columns(specs), output, numbers, learns)
+    outcome, report = call.play(lambda how: _internal.run("sender", adapter.given, specs, call.partner, how))
+    report.result = adapter.taken(outcome) if learns else None
+    return report
+
+
+def local(
+    receiver: Any,
+    sender: Any,
+    *,
+    key: PairKeys,
+    output: StrPath | None = None,
+    row_numbers: bool = False,
+    **options: Unpack[RunOptions],
+) -> Any:
+    """Run the real protocol between two tables in this process.
+
+    Args:
+        receiver: The table whose matching rows come out.
+        sender: The other table.
+        key: ``"COLUMN"`` or ``"COLUMN:RULE"``, or a tuple ``("MINE", "THEIRS")`` or ``("MINE", "THEIRS:RULE")`` where
+            the names differ; a list of these for a composite key.
+        output: As for :func:`receive`.
+        row_numbers: As for :func:`receive`.
+        **options: As for :func:`receive`, but for those about the partner.
+
+    Returns:
+        The matching rows of ``receiver``, as :func:`receive` gives them.
+
+    Raises:
+        VesicaError: One class for each kind of failure.
+    """
+    call, specs = _Call(options, False), _pair_specs(key)
+    columns = _internal.pair_columns(specs)
+    mine = adapt(receiver, [column for column, _ in columns], output, row_numbers, True)
+    theirs = adapt(sender, [column for _, column in columns], None, True, False)
+    if mine.given["stream"]:
+        # A connection of DuckDB gives one stream at a time.
+        theirs.given["stream"] = False
+    outcome, _ = call.play(lambda how: _internal.local(mine.given, theirs.given, specs, how))
+    return mine.taken(outcome)
+
+
+def keygen(output: StrPath | None = None) -> str:
+    """Make a new identity in a file; never overwrites one.
+
+    Args:
+        output: The file; by default ``vesica/identity.pem`` in the configuration folder.
+
+    Returns:
+        The public key: the line to give to the partner.
+    """
+    return _internal.keygen(None if output is None else os.fspath(output))[1]

@@ -1,0 +1,151 @@
+"""Tables of every kind, in and out.
+
+Rust takes a path, or an object with the Arrow PyCapsule interface. What comes back is of the kind that went in. A pandas or
+Polars frame gives its key columns only and is indexed by the row numbers found, so nothing else of it is converted; other
+tables give all their columns as record batches, which are not copied, and get back the matching ones.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import _internal
+from .errors import usage
+
+__all__ = ["Adapter", "adapt", "row_numbers"]
+
+
+class Adapter(NamedTuple):
+    """How a table goes to Rust and how its matching rows come back."""
+
+    given: dict[str, Any]
+    """What Rust takes."""
+    taken: Callable[[_internal.Outcome], Any]
+    """From an outcome to the rows."""
+
+
+def row_numbers(outcome: _internal.Outcome) -> array[int]:
+    """The numbers of the matching rows, counted from 0."""
+    rows = array("Q")
+    rows.frombytes(outcome.rows or b"")
+    return rows
+
+
+def _given(table: Any, name: str, *, stream: bool = False, batches: bool = False, output: Any = None) -> dict[str, Any]:
+    output = None if output is None else os.fspath(output)
+    return {"table": table, "name": name, "stream": stream, "batches": batches, "output": output}
+
+
+def adapt(table: Any, columns: Sequence[str], output: Any, numbers: bool, learns: bool) -> Adapter:
+    """The adapter of this table, whose keys are in these columns.
+
+    ``output`` is a file for the rows, ``numbers`` asks for their numbers, and ``learns`` says whether there will be any.
+    """
+    if output is not None and numbers:
+        raise usage("the rows go to a file or come as numbers, not both", "leave out output or row_numbers")
+    if isinstance(table, (str, os.PathLike)):
+        return _path(table, output, numbers, learns)
+    kind = type(table)
+    library = kind.__module__.split(".")[0].lstrip("_")
+    name = f"{library}.{kind.__name__}"
+    if output is not None:
+        given = _given(_arrow(table, name), name, stream=_is_stream(library, kind.__name__), output=output)
+        return Adapter(given, lambda _: Path(output))
+    if library == "pandas" and kind.__name__ == "DataFrame":
+        adapter = _pandas(table, columns, name)
+    elif library == "polars" and kind.__name__ in ("DataFrame", "LazyFrame"):
+        adapter = _polars(table, columns, name)
+    else:
+        adapter = _batches(table, library, name, learns and not numbers)
+    return adapter._replace(taken=row_numbers) if numbers else adapter
+
+
+def _path(table: Any, output: Any, numbers: bool, learns: bool) -> Adapter:
+    path = os.fspath(table)
+    if output is None and learns and not numbers:
+        raise usage("the rows of a file go to a file", "name it with output, or ask for row_numbers")
+    return Adapter(_given(path, path, output=output), row_numbers if numbers else lambda _: Path(output))
+
+
+def _arrow(table: Any, name: str) -> Any:
+    """The object itself, if it is a table at all."""
+    if type(table).__module__.startswith("polars") and hasattr(table, "collect"):
+        return table.collect()
+    if not hasattr(table, "__arrow_c_stream__"):
+        raise usage(
+            f"{name}: is neither a path nor a table with the Arrow PyCapsule interface",
+            "give a path, or a table of pyarrow, pandas, Polars or DuckDB",
+        )
+    return table
+
+
+def _is_stream(library: str, kind: str) -> bool:
+    """Whether the rows come once and may be more than memory holds."""
+    return library == "duckdb" or kind == "RecordBatchReader"
+
+
+def _all_there(columns: Sequence[str], names: Sequence[Any]) -> bool:
+    return all(names.count(column) == 1 for column in columns)
+
+
+def _pandas(table: Any, columns: Sequence[str], name: str) -> Adapter:
+    names = list(table.columns)
+    if _all_there(columns, names):
+        keys = table[list(dict.fromkeys(columns))].reset_index(drop=True)
+    else:
+        # What is wrong is told in the words for every table, for which the columns' names are enough.
+        import pyarrow
+
+        keys = pyarrow.table([pyarrow.nulls(0)] * len(names), names=[str(column) for column in names])
+
+    def taken(outcome: _internal.Outcome) -> Any:
+        return table.iloc[row_numbers(outcome)]
+
+    return Adapter(_given(keys, name), taken)
+
+
+def _polars(table: Any, columns: Sequence[str], name: str) -> Adapter:
+    import polars
+
+    lazy = isinstance(table, polars.LazyFrame)
+    frame = table.collect() if lazy else table
+    keys = frame.select(list(dict.fromkeys(columns))) if _all_there(columns, frame.columns) else frame.head(0)
+
+    def taken(outcome: _internal.Outcome) -> Any:
+        found = frame[polars.Series(row_numbers(outcome), dtype=polars.UInt64)]
+        return found.lazy() if lazy else found
+
+    return Adapter(_given(keys, name), taken)
+
+
+def _batches(table: Any, library: str, name: str, wanted: bool) -> Adapter:
+    kind = type(table).__name__
+    given = _given(_arrow(table, name), name, stream=_is_stream(library, kind), batches=wanted)
+
+    def taken(outcome: _internal.Outcome) -> Any:
+        return _rebuild(outcome.batches, library, kind)
+
+    return Adapter(given, taken)
+
+
+def _rebuild(batches: Any, library: str, kind: str) -> Any:
+    """Record batches as the kind that they came from; as a pyarrow table if that is not known."""
+    try:
+        import pyarrow
+    except ImportError:
+        return batches
+    if library == "pyarrow" and kind == "RecordBatchReader":
+        return pyarrow.RecordBatchReader.from_stream(batches)
+    table = pyarrow.table(batches)
+    if library == "pyarrow" and kind == "RecordBatch":
+        whole = table.combine_chunks().to_batches()
+        return whole[0] if whole else pyarrow.RecordBatch.from_pylist([], schema=table.schema)
+    if library == "duckdb":
+        import duckdb
+
+        return duckdb.from_arrow(table)
+    return table

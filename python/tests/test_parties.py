@@ -1,0 +1,53 @@
+"""Two processes end with the plain join's rows: Python with every kind of table, and Python with the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from scene import KINDS, command_line, joined, people, python, write_csv
+
+MINE, THEIRS = people("receiver", 3000, 411), people("sender", 2000, 411)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_processes(kind: str, tmp_path: Path, keys: dict[str, str]) -> None:
+    sender = python(
+        tmp_path, "sender", kind, THEIRS, identity="sender.pem", peer=keys["receiver"], listen="127.0.0.1:0"
+    )
+    address = sender.address()
+    receiver = python(tmp_path, "receiver", kind, MINE, identity="receiver.pem", peer=keys["sender"], connect=address)
+    (code, found), (sent, report) = receiver.end(), sender.end()
+    assert (code, sent) == (0, 0), receiver.screen + sender.screen
+    assert json.loads(found) == joined(MINE, THEIRS)
+    assert json.loads(report)["role"] == "sender"
+
+
+def test_python_receives_from_the_command_line(tmp_path: Path, keys: dict[str, str]) -> None:
+    write_csv(tmp_path / "sender.csv", THEIRS)
+    sender = command_line(
+        tmp_path, "send", "--input", "sender.csv", "--key", "email:email", "--listen", "127.0.0.1:0",
+        "--identity", "sender.pem", "--peer", keys["receiver"],
+    )  # fmt: skip
+    receiver = python(
+        tmp_path, "receiver", "pandas", MINE, identity="receiver.pem", peer=keys["sender"], connect=sender.address()
+    )
+    (code, found), (sent, _) = receiver.end(), sender.end()
+    assert (code, sent) == (0, 0), receiver.screen + sender.screen
+    assert json.loads(found) == joined(MINE, THEIRS)
+
+
+def test_python_sends_to_the_command_line(tmp_path: Path, keys: dict[str, str]) -> None:
+    write_csv(tmp_path / "receiver.csv", MINE)
+    write_csv(tmp_path / "expected.csv", joined(MINE, THEIRS))
+    sender = python(
+        tmp_path, "sender", "polars", THEIRS, identity="sender.pem", peer=keys["receiver"], listen="127.0.0.1:0"
+    )
+    receiver = command_line(
+        tmp_path, "receive", "--input", "receiver.csv", "--key", "email:email", "--output", "out.csv",
+        "--connect", sender.address(), "--identity", "receiver.pem", "--peer", keys["sender"],
+    )  # fmt: skip
+    (code, _), (sent, _) = receiver.end(), sender.end()
+    assert (code, sent) == (0, 0), receiver.screen + sender.screen
+    assert (tmp_path / "out.csv").read_text() == (tmp_path / "expected.csv").read_text()
