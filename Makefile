@@ -91,6 +91,13 @@ bench: setup ## The main job at 2^20 rows against its floor; wants a machine tha
 	$(CARGO) build --release --locked --package vesica-cli
 	$(CARGO) run --release --locked --package vesica-cli --example main_job -- 20
 
+.PHONY: bench-duckdb
+bench-duckdb: setup ## CPU time of the private join of two files against DuckDB's plain one
+	$(CARGO) build --release --locked --package vesica-cli
+	test -x target/duckdb-venv/bin/python || python3 -m venv target/duckdb-venv
+	target/duckdb-venv/bin/pip install --quiet duckdb
+	target/duckdb-venv/bin/python benchmarks/duckdb.py
+
 .PHONY: clean
 clean:
 	$(CARGO) clean

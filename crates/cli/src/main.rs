@@ -3,5 +3,6 @@
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {
+    vesica::keep_freed_memory();
     vesica_cli::main()
 }

@@ -1,7 +1,10 @@
 //! Large vectors.
 //!
 //! Random access to hundreds of megabytes spends its time on translating addresses unless the pages are huge, and first
-//! writes to them on being handed small ones. Where the system leaves the choice to programs, it has to be asked.
+//! writes to them on being handed small ones. Where the system leaves the choice to programs, it has to be asked. And memory
+//! that goes back to the system after each use comes anew and zeroed, which costs as much as several passes over it.
+
+use zeroize::{Zeroize, optimization_barrier};
 
 use crate::backend::{pages, prefetch};
 
@@ -19,6 +22,22 @@ pub fn large_capacity<T>(capacity: usize) -> Vec<T> {
     let mut vector = Vec::with_capacity(capacity);
     pages::prefer_huge(vector.spare_capacity_mut());
     vector
+}
+
+/// Tells the allocator to keep the memory of large vectors that are freed, for the next ones, instead of returning it to the
+/// system. For programs, once and at their start; up to a gigabyte at the end of the heap stays with the process. Nothing
+/// happens where the allocator is not that of the GNU system.
+pub fn keep_freed_memory() {
+    pages::keep_freed();
+}
+
+/// Empties a vector of secrets and overwrites all its memory with default values, at the speed of memory. (`zeroize` writes
+/// the room of a vector byte by byte.)
+pub fn wipe<T: Copy + Default + Zeroize>(vector: &mut Vec<T>) {
+    vector.clear();
+    vector.resize(vector.capacity(), T::default());
+    optimization_barrier(&vector[..]);
+    vector.clear();
 }
 
 /// Asks for `slice[index]` ahead of its use: of many places visited in random order, the next ones are then on their way
@@ -40,6 +59,16 @@ mod tests {
         }
         prefetch::<u8>(&[], 0);
         assert_eq!(values, [1, 2, 3]);
+    }
+
+    #[test]
+    fn wiping_empties_and_keeps_the_room() {
+        let mut vector = vec![5u64; 1000];
+        vector.truncate(10);
+        wipe(&mut vector);
+        assert!(vector.is_empty() && vector.capacity() >= 1000);
+        vector.resize(3, 7);
+        assert_eq!(vector, [7; 3]);
     }
 
     #[test]

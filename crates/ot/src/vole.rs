@@ -44,6 +44,7 @@ pub mod cheating;
 mod check;
 pub mod codes;
 pub mod parameters;
+mod pieces;
 mod plan;
 mod receiver;
 mod sender;
@@ -56,7 +57,7 @@ pub use parameters::Profile;
 pub use plan::Plan;
 pub use receiver::Receiver;
 pub use sender::Sender;
-pub use session::{Opening, answer, conclude, confirm, receive, send};
+pub use session::{Opening, accept, answer, confirm, receive, send};
 pub use value::{Bit, Value};
 
 #[cfg(test)]

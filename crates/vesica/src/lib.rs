@@ -51,6 +51,7 @@ mod watcher;
 
 pub use error::{Error, Kind, Side, caught};
 pub use randomness::randomness;
+pub use vesica_crypto::memory::keep_freed_memory;
 pub use vesica_encode as encode;
 pub use vesica_net as net;
 pub use vesica_protocols as protocols;

@@ -1,4 +1,4 @@
-//! Huge pages for large vectors.
+//! Huge pages for large vectors, and keeping those that the process has.
 
 use core::mem::MaybeUninit;
 
@@ -23,4 +23,24 @@ pub(crate) fn prefer_huge<T>(memory: &mut [MaybeUninit<T>]) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = memory;
+}
+
+/// See [`crate::memory::keep_freed_memory`].
+pub(crate) fn keep_freed() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        use core::ffi::c_int;
+        // malloc.h
+        const M_TRIM_THRESHOLD: c_int = -1;
+        const M_MMAP_MAX: c_int = -4;
+        unsafe extern "C" {
+            fn mallopt(parameter: c_int, value: c_int) -> c_int;
+        }
+        // Blocks come from the heap and not from mappings of their own, and the heap shrinks late.
+        for (parameter, value) in [(M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, 1 << 30)] {
+            // SAFETY: the function of the C library that this program is linked with; it locks what it changes. A refusal costs
+            // speed alone.
+            let _ = unsafe { mallopt(parameter, value) };
+        }
+    }
 }

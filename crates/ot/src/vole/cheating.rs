@@ -133,7 +133,8 @@ impl Sender {
                     [offset ^ (delta & Block::mask(wrong.guess >> level & 1 == 0))]
                 })
                 .collect();
-            let leaves = &mut sender.noise[block];
+            let Some(noise) = sender.noise.first_mut() else { continue };
+            let leaves = &mut noise[block];
             let (complete_by, words) = words.split_last().unwrap_or((&Block::ZERO, &[]));
             forest.grow_punctured(index as u64, &known, wrong.guess, words, leaves);
             complete(leaves, wrong.guess, correlations.gammas[wrong.tree], *complete_by);
@@ -209,17 +210,14 @@ mod tests {
                 .unwrap_or_else(|error| panic!("{error}"));
         let challenge = receiver.challenge(&words, rng).unwrap_or_else(|error| panic!("{error}"));
         let reply = sender.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
-        let c = match receiver.confirm(&reply) {
-            Ok(c) => c,
-            Err(error) => {
-                assert_eq!(error, Error::Inconsistent);
-                return false;
-            }
-        };
+        if let Err(error) = receiver.confirm(&reply) {
+            assert_eq!(error, Error::Inconsistent);
+            return false;
+        }
         // The sender's noise is what it guessed: B is an honest one for it.
         let mut expected = sender.finish();
         Block::add_products(&mut expected, delta, &a);
-        assert!(expected == c);
+        assert!(expected == receiver.finish());
         true
     }
 

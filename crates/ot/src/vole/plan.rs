@@ -38,6 +38,8 @@ pub struct Plan {
     /// Pieces, and outputs of each; no pieces: without LPN.
     pieces: usize,
     outputs: usize,
+    /// Local: changes no byte.
+    threads: usize,
 }
 
 impl Plan {
@@ -49,7 +51,7 @@ impl Plan {
         let pieces = if length <= 2 * weight { 0 } else { length.div_ceil(PIECE) };
         let outputs = length.checked_div(pieces).map_or(0, |_| length.div_ceil(pieces));
         let (shape, family, field) = (Shape::HalfTree, Family::Accumulate, Field::Bits);
-        Self { length, security, shape, family, field, weight, pieces, outputs }
+        Self { length, security, shape, family, field, weight, pieces, outputs, threads: 1 }
     }
 
     /// The plan for `length` correlated OTs, which is a VOLE over values that are a [`Bit`](super::Bit).
@@ -80,6 +82,13 @@ impl Plan {
     /// The same for values of this kind.
     pub(super) fn over<V: Value>(&self) -> Self {
         Self { field: V::FIELD, ..self.clone() }
+    }
+
+    /// The same, worked on by so many threads. No message depends on it.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
     }
 
     /// Outputs.
@@ -132,6 +141,10 @@ impl Plan {
         16 * self.pieces * self.blocks().map(|block| self.words(block.len()) + 1).sum::<usize>()
     }
 
+    pub(super) fn threads(&self) -> usize {
+        self.threads
+    }
+
     pub(super) fn security(&self) -> Security {
         self.security
     }
@@ -149,7 +162,6 @@ impl Plan {
     }
 
     /// Outputs of each piece.
-    #[cfg(test)]
     pub(super) fn outputs(&self) -> usize {
         self.outputs
     }

@@ -1,15 +1,20 @@
 //! The side that gets A and C.
 
+use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
+
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
 use vesica_crypto::fold::BLOCKS;
 use vesica_crypto::gf128;
 use vesica_crypto::hash::Context;
-use vesica_crypto::memory::large_vec;
+use vesica_crypto::memory::wipe;
+use vesica_crypto::par;
 use zeroize::Zeroize;
 
 use super::check::{self, block_at};
+use super::pieces::{compressed, make_room};
 use super::plan::{AnyCode, HASH, Plan, WIDTH};
 use super::trees::{Forest, complete};
 use super::value::Value;
@@ -31,8 +36,13 @@ pub struct Receiver<V: Value> {
     code: Option<AnyCode>,
     /// The VOLE that the check uses up: its value and the receiver's share.
     spare: Vec<(Block, Block)>,
-    /// What the reply to the challenge must be.
+    /// What the reply to the challenge must be, and whether it was.
     pub(super) expected: [u8; HASH],
+    confirmed: bool,
+    /// The sender's message in a semi-honest run, once it is in.
+    words: Option<Vec<u8>>,
+    /// In malicious runs the noise of each piece, once it is known.
+    noise: Vec<Vec<Block>>,
     /// Noise, and room to compress it: fresh memory costs as much as a pass over it.
     workspace: [Vec<Block>; 2],
 }
@@ -98,6 +108,9 @@ impl<V: Value> Receiver<V> {
                 code: None,
                 spare,
                 expected: [0; HASH],
+                confirmed: false,
+                words: None,
+                noise: Vec::new(),
                 workspace: Default::default(),
             },
             message,
@@ -112,42 +125,59 @@ impl<V: Value> Receiver<V> {
         if self.plan.pieces() == 0 {
             return self.values.clone();
         }
-        let mut out = Vec::with_capacity(self.plan.length() + self.plan.pieces());
         let code = self.code.take().unwrap_or_else(|| self.plan.code(&self.context));
-        let mut own = Default::default();
-        let [noise, scratch] = V::workspace(&mut self.workspace, &mut own);
-        *noise = large_vec(V::default(), self.plan.noise());
-        let weight = self.plan.weight();
-        for (piece, (paths, values)) in self.paths.chunks(weight).zip(self.values.chunks(weight)).enumerate()
-        {
-            if piece > 0 {
-                noise.fill(V::default());
+        let (mut rooms, mut own) = (core::mem::take(&mut self.workspace), Default::default());
+        let room = V::workspace(&mut rooms, &mut own);
+        let out = compressed(&self.plan, &code, room, |_, piece, noise| {
+            make_room(noise, self.plan.noise());
+            noise.fill(V::default());
+            let trees = piece * self.plan.weight()..(piece + 1) * self.plan.weight();
+            for (tree, block) in trees.zip(self.plan.blocks()) {
+                V::put_at(&mut noise[block], self.paths[tree], self.values[tree]);
             }
-            for ((block, path), value) in self.plan.blocks().zip(paths).zip(values) {
-                V::put_at(&mut noise[block], *path, *value);
-            }
-            code.compress(noise, scratch, &mut out);
-        }
-        own.zeroize();
-        out.truncate(self.plan.length());
+        });
+        own.iter_mut().for_each(wipe);
+        self.workspace = rooms;
         self.code = Some(code);
         out
     }
 
-    /// C, from the sender's message, in a semi-honest run.
+    /// Takes the sender's message in a semi-honest run: its last one.
     ///
     /// # Errors
     /// If the message has another length than it must.
     ///
     /// # Panics
     /// If the run is malicious: [`challenge`](Self::challenge) and [`confirm`](Self::confirm) are for that.
-    pub fn finish(mut self, message: &[u8]) -> Result<Vec<Block>, Error> {
+    pub fn accept(&mut self, message: Vec<u8>) -> Result<(), Error> {
         assert!(self.plan.security() == Security::SemiHonest, "nothing unchecked leaves a malicious run");
-        let mut words = self.words(message)?;
-        let mut noise = self.room(self.plan.noise());
-        let c = self.compressed(&mut noise, Some(&mut words));
-        noise.zeroize();
-        Ok(c)
+        self.check_length(&message)?;
+        self.words = Some(message);
+        Ok(())
+    }
+
+    /// C, after [`accept`](Self::accept), or after [`confirm`](Self::confirm) in a malicious run.
+    ///
+    /// # Panics
+    /// If that has not been done.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<Block> {
+        let message = self.words.take();
+        assert!(message.is_some() || self.confirmed, "the sender's last message");
+        if self.plan.pieces() == 0 {
+            return core::mem::take(&mut self.deltas);
+        }
+        let code = self.code.take().unwrap_or_else(|| self.plan.code(&self.context));
+        let mut room = core::mem::take(&mut self.workspace);
+        let checked = Mutex::new(core::mem::take(&mut self.noise));
+        let c = compressed(&self.plan, &code, &mut room, |threads, piece, noise| match &message {
+            Some(words) => self.grow(threads, piece, words, noise),
+            None => {
+                *noise = core::mem::take(&mut checked.lock().unwrap_or_else(PoisonError::into_inner)[piece])
+            }
+        });
+        room.iter_mut().for_each(wipe);
+        c
     }
 
     /// In a malicious run: takes the sender's message, and returns the challenge for
@@ -156,13 +186,17 @@ impl<V: Value> Receiver<V> {
     /// # Errors
     /// If the message has another length than it must.
     pub fn challenge(&mut self, message: &[u8], rng: &mut dyn CryptoRng) -> Result<Vec<u8>, Error> {
-        let mut words = self.words(message)?;
+        self.check_length(message)?;
+        self.noise = vec![Vec::new(); self.plan.pieces()];
+        for piece in 0..self.plan.pieces() {
+            let mut noise = if piece == 0 { core::mem::take(&mut self.workspace[0]) } else { Vec::new() };
+            self.grow(self.plan.threads(), piece, message, &mut noise);
+            self.noise[piece] = noise;
+        }
         let Some((spare, share)) = self.spare.pop() else { return Ok(Vec::new()) };
         let (seed, length) = (Block::random(rng), self.plan.noise());
-        let mut noise = self.room(self.plan.pieces() * length);
         let (mut hidden, mut sum) = (spare, share);
-        for (piece, noise) in noise.chunks_mut(length).enumerate() {
-            self.grow(piece, &mut words, noise);
+        for (piece, noise) in self.noise.iter().enumerate() {
             let coefficients = check::coefficients(seed, piece, length);
             sum ^= gf128::inner_product(&coefficients, noise).to_block();
             let trees = piece * self.plan.weight()..(piece + 1) * self.plan.weight();
@@ -170,19 +204,18 @@ impl<V: Value> Receiver<V> {
                 hidden ^= self.values[tree].times(block_at(&coefficients[block], self.paths[tree]));
             }
         }
-        self.workspace[0] = noise;
         self.expected = check::hash(&self.context, sum);
         Ok([seed.to_bytes(), hidden.to_bytes()].concat())
     }
 
-    /// C, after the sender's reply to the [`challenge`](Self::challenge).
+    /// Takes the sender's reply to the [`challenge`](Self::challenge): its last message.
     ///
     /// # Errors
     /// If the reply does not fit: the trees were not those of one function.
     ///
     /// # Panics
     /// If the challenge was not asked for.
-    pub fn confirm(mut self, reply: &[u8]) -> Result<Vec<Block>, Error> {
+    pub fn confirm(&mut self, reply: &[u8]) -> Result<(), Error> {
         if reply.len() != self.plan.reply_bytes() {
             return Err(Error::MessageLength { what: "reply to the check of a VOLE" });
         }
@@ -190,65 +223,46 @@ impl<V: Value> Receiver<V> {
         if !reply.is_empty() && !bool::from(self.expected.as_slice().ct_eq(reply)) {
             return Err(Error::Inconsistent);
         }
-        let mut noise = core::mem::take(&mut self.workspace[0]);
-        let c = self.compressed(&mut noise, None);
-        noise.zeroize();
-        Ok(c)
+        self.confirmed = true;
+        Ok(())
     }
 
-    fn words<'a>(&self, message: &'a [u8]) -> Result<impl Iterator<Item = Block> + use<'a, V>, Error> {
-        if message.len() != self.plan.sender_bytes() {
-            return Err(Error::MessageLength { what: "words of the trees of a VOLE" });
+    fn check_length(&self, message: &[u8]) -> Result<(), Error> {
+        if message.len() == self.plan.sender_bytes() {
+            Ok(())
+        } else {
+            Err(Error::MessageLength { what: "words of the trees of a VOLE" })
         }
-        Ok(message.as_chunks::<16>().0.iter().map(|bytes| Block::from_bytes(*bytes)))
-    }
-
-    /// Room for noise: that of A, if it is enough.
-    fn room(&mut self, length: usize) -> Vec<Block> {
-        let room = core::mem::take(&mut self.workspace[0]);
-        if room.len() == length { room } else { large_vec(Block::ZERO, length) }
-    }
-
-    /// C, from the noise of all pieces; or, with words, each piece's noise being grown in the same place in its turn.
-    fn compressed(
-        &mut self,
-        noise: &mut [Block],
-        mut words: Option<&mut dyn Iterator<Item = Block>>,
-    ) -> Vec<Block> {
-        if self.plan.pieces() == 0 {
-            return core::mem::take(&mut self.deltas);
-        }
-        let code = self.code.take().unwrap_or_else(|| self.plan.code(&self.context));
-        let mut out = Vec::with_capacity(self.plan.length() + self.plan.pieces());
-        let mut scratch = core::mem::take(&mut self.workspace[1]);
-        let length = self.plan.noise();
-        for piece in 0..self.plan.pieces() {
-            let start = if words.is_some() { 0 } else { piece * length };
-            let noise = &mut noise[start..start + length];
-            if let Some(words) = words.as_deref_mut() {
-                self.grow(piece, words, noise);
-            }
-            code.compress(noise, &mut scratch, &mut out);
-        }
-        scratch.zeroize();
-        out.truncate(self.plan.length());
-        out
     }
 
     /// Grows the trees of a piece.
-    fn grow(&self, piece: usize, mut words: &mut dyn Iterator<Item = Block>, noise: &mut [Block]) {
-        let forest = Forest::new(&self.context, self.plan.shape());
-        let mut tree = piece * self.plan.weight();
-        let mut index = piece * self.known.len() / self.plan.pieces();
-        for block in self.plan.blocks() {
-            let (leaves, path) = (&mut noise[block], self.paths[tree]);
-            let height = levels(leaves.len());
-            let tree_words: Vec<Block> = (&mut words).take(self.plan.words(leaves.len())).collect();
-            let known = &self.known[index..index + height];
-            forest.grow_punctured(index as u64, known, path, &tree_words, leaves);
-            complete(leaves, path, self.deltas[tree], words.next().unwrap_or(Block::ZERO));
-            (tree, index) = (tree + 1, index + height);
+    fn grow(&self, threads: usize, piece: usize, message: &[u8], noise: &mut Vec<Block>) {
+        let plan = &self.plan;
+        make_room(noise, plan.noise());
+        let forest = Forest::new(&self.context, plan.shape());
+        let mut index = piece * self.known.len() / plan.pieces();
+        let mut words =
+            &message.as_chunks::<16>().0[piece * plan.sender_bytes() / Block::BYTES / plan.pieces()..];
+        let mut noise = &mut noise[..];
+        let mut tasks = Vec::with_capacity(plan.weight());
+        for block in plan.blocks() {
+            let (leaves, noise_after) = noise.split_at_mut(block.len());
+            let (own, words_after) = words.split_at(plan.words(block.len()) + 1);
+            tasks.push((index, leaves, own));
+            index += levels(block.len());
+            (noise, words) = (noise_after, words_after);
         }
+        let Ok(()) =
+            par::for_each::<_, Infallible, _>(threads, tasks.into_iter(), |block, (index, leaves, words)| {
+                let tree = piece * plan.weight() + block;
+                let known = &self.known[index..index + levels(leaves.len())];
+                let words: Vec<Block> = words.iter().map(|bytes| Block::from_bytes(*bytes)).collect();
+                if let Some((completion, words)) = words.split_last() {
+                    forest.grow_punctured(index as u64, known, self.paths[tree], words, leaves);
+                    complete(leaves, self.paths[tree], self.deltas[tree], *completion);
+                }
+                Ok(())
+            });
     }
 
     #[cfg(test)]
@@ -263,7 +277,7 @@ impl<V: Value> Drop for Receiver<V> {
         self.known.as_flattened_mut().zeroize();
         self.values.zeroize();
         self.deltas.zeroize();
-        self.workspace.zeroize();
+        self.noise.iter_mut().chain(&mut self.workspace).for_each(wipe);
         self.spare.iter_mut().for_each(|(value, share)| (*value, *share) = Default::default());
         self.expected.zeroize();
     }

@@ -1,14 +1,19 @@
 //! The side that has Δ and gets B.
 
+use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
+
 use vesica_crypto::block::Block;
 use vesica_crypto::fold::BLOCKS;
 use vesica_crypto::gf128::{self, Gf128};
 use vesica_crypto::hash::Context;
-use vesica_crypto::memory::large_vec;
+use vesica_crypto::memory::wipe;
+use vesica_crypto::par;
 use vesica_crypto::prg::Prg;
 use zeroize::Zeroize;
 
 use super::check;
+use super::pieces::{compressed, make_room};
 use super::plan::{Plan, WIDTH};
 use super::trees::{Forest, completion};
 use super::value::Value;
@@ -22,8 +27,10 @@ pub struct Sender {
     plan: Plan,
     context: Context,
     delta: Block,
-    /// The noise of all pieces, or the outputs.
-    pub(super) noise: Vec<Block>,
+    /// The noise of each piece that is not compressed yet.
+    pub(super) noise: Vec<Vec<Block>>,
+    /// The outputs, where they are made at once.
+    outputs: Vec<Block>,
     /// The sender's share of the VOLE that the check uses up.
     spare: Vec<Block>,
 }
@@ -48,14 +55,23 @@ impl Sender {
         assert!(V::CHECKED || plan.security() == Security::SemiHonest, "a check covers the values");
         let Correlations { mut offsets, mut gammas, spare } =
             Correlations::new::<V>(context, plan, delta, base, message)?;
-        let (noise, message) = if plan.pieces() == 0 {
-            (core::mem::take(&mut gammas), Vec::new())
-        } else {
-            grow(context, plan, delta, &offsets, &gammas, rng)
+        let mut sender = Self {
+            plan: plan.over::<V>(),
+            context: context.clone(),
+            delta,
+            noise: Vec::new(),
+            outputs: Vec::new(),
+            spare,
         };
+        let mut message = Vec::new();
+        if plan.pieces() == 0 {
+            sender.outputs = core::mem::take(&mut gammas);
+        } else {
+            message = sender.grow(&offsets, &gammas, rng);
+        }
         offsets.as_flattened_mut().zeroize();
         gammas.zeroize();
-        Ok((Self { plan: plan.over::<V>(), context: context.clone(), delta, noise, spare }, message))
+        Ok((sender, message))
     }
 
     /// Δ.
@@ -78,7 +94,7 @@ impl Sender {
         let length = self.plan.noise();
         let hidden = Gf128::from(Block::from_bytes(*hidden));
         let mut sum = Gf128::from(share) + Gf128::from(self.delta) * hidden;
-        for (piece, noise) in self.noise.chunks(length).enumerate() {
+        for (piece, noise) in self.noise.iter().enumerate() {
             let coefficients = check::coefficients(Block::from_bytes(*seed), piece, length);
             sum += gf128::inner_product(&coefficients, noise);
         }
@@ -88,18 +104,60 @@ impl Sender {
     /// B. In malicious runs the receiver's challenge must have been replied to before.
     #[must_use]
     pub fn finish(mut self) -> Vec<Block> {
-        if self.plan.pieces() == 0 {
-            return core::mem::take(&mut self.noise);
+        if self.noise.is_empty() {
+            return core::mem::take(&mut self.outputs);
         }
         let code = self.plan.code(&self.context);
-        let mut out = Vec::with_capacity(self.plan.length() + self.plan.pieces());
-        let mut scratch = Vec::new();
-        for noise in self.noise.chunks_mut(self.plan.noise()) {
-            code.compress(noise, &mut scratch, &mut out);
-        }
-        scratch.zeroize();
-        out.truncate(self.plan.length());
+        let noise = Mutex::new(core::mem::take(&mut self.noise));
+        let mut room = Default::default();
+        let out = compressed(&self.plan, &code, &mut room, |_, piece, room| {
+            *room = core::mem::take(&mut noise.lock().unwrap_or_else(PoisonError::into_inner)[piece]);
+        });
+        room.iter_mut().for_each(wipe);
         out
+    }
+
+    /// The leaves of all trees, and the message. The pieces of a long vector are compressed at once, since nothing checks
+    /// their noise in a semi-honest run; of one piece the message should be on its way first.
+    fn grow(
+        &mut self,
+        offsets: &[[Block; 1]],
+        gammas: &[Block],
+        rng: &mut dyn rand_core::CryptoRng,
+    ) -> Vec<u8> {
+        let plan = &self.plan;
+        let mut prg = Prg::from_rng(rng);
+        let roots: Vec<Block> = match plan.shape() {
+            Shape::Plain => (0..plan.pieces() * plan.weight()).map(|_| prg.block()).collect(),
+            Shape::HalfTree => Vec::new(),
+        };
+        let grower = Grower {
+            plan,
+            forest: Forest::new(&self.context, plan.shape()),
+            delta: self.delta,
+            offsets,
+            gammas,
+            roots: &roots,
+        };
+        let each = plan.sender_bytes() / Block::BYTES / plan.pieces();
+        let mut words = vec![Block::ZERO; each * plan.pieces()];
+        if plan.pieces() == 1 || plan.security() == Security::Malicious {
+            for (piece, words) in words.chunks_mut(each).enumerate() {
+                let mut noise = Vec::new();
+                grower.grow(plan.threads(), piece, &mut noise, words);
+                self.noise.push(noise);
+            }
+        } else {
+            let slots: Vec<Mutex<&mut [Block]>> = words.chunks_mut(each).map(Mutex::new).collect();
+            let mut room = Default::default();
+            let code = plan.code(&self.context);
+            self.outputs = compressed(plan, &code, &mut room, |threads, piece, room| {
+                let mut words = slots[piece].lock().unwrap_or_else(PoisonError::into_inner);
+                grower.grow(threads, piece, room, &mut words);
+            });
+            room.iter_mut().for_each(wipe);
+        }
+        Block::slice_as_bytes(&words).to_vec()
     }
 }
 
@@ -143,7 +201,8 @@ impl Correlations {
 impl Drop for Sender {
     fn drop(&mut self) {
         self.delta.zeroize();
-        self.noise.zeroize();
+        self.noise.iter_mut().for_each(wipe);
+        wipe(&mut self.outputs);
         self.spare.zeroize();
     }
 }
@@ -180,30 +239,41 @@ fn draw<V: Value>(
     Ok(shares)
 }
 
-/// The leaves of all trees, and the message.
-fn grow(
-    context: &Context,
-    plan: &Plan,
+/// What the trees of a run are grown from.
+struct Grower<'a> {
+    plan: &'a Plan,
+    forest: Forest,
     delta: Block,
-    offsets: &[[Block; 1]],
-    gammas: &[Block],
-    rng: &mut dyn rand_core::CryptoRng,
-) -> (Vec<Block>, Vec<u8>) {
-    let forest = Forest::new(context, plan.shape());
-    let mut roots = Prg::from_rng(rng);
-    let mut noise = large_vec(Block::ZERO, plan.pieces() * plan.noise());
-    let mut words = Vec::with_capacity(plan.sender_bytes() / Block::BYTES);
-    let (mut tree, mut index) = (0, 0);
-    for piece in noise.chunks_mut(plan.noise()) {
+    offsets: &'a [[Block; 1]],
+    gammas: &'a [Block],
+    roots: &'a [Block],
+}
+
+impl Grower<'_> {
+    /// The leaves of the trees of a piece, and their words.
+    fn grow(&self, threads: usize, piece: usize, noise: &mut Vec<Block>, words: &mut [Block]) {
+        let plan = self.plan;
+        make_room(noise, plan.noise());
+        let mut index = piece * plan.choices() / plan.pieces();
+        let (mut noise, mut words) = (&mut noise[..], words);
+        let mut tasks = Vec::with_capacity(plan.weight());
         for block in plan.blocks() {
-            let leaves = &mut piece[block];
-            let height = levels(leaves.len());
-            let root = if plan.shape() == Shape::Plain { roots.block() } else { Block::ZERO };
-            let offsets = &offsets[index..index + height];
-            forest.grow(index as u64, (offsets, delta), root, leaves, &mut words);
-            words.push(completion(gammas[tree], leaves));
-            (tree, index) = (tree + 1, index + height);
+            let (leaves, noise_after) = noise.split_at_mut(block.len());
+            let (own, words_after) = words.split_at_mut(plan.words(block.len()) + 1);
+            tasks.push((index, leaves, own));
+            index += levels(block.len());
+            (noise, words) = (noise_after, words_after);
         }
+        let Ok(()) =
+            par::for_each::<_, Infallible, _>(threads, tasks.into_iter(), |block, (index, leaves, words)| {
+                let tree = piece * plan.weight() + block;
+                let offsets = &self.offsets[index..index + levels(leaves.len())];
+                let root = self.roots.get(tree).copied().unwrap_or(Block::ZERO);
+                let mut grown = Vec::with_capacity(words.len());
+                self.forest.grow(index as u64, (offsets, self.delta), root, leaves, &mut grown);
+                grown.push(completion(self.gammas[tree], leaves));
+                words.copy_from_slice(&grown);
+                Ok(())
+            });
     }
-    (noise, Block::slice_as_bytes(&words).to_vec())
 }

@@ -148,20 +148,20 @@ pub fn confirm(sender: &mut Sender, plan: &Plan, channel: &mut Channel) -> Resul
     Ok(())
 }
 
-/// C: receives flight 3 and, in malicious runs, checks it.
+/// Receives flight 3 and, in malicious runs, checks it: what is left to do, [`Receiver::finish`], is silent.
 ///
 /// # Errors
 /// If the connection fails or the partner's messages are not what they must be.
-pub fn conclude<V: Value>(
-    mut receiver: Receiver<V>,
+pub fn accept<V: Value>(
+    receiver: &mut Receiver<V>,
     plan: &Plan,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Vec<Block>, Error> {
+) -> Result<(), Error> {
     let mut words = vec![0; plan.sender_bytes()];
     channel.recv_exact(&mut words)?;
     if plan.security() == Security::SemiHonest {
-        return receiver.finish(&words);
+        return receiver.accept(words);
     }
     channel.send(&receiver.challenge(&words, rng)?)?;
     let mut reply = vec![0; plan.reply_bytes()];
@@ -186,5 +186,6 @@ pub fn receive<V: Value>(
     channel.flush()?;
     // While the sender works.
     let values = receiver.values();
-    Ok((values, conclude(receiver, plan, channel, rng)?))
+    accept(&mut receiver, plan, channel, rng)?;
+    Ok((values, receiver.finish()))
 }

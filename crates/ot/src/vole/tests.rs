@@ -19,14 +19,14 @@ fn run<V: Value>(plan: &Plan, seed: u8) -> (Block, Vec<V>, Vec<Block>, Vec<Block
     let (sender, words) = Sender::new::<V>(&context(), plan, delta, &chosen, &corrections, &mut rng).unwrap();
     assert_eq!(words.len(), plan.sender_bytes());
     let mut sender = sender;
-    let c = if plan.security() == Security::SemiHonest {
-        receiver.finish(&words).unwrap()
+    if plan.security() == Security::SemiHonest {
+        receiver.accept(words).unwrap();
     } else {
         let challenge = receiver.challenge(&words, &mut rng).unwrap();
         assert_eq!(challenge.len(), plan.challenge_bytes());
-        receiver.confirm(&sender.reply(&challenge).unwrap()).unwrap()
-    };
-    (delta, a, sender.finish(), c)
+        receiver.confirm(&sender.reply(&challenge).unwrap()).unwrap();
+    }
+    (delta, a, sender.finish(), receiver.finish())
 }
 
 fn assert_relation<V: Value>(plan: &Plan, seed: u8) {
@@ -96,6 +96,21 @@ fn long_vectors_are_made_in_pieces() {
     let plan = Plan::new(parameters::PIECE + 5, Profile::Leanest, Security::SemiHonest);
     assert_eq!(plan.pieces(), 2);
     assert_relation::<u64>(&plan, 4);
+}
+
+#[test]
+fn any_number_of_threads_makes_the_same() {
+    for (length, security) in [
+        (5000, Security::SemiHonest),
+        (5000, Security::Malicious),
+        (2 * parameters::PIECE + 5, Security::SemiHonest),
+    ] {
+        let plan = Plan::new(length, Profile::Leanest, security);
+        let one = run::<Block>(&plan, 9);
+        for threads in [2, 3] {
+            assert!(run::<Block>(&plan.clone().with_threads(threads), 9) == one, "{length} {security:?}");
+        }
+    }
 }
 
 #[test]
@@ -172,8 +187,8 @@ fn messages_of_another_length_are_refused() {
             let result = Sender::new::<Block>(&context(), &plan, delta, &chosen, wrong, &mut rng);
             assert!(matches!(result, Err(Error::MessageLength { .. })));
         }
-        let (receiver, _) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
-        let result = receiver.finish(&vec![0; plan.sender_bytes() + 1]);
+        let (mut receiver, _) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
+        let result = receiver.accept(vec![0; plan.sender_bytes() + 1]);
         assert!(matches!(result, Err(Error::MessageLength { .. })));
     }
 }

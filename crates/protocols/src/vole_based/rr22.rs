@@ -48,7 +48,7 @@ use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::join::join;
-use vesica_crypto::memory::large_vec;
+use vesica_crypto::memory::{large_vec, wipe};
 use vesica_encode::items::{Items, Matches};
 use vesica_encode::okvs::{Band128, Free, Okvs};
 use vesica_encode::radix;
@@ -125,30 +125,30 @@ fn receive_over<V: Cell>(
     let store = Band128::new(keys.len(), seed)?;
     let mut table = store.encode(run.threads, &keys, &values, Free::Zero)?;
     drop(values);
-    for (cell, pad) in table.iter_mut().zip(&*Zeroizing::new(vole.values())) {
-        *cell ^= *pad;
-    }
+    let mut pads = vole.values();
+    table.iter_mut().zip(&pads).for_each(|(cell, pad)| *cell ^= *pad);
+    wipe(&mut pads);
+    drop(pads);
     run.advance(0)?;
-    let send_table = |channel: &mut Channel| {
-        if coins.is_none() {
-            channel.send(seed.as_bytes())?;
-        }
-        V::send(&table, channel)?;
-        Coins::answer(coins.as_ref(), channel)
-    };
-    // Before the sender's message has been checked, nothing that depends on A may leave in malicious runs.
+    // Before the sender's last message has come and, in malicious runs, has been checked, nothing that depends on A may
+    // leave; with early columns it may. C is computed while the sender works on them.
     let early = entry::early(run);
-    if early {
-        send_table(channel)?;
-        channel.flush()?;
-    }
-    run.phase(Phase::Unblind, 0);
-    let c = vole::conclude(vole, &plan, channel, rng)?;
     if !early {
-        send_table(channel)?;
-        channel.flush()?;
+        run.phase(Phase::Unblind, 0);
+        vole::accept(&mut vole, &plan, channel, rng)?;
     }
+    if coins.is_none() {
+        channel.send(seed.as_bytes())?;
+    }
+    V::send(&table, channel)?;
+    Coins::answer(coins.as_ref(), channel)?;
+    channel.flush()?;
     drop(table);
+    if early {
+        run.phase(Phase::Unblind, 0);
+        vole::accept(&mut vole, &plan, channel, rng)?;
+    }
+    let c = vole.finish();
     let mut outputs = large_vec(Block::ZERO, keys.len());
     store.decode(run.threads, &c, &keys, &mut outputs);
     drop((c, keys));

@@ -17,6 +17,7 @@ pub(super) trait Cell: vole::Value + band::Value + Zeroize {
     /// The value that uniform bits stand for.
     fn of_block(block: Block) -> Self;
 
+    /// The columns, in place of what `bytes` held.
     fn to_bytes(cells: &[Self], bytes: &mut Vec<u8>);
 
     fn from_bytes(bytes: &[u8], cells: &mut Vec<Self>);
@@ -25,7 +26,6 @@ pub(super) trait Cell: vole::Value + band::Value + Zeroize {
     fn send(cells: &[Self], channel: &mut Channel) -> Result<(), NetError> {
         let mut bytes = Vec::with_capacity(CHUNK * Self::BYTES);
         for cells in cells.chunks(CHUNK) {
-            bytes.clear();
             Self::to_bytes(cells, &mut bytes);
             channel.send(&bytes)?;
         }
@@ -55,6 +55,7 @@ impl Cell for Block {
     }
 
     fn to_bytes(cells: &[Self], bytes: &mut Vec<u8>) {
+        bytes.clear();
         bytes.extend_from_slice(Self::slice_as_bytes(cells));
     }
 
@@ -71,7 +72,8 @@ impl Cell for u64 {
     }
 
     fn to_bytes(cells: &[Self], bytes: &mut Vec<u8>) {
-        bytes.extend(cells.iter().flat_map(|cell| cell.to_le_bytes()));
+        bytes.resize(8 * cells.len(), 0);
+        bytes.as_chunks_mut().0.iter_mut().zip(cells).for_each(|(bytes, cell)| *bytes = cell.to_le_bytes());
     }
 
     fn from_bytes(bytes: &[u8], cells: &mut Vec<Self>) {

@@ -81,7 +81,8 @@ pub fn receive(
     let (mut table, stored) = overfit(&store, &keys, &values);
     table.iter_mut().zip(vole.values()).for_each(|(cell, pad)| *cell ^= pad);
     (cheat.table)(&mut table);
-    let c = vole::conclude(vole, &plan, channel, rng)?;
+    vole::accept(&mut vole, &plan, channel, rng)?;
+    let c = vole.finish();
     <Block as Cell>::send(&table, channel)?;
     Coins::answer(Some(&coins), channel)?;
     channel.flush()?;

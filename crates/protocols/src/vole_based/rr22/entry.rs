@@ -176,7 +176,8 @@ pub(super) fn early(run: &Run<'_>) -> bool {
 /// The VOLE of a run: one output for each column of the store.
 pub(super) fn plan(run: &Run<'_>) -> Result<Plan, Error> {
     let Sizes { receiver, sender } = run.sizes;
-    plan_for(run.sizes, &run.parameters).ok_or(Misuse::TooManyItems { receiver, sender }.into())
+    let plan = plan_for(run.sizes, &run.parameters).ok_or(Misuse::TooManyItems { receiver, sender })?;
+    Ok(plan.with_threads(run.threads))
 }
 
 fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
