@@ -94,12 +94,13 @@ struct Rule {
     reason: &'static str,
 }
 
-/// From so many keys in the larger set on, VOLE costs less time and traffic than exponentiations (`docs/benchmarks.md`).
-const VOLE_FROM: usize = 1 << 9;
+/// From so many keys in the larger set on VOLE is taken and not exponentiations: between the cross-overs of fast and of slow
+/// networks, as measured in `docs/auto.md`.
+const VOLE_FROM: usize = 1 << 13;
 
 /// What `auto` takes: the first line that is meant for the sizes and whose protocol offers what was asked for.
 const AUTO: &[Rule] = &[
-    Rule { protocol: "vole", larger: VOLE_FROM.., reason: "the fastest for more than 500 keys" },
+    Rule { protocol: "vole", larger: VOLE_FROM.., reason: "the fastest from 8192 keys on" },
     Rule { protocol: "dh", larger: 0.., reason: "no set-up, the cheapest for few keys" },
     Rule { protocol: "vole", larger: 0.., reason: ONLY_ONE },
 ];
