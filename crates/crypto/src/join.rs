@@ -267,7 +267,7 @@ mod tests {
     use crate::prg::Prg;
     use std::collections::HashMap;
 
-    pub(super) fn reference<M: Tags + ?Sized, T: Tags + ?Sized>(mine: &M, theirs: &T) -> Vec<(u32, u32)> {
+    fn reference<M: Tags + ?Sized, T: Tags + ?Sized>(mine: &M, theirs: &T) -> Vec<(u32, u32)> {
         let mut first = HashMap::new();
         for i in 0..mine.count() {
             first.entry(mine.tag(i)).or_insert(i as u32);
@@ -287,10 +287,15 @@ mod tests {
         let mut sorted = one;
         sorted.sort_unstable();
         assert!(sorted == expected, "{} of {} and {}", expected.len(), mine.count(), theirs.count());
+        let mut streamed = Vec::new();
+        Lookup::new(mine).find(theirs, |i, j| streamed.push((i, j as u32)));
+        assert!(streamed.is_sorted_by_key(|(_, j)| *j));
+        streamed.sort_unstable();
+        assert!(streamed == expected, "looked up: {} of {}", streamed.len(), expected.len());
         expected.len()
     }
 
-    pub(super) fn random(count: usize, seed: u8) -> Vec<u128> {
+    fn random(count: usize, seed: u8) -> Vec<u128> {
         let mut rng = Prg::from_seed([seed; 16]);
         (0..count).map(|_| rng.block().to_u128()).collect()
     }
@@ -328,9 +333,12 @@ mod tests {
     #[test]
     fn all_bits_of_a_tag_count() {
         let mine = random(100, 5);
+        let narrow: Vec<_> = mine.iter().map(|tag| tag >> 40).collect();
         for bit in 0..128 {
-            let theirs: Vec<_> = mine.iter().map(|tag| tag ^ 1 << bit).collect();
-            assert_eq!(check(&*mine, &*theirs), 0, "bit {bit}");
+            for mine in [&mine, &narrow] {
+                let theirs: Vec<_> = mine.iter().map(|tag| tag ^ 1 << bit).collect();
+                assert_eq!(check(&**mine, &*theirs), 0, "bit {bit}");
+            }
         }
     }
 
@@ -344,5 +352,7 @@ mod tests {
         let crowded: Vec<_> = (0..300u128).map(|i| i << 80 | 5).collect();
         assert_eq!(check(&*crowded, &crowded[100..]), 200);
         assert_eq!(check(&*vec![9u64; 50_000], &*vec![9u64; 3]), 3);
+        assert_eq!(check(&*vec![u128::MAX; 50], &*vec![u128::MAX; 3]), 3);
+        assert_eq!(check(&*vec![u128::MAX; 50], &*vec![u128::MAX >> 1; 3]), 0);
     }
 }
