@@ -1,7 +1,7 @@
 //! Private set intersection: find the rows two tables share, and show neither side anything else.
 //!
 //! [`job::Job`] is a whole run for one party: a table, a partner, a protocol, the matching rows. The table is a file, or
-//! record batches in memory, which are not copied. [`local::run`] plays both parties in one process. [`sets::run`] takes a
+//! record batches in memory, which are not copied. [`local::run`] plays both parties in one process. [`sets::SetJob`] takes a
 //! set of byte strings and a [`Channel`](vesica_net::Channel). Below them, [`session`] is the conversation around a
 //! protocol, and [`vesica_protocols::registry`] the protocols themselves.
 //!
