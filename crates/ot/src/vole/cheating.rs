@@ -239,7 +239,7 @@ mod tests {
                 let mut passed = 0;
                 // A guess that does not read the word is good for all paths that do not; one that does for itself.
                 let good = |path| if reads(word, guess) { path == guess } else { !reads(word, path) };
-                for _ in 0..30 {
+                for _ in 0..16 {
                     let wrong = [WrongWord { tree: 0, word, error: rng.block(), guess }];
                     let mut path = 0;
                     let accepted = accepted(&plan, &mut rng, &wrong, |paths| path = paths[0]);
@@ -247,7 +247,7 @@ mod tests {
                     passed += usize::from(accepted);
                 }
                 let probability = (0..places).filter(|&path| good(path)).count() as f64 / places as f64;
-                assert!(credible(passed, 30, probability), "word {word}, guess {guess}: {passed} of 30");
+                assert!(credible(passed, 16, probability), "word {word}, guess {guess}: {passed} of 16");
             }
         }
     }
@@ -258,7 +258,7 @@ mod tests {
         for trees in 1..=2 {
             let mut rng = Prg::from_seed([60 + trees as u8; 16]);
             let mut passed = 0;
-            for _ in 0..120 {
+            for _ in 0..70 {
                 let wrong: Vec<WrongWord> = (0..trees)
                     .map(|tree| WrongWord { tree, word: 3, error: rng.block(), guess: tree + 1 })
                     .collect();
@@ -269,7 +269,7 @@ mod tests {
                 assert_eq!(accepted, right);
                 passed += usize::from(accepted);
             }
-            assert!(credible(passed, 120, 0.2f64.powi(trees as i32)), "{trees} trees: {passed} of 120");
+            assert!(credible(passed, 70, 0.2f64.powi(trees as i32)), "{trees} trees: {passed} of 70");
         }
     }
 
