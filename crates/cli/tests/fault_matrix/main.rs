@@ -13,6 +13,7 @@ mod page;
 mod partners;
 mod peers;
 mod steps;
+mod tables;
 mod wire;
 
 use std::collections::VecDeque;
@@ -39,8 +40,12 @@ fn main() -> ExitCode {
     if std::env::args().any(|argument| argument == "--list") || wanted.any(|name| name != "fault_matrix") {
         return ExitCode::SUCCESS;
     }
-    let (mut sections, jobs): (Vec<Section>, Vec<Vec<Job>>) =
-        steps::sections().into_iter().chain(partners::sections()).chain(peers::sections()).unzip();
+    let (mut sections, jobs): (Vec<Section>, Vec<Vec<Job>>) = steps::sections()
+        .into_iter()
+        .chain(partners::sections())
+        .chain([tables::section()])
+        .chain(peers::sections())
+        .unzip();
     let numbered =
         jobs.into_iter().enumerate().flat_map(|(at, jobs)| jobs.into_iter().map(move |job| (at, job)));
     let (mut done, failed) = run(numbered.collect());
