@@ -27,6 +27,7 @@ demo: setup ## Build, then two sample tables, two processes, TLS on loopback, th
 	@target/release/vesica quickstart
 
 .PHONY: test
+test: export VESICA_PROGRAM = $(abspath target)/ci/vesica
 test: setup fmt-check clippy doc release-test python-test ## All that CI runs
 	@echo "==> all stages passed"
 

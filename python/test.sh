@@ -24,12 +24,15 @@ $python -m venv "$target/python/venv"
 bin=$target/python/venv/bin
 "$bin/pip" install --quiet --disable-pip-version-check -r python/tests/requirements.txt
 
-# The command line that meets Python in some tests: `make test` has built it before.
-[ -x "$target/ci/vesica" ] || "${CARGO:-cargo}" build --locked --profile ci --package vesica-cli
+# The command line that meets Python in some tests; `make test` has built it and names it.
+if [ -z "${VESICA_PROGRAM:-}" ]; then
+	"${CARGO:-cargo}" build --locked --profile ci --package vesica-cli
+	export VESICA_PROGRAM=$target/ci/vesica
+fi
 "$bin/maturin" build --locked --profile ci --manifest-path python/Cargo.toml --target-dir "$target" \
 	--compatibility linux --interpreter "$bin/python" --out "$target/python/wheels" --quiet
 wheel=$(ls "$target"/python/wheels/vesica-*.whl)
 echo "the wheel has $(stat -c %s "$wheel") bytes"
 "$bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps "$wheel"
 cd python
-VESICA_PROGRAM=$target/ci/vesica VESICA_WHEEL=$wheel "$bin/python" -m pytest -p no:cacheprovider "$@"
+VESICA_WHEEL=$wheel "$bin/python" -m pytest -p no:cacheprovider "$@"
