@@ -13,32 +13,33 @@ use vesica::{Error, partner};
 
 use crate::identity::IdentityArg;
 
-/// Everything that is not a table, a key or a partner. The package gives each of them.
+/// Everything that is not a table, a key or a partner. What is none is as on the command line.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
-    protocol: String,
-    security: String,
-    learns: String,
-    profile: String,
-    level: u32,
+    protocol: Option<String>,
+    security: Option<String>,
+    learns: Option<String>,
+    profile: Option<String>,
+    level: Option<u32>,
     sigma: Option<u32>,
     variant: Option<String>,
-    paper_parameters: bool,
-    threads: usize,
-    timeout: String,
-    on_duplicates: String,
-    on_null: String,
-    on_invalid: String,
+    paper_parameters: Option<bool>,
+    threads: Option<usize>,
+    timeout: Option<String>,
+    on_duplicates: Option<String>,
+    on_null: Option<String>,
+    on_invalid: Option<String>,
     pad_to: Option<String>,
-    min_peer_rows: u64,
-    max_peer_rows: u64,
-    allow_insecure: bool,
+    min_peer_rows: Option<u64>,
+    max_peer_rows: Option<u64>,
+    allow_insecure: Option<bool>,
 }
 
-/// The value of that name.
-fn one_of<T: Copy>(option: &str, word: &str, all: &[(&str, T)]) -> Result<T, Error> {
-    let found = all.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
+/// The value of that name; what there is already if none is given.
+fn one_of<T: Copy>(option: &str, word: Option<&String>, all: &[(&str, T)], otherwise: T) -> Result<T, Error> {
+    let Some(word) = word else { return Ok(otherwise) };
+    let found = all.iter().find(|(name, _)| name == word).map(|(_, value)| *value);
     let names = || all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" or ");
     found.ok_or_else(|| wrong(option, &format!("write {}", names())))
 }
@@ -49,8 +50,8 @@ fn wrong(option: &str, why: &str) -> Error {
 
 impl Options {
     pub(crate) fn settings(&self) -> Result<Settings, Error> {
-        let fault =
-            |option, word| one_of(option, word, &[("skip", OnFault::Skip), ("error", OnFault::Error)]);
+        let usual = Settings::default();
+        let faults = [("skip", OnFault::Skip), ("error", OnFault::Error)];
         let duplicates =
             [("all", OnDuplicates::All), ("first", OnDuplicates::First), ("error", OnDuplicates::Error)];
         let security =
@@ -58,29 +59,38 @@ impl Options {
         let profiles = Profile::ALL.map(|profile| (profile.name(), profile));
         let learns = [("receiver", Learns::Receiver), ("both", Learns::Both)];
         let pad_to = self.pad_to.as_ref().map(|text| text.parse()).transpose();
+        let timeout = self.timeout.as_deref().map(duration).transpose();
         if self.sigma.is_some_and(|sigma| !(1..=64).contains(&sigma)) {
             return Err(wrong("sigma", "write 1 to 64"));
         }
         Ok(Settings {
-            protocol: match self.protocol.as_str() {
-                "auto" => Choice::Auto,
-                name => Choice::Named(name.to_owned()),
+            protocol: match self.protocol.as_deref() {
+                None | Some("auto") => Choice::Auto,
+                Some(name) => Choice::Named(name.to_owned()),
             },
-            security: one_of("security", &self.security, &security)?,
-            level: self.level,
+            security: one_of("security", self.security.as_ref(), &security, usual.security)?,
+            level: self.level.unwrap_or(usual.level),
             sigma: self.sigma,
             variant: self.variant.clone(),
-            profile: one_of("profile", &self.profile, &profiles)?,
-            paper_parameters: self.paper_parameters,
-            learns: one_of("learns", &self.learns, &learns)?,
-            limits: Limits { min_peer_rows: self.min_peer_rows, max_peer_rows: self.max_peer_rows },
-            threads: self.threads,
-            timeout: duration(&self.timeout).map_err(|why| wrong("timeout", &why))?,
-            on_duplicates: one_of("on-duplicates", &self.on_duplicates, &duplicates)?,
-            on_null: fault("on-null", &self.on_null)?,
-            on_invalid: fault("on-invalid", &self.on_invalid)?,
+            profile: one_of("profile", self.profile.as_ref(), &profiles, usual.profile)?,
+            paper_parameters: self.paper_parameters.unwrap_or(usual.paper_parameters),
+            learns: one_of("learns", self.learns.as_ref(), &learns, usual.learns)?,
+            limits: Limits {
+                min_peer_rows: self.min_peer_rows.unwrap_or(usual.limits.min_peer_rows),
+                max_peer_rows: self.max_peer_rows.unwrap_or(usual.limits.max_peer_rows),
+            },
+            threads: self.threads.unwrap_or(usual.threads),
+            timeout: timeout.map_err(|why| wrong("timeout", &why))?.unwrap_or(usual.timeout),
+            on_duplicates: one_of(
+                "on-duplicates",
+                self.on_duplicates.as_ref(),
+                &duplicates,
+                usual.on_duplicates,
+            )?,
+            on_null: one_of("on-null", self.on_null.as_ref(), &faults, usual.on_null)?,
+            on_invalid: one_of("on-invalid", self.on_invalid.as_ref(), &faults, usual.on_invalid)?,
             pad_to: pad_to.map_err(|why: String| wrong("pad-to", &why))?,
-            allow_insecure: self.allow_insecure,
+            allow_insecure: self.allow_insecure.unwrap_or(usual.allow_insecure),
         })
     }
 }

@@ -67,7 +67,9 @@ def test_ctrl_c_in_the_middle_of_a_protocol() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        vesica.local(table("pyarrow", rows), table("pyarrow", rows), key="n", protocol="dh", events=heard)
+        vesica.local(
+            table("pyarrow", rows), table("pyarrow", rows), key="n", protocol="dh", security="semi-honest", events=heard
+        )
     goes_on()
 
 
@@ -87,7 +89,7 @@ def test_what_the_callers_function_raises_ends_the_run() -> None:
 def test_a_partner_that_dies(tmp_path: Path, keys: dict[str, str]) -> None:
     sender = python(
         tmp_path, "sender", "pandas", {"email": [f"p{i}" for i in range(1 << 16)]}, key="email",
-        identity="sender.pem", peer=keys["receiver"], listen="127.0.0.1:0", protocol="dh",
+        identity="sender.pem", peer=keys["receiver"], listen="127.0.0.1:0", protocol="dh", security="semi-honest",
     )  # fmt: skip
     address = sender.address()
 
@@ -98,7 +100,13 @@ def test_a_partner_that_dies(tmp_path: Path, keys: dict[str, str]) -> None:
     mine = table("pandas", {"email": [f"p{i}" for i in range(1 << 16)]})
     with pytest.raises(vesica.PartnerError) as raised:
         vesica.receive(
-            mine, key="email", connect=address, identity=tmp_path / "receiver.pem", peer=keys["sender"], events=heard
+            mine,
+            key="email",
+            connect=address,
+            identity=tmp_path / "receiver.pem",
+            peer=keys["sender"],
+            events=heard,
+            security="semi-honest",
         )
     check(raised.value, "on the partner's side", "nothing was written here")
     sender.end()

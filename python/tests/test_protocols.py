@@ -49,7 +49,8 @@ def test_over_tcp_and_against_a_table() -> None:
         return dh.send(THEIRS, channel, learns="both")
 
     def connect() -> Any:
-        partner = {"connect": address.get(timeout=60), "identity": mine, "peer": theirs.public_key}
+        partner: Any = {"connect": address.get(timeout=60), "identity": mine, "peer": theirs.public_key}
+        partner["security"] = "semi-honest"
         return vesica.receive(table("polars", {"key": ["ada", "eve"]}), key="key", learns="both", **partner)
 
     report, found = Together(listen, connect).results

@@ -134,7 +134,7 @@ def test_options_do_what_the_command_line_does() -> None:
     mine, theirs = table("pandas", MINE), table("pandas", THEIRS)
     reports: list[vesica.Report] = []
     found = vesica.local(
-        mine, theirs, key="email:email", protocol="dh", pad_to="pow2", threads=1, timeout=60, on_duplicates="first",
+        mine, theirs, key="email:email", protocol="dh", security="semi-honest", pad_to="pow2", threads=1, timeout=60, on_duplicates="first",
         report=reports.append,
     )  # fmt: skip
     assert list(found["id"]) == [row for row in JOINED["id"] if row != 101]
@@ -143,7 +143,7 @@ def test_options_do_what_the_command_line_does() -> None:
     assert report.matches is not None and report.matches.rows == len(found)
     assert "128" in report.to_dict()["terms"]["level"] and report.phases[1].name == "read"
     numbers = pandas.DataFrame({"n": [3, 5, 7]})
-    found = vesica.local(numbers, numbers[1:], key="n:int", protocol="ot-phasing", sigma=32)
+    found = vesica.local(numbers, numbers[1:], key="n:int", protocol="ot-phasing", security="semi-honest", sigma=32)
     assert list(found["n"]) == [5, 7]
     with pytest.raises(TypeError, match="protocoll"):
         vesica.local(mine, theirs, key="email:email", protocoll="dh")  # type: ignore[call-arg]

@@ -24,7 +24,7 @@ class Options(TypedDict, total=False):
     protocol: str
     """By name (see :func:`vesica.protocols`), or ``"auto"``."""
     security: Literal["semi-honest", "malicious"]
-    """What the protocol must withstand; ``"semi-honest"`` by default."""
+    """What the protocol must withstand; ``"malicious"`` by default."""
     learns: Literal["receiver", "both"]
     """Who learns the matching rows; ``"receiver"`` by default."""
     profile: Literal["conservative", "fast", "lean"]
@@ -88,26 +88,6 @@ class PartyOptions(RunOptions, total=False):
 PARTNER = {"listen": None, "connect": None, "identity": None, "peer": None, "insecure_plaintext": False}
 """How a partner is met, with the defaults."""
 
-_DEFAULTS: dict[str, Any] = {
-    "protocol": "auto",
-    "security": "semi-honest",
-    "learns": "receiver",
-    "profile": "conservative",
-    "level": 128,
-    "sigma": None,
-    "variant": None,
-    "paper_parameters": False,
-    "threads": None,
-    "timeout": "5m",
-    "on_duplicates": "all",
-    "on_null": "skip",
-    "on_invalid": "error",
-    "pad_to": None,
-    "min_peer_rows": 0,
-    "max_peer_rows": 1 << 30,
-    "allow_insecure": False,
-}
-
 
 def time(value: str | float | timedelta) -> str:
     """A time as the command line has it."""
@@ -117,12 +97,14 @@ def time(value: str | float | timedelta) -> str:
 
 
 def filled(options: dict[str, Any]) -> dict[str, Any]:
-    """All options, as Rust takes them."""
-    unknown = options.keys() - _DEFAULTS.keys()
+    """All options, as Rust takes them: None is the command line's default."""
+    names = Options.__annotations__
+    unknown = options.keys() - names.keys()
     if unknown:
-        raise TypeError(f"unknown option {', '.join(sorted(unknown))}; there are {', '.join(_DEFAULTS)}")
-    every = {**_DEFAULTS, **options}
-    every["timeout"] = time(every["timeout"])
-    every["threads"] = every["threads"] or 0
-    every["pad_to"] = None if every["pad_to"] is None else str(every["pad_to"])
+        raise TypeError(f"unknown option {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    every = {**dict.fromkeys(names), **options}
+    if every["timeout"] is not None:
+        every["timeout"] = time(every["timeout"])
+    if every["pad_to"] is not None:
+        every["pad_to"] = str(every["pad_to"])
     return every

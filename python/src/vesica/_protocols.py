@@ -96,7 +96,7 @@ class Protocol:
             channel: From :func:`vesica.channel_pair` or :func:`vesica.open_channel`; used up.
             report: A function that takes the report.
             events: A function that is told what happens.
-            **options: See :class:`vesica.Options`; ``protocol`` is this one.
+            **options: See :class:`vesica.Options`; ``protocol`` is this one, and ``security`` the strongest it offers.
 
         Returns:
             The places of the common keys in ``keys``, ascending.
@@ -125,7 +125,8 @@ class Protocol:
         events: Callable[[Event], object] | None,
         options: Options,
     ) -> tuple[array[int], Report]:
-        every = filled({"protocol": self.name, **options})
+        strongest = "malicious" if "malicious" in self.security else "semi-honest"
+        every = filled({"protocol": self.name, "security": strongest, **options})
         integers = every["sigma"] is not None
         if not all(isinstance(key, int if integers else (bytes, bytearray)) for key in keys):
             raise usage("keys are byte strings, or integers with sigma", "encode them, or give a sigma")
