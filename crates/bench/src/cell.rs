@@ -199,10 +199,17 @@ struct Described {
     source: String,
 }
 
+/// `networks.toml` as it was when the program was built.
+const BUILT_IN: &str = include_str!("../../../benchmarks/networks.toml");
+
 impl Networks {
-    /// Reads `networks.toml`.
+    /// Reads `networks.toml`. Where there is none the networks are those that the program was built with, so that a single
+    /// cell can be measured in any folder.
     pub fn read(path: &Path) -> Result<Self, BenchError> {
-        let text = std::fs::read_to_string(path).map_err(|cause| BenchError::file(path, cause))?;
+        let text = match std::fs::read_to_string(path) {
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => BUILT_IN.to_owned(),
+            text => text.map_err(|cause| BenchError::file(path, cause))?,
+        };
         toml::from_str(&text).map(Networks).map_err(|error| BenchError::form(path, error))
     }
 
