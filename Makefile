@@ -99,6 +99,11 @@ bench-duckdb: setup ## CPU time of the private join of two files against DuckDB'
 	target/duckdb-venv/bin/pip install --quiet duckdb
 	target/duckdb-venv/bin/python benchmarks/duckdb.py
 
+.PHONY: bench-blocks
+bench-blocks: setup ## Building blocks under criterion, each beside its last run; BLOCKS=name for some of them
+	cp Cargo.lock benchmarks/blocks/Cargo.lock
+	$(CARGO) bench --manifest-path benchmarks/blocks/Cargo.toml --target-dir $(abspath target)/blocks -- $(BLOCKS)
+
 .PHONY: clean
 clean:
 	$(CARGO) clean

@@ -21,6 +21,7 @@ pub mod cell;
 pub mod choice;
 pub mod definition;
 mod error;
+pub mod fit;
 pub mod floor;
 pub mod harness;
 pub mod measure;
@@ -29,6 +30,7 @@ pub mod plots;
 pub mod program;
 pub mod record;
 pub mod report;
+pub mod scaling;
 pub mod schedule;
 pub mod svg;
 

@@ -11,6 +11,10 @@ use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile};
 use vesica::settings::{Choice, Limits, PadTo, Settings, duration};
 use vesica::table::{KeySpec, OnFault, PairSpec};
 
+mod plan;
+
+pub(crate) use plan::Plan;
+
 /// Private set intersection: find the rows two tables share, and show neither side anything else.
 #[derive(Parser)]
 #[command(name = "vesica", version, max_term_width = 110, arg_required_else_help = true)]
@@ -35,6 +39,8 @@ pub(crate) enum Command {
     Local(Box<Local>),
     /// List the protocols: paper, security, who learns what, bytes
     Protocols(Protocols),
+    /// Tell what a run would take: protocol, traffic, memory and time, and the alternatives
+    Plan(Box<Plan>),
     /// Measure protocols, and make the papers' tables again
     Bench(Bench),
     /// Print completions for a shell, to be put where it looks for them
@@ -138,6 +144,8 @@ pub(crate) enum BenchCommand {
     Report(BenchReport),
     /// Run one protocol on two sets of given sizes, figures on standard output
     Once(Box<BenchOnce>),
+    /// Fit the cost model of `vesica plan` to a record, and show how far it is off
+    Fit(BenchFit),
     /// One party of a run
     #[command(hide = true)]
     Party(BenchParty),
@@ -199,6 +207,21 @@ pub(crate) struct BenchReport {
     /// The page that holds the tables
     #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
     pub(crate) page: PathBuf,
+    #[command(flatten)]
+    pub(crate) folders: BenchFolders,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchFit {
+    /// Definitions by their path below the folder, whose records are fitted [default: vesica/model and its networks]
+    #[arg(value_name = "DEFINITION", default_values = ["vesica/model", "vesica/model-networks"])]
+    pub(crate) definitions: Vec<String>,
+    /// The folder of the record
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) record: PathBuf,
+    /// Where the coefficients go
+    #[arg(long, value_name = "FILE", default_value = "crates/vesica/src/cost/fitted.rs")]
+    pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) folders: BenchFolders,
 }
@@ -317,8 +340,9 @@ pub(crate) struct PartnerOptions {
     pub(crate) insecure_plaintext: bool,
 }
 
+/// What both parties have to ask for alike.
 #[derive(Args, Clone)]
-pub(crate) struct Common {
+pub(crate) struct Agreed {
     /// Protocol by name (see `vesica protocols`), or auto
     #[arg(long, value_name = "NAME", default_value = "auto")]
     protocol: String,
@@ -346,6 +370,12 @@ pub(crate) struct Common {
     /// The paper's own parameters, for comparison with its tables; needs --allow-insecure
     #[arg(long)]
     paper_parameters: bool,
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct Common {
+    #[command(flatten)]
+    agreed: Agreed,
     /// Threads to keep busy [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -430,8 +460,8 @@ impl From<FaultArg> for OnFault {
     }
 }
 
-impl Common {
-    /// The settings of a run.
+impl Agreed {
+    /// The settings of a run with nothing local chosen.
     pub(crate) fn settings(&self) -> Settings {
         // The only value there is; it is a term already.
         let ResultArg::Rows = self.result;
@@ -457,6 +487,15 @@ impl Common {
                 LearnsArg::Receiver => Learns::Receiver,
                 LearnsArg::Both => Learns::Both,
             },
+            ..Settings::default()
+        }
+    }
+}
+
+impl Common {
+    /// The settings of a run.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
             limits: Limits { min_peer_rows: self.min_peer_rows, max_peer_rows: self.max_peer_rows },
             threads: self.threads.map_or(0, usize::from),
             timeout: self.timeout,
@@ -469,6 +508,7 @@ impl Common {
             on_invalid: self.on_invalid.into(),
             pad_to: self.pad_to,
             allow_insecure: self.allow_insecure,
+            ..self.agreed.settings()
         }
     }
 }

@@ -11,14 +11,15 @@ use vesica::protocols::Role;
 use vesica_bench::BenchError;
 use vesica_bench::cell::{Cell, Networks};
 use vesica_bench::definition::Definition;
+use vesica_bench::fit;
 use vesica_bench::harness::Harness;
 use vesica_bench::party::{self, Place};
 use vesica_bench::record::{self, Folder};
-use vesica_bench::report;
 use vesica_bench::schedule::Limits;
+use vesica_bench::{report, scaling};
 
 use crate::args::{
-    Bench, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, ProfileOfRuns,
+    Bench, BenchCommand, BenchFit, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, ProfileOfRuns,
 };
 use crate::screen::say;
 
@@ -28,6 +29,7 @@ pub(crate) fn run(args: &Bench) -> u8 {
         BenchCommand::Run(args) => run_definitions(args),
         BenchCommand::Report(args) => write_report(args),
         BenchCommand::Once(args) => once(args),
+        BenchCommand::Fit(args) => fit_model(args),
         BenchCommand::Party(args) => play(args),
     };
     match ended {
@@ -158,6 +160,26 @@ fn report_on(folder: &Folder, page: &Path, folders: &BenchFolders) -> Result<(),
 
 /// How long a run that was asked for by name may take.
 const ONCE: Duration = Duration::from_secs(6 * 3600);
+
+/// The cost model's coefficients into their file; what was measured, modelled, and the exponents on standard output.
+fn fit_model(args: &BenchFit) -> Result<(), BenchError> {
+    let folder = Folder::open(&args.record)?;
+    let mut lines = Vec::new();
+    for definition in &args.definitions {
+        let read = folder.read(definition)?;
+        if read.is_empty() {
+            return Err(BenchError::Cell(format!("{} holds nothing of {definition}", args.record.display())));
+        }
+        lines.extend(read);
+    }
+    let points = fit::points(&lines, &networks(&args.folders)?)?;
+    let fitted = fit::fit(&points);
+    print(&fit::describe(&fitted, &points))?;
+    print(&scaling::table(&scaling::growth(&lines)?))?;
+    let source = format!("{}: {}", args.record.display(), args.definitions.join(", "));
+    std::fs::write(&args.output, fit::render(&fitted, &source))
+        .map_err(|cause| BenchError::File { path: args.output.clone(), cause })
+}
 
 /// One cell, its figures on standard output.
 fn once(args: &BenchOnce) -> Result<(), BenchError> {

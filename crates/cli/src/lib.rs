@@ -13,6 +13,7 @@ mod documents;
 mod events;
 mod inspect;
 mod keygen;
+mod plan;
 mod quickstart;
 mod run;
 mod screen;
@@ -63,6 +64,7 @@ fn run(command: Command) -> u8 {
         Command::Send(args) => run::send(*args),
         Command::Local(args) => run::local(*args),
         Command::Protocols(args) => documents::protocols(&args),
+        Command::Plan(args) => plan::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => documents::completions(args.shell),
         Command::Man => documents::man(),

@@ -5,6 +5,7 @@
 //! | [`places`] | the bins that each item may go to, the same for both parties |
 //! | [`permutation`] | the same for short items, of which a bin then holds only what it does not say itself |
 //! | [`simple`] | every item in all of its bins: the sender's table |
+//! | [`balanced`] | every item in the emptiest of its bins: a receiver's table whose bins are padded |
 //! | [`cuckoo`] | every item in one of its bins, one item a bin: the receiver's table |
 //! | [`parameters`] | how many bins, how large a stash, how full a bin: derived, with a failure of at most 2^-40 |
 //!
@@ -15,6 +16,7 @@
 //! flaw of permutation-based hashing that Lambæk found (eprint 2016/665). The analysis of Kirsch, Mitzenmacher, Wieder
 //! (SIAM J. Comput. 39, 2009) is for this form; [`parameters`] bounds its failures for any h.
 
+pub mod balanced;
 pub mod cuckoo;
 pub mod parameters;
 pub mod permutation;

@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
+pub mod cost;
 mod error;
 mod explain;
 pub mod inspect;

@@ -13,6 +13,7 @@ use vesica_protocols::registry::Shape;
 use vesica_protocols::{MaskWidth, Phase, Role, Watch};
 use vesica_table::{Progress, TableReport};
 
+use crate::cost::TABLE_BYTES_PER_ROW;
 use crate::error::Error;
 use crate::job::{Found, OnEvent, Outcome};
 use crate::report::{self, Bytes, Event, MatchCounts, PhaseLog, Report, Versions};
@@ -20,9 +21,6 @@ use crate::resources;
 use crate::session::Agreed;
 use crate::settings::{Settings, learns_name};
 use crate::terms::Terms;
-
-/// Bytes a row that the table and its items take at most.
-const TABLE_BYTES_PER_ROW: u64 = 48;
 
 /// How often progress is told.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);

@@ -69,6 +69,14 @@ pub fn maximum_load(items: usize, layout: Layout) -> usize {
     (items / segment..items).find(enough).unwrap_or(items) as usize
 }
 
+/// How full the bins of [`balanced`](super::balanced) hashing get: none of this `layout` holds more, but for 2^-40.
+#[must_use]
+pub fn maximum_balanced_load(items: usize, layout: Layout) -> usize {
+    let (items, bins) = (items as u64, layout.bins() as u64);
+    let enough = |load: &u64| bounds::balanced(layout.functions(), items, bins, *load) <= FAILURE;
+    (items / bins..items).find(enough).unwrap_or(items) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::bounds::Table::Segments;

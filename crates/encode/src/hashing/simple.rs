@@ -57,6 +57,27 @@ impl Table {
         Self { layout, starts, entries }
     }
 
+    /// Puts every item into the one bin that `bins` has for it.
+    pub(super) fn of_bins(layout: Layout, bins: &[u32]) -> Self {
+        let mut starts = vec![0; layout.bins()];
+        let mut entries = large_vec(0, bins.len());
+        for bin in bins {
+            starts[*bin as usize] += 1;
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += std::mem::replace(start, sum);
+        }
+        for (item, bin) in bins.iter().enumerate() {
+            let start = &mut starts[*bin as usize];
+            entries[*start as usize] = item as u32;
+            *start += 1;
+        }
+        // Every start has moved to the next one's.
+        starts.insert(0, 0);
+        Self { layout, starts, entries }
+    }
+
     /// What both parties agreed on.
     pub fn layout(&self) -> Layout {
         self.layout

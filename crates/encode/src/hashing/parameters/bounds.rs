@@ -17,6 +17,15 @@
 //! evaluated and stands for those up to the next; there the terms are negligible, or so large that no bound results.
 //!
 //! **Simple hashing.** The number of items in one bin is binomial; its tail is summed, and multiplied by the number of bins.
+//!
+//! **Balanced hashing**, by the layered induction of Azar, Broder, Karlin, Upfal (SIAM J. Comput. 29, 1999), with numbers in
+//! the place of asymptotics. Let ν_i of the β = h·m bins hold i items or more. An item raises ν_i only if all its bins hold
+//! i - 1, and as long as ν_(i-1) ≤ x that has probability (x/β)^h at most, whatever came before: the product of h shares with
+//! a given sum is greatest where they are equal. So in each of some slices of the time ν_i grows by no more than a binomial
+//! number of that probability exceeds with 2^-54, x being the bound at the slice's end; nor is it ever more than ν_(i-1), or
+//! than all items over i. In the end a given bin gets more than L items only if L + 1 - i of them choose it while their other
+//! bins hold i, each with probability (ν_i/((h-1)·m))^(h-1)/m at most; that tail is multiplied by the number of bins, and
+//! the best i is taken, and the best number of slices.
 
 /// Terms that are computed exactly, for two functions and for more: with two they fall more slowly.
 const EXACT: [usize; 2] = [600, 160];
@@ -55,12 +64,92 @@ pub fn cuckoo(table: Table, functions: usize, items: u64, bins: u64, stash: usiz
 /// log2 of a bound of the probability that one of `bins` bins holds more than `load` of `items` items, each in a uniform one.
 #[must_use]
 pub fn overflow(items: u64, bins: u64, load: u64) -> f64 {
-    let (n, p) = (items as f64, 1.0 / bins as f64);
+    let total = ln_tail(items, 1.0 / bins as f64, load + 1);
+    ((total + (bins as f64).ln()) / std::f64::consts::LN_2).min(0.0)
+}
+
+/// log2 of a bound of the probability that one of `bins` bins holds more than `load` of `items` items, each in the emptiest
+/// of the bins that its `functions` lead to.
+///
+/// With one function, or fewer bins than functions, it is that of simple hashing.
+#[must_use]
+pub fn balanced(functions: usize, items: u64, bins: u64, load: u64) -> f64 {
+    let segment = bins / functions as u64;
+    if functions < 2 || segment == 0 {
+        return overflow(items, bins, load);
+    }
+    if load >= items {
+        return f64::NEG_INFINITY;
+    }
+    let (others, m) = ((functions - 1) as f64, segment as f64);
+    let bound = |slices| {
+        let (levels, steps) = levels(functions, items, segment, load, slices);
+        let towers = levels.iter().zip(1..).map(|(full, level)| {
+            let p = (full / (others * m)).min(1.0).powf(others) / m;
+            ln_tail(items, p, load + 1 - level) + (functions as f64 * m).ln()
+        });
+        log_add(steps, towers.fold(0.0, f64::min)) / std::f64::consts::LN_2
+    };
+    SLICES.into_iter().map(bound).fold(0.0, f64::min)
+}
+
+/// Bounds of ν_1, ν_2, … ν_`most` at the end, and the logarithm of what they may fail all together.
+fn levels(functions: usize, items: u64, segment: u64, most: u64, slices: u64) -> (Vec<f64>, f64) {
+    let all = (functions as u64 * segment) as f64;
+    let share = items.div_ceil(slices).max(1);
+    let mut full: Vec<f64> = Vec::new();
+    let (mut placed, mut steps) = (0, 0.0f64);
+    while placed < items {
+        let slice = share.min(items - placed);
+        placed += slice;
+        let mut below = all;
+        for level in 1..=most.min(placed) {
+            let p = (below / all).powi(functions as i32);
+            if full.len() < level as usize {
+                full.push(0.0);
+            }
+            let bound = &mut full[level as usize - 1];
+            let held = all.min(placed as f64 / level as f64);
+            let more = if p < 1.0 { fewest(slice, p) } else { slice };
+            *bound = (*bound + more as f64).min(held).min(below);
+            steps += 1.0;
+            // Higher levels than this one have the same few.
+            if *bound >= below && below < all {
+                break;
+            }
+            below = *bound;
+        }
+    }
+    (full, steps.ln() + STEP)
+}
+
+/// Parts of the time in which items are placed: many for many items, few for few.
+const SLICES: [u64; 4] = [1, 4, 32, 128];
+
+/// What each step of [`levels`] may fail, as a logarithm: 2^-54.
+const STEP: f64 = -54.0 * std::f64::consts::LN_2;
+
+/// An x for which more than x of `trials` trials succeed with a probability of e^[`STEP`] at most, by Chernoff's bound.
+fn fewest(trials: u64, p: f64) -> u64 {
+    let (mut low, mut high) = ((trials as f64 * p) as u64, trials);
+    while low < high {
+        let middle = low.midpoint(high);
+        let a = (middle + 1) as f64 / trials as f64;
+        let rest = if a < 1.0 { (1.0 - a) * ((1.0 - a) / (1.0 - p)).ln() } else { 0.0 };
+        let rare = a > p && -(trials as f64) * (a * (a / p).ln() + rest) <= STEP;
+        if rare { high = middle } else { low = middle + 1 }
+    }
+    high
+}
+
+/// The logarithm of the probability that `least` or more of `trials` trials succeed, each with probability `p`.
+fn ln_tail(trials: u64, p: f64, least: u64) -> f64 {
+    let n = trials as f64;
     let mut total = f64::NEG_INFINITY;
-    for k in load + 1..=items {
+    for k in least..=trials {
         let k = k as f64;
         let rest =
-            if bins == 1 { if k < n { f64::NEG_INFINITY } else { 0.0 } } else { (n - k) * (-p).ln_1p() };
+            if p >= 1.0 { if k < n { f64::NEG_INFINITY } else { 0.0 } } else { (n - k) * (-p).ln_1p() };
         let term = ln_choose(n, k) + k * p.ln() + rest;
         total = log_add(total, term);
         // Past the mean the terms fall; what is left is less than the last digit.
@@ -68,7 +157,7 @@ pub fn overflow(items: u64, bins: u64, load: u64) -> f64 {
             break;
         }
     }
-    ((total + (bins as f64).ln()) / std::f64::consts::LN_2).min(0.0)
+    total.min(0.0)
 }
 
 struct Sum {
@@ -236,6 +325,22 @@ mod tests {
             let product: f64 = (2..=n as u64).map(|i| (i as f64).ln()).sum();
             assert!((ln_factorial(n) - product).abs() < 1e-9, "{n}");
         }
+    }
+
+    #[test]
+    fn one_choice_is_balanced_like_simple_hashing_and_two_choices_better() {
+        assert_eq!(balanced(1, 1000, 1000, 9), overflow(1000, 1000, 9));
+        assert_eq!(balanced(2, 1000, 1, 9), overflow(1000, 1, 9));
+        for (items, bins) in [(1 << 10, 1 << 10), (1 << 14, 1 << 12), (1 << 16, 1 << 14), (1 << 20, 1 << 20)]
+        {
+            let least = |bound: &dyn Fn(u64) -> f64| (1..).find(|load| bound(*load) <= -40.0).unwrap();
+            let simple = least(&|load| overflow(items, bins, load));
+            let [two, three] = [2, 3].map(|h| least(&|load| balanced(h, items, bins, load)));
+            assert!(three <= two && two < simple, "{items} {bins}: {simple} {two} {three}");
+        }
+        // No more is in a bin than there is, and never is a bound more than certain.
+        assert_eq!(balanced(2, 5, 10, 5), f64::NEG_INFINITY);
+        assert_eq!(balanced(2, 5000, 10, 1), 0.0);
     }
 
     #[test]

@@ -1,0 +1,98 @@
+//! AES, transposition, hashes, fields, groups, the join.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use vesica_blocks::{blocks, context};
+use vesica_crypto::aes_hash::FixedKey;
+use vesica_crypto::block::Block;
+use vesica_crypto::gf128::{inner_product, multiply};
+use vesica_crypto::group::{Group, P256, Ristretto255};
+use vesica_crypto::hash::Label;
+use vesica_crypto::join::join;
+use vesica_crypto::prg::{Prg, Streams};
+use vesica_crypto::transpose::{COLUMNS, ROWS, transpose};
+
+fn aes(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("aes");
+    let mut stream = blocks(1024);
+    group.throughput(Throughput::Elements(1024));
+    let mut prg = Prg::from_seed([2; 16]);
+    group.bench_function("counter mode, block", |b| b.iter(|| prg.fill_blocks(black_box(&mut stream))));
+    let key = FixedKey::new(Block::from(3u128));
+    group.bench_function("ccr hash, block", |b| b.iter(|| key.ccr(black_box(&mut stream))));
+    group.bench_function("tccr hash, block", |b| b.iter(|| key.tccr(0, black_box(&mut stream))));
+}
+
+fn matrices(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("bit matrices");
+    let mut tile = [[Block::ZERO; COLUMNS / 128]; ROWS];
+    let mut columns = [Block::ZERO; COLUMNS];
+    let mut streams = Streams::from_seeds(&blocks(ROWS));
+    group.throughput(Throughput::Elements(COLUMNS as u64));
+    group.bench_function("128 streams, row", |b| b.iter(|| streams.fill_rows(black_box(&mut tile))));
+    group.bench_function("transposition, row", |b| b.iter(|| transpose(black_box(&tile), black_box(&mut columns))));
+}
+
+fn hashes(criterion: &mut Criterion) {
+    const ITEMS: usize = 1024;
+    let mut group = criterion.benchmark_group("hashes");
+    let bytes = Block::slice_as_bytes(&blocks(4 * ITEMS)).to_vec();
+    let mut out = vec![0; 32 * ITEMS];
+    let oracle = context().oracle(Label::new("blocks"));
+    group.throughput(Throughput::Elements(ITEMS as u64));
+    for (width, out_width) in [(16, 16), (32, 32), (64, 16)] {
+        group.bench_function(format!("BLAKE3, {width} to {out_width} bytes"), |b| {
+            b.iter(|| {
+                oracle.hash_batch(&bytes[..width * ITEMS], width, &mut out[..out_width * ITEMS], out_width)
+            });
+        });
+    }
+}
+
+fn fields(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("GF(2^128)");
+    let (mut x, y) = (blocks(512), blocks(1024).split_off(512));
+    group.throughput(Throughput::Elements(512));
+    group.bench_function("products", |b| b.iter(|| multiply(black_box(&mut x), &y)));
+    group.bench_function("inner product", |b| b.iter(|| inner_product(black_box(&x), &y)));
+}
+
+fn groups(criterion: &mut Criterion) {
+    const ELEMENTS: usize = 128;
+    fn of<G: Group>(criterion: &mut Criterion, name: &str) {
+        let mut group = criterion.benchmark_group(name);
+        let mut rng = Prg::from_seed([7; 16]);
+        let scalar = G::random_scalar(&mut rng);
+        let mut uniform = vec![G::UNIFORM_EMPTY; ELEMENTS];
+        for uniform in &mut uniform {
+            rng.fill(uniform.as_mut());
+        }
+        let mut encoded = vec![G::EMPTY; ELEMENTS];
+        group.sample_size(20).throughput(Throughput::Elements(ELEMENTS as u64));
+        group.bench_function("map, multiply, encode", |b| {
+            b.iter(|| G::map_mul_encode(&scalar, black_box(&uniform), &mut encoded));
+        });
+        let mut out = encoded.clone();
+        group.bench_function("decode, multiply, encode", |b| {
+            b.iter(|| assert!(G::decode_mul_encode(&scalar, black_box(&encoded), &mut out).is_ok()));
+        });
+        group.throughput(Throughput::Elements(1));
+        group.bench_function("multiply the generator", |b| b.iter(|| G::mul_base(black_box(&scalar))));
+    }
+    of::<Ristretto255>(criterion, "ristretto255");
+    of::<P256>(criterion, "P-256");
+}
+
+fn joins(criterion: &mut Criterion) {
+    let count = 1 << 16;
+    let tags = blocks(3 * count / 2);
+    let mut group = criterion.benchmark_group("join");
+    group.sample_size(20).throughput(Throughput::Elements(count as u64));
+    group.bench_function("16-byte tags, 2^16, half in common", |b| {
+        b.iter(|| assert_eq!(join(1, black_box(&tags[..count]), &tags[count / 2..]).len(), count / 2));
+    });
+}
+
+criterion_group!(benches, aes, matrices, hashes, fields, groups, joins);
+criterion_main!(benches);

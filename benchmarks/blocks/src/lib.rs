@@ -1,0 +1,20 @@
+//! Building blocks under criterion: each beside its last run, with confidence intervals, by `make bench-blocks`.
+//!
+//! The examples of the crates (`kernels`, `ristretto`, `coded`, `extensions`, `vole`, `okvs`, `hashing`, `measure`) time
+//! the same blocks against their floors on every back end; here is what shows whether a change made one slower.
+
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::Context;
+use vesica_crypto::prg::Prg;
+
+/// Blocks that are the same in every run.
+pub fn blocks(count: usize) -> Vec<Block> {
+    let mut blocks = vec![Block::ZERO; count];
+    Prg::from_seed([1; 16]).fill_blocks(&mut blocks);
+    blocks
+}
+
+/// A context that is the same in every run.
+pub fn context() -> Context {
+    Context::new(&[1; 32], "blocks", b"", 0, 0)
+}

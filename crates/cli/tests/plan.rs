@@ -1,0 +1,106 @@
+//! `vesica plan`: what a run would take, in words and as JSON.
+#![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use vesica::protocols::registry::PROTOCOLS;
+
+fn plan(args: &[&str]) -> Output {
+    // What a test does not ask for otherwise.
+    let security: &[&str] = if args.contains(&"--security") { &[] } else { &["--security", "semi-honest"] };
+    Command::new(env!("CARGO_BIN_EXE_vesica")).arg("plan").args(args).args(security).output().unwrap()
+}
+
+fn words(args: &[&str]) -> String {
+    let output = plan(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&words(&[args, &["--json"]].concat())).unwrap()
+}
+
+const MILLION: [&str; 4] = ["--receiver", "2^20", "--sender", "2^20"];
+
+#[test]
+fn words_name_the_choice_its_cost_and_every_alternative() {
+    let text =
+        words(&[&MILLION[..], &["--bandwidth", "100M", "--latency", "20ms", "--threads", "2"]].concat());
+    for part in [
+        "vole: VOLE and an oblivious key-value store",
+        "the fastest from 8192 keys on",
+        "receiver 1048576, sender 1048576",
+        "security semi-honest, level 128, profile conservative, learns receiver",
+        "100 Mbit/s, round trip 20 ms; 2 threads a party",
+        "round trips",
+        "fastest here",
+        "naive-hash   no: protocol naive-hash",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(PROTOCOLS.iter().all(|entry| text.contains(entry.name)), "{text}");
+}
+
+#[test]
+fn json_holds_what_auto_takes_with_exact_bytes() {
+    let plan = json(&["--receiver", "100", "--sender", "300"]);
+    assert_eq!((plan["schema"].as_u64(), plan["protocol"].as_str()), (Some(1), Some("dh")));
+    // 32·n_r each way, and a mask of 40 + 7 + 9 bits for each item of the sender.
+    assert_eq!(plan["estimate"]["traffic"]["receiver"], 3200);
+    assert_eq!(plan["estimate"]["traffic"]["sender"], 3200 + 300 * 7);
+    assert!(plan["estimate"]["memory"]["sender"].as_u64().unwrap() > 48 * 300);
+    assert!(plan["estimate"]["time"]["total_s"].as_f64().unwrap() > 0.0);
+    assert_eq!(plan["estimate"]["time"]["measured"], true);
+    let alternatives = plan["alternatives"].as_array().unwrap();
+    let names: Vec<_> = alternatives.iter().map(|other| other["protocol"].as_str().unwrap()).collect();
+    assert_eq!(names, PROTOCOLS.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    let insecure = alternatives.iter().find(|other| other["protocol"] == "naive-hash").unwrap();
+    assert!(insecure["refused"].as_str().unwrap().contains("--allow-insecure"));
+}
+
+#[test]
+fn a_slower_network_takes_longer_and_more_bytes_more_so() {
+    let time = |plan: &Value, name: &str| {
+        let others = plan["alternatives"].as_array().unwrap();
+        let found = others.iter().find(|other| other["protocol"] == name).unwrap();
+        found["estimate"]["time"]["total_s"].as_f64().unwrap()
+    };
+    let fast = json(&MILLION);
+    let slow = json(&[&MILLION[..], &["--bandwidth", "10M", "--latency", "50ms"]].concat());
+    let factor = |name| time(&slow, name) / time(&fast, name);
+    assert!(factor("gbf") > factor("kkrt") && factor("kkrt") > factor("dh") && factor("dh") >= 1.0);
+}
+
+#[test]
+fn options_are_terms_of_the_run() {
+    let args = [&MILLION[..], &["--protocol", "ot-phasing", "--sigma", "32", "--learns", "both"]].concat();
+    let plan = json(&args);
+    assert_eq!(plan["reason"], "named");
+    assert_eq!((&plan["parameters"]["sigma"], &plan["parameters"]["learns"]), (&32.into(), &"both".into()));
+    let malicious = json(&[&MILLION[..], &["--security", "malicious"]].concat());
+    assert_eq!(malicious["parameters"]["security"], "malicious");
+    let insecure = json(&[&MILLION[..], &["--protocol", "naive-hash", "--allow-insecure"]].concat());
+    assert_eq!(insecure["protocol"], "naive-hash");
+    assert!(
+        words(&[&MILLION[..], &["--protocol", "naive-hash", "--allow-insecure"]].concat())
+            .contains("insecure")
+    );
+}
+
+#[test]
+fn what_cannot_be_planned_is_told() {
+    for (args, words) in [
+        (&["--protocol", "nothing"][..], "no protocol named"),
+        (&["--protocol", "dh", "--security", "malicious"], "not secure against malicious"),
+        (&["--bandwidth", "fast"], "write bits a second"),
+        (&["--latency", "20"], "write a round trip"),
+    ] {
+        let output = plan(&[&MILLION[..], args].concat());
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(64), "{args:?}: {told}");
+        assert!(told.contains(words), "{args:?}: {told}");
+    }
+    assert_eq!(plan(&["--receiver", "5"]).status.code(), Some(64));
+}
