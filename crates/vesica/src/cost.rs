@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn an_outlook_holds_what_auto_takes_and_every_protocol() {
-        let settings = Settings::default();
+        let settings = Settings { security: Security::SemiHonest, ..Settings::default() };
         let look = outlook(&Choice::Auto, settings.wanted(), SIZES, &Conditions::ALONE).unwrap();
         let chosen = plan::choose(&Choice::Auto, settings.wanted(), Some(SIZES)).unwrap();
         assert_eq!(look.choice.protocol.name, chosen.protocol.name);

@@ -68,7 +68,7 @@ fn made(fitted: &Fitted) -> Vec<Point> {
         cell(1 << 17, 1 << 17, 1, "lan-100"),
     ];
     let networks = networks();
-    let point = |cell| {
+    let point = |cell: Cell| {
         let bytes = 7 * (cell.receiver + 10 * cell.sender) as u64;
         let traffic = Parties { receiver: bytes / 3, sender: bytes };
         let point = Point::new(cell, 1.0, traffic, &networks).unwrap();
