@@ -31,7 +31,9 @@ fn matrices(criterion: &mut Criterion) {
     let mut streams = Streams::from_seeds(&blocks(ROWS));
     group.throughput(Throughput::Elements(COLUMNS as u64));
     group.bench_function("128 streams, row", |b| b.iter(|| streams.fill_rows(black_box(&mut tile))));
-    group.bench_function("transposition, row", |b| b.iter(|| transpose(black_box(&tile), black_box(&mut columns))));
+    group.bench_function("transposition, row", |b| {
+        b.iter(|| transpose(black_box(&tile), black_box(&mut columns)))
+    });
 }
 
 fn hashes(criterion: &mut Criterion) {

@@ -37,7 +37,7 @@ fn base(criterion: &mut Criterion) {
     let (context, choices) = (context(), [0x5a; 16]);
     let rng = || Prg::from_seed([3; 16]);
     let (_, public) = masny_rindal::Sender::new(&context, LABEL, &mut rng());
-    let (_, message) = masny_rindal::Receiver::new(&context, LABEL, &choices, 128, &public, &mut rng());
+    let (_, message) = masny_rindal::Receiver::new(&context, LABEL, &choices, 128, &mut rng());
     group.sample_size(20).throughput(Throughput::Elements(128));
     group.bench_function("Masny-Rindal, sender", |b| {
         b.iter(|| {
@@ -46,7 +46,10 @@ fn base(criterion: &mut Criterion) {
         });
     });
     group.bench_function("Masny-Rindal, receiver", |b| {
-        b.iter(|| masny_rindal::Receiver::new(&context, LABEL, &choices, 128, &public, &mut rng()));
+        b.iter(|| {
+            let (receiver, _) = masny_rindal::Receiver::new(&context, LABEL, &choices, 128, &mut rng());
+            assert!(receiver.finish(&public).is_ok());
+        });
     });
 }
 
@@ -91,7 +94,7 @@ fn coded<C: Code<W>, const W: usize>(
     let at: Vec<u32> = (0..COUNT as u32).collect();
     group.bench_function(format!("{name}, an evaluation each"), |bench| {
         bench.iter(|| {
-            assert!(receiver.extend(words, &mut outputs, a.split().0).is_ok() && a.flush().is_ok());
+            assert!(receiver.extend(words, &mut outputs, &mut a).is_ok() && a.flush().is_ok());
             let first = sender.next();
             assert!(sender.extend(&mut rows, b.split().1).is_ok());
             sender.evaluate(first, &rows, &at, words, &mut found);
@@ -108,8 +111,7 @@ fn soft_spoken(criterion: &mut Criterion) {
     for width in [Width::Two, Width::Four, Width::Eight] {
         for security in [Security::SemiHonest, Security::Malicious] {
             let rng = &mut Prg::from_seed([3; 16]);
-            let (mut receiver, message) =
-                softspoken::Receiver::new(&context(), width, security, &pairs, rng);
+            let (mut receiver, message) = softspoken::Receiver::new(&context(), width, security, &pairs, rng);
             let Ok(mut sender) =
                 softspoken::Sender::new(&context(), width, security, choices[0], &chosen, &message)
             else {
@@ -146,7 +148,14 @@ fn silent(criterion: &mut Criterion) {
         group.sample_size(20).throughput(Throughput::Elements(LENGTH as u64));
         let receiver = || vole::Receiver::<V>::new(&context(), &plan, &pairs, &mut Prg::from_seed([4; 16]));
         let sender = |message: &_| {
-            vole::Sender::new::<V>(&context(), &plan, choices[0], &chosen, message, &mut Prg::from_seed([4; 16]))
+            vole::Sender::new::<V>(
+                &context(),
+                &plan,
+                choices[0],
+                &chosen,
+                message,
+                &mut Prg::from_seed([4; 16]),
+            )
         };
         group.bench_function("receiver: begin and A", |b| b.iter(|| receiver().0.values().len()));
         let (_, message) = receiver();
@@ -155,7 +164,11 @@ fn silent(criterion: &mut Criterion) {
         });
         let Ok((_, words)) = sender(&message) else { return };
         group.bench_function("receiver: C", |b| {
-            b.iter_batched(|| receiver().0, |receiver| receiver.finish(&words).is_ok(), BatchSize::LargeInput);
+            b.iter_batched(
+                || receiver().0,
+                |receiver| receiver.finish(&words).is_ok(),
+                BatchSize::LargeInput,
+            );
         });
     }
     of::<Block>(criterion, "silent VOLE over GF(2^128)");

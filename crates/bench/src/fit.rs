@@ -231,11 +231,10 @@ fn least_squares(rows: &[[f64; TERMS]], set: u32) -> Option<[f64; TERMS]> {
     // The matrix with the right side as its last column.
     let mut matrix = vec![vec![0.0; n + 1]; n];
     for row in rows {
-        for i in 0..n {
-            for j in 0..n {
-                matrix[i][j] += column(i, row) * column(j, row);
+        for (i, sums) in matrix.iter_mut().enumerate() {
+            for (j, sum) in sums.iter_mut().enumerate() {
+                *sum += column(i, row) * if j < n { column(j, row) } else { 1.0 };
             }
-            matrix[i][n] += column(i, row);
         }
     }
     let solved = solve(matrix)?;
