@@ -223,7 +223,7 @@ fn least_squares(rows: &[[f64; TERMS]], set: u32) -> Option<[f64; TERMS]> {
     }
     let scale: Vec<f64> =
         used.iter().map(|&i| rows.iter().map(|row| row[i] * row[i]).sum::<f64>().sqrt()).collect();
-    if scale.iter().any(|&scale| scale == 0.0) {
+    if scale.contains(&0.0) {
         return None;
     }
     let column = |k: usize, row: &[f64; TERMS]| row[used[k]] / scale[k];
