@@ -7,7 +7,7 @@
 //! time = C + L + W − θ · min(C, W)                                 θ: how much of it goes on at once
 //! ```
 //!
-//! `vesica bench fit` makes the coefficients of [`fitted`] from a record, by least squares on relative errors; a test of
+//! `vesica bench fit` makes the coefficients of [`FITTED`] from a record, by least squares on relative errors; a test of
 //! `vesica-bench` makes them again and holds them against that record. In it both parties share one machine, so that a
 //! pair of machines is rather faster, more so with several threads. TLS costs next to nothing beside what a run
 //! computes; a real network's slow start and losses are not in the model.
