@@ -52,7 +52,7 @@ impl ItemsBuilder {
         self.encoding
     }
 
-    /// The key of a row, as [`KeyEncoder`](super::KeyEncoder) writes it. A row has one key; rows without one are left
+    /// The key of a row, as [`KeyEncoder`] writes it. A row has one key; rows without one are left
     /// out, in any order.
     pub fn push(&mut self, row: u64, canonical: &[u8]) -> Result<(), ItemsError> {
         if matches!(self.encoding, Encoding::Native { .. }) {
