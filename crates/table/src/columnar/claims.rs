@@ -80,11 +80,13 @@ impl Walk {
         else {
             return Ok(true);
         };
-        match (self.metadata(at)?, at.checked_add(head)) {
-            // The footer says where the body begins.
-            (Some((metadata, _)), Some(body)) => self.message(&metadata, body),
-            _ => Ok(true),
-        }
+        // The footer alone says where the body begins: the decoder looks at no length before the metadata.
+        let (Some(head_bytes), Some(body)) = (self.bytes(at, head)?, at.checked_add(head)) else {
+            return Ok(true);
+        };
+        let skipped = if head_bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
+        let Some(metadata) = head_bytes.get(skipped..) else { return Ok(true) };
+        self.message(&metadata.to_vec(), body)
     }
 
     /// The metadata of the message at a place, and where it ends; none at the end of a stream.
@@ -102,15 +104,17 @@ impl Walk {
         Ok(number.and_then(|number| number.try_into().ok()))
     }
 
+    /// The decoder of a file takes what stands behind the metadata for more of them; a message whose parts do not lie
+    /// within its metadata is damage.
     fn message(&mut self, metadata: &[u8], body: u64) -> io::Result<bool> {
-        let Ok(message) = root_as_message(metadata) else { return Ok(true) };
+        let Ok(message) = root_as_message(metadata) else { return Ok(false) };
         let dictionary = || message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
         let Some(batch) = message.header_as_record_batch().or_else(dictionary) else { return Ok(true) };
         let (Some(packed), Some(buffers)) = (batch.compression(), batch.buffers()) else { return Ok(true) };
         let ratio = if packed.codec() == CompressionType::LZ4_FRAME { LZ4_RATIO } else { ZSTD_RATIO };
         for buffer in buffers {
             let place = u64::try_from(buffer.offset()).ok().and_then(|offset| body.checked_add(offset));
-            let (Some(place), Ok(length)) = (place, u64::try_from(buffer.length())) else { return Ok(true) };
+            let (Some(place), Ok(length)) = (place, u64::try_from(buffer.length())) else { return Ok(false) };
             let claim = if length < 8 { None } else { self.bytes(place, 8)? };
             let claim = claim.and_then(|claim| Some(i64::from_le_bytes(*claim.first_chunk()?)));
             // Minus one says that the buffer is not packed after all.
