@@ -85,8 +85,9 @@ impl Walk {
             return Ok(true);
         };
         let skipped = if head_bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
-        let Some(metadata) = head_bytes.get(skipped..) else { return Ok(true) };
-        self.message(&metadata.to_vec(), body)
+        // In a vector of its own, for a flat buffer has to be aligned.
+        let Some(metadata) = head_bytes.get(skipped..).map(<[u8]>::to_vec) else { return Ok(true) };
+        self.message(&metadata, body)
     }
 
     /// The metadata of the message at a place, and where it ends; none at the end of a stream.
