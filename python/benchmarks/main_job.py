@@ -44,6 +44,8 @@ def load(path: str) -> Any:
 
 def party(role: str, options: dict[str, Any]) -> None:
     """One Python party; says when its table is ready, and at the end what the run took."""
+    # As the command line does.
+    vesica.keep_freed_memory()
     table = load(f"{role}.arrow")
     memory = resident()
     print("ready", flush=True)

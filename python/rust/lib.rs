@@ -47,6 +47,12 @@ mod _internal {
         vesica::catalogue::json().to_string()
     }
 
+    /// The allocator's setting that the command line makes at its start.
+    #[pyfunction]
+    fn keep_freed_memory() {
+        vesica::keep_freed_memory();
+    }
+
     /// Every kind of failure: its name, its exit code, its exception.
     #[pyfunction]
     fn kinds() -> Vec<(String, u8, &'static str)> {

@@ -138,9 +138,11 @@ def _rebuild(batches: Any, library: str, kind: str) -> Any:
         import pyarrow
     except ImportError:
         return batches
+    reader = pyarrow.RecordBatchReader.from_stream(batches)
     if library == "pyarrow" and kind == "RecordBatchReader":
-        return pyarrow.RecordBatchReader.from_stream(batches)
-    table = pyarrow.table(batches)
+        return reader
+    # (`pyarrow.table` would import pandas first.)
+    table = reader.read_all()
     if library == "pyarrow" and kind == "RecordBatch":
         whole = table.combine_chunks().to_batches()
         return whole[0] if whole else pyarrow.RecordBatch.from_pylist([], schema=table.schema)
