@@ -105,6 +105,12 @@ const AUTO: &[Rule] = &[
     Rule { protocol: "vole", larger: 0.., reason: ONLY_ONE },
 ];
 
+/// The table in words, a term of every run: two programs with different tables would wait for each other's protocols.
+pub(crate) fn auto_table() -> String {
+    let line = |rule: &Rule| format!("{} from {}", rule.protocol, rule.larger.start);
+    AUTO.iter().map(line).collect::<Vec<_>>().join(", ")
+}
+
 /// Where a cheaper protocol does not offer it: security is never lowered for speed.
 const ONLY_ONE: &str = "the one that withstands what was asked for";
 
@@ -186,6 +192,11 @@ mod tests {
 
     fn sizes(larger: usize) -> Option<Sizes> {
         Some(Sizes { receiver: larger, sender: 1 })
+    }
+
+    #[test]
+    fn the_table_is_told_line_by_line() {
+        assert_eq!(auto_table(), format!("vole from {VOLE_FROM}, dh from 0, vole from 0"));
     }
 
     #[test]

@@ -11,6 +11,7 @@
 use vesica_net::codec::{CodecError, Reader, Writer};
 use vesica_protocols::Role;
 
+use crate::plan;
 use crate::settings::{Choice, Limits, Settings, learns_name};
 
 /// The most bytes that a terms message may have.
@@ -65,6 +66,7 @@ impl Terms {
             ("profile", settings.profile.name().to_owned()),
             ("paper parameters", if settings.paper_parameters { "yes" } else { "no" }.to_owned()),
             ("parts", "1".to_owned()),
+            ("table of auto", plan::auto_table()),
         ];
         Terms {
             role,
@@ -265,6 +267,9 @@ mod tests {
         theirs.equal.push(("audit".into(), "10".into()));
         assert_eq!(mine.differences(&theirs)[0].to_string(), "audit: mine (not known), theirs 10");
         assert_eq!(theirs.differences(&mine)[0].to_string(), "audit: mine 10, theirs (not known)");
+        let mut older = terms(Role::Sender, "auto", "email");
+        older.equal.retain(|(name, _)| name != "table of auto");
+        assert_eq!(mine.differences(&older)[0].field, "table of auto");
         // Nor does a value stand for no value.
         theirs.equal[0].1 = ABSENT.into();
         let mut without = mine.clone();
