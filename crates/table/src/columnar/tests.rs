@@ -169,14 +169,25 @@ fn every_type() -> Vec<(ArrayRef, [&'static str; 2])> {
         Arc::new(dictionary),
     ];
     let fixed = vec![Some(&b"abc"[..]), None, Some(b"xyz")].into_iter();
+    let mut all: Vec<(ArrayRef, [&str; 2])> = vec![
+        (Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)])), ["true", "false"]),
+        (Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed, 3).unwrap()), ["abc", "xyz"]),
+    ];
+    all.extend(times());
+    all.extend(decimals());
+    all.extend(numbers.into_iter().map(|array| (array, ["-7", "120"])));
+    all.extend(unsigned.into_iter().map(|array| (array, ["0", "250"])));
+    all.extend(texts.into_iter().map(|array| (array, ["zürich", "b, \"c\""])));
+    all
+}
+
+/// Dates, times of day and moments.
+fn times() -> Vec<(ArrayRef, [&'static str; 2])> {
     let nanos: i64 = 1_795_234_567_000_000_000;
     let moment = ["2026-11-21T04:16:07.000000000Z", "1970-01-01T00:00:00.000000000Z"];
     let time = ["01:02:03.000000000", "00:00:00.000000000"];
     let seconds = 3723;
-    let cents = vec![Some(1230), None, Some(-5)];
-    let mut all: Vec<(ArrayRef, [&str; 2])> = vec![
-        (Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)])), ["true", "false"]),
-        (Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed, 3).unwrap()), ["abc", "xyz"]),
+    vec![
         (Arc::new(Date32Array::from(vec![Some(20_778), None, Some(-1)])), ["2026-11-21", "1969-12-31"]),
         (
             Arc::new(Date64Array::from(vec![Some(20_778 * 86_400_000), None, Some(0)])),
@@ -209,6 +220,13 @@ fn every_type() -> Vec<(ArrayRef, [&'static str; 2])> {
             Arc::new(TimestampNanosecondArray::from(vec![Some(nanos), None, Some(0)]).with_timezone("UTC")),
             moment,
         ),
+    ]
+}
+
+/// Decimal numbers of every width.
+fn decimals() -> Vec<(ArrayRef, [&'static str; 2])> {
+    let cents = vec![Some(1230), None, Some(-5)];
+    vec![
         (
             Arc::new(Decimal128Array::from(cents.clone()).with_precision_and_scale(9, 2).unwrap()),
             ["12.30", "-0.05"],
@@ -238,11 +256,7 @@ fn every_type() -> Vec<(ArrayRef, [&'static str; 2])> {
             ),
             ["12.30", "-0.05"],
         ),
-    ];
-    all.extend(numbers.into_iter().map(|array| (array, ["-7", "120"])));
-    all.extend(unsigned.into_iter().map(|array| (array, ["0", "250"])));
-    all.extend(texts.into_iter().map(|array| (array, ["zürich", "b, \"c\""])));
-    all
+    ]
 }
 
 #[test]
