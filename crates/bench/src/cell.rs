@@ -145,7 +145,16 @@ impl Cell {
         let plan::Choice { protocol, parameters, .. } =
             chosen.map_err(|error| BenchError::Cell(error.to_string()))?;
         let sizes = Sizes { receiver: self.receiver, sender: self.sender };
-        Ok((protocol, Shape { sizes, parameters, learns: settings.learns, matches: self.common() }))
+        Ok((
+            protocol,
+            Shape {
+                sizes,
+                parameters,
+                learns: settings.learns,
+                matches: self.common(),
+                kept_base_ots: false,
+            },
+        ))
     }
 
     /// Bytes that both parties send, by the registry's formulas.

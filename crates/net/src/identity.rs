@@ -5,16 +5,17 @@
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::engine::{Engine, general_purpose::URL_SAFE_NO_PAD};
-use rustix::fs::OFlags;
 use thiserror::Error;
 use zeroize::Zeroizing;
+
+use crate::private_file::{self, PrivateFileError};
 
 /// What every public key in text starts with.
 const PREFIX: &str = "vesica-pub1-";
@@ -208,28 +209,13 @@ impl Identity {
             path: path.to_owned(),
             cause: error.to_string(),
         };
-        // The size and the permissions are those of the file that is then read, whatever the path points to by then.
-        // A pipe is opened without waiting for whoever writes into it, and then refused.
-        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(flags.bits().cast_signed())
-            .open(path)
-            .map_err(fail)?;
-        let about = file.metadata().map_err(fail)?;
-        if !about.is_file() || about.len() > FILE_LIMIT {
-            return Err(IdentityError::NotAKeyFile { path: path.to_owned() });
-        }
-        let mode = about.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
-            return Err(IdentityError::Exposed { path: path.to_owned(), mode });
-        }
-        let mut pem = Zeroizing::new(String::with_capacity(FILE_LIMIT as usize));
-        let identity = match file.take(FILE_LIMIT).read_to_string(&mut pem) {
-            Ok(_) => Self::from_pem(&pem),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(IdentityError::NotPem),
-            Err(error) => return Err(fail(error)),
-        };
+        let bytes = private_file::read(path, FILE_LIMIT).map_err(|error| match error {
+            PrivateFileError::Exposed { mode } => IdentityError::Exposed { path: path.to_owned(), mode },
+            PrivateFileError::NotAFile => IdentityError::NotAKeyFile { path: path.to_owned() },
+            PrivateFileError::Io(error) => fail(error),
+        })?;
+        let identity =
+            std::str::from_utf8(&bytes).map_err(|_| IdentityError::NotPem).and_then(Self::from_pem);
         identity.map_err(|why| IdentityError::Content { path: path.to_owned(), why: Box::new(why) })
     }
 

@@ -33,6 +33,7 @@ mod lane;
 mod link;
 pub mod memory;
 mod outlet;
+pub mod private_file;
 mod pump;
 pub mod shaped;
 #[cfg(feature = "testing")]

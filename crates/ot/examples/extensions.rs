@@ -141,7 +141,7 @@ fn extension(count: usize, hashed: bool) -> f64 {
         let (took, ()) = both(
             |channel| {
                 let rng = &mut StdRng::seed_from_u64(1);
-                let mut ot = iknp::Sender::<1>::setup(&context(), LABEL, 128, channel, rng).unwrap();
+                let mut ot = iknp::Sender::<1>::setup(&context(), LABEL, 128, None, channel, rng).unwrap();
                 barrier.wait();
                 let start = Instant::now();
                 for (piece, rows) in q.chunks_mut(PIECE).enumerate() {
@@ -159,7 +159,7 @@ fn extension(count: usize, hashed: bool) -> f64 {
             },
             |channel| {
                 let rng = &mut StdRng::seed_from_u64(2);
-                let mut ot = iknp::Receiver::<1>::setup(&context(), LABEL, 128, channel, rng).unwrap();
+                let mut ot = iknp::Receiver::<1>::setup(&context(), LABEL, 128, None, channel, rng).unwrap();
                 barrier.wait();
                 for (piece, (rows, choices)) in t.chunks_mut(PIECE).zip(choices.chunks(PIECE / 8)).enumerate()
                 {

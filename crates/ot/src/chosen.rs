@@ -298,11 +298,11 @@ mod tests {
             width,
             |channel| {
                 let rng = &mut StdRng::seed_from_u64(5);
-                iknp::Sender::<W>::setup(&context(), SETUP, columns, channel, rng).unwrap()
+                iknp::Sender::<W>::setup(&context(), SETUP, columns, None, channel, rng).unwrap()
             },
             |channel| {
                 let rng = &mut StdRng::seed_from_u64(6);
-                iknp::Receiver::<W>::setup(&context(), SETUP, columns, channel, rng).unwrap()
+                iknp::Receiver::<W>::setup(&context(), SETUP, columns, None, channel, rng).unwrap()
             },
             ends,
         );

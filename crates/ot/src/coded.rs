@@ -34,7 +34,7 @@ use vesica_crypto::transpose::{COLUMNS as TILE, ROWS, Tile, transpose};
 use vesica_net::{Channel, RecvHalf};
 use zeroize::Zeroize;
 
-use crate::base::masny_rindal;
+use crate::base::kept::{self, Keeping};
 use crate::error::Error;
 
 /// Blocks of the hash's input ([`Oracle::hash_numbered`]): a row, zeros, and the OT's number. One block of BLAKE3.
@@ -77,10 +77,10 @@ pub struct Receiver<C, const W: usize> {
 }
 
 /// A [`Receiver`] whose message of the base OTs is on its way, and who can do something else until they are answered.
-pub struct Opening<C, const W: usize> {
+pub struct Opening<'a, C, const W: usize> {
     code: C,
     context: Context,
-    base: masny_rindal::Sender,
+    base: kept::Opening<'a>,
     threads: usize,
 }
 
@@ -124,28 +124,29 @@ impl Place {
 }
 
 impl<C: Code<W>, const W: usize> Receiver<C, W> {
-    /// Runs the base OTs, in which this party is the sender; `threads` is how many it may keep busy later.
+    /// Runs the base OTs, in which this party is the sender, or takes kept ones; `threads` is how many it may keep busy
+    /// later.
     pub fn setup(
         code: C,
         context: &Context,
         threads: usize,
+        keeping: Option<&Keeping>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        Self::open(code, context, threads, channel, rng)?.finish(channel)
+        Self::open(code, context, threads, keeping, channel, rng)?.finish(channel)
     }
 
-    /// Sends the first message of [`setup`](Self::setup).
-    pub fn open(
+    /// Sends the first message of [`setup`](Self::setup), where there is one.
+    pub fn open<'a>(
         code: C,
         context: &Context,
         threads: usize,
+        keeping: Option<&'a Keeping>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Opening<C, W>, Error> {
-        let (base, message) = masny_rindal::Sender::new(context, C::BASE, rng);
-        channel.send(&message)?;
-        channel.flush()?;
+    ) -> Result<Opening<'a, C, W>, Error> {
+        let base = kept::open(context, C::BASE, keeping, channel, rng)?;
         Ok(Opening { code, context: context.clone(), base, threads })
     }
 
@@ -245,10 +246,10 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
     }
 }
 
-impl<C: Code<W>, const W: usize> Opening<C, W> {
+impl<C: Code<W>, const W: usize> Opening<'_, C, W> {
     /// Receives the other party's message.
     pub fn finish(self, channel: &mut Channel) -> Result<Receiver<C, W>, Error> {
-        let pairs = self.base.receive(self.code.columns(), channel)?;
+        let pairs = self.base.finish(self.code.columns(), channel)?;
         let mut seeds: Vec<[Block; 2]> = pairs.iter().map(|[a, b]| [a.block(), b.block()]).collect();
         let receiver = Receiver::from_seeds(self.code, &self.context, self.threads, &seeds);
         seeds.as_flattened_mut().zeroize();
@@ -257,17 +258,19 @@ impl<C: Code<W>, const W: usize> Opening<C, W> {
 }
 
 impl<C: Code<W>, const W: usize> Sender<C, W> {
-    /// Draws s and runs the base OTs, in which this party is the receiver; `threads` is how many it may keep busy later.
+    /// Draws s and runs the base OTs, in which this party is the receiver, or takes kept ones; `threads` is how many it may
+    /// keep busy later.
     pub fn setup(
         code: C,
         context: &Context,
         threads: usize,
+        keeping: Option<&Keeping>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let secret = Secret::draw(code.columns(), rng);
-        let bits = &Block::slice_as_bytes(&secret.0)[..code.columns() / 8];
-        let seeds = masny_rindal::receive(context, C::BASE, bits, code.columns(), channel, rng)?;
+        let (bits, seeds) = kept::receive(context, C::BASE, code.columns(), keeping, channel, rng)?;
+        let mut secret = Secret([Block::ZERO; W]);
+        Block::slice_as_mut_bytes(&mut secret.0)[..bits.len()].copy_from_slice(&bits);
         let mut seeds: Vec<Block> = seeds.iter().map(|seed| seed.block()).collect();
         let sender = Self::from_seeds(code, context, threads, secret.0, &seeds);
         seeds.zeroize();
@@ -404,14 +407,6 @@ impl<const W: usize> Drop for Scratch<W> {
     }
 }
 
-impl<const W: usize> Secret<W> {
-    fn draw(columns: usize, rng: &mut dyn CryptoRng) -> Self {
-        let mut secret = Secret([Block::ZERO; W]);
-        rng.fill_bytes(&mut Block::slice_as_mut_bytes(&mut secret.0)[..columns / 8]);
-        secret
-    }
-}
-
 /// One stream a column, given out by rows.
 struct Columns<const W: usize> {
     /// Of 128 columns each, the last of fewer.
@@ -464,7 +459,8 @@ pub(crate) mod testing {
         let mut rng = Prg::from_seed([8; 16]);
         let columns = code().columns();
         let pairs: Vec<[Block; 2]> = (0..columns).map(|_| [rng.block(), rng.block()]).collect();
-        let secret = Secret::<W>::draw(columns, &mut rng);
+        let mut secret = Secret([Block::ZERO; W]);
+        rand_core::Rng::fill_bytes(&mut rng, &mut Block::slice_as_mut_bytes(&mut secret.0)[..columns / 8]);
         let bit = |i: usize| usize::from(secret.0[i / Block::BITS].bit(i % Block::BITS));
         let chosen: Vec<Block> = pairs.iter().enumerate().map(|(i, pair)| pair[bit(i)]).collect();
         let (a, b) = memory::pair(&Options::default());

@@ -25,4 +25,7 @@ pub enum Error {
     /// A check of the partner's messages failed.
     #[error("the partner's messages contradict one another")]
     Inconsistent,
+    /// The caller's kept base OTs are too few for the run, or the other side's.
+    #[error("the kept base OTs do not fit the run")]
+    UnfitBaseOts,
 }

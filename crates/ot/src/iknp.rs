@@ -39,6 +39,7 @@ use vesica_crypto::wide_prg::WideStreams;
 use vesica_net::Channel;
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::base::kept::{self, Keeping};
 use crate::base::{bit, masny_rindal};
 use crate::{CotReceiver, CotSender, Error, Seed};
 
@@ -206,7 +207,7 @@ pub struct Sender<const W: usize> {
 }
 
 impl<const W: usize> Sender<W> {
-    /// Draws Δ and plays the base OTs' receiver.
+    /// Draws Δ and plays the base OTs' receiver, or takes kept ones.
     ///
     /// # Errors
     /// If the connection fails or the partner's message is not valid.
@@ -217,14 +218,14 @@ impl<const W: usize> Sender<W> {
         context: &Context,
         label: Label,
         columns: u32,
+        keeping: Option<&Keeping>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let columns = check::<W>(columns as usize);
+        let (bits, seeds) = kept::receive(context, label, columns, keeping, channel, rng)?;
         let mut delta = Zeroizing::new([Block::ZERO; W]);
-        let bits = &mut Block::slice_as_mut_bytes(&mut *delta)[..columns / 8];
-        rng.fill_bytes(bits);
-        let seeds = masny_rindal::receive(context, label, bits, columns, channel, rng)?;
+        Block::slice_as_mut_bytes(&mut *delta)[..bits.len()].copy_from_slice(&bits);
         Ok(Self::from_base(&delta, &seeds))
     }
 
@@ -293,7 +294,7 @@ pub struct Receiver<const W: usize> {
 }
 
 impl<const W: usize> Receiver<W> {
-    /// Plays the base OTs' sender.
+    /// Plays the base OTs' sender, or takes kept ones.
     ///
     /// # Errors
     /// If the connection fails or the partner's message is not valid.
@@ -304,11 +305,12 @@ impl<const W: usize> Receiver<W> {
         context: &Context,
         label: Label,
         columns: u32,
+        keeping: Option<&Keeping>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let columns = check::<W>(columns as usize);
-        Ok(Self::from_base(&masny_rindal::send(context, label, columns, channel, rng)?))
+        Ok(Self::from_base(&kept::send(context, label, columns, keeping, channel, rng)?))
     }
 
     /// From base OTs done elsewhere: both strings of each.

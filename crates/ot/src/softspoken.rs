@@ -45,7 +45,7 @@ use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
 use vesica_net::Channel;
 use zeroize::Zeroize;
 
-use crate::base::masny_rindal;
+use crate::base::kept::{self, Keeping};
 use crate::small_field;
 pub use crate::small_field::{Security, Width};
 use crate::{CotReceiver, CotSender, Error, Seed};
@@ -72,6 +72,11 @@ const EMPTY: Tile = [[Block::ZERO; BLOCKS]; ROWS];
 pub fn collision_bits(width: Width) -> u32 {
     let groups = width.groups() as u32;
     128 - (groups * (groups - 1) / 2).next_power_of_two().ilog2()
+}
+
+/// A failed check tells something of Δ, and with one Δ for many runs that would add up.
+fn check_keeping(security: Security, keeping: Option<&Keeping>) {
+    assert!(security == Security::SemiHonest || keeping.is_none(), "kept base OTs are for semi-honest runs");
 }
 
 /// What both sides know of a run.
@@ -182,14 +187,19 @@ impl Receiver {
     ///
     /// # Errors
     /// If the connection fails or the partner's base OT message is not valid.
+    ///
+    /// # Panics
+    /// If a maliciously secure run would keep base OTs.
     pub fn setup(
         context: &Context,
         width: Width,
         security: Security,
+        keeping: Option<&Keeping>,
         channel: &mut Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        let base = masny_rindal::send(context, BASE, ROWS, channel, rng)?;
+        check_keeping(security, keeping);
+        let base = kept::send(context, BASE, ROWS, keeping, channel, rng)?;
         let mut seeds: Vec<[Block; 2]> = base.iter().map(|[zero, one]| [zero.block(), one.block()]).collect();
         let (receiver, message) = Self::new(context, width, security, &seeds, rng);
         seeds.as_flattened_mut().zeroize();
@@ -348,15 +358,21 @@ impl Sender {
     ///
     /// # Errors
     /// If the connection fails or the partner's messages are not what they must be.
+    ///
+    /// # Panics
+    /// If a maliciously secure run would keep base OTs.
     pub fn setup(
         context: &Context,
         width: Width,
         security: Security,
+        keeping: Option<&Keeping>,
         channel: &mut Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        let delta = Block::random(rng);
-        let base = masny_rindal::receive(context, BASE, delta.as_bytes(), ROWS, channel, rng)?;
+        check_keeping(security, keeping);
+        let (bits, base) = kept::receive(context, BASE, ROWS, keeping, channel, rng)?;
+        let mut delta = Block::ZERO;
+        Block::slice_as_mut_bytes(std::slice::from_mut(&mut delta)).copy_from_slice(&bits);
         let mut seeds: Vec<Block> = base.iter().map(Seed::block).collect();
         let mut message = vec![0; small_field::message_bytes(width, security)];
         channel.recv_exact(&mut message)?;
@@ -541,14 +557,14 @@ mod tests {
         let (t, (delta, q)) = std::thread::scope(|scope| {
             let receiver = scope.spawn(|| {
                 let mut rng = Prg::from_seed([1; 16]);
-                let mut receiver = Receiver::setup(&context(), width, security, &mut here, &mut rng)?;
+                let mut receiver = Receiver::setup(&context(), width, security, None, &mut here, &mut rng)?;
                 let mut t = vec![[Block::ZERO]; count];
                 receiver.extend(&choices, &mut t, &mut here)?;
                 here.flush()?;
                 Ok::<_, Error>(t)
             });
             let mut rng = Prg::from_seed([2; 16]);
-            let mut sender = Sender::setup(&context(), width, security, &mut there, &mut rng).unwrap();
+            let mut sender = Sender::setup(&context(), width, security, None, &mut there, &mut rng).unwrap();
             let mut q = vec![[Block::ZERO]; count];
             sender.extend(&mut q, &mut there).unwrap();
             (receiver.join().unwrap().unwrap(), (sender.delta()[0], q))

@@ -34,6 +34,7 @@ fn main() {
         parameters,
         learns: Learns::Receiver,
         matches: sets.receiver_rows.len(),
+        kept_base_ots: false,
     };
     let bytes = [Role::Receiver, Role::Sender].map(|from| protocol.bytes(from, &shape));
     let mut walls: Vec<Duration> =
@@ -82,6 +83,7 @@ fn once(
         learns: shape.learns,
         threads: 1,
         watch,
+        base_ots: None,
     };
     let started = Instant::now();
     let (matches, wall) = thread::scope(|scope| {

@@ -103,6 +103,9 @@ pub enum Misuse {
         /// Sender's set size.
         sender: usize,
     },
+    /// Kept base OTs that are too few, or of the other side.
+    #[error("the kept base OTs do not fit the run")]
+    UnfitBaseOts,
 }
 
 fn kind(encoding: Encoding) -> String {
@@ -134,6 +137,7 @@ impl From<vesica_ot::Error> for Error {
     fn from(error: vesica_ot::Error) -> Self {
         match error {
             vesica_ot::Error::Net(error) => Error::Net(error),
+            vesica_ot::Error::UnfitBaseOts => Misuse::UnfitBaseOts.into(),
             error => Error::PeerMisbehaved(Misbehaviour::Transfer(error)),
         }
     }

@@ -30,7 +30,7 @@
 //! let context =
 //!     Context::new(&[7; 32], protocol.name, agreed.as_bytes(), sizes.receiver as u64, sizes.sender as u64);
 //! let learns = Learns::Receiver;
-//! let run = || Run { context: context.clone(), sizes, parameters, learns, threads: 1, watch: &Unwatched };
+//! let run = || Run { context: context.clone(), sizes, parameters, learns, threads: 1, watch: &Unwatched, base_ots: None };
 //!
 //! let (mut here, mut there) = memory::pair(&Options::default());
 //! let (mut my_rng, mut their_rng) = (StdRng::try_from_rng(&mut SysRng)?, StdRng::try_from_rng(&mut SysRng)?);

@@ -4,6 +4,7 @@ use rand_core::CryptoRng;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Channel;
+use vesica_ot::base::kept::Keeping;
 
 use crate::error::{Error, Misuse};
 use crate::parameters::Parameters;
@@ -160,6 +161,9 @@ pub struct Run<'a> {
     pub threads: usize,
     /// Local: who is told of progress.
     pub watch: &'a dyn Watch,
+    /// Agreed: what becomes of base OTs beyond this run, or where they come from. Made for this run alone if none; no part
+    /// in protocols whose entry names no [`base_ots`](crate::registry::Entry::base_ots).
+    pub base_ots: Option<&'a Keeping>,
 }
 
 impl Run<'_> {

@@ -40,6 +40,8 @@ pub struct Shape {
     pub learns: Learns,
     /// Items in the intersection; counts only where the sender learns it too.
     pub matches: usize,
+    /// Whether the base OTs are those of an earlier run, so that none of their messages is sent.
+    pub kept_base_ots: bool,
 }
 
 impl Shape {
@@ -51,6 +53,11 @@ impl Shape {
     /// n_s.
     pub fn sender(&self) -> u64 {
         self.sizes.sender as u64
+    }
+
+    /// The bytes of a message of base OTs: none if they are kept ones.
+    pub fn unless_kept(&self, bytes: u64) -> u64 {
+        if self.kept_base_ots { 0 } else { bytes }
     }
 
     /// ⌈ℓ/8⌉.
@@ -105,6 +112,9 @@ pub struct Entry {
     pub leakage: &'static str,
     /// One-way messages, the last to the receiver included; two flights make a round trip.
     pub flights: u32,
+    /// Base OTs of a run that the two parties may keep for their next one: how many. None where a run has no base OTs, or
+    /// none that may be used again; see [`vesica_ot::base::kept`].
+    pub base_ots: Option<fn(&Shape) -> u64>,
     /// Its messages, in the order in which each party sends its own.
     pub messages: &'static [Message],
     /// The memory formula, in bytes.

@@ -13,6 +13,7 @@ use rand_core::CryptoRng;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates};
 use vesica_net::{Channel, Digests, Options, Traffic, memory};
+use vesica_ot::base::kept::Keeping;
 
 use crate::error::Error;
 use crate::parameters::{Parameters, Security};
@@ -174,9 +175,21 @@ pub fn run_pair(entry: &Entry, sets: &Planted, case: Case) -> Ended {
 /// Runs both roles of `entry` over the two ends of a channel: receiver's, sender's. An end is dropped when its role ends,
 /// and aborted if it failed, as it is between processes.
 pub fn run_over(entry: &Entry, sets: &Planted, case: Case, ends: (Channel, Channel)) -> Ended {
+    run_keeping(entry, sets, case, ends, [None, None])
+}
+
+/// The same with base OTs that both parties keep, or kept before: receiver's, sender's.
+pub fn run_keeping(
+    entry: &Entry,
+    sets: &Planted,
+    case: Case,
+    ends: (Channel, Channel),
+    base_ots: [Option<&Keeping>; 2],
+) -> Ended {
     let (receiver, sender) = play_both(
         (entry, sets, case),
         ends,
+        base_ots,
         |run, channel, rng| (entry.receive)(run, &sets.receiver, channel, rng),
         |run, channel, rng| (entry.send)(run, &sets.sender, channel, rng),
     );
@@ -199,7 +212,8 @@ pub fn duel<R: Send, S: Send>(
     receiver: Box<Party<'_, R>>,
     sender: Box<Party<'_, S>>,
 ) -> (Result<R, Error>, Result<S, Error>) {
-    let (receiver, sender) = play_both(agreed, memory::pair(&Options::default()), receiver, sender);
+    let (receiver, sender) =
+        play_both(agreed, memory::pair(&Options::default()), [None, None], receiver, sender);
     (receiver.0, sender.0)
 }
 
@@ -208,16 +222,17 @@ type Played<T> = (Result<T, Error>, Digests, Traffic);
 fn play_both<R: Send, S: Send>(
     (entry, sets, case): (&Entry, &Planted, Case),
     (mine, theirs): (Channel, Channel),
+    base_ots: [Option<&Keeping>; 2],
     receiver: impl FnOnce(&Run<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<R, Error>,
     sender: impl FnOnce(&Run<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<S, Error> + Send,
 ) -> (Played<R>, Played<S>) {
     let context = context(entry, sets, case);
-    let run = || run(&context, sets, case);
+    let run = |party| Run { base_ots: base_ots[party], ..run(&context, sets, case) };
     let mut rngs = [0, 1].map(|party| StdRng::seed_from_u64(case.seed << 1 | party));
     let [my_rng, their_rng] = &mut rngs;
     thread::scope(|scope| {
-        let sender = scope.spawn(|| play(theirs, |channel| sender(&run(), channel, their_rng)));
-        let receiver = play(mine, |channel| receiver(&run(), channel, my_rng));
+        let sender = scope.spawn(|| play(theirs, |channel| sender(&run(1), channel, their_rng)));
+        let receiver = play(mine, |channel| receiver(&run(0), channel, my_rng));
         let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (receiver, sender)
     })
@@ -250,7 +265,7 @@ fn context(entry: &Entry, sets: &Planted, case: Case) -> Context {
     Context::new(&[7; 32], entry.name, case.parameters.text().as_bytes(), receiver, sender)
 }
 
-fn run(context: &Context, sets: &Planted, case: Case) -> Run<'static> {
+fn run<'a>(context: &Context, sets: &Planted, case: Case) -> Run<'a> {
     Run {
         context: context.clone(),
         sizes: Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() },
@@ -258,6 +273,7 @@ fn run(context: &Context, sets: &Planted, case: Case) -> Run<'static> {
         learns: case.learns,
         threads: case.threads,
         watch: &Unwatched,
+        base_ots: None,
     }
 }
 
@@ -277,5 +293,6 @@ pub fn shape(sets: &Planted, case: Case) -> Shape {
         parameters: case.parameters,
         learns: case.learns,
         matches: sets.receiver_rows.len(),
+        kept_base_ots: false,
     }
 }

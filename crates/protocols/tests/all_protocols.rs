@@ -1,9 +1,10 @@
 //! Every protocol of the registry, in one loop: right rows, right bytes, the same bytes from any number of threads.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
-use vesica_protocols::registry::{Entry, PROTOCOLS};
+use vesica_ot::base::kept::Keeping;
+use vesica_protocols::registry::{Entry, PROTOCOLS, Security, Shape};
 use vesica_protocols::testing::{
-    Case, Planted, items, lying_wire, planted, planted_for, run_over, run_pair, shape, ways,
+    Case, Planted, items, lying_wire, planted, planted_for, run_keeping, run_over, run_pair, shape, ways,
 };
 use vesica_protocols::{Error, Learns, Misuse, Role};
 
@@ -136,6 +137,48 @@ fn duplicates_come_out_with_every_row() {
     }
 }
 
+/// The first run makes base OTs, the second one takes them: it sends none of their messages, which the formulas say too, and
+/// ends with the plain join. Its transcript is not that of a third.
+#[test]
+fn kept_base_ots_spare_their_messages_and_change_no_result() {
+    for entry in PROTOCOLS {
+        for parameters in ways(entry) {
+            let sets = planted_for(&parameters, 90, 70, 31, 4);
+            let case = Case { parameters, ..Case::default() };
+            let fresh = shape(&sets, case);
+            let Some(count) = entry.base_ots.map(|count| count(&fresh)) else { continue };
+            let what = format!("{} {parameters:?}", entry.name);
+            assert_eq!(parameters.security, Security::SemiHonest, "{what}");
+            let mut kept = [Keeping::new(), Keeping::new()];
+            let mut digests = Vec::new();
+            for (number, kept_base_ots) in [false, true, true].into_iter().enumerate() {
+                let shape = Shape { kept_base_ots, ..fresh };
+                let ends = vesica_net::memory::pair(&vesica_net::Options::default());
+                let ended = run_keeping(entry, &sets, case, ends, kept.each_ref().map(Some));
+                assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows, "{what}: run {number}");
+                assert!(ended.sender.unwrap().is_none());
+                let sent = [Role::Receiver, Role::Sender].map(|from| entry.bytes(from, &shape));
+                assert_eq!([ended.traffic.payload_sent, ended.traffic.payload_received], sent, "{what}");
+                digests.push(ended.digests.sent);
+                kept = kept.map(|keeping| keeping.finish().unwrap()).map(|kept| {
+                    assert_eq!(
+                        (kept.count() as u64, kept.generation()),
+                        (count, 1 + number as u64),
+                        "{what}"
+                    );
+                    Keeping::of(kept)
+                });
+            }
+            let spared = [Role::Receiver, Role::Sender].map(|from| {
+                entry.bytes(from, &fresh) - entry.bytes(from, &Shape { kept_base_ots: true, ..fresh })
+            });
+            assert_eq!(spared, [32, 64 * count], "{what}");
+            // Same context, items and randomness: the generation alone tells the last two apart.
+            assert_ne!(digests[1], digests[2], "{what}");
+        }
+    }
+}
+
 #[test]
 fn padding_is_never_matched() {
     for entry in PROTOCOLS {
@@ -199,6 +242,7 @@ fn a_set_of_another_size_than_agreed_is_refused() {
             learns: Learns::Receiver,
             threads: 1,
             watch: &Unwatched,
+            base_ots: None,
         };
         let (mut a, _b) = vesica_net::memory::pair(&vesica_net::Options::default());
         let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);

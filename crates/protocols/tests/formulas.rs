@@ -141,7 +141,8 @@ fn shapes(entry: &Entry, parameters: Parameters) -> Vec<Shape> {
             for &learns in modes {
                 let matches = if learns == Learns::Both { receiver.min(sender) } else { 0 };
                 for matches in [matches / 2, matches] {
-                    shapes.push(Shape { sizes: Sizes { receiver, sender }, parameters, learns, matches });
+                    let sizes = Sizes { receiver, sender };
+                    shapes.push(Shape { sizes, parameters, learns, matches, kept_base_ots: false });
                 }
             }
         }
@@ -177,7 +178,13 @@ fn every_formula_is_its_program() {
 #[test]
 fn formulas_are_read() {
     let sizes = Sizes { receiver: 1000, sender: 9 };
-    let shape = Shape { sizes, parameters: Parameters::default(), learns: Learns::Receiver, matches: 4 };
+    let shape = Shape {
+        sizes,
+        parameters: Parameters::default(),
+        learns: Learns::Receiver,
+        matches: 4,
+        kept_base_ots: false,
+    };
     let read = |text| Formula::evaluate(text, &shape);
     for (text, value) in [
         ("32", 32.0),

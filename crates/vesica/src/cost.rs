@@ -246,7 +246,13 @@ pub fn outlook(
         Learns::Both => sizes.receiver.min(sizes.sender),
     };
     let cost = |choice: &plan::Choice| {
-        let shape = Shape { sizes, parameters: choice.parameters, learns: wanted.learns, matches };
+        let shape = Shape {
+            sizes,
+            parameters: choice.parameters,
+            learns: wanted.learns,
+            matches,
+            kept_base_ots: false,
+        };
         estimate(choice.protocol, &shape, conditions).ok_or(Unfit::Sizes(choice.protocol.name))
     };
     let choice = plan::choose(asked, wanted, Some(sizes))?;

@@ -225,7 +225,15 @@ impl Agreed {
         let parameters = self.parameters;
         let context =
             Context::new(&self.sid, self.protocol.name, parameters.text().as_bytes(), receiver, sender);
-        let run = Run { context, sizes: self.sizes, parameters, learns: self.learns, threads, watch };
+        let run = Run {
+            context,
+            sizes: self.sizes,
+            parameters,
+            learns: self.learns,
+            threads,
+            watch,
+            base_ots: None,
+        };
         let matches = match self.role {
             Role::Receiver => (self.protocol.receive)(&run, items, channel, rng).map(Some),
             Role::Sender => (self.protocol.send)(&run, items, channel, rng),

@@ -162,7 +162,13 @@ impl<'a> Watcher<'a> {
     pub(crate) fn agreed(&self, agreed: &Agreed, terms: &Terms) {
         let entry = agreed.protocol;
         let parameters = agreed.parameters;
-        let shape = Shape { sizes: agreed.sizes, parameters, learns: agreed.learns, matches: 0 };
+        let shape = Shape {
+            sizes: agreed.sizes,
+            parameters,
+            learns: agreed.learns,
+            matches: 0,
+            kept_base_ots: false,
+        };
         let mut state = self.state();
         let report = &mut state.report;
         report.protocol = Some(entry.name);

@@ -21,7 +21,7 @@ fn run<const W: usize>(
     thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let rng = &mut StdRng::seed_from_u64(1);
-            let mut sender = Sender::<W>::setup(&context(), LABEL, columns, &mut there, rng).unwrap();
+            let mut sender = Sender::<W>::setup(&context(), LABEL, columns, None, &mut there, rng).unwrap();
             let mut all = Vec::new();
             for &count in counts {
                 let mut rows = vec![[Block::ZERO; W]; count];
@@ -31,7 +31,7 @@ fn run<const W: usize>(
             (sender.delta(), all)
         });
         let rng = &mut StdRng::seed_from_u64(2);
-        let mut receiver = Receiver::<W>::setup(&context(), LABEL, columns, &mut here, rng).unwrap();
+        let mut receiver = Receiver::<W>::setup(&context(), LABEL, columns, None, &mut here, rng).unwrap();
         let before = here.traffic();
         let mut all = Vec::new();
         for (&count, choices) in counts.iter().zip(choices) {
@@ -85,12 +85,12 @@ fn a_partner_that_leaves_or_sends_nonsense_is_told() {
     let (mut here, there) = memory::pair(&Options::default());
     drop(there);
     let rng = &mut StdRng::seed_from_u64(2);
-    assert!(matches!(Receiver::<1>::setup(&context(), LABEL, 128, &mut here, rng), Err(Error::Net(_))));
+    assert!(matches!(Receiver::<1>::setup(&context(), LABEL, 128, None, &mut here, rng), Err(Error::Net(_))));
     let (mut here, mut there) = memory::pair(&Options::default());
     there.send(&vec![0xff; 128 * 64]).unwrap();
     there.flush().unwrap();
     assert!(matches!(
-        Receiver::<1>::setup(&context(), LABEL, 128, &mut here, rng),
+        Receiver::<1>::setup(&context(), LABEL, 128, None, &mut here, rng),
         Err(Error::InvalidElement { position: 0 })
     ));
 }
@@ -107,14 +107,14 @@ fn digest_of<const W: usize>(
     thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let rng = &mut StdRng::seed_from_u64(11);
-            let sender = Sender::<W>::setup(&context(), LABEL, columns, &mut there, rng).unwrap();
+            let sender = Sender::<W>::setup(&context(), LABEL, columns, None, &mut there, rng).unwrap();
             let mut sender = sender.with_threads(threads);
             let mut rows = vec![[Block::ZERO; W]; count];
             rows.chunks_mut(piece).for_each(|rows| sender.extend(rows, &mut there).unwrap());
             rows
         });
         let rng = &mut StdRng::seed_from_u64(12);
-        let receiver = Receiver::<W>::setup(&context(), LABEL, columns, &mut here, rng).unwrap();
+        let receiver = Receiver::<W>::setup(&context(), LABEL, columns, None, &mut here, rng).unwrap();
         let mut receiver = receiver.with_threads(threads);
         let mut choices = vec![0; count.div_ceil(8)];
         rng.fill_bytes(&mut choices);

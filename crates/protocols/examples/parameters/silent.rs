@@ -200,6 +200,7 @@ fn value_bits(sender: usize, profile: RunProfile) -> u64 {
         parameters: Parameters { profile, ..Parameters::default() },
         learns: Learns::Receiver,
         matches: 0,
+        kept_base_ots: false,
     };
     let columns = Band128::new(receiver, Block::ZERO).unwrap().columns() as u64;
     let message =

@@ -92,6 +92,7 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
     flights: 3,
+    base_ots: extension::BASE_OTS,
     messages: &[
         extension::BASE_MESSAGES[0],
         extension::BASE_MESSAGES[1],

@@ -46,13 +46,16 @@ impl<const W: usize> Sender<W> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let (context, level) = (&run.context, run.parameters.level);
+        let (context, level, kept) = (&run.context, run.parameters.level, run.base_ots);
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
-                let setup = softspoken::Sender::setup(context, WIDTH, Security::SemiHonest, channel, rng);
+                let setup =
+                    softspoken::Sender::setup(context, WIDTH, Security::SemiHonest, kept, channel, rng);
                 Sender::SoftSpoken(Box::new(setup?))
             }
-            Kind::Iknp => Sender::Iknp(Box::new(iknp::Sender::setup(context, BASE, level, channel, rng)?)),
+            Kind::Iknp => {
+                Sender::Iknp(Box::new(iknp::Sender::setup(context, BASE, level, kept, channel, rng)?))
+            }
         })
     }
 }
@@ -88,14 +91,15 @@ impl<const W: usize> Receiver<W> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let (context, level) = (&run.context, run.parameters.level);
+        let (context, level, kept) = (&run.context, run.parameters.level, run.base_ots);
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
-                let setup = softspoken::Receiver::setup(context, WIDTH, Security::SemiHonest, channel, rng);
+                let setup =
+                    softspoken::Receiver::setup(context, WIDTH, Security::SemiHonest, kept, channel, rng);
                 Receiver::SoftSpoken(Box::new(setup?))
             }
             Kind::Iknp => {
-                Receiver::Iknp(Box::new(iknp::Receiver::setup(context, BASE, level, channel, rng)?))
+                Receiver::Iknp(Box::new(iknp::Receiver::setup(context, BASE, level, kept, channel, rng)?))
             }
         })
     }
@@ -135,19 +139,27 @@ pub(super) fn unless_empty(shape: &Shape, bytes: impl Fn() -> u64) -> u64 {
     if is_empty(shape.sizes) { 0 } else { bytes() }
 }
 
+/// How many base OTs there are.
+pub(super) const BASE_OTS: Option<fn(&Shape) -> u64> =
+    Some(|shape| unless_empty(shape, || u64::from(columns(&shape.parameters))));
+
 /// The base OTs' messages. Their choice is Δ, so the sender of the protocol is their receiver.
 pub(super) const BASE_MESSAGES: [Message; 2] = [
     Message {
         from: Role::Sender,
-        what: "base OTs: an element for each string",
+        what: "base OTs: an element for each string; not sent where they are kept",
         formula: "64·128 (IKNP: 64·κ)",
-        bytes: |shape| unless_empty(shape, || iknp::setup_bytes(columns(&shape.parameters))[0]),
+        bytes: |shape| {
+            unless_empty(shape, || shape.unless_kept(iknp::setup_bytes(columns(&shape.parameters))[0]))
+        },
     },
     Message {
         from: Role::Receiver,
-        what: "base OTs: the other side's element",
+        what: "base OTs: the other side's element; not sent where they are kept",
         formula: "32",
-        bytes: |shape| unless_empty(shape, || iknp::setup_bytes(columns(&shape.parameters))[1]),
+        bytes: |shape| {
+            unless_empty(shape, || shape.unless_kept(iknp::setup_bytes(columns(&shape.parameters))[1]))
+        },
     },
 ];
 

@@ -288,6 +288,7 @@ mod tests {
             learns: Learns::Receiver,
             threads: 2,
             watch: &Unwatched,
+            base_ots: None,
         };
         let filter = Shape::for_items(128, 300);
         let (mut here, mut there) = memory::pair(&Options::default());

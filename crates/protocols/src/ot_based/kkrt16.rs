@@ -71,18 +71,19 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
     flights: 4,
+    base_ots: Some(|shape| counts(shape).map_or(0, |(_, columns)| columns)),
     messages: &[
         Message {
             from: Role::Receiver,
-            what: "base OTs, sender's part",
+            what: "base OTs, sender's part; not sent where they are kept",
             formula: "32",
-            bytes: |shape| counts(shape).map_or(0, |_| 32),
+            bytes: |shape| counts(shape).map_or(0, |_| shape.unless_kept(32)),
         },
         Message {
             from: Role::Sender,
-            what: "base OTs, receiver's part",
+            what: "base OTs, receiver's part; not sent where they are kept",
             formula: "64·c",
-            bytes: |shape| counts(shape).map_or(0, |(_, columns)| 64 * columns),
+            bytes: |shape| counts(shape).map_or(0, |(_, columns)| shape.unless_kept(64 * columns)),
         },
         Message {
             from: Role::Receiver,
@@ -187,7 +188,8 @@ fn receive_pairs(
 ) -> Result<Vec<(u32, u32)>, Error> {
     // 1. The base OTs, and 2. while the sender answers: each item in one of its bins.
     run.phase(Phase::Blind, items.len());
-    let opening = kkrt::Receiver::open(plan.code(run), &run.context, run.threads, channel, rng)?;
+    let opening =
+        kkrt::Receiver::open(plan.code(run), &run.context, run.threads, run.base_ots, channel, rng)?;
     let keys = keys::hashed(run, &item_oracle(run), items, None)?;
     let table = cuckoo::Table::build(&Digests::new(&keys, plan.layout), 0).map_err(no_place)?;
     let mut oprf = opening.finish(channel)?;
@@ -231,7 +233,8 @@ fn send_masks(
 ) -> Result<Vec<u32>, Error> {
     // 1. The base OTs.
     run.phase(Phase::Blind, items.len());
-    let mut oprf = kkrt::Sender::setup(plan.code(run), &run.context, run.threads, channel, rng)?;
+    let mut oprf =
+        kkrt::Sender::setup(plan.code(run), &run.context, run.threads, run.base_ots, channel, rng)?;
     // 2. Each item in all of its bins; from here on it is known by its place in the lists.
     let order = items.shuffled(rng);
     let keys = keys::hashed(run, &item_oracle(run), items, Some(&order))?;

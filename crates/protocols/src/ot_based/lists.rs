@@ -206,7 +206,7 @@ mod tests {
     fn run(sizes: Sizes) -> Run<'static> {
         let context = Context::new(&[1; 32], "lists", b"", 1, 1);
         let (parameters, learns) = (Parameters::default(), Learns::Receiver);
-        Run { context, sizes, parameters, learns, threads: 1, watch: &Unwatched }
+        Run { context, sizes, parameters, learns, threads: 1, watch: &Unwatched, base_ots: None }
     }
 
     #[test]

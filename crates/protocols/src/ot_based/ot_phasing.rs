@@ -92,18 +92,19 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
     flights: 4,
+    base_ots: ot_psi::ENTRY.base_ots,
     messages: &[
         Message {
             from: Role::Receiver,
-            what: "base OTs, sender's part",
+            what: "base OTs, sender's part; not sent where they are kept",
             formula: "32",
-            bytes: |shape| bytes(shape, 0, |_| 32),
+            bytes: |shape| bytes(shape, 0, |_| shape.unless_kept(32)),
         },
         Message {
             from: Role::Sender,
-            what: "base OTs, receiver's part",
+            what: "base OTs, receiver's part; not sent where they are kept",
             formula: "64·256",
-            bytes: |shape| bytes(shape, 1, |_| 64 * kk13::COLUMNS as u64),
+            bytes: |shape| bytes(shape, 1, |_| shape.unless_kept(64 * kk13::COLUMNS as u64)),
         },
         Message {
             from: Role::Receiver,
@@ -331,7 +332,7 @@ fn receive_pairs(
     // 1. The base OTs, and 2. while the sender answers: each item in one of its bins, or in the stash.
     run.phase(Phase::Blind, items.len());
     let code = WalshHadamard::default();
-    let opening = kk13::Receiver::open(code, &run.context, run.threads, channel, rng)?;
+    let opening = kk13::Receiver::open(code, &run.context, run.threads, run.base_ots, channel, rng)?;
     let party = Party::new(run, plan, items, None)?;
     let table = party.cuckoo()?;
     let mut ots = opening.finish(channel)?;
@@ -399,7 +400,7 @@ fn send_masks(
     // 1. The base OTs.
     run.phase(Phase::Blind, items.len());
     let code = WalshHadamard::default();
-    let mut ots = kk13::Sender::setup(code, &run.context, run.threads, channel, rng)?;
+    let mut ots = kk13::Sender::setup(code, &run.context, run.threads, run.base_ots, channel, rng)?;
     // 2. Each item in all of its bins; from here on it is known by its place in the lists.
     let order = items.shuffled(rng);
     let party = Party::new(run, plan, items, Some(&order))?;

@@ -82,18 +82,19 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
     flights: 4,
+    base_ots: Some(|shape| plan(shape).map_or(0, |_| kk13::COLUMNS as u64)),
     messages: &[
         Message {
             from: Role::Receiver,
-            what: "base OTs, sender's part",
+            what: "base OTs, sender's part; not sent where they are kept",
             formula: "32",
-            bytes: |shape| plan(shape).map_or(0, |_| 32),
+            bytes: |shape| plan(shape).map_or(0, |_| shape.unless_kept(32)),
         },
         Message {
             from: Role::Sender,
-            what: "base OTs, receiver's part",
+            what: "base OTs, receiver's part; not sent where they are kept",
             formula: "64·256",
-            bytes: |shape| plan(shape).map_or(0, |_| 64 * kk13::COLUMNS as u64),
+            bytes: |shape| plan(shape).map_or(0, |_| shape.unless_kept(64 * kk13::COLUMNS as u64)),
         },
         Message {
             from: Role::Receiver,
@@ -214,7 +215,14 @@ fn receive_pairs(
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<(u32, u32)>, Error> {
     run.phase(Phase::Blind, items.len());
-    let mut ots = kk13::Receiver::setup(WalshHadamard::default(), &run.context, run.threads, channel, rng)?;
+    let mut ots = kk13::Receiver::setup(
+        WalshHadamard::default(),
+        &run.context,
+        run.threads,
+        run.base_ots,
+        channel,
+        rng,
+    )?;
     let words = Words::of(run, items, None)?;
     let table = cuckoo::Table::build(&Digests::new(&words.keys, plan.cuckoo.layout), plan.cuckoo.stash)
         .map_err(no_place)?;
@@ -317,7 +325,8 @@ fn send_masks(
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
     run.phase(Phase::Blind, items.len());
-    let mut ots = kk13::Sender::setup(WalshHadamard::default(), &run.context, run.threads, channel, rng)?;
+    let mut ots =
+        kk13::Sender::setup(WalshHadamard::default(), &run.context, run.threads, run.base_ots, channel, rng)?;
     // From here on an item is known by its place in the lists.
     let order = items.shuffled(rng);
     let words = Words::of(run, items, Some(&order))?;
@@ -536,6 +545,7 @@ mod tests {
             learns: Learns::Receiver,
             threads: 1,
             watch: &crate::protocol::Unwatched,
+            base_ots: None,
         };
         let plan = || Plan {
             width: MaskWidth::for_sizes(sizes).unwrap(),
@@ -577,7 +587,7 @@ mod tests {
         let n = 1u64 << 16;
         let sizes = Sizes { receiver: n as usize, sender: n as usize };
         let parameters = Parameters { sigma: Some(32), paper: true, ..Parameters::default() };
-        let shape = Shape { sizes, parameters, learns: Learns::Receiver, matches: 0 };
+        let shape = Shape { sizes, parameters, learns: Learns::Receiver, matches: 0, kept_base_ots: false };
         let (from_receiver, from_sender) = (32 * (157_288 + 4) * 4, 6 * n * 9);
         assert_eq!(ENTRY.bytes(Role::Receiver, &shape), 32 + from_receiver);
         assert_eq!(ENTRY.bytes(Role::Sender, &shape), 64 * 256 + from_sender);

@@ -73,6 +73,7 @@ impl<G: Group> Over<G> {
         learns: "receiver: the intersection",
         leakage: "n_r and n_s",
         flights: 2,
+        base_ots: None,
         messages: &[
             Message {
                 from: Role::Receiver,
@@ -451,7 +452,8 @@ mod tests {
             let first = 64 * receiver + sender * mask;
             let second = 32 * (receiver + sender) + receiver * mask;
             let parameters = crate::Parameters::default();
-            let shape = Shape { sizes, parameters, learns: Learns::Receiver, matches: 0 };
+            let shape =
+                Shape { sizes, parameters, learns: Learns::Receiver, matches: 0, kept_base_ots: false };
             let bytes = ENTRY.bytes(Role::Receiver, &shape) + ENTRY.bytes(Role::Sender, &shape);
             assert_eq!(bytes as usize, first.min(second));
         }

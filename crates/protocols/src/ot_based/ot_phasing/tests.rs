@@ -26,7 +26,7 @@ const MB: f64 = (1u64 << 20) as f64;
 fn published_form(sizes: Sizes, sigma: u32, fewer: usize) -> f64 {
     let parameters =
         Parameters { sigma: (sigma < 128).then_some(sigma), paper: true, ..Parameters::default() };
-    let shape = Shape { sizes, parameters, learns: Learns::Receiver, matches: 0 };
+    let shape = Shape { sizes, parameters, learns: Learns::Receiver, matches: 0, kept_base_ots: false };
     let base = 32 + 64 * kk13::COLUMNS as u64;
     let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
     let fewer = 32 * (fewer * plan.cuckoo.layout.bins()) as u64;

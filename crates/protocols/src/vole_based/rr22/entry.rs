@@ -28,6 +28,7 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
     flights: 5,
+    base_ots: None,
     messages: &[
         coin(Role::Sender, "commitments to coins (malicious)", COIN_BYTES[0]),
         coin(Role::Receiver, "coin (malicious)", COIN_BYTES[1]),

@@ -1,0 +1,152 @@
+use std::collections::HashSet;
+use std::thread;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use vesica_net::{Options, memory};
+
+use super::*;
+use crate::base::bit;
+
+const LABEL: Label = Label::new("test: kept");
+
+fn context(run: u8) -> Context {
+    Context::new(&[run; 32], "test", b"", 1, 1)
+}
+
+/// Both parties' strings, and the payload bytes that the sender of the base OTs sent and received.
+fn run(keeping: [Option<&Keeping>; 2], run: u8, count: usize) -> (Vec<[Seed; 2]>, Chosen, [u64; 2]) {
+    let (mut here, mut there) = memory::pair(&Options::default());
+    thread::scope(|scope| {
+        let receiver = scope.spawn(move || {
+            let rng = &mut StdRng::seed_from_u64(u64::from(run));
+            receive(&context(run), LABEL, count, keeping[1], &mut there, rng).unwrap()
+        });
+        let rng = &mut StdRng::seed_from_u64(100 + u64::from(run));
+        let pairs = send(&context(run), LABEL, count, keeping[0], &mut here, rng).unwrap();
+        let traffic = here.traffic();
+        (pairs, receiver.join().unwrap(), [traffic.payload_sent, traffic.payload_received])
+    })
+}
+
+fn check(pairs: &[[Seed; 2]], (choices, seeds): &Chosen) {
+    assert_eq!(pairs.len(), seeds.len());
+    for (i, (pair, seed)) in pairs.iter().zip(seeds).enumerate() {
+        let choice = usize::from(bit(choices, i));
+        assert!(pair[choice] == *seed && pair[1 - choice] != *seed, "base OT {i}");
+    }
+}
+
+/// What both keep of a first run for `count`.
+fn kept(count: usize) -> [Kept; 2] {
+    let keeping = [Keeping::new(), Keeping::new()];
+    let (pairs, chosen, _) = run([Some(&keeping[0]), Some(&keeping[1])], 0, count);
+    check(&pairs, &chosen);
+    keeping.map(|keeping| keeping.finish().unwrap())
+}
+
+#[test]
+fn later_runs_send_nothing_and_have_strings_of_their_own() {
+    let keeping = [Keeping::new(), Keeping::new()];
+    let (pairs, chosen, bytes) = run([Some(&keeping[0]), Some(&keeping[1])], 0, 64);
+    check(&pairs, &chosen);
+    assert_eq!(bytes, [32, 64 * 64], "the first run makes them");
+    let mut seen: HashSet<[u8; 32]> = pairs.as_flattened().iter().map(|seed| *seed.as_bytes()).collect();
+    let mut kept = keeping.map(|keeping| keeping.finish().unwrap());
+    for number in 1..4 {
+        assert_eq!(kept.each_ref().map(Kept::generation), [u64::from(number); 2]);
+        let keeping = kept.map(Keeping::of);
+        // The same ones, and fewer than there are.
+        let (pairs, later, bytes) = run([Some(&keeping[0]), Some(&keeping[1])], number, 56);
+        check(&pairs, &later);
+        assert_eq!(bytes, [0, 0], "a later one sends nothing");
+        assert_eq!(later.0[..], chosen.0[..7], "the choices stay");
+        assert!(
+            pairs.as_flattened().iter().all(|seed| seen.insert(*seed.as_bytes())),
+            "a string of another run"
+        );
+        kept = keeping.map(|keeping| keeping.finish().unwrap());
+    }
+}
+
+#[test]
+fn a_run_that_keeps_nothing_is_as_ever() {
+    let (pairs, chosen, bytes) = run([None, None], 3, 24);
+    check(&pairs, &chosen);
+    assert_eq!(bytes, [32, 64 * 24]);
+}
+
+/// Two runs at once start from one state. Session id, label, number and generation each make other strings; nothing else
+/// goes in, so a partner that repeats all it said before can make the same strings only if this side's part of the session
+/// id repeats too, and the generation has not moved on.
+#[test]
+fn session_label_number_and_generation_count() {
+    let [mut sender, _] = kept(16);
+    let strings = |sender: &Kept, run: u8, label| {
+        let pairs = sender.pairs_of(&context(run), label, 16).unwrap();
+        pairs.as_flattened().iter().map(|seed| *seed.as_bytes()).collect::<Vec<_>>()
+    };
+    let first = strings(&sender, 1, LABEL);
+    assert_eq!(first, strings(&sender, 1, LABEL));
+    let mut seen: HashSet<_> = first.into_iter().collect();
+    assert_eq!(seen.len(), 32, "all strings of a run differ");
+    let mut fresh =
+        |strings: Vec<[u8; 32]>| strings.into_iter().for_each(|string| assert!(seen.insert(string)));
+    fresh(strings(&sender, 2, LABEL));
+    fresh(strings(&sender, 1, Label::new("test: another")));
+    let roots = |sender: &Kept| sender.to_bytes()[13..].as_chunks::<32>().0.to_vec();
+    fresh(roots(&sender));
+    sender.renew_until(2);
+    fresh(roots(&sender));
+    // A replay of the first run.
+    fresh(strings(&sender, 1, LABEL));
+}
+
+#[test]
+fn a_party_that_fell_behind_catches_up() {
+    let [mut sender, mut receiver] = kept(32);
+    receiver.renew_until(9);
+    sender.renew_until(9);
+    sender.renew_until(4);
+    assert_eq!([sender.generation(), receiver.generation()], [9, 9], "there is no way back");
+    let keeping = [sender, receiver].map(Keeping::of);
+    let (pairs, chosen, _) = run([Some(&keeping[0]), Some(&keeping[1])], 5, 32);
+    check(&pairs, &chosen);
+}
+
+#[test]
+fn what_is_stored_comes_back_and_nothing_else_does() {
+    let both = kept(40);
+    assert_eq!(both.each_ref().map(Kept::is_sender), [true, false]);
+    let again = both.each_ref().map(|kept| Kept::from_bytes(&kept.to_bytes()).unwrap());
+    assert_eq!(again.each_ref().map(|kept| kept.to_bytes()), both.each_ref().map(|kept| kept.to_bytes()));
+    let keeping = again.map(Keeping::of);
+    let (pairs, chosen, _) = run([Some(&keeping[0]), Some(&keeping[1])], 6, 40);
+    check(&pairs, &chosen);
+    for kept in &both {
+        let bytes = kept.to_bytes();
+        assert!((0..bytes.len()).all(|cut| Kept::from_bytes(&bytes[..cut]).is_err()));
+        assert!(Kept::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
+        for count in [0u32, 7, 520, u32::MAX] {
+            let mut other = bytes.to_vec();
+            other[9..13].copy_from_slice(&count.to_le_bytes());
+            assert!(Kept::from_bytes(&other).is_err(), "{count}");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_an_error() {
+    let (mut here, _there) = memory::pair(&Options::default());
+    let rng = &mut StdRng::seed_from_u64(1);
+    let [sender, receiver] = kept(16).map(Keeping::of);
+    for (keeping, count) in [(&sender, 24), (&receiver, 16)] {
+        let sent = send(&context(1), LABEL, count, Some(keeping), &mut here, rng);
+        assert_eq!(sent.err(), Some(Error::UnfitBaseOts));
+    }
+    for (keeping, count) in [(&receiver, 24), (&sender, 16)] {
+        let received = receive(&context(1), LABEL, count, Some(keeping), &mut here, rng);
+        assert_eq!(received.err(), Some(Error::UnfitBaseOts));
+    }
+    assert!(Keeping::new().finish().is_none(), "a run that made none keeps none");
+}
