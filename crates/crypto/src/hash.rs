@@ -195,6 +195,18 @@ impl Oracle {
         self.keyed().hash_rows(Backend::detect(), ranges, out, out_width);
     }
 
+    /// Hashes many inputs of at most 64 bytes: input `i` is the first `lengths[i]` bytes of block `i`, behind which stand
+    /// zeros. `out[i]`, 16, 32, 48 or 64 bytes, becomes its hash, equal to [`hash`](Self::hash). Not for secrets: copies on
+    /// the stack are not wiped.
+    ///
+    /// # Panics
+    /// If the numbers of blocks, lengths and outputs differ, or a length is not that of a part of a block.
+    pub fn hash_blocks<const N: usize>(&self, blocks: &[[u8; 64]], lengths: &[u32], out: &mut [[u8; N]]) {
+        assert!(blocks.len() == lengths.len() && blocks.len() == out.len(), "a length and an output a block");
+        assert!(lengths.iter().all(|length| *length <= 64), "an input in each block");
+        self.keyed().hash_blocks(Backend::detect(), blocks, lengths, out);
+    }
+
     fn keyed(&self) -> Keyed<'_> {
         Keyed { key: &self.key, mode: self.mode }
     }

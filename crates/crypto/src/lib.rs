@@ -15,6 +15,7 @@
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
 //! | [`join`] | which tags of two lists are equal |
 //! | [`marks`] | where certain bytes are in a text |
+//! | [`short`] | short texts in blocks, and what their bytes are |
 //! | [`memory`] | large vectors on huge pages |
 //! | [`par`] | chunked loops whose result does not depend on the number of threads |
 //! | [`backend`] | what the processor can do, and the kernels; the only unsafe code |
@@ -37,5 +38,6 @@ pub mod marks;
 pub mod memory;
 pub mod par;
 pub mod prg;
+pub mod short;
 pub mod transpose;
 pub mod wide_prg;

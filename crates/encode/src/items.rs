@@ -26,7 +26,7 @@ mod error;
 mod key;
 mod store;
 
-pub use builder::ItemsBuilder;
+pub use builder::{ItemsBuilder, ShortKey};
 pub use digest::{Batch, digest, digest_batch, dummy};
 pub use error::ItemsError;
 pub use key::KeyEncoder;

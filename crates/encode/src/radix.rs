@@ -99,7 +99,8 @@ fn partition<T: Prefixed>(records: &mut [T], digit: Digit) -> Vec<usize> {
                     break;
                 }
                 prefetch(records, head + AHEAD);
-                std::mem::swap(&mut records[head], &mut record);
+                // Two moves, which a swap in memory is not for records of odd lengths.
+                record = std::mem::replace(&mut records[head], record);
             }
         }
     }

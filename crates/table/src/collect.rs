@@ -2,7 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError};
+use vesica_crypto::short::{BLOCK, Kinds};
+use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, ShortKey};
 
 use crate::error::{Invalid, Place, TableError, shown};
 use crate::key::KeySpec;
@@ -50,6 +51,16 @@ pub(crate) trait Rows {
         place: impl FnOnce() -> Place,
         value: impl Fn(usize) -> Value<'v>,
     ) -> Result<(), TableError>;
+
+    /// Takes the next `count` rows: the same by the number of the row among them.
+    fn rows<'v>(
+        &mut self,
+        count: usize,
+        place: impl Fn(usize) -> Place,
+        value: impl Fn(usize, usize) -> Value<'v>,
+    ) -> Result<(), TableError> {
+        (0..count).try_for_each(|row| self.row(|| place(row), |part| value(row, part)))
+    }
 }
 
 /// Makes items of rows, and errors of faults.
@@ -68,6 +79,22 @@ impl Rows for Loading<'_> {
     ) -> Result<(), TableError> {
         self.collector.row(value).map_err(|fault| fault.explain(self.file, place(), self.request))
     }
+
+    fn rows<'v>(
+        &mut self,
+        count: usize,
+        place: impl Fn(usize) -> Place,
+        value: impl Fn(usize, usize) -> Value<'v>,
+    ) -> Result<(), TableError> {
+        let mut at = 0;
+        while at < count {
+            let together = (count - at).min(ShortKey::AT_ONCE);
+            let found = self.collector.together(together, |row, part| value(at + row, part));
+            found.map_err(|(row, fault)| fault.explain(self.file, place(at + row), self.request))?;
+            at += together;
+        }
+        Ok(())
+    }
 }
 
 /// Collects the keys of one table.
@@ -77,6 +104,15 @@ pub(crate) struct Collector {
     on_invalid: OnFault,
     builder: ItemsBuilder,
     report: TableReport,
+    /// If the rule is one that is [placed](Rule::is_placed).
+    short: Option<Box<Short>>,
+}
+
+/// Where the keys of some rows are put.
+struct Short {
+    keys: [ShortKey; ShortKey::AT_ONCE],
+    blocks: [[u8; BLOCK]; ShortKey::AT_ONCE],
+    kinds: [Kinds; ShortKey::AT_ONCE],
 }
 
 impl Collector {
@@ -93,7 +129,12 @@ impl Collector {
         let builder =
             builder.with_arity(rules.len()).map_err(|_| TableError::KeyCount { found: rules.len() })?;
         let (on_null, on_invalid) = (request.on_null, request.on_invalid);
-        Ok(Collector { rules, on_null, on_invalid, builder, report: TableReport::default() })
+        let digests = matches!(request.encoding, Encoding::Digest(_));
+        let short = (digests && rules.len() == 1 && rules[0].is_ever_placed()).then(|| {
+            let (keys, kinds) = ([ShortKey::default(); _], [Kinds::default(); _]);
+            Box::new(Short { keys, blocks: [[0; BLOCK]; _], kinds })
+        });
+        Ok(Collector { rules, on_null, on_invalid, builder, report: TableReport::default(), short })
     }
 
     /// Takes the next row, whose key values `value` gives by number. A row at fault is counted, and others may follow.
@@ -125,6 +166,64 @@ impl Collector {
             };
         }
         self.push(row)
+    }
+
+    /// Takes the next rows, [`ShortKey::AT_ONCE`] at most; a fault comes with the number of its row among them.
+    fn together<'v>(
+        &mut self,
+        count: usize,
+        value: impl Fn(usize, usize) -> Value<'v>,
+    ) -> Result<(), (usize, RowFault)> {
+        match self.short.take() {
+            None => {
+                (0..count).try_for_each(|row| self.row(|part| value(row, part)).map_err(|fault| (row, fault)))
+            }
+            Some(mut short) => {
+                let taken = self.in_blocks(&mut short, count, |row| value(row, 0));
+                self.short = Some(short);
+                taken
+            }
+        }
+    }
+
+    /// The same for keys of one column: those that [`Rule::is_placed`] finds are hashed where they were put, all together, the
+    /// others go one by one.
+    fn in_blocks<'v>(
+        &mut self,
+        short: &mut Short,
+        count: usize,
+        value: impl Fn(usize) -> Value<'v>,
+    ) -> Result<(), (usize, RowFault)> {
+        let rule = self.rules[0];
+        let Short { keys, blocks, kinds } = short;
+        let mut values = [const { Value::Null }; ShortKey::AT_ONCE];
+        for (row, own) in values[..count].iter_mut().enumerate() {
+            *own = value(row);
+        }
+        let mut texts: [&[u8]; ShortKey::AT_ONCE] = [&[]; _];
+        for (text, value) in texts.iter_mut().zip(&values[..count]) {
+            *text = value.bytes();
+        }
+        rule.place(&texts[..count], &mut blocks[..count], &mut kinds[..count]);
+        let mut kept = 0;
+        for row in 0..count {
+            let length = texts[row].len();
+            if length <= ShortKey::LONGEST
+                && rule.is_placed(&kinds[row], &blocks[row][ShortKey::AT..][..length])
+            {
+                keys[kept] = ShortKey { row: self.report.rows, length: length as u8 };
+                if kept < row {
+                    blocks[kept] = blocks[row];
+                }
+                kept += 1;
+                self.report.rows += 1;
+            } else {
+                self.row(|_| values[row].clone()).map_err(|fault| (row, fault))?;
+            }
+        }
+        let pushed = self.builder.push_short(&keys[..kept], &mut blocks[..kept]);
+        // What can be wrong here is that the rows are too many.
+        pushed.map_err(|error| (count - 1, error.into()))
     }
 
     fn push(&mut self, row: u64) -> Result<(), RowFault> {

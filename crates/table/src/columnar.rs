@@ -186,9 +186,8 @@ pub(crate) fn read<S: Rows>(
     let mut rows = begin(scan.rows_hint())?;
     while let Some((first, batch)) = scan.next()? {
         let texts = texts(input, &batch, &places)?;
-        for row in 0..batch.num_rows() {
-            rows.row(|| Place::Row(first + row as u64 + 1), |part| texts[part].get(row))?;
-        }
+        let place = |row| Place::Row(first + row as u64 + 1);
+        rows.rows(batch.num_rows(), place, |row, part| texts[part].get(row))?;
     }
     let columns = schema.fields().iter().map(|field| field.name().clone()).collect();
     Ok(Loaded { rows, columns, fingerprint: scan.fingerprint()? })

@@ -14,6 +14,7 @@ use crate::error::Invalid;
 mod email;
 mod form;
 mod phone;
+mod short;
 
 pub use phone::Country;
 
@@ -25,6 +26,17 @@ pub enum Value<'a> {
     Null,
     /// The bytes of the text form.
     Text(Cow<'a, [u8]>),
+}
+
+impl Value<'_> {
+    /// The bytes; none of a null.
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Value::Null => &[],
+            Value::Text(bytes) => bytes,
+        }
+    }
 }
 
 impl fmt::Debug for Value<'_> {

@@ -19,8 +19,7 @@ use super::Level;
 use crate::block::Block;
 
 /// Bytes of a block.
-#[cfg(target_arch = "x86_64")]
-const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 
 /// How the key of a [`Keyed`] hash enters.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -186,6 +185,60 @@ impl Keyed<'_> {
             }
         }
         self.hash_rows(backend, inputs.chunks_exact(width), out, out_width);
+    }
+
+    /// Sets `out[i]` to the beginning of the hash of the first `lengths[i]` bytes of block i, behind which stand zeros. Not for
+    /// secrets: copies on the stack are not wiped.
+    pub(crate) fn hash_blocks<const N: usize>(
+        &self,
+        backend: Backend,
+        blocks: &[[u8; BLOCK]],
+        lengths: &[u32],
+        out: &mut [[u8; N]],
+    ) {
+        const { assert!(N <= BLOCK && N.is_multiple_of(16), "groups of an output of one block") };
+        match backend.level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => self.block_lanes(blocks, lengths, out, |words, blocks, lengths, out| {
+                // SAFETY: a back end of this level exists only where its instructions do.
+                unsafe { x86::wide::compress_blocks(words, blocks, lengths, out) }
+            }),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => self.block_lanes(blocks, lengths, out, |words, blocks, lengths, out| {
+                // SAFETY: as above.
+                unsafe { x86::narrow::compress_blocks(words, blocks, lengths, out) }
+            }),
+            _ => {
+                for ((block, length), out) in blocks.iter().zip(lengths).zip(out) {
+                    self.hash(&block[..*length as usize], out);
+                }
+            }
+        }
+    }
+
+    /// As many blocks at a time as there are lanes; the last are filled up.
+    #[cfg(target_arch = "x86_64")]
+    fn block_lanes<const N: usize, const LANES: usize>(
+        &self,
+        blocks: &[[u8; BLOCK]],
+        lengths: &[u32],
+        out: &mut [[u8; N]],
+        compress: impl Fn(&x86::Words, &[[[u8; 16]; 4]; LANES], &[u32; LANES], &mut [[u8; N]; LANES]),
+    ) {
+        let words = x86::Words::new(self);
+        let (blocks, last) = blocks.as_flattened().as_chunks().0.as_chunks().0.as_chunks();
+        let (lengths, last_lengths) = lengths.as_chunks();
+        let (out, last_out) = out.as_chunks_mut();
+        for ((blocks, lengths), out) in blocks.iter().zip(lengths).zip(out) {
+            compress(&words, blocks, lengths, out);
+        }
+        if !last.is_empty() {
+            let (mut blocks, mut lengths, mut out) = ([[[0; 16]; 4]; LANES], [0; LANES], [[0; N]; LANES]);
+            blocks[..last.len()].copy_from_slice(last);
+            lengths[..last_lengths.len()].copy_from_slice(last_lengths);
+            compress(&words, &blocks, &lengths, &mut out);
+            last_out.copy_from_slice(&out[..last.len()]);
+        }
     }
 
     /// Collects inputs of one block until the lanes are full; longer ones are hashed at once.

@@ -22,6 +22,7 @@ pub(crate) mod pages;
 pub(crate) mod prefetch;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod ristretto_ifma;
+pub(crate) mod short;
 pub(crate) mod transpose;
 
 use std::sync::OnceLock;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::digest::{Batch, digest_batch};
+use super::digest::{Batch, digest_batch, digest_blocks};
 use super::store::{DUMMY_ROW, Records, Store, on_store};
 use super::{Encoding, Items, ItemsError, KeyEncoder, OnDuplicates, Width};
 
@@ -12,6 +12,24 @@ const BATCH_KEYS: usize = 1024;
 const BATCH_BYTES: usize = 64 * 1024;
 /// A hint is somebody's guess; records beyond this many are allocated as they come.
 const HINT_LIMIT: usize = 1 << 26;
+
+/// A key of one part that is short enough for a block of 64 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ShortKey {
+    /// The row, counted from 0.
+    pub row: u64,
+    /// Bytes of the part, at most [`ShortKey::LONGEST`].
+    pub length: u8,
+}
+
+impl ShortKey {
+    /// Where the part begins in a block, behind the arity and the length.
+    pub const AT: usize = KeyEncoder::head_of_one(0).len();
+    /// Bytes of a part at most.
+    pub const LONGEST: usize = 64 - ShortKey::AT;
+    /// Keys of one call at most.
+    pub const AT_ONCE: usize = 64;
+}
 
 /// Collects one key a row.
 pub struct ItemsBuilder {
@@ -83,6 +101,40 @@ impl ItemsBuilder {
         Ok(())
     }
 
+    /// Takes keys of one part each, without a copy: block i holds the part of key i from byte [`ShortKey::AT`] on and zeros
+    /// elsewhere; what is in front of the part is written here. The same items as [`push`](Self::push) makes of them.
+    ///
+    /// # Panics
+    /// If there is not a block a key, or there are more than [`ShortKey::AT_ONCE`].
+    pub fn push_short(&mut self, keys: &[ShortKey], blocks: &mut [[u8; 64]]) -> Result<(), ItemsError> {
+        assert!(keys.len() == blocks.len() && keys.len() <= ShortKey::AT_ONCE, "a block a key");
+        if self.keys.arity() != 1 {
+            return Err(ItemsError::KeyParts { parts: 1 });
+        }
+        let (mut rows, mut lengths) = ([0; ShortKey::AT_ONCE], [0; ShortKey::AT_ONCE]);
+        for (i, (key, block)) in keys.iter().zip(blocks.iter_mut()).enumerate() {
+            if usize::from(key.length) > ShortKey::LONGEST {
+                return Err(ItemsError::PartTooLong);
+            }
+            rows[i] = row_number(key.row)?;
+            lengths[i] = u32::from(key.length) + ShortKey::AT as u32;
+            if let Some(head) = block.first_chunk_mut() {
+                *head = KeyEncoder::head_of_one(key.length);
+            }
+        }
+        let (rows, lengths) = (&rows[..keys.len()], &lengths[..keys.len()]);
+        match (self.encoding, &mut self.store) {
+            (Encoding::Digest(width), Store::Narrow(records)) => {
+                append_short(width, blocks, lengths, rows, records);
+            }
+            (Encoding::Digest(width), Store::Wide(records)) => {
+                append_short(width, blocks, lengths, rows, records);
+            }
+            _ => return Err(ItemsError::WrongEncoding),
+        }
+        Ok(())
+    }
+
     #[inline]
     fn pushed(&mut self, end: usize) {
         self.ends.push(end);
@@ -99,7 +151,7 @@ impl ItemsBuilder {
         if sigma < 64 && value >> sigma != 0 {
             return Err(ItemsError::ValueOutOfRange { row, sigma });
         }
-        records.push(value.to_be_bytes(), row_number(row)?);
+        records.append(&[value.to_be_bytes()], &[row_number(row)?]);
         Ok(())
     }
 
@@ -111,8 +163,8 @@ impl ItemsBuilder {
         }
         match &mut self.store {
             Store::Native(_) => {}
-            Store::Narrow(records) => append(records, &self.digests, &self.rows),
-            Store::Wide(records) => append(records, &self.digests, &self.rows),
+            Store::Narrow(records) => records.append(self.digests.as_chunks().0, &self.rows),
+            Store::Wide(records) => records.append(self.digests.as_chunks().0, &self.rows),
         }
         self.keys.reset();
         self.ends.clear();
@@ -135,11 +187,17 @@ impl fmt::Debug for ItemsBuilder {
     }
 }
 
-fn append<const N: usize>(records: &mut Records<N>, digests: &[u8], rows: &[u32]) {
-    let (digests, _) = digests.as_chunks::<N>();
-    for (digest, row) in digests.iter().zip(rows) {
-        records.push(*digest, *row);
-    }
+fn append_short<const N: usize>(
+    width: Width,
+    blocks: &[[u8; 64]],
+    lengths: &[u32],
+    rows: &[u32],
+    records: &mut Records<N>,
+) {
+    let mut digests = [[0; N]; ShortKey::AT_ONCE];
+    let digests = &mut digests[..rows.len()];
+    digest_blocks(width, blocks, lengths, digests);
+    records.append(digests, rows);
 }
 
 fn row_number(row: u64) -> Result<u32, ItemsError> {

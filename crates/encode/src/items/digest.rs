@@ -63,6 +63,17 @@ pub fn digest_batch(width: Width, batch: Batch<'_>, out: &mut [u8]) {
     ITEMS.of(width).hash_ranges(batch.bytes, batch.ends, out, width.bytes());
 }
 
+/// The digests of keys of at most 64 bytes, each at the beginning of a block of zeros; `N` is the width in bytes.
+pub(super) fn digest_blocks<const N: usize>(
+    width: Width,
+    blocks: &[[u8; 64]],
+    lengths: &[u32],
+    out: &mut [[u8; N]],
+) {
+    debug_assert_eq!(N, width.bytes(), "one digest");
+    ITEMS.of(width).hash_blocks(blocks, lengths, out);
+}
+
 /// A dummy item in `out`: what no key's digest equals, save by a collision of BLAKE3.
 ///
 /// # Panics

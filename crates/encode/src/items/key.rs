@@ -24,6 +24,11 @@ impl KeyEncoder {
         }
     }
 
+    /// What stands in front of the part in a key of one part.
+    pub(super) const fn head_of_one(length: u8) -> [u8; 5] {
+        [1, length, 0, 0, 0]
+    }
+
     /// Starts the next key.
     pub fn clear(&mut self) {
         self.bytes.truncate(self.start + 1);
@@ -61,7 +66,7 @@ impl KeyEncoder {
         (self.start, self.parts) = (0, 0);
     }
 
-    fn arity(&self) -> u8 {
+    pub(super) fn arity(&self) -> u8 {
         self.bytes[self.start]
     }
 

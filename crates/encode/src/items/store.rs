@@ -83,12 +83,13 @@ impl<const N: usize> Records<N> {
         Records { records: large_capacity(rows), starts: None }
     }
 
-    pub(super) fn push(&mut self, key: [u8; N], row: u32) {
-        if self.records.len() == self.records.capacity() {
+    /// Takes the items of as many rows.
+    pub(super) fn append(&mut self, keys: &[[u8; N]], rows: &[u32]) {
+        if self.records.capacity() - self.records.len() < keys.len() {
             // Growth by a quarter keeps the memory budget where doubling would not.
-            self.records.reserve_exact(self.records.len() / 4 + 1024);
+            self.records.reserve_exact(keys.len().max(self.records.len() / 4 + 1024));
         }
-        self.records.push(Record::new(key, row));
+        self.records.extend(keys.iter().zip(rows).map(|(key, row)| Record::new(*key, *row)));
     }
 
     /// Sorts, treats duplicates as told, and returns how many there were.

@@ -87,6 +87,47 @@ fn keys_written_in_place_are_keys_pushed() {
 }
 
 #[test]
+fn short_keys_in_blocks_are_keys_pushed() {
+    let mut rng = StdRng::seed_from_u64(9);
+    for width in WIDTHS {
+        let builder = || ItemsBuilder::new(Encoding::Digest(width), 0).unwrap();
+        let (mut short, mut pushed) = (builder(), builder());
+        let mut row = 0;
+        for count in (0..=ShortKey::AT_ONCE).chain([16; 5]) {
+            let (mut keys, mut blocks) = (Vec::new(), vec![[0; 64]; count]);
+            for block in &mut blocks {
+                let length = rng.random_range(0..=ShortKey::LONGEST);
+                let part = &mut block[ShortKey::AT..][..length];
+                rng.fill(part);
+                let mut key = KeyEncoder::new(1).unwrap();
+                key.part(part).unwrap();
+                pushed.push(row, key.finish().unwrap()).unwrap();
+                keys.push(ShortKey { row, length: length as u8 });
+                row += 1;
+            }
+            short.push_short(&keys, &mut blocks).unwrap();
+        }
+        let [short, pushed] = [short, pushed].map(|builder| builder.finish(OnDuplicates::All).unwrap());
+        assert!(short.len() > 1000 && short.digests().eq(pushed.digests()));
+        assert!((0..short.len()).all(|item| short.rows_of(item).eq(pushed.rows_of(item))));
+    }
+}
+
+#[test]
+fn short_keys_that_are_none_are_refused() {
+    let digests = Encoding::Digest(Width::Digest128);
+    let push = |builder: Result<ItemsBuilder, ItemsError>, row, length| {
+        builder.unwrap().push_short(&[ShortKey { row, length }], &mut [[0; 64]]).unwrap_err()
+    };
+    let longer = ShortKey::LONGEST as u8 + 1;
+    assert_eq!(push(ItemsBuilder::new(digests, 0), 0, longer), ItemsError::PartTooLong);
+    assert_eq!(push(ItemsBuilder::new(digests, 0), u32::MAX.into(), 1), ItemsError::TooManyRows);
+    let two = ItemsBuilder::new(digests, 0).unwrap().with_arity(2);
+    assert_eq!(push(two, 0, 1), ItemsError::KeyParts { parts: 1 });
+    assert_eq!(push(ItemsBuilder::new(Encoding::Native { sigma: 8 }, 0), 0, 1), ItemsError::WrongEncoding);
+}
+
+#[test]
 fn a_batch_is_its_single_digests() {
     for width in WIDTHS {
         let keys: Vec<Vec<u8>> = (0..300).map(|n| vec![n as u8; n]).collect();

@@ -7,7 +7,7 @@ use crate::error::Invalid;
 
 const MAX_LOCAL: usize = 64;
 const MAX_DOMAIN: usize = 255;
-const GMAIL: &[u8] = b"gmail.com";
+pub(super) const GMAIL: &[u8] = b"gmail.com";
 
 pub(super) fn email(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
     if common(bytes, out) { Ok(()) } else { any(bytes, out) }

@@ -28,10 +28,8 @@ pub(crate) fn read<S: Rows>(
     loop {
         if csv.records.read_block() {
             let records = &csv.records;
-            for row in 0..records.block_rows() {
-                let value = |part: usize| value(records.block_field(row, places[part]));
-                rows.row(|| Place::Line(records.block_line(row)), value)?;
-            }
+            let value = |row, part: usize| value(records.block_field(row, places[part]));
+            rows.rows(records.block_rows(), |row| Place::Line(records.block_line(row)), value)?;
         } else if csv.read_row()? {
             let records = &csv.records;
             rows.row(|| Place::Line(records.line()), |part| value(records.field(places[part])))?;
@@ -42,6 +40,7 @@ pub(crate) fn read<S: Rows>(
     Ok(Loaded { rows, columns: csv.columns(), fingerprint: csv.fingerprint()? })
 }
 
+#[inline]
 fn value(field: Cow<'_, [u8]>) -> Value<'_> {
     if field.is_empty() { Value::Null } else { Value::Text(field) }
 }

@@ -48,6 +48,33 @@ fn equals_the_library_for_mixed_lengths_and_all_widths() {
 }
 
 #[test]
+fn blocks_of_mixed_lengths_equal_the_library() {
+    fn check<const N: usize>(keyed: &Keyed<'_>, blocks: &[[u8; BLOCK]], lengths: &[u32]) {
+        for backend in Backend::available() {
+            let mut out = vec![[0xaa; N]; blocks.len()];
+            keyed.hash_blocks(backend, blocks, lengths, &mut out);
+            for ((block, length), out) in blocks.iter().zip(lengths).zip(&out) {
+                assert_eq!(*out, *reference(keyed, &block[..*length as usize], N), "{backend:?}, {length}");
+            }
+        }
+    }
+    let bytes = bytes(2000);
+    let keyed = Keyed { key: &[9; 32], mode: Mode::Keyed };
+    for longest in [0, 16, 32, 33, 48, 64] {
+        for count in [0, 1, 7, 8, 9, 16, 17, 67] {
+            let lengths: Vec<u32> = (0..count).map(|i| (i * 29 + longest) % (longest + 1)).collect();
+            let mut blocks = vec![[0; BLOCK]; count as usize];
+            for (i, (block, length)) in blocks.iter_mut().zip(&lengths).enumerate() {
+                block[..*length as usize].copy_from_slice(&bytes[i * 13..][..*length as usize]);
+            }
+            check::<16>(&keyed, &blocks, &lengths);
+            check::<32>(&keyed, &blocks, &lengths);
+            check::<64>(&keyed, &blocks, &lengths);
+        }
+    }
+}
+
+#[test]
 fn single_hashes_are_the_same() {
     for mode in [Mode::Keyed, Mode::DeriveKey] {
         let keyed = Keyed { key: &[1; 32], mode };

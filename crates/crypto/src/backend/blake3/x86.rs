@@ -137,6 +137,26 @@ macro_rules! kernel {
             words
         }
 
+        /// Sets message words 0 to 4 · `GROUPS` - 1 to those of every row.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn row_message<const W: usize, const GROUPS: usize>(rows: &[[[u8; 16]; W]; LANES], m: &mut [V; 16]) {
+            for group in 0..GROUPS {
+                let mut part = [splat(0); 4];
+                for j in 0..4 {
+                    let mut quads = [_mm_setzero_si128(); QUADS];
+                    for quad in 0..QUADS {
+                        quads[quad] = load_block(&rows[4 * quad + j][group]);
+                    }
+                    part[j] = join(quads);
+                }
+                let part = turn(part);
+                for j in 0..4 {
+                    m[4 * group + j] = part[j];
+                }
+            }
+        }
+
         #[target_feature(enable = $features)]
         #[inline]
         fn mix(v: &mut [V; 16], at: [usize; 4], x: V, y: V) {
@@ -168,8 +188,7 @@ macro_rules! kernel {
         /// The seven rounds over messages of these lengths. Known zero words cost nothing.
         #[target_feature(enable = $features)]
         #[inline]
-        fn mixed(words: &Words, m: &[V; 16], lengths: V) -> [V; 16] {
-            let mut v = [splat(0); 16];
+        fn mixed(words: &Words, m: &[V; 16], lengths: V, v: &mut [V; 16]) {
             for i in 0..8 {
                 v[i] = splat(words.key[i]);
             }
@@ -179,14 +198,13 @@ macro_rules! kernel {
             // Words 12 and 13 are the counter, which is zero.
             v[14] = lengths;
             v[15] = splat(words.flags);
-            round::<0>(&mut v, m);
-            round::<1>(&mut v, m);
-            round::<2>(&mut v, m);
-            round::<3>(&mut v, m);
-            round::<4>(&mut v, m);
-            round::<5>(&mut v, m);
-            round::<6>(&mut v, m);
-            v
+            round::<0>(v, m);
+            round::<1>(v, m);
+            round::<2>(v, m);
+            round::<3>(v, m);
+            round::<4>(v, m);
+            round::<5>(v, m);
+            round::<6>(v, m);
         }
 
         /// The hash of inputs of at most 16 · `GROUPS` bytes.
@@ -201,7 +219,21 @@ macro_rules! kernel {
             for lane in 0..LANES {
                 lengths[lane] = inputs[lane].len() as u32;
             }
-            let mut v = mixed(words, &message::<GROUPS>(inputs), numbers(lengths));
+            extended(words, &message::<GROUPS>(inputs), lengths, out, width);
+        }
+
+        /// The hash of messages of these lengths, as many groups of 16 bytes as `width` bytes take.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn extended<const ROW: usize>(
+            words: &Words,
+            m: &[V; 16],
+            lengths: [u32; LANES],
+            out: &mut [[u8; ROW]; LANES],
+            width: usize,
+        ) {
+            let mut v = [splat(0); 16];
+            mixed(words, m, numbers(lengths), &mut v);
             for i in 0..8 {
                 v[i] = xor(v[i], v[i + 8]);
                 v[i + 8] = xor(v[i + 8], splat(words.key[i]));
@@ -209,9 +241,7 @@ macro_rules! kernel {
             for (group, words) in v.as_chunks::<4>().0.iter().enumerate().take(width.div_ceil(16)) {
                 for (j, row) in turn(*words).into_iter().enumerate() {
                     for (quad, bytes) in split(row).into_iter().enumerate() {
-                        let out = &mut out[4 * quad + j].as_chunks_mut::<16>().0[group];
-                        // SAFETY: sixteen writable bytes; the store has no alignment.
-                        unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), bytes) }
+                        store_block(&mut out[4 * quad + j].as_chunks_mut().0[group], bytes);
                     }
                 }
             }
@@ -237,6 +267,29 @@ macro_rules! kernel {
             }
         }
 
+        /// Fills each row of `out`, whole groups of 16 bytes, with the hashes of blocks of these lengths, filled up with zeros.
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn compress_blocks<const N: usize>(
+            words: &Words,
+            blocks: &[[[u8; 16]; 4]; LANES],
+            lengths: &[u32; LANES],
+            out: &mut [[u8; N]; LANES],
+        ) {
+            let mut longest = 0;
+            for length in lengths {
+                longest = longest.max(*length);
+            }
+            let mut m = [splat(0); 16];
+            if longest <= 32 {
+                row_message::<4, 2>(blocks, &mut m);
+            } else if longest <= 48 {
+                row_message::<4, 3>(blocks, &mut m);
+            } else {
+                row_message::<4, 4>(blocks, &mut m);
+            }
+            extended(words, &m, *lengths, out, N);
+        }
+
         /// The first 16 bytes of the hashes of as many rows as there are lanes; if `NUMBERED`, as
         /// [`super::super::Keyed::hash_numbered`] says.
         #[target_feature(enable = $features)]
@@ -247,20 +300,7 @@ macro_rules! kernel {
             out: &mut [[u8; 16]; LANES],
         ) {
             let mut m = [splat(0); 16];
-            for group in 0..W {
-                let mut part = [splat(0); 4];
-                for j in 0..4 {
-                    let mut quads = [_mm_setzero_si128(); QUADS];
-                    for quad in 0..QUADS {
-                        quads[quad] = load_block(&rows[4 * quad + j][group]);
-                    }
-                    part[j] = join(quads);
-                }
-                let part = turn(part);
-                for j in 0..4 {
-                    m[4 * group + j] = part[j];
-                }
-            }
+            row_message::<W, W>(rows, &mut m);
             let mut length = 16 * W;
             if NUMBERED {
                 // The number stands in the last six bytes of the block.
@@ -273,7 +313,8 @@ macro_rules! kernel {
                 m[15] = numbers(high);
                 length = BLOCK;
             }
-            let v = mixed(words, &m, splat(length as u32));
+            let mut v = [splat(0); 16];
+            mixed(words, &m, splat(length as u32), &mut v);
             let mut first = [splat(0); 4];
             for i in 0..4 {
                 first[i] = xor(v[i], v[i + 8]);

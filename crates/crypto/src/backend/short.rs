@@ -1,0 +1,148 @@
+//! Short texts in blocks of 64 bytes, and what their bytes are: one vector a text.
+
+use super::Backend;
+#[cfg(target_arch = "x86_64")]
+use super::Level;
+use crate::short::{BLOCK, Kinds};
+
+/// See [`crate::short::place`].
+pub(crate) fn place<const AT: usize, const LOWER: bool>(
+    backend: Backend,
+    texts: &[&[u8]],
+    blocks: &mut [[u8; BLOCK]],
+    kinds: &mut [Kinds],
+) {
+    const { assert!(0 < AT && AT < BLOCK, "a place inside of a block") };
+    assert!(texts.len() == blocks.len() && texts.len() == kinds.len(), "a block and its kinds for each text");
+    match backend.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of this level exists only where its instructions do.
+        Level::Avx512 => unsafe { x86::place::<AT, LOWER>(texts, blocks, kinds) },
+        _ => {
+            for ((text, block), kinds) in texts.iter().zip(blocks).zip(kinds) {
+                *kinds = portable::<AT, LOWER>(text, block);
+            }
+        }
+    }
+}
+
+/// Eight bytes at a time.
+fn portable<const AT: usize, const LOWER: bool>(text: &[u8], block: &mut [u8; BLOCK]) -> Kinds {
+    const HIGH: u64 = repeated(0x80);
+    *block = [0; BLOCK];
+    let mut padded = [0; BLOCK];
+    let mut kinds = Kinds::default();
+    let Some(own) = block[AT..].get_mut(..text.len()) else { return kinds };
+    padded[..text.len()].copy_from_slice(text);
+    let words = padded.as_chunks_mut::<8>().0;
+    for (number, word) in words.iter_mut().enumerate().take(text.len().div_ceil(8)) {
+        let bytes = u64::from_le_bytes(*word);
+        let low = bytes & !HIGH;
+        // The high bit of each byte that is in the range; no sum carries into the next byte.
+        let within = |first: u8, last: u8| {
+            (low + repeated(0x80 - first)) & !(low + repeated(0x7f - last)) & !bytes & HIGH
+        };
+        // The eight high bits side by side.
+        let mark = |high: u64| ((high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number);
+        kinds.visible |= mark(within(b'!', b'~'));
+        kinds.digits |= mark(within(b'0', b'9'));
+        kinds.ats |= mark(within(b'@', b'@'));
+        kinds.beyond_ascii |= mark(bytes & HIGH);
+        if LOWER {
+            *word = (bytes | within(b'A', b'Z') >> 2).to_le_bytes();
+        }
+    }
+    own.copy_from_slice(&padded[..text.len()]);
+    kinds
+}
+
+const fn repeated(byte: u8) -> u64 {
+    byte as u64 * 0x0101_0101_0101_0101
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use core::arch::x86_64::*;
+
+    use super::{BLOCK, Kinds};
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn place<const AT: usize, const LOWER: bool>(
+        texts: &[&[u8]],
+        blocks: &mut [[u8; BLOCK]],
+        kinds: &mut [Kinds],
+    ) {
+        let mut i = 0;
+        while i < texts.len() && i < blocks.len() && i < kinds.len() {
+            let text = texts[i];
+            let there = if text.len() <= BLOCK - AT { ((1 << text.len()) - 1) << AT } else { 0 };
+            // SAFETY: the bytes of the mask are those of the text; others are not accessed, so it may begin before the text.
+            let bytes = unsafe { _mm512_maskz_loadu_epi8(there, text.as_ptr().wrapping_sub(AT).cast()) };
+            kinds[i] = Kinds {
+                visible: within(bytes, b'!', b'~') >> AT,
+                digits: within(bytes, b'0', b'9') >> AT,
+                ats: within(bytes, b'@', b'@') >> AT,
+                beyond_ascii: _mm512_movepi8_mask(bytes) >> AT,
+            };
+            let mut own = bytes;
+            if LOWER {
+                let lower = _mm512_set1_epi8(0x20);
+                own = _mm512_mask_add_epi8(bytes, within(bytes, b'A', b'Z'), bytes, lower);
+            }
+            // SAFETY: 64 writable bytes; the store has no alignment.
+            unsafe { _mm512_storeu_si512(blocks[i].as_mut_ptr().cast(), own) };
+            i += 1;
+        }
+    }
+
+    /// The bytes in a range without zero.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    #[inline]
+    fn within(bytes: __m512i, first: u8, last: u8) -> u64 {
+        let above = _mm512_sub_epi8(bytes, _mm512_set1_epi8(first as i8));
+        _mm512_cmple_epu8_mask(above, _mm512_set1_epi8((last - first) as i8))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<const AT: usize, const LOWER: bool>(texts: &[&[u8]]) {
+        for backend in Backend::available() {
+            let mut blocks = vec![[0xaa; BLOCK]; texts.len()];
+            let mut kinds = vec![Kinds { visible: !0, digits: !0, ats: !0, beyond_ascii: !0 }; texts.len()];
+            place::<AT, LOWER>(backend, texts, &mut blocks, &mut kinds);
+            for ((text, block), kinds) in texts.iter().zip(&blocks).zip(&kinds) {
+                let text = if text.len() <= BLOCK - AT { *text } else { &[] };
+                let mut expected = [0; BLOCK];
+                let own = if LOWER { text.to_ascii_lowercase() } else { text.to_vec() };
+                expected[AT..][..text.len()].copy_from_slice(&own);
+                assert_eq!(*block, expected, "{backend:?}");
+                let marks = |is: fn(&u8) -> bool| {
+                    text.iter().enumerate().map(|(at, byte)| u64::from(is(byte)) << at).sum()
+                };
+                let expected = Kinds {
+                    visible: marks(u8::is_ascii_graphic),
+                    digits: marks(u8::is_ascii_digit),
+                    ats: marks(|byte| *byte == b'@'),
+                    beyond_ascii: marks(|byte| !byte.is_ascii()),
+                };
+                assert_eq!(*kinds, expected, "{backend:?} {text:x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_back_end_places_every_byte() {
+        let bytes: Vec<u8> = (0..1000u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 13) as u8).collect();
+        let all: Vec<u8> = (0..=255).collect();
+        let mut texts: Vec<&[u8]> = (0..70).map(|length| &bytes[length * 13..][..length]).collect();
+        texts.extend(all.chunks(59));
+        texts.extend(all.chunks(7));
+        check::<5, true>(&texts);
+        check::<5, false>(&texts);
+        check::<1, true>(&texts);
+        check::<63, false>(&texts);
+    }
+}

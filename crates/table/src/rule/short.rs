@@ -1,0 +1,106 @@
+//! Rules on many short values at once: they are put where they will be hashed, and what they consist of tells whether
+//! they are canonical there. All else, the invalid, the rare and the long, is for [`Rule::apply`].
+
+use vesica_crypto::short::{BLOCK, Kinds, place};
+use vesica_encode::items::ShortKey;
+
+use super::Rule;
+use super::email::GMAIL;
+
+impl Rule {
+    /// Whether [`Rule::is_placed`] is true of some value.
+    pub(crate) fn is_ever_placed(self) -> bool {
+        matches!(self, Rule::Raw | Rule::Text | Rule::Email | Rule::EmailUid2 | Rule::EmailMeta | Rule::Int)
+    }
+
+    /// Puts values in blocks, in lower case unless the rule tells the cases apart. One that is too long counts as empty.
+    pub(crate) fn place(self, values: &[&[u8]], blocks: &mut [[u8; BLOCK]], kinds: &mut [Kinds]) {
+        match self {
+            Rule::Raw => place::<{ ShortKey::AT }, false>(values, blocks, kinds),
+            _ => place::<{ ShortKey::AT }, true>(values, blocks, kinds),
+        }
+    }
+
+    /// Whether what [`Rule::place`] put there, of these kinds, are the canonical bytes of the value.
+    #[inline]
+    pub(crate) fn is_placed(self, kinds: &Kinds, bytes: &[u8]) -> bool {
+        let Some(last) = bytes.len().checked_sub(1) else { return false };
+        let all = u64::MAX >> (BLOCK - bytes.len());
+        // Each of these checks what `check` does, of visible characters and an address that is short.
+        let is_address = || {
+            let at = kinds.ats.trailing_zeros() as usize;
+            kinds.visible == all && kinds.ats.is_power_of_two() && 0 < at && at < last
+        };
+        match self {
+            Rule::Raw => true,
+            // Case folding and NFC leave lower-case ASCII alone; there is no white space at the ends.
+            Rule::Text => kinds.beyond_ascii == 0 && kinds.visible & 1 << last != 0 && kinds.visible & 1 != 0,
+            Rule::Email | Rule::EmailMeta => is_address(),
+            Rule::EmailUid2 => is_address() && !bytes.ends_with(GMAIL),
+            Rule::Int => kinds.digits == all && (bytes[0] != b'0' || last == 0),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::rule::{Part, Value};
+
+    #[test]
+    fn what_is_placed_is_what_the_rule_gives() {
+        let mut rng = StdRng::seed_from_u64(18);
+        let mut placed = [0; Rule::ALL.len()];
+        for _ in 0..3000 {
+            let values: Vec<Vec<u8>> = (0..ShortKey::AT_ONCE).map(|_| value(&mut rng)).collect();
+            let texts: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
+            for (rule, count) in Rule::ALL.into_iter().zip(&mut placed) {
+                let (mut blocks, mut kinds) =
+                    (vec![[0xaa; BLOCK]; texts.len()], vec![Kinds::default(); texts.len()]);
+                rule.place(&texts, &mut blocks, &mut kinds);
+                for ((text, block), kinds) in texts.iter().zip(&blocks).zip(&kinds) {
+                    if text.len() > ShortKey::LONGEST {
+                        assert_eq!(*kinds, Kinds::default());
+                        continue;
+                    }
+                    let (bytes, behind) = block[ShortKey::AT..].split_at(text.len());
+                    assert!(behind.iter().all(|byte| *byte == 0));
+                    let mut expected = Vec::new();
+                    let found = rule.apply(Value::Text((*text).into()), &mut expected);
+                    if rule.is_placed(kinds, bytes) {
+                        let text = String::from_utf8_lossy(text);
+                        assert!(found == Ok(Part::Present) && expected == bytes, "{rule} {text:?}");
+                        *count += 1;
+                    }
+                }
+            }
+        }
+        for (rule, count) in Rule::ALL.into_iter().zip(placed) {
+            assert_eq!(count > 1000, rule.is_ever_placed(), "{rule}: {count}");
+        }
+    }
+
+    /// Something like an address, a number or text, now and then with an odd byte.
+    fn value(rng: &mut StdRng) -> Vec<u8> {
+        let length = rng.random_range(0..70);
+        let letters: &[u8] =
+            [&b"0123456789"[..], b"aZ09.+ -", b"bcxyzABCXYZ09@[`{!~_"][rng.random_range(0..3)];
+        let mut bytes: Vec<u8> = (0..length).map(|_| letters[rng.random_range(0..letters.len())]).collect();
+        if rng.random_range(0..3) > 0 {
+            bytes.retain(|byte| *byte != b'@');
+            let domain =
+                [&b"@gmail.com"[..], b"@GMail.com", b"@notgmail.com", b"@e.org"][rng.random_range(0..4)];
+            bytes.truncate(rng.random_range(0..50));
+            bytes.extend_from_slice(domain);
+        }
+        if !bytes.is_empty() && rng.random_range(0..4) == 0 {
+            let at = rng.random_range(0..bytes.len());
+            bytes[at] = [rng.random(), b' ', b'\t', 0x0b, 0x7f, b'@', b'0', 0][rng.random_range(0..8)];
+        }
+        bytes
+    }
+}
