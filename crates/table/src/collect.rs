@@ -251,3 +251,53 @@ impl Collector {
         Ok((items, report))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+    use vesica_encode::items::Width;
+
+    use super::*;
+    use crate::rule::short::tests::value;
+
+    fn collector(rule: Rule, on_invalid: OnFault) -> (Request, Collector) {
+        let encoding = Encoding::Digest(Width::Digest128);
+        let request = Request { on_invalid, ..Request::new(vec![KeySpec::new("key", rule)], encoding) };
+        let collector = Collector::new(&request, 0).unwrap();
+        (request, collector)
+    }
+
+    #[test]
+    fn rows_together_are_rows_one_by_one() {
+        let mut rng = StdRng::seed_from_u64(28);
+        for rule in Rule::ALL {
+            let (request, mut together) = collector(rule, OnFault::Skip);
+            let (_, mut single) = collector(rule, OnFault::Skip);
+            for count in (0..=ShortKey::AT_ONCE).rev() {
+                let values: Vec<Option<Vec<u8>>> =
+                    (0..count).map(|_| (rng.random_range(0..9) > 0).then(|| value(&mut rng))).collect();
+                let of =
+                    |row: usize| values[row].as_deref().map_or(Value::Null, |text| Value::Text(text.into()));
+                together.together(count, |row, _| of(row)).unwrap();
+                (0..count).for_each(|row| single.row(|_| of(row)).unwrap());
+            }
+            let [(together, report), (single, expected)] =
+                [together, single].map(|collector| collector.finish(&request).unwrap());
+            assert_eq!(report, expected, "{rule}");
+            assert!(
+                report.rows > 2000 && report.nulls > 100 && together.digests().eq(single.digests()),
+                "{rule}"
+            );
+            assert!((0..single.len()).all(|item| together.rows_of(item).eq(single.rows_of(item))), "{rule}");
+        }
+    }
+
+    #[test]
+    fn the_first_fault_is_told_by_the_number_of_its_row() {
+        let (_, mut collector) = collector(Rule::Email, OnFault::Error);
+        let value = |row: usize| if row >= 17 { "none" } else { "somebody@example.org" };
+        let fault = collector.together(40, |row, _| Value::Text(value(row).as_bytes().into())).unwrap_err();
+        assert!(matches!(fault, (17, RowFault::Invalid { part: 0, reason: Invalid::NotOneAt })), "{fault:?}");
+    }
+}

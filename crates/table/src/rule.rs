@@ -14,7 +14,7 @@ use crate::error::Invalid;
 mod email;
 mod form;
 mod phone;
-mod short;
+pub(crate) mod short;
 
 pub use phone::Country;
 

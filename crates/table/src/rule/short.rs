@@ -44,7 +44,7 @@ impl Rule {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
 
@@ -85,7 +85,7 @@ mod tests {
     }
 
     /// Something like an address, a number or text, now and then with an odd byte.
-    fn value(rng: &mut StdRng) -> Vec<u8> {
+    pub(crate) fn value(rng: &mut StdRng) -> Vec<u8> {
         let length = rng.random_range(0..70);
         let letters: &[u8] =
             [&b"0123456789"[..], b"aZ09.+ -", b"bcxyzABCXYZ09@[`{!~_"][rng.random_range(0..3)];
