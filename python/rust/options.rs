@@ -104,13 +104,16 @@ pub(crate) struct PartnerArgs<'py> {
     identity: Option<IdentityArg<'py>>,
     peer: Option<String>,
     insecure_plaintext: bool,
+    keep_base_ots: Option<PathBuf>,
 }
 
 impl PartnerArgs<'_> {
     pub(crate) fn partner(&self) -> Result<Partner, Error> {
         let address = partner::address(self.listen.as_deref(), self.connect.as_deref())?;
         match (&self.peer, self.insecure_plaintext) {
-            (None, true) if self.identity.is_none() => Ok(Partner::insecure(address)),
+            (None, true) if self.identity.is_none() => {
+                Ok(Partner::insecure(address).keeping_base_ots(self.keep_base_ots.clone()))
+            }
             (_, true) => Err(Error::usage(
                 "--insecure-plaintext knows neither --peer nor --identity",
                 "leave out --insecure-plaintext: TLS needs no more than two keys",
@@ -121,7 +124,9 @@ impl PartnerArgs<'_> {
             )),
             (Some(peer), false) => {
                 let peer = partner::peer_key(peer)?;
-                Partner::authenticated(address, IdentityArg::load(self.identity.as_ref())?, peer)
+                let partner =
+                    Partner::authenticated(address, IdentityArg::load(self.identity.as_ref())?, peer)?;
+                Ok(partner.keeping_base_ots(self.keep_base_ots.clone()))
             }
         }
     }
@@ -134,6 +139,6 @@ impl PartnerArgs<'_> {
             None => partner::default_identity().ok(),
         };
         let peer_file = self.peer.as_deref().and_then(|peer| peer.strip_prefix('@')).map(PathBuf::from);
-        identity.into_iter().chain(peer_file).collect()
+        identity.into_iter().chain(peer_file).chain(self.keep_base_ots.clone()).collect()
     }
 }

@@ -51,3 +51,20 @@ def test_python_sends_to_the_command_line(tmp_path: Path, keys: dict[str, str]) 
     (code, _), (sent, _) = receiver.end(), sender.end()
     assert (code, sent) == (0, 0), receiver.screen + sender.screen
     assert (tmp_path / "out.csv").read_text() == (tmp_path / "expected.csv").read_text()
+
+
+def test_base_ots_are_kept_for_later_runs(tmp_path: Path, keys: dict[str, str]) -> None:
+    options = {"protocol": "kkrt", "security": "semi-honest"}
+    for base_ots in ("new", "kept"):
+        sender = python(
+            tmp_path, "sender", "pyarrow", THEIRS, identity="sender.pem", peer=keys["receiver"],
+            listen="127.0.0.1:0", keep_base_ots="sender.ots", **options,
+        )  # fmt: skip
+        receiver = python(
+            tmp_path, "receiver", "polars", MINE, identity="receiver.pem", peer=keys["sender"],
+            connect=sender.address(), keep_base_ots="receiver.ots", **options,
+        )  # fmt: skip
+        (code, found), (sent, report) = receiver.end(), sender.end()
+        assert (code, sent) == (0, 0), receiver.screen + sender.screen
+        assert json.loads(found) == joined(MINE, THEIRS)
+        assert json.loads(report)["base_ots"] == base_ots

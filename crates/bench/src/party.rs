@@ -84,7 +84,7 @@ pub fn play(
     let (traffic, cpu) = (channel.traffic(), resources::cpu_seconds());
     resources::reset_peak_rss();
     let started = Instant::now();
-    let matches = agreed.run(&items, &mut channel, settings.threads(), &watch, &mut rng);
+    let matches = agreed.run(&items, &mut channel, settings.threads(), &watch, None, &mut rng);
     let wall = started.elapsed();
     let matches = matches.map_err(|error| failed(error.to_string()))?;
     let (cpu_s, after) = (resources::cpu_seconds() - cpu, channel.traffic());

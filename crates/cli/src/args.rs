@@ -335,6 +335,9 @@ pub(crate) struct PartnerOptions {
     /// The partner's public key, vesica-pub1-…, or @FILE that holds it
     #[arg(long, value_name = "PUBKEY", required_unless_present = "insecure_plaintext")]
     pub(crate) peer: Option<String>,
+    /// Keep base OTs with this partner in FILE, and take those that are there: later runs start at once (kkrt, ot-phasing, ot-psi, gbf, gbf-random; --security semi-honest)
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure_plaintext")]
+    pub(crate) keep_base_ots: Option<PathBuf>,
     /// No TLS, and no knowing who is there; on loopback addresses only
     #[arg(long, conflicts_with_all = ["peer", "identity"])]
     pub(crate) insecure_plaintext: bool,

@@ -71,6 +71,7 @@ fn with_partner(
     protected.extend(partner.identity.clone().or_else(|| partner::default_identity().ok()));
     let peer_file = partner.peer.as_deref().and_then(|peer| peer.strip_prefix('@'));
     protected.extend(peer_file.map(PathBuf::from));
+    protected.extend(partner.keep_base_ots.clone());
     let table = TableArgs {
         input: table.input.into(),
         keys: table.key,
@@ -169,7 +170,8 @@ fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {
     let address = partner::address(options.listen.as_deref(), options.connect.as_deref())?;
     let Some(peer) = &options.peer else { return Ok(Partner::insecure(address)) };
     let peer = partner::peer_key(peer)?;
-    Partner::authenticated(address, partner::identity(options.identity.as_deref())?, peer)
+    let partner = Partner::authenticated(address, partner::identity(options.identity.as_deref())?, peer)?;
+    Ok(partner.keeping_base_ots(options.keep_base_ots.clone()))
 }
 
 /// Report and events, if asked for.

@@ -32,6 +32,7 @@ pub fn json() -> serde_json::Value {
                 "learns_both": entry.learns_both,
                 "leakage": entry.leakage,
                 "flights": entry.flights,
+                "keeps_base_ots": entry.base_ots.is_some(),
                 "messages": messages.collect::<Vec<_>>(),
                 "memory": entry.memory,
             })

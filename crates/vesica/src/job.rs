@@ -12,6 +12,8 @@ use vesica_net::{CancelToken, Channel, Options, PublicKey};
 use vesica_protocols::{Learns, Phase, Role, Watch};
 use vesica_table::{Input, KeySpec, Output, Progress, Request, Table};
 
+use crate::base_ots::Offer;
+use crate::base_ots::file::{Held, Keeper};
 use crate::error::{Error, Side};
 pub use crate::partner::Partner;
 use crate::report::{Event, Report};
@@ -63,7 +65,11 @@ impl Job {
         if let Err(error) = partner.address.check() {
             return self.refuse(Error::net(Phase::Prepare, &error), on_event);
         }
-        self.run_over(partner.my_key(), cancel, rng, on_event, |watcher, options, rng| {
+        let pair = match partner.keeper(self.role, self.settings.security) {
+            Ok(keeper) => Pair { my_key: partner.my_key(), keeper },
+            Err(error) => return self.refuse(error, on_event),
+        };
+        self.run_over(pair, cancel, rng, on_event, |watcher, options, rng| {
             partner.meet(options, rng, &mut |event| watcher.net_event(&event))
         })
     }
@@ -77,7 +83,7 @@ impl Job {
     /// Runs over a channel that is made when the table has been read.
     pub(crate) fn run_over(
         self,
-        my_key: Option<PublicKey>,
+        pair: Pair,
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
@@ -85,19 +91,19 @@ impl Job {
     ) -> Outcome {
         let watcher = Watcher::new(self.role, &self.settings, cancel, on_event);
         on_event(&Event::Started { role: self.role.name() });
-        let result = self.steps(my_key.as_ref(), &watcher, rng, connect);
+        let result = self.steps(pair, &watcher, rng, connect);
         watcher.end(result)
     }
 
     fn steps(
         self,
-        my_key: Option<&PublicKey>,
+        pair: Pair,
         watcher: &Watcher<'_>,
         rng: &mut dyn CryptoRng,
         connect: impl FnOnce(&Watcher<'_>, &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
     ) -> Result<Found, Error> {
         let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
-        let terms = prepare(self.role, &self.settings, &rules)?;
+        let terms = prepare(self.role, &self.settings, &rules)?.with_base_ots(pair.offer());
         let file = self.output()?;
         let Job { table: TableArgs { input, keys, output, .. }, settings, .. } = self;
         // 1. The table is read before the partner is bothered.
@@ -109,7 +115,7 @@ impl Job {
         let options = Options { silence: settings.timeout, cancel: watcher.cancel.clone() };
         let channel = connect(watcher, &options, rng)?;
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
-        let matches = converse(&settings, &terms, items, channel, my_key, watcher, rng)?;
+        let matches = converse(&settings, &terms, items, channel, pair, watcher, rng)?;
         // 4. The rows.
         let Some(found) = &matches else { return Ok((matches, None)) };
         let failed = |error| Error::table(Phase::Write, &error);
@@ -167,20 +173,49 @@ pub(crate) fn converse(
     terms: &Terms,
     items: Items,
     mut channel: Channel,
-    my_key: Option<&PublicKey>,
+    pair: Pair,
     watcher: &Watcher<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     watcher.connected(&channel);
     watcher.phase(Phase::Agree, 0);
-    let agreed = session::agree(&mut channel, terms, settings.wanted(), items.len(), my_key)
+    let agreed = session::agree(&mut channel, terms, settings.wanted(), items.len(), pair.my_key.as_ref())
         .map_err(|error| Error::session(Phase::Agree, &error))?;
     watcher.agreed(&agreed, terms);
-    let failed = |error| Error::session(watcher.current(), &error);
-    let matches = agreed.run(&items, &mut channel, settings.threads(), watcher, rng).map_err(failed)?;
-    agreed.confirm(matches.as_ref(), &mut channel, watcher).map_err(failed)?;
+    let held = pair.keeper.and_then(|keeper| keeper.begin(agreed.base_ots, agreed.base_ots_id()));
+    let keeping = held.as_ref().map(Held::keeping);
+    let ended = agreed.run(&items, &mut channel, settings.threads(), watcher, keeping, rng);
+    let ended = ended.and_then(|matches| {
+        agreed.confirm(matches.as_ref(), &mut channel, watcher)?;
+        Ok(matches)
+    });
+    let matches = match ended {
+        Ok(matches) => matches,
+        Err(error) => {
+            let error = Error::session(watcher.current(), &error);
+            if held.is_some_and(Held::forget) {
+                watcher.forgot_base_ots();
+            }
+            return Err(error);
+        }
+    };
+    held.map_or(Ok(()), Held::keep)?;
     watcher.matched(matches.as_ref());
     Ok(matches)
+}
+
+/// What this side has of the pair: its key, if it shows one, and base OTs with the partner, if it keeps them.
+#[derive(Default)]
+pub(crate) struct Pair {
+    pub(crate) my_key: Option<PublicKey>,
+    pub(crate) keeper: Option<Keeper>,
+}
+
+impl Pair {
+    /// What the terms say of the base OTs.
+    pub(crate) fn offer(&self) -> Offer {
+        self.keeper.as_ref().map_or(Offer::Nothing, Keeper::offer)
+    }
 }
 
 /// Opens the input, whose rows can leave as they are to.

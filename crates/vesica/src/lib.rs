@@ -30,6 +30,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod base_ots;
 pub mod catalogue;
 pub mod cost;
 mod error;

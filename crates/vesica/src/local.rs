@@ -7,7 +7,7 @@ use vesica_net::{CancelToken, Options, memory};
 use vesica_protocols::Role;
 
 use crate::error::Kind;
-use crate::job::{Job, OnEvent, Outcome, TableArgs};
+use crate::job::{Job, OnEvent, Outcome, Pair, TableArgs};
 use crate::report::Report;
 use crate::settings::Settings;
 
@@ -29,9 +29,10 @@ pub fn run(
     let job = |role, table| Job { role, table, settings: settings.clone() };
     let (receiver, sender) = (job(Role::Receiver, receiver), job(Role::Sender, sender));
     thread::scope(|scope| {
-        let sender =
-            scope.spawn(move || sender.run_over(None, cancel, their_rng, &|_| {}, |_, _, _| Ok(theirs)));
-        let outcome = receiver.run_over(None, cancel, my_rng, on_event, |_, _, _| Ok(mine));
+        let sender = scope.spawn(move || {
+            sender.run_over(Pair::default(), cancel, their_rng, &|_| {}, |_, _, _| Ok(theirs))
+        });
+        let outcome = receiver.run_over(Pair::default(), cancel, my_rng, on_event, |_, _, _| Ok(mine));
         let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (outcome, sender)
     })

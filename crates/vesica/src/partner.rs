@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use rand_core::CryptoRng;
 use vesica_net::{Address, Channel, Identity, NetEvent, Options, PublicKey, Security, establish};
-use vesica_protocols::Phase;
+use vesica_protocols::registry::Security as Model;
+use vesica_protocols::{Phase, Role};
 
+use crate::base_ots::file::Keeper;
 use crate::error::Error;
 
 /// The most bytes that a file with a public key may have.
@@ -22,6 +24,8 @@ pub struct Partner {
     pub address: Address,
     /// My key and theirs; none for plaintext, which only loopback addresses allow.
     pub keys: Option<(Identity, PublicKey)>,
+    /// `--keep-base-ots`: where base OTs with this partner are kept from one run to the next.
+    pub keep_base_ots: Option<PathBuf>,
 }
 
 impl Partner {
@@ -30,17 +34,41 @@ impl Partner {
         if *identity.public_key() == peer {
             return Err(Error::usage("--peer is this side's own public key", ASK));
         }
-        Ok(Partner { address, keys: Some((identity, peer)) })
+        Ok(Partner { address, keys: Some((identity, peer)), keep_base_ots: None })
     }
 
     /// Whoever comes, over a loopback address.
     pub fn insecure(address: Address) -> Self {
-        Partner { address, keys: None }
+        Partner { address, keys: None, keep_base_ots: None }
     }
 
     /// The key that this side shows, if it shows one.
     pub fn my_key(&self) -> Option<PublicKey> {
         self.keys.as_ref().map(|(identity, _)| *identity.public_key())
+    }
+
+    /// The same partner, base OTs kept in that file; see docs/base-ots.md.
+    #[must_use]
+    pub fn keeping_base_ots(self, file: Option<PathBuf>) -> Self {
+        Partner { keep_base_ots: file, ..self }
+    }
+
+    /// What is kept with this partner, for a run of such security.
+    pub(crate) fn keeper(&self, role: Role, security: Model) -> Result<Option<Keeper>, Error> {
+        let Some(path) = &self.keep_base_ots else { return Ok(None) };
+        let Some((identity, peer)) = &self.keys else {
+            return Err(Error::usage(
+                "--keep-base-ots: base OTs are kept with a partner whose key is known, not in plaintext",
+                "leave out --keep-base-ots, or --insecure-plaintext",
+            ));
+        };
+        if security != Model::SemiHonest {
+            return Err(Error::usage(
+                "--keep-base-ots: base OTs may be used again only where both sides follow the protocol",
+                "leave out --keep-base-ots, or agree with the partner on --security semi-honest and give it on both sides",
+            ));
+        }
+        Keeper::open(path, role, *identity.public_key(), *peer).map(Some)
     }
 
     /// Listens or connects until the partner is there and has proven who it is.

@@ -48,6 +48,8 @@ pub struct Report {
     pub peak_rss: Option<u64>,
     /// What the table and the protocol were expected to take at most, in bytes.
     pub memory_bound: Option<u64>,
+    /// Where the base OTs of the run came from, with `--keep-base-ots`: `kept`, `new`, `not kept` or `none`.
+    pub base_ots: Option<&'static str>,
     /// Why it failed, if it did.
     pub error: Option<Error>,
     /// Versions of program and wire.

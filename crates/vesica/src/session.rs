@@ -16,9 +16,11 @@ use vesica_crypto::hash::Context;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::codec::{CodecError, Reader, Writer};
 use vesica_net::{Channel, NetError, PublicKey};
-use vesica_protocols::registry::Entry;
+use vesica_ot::base::kept::Keeping;
+use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{self as protocols, Learns, Parameters, Phase, Role, Run, Sizes, Watch};
 
+use crate::base_ots::BaseOts;
 use crate::plan::{self, PlanError, Wanted};
 use crate::terms::{self, Difference, Terms};
 
@@ -79,6 +81,8 @@ pub struct Agreed {
     pub sizes: Sizes,
     /// Who learns the result.
     pub learns: Learns,
+    /// Where its base OTs come from, and what becomes of them.
+    pub base_ots: BaseOts,
     role: Role,
     sid: [u8; 32],
 }
@@ -119,7 +123,10 @@ pub fn agree(
         let plan::Choice { protocol, parameters, reason } = plan::choose(&asked, wanted, Some(sizes))?;
         let reason = mine.reason(&theirs).unwrap_or(reason);
         let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
-        Ok(Agreed { protocol, parameters, reason, sizes, learns: wanted.learns, role, sid })
+        let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
+        let needed = protocol.base_ots.map_or(0, |needed| needed(&shape));
+        let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), needed);
+        Ok(Agreed { protocol, parameters, reason, sizes, learns: wanted.learns, base_ots, role, sid })
     };
     // Terms and sizes take no computing. Without this a partner could hold us with heartbeats alone.
     channel.expect_prompt(true);
@@ -212,28 +219,28 @@ impl Agreed {
         self.role
     }
 
-    /// Runs the protocol. The matches are mine, where I learn them; they are not confirmed yet.
+    /// What names base OTs that are made in this session. It tells nothing of the session id.
+    pub fn base_ots_id(&self) -> [u8; 32] {
+        blake3::derive_key("vesica kept base OTs id v1", &self.sid)
+    }
+
+    /// Runs the protocol. The matches are mine, where I learn them; they are not confirmed yet. `keeping` is for
+    /// [`base_ots`](Self::base_ots) that are kept, or to be kept.
     pub fn run(
         &self,
         items: &Items,
         channel: &mut Channel,
         threads: usize,
         watch: &dyn Watch,
+        keeping: Option<&Keeping>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Matches>, SessionError> {
         let (receiver, sender) = (self.sizes.receiver as u64, self.sizes.sender as u64);
         let parameters = self.parameters;
         let context =
             Context::new(&self.sid, self.protocol.name, parameters.text().as_bytes(), receiver, sender);
-        let run = Run {
-            context,
-            sizes: self.sizes,
-            parameters,
-            learns: self.learns,
-            threads,
-            watch,
-            base_ots: None,
-        };
+        let (sizes, learns) = (self.sizes, self.learns);
+        let run = Run { context, sizes, parameters, learns, threads, watch, base_ots: keeping };
         let matches = match self.role {
             Role::Receiver => (self.protocol.receive)(&run, items, channel, rng).map(Some),
             Role::Sender => (self.protocol.send)(&run, items, channel, rng),

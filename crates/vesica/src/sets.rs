@@ -33,7 +33,7 @@ use vesica_protocols::{Phase, Role};
 use vesica_table::TableReport;
 
 use crate::error::Error;
-use crate::job::{OnEvent, Outcome, converse, pad, prepare};
+use crate::job::{OnEvent, Outcome, Pair, converse, pad, prepare};
 use crate::report::Event;
 use crate::settings::Settings;
 use crate::watcher::Watcher;
@@ -101,7 +101,8 @@ impl SetJob {
             let counts = TableReport { rows, items: distinct, duplicates, ..TableReport::default() };
             pad(&mut items, &settings, rng)?;
             watcher.read(counts, &items);
-            converse(&settings, &terms, items, channel, my_key, &watcher, rng)
+            let pair = Pair { my_key: my_key.copied(), keeper: None };
+            converse(&settings, &terms, items, channel, pair, &watcher, rng)
         };
         let result = play();
         watcher.end(result.map(|matches| (matches, None)))

@@ -3,14 +3,16 @@
 //! *Equal* terms are named text fields that must agree word for word; the protocol agrees also where one side left it to
 //! `auto`. *Bound* terms are the sizes each side accepts. *Local* settings are never sent. Both sides compare the same
 //! two messages, so both end with the same list of differences. Whether a side allows what is marked insecure is bound
-//! too: such a protocol runs only if both do.
+//! too: such a protocol runs only if both do. So is what a side has of base OTs kept from an earlier run
+//! ([`crate::base_ots`]): they serve only if both have them.
 //!
 //! Wire form, little-endian: u8 role (1: sender) · u8 allow-insecure · u64 least peer rows · u64 most peer rows · protocol
-//! · u32 count of further fields · the fields as name and value; a text is u32 length and printable ASCII.
+//! · u32 count of further fields · the fields as name and value · base OTs; a text is u32 length and printable ASCII.
 
 use vesica_net::codec::{CodecError, Reader, Writer};
 use vesica_protocols::Role;
 
+use crate::base_ots::Offer;
 use crate::plan;
 use crate::settings::{Choice, Limits, Settings, learns_name};
 
@@ -29,6 +31,7 @@ pub struct Terms {
     limits: Limits,
     protocol: String,
     equal: Vec<(String, String)>,
+    base_ots: Offer,
 }
 
 /// A field in which the two parties differ.
@@ -74,7 +77,20 @@ impl Terms {
             limits: settings.limits,
             protocol: settings.protocol.to_string(),
             equal: equal.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            base_ots: Offer::Nothing,
         }
+    }
+
+    /// The same, of a party that keeps base OTs.
+    #[must_use]
+    pub fn with_base_ots(mut self, base_ots: Offer) -> Self {
+        self.base_ots = base_ots;
+        self
+    }
+
+    /// What the party has of base OTs.
+    pub fn base_ots(&self) -> &Offer {
+        &self.base_ots
     }
 
     /// The role that the party plays.
@@ -106,6 +122,7 @@ impl Terms {
         writer.list(&self.equal, |writer, (name, value)| {
             writer.text(name).text(value);
         });
+        self.base_ots.encode(&mut writer);
         writer.into_vec()
     }
 
@@ -117,13 +134,14 @@ impl Terms {
         let limits = Limits { min_peer_rows: reader.u64()?, max_peer_rows: reader.u64()? };
         let protocol = printable(&mut reader)?;
         let equal = reader.list(MAX_FIELDS, |reader| Ok((printable(reader)?, printable(reader)?)))?;
+        let base_ots = Offer::decode(&mut reader)?;
         reader.finish()?;
         let repeated =
             |(i, (name, _)): (usize, &(String, String))| equal[..i].iter().any(|(other, _)| other == name);
         if equal.iter().enumerate().any(repeated) {
             return Err(CodecError::Invalid { what: "list of terms" });
         }
-        Ok(Terms { role, allow_insecure, limits, protocol, equal })
+        Ok(Terms { role, allow_insecure, limits, protocol, equal, base_ots })
     }
 
     /// Every field in which the two differ, in the order of mine.

@@ -13,6 +13,7 @@ use vesica_protocols::registry::Shape;
 use vesica_protocols::{MaskWidth, Phase, Role, Watch};
 use vesica_table::{Progress, TableReport};
 
+use crate::base_ots::Offer;
 use crate::cost::TABLE_BYTES_PER_ROW;
 use crate::error::Error;
 use crate::job::{Found, OnEvent, Outcome};
@@ -67,6 +68,7 @@ impl<'a> Watcher<'a> {
             phases: Vec::new(),
             peak_rss: None,
             memory_bound: None,
+            base_ots: None,
             error: None,
             versions: Versions { vesica: env!("CARGO_PKG_VERSION"), wire: vesica_net::VERSION },
         };
@@ -200,6 +202,8 @@ impl<'a> Watcher<'a> {
             report.security = "none";
         }
         let security = report.security;
+        let keeps = *terms.base_ots() != Offer::Nothing;
+        report.base_ots = keeps.then(|| agreed.base_ots.name());
         drop(state);
         let notice = |message| (self.on_event)(&Event::Notice { message });
         notice(format!("protocol {} ({})", entry.name, agreed.reason));
@@ -215,6 +219,16 @@ impl<'a> Watcher<'a> {
                 format!("security: {security} (against a partner that breaks the protocol, too)")
             }
         });
+        if keeps {
+            notice(format!("base OTs: {}", agreed.base_ots));
+        }
+    }
+
+    /// The run failed, and the kept base OTs that it used are no more.
+    pub(crate) fn forgot_base_ots(&self) {
+        let message =
+            "the kept base OTs are removed, since the run failed; the next one makes new ones".into();
+        (self.on_event)(&Event::Notice { message });
     }
 
     pub(crate) fn matched(&self, matches: Option<&Matches>) {

@@ -83,9 +83,11 @@ class PartyOptions(RunOptions, total=False):
     """The partner's public key, ``"vesica-pub1-…"``, or ``"@FILE"`` that holds it."""
     insecure_plaintext: bool
     """No TLS, and no knowing who is there; on loopback addresses only."""
+    keep_base_ots: str | os.PathLike[str] | None
+    """A file, one for each partner and role, that keeps base OTs for later runs; with ``security="semi-honest"``."""
 
 
-PARTNER = {"listen": None, "connect": None, "identity": None, "peer": None, "insecure_plaintext": False}
+PARTNER = {"listen": None, "connect": None, "identity": None, "peer": None, "insecure_plaintext": False, "keep_base_ots": None}
 """How a partner is met, with the defaults."""
 
 

@@ -44,7 +44,8 @@ def open_channel(
     events: Callable[[Event], object] | None = None,
 ) -> Channel:
     """Meet the partner over the network, for one run. Arguments are those of :func:`vesica.receive`."""
-    given = (listen, connect, identity, peer, insecure_plaintext)
+    # A channel is for one run, and keeps nothing for another.
+    given = (listen, connect, identity, peer, insecure_plaintext, None)
     partner = dict(zip(PARTNER, given, strict=True))
     with listener(events, False) as told:
         return Channel.open(partner, time(timeout), cancel, told)

@@ -137,6 +137,11 @@ class Report:
         return self._data["peak_rss"]  # type: ignore[no-any-return]
 
     @property
+    def base_ots(self) -> str | None:
+        """Where base OTs came from, with ``keep_base_ots``: ``kept``, ``new``, ``not kept``, or ``none`` were needed."""
+        return self._data["base_ots"]  # type: ignore[no-any-return]
+
+    @property
     def memory_bound(self) -> int | None:
         """What the table and the protocol were expected to take at most, in bytes."""
         return self._data["memory_bound"]  # type: ignore[no-any-return]

@@ -108,6 +108,8 @@ def receive(
         identity: My identity, or its file; by default the file that :func:`keygen` makes.
         peer: The partner's public key, ``"vesica-pub1-…"``, or ``"@FILE"`` that holds it.
         insecure_plaintext: No TLS, and no knowing who is there; on loopback addresses only.
+        keep_base_ots: A file, one for each partner and role, that keeps base OTs for later runs, which then start at
+            once; with ``security="semi-honest"``, for ``kkrt`` and its like.
         report: A file for the report, also of a run that fails; or a function that takes the :class:`Report`.
         events: A function that is told what happens, as it happens, in the thread that called. What it raises ends the
             run.

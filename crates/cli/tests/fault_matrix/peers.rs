@@ -232,6 +232,7 @@ fn mirrored(theirs: &[u8], edit: &str) -> Vec<u8> {
     writer.list(&fields, |writer, (name, value)| {
         writer.text(name).text(if *name == edit { "other" } else { value });
     });
+    writer.u8(reader.u8().unwrap());
     let terms = writer.into_vec();
     [&(terms.len() as u16).to_le_bytes()[..], &terms].concat()
 }
