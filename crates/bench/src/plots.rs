@@ -9,10 +9,14 @@ use crate::cell::Cell;
 use crate::definition::{Definition, Row};
 use crate::record::{Folder, Line};
 use crate::report::{Record, ours};
+use crate::scaling::{self, Growth};
 use crate::svg::{Axis, Chart, Form, Series};
 
 /// The name of the picture that holds all protocols.
 pub const GLANCE: &str = "vesica/at-a-glance";
+
+/// The names of the pictures of growth: time, memory.
+pub const GROWTH: [&str; 2] = ["vesica/growth-time", "vesica/growth-memory"];
 
 /// The table whose rows it shows.
 const EVERY_PROTOCOL: &str = "vesica/equal-loopback";
@@ -25,6 +29,7 @@ const SIZES: [u32; 2] = [16, 20];
 pub fn draw(
     definitions: &[Definition],
     record: &Record,
+    growth: &[Growth],
     folder: &Folder,
 ) -> Result<HashMap<String, PathBuf>, BenchError> {
     let plots = folder.path().join("plots");
@@ -42,6 +47,9 @@ pub fn draw(
         if definition.name == EVERY_PROTOCOL {
             keep(GLANCE, Some(glance(definition, record)))?;
         }
+    }
+    for (name, chart) in GROWTH.into_iter().zip(scaling::charts(growth)) {
+        keep(name, Some(chart))?;
     }
     Ok(files)
 }
@@ -134,15 +142,18 @@ mod tests {
         let definition = Definition::parse(EVERY_PROTOCOL, TEXT, &Networks::default()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let folder = Folder::open(folder.path()).unwrap();
-        let nothing = draw(std::slice::from_ref(&definition), &Record::default(), &folder).unwrap();
+        let nothing = draw(std::slice::from_ref(&definition), &Record::default(), &[], &folder).unwrap();
         assert!(nothing.is_empty(), "a picture of the paper alone is not drawn");
         let lines =
             [1usize << 16, 1 << 20].map(|n| Line::of(&Cell::new("dh", n, n), n as f64 * 1e-6, 64 * n as u64));
         let record = Record::from(lines.to_vec());
-        let files = draw(std::slice::from_ref(&definition), &record, &folder).unwrap();
+        let growth = scaling::growth(record.lines()).unwrap();
+        let files = draw(std::slice::from_ref(&definition), &record, &growth, &folder).unwrap();
         let text = |name: &str| fs::read_to_string(&files[name]).unwrap();
         let figure = text(EVERY_PROTOCOL);
         assert!(figure.contains(">dh (paper)<") && figure.contains(">dh<") && figure.contains(">2^20<"));
         assert_eq!(text(GLANCE).matches(">dh<").count(), 2);
+        // Nothing was said of memory.
+        assert!(text(GROWTH[0]).contains(">dh: n^1.00<") && !files.contains_key(GROWTH[1]));
     }
 }

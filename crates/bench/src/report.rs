@@ -5,11 +5,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use vesica::protocols::DEFAULT_LEVEL;
+
 use crate::BenchError;
 use crate::cell::{Cell, Networks};
 use crate::definition::{Definition, Entry, Figure, Measure, Row, Unit};
 use crate::floor::floor;
 use crate::record::{Folder, Line, key, phase_seconds};
+use crate::scaling::{self, Growth};
 use crate::{choice, plots};
 
 /// Where the generated part of a page begins and ends.
@@ -28,6 +31,11 @@ impl Record {
     /// The runs of a cell.
     pub fn of(&self, cell: &Cell) -> &[Line] {
         self.0.get(&key(cell)).map_or(&[], Vec::as_slice)
+    }
+
+    /// All runs.
+    pub fn lines(&self) -> impl Iterator<Item = &Line> {
+        self.0.values().flatten()
     }
 
     /// The median of what `value` says of a cell's runs; none if there are none.
@@ -239,7 +247,8 @@ pub fn write(
     command: &str,
 ) -> Result<(), BenchError> {
     let record = Record::read(folder)?;
-    let plots = plots::draw(definitions, &record, folder)?;
+    let growth = usual_growth(&record)?;
+    let plots = plots::draw(definitions, &record, &growth, folder)?;
     let mut text = format!(
         "Made by `{command}`. In each cell: the paper's figure (~: its own estimate, or \"about\") → **ours, the median** \
          [least–greatest] · ratio to the paper's · ⌊floor⌋. The floor of time is a sum of unit prices, measured one by one on a \
@@ -257,6 +266,18 @@ pub fn write(
         let _ = writeln!(text, "![time against traffic]({})\n", link(page, glance)?);
     }
     text.push_str(&choice::table(&record, networks));
+    let _ = writeln!(
+        text,
+        "### Growth\n\nHow time and peak memory grow with equal sets, one thread, loopback: power laws through the medians from 2^{} \
+         on.\n\n{}",
+        scaling::FROM.ilog2(),
+        scaling::table(&growth)
+    );
+    for name in plots::GROWTH {
+        if let Some(plot) = plots.get(name) {
+            let _ = writeln!(text, "![growth]({})\n", link(page, plot)?);
+        }
+    }
     let mut groups: BTreeMap<&str, String> = BTreeMap::new();
     for definition in definitions {
         let group = groups.entry(definition.name.split('/').next().unwrap_or_default()).or_default();
@@ -274,6 +295,15 @@ pub fn write(
         let _ = writeln!(text, "### {name}\n\n{tables}");
     }
     splice(page, &text)
+}
+
+/// The growth of protocols as they are run by default: no variant, the usual level, our own parameters.
+fn usual_growth(record: &Record) -> Result<Vec<Growth>, BenchError> {
+    let mut growth = scaling::growth(record.lines())?;
+    growth
+        .retain(|Growth { form, .. }| form.variant.is_empty() && form.level == DEFAULT_LEVEL && !form.paper);
+    growth.sort_by_key(|growth| scaling::name(&growth.form));
+    Ok(growth)
 }
 
 /// The way from a page to a file, with `/` between.

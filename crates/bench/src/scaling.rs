@@ -38,8 +38,8 @@ pub struct Growth {
 /// A run of equal sets: keys a side, wall time in seconds, peak memory of both parties in bytes.
 type Run = (usize, f64, f64);
 
-/// The growth of every form in the record that was run on equal sets of several sizes; in the record's order.
-pub fn growth(lines: &[Line]) -> Result<Vec<Growth>, BenchError> {
+/// The growth of every form that was run on equal sets of several sizes.
+pub fn growth<'a>(lines: impl IntoIterator<Item = &'a Line>) -> Result<Vec<Growth>, BenchError> {
     let mut forms: Vec<(Form, &'static str, Vec<Run>)> = Vec::new();
     for line in lines {
         let cell: Cell = serde_json::from_str(&line.cell)
