@@ -17,13 +17,13 @@
 use std::fmt;
 use std::ops::Range;
 
-use rand::seq::SliceRandom;
 use rand_core::CryptoRng;
 
 mod builder;
 mod digest;
 mod error;
 mod key;
+mod shuffle;
 mod store;
 
 pub use builder::{ItemsBuilder, ShortKey};
@@ -198,9 +198,7 @@ impl Items {
     /// A uniformly random order of the item numbers.
     pub fn shuffled(&self, rng: &mut dyn CryptoRng) -> Vec<u32> {
         // The builder and `pad` keep the number of items below 2^32.
-        let mut order: Vec<u32> = (0..self.len() as u32).collect();
-        order.shuffle(rng);
-        order
+        shuffle::shuffled(self.len() as u32, rng)
     }
 
     /// The rows of the given items, whatever their order; an item given twice counts once, a dummy not at all.
