@@ -11,7 +11,7 @@ use vesica_crypto::backend::{Backend, Level};
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128::{Gf128, inner_product_on, multiply_add_on, multiply_on};
 use vesica_crypto::hash::Oracle;
-use vesica_crypto::join::{PackedTags, join};
+use vesica_crypto::join::{Lookup, PackedTags, join};
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, transpose_on};
 
@@ -210,7 +210,42 @@ fn joins(bench: &Bench) {
     }
 }
 
+/// A third of the items in a list of all of the other party's, half of them in common, as OT-based protocols end.
+fn lookups(bench: &Bench) {
+    for log in [20, 24] {
+        let (count, mine) = (1 << log, (1 << log) / 3);
+        let mut lists = None;
+        let make = || {
+            let bytes = Block::slice_as_bytes(&random_blocks(count)).to_vec();
+            let mut tags: Vec<u128> =
+                random_blocks(mine).iter().map(|block| !block.to_u128() & u128::MAX >> 40).collect();
+            for (i, tag) in tags.iter_mut().enumerate().step_by(2) {
+                let mut padded = [0; 16];
+                padded[..11].copy_from_slice(&bytes[33 * i..][..11]);
+                *tag = u128::from_le_bytes(padded);
+            }
+            (tags, bytes)
+        };
+        bench.one(&format!("table of 11-byte tags, 2^{log} / 3, tag"), mine, Some(10.0), || {
+            let (mine, _) = lists.get_or_insert_with(make);
+            black_box(Lookup::new(black_box(mine.as_slice())));
+        });
+        let mut table = None;
+        bench.one(&format!("lookup of 11-byte tags, 2^{log}, tag"), count, Some(8.0), || {
+            let (mine, theirs) = lists.get_or_insert_with(make);
+            let table = table.get_or_insert_with(|| Lookup::new(mine.as_slice()));
+            let mut found = 0;
+            for piece in theirs[..11 * count].chunks(11 << 14) {
+                table.find(&PackedTags::new(black_box(piece), 11), |_, _| found += 1);
+            }
+            assert_eq!(found, mine.len().div_ceil(2));
+        });
+    }
+}
+
 fn main() {
+    // As programs do: memory that goes back to the system would be handed out anew.
+    vesica_crypto::memory::keep_freed_memory();
     let bench = Bench { filter: std::env::args().nth(1).unwrap_or_default() };
     println!("{:<48} {:>9} {:>9} {:>9}", "kernel, unit", "min ns", "median", "reference");
     aes(&bench);
@@ -218,4 +253,5 @@ fn main() {
     bit_matrices(&bench);
     field(&bench);
     joins(&bench);
+    lookups(&bench);
 }

@@ -38,6 +38,30 @@ impl Tags for [u128] {
     }
 }
 
+impl Tags for Vec<u128> {
+    #[inline]
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn tag(&self, index: usize) -> u128 {
+        self[index]
+    }
+}
+
+impl<T: Tags + ?Sized> Tags for &T {
+    #[inline]
+    fn count(&self) -> usize {
+        (**self).count()
+    }
+
+    #[inline]
+    fn tag(&self, index: usize) -> u128 {
+        (**self).tag(index)
+    }
+}
+
 impl Tags for [u64] {
     #[inline]
     fn count(&self) -> usize {
@@ -302,9 +326,15 @@ mod tests {
 
     #[test]
     fn finds_what_both_have() {
-        for (mine, theirs, both) in
-            [(0, 0, 0), (0, 5, 0), (1, 0, 0), (1, 1, 1), (10, 3, 2), (5000, 70_000, 4000), (70_000, 300, 300)]
-        {
+        for (mine, theirs, both) in [
+            (0, 0, 0),
+            (0, 5, 0),
+            (1, 0, 0),
+            (1, 1, 1),
+            (10, 3, 2),
+            (5000, 70_000, 4000),
+            (600_000, 70_000, 300),
+        ] {
             let mine = random(mine, 1);
             let mut others = random(theirs - both, 2);
             others.extend(mine.iter().rev().take(both));

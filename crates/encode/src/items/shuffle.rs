@@ -146,7 +146,10 @@ mod tests {
                 assert!(number < range);
                 counts[(u64::from(number) * 3 / u64::from(range)) as usize] += 1;
             }
-            assert!(range % 3 != 0 || counts.iter().all(|count| (9500..10_500).contains(count)), "{counts:?}");
+            assert!(
+                range % 3 != 0 || counts.iter().all(|count| (9500..10_500).contains(count)),
+                "{counts:?}"
+            );
         }
     }
 }

@@ -148,7 +148,7 @@ impl<'a> Search<'a> {
         let first = self.list * self.count + self.taken;
         check(self.width, &self.bytes).map_err(|place| Misbehaviour::WideMask { position: first + place })?;
         let sought = &mut self.sought[self.list];
-        let lookup = self.lookup.get_or_insert_with(|| Lookup::new(&*std::mem::take(&mut sought.masks)));
+        let lookup = self.lookup.get_or_insert_with(|| Lookup::new(std::mem::take(&mut sought.masks)));
         let part = masks.div_ceil(self.run.threads.min(PIECES));
         let mut found = vec![Vec::new(); masks.div_ceil(part)];
         let parts = self.bytes.chunks(part * width).zip(&mut found);
