@@ -12,6 +12,7 @@
     reason = "a target panics where something is wrong"
 )]
 
+mod base;
 pub mod mutate;
 mod parsers;
 mod roles;
@@ -52,5 +53,6 @@ impl Target {
 
 /// All targets; those of the protocols come from the registry.
 pub fn targets() -> Vec<Target> {
-    parsers::targets().into_iter().chain(tables::targets()).chain(roles::targets()).collect()
+    let parsers = parsers::targets().into_iter().chain(tables::targets());
+    parsers.chain([base::target()]).chain(roles::targets()).collect()
 }

@@ -3,6 +3,9 @@
 //! The first bytes of an input say which way of running the protocol, and which role; the rest are changes to what the honest
 //! peer said in the same run. Both parties' randomness is seeded, so the role under test stays in step with the recording
 //! until the first change.
+//!
+//! Hundreds of base OTs would take nearly all of the time, and say the same each time. So where a protocol can be run with
+//! base OTs that were kept, it nearly always is, and the target `base-ots` tries messages of a few of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,8 +14,9 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use vesica_net::memory::{Direction, Frame, tapped_pair};
 use vesica_net::{Kind, Options};
+use vesica_ot::base::kept::{Keeping, Kept};
 use vesica_protocols::registry::{Entry, PROTOCOLS};
-use vesica_protocols::testing::{Case, Planted, planted_for, play_role, run_over, ways};
+use vesica_protocols::testing::{Case, Planted, planted_for, play_role, run_keeping, ways};
 use vesica_protocols::{Error, Learns, Parameters, Role};
 
 use crate::Target;
@@ -21,6 +25,12 @@ use crate::Target;
 const FILL: usize = 1 << 16;
 /// What a conversation in memory holds without anybody reading.
 const MOST: usize = 7 << 20;
+
+/// Bits of an input's second byte: whether both parties learn, whose role it is, and, if all others are set, that base
+/// OTs are made.
+const BOTH: u8 = 1;
+const SENDER: u8 = 2;
+const FRESH: u8 = 0xfc;
 
 pub(crate) fn targets() -> Vec<Target> {
     PROTOCOLS.iter().map(|entry| target(entry)).collect()
@@ -34,7 +44,8 @@ fn target(entry: &'static Entry) -> Target {
         [&[][..], &[1, 0, 0, 1], &[2, 9, 0, 3], &[0, 70, 0, 0xff, 5, 3, 0, 9]]
             .map(|edits| [&form, edits].concat())
     });
-    let seeds = seeds.collect();
+    let fresh = [FRESH, FRESH | SENDER].map(|form| vec![0, form, 0, 70, 0, 0xff]);
+    let seeds = seeds.chain(fresh.into_iter().filter(|_| entry.base_ots.is_some())).collect();
     Target::new(format!("protocol-{}", entry.name), move |input| stage.run(input), seeds, 40)
 }
 
@@ -42,23 +53,24 @@ fn target(entry: &'static Entry) -> Target {
 struct Stage {
     entry: &'static Entry,
     ways: Vec<Parameters>,
-    recorded: Mutex<HashMap<(usize, bool), Arc<Recording>>>,
+    recorded: Mutex<HashMap<(usize, bool, bool), Arc<Recording>>>,
 }
 
-/// A run of two honest parties, and the bytes that each sent: the receiver's, the sender's.
+/// A run of two honest parties, the bytes that each sent, and its base OTs if it had kept some: the receiver's, the sender's.
 struct Recording {
     sets: Planted,
     case: Case,
     sent: [Vec<u8>; 2],
+    kept: [Option<Vec<u8>>; 2],
 }
 
 impl Stage {
     fn run(&self, input: &[u8]) {
         let [way, form, edits @ ..] = input else { return };
         let way = usize::from(*way) % self.ways.len();
-        let both = self.entry.learns_both && form & 1 != 0;
-        let role = if form & 2 == 0 { Role::Receiver } else { Role::Sender };
-        let recording = self.recording(way, both);
+        let both = self.entry.learns_both && form & BOTH != 0;
+        let role = if form & SENDER == 0 { Role::Receiver } else { Role::Sender };
+        let recording = self.recording(way, both, form & FRESH == FRESH);
         let honest = &recording.sent[usize::from(role == Role::Receiver)];
         let said = edit(honest.clone(), edits);
         if said.len() > MOST {
@@ -76,17 +88,39 @@ impl Stage {
         }
     }
 
-    fn recording(&self, way: usize, both: bool) -> Arc<Recording> {
+    fn recording(&self, way: usize, both: bool, fresh: bool) -> Arc<Recording> {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = || Arc::new(record(self.entry, self.ways[way], both));
-        recorded.entry((way, both)).or_insert_with(make).clone()
+        let make = || Arc::new(record(self.entry, self.ways[way], both, fresh));
+        recorded.entry((way, both, fresh)).or_insert_with(make).clone()
     }
 }
 
-fn record(entry: &Entry, parameters: Parameters, both: bool) -> Recording {
+fn record(entry: &Entry, parameters: Parameters, both: bool, fresh: bool) -> Recording {
     let sets = planted_for(&parameters, 12, 9, 4, 5);
     let learns = if both { Learns::Both } else { Learns::Receiver };
     let case = Case { parameters, learns, ..Case::default() };
+    let mut recording = Recording { sets, case, sent: Default::default(), kept: [None, None] };
+    if entry.base_ots.is_some() && !fresh {
+        // A run that makes them comes first.
+        let keeping = [Keeping::new(), Keeping::new()];
+        converse(entry, &recording, keeping.each_ref().map(Some));
+        recording.kept = keeping.map(|keeping| Some(keeping.finish()?.to_bytes().to_vec()));
+    }
+    let keeping = [0, 1].map(|party| recording.keeping(party));
+    recording.sent = converse(entry, &recording, keeping.each_ref().map(Option::as_ref));
+    recording
+}
+
+impl Recording {
+    /// The base OTs that a party begins with.
+    fn keeping(&self, party: usize) -> Option<Keeping> {
+        let kept = Kept::from_bytes(self.kept[party].as_ref()?).expect("what was kept");
+        Some(Keeping::of(kept))
+    }
+}
+
+/// What two honest parties say.
+fn converse(entry: &Entry, recording: &Recording, base_ots: [Option<&Keeping>; 2]) -> [Vec<u8>; 2] {
     let sent = Arc::new(Mutex::new([Vec::new(), Vec::new()]));
     let heard = sent.clone();
     let ends = tapped_pair(&Options::default(), move |direction, frame| {
@@ -94,10 +128,9 @@ fn record(entry: &Entry, parameters: Parameters, both: bool) -> Recording {
         heard[usize::from(direction == Direction::SecondToFirst)].extend_from_slice(&frame.payload);
         vec![frame]
     });
-    let ended = run_over(entry, &sets, case, ends);
+    let ended = run_keeping(entry, &recording.sets, recording.case, ends, base_ots);
     assert!(ended.confirmed(), "{}: two honest parties", entry.name);
-    let sent = std::mem::take(&mut *sent.lock().unwrap_or_else(PoisonError::into_inner));
-    Recording { sets, case, sent }
+    std::mem::take(&mut *sent.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Four bytes to a change: what, where (two bytes), and with what.
@@ -137,7 +170,9 @@ fn feed(entry: &Entry, recording: &Recording, role: Role, said: &[u8]) -> Result
     // The tap puts the peer's words in the place of this one.
     there.send(&[0]).and_then(|()| there.flush())?;
     let mut rng = StdRng::seed_from_u64(recording.case.seed << 1 | u64::from(role == Role::Sender));
-    let ended = play_role(entry, &recording.sets, recording.case, role, here, &mut rng);
+    let keeping = recording.keeping(usize::from(role == Role::Sender));
+    let agreed = (entry, &recording.sets, recording.case);
+    let ended = play_role(agreed, role, here, keeping.as_ref(), &mut rng);
     drop(there);
     ended.map(|matches| matches.map(|matches| matches.rows().to_vec()))
 }

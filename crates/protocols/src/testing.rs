@@ -238,17 +238,16 @@ fn play_both<R: Send, S: Send>(
     })
 }
 
-/// Runs one role over its end of a channel, against whoever is at the other.
+/// Runs one role over its end of a channel, against whoever is at the other; with kept base OTs, if there are some.
 pub fn play_role(
-    entry: &Entry,
-    sets: &Planted,
-    case: Case,
+    (entry, sets, case): (&Entry, &Planted, Case),
     role: Role,
     mut channel: Channel,
+    base_ots: Option<&Keeping>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     let context = context(entry, sets, case);
-    let run = run(&context, sets, case);
+    let run = Run { base_ots, ..run(&context, sets, case) };
     let ended = match role {
         Role::Receiver => (entry.receive)(&run, &sets.receiver, &mut channel, rng).map(Some),
         Role::Sender => (entry.send)(&run, &sets.sender, &mut channel, rng),
