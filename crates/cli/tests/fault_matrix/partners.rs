@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use crate::common::{Ended, RECEIVER, SENDER, Scene, nothing_lost, with};
 use crate::hook::Bell;
 use crate::page::{Row, Section};
+use crate::wire::Port;
 use crate::{Job, scene};
 
 const HEAD: [&str; 3] = ["what", "receiver", "sender"];
@@ -45,27 +46,22 @@ fn strangers() -> Vec<Job> {
     vec![
         job("another key there", || {
             let (scene, other) = with_another_key();
-            // The sender waits on for the right one.
-            let (sender, address) = scene.sender(&with(&SENDER, &["--timeout", "2s"]));
-            let keys = ["--connect", &address, "--identity", "receiver.pem", "--peer", &other];
-            let receiver = scene.run(&with(&with(&["receive"], &RECEIVER), &keys));
+            let ends = turned_away(&scene, "receiver.pem", &other);
             let words = [
                 &[other.as_str(), &scene.sender_key, "phase connect", "compare the public keys"][..],
                 &["phase connect", "compare the public keys"],
             ];
-            both("the receiver expects another key", &scene, [receiver, sender.end()], 77, words)
+            both("the receiver expects another key", &scene, ends, 77, words)
         }),
         job("another key here", || {
             let (scene, other) = with_another_key();
-            let (sender, address) = scene.sender(&with(&SENDER, &["--timeout", "2s"]));
-            let keys = ["--connect", &address, "--identity", "other.json", "--peer", &scene.sender_key];
-            let receiver = scene.run(&with(&with(&["receive"], &RECEIVER), &keys));
+            let ends = turned_away(&scene, "other.json", &scene.sender_key);
             std::fs::remove_file(scene.path("other.json")).unwrap();
             let words = [
                 &[other.as_str(), "refused our key", "compare the public keys"][..],
                 &[other.as_str(), "compare the public keys"],
             ];
-            both("the sender expects another key", &scene, [receiver, sender.end()], 77, words)
+            both("the sender expects another key", &scene, ends, 77, words)
         }),
         job("strangers", || {
             let scene = scene(9);
@@ -95,6 +91,23 @@ fn strangers() -> Vec<Job> {
             )
         }),
     ]
+}
+
+/// A receiver with this identity, which expects this key, goes to a sender, who waits on for the right one until its
+/// patience ends. The receiver stands at the door before that begins, however long it takes to start: where the sender has
+/// gone, it would knock for as long as its own patience lasts.
+fn turned_away(scene: &Scene, identity: &str, expected: &str) -> [Ended; 2] {
+    let (port, bell) = (Port::new(), Bell::new());
+    let address = port.address.to_string();
+    let goes = ["receive", "--connect", &address, "--identity", identity, "--peer", expected];
+    let more = with(&RECEIVER, &["--timeout", "60s"]);
+    let receiver = scene.start_as(bell.command("connect"), &with(&goes, &more));
+    let paused = bell.wait();
+    let waits = ["send", "--listen", &address, "--identity", "sender.pem", "--peer", &scene.receiver_key];
+    let mut sender = scene.start(&with(&waits, &with(&SENDER, &["--timeout", "5s"])));
+    sender.wait_for("listening on ");
+    drop(paused);
+    [receiver.end(), sender.end()]
 }
 
 fn with_another_key() -> (Scene, String) {
