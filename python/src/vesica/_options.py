@@ -87,7 +87,14 @@ class PartyOptions(RunOptions, total=False):
     """A file, one for each partner and role, that keeps base OTs for later runs; with ``security="semi-honest"``."""
 
 
-PARTNER = {"listen": None, "connect": None, "identity": None, "peer": None, "insecure_plaintext": False, "keep_base_ots": None}
+PARTNER = {
+    "listen": None,
+    "connect": None,
+    "identity": None,
+    "peer": None,
+    "insecure_plaintext": False,
+    "keep_base_ots": None,
+}
 """How a partner is met, with the defaults."""
 
 
