@@ -5,7 +5,7 @@
 //! sibling of the node it lacks.
 //!
 //! **Half-tree** (Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, *Half-Tree*, eprint 2022/1431, figures 3 and 4): the two nodes
-//! of level one add up to Δ, a left child is the hash of its parent and a right child the sum of parent and left child.
+//! of level one are random but add up to Δ, a left child is the hash of its parent and a right child the sum of parent and left child.
 //! So every level adds up to Δ, and one word a level does. The children of the last level are independent, or the leaves
 //! would add up to Δ, too. The hash is a circular correlation-robust one in the random permutation model.
 //!

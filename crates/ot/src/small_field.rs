@@ -117,13 +117,27 @@ impl Receiver {
         base: &[[Block; 2]],
         rng: &mut dyn rand_core::CryptoRng,
     ) -> (Self, Vec<u8>) {
+        let mut roots: Vec<Block> = (0..width.groups()).map(|_| Block::random(rng)).collect();
+        let new = Self::with_roots(context, width, security, base, &roots);
+        roots.zeroize();
+        new
+    }
+
+    /// With these roots of the trees.
+    fn with_roots(
+        context: &Context,
+        width: Width,
+        security: Security,
+        base: &[[Block; 2]],
+        roots: &[Block],
+    ) -> (Self, Vec<u8>) {
         assert_eq!(base.len(), ROWS, "one base OT for each bit of Δ");
         let trees = Trees::new(context, LEFT, RIGHT, Shape::Plain);
         let (mut message, mut checks) = (Vec::with_capacity(SUMS), Vec::new());
         let mut groups = Vec::with_capacity(width.groups());
-        for (group, base) in base.chunks(width.bits()).enumerate() {
+        for (group, (base, root)) in base.chunks(width.bits()).zip(roots).enumerate() {
             let mut leaves = vec![Block::ZERO; 1 << width.bits()];
-            leaves[0] = Block::random(rng);
+            leaves[0] = *root;
             let mut sums = vec![[Block::ZERO; 2]; width.bits()];
             trees.grow(&mut leaves, &mut sums);
             for (level, (sums, seeds)) in sums.iter().zip(base).enumerate() {

@@ -2,10 +2,10 @@
 //! Nothing but tests can reach it.
 
 use vesica_crypto::block::Block;
+use vesica_crypto::fold::{BLOCKS, Strings};
 use vesica_crypto::hash::Context;
-use vesica_crypto::prg::Prg;
 
-use super::{LEFT, RIGHT, ROWS, Receiver, SUMS, Security, TAG_BYTES, Width, hash_of, sum_of, tag};
+use super::{LEFT, RIGHT, Receiver, SUMS, Security, TAG_BYTES, Width, hash_of, sum_of, tag};
 use crate::pprf::{Shape, Trees};
 
 /// A lie about a tree. Each is noticed unless a guess of bits of Δ is right.
@@ -58,13 +58,8 @@ impl Receiver {
         rng: &mut dyn rand_core::CryptoRng,
         cheats: &[Cheat],
     ) -> (Self, Vec<u8>) {
-        assert_eq!(base.len(), ROWS, "one base OT for each bit of Δ");
-        let seed = Block::random(rng);
-        let (receiver, mut message) =
-            Self::new(context, width, Security::Malicious, base, &mut Prg::from_seed(seed));
-        // The same roots once more.
-        let mut rng = Prg::from_seed(seed);
-        let roots: Vec<Block> = (0..width.groups()).map(|_| Block::random(&mut rng)).collect();
+        let roots: Vec<Block> = (0..width.groups()).map(|_| Block::random(rng)).collect();
+        let (receiver, mut message) = Self::with_roots(context, width, Security::Malicious, base, &roots);
         for &cheat in cheats {
             match cheat {
                 Cheat::Sum { index, choice } => {
@@ -84,6 +79,34 @@ impl Receiver {
         }
         (receiver, message)
     }
+
+    /// An honest receiver but for its roots: they are drawn until columns `alike` of v, among the first 128, are the same.
+    ///
+    /// # Panics
+    /// If there are not 128 base OTs.
+    #[must_use]
+    pub fn grinding(
+        context: &Context,
+        width: Width,
+        base: &[[Block; 2]],
+        rng: &mut dyn rand_core::CryptoRng,
+        alike: [usize; 2],
+    ) -> (Self, Vec<u8>) {
+        let trees = Trees::new(context, LEFT, RIGHT, Shape::Plain);
+        let mut fits = |group: usize| {
+            let mut leaves = vec![Block::ZERO; 1 << width.bits()];
+            let root = Block::random(rng);
+            leaves[0] = root;
+            trees.grow(&mut leaves, &mut vec![[Block::ZERO; 2]; width.bits()]);
+            let (_, seeds) = tag(context, group, &leaves);
+            let (mut sum, mut rows) = ([Block::ZERO; BLOCKS], vec![[Block::ZERO; BLOCKS]; width.bits()]);
+            Strings::new(&seeds).fold(0, &mut sum, &mut rows);
+            rows.iter().all(|row| row[0].bit(alike[0]) == row[0].bit(alike[1])).then_some(root)
+        };
+        let mut root = |group| (0..1 << 16).find_map(|_| fits(group)).unwrap_or(Block::ZERO);
+        let roots: Vec<Block> = (0..width.groups()).map(&mut root).collect();
+        Self::with_roots(context, width, Security::Malicious, base, &roots)
+    }
 }
 
 #[cfg(test)]
@@ -92,6 +115,7 @@ mod tests {
     use crate::small_field::Sender;
     use crate::small_field::tests::{context, deal_from};
     use crate::testing::credible;
+    use vesica_crypto::prg::Prg;
 
     /// Runs with fresh Δ; whether each was accepted is what the guesses say, and so many are as the bits say.
     fn assert_accepted(width: Width, cheats: &[Cheat], guessed_bits: i32, runs: usize) {

@@ -36,11 +36,31 @@ impl Receiver {
         let seed = Block::random(rng);
         [(); 2].map(|()| {
             let mut rng = Prg::from_seed(seed);
-            let (field, message) = small_field::Receiver::cheating(context, width, base, &mut rng, cheats);
-            let terms = Terms::new(context, width, Security::Malicious, &message);
-            let sums = vec![[Block::ZERO; BLOCKS]; width.groups()];
-            (Self { field, terms, tiles: Vec::new(), sums }, message)
+            let field = small_field::Receiver::cheating(context, width, base, &mut rng, cheats);
+            Self::over(context, width, field)
         })
+    }
+
+    /// [`small_field::Receiver::grinding`] with its extension.
+    #[must_use]
+    pub fn grinding(
+        context: &Context,
+        width: Width,
+        base: &[[Block; 2]],
+        rng: &mut dyn rand_core::CryptoRng,
+        alike: [usize; 2],
+    ) -> (Self, Vec<u8>) {
+        Self::over(context, width, small_field::Receiver::grinding(context, width, base, rng, alike))
+    }
+
+    fn over(
+        context: &Context,
+        width: Width,
+        (field, message): (small_field::Receiver, Vec<u8>),
+    ) -> (Self, Vec<u8>) {
+        let terms = Terms::new(context, width, Security::Malicious, &message);
+        let sums = vec![[Block::ZERO; BLOCKS]; width.groups()];
+        (Self { field, terms, tiles: Vec::new(), sums }, message)
     }
 
     /// Replaces the honest message of this receiver's next chunk of `places` blocks, at the beginning of `message`.

@@ -57,6 +57,31 @@ impl Receiver<Block> {
         (receiver, message)
     }
 
+    /// A receiver that gives its first two trees one first correlation, and paths that part at the second level. Were
+    /// level one of a tree made of that correlation alone, the two would be one tree, of which it is told both sums.
+    #[must_use]
+    pub fn grinding(
+        context: &Context,
+        plan: &Plan,
+        base: &[[Block; 2]],
+        rng: &mut dyn CryptoRng,
+    ) -> (Self, Vec<u8>) {
+        let alike = [0, position(plan, 1).0];
+        let start = softspoken::Receiver::grinding(context, WIDTH, base, rng, alike);
+        let mut paths = Self::draw_paths(plan, rng);
+        (paths[0], paths[1]) = (0, 2);
+        Self::with_paths(context, plan, start, paths)
+    }
+
+    /// The sum of what the first two trees' words of the second level say to this receiver: Δ, if they are one tree.
+    #[must_use]
+    pub fn sum_of_two_trees(&self, words: &[u8]) -> Block {
+        let (index, first) = position(&self.plan, 1);
+        let words = words.as_chunks::<16>().0;
+        let said = |index: usize, word: usize| self.known[index + 1][0] ^ Block::from_bytes(words[word + 1]);
+        said(0, 0) ^ said(index, first)
+    }
+
     /// What a receiver whose path leads `beyond` takes for Δ·β, if it has all leaves, and β.
     #[must_use]
     pub fn product_beyond(&self, words: &[u8]) -> Option<(Block, Block)> {
@@ -225,16 +250,16 @@ mod tests {
     fn a_wrong_word_is_a_guess_of_the_path() {
         let plan = plan();
         let places = plan.blocks().next().map_or(0, |block| block.len());
-        assert_eq!((places, plan.words(places)), (5, 3), "one word within, two at the end");
+        assert_eq!((places, plan.words(places)), (5, 4), "two words within, two at the end");
         // Below four parents there are five leaves: the last is the sibling of the first.
         let (parents, siblings) = (4, 1);
         let reads = |word, path: usize| match word {
-            1 => path >= parents,
-            2 => path < siblings,
+            2 => path >= parents,
+            3 => path < siblings,
             _ => true,
         };
         let mut rng = Prg::from_seed([50; 16]);
-        for word in 0..=3 {
+        for word in 0..=4 {
             for guess in [0, 2, 4] {
                 let mut passed = 0;
                 // A guess that does not read the word is good for all paths that do not; one that does for itself.
@@ -260,7 +285,7 @@ mod tests {
             let mut passed = 0;
             for _ in 0..70 {
                 let wrong: Vec<WrongWord> = (0..trees)
-                    .map(|tree| WrongWord { tree, word: 3, error: rng.block(), guess: tree + 1 })
+                    .map(|tree| WrongWord { tree, word: 4, error: rng.block(), guess: tree + 1 })
                     .collect();
                 let mut right = false;
                 let accepted = accepted(&plan, &mut rng, &wrong, |paths| {
@@ -271,6 +296,37 @@ mod tests {
             }
             assert!(credible(passed, 70, 0.2f64.powi(trees as i32)), "{trees} trees: {passed} of 70");
         }
+    }
+
+    #[test]
+    fn two_trees_of_one_correlation_do_not_tell_delta() {
+        let plan = plan();
+        let mut rng = Prg::from_seed([90; 16]);
+        let (pairs, delta, chosen) = deal_from(&mut rng);
+        let (mut receiver, corrections) = Receiver::grinding(&context(), &plan, &pairs, &mut rng);
+        let first = levels(plan.blocks().next().map_or(0, |block| block.len()));
+        assert!(receiver.known[0] == receiver.known[first], "one first correlation");
+        // Trees whose first level is that correlation, which is what saving a word in each would come to, are one.
+        let Correlations { offsets, .. } =
+            Correlations::new::<Block>(&context(), &plan, delta, &chosen, &corrections)
+                .unwrap_or_else(|error| panic!("{error}"));
+        let forest = Forest::new(&context(), plan.shape());
+        let mut flawed = Vec::new();
+        for index in [0, first] {
+            let (offsets, mut leaves) = (&offsets[index..index + first], vec![Block::ZERO; 5]);
+            forest.grow(index as u64, (offsets, delta), offsets[0][0], &mut leaves, &mut flawed);
+            flawed.push(Block::ZERO);
+        }
+        assert!(receiver.sum_of_two_trees(Block::slice_as_bytes(&flawed)) == delta, "the flaw");
+        // Ours are not, and nothing of it is noticed.
+        let (mut sender, words) =
+            Sender::new::<Block>(&context(), &plan, delta, &chosen, &corrections, &mut rng)
+                .unwrap_or_else(|error| panic!("{error}"));
+        assert!(receiver.sum_of_two_trees(&words) != delta);
+        let challenge = receiver.challenge(&words, &mut rng).unwrap_or_else(|error| panic!("{error}"));
+        let reply = sender.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
+        receiver.confirm(&reply).unwrap_or_else(|error| panic!("{error}"));
+        assert!((1..5).all(|leaf| receiver.noise[0][leaf] != receiver.noise[0][leaf + 5]));
     }
 
     #[test]

@@ -188,7 +188,7 @@ impl Plan {
     /// Words that let a tree of so many leaves be grown.
     pub(super) fn words(&self, leaves: usize) -> usize {
         match self.shape {
-            Shape::HalfTree => pprf::levels(leaves),
+            Shape::HalfTree => pprf::levels(leaves) + 1,
             Shape::Plain => 2 * pprf::levels(leaves),
         }
     }

@@ -42,7 +42,7 @@ pub struct Receiver<V: Value> {
     /// The sender's message in a semi-honest run, once it is in.
     words: Option<Vec<u8>>,
     /// In malicious runs the noise of each piece, once it is known.
-    noise: Vec<Vec<Block>>,
+    pub(super) noise: Vec<Vec<Block>>,
     /// Noise, and room to compress it: fresh memory costs as much as a pass over it.
     workspace: [Vec<Block>; 2],
 }

@@ -19,7 +19,7 @@ use super::trees::{Forest, completion};
 use super::value::Value;
 use crate::CotSender;
 use crate::Error;
-use crate::pprf::{Shape, levels};
+use crate::pprf::levels;
 use crate::softspoken::{self, Security};
 
 /// The sender after the receiver's message.
@@ -127,10 +127,7 @@ impl Sender {
     ) -> Vec<u8> {
         let plan = &self.plan;
         let mut prg = Prg::from_rng(rng);
-        let roots: Vec<Block> = match plan.shape() {
-            Shape::Plain => (0..plan.pieces() * plan.weight()).map(|_| prg.block()).collect(),
-            Shape::HalfTree => Vec::new(),
-        };
+        let mut roots: Vec<Block> = (0..plan.pieces() * plan.weight()).map(|_| prg.block()).collect();
         let grower = Grower {
             plan,
             forest: Forest::new(&self.context, plan.shape()),
@@ -157,6 +154,7 @@ impl Sender {
             });
             room.iter_mut().for_each(wipe);
         }
+        roots.zeroize();
         Block::slice_as_bytes(&words).to_vec()
     }
 }
@@ -268,9 +266,8 @@ impl Grower<'_> {
             par::for_each::<_, Infallible, _>(threads, tasks.into_iter(), |block, (index, leaves, words)| {
                 let tree = piece * plan.weight() + block;
                 let offsets = &self.offsets[index..index + levels(leaves.len())];
-                let root = self.roots.get(tree).copied().unwrap_or(Block::ZERO);
                 let mut grown = Vec::with_capacity(words.len());
-                self.forest.grow(index as u64, (offsets, self.delta), root, leaves, &mut grown);
+                self.forest.grow(index as u64, (offsets, self.delta), self.roots[tree], leaves, &mut grown);
                 grown.push(completion(self.gammas[tree], leaves));
                 words.copy_from_slice(&grown);
                 Ok(())

@@ -5,7 +5,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::transpose::ROWS;
 use vesica_net::Channel;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::plan::Plan;
 use super::value::Value;
@@ -19,7 +19,7 @@ const BASE: Label = Label::new("vole: base OT");
 /// Flight 1: the sender between its base OT message and the receiver's.
 pub struct Opening {
     context: Context,
-    delta: Block,
+    delta: Zeroizing<Block>,
     base: masny_rindal::Receiver,
 }
 
@@ -36,7 +36,7 @@ impl Opening {
     /// The same for this Δ.
     pub(super) fn with_delta(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
         let (base, message) = masny_rindal::Receiver::new(context, BASE, delta.as_bytes(), ROWS, rng);
-        (Self { context: context.clone(), delta, base }, message)
+        (Self { context: context.clone(), delta: Zeroizing::new(delta), base }, message)
     }
 
     /// The context of the run.
@@ -76,7 +76,7 @@ impl Opening {
         let wrong = Error::MessageLength { what: "base OT and corrections of a VOLE" };
         let (public, corrections) = answer.split_first_chunk().ok_or(wrong)?;
         let mut base: Vec<Block> = self.base.finish(public)?.iter().map(Seed::block).collect();
-        let sender = sender(self.delta, &base, corrections);
+        let sender = sender(*self.delta, &base, corrections);
         base.zeroize();
         sender
     }

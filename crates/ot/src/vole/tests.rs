@@ -145,14 +145,14 @@ fn a_sender_whose_words_are_wrong_is_noticed_or_guesses_a_path() {
         (receiver.confirm(&sender.reply(&challenge).unwrap()).is_ok(), paths)
     };
     assert!(passes(0, 0).0);
-    // The first tree has 20 leaves, five levels, five words and one that completes it. Its words of the last level are
+    // The first tree has 20 leaves, five levels, six words and one that completes it. Its words of the last level are
     // two, for four pairs of siblings: the receiver reads the one that its path does not take, if its leaf has a sibling.
     let (first, paths) = passes(0, 1);
     assert!(!first);
-    let (left, right) = (passes(3, 1).0, passes(4, 1).0);
+    let (left, right) = (passes(4, 1).0, passes(5, 1).0);
     let (is_right, has_right) = (paths[0] >= 16, paths[0] < 4);
     assert_eq!((left, right), (!is_right, !has_right));
-    assert!(!passes(5, 1).0);
+    assert!(!passes(6, 1).0);
 }
 
 #[test]

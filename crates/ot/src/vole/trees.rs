@@ -3,11 +3,15 @@
 //! Tree i starts from correlated OTs with offset Δ, one for each level: the sender has q_l, the receiver
 //! t_l = q_l ⊕ ¬α_l·Δ, where α_l is bit l of the path.
 //!
-//! * **Half-tree.** Level one is (q_1, q_1 ⊕ Δ), of which the receiver has t_1: the node that its path does not take. At
-//!   level l the left nodes add up to K and the right ones to K ⊕ Δ; the word q_l ⊕ K gives the receiver, who adds t_l,
-//!   whichever sum it may know. In the last level, whose two sums are independent, there are two words under the hashes
-//!   of q_l and of q_l ⊕ Δ.
+//! * **Half-tree.** Level one is (k, k ⊕ Δ) for the sender's random k. At level l the left nodes add up to K, which is k at
+//!   level one, and the right ones to K ⊕ Δ; the word q_l ⊕ K gives the receiver, who adds t_l, whichever sum it may know.
+//!   In the last level, whose two sums are independent, there are two words under the hashes of q_l and of q_l ⊕ Δ.
 //! * **Plain.** The root is random, and every level is like that last one.
+//!
+//! **Why k is random** and level one not simply (q_1, q_1 ⊕ Δ), which would save a word: a receiver that cheats chooses
+//! t_1. By trying seeds of its small trees it can give two noise trees one t_1 and one α_1, and they would be one tree.
+//! With other choices at level two it would learn the left sum from one and the right sum from the other, and their sum
+//! is Δ.
 
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
@@ -32,8 +36,8 @@ impl Forest {
         }
     }
 
-    /// Grows a tree into `leaves`. `offsets` are the q_l, the first of which has the number `index` in this run; `root`
-    /// is for plain trees. The words are appended.
+    /// Grows a tree into `leaves`. `offsets` are the q_l, the first of which has the number `index` in this run; `root` is
+    /// random: the root of a plain tree, k of a half-tree. The words are appended.
     pub(super) fn grow(
         &self,
         index: u64,
@@ -44,7 +48,10 @@ impl Forest {
     ) {
         let start = self.shape.start();
         match self.shape {
-            Shape::HalfTree => (leaves[0], leaves[1]) = (offsets[0][0], offsets[0][0] ^ delta),
+            Shape::HalfTree => {
+                (leaves[0], leaves[1]) = (root, root ^ delta);
+                words.push(offsets[0][0] ^ root);
+            }
             Shape::Plain => leaves[0] = root,
         }
         let mut sums = vec![[Block::ZERO; 2]; levels(leaves.len()) + 1 - start];
@@ -72,14 +79,14 @@ impl Forest {
         leaves: &mut [Block],
     ) {
         let start = self.shape.start();
-        leaves[0] = Block::ZERO;
-        if self.shape == Shape::HalfTree {
-            let goes_right = Block::mask(path & 1 == 1);
-            (leaves[0], leaves[1]) = (known[0][0] & goes_right, known[0][0] & !goes_right);
-        }
-        let count = levels(leaves.len()) + 1 - start;
         let mut words = words.iter().copied();
         let mut next = || words.next().unwrap_or(Block::ZERO);
+        leaves[0] = Block::ZERO;
+        if self.shape == Shape::HalfTree {
+            let (sibling, goes_right) = (next() ^ known[0][0], Block::mask(path & 1 == 1));
+            (leaves[0], leaves[1]) = (sibling & goes_right, sibling & !goes_right);
+        }
+        let count = levels(leaves.len()) + 1 - start;
         let sums: Vec<Block> = (0..count)
             .map(|level| {
                 let (number, [offset]) = (level + start - 1, known[level + start - 1]);
