@@ -67,7 +67,8 @@ pub(crate) fn recv(listed: usize, most: usize, channel: &mut RecvHalf) -> Result
     let mut body = vec![0; body_bytes(listed, count)];
     channel.recv_exact(&mut body)?;
     let positions: Vec<u32> = if is_bitmap(listed, count) {
-        (0..body.len() as u32 * 8).filter(|p| body[*p as usize / 8] >> (p % 8) & 1 == 1).collect()
+        let set = |position: &usize| body[position / 8] >> (position % 8) & 1 == 1;
+        (0..body.len() * 8).filter(set).map(|position| position as u32).collect()
     } else {
         body.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
     };

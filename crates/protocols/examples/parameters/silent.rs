@@ -75,7 +75,8 @@ fn distances() -> Section {
          codes (eprint 2025/1828, 2026/1903): the weight enumerator of the Golay blocks, through the transition \
          probabilities of each accumulator behind a random permutation. Expand-convolute codes (eprint 2023/882; `--variant \
          expand-convolute`): the parities of balls in each region, through the transfer matrix of the convolution. The shortest length of each kind that a plan can have; \
-         longer ones only get better at every length that was computed.",
+         longer random matrices and longer block-accumulate codes of as many rounds have fewer. Expand-convolute codes get better at first and worse again from about 2^17 on, \
+         up to the longest piece, 3·2^19 outputs, which stands in the slow table.",
         &["code", "outputs", "light words expected", "allowed"],
     );
     let least = 2 * Profile::Conservative.field_weight() + 1;
