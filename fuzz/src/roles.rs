@@ -4,8 +4,9 @@
 //! peer said in the same run. Both parties' randomness is seeded, so the role under test stays in step with the recording
 //! until the first change.
 //!
-//! Hundreds of base OTs would take nearly all of the time, and say the same each time. So where a protocol can be run with
-//! base OTs that were kept, it nearly always is, and the target `base-ots` tries messages of a few of them.
+//! Hundreds of base OTs take nearly all of the time, and say the same each time. So where a protocol can be run with base
+//! OTs that were kept, it is, and a target of its own, which is slow, makes them. The target `base-ots` tries the messages of
+//! a few of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,34 +27,39 @@ const FILL: usize = 1 << 16;
 /// What a conversation in memory holds without anybody reading.
 const MOST: usize = 7 << 20;
 
-/// Bits of an input's second byte: whether both parties learn, whose role it is, and, if all others are set, that base
-/// OTs are made.
+/// Bits of an input's second byte: whether both parties learn, and whose role it is.
 const BOTH: u8 = 1;
 const SENDER: u8 = 2;
-const FRESH: u8 = 0xfc;
 
 pub(crate) fn targets() -> Vec<Target> {
-    PROTOCOLS.iter().map(|entry| target(entry)).collect()
+    let slow = PROTOCOLS.iter().filter(|entry| entry.base_ots.is_some()).map(|entry| target(entry, true));
+    PROTOCOLS.iter().map(|entry| target(entry, false)).chain(slow).collect()
 }
 
-fn target(entry: &'static Entry) -> Target {
-    let stage = Stage { entry, ways: ways(entry), recorded: Mutex::default() };
-    let count = stage.ways.len().min(usize::from(u8::MAX)) as u8;
+/// The messages of a protocol; `fresh` if base OTs are made that could have been kept.
+fn target(entry: &'static Entry, fresh: bool) -> Target {
+    let mut ways = ways(entry);
+    if fresh {
+        // What follows them is tried with kept ones.
+        ways.truncate(1);
+    }
+    let count = ways.len().min(usize::from(u8::MAX)) as u8;
+    let stage = Stage { entry, ways, fresh, recorded: Mutex::default() };
     let forms = (0..count).flat_map(|way| (0..4).map(move |form| vec![way, form]));
     let seeds = forms.flat_map(|form| {
         [&[][..], &[1, 0, 0, 1], &[2, 9, 0, 3], &[0, 70, 0, 0xff, 5, 3, 0, 9]]
             .map(|edits| [&form, edits].concat())
     });
-    let fresh = [FRESH, FRESH | SENDER].map(|form| vec![0, form, 0, 70, 0, 0xff]);
-    let seeds = seeds.chain(fresh.into_iter().filter(|_| entry.base_ots.is_some())).collect();
-    Target::new(format!("protocol-{}", entry.name), move |input| stage.run(input), seeds, 40)
+    let (name, tries) = if fresh { ("fresh", 4) } else { ("protocol", 40) };
+    Target::new(format!("{name}-{}", entry.name), move |input| stage.run(input), seeds.collect(), tries)
 }
 
 /// A protocol, and what honest parties say in it.
 struct Stage {
     entry: &'static Entry,
     ways: Vec<Parameters>,
-    recorded: Mutex<HashMap<(usize, bool, bool), Arc<Recording>>>,
+    fresh: bool,
+    recorded: Mutex<HashMap<(usize, bool), Arc<Recording>>>,
 }
 
 /// A run of two honest parties, the bytes that each sent, and its base OTs if it had kept some: the receiver's, the sender's.
@@ -70,7 +76,7 @@ impl Stage {
         let way = usize::from(*way) % self.ways.len();
         let both = self.entry.learns_both && form & BOTH != 0;
         let role = if form & SENDER == 0 { Role::Receiver } else { Role::Sender };
-        let recording = self.recording(way, both, form & FRESH == FRESH);
+        let recording = self.recording(way, both);
         let honest = &recording.sent[usize::from(role == Role::Receiver)];
         let said = edit(honest.clone(), edits);
         if said.len() > MOST {
@@ -88,10 +94,10 @@ impl Stage {
         }
     }
 
-    fn recording(&self, way: usize, both: bool, fresh: bool) -> Arc<Recording> {
+    fn recording(&self, way: usize, both: bool) -> Arc<Recording> {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = || Arc::new(record(self.entry, self.ways[way], both, fresh));
-        recorded.entry((way, both, fresh)).or_insert_with(make).clone()
+        let make = || Arc::new(record(self.entry, self.ways[way], both, self.fresh));
+        recorded.entry((way, both)).or_insert_with(make).clone()
     }
 }
 
