@@ -56,6 +56,9 @@ pub struct Cell {
     /// Whether the parties speak TLS.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tls: bool,
+    /// Whether the base OTs are those of an earlier run, which is not measured.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub kept_base_ots: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -111,6 +114,7 @@ impl Cell {
             threads: default_threads(),
             network: default_network(),
             tls: false,
+            kept_base_ots: false,
         }
     }
 
@@ -152,7 +156,7 @@ impl Cell {
                 parameters,
                 learns: settings.learns,
                 matches: self.common(),
-                kept_base_ots: false,
+                kept_base_ots: self.kept_base_ots,
             },
         ))
     }

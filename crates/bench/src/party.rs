@@ -5,7 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use vesica::base_ots::{Mark, Offer};
 use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, Matches, OnDuplicates};
+use vesica::net::codec::{CodecError, Writer};
 use vesica::net::{
     Address, CancelToken, Identity, NetError, NetEvent, Options, PublicKey, Security as Transport, shaped,
 };
@@ -14,6 +16,7 @@ use vesica::resources;
 use vesica::session;
 use vesica::settings::Settings;
 use vesica::terms::Terms;
+use vesica_ot::base::kept::{Keeping, Kept};
 
 use crate::BenchError;
 use crate::cell::{Cell, Link};
@@ -76,15 +79,18 @@ pub fn play(
     let connected = shaped::establish(&place.address, &transport, network, &options, &mut rng, &mut on_event);
     let mut channel = connected.map_err(|error: NetError| failed(error.to_string()))?;
     let terms = Terms::new(role, &settings, &["raw".to_owned()]);
+    let terms = if cell.kept_base_ots { terms.with_base_ots(Offer::Have(DEALT)) } else { terms };
     let my_key = identity.as_ref().map(Identity::public_key);
     let agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), my_key);
     let agreed = agreed.map_err(|error| failed(error.to_string()))?;
+    let kept =
+        cell.kept_base_ots.then(|| dealt(role)).transpose().map_err(|error| failed(error.to_string()))?;
 
     let watch = Stopwatch::default();
     let (traffic, cpu) = (channel.traffic(), resources::cpu_seconds());
     resources::reset_peak_rss();
     let started = Instant::now();
-    let matches = agreed.run(&items, &mut channel, settings.threads(), &watch, None, &mut rng);
+    let matches = agreed.run(&items, &mut channel, settings.threads(), &watch, kept.as_ref(), &mut rng);
     let wall = started.elapsed();
     let matches = matches.map_err(|error| failed(error.to_string()))?;
     let (cpu_s, after) = (resources::cpu_seconds() - cpu, channel.traffic());
@@ -102,6 +108,33 @@ pub fn play(
         matches: matches.map(|matches| matches.items()),
         release: !cfg!(debug_assertions),
     })
+}
+
+/// What both parties of a cell with kept base OTs say of them.
+const DEALT: Mark = Mark { id: [0; 32], count: 464, generation: 0 };
+
+/// Base OTs as an earlier run would have left them. Nothing depends on what they are, so each side makes up its own part.
+fn dealt(role: Role) -> Result<Keeping, CodecError> {
+    let count = DEALT.count as usize;
+    let string = |i: usize, j: usize| [i as u8, (i >> 8) as u8, j as u8, 1].repeat(8);
+    let choice = |i: usize| i * 7 / 3 % 2;
+    let mut bytes = Writer::new();
+    bytes.bool(role == Role::Receiver).u64(DEALT.generation).u32(DEALT.count);
+    match role {
+        Role::Receiver => (0..count).for_each(|i| {
+            bytes.fixed(&string(i, 0)).fixed(&string(i, 1));
+        }),
+        Role::Sender => {
+            let byte = |first: usize| (0..8).map(|b| (choice(first + b) as u8) << b).sum();
+            (0..count).step_by(8).for_each(|first| {
+                bytes.u8(byte(first));
+            });
+            (0..count).for_each(|i| {
+                bytes.fixed(&string(i, choice(i)));
+            });
+        }
+    }
+    Kept::from_bytes(bytes.as_slice()).map(Keeping::of)
 }
 
 /// The first items of both sets are the shared ones; what follows is each side's own. Row i holds item i.
@@ -177,24 +210,41 @@ impl Stopwatch {
 mod tests {
     use super::*;
 
-    #[test]
-    fn both_roles_of_every_protocol_can_be_measured_in_one_process() {
-        let cell = Cell::new("dh", 60, 90);
+    /// Sender's and receiver's figures.
+    fn both(cell: &Cell) -> (Measured, Measured) {
         let (send, told) = std::sync::mpsc::channel();
         let place = |address| Place { address, link: Link::UNLIMITED, keys: None };
         std::thread::scope(|scope| {
             let receiver = scope.spawn(|| {
                 let here = place(Address::Listen("127.0.0.1:0".into()));
-                play(&cell, Role::Receiver, &here, &mut |address| send.send(address).unwrap())
+                play(cell, Role::Receiver, &here, &mut |address| send.send(address).unwrap())
             });
             let there = place(Address::Connect(told.recv().unwrap().to_string()));
-            let sent = play(&cell, Role::Sender, &there, &mut |_| {}).unwrap();
-            let received = receiver.join().unwrap().unwrap();
-            assert_eq!(received.matches, Some(15));
-            assert_eq!((sent.matches, sent.received), (None, received.sent));
-            assert_eq!(sent.sent + sent.received, cell.formula_bytes().unwrap());
-            assert!(received.wall_s > 0.0 && !received.phases.is_empty());
-        });
+            let sent = play(cell, Role::Sender, &there, &mut |_| {}).unwrap();
+            (sent, receiver.join().unwrap().unwrap())
+        })
+    }
+
+    #[test]
+    fn both_roles_of_every_protocol_can_be_measured_in_one_process() {
+        let cell = Cell::new("dh", 60, 90);
+        let (sent, received) = both(&cell);
+        assert_eq!(received.matches, Some(15));
+        assert_eq!((sent.matches, sent.received), (None, received.sent));
+        assert_eq!(sent.sent + sent.received, cell.formula_bytes().unwrap());
+        assert!(received.wall_s > 0.0 && !received.phases.is_empty());
+    }
+
+    #[test]
+    fn kept_base_ots_fit_both_roles() {
+        let cell = Cell { kept_base_ots: true, ..Cell::new("kkrt", 60, 90) };
+        assert_eq!(
+            Cell::new("kkrt", 60, 90).formula_bytes().unwrap() - cell.formula_bytes().unwrap(),
+            32 + 64 * 416
+        );
+        let (sent, received) = both(&cell);
+        assert_eq!(received.matches, Some(15));
+        assert_eq!(sent.sent + sent.received, cell.formula_bytes().unwrap());
     }
 
     #[test]

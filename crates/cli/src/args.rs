@@ -267,6 +267,9 @@ pub(crate) struct BenchOnce {
     /// TLS between the parties
     #[arg(long)]
     pub(crate) tls: bool,
+    /// Base OTs kept from an earlier run
+    #[arg(long)]
+    pub(crate) kept_base_ots: bool,
     /// How many runs
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) runs: usize,

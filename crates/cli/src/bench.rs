@@ -195,6 +195,7 @@ fn once(args: &BenchOnce) -> Result<(), BenchError> {
         threads: args.threads,
         network: args.network.clone(),
         tls: args.tls,
+        kept_base_ots: args.kept_base_ots,
         ..Cell::new(&args.protocol, args.receiver, args.sender)
     };
     let formula = cell.formula_bytes()?;
