@@ -8,6 +8,7 @@
 //! My own tags are what the tables are made of. The other party's may be anything, also all equal: each costs one
 //! lookup and yields at most one pair.
 
+mod ascending;
 mod stream;
 
 use std::convert::Infallible;
@@ -16,6 +17,7 @@ use crate::block::Block;
 use crate::memory::large_vec;
 use crate::par;
 
+pub use ascending::Ascending;
 pub use stream::Lookup;
 
 /// A list of tags.
@@ -145,7 +147,7 @@ where
 {
     let parts = (mine.count() / PART).next_power_of_two().min(MOST_PARTS);
     let (my_parts, their_parts) =
-        par::both(threads, || Parts::split(mine, parts), || Parts::split(theirs, parts));
+        par::both(threads, || Parts::by_lowest(mine, parts), || Parts::by_lowest(theirs, parts));
     let mut found: Vec<Vec<(u32, u32)>> = vec![Vec::new(); parts.div_ceil(PARTS_AT_ONCE)];
     let Ok(()) = par::fill_chunks::<_, Infallible, _>(threads, 1, &mut found, |chunk, found| {
         let mut table = Table::default();
@@ -164,10 +166,10 @@ where
     found.concat()
 }
 
-/// The low 96 bits of a tag above the number that it has in its list.
+/// The low 96 bits of a tag above the number that it has in its list, or that of what it stands for.
 type Record = u128;
 
-/// A list of tags split by their lowest bits, in its order within each part.
+/// A list of tags split by some of their bits, in its order within each part.
 struct Parts {
     records: Vec<Record>,
     /// The high 32 bits of each tag; none where they are zero for all.
@@ -177,9 +179,19 @@ struct Parts {
 }
 
 impl Parts {
-    fn split<T: Tags + ?Sized>(tags: &T, parts: usize) -> Self {
+    /// Tags by their lowest bits, each with its number in the list.
+    fn by_lowest<T: Tags + ?Sized>(tags: &T, parts: usize) -> Self {
+        Self::split(tags, parts, |tag| tag as usize & (parts - 1), |i| i as u32)
+    }
+
+    /// Tags into the parts that they are of, each with the number that stands for it.
+    fn split<T: Tags + ?Sized>(
+        tags: &T,
+        parts: usize,
+        part_of: impl Fn(u128) -> usize,
+        number: impl Fn(usize) -> u32,
+    ) -> Self {
         assert!(u32::try_from(tags.count()).is_ok(), "fewer than 2^32 tags");
-        let part_of = |tag: u128| tag as usize & (parts - 1);
         let mut ends = vec![0; parts];
         let mut all_bits = 0;
         for i in 0..tags.count() {
@@ -197,7 +209,7 @@ impl Parts {
         for i in 0..tags.count() {
             let tag = tags.tag(i);
             let place = &mut ends[part_of(tag)];
-            records[*place] = tag << u32::BITS | i as u128;
+            records[*place] = tag << u32::BITS | u128::from(number(i));
             if let Some(high) = high.get_mut(*place) {
                 *high = (tag >> 96) as u32;
             }
@@ -225,10 +237,10 @@ impl Part<'_> {
         self.high.get(position).copied().unwrap_or(0)
     }
 
-    /// Whether tag i of this part equals tag j of the other.
+    /// Whether tag i of this part is that of a record.
     #[inline]
-    fn equal(&self, i: usize, other: &Part<'_>, j: usize) -> bool {
-        (self.records[i] ^ other.records[j]) >> u32::BITS == 0 && self.high(i) == other.high(j)
+    fn equals(&self, i: usize, record: Record, high: u32) -> bool {
+        (self.records[i] ^ record) >> u32::BITS == 0 && self.high(i) == high
     }
 }
 
@@ -248,7 +260,7 @@ impl Table {
     fn fill(&mut self, mine: &Part<'_>, skip: u32) {
         self.skip = skip;
         self.slots.clear();
-        self.slots.resize((2 * mine.records.len()).next_power_of_two(), EMPTY);
+        self.slots.resize((mine.records.len() * 5 / 2).next_power_of_two(), EMPTY);
         for position in 0..mine.records.len() {
             if let Err(slot) = self.search(mine, mine, position) {
                 self.slots[slot] = (position as u64) << u32::BITS | u64::from(check(mine.records[position]));
@@ -265,12 +277,16 @@ impl Table {
     /// As [`find`](Self::find), or the empty slot where the search ended.
     #[inline]
     fn search(&self, mine: &Part<'_>, theirs: &Part<'_>, wanted: usize) -> Result<usize, usize> {
-        let record = theirs.records[wanted];
+        self.search_for(mine, theirs.records[wanted], theirs.high(wanted))
+    }
+
+    #[inline]
+    fn search_for(&self, mine: &Part<'_>, record: Record, high: u32) -> Result<usize, usize> {
         let last = self.slots.len() - 1;
         let mut slot = (record >> u32::BITS >> self.skip) as usize & last;
         while self.slots[slot] != EMPTY {
             let position = (self.slots[slot] >> u32::BITS) as usize;
-            if self.slots[slot] as u32 == check(record) && mine.equal(position, theirs, wanted) {
+            if self.slots[slot] as u32 == check(record) && mine.equals(position, record, high) {
                 return Ok(position);
             }
             slot = (slot + 1) & last;
@@ -316,7 +332,25 @@ mod tests {
         assert!(streamed.is_sorted_by_key(|(_, j)| *j));
         streamed.sort_unstable();
         assert!(streamed == expected, "looked up: {} of {}", streamed.len(), expected.len());
+        ascending(mine, theirs, &expected);
         expected.len()
+    }
+
+    fn ascending<M: Tags + ?Sized, T: Tags + ?Sized>(mine: &M, theirs: &T, expected: &[(u32, u32)]) {
+        let mine: Vec<u128> = (0..mine.count()).map(|i| mine.tag(i)).collect();
+        let mut theirs: Vec<(u128, u32)> = (0..theirs.count()).map(|j| (theirs.tag(j), j as u32)).collect();
+        theirs.sort_unstable();
+        let most = mine.iter().fold(1, |bits, tag| bits.max(128 - tag.leading_zeros()));
+        for bits in [most, 128] {
+            let mut tags = Ascending::new(&mine, bits, |i| i as u32);
+            let (sorted, mut found): (Vec<u128>, _) =
+                (theirs.iter().map(|(tag, _)| *tag).collect(), Vec::new());
+            for (index, sorted) in sorted.chunks(1000).enumerate() {
+                tags.find(sorted, |i, place| found.push((i, theirs[index * 1000 + place].1)));
+            }
+            found.sort_unstable();
+            assert!(found == expected, "in ascending order: {} of {}", found.len(), expected.len());
+        }
     }
 
     fn random(count: usize, seed: u8) -> Vec<u128> {

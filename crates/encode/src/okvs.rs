@@ -29,6 +29,7 @@ pub mod parameters;
 
 mod band;
 mod elimination;
+mod placed;
 mod regions;
 mod rows;
 mod three_hash;
@@ -38,6 +39,7 @@ use vesica_crypto::band::Value;
 use vesica_crypto::block::Block;
 
 pub use band::Band;
+pub use placed::{Decoded, Placed};
 pub use three_hash::ThreeHash;
 
 /// Random band of 128 bits, 1.20 columns a key (1.23 from 2^23 keys on).

@@ -18,6 +18,9 @@
 /// Numbers of at most this many bits.
 pub const MAX_BITS: u32 = 128;
 
+/// Numbers of a batch.
+const BATCH: usize = 1 << 10;
+
 /// What is wrong with bytes that are no list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SortedError {
@@ -115,12 +118,34 @@ pub fn decode(bytes: &[u8], count: usize, bits: u32) -> Result<Vec<u128>, Sorted
     if bytes.len() != encoded_bytes(count, bits) {
         return Err(SortedError::Length);
     }
+    let mut numbers = Vec::with_capacity(count);
+    for_each_batch(bytes, count, bits, |batch| numbers.extend_from_slice(batch))?;
+    Ok(numbers)
+}
+
+/// Calls `each` with one batch after another of the numbers of the list that these bytes are the form of: the same without
+/// the memory for a list. What is wrong with a list may be found after calls.
+///
+/// # Errors
+/// If the bytes are no list.
+///
+/// # Panics
+/// As [`decode`].
+pub fn for_each_batch(
+    bytes: &[u8],
+    count: usize,
+    bits: u32,
+    mut each: impl FnMut(&[u128]),
+) -> Result<(), SortedError> {
+    if bytes.len() != encoded_bytes(count, bits) {
+        return Err(SortedError::Length);
+    }
     if count == 0 {
-        return Ok(Vec::new());
+        return Ok(());
     }
     let layout = Layout::new(count, bits);
     let (low, high) = bytes.split_at(layout.low_bytes);
-    let mut numbers = Vec::with_capacity(count);
+    let (mut batch, mut position) = (Vec::with_capacity(BATCH), 0);
     let mut parts = Unpacker { bytes: low, pending: 0, held: 0 };
     let mut before = 0;
     for (place, word) in words(high) {
@@ -131,7 +156,6 @@ pub fn decode(bytes: &[u8], count: usize, bits: u32) -> Result<Vec<u128>, Sorted
             if at >= layout.high_len {
                 return Err(SortedError::Beyond);
             }
-            let position = numbers.len();
             // A high part has its bits: `at` is at most position + 2^(L-l) - 1, or there are too few bits above it.
             let part = at.checked_sub(position).ok_or(SortedError::Count)? as u128;
             if position == count || part > mask(bits - layout.low_bits) {
@@ -142,13 +166,19 @@ pub fn decode(bytes: &[u8], count: usize, bits: u32) -> Result<Vec<u128>, Sorted
                 return Err(SortedError::Unsorted { position });
             }
             before = number;
-            numbers.push(number);
+            position += 1;
+            batch.push(number);
+            if batch.len() == BATCH {
+                each(&batch);
+                batch.clear();
+            }
         }
     }
-    if numbers.len() != count {
+    if position != count {
         return Err(SortedError::Count);
     }
-    if parts.rest() == 0 { Ok(numbers) } else { Err(SortedError::Beyond) }
+    each(&batch);
+    if parts.rest() == 0 { Ok(()) } else { Err(SortedError::Beyond) }
 }
 
 /// The lowest `bits` bits.

@@ -48,7 +48,7 @@ impl Lookup {
         let count = mine.count();
         assert!(u32::try_from(count).is_ok_and(|count| count < u32::MAX), "fewer than 2^32 - 1 tags");
         let parts = if count < SMALL { 1 } else { (count / PART).next_power_of_two().min(MOST_PARTS) };
-        let Parts { records, high, .. } = Parts::split(&mine, parts);
+        let Parts { records, high, .. } = Parts::by_lowest(&mine, parts);
         let high =
             if high.is_empty() { high } else { (0..count).map(|i| (mine.tag(i) >> 96) as u32).collect() };
         // A list that was handed over is gone before there is a table.

@@ -6,17 +6,18 @@
 
 use std::convert::Infallible;
 
-use vesica_crypto::band::{Value, back_substitute, margin, sums};
+use vesica_crypto::band::{Row, Value, back_substitute, margin, sums};
 use vesica_crypto::block::Block;
-use vesica_crypto::memory::{large_vec, prefetch};
+use vesica_crypto::memory::large_vec;
 use vesica_crypto::par;
 
 use super::elimination::{Dependent, Left, Segment};
-use super::regions::{Placed, Regions, for_each_batch};
+use super::placed::{Decoded, Placed};
+use super::regions::Regions;
 use super::rows::{BATCH, Rows};
-use super::{Error, Free, Okvs, failure, new_table, parameters};
+use super::{Error, Free, Okvs, new_table, parameters};
 
-/// Keys placed together when encoding. Chunks and segments are local to speed.
+/// Keys decoded together, at least. Chunks and segments are local to speed.
 const CHUNK: usize = 1 << 18;
 
 /// Regions eliminated together.
@@ -51,16 +52,7 @@ impl<const N: usize> Okvs for Band<N> {
         values: &[V],
         free: Free<'_>,
     ) -> Result<Vec<V>, Error> {
-        assert_eq!(keys.len(), values.len(), "one value a key");
-        if keys.len() > self.keys {
-            return Err(Error::TooManyKeys { keys: keys.len(), most: self.keys });
-        }
-        let mut bands = large_vec([0; N], self.columns());
-        let mut table = new_table(self.columns(), margin(N), free);
-        self.eliminate(threads, (keys, values), &mut bands, &mut table).map_err(|Dependent| failure(keys))?;
-        back_substitute(&bands, &mut table);
-        table.truncate(self.columns());
-        Ok(table)
+        self.encode_placed(threads, &self.place(threads, keys, values), free)
     }
 
     fn decode<V: Value>(&self, threads: usize, table: &[V], keys: &[Block], values: &mut [V]) {
@@ -70,9 +62,10 @@ impl<const N: usize> Okvs for Band<N> {
         let Ok(()) =
             par::for_each_chunk::<_, _, Infallible, _>(threads, chunk, keys, values, |_, keys, values| {
                 if table.len() <= SMALL {
-                    self.decode_in_order(table, keys, values)
+                    self.decode_in_order(table, keys, values);
                 } else {
-                    self.decode_placed(table, keys, values)
+                    let placed = self.place(1, keys, &vec![(); keys.len()]);
+                    placed.decode(values, &self.rows, |rows, found| sums(table, rows, found));
                 }
                 Ok(())
             });
@@ -86,24 +79,64 @@ impl<const N: usize> Band<N> {
         Self { keys, rows }
     }
 
+    /// Brings keys, and the value that goes with each, into the order of a table.
+    ///
+    /// # Panics
+    /// If there is not one value a key.
+    pub fn place<V: Copy + Send + Sync>(&self, threads: usize, keys: &[Block], values: &[V]) -> Placed<V> {
+        Placed::new(&self.rows, Regions::of(self.rows.starts()), threads, keys, values)
+    }
+
+    /// As [`encode`](Okvs::encode), of what this store has placed.
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub fn encode_placed<V: Value>(
+        &self,
+        threads: usize,
+        placed: &Placed<V>,
+        free: Free<'_>,
+    ) -> Result<Vec<V>, Error> {
+        if placed.count() > self.keys {
+            return Err(Error::TooManyKeys { keys: placed.count(), most: self.keys });
+        }
+        let mut bands = large_vec([0; N], self.columns());
+        let mut table = new_table(self.columns(), margin(N), free);
+        self.eliminate(threads, placed, &mut bands, &mut table).map_err(|Dependent| {
+            match placed.equal() {
+                Some([first, second]) => Error::DuplicateKeys { first, second },
+                None => Error::Dependent,
+            }
+        })?;
+        back_substitute(&bands, &mut table);
+        table.truncate(self.columns());
+        Ok(table)
+    }
+
+    /// What a table holds for keys that this store has placed; in their memory.
+    ///
+    /// # Panics
+    /// If the table has another number of columns.
+    #[must_use]
+    pub fn decode_placed<V: Copy + Send + Sync>(
+        &self,
+        threads: usize,
+        table: &[Block],
+        placed: Placed<V>,
+    ) -> Decoded<V> {
+        assert_eq!(table.len(), self.columns(), "a table of this store");
+        placed.replace(threads, &self.rows, |rows, found| sums(table, rows, found))
+    }
+
     /// Brings all rows into echelon form.
     fn eliminate<V: Value>(
         &self,
         threads: usize,
-        (keys, values): (&[Block], &[V]),
+        placed: &Placed<V>,
         bands: &mut [[u64; N]],
         table: &mut [V],
     ) -> Result<(), Dependent> {
         let regions = Regions::of(self.rows.starts());
-        let mut placed: Vec<Option<Placed>> = keys.chunks(CHUNK).map(|_| None).collect();
-        let Ok(()) = par::for_each::<_, Infallible, _>(
-            threads,
-            keys.chunks(CHUNK).zip(&mut placed),
-            |_, (keys, placed)| {
-                *placed = Some(Placed::new(&self.rows, regions, keys));
-                Ok(())
-            },
-        );
         let columns = SEGMENT * regions.columns();
         let mut outcomes: Vec<Outcome<V, N>> = bands.chunks(columns).map(|_| Ok(Vec::new())).collect();
         let tasks = bands.chunks_mut(columns).zip(table.chunks_mut(columns)).zip(&mut outcomes);
@@ -112,7 +145,7 @@ impl<const N: usize> Band<N> {
                 let mut segment = Segment { first: number * columns, bands, table };
                 let of_segment =
                     (number * SEGMENT).min(regions.count())..((number + 1) * SEGMENT).min(regions.count());
-                *outcome = self.eliminate_segment(&mut segment, of_segment, (keys, values), &placed);
+                *outcome = self.eliminate_segment(&mut segment, placed.of_regions(of_segment));
                 Ok(())
             });
         let mut whole = Segment { first: 0, bands, table };
@@ -127,25 +160,13 @@ impl<const N: usize> Band<N> {
     fn eliminate_segment<V: Value>(
         &self,
         segment: &mut Segment<'_, V, N>,
-        regions: core::ops::Range<usize>,
         (keys, values): (&[Block], &[V]),
-        placed: &[Option<Placed>],
     ) -> Outcome<V, N> {
         let mut left = Vec::new();
-        for region in regions {
-            for ((keys, values), placed) in
-                keys.chunks(CHUNK).zip(values.chunks(CHUNK)).zip(placed.iter().flatten())
-            {
-                let records = placed.records(region..region + 1);
-                for_each_batch(&self.rows, keys, records, |batch| {
-                    for (i, (number, row)) in batch.numbers.iter().zip(batch.rows).enumerate() {
-                        if let Some(next) = batch.prefetch(i) {
-                            prefetch(values, next);
-                        }
-                        left.extend(segment.insert(*row, values[*number as usize])?);
-                    }
-                    Ok(())
-                })?;
+        let mut rows = [Row { start: 0, band: [0; N] }; BATCH];
+        for (keys, values) in keys.chunks(BATCH).zip(values.chunks(BATCH)) {
+            for (row, value) in self.rows.of(keys, &mut rows).iter().zip(values) {
+                left.extend(segment.insert(*row, *value)?);
             }
         }
         Ok(left)
@@ -153,34 +174,9 @@ impl<const N: usize> Band<N> {
 
     /// Key by key.
     fn decode_in_order<V: Value>(&self, table: &[V], keys: &[Block], values: &mut [V]) {
-        let mut starts = [0; BATCH];
-        let mut rows = [vesica_crypto::band::Row { start: 0, band: [0; N] }; BATCH];
+        let mut rows = [Row { start: 0, band: [0; N] }; BATCH];
         for (keys, values) in keys.chunks(BATCH).zip(values.chunks_mut(BATCH)) {
-            let (starts, rows) = (&mut starts[..keys.len()], &mut rows[..keys.len()]);
-            self.rows.start_of(keys, starts);
-            self.rows.fill_bands(keys, rows);
-            rows.iter_mut().zip(starts).for_each(|(row, start)| row.start = *start);
-            sums(table, rows, values);
+            sums(table, self.rows.of(keys, &mut rows), values);
         }
-    }
-
-    /// Region by region of the table.
-    fn decode_placed<V: Value>(&self, table: &[V], keys: &[Block], values: &mut [V]) {
-        let regions = Regions::of(self.rows.starts());
-        let mut placed = Placed::new(&self.rows, regions, keys);
-        placed.sort_nearly(regions);
-        let mut found = [V::ZERO; BATCH];
-        let records = placed.records(0..regions.count());
-        let Ok(()) = for_each_batch::<N, Infallible>(&self.rows, keys, records, |batch| {
-            let found = &mut found[..batch.rows.len()];
-            sums(table, batch.rows, found);
-            for (i, (number, value)) in batch.numbers.iter().zip(found).enumerate() {
-                if let Some(next) = batch.prefetch(i) {
-                    prefetch(values, next);
-                }
-                values[*number as usize] = *value;
-            }
-            Ok(())
-        });
     }
 }

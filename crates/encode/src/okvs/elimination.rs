@@ -40,7 +40,9 @@ impl<V: Value, const N: usize> Segment<'_, V, N> {
                 self.table[place] = value;
                 return Ok(None);
             }
-            band.iter_mut().zip(kept).for_each(|(word, kept)| *word ^= *kept);
+            for word in 0..N {
+                band[word] ^= kept[word];
+            }
             value ^= self.table[place];
             place += skip_zeros(&mut band).ok_or(Dependent)?;
         }

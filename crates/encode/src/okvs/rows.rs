@@ -79,8 +79,20 @@ impl<const N: usize> Rows<N> {
             }
         }
         for row in rows {
-            row.band.iter_mut().zip(&self.mask).for_each(|(word, mask)| *word &= mask);
+            for word in 0..N {
+                row.band[word] &= self.mask[word];
+            }
             row.band[0] |= 1;
         }
+    }
+
+    /// The rows of at most [`BATCH`] keys, in the memory given.
+    pub(super) fn of<'a>(&self, keys: &[Block], rows: &'a mut [Row<N>; BATCH]) -> &'a mut [Row<N>] {
+        let mut starts = [0; BATCH];
+        let (starts, rows) = (&mut starts[..keys.len()], &mut rows[..keys.len()]);
+        self.start_of(keys, starts);
+        self.fill_bands(keys, rows);
+        rows.iter_mut().zip(starts).for_each(|(row, start)| row.start = *start);
+        rows
     }
 }

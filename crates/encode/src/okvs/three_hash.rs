@@ -17,7 +17,8 @@ use vesica_crypto::par;
 
 use super::elimination::Dependent;
 use super::parameters::{ClusterShape, DENSE};
-use super::regions::{Placed, Regions, for_each_batch};
+use super::placed::Placed;
+use super::regions::Regions;
 use super::rows::{BATCH, Rows};
 use super::{Error, Free, Okvs, failure, new_table};
 
@@ -81,21 +82,22 @@ impl Okvs for ThreeHash {
             return Err(Error::TooManyKeys { keys: keys.len(), most: self.keys });
         }
         let mut table = new_table(self.columns(), 0, free);
-        let placed = Placed::new(&self.rows, Regions::single(self.rows.starts()), keys);
+        let placed = Placed::new(&self.rows, Regions::single(self.rows.starts()), threads, keys, values);
         let clusters = table.chunks_mut(self.shape.columns());
         par::for_each(threads, clusters, |number, table| {
-            let records = placed.records(number..number + 1);
-            if records.len() > self.shape.keys {
+            let (keys, values) = placed.of_regions(number..number + 1);
+            if keys.len() > self.shape.keys {
                 return Err(Dependent);
             }
-            let mut cluster = Cluster::with_capacity(records.len());
-            for_each_batch(&self.rows, keys, records, |batch| {
-                for (row, number) in batch.rows.iter().zip(batch.numbers) {
-                    cluster.rows.push(Sparse::new(&row.band, self.shape.sparse, self.dense));
-                    cluster.values.push(values[*number as usize]);
-                }
-                Ok::<_, Dependent>(())
-            })?;
+            let mut cluster = Cluster::with_capacity(keys.len());
+            cluster.values.extend_from_slice(values);
+            let mut rows = [Row { start: 0, band: [0; WORDS] }; BATCH];
+            for keys in keys.chunks(BATCH) {
+                let rows = self.rows.of(keys, &mut rows);
+                cluster
+                    .rows
+                    .extend(rows.iter().map(|row| Sparse::new(&row.band, self.shape.sparse, self.dense)));
+            }
             cluster.solve(table)
         })
         .map_err(|Dependent| failure(keys))?;
@@ -107,16 +109,10 @@ impl Okvs for ThreeHash {
         let clusters = self.rows.starts();
         let Ok(()) =
             par::for_each_chunk::<_, _, Infallible, _>(threads, CHUNK, keys, values, |_, keys, values| {
-                let placed = Placed::new(&self.rows, Regions::single(clusters), keys);
-                let mut found = [V::ZERO; BATCH];
-                for_each_batch(&self.rows, keys, placed.records(0..clusters), |batch| {
-                    let found = &mut found[..batch.rows.len()];
-                    self.decode_batch(table, batch.rows, found);
-                    for (number, value) in batch.numbers.iter().zip(found) {
-                        values[*number as usize] = *value;
-                    }
-                    Ok(())
-                })
+                let unvalued = vec![(); keys.len()];
+                let placed = Placed::new(&self.rows, Regions::single(clusters), 1, keys, &unvalued);
+                placed.decode(values, &self.rows, |rows, found| self.decode_batch(table, rows, found));
+                Ok(())
             });
     }
 }

@@ -207,7 +207,7 @@ fn value_bits(sender: usize, profile: RunProfile) -> u64 {
     let message =
         |message: &&registry::Message| message.from == Role::Receiver && message.formula.contains("m·(16");
     let message = entry.messages.iter().find(message).unwrap();
-    ((message.bytes)(&shape) - 16) * 8 / columns
+    (message.bytes)(&shape) * 8 / columns
 }
 
 fn malicious_receiver() -> Section {

@@ -14,8 +14,9 @@
 //! receiver (X)                                               sender (Y)
 //! [malicious: coins of both, committed by the sender]   ◄─►  context of all that follows
 //! C = B + Δ·A, silently                                 ◄─►  Δ, B                              see vesica_ot::vole
+//! the store's seed, its keys being fixed                ──►  its keys in the order of the store
 //! P: Decode(P, x) = H_B(x) for all x in X
-//! A' = A ⊕ P                    ── seed, A' [w_r] ──►        B' = B ⊕ Δ·A'
+//! A' = A ⊕ P                    ── A' [w_r] ──►              B' = B ⊕ Δ·A'
 //!                               ◄── [w_s,] sort{F(y)} ──     F(y) = H_o(Decode(B', y) ⊕ Δ·H_B(y) [⊕ w, y])
 //! F(x) = H_o(Decode(C, x) [⊕ w, x])
 //! output {x : F(x) received}
@@ -47,8 +48,8 @@ mod oprf;
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
-use vesica_crypto::join::join;
-use vesica_crypto::memory::{large_vec, wipe};
+use vesica_crypto::join::Ascending;
+use vesica_crypto::memory::{large_capacity, wipe};
 use vesica_encode::items::{Items, Matches};
 use vesica_encode::okvs::{Band128, Free, Okvs};
 use vesica_encode::radix;
@@ -62,7 +63,7 @@ use crate::masks::{self, Tagged};
 use crate::positions;
 use crate::protocol::{Learns, Phase, Role, Run};
 use cells::Cell;
-use oprf::{Coins, Oracles, Proofs};
+use oprf::{Coins, Oracles, Order, Proofs};
 
 pub use entry::ENTRY;
 
@@ -112,19 +113,26 @@ fn receive_over<V: Cell>(
     let coins = Coins::receive(run, channel, rng)?;
     let context = coins.as_ref().map_or(&run.context, |coins| &coins.context);
     let plan = entry::plan(run)?;
-    // The VOLE up to A; its last message is on the way.
+    // The keys of my items, while the sender opens.
+    let oracles = Oracles::new(context, run);
+    let (keys, values) = oracles.keyed::<V>(items)?;
+    // The VOLE up to A; its last message is on the way. With the answer goes the seed of the store, which the sender can
+    // bring its keys into order with: the keys of both are fixed.
     let mut opening = vec![0; Opening::BYTES];
     channel.recv_exact(&mut opening)?;
     let (mut vole, answer) = vole::answer::<V>(context, &plan, &opening, rng)?;
     channel.send(&answer)?;
+    let seed = coins.as_ref().map_or_else(|| Block::random(rng), Coins::store_seed);
+    if coins.is_none() {
+        channel.send(seed.as_bytes())?;
+    }
     channel.flush()?;
     // P, while the sender grows its trees.
-    let oracles = Oracles::new(context, run);
-    let (keys, values) = oracles.keyed::<V>(items)?;
-    let seed = coins.as_ref().map_or_else(|| Block::random(rng), Coins::store_seed);
     let store = Band128::new(keys.len(), seed)?;
-    let mut table = store.encode(run.threads, &keys, &values, Free::Zero)?;
-    drop(values);
+    let placed = store.place(run.threads, &keys, &values);
+    drop((keys, values));
+    let mut table = store.encode_placed(run.threads, &placed, Free::Zero)?;
+    let placed = placed.without_values();
     let mut pads = vole.values();
     table.iter_mut().zip(&pads).for_each(|(cell, pad)| *cell ^= *pad);
     wipe(&mut pads);
@@ -137,9 +145,6 @@ fn receive_over<V: Cell>(
         run.phase(Phase::Unblind, 0);
         vole::accept(&mut vole, &plan, channel, rng)?;
     }
-    if coins.is_none() {
-        channel.send(seed.as_bytes())?;
-    }
     V::send(&table, channel)?;
     Coins::answer(coins.as_ref(), channel)?;
     channel.flush()?;
@@ -149,15 +154,12 @@ fn receive_over<V: Cell>(
         vole::accept(&mut vole, &plan, channel, rng)?;
     }
     let c = vole.finish();
-    let mut outputs = large_vec(Block::ZERO, keys.len());
-    store.decode(run.threads, &c, &keys, &mut outputs);
-    drop((c, keys));
+    let outputs = store.decode_placed(run.threads, &c, placed);
+    drop(c);
     run.phase(Phase::Exchange, run.sizes.sender);
     let shift = coins.map(|coins| coins.shift(channel)).transpose()?;
-    let mine = oracles.masks(items, &mut outputs, shift)?;
-    let theirs = recv_masks(run, channel)?;
-    run.phase(Phase::Compare, 0);
-    let pairs = join(run.threads, &mine[..], &theirs[..]);
+    let (mine, outputs, order) = oracles.masks_of(items, outputs, shift)?;
+    let pairs = find_masks(run, mine, &order, channel)?;
     if run.learns == Learns::Both {
         let proofs = Proofs::of(&oracles, items, &outputs, &pairs);
         positions::send(run.sizes.sender, pairs.iter().map(|&(_, theirs)| theirs), channel.split().0)?;
@@ -184,6 +186,21 @@ fn send_over<V: Cell>(
     let (keys, values) = oracles.keyed::<V>(items)?;
     let mut answer = vec![0; Opening::answer_bytes::<V>(&plan)];
     channel.recv_exact(&mut answer)?;
+    let seed = match &coins {
+        Some(coins) => coins.store_seed(),
+        None => {
+            let mut seed = Block::ZERO;
+            channel.recv_exact(seed.as_mut_bytes())?;
+            seed
+        }
+    };
+    // My items in the order of the store, while the receiver fills it; before there is memory for B, which the response
+    // already takes if there are many columns.
+    let store = Band128::new(run.sizes.receiver, seed)?;
+    let placed = store.place(run.threads, &keys, &values);
+    let placed =
+        if run.learns == Learns::Both || coins.is_some() { placed } else { placed.without_numbers() };
+    drop((keys, values));
     let (mut vole, words) = opening.respond::<V>(&plan, &answer, rng)?;
     channel.send(&words)?;
     channel.flush()?;
@@ -193,27 +210,16 @@ fn send_over<V: Cell>(
     let mut b = vole.finish();
     run.advance(0)?;
     // B' = B ⊕ Δ·A'.
-    let seed = match &coins {
-        Some(coins) => coins.store_seed(),
-        None => {
-            let mut seed = Block::ZERO;
-            channel.recv_exact(seed.as_mut_bytes())?;
-            seed
-        }
-    };
-    let store = Band128::new(run.sizes.receiver, seed)?;
     V::recv_products(&mut b, *delta, channel)?;
     let shift = coins.map(|coins| coins.open(channel)).transpose()?;
     run.advance(0)?;
     // Decode(B', y) ⊕ Δ·H_B(y).
-    let mut outputs = large_vec(Block::ZERO, keys.len());
-    store.decode(run.threads, &b, &keys, &mut outputs);
-    drop((b, keys));
-    V::add_products(&mut outputs, *delta, &values);
-    drop(values);
+    let mut decoded = store.decode_placed(run.threads, &b, placed);
+    drop(b);
+    V::add_products(&mut decoded.outputs, *delta, &decoded.values);
     run.phase(Phase::Exchange, items.len());
-    let mine = oracles.masks(items, &mut outputs, shift)?;
-    let order = send_masks(run, &oracles, mine, channel)?;
+    let (mine, outputs, order) = oracles.masks_of(items, decoded.without_values(), shift)?;
+    let order = send_masks(run, &oracles, mine, &order, channel)?;
     if run.learns == Learns::Receiver {
         return Ok(None);
     }
@@ -229,11 +235,12 @@ fn send_masks(
     run: &Run<'_>,
     oracles: &Oracles<'_>,
     mut mine: Vec<u128>,
+    order: &Order,
     channel: &mut Channel,
 ) -> Result<Vec<u32>, Error> {
     let order = if run.learns == Learns::Both {
         let mut tagged: Vec<Tagged> =
-            mine.iter().zip(0..).map(|(&mask, item)| Tagged { mask, item }).collect();
+            mine.iter().enumerate().map(|(place, &mask)| Tagged { mask, item: order.item(place) }).collect();
         masks::sort(&mut tagged);
         mine = tagged.iter().map(|tagged| tagged.mask).collect();
         tagged.iter().map(|tagged| tagged.item).collect()
@@ -247,12 +254,28 @@ fn send_masks(
     Ok(order)
 }
 
-fn recv_masks(run: &Run<'_>, channel: &mut Channel) -> Result<Vec<u128>, Error> {
+/// The pairs of an item of mine and the position of its mask in the sender's list.
+fn find_masks(
+    run: &Run<'_>,
+    mine: Vec<u128>,
+    order: &Order,
+    channel: &mut Channel,
+) -> Result<Vec<(u32, u32)>, Error> {
     let (count, bits) = (run.sizes.sender, entry::mask_bits(run.sizes, run.parameters.security));
+    // Before theirs are here.
+    let mut masks = Ascending::new(&mine, bits, |place| order.item(place));
+    drop(mine);
     let mut bytes = vec![0; sorted::encoded_bytes(count, bits)];
     channel.recv_exact(&mut bytes)?;
     run.advance(count)?;
-    sorted::decode(&bytes, count, bits).map_err(|what| Misbehaviour::InvalidMasks(what).into())
+    run.phase(Phase::Compare, 0);
+    let (mut pairs, mut first) = (large_capacity(count.min(run.sizes.receiver)), 0);
+    let each = |theirs: &[u128]| {
+        masks.find(theirs, |item, place| pairs.push((item, first + place as u32)));
+        first += theirs.len() as u32;
+    };
+    sorted::for_each_batch(&bytes, count, bits, each).map_err(Misbehaviour::InvalidMasks)?;
+    Ok(pairs)
 }
 
 /// The context that both coins enter.

@@ -5,7 +5,6 @@
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
-use vesica_crypto::join::join;
 use vesica_encode::items::Items;
 use vesica_encode::okvs::{Band128, Okvs};
 use vesica_encode::radix;
@@ -15,8 +14,8 @@ use vesica_ot::vole::cheating::{self, ReceiverCheat as VoleCheat, WrongWord};
 use vesica_ot::vole::{self, Opening, Plan, Value};
 
 use super::cells::Cell;
-use super::oprf::{COIN, COMMITMENT, Coins, Oracles, Proofs, commit, draw};
-use super::{context_of, entry, recv_masks};
+use super::oprf::{COIN, COMMITMENT, Coins, Oracles, Order, Proofs, commit, draw};
+use super::{context_of, entry, find_masks};
 use crate::error::Error;
 use crate::positions;
 use crate::protocol::{Learns, Run};
@@ -90,7 +89,7 @@ pub fn receive(
     store.decode(1, &c, &keys, &mut outputs);
     let shift = coins.shift(channel)?;
     let mine = oracles.masks(items, &mut outputs, Some(shift))?;
-    let pairs = join(1, &mine[..], &recv_masks(run, channel)?[..]);
+    let pairs = find_masks(run, mine, &Order::of_items(), channel)?;
     if run.learns == Learns::Both {
         let claims = (cheat.claims)(pairs.clone());
         let proofs = Proofs::of(&oracles, items, &outputs, &claims);

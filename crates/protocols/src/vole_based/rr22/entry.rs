@@ -41,15 +41,14 @@ pub static ENTRY: Entry = Entry {
         },
         Message {
             from: Role::Receiver,
-            what: "base OT, small-field trees and corrections of the VOLE",
-            formula: "32 + r(m)",
+            what: "base OT, small-field trees and corrections of the VOLE; seed of the store",
+            formula: "32 + r(m), and 16 if semi-honest",
             bytes: |shape| {
+                let semi_honest = shape.parameters.security == Security::SemiHonest;
+                let seed = if semi_honest { Block::BYTES } else { 0 };
                 with_plan(shape, |plan, small| {
-                    if small {
-                        Opening::answer_bytes::<u64>(plan)
-                    } else {
-                        Opening::answer_bytes::<Block>(plan)
-                    }
+                    let answer = Opening::answer_bytes::<Block>(plan);
+                    seed + if small { Opening::answer_bytes::<u64>(plan) } else { answer }
                 })
             },
         },
@@ -73,11 +72,11 @@ pub static ENTRY: Entry = Entry {
         },
         Message {
             from: Role::Receiver,
-            what: "columns of the store under A, and its seed, or w_r if malicious",
-            formula: "m·(16, or 8 for small values) + 16, or + 32 if malicious",
+            what: "columns of the store under A, and w_r if malicious",
+            formula: "m·(16, or 8 for small values), and 32 if malicious",
             bytes: |shape| {
                 let malicious = shape.parameters.security == Security::Malicious;
-                let more = if malicious { COIN_BYTES[3] } else { Block::BYTES };
+                let more = if malicious { COIN_BYTES[3] } else { 0 };
                 with_plan(shape, |plan, small| plan.length() * (if small { 8 } else { 16 }) + more)
             },
         },

@@ -7,6 +7,7 @@ use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::par;
 use vesica_encode::items::{Encoding, Items};
+use vesica_encode::okvs::Decoded;
 use vesica_net::Channel;
 
 use super::cells::Cell;
@@ -65,6 +66,22 @@ impl<'a> Oracles<'a> {
         Ok((keys, values))
     }
 
+    /// The masks of what a store was decoded to, and the order that they are in. Malicious runs, whose masks take the item
+    /// too, have them and the outputs in the order of the items; others have no further use for outputs.
+    pub(super) fn masks_of(
+        &self,
+        items: &Items,
+        decoded: Decoded<()>,
+        shift: Option<Block>,
+    ) -> Result<(Vec<u128>, Vec<Block>, Order), Error> {
+        let (mut outputs, order) = match shift {
+            None => (decoded.outputs, Order(Some(decoded.numbers))),
+            Some(_) => (decoded.in_order(), Order::of_items()),
+        };
+        let masks = self.masks(items, &mut outputs, shift)?;
+        Ok((masks, if shift.is_some() { outputs } else { Vec::new() }, order))
+    }
+
     /// H_o of every item's output. Malicious runs add `shift` to the outputs first, and hash the item too.
     pub(super) fn masks(
         &self,
@@ -121,6 +138,21 @@ impl<'a> Oracles<'a> {
             right &= proof.ct_eq(&self.proof(items, item, outputs[item]));
         }
         if bool::from(right) { Ok(()) } else { Err(Misbehaviour::FailedCheck.into()) }
+    }
+}
+
+/// Which item stands at each place of a list of masks; none: that of the place's number.
+pub(super) struct Order(Option<Vec<u32>>);
+
+impl Order {
+    /// That of the items themselves.
+    pub(super) fn of_items() -> Self {
+        Order(None)
+    }
+
+    #[inline]
+    pub(super) fn item(&self, place: usize) -> u32 {
+        self.0.as_ref().map_or(place as u32, |numbers| numbers[place])
     }
 }
 

@@ -1,0 +1,270 @@
+//! Keys in the order of the table, with what goes with them.
+//!
+//! A table of millions of columns is then written and read from its beginning to its end, and so are the keys: neither
+//! encoding nor decoding waits for memory. Keys are brought into that order by two passes, one to the regions of the table, a
+//! few hundred streams of writes, and one within each region, which fits the second cache.
+
+use std::convert::Infallible;
+
+use vesica_crypto::band::{Row, Value};
+use vesica_crypto::block::Block;
+use vesica_crypto::memory::{large_vec, prefetch};
+use vesica_crypto::par;
+
+use super::regions::Regions;
+use super::rows::{BATCH, Rows};
+
+/// Columns that rows may be apart and still be treated together: keys are in order up to this.
+const NEAR: usize = 8;
+
+/// Keys counted together.
+const CHUNK: usize = 1 << 18;
+
+/// How far ahead of its end the memory of a region is asked for.
+const AHEAD: usize = 8;
+
+/// Keys in the order in which their rows start in the table, to within eight columns, and a value with each.
+pub struct Placed<V> {
+    keys: Vec<Block>,
+    values: Vec<V>,
+    numbers: Vec<u32>,
+    /// Where the keys of a region end; the next begin there.
+    ends: Vec<usize>,
+}
+
+impl<V: Copy + Send + Sync> Placed<V> {
+    /// The order does not depend on the number of threads.
+    pub(super) fn new<const N: usize>(
+        rows: &Rows<N>,
+        regions: Regions,
+        threads: usize,
+        keys: &[Block],
+        values: &[V],
+    ) -> Self {
+        assert_eq!(keys.len(), values.len(), "one value a key");
+        let mut starts = large_vec(0, keys.len());
+        let ends = ends(rows, regions, threads, keys, &mut starts);
+        let mut placed = Self {
+            keys: large_vec(Block::ZERO, keys.len()),
+            values: values.first().map_or_else(Vec::new, |first| large_vec(*first, keys.len())),
+            numbers: large_vec(0, keys.len()),
+            ends,
+        };
+        // Each thread has some regions: it goes over all keys and takes those that are for it.
+        let share = regions.count().div_ceil(threads.max(1)).max(1);
+        let mut rest = (&mut placed.keys[..], &mut placed.values[..], &mut placed.numbers[..]);
+        let mut tasks = Vec::with_capacity(threads);
+        for (index, ends) in placed.ends.chunks(share).enumerate() {
+            let begin = (index * share).checked_sub(1).map_or(0, |last| placed.ends[last]);
+            let count = ends.last().map_or(0, |end| end - begin);
+            let (keys, values, numbers);
+            (keys, rest.0) = rest.0.split_at_mut(count);
+            (values, rest.1) = rest.1.split_at_mut(count);
+            (numbers, rest.2) = rest.2.split_at_mut(count);
+            tasks.push(Share { first: index * share, begin, ends, keys, values, numbers });
+        }
+        let Ok(()) = par::for_each::<_, Infallible, _>(threads, tasks.into_iter(), |_, mut share| {
+            let near = share.scatter(regions, &starts, keys, values);
+            share.sort_nearly(regions, near);
+            Ok(())
+        });
+        placed
+    }
+
+    /// Keys and values of some regions.
+    pub(super) fn of_regions(&self, regions: core::ops::Range<usize>) -> (&[Block], &[V]) {
+        let end_of = |region: usize| region.checked_sub(1).map_or(0, |last| self.ends[last]);
+        let range = end_of(regions.start)..end_of(regions.end);
+        (&self.keys[range.clone()], &self.values[range])
+    }
+
+    /// The same without the values.
+    #[must_use]
+    pub fn without_values(self) -> Placed<()> {
+        let values = vec![(); self.keys.len()];
+        Placed { keys: self.keys, values, numbers: self.numbers, ends: self.ends }
+    }
+
+    /// The same without the numbers of the keys: what these decode to has no other order then.
+    #[must_use]
+    pub fn without_numbers(self) -> Self {
+        Placed { numbers: Vec::new(), ..self }
+    }
+
+    /// How many keys there are.
+    pub(super) fn count(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Decodes batches of rows in order, and puts what is found for each key into its place of the list that was placed.
+    pub(super) fn decode<const N: usize, W: Value>(
+        &self,
+        found: &mut [W],
+        rows: &Rows<N>,
+        decode: impl Fn(&[Row<N>], &mut [W]),
+    ) {
+        let mut batch = [Row { start: 0, band: [0; N] }; BATCH];
+        let mut values = [W::ZERO; BATCH];
+        for (index, keys) in self.keys.chunks(BATCH).enumerate() {
+            let values = &mut values[..keys.len()];
+            decode(rows.of(keys, &mut batch), values);
+            let numbers = &self.numbers[index * BATCH..];
+            for i in 0..keys.len() {
+                if let Some(later) = numbers.get(i + BATCH) {
+                    prefetch(found, *later as usize);
+                }
+                found[numbers[i] as usize] = values[i];
+            }
+        }
+    }
+
+    /// Replaces each key by what a table holds for it.
+    pub(super) fn replace<const N: usize>(
+        mut self,
+        threads: usize,
+        rows: &Rows<N>,
+        decode: impl Fn(&[Row<N>], &mut [Block]) + Sync,
+    ) -> Decoded<V> {
+        let Ok(()) = par::fill_chunks::<_, Infallible, _>(threads, CHUNK, &mut self.keys, |_, keys| {
+            let mut batch = [Row { start: 0, band: [0; N] }; BATCH];
+            for keys in keys.chunks_mut(BATCH) {
+                decode(rows.of(keys, &mut batch), keys);
+            }
+            Ok(())
+        });
+        Decoded { outputs: self.keys, values: self.values, numbers: self.numbers }
+    }
+
+    /// Of two equal keys of the list that was placed the numbers, if there are any.
+    pub(super) fn equal(&self) -> Option<[usize; 2]> {
+        let mut order: Vec<usize> = (0..self.keys.len()).collect();
+        order.sort_unstable_by_key(|&place| (self.keys[place].to_u128(), self.numbers[place]));
+        let equal = order.windows(2).find(|pair| self.keys[pair[0]] == self.keys[pair[1]])?;
+        Some([equal[0], equal[1]].map(|place| self.numbers[place] as usize))
+    }
+}
+
+/// What the keys of a list were decoded to, in the order of the table.
+pub struct Decoded<V> {
+    /// What each key was decoded to.
+    pub outputs: Vec<Block>,
+    /// The value that was placed with the key.
+    pub values: Vec<V>,
+    /// The number of the key in the list that was placed, unless that was dropped.
+    pub numbers: Vec<u32>,
+}
+
+impl<V> Decoded<V> {
+    /// The same without the values.
+    #[must_use]
+    pub fn without_values(self) -> Decoded<()> {
+        let values = vec![(); self.outputs.len()];
+        Decoded { outputs: self.outputs, values, numbers: self.numbers }
+    }
+
+    /// The outputs in the order of the list that was placed.
+    #[must_use]
+    pub fn in_order(self) -> Vec<Block> {
+        let mut outputs = large_vec(Block::ZERO, self.outputs.len());
+        for (i, (output, number)) in self.outputs.iter().zip(&self.numbers).enumerate() {
+            if let Some(later) = self.numbers.get(i + BATCH) {
+                prefetch(&outputs, *later as usize);
+            }
+            outputs[*number as usize] = *output;
+        }
+        outputs
+    }
+}
+
+/// Where rows start, and where the keys of each region end.
+fn ends<const N: usize>(
+    rows: &Rows<N>,
+    regions: Regions,
+    threads: usize,
+    keys: &[Block],
+    starts: &mut [u32],
+) -> Vec<usize> {
+    let mut counts: Vec<Vec<u32>> = keys.chunks(CHUNK).map(|_| Vec::new()).collect();
+    let tasks = keys.chunks(CHUNK).zip(starts.chunks_mut(CHUNK)).zip(&mut counts);
+    let Ok(()) = par::for_each::<_, Infallible, _>(threads, tasks, |_, ((keys, starts), counts)| {
+        rows.start_of(keys, starts);
+        counts.resize(regions.count(), 0);
+        starts.iter().for_each(|start| counts[regions.of_column(*start)] += 1);
+        Ok(())
+    });
+    let mut sum = 0;
+    (0..regions.count())
+        .map(|region| {
+            sum += counts.iter().map(|counts| counts[region] as usize).sum::<usize>();
+            sum
+        })
+        .collect()
+}
+
+/// Some regions, and the places of their keys.
+struct Share<'a, V> {
+    /// The first of the regions.
+    first: usize,
+    /// Where its keys begin in the whole.
+    begin: usize,
+    /// Where those of each region end in the whole.
+    ends: &'a [usize],
+    keys: &'a mut [Block],
+    values: &'a mut [V],
+    numbers: &'a mut [u32],
+}
+
+impl<V: Copy> Share<'_, V> {
+    /// Takes the keys of these regions from the list; where in its region each row starts, in units of [`NEAR`].
+    fn scatter(&mut self, regions: Regions, starts: &[u32], keys: &[Block], values: &[V]) -> Vec<u16> {
+        let mut near = large_vec(0, self.keys.len());
+        let mut next: Vec<usize> = Vec::with_capacity(self.ends.len());
+        next.push(0);
+        next.extend(self.ends.iter().map(|end| end - self.begin));
+        next.pop();
+        for (number, start) in starts.iter().enumerate() {
+            let region = regions.of_column(*start).wrapping_sub(self.first);
+            if let Some(next) = next.get_mut(region) {
+                prefetch(self.keys, *next + AHEAD);
+                self.keys[*next] = keys[number];
+                self.values[*next] = values[number];
+                self.numbers[*next] = number as u32;
+                near[*next] = ((*start as usize & (regions.columns() - 1)) / NEAR) as u16;
+                *next += 1;
+            }
+        }
+        near
+    }
+
+    /// Brings the keys of each region into their order, to within [`NEAR`] columns.
+    fn sort_nearly(&mut self, regions: Regions, near: Vec<u16>) {
+        let (mut keys, mut values, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+        let mut places = vec![0u32; regions.columns().div_ceil(NEAR)];
+        let mut first = 0;
+        for end in self.ends {
+            let range = first..end - self.begin;
+            first = range.end;
+            let near = &near[range.clone()];
+            let (to_keys, to_values) = (&mut self.keys[range.clone()], &mut self.values[range.clone()]);
+            let to_numbers = &mut self.numbers[range];
+            keys.clear();
+            keys.extend_from_slice(to_keys);
+            values.clear();
+            values.extend_from_slice(to_values);
+            numbers.clear();
+            numbers.extend_from_slice(to_numbers);
+            places.fill(0);
+            near.iter().for_each(|near| places[usize::from(*near)] += 1);
+            let mut sum = 0;
+            for place in &mut places {
+                sum += std::mem::replace(place, sum);
+            }
+            for (i, near) in near.iter().enumerate() {
+                let next = &mut places[usize::from(*near)];
+                let place = *next as usize;
+                *next += 1;
+                (to_keys[place], to_values[place], to_numbers[place]) = (keys[i], values[i], numbers[i]);
+            }
+        }
+    }
+}
