@@ -19,7 +19,7 @@
 //! extensions against those take no kept base OTs.
 //!
 //! Going one generation on forgets the strings of the runs before: who takes kept pairs away learns nothing of past rows.
-//! The bits b do not change. What their theft means, and why the choice bits are not renewed by another extension in
+//! The bits b do not change. What theft means on either side, and why the choice bits are not renewed by another extension in
 //! every run, stands in docs/base-ots.md.
 
 use std::sync::OnceLock;
