@@ -30,31 +30,41 @@ impl Prefixed for u128 {
 
 /// Sorts by the order of the values.
 pub fn sort<T: Prefixed>(records: &mut [T]) {
+    sort_below(records, 0);
+}
+
+/// Sorts records whose prefixes are known to share so many leading bits.
+fn sort_below<T: Prefixed>(records: &mut [T], mut shared: u32) {
     if records.len() <= MANY {
         insertion(records);
         return;
     }
-    let (mut least, mut most) = (u64::MAX, 0);
-    for record in records.iter() {
-        least = least.min(record.prefix());
-        most = most.max(record.prefix());
+    let mut digit = Digit::behind(shared, records.len());
+    let mut counts = digit.counts(records);
+    if counts.contains(&records.len()) {
+        // They share more than was known; uniform ones hardly ever do.
+        let (mut least, mut most) = (u64::MAX, 0);
+        for record in records.iter() {
+            least = least.min(record.prefix());
+            most = most.max(record.prefix());
+        }
+        shared = (least ^ most).leading_zeros();
+        if shared == u64::BITS {
+            // What differs, if anything does, is behind the first eight bytes.
+            records.sort_unstable();
+            return;
+        }
+        digit = Digit::behind(shared, records.len());
+        counts = digit.counts(records);
     }
-    let shared = (least ^ most).leading_zeros();
-    if shared == u64::BITS {
-        // What differs, if anything does, is behind the first eight bytes.
-        records.sort_unstable();
-        return;
-    }
-    let bits = (records.len() / FEW).ilog2().clamp(1, PARTS).min(u64::BITS - shared);
-    let digit = Digit { shift: u64::BITS - shared - bits, mask: (1 << bits) - 1 };
-    let ends = partition(records, digit);
+    let ends = partition(records, digit, counts);
     let mut start = 0;
     for end in ends {
         let part = &mut records[start..end];
         match part.len() {
             0 | 1 => {}
             2..=MANY => insertion(part),
-            _ => sort(part),
+            _ => sort_below(part, u64::BITS - digit.shift),
         }
         start = end;
     }
@@ -68,6 +78,20 @@ struct Digit {
 }
 
 impl Digit {
+    /// As many bits behind the shared ones as so many records want, at least one if any is left.
+    fn behind(shared: u32, records: usize) -> Self {
+        let left = u64::BITS - shared;
+        let bits = (records / FEW).ilog2().clamp(1, PARTS).min(left);
+        Digit { shift: left - bits, mask: (1 << bits) - 1 }
+    }
+
+    /// How many records go to each part.
+    fn counts<T: Prefixed>(self, records: &[T]) -> Vec<usize> {
+        let mut counts = vec![0; self.mask as usize + 1];
+        records.iter().for_each(|record| counts[self.of(record)] += 1);
+        counts
+    }
+
     #[inline(always)]
     fn of<T: Prefixed>(self, record: &T) -> usize {
         (record.prefix() >> self.shift & self.mask) as usize
@@ -75,9 +99,8 @@ impl Digit {
 }
 
 /// Moves every record to its part, and gives where the parts end.
-fn partition<T: Prefixed>(records: &mut [T], digit: Digit) -> Vec<usize> {
-    let mut ends = vec![0; digit.mask as usize + 1];
-    records.iter().for_each(|record| ends[digit.of(record)] += 1);
+fn partition<T: Prefixed>(records: &mut [T], digit: Digit, counts: Vec<usize>) -> Vec<usize> {
+    let mut ends = counts;
     let mut heads = Vec::with_capacity(ends.len());
     let mut sum = 0;
     for end in &mut ends {

@@ -96,15 +96,19 @@ impl<const N: usize> Records<N> {
     pub(super) fn finish(&mut self, on_duplicates: OnDuplicates) -> Result<u64, ItemsError> {
         sort(&mut self.records);
         let duplicates = self.repeated();
+        let mut left = duplicates;
         if duplicates > 0 {
             match on_duplicates {
                 OnDuplicates::All => {}
-                OnDuplicates::First => self.records.dedup_by_key(|record| record.key),
+                OnDuplicates::First => {
+                    self.records.dedup_by_key(|record| record.key);
+                    left = 0;
+                }
                 OnDuplicates::Error => return Err(self.first_duplicate()),
             }
         }
         self.records.shrink_to_fit();
-        self.index();
+        self.index(left);
         Ok(duplicates as u64)
     }
 
@@ -126,9 +130,9 @@ impl<const N: usize> Records<N> {
         ItemsError::Duplicate { first: first.into(), second: second.into() }
     }
 
-    fn index(&mut self) {
+    /// Finds where each item begins, given how many records have the key of the one before.
+    fn index(&mut self, repeated: usize) {
         let is_start = |i: usize| i == 0 || self.records[i - 1].key != self.records[i].key;
-        let repeated = self.repeated();
         self.starts = (repeated > 0).then(|| {
             let mut starts = Vec::with_capacity(self.records.len() - repeated);
             starts.extend((0..self.records.len()).filter(|i| is_start(*i)).map(|i| i as u32));
@@ -156,7 +160,7 @@ impl<const N: usize> Records<N> {
         }
         // Sorted again, so that a dummy's place says nothing.
         sort(&mut self.records);
-        self.index();
+        self.index(self.repeated());
         Ok(())
     }
 
