@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use crate::cell::{Cell, LOOPBACK, Link, Networks};
-use crate::floor::flights;
 use crate::record::Line;
 use crate::report::{Record, short};
 
@@ -75,7 +74,7 @@ fn fastest(
         let fuller =
             [Role::Receiver, Role::Sender].map(|role| entry.bytes(role, &shape)).into_iter().max()?;
         let link = networks.find(network).ok()?;
-        let seconds = over(&link, near_s(record, &near)?, fuller as f64, flights(entry, &shape));
+        let seconds = over(&link, near_s(record, &near)?, fuller as f64, (entry.flights)(&shape.parameters));
         Some(Time { protocol: entry.name, seconds, measured: false })
     });
     times.min_by(|a, b| a.seconds.total_cmp(&b.seconds))

@@ -34,6 +34,7 @@ pub struct Point {
     sizes: Sizes,
     traffic: Parties,
     conditions: Conditions,
+    flights: u32,
 }
 
 impl Point {
@@ -42,6 +43,7 @@ impl Point {
         let network = networks.find(&cell.network)?.network();
         Ok(Point {
             form: Form::of(entry, &shape.parameters),
+            flights: (entry.flights)(&shape.parameters),
             sizes: shape.sizes,
             traffic,
             conditions: Conditions {
@@ -114,12 +116,12 @@ fn fit_form(form: Form, points: &[Point]) -> Option<Fitted> {
             terms(point.sizes, bytes).map(|term| term / point.seconds)
         })
         .collect();
-    let entry = vesica::protocols::registry::find(form.protocol)?;
+    let flights = points.first()?.flights;
     let mut fitted = Fitted {
         form,
         compute: non_negative(&rows)?,
         parallel: 0.0,
-        flights: [f64::from(entry.flights); 2],
+        flights: [f64::from(flights); 2],
         overlap: 0.0,
         one_way: 1.0,
         largest: points.iter().map(|point| point.larger()).max()?,

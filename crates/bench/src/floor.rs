@@ -8,7 +8,7 @@
 //! fuller direction at the network's rate (3.3 GB/s over loopback); and the round trips that wait for each other. The floor
 //! of traffic is what the registry's formulas say.
 
-use vesica::protocols::registry::{Entry, Security, Shape};
+use vesica::protocols::registry::{Entry, Shape};
 use vesica::protocols::{Parameters, Role};
 
 use crate::BenchError;
@@ -71,20 +71,13 @@ pub fn floor(cell: &Cell, link: &Link) -> Result<Option<Floor>, BenchError> {
         [entry.bytes(Role::Receiver, &shape), entry.bytes(Role::Sender, &shape)].map(|bytes| bytes as f64);
     let ns_a_byte = link.megabits_per_s.map_or(price::BYTE, |megabits| 8e3 / megabits);
     let wire = each[0].max(each[1]) * ns_a_byte;
-    let waiting = f64::from(flights(entry, &shape) / 2) * link.round_trip_ms * 1e6;
+    let waiting = f64::from((entry.flights)(&shape.parameters) / 2) * link.round_trip_ms * 1e6;
     let compute = receiver.max(sender) / cell.threads.max(1) as f64;
     Ok(Some(Floor {
         wall_s: compute.max(wire).max(waiting) * 1e-9,
         cpu_s: (receiver + sender) * 1e-9,
         bytes: each[0] + each[1],
     }))
-}
-
-/// One-way messages that wait for each other. The registry counts those of malicious runs; a semi-honest `vole` sends its
-/// table together with the answer.
-pub fn flights(entry: &Entry, shape: &Shape) -> u32 {
-    let early = entry.name == "vole" && shape.parameters.security == Security::SemiHonest;
-    if early { 3 } else { entry.flights }
 }
 
 /// Nanoseconds of one core that receiver and sender compute.

@@ -104,7 +104,7 @@ fn as_text() -> String {
                     + if entry.learns_both { "; the sender too with --learns both" } else { "" },
             ),
             ("leaks", entry.leakage.to_owned()),
-            ("flights", entry.flights.to_string()),
+            ("flights", flights(entry)),
             ("bytes", messages.join("\n            ")),
             ("memory", entry.memory.to_owned()),
         ];
@@ -116,6 +116,19 @@ fn as_text() -> String {
         text.push('\n');
     }
     text + "n_r, n_s: keys of receiver and sender after padding; ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉\n"
+}
+
+/// How many, and where it depends on the security, for which.
+fn flights(entry: &Entry) -> String {
+    let each: Vec<_> = entry.usual_flights().collect();
+    match each.as_slice() {
+        [(_, only)] => only.to_string(),
+        several => several
+            .iter()
+            .map(|(security, flights)| format!("{flights} {}", security.name()))
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
 }
 
 fn as_markdown() -> String {

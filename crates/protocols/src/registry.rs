@@ -110,8 +110,9 @@ pub struct Entry {
     pub learns: &'static str,
     /// What else is seen.
     pub leakage: &'static str,
-    /// One-way messages, the last to the receiver included; two flights make a round trip.
-    pub flights: u32,
+    /// One-way messages of such a run, the last to the receiver included; two flights make a round trip. Fewer for a few
+    /// items, where a protocol does with less.
+    pub flights: fn(&Parameters) -> u32,
     /// Base OTs of a run that the two parties may keep for their next one: how many. None where a run has no base OTs, or
     /// none that may be used again; see [`vesica_ot::base::kept`].
     pub base_ots: Option<fn(&Shape) -> u64>,
@@ -136,6 +137,14 @@ impl std::fmt::Debug for Entry {
 }
 
 impl Entry {
+    /// The flights of a run with the usual parameters, at each security that the protocol offers.
+    pub fn usual_flights(&self) -> impl Iterator<Item = (Security, u32)> + '_ {
+        self.security.iter().map(|&security| {
+            let parameters = Parameters { security, ..Parameters::default() };
+            (security, (self.flights)(&parameters))
+        })
+    }
+
     /// DATA payload that `from` sends in a run of this shape.
     pub fn bytes(&self, from: Role, shape: &Shape) -> u64 {
         self.messages

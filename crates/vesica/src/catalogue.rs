@@ -1,6 +1,6 @@
 //! The registry of protocols for programs: `vesica protocols --json`, and the Python package's `protocols()`.
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use vesica_protocols::registry::PROTOCOLS;
 
 use crate::report::SCHEMA;
@@ -15,6 +15,10 @@ pub fn json() -> serde_json::Value {
             );
             let variants =
                 entry.offers.variants.iter().map(|v| json!({"name": v.name, "what": v.what}));
+            let flights: Map<String, Value> = entry
+                .usual_flights()
+                .map(|(security, flights)| (security.name().to_owned(), flights.into()))
+                .collect();
             json!({
                 "name": entry.name,
                 "title": entry.title,
@@ -31,7 +35,7 @@ pub fn json() -> serde_json::Value {
                 "learns": entry.learns,
                 "learns_both": entry.learns_both,
                 "leakage": entry.leakage,
-                "flights": entry.flights,
+                "flights": flights,
                 "keeps_base_ots": entry.base_ots.is_some(),
                 "messages": messages.collect::<Vec<_>>(),
                 "memory": entry.memory,

@@ -73,8 +73,8 @@ class Protocol:
     """Whether it has a path by which the sender learns the result too."""
     leakage: str
     """What else is seen."""
-    flights: int
-    """One-way messages; two make a round trip."""
+    flights: dict[str, int]
+    """One-way messages by security; two make a round trip."""
     memory: str
     """What it adds to the items at its peak, as a formula in bytes."""
     about: dict[str, Any] = field(repr=False, compare=False)

@@ -91,7 +91,7 @@ pub static ENTRY: Entry = Entry {
     learns_both: false,
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
-    flights: 3,
+    flights: |_| 3,
     base_ots: extension::BASE_OTS,
     messages: &[
         extension::BASE_MESSAGES[0],

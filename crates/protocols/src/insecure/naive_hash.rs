@@ -48,7 +48,7 @@ pub static ENTRY: Entry = Entry {
     learns_both: true,
     learns: "receiver: the intersection, and any other sender item it can guess",
     leakage: "n_r and n_s; every sender item of guessable form, now or later",
-    flights: 2,
+    flights: |_| 2,
     base_ots: None,
     messages: &[
         Message { from: Role::Receiver, what: "salt", formula: "32", bytes: |_| SALT as u64 },

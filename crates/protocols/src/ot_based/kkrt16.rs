@@ -70,7 +70,7 @@ pub static ENTRY: Entry = Entry {
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
-    flights: 4,
+    flights: |_| 4,
     base_ots: Some(|shape| counts(shape).map_or(0, |(_, columns)| columns)),
     messages: &[
         Message {

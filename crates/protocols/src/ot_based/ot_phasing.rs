@@ -91,7 +91,7 @@ pub static ENTRY: Entry = Entry {
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
-    flights: 4,
+    flights: |_| 4,
     base_ots: ot_psi::ENTRY.base_ots,
     messages: &[
         Message {

@@ -81,7 +81,7 @@ pub static ENTRY: Entry = Entry {
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
-    flights: 4,
+    flights: |_| 4,
     base_ots: Some(|shape| plan(shape).map_or(0, |_| kk13::COLUMNS as u64)),
     messages: &[
         Message {

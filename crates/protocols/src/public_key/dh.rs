@@ -72,7 +72,7 @@ impl<G: Group> Over<G> {
         learns_both: true,
         learns: "receiver: the intersection",
         leakage: "n_r and n_s",
-        flights: 2,
+        flights: |_| 2,
         base_ots: None,
         messages: &[
             Message {
