@@ -120,12 +120,14 @@ impl Lookup {
         }
     }
 
-    /// The lowest bits of a tag, which say its part, and behind them bits of all others: tags may have as few as some
-    /// dozens of bits, the product has them spread out.
+    /// The lowest bits of a tag, which say its part, and behind them bits that hang on all the low 64: tags may have as few
+    /// as some dozens of bits, the product has them spread out.
     #[inline]
     fn spread(&self, tag: u128) -> u64 {
-        let others = ((tag >> self.part_bits) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        ((u128::from(tag as u64) << u64::BITS | u128::from(others)) >> self.part_bits) as u64
+        let low = tag as u64;
+        // Two steps, since there may be no such bits.
+        let part = low << 1 << (u64::BITS - 1 - self.part_bits);
+        part | low.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.part_bits
     }
 }
 

@@ -14,6 +14,7 @@
 //! Bins and moves depend on the party's own items, on its own machine, and are not constant time.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use vesica_crypto::memory::{large_vec, prefetch};
 
@@ -79,6 +80,14 @@ impl Table {
     #[inline]
     pub fn get(&self, bin: usize) -> Option<u32> {
         occupant(self.slots[bin])
+    }
+
+    /// How many of `bins` have an item.
+    ///
+    /// # Panics
+    /// If they are not all there.
+    pub fn occupied(&self, bins: Range<usize>) -> usize {
+        self.slots[bins].iter().filter(|slot| **slot != EMPTY).count()
     }
 
     /// The bins in order, each with its item.
@@ -275,6 +284,11 @@ mod tests {
     fn check(places: &Digests<'_>, table: &Table) {
         let mut seen = vec![false; places.items()];
         let mut see = |item: u32| assert!(!std::mem::replace(&mut seen[item as usize], true));
+        let bins = table.layout().bins();
+        for cut in [0, bins / 3, bins] {
+            let occupied = table.occupied(0..cut) + table.occupied(cut..bins);
+            assert_eq!(occupied, places.items() - table.stash().len());
+        }
         for (bin, item) in table.bins().enumerate() {
             assert_eq!(item, table.get(bin));
             if let Some(item) = item {

@@ -71,6 +71,13 @@ impl Layout {
             .map(move |function| bins.start.max(function * segment)..bins.end.min((function + 1) * segment))
     }
 
+    /// The bins of `function`.
+    #[inline]
+    #[must_use]
+    pub const fn segment_of(self, function: usize) -> Range<usize> {
+        function * self.segment as usize..(function + 1) * self.segment as usize
+    }
+
     /// The bin at `offset` of the segment of `function`.
     #[inline]
     #[must_use]
@@ -174,6 +181,7 @@ mod tests {
                 let first = layout.bin(function, 0) as usize;
                 let last = layout.bin(function, layout.segment() - 1) as usize;
                 assert_eq!((layout.function_of(first), layout.function_of(last)), (function, function));
+                assert_eq!(layout.segment_of(function), first..last + 1);
             }
             assert_eq!(layout.bin(functions - 1, layout.segment() - 1) as usize, all - 1);
         }

@@ -43,7 +43,7 @@ use vesica_net::Channel;
 use vesica_ot::kkrt::{self, PseudoRandomCode};
 
 use super::keys;
-use super::lists::{MaskLists, Search};
+use super::lists::{MaskLists, Search, Sought};
 use super::no_place;
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
@@ -208,7 +208,11 @@ fn receive_pairs(
         let outputs = &mut outputs[..words.len()];
         oprf.extend(&words, outputs, channel)?;
         for part in plan.layout.segments_of(bins.clone()) {
-            let sought = &mut search.sought[plan.layout.function_of(part.start)];
+            let function = plan.layout.function_of(part.start);
+            let (sought, all) = (&mut search.sought[function], plan.layout.segment_of(function));
+            if part.start == all.start {
+                *sought = Sought::with_capacity(table.occupied(all));
+            }
             for bin in part {
                 if let Some(item) = table.get(bin) {
                     sought.push(plan.width, outputs[bin - first].to_u128(), item);

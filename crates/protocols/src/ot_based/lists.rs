@@ -12,7 +12,7 @@
 use std::convert::Infallible;
 
 use vesica_crypto::join::{Lookup, PackedTags};
-use vesica_crypto::memory::large_vec;
+use vesica_crypto::memory::{large_capacity, large_vec};
 use vesica_crypto::par;
 use vesica_net::{Channel, RecvHalf, SendHalf};
 
@@ -75,6 +75,11 @@ pub(super) struct Sought {
 }
 
 impl Sought {
+    /// With room for `count` items, and no more: a list that grows is copied, and takes twice the memory.
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self { masks: large_capacity(count), items: large_capacity(count) }
+    }
+
     /// `item` is in the intersection if the list has the first ℓ bits of `hash`.
     #[inline]
     pub(super) fn push(&mut self, width: MaskWidth, hash: u128, item: u32) {

@@ -349,9 +349,13 @@ fn receive_pairs(
         ots.extend(&words, &mut strings, channel)?;
         xor_groups(&strings, plan.characters, &mut sums);
         let masks = masker.masks(&sums, first as u64..);
+        let (sought, all) = (&mut search.sought[function], plan.cuckoo.layout.segment_of(function));
+        if first == all.start {
+            *sought = Sought::with_capacity(table.occupied(all));
+        }
         for (bin, mask) in (first..).zip(masks) {
             if let Some(item) = table.get(bin) {
-                search.sought[function].push(plan.width, mask.to_u128(), item);
+                sought.push(plan.width, mask.to_u128(), item);
             }
         }
         run.advance(bins)?;
