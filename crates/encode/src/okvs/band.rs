@@ -8,7 +8,6 @@ use std::convert::Infallible;
 
 use vesica_crypto::band::{Row, Value, back_substitute, margin, sums};
 use vesica_crypto::block::Block;
-use vesica_crypto::memory::large_vec;
 use vesica_crypto::par;
 
 use super::elimination::{Dependent, Left, Segment};
@@ -20,8 +19,8 @@ use super::{Error, Free, Okvs, new_table, parameters};
 /// Keys decoded together, at least. Chunks and segments are local to speed.
 const CHUNK: usize = 1 << 18;
 
-/// Regions eliminated together.
-const SEGMENT: usize = 64;
+/// Columns eliminated together, at least: their bands and values fit the second cache. More than a band's width.
+const SEGMENT: usize = 1 << 15;
 
 /// Columns of a table that stays in the second cache while keys are decoded in their own order.
 const SMALL: usize = 1 << 14;
@@ -100,15 +99,11 @@ impl<const N: usize> Band<N> {
         if placed.count() > self.keys {
             return Err(Error::TooManyKeys { keys: placed.count(), most: self.keys });
         }
-        let mut bands = large_vec([0; N], self.columns());
         let mut table = new_table(self.columns(), margin(N), free);
-        self.eliminate(threads, placed, &mut bands, &mut table).map_err(|Dependent| {
-            match placed.equal() {
-                Some([first, second]) => Error::DuplicateKeys { first, second },
-                None => Error::Dependent,
-            }
+        self.solve(threads, placed, &mut table).map_err(|Dependent| match placed.equal() {
+            Some([first, second]) => Error::DuplicateKeys { first, second },
+            None => Error::Dependent,
         })?;
-        back_substitute(&bands, &mut table);
         table.truncate(self.columns());
         Ok(table)
     }
@@ -128,33 +123,66 @@ impl<const N: usize> Band<N> {
         placed.replace(threads, &self.rows, |rows, found| sums(table, rows, found))
     }
 
-    /// Brings all rows into echelon form.
+    /// Solves for the columns that rows determine, one stretch of the table after another, from its end on.
+    ///
+    /// No row leaves its band: one that starts in a stretch may go on into the next one, and no further. So a stretch is
+    /// solved when the one before it is in echelon form, and there are bands of two stretches at a time, which a cache holds.
+    fn solve<V: Value>(&self, threads: usize, placed: &Placed<V>, table: &mut [V]) -> Result<(), Dependent> {
+        let regions = Regions::of(self.rows.starts());
+        let segment = (SEGMENT / regions.columns()).max(1);
+        let stretch = segment * threads.max(1);
+        let (mut later, mut spare) = (Vec::new(), Vec::new());
+        let mut end = self.columns();
+        for start in (0..regions.count()).step_by(stretch).rev() {
+            let first = start * regions.columns();
+            let (table, later_table) = table[first..].split_at_mut(end - first);
+            let mut bands = spare;
+            bands.clear();
+            bands.resize(table.len(), [0; N]);
+            let own = start..(start + stretch).min(regions.count());
+            let outcomes = self.eliminate(threads, placed, (own, segment), &mut bands, table);
+            let mut own = Segment { first, bands: &mut bands, table };
+            let mut next = Segment { first: end, bands: &mut later, table: later_table };
+            for left in outcomes.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+                if let Some(left) = own.insert(left.row, left.value)?
+                    && next.insert(left.row, left.value)?.is_some()
+                {
+                    return Err(Dependent);
+                }
+            }
+            back_substitute(&later, later_table);
+            (spare, later) = (later, bands);
+            end = first;
+        }
+        back_substitute(&later, table);
+        Ok(())
+    }
+
+    /// Brings the rows of some regions into echelon form, so many regions at a time; each with the rows that left it.
     fn eliminate<V: Value>(
         &self,
         threads: usize,
         placed: &Placed<V>,
+        (regions, segment): (core::ops::Range<usize>, usize),
         bands: &mut [[u64; N]],
         table: &mut [V],
-    ) -> Result<(), Dependent> {
-        let regions = Regions::of(self.rows.starts());
-        let columns = SEGMENT * regions.columns();
-        let mut outcomes: Vec<Outcome<V, N>> = bands.chunks(columns).map(|_| Ok(Vec::new())).collect();
-        let tasks = bands.chunks_mut(columns).zip(table.chunks_mut(columns)).zip(&mut outcomes);
-        let Ok(()) =
-            par::for_each::<_, Infallible, _>(threads, tasks, |number, ((bands, table), outcome)| {
-                let mut segment = Segment { first: number * columns, bands, table };
-                let of_segment =
-                    (number * SEGMENT).min(regions.count())..((number + 1) * SEGMENT).min(regions.count());
-                *outcome = self.eliminate_segment(&mut segment, placed.of_regions(of_segment));
+    ) -> Vec<Outcome<V, N>> {
+        let columns = Regions::of(self.rows.starts()).columns();
+        let mut outcomes: Vec<Outcome<V, N>> =
+            bands.chunks(segment * columns).map(|_| Ok(Vec::new())).collect();
+        let tasks = bands.chunks_mut(segment * columns).zip(table.chunks_mut(segment * columns));
+        let Ok(()) = par::for_each::<_, Infallible, _>(
+            threads,
+            tasks.zip(&mut outcomes),
+            |number, ((bands, table), outcome)| {
+                let first = regions.start + number * segment;
+                let mut rows_of = Segment { first: first * columns, bands, table };
+                let of_segment = first.min(regions.end)..(first + segment).min(regions.end);
+                *outcome = self.eliminate_segment(&mut rows_of, placed.of_regions(of_segment));
                 Ok(())
-            });
-        let mut whole = Segment { first: 0, bands, table };
-        for outcome in outcomes {
-            for left in outcome? {
-                whole.insert(left.row, left.value)?;
-            }
-        }
-        Ok(())
+            },
+        );
+        outcomes
     }
 
     fn eliminate_segment<V: Value>(
