@@ -88,7 +88,7 @@ parameters: setup ## Every security parameter derived again; fails where the cod
 	$(CARGO) run --quiet --locked --profile ci --package vesica-protocols --example parameters -- $(if $(FULL),--full)
 
 .PHONY: bench
-bench: setup ## The main job at 2^20 rows against its floor; wants a machine that does nothing else
+bench: setup ## The main job with `dh` at 2^20 rows against the floor of its group operations; wants a machine that does nothing else
 	$(CARGO) build --release --locked --package vesica-cli
 	$(CARGO) run --release --locked --package vesica-cli --example main_job -- 20
 

@@ -252,7 +252,7 @@ pub fn write(
     let mut text = format!(
         "Made by `{command}`. In each cell: the paper's figure (~: its own estimate, or \"about\") → **ours, the median** \
          [least–greatest] · ratio to the paper's · ⌊floor⌋. The floor of time is a sum of unit prices, measured one by one on a \
-         Zen 5 core ([`floor.rs`](../crates/bench/src/floor.rs)), or what the network takes; of traffic, the registry's formula; \
+         Zen 5 core ([`floor.rs`](../crates/bench/src/floor.rs); another processor has other ones), or what the network takes; of traffic, the registry's formula; \
          for memory there is the registry's bound in its place. A cell without ours was left out for memory or time.\n\n"
     );
     let list = |text: String| text.lines().map(|line| format!("- {line}\n")).collect::<String>();

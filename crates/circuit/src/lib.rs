@@ -1,1 +1,1 @@
-//! Circuits as text, and the engines that run them.
+//! Circuits as text, and the engines that run them: empty until the circuit protocols come.

@@ -34,15 +34,17 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> u8 {
 pub(crate) fn man() -> u8 {
     let mut page = Vec::new();
     let program = Cli::command();
-    let commands = program.get_subcommands().map(|command| {
-        let name = format!("vesica-{}", command.get_name());
-        command.clone().display_name(name)
-    });
-    for command in std::iter::once(program.clone()).chain(commands) {
-        // Writing to memory cannot fail.
-        let _ = clap_mangen::Man::new(command).render(&mut page);
-    }
+    pages(program.clone(), "vesica", &mut page);
     print(&page)
+}
+
+/// The pages of a command and of those below it.
+fn pages(command: clap::Command, name: &str, page: &mut Vec<u8>) {
+    // Writing to memory cannot fail.
+    let _ = clap_mangen::Man::new(command.clone().display_name(name.to_owned())).render(page);
+    for below in command.get_subcommands() {
+        pages(below.clone(), &format!("{name}-{}", below.get_name()), page);
+    }
 }
 
 /// Writes to standard output what was asked for; gives the exit code.

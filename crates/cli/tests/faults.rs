@@ -1,4 +1,4 @@
-//! Everything that goes wrong ends both sides with the contract's exit code and words that name side, phase, cause and
+//! Everything that goes wrong ends both sides with the documented exit code and words that name side, phase, cause and
 //! remedy; no output is left behind or overwritten, and no identifier is shown.
 
 mod common;

@@ -25,13 +25,6 @@ impl Gf128 {
     /// The variable x, which generates the field over GF(2).
     pub const X: Self = Self(Block::from_u128(2));
 
-    /// The element whose coefficients are the bits of `block`.
-    #[inline]
-    #[must_use]
-    pub const fn from_block(block: Block) -> Self {
-        Self(block)
-    }
-
     /// The coefficients as bits.
     #[inline]
     #[must_use]

@@ -42,11 +42,11 @@ pub use band::Band;
 pub use placed::{Decoded, Placed};
 pub use three_hash::ThreeHash;
 
-/// Random band of 128 bits, 1.20 columns a key (1.23 from 2^23 keys on).
+/// Random band of 128 bits, 1.20 columns a key (1.23 above 2^23 keys).
 pub type Band128 = Band<2>;
-/// Random band of 256 bits, 1.09 columns a key (1.11 from 2^21 keys on).
+/// Random band of 256 bits, 1.09 columns a key (1.11 above 2^21 keys).
 pub type Band256 = Band<4>;
-/// Random band of 512 bits, 1.042 columns a key (1.05 from 2^19 keys on).
+/// Random band of 512 bits, 1.042 columns a key (1.05 above 2^19 keys).
 pub type Band512 = Band<8>;
 
 /// Why a table could not be made.

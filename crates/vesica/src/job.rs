@@ -1,7 +1,7 @@
 //! A whole run for one party: table in, partner, protocol, matching rows out.
 //!
 //! Used by the command line, the Python package and the benchmarks alike. It prints nothing, installs no signal handler
-//! and never exits the process. The order of its steps is the contract's: bad input is found before the partner is
+//! and never exits the process. The order of its steps is fixed: bad input is found before the partner is
 //! bothered, and an output appears only after both sides have confirmed the run.
 
 use std::time::{Duration, Instant};
@@ -156,7 +156,7 @@ pub(crate) fn prepare(role: Role, settings: &Settings, rules: &[String]) -> Resu
     if limits.min_peer_rows > limits.max_peer_rows {
         return Err(Error::usage(
             "no size is within the limits",
-            "give a --min-peer-rows below --max-peer-rows",
+            "give a --min-peer-rows that is not above --max-peer-rows",
         ));
     }
     let terms = Terms::new(role, settings, rules);

@@ -87,7 +87,8 @@ impl Partner {
     }
 }
 
-/// Where the partner is met. `:PORT` to listen at is that port of every address of this machine.
+/// Where the partner is met. `:PORT` to listen at is that port of every IPv4 address of this machine
+/// (`[::]:PORT` of its IPv6 ones).
 pub fn address(listen: Option<&str>, connect: Option<&str>) -> Result<Address, Error> {
     match (listen, connect) {
         (Some(text), None) if text.starts_with(':') => Ok(Address::Listen(format!("0.0.0.0{text}"))),

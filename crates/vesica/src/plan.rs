@@ -100,7 +100,7 @@ const VOLE_FROM: usize = 1 << 13;
 
 /// What `auto` takes: the first line that is meant for the sizes and whose protocol offers what was asked for.
 const AUTO: &[Rule] = &[
-    Rule { protocol: "vole", larger: VOLE_FROM.., reason: "the fastest from 8192 keys on" },
+    Rule { protocol: "vole", larger: VOLE_FROM.., reason: "little time and traffic from 8192 keys on" },
     Rule { protocol: "dh", larger: 0.., reason: "no set-up, the cheapest for few keys" },
     Rule { protocol: "vole", larger: 0.., reason: ONLY_ONE },
 ];

@@ -24,7 +24,7 @@ pub struct Report {
     pub role: &'static str,
     /// The protocol that ran, once it was agreed.
     pub protocol: Option<&'static str>,
-    /// Why that one, if it was not named.
+    /// Why that one; `named` if it was.
     pub reason: Option<&'static str>,
     /// What the protocol was held to withstand; `none` for one that is marked insecure or broken.
     pub security: &'static str,

@@ -58,7 +58,7 @@ impl<'a> Watcher<'a> {
             protocol: None,
             reason: None,
             security: settings.security.name(),
-            profile: "conservative",
+            profile: settings.profile.name(),
             terms: BTreeMap::new(),
             parameters: BTreeMap::new(),
             learns: learns_name(settings.learns),

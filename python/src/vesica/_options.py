@@ -74,7 +74,7 @@ class PartyOptions(RunOptions, total=False):
     """The same for one party of two, and how it meets the other."""
 
     listen: str | None
-    """Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every address of this machine."""
+    """Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every IPv4 address here."""
     connect: str | None
     """Go to the partner at ``"HOST:PORT"``."""
     identity: str | os.PathLike[str] | _internal.Identity | None

@@ -24,7 +24,7 @@ class _Bar:
         try:
             from tqdm.auto import tqdm
         except ImportError:
-            raise usage("progress needs tqdm", "pip install vesica[progress], or leave out progress") from None
+            raise usage("progress needs tqdm", "pip install tqdm, or leave out progress") from None
         self._bar: Any = tqdm(total=0, leave=False, bar_format="{desc:10}{bar} {percentage:3.0f}% {elapsed}")
 
     def show(self, event: Event) -> None:

@@ -103,7 +103,7 @@ def receive(
             ``email``, ``email-uid2``, ``email-meta``, ``phone``, ``phone:CC``, ``ip``, ``date``, ``int``, ``sha256``.
         output: A file for the rows, in the table's format; a path as table needs one.
         row_numbers: Give the numbers of the rows, counted from 0, instead of the rows.
-        listen: Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every address of this machine.
+        listen: Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every IPv4 address here.
         connect: Go to the partner at ``"HOST:PORT"``.
         identity: My identity, or its file; by default the file that :func:`keygen` makes.
         peer: The partner's public key, ``"vesica-pub1-…"``, or ``"@FILE"`` that holds it.

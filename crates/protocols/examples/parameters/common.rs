@@ -21,7 +21,7 @@ fn levels() -> Section {
          crates below the protocols have their own copies.",
         &["parameter", "in the code", "must be", "from"],
     );
-    section.same("κ where nothing else is asked for", DEFAULT_LEVEL, 128, "the contract");
+    section.same("κ where nothing else is asked for", DEFAULT_LEVEL, 128, "the default of `--level`");
     section.same("λ of protocols", STATISTICAL_SECURITY, 40, "PSSZ15 §2.1");
     section.same("λ of key-value stores", okvs::parameters::SECURITY, STATISTICAL_SECURITY, "λ");
     let hashing = -hashing::parameters::FAILURE as u32;

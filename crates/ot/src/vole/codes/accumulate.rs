@@ -385,12 +385,4 @@ mod tests {
             (log2_light_words(24, 2, 4.5 / 24.0).exp2(), f64::from(light) / f64::from(codes));
         assert!((seen / expected - 1.0).abs() < 0.15, "{seen} against {expected}");
     }
-
-    #[test]
-    #[ignore = "prints"]
-    fn print_distances() {
-        for noise in [1536, 3072, 4080, 6144, 8184, 12_288, 16_368] {
-            println!("{noise} {:?}", [2, 3].map(|r| [0.05, 0.10].map(|d| log2_light_words(noise, r, d))));
-        }
-    }
 }
