@@ -75,15 +75,22 @@ impl Walk {
         Ok(true)
     }
 
+    /// The decoder makes room for the whole block before it reads any of it, so that one beyond the file's end is damage.
     fn block(&mut self, block: &Block) -> io::Result<bool> {
-        let (Ok(at), Ok(head)) = (u64::try_from(block.offset()), u64::try_from(block.metaDataLength()))
-        else {
-            return Ok(true);
+        let (Ok(at), Ok(head), Ok(rest)) = (
+            u64::try_from(block.offset()),
+            u64::try_from(block.metaDataLength()),
+            u64::try_from(block.bodyLength()),
+        ) else {
+            return Ok(false);
         };
         // The footer alone says where the body begins: the decoder looks at no length before the metadata.
         let (Some(head_bytes), Some(body)) = (self.bytes(at, head)?, at.checked_add(head)) else {
-            return Ok(true);
+            return Ok(false);
         };
+        if body.checked_add(rest).is_none_or(|end| end > self.length) {
+            return Ok(false);
+        }
         let skipped = if head_bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
         // In a vector of its own, for a flat buffer has to be aligned.
         let Some(metadata) = head_bytes.get(skipped..).map(<[u8]>::to_vec) else { return Ok(true) };
@@ -160,6 +167,32 @@ mod tests {
             writer.write(&batch).and_then(|()| writer.finish()).unwrap();
         }
         bytes
+    }
+
+    #[test]
+    fn a_block_lies_within_the_file() {
+        let whole = packed(1000, CompressionType::LZ4_FRAME, false);
+        assert!(load(&whole, &request(&["k"])).is_ok());
+        // In the footer: offset, length of the metadata, and of the body.
+        let tail = whole.len() - TAIL as usize;
+        let footer = tail - i32::from_le_bytes(*whole[tail..].first_chunk().unwrap()) as usize;
+        let [block] = *root_as_footer(&whole[footer..tail].to_vec())
+            .unwrap()
+            .recordBatches()
+            .unwrap()
+            .bytes()
+            .as_chunks::<24>()
+            .0
+        else {
+            panic!("one batch")
+        };
+        let at = footer + whole[footer..].windows(24).position(|bytes| bytes == block).unwrap();
+        for (byte, value) in [(5, 1), (7, 0x80), (11, 0x80), (20, 1), (21, 0x10), (23, 0x80)] {
+            let mut bytes = whole.clone();
+            bytes[at + byte] = value;
+            let error = load(&bytes, &request(&["k"])).map(|_| ()).unwrap_err();
+            assert!(matches!(error, TableError::Damaged { .. }), "{byte}: {error}");
+        }
     }
 
     #[test]
