@@ -176,16 +176,9 @@ mod tests {
         // In the footer: offset, length of the metadata, and of the body.
         let tail = whole.len() - TAIL as usize;
         let footer = tail - i32::from_le_bytes(*whole[tail..].first_chunk().unwrap()) as usize;
-        let [block] = *root_as_footer(&whole[footer..tail].to_vec())
-            .unwrap()
-            .recordBatches()
-            .unwrap()
-            .bytes()
-            .as_chunks::<24>()
-            .0
-        else {
-            panic!("one batch")
-        };
+        let aligned = whole[footer..tail].to_vec();
+        let blocks = root_as_footer(&aligned).unwrap().recordBatches().unwrap();
+        let [block] = *blocks.bytes().as_chunks::<24>().0 else { panic!("one batch") };
         let at = footer + whole[footer..].windows(24).position(|bytes| bytes == block).unwrap();
         for (byte, value) in [(5, 1), (7, 0x80), (11, 0x80), (20, 1), (21, 0x10), (23, 0x80)] {
             let mut bytes = whole.clone();
