@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,14 @@ from test_errors import check, goes_on
 import vesica
 
 MINE, THEIRS = people("receiver", 100, 40), people("sender", 80, 40)
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c() -> Iterator[None]:
+    """A shell that runs the tests in the background leaves SIGINT ignored, and Python then has no handler of its own."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def waiting(**more: Any) -> Any:

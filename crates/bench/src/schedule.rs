@@ -62,6 +62,9 @@ struct Task {
 /// Longer runs have no warm-up: what it would warm is nothing to them.
 const WARM_UP_BELOW_S: f64 = 2.0;
 
+/// From so many bytes of both parties on, memory that the host has to find anew shows.
+const LARGE: u64 = 100_000_000;
+
 /// What a run takes beside the protocol: two processes, their items, the check.
 const START_S: f64 = 0.15;
 
@@ -195,7 +198,7 @@ impl Harness {
                     continue;
                 }
                 let patience = Duration::from_secs_f64(60.0 + PATIENCE * run_s);
-                if limits.warm_up && task.had == 0 && run_s < WARM_UP_BELOW_S {
+                if needs_warm_up(&task, limits, run_s) {
                     // What is wrong with it shows in the run that counts.
                     drop(self.run(&task.cell, patience));
                 }
@@ -221,6 +224,13 @@ impl Harness {
         }
         Ok(summary)
     }
+}
+
+/// Whether a run that is not kept goes before this one. A large one does each time: virtual machines give memory back to
+/// their host, and whoever touches it next waits for the host, as much as several times its own work.
+fn needs_warm_up(task: &Task, limits: &Limits, run_s: f64) -> bool {
+    let large = task.cell.memory_bytes().is_ok_and(|bytes| bytes > LARGE);
+    run_s < WARM_UP_BELOW_S && (large || limits.warm_up && task.had == 0)
 }
 
 /// How much there is to do, and what is never run.
@@ -320,6 +330,23 @@ mod tests {
         let named = |row: &str, column: &str| ("one".to_owned(), row.to_owned(), column.to_owned());
         assert_eq!(chosen(true), [named("dh", "2^8"), named("kkrt", "2^8")]);
         assert_eq!(chosen(false).len(), 4);
+    }
+
+    #[test]
+    fn large_runs_are_warmed_up_each_time() {
+        let task = |n: usize, had| {
+            let (cell, [definition, row, column]) =
+                (Cell::new("vole", n, n), [(); 3].map(|()| String::new()));
+            Task { definition, row, column, cell, had, out: false }
+        };
+        let thorough = Limits { warm_up: true, ..LIMITS };
+        assert!(!needs_warm_up(&task(256, 0), &LIMITS, 0.1) && needs_warm_up(&task(256, 0), &thorough, 0.1));
+        assert!(
+            !needs_warm_up(&task(256, 1), &thorough, 0.1) && !needs_warm_up(&task(256, 0), &thorough, 3.0)
+        );
+        assert!(
+            needs_warm_up(&task(1 << 20, 2), &LIMITS, 0.1) && !needs_warm_up(&task(1 << 20, 2), &LIMITS, 3.0)
+        );
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub enum Error {
     /// partner something about the items.
     #[error("{0}: this happens to one run in 2^40")]
     Chance(&'static str),
+    /// The same under the paper's own parameters, which are for comparisons: PSSZ15 runs sets of unequal sizes without a
+    /// stash, and a few items then find no place in some runs of a hundred.
+    #[error("{0}: with --paper-parameters this is not rare")]
+    PaperParameters(&'static str),
     /// The caller's items do not fit the protocol.
     #[error(transparent)]
     Items(#[from] ItemsError),

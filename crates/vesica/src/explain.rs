@@ -153,6 +153,9 @@ impl Error {
                 Kind::Internal,
                 "start both sides again; should it happen twice, please report it",
             ),
+            ProtocolError::PaperParameters(_) => {
+                (Side::Both, Kind::Internal, "start both sides again, or leave out --paper-parameters")
+            }
             ProtocolError::Misuse(Misuse::TooManyItems { .. } | Misuse::TooManyKeys { .. }) => {
                 (Side::Both, Kind::Refused, "split the tables and run the parts one after the other")
             }

@@ -5,7 +5,8 @@
 //! relative weight δ:
 //!
 //! * field-valued noise: the value is uniform in a large field, so the word sees none of it only if all t places miss it,
-//!   with probability at most (1-δ)^t (by the inequality of the means, if its weight is spread over the blocks unevenly);
+//!   with probability at most (1-δ)^t (by the inequality of the means, where blocks have one length; `make parameters`
+//!   counts what lengths that differ by a place make of it);
 //! * binary noise: each place contributes bias 1-2δ, in all (1-2δ)^t.
 //!
 //! The weight is the smallest multiple of 16 that brings this below 2^-128 at the distance δ = 0.10, which the programs

@@ -16,7 +16,7 @@ use vesica_protocols::{Learns, Parameters, Profile as RunProfile, Role, STATISTI
 use crate::table::{Section, count, log2_factorial, power};
 
 pub(crate) fn sections() -> Vec<Section> {
-    vec![weights(), distances(), lengths(), values(), malicious_receiver()]
+    vec![weights(), distances(), uneven(), lengths(), values(), malicious_receiver()]
 }
 
 /// What takes minutes.
@@ -29,8 +29,8 @@ fn weights() -> Section {
         "Noise weight of silent VOLE and OT",
         "Noise is regular: one value at a uniform place in each of t blocks. A linear test that looks at a word of \
          relative weight δ sees no noise with probability (1-δ)^t at most if values are uniform in a large field, and has \
-         a bias of (1-2δ)^t if they are bits (eprint 2019/1159 §3, 2022/712; a word that spreads unevenly over the blocks is \
-         hit more often, by the inequality of the means). t is the least multiple of 16 that brings this below 2^-128. \
+         a bias of (1-2δ)^t if they are bits (eprint 2019/1159 §3, 2022/712; a word that spreads unevenly over blocks of one \
+         length is hit more often, by the inequality of the means; blocks whose lengths differ by a place have a table below). t is the least multiple of 16 that brings this below 2^-128. \
          δ = 0.10 is what the next table shows the codes to have. `lean` takes δ = 0.20, which low-weight search \
          suggests (pseudo-distances of the field's libraries) and nothing proves; `leanest` is for experiments.",
         &["profile, values", "t in the code", "t derived", "δ", "test at δ", "test at 0.10"],
@@ -94,6 +94,84 @@ fn distances() -> Section {
         expand_convolute(&mut section, outputs);
     }
     section
+}
+
+/// N noise values in t blocks have lengths that differ by one place, and a word may lie in the longer ones.
+fn uneven() -> Section {
+    let mut section = Section::new(
+        "Words that short blocks miss",
+        "Blocks of ⌊N/t⌋ and ⌈N/t⌉ places, t = 848, values uniform in a field. For a structured code: the probability that the noise \
+         misses the worst word of weight N/10 + 1, its ones put wherever they cost least. Where blocks are short that is no \
+         longer enough, and random matrices are counted directly: the expected number of nonzero words that the noise \
+         misses with probability 2^-128 or more, at most 2^m · min over s of 2^(128·s) · Π E[(1 - w/b)^s], w being a \
+         binomial number of b fair coins for each block.",
+        &["code", "outputs m", "places a block", "bound", "allowed"],
+    );
+    let weight = Profile::Conservative.field_weight();
+    for outputs in [2 * weight + 1, 2200, 3000, STRUCTURED - 1] {
+        let noise = random::Random::noise_for(outputs);
+        let missed = log2_missed_words(outputs, &blocks(noise, weight));
+        let places = format!("{:.2}", noise as f64 / weight as f64);
+        section.row(
+            &["random matrix: words", &count(outputs), &places, &power(missed), &power(-CODE)],
+            missed <= -CODE,
+        );
+    }
+    for outputs in [STRUCTURED, 2 * STRUCTURED, TWO_ROUNDS] {
+        let noise = accumulate::Accumulate::noise_for(outputs);
+        let missed = log2_worst_word(noise, &blocks(noise, weight));
+        let places = format!("{:.2}", noise as f64 / weight as f64);
+        section.row(
+            &["Golay blocks: a word is missed", &count(outputs), &places, &power(missed), &power(-128.0)],
+            missed <= -128.0,
+        );
+    }
+    section
+}
+
+/// The lengths of the blocks, as [`Plan`] cuts them, with how many there are of each.
+fn blocks(noise: usize, weight: usize) -> [(usize, usize); 2] {
+    let (short, longer) = (noise / weight, noise % weight);
+    [(short, weight - longer), (short + 1, longer)]
+}
+
+fn log2_missed_words(outputs: usize, blocks: &[(usize, usize)]) -> f64 {
+    // log2 E[(1 - w/b)^s].
+    let moment = |places: usize, s: f64| {
+        let b = places as f64;
+        let term = |w: usize| {
+            let w = w as f64;
+            let binomial = log2_factorial(b) - log2_factorial(w) - log2_factorial(b - w);
+            (binomial - b + s * (1.0 - w / b).log2()).exp2()
+        };
+        (0..places).map(term).sum::<f64>().log2()
+    };
+    let at = |s: f64| {
+        outputs as f64
+            + 128.0 * s
+            + blocks.iter().map(|&(places, times)| times as f64 * moment(places, s)).sum::<f64>()
+    };
+    // Convex in s.
+    let (mut least, mut most) = (0.1, 60.0);
+    while most - least > 1e-6 {
+        let third = (most - least) / 3.0;
+        if at(least + third) < at(most - third) { most -= third } else { least += third }
+    }
+    at(least)
+}
+
+fn log2_worst_word(noise: usize, blocks: &[(usize, usize)]) -> f64 {
+    // What the next one in a block with w of them costs grows with w: the cheapest first.
+    let mut costs: Vec<f64> = Vec::new();
+    for &(places, times) in blocks {
+        for w in 0..places - 1 {
+            let cost = ((places - w) as f64 / (places - w - 1) as f64).log2();
+            costs.extend(core::iter::repeat_n(cost, times));
+        }
+    }
+    costs.sort_by(f64::total_cmp);
+    let ones = (DISTANCE * noise as f64) as usize + 1;
+    -costs.iter().take(ones).sum::<f64>()
 }
 
 fn expand_convolute(section: &mut Section, outputs: usize) {

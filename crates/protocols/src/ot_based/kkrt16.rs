@@ -37,14 +37,14 @@ use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::memory::prefetch;
-use vesica_encode::hashing::{Digests, Layout, cuckoo, parameters, simple};
+use vesica_encode::hashing::{Digests, Layout, parameters, simple};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Channel;
 use vesica_ot::kkrt::{self, PseudoRandomCode};
 
 use super::keys;
 use super::lists::{MaskLists, Search, Sought};
-use super::no_place;
+use super::table;
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Security};
@@ -191,7 +191,7 @@ fn receive_pairs(
     let opening =
         kkrt::Receiver::open(plan.code(run), &run.context, run.threads, run.base_ots, channel, rng)?;
     let keys = keys::hashed(run, &item_oracle(run), items, None)?;
-    let table = cuckoo::Table::build(&Digests::new(&keys, plan.layout), 0).map_err(no_place)?;
+    let table = table(&Digests::new(&keys, plan.layout), 0, false)?;
     let mut oprf = opening.finish(channel)?;
     // 3. F(b, y) for the item y of each bin b, 4. which is looked for in the list of its function.
     run.phase(Phase::Answer, plan.layout.bins());

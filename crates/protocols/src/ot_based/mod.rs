@@ -8,11 +8,13 @@ pub mod kkrt16;
 pub mod ot_phasing;
 pub mod ot_psi;
 
-use vesica_encode::hashing::cuckoo;
+use vesica_encode::hashing::{Places, cuckoo};
 
 use crate::error::Error;
 
-/// More items than foreseen have no bin.
-fn no_place(_: cuckoo::Failure) -> Error {
-    Error::Chance("some of our items found no place in the hash table")
+/// Our table of `places`, whose size is the paper's or one that does but for 2^-40.
+fn table<P: Places + ?Sized>(places: &P, stash: usize, paper: bool) -> Result<cuckoo::Table, Error> {
+    let kind = if paper { Error::PaperParameters } else { Error::Chance };
+    cuckoo::Table::build(places, stash)
+        .map_err(|_| kind("some of our items found no place in the hash table"))
 }

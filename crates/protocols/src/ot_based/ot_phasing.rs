@@ -46,7 +46,7 @@ use vesica_ot::kk13::{self, WalshHadamard};
 
 use super::lists::{MaskLists, Search, Sought};
 use super::strings::{Masker, Numbered, characters, item_bits, push_characters, xor_groups};
-use super::{no_place, ot_psi};
+use super::{ot_psi, table};
 use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Parameters, Security, Variant};
@@ -236,11 +236,11 @@ impl<'a> Party<'a> {
     /// Every item in one of its bins.
     fn cuckoo(&self) -> Result<cuckoo::Table, Error> {
         let (layout, stash) = (self.plan.cuckoo.layout, self.plan.cuckoo.stash);
+        let paper = self.run.parameters.paper;
         match &self.placed {
-            Some(placed) => cuckoo::Table::build(placed, stash),
-            None => cuckoo::Table::build(&Digests::new(&self.numbered.digests, layout), stash),
+            Some(placed) => table(placed, stash, paper),
+            None => table(&Digests::new(&self.numbered.digests, layout), stash, paper),
         }
-        .map_err(no_place)
     }
 
     /// Every item in all of its bins.

@@ -39,14 +39,14 @@ use vesica_crypto::join::{PackedTags, join};
 use vesica_crypto::memory::{large_vec, prefetch};
 use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::parameters::{self, Cuckoo, paper};
-use vesica_encode::hashing::{Digests, cuckoo, simple};
+use vesica_encode::hashing::{Digests, simple};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Channel, RecvHalf};
 use vesica_ot::kk13::{self, WalshHadamard};
 
 use super::keys;
 use super::lists::{self, MaskLists};
-use super::no_place;
+use super::table;
 use crate::error::Error;
 use crate::masks::{MaskWidth, mask_bits};
 use crate::parameters::{Offers, Parameters, Security};
@@ -224,8 +224,8 @@ fn receive_pairs(
         rng,
     )?;
     let words = Words::of(run, items, None)?;
-    let table = cuckoo::Table::build(&Digests::new(&words.keys, plan.cuckoo.layout), plan.cuckoo.stash)
-        .map_err(no_place)?;
+    let digests = Digests::new(&words.keys, plan.cuckoo.layout);
+    let table = table(&digests, plan.cuckoo.stash, run.parameters.paper)?;
 
     // The strings of every item's characters; an empty bin's and place's transfers choose zeros.
     run.phase(Phase::Answer, plan.bins());
