@@ -335,8 +335,7 @@ mod tests {
     #[test]
     fn large_runs_are_warmed_up_each_time() {
         let task = |n: usize, had| {
-            let (cell, [definition, row, column]) =
-                (Cell::new("vole", n, n), [(); 3].map(|()| String::new()));
+            let (cell, [definition, row, column]) = (Cell::new("dh", n, n), [(); 3].map(|()| String::new()));
             Task { definition, row, column, cell, had, out: false }
         };
         let thorough = Limits { warm_up: true, ..LIMITS };
@@ -345,7 +344,7 @@ mod tests {
             !needs_warm_up(&task(256, 1), &thorough, 0.1) && !needs_warm_up(&task(256, 0), &thorough, 3.0)
         );
         assert!(
-            needs_warm_up(&task(1 << 20, 2), &LIMITS, 0.1) && !needs_warm_up(&task(1 << 20, 2), &LIMITS, 3.0)
+            needs_warm_up(&task(1 << 22, 2), &LIMITS, 0.1) && !needs_warm_up(&task(1 << 22, 2), &LIMITS, 3.0)
         );
     }
 
