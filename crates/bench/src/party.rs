@@ -32,7 +32,7 @@ pub struct Place {
 }
 
 /// What one party's run took.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Seconds from the first message of the protocol to the result.
     pub wall_s: f64,

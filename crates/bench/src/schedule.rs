@@ -3,7 +3,7 @@
 //! A cell that several tables have is run once. Cheap cells come first, and every cell has one run before any has two: what
 //! a budget cuts off are further runs, then the longest cells. What is recorded already is not run again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use vesica::protocols::registry::Entry;
@@ -164,6 +164,29 @@ fn compute_s(cell: &Cell) -> f64 {
 }
 
 impl Harness {
+    /// What [`Harness::fill`] would run, by definition; nothing is run.
+    pub fn outlook(
+        &self,
+        definitions: &[Definition],
+        limits: &Limits,
+        known: &[Line],
+    ) -> BTreeMap<String, Outlook> {
+        let forecast = Forecast::new(&self.networks, known);
+        let mut outlooks = BTreeMap::<String, Outlook>::new();
+        for task in tasks(definitions, limits.quick, known) {
+            let outlook = outlooks.entry(task.definition).or_default();
+            let (run_s, runs) = (forecast.run_s(&task.cell), limits.runs.saturating_sub(task.had));
+            if refusal(&task.cell, limits, run_s, 0.0).is_some() {
+                outlook.skipped += usize::from(task.had == 0);
+            } else if runs > 0 {
+                outlook.cells += 1;
+                outlook.runs += runs;
+                outlook.seconds += f64::from(runs) * run_s;
+            }
+        }
+        outlooks
+    }
+
     /// Runs what the definitions ask for and the record does not hold yet. What fails is told, and the rest goes on; a wrong
     /// result ends it all.
     pub fn fill(
@@ -233,6 +256,19 @@ fn needs_warm_up(task: &Task, limits: &Limits, run_s: f64) -> bool {
     run_s < WARM_UP_BELOW_S && (large || limits.warm_up && task.had == 0)
 }
 
+/// What is left to run of a definition, and how long it is expected to take.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outlook {
+    /// Cells that will be run.
+    pub cells: usize,
+    /// Runs of them that the record does not hold.
+    pub runs: u32,
+    /// Seconds of those runs, without warm-ups.
+    pub seconds: f64,
+    /// Cells that are beyond memory or the time of one run.
+    pub skipped: usize,
+}
+
 /// How much there is to do, and what is never run.
 fn told_once(definitions: &[Definition], cells: usize) -> String {
     let rows = || definitions.iter().flat_map(|definition| &definition.rows);
@@ -276,6 +312,8 @@ fn refusal(cell: &Cell, limits: &Limits, run_s: f64, elapsed: f64) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harness::Pair;
+    use crate::party::Measured;
 
     const LIMITS: Limits = Limits {
         quick: false,
@@ -330,6 +368,25 @@ mod tests {
         let named = |row: &str, column: &str| ("one".to_owned(), row.to_owned(), column.to_owned());
         assert_eq!(chosen(true), [named("dh", "2^8"), named("kkrt", "2^8")]);
         assert_eq!(chosen(false).len(), 4);
+    }
+
+    #[test]
+    fn an_outlook_counts_what_is_left() {
+        let harness = Harness { program: "vesica".into(), networks: Networks::default() };
+        let limits = Limits { runs: 3, ..LIMITS };
+        let outlook = |limits, known: &[Line]| {
+            harness.outlook(&[definition("one")], limits, known).remove("one").unwrap()
+        };
+        let fresh = outlook(&limits, &[]);
+        assert_eq!((fresh.cells, fresh.runs, fresh.skipped), (4, 12, 0));
+        assert!(fresh.seconds > 12.0 * START_S);
+        let measured = Measured { wall_s: 0.01, ..Measured::default() };
+        let pair = Pair { receiver: measured.clone(), sender: measured };
+        let line = Line::new("dh", "2^8", 1, &Cell::new("dh", 256, 256), &pair);
+        assert_eq!(outlook(&limits, std::slice::from_ref(&line)).runs, 11);
+        let hasty = Limits { run_budget_s: 1e-3, ..limits };
+        assert_eq!(outlook(&hasty, &[]), Outlook { skipped: 4, ..Outlook::default() });
+        assert_eq!(outlook(&hasty, &[line]).skipped, 3, "what has a run stays in the tables");
     }
 
     #[test]

@@ -189,6 +189,9 @@ pub(crate) struct BenchRun {
     /// Time that one run may be expected to take [default: 10s quick, 60s full]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) run_budget: Option<Duration>,
+    /// Only tell what would be run, and how long it may take
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// The folder of this machine's record [default: a new one of today in benchmarks/record]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) record: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! `vesica bench`: the papers' tables, run again; and the hidden command by which the harness starts a party.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +16,7 @@ use vesica_bench::fit;
 use vesica_bench::harness::Harness;
 use vesica_bench::party::{self, Place};
 use vesica_bench::record::{self, Folder};
-use vesica_bench::schedule::Limits;
+use vesica_bench::schedule::{Limits, Outlook};
 use vesica_bench::{report, scaling};
 
 use crate::args::{
@@ -92,6 +93,10 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
         None => records(&args.folders).join(record::default_name()),
     };
     say(&format!("the record: {}", path.display()));
+    if args.dry_run {
+        let known = if path.is_dir() { Folder::open(&path)?.read_all()? } else { Vec::new() };
+        return tell_outlook(&harness.outlook(&definitions, &limits, &known));
+    }
     let folder = Folder::open(&path)?;
     folder.note_command(&command_line())?;
     let summary = harness.fill(&definitions, &limits, &folder, &mut |news| say(news))?;
@@ -104,6 +109,23 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
     }
     let message = format!("{} runs failed, as told above", summary.failed);
     if summary.failed == 0 { Ok(()) } else { Err(BenchError::Party { role: "parties", message }) }
+}
+
+/// What is left to run, a definition a line, on standard output.
+fn tell_outlook(outlooks: &BTreeMap<String, Outlook>) -> Result<(), BenchError> {
+    let mut all = Outlook::default();
+    print("cells  runs  seconds  skipped  definition")?;
+    let row = |name: &str, one: &Outlook| {
+        format!("{:>5}  {:>4}  {:>7.0}  {:>7}  {name}", one.cells, one.runs, one.seconds, one.skipped)
+    };
+    for (name, one) in outlooks {
+        print(&row(name, one))?;
+        all.cells += one.cells;
+        all.runs += one.runs;
+        all.seconds += one.seconds;
+        all.skipped += one.skipped;
+    }
+    print(&row("all, without warm-ups", &all))
 }
 
 /// What one run, and what all of them may take in the quick profile: it has to end within 15 minutes.
