@@ -247,12 +247,23 @@ fn malicious_runs_and_strangers_keep_nothing() {
         ["out.csv", "--insecure-plaintext", "--keep-base-ots", FILES[0], "--security", "semi-honest"];
     scene.run(&with(&args, &plaintext)).expect(64, &["--insecure-plaintext"]);
     assert!(!scene.exists(FILES[0]));
-    // Nothing else that a run writes replaces them.
-    run(&scene, "gbf", [true; 2], NEW);
+    // Nothing else that a run writes takes their place, before they are there
     let options =
         ["--security", "semi-honest", "--protocol", "gbf", "--keep-base-ots", FILES[0], "--peer", &peer];
     let args = ["receive", "--connect", "127.0.0.1:9", "--input", "receiver.csv", "--key", "email:email"];
-    let output = with(&["--identity", "receiver.pem", "--output", FILES[0]], &options);
-    scene.run(&with(&args, &output)).expect(74, &[]);
+    let args = with(&with(&args, &["--identity", "receiver.pem"]), &options);
+    let dotted = format!("./{}", FILES[0]);
+    for outputs in [
+        &["--output", FILES[0]][..],
+        &["--output", &dotted],
+        &["--output", "out.csv", "--report", FILES[0]],
+        &["--output", "out.csv", "--events", &dotted],
+    ] {
+        scene.run(&with(&args, outputs)).expect(64, &[FILES[0], "an output, and a file that this run"]);
+        assert!(!scene.exists(FILES[0]) && !scene.exists("out.csv"));
+    }
+    // and after.
+    run(&scene, "gbf", [true; 2], NEW);
+    scene.run(&with(&args, &["--output", FILES[0]])).expect(74, &["same file as an input"]);
     run(&scene, "gbf", [true; 2], KEPT);
 }

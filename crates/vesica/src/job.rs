@@ -16,13 +16,14 @@ use crate::base_ots::Offer;
 use crate::base_ots::file::{Held, Keeper};
 use crate::error::{Error, Side};
 pub use crate::partner::Partner;
+use crate::places::Protected;
+use crate::plan;
 use crate::report::{Event, Report};
 use crate::session;
 use crate::settings::Settings;
 pub use crate::tables::{Batches, Destination, Source, TableArgs};
 use crate::terms::Terms;
 use crate::watcher::Watcher;
-use crate::{places, plan};
 
 /// When a stream that gives nothing is spoken of. It is waited for: what writes it may take its time.
 const A_WHILE: Duration = Duration::from_secs(2);
@@ -56,7 +57,7 @@ pub struct Outcome {
 impl Job {
     /// Runs against a partner over the network.
     pub fn run(
-        self,
+        mut self,
         partner: &Partner,
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
@@ -65,6 +66,7 @@ impl Job {
         if let Err(error) = partner.address.check() {
             return self.refuse(Error::net(Phase::Prepare, &error), on_event);
         }
+        self.table.protected.extend(partner.keep_base_ots.clone());
         let pair = match partner.keeper(self.role, self.settings.security) {
             Ok(keeper) => Pair { my_key: partner.my_key(), keeper },
             Err(error) => return self.refuse(error, on_event),
@@ -143,8 +145,8 @@ impl Job {
             let remedy = "leave out --output, or agree with the partner on --learns both";
             return Err(Error::usage(message, remedy));
         }
-        let ids = places::file_ids(self.table.protected.iter().chain(self.table.input.path()));
-        self.table.output.path().map(|path| places::output_at(path, &ids)).transpose()
+        let protected = Protected::of(self.table.protected.iter().chain(self.table.input.path()));
+        self.table.output.path().map(|path| protected.output_at(path)).transpose()
     }
 }
 

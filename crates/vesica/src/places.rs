@@ -23,24 +23,53 @@ pub fn check(
             "name another file, or leave one out",
         ));
     }
-    let ids = file_ids(protected);
-    let check = |path: Option<&Path>| path.map(|path| output_at(path, &ids)).transpose();
+    let protected = Protected::of(protected);
+    output.map_or(Ok(()), |path| protected.check_new(path))?;
+    let check = |path: Option<&Path>| path.map(|path| protected.output_at(path)).transpose();
     let [report, events] = logs;
     Ok([check(report)?, check(events)?])
 }
 
-/// The files that stand at these paths now. What is absent or cannot be looked at cannot be replaced either.
-pub(crate) fn file_ids<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<FileId> {
-    // Standard input from a file comes under its number.
-    let stdin = PathBuf::from("/dev/stdin");
-    let paths = paths.into_iter().map(|path| if path.as_os_str() == "-" { &stdin } else { path });
-    paths.filter_map(|path| FileId::of_path(path).ok()).collect()
+/// What no output may take the place of.
+pub(crate) struct Protected {
+    /// The files that are there.
+    ids: Vec<FileId>,
+    /// Where the run itself will put one that is not there yet.
+    new: Vec<(PathBuf, Option<FileId>)>,
 }
 
-/// A place that can be written to and is none of these files.
-pub(crate) fn output_at(path: &Path, protected: &[FileId]) -> Result<Output, Error> {
-    Output::check(path, &protected.iter().collect::<Vec<_>>())
-        .map_err(|error| Error::table(Phase::Prepare, &error))
+impl Protected {
+    /// The files at these paths, as they stand now.
+    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
+        // Standard input from a file comes under its number.
+        let stdin = PathBuf::from("/dev/stdin");
+        let (mut ids, mut new) = (Vec::new(), Vec::new());
+        for path in paths.into_iter().map(|path| if path.as_os_str() == "-" { &stdin } else { path }) {
+            match FileId::of_path(path) {
+                Ok(id) => ids.push(id),
+                Err(_) => new.push(place(path)),
+            }
+        }
+        Protected { ids, new }
+    }
+
+    /// A place that can be written to and is none of these.
+    pub(crate) fn output_at(&self, path: &Path) -> Result<Output, Error> {
+        self.check_new(path)?;
+        Output::check(path, &self.ids.iter().collect::<Vec<_>>())
+            .map_err(|error| Error::table(Phase::Prepare, &error))
+    }
+
+    /// That the run does not put another file there as well.
+    fn check_new(&self, path: &Path) -> Result<(), Error> {
+        if !self.new.contains(&place(path)) {
+            return Ok(());
+        }
+        Err(Error::usage(
+            format!("{}: an output, and a file that this run reads or keeps", path.display()),
+            "name another file for one of them",
+        ))
+    }
 }
 
 /// What makes two paths the same place: the file where there is one, else folder and name.
