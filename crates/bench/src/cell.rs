@@ -26,9 +26,9 @@ pub struct Cell {
     pub receiver: usize,
     /// n_s.
     pub sender: usize,
-    /// Against malicious parties.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub malicious: bool,
+    /// What the protocol withstands: `semi-honest` or `malicious`.
+    #[serde(default = "default_security", skip_serializing_if = "is_default_security", with = "word")]
+    pub security: Security,
     /// κ.
     #[serde(default = "default_level", skip_serializing_if = "is_default_level")]
     pub level: u32,
@@ -39,14 +39,14 @@ pub struct Cell {
     #[serde(default, skip_serializing_if = "is_default")]
     pub variant: Option<String>,
     /// `conservative`, `fast` or `lean`.
-    #[serde(default = "default_profile", skip_serializing_if = "is_default_profile")]
-    pub profile: String,
+    #[serde(default, skip_serializing_if = "is_default", with = "word")]
+    pub profile: Profile,
     /// The paper's own parameters.
     #[serde(default, skip_serializing_if = "is_default")]
     pub paper_parameters: bool,
-    /// The sender learns the matches too.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub both: bool,
+    /// Who learns the matches: `receiver` or `both`.
+    #[serde(default = "default_learns", skip_serializing_if = "is_default_learns", with = "word")]
+    pub learns: Learns,
     /// Threads of each party.
     #[serde(default = "default_threads", skip_serializing_if = "is_default_threads")]
     pub threads: usize,
@@ -69,8 +69,12 @@ fn is_default_level(level: &u32) -> bool {
     *level == default_level()
 }
 
-fn is_default_profile(profile: &str) -> bool {
-    profile == default_profile()
+fn is_default_security(security: &Security) -> bool {
+    *security == default_security()
+}
+
+fn is_default_learns(learns: &Learns) -> bool {
+    *learns == default_learns()
 }
 
 fn is_default_threads(threads: &usize) -> bool {
@@ -85,8 +89,12 @@ fn default_level() -> u32 {
     DEFAULT_LEVEL
 }
 
-fn default_profile() -> String {
-    Profile::Conservative.name().to_owned()
+fn default_security() -> Security {
+    Security::SemiHonest
+}
+
+fn default_learns() -> Learns {
+    Learns::Receiver
 }
 
 fn default_threads() -> usize {
@@ -104,13 +112,13 @@ impl Cell {
             protocol: protocol.to_owned(),
             receiver,
             sender,
-            malicious: false,
+            security: default_security(),
             level: default_level(),
             sigma: None,
             variant: None,
-            profile: default_profile(),
+            profile: Profile::default(),
             paper_parameters: false,
-            both: false,
+            learns: default_learns(),
             threads: default_threads(),
             network: default_network(),
             tls: false,
@@ -124,27 +132,26 @@ impl Cell {
     }
 
     /// The settings of a run; what is marked insecure is allowed, for it is only measured.
-    pub fn settings(&self) -> Result<Settings, BenchError> {
-        let profile = Profile::ALL.into_iter().find(|profile| profile.name() == self.profile);
-        Ok(Settings {
+    pub fn settings(&self) -> Settings {
+        Settings {
             protocol: Choice::Named(self.protocol.clone()),
-            security: if self.malicious { Security::Malicious } else { Security::SemiHonest },
+            security: self.security,
             level: self.level,
             sigma: self.sigma,
             variant: self.variant.clone(),
-            profile: profile.ok_or_else(|| BenchError::Cell(format!("no profile {:?}", self.profile)))?,
+            profile: self.profile,
             paper_parameters: self.paper_parameters,
-            learns: if self.both { Learns::Both } else { Learns::Receiver },
+            learns: self.learns,
             threads: self.threads,
             timeout: Duration::from_secs(3600),
             allow_insecure: true,
             ..Settings::default()
-        })
+        }
     }
 
     /// The protocol with its parameters, and the shape its formulas take; an error if it is not offered like this.
     pub fn plan(&self) -> Result<(&'static Entry, Shape), BenchError> {
-        let settings = self.settings()?;
+        let settings = self.settings();
         let chosen = plan::choose(&settings.protocol, settings.wanted(), None);
         let plan::Choice { protocol, parameters, .. } =
             chosen.map_err(|error| BenchError::Cell(error.to_string()))?;
@@ -173,6 +180,51 @@ impl Cell {
         let memory = (entry.memory_bytes)(&shape);
         let items = 48 * (self.receiver + self.sender) as u64;
         Ok(memory.receiver + memory.sender + items)
+    }
+}
+
+/// A choice that is written as its word on the command line.
+mod word {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::{Learns, Profile, Security};
+
+    pub(super) trait Word: Copy + 'static {
+        const ALL: &'static [Self];
+        fn word(self) -> &'static str;
+    }
+
+    impl Word for Security {
+        const ALL: &'static [Self] = &Security::ALL;
+        fn word(self) -> &'static str {
+            self.name()
+        }
+    }
+
+    impl Word for Profile {
+        const ALL: &'static [Self] = &Profile::ALL;
+        fn word(self) -> &'static str {
+            self.name()
+        }
+    }
+
+    impl Word for Learns {
+        const ALL: &'static [Self] = &[Learns::Receiver, Learns::Both];
+        fn word(self) -> &'static str {
+            vesica::settings::learns_name(self)
+        }
+    }
+
+    pub(super) fn serialize<T: Word, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(value.word())
+    }
+
+    pub(super) fn deserialize<'de, T: Word, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+        let text = String::deserialize(from)?;
+        let found = T::ALL.iter().copied().find(|value| value.word() == text);
+        let words = || T::ALL.iter().map(|value| value.word()).collect::<Vec<_>>().join(" or ");
+        found.ok_or_else(|| D::Error::custom(format!("{text:?} is not {}", words())))
     }
 }
 
@@ -257,7 +309,27 @@ mod tests {
         assert!(cell.memory_bytes().unwrap() > 9600);
         assert!(Cell { sigma: Some(32), ..cell.clone() }.plan().is_err());
         assert!(Cell { protocol: "none".into(), ..cell.clone() }.plan().is_err());
-        assert!(Cell { profile: "none".into(), ..cell }.plan().is_err());
+    }
+
+    #[test]
+    fn a_cell_is_written_in_the_words_of_the_command_line() {
+        let usual = Cell::new("vole", 1, 2);
+        let text = serde_json::to_string(&usual).unwrap();
+        assert_eq!(text, r#"{"protocol":"vole","receiver":1,"sender":2}"#);
+        let chosen = Cell {
+            security: Security::Malicious,
+            profile: Profile::Lean,
+            learns: Learns::Both,
+            kept_base_ots: true,
+            ..usual
+        };
+        let text = serde_json::to_string(&chosen).unwrap();
+        assert!(text.contains(r#""security":"malicious","profile":"lean","learns":"both""#), "{text}");
+        assert_eq!(serde_json::from_str::<Cell>(&text).unwrap(), chosen);
+        for (word, unknown) in [("malicious", "covert"), ("lean", "none"), ("both", "sender")] {
+            let error = serde_json::from_str::<Cell>(&text.replace(word, unknown)).unwrap_err();
+            assert!(error.to_string().contains(unknown), "{error}");
+        }
     }
 
     #[test]

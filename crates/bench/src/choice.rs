@@ -64,8 +64,7 @@ fn fastest(
 ) -> Option<Time> {
     let free = PROTOCOLS.iter().filter(|entry| !entry.needs_allow_insecure());
     let times = free.filter(|entry| entry.security.contains(&security)).filter_map(|entry| {
-        let malicious = security == Security::Malicious;
-        let cell = Cell { malicious, network: network.to_owned(), ..Cell::new(entry.name, items, items) };
+        let cell = Cell { security, network: network.to_owned(), ..Cell::new(entry.name, items, items) };
         if let Some(seconds) = record.median(&cell, |line| line.wall_s) {
             return Some(Time { protocol: entry.name, seconds, measured: true });
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use vesica::net::{Identity, PublicKey};
-use vesica::protocols::Role;
+use vesica::protocols::{Learns, Role};
 
 use crate::BenchError;
 use crate::cell::{Cell, Link, Networks};
@@ -32,7 +32,7 @@ impl Pair {
         let Pair { receiver, sender } = self;
         let wrong =
             |message: String| Err(BenchError::WrongResult { protocol: cell.protocol.clone(), message });
-        let expected = [Some(cell.common()), cell.both.then_some(cell.common())];
+        let expected = [Some(cell.common()), (cell.learns == Learns::Both).then_some(cell.common())];
         if [receiver.matches, sender.matches] != expected {
             return wrong(format!("{:?} and {:?} items found", receiver.matches, sender.matches));
         }

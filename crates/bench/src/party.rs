@@ -11,7 +11,7 @@ use vesica::net::codec::{CodecError, Writer};
 use vesica::net::{
     Address, CancelToken, Identity, NetError, NetEvent, Options, PublicKey, Security as Transport, shaped,
 };
-use vesica::protocols::{Phase, Role, Watch};
+use vesica::protocols::{Learns, Phase, Role, Watch};
 use vesica::resources;
 use vesica::session;
 use vesica::settings::Settings;
@@ -59,7 +59,7 @@ pub fn play(
     place: &Place,
     on_listening: &mut dyn FnMut(std::net::SocketAddr),
 ) -> Result<Measured, BenchError> {
-    let settings = cell.settings()?;
+    let settings = cell.settings();
     let failed = |message: String| BenchError::Party { role: role.name(), message };
     let items = items(cell, role, &settings).map_err(|error| failed(error.to_string()))?;
     let mut rng = vesica::randomness().map_err(|error| failed(error.to_string()))?;
@@ -163,9 +163,11 @@ fn items(cell: &Cell, role: Role, settings: &Settings) -> Result<Items, ItemsErr
 fn check(cell: &Cell, role: Role, matches: Option<&Matches>) -> Result<(), BenchError> {
     let wrong = |message: String| BenchError::WrongResult { protocol: cell.protocol.clone(), message };
     match matches {
-        None if role == Role::Sender && !cell.both => Ok(()),
+        None if role == Role::Sender && cell.learns == Learns::Receiver => Ok(()),
         None => Err(wrong(format!("the {role} learnt nothing"))),
-        Some(_) if role == Role::Sender && !cell.both => Err(wrong("the sender learnt something".into())),
+        Some(_) if role == Role::Sender && cell.learns == Learns::Receiver => {
+            Err(wrong("the sender learnt something".into()))
+        }
         Some(matches) if (0..cell.common() as u64).eq(matches.rows().iter().copied()) => Ok(()),
         Some(matches) => Err(wrong(format!(
             "the {role} found {} items, not the {} planted ones",
@@ -250,7 +252,7 @@ mod tests {
     #[test]
     fn a_wrong_result_is_told() {
         let cell = Cell::new("dh", 8, 8);
-        let settings = cell.settings().unwrap();
+        let settings = cell.settings();
         let items = items(&cell, Role::Receiver, &settings).unwrap();
         let found = |indices: std::ops::Range<usize>| items.matches(indices);
         let by_row = |row: u64| (0..8).find(|&i| found(i..i + 1).rows() == [row]).unwrap();

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 
+use vesica::protocols::registry::Security;
+
 use crate::BenchError;
 use crate::cell::Cell;
 use crate::definition::{Definition, Row};
@@ -94,8 +96,8 @@ fn glance(definition: &Definition, record: &Record) -> Chart {
         for (name, cell) in definition.rows.iter().filter_map(|row| Some((&row.name, cell(row)?))) {
             let traffic = record.median(&cell, |line| (line.sent_receiver + line.sent_sender) as f64 / 1e6);
             let time = record.median(&cell, |line: &Line| line.wall_s);
-            let standard =
-                cell.plan().is_ok_and(|(entry, _)| !entry.needs_allow_insecure()) && !cell.malicious;
+            let standard = cell.plan().is_ok_and(|(entry, _)| !entry.needs_allow_insecure())
+                && cell.security == Security::SemiHonest;
             let form = if standard { Form::Named } else { Form::NamedHollow };
             let points = traffic.zip(time).into_iter().collect();
             series.push(Series { name: name.clone(), points, form, colour });

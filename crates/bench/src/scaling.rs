@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use vesica::cost::Form;
-use vesica::protocols::registry;
+use vesica::protocols::{Learns, registry};
 
 use crate::BenchError;
 use crate::cell::{Cell, LOOPBACK};
@@ -45,7 +45,7 @@ pub fn growth<'a>(lines: impl IntoIterator<Item = &'a Line>) -> Result<Vec<Growt
         let cell: Cell = serde_json::from_str(&line.cell)
             .map_err(|error| BenchError::Cell(format!("a cell of the record: {error}")))?;
         let plain = cell.receiver == cell.sender && cell.threads == 1 && cell.network == LOOPBACK;
-        if !plain || cell.both || cell.tls || cell.receiver == 0 {
+        if !plain || cell.learns == Learns::Both || cell.tls || cell.receiver == 0 {
             continue;
         }
         let (entry, shape) = cell.plan()?;
@@ -181,6 +181,8 @@ fn size(n: usize) -> String {
 mod tests {
     use super::*;
     use crate::record::key;
+    use vesica::protocols::Profile;
+    use vesica::protocols::registry::Security;
 
     fn line(cell: &Cell, wall_s: f64, peak: u64) -> Line {
         Line {
@@ -232,10 +234,13 @@ mod tests {
             let (entry, shape) = cell.plan().unwrap();
             name(&Form::of(entry, &shape.parameters))
         };
-        assert_eq!(name(Cell { malicious: true, ..Cell::new("vole", 4, 4) }), "vole, malicious");
+        assert_eq!(
+            name(Cell { security: Security::Malicious, ..Cell::new("vole", 4, 4) }),
+            "vole, malicious"
+        );
         let native = Cell { sigma: Some(32), ..Cell::new("ot-phasing", 4, 4) };
         assert_eq!(name(native), "ot-phasing, σ = 32");
-        let lean = Cell { profile: "lean".into(), ..Cell::new("vole", 4, 4) };
+        let lean = Cell { profile: Profile::Lean, ..Cell::new("vole", 4, 4) };
         assert_eq!(name(lean), "vole, lean");
     }
 }

@@ -20,7 +20,7 @@ use vesica_bench::schedule::{Limits, Outlook};
 use vesica_bench::{report, scaling};
 
 use crate::args::{
-    Bench, BenchCommand, BenchFit, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, ProfileOfRuns,
+    Bench, BenchCommand, BenchFit, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
 };
 use crate::screen::say;
 
@@ -76,7 +76,7 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
         return Err(BenchError::Cell("name a definition, or give --all".into()));
     }
     let harness = harness(&args.folders)?;
-    let quick = matches!(args.profile, ProfileOfRuns::Quick);
+    let quick = matches!(args.extent, Extent::Quick);
     let (run_budget, budget) =
         if quick { (QUICK_RUN, QUICK) } else { (Duration::from_secs(60), Duration::from_secs(1 << 30)) };
     let limits = Limits {
@@ -206,20 +206,7 @@ fn fit_model(args: &BenchFit) -> Result<(), BenchError> {
 /// One cell, its figures on standard output.
 fn once(args: &BenchOnce) -> Result<(), BenchError> {
     let harness = harness(&args.folders)?;
-    let cell = Cell {
-        malicious: args.malicious,
-        level: args.level,
-        sigma: args.sigma,
-        variant: args.variant.clone(),
-        profile: args.profile.clone(),
-        paper_parameters: args.paper_parameters,
-        both: args.both,
-        threads: args.threads,
-        network: args.network.clone(),
-        tls: args.tls,
-        kept_base_ots: args.kept_base_ots,
-        ..Cell::new(&args.protocol, args.receiver, args.sender)
-    };
+    let cell = args.cell();
     let formula = cell.formula_bytes()?;
     print("wall s  CPU s (receiver, sender)  peak MB (receiver, sender)  bytes (/formula, bits an item)")?;
     let mut walls = Vec::new();
@@ -237,7 +224,7 @@ fn once(args: &BenchOnce) -> Result<(), BenchError> {
             receiver.peak_bytes as f64 / 1e6,
             sender.peak_bytes as f64 / 1e6,
             bytes as f64 / formula as f64,
-            bytes as f64 * 8.0 / args.receiver.max(args.sender).max(1) as f64,
+            bytes as f64 * 8.0 / cell.receiver.max(cell.sender).max(1) as f64,
             receiver.phases.iter().map(|(name, s)| format!("{name}={s:.3}")).collect::<Vec<_>>().join(" "),
         ))?;
     }

@@ -71,8 +71,10 @@ fn what_no_budget_is_left_for_is_told_and_left_out() {
 #[test]
 fn one_cell_is_measured_over_tls_and_a_network() {
     let sizes = ["--receiver", "64", "--sender", "2^7"];
-    let run =
-        bench(&[&["once", "--protocol", "dh", "--tls", "--network", "lan", "--both"][..], &sizes].concat());
+    let run = bench(
+        &[&["once", "--protocol", "dh", "--tls", "--network", "lan", "--learns", "both"][..], &sizes]
+            .concat(),
+    );
     assert!(run.status.success(), "{}", text(&run.stderr));
     assert!(text(&run.stdout).contains("3 runs"));
 }

@@ -12,6 +12,9 @@ pub enum Security {
 }
 
 impl Security {
+    /// Both models.
+    pub const ALL: [Security; 2] = [Security::SemiHonest, Security::Malicious];
+
     /// The name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {

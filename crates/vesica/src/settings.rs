@@ -58,12 +58,21 @@ impl FromStr for PadTo {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "pow2" => Ok(PadTo::PowerOfTwo),
-            number => match number.parse() {
-                Ok(size @ 0..=MOST_PADDED) => Ok(PadTo::Exactly(size)),
-                _ => Err("write pow2, or a number of keys up to 2^30".into()),
+            number => match count(number).map(usize::try_from) {
+                Ok(Ok(size @ 0..=MOST_PADDED)) => Ok(PadTo::Exactly(size)),
+                _ => Err("write pow2, a number of keys, or 2^N, up to 2^30".into()),
             },
         }
     }
+}
+
+/// A number of rows or keys as a user writes it: `1000`, or a power of two as `2^20`.
+pub fn count(text: &str) -> Result<u64, String> {
+    let number = match text.strip_prefix("2^") {
+        Some(exponent) => exponent.parse().ok().and_then(|exponent| 1u64.checked_shl(exponent)),
+        None => text.parse().ok(),
+    };
+    number.ok_or_else(|| "write a number, or 2^N".to_owned())
 }
 
 /// A time as a user writes it: `90s`, `5m`, `2h`, or seconds without a unit.
@@ -211,10 +220,17 @@ mod tests {
     }
 
     #[test]
+    fn counts_are_read() {
+        assert_eq!(["2^20", "1000", "2^0", "2^63"].map(count), [1 << 20, 1000, 1, 1 << 63].map(Ok));
+        assert!(["2^64", "2^999", "2^", "^2", "", "-1", "1e3"].iter().all(|bad| count(bad).is_err()));
+    }
+
+    #[test]
     fn paddings_are_read() {
         assert_eq!("pow2".parse(), Ok(PadTo::PowerOfTwo));
         assert_eq!("1000".parse(), Ok(PadTo::Exactly(1000)));
-        assert!(["two", "-1", "4000000000"].iter().all(|bad| bad.parse::<PadTo>().is_err()));
+        assert_eq!("2^20".parse(), Ok(PadTo::Exactly(1 << 20)));
+        assert!(["two", "-1", "4000000000", "2^31", "2^"].iter().all(|bad| bad.parse::<PadTo>().is_err()));
     }
 
     #[test]

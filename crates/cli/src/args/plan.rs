@@ -7,15 +7,15 @@ use vesica::cost::Conditions;
 use vesica::protocols::Sizes;
 use vesica::settings::Settings;
 
-use super::{Agreed, count};
+use super::common::{Agreed, set_size};
 
 #[derive(Args)]
 pub(crate) struct Plan {
     /// Different keys of the receiver, padding counted: a number, or 2^N
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = set_size)]
     receiver: usize,
     /// Different keys of the sender, padding counted: a number, or 2^N
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = set_size)]
     sender: usize,
     /// Bits a second between the parties: 100M, 1G; bytes as 50MB [default: no limit]
     #[arg(long, value_name = "RATE", value_parser = bandwidth)]

@@ -1,0 +1,193 @@
+//! The arguments of `vesica bench`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use vesica_bench::cell::Cell;
+
+use super::common::{Form, SecurityArg, set_size};
+
+#[derive(Args)]
+pub(crate) struct Bench {
+    #[command(subcommand)]
+    pub(crate) command: BenchCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Run what definitions ask for and the record does not hold yet
+    Run(BenchRun),
+    /// Write the tables of a record into the page of benchmarks
+    Report(BenchReport),
+    /// Run one protocol on two sets of given sizes, figures on standard output
+    Once(Box<BenchOnce>),
+    /// Fit the cost model of `vesica plan` to a record, and show how far it is off
+    Fit(BenchFit),
+    /// One party of a run
+    #[command(hide = true)]
+    Party(BenchParty),
+}
+
+#[derive(Args)]
+pub(crate) struct BenchFolders {
+    /// The folder with definitions and networks.toml
+    #[arg(long, value_name = "FOLDER", default_value = "benchmarks")]
+    pub(crate) benchmarks: PathBuf,
+    /// Measure a debug build all the same
+    #[arg(long)]
+    pub(crate) allow_debug: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Extent {
+    /// One run of the smaller columns, within 15 minutes
+    Quick,
+    /// A warm-up and three runs of all that memory and the budgets allow
+    Full,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchRun {
+    /// Definitions by their path below the folder: pssz15/table-08
+    #[arg(value_name = "DEFINITION")]
+    pub(crate) definitions: Vec<String>,
+    /// All definitions
+    #[arg(long, conflicts_with = "definitions")]
+    pub(crate) all: bool,
+    /// How much of them
+    // `--profile` is what it was called before the main job's `--profile`; older records hold such lines.
+    #[arg(long, alias = "profile", value_enum, default_value = "quick")]
+    pub(crate) extent: Extent,
+    /// Runs of each cell [default: 1 quick, 3 full]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: Option<u32>,
+    /// Time for everything, as 90s, 12m or 2h; what does not fit is left out [default: 12m quick, none full]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) budget: Option<Duration>,
+    /// Time that one run may be expected to take [default: 10s quick, 60s full]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) run_budget: Option<Duration>,
+    /// Only tell what would be run, and how long it may take
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The folder of this machine's record [default: a new one of today in benchmarks/record]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) record: Option<PathBuf>,
+    /// The page whose tables are written anew, with --all
+    #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
+    pub(crate) page: PathBuf,
+    #[command(flatten)]
+    pub(crate) folders: BenchFolders,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchReport {
+    /// The folder of the record [default: the last one in benchmarks/record]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) record: Option<PathBuf>,
+    /// The page that holds the tables
+    #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
+    pub(crate) page: PathBuf,
+    #[command(flatten)]
+    pub(crate) folders: BenchFolders,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchFit {
+    /// Definitions by their path below the folder, whose records are fitted [default: vesica/model and its networks]
+    #[arg(value_name = "DEFINITION", default_values = ["vesica/model", "vesica/model-networks"])]
+    pub(crate) definitions: Vec<String>,
+    /// The folder of the record
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) record: PathBuf,
+    /// Where the coefficients go
+    #[arg(long, value_name = "FILE", default_value = "crates/vesica/src/cost/fitted.rs")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) folders: BenchFolders,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchOnce {
+    /// Protocol by name
+    #[arg(long, value_name = "NAME")]
+    protocol: String,
+    /// Items of the receiver: a number, or 2^N
+    #[arg(long, value_name = "N", value_parser = set_size)]
+    receiver: usize,
+    /// Items of the sender: a number, or 2^N
+    #[arg(long, value_name = "N", value_parser = set_size)]
+    sender: usize,
+    /// What the protocol must withstand
+    #[arg(long, value_enum, default_value = "semi-honest")]
+    security: SecurityArg,
+    #[command(flatten)]
+    form: Form,
+    /// Threads of each party
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+    /// A network of networks.toml
+    #[arg(long, value_name = "NAME", default_value = "loopback")]
+    network: String,
+    /// TLS between the parties
+    #[arg(long)]
+    tls: bool,
+    /// Base OTs kept from an earlier run
+    #[arg(long)]
+    kept_base_ots: bool,
+    /// How many runs
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) runs: usize,
+    #[command(flatten)]
+    pub(crate) folders: BenchFolders,
+}
+
+impl BenchOnce {
+    /// What is to be measured.
+    pub(crate) fn cell(&self) -> Cell {
+        let Form { learns, profile, level, sigma, variant, paper_parameters } = self.form.clone();
+        Cell {
+            security: self.security.into(),
+            level,
+            sigma,
+            variant,
+            profile: profile.into(),
+            paper_parameters,
+            learns: learns.into(),
+            threads: self.threads,
+            network: self.network.clone(),
+            tls: self.tls,
+            kept_base_ots: self.kept_base_ots,
+            ..Cell::new(&self.protocol, self.receiver, self.sender)
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct BenchParty {
+    #[arg(long, value_parser = ["receiver", "sender"])]
+    pub(crate) role: String,
+    #[arg(long)]
+    pub(crate) cell: String,
+    #[arg(long)]
+    pub(crate) link: String,
+    #[arg(long)]
+    pub(crate) listen: Option<String>,
+    #[arg(long)]
+    pub(crate) connect: Option<String>,
+    #[arg(long)]
+    pub(crate) identity: Option<PathBuf>,
+    #[arg(long)]
+    pub(crate) peer: Option<String>,
+}
+
+/// A number of seconds, minutes or hours.
+fn time(text: &str) -> Result<Duration, String> {
+    let units = [("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
+    let number = units.into_iter().find_map(|(unit, seconds)| {
+        let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
+        (0.0..1e9).contains(&number).then(|| Duration::from_secs_f64(number * seconds))
+    });
+    number.ok_or_else(|| "write a time as 90s, 12m or 2h".to_owned())
+}

@@ -1,0 +1,228 @@
+//! What a run may be asked for: the options that the main job, `vesica plan` and `vesica bench once` have in common.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use vesica::encode::items::OnDuplicates;
+use vesica::protocols::registry::Security;
+use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile};
+use vesica::settings::{Choice, Limits, PadTo, Settings, count, duration};
+use vesica::table::OnFault;
+
+/// The size of a set.
+pub(super) fn set_size(text: &str) -> Result<usize, String> {
+    let number = usize::try_from(count(text)?).ok().filter(|&number| number <= 1 << 30);
+    number.ok_or_else(|| "write a number, or 2^N, up to 2^30".to_owned())
+}
+
+/// What both parties have to ask for alike.
+#[derive(Args, Clone)]
+pub(crate) struct Agreed {
+    /// Protocol by name (see `vesica protocols`), or auto
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    protocol: String,
+    /// What the protocol must withstand: a partner that does anything, or one that follows the protocol and looks
+    #[arg(long, value_enum, default_value = "malicious")]
+    security: SecurityArg,
+    /// What the result is; rows is all this version has
+    #[arg(long, value_enum, default_value = "rows")]
+    result: ResultArg,
+    #[command(flatten)]
+    form: Form,
+}
+
+/// Which form of a protocol it is.
+#[derive(Args, Clone)]
+pub(super) struct Form {
+    /// Who learns the matching rows
+    #[arg(long, value_enum, default_value = "receiver")]
+    pub(super) learns: LearnsArg,
+    /// What the protocol's parameters rest on: published bounds, arguments of ours (fast), estimates (lean)
+    #[arg(long, value_enum, default_value = "conservative")]
+    pub(super) profile: ProfileArg,
+    /// Computational security in bits: 80, 128, 192 or 256, where the protocol offers them
+    #[arg(long, value_name = "BITS", default_value_t = DEFAULT_LEVEL)]
+    pub(super) level: u32,
+    /// Keys are integers below 2^W and used as they are; one key of rule int or ip, where the protocol offers it
+    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(super) sigma: Option<u32>,
+    /// A form of the named protocol beside its standard one, for comparison (see `vesica protocols`)
+    #[arg(long, value_name = "NAME")]
+    pub(super) variant: Option<String>,
+    /// The paper's own parameters, for comparison with its tables; a run on real tables needs --allow-insecure
+    #[arg(long)]
+    pub(super) paper_parameters: bool,
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct Common {
+    #[command(flatten)]
+    agreed: Agreed,
+    /// Threads to keep busy [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// How long to wait for the partner, and how long it may be silent: 90s, 5m, 2h
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    timeout: Duration,
+    /// Rows of mine with the same key: all that match come out, or the first, or it is an error
+    #[arg(long, value_enum, default_value = "all")]
+    on_duplicates: DuplicatesArg,
+    /// Rows of mine without a key
+    #[arg(long, value_enum, default_value = "skip")]
+    on_null: FaultArg,
+    /// Rows of mine whose key breaks its rule
+    #[arg(long, value_enum, default_value = "error")]
+    on_invalid: FaultArg,
+    /// Hide my exact size: pad up to the next power of two (pow2), or to N keys: a number, or 2^N
+    #[arg(long, value_name = "pow2|N", value_parser = PadTo::from_str)]
+    pad_to: Option<PadTo>,
+    /// Refuse a partner with fewer keys, padding counted; not above --max-peer-rows; a number, or 2^N
+    #[arg(long, value_name = "N", default_value = "0", value_parser = count)]
+    min_peer_rows: u64,
+    /// Refuse a partner with more keys, padding counted; a number, or 2^N
+    #[arg(long, value_name = "N", default_value = "2^30", value_parser = count)]
+    max_peer_rows: u64,
+    /// Write a report of the run, as JSON, also when it fails; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Write what happens as it happens, a JSON object a line; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// Show nothing but errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// Allow protocols that `vesica protocols` marks insecure or broken
+    #[arg(long)]
+    allow_insecure: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum SecurityArg {
+    Malicious,
+    SemiHonest,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ResultArg {
+    Rows,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum ProfileArg {
+    Conservative,
+    Fast,
+    Lean,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum LearnsArg {
+    Receiver,
+    Both,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DuplicatesArg {
+    All,
+    First,
+    Error,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FaultArg {
+    Skip,
+    Error,
+}
+
+impl From<SecurityArg> for Security {
+    fn from(arg: SecurityArg) -> Self {
+        match arg {
+            SecurityArg::Malicious => Security::Malicious,
+            SecurityArg::SemiHonest => Security::SemiHonest,
+        }
+    }
+}
+
+impl From<ProfileArg> for Profile {
+    fn from(arg: ProfileArg) -> Self {
+        match arg {
+            ProfileArg::Conservative => Profile::Conservative,
+            ProfileArg::Fast => Profile::Fast,
+            ProfileArg::Lean => Profile::Lean,
+        }
+    }
+}
+
+impl From<LearnsArg> for Learns {
+    fn from(arg: LearnsArg) -> Self {
+        match arg {
+            LearnsArg::Receiver => Learns::Receiver,
+            LearnsArg::Both => Learns::Both,
+        }
+    }
+}
+
+impl From<FaultArg> for OnFault {
+    fn from(arg: FaultArg) -> Self {
+        match arg {
+            FaultArg::Skip => OnFault::Skip,
+            FaultArg::Error => OnFault::Error,
+        }
+    }
+}
+
+impl Agreed {
+    /// The settings of a run with nothing local chosen.
+    pub(crate) fn settings(&self) -> Settings {
+        // The only value there is; it is a term already.
+        let ResultArg::Rows = self.result;
+        let Form { learns, profile, level, sigma, variant, paper_parameters } = self.form.clone();
+        Settings {
+            protocol: match self.protocol.as_str() {
+                "auto" => Choice::Auto,
+                name => Choice::Named(name.to_owned()),
+            },
+            security: self.security.into(),
+            level,
+            sigma,
+            variant,
+            profile: profile.into(),
+            paper_parameters,
+            learns: learns.into(),
+            ..Settings::default()
+        }
+    }
+}
+
+impl Common {
+    /// The settings of a run.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            limits: Limits { min_peer_rows: self.min_peer_rows, max_peer_rows: self.max_peer_rows },
+            threads: self.threads.map_or(0, usize::from),
+            timeout: self.timeout,
+            on_duplicates: match self.on_duplicates {
+                DuplicatesArg::All => OnDuplicates::All,
+                DuplicatesArg::First => OnDuplicates::First,
+                DuplicatesArg::Error => OnDuplicates::Error,
+            },
+            on_null: self.on_null.into(),
+            on_invalid: self.on_invalid.into(),
+            pad_to: self.pad_to,
+            allow_insecure: self.allow_insecure,
+            ..self.agreed.settings()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_sets_are_bounded() {
+        assert_eq!((set_size("2^30"), set_size("1000")), (Ok(1 << 30), Ok(1000)));
+        assert!(["2^31", "1073741825", "2^99", ""].iter().all(|bad| set_size(bad).is_err()));
+    }
+}
