@@ -1,11 +1,11 @@
 //! The pause: a party of the matrix is this very test program, which runs the real `vesica` with a hook that stops it at
-//! one step until the test says go on.
+//! one step, or at several in turn, until the test says go on.
 
 use std::env;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
@@ -24,15 +24,17 @@ pub(crate) fn is_party() -> bool {
     env::var_os(STEP).is_some()
 }
 
-/// Rings at its step and waits to be released, or to be cancelled.
+/// Rings at each of its steps and waits to be released, or to be cancelled.
 pub(crate) fn pause(event: &Event, cancel: &CancelToken) {
-    static PAUSED: AtomicBool = AtomicBool::new(false);
+    static PAUSED: AtomicUsize = AtomicUsize::new(0);
     let step = match event {
         Event::Started { .. } => "prepare",
         Event::Phase { name, .. } => name,
         _ => return,
     };
-    if env::var(STEP).as_deref() != Ok(step) || PAUSED.swap(true, Relaxed) {
+    let (steps, paused) = (env::var(STEP).unwrap(), PAUSED.load(Relaxed));
+    let next = steps.split(',').nth(paused) == Some(step);
+    if !next || PAUSED.compare_exchange(paused, paused + 1, Relaxed, Relaxed).is_err() {
         return;
     }
     let mut bell = UnixStream::connect(env::var_os(BELL).unwrap()).unwrap();
@@ -84,7 +86,7 @@ impl Bell {
         });
     }
 
-    /// A command that runs the program, to be paused at `step`.
+    /// A command that runs the program, to be paused at `step`; at several if they stand there with commas.
     pub(crate) fn command(&self, step: &str) -> Command {
         self.dress(Command::new(env::current_exe().unwrap()), step)
     }

@@ -116,200 +116,183 @@ fn with_another_key() -> (Scene, String) {
     (scene, String::from_utf8(made.stdout).unwrap().trim().to_owned())
 }
 
+type Args = &'static [&'static str];
+
+/// What both sides have to say alike: the sender's arguments, what the receiver has beside its table, and the words on both
+/// screens, the receiver's first.
+const DIFFERENCES: [(&str, Args, Args, [&str; 2]); 7] = [
+    (
+        "other key rules",
+        &["--input", "sender.csv", "--key", "email:text"],
+        &[],
+        ["key rules: mine email, theirs text", "key rules: mine text, theirs email"],
+    ),
+    (
+        "more key columns",
+        &["--input", "sender.csv", "--key", "email:email", "--key", "id:int"],
+        &[],
+        ["key rules: mine email, theirs email + int", "key rules: mine email + int, theirs email"],
+    ),
+    (
+        "the sender is to learn the result too",
+        &["--input", "sender.csv", "--key", "email:email", "--learns", "both"],
+        &[],
+        ["learns: mine receiver, theirs both", "learns: mine both, theirs receiver"],
+    ),
+    (
+        "another protocol",
+        &INSECURE,
+        &["--security", "semi-honest", "--protocol", "dh"],
+        ["protocol: mine dh, theirs naive-hash", "protocol: mine naive-hash, theirs dh"],
+    ),
+    (
+        "an insecure protocol, allowed on one side only",
+        &INSECURE,
+        &["--security", "semi-honest"],
+        ["only if both sides give --allow-insecure"; 2],
+    ),
+    (
+        "a smaller set than the receiver accepts",
+        &SENDER,
+        &["--min-peer-rows", "6"],
+        ["has 5 items, and this side accepts", "has 5 items, and the partner accepts"],
+    ),
+    (
+        "a larger set than the sender accepts",
+        &["--input", "sender.csv", "--key", "email:email", "--max-peer-rows", "4"],
+        &[],
+        ["has 5 items, and the partner accepts 0 to 4", "has 5 items, and this side accepts 0 to 4"],
+    ),
+];
+
+const INSECURE: [&str; 9] = [
+    "--input",
+    "sender.csv",
+    "--key",
+    "email:email",
+    "--security",
+    "semi-honest",
+    "--protocol",
+    "naive-hash",
+    "--allow-insecure",
+];
+
 fn differences() -> Vec<Job> {
-    type Args = &'static [&'static str];
-    let terms: [(&'static str, Args, Args, [&'static str; 2]); 6] = [
-        (
-            "other key rules",
-            &["--input", "sender.csv", "--key", "email:text"],
-            &[],
-            ["key rules: mine email, theirs text", "key rules: mine text, theirs email"],
-        ),
-        (
-            "more key columns",
-            &["--input", "sender.csv", "--key", "email:email", "--key", "id:int"],
-            &[],
-            ["key rules: mine email, theirs email + int", "key rules: mine email + int, theirs email"],
-        ),
-        (
-            "the sender is to learn the result too",
-            &["--input", "sender.csv", "--key", "email:email", "--learns", "both"],
-            &[],
-            ["learns: mine receiver, theirs both", "learns: mine both, theirs receiver"],
-        ),
-        (
-            "another protocol",
-            &[
-                "--input",
-                "sender.csv",
-                "--key",
-                "email:email",
-                "--security",
-                "semi-honest",
-                "--protocol",
-                "naive-hash",
-                "--allow-insecure",
-            ],
-            &["--security", "semi-honest", "--protocol", "dh"],
-            ["protocol: mine dh, theirs naive-hash", "protocol: mine naive-hash, theirs dh"],
-        ),
-        (
-            "an insecure protocol, allowed on one side only",
-            &[
-                "--input",
-                "sender.csv",
-                "--key",
-                "email:email",
-                "--security",
-                "semi-honest",
-                "--protocol",
-                "naive-hash",
-                "--allow-insecure",
-            ],
-            &["--security", "semi-honest"],
-            ["only if both sides give --allow-insecure"; 2],
-        ),
-        (
-            "a smaller set than the receiver accepts",
-            &SENDER,
-            &["--min-peer-rows", "6"],
-            ["has 5 items, and this side accepts", "has 5 items, and the partner accepts"],
-        ),
-    ];
-    let limit = ("a larger set than the sender accepts", &[][..], &["--max-peer-rows", "4"][..]);
-    let mut jobs: Vec<Job> = terms
-        .into_iter()
-        .map(|(what, sender, receiver, words)| {
-            job(what, move || {
-                let scene = scene(5);
-                let (receiver, sender) = scene.pair(sender, &with(&RECEIVER, receiver));
-                let words = words.map(|word| [word, "between the two sides", "phase agree"]);
-                both(what, &scene, [receiver, sender], 77, [&words[0], &words[1]])
-            })
+    let difference = |(what, sender, receiver, words): (&'static str, Args, Args, [&'static str; 2])| {
+        job(what, move || {
+            let scene = scene(5);
+            let (receiver, sender) = scene.pair(sender, &with(&RECEIVER, receiver));
+            let words = words.map(|word| [word, "between the two sides", "phase agree"]);
+            both(what, &scene, [receiver, sender], 77, [&words[0], &words[1]])
         })
-        .collect();
-    jobs.push(job(limit.0, move || {
-        let scene = scene(5);
-        let (receiver, sender) = scene.pair(&with(&SENDER, limit.2), &with(&RECEIVER, limit.1));
-        let words =
-            ["has 5 items, and the partner accepts 0 to 4", "has 5 items, and this side accepts 0 to 4"];
-        both(limit.0, &scene, [receiver, sender], 77, [&[words[0]], &[words[1]]])
-    }));
-    jobs.push(job("two receivers", || {
-        let scene = scene(5);
-        let keys =
-            ["receive", "--listen", "127.0.0.1:0", "--identity", "sender.pem", "--peer", &scene.receiver_key];
-        let table = ["--input", "sender.csv", "--key", "email:email", "--output", "other.json"];
-        let mut listening = scene.start(&with(&keys, &table));
-        let line = listening.wait_for("listening on ");
-        let address = line.trim_start_matches("listening on ").split(';').next().unwrap();
-        let receiver = scene.receiver(address, &RECEIVER).end();
-        let words: &[&str] = &["role: mine receiver, theirs receiver"];
-        both(
-            "both are receivers (the second column is one too)",
-            &scene,
-            [receiver, listening.end()],
-            77,
-            [words; 2],
-        )
-    }));
-    jobs
+    };
+    DIFFERENCES.into_iter().map(difference).chain([job("two receivers", two_receivers)]).collect()
 }
 
+fn two_receivers() -> Row {
+    let scene = scene(5);
+    let keys =
+        ["receive", "--listen", "127.0.0.1:0", "--identity", "sender.pem", "--peer", &scene.receiver_key];
+    let table = ["--input", "sender.csv", "--key", "email:email", "--output", "other.json"];
+    let mut listening = scene.start(&with(&keys, &table));
+    let line = listening.wait_for("listening on ");
+    let address = line.trim_start_matches("listening on ").split(';').next().unwrap();
+    let receiver = scene.receiver(address, &RECEIVER).end();
+    let words: &[&str] = &["role: mine receiver, theirs receiver"];
+    let what = "both are receivers (the second column is one too)";
+    both(what, &scene, [receiver, listening.end()], 77, [words; 2])
+}
+
+type Change = fn(&Scene);
+
+/// What happens to the receiver's input while it runs.
+const CHANGES: [(&str, Change); 4] = [
+    ("a byte of the receiver's input changes", |scene| {
+        // As long as before, so that only the bytes tell.
+        let changed = scene.read("receiver.csv").replacen("person", "parson", 1);
+        scene.write("receiver.csv", changed);
+    }),
+    ("the receiver's input grows", |scene| {
+        let grown = scene.read("receiver.csv") + "99,common.person99@example.org\n";
+        scene.write("receiver.csv", grown);
+    }),
+    ("the receiver's input shrinks", |scene| {
+        let text = scene.read("receiver.csv");
+        scene.write("receiver.csv", &text[..text.len() - 9]);
+    }),
+    ("the receiver's input is emptied", |scene| scene.write("receiver.csv", "")),
+];
+
 fn files() -> Vec<Job> {
-    type Change = fn(&Scene);
-    let changes: [(&str, Change); 4] = [
-        ("a byte of the receiver's input changes", |scene| {
-            // As long as before, so that only the bytes tell.
-            let changed = scene.read("receiver.csv").replacen("person", "parson", 1);
-            scene.write("receiver.csv", changed);
-        }),
-        ("the receiver's input grows", |scene| {
-            let grown = scene.read("receiver.csv") + "99,common.person99@example.org\n";
-            scene.write("receiver.csv", grown);
-        }),
-        ("the receiver's input shrinks", |scene| {
-            let text = scene.read("receiver.csv");
-            scene.write("receiver.csv", &text[..text.len() - 9]);
-        }),
-        ("the receiver's input is emptied", |scene| scene.write("receiver.csv", "")),
+    let changes = CHANGES.into_iter().map(|(what, change)| job(what, move || changed(what, change)));
+    let others = [
+        job("output is input", output_is_input),
+        job("pipe without writer", pipe_without_writer),
+        job("device without space", device_without_space),
     ];
-    let mut jobs: Vec<Job> = changes
-        .into_iter()
-        .map(|(what, change)| {
-            job(what, move || {
-                let scene = scene(9);
-                let bell = Bell::new();
-                let (sender, address) = scene.sender(&SENDER);
-                let keys = ["--connect", &address, "--identity", "receiver.pem", "--peer", &scene.sender_key];
-                let receiver =
-                    scene.start_as(bell.command("agree"), &with(&with(&["receive"], &RECEIVER), &keys));
-                let paused = bell.wait();
-                change(&scene);
-                drop(paused);
-                let (receiver, sender) = (receiver.end(), sender.end());
-                receiver.expect(65, &["changed during the run", "phase write", "what to do: "]);
-                sender.expect(0, &[]);
-                nothing_lost(&scene, &[&receiver, &sender]);
-                Row::new(what, [Some(&receiver), Some(&sender)])
-            })
-        })
-        .collect();
-    jobs.push(job("output is input", || {
-        let scene = scene(5);
-        let keys = [
-            "receive",
-            "--connect",
-            "127.0.0.1:9",
-            "--identity",
-            "receiver.pem",
-            "--peer",
-            &scene.sender_key,
-        ];
-        let table = ["--input", "receiver.csv", "--key", "email:email", "--output", "receiver.csv"];
-        let before = scene.read("receiver.csv");
-        let receiver = scene.run(&with(&keys, &table));
-        receiver.expect(74, &["same file as an input", "phase prepare", "on this side"]);
-        assert_eq!(scene.read("receiver.csv"), before);
-        nothing_lost(&scene, &[&receiver]);
-        Row::new("the output is the input (the sender is not bothered)", [Some(&receiver), None])
-    }));
-    jobs.push(job("pipe without writer", || {
-        let scene = scene(5);
-        let made = std::process::Command::new("mkfifo").arg(scene.path("pipe")).status().unwrap();
-        assert!(made.success());
-        let keys = [
-            "receive",
-            "--connect",
-            "127.0.0.1:9",
-            "--identity",
-            "receiver.pem",
-            "--peer",
-            &scene.sender_key,
-        ];
-        let table = ["--input", "pipe", "--key", "email:email", "--output", "out.csv"];
-        let mut receiver = scene.start(&with(&keys, &table));
-        receiver.wait_for("nothing has come from pipe yet");
-        receiver.signal(Signal::INT);
-        let receiver = receiver.end();
-        receiver.expect(130, &["interrupted", "phase read"]);
-        std::fs::remove_file(scene.path("pipe")).unwrap();
-        nothing_lost(&scene, &[&receiver]);
-        Row::new(
-            "the input is a pipe into which nobody writes, as the screen says; then SIGINT",
-            [Some(&receiver), None],
-        )
-    }));
-    jobs.push(job("device without space", || {
-        let scene = scene(5);
-        let (sender, address) = scene.sender(&SENDER);
-        let table = ["--input", "receiver.csv", "--key", "email:email", "--output", "/dev/full"];
-        let receiver = scene.receiver(&address, &table).end();
-        receiver.expect(74, &["/dev/full", "cannot be written", "on this side", "phase write"]);
-        let sender = sender.end();
-        sender.expect(0, &[]);
-        nothing_lost(&scene, &[&receiver]);
-        Row::new("the output is a device that has no space", [Some(&receiver), Some(&sender)])
-    }));
-    jobs
+    changes.chain(others).collect()
+}
+
+fn changed(what: &str, change: Change) -> Row {
+    let scene = scene(9);
+    let bell = Bell::new();
+    let (sender, address) = scene.sender(&SENDER);
+    let keys = ["--connect", &address, "--identity", "receiver.pem", "--peer", &scene.sender_key];
+    let receiver = scene.start_as(bell.command("agree"), &with(&with(&["receive"], &RECEIVER), &keys));
+    let paused = bell.wait();
+    change(&scene);
+    drop(paused);
+    let (receiver, sender) = (receiver.end(), sender.end());
+    receiver.expect(65, &["changed during the run", "phase write", "what to do: "]);
+    sender.expect(0, &[]);
+    nothing_lost(&scene, &[&receiver, &sender]);
+    Row::new(what, [Some(&receiver), Some(&sender)])
+}
+
+/// A receiver that goes where nobody is.
+fn nowhere(scene: &Scene) -> [&str; 7] {
+    ["receive", "--connect", "127.0.0.1:9", "--identity", "receiver.pem", "--peer", &scene.sender_key]
+}
+
+fn output_is_input() -> Row {
+    let scene = scene(5);
+    let keys = nowhere(&scene);
+    let table = ["--input", "receiver.csv", "--key", "email:email", "--output", "receiver.csv"];
+    let before = scene.read("receiver.csv");
+    let receiver = scene.run(&with(&keys, &table));
+    receiver.expect(74, &["same file as an input", "phase prepare", "on this side"]);
+    assert_eq!(scene.read("receiver.csv"), before);
+    nothing_lost(&scene, &[&receiver]);
+    Row::new("the output is the input (the sender is not bothered)", [Some(&receiver), None])
+}
+
+fn pipe_without_writer() -> Row {
+    let scene = scene(5);
+    let made = std::process::Command::new("mkfifo").arg(scene.path("pipe")).status().unwrap();
+    assert!(made.success());
+    let keys = nowhere(&scene);
+    let table = ["--input", "pipe", "--key", "email:email", "--output", "out.csv"];
+    let mut receiver = scene.start(&with(&keys, &table));
+    receiver.wait_for("nothing has come from pipe yet");
+    receiver.signal(Signal::INT);
+    let receiver = receiver.end();
+    receiver.expect(130, &["interrupted", "phase read"]);
+    std::fs::remove_file(scene.path("pipe")).unwrap();
+    nothing_lost(&scene, &[&receiver]);
+    Row::new(
+        "the input is a pipe into which nobody writes, as the screen says; then SIGINT",
+        [Some(&receiver), None],
+    )
+}
+
+fn device_without_space() -> Row {
+    let scene = scene(5);
+    let (sender, address) = scene.sender(&SENDER);
+    let table = ["--input", "receiver.csv", "--key", "email:email", "--output", "/dev/full"];
+    let receiver = scene.receiver(&address, &table).end();
+    receiver.expect(74, &["/dev/full", "cannot be written", "on this side", "phase write"]);
+    let sender = sender.end();
+    sender.expect(0, &[]);
+    nothing_lost(&scene, &[&receiver]);
+    Row::new("the output is a device that has no space", [Some(&receiver), Some(&sender)])
 }

@@ -175,7 +175,21 @@ impl Cell {
         let apart = line.is_some() && !self.harmless();
         let other = other_bell.command(if apart { "confirm" } else { NEVER });
         let start = |role: Role, command: Command| self.start(&scene, role, command, &port, &goal);
-        let (victim, partner) = (start(self.victim, victim), start(self.victim.other(), other));
+        let mut victim = start(self.victim, victim);
+        let partner = if self.stands_at_the_door() {
+            let paused = bell.wait();
+            if self.victim == Role::Sender {
+                drop(paused);
+                victim.wait_for("listening on ");
+                start(Role::Receiver, other)
+            } else {
+                let mut partner = start(Role::Sender, other);
+                partner.wait_for("listening on ");
+                partner
+            }
+        } else {
+            start(self.victim.other(), other)
+        };
         let (victim, partner) = self.disturb(victim, partner, [bell, other_bell], line.as_ref());
         self.check(&scene, &victim, &partner);
         let (first, second) =
@@ -190,8 +204,15 @@ impl Cell {
         row
     }
 
+    /// Whether the victim has read its table before the partner begins to wait: the partner bears no long silence, and a
+    /// machine under load may take as long to start a program.
+    fn stands_at_the_door(&self) -> bool {
+        self.fault == Fault::Frozen && !self.early() && !self.harmless()
+    }
+
     fn command(&self, bell: &Bell) -> Command {
         match self.fault {
+            _ if self.stands_at_the_door() => bell.command(&format!("connect,{}", self.step)),
             Fault::DiskFull => bell.command_with_limits(&self.step),
             Fault::Cut if self.step == "connect" => bell.command(NEVER),
             _ => bell.command(&self.step),
