@@ -41,6 +41,9 @@ fmt-check:
 .PHONY: clippy
 clippy: setup
 	$(call stage,clippy,$(CARGO) clippy --locked --workspace --all-targets --profile ci -- -D warnings)
+	cp Cargo.lock benchmarks/blocks/Cargo.lock
+	$(call stage,clippy of the blocks,$(CARGO) clippy --manifest-path benchmarks/blocks/Cargo.toml --benches --profile ci \
+		--target-dir $${CARGO_TARGET_DIR:-$(abspath target)} -- -D warnings)
 
 .PHONY: doc
 doc: setup ## The library's documentation, warnings denied

@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod blocks;
 pub mod cell;
 pub mod choice;
 pub mod definition;

@@ -138,6 +138,11 @@ impl Folder {
         self.path.join(format!("{}.csv", definition.replace('/', "-")))
     }
 
+    /// The file of the building blocks, which are no runs.
+    pub(crate) fn blocks_file(&self) -> PathBuf {
+        self.path.join("blocks.csv")
+    }
+
     /// All lines of a definition; none if it was never run.
     pub fn read(&self, definition: &str) -> Result<Vec<Line>, BenchError> {
         let path = self.file(definition);
@@ -154,7 +159,8 @@ impl Folder {
         for entry in fs::read_dir(&self.path).map_err(failed)? {
             paths.push(entry.map_err(failed)?.path());
         }
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "csv"));
+        let blocks = self.blocks_file();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "csv") && *path != blocks);
         paths.sort();
         let mut lines = Vec::new();
         for path in paths {

@@ -13,7 +13,7 @@ use crate::definition::{Definition, Entry, Figure, Measure, Row, Unit};
 use crate::floor::floor;
 use crate::record::{Folder, Line, key, phase_seconds};
 use crate::scaling::{self, Growth};
-use crate::{choice, plots};
+use crate::{blocks, choice, plots};
 
 /// Where the generated part of a page begins and ends.
 pub const MARKERS: [&str; 2] = ["<!-- begin: vesica bench report -->", "<!-- end: vesica bench report -->"];
@@ -293,6 +293,14 @@ pub fn write(
     }
     for (name, tables) in groups {
         let _ = writeln!(text, "### {name}\n\n{tables}");
+    }
+    let blocks = folder.blocks()?;
+    if !blocks.is_empty() {
+        let _ = writeln!(
+            text,
+            "### Building blocks\n\nOne thread, in memory, by criterion (`make bench-blocks`): nanoseconds an element, the median.\n\n{}",
+            blocks::table(&blocks)
+        );
     }
     splice(page, &text)
 }

@@ -17,10 +17,11 @@ use vesica_bench::harness::Harness;
 use vesica_bench::party::{self, Place};
 use vesica_bench::record::{self, Folder};
 use vesica_bench::schedule::{Limits, Outlook};
-use vesica_bench::{report, scaling};
+use vesica_bench::{blocks, report, scaling};
 
 use crate::args::{
-    Bench, BenchCommand, BenchFit, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
+    Bench, BenchBlocks, BenchCommand, BenchFit, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun,
+    Extent,
 };
 use crate::screen::say;
 
@@ -30,6 +31,7 @@ pub(crate) fn run(args: &Bench) -> u8 {
         BenchCommand::Run(args) => run_definitions(args),
         BenchCommand::Report(args) => write_report(args),
         BenchCommand::Once(args) => once(args),
+        BenchCommand::Blocks(args) => keep_blocks(args),
         BenchCommand::Fit(args) => fit_model(args),
         BenchCommand::Party(args) => play(args),
     };
@@ -76,7 +78,7 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
         return Err(BenchError::Cell("name a definition, or give --all".into()));
     }
     let harness = harness(&args.folders)?;
-    let quick = matches!(args.extent, Extent::Quick);
+    let quick = matches!(args.profile, Extent::Quick);
     let (run_budget, budget) =
         if quick { (QUICK_RUN, QUICK) } else { (Duration::from_secs(60), Duration::from_secs(1 << 30)) };
     let limits = Limits {
@@ -177,6 +179,18 @@ fn report_on(folder: &Folder, page: &Path, folders: &BenchFolders) -> Result<(),
         format!("vesica bench report --record {} --page {}", folder.path().display(), page.display());
     report::write(&definitions, folder, &networks(folders)?, page, &command)?;
     say(&format!("the report: {}", page.display()));
+    Ok(())
+}
+
+fn keep_blocks(args: &BenchBlocks) -> Result<(), BenchError> {
+    let blocks = blocks::collect(&args.criterion)?;
+    if blocks.is_empty() {
+        let message =
+            format!("{} holds no benchmark: run `make bench-blocks` first", args.criterion.display());
+        return Err(BenchError::Cell(message));
+    }
+    Folder::open(&args.record)?.keep_blocks(&blocks)?;
+    say(&format!("{} building blocks in {}", blocks.len(), args.record.display()));
     Ok(())
 }
 

@@ -22,6 +22,8 @@ pub(crate) enum BenchCommand {
     Report(BenchReport),
     /// Run one protocol on two sets of given sizes, figures on standard output
     Once(Box<BenchOnce>),
+    /// Take what `make bench-blocks` measured into a record
+    Blocks(BenchBlocks),
     /// Fit the cost model of `vesica plan` to a record, and show how far it is off
     Fit(BenchFit),
     /// One party of a run
@@ -56,9 +58,8 @@ pub(crate) struct BenchRun {
     #[arg(long, conflicts_with = "definitions")]
     pub(crate) all: bool,
     /// How much of them
-    // `--profile` is what it was called before the main job's `--profile`; older records hold such lines.
-    #[arg(long, alias = "profile", value_enum, default_value = "quick")]
-    pub(crate) extent: Extent,
+    #[arg(long, value_enum, default_value = "quick")]
+    pub(crate) profile: Extent,
     /// Runs of each cell [default: 1 quick, 3 full]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: Option<u32>,
@@ -91,6 +92,16 @@ pub(crate) struct BenchReport {
     pub(crate) page: PathBuf,
     #[command(flatten)]
     pub(crate) folders: BenchFolders,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchBlocks {
+    /// The folder that criterion filled
+    #[arg(long, value_name = "FOLDER", default_value = "target/blocks/criterion")]
+    pub(crate) criterion: PathBuf,
+    /// The folder of the record
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) record: PathBuf,
 }
 
 #[derive(Args)]
