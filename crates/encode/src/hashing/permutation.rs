@@ -79,9 +79,15 @@ impl Permutation {
         self.remainders
     }
 
-    /// Bits of a remainder.
+    /// M itself, which is no remainder: what a bin holds that has no item. Any remainder would be that of some item, of which
+    /// a party that fills its bins by it would find out something.
+    pub fn vacant(&self) -> u128 {
+        self.remainders
+    }
+
+    /// Bits of a remainder, or of [`vacant`](Self::vacant).
     pub fn bits(&self) -> u32 {
-        u128::BITS - (self.remainders - 1).leading_zeros()
+        u128::BITS - self.vacant().leading_zeros()
     }
 
     /// Replaces items by their remainders under `function`; `bins` become their bins.
@@ -396,16 +402,17 @@ mod tests {
     fn remainders_are_shorter_by_the_bits_of_a_bin() {
         for (sigma, functions, bins, bits) in [
             (32, 2, 5 << 19, 12),
-            (32, 3, 3 << 20, 12),
-            (64, 3, 3 << 20, 44),
-            (128, 2, 2 << 24, 104),
-            (20, 3, 3 << 20, 6),
+            (32, 3, 3 << 20, 13),
+            (64, 3, (3 << 20) + 3, 44),
+            (128, 2, 2 << 24, 105),
+            (20, 3, 3 << 20, 7),
         ] {
             let permutation = permutation(sigma, Layout::new(functions, bins));
             assert_eq!(permutation.bits(), bits);
             let mut items = [u128::MAX >> (128 - sigma), 0];
             permutation.evaluate(functions - 1, &mut items, &mut [0; 2]);
-            assert!(items.into_iter().all(|remainder| remainder < permutation.remainders()));
+            assert!(items.into_iter().all(|remainder| remainder < permutation.vacant()));
+            assert_eq!(permutation.vacant() >> bits, 0);
         }
     }
 

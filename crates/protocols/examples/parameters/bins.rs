@@ -84,8 +84,8 @@ fn permutations() -> Section {
     let mut section = Section::new(
         "Permutation-based hashing",
         "Of an item below 2^σ a bin holds the remainder, below M = ⌊(2^σ - 1)/m⌋ + 1 for m bins a function and at least 64; \
-         bin, remainder and the function's segment determine the item, so no two different items look equal. Compared in \
-         characters of eight bits, each a 1-out-of-256 OT. σ: native, or ℓ bits of a hash (PSSZ15 §4; three functions).",
+         bin, remainder and the function's segment determine the item, so no two different items look equal. M stands for an \
+         empty bin. Compared in characters of eight bits, each a 1-out-of-256 OT. σ: native, or ℓ bits of a hash (PSSZ15 §4; three functions).",
         &["items", "σ", "bits in the code", "bits derived", "OTs a bin"],
     );
     for items in [1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 24] {
@@ -95,9 +95,9 @@ fn permutations() -> Section {
             let layout: Layout = three_way(items).layout;
             let context = Context::new(&[0; 32], "parameters", b"", 0, 0);
             let bits = Permutation::new(&context, sigma, layout).bits();
-            // The fewest that, with the bin, tell 2^σ items apart.
+            // The fewest that, with the bin, tell 2^σ items apart, and leave one value for an empty bin.
             let m = u128::from(layout.segment());
-            let derived = (6u32..128).find(|bits| (m << bits) >= 1 << sigma).unwrap();
+            let derived = (7u32..128).find(|bits| m * ((1 << bits) - 1) >= 1 << sigma).unwrap();
             section.row(
                 &[
                     count(items),

@@ -88,8 +88,9 @@ fn groups() -> Section {
     let mut section = Section::new(
         "Groups",
         "A discrete logarithm in a group of order q takes about √q steps (Pollard), so level κ wants 2κ bits of order but \
-         for a few: ristretto255 has order 2^252 + …, in use for level 128 everywhere (RFC 9496). NIST curves serve \
-         DCW13's levels (Table 2 there has P-192 for 80, which P-256 replaces). The order's bits are what an \
+         for a few: ristretto255 has order 2^252 + …, in use everywhere (RFC 9496). NIST curves are \
+         DCW13's levels (Table 2 there has P-192 for 80, which P-256 replaces), for the benchmark of its base OTs: no run takes \
+         them. The order's bits are what an \
          element's x coordinate has; an encoding has one byte more on NIST curves.",
         &["group", "bits of the order", "needed", "used for"],
     );
@@ -104,7 +105,7 @@ fn groups() -> Section {
         ("P-521", naor_pinkas::receiver_bytes::<P521>(), 521, 256),
     ] {
         let right = bytes == (order as usize).div_ceil(8) + 1 && order >= 2 * level;
-        let used = format!("`gbf`, `gbf-random` at level {level}");
+        let used = format!("Naor–Pinkas at level {level}, in no protocol");
         section.row(&[name, &order.to_string(), &format!("2·{level}"), &used], right);
     }
     section

@@ -17,8 +17,8 @@ pub(crate) fn sections() -> Vec<Section> {
 fn counts() -> Section {
     let mut section = Section::new(
         "Base OTs",
-        "As many as the secret of an extension has bits, each of 64 bytes (Masny–Rindal over ristretto255; the papers' \
-         forms: Naor–Pinkas over the level's curve).",
+        "As many as the secret of an extension has bits, each of 64 bytes (Masny–Rindal over ristretto255, \
+         whatever the level).",
         &["extension", "base OTs in the code", "derived", "from"],
     );
     let vole = Opening::BYTES / masny_rindal::RECEIVER_BYTES;

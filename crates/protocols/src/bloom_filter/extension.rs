@@ -2,7 +2,8 @@
 //!
 //! Up to level 128 the standard form takes SoftSpoken, κ/k bits an OT where IKNP sends κ, for 2^k/k blocks of a generator
 //! instead of two: the same correlation, at the strength of AES-128, under the same kind of assumption. Above, and in the
-//! forms by which a paper's table is made again, it is IKNP with κ columns.
+//! forms by which a paper's table is made again, it is IKNP with κ columns. The base OTs are over ristretto255 at every
+//! level: above 128 a level is one of cost, not of strength.
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;

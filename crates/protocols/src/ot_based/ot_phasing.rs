@@ -20,6 +20,10 @@
 //! output {y : H(b, S_y) in the list of the way in which y is held}
 //! ```
 //!
+//! **Empty bins.** What the receiver asks for there it could look for, too: as a remainder it would be that of some item, which the
+//! receiver does not hold. So it asks for M, one more than any remainder ([`Permutation::vacant`]), and where whole items
+//! are compared, in the stash as well, for one of its own.
+//!
 //! The sender's strings of one bin are linearly dependent where items share characters; the hash, with strings of κ bits
 //! each of which the receiver does not know, leaves nothing of that (§6.1). Sender and receiver treat the stash as bins that hold
 //! every item of the sender, whole.
@@ -205,6 +209,12 @@ impl Plan {
     }
 }
 
+/// What a party asks for where it has no item and whole items are compared: one that it has. It learns whether the sender has
+/// that, which it does anyway.
+fn own_number(numbers: &[Block]) -> Block {
+    numbers.first().copied().unwrap_or_default()
+}
+
 /// Bits of a remainder, which do not depend on the context.
 fn remainder_bits(sigma: u32, layout: Layout) -> u32 {
     Permutation::new(&Context::new(&[0; 32], "", b"", 0, 0), sigma, layout).bits()
@@ -216,6 +226,8 @@ struct Party<'a> {
     plan: &'a Plan,
     /// Bins and remainders, where these stand for the items.
     placed: Option<Placed>,
+    /// What stands for no item in a bin: [`Permutation::vacant`], or a whole item of this party's own.
+    vacant: [u8; size_of::<u128>()],
     /// Whole items, where there is use for them.
     numbered: Numbered,
 }
@@ -223,14 +235,16 @@ struct Party<'a> {
 impl<'a> Party<'a> {
     fn new(run: &'a Run<'a>, plan: &'a Plan, items: &Items, order: Option<&[u32]>) -> Result<Self, Error> {
         let mut numbered = Numbered::new(run, plan.width, items, order, !plan.permuted)?;
+        let mut vacant = own_number(&numbered.numbers).to_bytes();
         let placed = plan.permuted.then(|| {
             let (permutation, numbers) = (plan.permutation(&run.context), &numbered.numbers);
+            vacant = permutation.vacant().to_le_bytes();
             permutation.place(run.threads, numbers.len(), |i| numbers[i].to_u128())
         });
         if plan.permuted && plan.cuckoo.stash == 0 {
             numbered.numbers = Vec::new();
         }
-        Ok(Self { run, plan, placed, numbered })
+        Ok(Self { run, plan, placed, vacant, numbered })
     }
 
     /// Every item in one of its bins.
@@ -254,7 +268,7 @@ impl<'a> Party<'a> {
         }
     }
 
-    /// The characters of what stands for `count` items in their bins under `function`, zeros for none.
+    /// The characters of what stands for `count` items in their bins under `function`, or for none.
     fn characters(
         &self,
         function: usize,
@@ -271,7 +285,7 @@ impl<'a> Party<'a> {
                     None => prefetch(&self.numbered.numbers, ahead as usize),
                 }
             }
-            let value = item(i).map_or([0; size_of::<u128>()], |item| match &self.placed {
+            let value = item(i).map_or(self.vacant, |item| match &self.placed {
                 Some(placed) => placed.remainder(item as usize, function),
                 None => self.numbered.numbers[item as usize].to_bytes(),
             });
@@ -343,7 +357,7 @@ fn receive_pairs(
     let mut masker = Masker::new(run);
     let (mut words, mut strings, mut sums) = (Vec::new(), Vec::new(), Vec::new());
     for (function, first, bins) in plan.calls() {
-        // An empty bin asks for any string: the sender cannot tell.
+        // An empty bin asks for a string that shows nothing: the sender cannot tell.
         party.characters(function, bins, |bin| table.get(first + bin), &mut words);
         strings.resize(words.len(), Block::ZERO);
         ots.extend(&words, &mut strings, channel)?;
@@ -379,8 +393,9 @@ fn receive_stash(
     let plan = party.plan;
     let Cuckoo { layout, stash: places } = plan.cuckoo;
     let mut words = Vec::new();
+    let numbers = &party.numbered.numbers;
     for place in 0..places {
-        let number = stash.get(place).map_or(Block::ZERO, |item| party.numbered.numbers[*item as usize]);
+        let number = stash.get(place).map_or_else(|| own_number(numbers), |item| numbers[*item as usize]);
         push_characters(&mut words, number.to_u128(), plan.stash_characters);
     }
     let (mut strings, mut sums) = (vec![Block::ZERO; words.len()], Vec::new());

@@ -227,7 +227,7 @@ fn receive_pairs(
     let digests = Digests::new(&words.keys, plan.cuckoo.layout);
     let table = table(&digests, plan.cuckoo.stash, run.parameters.paper)?;
 
-    // The strings of every item's characters; an empty bin's and place's transfers choose zeros.
+    // The strings of every item's characters; an empty bin's and place's transfers choose those of some item of mine.
     run.phase(Phase::Answer, plan.bins());
     let mut held: Vec<Held> = (0..plan.cuckoo.layout.functions()).map(|_| Held::default()).collect();
     let mut stash = Held::default();
@@ -493,9 +493,10 @@ impl Words {
         Ok(Self { keys, values })
     }
 
-    /// Appends the characters of `item`, or zeros.
+    /// Appends the characters of `item`; of the first one if there is none. What is asked for in an empty bin can be looked
+    /// for in the sender's lists: another number would be an item that its asker does not hold.
     fn push(&self, item: Option<u32>, characters: usize, out: &mut Vec<u8>) {
-        let value = item.map_or(Block::ZERO, |item| self.values[item as usize]);
+        let value = self.values[item.unwrap_or_default() as usize];
         out.extend_from_slice(&value.as_bytes()[..characters]);
     }
 }
@@ -563,6 +564,26 @@ mod tests {
         });
         let found = sets.receiver.matches(pairs.iter().map(|(item, _)| *item as usize));
         assert_eq!((found.rows(), pairs.len()), (&sets.receiver_rows[..], 9));
+    }
+
+    #[test]
+    fn an_empty_bin_asks_for_an_item_of_the_receivers_own() {
+        // Of a native item 0 that the receiver does not hold it could tell otherwise whether the sender has it.
+        let parameters = Parameters { sigma: Some(18), ..Parameters::default() };
+        let sets = planted_for(&parameters, 20, 30, 9, 2);
+        let run = Run {
+            context: vesica_crypto::hash::Context::new(&[5; 32], "ot-psi", b"", 20, 30),
+            sizes: Sizes { receiver: 20, sender: 30 },
+            parameters,
+            learns: Learns::Receiver,
+            threads: 1,
+            watch: &crate::protocol::Unwatched,
+            base_ots: None,
+        };
+        let (words, mut asked) = (Words::of(&run, &sets.receiver, None).unwrap(), Vec::new());
+        words.push(None, 3, &mut asked);
+        let integer = u64::from_le_bytes([asked[0], asked[1], asked[2], 0, 0, 0, 0, 0]);
+        assert!(integer != 0 && (0..20).any(|item| sets.receiver.native(item) == Some(integer)));
     }
 
     #[test]

@@ -209,3 +209,52 @@ fn masks_of_too_few_bits_match_by_chance() {
     assert!((2400..2800).contains(&matches(12)), "{}", matches(12));
     assert_eq!(matches(width.bits()), 0);
 }
+
+/// Native items: all of these integers.
+fn integers(sigma: u32, integers: impl Iterator<Item = u64>) -> Items {
+    let mut builder =
+        vesica_encode::items::ItemsBuilder::new(vesica_encode::items::Encoding::Native { sigma }, 0).unwrap();
+    (0..).zip(integers).for_each(|(row, integer)| builder.push_native(row, integer).unwrap());
+    builder.finish(vesica_encode::items::OnDuplicates::Error).unwrap()
+}
+
+#[test]
+fn an_empty_bin_asks_for_no_item_but_the_receivers_own() {
+    // A semi-honest receiver knows the strings of what its empty bins ask for. If that were some item of the domain,
+    // it could look for its mask, and learn of an item that it does not hold whether the sender has it.
+    let sigma = 12;
+    let (own, all) = (integers(sigma, 700..800), integers(sigma, 0..1 << sigma));
+    let sizes = Sizes { receiver: own.len(), sender: all.len() };
+    for (variant, paper) in
+        [("", false), ("", true), (PERMUTATION, false), (PERMUTATION, true), (SINGLE_MASK, false)]
+    {
+        let parameters = Parameters { sigma: Some(sigma), variant, paper, ..Parameters::default() };
+        let run = Run {
+            context: Context::new(&[9; 32], "ot-phasing", b"", 100, 4096),
+            sizes,
+            parameters,
+            learns: Learns::Receiver,
+            threads: 1,
+            watch: &crate::protocol::Unwatched,
+            base_ots: None,
+        };
+        let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+        let party = Party::new(&run, &plan, &own, None).unwrap();
+        let (domain, table) = (Party::new(&run, &plan, &all, None).unwrap(), party.cuckoo().unwrap());
+        let (bins, mut asked, mut word) = (domain.simple(), Vec::new(), Vec::new());
+        for function in 0..plan.cuckoo.layout.functions() {
+            let segment = plan.cuckoo.layout.segment_of(function);
+            party.characters(function, segment.len(), |bin| table.get(segment.start + bin), &mut asked);
+            for (bin, asked) in segment.zip(asked.chunks_exact(plan.characters)) {
+                for item in bins.bin(bin) {
+                    domain.characters(function, 1, |_| Some(*item), &mut word);
+                    let integer = all.native(*item as usize).unwrap();
+                    assert!(asked != word || (700..800).contains(&integer), "{variant} {paper}: {integer}");
+                }
+            }
+        }
+        // Nor do the places of the stash, where the sender has masks of all its items.
+        let number = own_number(&party.numbered.numbers).to_u128();
+        assert!(plan.cuckoo.stash == 0 || (700..800).contains(&number), "{variant} {paper}: {number}");
+    }
+}
