@@ -10,7 +10,8 @@ mod common;
 mod plan;
 
 pub(crate) use bench::{
-    Bench, BenchCommand, BenchFit, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
+    Bench, BenchBlocks, BenchCommand, BenchFit, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun,
+    Extent,
 };
 pub(crate) use common::Common;
 pub(crate) use plan::Plan;
