@@ -26,7 +26,7 @@ use crate::hash::{Context, Label};
 
 /// A public permutation π, AES under a fixed key, and the hashes built on it.
 pub struct FixedKey {
-    key: aes::Key,
+    pub(crate) key: aes::Key,
 }
 
 impl FixedKey {

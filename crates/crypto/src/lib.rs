@@ -40,4 +40,5 @@ pub mod par;
 pub mod prg;
 pub mod short;
 pub mod transpose;
+pub mod tree;
 pub mod wide_prg;

@@ -21,6 +21,7 @@ use vesica_ot::vole::{self, Family, Plan, Profile, Value, parameters};
 const RUNS: usize = 7;
 
 fn main() {
+    vesica_crypto::memory::keep_freed_memory();
     let filter = std::env::args().nth(1).unwrap_or_default();
     let aes = aes_nanoseconds();
     println!("one AES block, counter mode in cache: {aes:.3} ns");

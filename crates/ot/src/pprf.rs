@@ -24,6 +24,7 @@
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
+use vesica_crypto::tree::{add_at, correlated_children, independent_children};
 
 /// How inner nodes have children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,10 +74,8 @@ impl Trees {
     pub(crate) fn grow(&self, nodes: &mut [Block], sums: &mut [[Block; 2]]) {
         let mut width = self.shape.start();
         for sums in sums {
-            let children = (2 * width).min(nodes.len());
-            self.level(nodes, width);
-            *sums = [sum(&nodes[..children - width]), sum(&nodes[width..children])];
-            width = children;
+            *sums = self.level(nodes, width).sums;
+            width = (2 * width).min(nodes.len());
         }
         debug_assert_eq!(width, nodes.len(), "one pair of sums for each level");
     }
@@ -88,15 +87,14 @@ impl Trees {
         let total = nodes.len();
         for known in known {
             let children = (2 * width).min(total);
-            let correlated = self.level(nodes, width);
+            let Level { sums, correlated } = self.level(nodes, width);
             let parent = path & (width - 1);
             let goes_right = Block::mask(path & width != 0);
             let (left, right) = nodes[..children].split_at_mut(width);
             let below = if correlated { [self.below_zero[0]; 2] } else { self.below_zero };
             // What lies below the missing parent is known to be wrong. On the path it becomes zero; beside it, it becomes
             // what the sum says.
-            let with_sibling = &left[..right.len()];
-            let [missing_left, missing_right] = [*known ^ sum(with_sibling), *known ^ sum(right)];
+            let [missing_left, missing_right] = sums.map(|sum| *known ^ sum);
             add_at(left, parent, (missing_left & goes_right) ^ (below[0] & !goes_right));
             add_at(right, parent, (missing_right & !goes_right) ^ (below[1] & goes_right));
             width = children;
@@ -104,21 +102,28 @@ impl Trees {
         debug_assert_eq!(width, total, "one sum for each level");
     }
 
-    /// Puts the children of the first `width` nodes in their place and behind them; whether they are correlated.
-    fn level(&self, nodes: &mut [Block], width: usize) -> bool {
+    /// Puts the children of the first `width` nodes in their place and behind them.
+    fn level(&self, nodes: &mut [Block], width: usize) -> Level {
         let last = 2 * width >= nodes.len();
         let children = (2 * width).min(nodes.len());
         let (left, right) = nodes[..children].split_at_mut(width);
-        right.copy_from_slice(&left[..right.len()]);
-        self.left.ccr(left);
+        let (left, only) = left.split_at_mut(right.len());
+        self.left.ccr(only);
         let correlated = self.shape == Shape::HalfTree && !last;
-        if correlated {
-            right.iter_mut().zip(&*left).for_each(|(right, left)| *right ^= *left);
+        let sums = if correlated {
+            correlated_children(&self.left, left, right)
         } else {
-            self.right.ccr(right);
-        }
-        correlated
+            independent_children([&self.left, &self.right], left, right)
+        };
+        Level { sums, correlated }
     }
+}
+
+/// What is known of a level when it is made.
+struct Level {
+    /// Of the left nodes that have a sibling, and of the right ones.
+    sums: [Block; 2],
+    correlated: bool,
 }
 
 /// The sum of all blocks.
@@ -129,13 +134,6 @@ pub(crate) fn sum(blocks: &[Block]) -> Block {
         sums.iter_mut().zip(four).for_each(|(sum, block)| *sum ^= *block);
     }
     rest.iter().chain(&sums).fold(Block::ZERO, |sum, block| sum ^ *block)
-}
-
-/// Adds `value` to the block at the secret place `index`, if there is one.
-pub(crate) fn add_at(blocks: &mut [Block], index: usize, value: Block) {
-    for (i, block) in blocks.iter_mut().enumerate() {
-        *block ^= value & Block::mask(i == index);
-    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@
 //! SubWord(RotWord(w₃)) ⊕ rcon in each of them (ShiftRows moves nothing when the columns are equal), in constant time
 //! and for as many keys at once as a vector has lanes.
 
+mod children;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -25,6 +26,7 @@ use super::Backend;
 use super::Level;
 use crate::block::Block;
 
+pub(crate) use children::{add_at, children};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::expand;
 

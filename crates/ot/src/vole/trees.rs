@@ -16,8 +16,9 @@
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
+use vesica_crypto::tree::add_at;
 
-use crate::pprf::{Shape, Trees, add_at, levels, sum};
+use crate::pprf::{Shape, Trees, levels, sum};
 
 /// Children, and the pads of the words.
 pub(super) struct Forest {

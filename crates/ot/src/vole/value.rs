@@ -9,9 +9,9 @@ use vesica_crypto::block::Block;
 use vesica_crypto::gf64;
 use vesica_crypto::gf128::{self, Gf128};
 use vesica_crypto::transpose::{COLUMNS, Tile, transpose};
+use vesica_crypto::tree::add_at;
 
 use super::codes::{Field, Word};
-use crate::pprf::add_at;
 use crate::small_field;
 
 /// A value: an element of GF(2^128) ([`Block`]), of GF(2^64) (`u64`), or a [`Bit`].

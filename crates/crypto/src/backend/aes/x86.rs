@@ -4,6 +4,9 @@
 //! hides the latency of the instructions. Loops take the place of `map` and `from_fn`: a closure with target features
 //! cannot be inlined into library code without them.
 
+#[macro_use]
+mod children;
+
 use core::arch::x86_64::*;
 
 use zeroize::Zeroize;
@@ -382,6 +385,21 @@ pub(super) mod narrow {
     const FLIGHT: usize = 8;
 
     kernels!("aes,avx2");
+    children!("aes,avx2");
+
+    /// The lower half of each block in both of its halves.
+    #[target_feature(enable = "aes,avx2")]
+    #[inline]
+    fn in_both_halves(x: V) -> V {
+        _mm_unpacklo_epi64(x, x)
+    }
+
+    /// `value` where `a` and `b` are equal, elsewhere zero.
+    #[target_feature(enable = "aes,avx2")]
+    #[inline]
+    fn where_equal(a: V, b: V, value: V) -> V {
+        and(_mm_cmpeq_epi64(a, b), value)
+    }
 
     #[target_feature(enable = "aes,avx2")]
     #[inline]
@@ -437,6 +455,21 @@ pub(super) mod wide {
     const FLIGHT: usize = 4;
 
     kernels!("vaes,avx512f,avx512bw");
+    children!("vaes,avx512f,avx512bw");
+
+    /// The lower half of each block in both of its halves.
+    #[target_feature(enable = "vaes,avx512f,avx512bw")]
+    #[inline]
+    fn in_both_halves(x: V) -> V {
+        _mm512_unpacklo_epi64(x, x)
+    }
+
+    /// `value` where `a` and `b` are equal, elsewhere zero.
+    #[target_feature(enable = "vaes,avx512f,avx512bw")]
+    #[inline]
+    fn where_equal(a: V, b: V, value: V) -> V {
+        _mm512_maskz_mov_epi64(_mm512_cmpeq_epi64_mask(a, b), value)
+    }
 
     #[target_feature(enable = "vaes,avx512f,avx512bw")]
     #[inline]

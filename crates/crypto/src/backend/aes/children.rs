@@ -1,0 +1,60 @@
+//! The children of a level of a tree: hashes, and on the right those or their sums with the parents.
+
+use super::{Key, Schedule};
+use crate::backend::Backend;
+#[cfg(target_arch = "x86_64")]
+use crate::backend::Level;
+#[cfg(target_arch = "x86_64")]
+use crate::backend::aes::x86;
+use crate::block::Block;
+
+/// Replaces each block x of `left` by its hash h under the first key, and puts beside it in `right` x ⊕ h, or its hash under
+/// the second key if there is one; the sums of both sides, which have the same length.
+pub(crate) fn children(keys: (&Key, Option<&Key>), left: &mut [Block], right: &mut [Block]) -> [Block; 2] {
+    assert_eq!(left.len(), right.len(), "two children each");
+    match (&keys.0.0, keys.1.map(|key| &key.0)) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of these levels exists only where their instructions do.
+        (Schedule::Rounds(backend, first), None) => unsafe {
+            match backend.level() {
+                Level::Avx512 => x86::wide::children::<true>([first, first], left, right),
+                _ => x86::narrow::children::<true>([first, first], left, right),
+            }
+        },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of these levels exists only where their instructions do.
+        (Schedule::Rounds(backend, first), Some(Schedule::Rounds(_, second))) => unsafe {
+            match backend.level() {
+                Level::Avx512 => x86::wide::children::<false>([first, second], left, right),
+                _ => x86::narrow::children::<false>([first, second], left, right),
+            }
+        },
+        _ => {
+            right.copy_from_slice(left);
+            keys.0.ccr(left);
+            match keys.1 {
+                Some(key) => key.ccr(right),
+                None => super::xor_into(right, left),
+            }
+            let sum = |blocks: &[Block]| blocks.iter().fold(Block::ZERO, |sum, block| sum ^ *block);
+            [sum(left), sum(right)]
+        }
+    }
+}
+
+/// Adds `value` to the block at the secret place `index`, if there is one.
+pub(crate) fn add_at(backend: Backend, blocks: &mut [Block], index: usize, value: Block) {
+    match backend.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of this level exists only where its instructions do.
+        Level::Avx512 => unsafe { x86::wide::add_at(blocks, index, &value) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { x86::narrow::add_at(blocks, index, &value) },
+        _ => {
+            for (i, block) in blocks.iter_mut().enumerate() {
+                *block ^= value & Block::mask(i == index);
+            }
+        }
+    }
+}
