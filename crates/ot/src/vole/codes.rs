@@ -20,6 +20,7 @@ use core::ops::{BitXor, BitXorAssign};
 
 use vesica_crypto::block::Block;
 use vesica_crypto::convolve::convolve;
+use vesica_crypto::memory::{large_vec, prefetch, wipe};
 use vesica_crypto::{gf64, gf128};
 
 /// What is compressed: an element of a field of characteristic two.
@@ -102,11 +103,81 @@ pub trait Code {
     /// Outputs; at most half the noise.
     fn outputs(&self) -> usize;
 
-    /// G·noise, appended to `out`. The noise is consumed: it is overwritten by intermediate values.
+    /// Noise on its way into `room`, whatever that held.
+    fn intake<'a, W: Word>(&'a self, room: &'a mut Vec<W>) -> Intake<'a, W> {
+        Intake::whole(room, self.noise())
+    }
+
+    /// G·noise, appended to `out`, from the room that took in all of the noise. It is overwritten by intermediate values, and
+    /// so is `scratch`.
     ///
     /// # Panics
-    /// If the noise does not have the length of the code.
-    fn compress<W: Word>(&self, noise: &mut [W], scratch: &mut Vec<W>, out: &mut Vec<W>);
+    /// If the room is not that of the code.
+    fn finish<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>, out: &mut Vec<W>);
+}
+
+/// Takes in noise from its first word to its last, piece by piece: as it is, or through the first pass of a code.
+pub struct Intake<'a, W> {
+    room: &'a mut [W],
+    taken: usize,
+    sum: W,
+    /// Where sums go, of each word, and how far each stream has come.
+    streams: Option<(&'a [u8], Box<[u32; 256]>)>,
+}
+
+impl<'a, W: Word> Intake<'a, W> {
+    /// Noise of this length as it is.
+    pub fn whole(room: &'a mut Vec<W>, length: usize) -> Self {
+        make_room(room, length);
+        Self { room, taken: 0, sum: W::default(), streams: None }
+    }
+
+    /// Running sums of the noise, word j appended to stream `buckets[j]`.
+    fn summed(room: &'a mut Vec<W>, buckets: &'a [u8], starts: [u32; 256]) -> Self {
+        make_room(room, buckets.len());
+        Self { room, taken: 0, sum: W::default(), streams: Some((buckets, Box::new(starts))) }
+    }
+
+    /// Takes the next words.
+    ///
+    /// # Panics
+    /// If there are more than the code has places.
+    pub fn push(&mut self, words: &[W]) {
+        let range = self.taken..self.taken + words.len();
+        self.taken = range.end;
+        match &mut self.streams {
+            None => self.room[range].copy_from_slice(words),
+            Some((buckets, next)) => {
+                let mut sum = self.sum;
+                for (word, bucket) in words.iter().zip(&buckets[range]) {
+                    sum ^= *word;
+                    append(self.room, next, *bucket, sum);
+                }
+                self.sum = sum;
+            }
+        }
+    }
+}
+
+/// How far ahead of its end the memory of a stream is asked for.
+const AHEAD: usize = 8;
+
+/// Appends a word to its stream.
+#[inline(always)]
+fn append<W: Word>(to: &mut [W], next: &mut [u32; 256], bucket: u8, word: W) {
+    let next = &mut next[usize::from(bucket)];
+    // Its stream's next cache line, since no processor follows so many of them.
+    prefetch(to, *next as usize + AHEAD);
+    to[*next as usize] = word;
+    *next += 1;
+}
+
+/// Room for so many words, which hold anything.
+fn make_room<W: Word>(room: &mut Vec<W>, length: usize) {
+    if room.len() != length {
+        wipe(room);
+        *room = large_vec(W::default(), length);
+    }
 }
 
 /// The logarithm to base 2 of the binomial coefficient n over k, for programs that bound failures.
@@ -135,6 +206,15 @@ pub(crate) fn log2_sum(a: f64, b: f64) -> f64 {
     } else {
         high + (low - high).exp2().ln_1p() * core::f64::consts::LOG2_E
     }
+}
+
+/// G·noise at once.
+#[cfg(test)]
+pub(crate) fn compressed<W: Word>(code: &impl Code, noise: &[W]) -> Vec<W> {
+    let (mut room, mut out) = (Vec::new(), Vec::new());
+    code.intake(&mut room).push(noise);
+    code.finish(&mut room, &mut Vec::new(), &mut out);
+    out
 }
 
 #[cfg(test)]

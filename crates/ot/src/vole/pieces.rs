@@ -1,37 +1,42 @@
 //! From noise to outputs, piece by piece, on several threads.
 //!
-//! Of one piece the trees grow on all threads; of several, each thread makes whole ones, in room of its own.
+//! Of one piece the trees grow on all threads; of several, each thread makes whole ones, in room of its own. Leaves go into
+//! the code as soon as they are there: a vector of all of them would cost more time than their making.
 
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
 
-use vesica_crypto::memory::{large_capacity, large_vec, wipe};
+use vesica_crypto::block::Block;
+use vesica_crypto::memory::{large_capacity, wipe};
 use vesica_crypto::par;
 
-use super::codes::Word;
-use super::plan::{AnyCode, Plan};
+use super::codes::{Code, Intake, Word};
+use super::plan::{AnyCode, Plan, Tree};
 
 /// What a code may append beyond its outputs before it truncates them.
 const MARGIN: usize = 64;
 
-/// Room for the noise of a piece, and for compressing it.
+/// Trees that a thread of several grows before their leaves go into the code.
+const TREES: usize = 32;
+
+/// Room for what a code has taken in, and for compressing it.
 pub(super) type Room<W> = [Vec<W>; 2];
 
-/// The outputs of all pieces. `noise(threads, piece, room)` puts the noise of a piece into the room, whatever that held; the
-/// room of a run on one thread, or with one piece, is `first`, which is left as it is.
+/// The outputs of all pieces. `fill(threads, piece, room)` puts what the code takes in of a piece into the first of the rooms,
+/// whatever they held; the room of a run on one thread, or with one piece, is `first`, which is left as it is.
 pub(super) fn compressed<W: Word>(
     plan: &Plan,
     code: &AnyCode,
     first: &mut Room<W>,
-    noise: impl Fn(usize, usize, &mut Vec<W>) + Sync,
+    fill: impl Fn(usize, usize, &mut Room<W>) + Sync,
 ) -> Vec<W> {
     let (pieces, outputs, threads) = (plan.pieces(), plan.outputs(), plan.threads());
     let mut out = large_capacity(pieces * outputs + MARGIN);
     if pieces == 1 || threads < 2 {
-        let [room, scratch] = first;
         for piece in 0..pieces {
-            noise(threads, piece, room);
-            code.compress(room, scratch, &mut out);
+            fill(threads, piece, first);
+            let [room, scratch] = first;
+            code.finish(room, scratch, &mut out);
         }
     } else {
         out.resize(pieces * outputs, W::default());
@@ -39,12 +44,14 @@ pub(super) fn compressed<W: Word>(
         let lock = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
         let Ok(()) = par::for_each::<_, Infallible, _>(threads, out.chunks_mut(outputs), |piece, out| {
             let taken = lock().pop();
-            let [mut room, mut scratch] = taken.unwrap_or_default();
-            noise(1, piece, &mut room);
+            let mut both = taken.unwrap_or_default();
+            fill(1, piece, &mut both);
+            let [room, scratch] = &mut both;
             let mut made = large_capacity(outputs + MARGIN);
-            code.compress(&mut room, &mut scratch, &mut made);
+            code.finish(room, scratch, &mut made);
             out.copy_from_slice(&made);
-            lock().push([room, scratch]);
+            wipe(&mut made);
+            lock().push(both);
             Ok(())
         });
         lock().as_flattened_mut().iter_mut().for_each(wipe);
@@ -53,9 +60,53 @@ pub(super) fn compressed<W: Word>(
     out
 }
 
-/// Room for so many words, which hold anything.
-pub(super) fn make_room<W: Word>(room: &mut Vec<W>, length: usize) {
-    if room.len() != length {
-        *room = large_vec(W::default(), length);
+/// Compresses noise that was kept, each piece once.
+pub(super) fn compressed_kept(
+    plan: &Plan,
+    code: &AnyCode,
+    first: &mut Room<Block>,
+    kept: Vec<Vec<Block>>,
+) -> Vec<Block> {
+    let kept = Mutex::new(kept);
+    compressed(plan, code, first, |_, piece, [room, scratch]| {
+        let mut noise = core::mem::take(&mut kept.lock().unwrap_or_else(PoisonError::into_inner)[piece]);
+        code.intake(room).push(&noise);
+        // What was taken in is spent, and its memory the next to be written.
+        core::mem::swap(scratch, &mut noise);
+        wipe(&mut noise);
+    })
+}
+
+/// Grows the trees of a piece, each by `grow(tree, words, leaves)` with what `words` has for it, and takes their leaves in.
+pub(super) fn grown<T: Send>(
+    plan: &Plan,
+    threads: usize,
+    piece: usize,
+    words: impl Iterator<Item = T>,
+    intake: &mut Intake<'_, Block>,
+    grow: impl Fn(&Tree, T, &mut [Block]) + Sync,
+) {
+    let mut leaves = Vec::new();
+    let mut trees = plan.trees(piece).zip(words).peekable();
+    let at_once = if threads < 2 { 1 } else { threads * TREES };
+    while trees.peek().is_some() {
+        let batch: Vec<(Tree, T)> = trees.by_ref().take(at_once).collect();
+        let count = batch.iter().map(|(tree, _)| tree.leaves).sum();
+        if leaves.len() < count {
+            wipe(&mut leaves);
+            leaves = vec![Block::ZERO; count];
+        }
+        let mut rest = &mut leaves[..count];
+        let tasks = batch.into_iter().map(|(tree, words)| {
+            let (own, others) = core::mem::take(&mut rest).split_at_mut(tree.leaves);
+            rest = others;
+            (tree, words, own)
+        });
+        let Ok(()) = par::for_each::<_, Infallible, _>(threads, tasks, |_, (tree, words, own)| {
+            grow(&tree, words, own);
+            Ok(())
+        });
+        intake.push(&leaves[..count]);
     }
+    wipe(&mut leaves);
 }

@@ -1,5 +1,7 @@
 //! What a VOLE of a given length consists of, and what it sends.
 
+use core::ops::Range;
+
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::Prg;
@@ -7,7 +9,7 @@ use vesica_crypto::prg::Prg;
 use super::codes::accumulate::Accumulate;
 use super::codes::convolute::Convolute;
 use super::codes::random::Random;
-use super::codes::{Code, Family, Field, Word};
+use super::codes::{Code, Family, Field, Intake, Word};
 use super::parameters::{PIECE, Profile, STRUCTURED, TWO_ROUNDS, regions};
 use super::value::Value;
 use crate::pprf::{self, Shape};
@@ -194,9 +196,20 @@ impl Plan {
     }
 
     /// The blocks of the noise of one piece, as even as can be.
-    pub(super) fn blocks(&self) -> impl Iterator<Item = core::ops::Range<usize>> + Clone {
+    pub(super) fn blocks(&self) -> impl Iterator<Item = Range<usize>> + Clone {
         let (noise, weight) = if self.pieces == 0 { (0, 0) } else { (self.noise(), self.weight) };
         (0..weight).map(move |i| i * noise / weight..(i + 1) * noise / weight)
+    }
+
+    /// The trees of a piece, in the order of its noise.
+    pub(super) fn trees(&self, piece: usize) -> impl Iterator<Item = Tree> {
+        let (mut choice, mut word) = (piece * self.choices() / self.pieces.max(1), 0);
+        (piece * self.weight..).zip(self.blocks()).map(move |(number, block)| {
+            let (choices, words) =
+                (choice..choice + pprf::levels(block.len()), word..word + self.words(block.len()) + 1);
+            (choice, word) = (choices.end, words.end);
+            Tree { number, leaves: block.len(), choices, words }
+        })
     }
 
     /// The code of each piece. Public and the same for all of them: what the pieces have in common is Δ and the code.
@@ -226,12 +239,47 @@ pub(super) enum AnyCode {
     Convolute(Convolute),
 }
 
-impl AnyCode {
-    pub(super) fn compress<W: Word>(&self, noise: &mut [W], scratch: &mut Vec<W>, out: &mut Vec<W>) {
+impl Code for AnyCode {
+    fn noise(&self) -> usize {
         match self {
-            Self::Random(code) => code.compress(noise, scratch, out),
-            Self::Accumulate(code) => code.compress(noise, scratch, out),
-            Self::Convolute(code) => code.compress(noise, scratch, out),
+            Self::Random(code) => code.noise(),
+            Self::Accumulate(code) => code.noise(),
+            Self::Convolute(code) => code.noise(),
         }
     }
+
+    fn outputs(&self) -> usize {
+        match self {
+            Self::Random(code) => code.outputs(),
+            Self::Accumulate(code) => code.outputs(),
+            Self::Convolute(code) => code.outputs(),
+        }
+    }
+
+    fn intake<'a, W: Word>(&'a self, room: &'a mut Vec<W>) -> Intake<'a, W> {
+        match self {
+            Self::Random(code) => code.intake(room),
+            Self::Accumulate(code) => code.intake(room),
+            Self::Convolute(code) => code.intake(room),
+        }
+    }
+
+    fn finish<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>, out: &mut Vec<W>) {
+        match self {
+            Self::Random(code) => code.finish(room, scratch, out),
+            Self::Accumulate(code) => code.finish(room, scratch, out),
+            Self::Convolute(code) => code.finish(room, scratch, out),
+        }
+    }
+}
+
+/// One block of noise: what it takes from the correlations, and from the words of its piece.
+pub(super) struct Tree {
+    /// Among those of all pieces.
+    pub(super) number: usize,
+    pub(super) leaves: usize,
+    /// Its correlated OTs, among those of all pieces.
+    pub(super) choices: Range<usize>,
+    /// Its words, the completing one being the last.
+    pub(super) words: Range<usize>,
 }

@@ -1,8 +1,5 @@
 //! The side that gets A and C.
 
-use std::convert::Infallible;
-use std::sync::{Mutex, PoisonError};
-
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
@@ -10,11 +7,11 @@ use vesica_crypto::fold::BLOCKS;
 use vesica_crypto::gf128;
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::wipe;
-use vesica_crypto::par;
 use zeroize::Zeroize;
 
 use super::check::{self, block_at};
-use super::pieces::{compressed, make_room};
+use super::codes::{Code, Intake};
+use super::pieces::{compressed, compressed_kept, grown};
 use super::plan::{AnyCode, HASH, Plan, WIDTH};
 use super::trees::{Forest, complete};
 use super::value::Value;
@@ -128,13 +125,15 @@ impl<V: Value> Receiver<V> {
         let code = self.code.take().unwrap_or_else(|| self.plan.code(&self.context));
         let (mut rooms, mut own) = (core::mem::take(&mut self.workspace), Default::default());
         let room = V::workspace(&mut rooms, &mut own);
-        let out = compressed(&self.plan, &code, room, |_, piece, noise| {
-            make_room(noise, self.plan.noise());
-            noise.fill(V::default());
-            let trees = piece * self.plan.weight()..(piece + 1) * self.plan.weight();
-            for (tree, block) in trees.zip(self.plan.blocks()) {
-                V::put_at(&mut noise[block], self.paths[tree], self.values[tree]);
+        let out = compressed(&self.plan, &code, room, |_, piece, [room, _]| {
+            let (mut intake, mut block) = (code.intake(room), Vec::new());
+            for tree in self.plan.trees(piece) {
+                block.clear();
+                block.resize(tree.leaves, V::default());
+                V::put_at(&mut block, self.paths[tree.number], self.values[tree.number]);
+                intake.push(&block);
             }
+            wipe(&mut block);
         });
         own.iter_mut().for_each(wipe);
         self.workspace = rooms;
@@ -169,13 +168,12 @@ impl<V: Value> Receiver<V> {
         }
         let code = self.code.take().unwrap_or_else(|| self.plan.code(&self.context));
         let mut room = core::mem::take(&mut self.workspace);
-        let checked = Mutex::new(core::mem::take(&mut self.noise));
-        let c = compressed(&self.plan, &code, &mut room, |threads, piece, noise| match &message {
-            Some(words) => self.grow(threads, piece, words, noise),
-            None => {
-                *noise = core::mem::take(&mut checked.lock().unwrap_or_else(PoisonError::into_inner)[piece])
-            }
-        });
+        let c = match &message {
+            Some(words) => compressed(&self.plan, &code, &mut room, |threads, piece, [room, _]| {
+                self.grow(threads, piece, words, &mut code.intake(room));
+            }),
+            None => compressed_kept(&self.plan, &code, &mut room, core::mem::take(&mut self.noise)),
+        };
         room.iter_mut().for_each(wipe);
         c
     }
@@ -190,7 +188,8 @@ impl<V: Value> Receiver<V> {
         self.noise = vec![Vec::new(); self.plan.pieces()];
         for piece in 0..self.plan.pieces() {
             let mut noise = if piece == 0 { core::mem::take(&mut self.workspace[0]) } else { Vec::new() };
-            self.grow(self.plan.threads(), piece, message, &mut noise);
+            let intake = &mut Intake::whole(&mut noise, self.plan.noise());
+            self.grow(self.plan.threads(), piece, message, intake);
             self.noise[piece] = noise;
         }
         let Some((spare, share)) = self.spare.pop() else { return Ok(Vec::new()) };
@@ -235,34 +234,21 @@ impl<V: Value> Receiver<V> {
         }
     }
 
-    /// Grows the trees of a piece.
-    fn grow(&self, threads: usize, piece: usize, message: &[u8], noise: &mut Vec<Block>) {
+    /// Takes in the leaves of the trees of a piece.
+    fn grow(&self, threads: usize, piece: usize, message: &[u8], intake: &mut Intake<'_, Block>) {
         let plan = &self.plan;
-        make_room(noise, plan.noise());
         let forest = Forest::new(&self.context, plan.shape());
-        let mut index = piece * self.known.len() / plan.pieces();
-        let mut words =
+        let words =
             &message.as_chunks::<16>().0[piece * plan.sender_bytes() / Block::BYTES / plan.pieces()..];
-        let mut noise = &mut noise[..];
-        let mut tasks = Vec::with_capacity(plan.weight());
-        for block in plan.blocks() {
-            let (leaves, noise_after) = noise.split_at_mut(block.len());
-            let (own, words_after) = words.split_at(plan.words(block.len()) + 1);
-            tasks.push((index, leaves, own));
-            index += levels(block.len());
-            (noise, words) = (noise_after, words_after);
-        }
-        let Ok(()) =
-            par::for_each::<_, Infallible, _>(threads, tasks.into_iter(), |block, (index, leaves, words)| {
-                let tree = piece * plan.weight() + block;
-                let known = &self.known[index..index + levels(leaves.len())];
-                let words: Vec<Block> = words.iter().map(|bytes| Block::from_bytes(*bytes)).collect();
-                if let Some((completion, words)) = words.split_last() {
-                    forest.grow_punctured(index as u64, known, self.paths[tree], words, leaves);
-                    complete(leaves, self.paths[tree], self.deltas[tree], *completion);
-                }
-                Ok(())
-            });
+        let words = plan.trees(piece).map(|tree| &words[tree.words]);
+        grown(plan, threads, piece, words, intake, |tree, words, leaves| {
+            let (known, path) = (&self.known[tree.choices.clone()], self.paths[tree.number]);
+            let words: Vec<Block> = words.iter().map(|bytes| Block::from_bytes(*bytes)).collect();
+            if let Some((completion, words)) = words.split_last() {
+                forest.grow_punctured(tree.choices.start as u64, known, path, words, leaves);
+                complete(leaves, path, self.deltas[tree.number], *completion);
+            }
+        });
     }
 
     #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The side that has Δ and gets B.
 
-use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
 
 use vesica_crypto::block::Block;
@@ -8,18 +7,17 @@ use vesica_crypto::fold::BLOCKS;
 use vesica_crypto::gf128::{self, Gf128};
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::wipe;
-use vesica_crypto::par;
 use vesica_crypto::prg::Prg;
 use zeroize::Zeroize;
 
 use super::check;
-use super::pieces::{compressed, make_room};
-use super::plan::{Plan, WIDTH};
+use super::codes::{Code, Intake};
+use super::pieces::{compressed, compressed_kept, grown};
+use super::plan::{AnyCode, Plan, WIDTH};
 use super::trees::{Forest, completion};
 use super::value::Value;
 use crate::CotSender;
 use crate::Error;
-use crate::pprf::levels;
 use crate::softspoken::{self, Security};
 
 /// The sender after the receiver's message.
@@ -27,8 +25,12 @@ pub struct Sender {
     plan: Plan,
     context: Context,
     delta: Block,
-    /// The noise of each piece that is not compressed yet.
+    /// In malicious runs the noise of each piece until it is compressed.
     pub(super) noise: Vec<Vec<Block>>,
+    /// The code, where it is made already.
+    code: Option<AnyCode>,
+    /// What the code has taken in of the only piece of a semi-honest run.
+    taken: Vec<Block>,
     /// The outputs, where they are made at once.
     outputs: Vec<Block>,
     /// The sender's share of the VOLE that the check uses up.
@@ -52,6 +54,18 @@ impl Sender {
         message: &[u8],
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<(Self, Vec<u8>), Error> {
+        Self::with_code::<V>(context, plan, None, (delta, base), message, rng)
+    }
+
+    /// The same with a code that was made before.
+    pub(super) fn with_code<V: Value>(
+        context: &Context,
+        plan: &Plan,
+        code: Option<AnyCode>,
+        (delta, base): (Block, &[Block]),
+        message: &[u8],
+        rng: &mut dyn rand_core::CryptoRng,
+    ) -> Result<(Self, Vec<u8>), Error> {
         assert!(V::CHECKED || plan.security() == Security::SemiHonest, "a check covers the values");
         let Correlations { mut offsets, mut gammas, spare } =
             Correlations::new::<V>(context, plan, delta, base, message)?;
@@ -60,6 +74,8 @@ impl Sender {
             context: context.clone(),
             delta,
             noise: Vec::new(),
+            code,
+            taken: Vec::new(),
             outputs: Vec::new(),
             spare,
         };
@@ -104,15 +120,16 @@ impl Sender {
     /// B. In malicious runs the receiver's challenge must have been replied to before.
     #[must_use]
     pub fn finish(mut self) -> Vec<Block> {
-        if self.noise.is_empty() {
+        let mut room = [core::mem::take(&mut self.taken), Vec::new()];
+        let code = self.code.take();
+        let Some(code) = code.filter(|_| self.outputs.is_empty()) else {
             return core::mem::take(&mut self.outputs);
-        }
-        let code = self.plan.code(&self.context);
-        let noise = Mutex::new(core::mem::take(&mut self.noise));
-        let mut room = Default::default();
-        let out = compressed(&self.plan, &code, &mut room, |_, piece, room| {
-            *room = core::mem::take(&mut noise.lock().unwrap_or_else(PoisonError::into_inner)[piece]);
-        });
+        };
+        let out = if self.noise.is_empty() {
+            compressed(&self.plan, &code, &mut room, |_, _, _| {})
+        } else {
+            compressed_kept(&self.plan, &code, &mut room, core::mem::take(&mut self.noise))
+        };
         room.iter_mut().for_each(wipe);
         out
     }
@@ -138,22 +155,25 @@ impl Sender {
         };
         let each = plan.sender_bytes() / Block::BYTES / plan.pieces();
         let mut words = vec![Block::ZERO; each * plan.pieces()];
-        if plan.pieces() == 1 || plan.security() == Security::Malicious {
+        let code = self.code.take().unwrap_or_else(|| plan.code(&self.context));
+        if plan.security() == Security::Malicious {
             for (piece, words) in words.chunks_mut(each).enumerate() {
                 let mut noise = Vec::new();
-                grower.grow(plan.threads(), piece, &mut noise, words);
+                grower.grow(plan.threads(), piece, words, &mut Intake::whole(&mut noise, plan.noise()));
                 self.noise.push(noise);
             }
+        } else if plan.pieces() == 1 {
+            grower.grow(plan.threads(), 0, &mut words, &mut code.intake(&mut self.taken));
         } else {
             let slots: Vec<Mutex<&mut [Block]>> = words.chunks_mut(each).map(Mutex::new).collect();
             let mut room = Default::default();
-            let code = plan.code(&self.context);
-            self.outputs = compressed(plan, &code, &mut room, |threads, piece, room| {
+            self.outputs = compressed(plan, &code, &mut room, |threads, piece, [room, _]| {
                 let mut words = slots[piece].lock().unwrap_or_else(PoisonError::into_inner);
-                grower.grow(threads, piece, room, &mut words);
+                grower.grow(threads, piece, &mut words, &mut code.intake(room));
             });
             room.iter_mut().for_each(wipe);
         }
+        self.code = Some(code);
         roots.zeroize();
         Block::slice_as_bytes(&words).to_vec()
     }
@@ -199,8 +219,7 @@ impl Correlations {
 impl Drop for Sender {
     fn drop(&mut self) {
         self.delta.zeroize();
-        self.noise.iter_mut().for_each(wipe);
-        wipe(&mut self.outputs);
+        self.noise.iter_mut().chain([&mut self.taken, &mut self.outputs]).for_each(wipe);
         self.spare.zeroize();
     }
 }
@@ -248,29 +267,20 @@ struct Grower<'a> {
 }
 
 impl Grower<'_> {
-    /// The leaves of the trees of a piece, and their words.
-    fn grow(&self, threads: usize, piece: usize, noise: &mut Vec<Block>, words: &mut [Block]) {
-        let plan = self.plan;
-        make_room(noise, plan.noise());
-        let mut index = piece * plan.choices() / plan.pieces();
-        let (mut noise, mut words) = (&mut noise[..], words);
-        let mut tasks = Vec::with_capacity(plan.weight());
-        for block in plan.blocks() {
-            let (leaves, noise_after) = noise.split_at_mut(block.len());
-            let (own, words_after) = words.split_at_mut(plan.words(block.len()) + 1);
-            tasks.push((index, leaves, own));
-            index += levels(block.len());
-            (noise, words) = (noise_after, words_after);
-        }
-        let Ok(()) =
-            par::for_each::<_, Infallible, _>(threads, tasks.into_iter(), |block, (index, leaves, words)| {
-                let tree = piece * plan.weight() + block;
-                let offsets = &self.offsets[index..index + levels(leaves.len())];
-                let mut grown = Vec::with_capacity(words.len());
-                self.forest.grow(index as u64, (offsets, self.delta), self.roots[tree], leaves, &mut grown);
-                grown.push(completion(self.gammas[tree], leaves));
-                words.copy_from_slice(&grown);
-                Ok(())
-            });
+    /// Takes in the leaves of the trees of a piece, and makes its words.
+    fn grow(&self, threads: usize, piece: usize, words: &mut [Block], intake: &mut Intake<'_, Block>) {
+        let mut rest = words;
+        let slots = self.plan.trees(piece).map(|tree| {
+            let (own, others) = core::mem::take(&mut rest).split_at_mut(tree.words.len());
+            rest = others;
+            own
+        });
+        grown(self.plan, threads, piece, slots, intake, |tree, words, leaves| {
+            let (offsets, root) = (&self.offsets[tree.choices.clone()], self.roots[tree.number]);
+            let mut made = Vec::with_capacity(words.len());
+            self.forest.grow(tree.choices.start as u64, (offsets, self.delta), root, leaves, &mut made);
+            made.push(completion(self.gammas[tree.number], leaves));
+            words.copy_from_slice(&made);
+        });
     }
 }

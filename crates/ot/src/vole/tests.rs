@@ -269,9 +269,7 @@ fn outputs_do_not_lie_in_a_subspace() {
                 for (i, place) in places.iter().enumerate() {
                     noise[*place] = Block::from(1u128 << i);
                 }
-                let mut out = Vec::new();
-                code.compress(&mut noise, &mut Vec::new(), &mut out);
-                out
+                super::codes::compressed(&code, &noise)
             })
             .collect();
         for first in [0, length / 2, length - 300] {
@@ -298,9 +296,7 @@ fn multipliers_lead_out_of_every_subspace() {
         for block in plan.blocks() {
             noise[block.start] = Block::from(prg.block().to_u128() % 256);
         }
-        let mut out = Vec::new();
-        code.compress(&mut noise, &mut Vec::new(), &mut out);
-        rank(&out[..300])
+        rank(&super::codes::compressed(&code, &noise)[..300])
     };
     assert_eq!(dimensions(Family::Accumulate), 8);
     assert_eq!(dimensions(Family::Convolute), 8);

@@ -22,14 +22,11 @@
 //! over a larger field has at least the weight of each of its bit planes that is not zero, so the bound holds for it, too.
 
 use vesica_crypto::block::Block;
-use vesica_crypto::memory::{large_capacity, prefetch};
+use vesica_crypto::memory::prefetch;
 use vesica_crypto::prg::Prg;
 
 use super::permutation::Permutation;
-use super::{Code, Field, Word, golay, log2_sum};
-
-/// How far ahead of its end the memory of a bucket is asked for.
-const AHEAD: usize = 8;
+use super::{Code, Field, Intake, Word, append, golay, log2_sum, make_room};
 
 /// Words multiplied with the factors that are drawn at once.
 const TILE: usize = 1 << 10;
@@ -94,19 +91,16 @@ impl Code for Accumulate {
         self.outputs
     }
 
-    fn compress<W: Word>(&self, noise: &mut [W], scratch: &mut Vec<W>, out: &mut Vec<W>) {
-        assert_eq!(noise.len(), self.noise(), "one word for each place");
-        if scratch.len() < noise.len() {
-            *scratch = large_capacity(noise.len());
-            scratch.resize(noise.len(), W::default());
+    fn intake<'a, W: Word>(&'a self, room: &'a mut Vec<W>) -> Intake<'a, W> {
+        Intake::summed(room, self.permutations[0].buckets(), self.permutations[0].starts())
+    }
+
+    fn finish<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>, out: &mut Vec<W>) {
+        assert_eq!(room.len(), self.noise(), "one word for each place");
+        if self.permutations.len() > 1 {
+            make_room(scratch, self.noise());
         }
-        let (mut from, mut to) = (noise, &mut scratch[..self.noise()]);
-        let mut sum = W::default();
-        let mut next = self.permutations[0].starts();
-        for (word, bucket) in from.iter().zip(self.permutations[0].buckets()) {
-            sum ^= *word;
-            append(to, &mut next, *bucket, sum);
-        }
+        let (mut from, mut to) = (&mut scratch[..], &mut room[..]);
         self.multiply(0, to);
         for (round, pair) in (1..).zip(self.permutations.windows(2)) {
             // What was read is spent: its memory takes the next buckets.
@@ -167,16 +161,6 @@ impl Accumulate {
         }
         out.truncate(end);
     }
-}
-
-/// Appends a word to its bucket.
-#[inline(always)]
-fn append<W: Word>(to: &mut [W], next: &mut [u32; 256], bucket: u8, word: W) {
-    let next = &mut next[usize::from(bucket)];
-    // Its bucket's next cache line, since no processor follows so many streams.
-    prefetch(to, *next as usize + AHEAD);
-    to[*next as usize] = word;
-    *next += 1;
 }
 
 /// log2 of the expected number of nonzero codewords of weight at most `distance` times the length, for codes of `noise`
@@ -267,9 +251,7 @@ mod tests {
     use vesica_crypto::gf128::Gf128;
 
     fn compressed<W: Word>(code: &Accumulate, noise: &[W]) -> Vec<W> {
-        let mut out = Vec::new();
-        code.compress(&mut noise.to_vec(), &mut Vec::new(), &mut out);
-        out
+        crate::vole::codes::compressed(code, noise)
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl Code for Convolute {
         self.outputs
     }
 
-    fn compress<W: Word>(&self, noise: &mut [W], _scratch: &mut Vec<W>, out: &mut Vec<W>) {
+    fn finish<W: Word>(&self, noise: &mut Vec<W>, _scratch: &mut Vec<W>, out: &mut Vec<W>) {
         assert_eq!(noise.len(), self.noise(), "one word for each place");
         let mut drawn = [0; TILE];
         for (tile, start) in (0..noise.len()).step_by(TILE).enumerate() {
@@ -107,9 +107,7 @@ mod tests {
     use super::*;
 
     fn compressed<W: Word>(code: &Convolute, noise: &[W]) -> Vec<W> {
-        let mut out = Vec::new();
-        code.compress(&mut noise.to_vec(), &mut Vec::new(), &mut out);
-        out
+        crate::vole::codes::compressed(code, noise)
     }
 
     /// Taps and places, as the definition of the code has them.

@@ -15,11 +15,13 @@ macro_rules! children {
             let mut sums = [[splat(0); FLIGHT]; 2];
             let (left, left_rest) = left.as_chunks_mut::<AT_ONCE>();
             let (right, right_rest) = right.as_chunks_mut::<AT_ONCE>();
-            for (left, right) in left.iter_mut().zip(right) {
-                let [a, b] = pairs::<CORRELATED>(&keys, load_all(left));
-                store_all(left, a);
-                store_all(right, b);
+            let mut i = 0;
+            while i < left.len() && i < right.len() {
+                let [a, b] = pairs::<CORRELATED>(&keys, load_all(&left[i]));
+                store_all(&mut left[i], a);
+                store_all(&mut right[i], b);
                 sums = [xor_all(sums[0], a), xor_all(sums[1], b)];
+                i += 1;
             }
             let mut totals = [Block::ZERO; 2];
             let mut last = [[Block::ZERO; AT_ONCE]; 2];
