@@ -156,6 +156,10 @@ impl Cell {
         let plan::Choice { protocol, parameters, .. } =
             chosen.map_err(|error| BenchError::Cell(error.to_string()))?;
         let sizes = Sizes { receiver: self.receiver, sender: self.sender };
+        if self.kept_base_ots && (protocol.base_ots.is_none() || self.security == Security::Malicious) {
+            let what = format!("{} ({}) takes no base OTs that were kept", protocol.name, self.security);
+            return Err(BenchError::Cell(what));
+        }
         Ok((
             protocol,
             Shape {
@@ -309,6 +313,7 @@ mod tests {
         assert!(cell.memory_bytes().unwrap() > 9600);
         assert!(Cell { sigma: Some(32), ..cell.clone() }.plan().is_err());
         assert!(Cell { protocol: "none".into(), ..cell.clone() }.plan().is_err());
+        assert!(Cell { kept_base_ots: true, ..cell }.plan().is_err());
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Point {
         let (entry, shape) = cell.plan()?;
         let network = networks.find(&cell.network)?.network();
         Ok(Point {
-            form: Form::of(entry, &shape.parameters),
+            form: Form::of(entry, &shape),
             flights: (entry.flights)(&shape.parameters),
             sizes: shape.sizes,
             traffic,
@@ -50,6 +50,7 @@ impl Point {
                 threads: cell.threads,
                 bits_per_s: network.bandwidth_bits_per_s.map(|bits| bits as f64),
                 round_trip: network.round_trip,
+                kept_base_ots: cell.kept_base_ots,
             },
             cell,
             seconds,
@@ -280,12 +281,12 @@ pub fn render(fitted: &[Fitted], source: &str) -> String {
     let _ = writeln!(text, "use vesica_protocols::Profile::{{Conservative, Fast, Lean}};");
     let _ = writeln!(text, "use vesica_protocols::registry::Security::{{Malicious, SemiHonest}};\n");
     let _ = writeln!(text, "use super::{{Fitted, Form}};\n");
-    let _ = writeln!(text, "/// The record that the coefficients were fitted to.");
+    let _ = writeln!(text, "/// The record that the coefficients were fitted to.\n#[rustfmt::skip]");
     let _ = writeln!(text, "pub const SOURCE: &str = {source:?};\n");
     let _ = writeln!(text, "/// The coefficients of every form in the record.\n#[rustfmt::skip]");
     let _ = writeln!(text, "pub static FITTED: &[Fitted] = &[");
     for Fitted { form, compute, parallel, flights, overlap, one_way, largest, deviation } in fitted {
-        let Form { protocol, security, profile, variant, sigma, level, paper } = form;
+        let Form { protocol, security, profile, variant, sigma, level, paper, kept_base_ots } = form;
         let security = match security {
             Security::SemiHonest => "SemiHonest",
             Security::Malicious => "Malicious",
@@ -297,7 +298,7 @@ pub fn render(fitted: &[Fitted], source: &str) -> String {
         };
         let form = format!(
             "Form {{ protocol: {protocol:?}, security: {security}, profile: {profile}, variant: {variant:?}, \
-             sigma: {sigma:?}, level: {level}, paper: {paper} }}"
+             sigma: {sigma:?}, level: {level}, paper: {paper}, kept_base_ots: {kept_base_ots} }}"
         );
         let compute =
             compute.map(|c| if c == 0.0 { "0.0".to_owned() } else { format!("{c:.3e}") }).join(", ");

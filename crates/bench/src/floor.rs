@@ -71,7 +71,9 @@ pub fn floor(cell: &Cell, link: &Link) -> Result<Option<Floor>, BenchError> {
         [entry.bytes(Role::Receiver, &shape), entry.bytes(Role::Sender, &shape)].map(|bytes| bytes as f64);
     let ns_a_byte = link.megabits_per_s.map_or(price::BYTE, |megabits| 8e3 / megabits);
     let wire = each[0].max(each[1]) * ns_a_byte;
-    let waiting = f64::from((entry.flights)(&shape.parameters) / 2) * link.round_trip_ms * 1e6;
+    // Without base OTs the first flight is the protocol's own.
+    let flights = (entry.flights)(&shape.parameters) - u32::from(shape.kept_base_ots);
+    let waiting = f64::from(flights / 2) * link.round_trip_ms * 1e6;
     let compute = receiver.max(sender) / cell.threads.max(1) as f64;
     Ok(Some(Floor {
         wall_s: compute.max(wire).max(waiting) * 1e-9,
@@ -84,7 +86,7 @@ pub fn floor(cell: &Cell, link: &Link) -> Result<Option<Floor>, BenchError> {
 fn compute_ns(entry: &Entry, shape: &Shape) -> Option<[f64; 2]> {
     let (receiver, sender) = (shape.receiver() as f64, shape.sender() as f64);
     let join = price::JOIN * receiver.max(sender);
-    let base_ots = |count: f64| count * 2.0 * price::CURVE;
+    let base_ots = |count: f64| if shape.kept_base_ots { 0.0 } else { count * 2.0 * price::CURVE };
     let Parameters { level, .. } = shape.parameters;
     Some(match entry.name {
         "naive-hash" => [price::HASH * receiver + join, price::HASH * sender],

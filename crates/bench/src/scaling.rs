@@ -45,11 +45,11 @@ pub fn growth<'a>(lines: impl IntoIterator<Item = &'a Line>) -> Result<Vec<Growt
         let cell: Cell = serde_json::from_str(&line.cell)
             .map_err(|error| BenchError::Cell(format!("a cell of the record: {error}")))?;
         let plain = cell.receiver == cell.sender && cell.threads == 1 && cell.network == LOOPBACK;
-        if !plain || cell.learns == Learns::Both || cell.tls || cell.receiver == 0 {
+        if !plain || cell.learns == Learns::Both || cell.tls || cell.kept_base_ots || cell.receiver == 0 {
             continue;
         }
         let (entry, shape) = cell.plan()?;
-        let form = Form::of(entry, &shape.parameters);
+        let form = Form::of(entry, &shape);
         let run = (cell.receiver, line.wall_s, (line.peak_receiver + line.peak_sender) as f64);
         match forms.iter_mut().find(|(known, ..)| *known == form) {
             Some((_, _, runs)) => runs.push(run),
@@ -150,7 +150,7 @@ pub fn charts(growth: &[Growth]) -> [Chart; 2] {
 
 /// A form as a reader knows it: `vole, malicious`, `ot-phasing, σ = 32`.
 pub fn name(form: &Form) -> String {
-    let Form { protocol, security, profile, variant, sigma, level, paper } = form;
+    let Form { protocol, security, profile, variant, sigma, level, paper, kept_base_ots } = form;
     let mut name = protocol.to_string();
     if *security == registry::Security::Malicious {
         name.push_str(", malicious");
@@ -169,6 +169,9 @@ pub fn name(form: &Form) -> String {
     }
     if *paper {
         name.push_str(", the paper's parameters");
+    }
+    if *kept_base_ots {
+        name.push_str(", kept base OTs");
     }
     name
 }
@@ -232,7 +235,7 @@ mod tests {
     fn forms_have_names() {
         let name = |cell: Cell| {
             let (entry, shape) = cell.plan().unwrap();
-            name(&Form::of(entry, &shape.parameters))
+            name(&Form::of(entry, &shape))
         };
         assert_eq!(
             name(Cell { security: Security::Malicious, ..Cell::new("vole", 4, 4) }),

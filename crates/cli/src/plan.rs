@@ -43,6 +43,7 @@ fn as_json(outlook: &Outlook, settings: &Settings, sizes: Sizes, conditions: &Co
             "threads": conditions.threads,
             "bits_per_s": conditions.bits_per_s,
             "round_trip_s": conditions.round_trip.as_secs_f64(),
+            "kept_base_ots": conditions.kept_base_ots,
         },
         "protocol": choice.protocol.name,
         "reason": choice.reason,
@@ -73,6 +74,13 @@ fn as_text(outlook: &Outlook, settings: &Settings, sizes: Sizes, conditions: &Co
     line("keys", format!("receiver {}, sender {}", sizes.receiver, sizes.sender));
     line("parameters", parameters(outlook, settings));
     line("network", network(conditions));
+    if conditions.kept_base_ots {
+        let takes = choice.protocol.base_ots.is_some();
+        line(
+            "base OTs",
+            if takes { "those of an earlier run" } else { "none that could be kept" }.to_owned(),
+        );
+    }
     let Estimate { traffic, memory, .. } = estimate;
     let parties = |receiver, sender| format!("receiver {}, sender {}", bytes(receiver), bytes(sender));
     let sent = bytes(traffic.receiver + traffic.sender);

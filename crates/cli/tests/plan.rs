@@ -74,6 +74,21 @@ fn a_slower_network_takes_longer_and_more_bytes_more_so() {
 }
 
 #[test]
+fn base_ots_may_be_kept() {
+    let sizes = ["--receiver", "2^8", "--sender", "2^8", "--kept-base-ots"];
+    assert!(words(&sizes).contains("base OTs   none that could be kept"));
+    let named = [&sizes[..], &["--protocol", "kkrt"]].concat();
+    assert!(words(&named).contains("base OTs   those of an earlier run"));
+    let (kept, fresh) = (json(&named), json(&["--receiver", "2^8", "--sender", "2^8", "--protocol", "kkrt"]));
+    let time = |plan: &Value| plan["estimate"]["time"]["total_s"].as_f64().unwrap();
+    assert!(time(&kept) < time(&fresh) / 2.0);
+    assert_eq!(
+        (&kept["conditions"]["kept_base_ots"], &fresh["conditions"]["kept_base_ots"]),
+        (&true.into(), &false.into())
+    );
+}
+
+#[test]
 fn options_are_terms_of_the_run() {
     let args = [&MILLION[..], &["--protocol", "ot-phasing", "--sigma", "32", "--learns", "both"]].concat();
     let plan = json(&args);
@@ -94,6 +109,7 @@ fn what_cannot_be_planned_is_told() {
     for (args, words) in [
         (&["--protocol", "nothing"][..], "no protocol named"),
         (&["--protocol", "dh", "--security", "malicious"], "not secure against malicious"),
+        (&["--kept-base-ots", "--security", "malicious"], "only where both sides follow the protocol"),
         (&["--bandwidth", "fast"], "write bits a second"),
         (&["--latency", "20"], "write a round trip"),
     ] {

@@ -61,13 +61,16 @@ pub struct Form {
     pub level: u32,
     /// The paper's own parameters.
     pub paper: bool,
+    /// The base OTs are those of an earlier run.
+    pub kept_base_ots: bool,
 }
 
 impl Form {
-    /// The form that a protocol has with these parameters.
-    pub fn of(entry: &Entry, parameters: &Parameters) -> Self {
-        let Parameters { security, level, sigma, variant, profile, paper } = *parameters;
-        Form { protocol: entry.name, security, profile, variant, sigma, level, paper }
+    /// The form that a protocol has in a run of this shape.
+    pub fn of(entry: &Entry, shape: &Shape) -> Self {
+        let Parameters { security, level, sigma, variant, profile, paper } = shape.parameters;
+        let kept_base_ots = shape.kept_base_ots;
+        Form { protocol: entry.name, security, profile, variant, sigma, level, paper, kept_base_ots }
     }
 
     /// How much `other` tells of this form: nothing of another protocol, most of the same form.
@@ -78,6 +81,7 @@ impl Form {
             self.level == other.level,
             self.sigma.is_some() == other.sigma.is_some(),
             self.variant == other.variant,
+            self.kept_base_ots == other.kept_base_ots,
             self.security == other.security,
         ];
         let weigh = |(i, &alike): (usize, &bool)| u32::from(alike) << i;
@@ -115,11 +119,14 @@ pub struct Conditions {
     pub bits_per_s: Option<f64>,
     /// To the partner and back.
     pub round_trip: Duration,
+    /// Whether both keep base OTs of an earlier run, for the protocols that can take them.
+    pub kept_base_ots: bool,
 }
 
 impl Conditions {
-    /// One thread a party, and a network without a limit.
-    pub const ALONE: Conditions = Conditions { threads: 1, bits_per_s: None, round_trip: Duration::ZERO };
+    /// One thread a party, a network without a limit, and nothing kept.
+    pub const ALONE: Conditions =
+        Conditions { threads: 1, bits_per_s: None, round_trip: Duration::ZERO, kept_base_ots: false };
 }
 
 /// The same of both parties.
@@ -200,7 +207,7 @@ pub fn estimate(entry: &Entry, shape: &Shape, conditions: &Conditions) -> Option
         receiver: memory.receiver + TABLE_BYTES_PER_ROW * shape.receiver(),
         sender: memory.sender + TABLE_BYTES_PER_ROW * shape.sender(),
     };
-    let time = Fitted::find(&Form::of(entry, &shape.parameters))
+    let time = Fitted::find(&Form::of(entry, shape))
         .map(|(fitted, measured)| Time { measured, ..fitted.time(sizes, traffic, conditions) });
     Some(Estimate { traffic, memory, time })
 }
@@ -222,6 +229,9 @@ pub enum Unfit {
     /// It cannot take sets of these sizes.
     #[error("protocol {0} cannot take sets of these sizes")]
     Sizes(&'static str),
+    /// Base OTs are kept only among parties that follow the protocol.
+    #[error("base OTs may be used again only where both sides follow the protocol: --security semi-honest")]
+    KeptBaseOts,
 }
 
 /// What would run, what it would cost, and every protocol beside it.
@@ -251,11 +261,14 @@ pub fn outlook(
             parameters: choice.parameters,
             learns: wanted.learns,
             matches,
-            kept_base_ots: false,
+            kept_base_ots: conditions.kept_base_ots && choice.protocol.base_ots.is_some(),
         };
         estimate(choice.protocol, &shape, conditions).ok_or(Unfit::Sizes(choice.protocol.name))
     };
     let choice = plan::choose(asked, wanted, Some(sizes))?;
+    if conditions.kept_base_ots && wanted.security == Security::Malicious {
+        return Err(Unfit::KeptBaseOts);
+    }
     let alternative = |&entry: &&'static Entry| {
         let named = settings::Choice::Named(entry.name.to_owned());
         // A variant is one of the chosen protocol.
@@ -284,6 +297,7 @@ mod tests {
             sigma: None,
             level: 128,
             paper: false,
+            kept_base_ots: false,
         };
         Fitted {
             form,
@@ -304,8 +318,12 @@ mod tests {
         let alone = fitted().time(sizes, traffic, &Conditions::ALONE);
         assert_eq!((alone.total_s, alone.latency_s, alone.transfer_s), (1.0, 0.0, 0.0));
         assert!(!alone.within);
-        let network =
-            Conditions { threads: 2, bits_per_s: Some(4e6), round_trip: Duration::from_millis(100) };
+        let network = Conditions {
+            threads: 2,
+            bits_per_s: Some(4e6),
+            round_trip: Duration::from_millis(100),
+            kept_base_ots: false,
+        };
         let there = fitted().time(sizes, traffic, &network);
         assert_eq!((there.compute_s, there.transfer_s), (0.75, 2.0));
         assert!((there.latency_s - 0.15).abs() < 1e-12 && (there.total_s - 2.15).abs() < 1e-12);
@@ -321,6 +339,10 @@ mod tests {
         let fast = Form { profile: Profile::Fast, ..same };
         assert!(same.likeness(&same) > same.likeness(&fast));
         assert!(same.likeness(&fast) > same.likeness(&malicious));
+        // What a run with kept base OTs takes tells nothing of one that makes them, and the other way round.
+        let kept = Form { kept_base_ots: true, ..same };
+        assert!(same.likeness(&fast) > same.likeness(&kept));
+        assert!(kept.likeness(&Form { sigma: Some(32), ..kept }) > kept.likeness(&same));
     }
 
     #[test]
@@ -334,6 +356,31 @@ mod tests {
                 assert!((0.0..=1.0).contains(&share), "{:?}", fitted.form);
             }
         }
+    }
+
+    #[test]
+    fn kept_base_ots_save_time_and_traffic_of_the_protocols_that_take_them() {
+        let settings = Settings { security: Security::SemiHonest, ..Settings::default() };
+        let few = Sizes { receiver: 1 << 8, sender: 1 << 8 };
+        let with = |kept_base_ots| {
+            let conditions = Conditions { kept_base_ots, ..Conditions::ALONE };
+            outlook(&Choice::Auto, settings.wanted(), few, &conditions).unwrap().alternatives
+        };
+        for (fresh, kept) in with(false).iter().zip(&with(true)) {
+            let (Ok(fresh_cost), Ok(cost)) = (&fresh.outcome, &kept.outcome) else { continue };
+            let name = kept.protocol.name;
+            let seconds = |estimate: &Estimate| estimate.time.unwrap().total_s;
+            if kept.protocol.base_ots.is_some() {
+                assert!(cost.traffic.sender < fresh_cost.traffic.sender, "{name}");
+                assert!(seconds(cost) < seconds(fresh_cost) / 2.0, "{name}");
+            } else {
+                assert_eq!(cost, fresh_cost, "{name}");
+            }
+        }
+        let malicious = Settings::default();
+        let conditions = Conditions { kept_base_ots: true, ..Conditions::ALONE };
+        let refused = outlook(&Choice::Auto, malicious.wanted(), few, &conditions);
+        assert_eq!(refused.err(), Some(Unfit::KeptBaseOts));
     }
 
     #[test]

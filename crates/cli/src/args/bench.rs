@@ -106,8 +106,8 @@ pub(crate) struct BenchBlocks {
 
 #[derive(Args)]
 pub(crate) struct BenchFit {
-    /// Definitions by their path below the folder, whose records are fitted [default: vesica/model and its networks]
-    #[arg(value_name = "DEFINITION", default_values = ["vesica/model", "vesica/model-networks"])]
+    /// Definitions by their path below the folder, whose records are fitted [default: those that the model is made of]
+    #[arg(value_name = "DEFINITION", default_values = ["vesica/model", "vesica/model-networks", "vesica/kept-base-ots"])]
     pub(crate) definitions: Vec<String>,
     /// The folder of the record
     #[arg(long, value_name = "FOLDER")]

@@ -26,6 +26,9 @@ pub(crate) struct Plan {
     /// Threads of each party
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
+    /// Both sides keep base OTs of an earlier run, as --keep-base-ots does; --security semi-honest
+    #[arg(long)]
+    kept_base_ots: bool,
     #[command(flatten)]
     agreed: Agreed,
     /// Allow protocols that `vesica protocols` marks insecure or broken
@@ -49,7 +52,12 @@ impl Plan {
 
     /// Threads and network.
     pub(crate) fn conditions(&self) -> Conditions {
-        Conditions { threads: self.threads.into(), bits_per_s: self.bandwidth, round_trip: self.latency }
+        Conditions {
+            threads: self.threads.into(),
+            bits_per_s: self.bandwidth,
+            round_trip: self.latency,
+            kept_base_ots: self.kept_base_ots,
+        }
     }
 }
 
