@@ -120,6 +120,7 @@ fn record(entry: &Entry, parameters: Parameters, both: bool, fresh: bool) -> Rec
 impl Recording {
     /// The base OTs that a party begins with.
     fn keeping(&self, party: usize) -> Option<Keeping> {
+        // These are the bytes that `Kept::to_bytes` gave when the run was recorded.
         let kept = Kept::from_bytes(self.kept[party].as_ref()?).expect("what was kept");
         Some(Keeping::of(kept))
     }

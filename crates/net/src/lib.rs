@@ -21,6 +21,8 @@
 //! [`memory::pair`] connects two channels inside a process. [`shaped`] does both over a network of a given bandwidth and
 //! round trip.
 
+#![forbid(unsafe_code)]
+
 mod air;
 mod cancel;
 mod channel;

@@ -4,7 +4,10 @@
 //! correlated rows, the form in which they can stand in for one another: [`CotSender`] and [`CotReceiver`]. [`iknp`] is the
 //! one of the papers, [`softspoken`] the one against malicious parties and for few bytes; [`random`] and [`chosen`] make
 //! strings of rows. [`kk13`] has many strings to choose from in one OT, [`kkrt`] all there are: a batched OPRF. [`vole`]
-//! makes vector OLE of next to nothing.
+//! makes vector OLE of next to nothing, [`silent`] correlated OT of that.
+//!
+//! Beneath them: [`coded`] is the frame that [`kk13`] and [`kkrt`] share, [`small_field`] the vector OLE over small fields that
+//! [`softspoken`] is made of, [`pprf`] the punctured trees of [`small_field`] and [`vole`].
 
 #![forbid(unsafe_code)]
 

@@ -81,6 +81,20 @@ pub(crate) fn recv(listed: usize, most: usize, channel: &mut RecvHalf) -> Result
     }
 }
 
+/// The receiver's last step: the pairs of its own item and a position of the sender's list become its matches; the
+/// sender is told the positions where the run was agreed for both.
+pub(crate) fn finish(
+    run: &Run<'_>,
+    pairs: &[(u32, u32)],
+    channel: &mut SendHalf,
+    items: &Items,
+) -> Result<Matches, Error> {
+    if run.learns == Learns::Both {
+        send(run.sizes.sender, pairs.iter().map(|&(_, position)| position), channel)?;
+    }
+    Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize)))
+}
+
 /// The sender's last step: its own matches, where the run was agreed for both. `item_at` says which of its items stands
 /// at a position of the list it sent.
 pub(crate) fn recv_if_both(

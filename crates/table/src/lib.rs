@@ -24,6 +24,8 @@
 //!
 //! No error, log or `Debug` output of this crate holds a value of the table: errors name file, line and column.
 
+#![forbid(unsafe_code)]
+
 mod collect;
 mod columnar;
 mod csv;

@@ -43,7 +43,7 @@ use crate::error::Error;
 use crate::masks::{self, MaskWidth, Tagged};
 use crate::parameters::Offers;
 use crate::positions;
-use crate::protocol::{Learns, Phase, Role, Run, Sizes};
+use crate::protocol::{Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
 
 /// Items that one thread handles at a time.
@@ -108,10 +108,7 @@ pub fn receive(
         ..=128 => receive_masks::<1>(run, items, channel, rng)?,
         _ => receive_masks::<2>(run, items, channel, rng)?,
     };
-    if run.learns == Learns::Both {
-        positions::send(run.sizes.sender, pairs.iter().map(|&(_, position)| position), channel.split().0)?;
-    }
-    Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize)))
+    positions::finish(run, &pairs, channel.split().0, items)
 }
 
 /// The sender's role.
@@ -221,6 +218,7 @@ impl Masks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Learns;
     use crate::protocol::Unwatched;
     use crate::testing::planted;
     use std::collections::HashMap;

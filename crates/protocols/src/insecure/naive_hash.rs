@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::masks::{self, MaskWidth, Tagged};
 use crate::parameters::Offers;
 use crate::positions;
-use crate::protocol::{Learns, Phase, Role, Run};
+use crate::protocol::{Phase, Role, Run};
 use crate::registry::{Entry, Memory, Message, Standing};
 
 /// Bytes of the salt: 2κ bits.
@@ -92,10 +92,7 @@ pub fn receive(
     // 3. P2 outputs the items whose hashes it received.
     run.phase(Phase::Compare, 0);
     let pairs = join(run.threads, &mine[..], &theirs[..]);
-    if run.learns == Learns::Both {
-        positions::send(run.sizes.sender, pairs.iter().map(|&(_, position)| position), outgoing)?;
-    }
-    Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize)))
+    positions::finish(run, &pairs, outgoing, items)
 }
 
 /// The sender's role.

@@ -49,7 +49,7 @@ use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Security};
 use crate::positions;
-use crate::protocol::{Learns, Phase, Role, Run, Sizes};
+use crate::protocol::{Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Standing};
 
 /// Bins handled at a time. Local: changes no byte.
@@ -157,10 +157,7 @@ pub fn receive(
         Some(plan) => receive_pairs(run, &plan, items, channel, rng)?,
         None => Vec::new(),
     };
-    if run.learns == Learns::Both {
-        positions::send(run.sizes.sender, pairs.iter().map(|&(_, place)| place), channel.split().0)?;
-    }
-    Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize)))
+    positions::finish(run, &pairs, channel.split().0, items)
 }
 
 /// The sender's role.
@@ -310,6 +307,7 @@ fn item_oracle(run: &Run<'_>) -> Oracle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Learns;
     use crate::testing::{Case, planted, run_pair, shape};
 
     #[test]

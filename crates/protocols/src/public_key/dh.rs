@@ -48,7 +48,7 @@ use crate::masks::{self, MaskWidth, Tagged};
 use crate::overlap::{Stopped, overlap};
 use crate::parameters::Offers;
 use crate::positions;
-use crate::protocol::{Learns, Phase, Role, Run, Sizes};
+use crate::protocol::{Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
 
 /// Elements one thread handles at a time; a piece of a message holds as many for each thread. Local: changes no byte.
@@ -166,10 +166,7 @@ pub fn receive<G: Group>(
         Form::ReceiverFirst => party.receive_returned(&order, channel)?,
         Form::SenderFirst => party.receive_masks(&order, channel)?,
     };
-    if run.learns == Learns::Both {
-        positions::send(run.sizes.sender, pairs.iter().map(|&(_, position)| position), channel.split().0)?;
-    }
-    Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize)))
+    positions::finish(run, &pairs, channel.split().0, items)
 }
 
 /// The sender's role, over any group.
@@ -419,6 +416,7 @@ fn send_elements<G: Group>(elements: &[G::Encoding], channel: &mut SendHalf) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Learns;
     use crate::testing::{Case, IdealGroup, planted, run_pair, shape};
 
     /// `dh` over the ideal group: the protocol at sizes that need no waiting for a curve.
