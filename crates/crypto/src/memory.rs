@@ -40,6 +40,14 @@ pub fn wipe<T: Copy + Default + Zeroize>(vector: &mut Vec<T>) {
     vector.clear();
 }
 
+/// Overwrites the room of a vector behind its end, which held secrets, with default values.
+pub fn wipe_rest<T: Copy + Default + Zeroize>(vector: &mut Vec<T>) {
+    let length = vector.len();
+    vector.resize(vector.capacity(), T::default());
+    optimization_barrier(&vector[..]);
+    vector.truncate(length);
+}
+
 /// Asks for `slice[index]` ahead of its use: of many places visited in random order, the next ones are then on their way
 /// while the first is worked on. An index beyond the end asks for nothing.
 #[inline(always)]
@@ -69,6 +77,14 @@ mod tests {
         assert!(vector.is_empty() && vector.capacity() >= 1000);
         vector.resize(3, 7);
         assert_eq!(vector, [7; 3]);
+    }
+
+    #[test]
+    fn wiping_the_rest_keeps_what_is_in_use() {
+        let mut vector = vec![5u64; 1000];
+        vector.truncate(10);
+        wipe_rest(&mut vector);
+        assert_eq!(vector, [5; 10]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 
 use vesica_crypto::band::{Row, Value};
 use vesica_crypto::block::Block;
-use vesica_crypto::memory::{large_vec, prefetch};
+use vesica_crypto::memory::{large_vec, prefetch, wipe};
 use vesica_crypto::par;
 
 use super::regions::Regions;
@@ -164,7 +164,7 @@ impl<V> Decoded<V> {
 
     /// The outputs in the order of the list that was placed.
     #[must_use]
-    pub fn in_order(self) -> Vec<Block> {
+    pub fn in_order(mut self) -> Vec<Block> {
         let mut outputs = large_vec(Block::ZERO, self.outputs.len());
         for (i, (output, number)) in self.outputs.iter().zip(&self.numbers).enumerate() {
             if let Some(later) = self.numbers.get(i + BATCH) {
@@ -172,6 +172,7 @@ impl<V> Decoded<V> {
             }
             outputs[*number as usize] = *output;
         }
+        wipe(&mut self.outputs);
         outputs
     }
 }

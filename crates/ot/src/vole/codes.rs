@@ -20,7 +20,7 @@ use core::ops::{BitXor, BitXorAssign};
 
 use vesica_crypto::block::Block;
 use vesica_crypto::convolve::convolve;
-use vesica_crypto::memory::{large_vec, prefetch, wipe};
+use vesica_crypto::memory::{large_capacity, large_vec, prefetch, wipe};
 use vesica_crypto::{gf64, gf128};
 
 /// What is compressed: an element of a field of characteristic two.
@@ -114,7 +114,20 @@ pub trait Code {
     /// # Panics
     /// If the room is not that of the code.
     fn finish<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>, out: &mut Vec<W>);
+
+    /// The same where neither room is needed afterwards: G·noise, in the memory of one of them if that can be.
+    ///
+    /// # Panics
+    /// If the room is not that of the code.
+    fn finish_within<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>) -> Vec<W> {
+        let mut out = large_capacity(self.outputs() + MARGIN);
+        self.finish(room, scratch, &mut out);
+        out
+    }
 }
+
+/// What a code may append beyond its outputs before it truncates them.
+pub(super) const MARGIN: usize = 64;
 
 /// Takes in noise from its first word to its last, piece by piece: as it is, or through the first pass of a code.
 pub struct Intake<'a, W> {
@@ -210,10 +223,12 @@ pub(crate) fn log2_sum(a: f64, b: f64) -> f64 {
 
 /// G·noise at once.
 #[cfg(test)]
-pub(crate) fn compressed<W: Word>(code: &impl Code, noise: &[W]) -> Vec<W> {
+pub(crate) fn compressed<W: Word + PartialEq>(code: &impl Code, noise: &[W]) -> Vec<W> {
     let (mut room, mut out) = (Vec::new(), Vec::new());
     code.intake(&mut room).push(noise);
     code.finish(&mut room, &mut Vec::new(), &mut out);
+    code.intake(&mut room).push(noise);
+    assert!(code.finish_within(&mut room, &mut Vec::new()) == out, "in whichever memory");
     out
 }
 

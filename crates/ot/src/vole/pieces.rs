@@ -10,11 +10,8 @@ use vesica_crypto::block::Block;
 use vesica_crypto::memory::{large_capacity, wipe};
 use vesica_crypto::par;
 
-use super::codes::{Code, Intake, Word};
+use super::codes::{Code, Intake, MARGIN, Word};
 use super::plan::{AnyCode, Plan, Tree};
-
-/// What a code may append beyond its outputs before it truncates them.
-const MARGIN: usize = 64;
 
 /// Trees that a thread of several grows before their leaves go into the code.
 const TREES: usize = 32;
@@ -60,15 +57,35 @@ pub(super) fn compressed<W: Word>(
     out
 }
 
+/// The same where the room is not needed afterwards, and wiped: the outputs of one piece take memory of it.
+pub(super) fn compressed_last<W: Word>(
+    plan: &Plan,
+    code: &AnyCode,
+    mut room: Room<W>,
+    fill: impl Fn(usize, usize, &mut Room<W>) + Sync,
+) -> Vec<W> {
+    let out = if plan.pieces() == 1 {
+        fill(plan.threads(), 0, &mut room);
+        let [room, scratch] = &mut room;
+        let mut out = code.finish_within(room, scratch);
+        out.truncate(plan.length());
+        out
+    } else {
+        compressed(plan, code, &mut room, fill)
+    };
+    room.iter_mut().for_each(wipe);
+    out
+}
+
 /// Compresses noise that was kept, each piece once.
 pub(super) fn compressed_kept(
     plan: &Plan,
     code: &AnyCode,
-    first: &mut Room<Block>,
+    room: Room<Block>,
     kept: Vec<Vec<Block>>,
 ) -> Vec<Block> {
     let kept = Mutex::new(kept);
-    compressed(plan, code, first, |_, piece, [room, scratch]| {
+    compressed_last(plan, code, room, |_, piece, [room, scratch]| {
         let mut noise = core::mem::take(&mut kept.lock().unwrap_or_else(PoisonError::into_inner)[piece]);
         code.intake(room).push(&noise);
         // What was taken in is spent, and its memory the next to be written.

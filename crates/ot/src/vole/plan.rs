@@ -271,6 +271,14 @@ impl Code for AnyCode {
             Self::Convolute(code) => code.finish(room, scratch, out),
         }
     }
+
+    fn finish_within<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>) -> Vec<W> {
+        match self {
+            Self::Random(code) => code.finish_within(room, scratch),
+            Self::Accumulate(code) => code.finish_within(room, scratch),
+            Self::Convolute(code) => code.finish_within(room, scratch),
+        }
+    }
 }
 
 /// One block of noise: what it takes from the correlations, and from the words of its piece.

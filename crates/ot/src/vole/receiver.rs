@@ -11,7 +11,7 @@ use zeroize::Zeroize;
 
 use super::check::{self, block_at};
 use super::codes::{Code, Intake};
-use super::pieces::{compressed, compressed_kept, grown};
+use super::pieces::{compressed, compressed_kept, compressed_last, grown};
 use super::plan::{AnyCode, HASH, Plan, WIDTH};
 use super::trees::{Forest, complete};
 use super::value::Value;
@@ -167,15 +167,13 @@ impl<V: Value> Receiver<V> {
             return core::mem::take(&mut self.deltas);
         }
         let code = self.code.take().unwrap_or_else(|| self.plan.code(&self.context));
-        let mut room = core::mem::take(&mut self.workspace);
-        let c = match &message {
-            Some(words) => compressed(&self.plan, &code, &mut room, |threads, piece, [room, _]| {
+        let room = core::mem::take(&mut self.workspace);
+        match &message {
+            Some(words) => compressed_last(&self.plan, &code, room, |threads, piece, [room, _]| {
                 self.grow(threads, piece, words, &mut code.intake(room));
             }),
-            None => compressed_kept(&self.plan, &code, &mut room, core::mem::take(&mut self.noise)),
-        };
-        room.iter_mut().for_each(wipe);
-        c
+            None => compressed_kept(&self.plan, &code, room, core::mem::take(&mut self.noise)),
+        }
     }
 
     /// In a malicious run: takes the sender's message, and returns the challenge for

@@ -12,7 +12,7 @@ use zeroize::Zeroize;
 
 use super::check;
 use super::codes::{Code, Intake};
-use super::pieces::{compressed, compressed_kept, grown};
+use super::pieces::{compressed, compressed_kept, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
 use super::trees::{Forest, completion};
 use super::value::Value;
@@ -120,18 +120,14 @@ impl Sender {
     /// B. In malicious runs the receiver's challenge must have been replied to before.
     #[must_use]
     pub fn finish(mut self) -> Vec<Block> {
-        let mut room = [core::mem::take(&mut self.taken), Vec::new()];
-        let code = self.code.take();
-        let Some(code) = code.filter(|_| self.outputs.is_empty()) else {
-            return core::mem::take(&mut self.outputs);
-        };
-        let out = if self.noise.is_empty() {
-            compressed(&self.plan, &code, &mut room, |_, _, _| {})
+        let code = self.code.take().filter(|_| self.outputs.is_empty());
+        let Some(code) = code else { return core::mem::take(&mut self.outputs) };
+        let room = [core::mem::take(&mut self.taken), Vec::new()];
+        if self.noise.is_empty() {
+            compressed_last(&self.plan, &code, room, |_, _, _| {})
         } else {
-            compressed_kept(&self.plan, &code, &mut room, core::mem::take(&mut self.noise))
-        };
-        room.iter_mut().for_each(wipe);
-        out
+            compressed_kept(&self.plan, &code, room, core::mem::take(&mut self.noise))
+        }
     }
 
     /// The leaves of all trees, and the message. The pieces of a long vector are compressed at once, since nothing checks

@@ -153,18 +153,20 @@ fn receive_over<V: Cell>(
         run.phase(Phase::Unblind, 0);
         vole::accept(&mut vole, &plan, channel, rng)?;
     }
-    let c = vole.finish();
+    let mut c = vole.finish();
     let outputs = store.decode_placed(run.threads, &c, placed);
+    wipe(&mut c);
     drop(c);
     run.phase(Phase::Exchange, run.sizes.sender);
     let shift = coins.map(|coins| coins.shift(channel)).transpose()?;
-    let (mine, outputs, order) = oracles.masks_of(items, outputs, shift)?;
+    let (mine, mut outputs, order) = oracles.masks_of(items, outputs, shift)?;
     let pairs = find_masks(run, mine, &order, channel)?;
     if run.learns == Learns::Both {
         let proofs = Proofs::of(&oracles, items, &outputs, &pairs);
         positions::send(run.sizes.sender, pairs.iter().map(|&(_, theirs)| theirs), channel.split().0)?;
         proofs.send(channel)?;
     }
+    wipe(&mut outputs);
     Ok(items.matches(pairs.iter().map(|&(mine, _)| mine as usize)))
 }
 
@@ -215,18 +217,21 @@ fn send_over<V: Cell>(
     run.advance(0)?;
     // Decode(B', y) ⊕ Δ·H_B(y).
     let mut decoded = store.decode_placed(run.threads, &b, placed);
+    wipe(&mut b);
     drop(b);
     V::add_products(&mut decoded.outputs, *delta, &decoded.values);
     run.phase(Phase::Exchange, items.len());
-    let (mine, outputs, order) = oracles.masks_of(items, decoded.without_values(), shift)?;
+    let (mine, mut outputs, order) = oracles.masks_of(items, decoded.without_values(), shift)?;
     let order = send_masks(run, &oracles, mine, &order, channel)?;
     if run.learns == Learns::Receiver {
+        wipe(&mut outputs);
         return Ok(None);
     }
     let matched =
         positions::recv(run.sizes.sender, run.sizes.receiver.min(run.sizes.sender), channel.split().1)?;
     let matched: Vec<usize> = matched.into_iter().map(|position| order[position as usize] as usize).collect();
     oracles.check_proofs(items, &outputs, &matched, channel)?;
+    wipe(&mut outputs);
     Ok(Some(items.matches(matched.into_iter())))
 }
 

@@ -22,7 +22,7 @@
 //! over a larger field has at least the weight of each of its bit planes that is not zero, so the bound holds for it, too.
 
 use vesica_crypto::block::Block;
-use vesica_crypto::memory::prefetch;
+use vesica_crypto::memory::{prefetch, wipe_rest};
 use vesica_crypto::prg::Prg;
 
 use super::permutation::Permutation;
@@ -96,19 +96,19 @@ impl Code for Accumulate {
     }
 
     fn finish<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>, out: &mut Vec<W>) {
-        assert_eq!(room.len(), self.noise(), "one word for each place");
-        if self.permutations.len() > 1 {
-            make_room(scratch, self.noise());
-        }
-        let (mut from, mut to) = (&mut scratch[..], &mut room[..]);
-        self.multiply(0, to);
-        for (round, pair) in (1..).zip(self.permutations.windows(2)) {
-            // What was read is spent: its memory takes the next buckets.
-            (from, to) = (to, from);
-            accumulate(pair, from, to);
-            self.multiply(round, to);
-        }
-        self.blocks(to, out);
+        let [words, _] = self.passes(room, scratch);
+        self.blocks(words, out);
+    }
+
+    fn finish_within<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>) -> Vec<W> {
+        let [words, spent] = self.passes(room, scratch);
+        let mut out = core::mem::take(spent);
+        out.clear();
+        self.blocks(words, &mut out);
+        wipe_rest(&mut out);
+        // Allocators shorten memory of this size where it is: no copy stays behind.
+        out.shrink_to_fit();
+        out
     }
 }
 
@@ -127,6 +127,23 @@ fn accumulate<W: Word>(permutations: &[Permutation], from: &[W], to: &mut [W]) {
 }
 
 impl Accumulate {
+    /// All passes but the first and the last: the room that holds the words then, and the other one.
+    fn passes<'a, W: Word>(&self, room: &'a mut Vec<W>, scratch: &'a mut Vec<W>) -> [&'a mut Vec<W>; 2] {
+        assert_eq!(room.len(), self.noise(), "one word for each place");
+        if self.permutations.len() > 1 {
+            make_room(scratch, self.noise());
+        }
+        let (mut from, mut to) = (scratch, room);
+        self.multiply(0, to);
+        for (round, pair) in (1..).zip(self.permutations.windows(2)) {
+            // What was read is spent: its memory takes the next buckets.
+            (from, to) = (to, from);
+            accumulate(pair, from, to);
+            self.multiply(round, to);
+        }
+        [to, from]
+    }
+
     /// Compresses the blocks of 24 that follow one another in the new order of the last permutation.
     fn blocks<W: Word>(&self, words: &[W], out: &mut Vec<W>) {
         let end = out.len() + self.outputs;
@@ -250,7 +267,7 @@ mod tests {
     use vesica_crypto::gf64;
     use vesica_crypto::gf128::Gf128;
 
-    fn compressed<W: Word>(code: &Accumulate, noise: &[W]) -> Vec<W> {
+    fn compressed<W: Word + PartialEq>(code: &Accumulate, noise: &[W]) -> Vec<W> {
         crate::vole::codes::compressed(code, noise)
     }
 

@@ -106,7 +106,7 @@ fn draw(seed: Block, tile: usize, words: &mut [u32; TILE]) {
 mod tests {
     use super::*;
 
-    fn compressed<W: Word>(code: &Convolute, noise: &[W]) -> Vec<W> {
+    fn compressed<W: Word + PartialEq>(code: &Convolute, noise: &[W]) -> Vec<W> {
         crate::vole::codes::compressed(code, noise)
     }
 

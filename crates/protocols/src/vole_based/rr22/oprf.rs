@@ -4,7 +4,7 @@ use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label, Oracle};
-use vesica_crypto::memory::large_vec;
+use vesica_crypto::memory::{large_vec, wipe};
 use vesica_crypto::par;
 use vesica_encode::items::{Encoding, Items};
 use vesica_encode::okvs::Decoded;
@@ -79,7 +79,11 @@ impl<'a> Oracles<'a> {
             Some(_) => (decoded.in_order(), Order::of_items()),
         };
         let masks = self.masks(items, &mut outputs, shift)?;
-        Ok((masks, if shift.is_some() { outputs } else { Vec::new() }, order))
+        if shift.is_none() {
+            wipe(&mut outputs);
+            outputs = Vec::new();
+        }
+        Ok((masks, outputs, order))
     }
 
     /// H_o of every item's output. Malicious runs add `shift` to the outputs first, and hash the item too.
