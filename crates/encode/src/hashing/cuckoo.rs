@@ -106,11 +106,11 @@ fn occupant(slot: u32) -> Option<u32> {
     (slot != EMPTY).then_some(slot)
 }
 
-/// Items ahead whose bins are on their way.
-const AHEAD: usize = 16;
+/// Items that look for a free bin at the same time.
+const BLOCK: usize = 256;
 
 /// Items on the move at the same time.
-const FLOCK: usize = 16;
+const FLOCK: usize = 32;
 
 /// Moves after which an item's place is searched for. Few items come that far.
 const MOVES: u32 = 100;
@@ -133,23 +133,35 @@ struct Bird {
 }
 
 impl<P: Places + ?Sized> Nest<'_, P> {
-    /// Puts items into free bins; returns those that have none.
+    /// Puts items into free bins; returns those that have none. A block of items asks for its bins under one function, then
+    /// for those of the next function only where these are taken.
     fn settle(&mut self) -> Vec<u32> {
         let items = self.places.items();
         let mut homeless = Vec::new();
-        let mut ahead = [Bins::default(); AHEAD];
-        for step in 0..items + AHEAD {
-            let bins = &mut ahead[step % AHEAD];
-            if let Some(item) = step.checked_sub(AHEAD) {
-                match first_free(&self.slots, &bins[..self.functions]) {
-                    Some(bin) => self.slots[bin] = item as u32,
-                    None => homeless.push(item as u32),
+        let mut block = [(0, Bins::default()); BLOCK];
+        for first in (0..items).step_by(BLOCK) {
+            let mut left = BLOCK.min(items - first);
+            for (item, entry) in (first..).zip(&mut block[..left]) {
+                *entry = (item as u32, self.places.bins_of(item));
+                prefetch(&self.slots, entry.1[0] as usize);
+            }
+            for function in 0..self.functions {
+                let next = (function + 1) % self.functions;
+                let mut taken = 0;
+                for i in 0..left {
+                    let (item, bins) = block[i];
+                    let slot = &mut self.slots[bins[function] as usize];
+                    let free = *slot == EMPTY;
+                    *slot = if free { item } else { *slot };
+                    // Kept if its bin is taken, overwritten by the next one if not.
+                    block[taken] = (item, bins);
+                    taken += usize::from(!free);
+                    // Of one that has landed a bin that is there already: no branch, which would go either way.
+                    prefetch(&self.slots, bins[if free { function } else { next }] as usize);
                 }
+                left = taken;
             }
-            if step < items {
-                *bins = self.places.bins_of(step);
-                bins[..self.functions].iter().for_each(|bin| prefetch(&self.slots, *bin as usize));
-            }
+            homeless.extend(block[..left].iter().map(|(item, _)| *item));
         }
         homeless
     }

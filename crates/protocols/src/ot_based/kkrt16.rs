@@ -26,11 +26,10 @@
 //! Names: β = `bins`, c = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`.
 //! Cost: receiver β OPRFs, n_r placements in the cuckoo table, 3·n_s masks looked up; sender β OPRFs and 3·n_s
 //! evaluations, in the order of the bins, as they arrive. Both work at once: the receiver hashes and places its items while
-//! the sender answers the base OTs; a list travels, and is looked through, while the next one is made. An OPRF takes the
+//! the sender answers the base OTs; a list leaves piece by piece, and is looked through, while the next one is made. An OPRF takes the
 //! receiver 2c/128 blocks of AES and rows transposed, 4 blocks for the code and a hash of 64 bytes, the sender half of
 //! the former; an evaluation is 4 blocks and a hash (`ot/examples/coded.rs` prints them beside their floors).
 
-use std::iter::repeat_n;
 use std::ops::Range;
 
 use rand_core::CryptoRng;
@@ -39,11 +38,11 @@ use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::memory::prefetch;
 use vesica_encode::hashing::{Digests, Layout, parameters, simple};
 use vesica_encode::items::{Items, Matches};
-use vesica_net::Channel;
+use vesica_net::{Channel, SendHalf};
 use vesica_ot::kkrt::{self, PseudoRandomCode};
 
 use super::keys;
-use super::lists::{MaskLists, Search, Sought};
+use super::lists::{Departing, Search, Sought};
 use super::table;
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
@@ -55,8 +54,11 @@ use crate::registry::{Entry, Memory, Message, Shape, Standing};
 /// Bins handled at a time. Local: changes no byte.
 const REGION: usize = 1 << 13;
 
+/// Entries evaluated at a time. Local.
+const BATCH: usize = 1 << 13;
+
 /// Entries ahead whose keys are on their way.
-const AHEAD: usize = 16;
+const AHEAD: usize = 64;
 
 /// The registry's entry.
 pub static ENTRY: Entry = Entry {
@@ -99,12 +101,12 @@ pub static ENTRY: Entry = Entry {
         },
         positions::MESSAGE,
     ],
-    memory: "receiver 64·n_r + 4·β, sender (48 + ⌈ℓ/8⌉)·n_s + 4·β",
+    memory: "receiver 64·n_r + 4·β, sender (48 + 2·⌈ℓ/8⌉)·n_s + 4·β",
     memory_bytes: |shape| {
         let bins = counts(shape).map_or(0, |(bins, _)| bins);
         Memory {
             receiver: 64 * shape.receiver() + 4 * bins,
-            sender: (48 + shape.mask()) * shape.sender() + 4 * bins,
+            sender: (48 + 2 * shape.mask()) * shape.sender() + 4 * bins,
         }
     },
     test_items: 1 << 10,
@@ -246,10 +248,10 @@ fn send_masks(
     let mut answer = Answer {
         keys: &keys,
         table: &table,
-        masks: MaskLists::new(plan.width, 1, items.len()),
-        at: Vec::new(),
-        words: Vec::new(),
-        outputs: Vec::new(),
+        masks: Departing::new(plan.width, items.len()),
+        at: Vec::with_capacity(BATCH),
+        words: Vec::with_capacity(BATCH),
+        outputs: vec![Block::ZERO; BATCH],
     };
     for first in (0..plan.layout.bins()).step_by(REGION) {
         let bins = first..plan.layout.bins().min(first + REGION);
@@ -259,9 +261,9 @@ fn send_masks(
         for part in plan.layout.segments_of(bins) {
             let last = part.end == plan.layout.bins();
             let complete = part.end % plan.layout.segment() as usize == 0;
-            answer.bins(&oprf, first, rows, part);
+            answer.bins(&oprf, first, rows, part, channel.split().0)?;
             if complete {
-                answer.masks.send(run, last, channel.split().0)?;
+                answer.masks.complete(run, last, channel.split().0)?;
             }
         }
     }
@@ -272,7 +274,7 @@ fn send_masks(
 struct Answer<'a> {
     keys: &'a [Block],
     table: &'a simple::Table,
-    masks: MaskLists,
+    masks: Departing,
     at: Vec<u32>,
     words: Vec<Block>,
     outputs: Vec<Block>,
@@ -280,23 +282,38 @@ struct Answer<'a> {
 
 impl Answer<'_> {
     /// The masks of what is in `bins`, all of one function; `rows` are those of the bins from `first` on.
-    fn bins(&mut self, oprf: &kkrt::Sender, first: usize, rows: &[kkrt::Row], bins: Range<usize>) {
+    fn bins(
+        &mut self,
+        oprf: &kkrt::Sender,
+        first: usize,
+        rows: &[kkrt::Row],
+        bins: Range<usize>,
+        channel: &mut SendHalf,
+    ) -> Result<(), Error> {
         let entries = self.table.range(bins.start).start..self.table.range(bins.end - 1).end;
-        let entries = &self.table.entries()[entries];
-        self.at.clear();
-        for bin in bins {
-            self.at.extend(repeat_n((bin - first) as u32, self.table.bin(bin).len()));
+        let mut bin = bins.start;
+        for start in entries.clone().step_by(BATCH) {
+            let end = entries.end.min(start + BATCH);
+            self.at.clear();
+            for entry in start..end {
+                while self.table.range(bin).end <= entry {
+                    bin += 1;
+                }
+                self.at.push((bin - first) as u32);
+            }
+            let places = &self.table.entries()[start..end];
+            self.words.clear();
+            for (i, place) in places.iter().enumerate() {
+                prefetch(self.keys, places.get(i + AHEAD).map_or(usize::MAX, |place| *place as usize));
+                self.words.push(self.keys[*place as usize]);
+            }
+            let outputs = &mut self.outputs[..places.len()];
+            oprf.evaluate(first as u64, rows, &self.at, &self.words, outputs);
+            self.masks.filling.set_all(0, places, outputs);
+            // A list has an entry of each item.
+            self.masks.advance((end - 1) % self.keys.len() + 1, self.keys.len(), channel)?;
         }
-        self.words.clear();
-        self.words.extend(entries.iter().enumerate().map(|(i, place)| {
-            prefetch(self.keys, entries.get(i + AHEAD).map_or(usize::MAX, |place| *place as usize));
-            self.keys[*place as usize]
-        }));
-        self.outputs.resize(entries.len(), Block::ZERO);
-        oprf.evaluate(first as u64, rows, &self.at, &self.words, &mut self.outputs);
-        for (place, output) in entries.iter().zip(&self.outputs) {
-            self.masks.set(0, *place as usize, output.to_u128());
-        }
+        Ok(())
     }
 }
 

@@ -5,14 +5,16 @@
 //! which the receiver can hold an item, one hash function or one place of the stash; the receiver looks in the list of the
 //! way in which it holds an item and in no other, so that n_r · n_s pairs of masks are compared and ℓ bits are enough.
 //!
-//! A list is sent as soon as it is complete, and looked through as it comes: neither party holds more than one of them.
-//! The receiver takes what has come between its own sends, on [`Channel::send`], which makes way for what comes in while it
-//! waits; so neither side blocks the other.
+//! A list is looked through as it comes, and the receiver keeps nothing of it. The sender holds two: one is filled while the
+//! one before it leaves, piece by piece ([`Departing`]), so that both parties always have work. The receiver takes what has
+//! come between its own sends, on [`Channel::send`], which makes way for what comes in while it waits; so neither side
+//! blocks the other.
 
 use std::convert::Infallible;
 
+use vesica_crypto::block::Block;
 use vesica_crypto::join::{Lookup, PackedTags};
-use vesica_crypto::memory::{large_capacity, large_vec};
+use vesica_crypto::memory::{large_capacity, large_vec, prefetch};
 use vesica_crypto::par;
 use vesica_net::{Channel, RecvHalf, SendHalf};
 
@@ -22,6 +24,9 @@ use crate::protocol::{Phase, Run};
 
 /// Bytes handled between two reports of progress.
 const PIECE: usize = 1 << 18;
+
+/// Places ahead that are on their way.
+const AHEAD: usize = 64;
 
 /// Pieces that several threads look at together, at most.
 const PIECES: usize = 8;
@@ -54,16 +59,69 @@ impl MaskLists {
         }
     }
 
-    /// Sends all lists; they can then be filled anew. The `last` ones end the message, in a phase of their own.
-    pub(super) fn send(&self, run: &Run<'_>, last: bool, channel: &mut SendHalf) -> Result<(), Error> {
-        if last {
-            run.phase(Phase::Exchange, self.bytes.len());
+    /// Puts the hashes at the places that go with them of `list`.
+    #[inline]
+    pub(super) fn set_all(&mut self, list: usize, places: &[u32], hashes: &[Block]) {
+        for (i, (place, hash)) in places.iter().zip(hashes).enumerate() {
+            let ahead = places.get(i + AHEAD).map_or(usize::MAX, |place| *place as usize);
+            prefetch(&self.bytes, ahead.saturating_mul(self.width.bytes()));
+            self.set(list, *place as usize, hash.to_u128());
         }
+    }
+
+    /// Sends all lists, which end the message, in a phase of their own.
+    pub(super) fn send(&self, run: &Run<'_>, channel: &mut SendHalf) -> Result<(), Error> {
+        run.phase(Phase::Exchange, self.bytes.len());
         for piece in self.bytes.chunks(PIECE) {
             channel.send(piece)?;
-            run.advance(if last { piece.len() } else { 0 })?;
+            run.advance(piece.len())?;
         }
-        if last { Ok(channel.flush()?) } else { Ok(()) }
+        Ok(channel.flush()?)
+    }
+}
+
+/// The sender's lists where each is made after the other.
+pub(super) struct Departing {
+    /// The list in the making.
+    pub(super) filling: MaskLists,
+    /// The one before it, if there is one, and how much of it has left.
+    leaving: Option<MaskLists>,
+    left: usize,
+}
+
+impl Departing {
+    /// Lists of a mask for each of `items` items.
+    pub(super) fn new(width: MaskWidth, items: usize) -> Self {
+        Self { filling: MaskLists::new(width, 1, items), leaving: None, left: 0 }
+    }
+
+    /// Sends as much of the list that leaves as `done` of `all` steps of the next one ask for.
+    pub(super) fn advance(&mut self, done: usize, all: usize, channel: &mut SendHalf) -> Result<(), Error> {
+        let Some(list) = &self.leaving else { return Ok(()) };
+        let until = (list.bytes.len() as u128 * done as u128 / all as u128) as usize;
+        if until - self.left >= PIECE || done == all {
+            channel.send(&list.bytes[self.left..until])?;
+            self.left = until;
+        }
+        Ok(())
+    }
+
+    /// The list in the making is complete: what is left of the one before it leaves; then, if it is the `last`, this one.
+    pub(super) fn complete(
+        &mut self,
+        run: &Run<'_>,
+        last: bool,
+        channel: &mut SendHalf,
+    ) -> Result<(), Error> {
+        self.advance(1, 1, channel)?;
+        if last {
+            return self.filling.send(run, channel);
+        }
+        let next = self.leaving.take();
+        let next = next.unwrap_or_else(|| MaskLists::new(self.filling.width, 1, self.filling.items));
+        self.leaving = Some(std::mem::replace(&mut self.filling, next));
+        self.left = 0;
+        Ok(())
     }
 }
 
@@ -237,7 +295,7 @@ mod tests {
                 search.sought[0].push(width, hash(1, 0), 6);
                 search.sought[1].push(width, hash(1, 0), 7);
                 let (mut a, mut b) = memory::pair(&Options::default());
-                lists.send(&run(sizes), true, a.split().0).unwrap();
+                lists.send(&run(sizes), a.split().0).unwrap();
                 if early {
                     search.take_ready(1, &mut b).unwrap();
                     assert_eq!(search.list, 1);
@@ -246,6 +304,32 @@ mod tests {
                 assert_eq!(a.traffic().payload_sent, (2 * count * width.bytes()) as u64);
             }
         }
+    }
+
+    #[test]
+    fn lists_that_leave_piece_by_piece_are_those_that_were_made() {
+        let count = 100_000;
+        let sizes = Sizes { receiver: 3, sender: count };
+        let width = MaskWidth::for_sizes(sizes).unwrap();
+        let (mut a, mut b) = memory::pair(&Options::default());
+        let (mut lists, mut expected) = (Departing::new(width, count), Vec::new());
+        for list in 0..3u128 {
+            // Every place once, far apart.
+            let places: Vec<u32> = (0..count).map(|i| (i * 7919 % count) as u32).collect();
+            let hashes: Vec<Block> = (0..count as u128).map(|i| Block::from_u128(i << 8 | list)).collect();
+            for (done, (places, hashes)) in (1..).zip(places.chunks(999).zip(hashes.chunks(999))) {
+                lists.filling.set_all(0, places, hashes);
+                lists.advance(done, count.div_ceil(999), a.split().0).unwrap();
+            }
+            let mut all = MaskLists::new(width, 1, count);
+            places.iter().zip(&hashes).for_each(|(place, hash)| all.set(0, *place as usize, hash.to_u128()));
+            expected.extend(all.bytes);
+            lists.complete(&run(sizes), list == 2, a.split().0).unwrap();
+        }
+        let mut bytes = vec![0; expected.len()];
+        b.split().1.recv_exact(&mut bytes).unwrap();
+        assert!(bytes == expected);
+        assert_eq!(a.traffic().payload_sent, expected.len() as u64);
     }
 
     #[test]

@@ -48,7 +48,7 @@ use vesica_encode::items::{Items, Matches};
 use vesica_net::{Channel, SendHalf};
 use vesica_ot::kk13::{self, WalshHadamard};
 
-use super::lists::{MaskLists, Search, Sought};
+use super::lists::{Departing, Search, Sought};
 use super::strings::{Masker, Numbered, characters, item_bits, push_characters, xor_groups};
 use super::{ot_psi, table};
 use crate::error::Error;
@@ -68,7 +68,7 @@ const BINS: usize = 1 << 10;
 const BATCH: usize = 1 << 10;
 
 /// Entries ahead whose numbers are on their way.
-const AHEAD: usize = 16;
+const AHEAD: usize = 64;
 
 const ORIGINAL: &str = "original";
 const SINGLE_MASK: &str = "single-mask";
@@ -124,7 +124,7 @@ pub static ENTRY: Entry = Entry {
         },
         positions::MESSAGE,
     ],
-    memory: "receiver (64 + h·t)·n_r + 4·β, sender (48 + h·t + ⌈ℓ/8⌉)·n_s + 8·β",
+    memory: "receiver (64 + h·t)·n_r + 4·β, sender (48 + h·t + 2·⌈ℓ/8⌉)·n_s + 8·β",
     memory_bytes: |shape| match Plan::new(shape.sizes, &shape.parameters) {
         _ if shape.parameters.variant == ORIGINAL => (ot_psi::ENTRY.memory_bytes)(shape),
         Ok(Some(plan)) => {
@@ -132,7 +132,7 @@ pub static ENTRY: Entry = Entry {
             let (bins, characters) = (layout.bins() as u64, (layout.functions() * plan.characters) as u64);
             Memory {
                 receiver: (64 + characters) * shape.receiver() + 4 * bins,
-                sender: (48 + characters + shape.mask()) * shape.sender() + 8 * bins,
+                sender: (48 + characters + 2 * shape.mask()) * shape.sender() + 8 * bins,
             }
         }
         _ => Memory { receiver: 0, sender: 0 },
@@ -435,8 +435,10 @@ fn send_masks(
         ots.extend(&mut rows, channel.split().1)?;
         answer.bins(&ots, number, &rows, function, first, bins, &table);
         run.advance(bins)?;
-        if (first + bins).is_multiple_of(layout.segment() as usize) {
-            answer.send(function, channel.split().0)?;
+        let segment = layout.segment_of(function);
+        answer.masks.advance(first + bins - segment.start, segment.len(), channel.split().0)?;
+        if first + bins == segment.end {
+            answer.complete(function, channel.split().0)?;
         }
     }
     rows.resize(plan.cuckoo.stash * plan.stash_characters, [Block::ZERO; 2]);
@@ -444,7 +446,7 @@ fn send_masks(
     ots.extend(&mut rows, channel.split().1)?;
     for place in 0..plan.cuckoo.stash {
         answer.stash(&ots, number, &rows, place);
-        answer.send(layout.functions() + place, channel.split().0)?;
+        answer.complete(layout.functions() + place, channel.split().0)?;
     }
     Ok(order)
 }
@@ -452,7 +454,7 @@ fn send_masks(
 /// A list of the sender's masks in the making.
 struct Answer<'a> {
     party: &'a Party<'a>,
-    masks: MaskLists,
+    masks: Departing,
     masker: Masker,
     at: Vec<u32>,
     words: Vec<u8>,
@@ -462,14 +464,14 @@ struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     fn new(party: &'a Party<'a>, items: usize) -> Self {
-        let masks = MaskLists::new(party.plan.width, 1, items);
+        let masks = Departing::new(party.plan.width, items);
         let (masker, at, words) = (Masker::new(party.run), Vec::new(), Vec::new());
         Self { party, masks, masker, at, words, strings: Vec::new(), sums: Vec::new() }
     }
 
-    /// Sends the list, which is number `list`.
-    fn send(&self, list: usize, channel: &mut SendHalf) -> Result<(), Error> {
-        self.masks.send(self.party.run, list + 1 == self.party.plan.lists(), channel)
+    /// The list in the making, which is number `list`, is complete.
+    fn complete(&mut self, list: usize, channel: &mut SendHalf) -> Result<(), Error> {
+        self.masks.complete(self.party.run, list + 1 == self.party.plan.lists(), channel)
     }
 
     /// What is in `bins` bins from `first` on, whose OTs have these rows, the first of them this number.
@@ -509,9 +511,7 @@ impl<'a> Answer<'a> {
             ots.evaluate(number, rows, &self.at, &self.words, &mut self.strings);
             xor_groups(&self.strings, characters, &mut self.sums);
             let masks = self.masker.masks(&self.sums, of_entries.iter().map(|bin| *bin as u64));
-            for (place, mask) in places.iter().zip(masks) {
-                self.masks.set(0, *place as usize, mask.to_u128());
-            }
+            self.masks.filling.set_all(0, places, masks);
         }
     }
 
@@ -532,7 +532,7 @@ impl<'a> Answer<'a> {
             let bin = (layout.bins() + slot) as u64;
             let masks = self.masker.masks(&self.sums, std::iter::repeat(bin));
             for (place, mask) in (batch * BATCH..).zip(masks) {
-                self.masks.set(0, place, mask.to_u128());
+                self.masks.filling.set(0, place, mask.to_u128());
             }
         }
     }

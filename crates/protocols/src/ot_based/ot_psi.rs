@@ -357,7 +357,7 @@ fn send_masks(
         run.advance(bins.len())?;
     }
     answer_stash(plan, &words, &mut ots, &mut masks, channel.split().1)?;
-    masks.send(run, true, channel.split().0)?;
+    masks.send(run, channel.split().0)?;
     Ok(order)
 }
 
