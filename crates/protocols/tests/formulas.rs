@@ -176,6 +176,26 @@ fn every_formula_is_its_program() {
 }
 
 #[test]
+fn a_partner_that_names_any_size_stops_no_program() {
+    // What a session asks a protocol about before it runs: sizes that the partner made up, as far as items are numbered.
+    let most = u32::MAX as usize;
+    // (Bloom filters of such sizes take a minute to count, and end at 2^31 items.)
+    let sizes = [(most, 1), (1, 1 << 20), (most, most), ((1 << 30) + 1, 1 << 30)];
+    for entry in PROTOCOLS.iter().filter(|entry| entry.family != "bloom_filter") {
+        for parameters in ways(entry) {
+            for (receiver, sender) in sizes {
+                let (sizes, learns) = (Sizes { receiver, sender }, Learns::Receiver);
+                let shape = Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false };
+                let memory = (entry.memory_bytes)(&shape);
+                let base_ots = entry.base_ots.map_or(0, |needed| needed(&shape));
+                let bytes: u64 = entry.messages.iter().map(|message| (message.bytes)(&shape)).sum();
+                assert!(base_ots <= 1024 && memory.receiver.max(bytes) < 1 << 62, "{} {sizes:?}", entry.name);
+            }
+        }
+    }
+}
+
+#[test]
 fn formulas_are_read() {
     let sizes = Sizes { receiver: 1000, sender: 9 };
     let shape = Shape {

@@ -64,9 +64,18 @@ pub fn two_way(items: usize) -> Cuckoo {
 pub fn maximum_load(items: usize, layout: Layout) -> usize {
     let (items, segment) = (items as u64, u64::from(layout.segment()));
     let segments = (layout.functions() as f64).log2();
-    let enough = |load: &u64| bounds::overflow(items, segment, *load) + segments <= FAILURE;
-    // Nothing exceeds all items.
-    (items / segment..items).find(enough).unwrap_or(items) as usize
+    // Halving what is left: few bins and many items, as a partner may claim, have a million loads to look at. Nothing
+    // exceeds all items.
+    let (mut least, mut most) = (items / segment, items.max(items / segment));
+    while least < most {
+        let load = least + (most - least) / 2;
+        if bounds::overflow(items, segment, load) + segments <= FAILURE {
+            most = load
+        } else {
+            least = load + 1
+        }
+    }
+    most as usize
 }
 
 /// How full the bins of [`balanced`](super::balanced) hashing get: none of this `layout` holds more, but for 2^-40.

@@ -43,7 +43,7 @@ use vesica_ot::kkrt::{self, PseudoRandomCode};
 
 use super::keys;
 use super::lists::{Departing, Search, Sought};
-use super::table;
+use super::{check_sizes, table};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Security};
@@ -134,6 +134,7 @@ impl Plan {
         if receiver == 0 || sender == 0 {
             return Ok(None);
         }
+        check_sizes(sizes)?;
         let width = MaskWidth::for_sizes(sizes)?;
         let layout = parameters::three_way(receiver).layout;
         // Each of the sender's evaluations is a pair with the receiver's choice in that bin.

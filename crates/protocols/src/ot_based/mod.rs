@@ -10,7 +10,17 @@ pub mod ot_psi;
 
 use vesica_encode::hashing::{Places, cuckoo};
 
-use crate::error::Error;
+use crate::error::{Error, Misuse};
+use crate::protocol::Sizes;
+
+/// Items of the receiver at most: of 2.4 bins an item there are fewer than 2^32.
+const MOST_ITEMS: usize = 1 << 30;
+
+/// Refuses sizes for which there are too many bins; a partner may have made up its own.
+fn check_sizes(sizes: Sizes) -> Result<(), Error> {
+    let Sizes { receiver, sender } = sizes;
+    if receiver <= MOST_ITEMS { Ok(()) } else { Err(Misuse::TooManyItems { receiver, sender }.into()) }
+}
 
 /// Our table of `places`, whose size is the paper's or one that does but for 2^-40.
 fn table<P: Places + ?Sized>(places: &P, stash: usize, paper: bool) -> Result<cuckoo::Table, Error> {

@@ -50,7 +50,7 @@ use vesica_ot::kk13::{self, WalshHadamard};
 
 use super::lists::{Departing, Search, Sought};
 use super::strings::{Masker, Numbered, characters, item_bits, push_characters, xor_groups};
-use super::{ot_psi, table};
+use super::{check_sizes, ot_psi, table};
 use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Parameters, Security, Variant};
@@ -169,6 +169,7 @@ impl Plan {
         if receiver == 0 || sender == 0 {
             return Ok(None);
         }
+        check_sizes(sizes)?;
         let width = MaskWidth::for_sizes(sizes)?;
         let sigma = item_bits(parameters.sigma, width);
         let two_way = !parameters.variant.is_empty();

@@ -46,7 +46,7 @@ use vesica_ot::kk13::{self, WalshHadamard};
 
 use super::keys;
 use super::lists::{self, MaskLists};
-use super::table;
+use super::{check_sizes, table};
 use crate::error::Error;
 use crate::masks::{MaskWidth, mask_bits};
 use crate::parameters::{Offers, Parameters, Security};
@@ -148,6 +148,7 @@ impl Plan {
         if receiver == 0 || sender == 0 {
             return Ok(None);
         }
+        check_sizes(sizes)?;
         let cuckoo =
             if agreed.paper { paper::two_way(receiver, receiver) } else { parameters::two_way(receiver) };
         let load = match agreed.paper && receiver == sender {
