@@ -30,7 +30,7 @@ class Options(TypedDict, total=False):
     profile: Literal["conservative", "fast", "lean"]
     """What the protocol's parameters rest on; ``"conservative"`` by default."""
     level: int
-    """Computational security in bits, 128 by default; others where the protocol offers them."""
+    """Security level in bits, 128 by default; others where the protocol offers them (above 128 the cost grows, the strength does not)."""
     sigma: int | None
     """Keys are integers below 2^sigma and used as they are; one key of rule ``int`` or ``ip``."""
     variant: str | None
