@@ -105,7 +105,8 @@ bench-duckdb: setup ## CPU time of the private join of two files against DuckDB'
 .PHONY: bench-blocks
 bench-blocks: setup ## Building blocks under criterion, each beside its last run; BLOCKS=name for some of them
 	cp Cargo.lock benchmarks/blocks/Cargo.lock
-	$(CARGO) bench --manifest-path benchmarks/blocks/Cargo.toml --target-dir $(abspath target)/blocks -- $(BLOCKS)
+	CRITERION_HOME=$(abspath target)/blocks/criterion \
+		$(CARGO) bench --manifest-path benchmarks/blocks/Cargo.toml --target-dir $(abspath target)/blocks -- $(BLOCKS)
 
 .PHONY: clean
 clean:
