@@ -5,6 +5,7 @@
 //! | [`block`] | 128-bit [`Block`](block::Block): labels, seeds, OT strings |
 //! | [`prg`] | AES-128-CTR generator, one stream per seed or per chunk |
 //! | [`wide_prg`] | AES-256-CTR streams, for levels above 128 bits |
+//! | [`tree`] | levels of punctured trees: children, their sums, a secret place |
 //! | [`aes_hash`] | correlation-robust hashes of blocks from AES |
 //! | [`hash`] | hashes under a protocol [`Context`](hash::Context), singly and in batches |
 //! | [`transpose`] | bit matrices of 128 rows |
