@@ -1,8 +1,8 @@
 //! The AES kernels for x86-64, once for 128-bit and once for 512-bit vectors.
 //!
 //! Both widths run the same text: it speaks of vectors of `LANES` blocks and keeps `FLIGHT` of them in flight, which
-//! hides the latency of the instructions. Loops take the place of `map` and `from_fn`: a closure with target features
-//! cannot be inlined into library code without them.
+//! hides the latency of the instructions. Loops over indices take the place of `map`, `from_fn` and `zip`: library code
+//! has no target features, and vectors that pass through what is not inlined pass through memory.
 
 #[macro_use]
 mod children;
@@ -89,8 +89,8 @@ macro_rules! kernels {
         #[inline]
         fn broadcast<const KEYS: usize>(rounds: &[Block; KEYS]) -> [V; KEYS] {
             let mut vectors = [splat(0); KEYS];
-            for (vector, round) in vectors.iter_mut().zip(rounds) {
-                *vector = load_splat(round);
+            for i in 0..KEYS {
+                vectors[i] = load_splat(&rounds[i]);
             }
             vectors
         }
@@ -98,16 +98,16 @@ macro_rules! kernels {
         #[target_feature(enable = $features)]
         #[inline]
         fn encrypt_vectors<const KEYS: usize, const N: usize>(rounds: &[V; KEYS], mut x: [V; N]) -> [V; N] {
-            for x in &mut x {
-                *x = xor(*x, rounds[0]);
+            for i in 0..N {
+                x[i] = xor(x[i], rounds[0]);
             }
-            for round in &rounds[1..KEYS - 1] {
-                for x in &mut x {
-                    *x = enc(*x, *round);
+            for round in 1..KEYS - 1 {
+                for i in 0..N {
+                    x[i] = enc(x[i], rounds[round]);
                 }
             }
-            for x in &mut x {
-                *x = enclast(*x, rounds[KEYS - 1]);
+            for i in 0..N {
+                x[i] = enclast(x[i], rounds[KEYS - 1]);
             }
             x
         }
@@ -115,8 +115,8 @@ macro_rules! kernels {
         #[target_feature(enable = $features)]
         #[inline]
         fn xor_all(mut x: [V; FLIGHT], y: [V; FLIGHT]) -> [V; FLIGHT] {
-            for (x, y) in x.iter_mut().zip(y) {
-                *x = xor(*x, y);
+            for i in 0..FLIGHT {
+                x[i] = xor(x[i], y[i]);
             }
             x
         }
@@ -124,8 +124,8 @@ macro_rules! kernels {
         #[target_feature(enable = $features)]
         #[inline]
         fn sigma_all(mut x: [V; FLIGHT]) -> [V; FLIGHT] {
-            for x in &mut x {
-                *x = sigma(*x);
+            for i in 0..FLIGHT {
+                x[i] = sigma(x[i]);
             }
             x
         }
@@ -133,9 +133,10 @@ macro_rules! kernels {
         #[target_feature(enable = $features)]
         #[inline]
         fn load_all(chunk: &[Block; AT_ONCE]) -> [V; FLIGHT] {
+            let vectors = Block::slice_as_bytes(chunk).as_chunks().0;
             let mut x = [splat(0); FLIGHT];
-            for (x, vector) in x.iter_mut().zip(Block::slice_as_bytes(chunk).as_chunks().0) {
-                *x = load(vector);
+            for i in 0..FLIGHT {
+                x[i] = load(&vectors[i]);
             }
             x
         }
@@ -143,8 +144,9 @@ macro_rules! kernels {
         #[target_feature(enable = $features)]
         #[inline]
         fn store_all(chunk: &mut [Block; AT_ONCE], x: [V; FLIGHT]) {
-            for (vector, x) in Block::slice_as_mut_bytes(chunk).as_chunks_mut().0.iter_mut().zip(x) {
-                store(vector, x);
+            let vectors = Block::slice_as_mut_bytes(chunk).as_chunks_mut().0;
+            for i in 0..FLIGHT {
+                store(&mut vectors[i], x[i]);
             }
         }
 
@@ -206,8 +208,10 @@ macro_rules! kernels {
             let rounds = broadcast(rounds);
             let (all_tweaks, last_tweaks) = tweaks.as_chunks::<AT_ONCE>();
             let (whole, rest) = blocks.split_at_mut(all_tweaks.len() * AT_ONCE);
-            for (chunk, tweaks) in whole.as_chunks_mut().0.iter_mut().zip(all_tweaks) {
-                store_all(chunk, tccr_vectors(&rounds, load_all(tweaks), load_all(chunk)));
+            let whole = whole.as_chunks_mut().0;
+            for i in 0..all_tweaks.len() {
+                let hashed = tccr_vectors(&rounds, load_all(&all_tweaks[i]), load_all(&whole[i]));
+                store_all(&mut whole[i], hashed);
             }
             if !rest.is_empty() {
                 let mut tweaks = [Block::ZERO; AT_ONCE];
@@ -233,12 +237,10 @@ macro_rules! kernels {
             let mut counters = counters(first);
             let (flights, rest) = out.as_chunks_mut::<{ FLIGHT * BYTES }>();
             for flight in flights {
-                let stream = encrypt_vectors(&rounds, counters);
-                for (vector, x) in flight.as_chunks_mut().0.iter_mut().zip(stream) {
-                    store(vector, x);
-                }
-                for counter in &mut counters {
-                    *counter = add64(*counter, splat(AT_ONCE as u128));
+                let (stream, vectors) = (encrypt_vectors(&rounds, counters), flight.as_chunks_mut().0);
+                for i in 0..FLIGHT {
+                    store(&mut vectors[i], stream[i]);
+                    counters[i] = add64(counters[i], splat(AT_ONCE as u128));
                 }
             }
             let (vectors, rest) = rest.as_chunks_mut();
@@ -267,40 +269,37 @@ macro_rules! kernels {
             let [one, two] = out;
             let (ones, one_rest) = one.as_chunks_mut::<{ HALF * BYTES }>();
             let (twos, two_rest) = two.as_chunks_mut::<{ HALF * BYTES }>();
-            let done = (ones.len() * HALF * LANES) as u64;
+            let all = counters(first);
             let mut numbers = [splat(0); HALF];
-            for (number, counter) in numbers.iter_mut().zip(counters(first)) {
-                *number = counter;
+            for i in 0..HALF {
+                numbers[i] = all[i];
             }
-            for (one, two) in ones.iter_mut().zip(twos) {
+            let mut done = 0;
+            while done < ones.len() && done < twos.len() {
                 let (mut x, mut y) = (numbers, numbers);
                 let (key, other) = (load_splat(&rounds[0][0]), load_splat(&rounds[1][0]));
-                for x in &mut x {
-                    *x = xor(*x, key);
-                }
-                for y in &mut y {
-                    *y = xor(*y, other);
+                for i in 0..HALF {
+                    (x[i], y[i]) = (xor(x[i], key), xor(y[i], other));
                 }
                 for round in 1..KEYS - 1 {
                     let (key, other) = (load_splat(&rounds[0][round]), load_splat(&rounds[1][round]));
-                    for x in &mut x {
-                        *x = enc(*x, key);
+                    for i in 0..HALF {
+                        x[i] = enc(x[i], key);
                     }
-                    for y in &mut y {
-                        *y = enc(*y, other);
+                    for i in 0..HALF {
+                        y[i] = enc(y[i], other);
                     }
                 }
                 let (key, other) = (load_splat(&rounds[0][KEYS - 1]), load_splat(&rounds[1][KEYS - 1]));
-                for (vector, x) in one.as_chunks_mut().0.iter_mut().zip(x) {
-                    store(vector, enclast(x, key));
+                let (one, two) = (ones[done].as_chunks_mut().0, twos[done].as_chunks_mut().0);
+                for i in 0..HALF {
+                    store(&mut one[i], enclast(x[i], key));
+                    store(&mut two[i], enclast(y[i], other));
+                    numbers[i] = add64(numbers[i], splat((HALF * LANES) as u128));
                 }
-                for (vector, y) in two.as_chunks_mut().0.iter_mut().zip(y) {
-                    store(vector, enclast(y, other));
-                }
-                for number in &mut numbers {
-                    *number = add64(*number, splat((HALF * LANES) as u128));
-                }
+                done += 1;
             }
+            let done = (done * HALF * LANES) as u64;
             if !one_rest.is_empty() {
                 keystream(rounds[0], first.wrapping_add(done), one_rest);
                 keystream(rounds[1], first.wrapping_add(done), two_rest);
@@ -315,27 +314,28 @@ macro_rules! kernels {
             mut x: [[V; FLIGHT]; COLUMNS],
         ) -> [[V; FLIGHT]; COLUMNS] {
             if CCR {
-                for column in &mut x {
-                    *column = sigma_all(*column);
+                for column in 0..COLUMNS {
+                    x[column] = sigma_all(x[column]);
                 }
             }
             let plain = x;
-            for column in &mut x {
-                *column = xor_all(*column, key);
+            for column in 0..COLUMNS {
+                x[column] = xor_all(x[column], key);
             }
-            for (round, rcon) in RCON.into_iter().enumerate() {
-                for key in &mut key {
-                    *key = next_round_key(*key, rcon);
+            for round in 0..RCON.len() {
+                for i in 0..FLIGHT {
+                    key[i] = next_round_key(key[i], RCON[round]);
                 }
-                for column in &mut x {
-                    for (x, key) in column.iter_mut().zip(key) {
-                        *x = if round == 9 { enclast(*x, key) } else { enc(*x, key) };
+                for column in 0..COLUMNS {
+                    for i in 0..FLIGHT {
+                        let x = &mut x[column][i];
+                        *x = if round == 9 { enclast(*x, key[i]) } else { enc(*x, key[i]) };
                     }
                 }
             }
             if CCR {
-                for (column, plain) in x.iter_mut().zip(plain) {
-                    *column = xor_all(*column, plain);
+                for column in 0..COLUMNS {
+                    x[column] = xor_all(x[column], plain[column]);
                 }
             }
             x
@@ -349,13 +349,13 @@ macro_rules! kernels {
             let (keys, last_keys) = keys.as_chunks::<AT_ONCE>();
             let mut columns = columns.map(|column| column.as_chunks_mut::<AT_ONCE>());
             let mut x = [[splat(0); FLIGHT]; COLUMNS];
-            for (i, keys) in keys.iter().enumerate() {
-                for (x, column) in x.iter_mut().zip(&columns) {
-                    *x = load_all(&column.0[i]);
+            for i in 0..keys.len() {
+                for column in 0..COLUMNS {
+                    x[column] = load_all(&columns[column].0[i]);
                 }
-                x = rekeyed_vectors::<COLUMNS, CCR>(load_all(keys), x);
-                for (column, x) in columns.iter_mut().zip(x) {
-                    store_all(&mut column.0[i], x);
+                x = rekeyed_vectors::<COLUMNS, CCR>(load_all(&keys[i]), x);
+                for column in 0..COLUMNS {
+                    store_all(&mut columns[column].0[i], x[column]);
                 }
             }
             if !last_keys.is_empty() {
