@@ -19,16 +19,29 @@ use crate::fold::{BLOCKS, Row};
 pub(crate) enum Keys {
     Each(Vec<aes::Key>),
     #[cfg(target_arch = "x86_64")]
-    Rounds(Backend, Vec<[Block; 11]>),
+    Narrow(Vec<[Block; 11]>),
+    #[cfg(target_arch = "x86_64")]
+    Wide(Vec<x86::Quad>),
 }
 
 impl Keys {
     pub(crate) fn new(backend: Backend, keys: &[Block]) -> Self {
         match backend.level() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 | Level::Avx512 => {
-                // SAFETY: a back end of these levels exists only where their instructions do.
-                Self::Rounds(backend, keys.iter().map(|key| unsafe { aes::expand(key) }).collect())
+            Level::Avx2 => {
+                // SAFETY: a back end of this level exists only where its instructions do.
+                Self::Narrow(keys.iter().map(|key| unsafe { aes::expand(key) }).collect())
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => {
+                let mut quads = vec![[[Block::ZERO; 4]; 11]; keys.len() / 4];
+                for (i, key) in keys.iter().enumerate() {
+                    // SAFETY: a back end of this level exists only where its instructions do.
+                    let mut rounds = unsafe { aes::expand(key) };
+                    quads[i / 4].iter_mut().zip(&rounds).for_each(|(quad, round)| quad[i % 4] = *round);
+                    rounds.zeroize();
+                }
+                Self::Wide(quads)
             }
             _ => Self::Each(keys.iter().map(|key| aes::Key::new(backend, key)).collect()),
         }
@@ -38,17 +51,18 @@ impl Keys {
         match self {
             Self::Each(keys) => keys.len(),
             #[cfg(target_arch = "x86_64")]
-            Self::Rounds(_, rounds) => rounds.len(),
+            Self::Narrow(rounds) => rounds.len(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Wide(quads) => 4 * quads.len(),
         }
     }
 
     /// The sums of the encrypted counters from `first` on; as many keys as 2 to the number of weighted sums.
     pub(crate) fn fold(&self, first: u64, sum: &mut Row, weighted: &mut [Row]) {
         assert_eq!(self.count(), 1 << weighted.len(), "a power of two of keys");
-        *sum = [Block::ZERO; BLOCKS];
-        weighted.fill(*sum);
         match self {
             Self::Each(keys) => {
+                clear(sum, weighted);
                 let mut stream = *sum;
                 for (x, key) in keys.iter().enumerate() {
                     key.keystream(first, Block::slice_as_mut_bytes(&mut stream));
@@ -62,13 +76,14 @@ impl Keys {
                 stream.zeroize();
             }
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: a back end of these levels exists only where their instructions do.
-            Self::Rounds(backend, rounds) => unsafe {
-                match backend.level() {
-                    Level::Avx512 => x86::wide(rounds, first, sum, weighted),
-                    _ => x86::narrow(rounds, first, sum, weighted),
-                }
-            },
+            Self::Narrow(rounds) => {
+                clear(sum, weighted);
+                // SAFETY: such keys are made where the instructions of this level are.
+                unsafe { x86::narrow(rounds, first, sum, weighted) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: such keys are made where the instructions of this level are.
+            Self::Wide(quads) => unsafe { x86::wide(quads, first, sum, weighted) },
         }
     }
 }
@@ -79,9 +94,16 @@ impl Drop for Keys {
             // Each wipes itself.
             Self::Each(_) => {}
             #[cfg(target_arch = "x86_64")]
-            Self::Rounds(_, rounds) => rounds.iter_mut().for_each(|rounds| rounds.zeroize()),
+            Self::Narrow(rounds) => rounds.iter_mut().for_each(|rounds| rounds.zeroize()),
+            #[cfg(target_arch = "x86_64")]
+            Self::Wide(quads) => quads.iter_mut().flatten().for_each(|round| round.zeroize()),
         }
     }
+}
+
+fn clear(sum: &mut Row, weighted: &mut [Row]) {
+    *sum = [Block::ZERO; BLOCKS];
+    weighted.fill(*sum);
 }
 
 fn add(sum: &mut Row, row: &Row) {

@@ -1,10 +1,13 @@
 //! The folding kernels for x86-64.
 //!
 //! The wide one keeps the streams of four keys, two vectors each, in flight: enough to hide the latency of the
-//! instructions, and what is added up first. Its loops count, since iterators are not inlined into functions with target
-//! features by every build.
+//! instructions, and what is added up first. States, round keys and sums fit the registers; a loop over the rounds that is
+//! unrolled does not, since the compiler then takes one vector of each key through all rounds before the other and puts
+//! the round keys aside. Its loops count, since iterators are not inlined into functions with target features by every
+//! build.
 
 use core::arch::x86_64::*;
+use core::hint::black_box;
 
 use crate::block::Block;
 use crate::fold::{BLOCKS, Row};
@@ -12,73 +15,139 @@ use crate::fold::{BLOCKS, Row};
 /// Vectors of a row.
 const VECTORS: usize = BLOCKS / 4;
 
-#[target_feature(enable = "vaes,avx512f")]
-pub(super) fn wide(rounds: &[[Block; 11]], first: u64, sum: &mut Row, weighted: &mut [Row]) {
-    match weighted.len() {
-        2 => wide_of::<2>(rounds, first, sum, weighted),
-        4 => wide_of::<4>(rounds, first, sum, weighted),
-        8 => wide_of::<8>(rounds, first, sum, weighted),
-        _ => narrow(rounds, first, sum, weighted),
-    }
-}
+/// The schedules of four keys, round by round.
+pub(super) type Quad = [[Block; 4]; 11];
 
-/// Sixteen keys at a time, in fours: their sums for the low bits stay in registers, the sum of all sixteen is added for
-/// each higher bit that their number has.
+/// Quads whose sums for the four lowest bits stay in registers.
+const QUADS: usize = 4;
+
+/// A piece of a stream.
+type Vectors = [__m512i; VECTORS];
+
+/// Adds up the streams of all keys; 2 to the number of weighted sums are the keys.
 #[target_feature(enable = "vaes,avx512f")]
-#[inline]
-#[expect(clippy::needless_range_loop, reason = "iterators are not inlined here by every build")]
-fn wide_of<const K: usize>(rounds: &[[Block; 11]], first: u64, sum: &mut Row, weighted: &mut [Row]) {
-    let zero = _mm512_setzero_si512();
+pub(super) fn wide(quads: &[Quad], first: u64, sum: &mut Row, weighted: &mut [Row]) {
     let first = _mm512_set_epi64(0, first as i64, 0, first as i64, 0, first as i64, 0, first as i64);
     let numbers = _mm512_add_epi64(first, _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0));
     let counters = [numbers, _mm512_add_epi64(numbers, _mm512_set_epi64(0, 4, 0, 4, 0, 4, 0, 4))];
-    let mut total = [zero; VECTORS];
-    let mut low = [[zero; VECTORS]; 4];
-    let mut high = [[zero; VECTORS]; 4];
-    for (sixteen, keys) in rounds.chunks(16).enumerate() {
-        let mut all = [zero; VECTORS];
-        for (quad, keys) in keys.as_chunks::<4>().0.iter().enumerate() {
-            let mut x = [counters; 4];
-            for k in 0..4 {
-                let key = splat(&keys[k][0]);
-                x[k] = [_mm512_xor_si512(x[k][0], key), _mm512_xor_si512(x[k][1], key)];
-            }
-            for round in 1..10 {
-                for k in 0..4 {
-                    let key = splat(&keys[k][round]);
-                    x[k] = [_mm512_aesenc_epi128(x[k][0], key), _mm512_aesenc_epi128(x[k][1], key)];
-                }
-            }
-            for k in 0..4 {
-                let key = splat(&keys[k][10]);
-                x[k] = [_mm512_aesenclast_epi128(x[k][0], key), _mm512_aesenclast_epi128(x[k][1], key)];
-            }
-            for i in 0..VECTORS {
-                let upper = _mm512_xor_si512(x[2][i], x[3][i]);
-                let four = _mm512_xor_si512(_mm512_xor_si512(x[0][i], x[1][i]), upper);
-                low[0][i] = _mm512_xor_si512(low[0][i], _mm512_xor_si512(x[1][i], x[3][i]));
-                low[1][i] = _mm512_xor_si512(low[1][i], upper);
-                if quad & 1 == 1 {
-                    low[2][i] = _mm512_xor_si512(low[2][i], four);
-                }
-                if quad & 2 == 2 {
-                    low[3][i] = _mm512_xor_si512(low[3][i], four);
-                }
-                all[i] = _mm512_xor_si512(all[i], four);
-            }
+    // The numbers of the four quads of sixteen keys are known to the compiler.
+    match quads {
+        [quad] => {
+            let mut sums = Sums::zero();
+            sums.add::<0>(quad, &counters);
+            sums.store(sum, weighted);
         }
+        [quad0, quad1] => {
+            let mut sums = Sums::zero();
+            sums.add::<0>(quad0, &counters);
+            sums.add::<1>(quad1, &counters);
+            sums.store(sum, weighted);
+        }
+        [quad0, quad1, quad2, quad3] => {
+            let mut sums = Sums::zero();
+            sums.add_all([quad0, quad1, quad2, quad3], &counters);
+            sums.store(sum, weighted);
+        }
+        _ => many(quads, &counters, sum, weighted),
+    }
+}
+
+/// Sixteen keys at a time; their sum is added for each higher bit that their number has.
+#[target_feature(enable = "vaes,avx512f")]
+#[inline]
+fn many(quads: &[Quad], counters: &Vectors, sum: &mut Row, weighted: &mut [Row]) {
+    let zero = [_mm512_setzero_si512(); VECTORS];
+    let mut sums = Sums::zero();
+    let (mut total, mut high) = (zero, [zero; 4]);
+    for (number, [quad0, quad1, quad2, quad3]) in quads.as_chunks::<QUADS>().0.iter().enumerate() {
+        sums.all = zero;
+        sums.add_all([quad0, quad1, quad2, quad3], counters);
         for i in 0..VECTORS {
-            for (bit, sum) in high.iter_mut().enumerate() {
-                if sixteen >> bit & 1 == 1 {
-                    sum[i] = _mm512_xor_si512(sum[i], all[i]);
+            for (bit, high) in high.iter_mut().enumerate() {
+                if number >> bit & 1 == 1 {
+                    high[i] = _mm512_xor_si512(high[i], sums.all[i]);
                 }
             }
-            total[i] = _mm512_xor_si512(total[i], all[i]);
+            total[i] = _mm512_xor_si512(total[i], sums.all[i]);
         }
     }
-    store_wide(sum, total);
-    for (weighted, sums) in weighted.iter_mut().zip(low.into_iter().chain(high)).take(K) {
-        store_wide(weighted, sums);
+    sums.all = total;
+    let (low, rest) = weighted.split_at_mut(QUADS);
+    sums.store(sum, low);
+    for (weighted, high) in rest.iter_mut().zip(high) {
+        store_wide(weighted, high);
+    }
+}
+
+/// The sum of all keys so far, and those of the keys whose number has bit 0, …, 3.
+struct Sums {
+    all: Vectors,
+    low: [Vectors; 4],
+}
+
+impl Sums {
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn zero() -> Self {
+        let zero = [_mm512_setzero_si512(); VECTORS];
+        Self { all: zero, low: [zero; 4] }
+    }
+
+    #[target_feature(enable = "vaes,avx512f")]
+    #[inline]
+    fn add_all(&mut self, quads: [&Quad; QUADS], counters: &Vectors) {
+        self.add::<0>(quads[0], counters);
+        self.add::<1>(quads[1], counters);
+        self.add::<2>(quads[2], counters);
+        self.add::<3>(quads[3], counters);
+    }
+
+    /// Adds up the streams of quad number `Q` of sixteen keys.
+    #[target_feature(enable = "vaes,avx512f")]
+    #[inline]
+    #[expect(clippy::needless_range_loop, reason = "iterators are not inlined here by every build")]
+    fn add<const Q: usize>(&mut self, keys: &Quad, counters: &Vectors) {
+        let mut x = [*counters; 4];
+        for k in 0..4 {
+            let key = splat(&keys[0][k]);
+            x[k] = [_mm512_xor_si512(x[k][0], key), _mm512_xor_si512(x[k][1], key)];
+        }
+        // How many rounds there are is not known to the compiler.
+        let (mut round, last) = (1, black_box(10).min(10));
+        while round < last {
+            for k in 0..4 {
+                let key = splat(&keys[round][k]);
+                x[k] = [_mm512_aesenc_epi128(x[k][0], key), _mm512_aesenc_epi128(x[k][1], key)];
+            }
+            round += 1;
+        }
+        for k in 0..4 {
+            let key = splat(&keys[10][k]);
+            x[k] = [_mm512_aesenclast_epi128(x[k][0], key), _mm512_aesenclast_epi128(x[k][1], key)];
+        }
+        for i in 0..VECTORS {
+            let upper = _mm512_xor_si512(x[2][i], x[3][i]);
+            let four = _mm512_xor_si512(_mm512_xor_si512(x[0][i], x[1][i]), upper);
+            self.low[0][i] = _mm512_xor_si512(self.low[0][i], _mm512_xor_si512(x[1][i], x[3][i]));
+            self.low[1][i] = _mm512_xor_si512(self.low[1][i], upper);
+            if Q & 1 == 1 {
+                self.low[2][i] = _mm512_xor_si512(self.low[2][i], four);
+            }
+            if Q & 2 == 2 {
+                self.low[3][i] = _mm512_xor_si512(self.low[3][i], four);
+            }
+            self.all[i] = _mm512_xor_si512(self.all[i], four);
+        }
+    }
+
+    /// Stores the sum of all, and as many of the others as there is room for.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn store(&self, sum: &mut Row, weighted: &mut [Row]) {
+        store_wide(sum, self.all);
+        for bit in 0..weighted.len().min(self.low.len()) {
+            store_wide(&mut weighted[bit], self.low[bit]);
+        }
     }
 }
 
@@ -92,9 +161,10 @@ fn splat(key: &Block) -> __m512i {
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn store_wide(row: &mut Row, vectors: [__m512i; VECTORS]) {
-    for (bytes, vector) in Block::slice_as_mut_bytes(row).as_chunks_mut::<64>().0.iter_mut().zip(vectors) {
+    let bytes = Block::slice_as_mut_bytes(row).as_chunks_mut::<64>().0;
+    for i in 0..VECTORS {
         // SAFETY: 64 writable bytes; the store has no alignment.
-        unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), vector) }
+        unsafe { _mm512_storeu_si512(bytes[i].as_mut_ptr().cast(), vectors[i]) }
     }
 }
 
