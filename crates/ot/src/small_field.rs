@@ -250,12 +250,13 @@ impl Sender {
         self.next += BLOCKS as u64;
     }
 
-    /// Adds Δ_i·d_g to each row i of group g: afterwards the group belongs to u_g ⊕ d_g.
-    pub fn shift(&self, tile: &mut Tile, group: usize, shift: &Row) {
+    /// Adds Δ_i·d_g to each row i of group g: afterwards the group belongs to u_g ⊕ d_g. Blocks that `shift` does not have
+    /// stay as they are.
+    pub fn shift(&self, tile: &mut Tile, group: usize, shift: &[[u8; Block::BYTES]]) {
         let k = ROWS / self.groups.len();
         for (row, index) in tile[group * k..].iter_mut().zip(group * k..(group + 1) * k) {
             let mask = Block::mask(self.delta.bit(index));
-            row.iter_mut().zip(shift).for_each(|(block, shift)| *block ^= *shift & mask);
+            row.iter_mut().zip(shift).for_each(|(block, shift)| *block ^= Block::from_bytes(*shift) & mask);
         }
     }
 }
@@ -411,7 +412,7 @@ pub(crate) mod tests {
                     sender.tile(&mut w);
                     assert_tiles(width, delta, &v, &w, &u);
                     for group in 1..width.groups() {
-                        let shift = core::array::from_fn(|i| u[0][i] ^ u[group][i]);
+                        let shift: [_; BLOCKS] = core::array::from_fn(|i| (u[0][i] ^ u[group][i]).to_bytes());
                         sender.shift(&mut w, group, &shift);
                     }
                     for (place, u) in u[0].iter().enumerate() {

@@ -24,6 +24,17 @@ const QUADS: usize = 4;
 /// A piece of a stream.
 type Vectors = [__m512i; VECTORS];
 
+/// Adds up the streams of four quads; a function would not be inlined everywhere.
+macro_rules! add_sixteen {
+    ($sums:ident, $quads:expr, $counters:expr) => {
+        let [quad0, quad1, quad2, quad3] = $quads;
+        $sums.add::<0>(quad0, $counters);
+        $sums.add::<1>(quad1, $counters);
+        $sums.add::<2>(quad2, $counters);
+        $sums.add::<3>(quad3, $counters);
+    };
+}
+
 /// Adds up the streams of all keys; 2 to the number of weighted sums are the keys.
 #[target_feature(enable = "vaes,avx512f")]
 pub(super) fn wide(quads: &[Quad], first: u64, sum: &mut Row, weighted: &mut [Row]) {
@@ -43,9 +54,9 @@ pub(super) fn wide(quads: &[Quad], first: u64, sum: &mut Row, weighted: &mut [Ro
             sums.add::<1>(quad1, &counters);
             sums.store(sum, weighted);
         }
-        [quad0, quad1, quad2, quad3] => {
+        [_, _, _, _] => {
             let mut sums = Sums::zero();
-            sums.add_all([quad0, quad1, quad2, quad3], &counters);
+            add_sixteen!(sums, [&quads[0], &quads[1], &quads[2], &quads[3]], &counters);
             sums.store(sum, weighted);
         }
         _ => many(quads, &counters, sum, weighted),
@@ -59,9 +70,9 @@ fn many(quads: &[Quad], counters: &Vectors, sum: &mut Row, weighted: &mut [Row])
     let zero = [_mm512_setzero_si512(); VECTORS];
     let mut sums = Sums::zero();
     let (mut total, mut high) = (zero, [zero; 4]);
-    for (number, [quad0, quad1, quad2, quad3]) in quads.as_chunks::<QUADS>().0.iter().enumerate() {
+    for (number, quads) in quads.as_chunks::<QUADS>().0.iter().enumerate() {
         sums.all = zero;
-        sums.add_all([quad0, quad1, quad2, quad3], counters);
+        add_sixteen!(sums, quads, counters);
         for i in 0..VECTORS {
             for (bit, high) in high.iter_mut().enumerate() {
                 if number >> bit & 1 == 1 {
@@ -91,15 +102,6 @@ impl Sums {
     fn zero() -> Self {
         let zero = [_mm512_setzero_si512(); VECTORS];
         Self { all: zero, low: [zero; 4] }
-    }
-
-    #[target_feature(enable = "vaes,avx512f")]
-    #[inline]
-    fn add_all(&mut self, quads: [&Quad; QUADS], counters: &Vectors) {
-        self.add::<0>(quads[0], counters);
-        self.add::<1>(quads[1], counters);
-        self.add::<2>(quads[2], counters);
-        self.add::<3>(quads[3], counters);
     }
 
     /// Adds up the streams of quad number `Q` of sixteen keys.
