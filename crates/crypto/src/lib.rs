@@ -14,6 +14,7 @@
 //! | [`fold`] | sums of many pseudo-random strings, weighted by the bits of their numbers |
 //! | [`band`] | sums of values selected by the bits of a band |
 //! | [`convolve`] | convolutions with random taps |
+//! | [`golay`] | blocks of the Golay code, gathered and compressed |
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
 //! | [`join`] | which tags of two lists are equal |
 //! | [`marks`] | where certain bytes are in a text |
@@ -33,6 +34,7 @@ pub mod convolve;
 pub mod fold;
 pub mod gf128;
 pub mod gf64;
+pub mod golay;
 pub mod group;
 pub mod hash;
 pub mod join;

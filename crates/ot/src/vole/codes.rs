@@ -12,7 +12,6 @@
 
 pub mod accumulate;
 pub mod convolute;
-mod golay;
 mod permutation;
 pub mod random;
 
@@ -20,6 +19,7 @@ use core::ops::{BitXor, BitXorAssign};
 
 use vesica_crypto::block::Block;
 use vesica_crypto::convolve::convolve;
+use vesica_crypto::golay::{self, LONG, SHORT};
 use vesica_crypto::memory::{large_capacity, large_vec, prefetch, wipe};
 use vesica_crypto::{gf64, gf128};
 
@@ -42,9 +42,21 @@ pub trait Word:
     /// Multiplies each word by the factor in its place, an element of the field that values are from: a block, or its
     /// lower half for both coordinates. Words that are bits have no factor but one.
     fn multiply(_words: &mut [Self], _factors: &[Block], _field: Field) {}
+
+    /// Compresses blocks of the Golay code, as [`golay::compress_from`] does.
+    fn compress_from(words: &[Self], places: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
+        for (i, (places, out)) in places.iter().zip(out).enumerate() {
+            prefetch(next, i * LONG);
+            *out = golay::compress(&places.map(|place| words[usize::from(place)]));
+        }
+    }
 }
 
 impl Word for Block {
+    fn compress_from(words: &[Self], places: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
+        golay::compress_from(words, places, next, out);
+    }
+
     fn convolve(words: &mut [Self], taps: &[u32]) {
         convolve(words, taps);
     }
@@ -59,6 +71,10 @@ impl Word for Block {
 }
 
 impl Word for u64 {
+    fn compress_from(words: &[Self], places: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
+        golay::compress_from(words, places, next, out);
+    }
+
     fn convolve(words: &mut [Self], taps: &[u32]) {
         convolve(words, taps);
     }

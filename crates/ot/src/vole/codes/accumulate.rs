@@ -22,14 +22,18 @@
 //! over a larger field has at least the weight of each of its bit planes that is not zero, so the bound holds for it, too.
 
 use vesica_crypto::block::Block;
+use vesica_crypto::golay;
 use vesica_crypto::memory::{prefetch, wipe_rest};
 use vesica_crypto::prg::Prg;
 
 use super::permutation::Permutation;
-use super::{Code, Field, Intake, Word, append, golay, log2_sum, make_room};
+use super::{Code, Field, Intake, Word, append, log2_sum, make_room};
 
 /// Words multiplied with the factors that are drawn at once.
 const TILE: usize = 1 << 10;
+
+/// Blocks compressed at once: their results stay in the first-level cache.
+const AT_ONCE: usize = 64;
 
 /// A code drawn from the family.
 pub struct Accumulate {
@@ -162,14 +166,12 @@ impl Accumulate {
                 }
             }
             let (whole, rest) = places.as_chunks::<{ golay::LONG }>();
-            for places in whole {
-                let mut block = [W::default(); golay::LONG];
-                for (word, place) in block.iter_mut().zip(places) {
-                    prefetch(all, ahead);
-                    ahead += 1;
-                    *word = words[usize::from(*place)];
-                }
-                out.extend_from_slice(&golay::compress(&block));
+            for places in whole.chunks(AT_ONCE) {
+                let start = out.len();
+                out.resize(start + places.len() * golay::SHORT, W::default());
+                let next = all.get(ahead..).unwrap_or_default();
+                W::compress_from(words, places, next, out[start..].as_chunks_mut().0);
+                ahead += places.as_flattened().len();
             }
             for place in rest {
                 block[filled] = words[usize::from(*place)];
