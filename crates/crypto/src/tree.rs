@@ -21,6 +21,11 @@ pub fn independent_children(hashes: [&FixedKey; 2], left: &mut [Block], right: &
     aes::children((&hashes[0].key, Some(&hashes[1].key)), left, right)
 }
 
+/// Replaces each node by its left child alone, as [`independent_children`] has it; the sum of the children.
+pub fn only_children(hash: &FixedKey, nodes: &mut [Block]) -> Block {
+    aes::ccr_sum(&hash.key, nodes)
+}
+
 /// Adds `value` to the block at the secret place `index`, if there is one, in a time that does not depend on it.
 pub fn add_at(blocks: &mut [Block], index: usize, value: Block) {
     add_at_on(Backend::detect(), blocks, index, value);
@@ -52,6 +57,11 @@ mod tests {
                 let added: Vec<Block> = parents.iter().zip(&hashed).map(|(x, h)| *x ^ *h).collect();
                 assert!(left == hashed && right == added, "{backend:?}, {count}");
                 assert!(sums == [sum(&left), sum(&right)], "{backend:?}, {count}");
+                let mut only = parents.clone();
+                assert!(
+                    only_children(&first, &mut only) == sum(&hashed) && only == hashed,
+                    "{backend:?}, {count}"
+                );
                 let (mut left, mut right) = (parents, vec![Block::ONES; count]);
                 let sums = independent_children([&first, &second], &mut left, &mut right);
                 assert!(left == hashed && right == hashed_again, "{backend:?}, {count}");

@@ -24,7 +24,7 @@
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
-use vesica_crypto::tree::{add_at, correlated_children, independent_children};
+use vesica_crypto::tree::{add_at, correlated_children, independent_children, only_children};
 
 /// How inner nodes have children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,24 +70,35 @@ impl Trees {
     }
 
     /// Grows the tree whose first nodes stand at the beginning of `nodes` until they fill it, and notes for each level
-    /// the sums of its left nodes, those without a sibling left out, and of its right nodes.
-    pub(crate) fn grow(&self, nodes: &mut [Block], sums: &mut [[Block; 2]]) {
-        let mut width = self.shape.start();
+    /// the sums of its left nodes, those without a sibling left out, and of its right nodes. The sum of all leaves.
+    pub(crate) fn grow(&self, nodes: &mut [Block], sums: &mut [[Block; 2]]) -> Block {
+        debug_assert!(!sums.is_empty(), "there is something to grow");
+        let (mut width, mut total) = (self.shape.start(), Block::ZERO);
         for sums in sums {
-            *sums = self.level(nodes, width).sums;
+            let level = self.level(nodes, width);
+            (*sums, total) = (level.sums, level.total());
             width = (2 * width).min(nodes.len());
         }
         debug_assert_eq!(width, nodes.len(), "one pair of sums for each level");
+        total
     }
 
-    /// Grows the tree that lacks the leaf `path`: the first node on that path is zero, and so is the leaf in the end.
-    /// `known` holds for each level the sum of the nodes on the side that the path does not take.
-    pub(crate) fn grow_punctured(&self, nodes: &mut [Block], path: usize, known: &[Block]) {
+    /// Grows the tree that lacks the leaf `path`, where the first node on that path is zero. `known` holds for each level
+    /// the sum of the nodes on the side that the path does not take; `missing` makes the leaf from the sum of all others.
+    pub(crate) fn grow_punctured(
+        &self,
+        nodes: &mut [Block],
+        path: usize,
+        known: &[Block],
+        missing: impl Fn(Block) -> Block,
+    ) {
+        debug_assert!(!known.is_empty(), "there is something to grow");
         let mut width = self.shape.start();
         let total = nodes.len();
-        for known in known {
+        for (number, known) in (1..=known.len()).rev().zip(known) {
             let children = (2 * width).min(total);
-            let Level { sums, correlated } = self.level(nodes, width);
+            let level = self.level(nodes, width);
+            let Level { sums, correlated, .. } = level;
             let parent = path & (width - 1);
             let goes_right = Block::mask(path & width != 0);
             let (left, right) = nodes[..children].split_at_mut(width);
@@ -95,8 +106,16 @@ impl Trees {
             // What lies below the missing parent is known to be wrong. On the path it becomes zero; beside it, it becomes
             // what the sum says.
             let [missing_left, missing_right] = sums.map(|sum| *known ^ sum);
-            add_at(left, parent, (missing_left & goes_right) ^ (below[0] & !goes_right));
-            add_at(right, parent, (missing_right & !goes_right) ^ (below[1] & goes_right));
+            let mut add_left = (missing_left & goes_right) ^ (below[0] & !goes_right);
+            let mut add_right = (missing_right & !goes_right) ^ (below[1] & goes_right);
+            if number == 1 {
+                // Beside an only child nothing is added.
+                let others = level.total() ^ add_left ^ (add_right & Block::mask(parent < right.len()));
+                let leaf = missing(others);
+                (add_left, add_right) = (add_left ^ (leaf & !goes_right), add_right ^ (leaf & goes_right));
+            }
+            add_at(left, parent, add_left);
+            add_at(right, parent, add_right);
             width = children;
         }
         debug_assert_eq!(width, total, "one sum for each level");
@@ -108,14 +127,14 @@ impl Trees {
         let children = (2 * width).min(nodes.len());
         let (left, right) = nodes[..children].split_at_mut(width);
         let (left, only) = left.split_at_mut(right.len());
-        self.left.ccr(only);
+        let only = only_children(&self.left, only);
         let correlated = self.shape == Shape::HalfTree && !last;
         let sums = if correlated {
             correlated_children(&self.left, left, right)
         } else {
             independent_children([&self.left, &self.right], left, right)
         };
-        Level { sums, correlated }
+        Level { sums, only, correlated }
     }
 }
 
@@ -123,10 +142,20 @@ impl Trees {
 struct Level {
     /// Of the left nodes that have a sibling, and of the right ones.
     sums: [Block; 2],
+    /// The sum of the left nodes that have none.
+    only: Block,
     correlated: bool,
 }
 
+impl Level {
+    /// The sum of all its nodes.
+    fn total(&self) -> Block {
+        self.sums[0] ^ self.sums[1] ^ self.only
+    }
+}
+
 /// The sum of all blocks.
+#[cfg(any(test, feature = "testing"))]
 pub(crate) fn sum(blocks: &[Block]) -> Block {
     let (fours, rest) = blocks.as_chunks::<4>();
     let mut sums = [Block::ZERO; 4];
@@ -158,7 +187,7 @@ mod tests {
         let mut nodes = vec![Block::ZERO; leaves];
         nodes[..shape.start()].copy_from_slice(&first[..shape.start()]);
         let mut sums = vec![[Block::ZERO; 2]; levels(leaves) + 1 - shape.start()];
-        trees(shape).grow(&mut nodes, &mut sums);
+        assert!(trees(shape).grow(&mut nodes, &mut sums) == sum(&nodes));
         Full { first, leaves: nodes, sums }
     }
 
@@ -170,7 +199,15 @@ mod tests {
         }
         let beside = |(i, sums): (usize, &[Block; 2])| sums[1 - (path >> (i + shape.start() - 1) & 1)];
         let known: Vec<Block> = full.sums.iter().enumerate().map(beside).collect();
-        trees(shape).grow_punctured(&mut nodes, path, &known);
+        let mut completed = nodes.clone();
+        trees(shape).grow_punctured(&mut nodes, path, &known, |_| Block::ZERO);
+        trees(shape).grow_punctured(&mut completed, path, &known, |others| {
+            assert!(others == sum(&nodes), "{path} of {}", nodes.len());
+            Block::ONES
+        });
+        for (i, (leaf, completed)) in nodes.iter().zip(&completed).enumerate() {
+            assert!(*completed == *leaf ^ (Block::mask(i == path)), "{path}, {i}");
+        }
         (nodes, known[known.len() - 1])
     }
 

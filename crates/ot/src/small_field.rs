@@ -221,7 +221,7 @@ impl Sender {
                 })
                 .collect();
             let mut leaves = vec![Block::ZERO; 1 << k];
-            trees.grow_punctured(&mut leaves, digit, &known);
+            trees.grow_punctured(&mut leaves, digit, &known, |_| Block::ZERO);
             if let Some([sum, hash]) = checks.next() {
                 let fits;
                 (leaves, fits) = checked(context, group, &leaves, digit, sum, hash);

@@ -26,7 +26,7 @@ use super::Backend;
 use super::Level;
 use crate::block::Block;
 
-pub(crate) use children::{add_at, children};
+pub(crate) use children::{add_at, ccr_sum, children};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::expand;
 

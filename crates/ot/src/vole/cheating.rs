@@ -8,7 +8,7 @@ use vesica_crypto::hash::Context;
 use super::plan::{Plan, WIDTH};
 use super::sender::Correlations;
 use super::session::{Opening, answer_with};
-use super::trees::{Forest, complete};
+use super::trees::Forest;
 use super::{Receiver, Sender};
 use crate::Error;
 use crate::pprf::{levels, sum};
@@ -95,7 +95,8 @@ impl Receiver<Block> {
         let mut leaves = vec![Block::ZERO; block.len()];
         let known = &self.known[index..index + levels(block.len())];
         let forest = Forest::new(&self.context, self.plan.shape());
-        forest.grow_punctured(index as u64, known, self.paths[tree], &of_tree[..count], &mut leaves);
+        // The path being beyond the leaves, nothing is completed.
+        forest.grow_punctured(index as u64, known, (self.paths[tree], Block::ZERO), &of_tree, &mut leaves);
         let gamma = of_tree[count] ^ sum(&leaves);
         Some((self.values[tree], self.deltas[tree] ^ gamma))
     }
@@ -160,9 +161,8 @@ impl Sender {
                 .collect();
             let Some(noise) = sender.noise.first_mut() else { continue };
             let leaves = &mut noise[block];
-            let (complete_by, words) = words.split_last().unwrap_or((&Block::ZERO, &[]));
-            forest.grow_punctured(index as u64, &known, wrong.guess, words, leaves);
-            complete(leaves, wrong.guess, correlations.gammas[wrong.tree], *complete_by);
+            let hole = (wrong.guess, correlations.gammas[wrong.tree]);
+            forest.grow_punctured(index as u64, &known, hole, &words, leaves);
         }
         Ok((sender, sent))
     }
@@ -314,8 +314,13 @@ mod tests {
         let mut flawed = Vec::new();
         for index in [0, first] {
             let (offsets, mut leaves) = (&offsets[index..index + first], vec![Block::ZERO; 5]);
-            forest.grow(index as u64, (offsets, delta), offsets[0][0], &mut leaves, &mut flawed);
-            flawed.push(Block::ZERO);
+            forest.grow(
+                index as u64,
+                (offsets, delta),
+                (offsets[0][0], Block::ZERO),
+                &mut leaves,
+                &mut flawed,
+            );
         }
         assert!(receiver.sum_of_two_trees(Block::slice_as_bytes(&flawed)) == delta, "the flaw");
         // Ours are not, and nothing of it is noticed.

@@ -13,7 +13,7 @@ use super::check::{self, block_at};
 use super::codes::{Code, Intake};
 use super::pieces::{compressed, compressed_kept, compressed_last, grown};
 use super::plan::{AnyCode, HASH, Plan, WIDTH};
-use super::trees::{Forest, complete};
+use super::trees::Forest;
 use super::value::Value;
 use crate::Error;
 use crate::pprf::levels;
@@ -242,10 +242,8 @@ impl<V: Value> Receiver<V> {
         grown(plan, threads, piece, words, intake, |tree, words, leaves| {
             let (known, path) = (&self.known[tree.choices.clone()], self.paths[tree.number]);
             let words: Vec<Block> = words.iter().map(|bytes| Block::from_bytes(*bytes)).collect();
-            if let Some((completion, words)) = words.split_last() {
-                forest.grow_punctured(tree.choices.start as u64, known, path, words, leaves);
-                complete(leaves, path, self.deltas[tree.number], *completion);
-            }
+            let hole = (path, self.deltas[tree.number]);
+            forest.grow_punctured(tree.choices.start as u64, known, hole, &words, leaves);
         });
     }
 

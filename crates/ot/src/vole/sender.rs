@@ -14,7 +14,7 @@ use super::check;
 use super::codes::{Code, Intake};
 use super::pieces::{compressed, compressed_kept, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
-use super::trees::{Forest, completion};
+use super::trees::Forest;
 use super::value::Value;
 use crate::CotSender;
 use crate::Error;
@@ -272,10 +272,10 @@ impl Grower<'_> {
             own
         });
         grown(self.plan, threads, piece, slots, intake, |tree, words, leaves| {
-            let (offsets, root) = (&self.offsets[tree.choices.clone()], self.roots[tree.number]);
+            let (offsets, index) = (&self.offsets[tree.choices.clone()], tree.choices.start as u64);
+            let own = (self.roots[tree.number], self.gammas[tree.number]);
             let mut made = Vec::with_capacity(words.len());
-            self.forest.grow(tree.choices.start as u64, (offsets, self.delta), root, leaves, &mut made);
-            made.push(completion(self.gammas[tree.number], leaves));
+            self.forest.grow(index, (offsets, self.delta), own, leaves, &mut made);
             words.copy_from_slice(&made);
         });
     }

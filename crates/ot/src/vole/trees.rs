@@ -16,9 +16,8 @@
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
-use vesica_crypto::tree::add_at;
 
-use crate::pprf::{Shape, Trees, levels, sum};
+use crate::pprf::{Shape, Trees, levels};
 
 /// Children, and the pads of the words.
 pub(super) struct Forest {
@@ -38,12 +37,13 @@ impl Forest {
     }
 
     /// Grows a tree into `leaves`. `offsets` are the q_l, the first of which has the number `index` in this run; `root` is
-    /// random: the root of a plain tree, k of a half-tree. The words are appended.
+    /// random: the root of a plain tree, k of a half-tree; `gamma` is the sender's share of the VOLE of the noise value. The
+    /// words are appended: the last one, γ ⊕ Σ leaves, lets the receiver, who has γ + Δ·β, complete the block.
     pub(super) fn grow(
         &self,
         index: u64,
         (offsets, delta): (&[[Block; 1]], Block),
-        root: Block,
+        (root, gamma): (Block, Block),
         leaves: &mut [Block],
         words: &mut Vec<Block>,
     ) {
@@ -56,7 +56,7 @@ impl Forest {
             Shape::Plain => leaves[0] = root,
         }
         let mut sums = vec![[Block::ZERO; 2]; levels(leaves.len()) + 1 - start];
-        self.trees.grow(leaves, &mut sums);
+        let total = self.trees.grow(leaves, &mut sums);
         let last = sums.len() - 1;
         for (level, [left, right]) in sums.into_iter().enumerate() {
             let (number, [offset]) = (level + start - 1, offsets[level + start - 1]);
@@ -68,18 +68,22 @@ impl Forest {
                 words.extend([zero ^ left, one ^ right]);
             }
         }
+        words.push(gamma ^ total);
     }
 
-    /// Grows all leaves but the one at `path`, which becomes zero. `known` are the t_l; `words` has the length of the plan.
+    /// Grows all leaves but the one at `path`, and puts leaf + Δ·β there, from the VOLE `delta` = γ + Δ·β. `known` are the
+    /// t_l; `words` has the length of the plan.
     pub(super) fn grow_punctured(
         &self,
         index: u64,
         known: &[[Block; 1]],
-        path: usize,
+        (path, delta): (usize, Block),
         words: &[Block],
         leaves: &mut [Block],
     ) {
         let start = self.shape.start();
+        let (completion, words) =
+            words.split_last().map_or((Block::ZERO, words), |(last, words)| (*last, words));
         let mut words = words.iter().copied();
         let mut next = || words.next().unwrap_or(Block::ZERO);
         leaves[0] = Block::ZERO;
@@ -99,7 +103,7 @@ impl Forest {
                 self.pad(index, number, offset) ^ (left & goes_right) ^ (right & !goes_right)
             })
             .collect();
-        self.trees.grow_punctured(leaves, path, &sums);
+        self.trees.grow_punctured(leaves, path, &sums, |others| delta ^ completion ^ others);
     }
 
     fn pad(&self, index: u64, number: usize, offset: Block) -> Block {
@@ -107,15 +111,4 @@ impl Forest {
         self.pads.tccr(index + number as u64, &mut pad);
         pad[0]
     }
-}
-
-/// What the sender says of a block for its VOLE γ: the receiver, who has γ + Δ·β, can then complete it.
-pub(super) fn completion(gamma: Block, leaves: &[Block]) -> Block {
-    gamma ^ sum(leaves)
-}
-
-/// Puts leaf + Δ·β at `path`, from the VOLE δ = γ + Δ·β and the sender's word.
-pub(super) fn complete(leaves: &mut [Block], path: usize, delta: Block, word: Block) {
-    let missing = delta ^ word ^ sum(leaves);
-    add_at(leaves, path, missing);
 }

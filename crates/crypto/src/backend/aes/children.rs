@@ -36,10 +36,31 @@ pub(crate) fn children(keys: (&Key, Option<&Key>), left: &mut [Block], right: &m
                 Some(key) => key.ccr(right),
                 None => super::xor_into(right, left),
             }
-            let sum = |blocks: &[Block]| blocks.iter().fold(Block::ZERO, |sum, block| sum ^ *block);
             [sum(left), sum(right)]
         }
     }
+}
+
+/// Replaces each block by its hash under the key; their sum.
+pub(crate) fn ccr_sum(key: &Key, blocks: &mut [Block]) -> Block {
+    match &key.0 {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of these levels exists only where their instructions do.
+        Schedule::Rounds(backend, rounds) => unsafe {
+            match backend.level() {
+                Level::Avx512 => x86::wide::ccr_sum(rounds, blocks),
+                _ => x86::narrow::ccr_sum(rounds, blocks),
+            }
+        },
+        Schedule::Library(_) => {
+            key.ccr(blocks);
+            sum(blocks)
+        }
+    }
+}
+
+fn sum(blocks: &[Block]) -> Block {
+    blocks.iter().fold(Block::ZERO, |sum, block| sum ^ *block)
 }
 
 /// Adds `value` to the block at the secret place `index`, if there is one.

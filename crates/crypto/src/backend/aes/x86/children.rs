@@ -23,15 +23,9 @@ macro_rules! children {
                 sums = [xor_all(sums[0], a), xor_all(sums[1], b)];
                 i += 1;
             }
-            let mut totals = [Block::ZERO; 2];
-            let mut last = [[Block::ZERO; AT_ONCE]; 2];
-            for (sums, total) in sums.into_iter().zip(&mut totals) {
-                store_all(&mut last[0], sums);
-                for block in &last[0] {
-                    *total ^= *block;
-                }
-            }
+            let mut totals = [total(sums[0]), total(sums[1])];
             if !left_rest.is_empty() && left_rest.len() == right_rest.len() {
+                let mut last = [[Block::ZERO; AT_ONCE]; 2];
                 last[0][..left_rest.len()].copy_from_slice(left_rest);
                 let [a, b] = pairs::<CORRELATED>(&keys, load_all(&last[0]));
                 store_all(&mut last[0], a);
@@ -42,9 +36,48 @@ macro_rules! children {
                         *total ^= *made;
                     }
                 }
+                last.as_flattened_mut().zeroize();
             }
-            last.as_flattened_mut().zeroize();
             totals
+        }
+
+        /// Replaces each block by its hash; their sum.
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn ccr_sum(rounds: &[Block; 11], blocks: &mut [Block]) -> Block {
+            let (keys, mut sums) = (broadcast(rounds), [splat(0); FLIGHT]);
+            let (chunks, rest) = blocks.as_chunks_mut::<AT_ONCE>();
+            for i in 0..chunks.len() {
+                let turned = sigma_all(load_all(&chunks[i]));
+                let hash = xor_all(encrypt_vectors(&keys, turned), turned);
+                store_all(&mut chunks[i], hash);
+                sums = xor_all(sums, hash);
+            }
+            let mut total = total(sums);
+            if !rest.is_empty() {
+                ccr(rounds, rest);
+                for block in rest {
+                    total ^= *block;
+                }
+            }
+            total
+        }
+
+        /// The sum of all blocks of these vectors.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn total(vectors: [V; FLIGHT]) -> Block {
+            let mut sum = vectors[0];
+            for i in 1..FLIGHT {
+                sum = xor(sum, vectors[i]);
+            }
+            let (mut blocks, mut total) = ([Block::ZERO; LANES], Block::ZERO);
+            for bytes in Block::slice_as_mut_bytes(&mut blocks).as_chunks_mut().0 {
+                store(bytes, sum);
+            }
+            for block in blocks {
+                total ^= block;
+            }
+            total
         }
 
         #[target_feature(enable = $features)]
