@@ -155,27 +155,29 @@ impl Oracle {
         self.keyed().hash_side_by_side(backend, inputs, width, out, out_width);
     }
 
-    /// Hashes rows of OTs: `out[i]` becomes the first 16 bytes of the hash of 64 bytes, which are `rows[i]`, zeros, and in
-    /// place of the last six bytes `numbers[i]`, little-endian, of which the low 48 bits count.
+    /// Hashes rows of OTs: `out[i]` becomes the first 16 bytes of the hash of input `i`, which is `per` halves of a block of
+    /// 64 bytes, zeros up to whole blocks, and `numbers[i]`, little-endian, of which the low 48 bits count, added (XOR) to
+    /// the last six bytes. Where these were zero the number tells inputs apart by itself; elsewhere it moves them.
     ///
     /// # Panics
-    /// If the lengths differ.
-    pub fn hash_numbered<const W: usize>(&self, rows: &[[Block; W]], numbers: &[u64], out: &mut [Block]) {
-        self.hash_numbered_on(Backend::detect(), rows, numbers, out);
+    /// If the lengths do not fit each other, or `per` is not 1 to 32.
+    pub fn hash_numbered(&self, halves: &[[Block; 2]], per: usize, numbers: &[u64], out: &mut [Block]) {
+        self.hash_numbered_on(Backend::detect(), halves, per, numbers, out);
     }
 
     /// [`hash_numbered`](Self::hash_numbered) computed by `backend`.
     ///
     /// # Panics
     /// As [`hash_numbered`](Self::hash_numbered).
-    pub fn hash_numbered_on<const W: usize>(
+    pub fn hash_numbered_on(
         &self,
         backend: Backend,
-        rows: &[[Block; W]],
+        halves: &[[Block; 2]],
+        per: usize,
         numbers: &[u64],
         out: &mut [Block],
     ) {
-        self.keyed().hash_numbered(backend, rows, numbers, out);
+        self.keyed().hash_numbered(backend, halves, per, numbers, out);
     }
 
     /// Hashes many inputs of any length that lie side by side: input `i` ends before `inputs[ends[i]]`, the next begins
@@ -294,35 +296,36 @@ mod tests {
     }
 
     #[test]
-    fn numbered_rows_are_blocks_with_the_number_at_the_end() {
-        fn check<const W: usize>() {
-            let mut bytes = [[0; 64]; 50];
-            for (i, bytes) in bytes.iter_mut().enumerate() {
-                (0..64).for_each(|j| bytes[j] = (i * 91 + j * 37 % 251) as u8);
-                bytes[16 * W..].fill(0);
-            }
-            let blocks = |bytes: &[u8; 64]| {
-                core::array::from_fn(|i| Block::from(<[u8; 16]>::try_from(&bytes[16 * i..][..16]).unwrap()))
-            };
-            let rows: Vec<[Block; W]> = bytes.iter().map(blocks).collect();
-            let numbers: Vec<u64> = (0..50).map(|i| 0xfedc_ba98_7654 - i * 0x1_0001).collect();
-            for (bytes, number) in bytes.iter_mut().zip(&numbers) {
-                bytes[58..].copy_from_slice(&number.to_le_bytes()[..6]);
-            }
-            let oracle = context().oracle(LABEL);
+    fn numbered_rows_are_whole_blocks_with_the_number_added_at_the_end() {
+        let bytes: Vec<u8> = (0..50 * 32 * 32u32).map(|i| (i * 91 % 251) as u8).collect();
+        let block = |bytes: &[u8]| Block::from(<[u8; 16]>::try_from(bytes).unwrap());
+        let halves: Vec<[Block; 2]> =
+            bytes.as_chunks::<32>().0.iter().map(|half| [block(&half[..16]), block(&half[16..])]).collect();
+        let numbers: Vec<u64> = (0..50).map(|i| 0xabc_fedc_ba98_7654 - i * 0x1_0001).collect();
+        let oracle = context().oracle(LABEL);
+        for per in 1..=32 {
+            let expected: Vec<[u8; 16]> = (0..50)
+                .map(|i| {
+                    let mut input = bytes[i * per * 32..][..per * 32].to_vec();
+                    input.resize((per * 32).next_multiple_of(64), 0);
+                    let end = input.len();
+                    let number = numbers[i].to_le_bytes();
+                    input[end - 6..].iter_mut().zip(number).for_each(|(byte, number)| *byte ^= number);
+                    let mut out = [0; 16];
+                    oracle.hash(&input, &mut out);
+                    out
+                })
+                .collect();
             for count in [0, 1, 7, 8, 9, 15, 16, 17, 50] {
-                let mut expected = vec![[0; 16]; count];
-                oracle.hash_batch(bytes[..count].as_flattened(), 64, expected.as_flattened_mut(), 16);
                 for backend in Backend::available() {
                     let mut out = vec![Block::ZERO; count];
-                    oracle.hash_numbered_on(backend, &rows[..count], &numbers[..count], &mut out);
-                    assert!(out.iter().zip(&expected).all(|(a, b)| a.to_bytes() == *b), "{backend:?} {W}");
+                    let halves = &halves[..count * per];
+                    oracle.hash_numbered_on(backend, halves, per, &numbers[..count], &mut out);
+                    let equal = out.iter().zip(&expected).all(|(a, b)| a.to_bytes() == *b);
+                    assert!(equal, "{backend:?}, {per} halves, {count} inputs");
                 }
             }
         }
-        check::<1>();
-        check::<2>();
-        check::<4>();
     }
 
     #[test]

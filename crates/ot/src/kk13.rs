@@ -12,6 +12,7 @@
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
+use zeroize::Zeroize;
 
 use crate::coded::{self, Code};
 
@@ -30,9 +31,17 @@ pub type Receiver = coded::Receiver<WalshHadamard, { COLUMNS / Block::BITS }>;
 /// Can compute every string of each OT.
 pub type Sender = coded::Sender<WalshHadamard, { COLUMNS / Block::BITS }>;
 
-/// The Walsh–Hadamard code of length 256.
+/// The Walsh–Hadamard code of length 256, as a table of its words. Which of them is read tells the value to who can watch this
+/// process's memory accesses; it is the reader's own.
 pub struct WalshHadamard {
     codewords: Box<[Row; VALUES]>,
+}
+
+impl Drop for WalshHadamard {
+    fn drop(&mut self) {
+        // Restricted, they have s in them.
+        self.codewords.as_flattened_mut().zeroize();
+    }
 }
 
 impl Default for WalshHadamard {
@@ -56,9 +65,19 @@ impl Code<2> for WalshHadamard {
         COLUMNS
     }
 
-    fn encode(&self, block: usize, words: &[u8], blocks: &mut [Block]) {
-        for (word, out) in words.iter().zip(blocks) {
-            *out = self.codewords[usize::from(*word)][block];
+    #[inline]
+    fn add(&self, words: &[u8], rows: &mut [Row]) {
+        for (word, row) in words.iter().zip(rows) {
+            let codeword = &self.codewords[usize::from(*word)];
+            row[0] ^= codeword[0];
+            row[1] ^= codeword[1];
+        }
+    }
+
+    fn restrict(&mut self, s: &Row) {
+        for codeword in &mut *self.codewords {
+            codeword[0] &= s[0];
+            codeword[1] &= s[1];
         }
     }
 }
@@ -66,7 +85,7 @@ impl Code<2> for WalshHadamard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coded::testing::{check_against_the_ideal, dealt, distance};
+    use crate::coded::testing::{check_against_the_ideal, check_groups, dealt, distance};
 
     #[test]
     fn any_two_codewords_differ_in_half_of_the_places() {
@@ -85,6 +104,12 @@ mod tests {
     fn the_receiver_has_the_string_of_its_value() {
         let words: Vec<u8> = (0..5000u32).map(|i| (i * 37 % 256) as u8).collect();
         check_against_the_ideal(WalshHadamard::default, &words, |word| word.wrapping_add(1));
+    }
+
+    #[test]
+    fn groups_are_hashed_as_their_definition_says() {
+        let word = |i: usize| (i * 37 % 256) as u8;
+        check_groups(WalshHadamard::default, &[1, 2, 3, 4, 7, 8, 9, 16, 17, 32], word, |word| word ^ 0x81);
     }
 
     #[test]

@@ -19,6 +19,7 @@
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
+use zeroize::Zeroize;
 
 use crate::coded::{self, Code};
 
@@ -51,7 +52,18 @@ pub fn columns(evaluations: u64) -> Option<usize> {
 pub struct PseudoRandomCode {
     keys: [FixedKey; BLOCKS],
     columns: usize,
+    /// What is kept of a codeword: all of it, or the places of s.
+    kept: Row,
 }
+
+impl Drop for PseudoRandomCode {
+    fn drop(&mut self) {
+        self.kept.zeroize();
+    }
+}
+
+/// Words encoded at a time.
+const BATCH: usize = 128;
 
 impl PseudoRandomCode {
     /// The code of this context, `columns` bits wide.
@@ -61,7 +73,11 @@ impl PseudoRandomCode {
     pub fn new(context: &Context, columns: usize) -> Self {
         assert!(WIDTHS.iter().any(|(width, _)| *width == columns), "a width with a bound");
         let labels = ["kkrt: code 1", "kkrt: code 2", "kkrt: code 3", "kkrt: code 4"];
-        Self { keys: labels.map(|label| FixedKey::of(context, Label::new(label))), columns }
+        Self {
+            keys: labels.map(|label| FixedKey::of(context, Label::new(label))),
+            columns,
+            kept: [Block::ONES; BLOCKS],
+        }
     }
 }
 
@@ -74,16 +90,32 @@ impl Code<BLOCKS> for PseudoRandomCode {
         self.columns
     }
 
-    fn encode(&self, block: usize, words: &[Block], blocks: &mut [Block]) {
-        blocks.copy_from_slice(words);
-        self.keys[block].permute(blocks);
+    fn add(&self, words: &[Block], rows: &mut [Row]) {
+        let mut codewords = [[Block::ZERO; BATCH]; BLOCKS];
+        for (words, rows) in words.chunks(BATCH).zip(rows.chunks_mut(BATCH)) {
+            for (key, blocks) in self.keys.iter().zip(&mut codewords) {
+                let blocks = &mut blocks[..words.len()];
+                blocks.copy_from_slice(words);
+                key.permute(blocks);
+            }
+            for (i, row) in rows.iter_mut().enumerate() {
+                for block in 0..BLOCKS {
+                    row[block] ^= codewords[block][i] & self.kept[block];
+                }
+            }
+        }
+        codewords.as_flattened_mut().zeroize();
+    }
+
+    fn restrict(&mut self, s: &Row) {
+        self.kept = *s;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coded::testing::{check_against_the_ideal, context, dealt, distance};
+    use crate::coded::testing::{check_against_the_ideal, check_groups, codewords, context, dealt, distance};
     use vesica_crypto::prg::Prg;
 
     /// Σ_{i<128} C(k,i) · 2^-k.
@@ -114,14 +146,7 @@ mod tests {
     fn codewords_are_as_far_apart_as_random_ones() {
         let mut words = vec![Block::ZERO; 2000];
         Prg::from_seed([1; 16]).fill_blocks(&mut words);
-        let (mut codewords, code) = (vec![[Block::ZERO; 4]; 2000], PseudoRandomCode::new(&context(), 440));
-        for block in 0..4 {
-            let mut blocks = vec![Block::ZERO; 2000];
-            code.encode(block, &words, &mut blocks);
-            for (codeword, found) in codewords.iter_mut().zip(blocks) {
-                codeword[block] = found;
-            }
-        }
+        let codewords = codewords(&PseudoRandomCode::new(&context(), 440), &words);
         let mut sum = 0;
         for pair in codewords.windows(2) {
             let distance = distance(&pair[0], &pair[1]);
@@ -139,6 +164,12 @@ mod tests {
             let code = || PseudoRandomCode::new(&context(), columns);
             check_against_the_ideal(code, &words, |word| word ^ Block::from(1u128));
         }
+    }
+
+    #[test]
+    fn groups_are_hashed_as_their_definition_says() {
+        let code = || PseudoRandomCode::new(&context(), 424);
+        check_groups(code, &[1, 2, 3], |i| Block::from(i as u128), |word| !word);
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! BLAKE3 of many short inputs: one input a lane, for inputs and outputs of at most one block of 64 bytes.
+//! BLAKE3 of many short inputs: one input a lane, for inputs and outputs of at most one block of 64 bytes, and for inputs
+//! of one chunk that all have the same number of blocks.
 //!
 //! An input of one block is a single call of the compression function (flags first chunk, last chunk and root), whose
 //! 32-bit words need nothing of their neighbours: each vector holds the same word of sixteen (AVX-512) or eight (AVX2)
-//! inputs. Longer inputs and outputs, and all of them on other machines, go to the library, which computes the same.
+//! inputs. Blocks of a longer input follow each other in their lane. What is longer yet, and everything on other machines,
+//! goes to the library, which computes the same.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -10,7 +12,6 @@ mod x86;
 use blake3::Hasher;
 use blake3::hazmat::HasherExt;
 
-#[cfg(target_arch = "x86_64")]
 use zeroize::Zeroize;
 
 use super::Backend;
@@ -20,6 +21,15 @@ use crate::block::Block;
 
 /// Bytes of a block.
 pub(crate) const BLOCK: usize = 64;
+
+/// Half a block, the unit of [`Keyed::hash_numbered`].
+pub(crate) type Half = [Block; 2];
+
+/// Halves of a chunk, beyond which BLAKE3 becomes a tree.
+const MOST_HALVES: usize = 32;
+
+/// Bits of the number of an input.
+const NUMBER_BITS: usize = 48;
 
 /// How the key of a [`Keyed`] hash enters.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,46 +94,67 @@ impl Keyed<'_> {
         }
     }
 
-    /// Sets `out[i]` to the first 16 bytes of the hash of a block of 64 bytes: `rows[i]`, zeros, and in place of the last
-    /// six bytes `numbers[i]`, little-endian.
-    pub(crate) fn hash_numbered<const W: usize>(
+    /// Sets `out[i]` to the first 16 bytes of the hash of input number i: `per` halves of a block, zeros up to a whole number
+    /// of blocks, and `numbers[i]`, little-endian, added (XOR) to the last six bytes.
+    pub(crate) fn hash_numbered(
         &self,
         backend: Backend,
-        rows: &[[Block; W]],
+        halves: &[Half],
+        per: usize,
         numbers: &[u64],
         out: &mut [Block],
     ) {
-        const { assert!(W <= 4, "a row in a block of 64 bytes") };
-        assert!(rows.len() == numbers.len() && rows.len() == out.len(), "a number and an output a row");
-        let blocks = Block::slice_as_mut_bytes(out).as_chunks_mut().0;
-        if self.in_lanes::<W, true>(backend, Block::slice_as_bytes(rows.as_flattened()), numbers, blocks) {
-            return;
-        }
-        for ((row, number), out) in rows.iter().zip(numbers).zip(out) {
-            self.hash(Block::slice_as_bytes(&numbered(row, *number)), out.as_mut_bytes());
+        assert!((1..=MOST_HALVES).contains(&per), "an input of one chunk");
+        assert!(
+            halves.len() == per * out.len() && numbers.len() == out.len(),
+            "a number and an output an input"
+        );
+        match backend.level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => {
+                let words = x86::Words::new(self);
+                // SAFETY: a back end of this level exists only where its instructions do.
+                unsafe { x86::wide::compress_numbered(&words, halves, per, numbers, out) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => {
+                let words = x86::Words::new(self);
+                // SAFETY: as above.
+                unsafe { x86::narrow::compress_numbered(&words, halves, per, numbers, out) }
+            }
+            _ => {
+                for ((halves, number), out) in halves.chunks_exact(per).zip(numbers).zip(out) {
+                    self.hash_one_numbered(halves, *number, out.as_mut_bytes());
+                }
+            }
         }
     }
 
-    /// Sets `out[i]` to the first 16 bytes of the hash of row i, `16 · W` bytes, or of
-    /// [`hash_numbered`](Self::hash_numbered) of it; says whether there are lanes to do so.
-    fn in_lanes<const W: usize, const NUMBERED: bool>(
-        &self,
-        backend: Backend,
-        rows: &[u8],
-        numbers: &[u64],
-        out: &mut [[u8; 16]],
-    ) -> bool {
+    /// One input of [`hash_numbered`](Self::hash_numbered), by the library.
+    fn hash_one_numbered(&self, halves: &[Half], number: u64, out: &mut [u8]) {
+        let (before, last) = halves.split_at((halves.len() - 1) & !1);
+        let mut block = [Block::ZERO; 4];
+        block[..2 * last.len()].copy_from_slice(last.as_flattened());
+        block[3] ^= Block::from_u128(u128::from(number) << (Block::BITS - NUMBER_BITS));
+        let mut hasher = self.hasher();
+        hasher.update(Block::slice_as_bytes(before.as_flattened())).update(Block::slice_as_bytes(&block));
+        hasher.finalize_xof().fill(out);
+        block.zeroize();
+    }
+
+    /// Sets `out[i]` to the first 16 bytes of the hash of row i, `16 · W` bytes; says whether there are lanes to do so.
+    fn in_lanes<const W: usize>(&self, backend: Backend, rows: &[u8], out: &mut [[u8; 16]]) -> bool {
         #[cfg(target_arch = "x86_64")]
         {
             let rows = rows.as_chunks().0.as_chunks().0;
             match backend.level() {
-                Level::Avx512 => self.fixed_lanes(rows, numbers, out, |words, rows, numbers, out| {
+                Level::Avx512 => self.fixed_lanes(rows, out, |words, rows, out| {
                     // SAFETY: a back end of this level exists only where its instructions do.
-                    unsafe { x86::wide::compress_rows::<W, NUMBERED>(words, rows, numbers, out) }
+                    unsafe { x86::wide::compress_rows::<W>(words, rows, out) }
                 }),
-                Level::Avx2 => self.fixed_lanes(rows, numbers, out, |words, rows, numbers, out| {
+                Level::Avx2 => self.fixed_lanes(rows, out, |words, rows, out| {
                     // SAFETY: as above.
-                    unsafe { x86::narrow::compress_rows::<W, NUMBERED>(words, rows, numbers, out) }
+                    unsafe { x86::narrow::compress_rows::<W>(words, rows, out) }
                 }),
                 Level::Portable => return false,
             }
@@ -131,31 +162,29 @@ impl Keyed<'_> {
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
-            let _ = (backend, rows, numbers, out);
+            let _ = (backend, rows, out);
             false
         }
     }
 
-    /// As many rows at a time as there are lanes; the last are filled up. Rows without a number have zero.
+    /// As many rows at a time as there are lanes; the last are filled up.
     #[cfg(target_arch = "x86_64")]
     fn fixed_lanes<const W: usize, const LANES: usize>(
         &self,
         rows: &[[[u8; 16]; W]],
-        numbers: &[u64],
         out: &mut [[u8; 16]],
-        compress: impl Fn(&x86::Words, &[[[u8; 16]; W]; LANES], &[u64; LANES], &mut [[u8; 16]; LANES]),
+        compress: impl Fn(&x86::Words, &[[[u8; 16]; W]; LANES], &mut [[u8; 16]; LANES]),
     ) {
         let words = x86::Words::new(self);
-        let ((rows, last), (numbers, last_numbers)) = (rows.as_chunks(), numbers.as_chunks());
+        let (rows, last) = rows.as_chunks();
         let (out, last_out) = out.as_chunks_mut();
-        for (i, (rows, out)) in rows.iter().zip(out).enumerate() {
-            compress(&words, rows, numbers.get(i).unwrap_or(&[0; LANES]), out);
+        for (rows, out) in rows.iter().zip(out) {
+            compress(&words, rows, out);
         }
         if !last.is_empty() {
-            let (mut rows, mut numbers, mut out) = ([[[0; 16]; W]; LANES], [0; LANES], [[0; 16]; LANES]);
+            let (mut rows, mut out) = ([[[0; 16]; W]; LANES], [[0; 16]; LANES]);
             rows[..last.len()].copy_from_slice(last);
-            numbers[..last_numbers.len()].copy_from_slice(last_numbers);
-            compress(&words, &rows, &numbers, &mut out);
+            compress(&words, &rows, &mut out);
             last_out.copy_from_slice(&out[..last.len()]);
             rows.as_flattened_mut().as_flattened_mut().zeroize();
             out.as_flattened_mut().zeroize();
@@ -174,10 +203,10 @@ impl Keyed<'_> {
         if out_width == Block::BYTES {
             let blocks = out.as_chunks_mut().0;
             let done = match width {
-                16 => self.in_lanes::<1, false>(backend, inputs, &[], blocks),
-                32 => self.in_lanes::<2, false>(backend, inputs, &[], blocks),
-                48 => self.in_lanes::<3, false>(backend, inputs, &[], blocks),
-                64 => self.in_lanes::<4, false>(backend, inputs, &[], blocks),
+                16 => self.in_lanes::<1>(backend, inputs, blocks),
+                32 => self.in_lanes::<2>(backend, inputs, blocks),
+                48 => self.in_lanes::<3>(backend, inputs, blocks),
+                64 => self.in_lanes::<4>(backend, inputs, blocks),
                 _ => false,
             };
             if done {
@@ -273,16 +302,6 @@ impl Keyed<'_> {
         }
         digests.zeroize();
     }
-}
-
-/// The block of 64 bytes that [`Keyed::hash_numbered`] hashes.
-fn numbered<const W: usize>(row: &[Block; W], number: u64) -> [Block; 4] {
-    const NUMBER_BITS: usize = 48;
-    let mut input = [Block::ZERO; 4];
-    input[..W].copy_from_slice(row);
-    let number = Block::from_u128(u128::from(number) << (Block::BITS - NUMBER_BITS));
-    input[3] = input[3] & Block::from_u128(u128::MAX >> NUMBER_BITS) ^ number;
-    input
 }
 
 /// Fills `out` from the beginning of `digest`, by moves of fixed size that overlap where they must.

@@ -42,11 +42,7 @@ fn codewords() -> Section {
     let code = kk13::WalshHadamard::default();
     let words: Vec<u8> = (0..=255).collect();
     let mut rows = vec![[Block::ZERO; 2]; words.len()];
-    for block in 0..2 {
-        let mut blocks = vec![Block::ZERO; words.len()];
-        code.encode(block, &words, &mut blocks);
-        rows.iter_mut().zip(blocks).for_each(|(row, value)| row[block] = value);
-    }
+    code.add(&words, &mut rows);
     let distance = |a: &[Block; 2], b: &[Block; 2]| {
         a.iter().zip(b).map(|(a, b)| (*a ^ *b).to_u128().count_ones()).sum::<u32>()
     };

@@ -2,7 +2,7 @@
 
 mod keys;
 mod lists;
-mod strings;
+mod numbers;
 
 pub mod kkrt16;
 pub mod ot_phasing;

@@ -6,8 +6,8 @@
 //! Feistel rounds ([`vesica_encode::hashing::permutation`]), so that bin and remainder belong to one item *and one function*:
 //! the paper's values lack the function, and two different items can look equal (Lambæk, eprint 2016/665). That can cost one
 //! character more than the paper counts. Three functions with bins enough to do without a stash; `--paper-parameters` are the
-//! paper's bins and stash. The sender's masks are lists of one random order. OT strings have 128 bits, a mask is a hash of
-//! context, bin and their XOR.
+//! paper's bins and stash. The sender's masks are lists of one random order. The paper hashes the row of each OT to a string,
+//! sums the strings of a bin and hashes the sum; here the rows of a bin are hashed together, once.
 //!
 //! ```text
 //! receiver (Y)                                          sender (X)
@@ -15,47 +15,52 @@
 //!               ◄── base OTs, receiver ──               64·256
 //! each y in one of its bins; v_1 … v_t its remainder there, in characters of 8 bits
 //!               ── t 1-out-of-256 OTs a bin, v_1 … v_t, and t' for each place of the stash ──►   32·(t·β + t'·s)
-//! S_y = ⊕_c s_{b,c,v_c}                                 for each x and bin b of x: S_x = ⊕_c s_{b,c,v_c}
-//!               ◄── H(b, S_x), a list each function and place of the stash ──                    (h + s)·n_s·⌈ℓ/8⌉
-//! output {y : H(b, S_y) in the list of the way in which y is held}
+//! S_y = H(t0_{b,1} ‖ … ‖ t0_{b,t}; b)                    for each x and bin b of x:
+//!                                                           S_x = H(q_{b,1} ⊕ s∧C(v_1) ‖ … ‖ q_{b,t} ⊕ s∧C(v_t); b)
+//!               ◄── S_x, a list each function and place of the stash ──                          (h + s)·n_s·⌈ℓ/8⌉
+//! output {y : S_y in the list of the way in which y is held}
 //! ```
 //!
 //! **Empty bins.** What the receiver asks for there it could look for, too: as a remainder it would be that of some item, which the
 //! receiver does not hold. So it asks for M, one more than any remainder ([`Permutation::vacant`]), and where whole items
 //! are compared, in the stash as well, for one of its own.
 //!
-//! The sender's strings of one bin are linearly dependent where items share characters; the hash, with strings of κ bits
-//! each of which the receiver does not know, leaves nothing of that (§6.1). Sender and receiver treat the stash as bins that hold
-//! every item of the sender, whole.
+//! **One hash a bin.** The OTs of a bin are one OT of all its remainders, by a code t times as long ([`coded`](vesica_ot::coded),
+//! groups): remainders differ in a character, so their codewords in 128 places, and who does not know s has 128 of its bits to
+//! guess for any mask but that of its own remainder. The number that H takes is that of the bin's first OT, which says bin, function
+//! and place of the stash; H's key has the context. In §6.1 the sums of one bin are linearly dependent where items share characters,
+//! and a second hash hides that; inputs that are put side by side are different, and a random oracle's outputs at
+//! different inputs are independent. Sender and receiver treat the stash as bins that hold every item of the sender, whole.
 //!
 //! **Variants**, the steps of appendix A, each with those before it: `original` is [`ot_psi`] (a mask for each
 //! place of a bin); `single-mask` has two functions, a stash, whole items and one mask a bin; `permutation` has remainders in
 //! place of whole items; the standard form has three functions and no stash.
 //!
-//! Names: β = `layout.bins()`, s = `stash`, t = `characters`, t' = `stash_characters`, H = `Masker`, strings = [`kk13`].
-//! Cost: receiver t·β OTs and β hashes; sender h·n_s·(t + 1) hashes. Both work at once, as in [`kkrt16`](super::kkrt16). An OT
-//! takes the receiver 4 blocks of AES, 4 rows transposed and a hash of 64 bytes, the sender half of the former; the
-//! remainders of an item are computed once, with its bins.
+//! Names: β = `layout.bins()`, s = `stash`, t = `characters`, t' = `stash_characters`, H = the oracle of [`kk13`]; s, t0, q, C as in
+//! [`coded`](vesica_ot::coded). Cost: receiver t·β OTs and β·⌈t/2⌉ compressions of H; sender t·β OTs and h·n_s·⌈t/2⌉
+//! compressions. Both work at once, as in [`kkrt16`](super::kkrt16). An OT takes the receiver 4 blocks of AES and 4 rows
+//! transposed, the sender half of that; the remainders of an item are computed once, with its bins.
+
+mod party;
+mod receiver;
+mod sender;
 
 use rand_core::CryptoRng;
-use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
-use vesica_crypto::memory::prefetch;
+use vesica_encode::hashing::Layout;
 use vesica_encode::hashing::parameters::{self, Cuckoo, paper};
-use vesica_encode::hashing::permutation::{Permutation, Placed};
-use vesica_encode::hashing::{Digests, Layout, cuckoo, simple};
+use vesica_encode::hashing::permutation::Permutation;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{Channel, SendHalf};
-use vesica_ot::kk13::{self, WalshHadamard};
+use vesica_net::Channel;
+use vesica_ot::kk13;
 
-use super::lists::{Departing, Search, Sought};
-use super::strings::{Masker, Numbered, characters, item_bits, push_characters, xor_groups};
-use super::{check_sizes, ot_psi, table};
+use super::numbers::{characters, item_bits};
+use super::{check_sizes, ot_psi};
 use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Parameters, Security, Variant};
 use crate::positions;
-use crate::protocol::{Learns, Phase, Role, Run, Sizes};
+use crate::protocol::{Learns, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Standing};
 
 /// OTs of one call, about.
@@ -63,12 +68,6 @@ const ROWS: usize = 1 << 13;
 
 /// Bins of one call are a multiple of this, so that OTs fill their tiles.
 const BINS: usize = 1 << 10;
-
-/// Entries evaluated at a time. Local.
-const BATCH: usize = 1 << 10;
-
-/// Entries ahead whose numbers are on their way.
-const AHEAD: usize = 64;
 
 const ORIGINAL: &str = "original";
 const SINGLE_MASK: &str = "single-mask";
@@ -210,91 +209,9 @@ impl Plan {
     }
 }
 
-/// What a party asks for where it has no item and whole items are compared: one that it has. It learns whether the sender has
-/// that, which it does anyway.
-fn own_number(numbers: &[Block]) -> Block {
-    numbers.first().copied().unwrap_or_default()
-}
-
 /// Bits of a remainder, which do not depend on the context.
 fn remainder_bits(sigma: u32, layout: Layout) -> u32 {
     Permutation::new(&Context::new(&[0; 32], "", b"", 0, 0), sigma, layout).bits()
-}
-
-/// One party's items: where they go, and what takes their place there.
-struct Party<'a> {
-    run: &'a Run<'a>,
-    plan: &'a Plan,
-    /// Bins and remainders, where these stand for the items.
-    placed: Option<Placed>,
-    /// What stands for no item in a bin: [`Permutation::vacant`], or a whole item of this party's own.
-    vacant: [u8; size_of::<u128>()],
-    /// Whole items, where there is use for them.
-    numbered: Numbered,
-}
-
-impl<'a> Party<'a> {
-    fn new(run: &'a Run<'a>, plan: &'a Plan, items: &Items, order: Option<&[u32]>) -> Result<Self, Error> {
-        let mut numbered = Numbered::new(run, plan.width, items, order, !plan.permuted)?;
-        let mut vacant = own_number(&numbered.numbers).to_bytes();
-        let placed = plan.permuted.then(|| {
-            let (permutation, numbers) = (plan.permutation(&run.context), &numbered.numbers);
-            vacant = permutation.vacant().to_le_bytes();
-            permutation.place(run.threads, numbers.len(), |i| numbers[i].to_u128())
-        });
-        if plan.permuted && plan.cuckoo.stash == 0 {
-            numbered.numbers = Vec::new();
-        }
-        Ok(Self { run, plan, placed, vacant, numbered })
-    }
-
-    /// Every item in one of its bins.
-    fn cuckoo(&self) -> Result<cuckoo::Table, Error> {
-        let (layout, stash) = (self.plan.cuckoo.layout, self.plan.cuckoo.stash);
-        let paper = self.run.parameters.paper;
-        match &self.placed {
-            Some(placed) => table(placed, stash, paper),
-            None => table(&Digests::new(&self.numbered.digests, layout), stash, paper),
-        }
-    }
-
-    /// Every item in all of its bins.
-    fn simple(&self) -> simple::Table {
-        match &self.placed {
-            Some(placed) => simple::Table::build(self.run.threads, placed),
-            None => {
-                let digests = Digests::new(&self.numbered.digests, self.plan.cuckoo.layout);
-                simple::Table::build(self.run.threads, &digests)
-            }
-        }
-    }
-
-    /// The characters of what stands for `count` items in their bins under `function`, or for none.
-    fn characters(
-        &self,
-        function: usize,
-        count: usize,
-        item: impl Fn(usize) -> Option<u32>,
-        words: &mut Vec<u8>,
-    ) {
-        let characters = self.plan.characters;
-        words.resize(count * characters + size_of::<u128>(), 0);
-        for i in 0..count {
-            if let Some(ahead) = Some(i + AHEAD).filter(|ahead| *ahead < count).and_then(&item) {
-                match &self.placed {
-                    Some(placed) => placed.prefetch_remainder(ahead as usize, function),
-                    None => prefetch(&self.numbered.numbers, ahead as usize),
-                }
-            }
-            let value = item(i).map_or(self.vacant, |item| match &self.placed {
-                Some(placed) => placed.remainder(item as usize, function),
-                None => self.numbered.numbers[item as usize].to_bytes(),
-            });
-            // Written whole: what follows is written later.
-            words[i * characters..][..size_of::<u128>()].copy_from_slice(&value);
-        }
-        words.truncate(count * characters);
-    }
 }
 
 /// The receiver's role.
@@ -309,7 +226,7 @@ pub fn receive(
     }
     run.expect_items(Role::Receiver, items)?;
     let pairs = match Plan::new(run.sizes, &run.parameters)? {
-        Some(plan) => receive_pairs(run, &plan, items, channel, rng)?,
+        Some(plan) => receiver::pairs(run, &plan, items, channel, rng)?,
         None => Vec::new(),
     };
     if run.learns == Learns::Both {
@@ -330,213 +247,10 @@ pub fn send(
     }
     run.expect_items(Role::Sender, items)?;
     let order = match Plan::new(run.sizes, &run.parameters)? {
-        Some(plan) => send_masks(run, &plan, items, channel, rng)?,
+        Some(plan) => sender::masks(run, &plan, items, channel, rng)?,
         None => Vec::new(),
     };
     positions::recv_if_both(run, channel.split().1, |place| order[place], items)
-}
-
-/// Pairs (item of mine, place in the sender's lists).
-fn receive_pairs(
-    run: &Run<'_>,
-    plan: &Plan,
-    items: &Items,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Vec<(u32, u32)>, Error> {
-    // 1. The base OTs, and 2. while the sender answers: each item in one of its bins, or in the stash.
-    run.phase(Phase::Blind, items.len());
-    let code = WalshHadamard::default();
-    let opening = kk13::Receiver::open(code, &run.context, run.threads, run.base_ots, channel, rng)?;
-    let party = Party::new(run, plan, items, None)?;
-    let table = party.cuckoo()?;
-    let mut ots = opening.finish(channel)?;
-    // 3. The strings of the item of each bin, and their mask, 4. which is looked for in the list of the way in which it is
-    // held.
-    run.phase(Phase::Answer, plan.cuckoo.layout.bins());
-    let mut search = Search::new(run, plan.width, run.sizes.sender, plan.lists());
-    let mut masker = Masker::new(run);
-    let (mut words, mut strings, mut sums) = (Vec::new(), Vec::new(), Vec::new());
-    for (function, first, bins) in plan.calls() {
-        // An empty bin asks for a string that shows nothing: the sender cannot tell.
-        party.characters(function, bins, |bin| table.get(first + bin), &mut words);
-        strings.resize(words.len(), Block::ZERO);
-        ots.extend(&words, &mut strings, channel)?;
-        xor_groups(&strings, plan.characters, &mut sums);
-        let masks = masker.masks(&sums, first as u64..);
-        let (sought, all) = (&mut search.sought[function], plan.cuckoo.layout.segment_of(function));
-        if first == all.start {
-            *sought = Sought::with_capacity(table.occupied(all));
-        }
-        for (bin, mask) in (first..).zip(masks) {
-            if let Some(item) = table.get(bin) {
-                sought.push(plan.width, mask.to_u128(), item);
-            }
-        }
-        run.advance(bins)?;
-        search.take_ready(plan.cuckoo.layout.function_of(first + bins), channel)?;
-    }
-    receive_stash(&party, &mut ots, table.stash(), &mut search.sought, &mut masker, channel)?;
-    channel.flush()?;
-    drop((party, table));
-    search.finish(channel.split().1)
-}
-
-/// The strings of the items in the stash, whole, at each of its places.
-fn receive_stash(
-    party: &Party<'_>,
-    ots: &mut kk13::Receiver,
-    stash: &[u32],
-    sought: &mut [Sought],
-    masker: &mut Masker,
-    channel: &mut Channel,
-) -> Result<(), Error> {
-    let plan = party.plan;
-    let Cuckoo { layout, stash: places } = plan.cuckoo;
-    let mut words = Vec::new();
-    let numbers = &party.numbered.numbers;
-    for place in 0..places {
-        let number = stash.get(place).map_or_else(|| own_number(numbers), |item| numbers[*item as usize]);
-        push_characters(&mut words, number.to_u128(), plan.stash_characters);
-    }
-    let (mut strings, mut sums) = (vec![Block::ZERO; words.len()], Vec::new());
-    ots.extend(&words, &mut strings, channel)?;
-    xor_groups(&strings, plan.stash_characters, &mut sums);
-    let masks = masker.masks(&sums, layout.bins() as u64..);
-    for ((item, mask), sought) in stash.iter().zip(masks).zip(&mut sought[layout.functions()..]) {
-        sought.push(plan.width, mask.to_u128(), *item);
-    }
-    Ok(())
-}
-
-/// The item at each place of the lists.
-fn send_masks(
-    run: &Run<'_>,
-    plan: &Plan,
-    items: &Items,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Vec<u32>, Error> {
-    // 1. The base OTs.
-    run.phase(Phase::Blind, items.len());
-    let code = WalshHadamard::default();
-    let mut ots = kk13::Sender::setup(code, &run.context, run.threads, run.base_ots, channel, rng)?;
-    // 2. Each item in all of its bins; from here on it is known by its place in the lists.
-    let order = items.shuffled(rng);
-    let party = Party::new(run, plan, items, Some(&order))?;
-    let table = party.simple();
-    // 3. The masks, bin by bin; a list goes when the last bin of its function is done.
-    run.phase(Phase::Answer, plan.cuckoo.layout.bins());
-    let layout = plan.cuckoo.layout;
-    let mut answer = Answer::new(&party, items.len());
-    let mut rows = Vec::new();
-    for (function, first, bins) in plan.calls() {
-        rows.resize(bins * plan.characters, [Block::ZERO; 2]);
-        let number = ots.next();
-        ots.extend(&mut rows, channel.split().1)?;
-        answer.bins(&ots, number, &rows, function, first, bins, &table);
-        run.advance(bins)?;
-        let segment = layout.segment_of(function);
-        answer.masks.advance(first + bins - segment.start, segment.len(), channel.split().0)?;
-        if first + bins == segment.end {
-            answer.complete(function, channel.split().0)?;
-        }
-    }
-    rows.resize(plan.cuckoo.stash * plan.stash_characters, [Block::ZERO; 2]);
-    let number = ots.next();
-    ots.extend(&mut rows, channel.split().1)?;
-    for place in 0..plan.cuckoo.stash {
-        answer.stash(&ots, number, &rows, place);
-        answer.complete(layout.functions() + place, channel.split().0)?;
-    }
-    Ok(order)
-}
-
-/// A list of the sender's masks in the making.
-struct Answer<'a> {
-    party: &'a Party<'a>,
-    masks: Departing,
-    masker: Masker,
-    at: Vec<u32>,
-    words: Vec<u8>,
-    strings: Vec<Block>,
-    sums: Vec<Block>,
-}
-
-impl<'a> Answer<'a> {
-    fn new(party: &'a Party<'a>, items: usize) -> Self {
-        let masks = Departing::new(party.plan.width, items);
-        let (masker, at, words) = (Masker::new(party.run), Vec::new(), Vec::new());
-        Self { party, masks, masker, at, words, strings: Vec::new(), sums: Vec::new() }
-    }
-
-    /// The list in the making, which is number `list`, is complete.
-    fn complete(&mut self, list: usize, channel: &mut SendHalf) -> Result<(), Error> {
-        self.masks.complete(self.party.run, list + 1 == self.party.plan.lists(), channel)
-    }
-
-    /// What is in `bins` bins from `first` on, whose OTs have these rows, the first of them this number.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a call of the extension, its rows, and the table it is for"
-    )]
-    fn bins(
-        &mut self,
-        ots: &kk13::Sender,
-        number: u64,
-        rows: &[kk13::Row],
-        function: usize,
-        first: usize,
-        bins: usize,
-        table: &simple::Table,
-    ) {
-        let characters = self.party.plan.characters;
-        let mut of_entries = Vec::with_capacity(BATCH);
-        let start = table.range(first).start;
-        let places = &table.entries()[start..table.range(first + bins - 1).end];
-        let mut bin = first;
-        for (batch, places) in places.chunks(BATCH).enumerate() {
-            let batch = start + batch * BATCH;
-            of_entries.clear();
-            self.at.clear();
-            for entry in batch..batch + places.len() {
-                while table.range(bin).end <= entry {
-                    bin += 1;
-                }
-                of_entries.push(bin);
-                let row = ((bin - first) * characters) as u32;
-                self.at.extend(row..row + characters as u32);
-            }
-            self.party.characters(function, places.len(), |i| Some(places[i]), &mut self.words);
-            self.strings.resize(self.words.len(), Block::ZERO);
-            ots.evaluate(number, rows, &self.at, &self.words, &mut self.strings);
-            xor_groups(&self.strings, characters, &mut self.sums);
-            let masks = self.masker.masks(&self.sums, of_entries.iter().map(|bin| *bin as u64));
-            self.masks.filling.set_all(0, places, masks);
-        }
-    }
-
-    /// Every item, whole, at a place of the stash.
-    fn stash(&mut self, ots: &kk13::Sender, number: u64, rows: &[kk13::Row], slot: usize) {
-        let Plan { cuckoo: Cuckoo { layout, .. }, stash_characters: characters, .. } = *self.party.plan;
-        for (batch, numbers) in self.party.numbered.numbers.chunks(BATCH).enumerate() {
-            self.at.clear();
-            self.words.clear();
-            for item in numbers {
-                push_characters(&mut self.words, item.to_u128(), characters);
-                let row = (slot * characters) as u32;
-                self.at.extend(row..row + characters as u32);
-            }
-            self.strings.resize(self.words.len(), Block::ZERO);
-            ots.evaluate(number, rows, &self.at, &self.words, &mut self.strings);
-            xor_groups(&self.strings, characters, &mut self.sums);
-            let bin = (layout.bins() + slot) as u64;
-            let masks = self.masker.masks(&self.sums, std::iter::repeat(bin));
-            for (place, mask) in (batch * BATCH..).zip(masks) {
-                self.masks.filling.set(0, place, mask.to_u128());
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 
 use core::arch::x86_64::*;
 
-use super::{BLOCK, Keyed, Mode};
+use super::{BLOCK, Half, Keyed, Mode};
+use crate::block::Block;
 
 const IV: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
@@ -31,9 +32,10 @@ const SCHEDULE: [[usize; 16]; 7] = {
     schedule
 };
 
-/// Key and flags of a one-block hash, as the compression function takes them.
+/// Key and flags as the compression function takes them.
 pub(super) struct Words {
     key: [u32; 8],
+    /// Of a hash of one block.
     flags: u32,
 }
 
@@ -48,6 +50,13 @@ impl Words {
             key: core::array::from_fn(|i| u32::from_le_bytes(words[i])),
             flags: CHUNK_START | CHUNK_END | ROOT | mode,
         }
+    }
+
+    /// The flags of one of the blocks of a hash.
+    fn flags_of(&self, first: bool, last: bool) -> u32 {
+        let start = if first { CHUNK_START } else { 0 };
+        let end = if last { CHUNK_END | ROOT } else { 0 };
+        self.flags & !(CHUNK_START | CHUNK_END | ROOT) | start | end
     }
 }
 
@@ -192,12 +201,21 @@ macro_rules! kernel {
             for i in 0..8 {
                 v[i] = splat(words.key[i]);
             }
+            rounds(m, lengths, words.flags, v);
+        }
+
+        /// The seven rounds over messages of these lengths; the first eight words of `v` are what the blocks before left.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn rounds(m: &[V; 16], lengths: V, flags: u32, v: &mut [V; 16]) {
             for i in 0..4 {
                 v[i + 8] = splat(IV[i]);
             }
             // Words 12 and 13 are the counter, which is zero.
+            v[12] = splat(0);
+            v[13] = splat(0);
             v[14] = lengths;
-            v[15] = splat(words.flags);
+            v[15] = splat(flags);
             round::<0>(v, m);
             round::<1>(v, m);
             round::<2>(v, m);
@@ -290,31 +308,17 @@ macro_rules! kernel {
             extended(words, &m, *lengths, out, N);
         }
 
-        /// The first 16 bytes of the hashes of as many rows as there are lanes; if `NUMBERED`, as
-        /// [`super::super::Keyed::hash_numbered`] says.
+        /// The first 16 bytes of the hashes of as many rows as there are lanes.
         #[target_feature(enable = $features)]
-        pub(in super::super) fn compress_rows<const W: usize, const NUMBERED: bool>(
+        pub(in super::super) fn compress_rows<const W: usize>(
             words: &Words,
             rows: &[[[u8; 16]; W]; LANES],
-            own: &[u64; LANES],
             out: &mut [[u8; 16]; LANES],
         ) {
             let mut m = [splat(0); 16];
             row_message::<W, W>(rows, &mut m);
-            let mut length = 16 * W;
-            if NUMBERED {
-                // The number stands in the last six bytes of the block.
-                let (mut low, mut high) = ([0; LANES], [0; LANES]);
-                for lane in 0..LANES {
-                    low[lane] = (own[lane] << 16) as u32;
-                    high[lane] = (own[lane] >> 16) as u32;
-                }
-                m[14] = xor(and(m[14], splat(0xffff)), numbers(low));
-                m[15] = numbers(high);
-                length = BLOCK;
-            }
             let mut v = [splat(0); 16];
-            mixed(words, &m, splat(length as u32), &mut v);
+            mixed(words, &m, splat(16 * W as u32), &mut v);
             let mut first = [splat(0); 4];
             for i in 0..4 {
                 first[i] = xor(v[i], v[i + 8]);
@@ -324,6 +328,87 @@ macro_rules! kernel {
                 let quads = split(first[j]);
                 for quad in 0..QUADS {
                     store_block(&mut out[4 * quad + j], quads[quad]);
+                }
+            }
+        }
+
+        /// [`super::super::Keyed::hash_numbered`] of any number of inputs.
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn compress_numbered(
+            words: &Words,
+            halves: &[Half],
+            per: usize,
+            numbers: &[u64],
+            out: &mut [Block],
+        ) {
+            let mut first = 0;
+            while first < out.len() {
+                let end = out.len().min(first + LANES);
+                let halves = &halves[first * per..end * per];
+                numbered_lanes(words, halves, per, &numbers[first..end], &mut out[first..end]);
+                first = end;
+            }
+        }
+
+        /// The hashes of at most as many inputs as there are lanes; lanes beyond repeat the last one.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn numbered_lanes(words: &Words, halves: &[Half], per: usize, own: &[u64], out: &mut [Block]) {
+            let (count, blocks) = (out.len(), per.div_ceil(2));
+            let mut v = [splat(0); 16];
+            for i in 0..8 {
+                v[i] = splat(words.key[i]);
+            }
+            for block in 0..blocks {
+                let last = block + 1 == blocks;
+                let mut m = [splat(0); 16];
+                half_message(halves, per, count, 2 * block, 0, &mut m);
+                if 2 * block + 1 < per {
+                    half_message(halves, per, count, 2 * block + 1, 8, &mut m);
+                }
+                if last {
+                    // The number is added to the last six bytes.
+                    let (mut low, mut high) = ([0; LANES], [0; LANES]);
+                    for lane in 0..count {
+                        low[lane] = (own[lane] << 16) as u32;
+                        high[lane] = (own[lane] >> 16) as u32;
+                    }
+                    m[14] = xor(m[14], numbers(low));
+                    m[15] = xor(m[15], numbers(high));
+                }
+                rounds(&m, splat(BLOCK as u32), words.flags_of(block == 0, last), &mut v);
+                for i in 0..8 {
+                    v[i] = xor(v[i], v[i + 8]);
+                }
+            }
+            let first = turn([v[0], v[1], v[2], v[3]]);
+            for j in 0..4 {
+                let quads = split(first[j]);
+                for quad in 0..QUADS {
+                    if let Some(out) = out.get_mut(4 * quad + j) {
+                        store_block(out.as_mut_bytes(), quads[quad]);
+                    }
+                }
+            }
+        }
+
+        /// Sets eight message words from word `to` on to half number `half` of every input.
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn half_message(halves: &[Half], per: usize, count: usize, half: usize, to: usize, m: &mut [V; 16]) {
+            for group in 0..2 {
+                let mut part = [splat(0); 4];
+                for j in 0..4 {
+                    let mut quads = [_mm_setzero_si128(); QUADS];
+                    for quad in 0..QUADS {
+                        let input = (4 * quad + j).min(count - 1);
+                        quads[quad] = load_block(halves[input * per + half][group].as_bytes());
+                    }
+                    part[j] = join(quads);
+                }
+                let part = turn(part);
+                for j in 0..4 {
+                    m[to + 4 * group + j] = part[j];
                 }
             }
         }
@@ -378,7 +463,7 @@ pub(super) mod wide {
     }
 
     use {
-        _mm512_add_epi32 as add, _mm512_and_si512 as and, _mm512_unpackhi_epi32 as unpack_high32,
+        _mm512_add_epi32 as add, _mm512_unpackhi_epi32 as unpack_high32,
         _mm512_unpackhi_epi64 as unpack_high64, _mm512_unpacklo_epi32 as unpack_low32,
         _mm512_unpacklo_epi64 as unpack_low64, _mm512_xor_si512 as xor,
     };
@@ -439,7 +524,7 @@ pub(super) mod narrow {
     }
 
     use {
-        _mm256_add_epi32 as add, _mm256_and_si256 as and, _mm256_unpackhi_epi32 as unpack_high32,
+        _mm256_add_epi32 as add, _mm256_unpackhi_epi32 as unpack_high32,
         _mm256_unpackhi_epi64 as unpack_high64, _mm256_unpacklo_epi32 as unpack_low32,
         _mm256_unpacklo_epi64 as unpack_low64, _mm256_xor_si256 as xor,
     };

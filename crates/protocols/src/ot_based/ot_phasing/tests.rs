@@ -1,5 +1,7 @@
+use super::party::{Party, own_number};
 use super::*;
 use crate::testing::{Case, planted_for, run_pair, shape};
+use vesica_crypto::block::Block;
 
 #[test]
 fn every_form_ends_with_the_plain_join_at_unequal_sizes() {
@@ -186,7 +188,8 @@ fn with_the_index_in_the_last_hash_alone_items_not_held_can_be_tested() {
         senders,
         "and yet the receiver can tell that the sender has the other item"
     );
-    // Ours: what the receiver knows is the XOR of one bin, and a bin has one function: no item but its own leads to it.
+    // Ours: what the receiver knows is the mask of one remainder in one bin, which has one function: no item but its own
+    // leads to it.
     let (bin, value) = ours(held, 0);
     let leading = (0..=u16::MAX).filter(|item| (0..3).any(|function| ours(*item, function) == (bin, value)));
     assert_eq!(leading.collect::<Vec<_>>(), [held]);

@@ -1,7 +1,7 @@
-//! Steps of protocols from 1-out-of-256 OT: items as numbers, numbers as characters, strings as masks.
+//! Steps of protocols from 1-out-of-256 OT: items as numbers, numbers as characters.
 
 use vesica_crypto::block::Block;
-use vesica_crypto::hash::{Label, Oracle};
+use vesica_crypto::hash::Label;
 use vesica_crypto::memory::large_capacity;
 use vesica_encode::items::Items;
 
@@ -68,39 +68,4 @@ impl Numbered {
 #[inline]
 pub(super) fn push_characters(words: &mut Vec<u8>, number: u128, characters: usize) {
     words.extend_from_slice(&number.to_le_bytes()[..characters]);
-}
-
-/// Of each group of `characters` strings their XOR.
-pub(super) fn xor_groups(strings: &[Block], characters: usize, sums: &mut Vec<Block>) {
-    sums.clear();
-    sums.extend(
-        strings
-            .chunks_exact(characters)
-            .map(|group| group.iter().fold(Block::ZERO, |sum, string| sum ^ *string)),
-    );
-}
-
-/// H(bin, XOR) for each sum: the only thing about strings that is ever sent.
-pub(super) struct Masker {
-    oracle: Oracle,
-    inputs: Vec<[Block; 2]>,
-    outputs: Vec<Block>,
-}
-
-impl Masker {
-    pub(super) fn new(run: &Run<'_>) -> Self {
-        let oracle = run.context.oracle(Label::new("ot: strings to mask"));
-        Self { oracle, inputs: Vec::new(), outputs: Vec::new() }
-    }
-
-    /// The masks of sums that belong to these bins.
-    pub(super) fn masks(&mut self, sums: &[Block], bins: impl Iterator<Item = u64>) -> &[Block] {
-        self.inputs.clear();
-        self.inputs.extend(sums.iter().zip(bins).map(|(sum, bin)| [*sum, Block::from_halves(bin, 0)]));
-        self.outputs.resize(self.inputs.len(), Block::ZERO);
-        let inputs = Block::slice_as_bytes(self.inputs.as_flattened());
-        let outputs = Block::slice_as_mut_bytes(&mut self.outputs);
-        self.oracle.hash_batch(inputs, 2 * Block::BYTES, outputs, Block::BYTES);
-        &self.outputs
-    }
 }

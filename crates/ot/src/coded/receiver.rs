@@ -1,0 +1,237 @@
+//! The party that chooses one value in each OT.
+
+use rand_core::CryptoRng;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Context, Oracle};
+use vesica_crypto::par;
+use vesica_crypto::transpose::COLUMNS as TILE;
+use vesica_net::Channel;
+use zeroize::Zeroize;
+
+use super::columns::{Columns, Scratch};
+use super::{BATCH, Code, LANES, Place, ROW_BITS, hash_groups};
+use crate::base::kept::{self, Keeping};
+use crate::error::Error;
+
+/// The party that chooses one value in each OT.
+pub struct Receiver<C, const W: usize> {
+    pub(super) code: C,
+    pub(super) oracle: Oracle,
+    pub(super) pair: [Columns<W>; 2],
+    threads: usize,
+    place: Place,
+    work: Work<W>,
+}
+
+/// A [`Receiver`] whose message of the base OTs is on its way, and who can do something else until they are answered.
+pub struct Opening<'a, C, const W: usize> {
+    code: C,
+    context: Context,
+    base: kept::Opening<'a>,
+    threads: usize,
+}
+
+/// What is kept from call to call for its memory alone; wiped when dropped.
+#[derive(Default)]
+struct Work<const W: usize> {
+    /// One for each task.
+    tiles: Vec<Scratch<W>>,
+    /// t0.
+    rows: Vec<[Block; W]>,
+    /// u.
+    wire: Vec<u8>,
+}
+
+impl<const W: usize> Drop for Work<W> {
+    fn drop(&mut self) {
+        self.rows.as_flattened_mut().zeroize();
+    }
+}
+
+impl<C: Code<W>, const W: usize> Receiver<C, W> {
+    /// Runs the base OTs, in which this party is the sender, or takes kept ones; `threads` is how many it may keep busy
+    /// later.
+    pub fn setup(
+        code: C,
+        context: &Context,
+        threads: usize,
+        keeping: Option<&Keeping>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self, Error> {
+        Self::open(code, context, threads, keeping, channel, rng)?.finish(channel)
+    }
+
+    /// Sends the first message of [`setup`](Self::setup), where there is one.
+    pub fn open<'a>(
+        code: C,
+        context: &Context,
+        threads: usize,
+        keeping: Option<&'a Keeping>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Opening<'a, C, W>, Error> {
+        let base = kept::open(context, C::BASE, keeping, channel, rng)?;
+        Ok(Opening { code, context: context.clone(), base, threads })
+    }
+
+    /// From base OTs done elsewhere: both seeds of each.
+    ///
+    /// # Panics
+    /// If there are not as many as the code has columns.
+    pub fn from_seeds(code: C, context: &Context, threads: usize, pairs: &[[Block; 2]]) -> Self {
+        assert!(code.columns() <= ROW_BITS, "a row and a number in one block of the hash");
+        assert_eq!(pairs.len(), code.columns(), "one base OT a column");
+        let pair = [0, 1].map(|side| {
+            let mut seeds: Vec<Block> = pairs.iter().map(|pair| pair[side]).collect();
+            let columns = Columns::new(&seeds);
+            seeds.zeroize();
+            columns
+        });
+        let (oracle, place) = (context.oracle(C::OUTPUT), Place::default());
+        let work = Work { tiles: Vec::new(), rows: Vec::new(), wire: Vec::new() };
+        Self { oracle, code, pair, threads: threads.max(1), place, work }
+    }
+
+    /// The next OTs, one for each of `words`: what the sender computes at `words[j]` goes to `outputs[j]`.
+    ///
+    /// # Panics
+    /// If there are not as many outputs as words, or more than 2^48 OTs of one setup.
+    pub fn extend(
+        &mut self,
+        words: &[C::Word],
+        outputs: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<(), Error> {
+        self.extend_groups(1, words, outputs, channel)
+    }
+
+    /// The next OTs, `size` for each group of as many words: `outputs[j]` is what the sender computes at group `j` of
+    /// `words`, of all its OTs together.
+    ///
+    /// # Panics
+    /// If there are not as many outputs as groups of words, a group is none or longer than 1024 bytes of rows, or there are
+    /// more than 2^48 OTs of one setup.
+    pub fn extend_groups(
+        &mut self,
+        size: usize,
+        words: &[C::Word],
+        outputs: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<(), Error> {
+        assert!(size > 0 && words.len() == size * outputs.len(), "one output a group of words");
+        let place = self.place.take(words.len());
+        let mut work = std::mem::take(&mut self.work);
+        // Whole tiles and whole groups, few enough for the cache; threads need more of them to share.
+        let step = TILE * (size >> size.trailing_zeros().min(TILE.trailing_zeros()));
+        let step = if self.threads == 1 { step } else { words.len().next_multiple_of(step).max(step) };
+        let steps = words.chunks(step).zip(outputs.chunks_mut(step / size));
+        for (first, (words, outputs)) in (0..).step_by(step).zip(steps) {
+            let place = place.at(first);
+            self.fill(place, words, &mut work)?;
+            self.hash(place, size, &work.rows, outputs)?;
+            let stride = self.stride();
+            for (words, wire) in words.chunks(TILE).zip(work.wire.chunks(stride)) {
+                channel.send(&wire[..words.len() * self.code.columns() / 8])?;
+            }
+        }
+        self.work = work;
+        Ok(())
+    }
+
+    /// Bytes of a tile of u. Rows are written whole, each over what its predecessor has beyond its width; so is the last one
+    /// of a tile.
+    fn stride(&self) -> usize {
+        TILE * self.code.columns() / 8 + W * Block::BYTES
+    }
+
+    /// The rows t0 and u of these words, the first of which begins a tile.
+    fn fill(&self, place: Place, words: &[C::Word], work: &mut Work<W>) -> Result<(), Error> {
+        let (tiles, stride) = (words.len().div_ceil(TILE), self.stride());
+        let at_once = tiles.div_ceil(self.threads).max(1);
+        let Work { tiles: scratches, rows, wire } = work;
+        rows.resize(rows.len().max(tiles * TILE), [Block::ZERO; W]);
+        wire.resize(wire.len().max(tiles * stride), 0);
+        scratches.resize_with(scratches.len().max(tiles.div_ceil(at_once)), Scratch::new);
+        let tasks = words
+            .chunks(TILE * at_once)
+            .zip(rows.chunks_mut(TILE * at_once))
+            .zip(wire.chunks_mut(stride * at_once))
+            .zip(scratches);
+        par::for_each(self.threads, tasks, |task, (((words, rows), wire), scratch)| {
+            let tiles = words.chunks(TILE).zip(rows.chunks_mut(TILE)).zip(wire.chunks_mut(stride));
+            for (tile, ((words, rows), wire)) in (task * at_once..).zip(tiles) {
+                self.tile(place.tile + tile as u64, words, rows, wire, scratch);
+            }
+            Ok(())
+        })
+    }
+
+    /// One tile: rows that are kept, and rows that are sent.
+    fn tile(
+        &self,
+        tile: u64,
+        words: &[C::Word],
+        rows: &mut [[Block; W]],
+        wire: &mut [u8],
+        scratch: &mut Scratch<W>,
+    ) {
+        let Scratch { bits, rows: [zero, one] } = scratch;
+        self.pair[0].tile(tile, bits, zero);
+        self.pair[1].tile(tile, bits, one);
+        let (width, mut batch) = (self.code.columns() / 8, [[Block::ZERO; W]; BATCH]);
+        for (first, words) in (0..).step_by(BATCH).zip(words.chunks(BATCH)) {
+            let (rows, batch) = (&mut rows[first..][..words.len()], &mut batch[..words.len()]);
+            for (j, (row, u)) in rows.iter_mut().zip(&mut *batch).enumerate() {
+                for block in 0..W {
+                    row[block] = zero[block][first + j];
+                    u[block] = row[block] ^ one[block][first + j];
+                }
+            }
+            // u = t0 ⊕ t1 ⊕ C(w)
+            self.code.add(words, batch);
+            for (j, u) in (first..).zip(batch) {
+                let bytes = wire[j * width..][..W * Block::BYTES].as_chunks_mut::<{ Block::BYTES }>().0;
+                for block in 0..W {
+                    bytes[block] = u[block].to_bytes();
+                }
+            }
+        }
+    }
+
+    /// The outputs of groups of `size` rows.
+    fn hash(
+        &self,
+        place: Place,
+        size: usize,
+        rows: &[[Block; W]],
+        outputs: &mut [Block],
+    ) -> Result<(), Error> {
+        let at_once = outputs.len().div_ceil(self.threads).next_multiple_of(LANES);
+        let tasks = outputs.chunks_mut(at_once.max(1)).zip(rows.chunks(at_once.max(1) * size));
+        par::for_each(self.threads, tasks, |task, (outputs, rows)| {
+            let mut numbers = [0; BATCH];
+            let batches = outputs.chunks_mut(BATCH).zip(rows.chunks(BATCH * size));
+            for (batch, (outputs, rows)) in batches.enumerate() {
+                let first = task * at_once + batch * BATCH;
+                for (group, number) in (first..).zip(&mut numbers[..outputs.len()]) {
+                    *number = place.number + (group * size) as u64;
+                }
+                let rows = &rows[..outputs.len() * size];
+                hash_groups(&self.oracle, size, rows, &numbers[..outputs.len()], outputs);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl<C: Code<W>, const W: usize> Opening<'_, C, W> {
+    /// Receives the other party's message.
+    pub fn finish(self, channel: &mut Channel) -> Result<Receiver<C, W>, Error> {
+        let pairs = self.base.finish(self.code.columns(), channel)?;
+        let mut seeds: Vec<[Block; 2]> = pairs.iter().map(|[a, b]| [a.block(), b.block()]).collect();
+        let receiver = Receiver::from_seeds(self.code, &self.context, self.threads, &seeds);
+        seeds.as_flattened_mut().zeroize();
+        Ok(receiver)
+    }
+}

@@ -1,0 +1,175 @@
+//! The party that can evaluate every OT at any value.
+
+use rand_core::CryptoRng;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Context, Oracle};
+use vesica_crypto::par;
+use vesica_crypto::transpose::COLUMNS as TILE;
+use vesica_net::{Channel, RecvHalf};
+use zeroize::Zeroize;
+
+use super::columns::{Columns, Scratch};
+use super::{BATCH, Code, LANES, Place, hash_groups};
+use crate::base::kept::{self, Keeping};
+use crate::error::Error;
+
+/// The party that can evaluate every OT at any value.
+pub struct Sender<C, const W: usize> {
+    /// Of the words s ∧ C(v).
+    code: C,
+    pub(super) oracle: Oracle,
+    chosen: Columns<W>,
+    pub(super) secret: Secret<W>,
+    threads: usize,
+    place: Place,
+    /// What a call receives; kept for the next one.
+    wire: Vec<u8>,
+}
+
+/// s.
+pub(super) struct Secret<const W: usize>(pub(super) [Block; W]);
+
+impl<const W: usize> Drop for Secret<W> {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl<C: Code<W>, const W: usize> Sender<C, W> {
+    /// Draws s and runs the base OTs, in which this party is the receiver, or takes kept ones; `threads` is how many it may
+    /// keep busy later.
+    pub fn setup(
+        code: C,
+        context: &Context,
+        threads: usize,
+        keeping: Option<&Keeping>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self, Error> {
+        let (bits, seeds) = kept::receive(context, C::BASE, code.columns(), keeping, channel, rng)?;
+        let mut secret = Secret([Block::ZERO; W]);
+        Block::slice_as_mut_bytes(&mut secret.0)[..bits.len()].copy_from_slice(&bits);
+        let mut seeds: Vec<Block> = seeds.iter().map(|seed| seed.block()).collect();
+        let sender = Self::from_seeds(code, context, threads, secret.0, &seeds);
+        seeds.zeroize();
+        Ok(sender)
+    }
+
+    /// From base OTs done elsewhere: s, and of each pair the seed that it chooses.
+    ///
+    /// # Panics
+    /// If there are not as many as the code has columns, or s has bits beyond them.
+    pub fn from_seeds(
+        mut code: C,
+        context: &Context,
+        threads: usize,
+        secret: [Block; W],
+        seeds: &[Block],
+    ) -> Self {
+        assert_eq!(seeds.len(), code.columns(), "one base OT a column");
+        let beyond = &Block::slice_as_bytes(&secret)[code.columns() / 8..];
+        assert!(beyond.iter().all(|byte| *byte == 0), "one bit of s a column");
+        let (oracle, chosen) = (context.oracle(C::OUTPUT), Columns::new(seeds));
+        let (secret, place) = (Secret(secret), Place::default());
+        code.restrict(&secret.0);
+        Self { code, oracle, chosen, secret, threads: threads.max(1), place, wire: Vec::new() }
+    }
+
+    /// The number of the next OT, which [`evaluate`](Self::evaluate) wants to know of the first of its rows.
+    pub fn next(&self) -> u64 {
+        self.place.number
+    }
+
+    /// The next OTs: the row of each.
+    ///
+    /// # Panics
+    /// If there are more than 2^48 OTs of one setup.
+    pub fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut RecvHalf) -> Result<(), Error> {
+        let place = self.place.take(rows.len());
+        let width = self.code.columns() / 8;
+        // Rows are read whole; what is beyond their width meets zeros of s.
+        let length = rows.len() * width;
+        self.wire.resize(self.wire.len().max(length + W * Block::BYTES), 0);
+        channel.recv_exact(&mut self.wire[..length])?;
+        let at_once = rows.len().div_ceil(TILE).div_ceil(self.threads).max(1);
+        let this = &*self;
+        par::for_each(self.threads, rows.chunks_mut(TILE * at_once), |task, rows| {
+            let mut scratch = Scratch::new();
+            for (tile, rows) in (task * at_once..).zip(rows.chunks_mut(TILE)) {
+                let wire = &this.wire[tile * TILE * width..];
+                this.tile(place.tile + tile as u64, wire, rows, &mut scratch);
+            }
+            Ok(())
+        })
+    }
+
+    /// The rows of one tile.
+    fn tile(&self, tile: u64, wire: &[u8], rows: &mut [[Block; W]], scratch: &mut Scratch<W>) {
+        let Scratch { bits, rows: [columns, _] } = scratch;
+        let (width, s) = (self.code.columns() / 8, &self.secret.0);
+        self.chosen.tile(tile, bits, columns);
+        for (j, row) in rows.iter_mut().enumerate() {
+            let u = wire[j * width..][..W * Block::BYTES].as_chunks::<{ Block::BYTES }>().0;
+            for block in 0..W {
+                // q = t_s ⊕ s ∧ u
+                row[block] = columns[block][j] ^ Block::from(u[block]) & s[block];
+            }
+        }
+    }
+
+    /// The outputs of OTs at any values: `outputs[i]` is that of the OT of row `at[i]` at `words[i]`. `rows` are what
+    /// [`extend`](Self::extend) gave for the OTs from number `first` on.
+    ///
+    /// # Panics
+    /// If the three differ in length, or a row is not there.
+    pub fn evaluate(
+        &self,
+        first: u64,
+        rows: &[[Block; W]],
+        at: &[u32],
+        words: &[C::Word],
+        outputs: &mut [Block],
+    ) {
+        self.evaluate_groups(1, first, rows, at, words, outputs);
+    }
+
+    /// The outputs of groups of `size` OTs at any values: `outputs[i]` is that of the OTs of rows `at[i]` to `at[i]` + `size` - 1
+    /// together at group i of `words`. `rows` are as for [`evaluate`](Self::evaluate). A group begins where the receiver's does.
+    ///
+    /// # Panics
+    /// If there are not as many outputs as places and groups of words, a row is not there, or a group is none or longer than
+    /// 1024 bytes of rows.
+    pub fn evaluate_groups(
+        &self,
+        size: usize,
+        first: u64,
+        rows: &[[Block; W]],
+        at: &[u32],
+        words: &[C::Word],
+        outputs: &mut [Block],
+    ) {
+        assert!(size > 0 && words.len() == size * at.len(), "a group of words a place");
+        assert_eq!(at.len(), outputs.len(), "an output a place");
+        let at_once = match (BATCH / size).max(1) {
+            groups @ LANES.. => groups / LANES * LANES,
+            groups => groups,
+        };
+        let (mut inputs, mut numbers) = ([[Block::ZERO; W]; BATCH], [0; BATCH]);
+        let batches = at.chunks(at_once).zip(words.chunks(at_once * size)).zip(outputs.chunks_mut(at_once));
+        for ((at, words), outputs) in batches {
+            // q ⊕ s ∧ C(v)
+            let inputs = &mut inputs[..words.len()];
+            for place in 0..size {
+                for (i, at) in at.iter().enumerate() {
+                    inputs[i * size + place] = rows[*at as usize + place];
+                }
+            }
+            self.code.add(words, inputs);
+            for (number, at) in numbers.iter_mut().zip(at) {
+                *number = first + u64::from(*at);
+            }
+            hash_groups(&self.oracle, size, inputs, &numbers[..at.len()], outputs);
+        }
+        inputs.as_flattened_mut().zeroize();
+    }
+}

@@ -1,0 +1,103 @@
+//! What a party has in its bins: whole items, or their remainders.
+
+use vesica_crypto::block::Block;
+use vesica_crypto::memory::prefetch;
+use vesica_encode::hashing::permutation::Placed;
+use vesica_encode::hashing::{Digests, cuckoo, simple};
+use vesica_encode::items::Items;
+
+use super::super::numbers::Numbered;
+use super::super::table;
+use super::Plan;
+use crate::error::Error;
+use crate::protocol::Run;
+
+/// Items ahead whose numbers are on their way.
+const AHEAD: usize = 64;
+
+/// One party's items: where they go, and what takes their place there.
+pub(super) struct Party<'a> {
+    pub(super) run: &'a Run<'a>,
+    pub(super) plan: &'a Plan,
+    /// Bins and remainders, where these stand for the items.
+    placed: Option<Placed>,
+    /// What stands for no item in a bin: [`Permutation::vacant`](vesica_encode::hashing::permutation::Permutation::vacant), or a whole item of this party's own.
+    vacant: [u8; size_of::<u128>()],
+    /// Whole items, where there is use for them.
+    pub(super) numbered: Numbered,
+}
+
+impl<'a> Party<'a> {
+    pub(super) fn new(
+        run: &'a Run<'a>,
+        plan: &'a Plan,
+        items: &Items,
+        order: Option<&[u32]>,
+    ) -> Result<Self, Error> {
+        let mut numbered = Numbered::new(run, plan.width, items, order, !plan.permuted)?;
+        let mut vacant = own_number(&numbered.numbers).to_bytes();
+        let placed = plan.permuted.then(|| {
+            let (permutation, numbers) = (plan.permutation(&run.context), &numbered.numbers);
+            vacant = permutation.vacant().to_le_bytes();
+            permutation.place(run.threads, numbers.len(), |i| numbers[i].to_u128())
+        });
+        if plan.permuted && plan.cuckoo.stash == 0 {
+            numbered.numbers = Vec::new();
+        }
+        Ok(Self { run, plan, placed, vacant, numbered })
+    }
+
+    /// Every item in one of its bins.
+    pub(super) fn cuckoo(&self) -> Result<cuckoo::Table, Error> {
+        let (layout, stash) = (self.plan.cuckoo.layout, self.plan.cuckoo.stash);
+        let paper = self.run.parameters.paper;
+        match &self.placed {
+            Some(placed) => table(placed, stash, paper),
+            None => table(&Digests::new(&self.numbered.digests, layout), stash, paper),
+        }
+    }
+
+    /// Every item in all of its bins.
+    pub(super) fn simple(&self) -> simple::Table {
+        match &self.placed {
+            Some(placed) => simple::Table::build(self.run.threads, placed),
+            None => {
+                let digests = Digests::new(&self.numbered.digests, self.plan.cuckoo.layout);
+                simple::Table::build(self.run.threads, &digests)
+            }
+        }
+    }
+
+    /// The characters of what stands for `count` items in their bins under `function`, or for none.
+    pub(super) fn characters(
+        &self,
+        function: usize,
+        count: usize,
+        item: impl Fn(usize) -> Option<u32>,
+        words: &mut Vec<u8>,
+    ) {
+        let characters = self.plan.characters;
+        words.resize(count * characters + size_of::<u128>(), 0);
+        for i in 0..count {
+            if let Some(ahead) = Some(i + AHEAD).filter(|ahead| *ahead < count).and_then(&item) {
+                match &self.placed {
+                    Some(placed) => placed.prefetch_remainder(ahead as usize, function),
+                    None => prefetch(&self.numbered.numbers, ahead as usize),
+                }
+            }
+            let value = item(i).map_or(self.vacant, |item| match &self.placed {
+                Some(placed) => placed.remainder(item as usize, function),
+                None => self.numbered.numbers[item as usize].to_bytes(),
+            });
+            // Written whole: what follows is written later.
+            words[i * characters..][..size_of::<u128>()].copy_from_slice(&value);
+        }
+        words.truncate(count * characters);
+    }
+}
+
+/// What a party asks for where it has no item and whole items are compared: one that it has. It learns whether the sender has
+/// that, which it does anyway.
+pub(super) fn own_number(numbers: &[Block]) -> Block {
+    numbers.first().copied().unwrap_or_default()
+}

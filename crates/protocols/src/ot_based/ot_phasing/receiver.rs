@@ -1,0 +1,79 @@
+//! The receiver's steps.
+
+use rand_core::CryptoRng;
+use vesica_crypto::block::Block;
+use vesica_encode::items::Items;
+use vesica_net::Channel;
+use vesica_ot::kk13::{self, WalshHadamard};
+
+use super::super::lists::{Search, Sought};
+use super::super::numbers::push_characters;
+use super::Plan;
+use super::party::{Party, own_number};
+use crate::error::Error;
+use crate::protocol::{Phase, Run};
+
+/// Pairs (item of mine, place in the sender's lists).
+pub(super) fn pairs(
+    run: &Run<'_>,
+    plan: &Plan,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<(u32, u32)>, Error> {
+    // 1. The base OTs, and 2. while the sender answers: each item in one of its bins, or in the stash.
+    run.phase(Phase::Blind, items.len());
+    let code = WalshHadamard::default();
+    let opening = kk13::Receiver::open(code, &run.context, run.threads, run.base_ots, channel, rng)?;
+    let party = Party::new(run, plan, items, None)?;
+    let table = party.cuckoo()?;
+    let mut ots = opening.finish(channel)?;
+    // 3. The mask of the item of each bin, 4. which is looked for in the list of the way in which it is held.
+    run.phase(Phase::Answer, plan.cuckoo.layout.bins());
+    let mut search = Search::new(run, plan.width, run.sizes.sender, plan.lists());
+    let (mut words, mut masks) = (Vec::new(), Vec::new());
+    for (function, first, bins) in plan.calls() {
+        // An empty bin asks for what shows nothing: the sender cannot tell.
+        party.characters(function, bins, |bin| table.get(first + bin), &mut words);
+        masks.resize(bins, Block::ZERO);
+        ots.extend_groups(plan.characters, &words, &mut masks, channel)?;
+        let (sought, all) = (&mut search.sought[function], plan.cuckoo.layout.segment_of(function));
+        if first == all.start {
+            *sought = Sought::with_capacity(table.occupied(all));
+        }
+        for (bin, mask) in (first..).zip(&masks) {
+            if let Some(item) = table.get(bin) {
+                sought.push(plan.width, mask.to_u128(), item);
+            }
+        }
+        run.advance(bins)?;
+        search.take_ready(plan.cuckoo.layout.function_of(first + bins), channel)?;
+    }
+    stash(&party, &mut ots, table.stash(), &mut search.sought[plan.cuckoo.layout.functions()..], channel)?;
+    channel.flush()?;
+    drop((party, table));
+    search.finish(channel.split().1)
+}
+
+/// The masks of the items in the stash, whole, each for its place.
+fn stash(
+    party: &Party<'_>,
+    ots: &mut kk13::Receiver,
+    stash: &[u32],
+    sought: &mut [Sought],
+    channel: &mut Channel,
+) -> Result<(), Error> {
+    let plan = party.plan;
+    let mut words = Vec::new();
+    let numbers = &party.numbered.numbers;
+    for place in 0..plan.cuckoo.stash {
+        let number = stash.get(place).map_or_else(|| own_number(numbers), |item| numbers[*item as usize]);
+        push_characters(&mut words, number.to_u128(), plan.stash_characters);
+    }
+    let mut masks = vec![Block::ZERO; plan.cuckoo.stash];
+    ots.extend_groups(plan.stash_characters, &words, &mut masks, channel)?;
+    for ((item, mask), sought) in stash.iter().zip(masks).zip(sought) {
+        sought.push(plan.width, mask.to_u128(), *item);
+    }
+    Ok(())
+}
