@@ -4,8 +4,11 @@
 //! writes to them on being handed small ones. Where the system leaves the choice to programs, it has to be asked. And memory
 //! that goes back to the system after each use comes anew and zeroed, which costs as much as several passes over it.
 
-use zeroize::{Zeroize, optimization_barrier};
+use core::ops::{Deref, DerefMut};
 
+use zeroize::{Zeroize, ZeroizeOnDrop, optimization_barrier};
+
+pub use crate::backend::pages::Zeros;
 use crate::backend::{pages, prefetch};
 
 /// A vector of `count` times `value`, on huge pages where the system has them. Otherwise as `vec![value; count]`.
@@ -14,6 +17,13 @@ pub fn large_vec<T: Clone>(value: T, count: usize) -> Vec<T> {
     let mut vector = large_capacity(count);
     vector.resize(count, value);
     vector
+}
+
+/// A vector of `count` zeros, on huge pages where the system has them. Memory fresh from the system is zero already, and is not
+/// written again.
+#[must_use]
+pub fn large_zeros<T: Zeros>(count: usize) -> Vec<T> {
+    pages::zeros(count)
 }
 
 /// An empty vector with room for `capacity`, on huge pages where the system has them.
@@ -37,7 +47,71 @@ pub fn wipe<T: Copy + Default + Zeroize>(vector: &mut Vec<T>) {
     vector.clear();
     vector.resize(vector.capacity(), T::default());
     optimization_barrier(&vector[..]);
+    counted::add(size_of_val(&vector[..]));
     vector.clear();
+}
+
+/// A vector of secrets that is [wiped](wipe()) when it is dropped, whichever way a function is left. What grows beyond its
+/// capacity leaves a copy behind.
+#[derive(Default)]
+pub struct Wiped<T: Copy + Default + Zeroize>(Vec<T>);
+
+impl<T: Copy + Default + Zeroize> Wiped<T> {
+    /// The vector, which is then its owner's to wipe.
+    #[must_use]
+    pub fn into_vec(mut self) -> Vec<T> {
+        core::mem::take(&mut self.0)
+    }
+}
+
+impl<T: Copy + Default + Zeroize> From<Vec<T>> for Wiped<T> {
+    fn from(vector: Vec<T>) -> Self {
+        Self(vector)
+    }
+}
+
+impl<T: Copy + Default + Zeroize> Deref for Wiped<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.0
+    }
+}
+
+impl<T: Copy + Default + Zeroize> DerefMut for Wiped<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.0
+    }
+}
+
+impl<T: Copy + Default + Zeroize> Drop for Wiped<T> {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
+    }
+}
+
+impl<T: Copy + Default + Zeroize> ZeroizeOnDrop for Wiped<T> {}
+
+/// Bytes that this thread has wiped so far, for tests of what is wiped.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn wiped_bytes() -> usize {
+    counted::BYTES.get()
+}
+
+/// How much is wiped, counted where tests can ask for it.
+mod counted {
+    #[cfg(any(test, feature = "testing"))]
+    std::thread_local! {
+        pub(super) static BYTES: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
+    }
+
+    pub(super) fn add(bytes: usize) {
+        #[cfg(any(test, feature = "testing"))]
+        BYTES.set(BYTES.get() + bytes);
+        #[cfg(not(any(test, feature = "testing")))]
+        let _ = bytes;
+    }
 }
 
 /// Overwrites the room of a vector behind its end, which held secrets, with default values.
@@ -77,6 +151,33 @@ mod tests {
         assert!(vector.is_empty() && vector.capacity() >= 1000);
         vector.resize(3, 7);
         assert_eq!(vector, [7; 3]);
+    }
+
+    #[test]
+    fn what_is_wiped_on_drop_is_wiped_on_every_way_out() {
+        fn leaves_by_error(secrets: Wiped<u64>) -> Result<usize, u32> {
+            Err(secrets[2] as u32)?;
+            Ok(secrets.len())
+        }
+        let before = wiped_bytes();
+        assert_eq!(leaves_by_error(vec![1, 2, 3].into()), Err(3));
+        assert_eq!(wiped_bytes() - before, 24);
+        let mut kept = Wiped::from(Vec::with_capacity(4));
+        kept.push(7u8);
+        assert_eq!(kept.into_vec(), [7]);
+        assert_eq!(wiped_bytes() - before, 24);
+    }
+
+    #[test]
+    fn large_zeros_are_zeros_in_used_memory_too() {
+        for count in [0, 1, 1000, 3 << 20] {
+            for _ in 0..2 {
+                let mut zeros: Vec<u16> = large_zeros(count);
+                assert!(zeros.len() == count && zeros.iter().all(|zero| *zero == 0));
+                zeros.fill(7);
+            }
+        }
+        assert!(large_zeros::<crate::block::Block>(99).iter().all(|zero| *zero == crate::block::Block::ZERO));
     }
 
     #[test]

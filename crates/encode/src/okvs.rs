@@ -124,7 +124,7 @@ fn failure(keys: &[Block]) -> Error {
 
 /// Empty columns, or random ones, with a margin of zeros.
 fn new_table<V: Value>(columns: usize, margin: usize, free: Free<'_>) -> Vec<V> {
-    let mut table = vesica_crypto::memory::large_vec(V::ZERO, columns + margin);
+    let mut table = vesica_crypto::memory::large_zeros(columns + margin);
     if let Free::Random(rng) = free {
         V::randomise(&mut table[..columns], rng);
     }

@@ -13,6 +13,7 @@ mod x86;
 use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
+use super::pages::Zeros;
 use crate::band::{Row, Value, Wide, margin};
 use crate::block::Block;
 
@@ -24,7 +25,7 @@ mod sealed {
 /// Plain words in memory.
 ///
 /// Implementations are `WORDS` words of eight bytes and nothing else, and every pattern of bits is valid.
-pub trait Words: sealed::Sealed + Copy + Send + Sync + 'static {
+pub trait Words: sealed::Sealed + Zeros + Copy + Send + Sync + 'static {
     /// Words of a value.
     const WORDS: usize;
 }

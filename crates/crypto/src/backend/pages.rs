@@ -2,11 +2,14 @@
 
 use core::mem::MaybeUninit;
 
+use crate::band::Wide;
+use crate::block::Block;
+
 /// Bytes of a huge page.
 #[cfg(target_os = "linux")]
 const HUGE: usize = 2 << 20;
 
-/// Asks for huge pages under `memory`, of which nothing has been written yet. A refusal costs speed alone.
+/// Asks for huge pages under `memory`, of which the program has written nothing yet. A refusal costs speed alone.
 pub(crate) fn prefer_huge<T>(memory: &mut [MaybeUninit<T>]) {
     #[cfg(target_os = "linux")]
     {
@@ -23,6 +26,31 @@ pub(crate) fn prefer_huge<T>(memory: &mut [MaybeUninit<T>]) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = memory;
+}
+
+mod sealed {
+    /// Kept here, for it is trusted.
+    pub trait Sealed {}
+}
+
+/// Types of which bytes that are zero make a value.
+pub trait Zeros: sealed::Sealed {}
+
+macro_rules! zeros {
+    ($($plain:ty),*) => { $(impl sealed::Sealed for $plain {} impl Zeros for $plain {})* };
+}
+
+zeros!(u8, u16, u32, u64, u128, usize, Block);
+
+impl<const W: usize> sealed::Sealed for Wide<W> {}
+impl<const W: usize> Zeros for Wide<W> {}
+
+/// See [`crate::memory::large_zeros`].
+pub(crate) fn zeros<T: Zeros>(count: usize) -> Vec<T> {
+    let mut zeros = Box::<[T]>::new_zeroed_slice(count);
+    prefer_huge(&mut zeros);
+    // SAFETY: zero bytes are a value of these types.
+    unsafe { zeros.assume_init() }.into_vec()
 }
 
 /// See [`crate::memory::keep_freed_memory`].

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 
 use vesica_crypto::band::{Row, Value};
 use vesica_crypto::block::Block;
-use vesica_crypto::memory::{large_vec, prefetch, wipe};
+use vesica_crypto::memory::{Wiped, large_vec, large_zeros, prefetch};
 use vesica_crypto::par;
 
 use super::regions::Regions;
@@ -42,12 +42,12 @@ impl<V: Copy + Send + Sync> Placed<V> {
         values: &[V],
     ) -> Self {
         assert_eq!(keys.len(), values.len(), "one value a key");
-        let mut starts = large_vec(0, keys.len());
+        let mut starts = large_zeros(keys.len());
         let ends = ends(rows, regions, threads, keys, &mut starts);
         let mut placed = Self {
-            keys: large_vec(Block::ZERO, keys.len()),
+            keys: large_zeros(keys.len()),
             values: values.first().map_or_else(Vec::new, |first| large_vec(*first, keys.len())),
-            numbers: large_vec(0, keys.len()),
+            numbers: large_zeros(keys.len()),
             ends,
         };
         // Each thread has some regions: it goes over all keys and takes those that are for it.
@@ -132,7 +132,7 @@ impl<V: Copy + Send + Sync> Placed<V> {
             }
             Ok(())
         });
-        Decoded { outputs: self.keys, values: self.values, numbers: self.numbers }
+        Decoded { outputs: self.keys.into(), values: self.values, numbers: self.numbers }
     }
 
     /// Of two equal keys of the list that was placed the numbers, if there are any.
@@ -147,7 +147,7 @@ impl<V: Copy + Send + Sync> Placed<V> {
 /// What the keys of a list were decoded to, in the order of the table.
 pub struct Decoded<V> {
     /// What each key was decoded to.
-    pub outputs: Vec<Block>,
+    pub outputs: Wiped<Block>,
     /// The value that was placed with the key.
     pub values: Vec<V>,
     /// The number of the key in the list that was placed, unless that was dropped.
@@ -164,16 +164,15 @@ impl<V> Decoded<V> {
 
     /// The outputs in the order of the list that was placed.
     #[must_use]
-    pub fn in_order(mut self) -> Vec<Block> {
-        let mut outputs = large_vec(Block::ZERO, self.outputs.len());
+    pub fn in_order(self) -> Wiped<Block> {
+        let mut outputs: Vec<Block> = large_zeros(self.outputs.len());
         for (i, (output, number)) in self.outputs.iter().zip(&self.numbers).enumerate() {
             if let Some(later) = self.numbers.get(i + BATCH) {
                 prefetch(&outputs, *later as usize);
             }
             outputs[*number as usize] = *output;
         }
-        wipe(&mut self.outputs);
-        outputs
+        outputs.into()
     }
 }
 
@@ -218,7 +217,7 @@ struct Share<'a, V> {
 impl<V: Copy> Share<'_, V> {
     /// Takes the keys of these regions from the list; where in its region each row starts, in units of [`NEAR`].
     fn scatter(&mut self, regions: Regions, starts: &[u32], keys: &[Block], values: &[V]) -> Vec<u16> {
-        let mut near = large_vec(0, self.keys.len());
+        let mut near = large_zeros(self.keys.len());
         let mut next: Vec<usize> = Vec::with_capacity(self.ends.len());
         next.push(0);
         next.extend(self.ends.iter().map(|end| end - self.begin));

@@ -21,7 +21,7 @@
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
-use vesica_crypto::memory::large_vec;
+use vesica_crypto::memory::large_zeros;
 use vesica_crypto::prg::Prg;
 
 use super::plan::HASH;
@@ -30,7 +30,7 @@ const CHECK: Label = Label::new("vole: check of the trees");
 
 /// χ of the places of a piece.
 pub(super) fn coefficients(seed: Block, piece: usize, length: usize) -> Vec<Block> {
-    let mut coefficients = large_vec(Block::ZERO, length);
+    let mut coefficients: Vec<Block> = large_zeros(length);
     Prg::fork(seed, piece as u64).fill_blocks(&mut coefficients);
     coefficients
 }

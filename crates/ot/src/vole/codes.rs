@@ -20,7 +20,7 @@ use core::ops::{BitXor, BitXorAssign};
 use vesica_crypto::block::Block;
 use vesica_crypto::convolve::convolve;
 use vesica_crypto::golay::{self, LONG, SHORT};
-use vesica_crypto::memory::{large_capacity, large_vec, prefetch, wipe};
+use vesica_crypto::memory::{large_capacity, large_vec, large_zeros, prefetch, wipe};
 use vesica_crypto::{gf64, gf128};
 
 /// What is compressed: an element of a field of characteristic two.
@@ -43,6 +43,11 @@ pub trait Word:
     /// lower half for both coordinates. Words that are bits have no factor but one.
     fn multiply(_words: &mut [Self], _factors: &[Block], _field: Field) {}
 
+    /// So many words that are zero, as [`large_zeros`] has them.
+    fn zeros(count: usize) -> Vec<Self> {
+        large_vec(Self::default(), count)
+    }
+
     /// Compresses blocks of the Golay code, as [`golay::compress_from`] does.
     fn compress_from(words: &[Self], places: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
         for (i, (places, out)) in places.iter().zip(out).enumerate() {
@@ -53,6 +58,10 @@ pub trait Word:
 }
 
 impl Word for Block {
+    fn zeros(count: usize) -> Vec<Self> {
+        large_zeros(count)
+    }
+
     fn compress_from(words: &[Self], places: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
         golay::compress_from(words, places, next, out);
     }
@@ -71,6 +80,10 @@ impl Word for Block {
 }
 
 impl Word for u64 {
+    fn zeros(count: usize) -> Vec<Self> {
+        large_zeros(count)
+    }
+
     fn compress_from(words: &[Self], places: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
         golay::compress_from(words, places, next, out);
     }
@@ -205,7 +218,7 @@ fn append<W: Word>(to: &mut [W], next: &mut [u32; 256], bucket: u8, word: W) {
 fn make_room<W: Word>(room: &mut Vec<W>, length: usize) {
     if room.len() != length {
         wipe(room);
-        *room = large_vec(W::default(), length);
+        *room = W::zeros(length);
     }
 }
 

@@ -286,7 +286,9 @@ fn draw<V: Value>(
     field: &mut softspoken::Receiver,
     message: &mut Vec<u8>,
 ) -> (Vec<V>, Vec<Block>) {
-    let (mut values, mut shares) = (Vec::new(), Vec::new());
+    // Room for all of them: what grows leaves copies behind.
+    let count = places * Block::BITS / V::COLUMNS;
+    let (mut values, mut shares) = (Vec::with_capacity(count), Vec::with_capacity(count));
     let mut strings = vec![Block::ZERO; places];
     for strings in strings.chunks_mut(field.chunk_places()) {
         let tiles = field.chunk(strings, false, message);

@@ -6,7 +6,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::fold::BLOCKS;
 use vesica_crypto::gf128::{self, Gf128};
 use vesica_crypto::hash::Context;
-use vesica_crypto::memory::wipe;
+use vesica_crypto::memory::{Wiped, wipe};
 use vesica_crypto::prg::Prg;
 use zeroize::Zeroize;
 
@@ -67,7 +67,7 @@ impl Sender {
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<(Self, Vec<u8>), Error> {
         assert!(V::CHECKED || plan.security() == Security::SemiHonest, "a check covers the values");
-        let Correlations { mut offsets, mut gammas, spare } =
+        let Correlations { offsets, gammas, spare } =
             Correlations::new::<V>(context, plan, delta, base, message)?;
         let mut sender = Self {
             plan: plan.over::<V>(),
@@ -77,16 +77,14 @@ impl Sender {
             code,
             taken: Vec::new(),
             outputs: Vec::new(),
-            spare,
+            spare: spare.into_vec(),
         };
         let mut message = Vec::new();
         if plan.pieces() == 0 {
-            sender.outputs = core::mem::take(&mut gammas);
+            sender.outputs = gammas.into_vec();
         } else {
             message = sender.grow(&offsets, &gammas, rng);
         }
-        offsets.as_flattened_mut().zeroize();
-        gammas.zeroize();
         Ok((sender, message))
     }
 
@@ -178,10 +176,10 @@ impl Sender {
 /// The sender's side of what the trees are made of.
 pub(super) struct Correlations {
     /// q of the correlated OTs.
-    pub(super) offsets: Vec<[Block; 1]>,
+    pub(super) offsets: Wiped<[Block; 1]>,
     /// γ of each noise value, or of each output.
-    pub(super) gammas: Vec<Block>,
-    pub(super) spare: Vec<Block>,
+    pub(super) gammas: Wiped<Block>,
+    pub(super) spare: Wiped<Block>,
 }
 
 impl Correlations {
@@ -199,7 +197,7 @@ impl Correlations {
         let (setup, mut corrections) =
             message.split_at(crate::small_field::message_bytes(WIDTH, plan.security()));
         let mut field = softspoken::Sender::new(context, WIDTH, plan.security(), delta, base, setup)?;
-        let mut offsets = vec![[Block::ZERO]; plan.choices()];
+        let mut offsets = Wiped::from(vec![[Block::ZERO]; plan.choices()]);
         field.extend_from(true, &mut offsets, |bytes| {
             let (now, later) = corrections.split_at(bytes.len());
             bytes.copy_from_slice(now);
@@ -225,9 +223,9 @@ fn gammas<V: Value>(
     plan: &Plan,
     field: &mut softspoken::Sender,
     corrections: &mut &[u8],
-) -> Result<Vec<Block>, Error> {
+) -> Result<Wiped<Block>, Error> {
     if plan.pieces() > 0 && V::ONLY.is_some() {
-        return Ok(vec![field.delta()[0]; plan.values()]);
+        return Ok(vec![field.delta()[0]; plan.values()].into());
     }
     let mut gammas = draw::<V>(plan.places::<V>(), field, corrections)?;
     gammas.truncate(plan.values());
@@ -239,8 +237,9 @@ fn draw<V: Value>(
     mut left: usize,
     field: &mut softspoken::Sender,
     corrections: &mut &[u8],
-) -> Result<Vec<Block>, Error> {
-    let mut shares = Vec::new();
+) -> Result<Wiped<Block>, Error> {
+    // Room for all of them: what grows leaves copies behind.
+    let mut shares = Wiped::from(Vec::with_capacity(left * Block::BITS / V::COLUMNS));
     while left > 0 {
         let places = left.min(field.chunk_places());
         let (now, later) = corrections.split_at(field.chunk_bytes(places, false));

@@ -49,7 +49,7 @@ use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::join::Ascending;
-use vesica_crypto::memory::{large_capacity, wipe};
+use vesica_crypto::memory::{Wiped, large_capacity};
 use vesica_encode::items::{Items, Matches};
 use vesica_encode::okvs::{Band128, Free, Okvs};
 use vesica_encode::radix;
@@ -133,9 +133,8 @@ fn receive_over<V: Cell>(
     drop((keys, values));
     let mut table = store.encode_placed(run.threads, &placed, Free::Zero)?;
     let placed = placed.without_values();
-    let mut pads = vole.values();
-    table.iter_mut().zip(&pads).for_each(|(cell, pad)| *cell ^= *pad);
-    wipe(&mut pads);
+    let pads = Wiped::from(vole.values());
+    table.iter_mut().zip(pads.iter()).for_each(|(cell, pad)| *cell ^= *pad);
     drop(pads);
     run.advance(0)?;
     // Before the sender's last message has come and, in malicious runs, has been checked, nothing that depends on A may
@@ -153,20 +152,18 @@ fn receive_over<V: Cell>(
         run.phase(Phase::Unblind, 0);
         vole::accept(&mut vole, &plan, channel, rng)?;
     }
-    let mut c = vole.finish();
+    let c = Wiped::from(vole.finish());
     let outputs = store.decode_placed(run.threads, &c, placed);
-    wipe(&mut c);
     drop(c);
     run.phase(Phase::Exchange, run.sizes.sender);
     let shift = coins.map(|coins| coins.shift(channel)).transpose()?;
-    let (mine, mut outputs, order) = oracles.masks_of(items, outputs, shift)?;
+    let (mine, outputs, order) = oracles.masks_of(items, outputs, shift)?;
     let pairs = find_masks(run, mine, &order, channel)?;
     if run.learns == Learns::Both {
         let proofs = Proofs::of(&oracles, items, &outputs, &pairs);
         positions::send(run.sizes.sender, pairs.iter().map(|&(_, theirs)| theirs), channel.split().0)?;
         proofs.send(channel)?;
     }
-    wipe(&mut outputs);
     Ok(items.matches(pairs.iter().map(|&(mine, _)| mine as usize)))
 }
 
@@ -209,7 +206,7 @@ fn send_over<V: Cell>(
     vole::confirm(&mut vole, &plan, channel)?;
     run.phase(Phase::Answer, 0);
     let delta = Zeroizing::new(vole.delta());
-    let mut b = vole.finish();
+    let mut b = Wiped::from(vole.finish());
     run.advance(0)?;
     // B' = B ⊕ Δ·A'.
     V::recv_products(&mut b, *delta, channel)?;
@@ -217,21 +214,18 @@ fn send_over<V: Cell>(
     run.advance(0)?;
     // Decode(B', y) ⊕ Δ·H_B(y).
     let mut decoded = store.decode_placed(run.threads, &b, placed);
-    wipe(&mut b);
     drop(b);
     V::add_products(&mut decoded.outputs, *delta, &decoded.values);
     run.phase(Phase::Exchange, items.len());
-    let (mine, mut outputs, order) = oracles.masks_of(items, decoded.without_values(), shift)?;
+    let (mine, outputs, order) = oracles.masks_of(items, decoded.without_values(), shift)?;
     let order = send_masks(run, &oracles, mine, &order, channel)?;
     if run.learns == Learns::Receiver {
-        wipe(&mut outputs);
         return Ok(None);
     }
     let matched =
         positions::recv(run.sizes.sender, run.sizes.receiver.min(run.sizes.sender), channel.split().1)?;
     let matched: Vec<usize> = matched.into_iter().map(|position| order[position as usize] as usize).collect();
     oracles.check_proofs(items, &outputs, &matched, channel)?;
-    wipe(&mut outputs);
     Ok(Some(items.matches(matched.into_iter())))
 }
 
@@ -239,7 +233,7 @@ fn send_over<V: Cell>(
 fn send_masks(
     run: &Run<'_>,
     oracles: &Oracles<'_>,
-    mut mine: Vec<u128>,
+    mut mine: Wiped<u128>,
     order: &Order,
     channel: &mut Channel,
 ) -> Result<Vec<u32>, Error> {
@@ -247,7 +241,7 @@ fn send_masks(
         let mut tagged: Vec<Tagged> =
             mine.iter().enumerate().map(|(place, &mask)| Tagged { mask, item: order.item(place) }).collect();
         masks::sort(&mut tagged);
-        mine = tagged.iter().map(|tagged| tagged.mask).collect();
+        mine.iter_mut().zip(&tagged).for_each(|(mask, tagged)| *mask = tagged.mask);
         tagged.iter().map(|tagged| tagged.item).collect()
     } else {
         radix::sort(&mut mine);
@@ -262,7 +256,7 @@ fn send_masks(
 /// The pairs of an item of mine and the position of its mask in the sender's list.
 fn find_masks(
     run: &Run<'_>,
-    mine: Vec<u128>,
+    mine: Wiped<u128>,
     order: &Order,
     channel: &mut Channel,
 ) -> Result<Vec<(u32, u32)>, Error> {
@@ -286,4 +280,54 @@ fn find_masks(
 /// The context that both coins enter.
 fn context_of(run: &Run<'_>, coins: &[u8]) -> Context {
     run.context.derive(oprf::COINS, coins)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_crypto::memory::wiped_bytes;
+
+    use super::*;
+    use crate::parameters::{Parameters, Security};
+    use crate::testing::{Case, Tampering, Target, lying_wire, planted_for, play_role};
+
+    /// Whether each party ended well and how many bytes it wiped, receiver and sender; and the frames of either.
+    fn run_with(security: Security, target: Option<Target>) -> ([(bool, usize); 2], [usize; 2]) {
+        let parameters = Parameters { security, ..Parameters::default() };
+        let (sets, case) =
+            (planted_for(&parameters, 200, 150, 20, 1), Case { parameters, ..Case::default() });
+        let (first, second, wire) = lying_wire(target);
+        let play = |role, channel| {
+            let before = wiped_bytes();
+            let rng = &mut StdRng::seed_from_u64(role as u64);
+            let ended = play_role((&ENTRY, &sets, case), role, channel, None, rng);
+            (ended.is_ok(), wiped_bytes() - before)
+        };
+        let ended = thread::scope(|scope| {
+            let sender = scope.spawn(|| play(Role::Sender, second));
+            [play(Role::Receiver, first), sender.join().unwrap()]
+        });
+        (ended, wire.frames().map(|frames| frames.len()))
+    }
+
+    #[test]
+    fn secrets_are_wiped_where_a_run_breaks_off() {
+        for security in [Security::SemiHonest, Security::Malicious] {
+            let (honest, frames) = run_with(security, None);
+            assert!(honest.iter().all(|(well, _)| *well));
+            let dropped = |party: usize| {
+                let direction = crate::testing::DIRECTIONS[party];
+                Some(Target { direction, frame: frames[party] - 1, tampering: Tampering::Drop })
+            };
+            // Without the masks: all is there by then.
+            let [(well, wiped), _] = run_with(security, dropped(1)).0;
+            assert!(!well && wiped == honest[0].1, "{security:?}: {wiped}, {}", honest[0].1);
+            // Without the columns: B is there.
+            let columns = Band128::new(200, Block::ZERO).unwrap().columns();
+            let [_, (well, wiped)] = run_with(security, dropped(0)).0;
+            assert!(!well && wiped >= columns * Block::BYTES, "{security:?}: {wiped}, {columns}");
+        }
+    }
 }

@@ -224,7 +224,7 @@ pub fn send(
     store.decode(1, &b, &keys, &mut outputs);
     Block::add_products(&mut outputs, delta ^ cheat.other_delta, &values);
     let masks = oracles.masks(items, &mut outputs, Some(shift))?;
-    channel.send(&(cheat.masks)(masks))?;
+    channel.send(&(cheat.masks)(masks.into_vec()))?;
     Ok(channel.flush()?)
 }
 

@@ -4,7 +4,7 @@ use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label, Oracle};
-use vesica_crypto::memory::{large_vec, wipe};
+use vesica_crypto::memory::{Wiped, large_zeros};
 use vesica_crypto::par;
 use vesica_encode::items::{Encoding, Items};
 use vesica_encode::okvs::Decoded;
@@ -50,8 +50,8 @@ impl<'a> Oracles<'a> {
 
     /// Key in the store and H_B of every item.
     pub(super) fn keyed<V: Cell>(&self, items: &Items) -> Result<(Vec<Block>, Vec<V>), Error> {
-        let mut keys = large_vec(Block::ZERO, items.len());
-        let mut values = large_vec(V::ZERO, items.len());
+        let mut keys: Vec<Block> = large_zeros(items.len());
+        let mut values: Vec<V> = large_zeros(items.len());
         let tasks = keys.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
         par::for_each(self.run.threads, tasks, |index, (keys, values)| {
             let (bytes, width) = item_bytes(items, index * CHUNK, keys.len());
@@ -73,15 +73,14 @@ impl<'a> Oracles<'a> {
         items: &Items,
         decoded: Decoded<()>,
         shift: Option<Block>,
-    ) -> Result<(Vec<u128>, Vec<Block>, Order), Error> {
+    ) -> Result<(Wiped<u128>, Wiped<Block>, Order), Error> {
         let (mut outputs, order) = match shift {
             None => (decoded.outputs, Order(Some(decoded.numbers))),
             Some(_) => (decoded.in_order(), Order::of_items()),
         };
         let masks = self.masks(items, &mut outputs, shift)?;
         if shift.is_none() {
-            wipe(&mut outputs);
-            outputs = Vec::new();
+            outputs = Wiped::default();
         }
         Ok((masks, outputs, order))
     }
@@ -92,12 +91,12 @@ impl<'a> Oracles<'a> {
         items: &Items,
         outputs: &mut [Block],
         shift: Option<Block>,
-    ) -> Result<Vec<u128>, Error> {
-        let mut masks = large_vec(0, outputs.len());
+    ) -> Result<Wiped<u128>, Error> {
+        let mut masks = Wiped::from(large_zeros(outputs.len()));
         let kept = u128::MAX >> (u128::BITS - self.mask_bits);
         let tasks = masks.chunks_mut(CHUNK).zip(outputs.chunks_mut(CHUNK));
         par::for_each(self.run.threads, tasks, |index, (masks, outputs)| {
-            let mut hashes = vec![[0; 16]; outputs.len()];
+            let mut hashes = Wiped::from(vec![[0; 16]; outputs.len()]);
             match shift {
                 None => {
                     self.mask.hash_batch(Block::slice_as_bytes(outputs), 16, hashes.as_flattened_mut(), 16);
@@ -108,7 +107,7 @@ impl<'a> Oracles<'a> {
                     self.mask.hash_batch(&bytes, width, hashes.as_flattened_mut(), 16);
                 }
             }
-            for (mask, hash) in masks.iter_mut().zip(&hashes) {
+            for (mask, hash) in masks.iter_mut().zip(hashes.iter()) {
                 *mask = u128::from_le_bytes(*hash) & kept;
             }
             Ok::<_, Error>(())
@@ -197,14 +196,14 @@ fn item_bytes(items: &Items, first: usize, count: usize) -> (Vec<u8>, usize) {
 }
 
 /// Each output with its item behind it.
-fn with_items(items: &Items, first: usize, outputs: &[Block]) -> (Vec<u8>, usize) {
+fn with_items(items: &Items, first: usize, outputs: &[Block]) -> (Wiped<u8>, usize) {
     let (bytes, width) = item_bytes(items, first, outputs.len());
     let mut joined = Vec::with_capacity(outputs.len() * (Block::BYTES + width));
     for (output, item) in outputs.iter().zip(bytes.chunks_exact(width)) {
         joined.extend_from_slice(output.as_bytes());
         joined.extend_from_slice(item);
     }
-    (joined, Block::BYTES + width)
+    (joined.into(), Block::BYTES + width)
 }
 
 /// What malicious runs draw together: a context that neither party chose, and w.
