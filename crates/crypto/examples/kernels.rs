@@ -11,7 +11,7 @@ use vesica_crypto::backend::{Backend, Level};
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128::{Gf128, inner_product_on, multiply_add_on, multiply_on};
 use vesica_crypto::hash::Oracle;
-use vesica_crypto::join::{Lookup, PackedTags, join};
+use vesica_crypto::join::{Collection, Lookup, PackedTags, join};
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, transpose_on};
 
@@ -214,6 +214,11 @@ fn joins(bench: &Bench) {
 fn lookups(bench: &Bench) {
     for log in [20, 24] {
         let (count, mine) = (1 << log, (1 << log) / 3);
+        let collection = |tags: &[u128]| {
+            let mut collection = Collection::new(88, tags.len());
+            (0..).zip(tags).for_each(|(i, tag)| collection.push(*tag, i));
+            collection
+        };
         let mut lists = None;
         let make = || {
             let bytes = Block::slice_as_bytes(&random_blocks(count)).to_vec();
@@ -228,12 +233,12 @@ fn lookups(bench: &Bench) {
         };
         bench.one(&format!("table of 11-byte tags, 2^{log} / 3, tag"), mine, Some(10.0), || {
             let (mine, _) = lists.get_or_insert_with(make);
-            black_box(Lookup::new(black_box(mine.as_slice())));
+            black_box(Lookup::new(collection(black_box(mine))));
         });
         let mut table = None;
         bench.one(&format!("lookup of 11-byte tags, 2^{log}, tag"), count, Some(8.0), || {
             let (mine, theirs) = lists.get_or_insert_with(make);
-            let table = table.get_or_insert_with(|| Lookup::new(mine.as_slice()));
+            let table = table.get_or_insert_with(|| Lookup::new(collection(mine)));
             let mut found = 0;
             for piece in theirs[..11 * count].chunks(11 << 14) {
                 table.find(&PackedTags::new(black_box(piece), 11), |_, _| found += 1);

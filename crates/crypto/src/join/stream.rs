@@ -1,145 +1,187 @@
 //! The join of a list that is still coming in: my tags stand in a table, theirs are looked up piece by piece.
 //!
 //! Nothing of theirs is kept. Most of their tags are in no table of mine, and a filter of twelve bits for each of mine says
-//! so at one access to memory that is sixteen times smaller than the table; one in forty passes it by chance. The places
-//! of a batch are asked for before the first of them is read. Table and filter are filled part by part, each of which
-//! fits the cache: a tag's lowest bits are the leading ones of its place in both.
+//! so at one access to memory that is ten times smaller than the table; one in forty passes it by chance. The places
+//! of a batch are asked for before the first of them is read.
+//!
+//! My tags may be known one after the other ([`Collection`]). They are dealt to parts by their lowest bits, each of which fits
+//! the cache; the table has them part after part, in each part by words of the filter.
 
-use super::{MOST_PARTS, Parts, Record, Tags};
-use crate::memory::{large_vec, prefetch};
+use crate::memory::{large_capacity, large_vec, prefetch};
+use crate::piles::{Piles, Record};
+
+use super::Tags;
 
 /// Tags looked up at a time.
 const BATCH: usize = 128;
 
-/// Records ahead whose slots are on their way.
-const AHEAD: usize = 16;
-
-/// Fewer tags of mine than this are in one part: the third-level cache has room for their table.
-const SMALL: usize = 1 << 19;
-
 /// Tags of mine in a part, on average, up to the largest number of parts.
 const PART: usize = 1 << 14;
 
-/// Tags for each word of the filter, at most.
+/// More parts than this would be more streams of writes than the processor can follow.
+const MOST_PART_BITS: u32 = 10;
+
+/// Tags for each word of the filter, on average.
 const TAGS_A_WORD: usize = 5;
 
-/// No record: there are fewer than 2^32 - 1 tags.
-const EMPTY: Record = Record::MAX;
+/// Bits of a tag that a record has beside the number.
+const RECORD_BITS: u32 = u128::BITS - u32::BITS;
+
+/// My tags, each with the number of what it stands for, while they become known.
+pub struct Collection {
+    /// The bits of a tag above those of its part, above the number.
+    piles: Piles<u128>,
+    parts: Parts,
+    count: usize,
+}
+
+/// The lowest bits of a tag are the part that it is in.
+#[derive(Clone, Copy)]
+struct Parts {
+    bits: u32,
+}
+
+impl Parts {
+    #[inline(always)]
+    fn of(self, tag: u128) -> usize {
+        tag as usize & ((1 << self.bits) - 1)
+    }
+
+    #[inline(always)]
+    fn rest(self, tag: u128) -> u128 {
+        tag >> self.bits
+    }
+}
+
+impl Collection {
+    /// Of about `count` tags of `bits` bits.
+    ///
+    /// # Panics
+    /// If there are more than 106 bits.
+    #[must_use]
+    pub fn new(bits: u32, count: usize) -> Self {
+        assert!(bits <= RECORD_BITS + MOST_PART_BITS, "tags of 106 bits at most");
+        let wanted = (count / PART).next_power_of_two().ilog2().min(MOST_PART_BITS);
+        let parts = Parts { bits: wanted.max(bits.saturating_sub(RECORD_BITS)) };
+        let width = bits.saturating_sub(parts.bits).div_ceil(8) as usize + size_of::<u32>();
+        Self { piles: Piles::new(1 << parts.bits, width.min(u128::BYTES), count), parts, count: 0 }
+    }
+
+    /// `number` is found where the other list has `tag`. Of several equal tags one is found.
+    #[inline]
+    pub fn push(&mut self, tag: u128, number: u32) {
+        self.piles.push(self.parts.of(tag), self.parts.rest(tag) << u32::BITS | u128::from(number));
+        self.count += 1;
+    }
+}
 
 /// My tags, ready to be found.
 pub struct Lookup {
+    parts: Parts,
+    /// Words of the filter that a part has.
+    words: usize,
     /// Two bits of a word for each tag.
     filter: Vec<u64>,
-    /// Open addressing, a third of it empty.
-    slots: Vec<Record>,
-    /// The high 32 bits of each tag; none where they are zero for all.
-    high: Vec<u32>,
-    /// The lowest bits of a tag, as many as lead its spread.
-    part_bits: u32,
+    /// Where the records of each word begin, and their number.
+    starts: Vec<u32>,
+    records: Vec<u128>,
 }
 
 impl Lookup {
-    /// The table of `mine`. Of several equal tags only the first is ever found.
+    /// The table of these tags.
     ///
     /// # Panics
-    /// If there are 2^32 - 1 tags or more.
+    /// If there are 2^32 tags or more.
     #[must_use]
-    pub fn new<M: Tags>(mine: M) -> Self {
-        let count = mine.count();
-        assert!(u32::try_from(count).is_ok_and(|count| count < u32::MAX), "fewer than 2^32 - 1 tags");
-        let parts = if count < SMALL { 1 } else { (count / PART).next_power_of_two().min(MOST_PARTS) };
-        let Parts { records, high, .. } = Parts::by_lowest(&mine, parts);
-        let high =
-            if high.is_empty() { high } else { (0..count).map(|i| (mine.tag(i) >> 96) as u32).collect() };
-        // A list that was handed over is gone before there is a table.
-        drop(mine);
+    pub fn new(mut mine: Collection) -> Self {
+        assert!(u32::try_from(mine.count).is_ok(), "fewer than 2^32 tags");
+        let parts = 1 << mine.parts.bits;
+        let words = mine.count.div_ceil(TAGS_A_WORD * parts).max(1);
         let mut lookup = Self {
-            filter: large_vec(0, count.div_ceil(TAGS_A_WORD).max(1)),
-            slots: large_vec(EMPTY, count + count / 2 + 1),
-            high,
-            part_bits: parts.ilog2(),
+            parts: mine.parts,
+            words,
+            filter: large_vec(0, words * parts),
+            starts: large_capacity(words * parts + 1),
+            records: large_capacity(mine.count),
         };
-        for (i, record) in records.iter().copied().enumerate() {
-            // The table was written whole and is in no cache now.
-            let ahead = lookup.spread(records.get(i + AHEAD).map_or(0, |record| record >> u32::BITS));
-            prefetch(&lookup.slots, place(ahead, lookup.slots.len()));
-            prefetch(&lookup.filter, place(ahead, lookup.filter.len()));
-            let high = lookup.high.get(record as u32 as usize).copied().unwrap_or(0);
-            let tag = record >> u32::BITS | u128::from(high) << 96;
-            let spread = lookup.spread(tag);
-            if let Err(slot) = lookup.search(spread, tag) {
-                lookup.slots[slot] = record;
-                let word = place(spread, lookup.filter.len());
-                lookup.filter[word] |= bits_of(spread);
+        let (mut part_of_mine, mut block) = (Vec::new(), Vec::new());
+        for part in 0..parts {
+            part_of_mine.clear();
+            while mine.piles.take(part, &mut block) {
+                part_of_mine.extend_from_slice(&block);
             }
+            lookup.append(part, &part_of_mine);
         }
+        lookup.starts.push(lookup.records.len() as u32);
         lookup
     }
 
-    /// Calls `found(i, j)` for every tag j of `theirs` that equals tag i of mine, in ascending order of j.
+    /// The records of the next part, by words.
+    fn append(&mut self, part: usize, mine: &[u128]) {
+        let base = self.records.len();
+        let first = part * self.words;
+        self.starts.resize(first + self.words, 0);
+        let word_of = |record: &u128| {
+            let tag = record >> u32::BITS << self.parts.bits | part as u128;
+            place(tag, self.parts, self.words)
+        };
+        let starts = &mut self.starts[first..];
+        for record in mine {
+            let (word, bits) = word_of(record);
+            starts[word - first] += 1;
+            self.filter[word] |= bits;
+        }
+        let mut sum = base as u32;
+        for start in &mut *starts {
+            sum += std::mem::replace(start, sum);
+        }
+        self.records.resize(base + mine.len(), 0);
+        for record in mine {
+            let start = &mut starts[word_of(record).0 - first];
+            self.records[*start as usize] = *record;
+            *start += 1;
+        }
+        // Every start has moved to the next one's.
+        starts.rotate_right(1);
+        starts[0] = base as u32;
+    }
+
+    /// Calls `found(number, j)` for every tag j of `theirs` that equals one of mine, in ascending order of j.
     pub fn find<T: Tags + ?Sized>(&self, theirs: &T, mut found: impl FnMut(u32, usize)) {
-        let mut spreads = [0; BATCH];
-        let mut passed = [0u32; BATCH];
+        let (mut words, mut bits, mut passed) = ([0; BATCH], [0; BATCH], [0u32; BATCH]);
         for first in (0..theirs.count()).step_by(BATCH) {
-            let spreads = &mut spreads[..BATCH.min(theirs.count() - first)];
-            for (j, spread) in spreads.iter_mut().enumerate() {
-                *spread = self.spread(theirs.tag(first + j));
-                prefetch(&self.filter, place(*spread, self.filter.len()));
+            let here = BATCH.min(theirs.count() - first);
+            for j in 0..here {
+                (words[j], bits[j]) = place(theirs.tag(first + j), self.parts, self.words);
+                prefetch(&self.filter, words[j]);
             }
             let mut count = 0;
-            for (j, spread) in spreads.iter().enumerate() {
-                let bits = bits_of(*spread);
+            for j in 0..here {
                 passed[count] = j as u32;
-                count += usize::from(self.filter[place(*spread, self.filter.len())] & bits == bits);
+                count += usize::from(self.filter[words[j]] & bits[j] == bits[j]);
             }
             let passed = &passed[..count];
-            passed.iter().for_each(|j| prefetch(&self.slots, place(spreads[*j as usize], self.slots.len())));
+            passed.iter().for_each(|j| prefetch(&self.starts, words[*j as usize]));
+            for j in passed {
+                prefetch(&self.records, self.starts[words[*j as usize]] as usize);
+            }
             for j in passed.iter().map(|j| *j as usize) {
-                if let Ok(i) = self.search(spreads[j], theirs.tag(first + j)) {
-                    found(i, first + j);
+                let rest = self.parts.rest(theirs.tag(first + j));
+                let range = self.starts[words[j]] as usize..self.starts[words[j] + 1] as usize;
+                if let Some(record) = self.records[range].iter().find(|record| **record >> u32::BITS == rest)
+                {
+                    found(*record as u32, first + j);
                 }
             }
         }
     }
-
-    /// The number of the tag of mine that equals this one, or the empty slot where the search ended.
-    #[inline]
-    fn search(&self, spread: u64, tag: u128) -> Result<u32, usize> {
-        let mut slot = place(spread, self.slots.len());
-        loop {
-            let record = self.slots[slot];
-            if record == EMPTY {
-                return Err(slot);
-            }
-            let number = record as u32;
-            let high = self.high.get(number as usize).copied().unwrap_or(0);
-            if (record ^ tag << u32::BITS) >> u32::BITS == 0 && high == (tag >> 96) as u32 {
-                return Ok(number);
-            }
-            slot = if slot + 1 == self.slots.len() { 0 } else { slot + 1 };
-        }
-    }
-
-    /// The lowest bits of a tag, which say its part, and behind them bits that hang on all the low 64: tags may have as few
-    /// as some dozens of bits, the product has them spread out.
-    #[inline]
-    fn spread(&self, tag: u128) -> u64 {
-        let low = tag as u64;
-        // Two steps, since there may be no such bits.
-        let part = low << 1 << (u64::BITS - 1 - self.part_bits);
-        part | low.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.part_bits
-    }
 }
 
-/// Where among `places` a spread leads.
-#[inline]
-fn place(spread: u64, places: usize) -> usize {
-    ((u128::from(spread) * places as u128) >> u64::BITS) as usize
-}
-
-/// The bits that a tag sets in its word of the filter. Those of the spread that lead to the word are others, below 2^50
-/// tags.
-#[inline]
-fn bits_of(spread: u64) -> u64 {
-    1 << (spread & 63) | 1 << (spread >> 6 & 63)
+/// The word of the filter that a tag belongs to, among so many of its part, and the two bits that it sets there. Both hang on
+/// all of its low 64 bits: tags may have as few as some dozens of bits, the product has them spread out.
+#[inline(always)]
+fn place(tag: u128, parts: Parts, words: usize) -> (usize, u64) {
+    let spread = (tag as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let word = ((u128::from(spread) * words as u128) >> u64::BITS) as usize;
+    (parts.of(tag) * words + word, 1 << (spread >> 20 & 63) | 1 << (spread >> 26 & 63))
 }

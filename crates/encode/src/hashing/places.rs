@@ -78,6 +78,16 @@ impl Layout {
         function * self.segment as usize..(function + 1) * self.segment as usize
     }
 
+    /// The bin under `function` of the item with this digest.
+    #[inline]
+    #[must_use]
+    pub fn bin_of(self, digest: Block, function: usize) -> u32 {
+        let (low, high) = digest.to_halves();
+        let (first, rest) = scale(if function < 2 { low } else { high }, self.segment);
+        let offset = if function.is_multiple_of(2) { first } else { scale(rest, self.segment).0 };
+        self.bin(function, offset)
+    }
+
     /// The bin at `offset` of the segment of `function`.
     #[inline]
     #[must_use]
@@ -148,10 +158,7 @@ impl Places for Digests<'_> {
 
     #[inline]
     fn bin_of(&self, item: usize, function: usize) -> u32 {
-        let (low, high) = self.digests[item].to_halves();
-        let (first, rest) = scale(if function < 2 { low } else { high }, self.layout.segment);
-        let offset = if function.is_multiple_of(2) { first } else { scale(rest, self.layout.segment).0 };
-        self.layout.bin(function, offset)
+        self.layout.bin_of(self.digests[item], function)
     }
 
     #[inline]

@@ -20,19 +20,43 @@ pub(super) fn hashed(
     order: Option<&[u32]>,
 ) -> Result<Vec<Block>, Error> {
     let mut keys = large_vec(Block::ZERO, items.len());
+    let item = |i: usize| order.map_or(i, |order| order[i] as usize);
     for (piece, keys) in keys.chunks_mut(CHUNK * run.threads).enumerate() {
-        par::fill_chunks(run.threads, CHUNK, keys, |chunk, keys| {
-            let first = (piece * run.threads + chunk) * CHUNK;
-            let mut inputs = Vec::new();
-            items.gather(
-                keys.len(),
-                |i| order.map_or(first + i, |order| order[first + i] as usize),
-                &mut inputs,
-            );
-            oracle.hash_batch(&inputs, items.width(), Block::slice_as_mut_bytes(keys), Block::BYTES);
-            Ok::<_, Error>(())
-        })?;
-        run.advance(keys.len())?;
+        hash(run, oracle, items, |i| item(piece * CHUNK * run.threads + i), keys)?;
     }
     Ok(keys)
+}
+
+/// H(item), for every item in their own order, piece by piece; `take` has the number of a piece's first item and its keys.
+pub(super) fn by_pieces(
+    run: &Run<'_>,
+    oracle: &Oracle,
+    items: &Items,
+    mut take: impl FnMut(usize, &[Block]),
+) -> Result<(), Error> {
+    let piece = CHUNK * run.threads;
+    let mut keys = vec![Block::ZERO; piece.min(items.len())];
+    for first in (0..items.len()).step_by(piece) {
+        let keys = &mut keys[..piece.min(items.len() - first)];
+        hash(run, oracle, items, |i| first + i, keys)?;
+        take(first, keys);
+    }
+    Ok(())
+}
+
+/// The keys of items `item(0)`, `item(1)`, …
+fn hash(
+    run: &Run<'_>,
+    oracle: &Oracle,
+    items: &Items,
+    item: impl Fn(usize) -> usize + Sync,
+    keys: &mut [Block],
+) -> Result<(), Error> {
+    par::fill_chunks(run.threads, CHUNK, keys, |chunk, keys| {
+        let mut inputs = Vec::new();
+        items.gather(keys.len(), |i| item(chunk * CHUNK + i), &mut inputs);
+        oracle.hash_batch(&inputs, items.width(), Block::slice_as_mut_bytes(keys), Block::BYTES);
+        Ok::<_, Error>(())
+    })?;
+    run.advance(keys.len())
 }

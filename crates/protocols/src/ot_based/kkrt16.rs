@@ -25,18 +25,17 @@
 //!
 //! Names: β = `bins`, c = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`.
 //! Cost: receiver β OPRFs, n_r placements in the cuckoo table, 3·n_s masks looked up; sender β OPRFs and 3·n_s
-//! evaluations, in the order of the bins, as they arrive. Both work at once: the receiver hashes and places its items while
+//! evaluations, in the order of the bins, as they arrive; it keeps no table, but deals its keys to regions of bins. Both work at once: the receiver hashes and places its items while
 //! the sender answers the base OTs; a list leaves piece by piece, and is looked through, while the next one is made. An OPRF takes the
 //! receiver 2c/128 blocks of AES and rows transposed, 4 blocks for the code and a hash of 64 bytes, the sender half of
 //! the former; an evaluation is 4 blocks and a hash (`ot/examples/coded.rs` prints them beside their floors).
 
-use std::ops::Range;
-
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
-use vesica_crypto::memory::prefetch;
-use vesica_encode::hashing::{Digests, Layout, parameters, simple};
+use vesica_crypto::memory::{large_vec, prefetch};
+use vesica_crypto::piles::Piles;
+use vesica_encode::hashing::{Digests, Layout, parameters};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Channel, SendHalf};
 use vesica_ot::kkrt::{self, PseudoRandomCode};
@@ -48,14 +47,14 @@ use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Security};
 use crate::positions;
-use crate::protocol::{Phase, Role, Run, Sizes};
+use crate::protocol::{Learns, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Standing};
 
 /// Bins handled at a time. Local: changes no byte.
 const REGION: usize = 1 << 13;
 
-/// Entries evaluated at a time. Local.
-const BATCH: usize = 1 << 13;
+/// More regions of a segment than this would be more streams of writes than the processor can follow.
+const MOST_REGIONS: u32 = 1 << 11;
 
 /// Entries ahead whose keys are on their way.
 const AHEAD: usize = 64;
@@ -101,13 +100,10 @@ pub static ENTRY: Entry = Entry {
         },
         positions::MESSAGE,
     ],
-    memory: "receiver 64·n_r + 4·β, sender (48 + 2·⌈ℓ/8⌉)·n_s + 4·β",
+    memory: "receiver 40·n_r + 4·β, sender (30 + ⌈ℓ/8⌉)·n_s",
     memory_bytes: |shape| {
         let bins = counts(shape).map_or(0, |(bins, _)| bins);
-        Memory {
-            receiver: 64 * shape.receiver() + 4 * bins,
-            sender: (48 + 2 * shape.mask()) * shape.sender() + 4 * bins,
-        }
+        Memory { receiver: 40 * shape.receiver() + 4 * bins, sender: (30 + shape.mask()) * shape.sender() }
     },
     test_items: 1 << 10,
     receive,
@@ -211,7 +207,7 @@ fn receive_pairs(
             let function = plan.layout.function_of(part.start);
             let (sought, all) = (&mut search.sought[function], plan.layout.segment_of(function));
             if part.start == all.start {
-                *sought = Sought::with_capacity(table.occupied(all));
+                *sought = Sought::new(plan.width, table.occupied(all));
             }
             for bin in part {
                 if let Some(item) = table.get(bin) {
@@ -239,80 +235,120 @@ fn send_masks(
     run.phase(Phase::Blind, items.len());
     let mut oprf =
         kkrt::Sender::setup(plan.code(run), &run.context, run.threads, run.base_ots, channel, rng)?;
-    // 2. Each item in all of its bins; from here on it is known by its place in the lists.
-    let order = items.shuffled(rng);
-    let keys = keys::hashed(run, &item_oracle(run), items, Some(&order))?;
-    let table = simple::Table::build(run.threads, &Digests::new(&keys, plan.layout));
+    // 2. Each item to its first bin; from here on it is known by its place in the lists.
+    let places = items.shuffled(rng);
+    let mut dealt = Dealt::new(plan.layout, items.len());
+    keys::by_pieces(run, &item_oracle(run), items, |first, keys| {
+        keys.iter().zip(&places[first..]).for_each(|(key, place)| dealt.push(0, (*key, *place)));
+    })?;
+    let order = if run.learns == Learns::Both { inverse(&places) } else { Vec::new() };
+    drop(places);
     // 3. F(h_i(x), x), bin by bin; a list goes when the last bin of its function is done.
     run.phase(Phase::Answer, plan.layout.bins());
-    let mut rows = vec![[Block::ZERO; kkrt::BLOCKS]; REGION];
-    let mut answer = Answer {
-        keys: &keys,
-        table: &table,
-        masks: Departing::new(plan.width, items.len()),
-        at: Vec::with_capacity(BATCH),
-        words: Vec::with_capacity(BATCH),
-        outputs: vec![Block::ZERO; BATCH],
-    };
-    for first in (0..plan.layout.bins()).step_by(REGION) {
-        let bins = first..plan.layout.bins().min(first + REGION);
+    let mut rows = vec![[Block::ZERO; kkrt::BLOCKS]; dealt.region().min(plan.layout.bins())];
+    let mut answer = Answer::new(dealt, Departing::new(plan.width, items.len()), items.len());
+    for first in (0..plan.layout.bins()).step_by(answer.dealt.region()) {
+        let bins = first..plan.layout.bins().min(first + answer.dealt.region());
         let rows = &mut rows[..bins.len()];
         oprf.extend(rows, channel.split().1)?;
         run.advance(rows.len())?;
         for part in plan.layout.segments_of(bins) {
-            let last = part.end == plan.layout.bins();
-            let complete = part.end % plan.layout.segment() as usize == 0;
-            answer.bins(&oprf, first, rows, part, channel.split().0)?;
-            if complete {
-                answer.masks.complete(run, last, channel.split().0)?;
+            let function = plan.layout.function_of(part.start);
+            answer.part(&oprf, first, rows, function, channel.split().0)?;
+            if part.end == plan.layout.segment_of(function).end {
+                answer.masks.complete(run, part.end == plan.layout.bins(), channel.split().0)?;
             }
         }
     }
     Ok(order)
 }
 
-/// A list of masks in the making.
-struct Answer<'a> {
-    keys: &'a [Block],
-    table: &'a simple::Table,
+/// The item at each place, given the place of each item.
+fn inverse(places: &[u32]) -> Vec<u32> {
+    let mut order = large_vec(0, places.len());
+    (0..).zip(places).for_each(|(item, place)| order[*place as usize] = item);
+    order
+}
+
+/// The sender's items, each as its key and its place, dealt to regions of bins. An item waits in one of its bins at a
+/// time, and goes on to that of the next function when its mask there is made: keys come by in the order of the bins.
+struct Dealt {
+    layout: Layout,
+    /// Bins of a region, as a power of 2.
+    region_bits: u32,
+    piles: Piles<(Block, u32)>,
+}
+
+impl Dealt {
+    fn new(layout: Layout, items: usize) -> Self {
+        let mut region_bits = REGION.ilog2();
+        while layout.segment() >> region_bits >= MOST_REGIONS {
+            region_bits += 1;
+        }
+        // A region in which a segment ends has a pile on either side.
+        let piles = (layout.bins() >> region_bits) + 1 + layout.functions();
+        Self { layout, region_bits, piles: Piles::new(piles, Block::BYTES + size_of::<u32>(), items) }
+    }
+
+    /// Bins of a region.
+    fn region(&self) -> usize {
+        1 << self.region_bits
+    }
+
+    fn push(&mut self, function: usize, (key, place): (Block, u32)) {
+        let bin = self.layout.bin_of(key, function);
+        self.piles.push((bin >> self.region_bits) as usize + function, (key, place));
+    }
+
+    /// Some of the items of `function` in the region of this bin, until there are none.
+    fn take(&mut self, function: usize, first: usize, records: &mut Vec<(Block, u32)>) -> bool {
+        self.piles.take((first >> self.region_bits) + function, records)
+    }
+}
+
+/// Masks in the making.
+struct Answer {
+    dealt: Dealt,
     masks: Departing,
+    items: usize,
+    /// Masks made so far.
+    done: usize,
+    records: Vec<(Block, u32)>,
     at: Vec<u32>,
     words: Vec<Block>,
     outputs: Vec<Block>,
 }
 
-impl Answer<'_> {
-    /// The masks of what is in `bins`, all of one function; `rows` are those of the bins from `first` on.
-    fn bins(
+impl Answer {
+    fn new(dealt: Dealt, masks: Departing, items: usize) -> Self {
+        let (records, at, words, outputs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { dealt, masks, items, done: 0, records, at, words, outputs }
+    }
+
+    /// The masks of the items that `function` has in the region from bin `first` on, whose rows these are.
+    fn part(
         &mut self,
         oprf: &kkrt::Sender,
         first: usize,
         rows: &[kkrt::Row],
-        bins: Range<usize>,
+        function: usize,
         channel: &mut SendHalf,
     ) -> Result<(), Error> {
-        let entries = self.table.range(bins.start).start..self.table.range(bins.end - 1).end;
-        let mut bin = bins.start;
-        for start in entries.clone().step_by(BATCH) {
-            let end = entries.end.min(start + BATCH);
+        while self.dealt.take(function, first, &mut self.records) {
             self.at.clear();
-            for entry in start..end {
-                while self.table.range(bin).end <= entry {
-                    bin += 1;
-                }
-                self.at.push((bin - first) as u32);
-            }
-            let places = &self.table.entries()[start..end];
             self.words.clear();
-            for (i, place) in places.iter().enumerate() {
-                prefetch(self.keys, places.get(i + AHEAD).map_or(usize::MAX, |place| *place as usize));
-                self.words.push(self.keys[*place as usize]);
+            for record in &self.records {
+                self.at.push(self.dealt.layout.bin_of(record.0, function) - first as u32);
+                self.words.push(record.0);
+                if function + 1 < self.dealt.layout.functions() {
+                    self.dealt.push(function + 1, *record);
+                }
             }
-            let outputs = &mut self.outputs[..places.len()];
-            oprf.evaluate(first as u64, rows, &self.at, &self.words, outputs);
-            self.masks.filling.set_all(0, places, outputs);
-            // A list has an entry of each item.
-            self.masks.advance((end - 1) % self.keys.len() + 1, self.keys.len(), channel)?;
+            self.outputs.resize(self.records.len(), Block::ZERO);
+            oprf.evaluate(first as u64, rows, &self.at, &self.words, &mut self.outputs);
+            self.masks.set_all(self.records.iter().map(|(_, place)| *place), &self.outputs);
+            self.done += self.records.len();
+            self.masks.advance(self.done - self.items * function, self.items, channel)?;
         }
         Ok(())
     }
@@ -325,7 +361,6 @@ fn item_oracle(run: &Run<'_>) -> Oracle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Learns;
     use crate::testing::{Case, planted, run_pair, shape};
 
     #[test]

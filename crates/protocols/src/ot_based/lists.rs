@@ -5,17 +5,18 @@
 //! which the receiver can hold an item, one hash function or one place of the stash; the receiver looks in the list of the
 //! way in which it holds an item and in no other, so that n_r · n_s pairs of masks are compared and ℓ bits are enough.
 //!
-//! A list is looked through as it comes, and the receiver keeps nothing of it. The sender holds two: one is filled while the
-//! one before it leaves, piece by piece ([`Departing`]), so that both parties always have work. The receiver takes what has
+//! A list is looked through as it comes, and the receiver keeps nothing of it. The sender fills one while the one before it
+//! leaves, piece by piece ([`Departing`]), so that both parties always have work. The receiver takes what has
 //! come between its own sends, on [`Channel::send`], which makes way for what comes in while it waits; so neither side
 //! blocks the other.
 
 use std::convert::Infallible;
 
 use vesica_crypto::block::Block;
-use vesica_crypto::join::{Lookup, PackedTags};
-use vesica_crypto::memory::{large_capacity, large_vec, prefetch};
+use vesica_crypto::join::{Collection, Lookup, PackedTags};
+use vesica_crypto::memory::large_vec;
 use vesica_crypto::par;
+use vesica_crypto::piles::Piles;
 use vesica_net::{Channel, RecvHalf, SendHalf};
 
 use crate::error::{Error, Misbehaviour};
@@ -25,8 +26,8 @@ use crate::protocol::{Phase, Run};
 /// Bytes handled between two reports of progress.
 const PIECE: usize = 1 << 18;
 
-/// Places ahead that are on their way.
-const AHEAD: usize = 64;
+/// Places whose masks are put in order at a time, which fit the second-level cache.
+const STRETCH: usize = 1 << 15;
 
 /// Pieces that several threads look at together, at most.
 const PIECES: usize = 8;
@@ -48,25 +49,7 @@ impl MaskLists {
     #[inline]
     pub(super) fn set(&mut self, list: usize, place: usize, hash: u128) {
         let (width, mask) = (self.width.bytes(), self.width.truncate(&hash.to_le_bytes()));
-        let slot = &mut self.bytes[(list * self.items + place) * width..][..width];
-        let Some(low) = slot.first_chunk_mut::<8>() else {
-            return slot.copy_from_slice(&mask.to_le_bytes()[..width]);
-        };
-        // Two words that overlap where the width is less than sixteen.
-        *low = (mask as u64).to_le_bytes();
-        if let Some(high) = slot.last_chunk_mut::<8>() {
-            *high = ((mask >> (8 * (width - 8))) as u64).to_le_bytes();
-        }
-    }
-
-    /// Puts the hashes at the places that go with them of `list`.
-    #[inline]
-    pub(super) fn set_all(&mut self, list: usize, places: &[u32], hashes: &[Block]) {
-        for (i, (place, hash)) in places.iter().zip(hashes).enumerate() {
-            let ahead = places.get(i + AHEAD).map_or(usize::MAX, |place| *place as usize);
-            prefetch(&self.bytes, ahead.saturating_mul(self.width.bytes()));
-            self.set(list, *place as usize, hash.to_u128());
-        }
+        put(mask, &mut self.bytes[(list * self.items + place) * width..][..width]);
     }
 
     /// Sends all lists, which end the message, in a phase of their own.
@@ -80,28 +63,54 @@ impl MaskLists {
     }
 }
 
-/// The sender's lists where each is made after the other.
+/// The sender's lists where each is made after the other. Masks are made in the order of the bins and leave in that of their
+/// places: they are dealt to stretches of places, each of which is put in order when it leaves. What has left makes room
+/// for the next list.
 pub(super) struct Departing {
-    /// The list in the making.
-    pub(super) filling: MaskLists,
-    /// The one before it, if there is one, and how much of it has left.
-    leaving: Option<MaskLists>,
+    width: MaskWidth,
+    items: usize,
+    /// The stretches of the list in the making and of the one before it, by turns: masks, each above its place in the stretch.
+    piles: Piles<u128>,
+    /// Lists that are complete, and how many stretches of the last of these have left.
+    complete: usize,
     left: usize,
+    records: Vec<u128>,
+    bytes: Vec<u8>,
 }
 
 impl Departing {
-    /// Lists of a mask for each of `items` items.
+    /// Lists of a mask for each of `items` items, which number fewer than 2^32.
     pub(super) fn new(width: MaskWidth, items: usize) -> Self {
-        Self { filling: MaskLists::new(width, 1, items), leaving: None, left: 0 }
+        let stretches = items.div_ceil(STRETCH);
+        let piles = Piles::new(2 * stretches, width.bytes() + size_of::<u16>(), items);
+        Self { width, items, piles, complete: 0, left: stretches, records: Vec::new(), bytes: Vec::new() }
+    }
+
+    fn stretches(&self) -> usize {
+        self.piles.piles() / 2
+    }
+
+    /// Puts the first ℓ bits of `hash` at `place` of the list in the making.
+    #[inline]
+    pub(super) fn set(&mut self, place: usize, hash: u128) {
+        let mask = self.width.truncate(&hash.to_le_bytes());
+        let pile = self.complete % 2 * self.stretches() + place / STRETCH;
+        self.piles.push(pile, mask << u16::BITS | (place % STRETCH) as u128);
+    }
+
+    /// Puts the hashes at the places that go with them.
+    #[inline]
+    pub(super) fn set_all(&mut self, places: impl Iterator<Item = u32>, hashes: &[Block]) {
+        for (place, hash) in places.zip(hashes) {
+            self.set(place as usize, hash.to_u128());
+        }
     }
 
     /// Sends as much of the list that leaves as `done` of `all` steps of the next one ask for.
     pub(super) fn advance(&mut self, done: usize, all: usize, channel: &mut SendHalf) -> Result<(), Error> {
-        let Some(list) = &self.leaving else { return Ok(()) };
-        let until = (list.bytes.len() as u128 * done as u128 / all as u128) as usize;
-        if until - self.left >= PIECE || done == all {
-            channel.send(&list.bytes[self.left..until])?;
-            self.left = until;
+        let until = (self.stretches() as u128 * done as u128 / all as u128) as usize;
+        while self.left < until {
+            self.leave(channel)?;
         }
         Ok(())
     }
@@ -114,35 +123,62 @@ impl Departing {
         channel: &mut SendHalf,
     ) -> Result<(), Error> {
         self.advance(1, 1, channel)?;
-        if last {
-            return self.filling.send(run, channel);
-        }
-        let next = self.leaving.take();
-        let next = next.unwrap_or_else(|| MaskLists::new(self.filling.width, 1, self.filling.items));
-        self.leaving = Some(std::mem::replace(&mut self.filling, next));
+        self.complete += 1;
         self.left = 0;
+        if last {
+            run.phase(Phase::Exchange, self.items * self.width.bytes());
+            while self.left < self.stretches() {
+                self.leave(channel)?;
+                run.advance(self.bytes.len())?;
+            }
+            channel.flush()?;
+        }
         Ok(())
+    }
+
+    /// The next stretch of the list that leaves.
+    fn leave(&mut self, channel: &mut SendHalf) -> Result<(), Error> {
+        let width = self.width.bytes();
+        let pile = (self.complete + 1) % 2 * self.stretches() + self.left;
+        self.bytes.resize(STRETCH.min(self.items - self.left * STRETCH) * width, 0);
+        while self.piles.take(pile, &mut self.records) {
+            for record in &self.records {
+                let place = *record as usize % STRETCH;
+                put(record >> u16::BITS, &mut self.bytes[place * width..][..width]);
+            }
+        }
+        self.left += 1;
+        Ok(channel.send(&self.bytes)?)
+    }
+}
+
+/// Writes a mask to a slot as wide as it.
+#[inline]
+fn put(mask: u128, slot: &mut [u8]) {
+    let width = slot.len();
+    let Some(low) = slot.first_chunk_mut::<8>() else {
+        return slot.copy_from_slice(&mask.to_le_bytes()[..width]);
+    };
+    // Two words that overlap where the width is less than sixteen.
+    *low = (mask as u64).to_le_bytes();
+    if let Some(high) = slot.last_chunk_mut::<8>() {
+        *high = ((mask >> (8 * (width - 8))) as u64).to_le_bytes();
     }
 }
 
 /// What the receiver looks for in one list.
-#[derive(Default)]
-pub(super) struct Sought {
-    masks: Vec<u128>,
-    items: Vec<u32>,
-}
+pub(super) struct Sought(Collection);
 
 impl Sought {
-    /// With room for `count` items, and no more: a list that grows is copied, and takes twice the memory.
-    pub(super) fn with_capacity(count: usize) -> Self {
-        Self { masks: large_capacity(count), items: large_capacity(count) }
+    /// Masks of about `count` items.
+    pub(super) fn new(width: MaskWidth, count: usize) -> Self {
+        Self(Collection::new(width.bits(), count))
     }
 
     /// `item` is in the intersection if the list has the first ℓ bits of `hash`.
     #[inline]
     pub(super) fn push(&mut self, width: MaskWidth, hash: u128, item: u32) {
-        self.masks.push(width.truncate(&hash.to_le_bytes()));
-        self.items.push(item);
+        self.0.push(width.truncate(&hash.to_le_bytes()), item);
     }
 }
 
@@ -164,7 +200,7 @@ pub(super) struct Search<'a> {
 
 impl<'a> Search<'a> {
     pub(super) fn new(run: &'a Run<'a>, width: MaskWidth, count: usize, lists: usize) -> Self {
-        let sought = (0..lists).map(|_| Sought::default()).collect();
+        let sought = (0..lists).map(|_| Sought::new(width, 0)).collect();
         Self {
             run,
             width,
@@ -211,23 +247,23 @@ impl<'a> Search<'a> {
         let first = self.list * self.count + self.taken;
         check(self.width, &self.bytes).map_err(|place| Misbehaviour::WideMask { position: first + place })?;
         let sought = &mut self.sought[self.list];
-        let lookup = self.lookup.get_or_insert_with(|| Lookup::new(std::mem::take(&mut sought.masks)));
+        let lookup = self
+            .lookup
+            .get_or_insert_with(|| Lookup::new(std::mem::replace(sought, Sought::new(self.width, 0)).0));
         let part = masks.div_ceil(self.run.threads.min(PIECES));
         let mut found = vec![Vec::new(); masks.div_ceil(part)];
         let parts = self.bytes.chunks(part * width).zip(&mut found);
         let Ok(()) = par::for_each(self.run.threads, parts, |number, (bytes, found)| {
             let first = self.taken + number * part;
-            lookup.find(&PackedTags::new(bytes, width), |mine, place| {
-                found.push((mine, (first + place) as u32))
+            lookup.find(&PackedTags::new(bytes, width), |item, place| {
+                found.push((item, (first + place) as u32));
             });
             Ok::<_, Infallible>(())
         });
-        let found = found.iter().flatten();
-        self.pairs.extend(found.map(|&(mine, place)| (sought.items[mine as usize], place)));
+        found.iter().for_each(|found| self.pairs.extend_from_slice(found));
         self.taken += masks;
         if self.taken == self.count {
             (self.list, self.taken, self.lookup) = (self.list + 1, 0, None);
-            sought.items = Vec::new();
         }
         Ok(masks)
     }
@@ -318,7 +354,7 @@ mod tests {
             let places: Vec<u32> = (0..count).map(|i| (i * 7919 % count) as u32).collect();
             let hashes: Vec<Block> = (0..count as u128).map(|i| Block::from_u128(i << 8 | list)).collect();
             for (done, (places, hashes)) in (1..).zip(places.chunks(999).zip(hashes.chunks(999))) {
-                lists.filling.set_all(0, places, hashes);
+                lists.set_all(places.iter().copied(), hashes);
                 lists.advance(done, count.div_ceil(999), a.split().0).unwrap();
             }
             let mut all = MaskLists::new(width, 1, count);

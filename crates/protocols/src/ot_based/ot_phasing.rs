@@ -123,15 +123,15 @@ pub static ENTRY: Entry = Entry {
         },
         positions::MESSAGE,
     ],
-    memory: "receiver (64 + h·t)·n_r + 4·β, sender (48 + h·t + 2·⌈ℓ/8⌉)·n_s + 8·β",
+    memory: "receiver (40 + h·t)·n_r + 4·β, sender (50 + h·t + ⌈ℓ/8⌉)·n_s + 8·β",
     memory_bytes: |shape| match Plan::new(shape.sizes, &shape.parameters) {
         _ if shape.parameters.variant == ORIGINAL => (ot_psi::ENTRY.memory_bytes)(shape),
         Ok(Some(plan)) => {
             let layout = plan.cuckoo.layout;
             let (bins, characters) = (layout.bins() as u64, (layout.functions() * plan.characters) as u64);
             Memory {
-                receiver: (64 + characters) * shape.receiver() + 4 * bins,
-                sender: (48 + characters + 2 * shape.mask()) * shape.sender() + 8 * bins,
+                receiver: (40 + characters) * shape.receiver() + 4 * bins,
+                sender: (50 + characters + shape.mask()) * shape.sender() + 8 * bins,
             }
         }
         _ => Memory { receiver: 0, sender: 0 },

@@ -39,7 +39,7 @@ pub(super) fn pairs(
         ots.extend_groups(plan.characters, &words, &mut masks, channel)?;
         let (sought, all) = (&mut search.sought[function], plan.cuckoo.layout.segment_of(function));
         if first == all.start {
-            *sought = Sought::with_capacity(table.occupied(all));
+            *sought = Sought::new(plan.width, table.occupied(all));
         }
         for (bin, mask) in (first..).zip(&masks) {
             if let Some(item) = table.get(bin) {

@@ -114,7 +114,7 @@ impl<'a> Answer<'a> {
             self.party.characters(function, places.len(), |i| Some(places[i]), &mut self.words);
             let (at, outputs) = (&at[..places.len()], &mut self.outputs[..places.len()]);
             rows.ots.evaluate_groups(characters, rows.first, rows.rows, at, &self.words, outputs);
-            self.masks.filling.set_all(0, places, outputs);
+            self.masks.set_all(places.iter().copied(), outputs);
         }
     }
 
@@ -131,7 +131,7 @@ impl<'a> Answer<'a> {
             let (at, outputs) = (&self.at[..numbers.len()], &mut self.outputs[..numbers.len()]);
             rows.ots.evaluate_groups(characters, rows.first, rows.rows, at, &self.words, outputs);
             for (place, mask) in (batch * BATCH..).zip(outputs) {
-                self.masks.filling.set(0, place, mask.to_u128());
+                self.masks.set(place, mask.to_u128());
             }
         }
     }
