@@ -1,4 +1,6 @@
 //! The transposition for x86-64. Names of bits as in the parent module.
+//!
+//! Loops count: iterators are not inlined into functions with target features by every build.
 
 use core::arch::x86_64::*;
 
@@ -34,8 +36,8 @@ macro_rules! kernel {
         #[inline]
         fn eight_rows(rows: &[[Block; COLUMNS / 128]; 8], stripe: usize) -> [V; 8] {
             let mut x = [zero(); 8];
-            for (x, row) in x.iter_mut().zip(rows) {
-                *x = load(&row.as_chunks().0[stripe]);
+            for i in 0..8 {
+                x[i] = load(&rows[i].as_chunks().0[stripe]);
             }
             // Vector numbers i2 i1 i0, then k3 i1 i0, then k3 k2 k1.
             let (a, e) = interleave::<REVERSED>(x[0], x[4]);
@@ -45,8 +47,8 @@ macro_rules! kernel {
             let [a, b, c, d] = exchange::<REVERSED>([a, b, c, d]);
             let [e, f, g, h] = exchange::<REVERSED>([e, f, g, h]);
             let mut x = [a, b, c, d, e, f, g, h];
-            for x in &mut x {
-                *x = turn_bits(*x);
+            for i in 0..8 {
+                x[i] = turn_bits(x[i]);
             }
             x
         }
@@ -54,14 +56,17 @@ macro_rules! kernel {
         #[target_feature(enable = $features)]
         pub(in super::super) fn transpose(tile: &Tile, columns: &mut [Block; COLUMNS]) {
             let mut halfway = [[zero(); 16]; 8];
-            for (stripe, columns) in columns.as_chunks_mut::<STRIPE>().0.iter_mut().enumerate() {
-                for (r, rows) in tile.as_chunks::<8>().0.iter().enumerate() {
-                    let x = eight_rows(rows, stripe);
+            let (columns, tile) = (columns.as_chunks_mut::<STRIPE>().0, tile.as_chunks::<8>().0);
+            for stripe in 0..columns.len() {
+                let columns = &mut columns[stripe];
+                for r in 0..16 {
+                    let x = eight_rows(&tile[r], stripe);
                     for k in 0..8 {
                         halfway[k][r] = x[k];
                     }
                 }
-                for (k, x) in halfway.iter().enumerate() {
+                for k in 0..8 {
+                    let x = &halfway[k];
                     // Vector numbers r3 r2 r1 r0, then r3 r2 k0 b2; inside, b1 b0 r1 r0.
                     let a = exchange::<false>([x[0], x[1], x[2], x[3]]);
                     let b = exchange::<false>([x[4], x[5], x[6], x[7]]);
