@@ -83,6 +83,26 @@ pub trait Code<const W: usize>: Sync {
     /// Adds (XOR) the codeword of `words[i]` to `rows[i]`. There are as many of both.
     fn add(&self, words: &[Self::Word], rows: &mut [[Block; W]]);
 
+    /// Sets `inputs`, group after group, to the `size` rows from `at[i]` on with the codewords of group i of `words` added.
+    ///
+    /// # Panics
+    /// If a row is not there.
+    fn add_to(
+        &self,
+        size: usize,
+        rows: &[[Block; W]],
+        at: &[u32],
+        words: &[Self::Word],
+        inputs: &mut [[Block; W]],
+    ) {
+        for place in 0..size {
+            for (i, at) in at.iter().enumerate() {
+                inputs[i * size + place] = rows[*at as usize + place];
+            }
+        }
+        self.add(words, inputs);
+    }
+
     /// From now on the codewords are s ∧ C(w), which is what the sender needs. They are secret, and wiped when dropped.
     fn restrict(&mut self, s: &[Block; W]);
 }

@@ -74,6 +74,19 @@ impl Code<2> for WalshHadamard {
         }
     }
 
+    fn add_to(&self, size: usize, rows: &[Row], at: &[u32], words: &[u8], inputs: &mut [Row]) {
+        // In one pass: both tables stay in the cache.
+        for ((at, words), inputs) in
+            at.iter().zip(words.chunks_exact(size)).zip(inputs.chunks_exact_mut(size))
+        {
+            let rows = &rows[*at as usize..][..size];
+            for c in 0..size {
+                let codeword = &self.codewords[usize::from(words[c])];
+                inputs[c] = [rows[c][0] ^ codeword[0], rows[c][1] ^ codeword[1]];
+            }
+        }
+    }
+
     fn restrict(&mut self, s: &Row) {
         for codeword in &mut *self.codewords {
             codeword[0] &= s[0];

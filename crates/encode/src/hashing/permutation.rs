@@ -44,6 +44,9 @@ const FEWEST_REMAINDERS: u128 = 64;
 /// Items that go through the rounds together.
 const BATCH: usize = 128;
 
+/// Items ahead whose remainders are on their way.
+const AHEAD: usize = 64;
+
 /// The permutations of one run, one for each function.
 pub struct Permutation {
     layout: Layout,
@@ -173,24 +176,36 @@ impl Permutation {
         let (functions, width) = (self.layout.functions(), self.bits().div_ceil(8).max(1) as usize);
         let mut bins = large_vec(0u32, count * functions);
         let mut remainders = large_vec(0u8, count * functions * width + WHOLE);
-        let tasks = bins.chunks_mut(TASK * functions).zip(remainders.chunks_mut(TASK * functions * width));
-        let Ok(()) = par::for_each::<_, Infallible, _>(threads, tasks, |task, (bins, remainders)| {
-            let batches =
-                bins.chunks_mut(BATCH * functions).zip(remainders.chunks_mut(BATCH * functions * width));
-            for (batch, (bins, remainders)) in batches.enumerate() {
-                self.place_batch(task * TASK + batch * BATCH, bins, width, remainders, &value);
+        let mut tasks: Vec<_> = bins
+            .chunks_mut(TASK * functions)
+            .map(|bins| (bins, [(); MOST_FUNCTIONS].map(|()| <&mut [u8]>::default())))
+            .collect();
+        for (function, of_function) in remainders.chunks_exact_mut((count * width).max(1)).enumerate() {
+            if function < functions {
+                let parts = of_function.chunks_mut(TASK * width);
+                tasks.iter_mut().zip(parts).for_each(|((_, remainders), part)| remainders[function] = part);
             }
-            Ok(())
-        });
+        }
+        let Ok(()) =
+            par::for_each::<_, Infallible, _>(threads, tasks.into_iter(), |task, (bins, mut remainders)| {
+                for (batch, bins) in bins.chunks_mut(BATCH * functions).enumerate() {
+                    let first = batch * BATCH;
+                    let remainders =
+                        remainders.each_mut().map(|part| part.get_mut(first * width..).unwrap_or_default());
+                    self.place_batch(task * TASK + first, bins, width, remainders, &value);
+                }
+                Ok(())
+            });
         Placed { layout: self.layout, bins, width, remainders }
     }
 
+    /// The bins and remainders of one batch, each function's remainders at the beginning of a slice.
     fn place_batch(
         &self,
         first: usize,
         bins: &mut [u32],
         width: usize,
-        remainders: &mut [u8],
+        remainders: [&mut [u8]; MOST_FUNCTIONS],
         value: &impl Fn(usize) -> u128,
     ) {
         let count = bins.len() / self.layout.functions();
@@ -209,7 +224,7 @@ impl Permutation {
         items: &[u128],
         bins: &mut [u32],
         width: usize,
-        remainders: &mut [u8],
+        remainders: [&mut [u8]; MOST_FUNCTIONS],
     ) {
         let functions = self.layout.functions();
         let mut placed = [self.split(items); MOST_FUNCTIONS];
@@ -221,7 +236,7 @@ impl Permutation {
                 *bin = self.layout.bin(function, placed[function].offsets[item]);
                 let remainder: u128 = placed[function].remainders[item].into();
                 // Written whole where there is room: what follows is written later.
-                let rest = &mut remainders[(item * functions + function) * width..];
+                let rest = &mut remainders[function][item * width..];
                 match rest.first_chunk_mut::<WHOLE>() {
                     Some(whole) => *whole = remainder.to_le_bytes(),
                     None => rest[..width].copy_from_slice(&remainder.to_le_bytes()[..width]),
@@ -300,7 +315,7 @@ pub struct Placed {
     bins: Vec<u32>,
     /// Bytes of a remainder.
     width: usize,
-    /// Item after item, its remainder under each function, little-endian; then room for the last to be read whole.
+    /// Function after function, the remainder of each item, little-endian; then room for the last to be read whole.
     remainders: Vec<u8>,
 }
 
@@ -311,24 +326,57 @@ impl Placed {
         self.width
     }
 
-    /// The remainder of `item` under `function`, little-endian in the first bytes, as many as its width. The others hold
-    /// anything.
+    /// Replaces `bytes` by the remainders of `count` items under `function`, of as many bytes as their width each, little-endian:
+    /// of `item(0)` and so on, `vacant` where there is none.
     ///
     /// # Panics
-    /// If there is no such item.
-    #[inline]
-    #[must_use]
-    pub fn remainder(&self, item: usize, function: usize) -> [u8; WHOLE] {
-        let at = (item * self.layout.functions() + function) * self.width;
-        let mut whole = [0; WHOLE];
-        whole.copy_from_slice(&self.remainders[at..at + WHOLE]);
-        whole
+    /// If there is no such item or function.
+    pub fn remainders(
+        &self,
+        function: usize,
+        count: usize,
+        item: impl Fn(usize) -> Option<u32>,
+        vacant: u128,
+        bytes: &mut Vec<u8>,
+    ) {
+        assert!(function < self.layout.functions(), "a function that there is");
+        // Reads that are not much longer than a remainder seldom reach into another cache line.
+        match self.width {
+            ..=4 => self.gather::<4>(function, count, item, vacant, bytes),
+            5..=8 => self.gather::<8>(function, count, item, vacant, bytes),
+            _ => self.gather::<WHOLE>(function, count, item, vacant, bytes),
+        }
     }
 
-    /// Asks for what [`remainder`](Self::remainder) will read.
-    #[inline]
-    pub fn prefetch_remainder(&self, item: usize, function: usize) {
-        prefetch(&self.remainders, (item * self.layout.functions() + function) * self.width);
+    /// [`remainders`](Self::remainders), moved by `N` bytes: what follows them is written later.
+    fn gather<const N: usize>(
+        &self,
+        function: usize,
+        count: usize,
+        item: impl Fn(usize) -> Option<u32>,
+        vacant: u128,
+        bytes: &mut Vec<u8>,
+    ) {
+        let (width, items) = (self.width, self.items());
+        let remainders = &self.remainders[function * items * width..];
+        let none = vacant.to_le_bytes().first_chunk::<N>().copied().unwrap_or([0; N]);
+        bytes.resize(count * width + N, 0);
+        for i in 0..count {
+            if let Some(ahead) = Some(i + AHEAD).filter(|ahead| *ahead < count).and_then(&item) {
+                prefetch(remainders, ahead as usize * width);
+            }
+            let value = match item(i) {
+                Some(item) => {
+                    assert!((item as usize) < items, "an item that there is");
+                    remainders[item as usize * width..].first_chunk().copied().unwrap_or([0; N])
+                }
+                None => none,
+            };
+            if let Some(place) = bytes[i * width..].first_chunk_mut() {
+                *place = value;
+            }
+        }
+        bytes.truncate(count * width);
     }
 }
 

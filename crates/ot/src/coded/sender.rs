@@ -159,12 +159,7 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         for ((at, words), outputs) in batches {
             // q ⊕ s ∧ C(v)
             let inputs = &mut inputs[..words.len()];
-            for place in 0..size {
-                for (i, at) in at.iter().enumerate() {
-                    inputs[i * size + place] = rows[*at as usize + place];
-                }
-            }
-            self.code.add(words, inputs);
+            self.code.add_to(size, rows, at, words, inputs);
             for (number, at) in numbers.iter_mut().zip(at) {
                 *number = first + u64::from(*at);
             }

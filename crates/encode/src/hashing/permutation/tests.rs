@@ -47,19 +47,33 @@ fn remainders_are_shorter_by_the_bits_of_a_bin() {
 
 #[test]
 fn places_are_what_evaluate_says_for_any_number_of_threads() {
-    let permutation = permutation(70, Layout::new(3, 9000));
-    let value = |index: usize| (index as u128) << 50 | 5;
+    // Remainders of one byte to sixteen.
+    for sigma in [15, 24, 40, 45, 70, 128] {
+        places_are_what_evaluate_says(sigma);
+    }
+}
+
+fn places_are_what_evaluate_says(sigma: u32) {
+    let permutation = permutation(sigma, Layout::new(3, 9000));
+    let value = |index: usize| (index as u128).wrapping_mul(u128::MAX / 7) >> (128 - sigma);
     let places: Vec<Placed> =
         [1, 3].iter().map(|threads| permutation.place(*threads, 20_011, value)).collect();
     for function in 0..3 {
         let mut items: Vec<u128> = (0..20_011).map(value).collect();
         let mut bins = vec![0; items.len()];
         permutation.evaluate(function, &mut items, &mut bins);
-        for (item, (bin, remainder)) in bins.into_iter().zip(items).enumerate() {
-            for placed in &places {
-                assert_eq!((placed.bins_of(item)[function], placed.bin_of(item, function)), (bin, bin));
-                let (bytes, width) = (placed.remainder(item, function), placed.width());
-                assert_eq!(bytes[..width], remainder.to_le_bytes()[..width]);
+        for placed in &places {
+            let (width, mut bytes) = (placed.width(), vec![9; 3]);
+            // Backwards, and none in the place of every seventh.
+            let item = |i: usize| (!i.is_multiple_of(7)).then_some((20_010 - i) as u32);
+            placed.remainders(function, 20_011, item, permutation.vacant(), &mut bytes);
+            assert_eq!(bytes.len(), 20_011 * width);
+            for (i, bytes) in bytes.chunks(width).enumerate() {
+                let remainder = item(i).map_or(permutation.vacant(), |item| items[item as usize]);
+                assert_eq!(*bytes, remainder.to_le_bytes()[..width]);
+            }
+            for (item, bin) in bins.iter().enumerate() {
+                assert_eq!((placed.bins_of(item)[function], placed.bin_of(item, function)), (*bin, *bin));
             }
         }
     }

@@ -6,7 +6,7 @@ use vesica_encode::hashing::permutation::Placed;
 use vesica_encode::hashing::{Digests, cuckoo, simple};
 use vesica_encode::items::Items;
 
-use super::super::numbers::Numbered;
+use super::super::numbers::{Numbered, push_characters};
 use super::super::table;
 use super::Plan;
 use crate::error::Error;
@@ -22,7 +22,7 @@ pub(super) struct Party<'a> {
     /// Bins and remainders, where these stand for the items.
     placed: Option<Placed>,
     /// What stands for no item in a bin: [`Permutation::vacant`](vesica_encode::hashing::permutation::Permutation::vacant), or a whole item of this party's own.
-    vacant: [u8; size_of::<u128>()],
+    vacant: Block,
     /// Whole items, where there is use for them.
     pub(super) numbered: Numbered,
 }
@@ -35,10 +35,10 @@ impl<'a> Party<'a> {
         order: Option<&[u32]>,
     ) -> Result<Self, Error> {
         let mut numbered = Numbered::new(run, plan.width, items, order, !plan.permuted)?;
-        let mut vacant = own_number(&numbered.numbers).to_bytes();
+        let mut vacant = own_number(&numbered.numbers);
         let placed = plan.permuted.then(|| {
             let (permutation, numbers) = (plan.permutation(&run.context), &numbered.numbers);
-            vacant = permutation.vacant().to_le_bytes();
+            vacant = Block::from_u128(permutation.vacant());
             permutation.place(run.threads, numbers.len(), |i| numbers[i].to_u128())
         });
         if plan.permuted && plan.cuckoo.stash == 0 {
@@ -76,23 +76,17 @@ impl<'a> Party<'a> {
         item: impl Fn(usize) -> Option<u32>,
         words: &mut Vec<u8>,
     ) {
-        let characters = self.plan.characters;
-        words.resize(count * characters + size_of::<u128>(), 0);
-        for i in 0..count {
-            if let Some(ahead) = Some(i + AHEAD).filter(|ahead| *ahead < count).and_then(&item) {
-                match &self.placed {
-                    Some(placed) => placed.prefetch_remainder(ahead as usize, function),
-                    None => prefetch(&self.numbered.numbers, ahead as usize),
-                }
-            }
-            let value = item(i).map_or(self.vacant, |item| match &self.placed {
-                Some(placed) => placed.remainder(item as usize, function),
-                None => self.numbered.numbers[item as usize].to_bytes(),
-            });
-            // Written whole: what follows is written later.
-            words[i * characters..][..size_of::<u128>()].copy_from_slice(&value);
+        if let Some(placed) = &self.placed {
+            return placed.remainders(function, count, item, self.vacant.to_u128(), words);
         }
-        words.truncate(count * characters);
+        words.clear();
+        let numbers = &self.numbered.numbers;
+        for i in 0..count {
+            let ahead = Some(i + AHEAD).filter(|ahead| *ahead < count).and_then(&item);
+            prefetch(numbers, ahead.map_or(usize::MAX, |item| item as usize));
+            let number = item(i).map_or(self.vacant, |item| numbers[item as usize]);
+            push_characters(words, number.to_u128(), self.plan.characters);
+        }
     }
 }
 
