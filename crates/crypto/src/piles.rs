@@ -6,10 +6,13 @@
 //! filled, so that dealing from piles to piles again needs hardly more memory than the records.
 
 use crate::block::Block;
-use crate::memory::large_capacity;
+use crate::memory::{large_capacity, prefetch};
 
 /// Bytes of a block, about.
 const BLOCK: usize = 1 << 13;
+
+/// Bytes ahead that are on their way.
+const AHEAD: usize = 128;
 
 /// No block.
 const NONE: u32 = u32::MAX;
@@ -130,6 +133,9 @@ impl<R: Record> Piles<R> {
         }
         let Pile { at, left, .. } = &mut self.piles[pile];
         record.write(&mut self.room[*at..]);
+        // What comes next in this pile is written after one record of each other pile: no prefetcher of the processor follows so
+        // many streams.
+        prefetch(&self.room, *at + AHEAD);
         *at += self.width;
         *left -= 1;
     }
