@@ -17,6 +17,9 @@
 /// Items of a bin, at most on average. Local to speed: a slice of as many strings stays in the second-level cache.
 const BIN: usize = 1 << 13;
 
+/// Numbers of bins and slots are of 32 bits.
+const MOST_ITEMS: usize = usize::MAX >> usize::BITS.saturating_sub(44);
+
 /// The public form of a filter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
@@ -26,13 +29,11 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The filter with `hashes` functions for `items` items whose false positives have probability 2^-hashes.
-    ///
-    /// # Panics
-    /// If there are 2^31 items or more.
+    /// The filter with `hashes` functions for `items` items whose false positives have probability 2^-hashes. Beyond 2^44 items,
+    /// which no party holds but a partner may say, it is that for 2^44.
     #[must_use]
     pub fn for_items(hashes: u32, items: usize) -> Self {
-        assert!(items < 1 << 31, "fewer than 2^31 items");
+        let items = items.min(MOST_ITEMS);
         let bins = items.div_ceil(BIN).max(1) as u32;
         let bound = power(0.5, hashes);
         let (mut too_few, mut enough) = (0, 4 * items.div_ceil(bins as usize) as u32 + 4);

@@ -56,6 +56,17 @@ fn shapes_are_the_smallest_that_hold_the_bound() {
 }
 
 #[test]
+fn any_number_of_items_has_a_shape() {
+    // What a partner says of its set is not checked before the cost of a run is known.
+    let bound = power(0.5, 128);
+    for items in [1 << 31, u32::MAX as usize, 1 << 40] {
+        let shape = Shape::for_items(128, items);
+        assert!(shape.bins() == items.div_ceil(1 << 13) && shape.false_positive(items) <= bound);
+    }
+    assert_eq!(Shape::for_items(128, usize::MAX), Shape::for_items(128, 1 << 44));
+}
+
+#[test]
 fn a_filter_is_as_long_as_in_the_paper() {
     // m = ⌈k·n·log2 e⌉; the bins of large sets cost what the spread of their loads does.
     for (hashes, items, excess) in [
