@@ -42,14 +42,20 @@ impl Permutation {
         let count = (length / BUCKET).next_power_of_two().clamp(1, MAX_BUCKETS);
         let mut buckets = vec![0; length];
         prg.fill(&mut buckets);
-        let mut sizes = vec![0usize; count];
-        for bucket in &mut buckets {
-            *bucket &= (count - 1) as u8;
-            sizes[usize::from(*bucket)] += 1;
+        buckets.iter_mut().for_each(|bucket| *bucket &= (count - 1) as u8);
+        // Four counts of each bucket: none waits for the one before it.
+        let mut sizes = [[0u32; MAX_BUCKETS]; 4];
+        let (fours, rest) = buckets.as_chunks::<4>();
+        for four in fours {
+            for i in 0..4 {
+                sizes[i][usize::from(four[i])] += 1;
+            }
         }
+        rest.iter().for_each(|bucket| sizes[0][usize::from(*bucket)] += 1);
         let mut starts = vec![0];
         let mut places = large_capacity(length);
-        for size in sizes {
+        for bucket in 0..count {
+            let size = sizes.iter().map(|sizes| sizes[bucket]).sum::<u32>();
             let start = places.len();
             places.extend((0..size).map(|place| place as u16));
             shuffle(&mut places[start..], prg);
