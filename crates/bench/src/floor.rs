@@ -119,12 +119,14 @@ fn compute_ns(entry: &Entry, shape: &Shape) -> Option<[f64; 2]> {
             // Characters of an item: rows over bins.
             let bins = if entry.name == "ot-psi" { 2.4 } else { 1.3 } * receiver;
             let characters = (rows / bins.max(1.0)).ceil();
+            // Hashed by itself each, or two rows to a block of the hash.
+            let hashes = if entry.name == "ot-psi" { characters } else { (characters / 2.0).ceil() };
             [
                 base_ots(256.0)
                     + price::ROW[0] * rows
                     + price::CUCKOO * receiver
                     + lists * price::LOOK_UP * sender,
-                base_ots(256.0) + price::ROW[1] * rows + lists * characters * price::EVALUATE * sender,
+                base_ots(256.0) + price::ROW[1] * rows + lists * hashes * price::EVALUATE * sender,
             ]
         }
         "gbf" | "gbf-random" => {
