@@ -58,7 +58,7 @@ use crate::registry::{Entry, Memory, Message, Shape, Standing};
 const REGION: usize = 1 << 12;
 
 /// Masks that the receiver makes and looks up at a time. Local.
-const CANDIDATES: usize = 1 << 22;
+const CANDIDATES: usize = 1 << 21;
 
 /// Items whose strings are stretched together. Local.
 const BATCH: usize = 64;
@@ -112,7 +112,7 @@ pub static ENTRY: Entry = Entry {
         },
         positions::MESSAGE,
     ],
-    memory: "receiver (60 + 16·t)·n_r + 4·β + 40·n_s + 400 MiB at most, sender (60 + (2 + s)·⌈ℓ'/8⌉)·n_s",
+    memory: "receiver (60 + 16·t)·n_r + 4·β + 40·n_s + 200 MiB at most, sender (60 + (2 + s)·⌈ℓ'/8⌉)·n_s",
     memory_bytes: |shape| {
         let plan = plan(shape);
         let plan = plan.as_ref();
