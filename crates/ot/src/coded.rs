@@ -30,15 +30,15 @@
 //! ```
 //!
 //! so that no block is spent on the number. Where zeros end the input (a single row, an odd number of rows of 256 bits) the
-//! number is a tweak: an input belongs to one group. Where rows end it, it only moves them, and a query of the receiver to H could
-//! test several groups at once. That it does not follows from the rows. Let T_a be the receiver's rows of group a with the number on
-//! them. A query x tests group a if x ⊕ T_a = (s' ∧ Δ_1, …, s' ∧ Δ_g) for some s' and differences Δ_i of codewords. For g = 2 and
-//! [`kk13`](crate::kk13) there are at most 2^16 · 2^192 such values (two words of its code have 192 places together), and x tests both a
-//! and b only if T_a ⊕ T_b is the sum of two of them: one of 2^416 strings among 2^512. T_a and T_b are pseudo-random and their numbers
-//! were fixed before, so that has probability 2^-96; 2^-47 for any two of 2^25 groups. For any three of them it is 2^-327, and longer
-//! groups fare better. So a query tests one group, and at the very worst two: a bit is lost against a tweak with probability 2^-47.
-//! The sender's own inputs meet only by chance: those of different groups with probability 2^-512, those of one group, as
-//! for single OTs, with 2^-κ.
+//! number is a tweak: an input belongs to one group. Where rows end it, it only moves them, and a query of the receiver to
+//! H could test several groups at once. That it does not follows from the rows. Let T_a be the receiver's rows of group a
+//! with the number on them. A query x tests group a if x ⊕ T_a = (s' ∧ Δ_1, …, s' ∧ Δ_g) for some s' and differences Δ_i of
+//! codewords. For g = 2 and [`kk13`](crate::kk13) there are at most 2^16 · 2^192 such values (two words of its code have
+//! 192 places together), and x tests both a and b only if T_a ⊕ T_b is the sum of two of them: one of 2^416 strings among
+//! 2^512. T_a and T_b are pseudo-random and their numbers were fixed before, so that has probability 2^-96; 2^-47 for any
+//! two of 2^25 groups. For any three of them it is 2^-327, and longer groups fare better. So a query tests one group, and
+//! at the very worst two: a bit is lost against a tweak with probability 2^-47. The sender's own inputs meet only by
+//! chance: those of different groups with probability 2^-512, those of one group, as for single OTs, with 2^-κ.
 //!
 //! Rows are produced in tiles of 1024 from the k streams and transposed while they are in the first-level cache. The
 //! sender's rows can be evaluated at any number of values, or dropped at once.

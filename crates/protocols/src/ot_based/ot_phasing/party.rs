@@ -12,6 +12,9 @@ use super::Plan;
 use crate::error::Error;
 use crate::protocol::Run;
 
+#[cfg(doc)]
+use vesica_encode::hashing::permutation::Permutation;
+
 /// Items ahead whose numbers are on their way.
 const AHEAD: usize = 64;
 
@@ -21,7 +24,7 @@ pub(super) struct Party<'a> {
     pub(super) plan: &'a Plan,
     /// Bins and remainders, where these stand for the items.
     placed: Option<Placed>,
-    /// What stands for no item in a bin: [`Permutation::vacant`](vesica_encode::hashing::permutation::Permutation::vacant), or a whole item of this party's own.
+    /// What stands for no item in a bin: [`Permutation::vacant`], or a whole item of this party's own.
     vacant: Block,
     /// Whole items, where there is use for them.
     pub(super) numbered: Numbered,
