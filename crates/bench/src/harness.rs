@@ -17,6 +17,9 @@ use crate::party::Measured;
 /// How long a party may take to notice that the other one is gone.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Less memory than this is at hand on any machine.
+const CLAIMED_FROM: u64 = 20_000_000;
+
 /// Both parties' measurements of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
@@ -85,8 +88,12 @@ impl Drop for Running {
 
 impl Harness {
     /// Runs one cell once; parties that take longer than `patience` are stopped.
+    ///
+    /// Before its clock runs, a process of its own [claims](vesica::resources::claim_memory) as much memory as both will use:
+    /// what is measured is the protocol, and not how long the host of a virtual machine takes to find memory it took back.
     pub fn run(&self, cell: &Cell, patience: Duration) -> Result<Pair, BenchError> {
         cell.plan()?;
+        self.claim_memory(cell)?;
         let link = self.networks.find(&cell.network)?;
         let folder = tempfile::tempdir().map_err(|cause| BenchError::file(Path::new("/tmp"), cause))?;
         let keys = if cell.tls {
@@ -120,6 +127,17 @@ impl Harness {
         let pair = Pair { receiver: parse(&received, Role::Receiver)?, sender: parse(&sent, Role::Sender)? };
         pair.check(cell)?;
         Ok(pair)
+    }
+
+    fn claim_memory(&self, cell: &Cell) -> Result<(), BenchError> {
+        let bytes = cell.memory_bytes()?;
+        if bytes >= CLAIMED_FROM {
+            let mut command = Command::new(&self.program);
+            command.args(["bench", "claim-memory", "--bytes", &bytes.to_string()]).stdin(Stdio::null());
+            // Where there is not as much, the run itself shows it.
+            drop(command.stdout(Stdio::null()).stderr(Stdio::null()).status());
+        }
+        Ok(())
     }
 
     fn start(

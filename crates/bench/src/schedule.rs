@@ -62,9 +62,6 @@ struct Task {
 /// Longer runs have no warm-up: what it would warm is nothing to them.
 const WARM_UP_BELOW_S: f64 = 2.0;
 
-/// From so many bytes of both parties on, memory that the host has to find anew shows.
-const LARGE: u64 = 100_000_000;
-
 /// What a run takes beside the protocol: two processes, their items, the check.
 const START_S: f64 = 0.15;
 
@@ -249,11 +246,9 @@ impl Harness {
     }
 }
 
-/// Whether a run that is not kept goes before this one. A large one does each time: virtual machines give memory back to
-/// their host, and whoever touches it next waits for the host, as much as several times its own work.
+/// Whether a run that is not kept goes before this one. (Memory is claimed before each run, see [`Harness::run`].)
 fn needs_warm_up(task: &Task, limits: &Limits, run_s: f64) -> bool {
-    let large = task.cell.memory_bytes().is_ok_and(|bytes| bytes > LARGE);
-    run_s < WARM_UP_BELOW_S && (large || limits.warm_up && task.had == 0)
+    limits.warm_up && task.had == 0 && run_s < WARM_UP_BELOW_S
 }
 
 /// What is left to run of a definition, and how long it is expected to take.
@@ -390,19 +385,15 @@ mod tests {
     }
 
     #[test]
-    fn large_runs_are_warmed_up_each_time() {
-        let task = |n: usize, had| {
-            let (cell, [definition, row, column]) = (Cell::new("dh", n, n), [(); 3].map(|()| String::new()));
+    fn the_first_of_short_runs_is_warmed_up() {
+        let task = |had| {
+            let (cell, [definition, row, column]) =
+                (Cell::new("dh", 256, 256), [(); 3].map(|()| String::new()));
             Task { definition, row, column, cell, had, out: false }
         };
         let thorough = Limits { warm_up: true, ..LIMITS };
-        assert!(!needs_warm_up(&task(256, 0), &LIMITS, 0.1) && needs_warm_up(&task(256, 0), &thorough, 0.1));
-        assert!(
-            !needs_warm_up(&task(256, 1), &thorough, 0.1) && !needs_warm_up(&task(256, 0), &thorough, 3.0)
-        );
-        assert!(
-            needs_warm_up(&task(1 << 22, 2), &LIMITS, 0.1) && !needs_warm_up(&task(1 << 22, 2), &LIMITS, 3.0)
-        );
+        assert!(!needs_warm_up(&task(0), &LIMITS, 0.1) && needs_warm_up(&task(0), &thorough, 0.1));
+        assert!(!needs_warm_up(&task(1), &thorough, 0.1) && !needs_warm_up(&task(0), &thorough, 3.0));
     }
 
     #[test]

@@ -34,6 +34,10 @@ pub(crate) fn run(args: &Bench) -> u8 {
         BenchCommand::Blocks(args) => keep_blocks(args),
         BenchCommand::Fit(args) => fit_model(args),
         BenchCommand::Party(args) => play(args),
+        BenchCommand::ClaimMemory(args) => {
+            vesica::resources::claim_memory(args.bytes.min(memory_for_both()));
+            Ok(())
+        }
     };
     match ended {
         Ok(()) => 0,

@@ -29,6 +29,9 @@ pub(crate) enum BenchCommand {
     /// One party of a run
     #[command(hide = true)]
     Party(BenchParty),
+    /// Memory for a run, at hand before its clock runs
+    #[command(hide = true)]
+    ClaimMemory(BenchClaim),
 }
 
 #[derive(Args)]
@@ -191,6 +194,12 @@ pub(crate) struct BenchParty {
     pub(crate) identity: Option<PathBuf>,
     #[arg(long)]
     pub(crate) peer: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchClaim {
+    #[arg(long)]
+    pub(crate) bytes: u64,
 }
 
 /// A number of seconds, minutes or hours.
