@@ -43,7 +43,9 @@ fn quick() -> Vec<Section> {
 
 /// Minutes.
 fn slow() -> Vec<Section> {
-    silent::slow_sections()
+    let mut sections = silent::slow_sections();
+    sections.extend(bins::slow_sections());
+    sections
 }
 
 fn main() -> ExitCode {
