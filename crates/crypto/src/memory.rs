@@ -6,10 +6,11 @@
 
 use core::ops::{Deref, DerefMut};
 
-use zeroize::{Zeroize, ZeroizeOnDrop, optimization_barrier};
+use zeroize::{ZeroizeOnDrop, optimization_barrier};
 
 pub use crate::backend::pages::Zeros;
 use crate::backend::{pages, prefetch};
+use crate::block::Block;
 
 /// A vector of `count` times `value`, on huge pages where the system has them. Otherwise as `vec![value; count]`.
 #[must_use]
@@ -41,11 +42,27 @@ pub fn keep_freed_memory() {
     pages::keep_freed();
 }
 
-/// Empties a vector of secrets and overwrites all its memory with default values, at the speed of memory. (`zeroize` writes
+/// A value that secrets are overwritten with.
+pub trait Blank: Copy {
+    /// The value.
+    const BLANK: Self;
+}
+
+macro_rules! blank {
+    ($($plain:ty: $value:expr),*) => { $(impl Blank for $plain { const BLANK: Self = $value; })* };
+}
+
+blank!(u8: 0, u16: 0, u32: 0, u64: 0, u128: 0, usize: 0, Block: Block::ZERO);
+
+impl<T: Blank, const N: usize> Blank for [T; N] {
+    const BLANK: Self = [T::BLANK; N];
+}
+
+/// Empties a vector of secrets and overwrites all its memory with [blanks](Blank), at the speed of memory. (`zeroize` writes
 /// the room of a vector byte by byte.)
-pub fn wipe<T: Copy + Default + Zeroize>(vector: &mut Vec<T>) {
+pub fn wipe<T: Blank>(vector: &mut Vec<T>) {
     vector.clear();
-    vector.resize(vector.capacity(), T::default());
+    vector.resize(vector.capacity(), T::BLANK);
     optimization_barrier(&vector[..]);
     counted::add(size_of_val(&vector[..]));
     vector.clear();
@@ -53,10 +70,9 @@ pub fn wipe<T: Copy + Default + Zeroize>(vector: &mut Vec<T>) {
 
 /// A vector of secrets that is [wiped](wipe()) when it is dropped, whichever way a function is left. What grows beyond its
 /// capacity leaves a copy behind.
-#[derive(Default)]
-pub struct Wiped<T: Copy + Default + Zeroize>(Vec<T>);
+pub struct Wiped<T: Blank>(Vec<T>);
 
-impl<T: Copy + Default + Zeroize> Wiped<T> {
+impl<T: Blank> Wiped<T> {
     /// The vector, which is then its owner's to wipe.
     #[must_use]
     pub fn into_vec(mut self) -> Vec<T> {
@@ -64,13 +80,19 @@ impl<T: Copy + Default + Zeroize> Wiped<T> {
     }
 }
 
-impl<T: Copy + Default + Zeroize> From<Vec<T>> for Wiped<T> {
+impl<T: Blank> Default for Wiped<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Blank> From<Vec<T>> for Wiped<T> {
     fn from(vector: Vec<T>) -> Self {
         Self(vector)
     }
 }
 
-impl<T: Copy + Default + Zeroize> Deref for Wiped<T> {
+impl<T: Blank> Deref for Wiped<T> {
     type Target = Vec<T>;
 
     fn deref(&self) -> &Vec<T> {
@@ -78,19 +100,19 @@ impl<T: Copy + Default + Zeroize> Deref for Wiped<T> {
     }
 }
 
-impl<T: Copy + Default + Zeroize> DerefMut for Wiped<T> {
+impl<T: Blank> DerefMut for Wiped<T> {
     fn deref_mut(&mut self) -> &mut Vec<T> {
         &mut self.0
     }
 }
 
-impl<T: Copy + Default + Zeroize> Drop for Wiped<T> {
+impl<T: Blank> Drop for Wiped<T> {
     fn drop(&mut self) {
         wipe(&mut self.0);
     }
 }
 
-impl<T: Copy + Default + Zeroize> ZeroizeOnDrop for Wiped<T> {}
+impl<T: Blank> ZeroizeOnDrop for Wiped<T> {}
 
 /// Bytes that this thread has wiped so far, for tests of what is wiped.
 #[cfg(any(test, feature = "testing"))]
@@ -114,10 +136,10 @@ mod counted {
     }
 }
 
-/// Overwrites the room of a vector behind its end, which held secrets, with default values.
-pub fn wipe_rest<T: Copy + Default + Zeroize>(vector: &mut Vec<T>) {
+/// Overwrites the room of a vector behind its end, which held secrets, with [blanks](Blank).
+pub fn wipe_rest<T: Blank>(vector: &mut Vec<T>) {
     let length = vector.len();
-    vector.resize(vector.capacity(), T::default());
+    vector.resize(vector.capacity(), T::BLANK);
     optimization_barrier(&vector[..]);
     vector.truncate(length);
 }

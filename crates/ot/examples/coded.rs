@@ -52,7 +52,7 @@ fn run<C: Code<W>, const W: usize>(
     let chosen: Vec<Block> =
         (0..columns).map(|i| pairs[i][usize::from(secret[i / 128].bit(i % 128))]).collect();
     let mut receiver = Receiver::from_seeds(code(), context, 1, &pairs);
-    let mut sender = Sender::from_seeds(code(), context, 1, secret, &chosen);
+    let mut sender = Sender::from_seeds(code(), context, 1, &secret, &chosen);
     let (mut a, mut b) = memory::pair(&Options::default());
     let (mut outputs, mut found) = (vec![Block::ZERO; COUNT], vec![Block::ZERO; COUNT]);
     let mut rows = vec![[Block::ZERO; W]; COUNT];

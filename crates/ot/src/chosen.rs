@@ -20,8 +20,8 @@
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
+use vesica_crypto::memory::Wiped;
 use vesica_net::Channel;
-use zeroize::Zeroize;
 
 use crate::base::bit;
 use crate::random::{Strings, add_delta};
@@ -82,7 +82,6 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
             let masks = self.masks(pairs.len(), channel)?;
             let sent = (0..pairs.len()).flat_map(|j| [0, 1].map(|b| xor(&pairs[j][b], &masks[b][j])));
             send_strings(sent, self.width, channel)?;
-            masks.into_iter().for_each(wipe);
         }
         Ok(channel.flush()?)
     }
@@ -103,17 +102,15 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
             let sent = (0..zeros.len()).map(|j| xor(&other(piece * PIECE + j, &drawn[j]), &ones[j]));
             send_strings(sent, self.width, channel)?;
             zeros.copy_from_slice(&drawn);
-            wipe(drawn);
-            wipe(ones);
         }
         Ok(channel.flush()?)
     }
 
     /// H(j, q_j) and H(j, q_j ⊕ Δ) of the next rows.
-    fn masks(&mut self, count: usize, channel: &mut Channel) -> Result<[Vec<[Block; W]>; 2], Error> {
-        let mut zeros = vec![[Block::ZERO; W]; count];
+    fn masks(&mut self, count: usize, channel: &mut Channel) -> Result<[Wiped<[Block; W]>; 2], Error> {
+        let mut zeros = Wiped::from(vec![[Block::ZERO; W]; count]);
         self.rows.extend(&mut zeros, channel)?;
-        let mut ones = zeros.clone();
+        let mut ones = Wiped::from(zeros.to_vec());
         add_delta(&self.rows.delta(), &mut ones);
         self.strings.hash(self.next, &mut zeros);
         self.strings.hash(self.next, &mut ones);
@@ -201,10 +198,6 @@ fn xor<const W: usize>(a: &[Block; W], b: &[Block; W]) -> [Block; W] {
 /// Zeros beyond the width.
 fn cut<const W: usize>(string: &mut [Block; W], width: usize) {
     Block::slice_as_mut_bytes(string)[width..].fill(0);
-}
-
-fn wipe<const W: usize>(mut rows: Vec<[Block; W]>) {
-    rows.as_flattened_mut().zeroize();
 }
 
 fn send_strings<const W: usize>(

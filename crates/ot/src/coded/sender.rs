@@ -3,6 +3,7 @@
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Oracle};
+use vesica_crypto::memory::Wiped;
 use vesica_crypto::par;
 use vesica_crypto::transpose::COLUMNS as TILE;
 use vesica_net::{Channel, RecvHalf};
@@ -49,10 +50,8 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         let (bits, seeds) = kept::receive(context, C::BASE, code.columns(), keeping, channel, rng)?;
         let mut secret = Secret([Block::ZERO; W]);
         Block::slice_as_mut_bytes(&mut secret.0)[..bits.len()].copy_from_slice(&bits);
-        let mut seeds: Vec<Block> = seeds.iter().map(|seed| seed.block()).collect();
-        let sender = Self::from_seeds(code, context, threads, secret.0, &seeds);
-        seeds.zeroize();
-        Ok(sender)
+        let seeds = Wiped::from(seeds.iter().map(|seed| seed.block()).collect::<Vec<_>>());
+        Ok(Self::from_seeds(code, context, threads, &secret.0, &seeds))
     }
 
     /// From base OTs done elsewhere: s, and of each pair the seed that it chooses.
@@ -63,14 +62,14 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         mut code: C,
         context: &Context,
         threads: usize,
-        secret: [Block; W],
+        secret: &[Block; W],
         seeds: &[Block],
     ) -> Self {
         assert_eq!(seeds.len(), code.columns(), "one base OT a column");
-        let beyond = &Block::slice_as_bytes(&secret)[code.columns() / 8..];
+        let beyond = &Block::slice_as_bytes(secret)[code.columns() / 8..];
         assert!(beyond.iter().all(|byte| *byte == 0), "one bit of s a column");
         let (oracle, chosen) = (context.oracle(C::OUTPUT), Columns::new(seeds));
-        let (secret, place) = (Secret(secret), Place::default());
+        let (secret, place) = (Secret(*secret), Place::default());
         code.restrict(&secret.0);
         Self { code, oracle, chosen, secret, threads: threads.max(1), place, wire: Vec::new() }
     }

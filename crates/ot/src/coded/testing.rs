@@ -33,7 +33,7 @@ pub(crate) fn dealt<C: Code<W>, const W: usize>(code: impl Fn() -> C, threads: u
     let (a, b) = memory::pair(&Options::default());
     Pair {
         receiver: Receiver::from_seeds(code(), &context(), threads, &pairs),
-        sender: Sender::from_seeds(code(), &context(), threads, secret, &chosen),
+        sender: Sender::from_seeds(code(), &context(), threads, &secret, &chosen),
         ends: [a, b],
     }
 }

@@ -20,12 +20,12 @@ use core::ops::{BitXor, BitXorAssign};
 use vesica_crypto::block::Block;
 use vesica_crypto::convolve::convolve;
 use vesica_crypto::golay::{self, LONG, SHORT};
-use vesica_crypto::memory::{large_capacity, large_vec, large_zeros, prefetch, wipe};
+use vesica_crypto::memory::{Blank, large_capacity, large_vec, large_zeros, prefetch, wipe};
 use vesica_crypto::{gf64, gf128};
 
 /// What is compressed: an element of a field of characteristic two.
 pub trait Word:
-    Copy + Default + BitXor<Output = Self> + BitXorAssign + Send + Sync + zeroize::Zeroize + 'static
+    Default + BitXor<Output = Self> + BitXorAssign + Send + Sync + Blank + zeroize::Zeroize + 'static
 {
     /// Adds each word that has taps to those behind it which they name, as [`mod@vesica_crypto::convolve`] says.
     fn convolve(words: &mut [Self], taps: &[u32]) {

@@ -178,6 +178,10 @@ impl core::ops::BitXorAssign for Bit {
     }
 }
 
+impl vesica_crypto::memory::Blank for Bit {
+    const BLANK: Self = Self(0);
+}
+
 impl Word for Bit {}
 
 impl Value for Bit {
