@@ -32,6 +32,8 @@ pub struct SendHalf {
     pending: Vec<u8>,
     digest: blake3::Hasher,
     payload: u64,
+    /// The last frame was pushed without haste.
+    waits: bool,
     /// What ended it, so that a send that would only gather bytes reports it, too.
     failed: Option<NetError>,
 }
@@ -153,8 +155,8 @@ impl Channel {
         if self.readable() > 0 {
             return Err(self.rx.fail(NetError::LeftoverData));
         }
-        self.tx.link.push(self.tx.side, Frame::new(Kind::Done, done), true)?;
-        let frame = self.rx.link.pop(self.rx.side, Vec::new())?;
+        self.tx.link.push(self.tx.side, Frame::new(Kind::Done, done), true, true)?;
+        let frame = self.rx.link.pop(self.rx.side, Vec::new(), 0)?;
         match frame.kind {
             Kind::Done => {
                 self.tx.link.finish(self.tx.side)?;
@@ -227,7 +229,15 @@ impl Drop for Channel {
 
 impl SendHalf {
     fn new(link: Arc<Link>, side: usize) -> Self {
-        Self { link, side, pending: Vec::new(), digest: blake3::Hasher::new(), payload: 0, failed: None }
+        Self {
+            link,
+            side,
+            pending: Vec::new(),
+            digest: blake3::Hasher::new(),
+            payload: 0,
+            waits: false,
+            failed: None,
+        }
     }
 
     /// As [`Channel::send`], but while it waits nothing is received on the side.
@@ -263,7 +273,7 @@ impl SendHalf {
             let (now, later) = bytes.split_at(room.min(bytes.len()));
             self.pending.extend_from_slice(now);
             if now.len() == room {
-                self.flush_inner(lift)?;
+                self.push(lift, false)?;
             }
             bytes = later;
         }
@@ -274,14 +284,23 @@ impl SendHalf {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        if self.pending.is_empty() {
-            return Ok(());
+        if !self.pending.is_empty() {
+            return self.push(lift, true);
         }
+        if std::mem::take(&mut self.waits) {
+            self.link.hurry(self.side);
+        }
+        Ok(())
+    }
+
+    /// Sends what has been gathered, which is something; `urgent`: there may be nothing more for a while.
+    fn push(&mut self, lift: bool, urgent: bool) -> Result<(), NetError> {
         let frame = Frame::seal(Kind::Data, std::mem::take(&mut self.pending));
         self.digest.update(frame.payload());
         self.payload += frame.payload().len() as u64;
         self.link.count_payload_sent(self.side, self.payload);
-        let outcome = self.link.push(self.side, frame, lift);
+        self.waits = !urgent;
+        let outcome = self.link.push(self.side, frame, lift, urgent);
         self.pending = outcome.inspect_err(|error| self.failed = Some(error.clone()))?;
         self.pending.clear();
         Ok(())
@@ -298,7 +317,7 @@ impl RecvHalf {
     pub fn recv_exact(&mut self, mut into: &mut [u8]) -> Result<(), NetError> {
         while !into.is_empty() {
             if self.taken == self.current.len() {
-                self.next_frame()?;
+                self.next_frame(into.len())?;
             }
             let length = into.len().min(self.current.len() - self.taken);
             let (now, later) = into.split_at_mut(length);
@@ -316,10 +335,11 @@ impl RecvHalf {
         self.current.len() - self.taken + self.link.waiting(self.side)
     }
 
-    fn next_frame(&mut self) -> Result<(), NetError> {
+    /// The next frame of bytes; `wanted` of them are asked for.
+    fn next_frame(&mut self, wanted: usize) -> Result<(), NetError> {
         self.digest.update(self.current.get(HEADER..self.taken).unwrap_or_default());
         self.taken = 0;
-        let frame = self.link.pop(self.side, std::mem::take(&mut self.current))?;
+        let frame = self.link.pop(self.side, std::mem::take(&mut self.current), wanted)?;
         if frame.kind != Kind::Data {
             return Err(self.fail(NetError::PeerFinished));
         }

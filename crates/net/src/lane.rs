@@ -23,6 +23,8 @@ pub(crate) struct Lane {
     data: usize,
     pub(crate) bound: usize,
     pub(crate) cap: usize,
+    /// For fewer bytes than these the consumer is not woken.
+    pub(crate) wanted: usize,
     /// The consumer cannot consume because it is blocked in a send.
     pub(crate) lifted: bool,
     /// The producer waits for space for a frame of so many bytes.
@@ -53,6 +55,7 @@ impl Lane {
             data: 0,
             bound,
             cap: LIFTED_BOUND,
+            wanted: 0,
             lifted: false,
             stalled: None,
             heard: Instant::now(),

@@ -38,6 +38,7 @@ mod outlet;
 pub mod private_file;
 mod pump;
 pub mod shaped;
+mod signal;
 #[cfg(feature = "testing")]
 pub mod testing;
 

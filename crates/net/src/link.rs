@@ -15,6 +15,8 @@
 //!   lane can go on; a cap remains. Only an unsplit channel does so: with two halves somebody else is receiving.
 //! * **Silence** is measured from the last byte that the reader took from the socket. While the reader cannot take
 //!   any because the incoming lane is full, the clock stands still: the fault is ours, not the peer's.
+//! * **Few wakings.** Who waits says for how many bytes, up to 256 KiB, and is not woken before they are there. Whoever
+//!   waits for space is woken when half of the bound is free.
 //! * **Errors stick.** The first failure of a side is what all its later calls report.
 //!
 //! What both users of a link need stands here; what the channel does with it in `channel`, what the threads do in
@@ -25,7 +27,7 @@ mod threads;
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::Options;
@@ -35,6 +37,7 @@ use crate::error::NetError;
 use crate::frame::{Frame, Kind};
 use crate::lane::Lane;
 use crate::shaped::Network;
+use crate::signal::Signal;
 
 pub(crate) use threads::Outgoing;
 
@@ -47,6 +50,10 @@ pub(crate) const THERE: usize = 1;
 const INCOMING_BOUND: usize = 8 << 20;
 /// Frames that wait for the writer thread. Small, so that what is written is still in the processor's cache.
 const OUTGOING_BOUND: usize = 1 << 20;
+/// Bytes for which whoever waits for more than them is woken: waking costs as much as copying some ten thousand bytes.
+const HANDED_OVER: usize = 256 << 10;
+/// How long the writer thread, having just written, leaves fewer bytes than that unless they are flushed.
+const GATHERING: Duration = Duration::from_micros(500);
 /// A wait lasts at least this long (or the allowed silence, if shorter): after the whole process stood still, the
 /// reader thread first gets a chance to find what arrived meanwhile.
 const GRACE: Duration = Duration::from_secs(1);
@@ -59,9 +66,9 @@ pub(crate) type Tap = Box<dyn FnMut(usize, Frame) -> Vec<Frame> + Send>;
 pub(crate) struct Link {
     state: Mutex<State>,
     /// Per lane: a frame came in, or none will.
-    filled: [Condvar; 2],
+    filled: [Signal; 2],
     /// Per lane: a frame was taken out, or none will be.
-    space: [Condvar; 2],
+    space: [Signal; 2],
     /// Bytes per lane, frame headers and encryption included.
     wire: [AtomicU64; 2],
     /// Per side: DATA payload bytes flushed, and given out.
@@ -174,16 +181,17 @@ impl Link {
         }
     }
 
-    /// Puts a frame into a lane, or acts on it.
-    fn deliver(&self, state: &mut State, lane: usize, frame: Frame) {
+    /// Puts a frame into a lane, or acts on it. Returns whether the lane's consumer is to be woken; `urgent`: the writer
+    /// thread is, if there is one.
+    fn deliver(&self, state: &mut State, lane: usize, frame: Frame, urgent: bool) -> bool {
         let memory = matches!(self.transport, Transport::Memory);
         if memory {
             self.wire[lane].fetch_add(frame.bytes.len() as u64, Relaxed);
         }
         let taken = &mut state.lanes[lane];
         let fault = match frame.kind {
-            Kind::Heartbeat => return,
-            Kind::Data if taken.discard => return,
+            Kind::Heartbeat => return false,
+            Kind::Data if taken.discard => return false,
             _ if taken.done => NetError::AfterDone,
             Kind::Abort => NetError::PeerAborted,
             kind => match kind.check(frame.payload().len()) {
@@ -192,12 +200,12 @@ impl Link {
                     taken.done = kind == Kind::Done;
                     taken.last |= taken.done;
                     taken.push(frame);
-                    self.filled[lane].notify_all();
-                    return;
+                    return kind != Kind::Data || taken.bytes >= taken.wanted || (urgent && !memory);
                 }
             },
         };
         self.fail_locked(state, 1 - lane, fault);
+        false
     }
 
     fn fail_locked(&self, state: &mut State, side: usize, error: NetError) -> NetError {
@@ -225,8 +233,8 @@ impl Link {
     }
 
     fn wake_all(&self) {
-        for condition in self.filled.iter().chain(&self.space) {
-            condition.notify_all();
+        for signal in self.filled.iter().chain(&self.space) {
+            signal.notify();
         }
     }
 
@@ -247,7 +255,7 @@ impl Link {
     /// Waits on a condition; false once the deadline has passed.
     fn wait_until<'a>(
         &self,
-        condition: &Condvar,
+        signal: &Signal,
         state: MutexGuard<'a, State>,
         deadline: Instant,
     ) -> (MutexGuard<'a, State>, bool) {
@@ -255,7 +263,7 @@ impl Link {
         if left.is_zero() {
             return (state, false);
         }
-        (condition.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0, true)
+        (signal.wait_timeout(state, left), true)
     }
 }
 
@@ -292,7 +300,7 @@ mod tests {
 
     fn push_until_error(link: &Link, side: usize) -> NetError {
         loop {
-            if let Err(error) = link.push(side, frame(), true) {
+            if let Err(error) = link.push(side, frame(), true, false) {
                 return error;
             }
         }
@@ -360,7 +368,7 @@ mod tests {
     fn a_half_does_not_lift_the_bound() {
         let (link, _peer) = connection(Duration::from_millis(200));
         let error = loop {
-            if let Err(error) = link.push(HERE, frame(), false) {
+            if let Err(error) = link.push(HERE, frame(), false, false) {
                 break error;
             }
             assert!(!link.lock().lanes[THERE].lifted);

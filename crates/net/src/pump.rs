@@ -4,7 +4,7 @@
 //! takes ciphertext out, so that records reach the socket in the order in which they were made.
 
 use std::collections::VecDeque;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use crate::shaped::Network;
 
 /// Bytes gathered for one write to the socket, and plaintext given to TLS at a time.
 const PIECE: usize = 64 << 10;
-/// Bytes read ahead of the frame header; what a frame has beyond goes straight into its buffer.
+/// Bytes read ahead where a frame begins; what it has beyond goes straight into its buffer, and the next header with it.
 const READ_AHEAD: usize = 8 << 10;
 /// Ciphertext taken from the socket at a time.
 const CIPHERTEXT: usize = 64 << 10;
@@ -192,10 +192,10 @@ fn read_frames(mut reader: Reader) {
         reader.ciphertext = vec![0; CIPHERTEXT];
     }
     let link = reader.link.clone();
-    let mut source = BufReader::with_capacity(READ_AHEAD, reader);
+    let mut source = Frames::new(reader);
     let mut buffer = Vec::new();
     let error = loop {
-        match read_frame(&mut source, buffer) {
+        match source.next(buffer) {
             Ok(frame) => match link.incoming(frame) {
                 Some(spare) => buffer = spare,
                 None => break None,
@@ -206,15 +206,66 @@ fn read_frames(mut reader: Reader) {
     link.incoming_ended(error);
 }
 
-/// The next frame, or why there is none; nothing special where the connection just ended.
-pub(crate) fn read_frame(source: &mut impl Read, mut buffer: Vec<u8>) -> Result<Frame, Option<NetError>> {
-    let mut head = [0; HEADER];
-    source.read_exact(&mut head).map_err(|error| damage(&error))?;
-    let (kind, length) = parse_header(head)?;
-    buffer.resize(HEADER + length, 0);
-    buffer[..HEADER].copy_from_slice(&head);
-    source.read_exact(&mut buffer[HEADER..]).map_err(|error| damage(&error))?;
-    Ok(Frame { kind, bytes: buffer })
+/// Takes a stream of bytes apart into frames.
+pub(crate) struct Frames<R> {
+    source: R,
+    ahead: Vec<u8>,
+    /// The part of `ahead` that no frame has got yet.
+    unread: Range<usize>,
+}
+
+impl<R: Read> Frames<R> {
+    pub(crate) fn new(source: R) -> Self {
+        Self { source, ahead: vec![0; READ_AHEAD], unread: 0..0 }
+    }
+
+    /// The next frame, in this buffer, or why there is none; nothing special where the connection just ended.
+    pub(crate) fn next(&mut self, mut buffer: Vec<u8>) -> Result<Frame, Option<NetError>> {
+        while self.unread.len() < HEADER {
+            self.read_ahead()?;
+        }
+        let mut head = [0; HEADER];
+        head.copy_from_slice(&self.ahead[self.unread.start..][..HEADER]);
+        let (kind, length) = parse_header(head)?;
+        let whole = HEADER + length;
+        // Room for the header that follows: a stream of long frames takes one read for each.
+        buffer.resize(whole + HEADER, 0);
+        let mut filled = whole.min(self.unread.len());
+        buffer[..filled].copy_from_slice(&self.ahead[self.unread.start..][..filled]);
+        self.unread.start += filled;
+        while filled < whole {
+            filled += self.read(&mut buffer[filled..])?;
+        }
+        if filled > whole {
+            // Everything read ahead before is in the frame.
+            self.unread = 0..filled - whole;
+            self.ahead[self.unread.clone()].copy_from_slice(&buffer[whole..filled]);
+        }
+        buffer.truncate(whole);
+        Ok(Frame { kind, bytes: buffer })
+    }
+
+    fn read_ahead(&mut self) -> Result<(), Option<NetError>> {
+        self.ahead.copy_within(self.unread.clone(), 0);
+        self.unread = 0..self.unread.len();
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let length = self.read(&mut ahead[self.unread.end..]);
+        self.ahead = ahead;
+        self.unread.end += length?;
+        Ok(())
+    }
+
+    /// Reads something, once.
+    fn read(&mut self, into: &mut [u8]) -> Result<usize, Option<NetError>> {
+        loop {
+            match self.source.read(into) {
+                Ok(0) => return Err(None),
+                Ok(length) => return Ok(length),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(damage(&error)),
+            }
+        }
+    }
 }
 
 fn damage(error: &io::Error) -> Option<NetError> {
@@ -267,5 +318,70 @@ impl Reader {
             outcome.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         }
         Ok(filled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives out at most so many bytes a read: 1, 2, …, `most`, 1, 2, ….
+    struct Halting<'a> {
+        bytes: &'a [u8],
+        next: usize,
+        most: usize,
+    }
+
+    impl Read for Halting<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.next = self.next % self.most + 1;
+            let (now, later) = self.bytes.split_at(self.next.min(into.len()).min(self.bytes.len()));
+            into[..now.len()].copy_from_slice(now);
+            self.bytes = later;
+            Ok(now.len())
+        }
+    }
+
+    /// The slow reference: header, then payload, each read whole.
+    fn one_by_one(mut bytes: &[u8]) -> Vec<(Kind, Vec<u8>)> {
+        let mut frames = Vec::new();
+        while let Some((head, rest)) = bytes.split_first_chunk() {
+            let (kind, length) = parse_header(*head).unwrap();
+            frames.push((kind, rest[..length].to_vec()));
+            bytes = &rest[length..];
+        }
+        frames
+    }
+
+    #[test]
+    fn frames_are_the_same_however_the_stream_is_cut() {
+        let mut bytes = Vec::new();
+        for (number, length) in
+            [1, 4, 5, 6, 3000, 0, 8187, 8192, 8197, 65536, 65536, 65536, 2, 0, 20_000].into_iter().enumerate()
+        {
+            let kind = if length == 0 { Kind::Heartbeat } else { Kind::Data };
+            bytes.extend_from_slice(&Frame::new(kind, &vec![number as u8; length]).bytes);
+        }
+        let expected = one_by_one(&bytes);
+        for most in [1, 2, 5, 7, 4000, 10_000, 100_000] {
+            let mut frames = Frames::new(Halting { bytes: &bytes, next: 0, most });
+            // The buffer of the last frame, as it is.
+            let mut buffer = Vec::new();
+            for expected in &expected {
+                let frame = frames.next(buffer).unwrap_or_else(|_| panic!("a frame is missing"));
+                assert_eq!((frame.kind, frame.payload()), (expected.0, &expected.1[..]));
+                buffer = frame.bytes;
+            }
+            assert!(matches!(frames.next(buffer), Err(None)), "nothing more");
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_cut_short_is_none() {
+        let bytes = Frame::new(Kind::Data, &[7; 70_000]).bytes;
+        for length in [0, 1, 4, 5, 100, 8192, 69_999, 70_004] {
+            let mut frames = Frames::new(Halting { bytes: &bytes[..length], next: 0, most: 9000 });
+            assert!(matches!(frames.next(Vec::new()), Err(None)));
+        }
     }
 }

@@ -6,14 +6,14 @@ use std::io::{self, Cursor, Read, Write};
 pub use crate::establish::RawPeer;
 use crate::establish::exchange_hellos;
 use crate::frame::{Frame, Kind};
-use crate::pump::read_frame;
+use crate::pump;
 use crate::{MAX_PAYLOAD, NetError};
 
 /// The frames that a reader of `bytes` takes for such, and what ended it: none where the connection just ended.
 pub fn frames(bytes: &[u8]) -> (Vec<(Kind, Vec<u8>)>, Option<NetError>) {
-    let (mut source, mut frames) = (bytes, Vec::new());
+    let (mut source, mut frames) = (pump::Frames::new(bytes), Vec::new());
     loop {
-        match read_frame(&mut source, Vec::new()) {
+        match source.next(Vec::new()) {
             Ok(frame) => frames.push((frame.kind, frame.payload().to_vec())),
             Err(end) => return (frames, end),
         }

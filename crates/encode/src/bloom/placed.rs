@@ -54,8 +54,8 @@ impl Placed {
         let mut hashed = large_vec([0; HASHED], items.len());
         let Ok(()) = par::fill_chunks(threads, CHUNK, &mut hashed, |chunk, hashed| {
             let first = chunk * CHUNK;
-            let inputs: Vec<u8> =
-                (first..first + hashed.len()).flat_map(|item| items.get(item)).copied().collect();
+            let mut inputs = Vec::with_capacity(hashed.len() * items.width());
+            (first..first + hashed.len()).for_each(|item| inputs.extend_from_slice(items.get(item)));
             seed.hash_batch(&inputs, items.width(), hashed.as_flattened_mut(), HASHED);
             Ok::<_, std::convert::Infallible>(())
         });

@@ -1,29 +1,36 @@
 //! What a channel does with its link: sends, receives, ends.
 
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::time::Instant;
 
-use super::{GRACE, HERE, Link, State, THERE, Transport};
+use super::{GRACE, HANDED_OVER, HERE, Link, State, THERE, Transport};
 use crate::error::NetError;
 use crate::frame::{Frame, Kind};
 
 impl Link {
-    /// Sends a frame and returns an emptied buffer for the next one. `lift`: the caller is also the one who receives.
-    pub(crate) fn push(&self, side: usize, frame: Frame, lift: bool) -> Result<Vec<u8>, NetError> {
+    /// Sends a frame and returns an emptied buffer for the next one. `lift`: the caller is also the one who receives;
+    /// `urgent`: there may be nothing more for a while.
+    pub(crate) fn push(
+        &self,
+        side: usize,
+        frame: Frame,
+        lift: bool,
+        urgent: bool,
+    ) -> Result<Vec<u8>, NetError> {
         #[cfg(feature = "testing")]
         if self.tap.is_some() {
             for frame in self.through_tap(side, frame) {
-                self.push_one(side, frame, lift)?;
+                self.push_one(side, frame, lift, urgent)?;
             }
             return Ok(Vec::new());
         }
-        self.push_one(side, frame, lift)
+        self.push_one(side, frame, lift, urgent)
     }
 
     #[cfg(feature = "testing")]
     fn through_tap(&self, side: usize, frame: Frame) -> Vec<Frame> {
         match &self.tap {
-            Some(tap) => tap.lock().unwrap_or_else(PoisonError::into_inner)(side, frame),
+            Some(tap) => tap.lock().unwrap_or_else(std::sync::PoisonError::into_inner)(side, frame),
             None => vec![frame],
         }
     }
@@ -33,7 +40,7 @@ impl Link {
         vec![frame]
     }
 
-    fn push_one(&self, side: usize, frame: Frame, lift: bool) -> Result<Vec<u8>, NetError> {
+    fn push_one(&self, side: usize, frame: Frame, lift: bool, urgent: bool) -> Result<Vec<u8>, NetError> {
         let mut state = self.lock();
         let mut started = None;
         let outcome = loop {
@@ -44,9 +51,10 @@ impl Link {
                 break Ok(());
             }
             let started = *started.get_or_insert_with(Instant::now);
+            self.filled[side].notify();
             if lift && !state.lanes[1 - side].lifted {
                 state.lanes[1 - side].lifted = true;
-                self.space[1 - side].notify_all();
+                self.space[1 - side].notify();
             }
             match self.wait_for_space(state, side, frame.bytes.len(), started, lift) {
                 (guard, None) => state = guard,
@@ -62,11 +70,21 @@ impl Link {
         }
         match outcome {
             Ok(()) => {
-                self.deliver(&mut state, side, frame);
-                Ok(state.lanes[side].spares.pop().unwrap_or_default())
+                let wake = self.deliver(&mut state, side, frame, urgent);
+                let spare = state.lanes[side].spares.pop().unwrap_or_default();
+                drop(state);
+                if wake {
+                    self.filled[side].notify();
+                }
+                Ok(spare)
             }
             Err(error) => Err(self.fail_locked(&mut state, side, error)),
         }
+    }
+
+    /// What was sent without haste is to go out.
+    pub(crate) fn hurry(&self, side: usize) {
+        self.filled[side].notify();
     }
 
     fn wait_for_space<'a>(
@@ -86,7 +104,7 @@ impl Link {
             None if overfull && state.lanes[side].lifted && !state.lanes[side].accepts(length) => {
                 (state, Some(deadlock))
             }
-            None => (self.space[side].wait(state).unwrap_or_else(PoisonError::into_inner), None),
+            None => (self.space[side].wait(state), None),
             Some((deadline, silence)) => match self.wait_until(&self.space[side], state, deadline) {
                 (state, true) => (state, None),
                 (state, false) if overfull => (state, Some(deadlock)),
@@ -95,11 +113,13 @@ impl Link {
         }
     }
 
-    /// Takes the next frame, DATA or DONE, and gives back a buffer that is no longer needed.
-    pub(crate) fn pop(&self, side: usize, spent: Vec<u8>) -> Result<Frame, NetError> {
+    /// Takes the next frame, DATA or DONE, and gives back a buffer that is no longer needed. `wanted`: the caller has
+    /// nothing to do before so many bytes are there, or DONE.
+    pub(crate) fn pop(&self, side: usize, spent: Vec<u8>, wanted: usize) -> Result<Frame, NetError> {
         let lane = 1 - side;
         let mut state = self.lock();
         state.lanes[lane].recycle(spent);
+        state.lanes[lane].wanted = wanted.min(HANDED_OVER);
         let mut started = None;
         loop {
             if let Some(error) = &state.failed[side] {
@@ -107,9 +127,13 @@ impl Link {
             }
             if let Some(frame) = state.lanes[lane].pop() {
                 let lane_state = &mut state.lanes[lane];
-                if lane_state.stalled.take().is_some() {
+                let room = lane_state.bytes <= lane_state.bound / 2 && lane_state.stalled.take().is_some();
+                if room {
                     lane_state.heard = Instant::now();
-                    self.space[lane].notify_all();
+                }
+                drop(state);
+                if room {
+                    self.space[lane].notify();
                 }
                 return Ok(frame);
             }
@@ -122,7 +146,7 @@ impl Link {
             }
             let started = *started.get_or_insert_with(Instant::now);
             match self.deadline(&state.lanes[lane], started, false) {
-                None => state = self.filled[lane].wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => state = self.filled[lane].wait(state),
                 Some((deadline, after)) => {
                     let answer = if state.prompt { started + after } else { deadline };
                     let (guard, more) = self.wait_until(&self.filled[lane], state, answer.min(deadline));
@@ -142,6 +166,7 @@ impl Link {
     /// case, and no longer than a moment: after the whole process stood still the reader thread is to look first.
     pub(crate) fn check(&self, side: usize) -> Result<(), NetError> {
         let mut state = self.lock();
+        state.lanes[1 - side].wanted = 0;
         let mut grace = None;
         loop {
             let incoming = &state.lanes[1 - side];
@@ -207,7 +232,7 @@ impl Link {
         }
         if matches!(self.transport, Transport::Memory) {
             for frame in frames {
-                self.deliver(&mut state, side, frame);
+                self.deliver(&mut state, side, frame, true);
             }
             self.fail_locked(&mut state, side, NetError::Aborted);
             return;
@@ -228,7 +253,7 @@ impl Link {
         let mut state = self.lock();
         if state.lanes[HERE].done && state.lanes[THERE].done && !state.closed {
             state.lanes[THERE].discard = true;
-            self.space[THERE].notify_all();
+            self.space[THERE].notify();
             state = self.linger(state);
         }
         self.fail_locked(&mut state, side, NetError::Finished);

@@ -2,11 +2,10 @@
 //! incoming one.
 
 use std::collections::VecDeque;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use super::{HERE, LINGER, Link, THERE};
+use super::{GATHERING, HANDED_OVER, HERE, LINGER, Link, THERE};
 use crate::error::NetError;
 use crate::frame::Frame;
 
@@ -35,6 +34,8 @@ impl Link {
         until: Instant,
     ) -> Outgoing {
         let mut state = self.lock();
+        // Without shaping: right after a batch more is to be expected.
+        let mut gathering = !spent.is_empty() && most > 1;
         for buffer in spent.drain(..) {
             state.lanes[HERE].recycle(buffer);
         }
@@ -45,7 +46,7 @@ impl Link {
             let lane = &mut state.lanes[HERE];
             if most > 0 && !lane.frames.is_empty() {
                 lane.take(most, batch);
-                self.space[HERE].notify_all();
+                self.space[HERE].notify();
                 return Outgoing::Frames;
             }
             if std::mem::take(&mut lane.kicked) {
@@ -53,6 +54,12 @@ impl Link {
             }
             if most > 0 && lane.last {
                 return Outgoing::Last;
+            }
+            if std::mem::take(&mut gathering) {
+                lane.wanted = HANDED_OVER;
+                state = self.filled[HERE].wait_timeout(state, GATHERING);
+                state.lanes[HERE].wanted = 0;
+                continue;
             }
             let (guard, more) = self.wait_until(&self.filled[HERE], state, until);
             state = guard;
@@ -65,7 +72,7 @@ impl Link {
     /// The TLS state has something to send that is no frame.
     pub(crate) fn kick(&self) {
         self.lock().lanes[HERE].kicked = true;
-        self.filled[HERE].notify_all();
+        self.filled[HERE].notify();
     }
 
     pub(crate) fn count_sent(&self, bytes: usize) {
@@ -78,7 +85,7 @@ impl Link {
         if failed {
             // Why the peer closed (an ABORT perhaps) may still be on its way to us: let the reader find it first.
             state.lanes[THERE].discard = true;
-            self.space[THERE].notify_all();
+            self.space[THERE].notify();
             let deadline = Instant::now() + LINGER;
             while !state.closed && !state.lanes[THERE].ended {
                 let (guard, more) = self.wait_until(&self.filled[THERE], state, deadline);
@@ -104,16 +111,21 @@ impl Link {
         let mut state = self.lock();
         while !state.closed && !state.lanes[THERE].accepts(frame.bytes.len()) {
             state.lanes[THERE].stalled = Some(frame.bytes.len());
-            state = self.space[THERE].wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.filled[THERE].notify();
+            state = self.space[THERE].wait(state);
         }
         let lane = &mut state.lanes[THERE];
         if lane.stalled.take().is_some() {
             lane.heard = Instant::now();
         }
-        if !state.closed {
-            self.deliver(&mut state, THERE, frame);
+        let wake = !state.closed && self.deliver(&mut state, THERE, frame, false);
+        let spare =
+            if state.closed { None } else { Some(state.lanes[THERE].spares.pop().unwrap_or_default()) };
+        drop(state);
+        if wake {
+            self.filled[THERE].notify();
         }
-        if state.closed { None } else { Some(state.lanes[THERE].spares.pop().unwrap_or_default()) }
+        spare
     }
 
     /// The reader thread has ended; `error`: what was wrong with what it read.

@@ -59,7 +59,7 @@ use vesica_net::{Channel, RecvHalf, SendHalf};
 use vesica_ot::{CotReceiver, CotSender};
 
 use super::extension;
-use super::transfer::{self, Strings, for_each_batch, receive_rows, receiver_sums, sender_sums};
+use super::transfer::{self, Strings, for_each_batch, receive_rows, receiver_sums, sender_sums, xor};
 use crate::error::Error;
 use crate::parameters::{Offers, Variant};
 use crate::protocol::{Phase, Role, Run};
@@ -231,12 +231,12 @@ impl<'a, const W: usize> Party<'a, W> {
     fn values(&self, first: usize, values: &mut [[Block; W]]) {
         let Ok(()) = par::fill_chunks(self.run.threads, CHUNK, values, |chunk, values| {
             let places = &self.placed.items()[first + chunk * CHUNK..][..values.len()];
-            let inputs: Vec<u8> =
-                places.iter().flat_map(|&item| self.items.get(item as usize)).copied().collect();
+            let mut inputs = Vec::with_capacity(places.len() * self.items.width());
+            places.iter().for_each(|&item| inputs.extend_from_slice(self.items.get(item as usize)));
             let mut hashes = vec![[Block::ZERO; W]; values.len()];
             let bytes = Block::slice_as_mut_bytes(hashes.as_flattened_mut());
             self.values.hash_batch(&inputs, self.items.width(), bytes, W * Block::BYTES);
-            for (value, hash) in values.iter_mut().flatten().zip(hashes.as_flattened()) {
+            for (value, hash) in values.as_flattened_mut().iter_mut().zip(hashes.as_flattened()) {
                 *value ^= *hash;
             }
             Ok::<_, std::convert::Infallible>(())
@@ -398,10 +398,6 @@ impl RandomStrings {
             }
         }
     }
-}
-
-fn xor<const W: usize>(a: [Block; W], b: [Block; W]) -> [Block; W] {
-    core::array::from_fn(|block| a[block] ^ b[block])
 }
 
 /// Sends the first `width` bytes of each string.

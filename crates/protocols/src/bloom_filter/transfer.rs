@@ -36,8 +36,8 @@ use crate::registry;
 /// Rows that an extension is asked for at a time, where several slices fit.
 const ROWS: usize = 1 << 15;
 
-/// Items that one thread handles at a time.
-const ITEMS: usize = 1 << 10;
+/// Items that one thread handles at a time, slice after slice: so many that a slice is not fetched for each few.
+const ITEMS: usize = 1 << 12;
 
 /// Rows picked and hashed at a time.
 const PICKED: usize = 256;
@@ -229,26 +229,32 @@ fn add<const W: usize>(
     let per_slice = batch.bin.shape().slots();
     let Ok(()) = par::fill_chunks(threads, ITEMS, sums, |chunk, sums| {
         let (mut picked, mut indices) = ([[Block::ZERO; W]; PICKED], [Block::ZERO; PICKED]);
-        for (at, sums) in sums.chunks_mut(PICKED).enumerate() {
-            let first = chunk * ITEMS + at * PICKED;
-            let (picked, indices) = (&mut picked[..sums.len()], &mut indices[..sums.len()]);
-            for (slice, slots) in batch.slots.iter().enumerate() {
-                let start = slice * per_slice;
-                let (rows, number) = (&rows[start..start + per_slice], batch.first + start as u64);
-                let slots = &slots[first..first + sums.len()];
+        for (slice, slots) in batch.slots.iter().enumerate() {
+            let start = slice * per_slice;
+            let (rows, number) = (&rows[start..start + per_slice], batch.first + start as u64);
+            let slots = &slots[chunk * ITEMS..][..sums.len()];
+            for (slots, sums) in slots.chunks(PICKED).zip(sums.chunks_mut(PICKED)) {
+                let (picked, indices) = (&mut picked[..slots.len()], &mut indices[..slots.len()]);
                 for ((picked, tweak), &slot) in picked.iter_mut().zip(&mut *indices).zip(slots) {
-                    let row = &rows[slot as usize];
-                    *picked = core::array::from_fn(|block| row[block] ^ offset[block]);
+                    *picked = xor(rows[slot as usize], offset);
                     *tweak = index(number + u64::from(slot));
                 }
                 strings.hash(indices, picked);
-                for (sum, string) in sums.iter_mut().flatten().zip(picked.as_flattened()) {
+                for (sum, string) in sums.as_flattened_mut().iter_mut().zip(picked.as_flattened()) {
                     *sum ^= *string;
                 }
             }
         }
         Ok::<_, std::convert::Infallible>(())
     });
+}
+
+/// The sum of two strings.
+pub(super) fn xor<const W: usize>(mut a: [Block; W], b: [Block; W]) -> [Block; W] {
+    for block in 0..W {
+        a[block] ^= b[block];
+    }
+    a
 }
 
 #[cfg(test)]
