@@ -46,6 +46,9 @@
 //! Semi-honest: the receiver is not held to codewords.
 
 mod columns;
+#[cfg(any(test, feature = "testing"))]
+pub mod ideal;
+mod oprf;
 mod receiver;
 mod sender;
 
@@ -53,6 +56,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::transpose::COLUMNS as TILE;
 
+pub use oprf::{OprfReceiver, OprfSender};
 pub use receiver::{Opening, Receiver};
 pub use sender::Sender;
 

@@ -98,7 +98,7 @@ impl Code<2> for WalshHadamard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coded::testing::{check_against_the_ideal, check_groups, dealt, distance};
+    use crate::coded::testing::{check_groups, check_parties_agree, dealt, distance};
 
     #[test]
     fn any_two_codewords_differ_in_half_of_the_places() {
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn the_receiver_has_the_string_of_its_value() {
         let words: Vec<u8> = (0..5000u32).map(|i| (i * 37 % 256) as u8).collect();
-        check_against_the_ideal(WalshHadamard::default, &words, |word| word.wrapping_add(1));
+        check_parties_agree(WalshHadamard::default, &words, |word| word.wrapping_add(1));
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Code<BLOCKS> for PseudoRandomCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coded::testing::{check_against_the_ideal, check_groups, codewords, context, dealt, distance};
+    use crate::coded::testing::{check_groups, check_parties_agree, codewords, context, dealt, distance};
     use vesica_crypto::prg::Prg;
 
     /// Σ_{i<128} C(k,i) · 2^-k.
@@ -162,7 +162,7 @@ mod tests {
         Prg::from_seed([2; 16]).fill_blocks(&mut words);
         for columns in [400, 440, 448, 464] {
             let code = || PseudoRandomCode::new(&context(), columns);
-            check_against_the_ideal(code, &words, |word| word ^ Block::from(1u128));
+            check_parties_agree(code, &words, |word| word ^ Block::from(1u128));
         }
     }
 

@@ -228,8 +228,6 @@ mod tests {
     use super::*;
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
-    use std::thread;
-    use vesica_net::{Options, memory};
 
     const LABEL: Label = Label::new("test: base OT");
 
@@ -255,30 +253,6 @@ mod tests {
             for (i, (pair, chosen)) in strings.iter().zip(&chosen).enumerate() {
                 let choice = usize::from(bit(&choices, i));
                 assert!(pair[choice] == *chosen && pair[1 - choice] != *chosen, "{i}");
-            }
-        }
-    }
-
-    #[test]
-    fn it_runs_over_a_channel_as_its_ideal_twin_does() {
-        let choices = [0b1010_0110, 0b1];
-        macro_rules! strings {
-            ($module:path) => {{
-                use $module as base;
-                let (mut here, mut there) = memory::pair(&Options::default());
-                thread::scope(|scope| {
-                    let sender = scope.spawn(move || {
-                        base::send(&context(), LABEL, 9, &mut there, &mut StdRng::seed_from_u64(1)).unwrap()
-                    });
-                    let rng = &mut StdRng::seed_from_u64(2);
-                    let chosen = base::receive(&context(), LABEL, &choices, 9, &mut here, rng).unwrap();
-                    (sender.join().unwrap(), chosen)
-                })
-            }};
-        }
-        for (strings, chosen) in [strings!(crate::base::masny_rindal), strings!(crate::base::ideal)] {
-            for (i, (pair, chosen)) in strings.iter().zip(&chosen).enumerate() {
-                assert!(pair[usize::from(bit(&choices, i))] == *chosen);
             }
         }
     }

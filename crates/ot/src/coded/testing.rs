@@ -49,7 +49,7 @@ impl<C: Code<W>, const W: usize> Pair<C, W> {
 
 /// The sender computes the receiver's outputs at the receiver's words, and others at other words; in pieces of any
 /// size, on any number of threads, all OTs of different numbers. The traffic is k/8 bytes an OT.
-pub(crate) fn check_against_the_ideal<C: Code<W>, const W: usize>(
+pub(crate) fn check_parties_agree<C: Code<W>, const W: usize>(
     code: impl Fn() -> C,
     words: &[C::Word],
     other: impl Fn(C::Word) -> C::Word,

@@ -135,22 +135,6 @@ fn bytes_depend_neither_on_threads_nor_on_calls_for_whole_tiles() {
     assert!(wide == digest_of::<2>(192, 9_000, 1 << 10, 2));
 }
 
-/// What the receiver sends, base OTs included: a change here is a change of the protocol.
-#[test]
-fn the_receivers_messages_are_these() {
-    let hex = |digest: [u8; 32]| digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let all = [
-        digest_of::<1>(80, 3000, 1 << 20, 1).2,
-        digest_of::<1>(128, 3000, 1 << 20, 1).2,
-        digest_of::<2>(192, 3000, 1 << 20, 1).2,
-        digest_of::<2>(256, 3000, 1 << 20, 1).2,
-    ];
-    assert_eq!(
-        all.map(|digest| hex(digest)[..16].to_owned()),
-        ["85215eb19dab8562", "9e0b164fdcab1ba2", "0ab49092cd55f5b3", "20fd53f9029f1ac7"]
-    );
-}
-
 /// Rows are made from the strings one bit at a time.
 #[test]
 fn rows_follow_their_formula() {

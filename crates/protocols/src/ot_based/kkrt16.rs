@@ -38,6 +38,7 @@ use vesica_crypto::piles::Piles;
 use vesica_encode::hashing::{Digests, Layout, parameters};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Channel, SendHalf};
+use vesica_ot::coded::{OprfReceiver, OprfSender};
 use vesica_ot::kkrt::{self, PseudoRandomCode};
 
 use super::keys;
@@ -153,7 +154,13 @@ pub fn receive(
 ) -> Result<Matches, Error> {
     run.expect_items(Role::Receiver, items)?;
     let pairs = match Plan::new(run.sizes)? {
-        Some(plan) => receive_pairs(run, &plan, items, channel, rng)?,
+        Some(plan) => {
+            // 1. The base OTs.
+            run.phase(Phase::Blind, items.len());
+            let (context, code) = (&run.context, plan.code(run));
+            let opening = kkrt::Receiver::open(code, context, run.threads, run.base_ots, channel, rng)?;
+            receive_pairs(run, &plan, items, |channel| opening.finish(channel), channel)?
+        }
         None => Vec::new(),
     };
     positions::finish(run, &pairs, channel.split().0, items)
@@ -168,27 +175,30 @@ pub fn send(
 ) -> Result<Option<Matches>, Error> {
     run.expect_items(Role::Sender, items)?;
     let order = match Plan::new(run.sizes)? {
-        Some(plan) => send_masks(run, &plan, items, channel, rng)?,
+        Some(plan) => {
+            // 1. The base OTs.
+            run.phase(Phase::Blind, items.len());
+            let (context, code) = (&run.context, plan.code(run));
+            let oprf = kkrt::Sender::setup(code, context, run.threads, run.base_ots, channel, rng)?;
+            send_masks(run, &plan, items, oprf, channel, rng)?
+        }
         None => Vec::new(),
     };
     positions::recv_if_both(run, channel.split().1, |place| order[place], items)
 }
 
-/// Pairs (item of mine, place in the sender's lists).
-fn receive_pairs(
+/// Pairs (item of mine, place in the sender's lists). `oprf` ends the base OTs, whose first message is on its way.
+fn receive_pairs<R: OprfReceiver<Block>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
+    oprf: impl FnOnce(&mut Channel) -> Result<R, vesica_ot::Error>,
     channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
 ) -> Result<Vec<(u32, u32)>, Error> {
-    // 1. The base OTs, and 2. while the sender answers: each item in one of its bins.
-    run.phase(Phase::Blind, items.len());
-    let opening =
-        kkrt::Receiver::open(plan.code(run), &run.context, run.threads, run.base_ots, channel, rng)?;
+    // 2. While the sender answers: each item in one of its bins.
     let keys = keys::hashed(run, &item_oracle(run), items, None)?;
     let table = table(&Digests::new(&keys, plan.layout), 0, false)?;
-    let mut oprf = opening.finish(channel)?;
+    let mut oprf = oprf(channel)?;
     // 3. F(b, y) for the item y of each bin b, 4. which is looked for in the list of its function.
     run.phase(Phase::Answer, plan.layout.bins());
     let mut search = Search::new(run, plan.width, run.sizes.sender, plan.layout.functions());
@@ -202,7 +212,7 @@ fn receive_pairs(
             table.get(bin).map_or(Block::ZERO, |item| keys[item as usize])
         }));
         let outputs = &mut outputs[..words.len()];
-        oprf.extend(&words, outputs, channel)?;
+        oprf.extend_groups(1, &words, outputs, channel)?;
         for part in plan.layout.segments_of(bins.clone()) {
             let function = plan.layout.function_of(part.start);
             let (sought, all) = (&mut search.sought[function], plan.layout.segment_of(function));
@@ -224,17 +234,14 @@ fn receive_pairs(
 }
 
 /// The item at each place of the lists.
-fn send_masks(
+fn send_masks<S: OprfSender<Block, { kkrt::BLOCKS }>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
+    mut oprf: S,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
-    // 1. The base OTs.
-    run.phase(Phase::Blind, items.len());
-    let mut oprf =
-        kkrt::Sender::setup(plan.code(run), &run.context, run.threads, run.base_ots, channel, rng)?;
     // 2. Each item to its first bin; from here on it is known by its place in the lists.
     let places = items.shuffled(rng);
     let mut dealt = Dealt::new(plan.layout, items.len());
@@ -328,7 +335,7 @@ impl Answer {
     /// The masks of the items that `function` has in the region from bin `first` on, whose rows these are.
     fn part(
         &mut self,
-        oprf: &kkrt::Sender,
+        oprf: &impl OprfSender<Block, { kkrt::BLOCKS }>,
         first: usize,
         rows: &[kkrt::Row],
         function: usize,
@@ -345,7 +352,7 @@ impl Answer {
                 }
             }
             self.outputs.resize(self.records.len(), Block::ZERO);
-            oprf.evaluate(first as u64, rows, &self.at, &self.words, &mut self.outputs);
+            oprf.evaluate_groups(1, first as u64, rows, &self.at, &self.words, &mut self.outputs);
             self.masks.set_all(self.records.iter().map(|(_, place)| *place), &self.outputs);
             self.done += self.records.len();
             self.masks.advance(self.done - self.items * function, self.items, channel)?;
@@ -361,7 +368,8 @@ fn item_oracle(run: &Run<'_>) -> Oracle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Case, planted, run_pair, shape};
+    use crate::testing::{Case, duel, planted, run_pair, shape};
+    use vesica_ot::coded::ideal;
 
     #[test]
     fn unequal_sets_of_many_bins_end_with_the_plain_join() {
@@ -380,5 +388,28 @@ mod tests {
                 assert_eq!(ended.traffic.payload_received, ENTRY.bytes(Role::Sender, &shape));
             }
         }
+    }
+
+    #[test]
+    fn over_the_ideal_oprf_it_ends_with_the_same_matches() {
+        let (sets, case) = (&planted(3000, 5000, 700, 4), Case::default());
+        let (receiver, sender) = duel(
+            (&ENTRY, sets, case),
+            Box::new(|run, channel, rng| {
+                let plan = Plan::new(run.sizes)?.unwrap();
+                let oprf = |channel: &mut Channel| ideal::Receiver::setup(&run.context, channel, rng);
+                receive_pairs(run, &plan, &sets.receiver, oprf, channel)
+            }),
+            Box::new(|run, channel, rng| {
+                let plan = Plan::new(run.sizes)?.unwrap();
+                let oprf = ideal::Sender::setup(&run.context, channel, rng)?;
+                send_masks(run, &plan, &sets.sender, oprf, channel, rng)
+            }),
+        );
+        let (pairs, order) = (receiver.unwrap(), sender.unwrap());
+        assert!(order.is_empty(), "places are for a sender that learns too");
+        let ideal = sets.receiver.matches(pairs.iter().map(|&(item, _)| item as usize));
+        assert_eq!(ideal.rows(), sets.receiver_rows);
+        assert_eq!(ideal.rows(), run_pair(&ENTRY, sets, case).receiver.unwrap().rows());
     }
 }

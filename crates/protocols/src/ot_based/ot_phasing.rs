@@ -52,7 +52,7 @@ use vesica_encode::hashing::parameters::{self, Cuckoo, paper};
 use vesica_encode::hashing::permutation::Permutation;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Channel;
-use vesica_ot::kk13;
+use vesica_ot::kk13::{self, WalshHadamard};
 
 use super::numbers::{characters, item_bits};
 use super::{check_sizes, ot_psi};
@@ -60,7 +60,7 @@ use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Parameters, Security, Variant};
 use crate::positions;
-use crate::protocol::{Learns, Role, Run, Sizes};
+use crate::protocol::{Learns, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Standing};
 
 /// OTs of one call, about.
@@ -226,7 +226,13 @@ pub fn receive(
     }
     run.expect_items(Role::Receiver, items)?;
     let pairs = match Plan::new(run.sizes, &run.parameters)? {
-        Some(plan) => receiver::pairs(run, &plan, items, channel, rng)?,
+        Some(plan) => {
+            // 1. The base OTs.
+            run.phase(Phase::Blind, items.len());
+            let (context, code) = (&run.context, WalshHadamard::default());
+            let opening = kk13::Receiver::open(code, context, run.threads, run.base_ots, channel, rng)?;
+            receiver::pairs(run, &plan, items, |channel| opening.finish(channel), channel)?
+        }
         None => Vec::new(),
     };
     if run.learns == Learns::Both {
@@ -247,7 +253,13 @@ pub fn send(
     }
     run.expect_items(Role::Sender, items)?;
     let order = match Plan::new(run.sizes, &run.parameters)? {
-        Some(plan) => sender::masks(run, &plan, items, channel, rng)?,
+        Some(plan) => {
+            // 1. The base OTs.
+            run.phase(Phase::Blind, items.len());
+            let (context, code) = (&run.context, WalshHadamard::default());
+            let ots = kk13::Sender::setup(code, context, run.threads, run.base_ots, channel, rng)?;
+            sender::masks(run, &plan, items, ots, channel, rng)?
+        }
         None => Vec::new(),
     };
     positions::recv_if_both(run, channel.split().1, |place| order[place], items)

@@ -1,10 +1,9 @@
 //! The receiver's steps.
 
-use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_encode::items::Items;
 use vesica_net::Channel;
-use vesica_ot::kk13::{self, WalshHadamard};
+use vesica_ot::coded::OprfReceiver;
 
 use super::super::lists::{Search, Sought};
 use super::super::numbers::push_characters;
@@ -13,21 +12,18 @@ use super::party::{Party, own_number};
 use crate::error::Error;
 use crate::protocol::{Phase, Run};
 
-/// Pairs (item of mine, place in the sender's lists).
-pub(super) fn pairs(
+/// Pairs (item of mine, place in the sender's lists). `ots` ends the base OTs, whose first message is on its way.
+pub(super) fn pairs<R: OprfReceiver<u8>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
+    ots: impl FnOnce(&mut Channel) -> Result<R, vesica_ot::Error>,
     channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
 ) -> Result<Vec<(u32, u32)>, Error> {
-    // 1. The base OTs, and 2. while the sender answers: each item in one of its bins, or in the stash.
-    run.phase(Phase::Blind, items.len());
-    let code = WalshHadamard::default();
-    let opening = kk13::Receiver::open(code, &run.context, run.threads, run.base_ots, channel, rng)?;
+    // 2. While the sender answers: each item in one of its bins, or in the stash.
     let party = Party::new(run, plan, items, None)?;
     let table = party.cuckoo()?;
-    let mut ots = opening.finish(channel)?;
+    let mut ots = ots(channel)?;
     // 3. The mask of the item of each bin, 4. which is looked for in the list of the way in which it is held.
     run.phase(Phase::Answer, plan.cuckoo.layout.bins());
     let mut search = Search::new(run, plan.width, run.sizes.sender, plan.lists());
@@ -58,7 +54,7 @@ pub(super) fn pairs(
 /// The masks of the items in the stash, whole, each for its place.
 fn stash(
     party: &Party<'_>,
-    ots: &mut kk13::Receiver,
+    ots: &mut impl OprfReceiver<u8>,
     stash: &[u32],
     sought: &mut [Sought],
     channel: &mut Channel,

@@ -7,7 +7,8 @@ use vesica_crypto::block::Block;
 use vesica_encode::hashing::simple;
 use vesica_encode::items::Items;
 use vesica_net::{Channel, SendHalf};
-use vesica_ot::kk13::{self, WalshHadamard};
+use vesica_ot::coded::OprfSender;
+use vesica_ot::kk13;
 
 use super::super::lists::Departing;
 use super::super::numbers::push_characters;
@@ -22,18 +23,18 @@ const BATCH: usize = 1 << 10;
 /// Entries of a bin that are written together, which are nearly always all.
 const WIDE: usize = 8;
 
+/// Blocks of a row.
+const BLOCKS: usize = kk13::COLUMNS / Block::BITS;
+
 /// The item at each place of the lists.
-pub(super) fn masks(
+pub(super) fn masks<S: OprfSender<u8, BLOCKS>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
+    mut ots: S,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
-    // 1. The base OTs.
-    run.phase(Phase::Blind, items.len());
-    let code = WalshHadamard::default();
-    let mut ots = kk13::Sender::setup(code, &run.context, run.threads, run.base_ots, channel, rng)?;
     // 2. Each item in all of its bins; from here on it is known by its place in the lists.
     let order = items.shuffled(rng);
     let party = Party::new(run, plan, items, Some(&order))?;
@@ -66,8 +67,8 @@ pub(super) fn masks(
 }
 
 /// The rows of a call of the extension.
-struct Rows<'a> {
-    ots: &'a kk13::Sender,
+struct Rows<'a, S> {
+    ots: &'a S,
     /// The number of the first.
     first: u64,
     rows: &'a [kk13::Row],
@@ -94,7 +95,13 @@ impl<'a> Answer<'a> {
     }
 
     /// What is in these bins, whose OTs have these rows.
-    fn bins(&mut self, rows: &Rows<'_>, function: usize, bins: Range<usize>, table: &simple::Table) {
+    fn bins(
+        &mut self,
+        rows: &Rows<'_, impl OprfSender<u8, BLOCKS>>,
+        function: usize,
+        bins: Range<usize>,
+        table: &simple::Table,
+    ) {
         let characters = self.party.plan.characters;
         let start = table.range(bins.start).start;
         let places = &table.entries()[start..table.range(bins.end - 1).end];
@@ -119,7 +126,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Every item, whole, at place `place` of the stash.
-    fn stash(&mut self, rows: &Rows<'_>, place: usize) {
+    fn stash(&mut self, rows: &Rows<'_, impl OprfSender<u8, BLOCKS>>, place: usize) {
         let characters = self.party.plan.stash_characters;
         self.at.clear();
         self.at.resize(BATCH, (place * characters) as u32);

@@ -1,7 +1,8 @@
 use super::party::{Party, own_number};
 use super::*;
-use crate::testing::{Case, planted_for, run_pair, shape};
+use crate::testing::{Case, duel, planted_for, run_pair, shape};
 use vesica_crypto::block::Block;
+use vesica_ot::coded::ideal;
 
 #[test]
 fn every_form_ends_with_the_plain_join_at_unequal_sizes() {
@@ -18,6 +19,33 @@ fn every_form_ends_with_the_plain_join_at_unequal_sizes() {
             assert_eq!(ended.traffic.payload_sent, ENTRY.bytes(Role::Receiver, &shape));
             assert_eq!(ended.traffic.payload_received, ENTRY.bytes(Role::Sender, &shape));
         }
+    }
+}
+
+#[test]
+fn over_ideal_ots_every_form_ends_with_the_same_matches() {
+    for (sigma, variant) in [(None, ""), (Some(32), PERMUTATION), (Some(64), SINGLE_MASK)] {
+        let parameters = Parameters { sigma, variant, ..Parameters::default() };
+        let sets = &planted_for(&parameters, 2000, 3000, 700, 4);
+        let case = Case { parameters, ..Case::default() };
+        let (receiver, sender) = duel(
+            (&ENTRY, sets, case),
+            Box::new(|run, channel, rng| {
+                let plan = Plan::new(run.sizes, &run.parameters)?.unwrap();
+                let ots = |channel: &mut Channel| ideal::Receiver::setup(&run.context, channel, rng);
+                receiver::pairs(run, &plan, &sets.receiver, ots, channel)
+            }),
+            Box::new(|run, channel, rng| {
+                let plan = Plan::new(run.sizes, &run.parameters)?.unwrap();
+                let ots = ideal::Sender::setup(&run.context, channel, rng)?;
+                sender::masks(run, &plan, &sets.sender, ots, channel, rng)
+            }),
+        );
+        let pairs = receiver.unwrap();
+        assert_eq!(sender.unwrap().len(), 3000);
+        let ideal = sets.receiver.matches(pairs.iter().map(|&(item, _)| item as usize));
+        assert_eq!(ideal.rows(), sets.receiver_rows);
+        assert_eq!(ideal.rows(), run_pair(&ENTRY, sets, case).receiver.unwrap().rows());
     }
 }
 
