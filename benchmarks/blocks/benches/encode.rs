@@ -1,9 +1,12 @@
-//! Key-value stores, hashing to bins, permutations.
+//! Key-value stores, hashing to bins, permutations, Bloom filters.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use vesica_blocks::{blocks, context};
 use vesica_crypto::block::Block;
-use vesica_encode::hashing::{Digests, Permutation, Places, cuckoo, parameters, simple};
+use vesica_crypto::prg::Prg;
+use vesica_encode::bloom::{self, Bin, GROUP, Placed, Shape, Sums, Unplaced};
+use vesica_encode::hashing::{Digests, Permutation, Places, balanced, cuckoo, parameters, simple};
+use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates, Width};
 use vesica_encode::okvs::{Band128, Band256, Free, Okvs, ThreeHash};
 
 const COUNT: usize = 1 << 16;
@@ -36,6 +39,9 @@ fn bins(criterion: &mut Criterion) {
         group.bench_function(format!("simple, {functions} functions"), |b| {
             b.iter(|| simple::Table::build(1, &places).entries().len());
         });
+        group.bench_function(format!("balanced, {functions} functions"), |b| {
+            b.iter(|| balanced::build(&places).entries().len());
+        });
         group.bench_function(format!("cuckoo, {functions} functions"), |b| {
             b.iter(|| cuckoo::Table::build(&places, parameters.stash).is_ok());
         });
@@ -46,5 +52,71 @@ fn bins(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, stores, bins);
+fn items(count: u64) -> Result<Items, ItemsError> {
+    let mut builder = ItemsBuilder::new(Encoding::Digest(Width::Digest128), count as usize)?;
+    (0..count).try_for_each(|number| builder.push(number, &number.to_le_bytes()))?;
+    builder.finish(OnDuplicates::All)
+}
+
+/// `visit(slice, slots)` for the slots of all items in each slice.
+fn each_slice(bin: &Bin<'_>, mut visit: impl FnMut(usize, &[u32])) {
+    let (mut blocks, mut slots) = (Vec::new(), Default::default());
+    for slice in 0..bin.shape().hashes() {
+        if slice % GROUP == 0 {
+            bin.positions(slice / GROUP, &mut blocks, &mut slots);
+        }
+        visit(slice, &slots[slice % GROUP]);
+    }
+}
+
+/// A whole bin of 128 functions, an element an item.
+fn bloom_filters(criterion: &mut Criterion) {
+    const COUNT: usize = 1 << 13;
+    let Ok(items) = items(COUNT as u64) else { return };
+    let shape = Shape::for_items(128, COUNT);
+    let placed = Placed::new(&context(), shape, &items, 1);
+    let Some(bin) = placed.bins().next() else { return };
+    let mut group = criterion.benchmark_group("Bloom filter, 128 functions");
+    group.sample_size(20).throughput(Throughput::Elements(COUNT as u64));
+    group.bench_function("items to bins and seeds", |b| {
+        b.iter(|| Placed::new(&context(), shape, &items, 1).items().len());
+    });
+    let mut bits = vec![0; shape.all_slots().div_ceil(8) as usize];
+    group.bench_function("bits", |b| {
+        b.iter(|| {
+            bits.fill(0);
+            each_slice(&bin, |slice, slots| bloom::choices(slice * shape.slots(), slots, &mut bits));
+        });
+    });
+    let targets: Vec<[Block; 1]> = blocks(COUNT).into_iter().map(|block| [block]).collect();
+    let mut strings = vec![[Block::ZERO]; shape.hashes() * shape.slots()];
+    group.bench_function("garbled, build", |b| {
+        b.iter(|| {
+            let (mut prg, mut written) = (Prg::from_seed([9; 16]), 0);
+            let built: Result<(), Unplaced> = bloom::garble(
+                &bin,
+                &targets,
+                |strings| prg.fill_blocks(strings.as_flattened_mut()),
+                |slice| {
+                    strings[written..written + slice.len()].copy_from_slice(slice);
+                    written += slice.len();
+                    Ok(())
+                },
+            );
+            assert!(built.is_ok());
+        });
+    });
+    let mut sums = vec![[Block::ZERO]; COUNT];
+    group.bench_function("garbled, an item's value", |b| {
+        b.iter(|| {
+            sums.fill([Block::ZERO]);
+            each_slice(&bin, |slice, slots| {
+                Sums(&mut sums).add(&strings[slice * shape.slots()..][..shape.slots()], slots);
+            });
+        });
+    });
+    assert!(sums == targets || sums.iter().all(|sum| *sum == [Block::ZERO]));
+}
+
+criterion_group!(benches, stores, bins, bloom_filters);
 criterion_main!(benches);

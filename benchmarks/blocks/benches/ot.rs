@@ -3,14 +3,17 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use vesica_blocks::{blocks, context};
 use vesica_crypto::block::Block;
+use vesica_crypto::group::{Group, P256};
 use vesica_crypto::hash::Label;
 use vesica_crypto::prg::Prg;
-use vesica_net::{Options, memory};
-use vesica_ot::base::masny_rindal;
+use vesica_net::{Channel, Options, memory};
+use vesica_ot::base::{masny_rindal, naor_pinkas};
+use vesica_ot::chosen;
 use vesica_ot::coded::{self, Code};
+use vesica_ot::random::Strings;
 use vesica_ot::softspoken::{self, Security, Width};
 use vesica_ot::vole::{self, Plan, Profile, Value};
-use vesica_ot::{CotReceiver, CotSender, Seed, iknp, kk13, kkrt};
+use vesica_ot::{CotReceiver, CotSender, Error, Seed, iknp, kk13, kkrt};
 
 const LABEL: Label = Label::new("blocks");
 const COUNT: usize = 1 << 13;
@@ -53,6 +56,95 @@ fn base(criterion: &mut Criterion) {
     });
 }
 
+/// The papers' base OTs, over the group of level 128. A party's partner has sent what another run took from it.
+fn naor_pinkas(criterion: &mut Criterion) {
+    const COUNT: usize = 128;
+    let mut group = criterion.benchmark_group("base OT");
+    let (context, choices) = (context(), [0x5a; COUNT / 8]);
+    let send = |channel: &mut Channel| {
+        naor_pinkas::send::<P256>(&context, LABEL, COUNT, channel, &mut Prg::from_seed([3; 16]))
+    };
+    let receive = |channel: &mut Channel| {
+        naor_pinkas::receive::<P256>(&context, LABEL, &choices, COUNT, channel, &mut Prg::from_seed([4; 16]))
+    };
+    let mut first = vec![0; naor_pinkas::sender_bytes::<P256>()];
+    let mut second = vec![0; COUNT * naor_pinkas::receiver_bytes::<P256>()];
+    // The sender's message does not depend on the receiver's: an answer of nothing but one element shows it.
+    let (mut here, mut there) = memory::pair(&Options::default());
+    let generator = P256::encode(&P256::generator());
+    assert!((0..COUNT).all(|_| there.send(generator.as_ref()).is_ok()) && there.flush().is_ok());
+    assert!(send(&mut here).is_ok() && there.recv_exact(&mut first).is_ok());
+    assert!(there.send(&first).is_ok() && there.flush().is_ok());
+    assert!(receive(&mut here).is_ok() && there.recv_exact(&mut second).is_ok());
+    group.sample_size(20).throughput(Throughput::Elements(COUNT as u64));
+    let mut taken = first.clone();
+    group.bench_function("Naor-Pinkas on P-256, sender", |b| {
+        b.iter(|| {
+            assert!(there.send(&second).is_ok() && there.flush().is_ok());
+            assert!(send(&mut here).is_ok() && there.recv_exact(&mut taken).is_ok());
+        });
+    });
+    let mut taken = second.clone();
+    group.bench_function("Naor-Pinkas on P-256, receiver", |b| {
+        b.iter(|| {
+            assert!(there.send(&first).is_ok() && there.flush().is_ok());
+            assert!(receive(&mut here).is_ok() && there.recv_exact(&mut taken).is_ok());
+        });
+    });
+}
+
+/// Correlated rows that cost nothing: what is measured is what is made of them.
+struct Dealt;
+
+impl CotSender<1> for Dealt {
+    fn delta(&self) -> [Block; 1] {
+        [Block::ONES]
+    }
+
+    fn extend(&mut self, rows: &mut [[Block; 1]], _: &mut Channel) -> Result<(), Error> {
+        rows.fill(self.delta());
+        Ok(())
+    }
+}
+
+impl CotReceiver<1> for Dealt {
+    fn extend(&mut self, _: &[u8], rows: &mut [[Block; 1]], _: &mut Channel) -> Result<(), Error> {
+        rows.fill([Block::ZERO]);
+        Ok(())
+    }
+}
+
+/// What is made of correlated rows: strings of random OTs, and OTs of chosen and correlated strings.
+fn strings(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("strings of rows");
+    group.throughput(Throughput::Elements(COUNT as u64));
+    let (narrow, mut rows) = (Strings::<1>::of(&context(), LABEL), vec![[Block::ONES]; COUNT]);
+    group.bench_function("random OT, 128 bits, a string", |b| b.iter(|| narrow.hash(0, &mut rows)));
+    let numbers: Vec<u64> = (0..COUNT as u64).map(|i| i * 7 % COUNT as u64).collect();
+    group.bench_function("random OT, 128 bits, a string on demand", |b| {
+        b.iter(|| narrow.hash_at(&numbers, &mut rows));
+    });
+    let (wide, mut wide_rows) = (Strings::<2>::of(&context(), LABEL), vec![[Block::ONES; 2]; COUNT]);
+    group.bench_function("random OT, 256 bits, a string", |b| b.iter(|| wide.hash(0, &mut wide_rows)));
+    let mut sender = chosen::Sender::new(&context(), LABEL, Block::BYTES, Dealt);
+    let mut receiver = chosen::Receiver::new(&context(), LABEL, Block::BYTES, Dealt);
+    let (mut a, mut b) = memory::pair(&Options::default());
+    let (pairs, choices) = (vec![[[Block::ONES], [Block::ZERO]]; COUNT], vec![0x35; COUNT / 8]);
+    group.bench_function("chosen OT, 128 bits, both parties", |bench| {
+        bench.iter(|| {
+            assert!(sender.send(&pairs, &mut a).is_ok());
+            assert!(receiver.receive(&choices, &mut rows, &mut b).is_ok());
+        });
+    });
+    let (mut zeros, mut strings) = (rows.clone(), rows);
+    group.bench_function("correlated OT, 128 bits, both parties", |bench| {
+        bench.iter(|| {
+            assert!(sender.send_correlated(&mut zeros, |_, zero| [!zero[0]], &mut a).is_ok());
+            assert!(receiver.receive_correlated(&choices, &mut strings, &mut b).is_ok());
+        });
+    });
+}
+
 /// Both parties, one after the other: the channel is in memory.
 fn extensions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("extension, both parties");
@@ -87,7 +179,7 @@ fn coded<C: Code<W>, const W: usize>(
     let mut secret = [Block::ZERO; W];
     secret.copy_from_slice(&choices[..W]);
     let mut receiver = coded::Receiver::from_seeds(code(), &context(), 1, &pairs);
-    let mut sender = coded::Sender::from_seeds(code(), &context(), 1, secret, &chosen);
+    let mut sender = coded::Sender::from_seeds(code(), &context(), 1, &secret, &chosen);
     let (mut a, mut b) = memory::pair(&Options::default());
     let (mut outputs, mut found) = (vec![Block::ZERO; COUNT], vec![Block::ZERO; COUNT]);
     let mut rows = vec![[Block::ZERO; W]; COUNT];
@@ -178,5 +270,5 @@ fn silent(criterion: &mut Criterion) {
     of::<u64>(criterion, "silent VOLE over GF(2^64)");
 }
 
-criterion_group!(benches, base, extensions, soft_spoken, silent);
+criterion_group!(benches, base, naor_pinkas, strings, extensions, soft_spoken, silent);
 criterion_main!(benches);
