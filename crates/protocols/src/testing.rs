@@ -22,6 +22,8 @@ use crate::registry::{Entry, Shape};
 
 mod ideal_group;
 mod lying_wire;
+#[cfg(test)]
+pub(crate) mod wiped;
 
 pub use ideal_group::IdealGroup;
 pub use lying_wire::{DIRECTIONS, Tampering, Target, Wire, lying_wire};

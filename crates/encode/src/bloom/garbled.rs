@@ -18,6 +18,7 @@
 //! and overwrite it) does not occur, since each slice has a function of its own.
 
 use vesica_crypto::block::Block;
+use vesica_crypto::memory::Wiped;
 
 use super::{Bin, GROUP, Sums};
 
@@ -47,15 +48,15 @@ pub fn garble<const W: usize, E: From<Unplaced>>(
     let (slots, slices) = (bin.shape().slots(), bin.shape().hashes());
     let own = OwnSlots::find(bin)?;
     let first_own = slices - own.slices.len();
-    let mut values = targets.to_vec();
-    let mut slice = vec![[Block::ZERO; W]; slots];
+    let mut values = Wiped::from(targets.to_vec());
+    let mut slice = Wiped::from(vec![[Block::ZERO; W]; slots]);
     let mut reader = Reader::new(bin);
     for index in 0..first_own {
         fill(&mut slice);
         Sums(&mut values).add(&slice, reader.slice(index));
         emit(&slice)?;
     }
-    let mut last = vec![[Block::ZERO; W]; slots * own.slices.len()];
+    let mut last = Wiped::from(vec![[Block::ZERO; W]; slots * own.slices.len()]);
     fill(&mut last);
     own.write(&values, slots, &mut last);
     for slice in last.chunks_exact(slots) {

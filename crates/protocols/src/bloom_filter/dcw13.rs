@@ -51,12 +51,14 @@
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
+use vesica_crypto::memory::Wiped;
 use vesica_crypto::par;
 use vesica_crypto::prg::Prg;
 use vesica_encode::bloom::{GROUP, Placed, Shape as Filter, Sums, Unplaced, garble};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Channel, RecvHalf, SendHalf};
 use vesica_ot::{CotReceiver, CotSender};
+use zeroize::Zeroizing;
 
 use super::extension;
 use super::transfer::{self, Strings, for_each_batch, receive_rows, receiver_sums, sender_sums, xor};
@@ -246,7 +248,7 @@ impl<'a, const W: usize> Party<'a, W> {
     /// Sends D, the garbled Bloom filter of x ↦ v(x) ⊕ S(x).
     fn send_filter(
         &self,
-        mut sums: Vec<[Block; W]>,
+        mut sums: Wiped<[Block; W]>,
         channel: &mut SendHalf,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
@@ -291,10 +293,10 @@ impl<'a, const W: usize> Party<'a, W> {
         &self,
         ot: &mut impl CotReceiver<W>,
         channel: &mut Channel,
-    ) -> Result<Vec<[Block; W]>, Error> {
+    ) -> Result<Wiped<[Block; W]>, Error> {
         let (strings, width) = (Strings::of(&self.run.context), self.width());
-        let mut sums = vec![[Block::ZERO; W]; self.placed.items().len()];
-        let (mut rows, mut sent) = (Vec::new(), Vec::new());
+        let mut sums = Wiped::from(vec![[Block::ZERO; W]; self.placed.items().len()]);
+        let (mut rows, mut sent) = (Wiped::default(), Vec::new());
         for_each_batch(self.run, &self.placed, |batch| {
             let choices = receive_rows(&batch, ot, &mut rows, channel)?;
             strings.hash_all(batch.first, &mut rows);
@@ -325,14 +327,16 @@ impl<'a, const W: usize> Party<'a, W> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
-        let (strings, delta) = (Strings::of(&self.run.context), ot.delta());
-        let (mut filter, mut zeros, mut ones, mut sent) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (strings, delta) = (Strings::of(&self.run.context), Zeroizing::new(ot.delta()));
+        let [mut filter, mut zeros, mut ones, mut sent] = [(); 4].map(|()| Wiped::default());
         let mut random = RandomStrings::new::<W>(rng);
         for_each_batch(self.run, &self.placed, |batch| {
             if batch.slice == 0 {
                 // Algorithm 1 for the bin.
                 filter.clear();
-                let mut values = vec![[Block::ZERO; W]; batch.bin.len()];
+                // Room for all of it: what a vector grows out of is not wiped.
+                filter.reserve_exact(self.placed.shape().hashes() * batch.bin.shape().slots());
+                let mut values = Wiped::from(vec![[Block::ZERO; W]; batch.bin.len()]);
                 self.values(batch.bin.places().start, &mut values);
                 garble(
                     &batch.bin,
@@ -347,7 +351,8 @@ impl<'a, const W: usize> Party<'a, W> {
             zeros.resize(batch.rows(), [Block::ZERO; W]);
             ot.extend(&mut zeros, channel)?;
             // 3. y_j,0 = x_j,0 ⊕ H(j, q_j), y_j,1 = x_j,1 ⊕ H(j, q_j ⊕ s).
-            ones.clone_from(&zeros);
+            ones.clear();
+            ones.extend_from_slice(&zeros);
             for (block, one) in ones.as_flattened_mut().iter_mut().enumerate() {
                 *one ^= delta[block % W];
             }
@@ -359,7 +364,7 @@ impl<'a, const W: usize> Party<'a, W> {
                 random.fill(&mut sent);
             }
             for (sent, ((zero, one), string)) in
-                sent.chunks_exact_mut(N).zip(zeros.iter().zip(&ones).zip(filter))
+                sent.chunks_exact_mut(N).zip(zeros.iter().zip(ones.iter()).zip(filter))
             {
                 if N == 2 {
                     sent[0] = xor(sent[0], *zero);
@@ -383,9 +388,9 @@ impl RandomStrings {
         if W == 1 {
             return Self::Narrow(Box::new(Prg::from_rng(rng)));
         }
-        let mut key = [0; 32];
-        rng.fill_bytes(&mut key);
-        Self::Wide { key: Oracle::with_key(key), counter: 0 }
+        let mut key = Zeroizing::new([0; 32]);
+        rng.fill_bytes(&mut *key);
+        Self::Wide { key: Oracle::with_key(*key), counter: 0 }
     }
 
     fn fill<const W: usize>(&mut self, strings: &mut [[Block; W]]) {

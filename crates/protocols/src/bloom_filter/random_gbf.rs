@@ -31,7 +31,7 @@ use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::join::join;
-use vesica_crypto::memory::large_vec;
+use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::par;
 use vesica_encode::bloom::{Placed, Shape as Filter};
 use vesica_encode::items::{Items, Matches};
@@ -200,7 +200,7 @@ impl Masks {
         let places = sums.chunks(CHUNK).zip(placed.items().chunks(CHUNK)).zip(masks.chunks_mut(CHUNK));
         let Ok(()) = par::for_each(threads, places, |_, ((sums, items_here), masks)| {
             let (mut inputs, mut hashes) =
-                (Vec::with_capacity(sums.len() * input), vec![[0; 16]; sums.len()]);
+                (Wiped::from(Vec::with_capacity(sums.len() * input)), vec![[0; 16]; sums.len()]);
             for (sum, &item) in sums.iter().zip(items_here) {
                 inputs.extend_from_slice(items.get(item as usize));
                 inputs.extend_from_slice(Block::slice_as_bytes(sum));

@@ -21,11 +21,12 @@
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label, Oracle};
-use vesica_crypto::memory::large_vec;
+use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::par;
 use vesica_encode::bloom::{Bin, GROUP, Placed, Shape, choices};
 use vesica_net::Channel;
 use vesica_ot::{CotReceiver, CotSender};
+use zeroize::Zeroizing;
 
 use super::extension;
 use crate::error::Error;
@@ -80,7 +81,7 @@ impl<const W: usize> Strings<W> {
             return self.narrow.tccr_at(indices, rows.as_flattened_mut());
         }
         let width = (1 + W) * Block::BYTES;
-        let mut inputs = Vec::with_capacity(rows.len() * width);
+        let mut inputs = Wiped::from(Vec::with_capacity(rows.len() * width));
         for (index, row) in indices.iter().zip(&*rows) {
             inputs.extend_from_slice(index.as_bytes());
             inputs.extend_from_slice(Block::slice_as_bytes(row));
@@ -168,13 +169,13 @@ pub(super) fn receiver_sums<const W: usize>(
     placed: &Placed,
     ot: &mut impl CotReceiver<W>,
     channel: &mut Channel,
-) -> Result<Vec<[Block; W]>, Error> {
+) -> Result<Wiped<[Block; W]>, Error> {
     let strings = Strings::of(&run.context);
-    let mut sums = large_vec([Block::ZERO; W], placed.items().len());
-    let mut rows = Vec::new();
+    let mut sums = Wiped::from(large_vec([Block::ZERO; W], placed.items().len()));
+    let mut rows = Wiped::default();
     for_each_batch(run, placed, |batch| {
         receive_rows(&batch, ot, &mut rows, channel)?;
-        add(run.threads, &strings, &batch, &rows, [Block::ZERO; W], &mut sums);
+        add(run.threads, &strings, &batch, &rows, &[Block::ZERO; W], &mut sums);
         Ok(())
     })?;
     channel.flush()?;
@@ -187,14 +188,14 @@ pub(super) fn sender_sums<const W: usize>(
     placed: &Placed,
     ot: &mut impl CotSender<W>,
     channel: &mut Channel,
-) -> Result<Vec<[Block; W]>, Error> {
+) -> Result<Wiped<[Block; W]>, Error> {
     let strings = Strings::of(&run.context);
-    let mut sums = large_vec([Block::ZERO; W], placed.items().len());
-    let (mut rows, delta) = (Vec::new(), ot.delta());
+    let mut sums = Wiped::from(large_vec([Block::ZERO; W], placed.items().len()));
+    let (mut rows, delta) = (Wiped::default(), Zeroizing::new(ot.delta()));
     for_each_batch(run, placed, |batch| {
         rows.resize(batch.rows(), [Block::ZERO; W]);
         ot.extend(&mut rows, channel)?;
-        add(run.threads, &strings, &batch, &rows, delta, &mut sums);
+        add(run.threads, &strings, &batch, &rows, &delta, &mut sums);
         Ok(())
     })?;
     Ok(sums)
@@ -222,7 +223,7 @@ fn add<const W: usize>(
     strings: &Strings<W>,
     batch: &Batch<'_>,
     rows: &[[Block; W]],
-    offset: [Block; W],
+    offset: &[Block; W],
     sums: &mut [[Block; W]],
 ) {
     let sums = &mut sums[batch.bin.places()];
@@ -236,7 +237,7 @@ fn add<const W: usize>(
             for (slots, sums) in slots.chunks(PICKED).zip(sums.chunks_mut(PICKED)) {
                 let (picked, indices) = (&mut picked[..slots.len()], &mut indices[..slots.len()]);
                 for ((picked, tweak), &slot) in picked.iter_mut().zip(&mut *indices).zip(slots) {
-                    *picked = xor(rows[slot as usize], offset);
+                    *picked = xor(rows[slot as usize], *offset);
                     *tweak = index(number + u64::from(slot));
                 }
                 strings.hash(indices, picked);
@@ -313,5 +314,26 @@ mod tests {
         let theirs: std::collections::HashSet<_> = theirs.iter().map(|sum| sum[0].to_bytes()).collect();
         assert_eq!(theirs.len(), 200);
         assert_eq!(mine.iter().filter(|sum| theirs.contains(sum[0].as_bytes())).count(), 50);
+    }
+
+    #[test]
+    fn rows_and_sums_are_wiped_where_a_run_breaks_off() {
+        use crate::testing::{DIRECTIONS, Tampering, Target, wiped};
+        for entry in [&super::super::dcw13::ENTRY, &super::super::random_gbf::ENTRY] {
+            for variant in entry.offers.variants.iter().map(|variant| variant.name).chain([""]) {
+                let parameters = crate::Parameters { variant, ..crate::Parameters::default() };
+                let honest = wiped::run(entry, parameters, None);
+                // Sums of 200 and 150 items, and more than one slice of rows.
+                let rows = 2 * Shape::for_items(128, 200).slots();
+                for (party, items) in [200, 150].into_iter().enumerate() {
+                    let (well, wiped) = honest.parties[party];
+                    assert!(well && wiped > (items + rows) * Block::BYTES, "{}: {wiped}", entry.name);
+                }
+                let (direction, frame) = (DIRECTIONS[1], honest.frames[1] - 1);
+                let target = Target { direction, frame, tampering: Tampering::Drop };
+                let [(well, wiped), _] = wiped::run(entry, parameters, Some(target)).parties;
+                assert!(!well && wiped > (200 + rows) * Block::BYTES, "{}: {wiped}", entry.name);
+            }
+        }
     }
 }

@@ -284,49 +284,26 @@ fn context_of(run: &Run<'_>, coins: &[u8]) -> Context {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-
-    use rand::{SeedableRng, rngs::StdRng};
-    use vesica_crypto::memory::wiped_bytes;
-
     use super::*;
     use crate::parameters::{Parameters, Security};
-    use crate::testing::{Case, Tampering, Target, lying_wire, planted_for, play_role};
-
-    /// Whether each party ended well and how many bytes it wiped, receiver and sender; and the frames of either.
-    fn run_with(security: Security, target: Option<Target>) -> ([(bool, usize); 2], [usize; 2]) {
-        let parameters = Parameters { security, ..Parameters::default() };
-        let (sets, case) =
-            (planted_for(&parameters, 200, 150, 20, 1), Case { parameters, ..Case::default() });
-        let (first, second, wire) = lying_wire(target);
-        let play = |role, channel| {
-            let before = wiped_bytes();
-            let rng = &mut StdRng::seed_from_u64(role as u64);
-            let ended = play_role((&ENTRY, &sets, case), role, channel, None, rng);
-            (ended.is_ok(), wiped_bytes() - before)
-        };
-        let ended = thread::scope(|scope| {
-            let sender = scope.spawn(|| play(Role::Sender, second));
-            [play(Role::Receiver, first), sender.join().unwrap()]
-        });
-        (ended, wire.frames().map(|frames| frames.len()))
-    }
+    use crate::testing::{DIRECTIONS, Tampering, Target, wiped};
 
     #[test]
     fn secrets_are_wiped_where_a_run_breaks_off() {
         for security in [Security::SemiHonest, Security::Malicious] {
-            let (honest, frames) = run_with(security, None);
-            assert!(honest.iter().all(|(well, _)| *well));
+            let run = |target| wiped::run(&ENTRY, Parameters { security, ..Parameters::default() }, target);
+            let honest = run(None);
+            assert!(honest.parties.iter().all(|(well, _)| *well));
             let dropped = |party: usize| {
-                let direction = crate::testing::DIRECTIONS[party];
-                Some(Target { direction, frame: frames[party] - 1, tampering: Tampering::Drop })
+                let (direction, frame) = (DIRECTIONS[party], honest.frames[party] - 1);
+                Some(Target { direction, frame, tampering: Tampering::Drop })
             };
             // Without the masks: all is there by then.
-            let [(well, wiped), _] = run_with(security, dropped(1)).0;
-            assert!(!well && wiped == honest[0].1, "{security:?}: {wiped}, {}", honest[0].1);
+            let [(well, wiped), _] = run(dropped(1)).parties;
+            assert!(!well && wiped == honest.parties[0].1, "{security:?}: {wiped}, {:?}", honest.parties);
             // Without the columns: B is there.
             let columns = Band128::new(200, Block::ZERO).unwrap().columns();
-            let [_, (well, wiped)] = run_with(security, dropped(0)).0;
+            let [_, (well, wiped)] = run(dropped(0)).parties;
             assert!(!well && wiped >= columns * Block::BYTES, "{security:?}: {wiped}, {columns}");
         }
     }
