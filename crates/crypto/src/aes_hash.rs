@@ -60,6 +60,22 @@ impl FixedKey {
         self.key.ccr(blocks);
     }
 
+    /// A step of a Feistel network on pairs (x, y) of `from` and `to`: replaces y by y + f(x) modulo `range`, where f(x) is
+    /// ⌊u·range⌋ with u the lowest 52 bits of `ccr`(x ⊕ `mask`) as a fraction of 1; for a range of 2^52 or more, as many of its lowest
+    /// bits as make no number beyond the range. For networks that spread and need not hide.
+    ///
+    /// # Panics
+    /// If the lengths differ, or the range is zero or more than 2^63.
+    pub fn step(&self, mask: &Block, range: u64, from: &[u64], to: &mut [u64]) {
+        self.key.step(mask, range, from, to);
+    }
+
+    /// What [`step`](Self::step) makes of y where `hash` is that of x.
+    #[must_use]
+    pub fn shift(value: u64, hash: Block, range: u64) -> u64 {
+        aes::shift(value, hash, range)
+    }
+
     /// Replaces block x at position i by π(π(x) ⊕ t) ⊕ π(x) with t = `first` + i (modulo 2^64).
     pub fn tccr(&self, first: u64, blocks: &mut [Block]) {
         self.key.tccr(first, blocks);
@@ -135,6 +151,39 @@ mod tests {
             fixed.tccr(100 + i as u64, &mut alone);
             assert!(alone[0] == *hashed);
             assert!(together[..i].iter().all(|other| other != hashed));
+        }
+    }
+
+    #[test]
+    fn steps_are_their_definition_on_every_level() {
+        let (key, mask) = (Block::from(7u128), Block::from(u128::MAX / 11));
+        let ranges = [1, 2, 3, 1000, (1 << 23) + 5, (1 << 52) - 1, 1 << 52, (1 << 60) + 12_345, 1 << 63];
+        for (count, range) in
+            [0usize, 1, 15, 16, 17, 128, 300].into_iter().flat_map(|n| ranges.map(|r| (n, r)))
+        {
+            let number = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let from: Vec<u64> = (0..count).map(number).collect();
+            let before: Vec<u64> = (0..count).map(|i| number(i + 1000) % range).collect();
+            for backend in Backend::available() {
+                let fixed = FixedKey::with_backend(backend, key);
+                let mut to = before.clone();
+                fixed.step(&mask, range, &from, &mut to);
+                for ((from, before), after) in from.iter().zip(&before).zip(&to) {
+                    let mut hash = [Block::from(u128::from(*from)) ^ mask];
+                    fixed.ccr(&mut hash);
+                    let low = hash[0].to_u128() as u64;
+                    let shift = if range < 1 << 52 {
+                        (u128::from(low % (1 << 52)) * u128::from(range)) >> 52
+                    } else {
+                        u128::from(low % (1 << range.ilog2()))
+                    };
+                    assert_eq!(
+                        u128::from(*after),
+                        (u128::from(*before) + shift) % u128::from(range),
+                        "{range}"
+                    );
+                }
+            }
         }
     }
 

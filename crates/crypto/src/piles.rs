@@ -146,15 +146,25 @@ impl<R: Record> Piles<R> {
     /// # Panics
     /// If there is no such pile.
     pub fn take(&mut self, pile: usize, records: &mut Vec<R>) -> bool {
-        let Pile { left, block, .. } = self.piles[pile];
         records.clear();
+        records.reserve(self.count);
+        self.take_each(pile, |record| records.push(record))
+    }
+
+    /// Takes the highest block off a pile and hands out its records. Says whether there was one.
+    ///
+    /// # Panics
+    /// If there is no such pile.
+    #[inline]
+    pub fn take_each(&mut self, pile: usize, each: impl FnMut(R)) -> bool {
+        let Pile { left, block, .. } = self.piles[pile];
         if block == NONE {
             return false;
         }
         let start = block as usize * self.bytes;
         let room = &self.room[start..start + self.bytes];
         let count = self.count - left as usize;
-        records.extend((0..count).map(|i| R::read(&room[i * self.width..], self.width)));
+        (0..count).map(|i| R::read(&room[i * self.width..], self.width)).for_each(each);
         let below = std::mem::replace(&mut self.below[block as usize], self.free);
         self.free = block;
         let at = if below == NONE { 0 } else { below as usize * self.bytes + self.count * self.width };

@@ -100,6 +100,34 @@ impl Key {
         }
     }
 
+    /// Adds to each of `to`, numbers below `range`, a number that the hash of its partner in `from` says, modulo `range`; see
+    /// [`shift`]. There are as many of both.
+    pub(crate) fn step(&self, mask: &Block, range: u64, from: &[u64], to: &mut [u64]) {
+        assert!(
+            from.len() == to.len() && (1..=1 << 63).contains(&range),
+            "pairs of numbers, and sums of 64 bits"
+        );
+        match &self.0 {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a back end of these levels exists only where their instructions do.
+            Schedule::Rounds(backend, rounds) if backend.level() == Level::Avx512 => unsafe {
+                x86::wide::step(rounds, mask, range, whole_bits(range), from, to);
+            },
+            _ => {
+                for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
+                    let mut hashes = [Block::ZERO; PIECE];
+                    for (hash, from) in hashes.iter_mut().zip(from) {
+                        *hash = Block::from_halves(*from, 0) ^ *mask;
+                    }
+                    self.ccr(&mut hashes[..from.len()]);
+                    for (to, hash) in to.iter_mut().zip(hashes) {
+                        *to = shift(*to, hash, range);
+                    }
+                }
+            }
+        }
+    }
+
     /// Replaces block `i` by its tweakable hash under the tweak `first + i`.
     pub(crate) fn tccr(&self, first: u64, blocks: &mut [Block]) {
         match &self.0 {
@@ -312,6 +340,29 @@ fn rekeyed_by_library<const COLUMNS: usize, const CCR: bool>(
 pub(crate) fn sigma(block: Block) -> Block {
     let (low, high) = block.to_halves();
     Block::from_halves(high, low ^ high)
+}
+
+/// Bits of the fraction that a hash is for a short range: as many as the processor multiplies in vectors.
+const FRACTION_BITS: u32 = 52;
+
+/// The bits of a hash that are added in a range of 2^52 and more: among so many numbers the powers of 2 are enough.
+fn whole_bits(range: u64) -> Option<u64> {
+    (range >> FRACTION_BITS > 0).then(|| u64::MAX >> (range.leading_zeros() + 1))
+}
+
+/// `value` + ⌊u·range⌋ modulo `range`, u being the lowest 52 bits of the hash as a fraction of 1; where the range is not below
+/// 2^52, `value` + u with as many bits of the hash as are always below the range.
+pub(crate) fn shift(value: u64, hash: Block, range: u64) -> u64 {
+    let hash = hash.to_halves().0;
+    let shift = match whole_bits(range) {
+        Some(bits) => hash & bits,
+        None => {
+            let fraction = hash & (u64::MAX >> (u64::BITS - FRACTION_BITS));
+            ((u128::from(fraction) * u128::from(range)) >> FRACTION_BITS) as u64
+        }
+    };
+    let sum = value + shift;
+    if sum < range { sum } else { sum - range }
 }
 
 fn encrypt_all(cipher: &aes::Aes128, blocks: &mut [Block]) {

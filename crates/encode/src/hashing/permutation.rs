@@ -19,18 +19,19 @@
 //! falls into the table like one item of its length. Four rounds, keyed for each function, leave no such trace of the
 //! items, whatever they are; the remainders of an item then differ between functions.
 //!
-//! The functions f, g are AES hashes under keys of the run's context. They are public: this spreads, it hides nothing.
+//! The functions f, g are AES hashes under keys of the run's context, scaled to m and M ([`FixedKey::step`]). They are public: this spreads, it hides nothing.
 
-use std::convert::Infallible;
+mod placed;
+
 use std::fmt;
 
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
-use vesica_crypto::memory::{large_vec, prefetch};
-use vesica_crypto::par;
 
-use super::places::{Bins, Layout, MOST_FUNCTIONS, Places};
+pub use placed::Placed;
+
+use super::places::{Layout, MOST_FUNCTIONS};
 
 const CIPHER: Label = Label::new("hashing: permutation, cipher");
 const MASKS: Label = Label::new("hashing: permutation, masks");
@@ -43,9 +44,6 @@ const FEWEST_REMAINDERS: u128 = 64;
 
 /// Items that go through the rounds together.
 const BATCH: usize = 128;
-
-/// Items ahead whose remainders are on their way.
-const AHEAD: usize = 64;
 
 /// The permutations of one run, one for each function.
 pub struct Permutation {
@@ -93,6 +91,11 @@ impl Permutation {
         u128::BITS - self.vacant().leading_zeros()
     }
 
+    /// M, where sums of remainders have 64 bits.
+    fn short_range(&self) -> Option<u64> {
+        u64::try_from(self.remainders).ok().filter(|range| *range <= 1 << 63)
+    }
+
     /// Replaces items by their remainders under `function`; `bins` become their bins.
     ///
     /// # Panics
@@ -101,9 +104,9 @@ impl Permutation {
         assert!(function < self.layout.functions() && items.len() == bins.len(), "a bin for every item");
         for (items, bins) in items.chunks_mut(BATCH).zip(bins.chunks_mut(BATCH)) {
             self.checked(items);
-            match u64::try_from(self.remainders) {
-                Ok(range) => self.evaluate_batch(range, function, items, bins),
-                Err(_) => self.evaluate_batch(self.remainders, function, items, bins),
+            match self.short_range() {
+                Some(range) => self.evaluate_batch(range, function, items, bins),
+                None => self.evaluate_batch(self.remainders, function, items, bins),
             }
         }
     }
@@ -115,7 +118,7 @@ impl Permutation {
             *item = remainder.into();
         }
         for (bin, offset) in bins.iter_mut().zip(pairs.offsets) {
-            *bin = self.layout.bin(function, offset);
+            *bin = self.layout.bin(function, offset as u32);
         }
     }
 
@@ -135,35 +138,18 @@ impl Permutation {
                 Ok(short) => u128::from(short / u64::from(segment)),
                 Err(_) => *item / u128::from(segment),
             };
-            *offset = (*item - rest * u128::from(segment)) as u32;
+            *offset = (*item - rest * u128::from(segment)) as u64;
             *remainder = R::truncate(rest);
         }
         pairs
     }
 
+    /// Rounds R ← R + g(L) mod M, L ← L + f(R) mod m.
     fn permute<R: Remainder>(&self, range: R, pairs: &mut Pairs<R>, function: usize) {
-        for masks in self.masks[function].as_chunks().0 {
-            self.round(range, pairs, masks);
-        }
-    }
-
-    /// R ← R + g(L) mod M, then L ← L + f(R) mod m.
-    fn round<R: Remainder>(&self, range: R, pairs: &mut Pairs<R>, masks: &[Block; 2]) {
-        let mut hashes = [Block::ZERO; BATCH];
-        for (hash, offset) in hashes.iter_mut().zip(&pairs.offsets) {
-            *hash = Block::from_halves((*offset).into(), 0) ^ masks[0];
-        }
-        self.cipher.ccr(&mut hashes);
-        for (remainder, hash) in pairs.remainders.iter_mut().zip(&hashes) {
-            *remainder = remainder.shifted(*hash, range);
-        }
-        for (hash, remainder) in hashes.iter_mut().zip(&pairs.remainders) {
-            *hash = Block::from((*remainder).into()) ^ masks[1];
-        }
-        self.cipher.ccr(&mut hashes);
-        let segment = self.layout.segment();
-        for (offset, hash) in pairs.offsets.iter_mut().zip(&hashes) {
-            *offset = u64::from(*offset).shifted(*hash, segment.into()) as u32;
+        let (segment, Pairs { offsets, remainders }) = (self.layout.segment(), pairs);
+        for [g, f] in self.masks[function].as_chunks().0 {
+            R::add_to_remainders(&self.cipher, g, range, offsets, remainders);
+            R::add_to_offsets(&self.cipher, f, segment.into(), remainders, offsets);
         }
     }
 
@@ -173,30 +159,9 @@ impl Permutation {
     /// If an item is 2^σ or more.
     #[must_use]
     pub fn place(&self, threads: usize, count: usize, value: impl Fn(usize) -> u128 + Sync) -> Placed {
-        let (functions, width) = (self.layout.functions(), self.bits().div_ceil(8).max(1) as usize);
-        let mut bins = large_vec(0u32, count * functions);
-        let mut remainders = large_vec(0u8, count * functions * width + WHOLE);
-        let mut tasks: Vec<_> = bins
-            .chunks_mut(TASK * functions)
-            .map(|bins| (bins, [(); MOST_FUNCTIONS].map(|()| <&mut [u8]>::default())))
-            .collect();
-        for (function, of_function) in remainders.chunks_exact_mut((count * width).max(1)).enumerate() {
-            if function < functions {
-                let parts = of_function.chunks_mut(TASK * width);
-                tasks.iter_mut().zip(parts).for_each(|((_, remainders), part)| remainders[function] = part);
-            }
-        }
-        let Ok(()) =
-            par::for_each::<_, Infallible, _>(threads, tasks.into_iter(), |task, (bins, mut remainders)| {
-                for (batch, bins) in bins.chunks_mut(BATCH * functions).enumerate() {
-                    let first = batch * BATCH;
-                    let remainders =
-                        remainders.each_mut().map(|part| part.get_mut(first * width..).unwrap_or_default());
-                    self.place_batch(task * TASK + first, bins, width, remainders, &value);
-                }
-                Ok(())
-            });
-        Placed { layout: self.layout, bins, width, remainders }
+        let mut placed = Placed::with_room(self, count);
+        placed.extend(self, threads, count, value);
+        placed
     }
 
     /// The bins and remainders of one batch, each function's remainders at the beginning of a slice.
@@ -212,9 +177,9 @@ impl Permutation {
         let mut items = [0; BATCH];
         items[..count].iter_mut().enumerate().for_each(|(index, item)| *item = value(first + index));
         self.checked(&items[..count]);
-        match u64::try_from(self.remainders) {
-            Ok(range) => self.place_items(range, &items[..count], bins, width, remainders),
-            Err(_) => self.place_items(self.remainders, &items[..count], bins, width, remainders),
+        match self.short_range() {
+            Some(range) => self.place_items(range, &items[..count], bins, width, remainders),
+            None => self.place_items(self.remainders, &items[..count], bins, width, remainders),
         }
     }
 
@@ -226,21 +191,16 @@ impl Permutation {
         width: usize,
         remainders: [&mut [u8]; MOST_FUNCTIONS],
     ) {
-        let functions = self.layout.functions();
-        let mut placed = [self.split(items); MOST_FUNCTIONS];
-        for (function, pairs) in placed.iter_mut().enumerate().take(functions) {
-            self.permute(range, pairs, function);
-        }
-        for (item, bins) in bins.chunks_exact_mut(functions).enumerate() {
-            for (function, bin) in bins.iter_mut().enumerate() {
-                *bin = self.layout.bin(function, placed[function].offsets[item]);
-                let remainder: u128 = placed[function].remainders[item].into();
-                // Written whole where there is room: what follows is written later.
-                let rest = &mut remainders[function][item * width..];
-                match rest.first_chunk_mut::<WHOLE>() {
-                    Some(whole) => *whole = remainder.to_le_bytes(),
-                    None => rest[..width].copy_from_slice(&remainder.to_le_bytes()[..width]),
-                }
+        let (functions, split) = (self.layout.functions(), self.split(items));
+        for (function, room) in remainders.into_iter().enumerate().take(functions) {
+            let mut pairs = split;
+            self.permute(range, &mut pairs, function);
+            let first = self.layout.bin(function, 0);
+            for (offset, bins) in pairs.offsets.iter().zip(bins.chunks_exact_mut(functions)) {
+                bins[function] = first + *offset as u32;
+            }
+            for (item, remainder) in pairs.remainders[..items.len()].iter().enumerate() {
+                remainder.put(&mut room[item * width..], width);
             }
         }
     }
@@ -249,7 +209,7 @@ impl Permutation {
 /// A batch of pairs (L, R).
 #[derive(Clone, Copy)]
 struct Pairs<R> {
-    offsets: [u32; BATCH],
+    offsets: [u64; BATCH],
     remainders: [R; BATCH],
 }
 
@@ -257,8 +217,28 @@ struct Pairs<R> {
 trait Remainder: Copy + Default + Into<u128> {
     /// `wide`, which is below M.
     fn truncate(wide: u128) -> Self;
-    /// The sum of this and a number below `range` that `hash` says, modulo `range`.
-    fn shifted(self, hash: Block, range: Self) -> Self;
+
+    /// R ← R + g(L) modulo `range`, g being the hash of L with `mask`.
+    fn add_to_remainders(
+        cipher: &FixedKey,
+        mask: &Block,
+        range: Self,
+        offsets: &[u64; BATCH],
+        remainders: &mut [Self; BATCH],
+    );
+
+    /// L ← L + f(R) modulo `segment`.
+    fn add_to_offsets(
+        cipher: &FixedKey,
+        mask: &Block,
+        segment: u64,
+        remainders: &[Self; BATCH],
+        offsets: &mut [u64; BATCH],
+    );
+
+    /// Writes the lowest `width` bytes to the beginning of `room`, and more where there is more room: what follows is written
+    /// later.
+    fn put(self, room: &mut [u8], width: usize);
 }
 
 impl Remainder for u64 {
@@ -267,12 +247,32 @@ impl Remainder for u64 {
         wide as u64
     }
 
-    #[inline]
-    fn shifted(self, hash: Block, range: Self) -> Self {
-        let shift = (u128::from(hash.to_halves().0) * u128::from(range)) >> 64;
-        // As a distance from the end, the sum cannot overflow.
-        let left = range - shift as u64;
-        if self < left { self + shift as u64 } else { self - left }
+    fn add_to_remainders(
+        cipher: &FixedKey,
+        mask: &Block,
+        range: Self,
+        offsets: &[u64; BATCH],
+        remainders: &mut [Self; BATCH],
+    ) {
+        cipher.step(mask, range, offsets, remainders);
+    }
+
+    fn add_to_offsets(
+        cipher: &FixedKey,
+        mask: &Block,
+        segment: u64,
+        remainders: &[Self; BATCH],
+        offsets: &mut [u64; BATCH],
+    ) {
+        cipher.step(mask, segment, remainders, offsets);
+    }
+
+    #[inline(always)]
+    fn put(self, room: &mut [u8], width: usize) {
+        match room.first_chunk_mut::<{ size_of::<Self>() }>() {
+            Some(whole) => *whole = self.to_le_bytes(),
+            None => room[..width].copy_from_slice(&self.to_le_bytes()[..width]),
+        }
     }
 }
 
@@ -282,17 +282,47 @@ impl Remainder for u128 {
         wide
     }
 
-    #[inline]
-    fn shifted(self, hash: Block, range: Self) -> Self {
+    fn add_to_remainders(
+        cipher: &FixedKey,
+        mask: &Block,
+        range: Self,
+        offsets: &[u64; BATCH],
+        remainders: &mut [Self; BATCH],
+    ) {
+        let mut hashes = offsets.map(|offset| Block::from_halves(offset, 0) ^ *mask);
+        cipher.ccr(&mut hashes);
         // Among so many the powers of 2 are enough.
-        let shift = hash.to_u128() & (u128::MAX >> (range.leading_zeros() + 1));
-        let left = range - shift;
-        if self < left { self + shift } else { self - left }
+        let bits = u128::MAX >> (range.leading_zeros() + 1);
+        for (remainder, hash) in remainders.iter_mut().zip(&hashes) {
+            let shift = hash.to_u128() & bits;
+            // As a distance from the end, the sum cannot overflow.
+            let left = range - shift;
+            *remainder = if *remainder < left { *remainder + shift } else { *remainder - left };
+        }
+    }
+
+    fn add_to_offsets(
+        cipher: &FixedKey,
+        mask: &Block,
+        segment: u64,
+        remainders: &[Self; BATCH],
+        offsets: &mut [u64; BATCH],
+    ) {
+        let mut hashes = remainders.map(|remainder| Block::from(remainder) ^ *mask);
+        cipher.ccr(&mut hashes);
+        for (offset, hash) in offsets.iter_mut().zip(hashes) {
+            *offset = FixedKey::shift(*offset, hash, segment);
+        }
+    }
+
+    #[inline(always)]
+    fn put(self, room: &mut [u8], width: usize) {
+        match room.first_chunk_mut::<{ size_of::<Self>() }>() {
+            Some(whole) => *whole = self.to_le_bytes(),
+            None => room[..width].copy_from_slice(&self.to_le_bytes()[..width]),
+        }
     }
 }
-
-/// Items of a task, a multiple of a batch.
-const TASK: usize = 64 * BATCH;
 
 impl fmt::Debug for Permutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -302,115 +332,6 @@ impl fmt::Debug for Permutation {
             .field("sigma", sigma)
             .field("remainders", remainders)
             .finish_non_exhaustive()
-    }
-}
-
-/// Bytes that a remainder is read and written by.
-const WHOLE: usize = 16;
-
-/// The bins and remainders of a set of items under their permutations.
-pub struct Placed {
-    layout: Layout,
-    /// Item after item, its bin under each function.
-    bins: Vec<u32>,
-    /// Bytes of a remainder.
-    width: usize,
-    /// Function after function, the remainder of each item, little-endian; then room for the last to be read whole.
-    remainders: Vec<u8>,
-}
-
-impl Placed {
-    /// Bytes of a remainder.
-    #[must_use]
-    pub fn width(&self) -> usize {
-        self.width
-    }
-
-    /// Replaces `bytes` by the remainders of `count` items under `function`, of as many bytes as their width each, little-endian:
-    /// of `item(0)` and so on, `vacant` where there is none.
-    ///
-    /// # Panics
-    /// If there is no such item or function.
-    pub fn remainders(
-        &self,
-        function: usize,
-        count: usize,
-        item: impl Fn(usize) -> Option<u32>,
-        vacant: u128,
-        bytes: &mut Vec<u8>,
-    ) {
-        assert!(function < self.layout.functions(), "a function that there is");
-        // Reads that are not much longer than a remainder seldom reach into another cache line.
-        match self.width {
-            ..=4 => self.gather::<4>(function, count, item, vacant, bytes),
-            5..=8 => self.gather::<8>(function, count, item, vacant, bytes),
-            _ => self.gather::<WHOLE>(function, count, item, vacant, bytes),
-        }
-    }
-
-    /// [`remainders`](Self::remainders), moved by `N` bytes: what follows them is written later.
-    fn gather<const N: usize>(
-        &self,
-        function: usize,
-        count: usize,
-        item: impl Fn(usize) -> Option<u32>,
-        vacant: u128,
-        bytes: &mut Vec<u8>,
-    ) {
-        let (width, items) = (self.width, self.items());
-        let remainders = &self.remainders[function * items * width..];
-        let none = vacant.to_le_bytes().first_chunk::<N>().copied().unwrap_or([0; N]);
-        bytes.resize(count * width + N, 0);
-        for i in 0..count {
-            if let Some(ahead) = Some(i + AHEAD).filter(|ahead| *ahead < count).and_then(&item) {
-                prefetch(remainders, ahead as usize * width);
-            }
-            let value = match item(i) {
-                Some(item) => {
-                    assert!((item as usize) < items, "an item that there is");
-                    remainders[item as usize * width..].first_chunk().copied().unwrap_or([0; N])
-                }
-                None => none,
-            };
-            if let Some(place) = bytes[i * width..].first_chunk_mut() {
-                *place = value;
-            }
-        }
-        bytes.truncate(count * width);
-    }
-}
-
-impl Places for Placed {
-    #[inline]
-    fn layout(&self) -> Layout {
-        self.layout
-    }
-
-    #[inline]
-    fn items(&self) -> usize {
-        self.bins.len() / self.layout.functions()
-    }
-
-    #[inline]
-    fn bins_of(&self, item: usize) -> Bins {
-        let functions = self.layout.functions();
-        let mut bins = Bins::default();
-        // Not a copy of a length that varies, which would be a call.
-        let own = &self.bins[item * functions..][..functions];
-        for (function, bin) in bins.iter_mut().enumerate() {
-            *bin = own.get(function).copied().unwrap_or(0);
-        }
-        bins
-    }
-
-    #[inline]
-    fn bin_of(&self, item: usize, function: usize) -> u32 {
-        self.bins[item * self.layout.functions() + function]
-    }
-
-    #[inline]
-    fn prefetch(&self, item: usize) {
-        prefetch(&self.bins, item * self.layout.functions());
     }
 }
 

@@ -12,6 +12,11 @@ use crate::protocol::Run;
 /// Items handled by one task.
 const CHUNK: usize = 1 << 12;
 
+/// Items of a piece, of which each thread does a chunk.
+pub(super) fn piece(run: &Run<'_>) -> usize {
+    CHUNK * run.threads
+}
+
 /// H(item), for every item in the order given, or in their own.
 pub(super) fn hashed(
     run: &Run<'_>,
@@ -21,8 +26,8 @@ pub(super) fn hashed(
 ) -> Result<Vec<Block>, Error> {
     let mut keys = large_vec(Block::ZERO, items.len());
     let item = |i: usize| order.map_or(i, |order| order[i] as usize);
-    for (piece, keys) in keys.chunks_mut(CHUNK * run.threads).enumerate() {
-        hash(run, oracle, items, |i| item(piece * CHUNK * run.threads + i), keys)?;
+    for (first, keys) in (0..).step_by(piece(run)).zip(keys.chunks_mut(piece(run))) {
+        hash(run, oracle, items, |i| item(first + i), keys)?;
     }
     Ok(keys)
 }
@@ -34,7 +39,7 @@ pub(super) fn by_pieces(
     items: &Items,
     mut take: impl FnMut(usize, &[Block]),
 ) -> Result<(), Error> {
-    let piece = CHUNK * run.threads;
+    let piece = piece(run);
     let mut keys = vec![Block::ZERO; piece.min(items.len())];
     for first in (0..items.len()).step_by(piece) {
         let keys = &mut keys[..piece.min(items.len() - first)];

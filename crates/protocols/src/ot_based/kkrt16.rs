@@ -33,7 +33,7 @@
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
-use vesica_crypto::memory::{large_vec, prefetch};
+use vesica_crypto::memory::prefetch;
 use vesica_crypto::piles::Piles;
 use vesica_encode::hashing::{Digests, Layout, parameters};
 use vesica_encode::items::{Items, Matches};
@@ -43,7 +43,7 @@ use vesica_ot::kkrt::{self, PseudoRandomCode};
 
 use super::keys;
 use super::lists::{Departing, Search, Sought};
-use super::{check_sizes, table};
+use super::{check_sizes, inverse, table};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Security};
@@ -268,13 +268,6 @@ fn send_masks<S: OprfSender<Block, { kkrt::BLOCKS }>>(
         }
     }
     Ok(order)
-}
-
-/// The item at each place, given the place of each item.
-fn inverse(places: &[u32]) -> Vec<u32> {
-    let mut order = large_vec(0, places.len());
-    (0..).zip(places).for_each(|(item, place)| order[*place as usize] = item);
-    order
 }
 
 /// The sender's items, each as its key and its place, dealt to regions of bins. An item waits in one of its bins at a

@@ -8,6 +8,7 @@ pub mod kkrt16;
 pub mod ot_phasing;
 pub mod ot_psi;
 
+use vesica_crypto::memory::large_vec;
 use vesica_encode::hashing::{Places, cuckoo};
 
 use crate::error::{Error, Misuse};
@@ -27,4 +28,11 @@ fn table<P: Places + ?Sized>(places: &P, stash: usize, paper: bool) -> Result<cu
     let kind = if paper { Error::PaperParameters } else { Error::Chance };
     cuckoo::Table::build(places, stash)
         .map_err(|_| kind("some of our items found no place in the hash table"))
+}
+
+/// The item at each place, given the place of each item.
+fn inverse(places: &[u32]) -> Vec<u32> {
+    let mut order = large_vec(0, places.len());
+    (0..).zip(places).for_each(|(item, place)| order[*place as usize] = item);
+    order
 }

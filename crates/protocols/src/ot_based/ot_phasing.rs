@@ -39,9 +39,11 @@
 //! Names: β = `layout.bins()`, s = `stash`, t = `characters`, t' = `stash_characters`, H = the oracle of [`kk13`]; s, t0, q, C as in
 //! [`coded`](vesica_ot::coded). Cost: receiver t·β OTs and β·⌈t/2⌉ compressions of H; sender t·β OTs and h·n_s·⌈t/2⌉
 //! compressions. Both work at once, as in [`kkrt16`](super::kkrt16). An OT takes the receiver 4 blocks of AES and 4 rows
-//! transposed, the sender half of that; the remainders of an item are computed once, with its bins.
+//! transposed, the sender half of that; the remainders of an item are computed once, with its bins, and dealt to regions of
+//! bins: the sender keeps no table.
 
-mod party;
+mod dealt;
+mod held;
 mod receiver;
 mod sender;
 
@@ -63,7 +65,7 @@ use crate::positions;
 use crate::protocol::{Learns, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Standing};
 
-/// OTs of one call, about.
+/// OTs of one call, about. Local, as calls are multiples of [`BINS`] or end a segment.
 const ROWS: usize = 1 << 13;
 
 /// Bins of one call are a multiple of this, so that OTs fill their tiles.
@@ -123,15 +125,16 @@ pub static ENTRY: Entry = Entry {
         },
         positions::MESSAGE,
     ],
-    memory: "receiver (40 + h·t)·n_r + 4·β, sender (50 + h·t + ⌈ℓ/8⌉)·n_s + 8·β",
+    memory: "receiver (32 + h·t)·n_r + 4·β, sender (12 + h·(6 + t) + ⌈ℓ/8⌉)·n_s",
     memory_bytes: |shape| match Plan::new(shape.sizes, &shape.parameters) {
         _ if shape.parameters.variant == ORIGINAL => (ot_psi::ENTRY.memory_bytes)(shape),
         Ok(Some(plan)) => {
             let layout = plan.cuckoo.layout;
-            let (bins, characters) = (layout.bins() as u64, (layout.functions() * plan.characters) as u64);
+            let (bins, functions, characters) =
+                (layout.bins() as u64, layout.functions() as u64, plan.characters as u64);
             Memory {
-                receiver: (40 + characters) * shape.receiver() + 4 * bins,
-                sender: (50 + characters + shape.mask()) * shape.sender() + 8 * bins,
+                receiver: (32 + functions * characters) * shape.receiver() + 4 * bins,
+                sender: (12 + functions * (6 + characters) + shape.mask()) * shape.sender(),
             }
         }
         _ => Memory { receiver: 0, sender: 0 },
@@ -198,7 +201,7 @@ impl Plan {
         (self.characters * self.cuckoo.layout.bins() + self.stash_characters * self.cuckoo.stash) as u64
     }
 
-    /// Calls of the OT extension: function, first bin, bins. Agreed, since a call begins a new tile.
+    /// The receiver's calls of the OT extension: function, first bin, bins. A segment begins with a new tile.
     fn calls(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         let segment = self.cuckoo.layout.segment() as usize;
         let size = (ROWS / self.characters / BINS).max(1) * BINS;

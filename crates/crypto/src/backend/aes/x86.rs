@@ -450,6 +450,10 @@ pub(super) mod narrow {
 pub(super) mod wide {
     use super::*;
 
+    mod steps;
+
+    pub(in super::super) use steps::step;
+
     type V = __m512i;
     const LANES: usize = 4;
     const FLIGHT: usize = 4;

@@ -1,6 +1,7 @@
 use super::*;
 use crate::hashing::cuckoo;
 use crate::hashing::parameters::two_way;
+use crate::hashing::places::Places;
 use std::collections::HashSet;
 use vesica_crypto::prg::Prg;
 
@@ -56,8 +57,14 @@ fn places_are_what_evaluate_says_for_any_number_of_threads() {
 fn places_are_what_evaluate_says(sigma: u32) {
     let permutation = permutation(sigma, Layout::new(3, 9000));
     let value = |index: usize| (index as u128).wrapping_mul(u128::MAX / 7) >> (128 - sigma);
-    let places: Vec<Placed> =
+    let mut places: Vec<Placed> =
         [1, 3].iter().map(|threads| permutation.place(*threads, 20_011, value)).collect();
+    // By pieces, into room for more.
+    let mut pieces = Placed::with_room(&permutation, 30_000);
+    for first in (0..20_011).step_by(4100) {
+        pieces.extend(&permutation, 2, 4100.min(20_011 - first), |i| value(first + i));
+    }
+    places.push(pieces);
     for function in 0..3 {
         let mut items: Vec<u128> = (0..20_011).map(value).collect();
         let mut bins = vec![0; items.len()];
@@ -72,6 +79,7 @@ fn places_are_what_evaluate_says(sigma: u32) {
                 let remainder = item(i).map_or(permutation.vacant(), |item| items[item as usize]);
                 assert_eq!(*bytes, remainder.to_le_bytes()[..width]);
             }
+            assert!(placed.remainders_under(function).eq(items.iter().copied()));
             for (item, bin) in bins.iter().enumerate() {
                 assert_eq!((placed.bins_of(item)[function], placed.bin_of(item, function)), (*bin, *bin));
             }
@@ -125,7 +133,8 @@ fn one_round_would_move_ranges_of_items_as_a_whole() {
             let (i, function) = (entry / 2, entry % 2);
             layout.bin(function, ((i % 256) as u32 + f[i / 256 * 2 + function]) % segment)
         });
-        paper += fails(Placed { layout, bins: bins.collect(), width: 1, remainders: Vec::new() });
+        let bins = bins.collect();
+        paper += fails(Placed { layout, room: 4096, items: 4096, bins, width: 1, remainders: Vec::new() });
         let context = Context::new(&[7; 32], "test", b"", seed, 1);
         ours += fails(Permutation::new(&context, 32, layout).place(1, 4096, item));
     }

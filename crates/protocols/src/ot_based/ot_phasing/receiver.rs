@@ -8,7 +8,7 @@ use vesica_ot::coded::OprfReceiver;
 use super::super::lists::{Search, Sought};
 use super::super::numbers::push_characters;
 use super::Plan;
-use super::party::{Party, own_number};
+use super::held::Held;
 use crate::error::Error;
 use crate::protocol::{Phase, Run};
 
@@ -21,8 +21,8 @@ pub(super) fn pairs<R: OprfReceiver<u8>>(
     channel: &mut Channel,
 ) -> Result<Vec<(u32, u32)>, Error> {
     // 2. While the sender answers: each item in one of its bins, or in the stash.
-    let party = Party::new(run, plan, items, None)?;
-    let table = party.cuckoo()?;
+    let held = Held::new(run, plan, items)?;
+    let table = held.cuckoo()?;
     let mut ots = ots(channel)?;
     // 3. The mask of the item of each bin, 4. which is looked for in the list of the way in which it is held.
     run.phase(Phase::Answer, plan.cuckoo.layout.bins());
@@ -30,7 +30,7 @@ pub(super) fn pairs<R: OprfReceiver<u8>>(
     let (mut words, mut masks) = (Vec::new(), Vec::new());
     for (function, first, bins) in plan.calls() {
         // An empty bin asks for what shows nothing: the sender cannot tell.
-        party.characters(function, bins, |bin| table.get(first + bin), &mut words);
+        held.characters(function, bins, |bin| table.get(first + bin), &mut words);
         masks.resize(bins, Block::ZERO);
         ots.extend_groups(plan.characters, &words, &mut masks, channel)?;
         let (sought, all) = (&mut search.sought[function], plan.cuckoo.layout.segment_of(function));
@@ -45,26 +45,25 @@ pub(super) fn pairs<R: OprfReceiver<u8>>(
         run.advance(bins)?;
         search.take_ready(plan.cuckoo.layout.function_of(first + bins), channel)?;
     }
-    stash(&party, &mut ots, table.stash(), &mut search.sought[plan.cuckoo.layout.functions()..], channel)?;
+    stash(&held, &mut ots, table.stash(), &mut search.sought[plan.cuckoo.layout.functions()..], channel)?;
     channel.flush()?;
-    drop((party, table));
+    drop((held, table));
     search.finish(channel.split().1)
 }
 
 /// The masks of the items in the stash, whole, each for its place.
 fn stash(
-    party: &Party<'_>,
+    held: &Held<'_>,
     ots: &mut impl OprfReceiver<u8>,
     stash: &[u32],
     sought: &mut [Sought],
     channel: &mut Channel,
 ) -> Result<(), Error> {
-    let plan = party.plan;
+    let plan = held.plan;
     let mut words = Vec::new();
-    let numbers = &party.numbered.numbers;
     for place in 0..plan.cuckoo.stash {
-        let number = stash.get(place).map_or_else(|| own_number(numbers), |item| numbers[*item as usize]);
-        push_characters(&mut words, number.to_u128(), plan.stash_characters);
+        let number = stash.get(place).map_or(held.own, |item| held.numbers[*item as usize]);
+        push_characters(&mut words, number, plan.stash_characters);
     }
     let mut masks = vec![Block::ZERO; plan.cuckoo.stash];
     ots.extend_groups(plan.stash_characters, &words, &mut masks, channel)?;

@@ -1,4 +1,6 @@
-use super::party::{Party, own_number};
+use super::super::numbers;
+use super::dealt::{Dealt, Entry};
+use super::held::Held;
 use super::*;
 use crate::testing::{Case, duel, planted_for, run_pair, shape};
 use vesica_crypto::block::Block;
@@ -42,7 +44,7 @@ fn over_ideal_ots_every_form_ends_with_the_same_matches() {
             }),
         );
         let pairs = receiver.unwrap();
-        assert_eq!(sender.unwrap().len(), 3000);
+        sender.unwrap();
         let ideal = sets.receiver.matches(pairs.iter().map(|&(item, _)| item as usize));
         assert_eq!(ideal.rows(), sets.receiver_rows);
         assert_eq!(ideal.rows(), run_pair(&ENTRY, sets, case).receiver.unwrap().rows());
@@ -270,22 +272,72 @@ fn an_empty_bin_asks_for_no_item_but_the_receivers_own() {
             base_ots: None,
         };
         let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
-        let party = Party::new(&run, &plan, &own, None).unwrap();
-        let (domain, table) = (Party::new(&run, &plan, &all, None).unwrap(), party.cuckoo().unwrap());
-        let (bins, mut asked, mut word) = (domain.simple(), Vec::new(), Vec::new());
-        for function in 0..plan.cuckoo.layout.functions() {
-            let segment = plan.cuckoo.layout.segment_of(function);
-            party.characters(function, segment.len(), |bin| table.get(segment.start + bin), &mut asked);
-            for (bin, asked) in segment.zip(asked.chunks_exact(plan.characters)) {
-                for item in bins.bin(bin) {
-                    domain.characters(function, 1, |_| Some(*item), &mut word);
-                    let integer = all.native(*item as usize).unwrap();
-                    assert!(asked != word || (700..800).contains(&integer), "{variant} {paper}: {integer}");
-                }
-            }
+        let places: Vec<u32> = (0..all.len() as u32).collect();
+        let held = Held::new(&run, &plan, &own).unwrap();
+        let (mut domain, table) = (Dealt::new(&run, &plan, &all, &places).unwrap(), held.cuckoo().unwrap());
+        let (mut asked, mut entries) = (Vec::new(), 0);
+        for (region, (function, first, bins)) in domain.regions().enumerate() {
+            held.characters(function, bins, |bin| table.get(first + bin), &mut asked);
+            let mut check = |entry: Entry| {
+                let asked = &asked[usize::from(entry.bin) * plan.characters..][..plan.characters];
+                let integer = all.native(entry.place as usize).unwrap();
+                let other = *asked != entry.value.to_le_bytes()[..plan.characters];
+                assert!(other || (700..800).contains(&integer), "{variant} {paper}: {integer}");
+                entries += 1;
+            };
+            while domain.take(region, &mut check) {}
         }
+        assert_eq!(entries, all.len() * plan.cuckoo.layout.functions());
         // Nor do the places of the stash, where the sender has masks of all its items.
-        let number = own_number(&party.numbered.numbers).to_u128();
-        assert!(plan.cuckoo.stash == 0 || (700..800).contains(&number), "{variant} {paper}: {number}");
+        assert!(plan.cuckoo.stash == 0 || (700..800).contains(&held.own), "{variant} {paper}: {}", held.own);
+    }
+}
+
+#[test]
+fn every_item_is_dealt_to_all_of_its_bins_and_nowhere_else() {
+    // Many regions of a segment, and hashed items; whole items in the stash.
+    for (sigma, paper, count) in [(Some(40), false, 50_000), (None, true, 3000)] {
+        let sizes = Sizes { receiver: count, sender: count };
+        let parameters = Parameters { sigma, paper, ..Parameters::default() };
+        let items = planted_for(&parameters, count, count, 1, 3).sender;
+        let run = Run {
+            context: Context::new(&[9; 32], "ot-phasing", b"", 1, 1),
+            sizes,
+            parameters,
+            learns: Learns::Receiver,
+            threads: 1,
+            watch: &crate::protocol::Unwatched,
+            base_ots: None,
+        };
+        let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+        let places = items.shuffled(&mut vesica_crypto::prg::Prg::from_seed([4; 16]));
+        let mut expected = Vec::new();
+        let mut numbers = vec![0; count];
+        numbers::by_pieces(&run, plan.width, &items, false, |first, values, _| {
+            for function in 0..plan.cuckoo.layout.functions() {
+                let (mut remainders, mut bins) = (values.to_vec(), vec![0; values.len()]);
+                plan.permutation(&run.context).evaluate(function, &mut remainders, &mut bins);
+                let places = &places[first..];
+                expected.extend((0..bins.len()).map(|i| (bins[i], places[i], remainders[i])));
+            }
+            values.iter().zip(&places[first..]).for_each(|(value, place)| numbers[*place as usize] = *value);
+        })
+        .unwrap();
+        for threads in [1, 3] {
+            let run = Run { threads, context: run.context.clone(), ..run };
+            let mut dealt = Dealt::new(&run, &plan, &items, &places).unwrap();
+            let mut found = Vec::new();
+            for (region, (function, first, bins)) in dealt.regions().enumerate() {
+                assert_eq!(plan.cuckoo.layout.function_of(first), function);
+                while dealt.take(region, |entry| {
+                    assert!(usize::from(entry.bin) < bins);
+                    found.push(((first + usize::from(entry.bin)) as u32, entry.place, entry.value));
+                }) {}
+            }
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert!(found == expected);
+            assert!(if plan.cuckoo.stash > 0 { dealt.numbers == numbers } else { dealt.numbers.is_empty() });
+        }
     }
 }
