@@ -111,7 +111,7 @@ pub fn play(
 }
 
 /// What both parties of a cell with kept base OTs say of them.
-const DEALT: Mark = Mark { id: [0; 32], count: 464, generation: 0 };
+const DEALT: Mark = Mark { id: [0; 32], level: 256, count: 464, generation: 0 };
 
 /// Base OTs as an earlier run would have left them. Nothing depends on what they are, so each side makes up its own part.
 fn dealt(role: Role) -> Result<Keeping, CodecError> {
@@ -119,7 +119,7 @@ fn dealt(role: Role) -> Result<Keeping, CodecError> {
     let string = |i: usize, j: usize| [i as u8, (i >> 8) as u8, j as u8, 1].repeat(8);
     let choice = |i: usize| i * 7 / 3 % 2;
     let mut bytes = Writer::new();
-    bytes.bool(role == Role::Receiver).u64(DEALT.generation).u32(DEALT.count);
+    bytes.bool(role == Role::Receiver).u64(DEALT.generation).u32(DEALT.level).u32(DEALT.count);
     match role {
         Role::Receiver => (0..count).for_each(|i| {
             bytes.fixed(&string(i, 0)).fixed(&string(i, 1));

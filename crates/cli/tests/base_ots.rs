@@ -21,7 +21,19 @@ fn tables() -> Scene {
 /// A run of both sides, with the plain join's rows; the reports, receiver's first.
 #[track_caller]
 fn run(scene: &Scene, protocol: &str, keep: [bool; 2], words: [&str; 2]) -> [serde_json::Value; 2] {
-    let options = ["--security", "semi-honest", "--protocol", protocol];
+    run_at(scene, protocol, "128", keep, words)
+}
+
+/// The same at a level.
+#[track_caller]
+fn run_at(
+    scene: &Scene,
+    protocol: &str,
+    level: &str,
+    keep: [bool; 2],
+    words: [&str; 2],
+) -> [serde_json::Value; 2] {
+    let options = ["--security", "semi-honest", "--protocol", protocol, "--level", level];
     let party = |role: usize, report| {
         let keep: &[&str] = if keep[role] { &["--keep-base-ots", FILES[role]] } else { &[] };
         [&options[..], keep, &["--report", report]].concat()
@@ -39,7 +51,7 @@ const NEW: [&str; 2] = ["base OTs: made anew and kept, since there are none yet"
 const KEPT: [&str; 2] = ["base OTs: those kept from an earlier run"; 2];
 
 /// Bytes of the terms that tell one set of base OTs from others.
-const MARK: u64 = 32 + 4 + 8;
+const MARK: u64 = 32 + 4 + 4 + 8;
 
 /// What went over the channel beside the messages of the protocol, receiver's side: terms and sizes.
 fn around(report: &serde_json::Value, formulas: [u64; 2]) -> [u64; 2] {
@@ -87,6 +99,25 @@ fn another_protocol_takes_those_that_are_enough() {
     run(&scene, "kkrt", [true; 2], ["made anew and kept, since this run needs more than there are"; 2]);
     run(&scene, "ot-psi", [true; 2], KEPT);
     run(&scene, "kkrt", [true; 2], KEPT);
+}
+
+/// Items of 256 bits, base OTs over P-521 and P-384, which serve lower levels too and no higher one.
+#[test]
+fn levels_above_128_have_base_ots_of_their_own() {
+    let scene = tables();
+    let weak = ["made anew and kept, since the old ones were made for a lower level than this run's"; 2];
+    run_at(&scene, "gbf-random", "128", [true; 2], NEW);
+    for (level, words, sent) in [("192", weak, [98, 49 * 192]), ("256", weak, [134, 67 * 256])] {
+        let made = run_at(&scene, "gbf-random", level, [true; 2], words);
+        let kept = run_at(&scene, "gbf-random", level, [true; 2], KEPT);
+        assert_eq!(made[0]["parameters"]["level"], level.parse::<u64>().unwrap());
+        // In the second run each side sent its mark, and no base OTs.
+        let [made, kept] = [&made[0], &kept[0]].map(|report| around(report, [0; 2]));
+        assert_eq!([made[0] - kept[0], made[1] - kept[1]], sent, "{level}");
+    }
+    run_at(&scene, "gbf", "256", [true; 2], KEPT);
+    run_at(&scene, "gbf", "128", [true; 2], KEPT);
+    run_at(&scene, "gbf", "256", [false; 2], ["", ""]);
 }
 
 #[test]
@@ -186,7 +217,7 @@ fn a_file_that_does_not_belong_is_refused_and_left_as_it_is() {
     check(b"", "it holds no base OTs");
     check(b"id,email\n", "it holds no base OTs");
     check(&vec![0; 70_000], "it is not a file of this kind");
-    check(&flipped(17), "it is of version 257");
+    check(&flipped(17), "it is of version 258");
     scene.write(FILES[0], &good);
     let mode =
         |mode| std::fs::set_permissions(scene.path(FILES[0]), PermissionsExt::from_mode(mode)).unwrap();

@@ -18,6 +18,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::backend::{Backend, aes};
 use crate::block::Block;
+use crate::wide_prg::WidePrg;
 
 /// Blocks generated ahead for small reads.
 const AHEAD: usize = 16;
@@ -28,10 +29,47 @@ const FORK: u64 = 1;
 /// A stream of pseudo-random bytes; wiped when dropped. The clone of a generator repeats its stream, so there is none.
 pub struct Prg {
     key: aes::Key,
+    stream: Ahead,
+}
+
+/// How far a stream has been read; small reads are made of blocks generated ahead. Wiped when dropped.
+pub(crate) struct Ahead {
     counter: u64,
     buffer: [Block; AHEAD],
     /// Bytes of `buffer` that were handed out.
     used: usize,
+}
+
+impl Ahead {
+    /// The beginning of a stream.
+    pub(crate) const fn new() -> Self {
+        Self { counter: 0, buffer: [Block::ZERO; AHEAD], used: AHEAD * Block::BYTES }
+    }
+
+    /// The next bytes of the stream whose whole blocks from a counter on `keystream` makes.
+    #[inline]
+    pub(crate) fn fill(&mut self, out: &mut [u8], keystream: impl Fn(u64, &mut [u8])) {
+        let buffered = &Block::slice_as_bytes(&self.buffer)[self.used..];
+        let (from_buffer, rest) = out.split_at_mut(out.len().min(buffered.len()));
+        from_buffer.copy_from_slice(&buffered[..from_buffer.len()]);
+        self.used += from_buffer.len();
+        // Large reads go straight into the caller's slice.
+        let (direct, tail) = rest.split_at_mut(rest.len() / (AHEAD * Block::BYTES) * (AHEAD * Block::BYTES));
+        keystream(self.counter, direct);
+        self.counter += (direct.len() / Block::BYTES) as u64;
+        if !tail.is_empty() {
+            keystream(self.counter, Block::slice_as_mut_bytes(&mut self.buffer));
+            self.counter += AHEAD as u64;
+            tail.copy_from_slice(&Block::slice_as_bytes(&self.buffer)[..tail.len()]);
+            self.used = tail.len();
+        }
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.buffer.zeroize();
+    }
 }
 
 impl Prg {
@@ -47,7 +85,7 @@ impl Prg {
         let mut seed = seed.into();
         let key = aes::Key::new(backend, &seed);
         seed.zeroize();
-        Self { key, counter: 0, buffer: [Block::ZERO; AHEAD], used: AHEAD * Block::BYTES }
+        Self { key, stream: Ahead::new() }
     }
 
     /// The stream of a seed drawn from `rng`.
@@ -70,17 +108,8 @@ impl Prg {
 
     /// The next bytes of the stream.
     pub fn fill(&mut self, out: &mut [u8]) {
-        let (from_buffer, rest) = out.split_at_mut(out.len().min(self.buffered().len()));
-        from_buffer.copy_from_slice(&self.buffered()[..from_buffer.len()]);
-        self.used += from_buffer.len();
-        // Large reads go straight into the caller's slice.
-        let (direct, tail) = rest.split_at_mut(rest.len() / (AHEAD * Block::BYTES) * (AHEAD * Block::BYTES));
-        self.keystream(direct);
-        if !tail.is_empty() {
-            self.refill();
-            tail.copy_from_slice(&self.buffered()[..tail.len()]);
-            self.used = tail.len();
-        }
+        let Self { key, stream } = self;
+        stream.fill(out, |first, blocks| key.keystream(first, blocks));
     }
 
     /// The next blocks of the stream; equal to [`fill`](Self::fill) on their bytes.
@@ -94,22 +123,6 @@ impl Prg {
         let mut block = Block::ZERO;
         self.fill(block.as_mut_bytes());
         block
-    }
-
-    fn buffered(&self) -> &[u8] {
-        &Block::slice_as_bytes(&self.buffer)[self.used..]
-    }
-
-    fn refill(&mut self) {
-        self.key.keystream(self.counter, Block::slice_as_mut_bytes(&mut self.buffer));
-        self.counter += AHEAD as u64;
-        self.used = 0;
-    }
-
-    /// Whole blocks of the stream.
-    fn keystream(&mut self, out: &mut [u8]) {
-        self.key.keystream(self.counter, out);
-        self.counter += (out.len() / Block::BYTES) as u64;
     }
 }
 
@@ -152,37 +165,39 @@ impl Streams {
     }
 }
 
-impl TryRng for Prg {
-    type Error = Infallible;
+/// The words of a generator are its next bytes, little-endian.
+macro_rules! serve_as_rng {
+    ($generator:ty) => {
+        impl TryRng for $generator {
+            type Error = Infallible;
 
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut word = [0; 4];
-        self.fill(&mut word);
-        Ok(u32::from_le_bytes(word))
-    }
+            fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+                let mut word = [0; 4];
+                self.fill(&mut word);
+                Ok(u32::from_le_bytes(word))
+            }
 
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut word = [0; 8];
-        self.fill(&mut word);
-        Ok(u64::from_le_bytes(word))
-    }
+            fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+                let mut word = [0; 8];
+                self.fill(&mut word);
+                Ok(u64::from_le_bytes(word))
+            }
 
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        self.fill(out);
-        Ok(())
-    }
+            fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+                self.fill(out);
+                Ok(())
+            }
+        }
+
+        impl TryCryptoRng for $generator {}
+
+        // Key schedule and buffer wipe themselves.
+        impl ZeroizeOnDrop for $generator {}
+    };
 }
 
-impl TryCryptoRng for Prg {}
-
-impl Drop for Prg {
-    fn drop(&mut self) {
-        // The key schedule wipes itself.
-        self.buffer.zeroize();
-    }
-}
-
-impl ZeroizeOnDrop for Prg {}
+serve_as_rng!(Prg);
+serve_as_rng!(WidePrg);
 
 #[cfg(test)]
 mod tests {

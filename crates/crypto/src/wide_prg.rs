@@ -1,4 +1,5 @@
-//! Pseudo-random generators of 256-bit strength: AES-256 in counter mode, for security levels above 128 bits.
+//! Pseudo-random generators of 256-bit strength: AES-256 in counter mode, for a party's own randomness, which serves every
+//! level, and for the columns of an OT extension at levels above 128 bits.
 //!
 //! ```text
 //! stream(seed) = AES256_seed(0) ‖ AES256_seed(1) ‖ …      counters as 128-bit little-endian numbers
@@ -6,6 +7,33 @@
 
 use crate::backend::{Backend, aes};
 use crate::block::Block;
+use crate::prg::Ahead;
+
+/// A stream of pseudo-random bytes from a seed of 256 bits; wiped when dropped, and not to be cloned.
+pub struct WidePrg {
+    key: aes::WideKey,
+    stream: Ahead,
+}
+
+impl WidePrg {
+    /// The stream of `seed`.
+    #[must_use]
+    pub fn from_seed(seed: &[u8; 32]) -> Self {
+        Self::with_backend(Backend::detect(), seed)
+    }
+
+    /// The stream of `seed`, computed by `backend`.
+    #[must_use]
+    pub fn with_backend(backend: Backend, seed: &[u8; 32]) -> Self {
+        Self { key: aes::WideKey::new(backend, seed), stream: Ahead::new() }
+    }
+
+    /// The next bytes of the stream.
+    pub fn fill(&mut self, out: &mut [u8]) {
+        let Self { key, stream } = self;
+        stream.fill(out, |first, blocks| key.keystream(first, blocks));
+    }
+}
 
 /// The streams of several seeds, read in step. The key schedules wipe themselves when dropped.
 pub struct WideStreams {
@@ -51,6 +79,7 @@ mod tests {
     use super::*;
     use ::aes::Aes256;
     use ::aes::cipher::{BlockCipherEncrypt, KeyInit};
+    use rand_core::Rng;
 
     #[test]
     fn the_cipher_is_that_of_fips_197() {
@@ -59,6 +88,29 @@ mod tests {
         let mut block: [u8; 16] = core::array::from_fn(|i| 0x11 * i as u8);
         Aes256::new(&key.into()).encrypt_block((&mut block).into());
         assert_eq!(u128::from_be_bytes(block), 0x8ea2_b7ca_5167_45bf_eafc_4990_4b49_6089);
+    }
+
+    #[test]
+    fn a_generator_reads_its_stream_in_pieces_of_any_length() {
+        let seed = core::array::from_fn(|i| i as u8);
+        let key = Aes256::new((&seed).into());
+        let mut expected = Vec::new();
+        for counter in 0u128..150 {
+            let mut block = counter.to_le_bytes();
+            key.encrypt_block((&mut block).into());
+            expected.extend(block);
+        }
+        for backend in Backend::available() {
+            let mut prg = WidePrg::with_backend(backend, &seed);
+            let mut pieces = Vec::new();
+            for length in [0, 1, 15, 16, 17, 256, 700, 3, 512, 800] {
+                let mut piece = vec![0; length];
+                prg.fill(&mut piece);
+                pieces.extend(piece);
+            }
+            assert!(pieces == expected[..pieces.len()], "{backend:?}");
+            assert_eq!(prg.next_u32().to_le_bytes(), expected[pieces.len()..][..4]);
+        }
     }
 
     #[test]

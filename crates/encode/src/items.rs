@@ -38,9 +38,9 @@ use store::{DUMMY_ROW, Store, on_store};
 /// A 128-bit digest collides in 2^64 offline work, which only a malicious party has a reason to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Width {
-    /// 16 bytes, for semi-honest runs.
+    /// 16 bytes, for semi-honest runs up to level 128.
     Digest128,
-    /// 32 bytes, for malicious runs.
+    /// 32 bytes, for malicious runs and levels above 128.
     Digest256,
 }
 

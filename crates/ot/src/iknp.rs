@@ -18,7 +18,7 @@
 //! ```
 //!
 //! κ is 80, 128, 192 or 256: exactly so many columns travel, κ·16·⌈n/128⌉ bytes for n OTs of one call. Up to 128 the
-//! generator is AES-128, above it AES-256, which has the strength of the level.
+//! generator is AES-128, above it AES-256, which has the strength of the level, as the base OTs have ([`kept`]).
 //!
 //! Rows are made in tiles of 1024: κ strings of 1024 bits are expanded, masked, and transposed while they are in the
 //! first-level cache. Tile by tile, column by column they travel, of a call's last tile only the blocks that hold rows. A
@@ -39,8 +39,8 @@ use vesica_crypto::wide_prg::WideStreams;
 use vesica_net::Channel;
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::base::bit;
 use crate::base::kept::{self, Keeping};
-use crate::base::{bit, masny_rindal};
 use crate::{CotReceiver, CotSender, Error, Seed};
 
 /// Blocks of a string of a tile.
@@ -63,7 +63,7 @@ pub fn bytes(columns: u32, count: usize) -> u64 {
 /// Bytes of the base OTs: from the sender, from the receiver of the extension.
 #[must_use]
 pub fn setup_bytes(columns: u32) -> [u64; 2] {
-    [u64::from(columns) * masny_rindal::RECEIVER_BYTES as u64, masny_rindal::SENDER_BYTES as u64]
+    kept::bytes(columns, columns.into())
 }
 
 /// The columns of a level, in rows of `W` blocks.
@@ -222,8 +222,8 @@ impl<const W: usize> Sender<W> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let columns = check::<W>(columns as usize);
-        let (bits, seeds) = kept::receive(context, label, columns, keeping, channel, rng)?;
+        let (level, columns) = (columns, check::<W>(columns as usize));
+        let (bits, seeds) = kept::receive(level, context, label, columns, keeping, channel, rng)?;
         let mut delta = Zeroizing::new([Block::ZERO; W]);
         Block::slice_as_mut_bytes(&mut *delta)[..bits.len()].copy_from_slice(&bits);
         Ok(Self::from_base(&delta, &seeds))
@@ -309,8 +309,8 @@ impl<const W: usize> Receiver<W> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let columns = check::<W>(columns as usize);
-        Ok(Self::from_base(&kept::send(context, label, columns, keeping, channel, rng)?))
+        let (level, columns) = (columns, check::<W>(columns as usize));
+        Ok(Self::from_base(&kept::send(level, context, label, columns, keeping, channel, rng)?))
     }
 
     /// From base OTs done elsewhere: both strings of each.

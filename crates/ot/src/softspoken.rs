@@ -45,7 +45,7 @@ use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
 use vesica_net::Channel;
 use zeroize::Zeroize;
 
-use crate::base::kept::{self, Keeping};
+use crate::base::kept::{self, Keeping, LEAST_LEVEL};
 use crate::small_field;
 pub use crate::small_field::{Security, Width};
 use crate::{CotReceiver, CotSender, Error, Seed};
@@ -199,7 +199,7 @@ impl Receiver {
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
         check_keeping(security, keeping);
-        let base = kept::send(context, BASE, ROWS, keeping, channel, rng)?;
+        let base = kept::send(LEAST_LEVEL, context, BASE, ROWS, keeping, channel, rng)?;
         let mut seeds: Vec<[Block; 2]> = base.iter().map(|[zero, one]| [zero.block(), one.block()]).collect();
         let (receiver, message) = Self::new(context, width, security, &seeds, rng);
         seeds.as_flattened_mut().zeroize();
@@ -375,7 +375,7 @@ impl Sender {
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
         check_keeping(security, keeping);
-        let (bits, base) = kept::receive(context, BASE, ROWS, keeping, channel, rng)?;
+        let (bits, base) = kept::receive(LEAST_LEVEL, context, BASE, ROWS, keeping, channel, rng)?;
         let mut delta = Block::ZERO;
         Block::slice_as_mut_bytes(std::slice::from_mut(&mut delta)).copy_from_slice(&bits);
         let mut seeds: Vec<Block> = base.iter().map(Seed::block).collect();

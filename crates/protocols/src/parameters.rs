@@ -25,13 +25,13 @@ impl Security {
 }
 
 impl Security {
-    /// What the items of such a run are: native integers of σ bits, or digests, wide enough that a party which does
-    /// anything finds no two keys with one digest.
-    pub fn encoding(self, sigma: Option<u32>) -> Encoding {
+    /// What the items of such a run at level κ are: native integers of σ bits, or digests, of 256 bits above level 128 and
+    /// where a party which does anything is to find no two keys with one digest.
+    pub fn encoding(self, level: u32, sigma: Option<u32>) -> Encoding {
         match (sigma, self) {
             (Some(sigma), _) => Encoding::Native { sigma },
-            (None, Security::SemiHonest) => Encoding::Digest(Width::Digest128),
-            (None, Security::Malicious) => Encoding::Digest(Width::Digest256),
+            (None, Security::SemiHonest) if level <= DEFAULT_LEVEL => Encoding::Digest(Width::Digest128),
+            (None, _) => Encoding::Digest(Width::Digest256),
         }
     }
 }
@@ -104,7 +104,7 @@ impl Default for Parameters {
 impl Parameters {
     /// What the items of the run are.
     pub fn encoding(&self) -> Encoding {
-        self.security.encoding(self.sigma)
+        self.security.encoding(self.level, self.sigma)
     }
 
     /// The text that the protocol context absorbs; different parameters have different texts.
@@ -239,6 +239,21 @@ mod tests {
         }
         assert_eq!(Offers::STANDARD.refuse(&Parameters { sigma: Some(32), ..base }), Some(Unoffered::Native));
         assert_eq!(Offers::STANDARD.refuse(&Parameters { paper: true, ..base }), Some(Unoffered::Paper));
+    }
+
+    #[test]
+    fn items_are_as_wide_as_the_level_asks() {
+        let base = Parameters::default();
+        for (level, security, width) in [
+            (80, Security::SemiHonest, Width::Digest128),
+            (128, Security::SemiHonest, Width::Digest128),
+            (128, Security::Malicious, Width::Digest256),
+            (192, Security::SemiHonest, Width::Digest256),
+            (256, Security::SemiHonest, Width::Digest256),
+        ] {
+            let encoding = Parameters { level, security, ..base }.encoding();
+            assert_eq!(encoding, Encoding::Digest(width), "{security} at {level}");
+        }
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub const MOST_RUNS: u64 = 1024;
 pub struct Mark {
     /// A hash of the session in which they were made.
     pub id: [u8; 32],
+    /// The highest level that they serve.
+    pub level: u32,
     /// How many there are.
     pub count: u32,
     /// Runs that they have served.
@@ -34,13 +36,13 @@ pub enum Offer {
 }
 
 impl Offer {
-    /// u8 kind, and the mark if there is one: id, u32 count, u64 generation.
+    /// u8 kind, and the mark if there is one: id, u32 level, u32 count, u64 generation.
     pub(crate) fn encode(&self, writer: &mut Writer) {
         match self {
             Offer::Nothing => writer.u8(0),
             Offer::Room => writer.u8(1),
-            Offer::Have(Mark { id, count, generation }) => {
-                writer.u8(2).fixed(id).u32(*count).u64(*generation)
+            Offer::Have(Mark { id, level, count, generation }) => {
+                writer.u8(2).fixed(id).u32(*level).u32(*count).u64(*generation)
             }
         };
     }
@@ -50,8 +52,8 @@ impl Offer {
             0 => Ok(Offer::Nothing),
             1 => Ok(Offer::Room),
             2 => {
-                let (id, count) = (reader.array()?, reader.u32()?);
-                Ok(Offer::Have(Mark { id, count, generation: reader.u64()? }))
+                let (id, level, count) = (reader.array()?, reader.u32()?, reader.u32()?);
+                Ok(Offer::Have(Mark { id, level, count, generation: reader.u64()? }))
             }
             _ => Err(CodecError::Invalid { what: "offer of base OTs" }),
         }
@@ -82,6 +84,8 @@ pub enum Why {
     TheirsGone,
     /// The parties have different ones.
     Different,
+    /// They were made for a lower level than this run's.
+    TooWeak,
     /// There are too few for this run.
     TooFew,
     /// They have served [`MOST_RUNS`].
@@ -90,7 +94,7 @@ pub enum Why {
 
 impl BaseOts {
     /// What becomes of a run that needs so many, the same on both sides.
-    pub(crate) fn agree(mine: &Offer, theirs: &Offer, needed: u64) -> Self {
+    pub(crate) fn agree(mine: &Offer, theirs: &Offer, (level, needed): (u32, u64)) -> Self {
         match (mine, theirs) {
             _ if needed == 0 => BaseOts::Unneeded,
             (Offer::Nothing, _) | (_, Offer::Nothing) => BaseOts::Alone,
@@ -102,7 +106,10 @@ impl BaseOts {
                 // where the other one is.
                 let generation = mine.generation.max(theirs.generation);
                 match () {
-                    () if (mine.id, mine.count) != (theirs.id, theirs.count) => BaseOts::New(Why::Different),
+                    () if (mine.id, mine.level, mine.count) != (theirs.id, theirs.level, theirs.count) => {
+                        BaseOts::New(Why::Different)
+                    }
+                    () if mine.level < level => BaseOts::New(Why::TooWeak),
                     () if u64::from(mine.count) < needed => BaseOts::New(Why::TooFew),
                     () if generation >= MOST_RUNS => BaseOts::New(Why::Worn),
                     () => BaseOts::Kept(generation),
@@ -147,6 +154,7 @@ impl std::fmt::Display for BaseOts {
             Why::MineGone => "this side has none",
             Why::TheirsGone => "the partner has none any more",
             Why::Different => "the two sides have different ones",
+            Why::TooWeak => "the old ones were made for a lower level than this run's",
             Why::TooFew => "this run needs more than there are",
             Why::Worn => "the old ones have served their number of runs",
         })
@@ -157,7 +165,7 @@ impl std::fmt::Display for BaseOts {
 mod tests {
     use super::*;
 
-    const MARK: Mark = Mark { id: [7; 32], count: 256, generation: 5 };
+    const MARK: Mark = Mark { id: [7; 32], level: 192, count: 256, generation: 5 };
 
     #[test]
     fn offers_come_back_and_nothing_else_does() {
@@ -221,8 +229,14 @@ mod tests {
             ),
         ];
         for (mine, theirs, needed, here, there) in cases {
-            assert_eq!(BaseOts::agree(&mine, &theirs, needed), here, "{mine:?} {theirs:?} {needed}");
-            assert_eq!(BaseOts::agree(&theirs, &mine, needed), there, "{theirs:?} {mine:?} {needed}");
+            for level in [80, 128, 192] {
+                let needed = (level, needed);
+                assert_eq!(BaseOts::agree(&mine, &theirs, needed), here, "{mine:?} {theirs:?} {needed:?}");
+                assert_eq!(BaseOts::agree(&theirs, &mine, needed), there, "{theirs:?} {mine:?} {needed:?}");
+            }
         }
+        assert_eq!(BaseOts::agree(&mine, &mine, (256, 256)), BaseOts::New(Why::TooWeak));
+        let stronger = have(|mark| mark.level = 256);
+        assert_eq!(BaseOts::agree(&mine, &stronger, (128, 8)), BaseOts::New(Why::Different));
     }
 }

@@ -2,18 +2,18 @@
 
 use rand::TryRng;
 use rand::rngs::SysRng;
-use vesica_crypto::block::Block;
-use vesica_crypto::prg::Prg;
+use vesica_crypto::wide_prg::WidePrg;
 use vesica_protocols::Phase;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Kind, Side};
 
-/// A generator seeded by the operating system, wiped when it is dropped. Every run gets one of its own.
-pub fn randomness() -> Result<Prg, Error> {
-    let mut seed = Zeroizing::new([0; 16]);
+/// A generator with a seed of 256 bits from the operating system, wiped when it is dropped: as strong as the highest level.
+/// Every run gets one of its own.
+pub fn randomness() -> Result<WidePrg, Error> {
+    let mut seed = Zeroizing::new([0; 32]);
     match SysRng.try_fill_bytes(&mut *seed) {
-        Ok(()) => Ok(Prg::from_seed(Block::from_bytes(*seed))),
+        Ok(()) => Ok(WidePrg::from_seed(&seed)),
         Err(cause) => Err(Error {
             side: Side::Ours,
             phase: Phase::Prepare,

@@ -125,7 +125,7 @@ pub fn agree(
         let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
         let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
         let needed = protocol.base_ots.map_or(0, |needed| needed(&shape));
-        let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), needed);
+        let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
         Ok(Agreed { protocol, parameters, reason, sizes, learns: wanted.learns, base_ots, role, sid })
     };
     // Terms and sizes take no computing. Without this a partner could hold us with heartbeats alone.

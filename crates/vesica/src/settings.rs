@@ -184,7 +184,7 @@ impl Settings {
 
     /// What the items are.
     pub fn encoding(&self) -> Encoding {
-        self.security.encoding(self.sigma)
+        self.security.encoding(self.level, self.sigma)
     }
 
     /// Threads to keep busy, at least 1.

@@ -42,7 +42,7 @@ pub(super) struct Form {
     /// What the protocol's parameters rest on: published bounds, arguments of ours (fast), estimates (lean)
     #[arg(long, value_enum, default_value = "conservative")]
     pub(super) profile: ProfileArg,
-    /// Security level in bits, where the protocol offers it: 80, 128, 192 or 256 (above 128 the cost grows, the strength does not)
+    /// Security level in bits, where the protocol offers it: 80, 128, 192 or 256
     #[arg(long, value_name = "BITS", default_value_t = DEFAULT_LEVEL)]
     pub(super) level: u32,
     /// Keys are integers below 2^W and used as they are; one key of rule int or ip, where the protocol offers it

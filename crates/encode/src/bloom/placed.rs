@@ -4,17 +4,22 @@
 //! seed(x) ‖ bin(x) = H(context, x)                          128 and 64 bits of BLAKE3 under the context
 //! block g of x     = π_g(σ(seed)) ⊕ σ(seed)                 π_g: AES under a key of the context, g = 0, 1, …, ⌈k/4⌉ - 1
 //! h_4g+j(x)        = ⌊s · word j of block g / 2^32⌋         four slices a block
+//! k > 128: seeds of 256 bits, and
+//! block g of x     = H'(context, seed ‖ g)                  BLAKE3, 128 bits
 //! ```
 //!
-//! **As good as k independent functions.** Seeds of different items are uniform and differ but with probability n²/2^129.
-//! The keys of the π_g are independent of them, and in the ideal cipher model the values π_g(σ(seed)) of n seeds are
-//! uniform but for being different from one another: the blocks are within n²/2^129 of independent uniform ones, for each
-//! g. What the reduction to a slot adds is in [`Shape`]. The functions are public once the session
-//! is: as in DCW13, sets are chosen before it.
+//! **As good as k independent functions.** Up to k = 128: seeds of different items are uniform and differ but with probability
+//! 2^-128 a pair. The keys of the π_g are independent of them, and in the ideal cipher model the values π_g(σ(seed)) of n
+//! different seeds are uniform but for being different from one another: whatever is asked of the blocks of one item, given
+//! those of the others, is at most (1 - n/2^128)^-⌈k/4⌉ times as likely as of independent uniform ones. Above, seeds are
+//! equal with probability 2^-256 a pair, and the blocks of different seeds are independent and uniform in the random oracle
+//! model. So beside what [`Shape`] counts, an item has the positions of another one with probability n·2^-128 or n·2^-256,
+//! its digest aside. What the reduction to a slot adds is in [`Shape`]. The functions are public once the session is: as in
+//! DCW13, sets are chosen before it.
 
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
-use vesica_crypto::hash::{Context, Label};
+use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::par;
 
@@ -27,17 +32,25 @@ pub const GROUP: usize = 4;
 /// Items that one thread hashes at a time.
 const CHUNK: usize = 1 << 12;
 
-/// Bytes of a hashed item: seed and bin.
-const HASHED: usize = 24;
+/// Items whose positions are hashed at a time, where BLAKE3 makes them.
+const BATCH: usize = 256;
+
+/// The hash functions up to which seeds have 128 bits.
+const NARROW: usize = 128;
 
 /// The items of a set, bin by bin.
 pub struct Placed {
     shape: Shape,
-    functions: Vec<FixedKey>,
-    seeds: Vec<Block>,
+    seeds: Seeds,
     items: Vec<u32>,
     /// Where each bin begins, and where the last one ends.
     starts: Vec<usize>,
+}
+
+/// The items' seeds, by place, and what makes blocks of them.
+enum Seeds {
+    Narrow { functions: Vec<FixedKey>, seeds: Vec<[Block; 1]> },
+    Wide { function: Oracle, seeds: Vec<[Block; 2]> },
 }
 
 impl Placed {
@@ -45,48 +58,19 @@ impl Placed {
     #[must_use]
     pub fn new(context: &Context, shape: Shape, items: &Items, threads: usize) -> Self {
         let seed = context.oracle(Label::new("bloom: item to bin and seed"));
+        if shape.hashes() > NARROW {
+            let function = context.oracle(Label::new("bloom: seed to positions"));
+            let (seeds, items, starts) = by_bin(shape, &hashed::<40>(&seed, items, threads));
+            return Self { shape, seeds: Seeds::Wide { function, seeds }, items, starts };
+        }
         let key = context.oracle(Label::new("bloom: key of a hash function"));
         let functions = (0..shape.hashes().div_ceil(GROUP) as u64).map(|group| {
             let mut bytes = [0; Block::BYTES];
             key.hash(&group.to_le_bytes(), &mut bytes);
             FixedKey::new(Block::from(bytes))
         });
-        let mut hashed = large_vec([0; HASHED], items.len());
-        let Ok(()) = par::fill_chunks(threads, CHUNK, &mut hashed, |chunk, hashed| {
-            let first = chunk * CHUNK;
-            let mut inputs = Vec::with_capacity(hashed.len() * items.width());
-            (first..first + hashed.len()).for_each(|item| inputs.extend_from_slice(items.get(item)));
-            seed.hash_batch(&inputs, items.width(), hashed.as_flattened_mut(), HASHED);
-            Ok::<_, std::convert::Infallible>(())
-        });
-        Self { functions: functions.collect(), ..Self::by_bin(shape, &hashed) }
-    }
-
-    /// Sorts hashed items by bin, in their order within a bin.
-    fn by_bin(shape: Shape, hashed: &[[u8; HASHED]]) -> Self {
-        let split = |hashed: &[u8; HASHED]| {
-            let (seed, bin) = hashed.split_at(Block::BYTES);
-            let word = bin.first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
-            let bin = ((u128::from(word) * shape.bins() as u128) >> u64::BITS) as usize;
-            (seed.first_chunk().map_or(Block::ZERO, |seed| Block::from_bytes(*seed)), bin)
-        };
-        let mut starts = vec![0; shape.bins() + 1];
-        for hashed in hashed {
-            starts[split(hashed).1 + 1] += 1;
-        }
-        for bin in 0..shape.bins() {
-            starts[bin + 1] += starts[bin];
-        }
-        let mut next = starts.clone();
-        let mut seeds = large_vec(Block::ZERO, hashed.len());
-        let mut items = large_vec(0, hashed.len());
-        for (item, hashed) in (0..).zip(hashed) {
-            let (seed, bin) = split(hashed);
-            seeds[next[bin]] = seed;
-            items[next[bin]] = item;
-            next[bin] += 1;
-        }
-        Self { shape, functions: Vec::new(), seeds, items, starts }
+        let (seeds, items, starts) = by_bin(shape, &hashed::<24>(&seed, items, threads));
+        Self { shape, seeds: Seeds::Narrow { functions: functions.collect(), seeds }, items, starts }
     }
 
     /// The form of the filter.
@@ -109,6 +93,48 @@ impl Placed {
             end: self.starts[bin + 1],
         })
     }
+}
+
+/// Seed and bin of every item, side by side.
+fn hashed<const HASHED: usize>(seed: &Oracle, items: &Items, threads: usize) -> Vec<[u8; HASHED]> {
+    let mut hashed = large_vec([0; HASHED], items.len());
+    let Ok(()) = par::fill_chunks(threads, CHUNK, &mut hashed, |chunk, hashed| {
+        let first = chunk * CHUNK;
+        let mut inputs = Vec::with_capacity(hashed.len() * items.width());
+        (first..first + hashed.len()).for_each(|item| inputs.extend_from_slice(items.get(item)));
+        seed.hash_batch(&inputs, items.width(), hashed.as_flattened_mut(), HASHED);
+        Ok::<_, std::convert::Infallible>(())
+    });
+    hashed
+}
+
+/// Hashed items, seeds of `W` blocks before 64 bits for the bin, sorted by bin and in their order within one: seeds, item
+/// numbers, and where each bin begins.
+fn by_bin<const W: usize, const HASHED: usize>(
+    shape: Shape,
+    hashed: &[[u8; HASHED]],
+) -> (Vec<[Block; W]>, Vec<u32>, Vec<usize>) {
+    let bin_of = |hashed: &[u8; HASHED]| {
+        let word = hashed.last_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+        ((u128::from(word) * shape.bins() as u128) >> u64::BITS) as usize
+    };
+    let mut starts = vec![0; shape.bins() + 1];
+    for hashed in hashed {
+        starts[bin_of(hashed) + 1] += 1;
+    }
+    for bin in 0..shape.bins() {
+        starts[bin + 1] += starts[bin];
+    }
+    let mut next = starts.clone();
+    let mut seeds = large_vec([Block::ZERO; W], hashed.len());
+    let mut items = large_vec(0, hashed.len());
+    for (item, hashed) in (0..).zip(hashed) {
+        let bin = bin_of(hashed);
+        Block::slice_as_mut_bytes(&mut seeds[next[bin]]).copy_from_slice(&hashed[..W * Block::BYTES]);
+        items[next[bin]] = item;
+        next[bin] += 1;
+    }
+    (seeds, items, starts)
 }
 
 /// The items of one bin.
@@ -150,8 +176,20 @@ impl Bin<'_> {
     /// If there is no such group.
     pub fn positions(&self, group: usize, blocks: &mut Vec<Block>, slots: &mut [Vec<u32>; GROUP]) {
         blocks.clear();
-        blocks.extend_from_slice(&self.placed.seeds[self.places()]);
-        self.placed.functions[group].ccr(blocks);
+        match &self.placed.seeds {
+            Seeds::Narrow { functions, seeds } => {
+                blocks.extend_from_slice(seeds[self.places()].as_flattened());
+                functions[group].ccr(blocks);
+            }
+            Seeds::Wide { function, seeds } => {
+                assert!(group < self.placed.shape.hashes().div_ceil(GROUP), "no such group of slices");
+                blocks.resize(self.len(), Block::ZERO);
+                let numbers = [group as u64; BATCH];
+                for (seeds, blocks) in seeds[self.places()].chunks(BATCH).zip(blocks.chunks_mut(BATCH)) {
+                    function.hash_numbered(seeds, 1, &numbers[..seeds.len()], blocks);
+                }
+            }
+        }
         let count = self.placed.shape.slots() as u64;
         let slot = |word: u64| ((u64::from(word as u32) * count) >> u32::BITS) as u32;
         slots.iter_mut().for_each(|slots| slots.resize(blocks.len(), 0));
@@ -164,5 +202,35 @@ impl Bin<'_> {
             *third = slot(high);
             *fourth = slot(high >> u32::BITS);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Items that agree in one half of their seeds are as far apart as any, and their positions do not cancel.
+    #[test]
+    fn either_half_of_a_wide_seed_counts() {
+        let context = Context::new(&[1; 32], "bloom", b"", 4, 4);
+        let shape = Shape { hashes: 256, bins: 1, slots: 1 << 16 };
+        let [a, b, c, d] = [3u128, 5, 1 << 127, 0].map(Block::from);
+        let seeds = vec![[a, c], [a, d], [b, c], [b, d]];
+        let function = context.oracle(Label::new("bloom: seed to positions"));
+        let starts = vec![0, seeds.len()];
+        let placed =
+            Placed { shape, seeds: Seeds::Wide { function, seeds }, items: (0..4).collect(), starts };
+        let (mut blocks, mut slots) = (Vec::new(), Default::default());
+        let mut equal = 0;
+        for group in 0..64 {
+            placed.bins().next().unwrap().positions(group, &mut blocks, &mut slots);
+            for slots in &slots {
+                let pairs = (0..4).flat_map(|i| (0..i).map(move |j| (i, j)));
+                equal += pairs.filter(|&(i, j)| slots[i] == slots[j]).count();
+            }
+            assert!(blocks.iter().fold(Block::ZERO, |sum, block| sum ^ *block) != Block::ZERO);
+        }
+        // 1536 pairs of positions among 2^16 slots.
+        assert!(equal < 4, "{equal} positions coincide");
     }
 }

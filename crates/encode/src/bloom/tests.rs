@@ -21,7 +21,12 @@ fn context(number: u32) -> Context {
 
 /// The items `from`, …, `to` - 1.
 fn numbers(range: std::ops::Range<u64>) -> Items {
-    let mut builder = ItemsBuilder::new(Encoding::Digest(Width::Digest128), 0).unwrap();
+    numbers_of(Width::Digest128, range)
+}
+
+/// The same, as digests of this width.
+fn numbers_of(width: Width, range: std::ops::Range<u64>) -> Items {
+    let mut builder = ItemsBuilder::new(Encoding::Digest(width), 0).unwrap();
     for (row, number) in (0..).zip(range) {
         builder.push(row, &number.to_le_bytes()).unwrap();
     }
@@ -257,6 +262,36 @@ fn positions_follow_their_definition() {
                 let mut block = [Block::from(seed)];
                 vesica_crypto::aes_hash::FixedKey::new(Block::from(key)).ccr(&mut block);
                 let word = u32::from_le_bytes(block[0].as_bytes()[slice % 4 * 4..][..4].try_into().unwrap());
+                assert_eq!(slots[at], ((u64::from(word) * 50) >> 32) as u32);
+            }
+        }
+    }
+}
+
+#[test]
+fn wide_positions_follow_their_definition() {
+    // More than 256 items in a bin, and more than 128 functions.
+    let (items, context) = (numbers_of(Width::Digest256, 0..700), context(3));
+    let shape = Shape { hashes: 130, bins: 2, slots: 50 };
+    let placed = Placed::new(&context, shape, &items, 2);
+    for (number, bin) in placed.bins().enumerate() {
+        let positions = all_positions(&bin);
+        for (at, place) in bin.places().enumerate() {
+            let mut hashed = [0; 40];
+            context.hash(
+                Label::new("bloom: item to bin and seed"),
+                items.get(placed.items()[place] as usize),
+                &mut hashed,
+            );
+            let word = u64::from_le_bytes(hashed[32..].try_into().unwrap());
+            assert_eq!(number, ((u128::from(word) * 2) >> 64) as usize);
+            for (slice, slots) in positions.iter().enumerate() {
+                // Seed and number of the group, as a block of BLAKE3: the number is added to its last six bytes.
+                let (mut input, mut block) = ([0; 64], [0; 16]);
+                input[..32].copy_from_slice(&hashed[..32]);
+                input[58] = slice as u8 / 4;
+                context.hash(Label::new("bloom: seed to positions"), &input, &mut block);
+                let word = u32::from_le_bytes(block[slice % 4 * 4..][..4].try_into().unwrap());
                 assert_eq!(slots[at], ((u64::from(word) * 50) >> 32) as u32);
             }
         }

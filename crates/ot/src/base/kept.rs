@@ -1,4 +1,9 @@
-//! Base OTs that the same two parties keep from one run to the next, and which run takes which.
+//! The base OTs of a run: which protocol makes them at which level, and those that the same two parties keep from one run
+//! to the next.
+//!
+//! Up to level 128 they are Masny and Rindal's over ristretto255, above it Naor and Pinkas's over P-384 or P-521, the curves
+//! of DCW13 Table 2 (what has such a level is for semi-honest parties). Kept ones serve any level up to that for which they
+//! were made.
 //!
 //! Source: PSSZ15 §8.2, "these base-OTs only need to be computed once and can be re-used over multiple sessions".
 //!
@@ -30,7 +35,7 @@ use vesica_net::Channel;
 use vesica_net::codec::{CodecError, Reader, Writer};
 use zeroize::Zeroizing;
 
-use super::masny_rindal;
+use super::{masny_rindal, naor_pinkas};
 use crate::{Error, Seed};
 
 /// Domains of the strings.
@@ -40,9 +45,22 @@ const NEXT: u8 = 1;
 /// No protocol takes more.
 const MOST: u32 = 512;
 
+/// The strength of ristretto255: the level up to which base OTs are over it, and the least that kept ones are for.
+pub const LEAST_LEVEL: u32 = 128;
+
+/// Bytes of the messages of `count` base OTs of a run at `level`: from their receiver, from their sender.
+#[must_use]
+pub const fn bytes(level: u32, count: u64) -> [u64; 2] {
+    if level > LEAST_LEVEL {
+        return naor_pinkas::bytes_at_level(level, count);
+    }
+    [count * masny_rindal::RECEIVER_BYTES as u64, masny_rindal::SENDER_BYTES as u64]
+}
+
 /// Kept base OTs, of the one side or the other.
 pub struct Kept {
     side: Side,
+    level: u32,
     generation: u64,
 }
 
@@ -62,7 +80,7 @@ fn derive(root: &Seed, domain: u8, index: usize, bound: &[u8; 32]) -> Seed {
     Seed::new(*string)
 }
 
-/// H(context, label). The base OTs that a run makes ask the same oracle at inputs whose first part has two bytes.
+/// H(context, label). The base OTs that a run makes ask the same oracle at inputs whose first part has one byte or two.
 fn bound(context: &Context, label: Label) -> [u8; 32] {
     let mut bound = [0; 32];
     context.hash_parts(label, &[b"kept base OTs"], &mut bound);
@@ -80,6 +98,12 @@ impl Kept {
             Side::Sender(pairs) => pairs.len(),
             Side::Receiver { seeds, .. } => seeds.len(),
         }
+    }
+
+    /// The highest level that they serve.
+    #[must_use]
+    pub fn level(&self) -> u32 {
+        self.level
     }
 
     /// Whether they are both strings of each, not the chosen ones.
@@ -108,13 +132,13 @@ impl Kept {
         }
     }
 
-    /// As they are stored: u8 side · u64 generation · u32 count · bits and strings.
+    /// As they are stored: u8 side · u64 generation · u32 level · u32 count · bits and strings.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         // Room for all of it, so that nothing is left behind in memory where a shorter piece was.
-        let mut bytes = Zeroizing::new(Vec::with_capacity(13 + self.count() * 65));
+        let mut bytes = Zeroizing::new(Vec::with_capacity(17 + self.count() * 65));
         let mut head = Writer::new();
-        head.bool(self.is_sender()).u64(self.generation).u32(self.count() as u32);
+        head.bool(self.is_sender()).u64(self.generation).u32(self.level).u32(self.count() as u32);
         bytes.extend_from_slice(head.as_slice());
         match &self.side {
             Side::Sender(pairs) => {
@@ -134,7 +158,11 @@ impl Kept {
     /// If they are anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, CodecError> {
         let mut reader = Reader::new(bytes);
-        let (is_sender, generation, count) = (reader.bool()?, reader.u64()?, reader.u32()?);
+        let (is_sender, generation) = (reader.bool()?, reader.u64()?);
+        let (level, count) = (reader.u32()?, reader.u32()?);
+        if level < LEAST_LEVEL {
+            return Err(CodecError::Invalid { what: "level of base OTs" });
+        }
         if count == 0 || count > MOST || !count.is_multiple_of(8) {
             return Err(CodecError::Invalid { what: "number of base OTs" });
         }
@@ -149,20 +177,31 @@ impl Kept {
             Side::Receiver { choices, seeds }
         };
         reader.finish()?;
-        Ok(Self { side, generation })
+        Ok(Self { side, level, generation })
+    }
+
+    /// What a run at `level` takes, if they serve it.
+    fn serving(&self, level: u32) -> Result<&Side, Error> {
+        if level <= self.level { Ok(&self.side) } else { Err(Error::UnfitBaseOts) }
     }
 
     /// Both strings of the first `count`, for a run.
-    fn pairs_of(&self, context: &Context, label: Label, count: usize) -> Result<Vec<[Seed; 2]>, Error> {
-        let Side::Sender(pairs) = &self.side else { return Err(Error::UnfitBaseOts) };
+    fn pairs_of(
+        &self,
+        level: u32,
+        context: &Context,
+        label: Label,
+        count: usize,
+    ) -> Result<Vec<[Seed; 2]>, Error> {
+        let Side::Sender(pairs) = self.serving(level)? else { return Err(Error::UnfitBaseOts) };
         let (pairs, bound) = (pairs.get(..count).ok_or(Error::UnfitBaseOts)?, bound(context, label));
         let of_run = |(i, pair): (usize, &[Seed; 2])| [0, 1].map(|j| derive(&pair[j], RUN, i, &bound));
         Ok(pairs.iter().enumerate().map(of_run).collect())
     }
 
     /// Choices and chosen strings of the first `count`, for a run.
-    fn chosen_of(&self, context: &Context, label: Label, count: usize) -> Result<Chosen, Error> {
-        let Side::Receiver { choices, seeds } = &self.side else { return Err(Error::UnfitBaseOts) };
+    fn chosen_of(&self, level: u32, context: &Context, label: Label, count: usize) -> Result<Chosen, Error> {
+        let Side::Receiver { choices, seeds } = self.serving(level)? else { return Err(Error::UnfitBaseOts) };
         let (seeds, bound) = (seeds.get(..count).ok_or(Error::UnfitBaseOts)?, bound(context, label));
         let seeds = seeds.iter().enumerate().map(|(i, root)| derive(root, RUN, i, &bound)).collect();
         Ok((Zeroizing::new(choices[..count / 8].to_vec()), seeds))
@@ -198,9 +237,9 @@ impl Keeping {
         self.0.get().is_some()
     }
 
-    /// Those that were there already, or these.
-    fn put(&self, side: Side) -> &Kept {
-        self.0.get_or_init(|| Kept { side, generation: 0 })
+    /// Those that were there already, or these, made at `level`.
+    fn put(&self, level: u32, side: Side) -> &Kept {
+        self.0.get_or_init(|| Kept { side, level: level.max(LEAST_LEVEL), generation: 0 })
     }
 }
 
@@ -212,7 +251,7 @@ pub struct Opening<'a> {
     made: Option<masny_rindal::Sender>,
 }
 
-/// Sends the first message of the sender of base OTs. Kept ones take no message.
+/// Sends the first message of the sender of base OTs, for levels up to [`LEAST_LEVEL`]. Kept ones take no message.
 ///
 /// # Errors
 /// If the connection fails.
@@ -240,21 +279,32 @@ impl Opening<'_> {
     /// If the connection fails, the partner's elements are not valid, or kept ones do not fit.
     pub fn finish(self, count: usize, channel: &mut Channel) -> Result<Vec<[Seed; 2]>, Error> {
         let made = self.made.map(|sender| sender.receive(count, channel)).transpose()?;
-        match (self.keeping, made) {
-            (None, made) => Ok(made.unwrap_or_default()),
-            (Some(keeping), made) => {
-                let kept = keeping.put(Side::Sender(made.unwrap_or_default()));
-                kept.pairs_of(&self.context, self.label, count)
-            }
-        }
+        pairs(LEAST_LEVEL, &self.context, self.label, count, self.keeping, made)
     }
 }
 
-/// Both strings of `count` OTs: [`open`] and [`Opening::finish`].
+/// Both strings of `count` OTs that are kept already, or of those made.
+fn pairs(
+    level: u32,
+    context: &Context,
+    label: Label,
+    count: usize,
+    keeping: Option<&Keeping>,
+    made: Option<Vec<[Seed; 2]>>,
+) -> Result<Vec<[Seed; 2]>, Error> {
+    let made = made.unwrap_or_default();
+    match keeping {
+        None => Ok(made),
+        Some(keeping) => keeping.put(level, Side::Sender(made)).pairs_of(level, context, label, count),
+    }
+}
+
+/// Both strings of `count` OTs for a run at `level`: up to [`LEAST_LEVEL`], [`open`] and [`Opening::finish`].
 ///
 /// # Errors
 /// As [`Opening::finish`].
 pub fn send(
+    level: u32,
     context: &Context,
     label: Label,
     count: usize,
@@ -262,10 +312,17 @@ pub fn send(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<[Seed; 2]>, Error> {
-    open(context, label, keeping, channel, rng)?.finish(count, channel)
+    if level <= LEAST_LEVEL {
+        return open(context, label, keeping, channel, rng)?.finish(count, channel);
+    }
+    let made = match keeping {
+        Some(keeping) if keeping.has() => None,
+        _ => Some(naor_pinkas::send_at_level(level, context, label, count, channel, rng)?),
+    };
+    pairs(level, context, label, count, keeping, made)
 }
 
-/// `count` random choices and the strings that they name. Kept ones take no message.
+/// `count` random choices and the strings that they name, for a run at `level`. Kept ones take no message.
 ///
 /// # Errors
 /// If the connection fails, the partner's element is not valid, or kept ones do not fit.
@@ -273,6 +330,7 @@ pub fn send(
 /// # Panics
 /// If the number is not a multiple of eight.
 pub fn receive(
+    level: u32,
     context: &Context,
     label: Label,
     count: usize,
@@ -282,15 +340,17 @@ pub fn receive(
 ) -> Result<Chosen, Error> {
     assert!(count.is_multiple_of(8), "whole bytes of choices");
     if let Some(kept) = keeping.and_then(|keeping| keeping.0.get()) {
-        return kept.chosen_of(context, label, count);
+        return kept.chosen_of(level, context, label, count);
     }
     let mut choices = Zeroizing::new(vec![0; count / 8]);
     rng.fill_bytes(&mut choices);
-    let seeds = masny_rindal::receive(context, label, &choices, count, channel, rng)?;
-    match keeping {
-        None => Ok((choices, seeds)),
-        Some(keeping) => keeping.put(Side::Receiver { choices, seeds }).chosen_of(context, label, count),
-    }
+    let seeds = if level <= LEAST_LEVEL {
+        masny_rindal::receive(context, label, &choices, count, channel, rng)?
+    } else {
+        naor_pinkas::receive_at_level(level, context, label, &choices, count, channel, rng)?
+    };
+    let Some(keeping) = keeping else { return Ok((choices, seeds)) };
+    keeping.put(level, Side::Receiver { choices, seeds }).chosen_of(level, context, label, count)
 }
 
 #[cfg(test)]

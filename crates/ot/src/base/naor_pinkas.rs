@@ -46,6 +46,17 @@ pub const fn receiver_bytes<G: Group>() -> usize {
     G::ENCODED
 }
 
+/// Bytes of the messages of `count` OTs over the group of level `level`: from the receiver, from the sender.
+#[must_use]
+pub const fn bytes_at_level(level: u32, count: u64) -> [u64; 2] {
+    let [each, once] = match level {
+        ..=128 => [receiver_bytes::<P256>(), sender_bytes::<P256>()],
+        129..=192 => [receiver_bytes::<P384>(), sender_bytes::<P384>()],
+        _ => [receiver_bytes::<P521>(), sender_bytes::<P521>()],
+    };
+    [count * each as u64, once as u64]
+}
+
 /// Both strings of `count` OTs, over the group of level `level`.
 ///
 /// # Errors
@@ -245,7 +256,9 @@ mod tests {
                 });
                 let rng = &mut StdRng::seed_from_u64(2);
                 let chosen = receive_at_level(level, &context(), LABEL, &CHOICES, 9, &mut here, rng).unwrap();
-                assert_eq!(here.traffic().payload_received, bytes);
+                let traffic = here.traffic();
+                assert_eq!(traffic.payload_received, bytes);
+                assert_eq!([traffic.payload_sent, traffic.payload_received], bytes_at_level(level, 9));
                 check(&sender.join().unwrap(), &chosen);
             });
         }

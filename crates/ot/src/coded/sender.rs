@@ -11,7 +11,7 @@ use zeroize::Zeroize;
 
 use super::columns::{Columns, Scratch};
 use super::{BATCH, Code, LANES, Place, hash_groups};
-use crate::base::kept::{self, Keeping};
+use crate::base::kept::{self, Keeping, LEAST_LEVEL};
 use crate::error::Error;
 
 /// The party that can evaluate every OT at any value.
@@ -47,7 +47,8 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let (bits, seeds) = kept::receive(context, C::BASE, code.columns(), keeping, channel, rng)?;
+        let (bits, seeds) =
+            kept::receive(LEAST_LEVEL, context, C::BASE, code.columns(), keeping, channel, rng)?;
         let mut secret = Secret([Block::ZERO; W]);
         Block::slice_as_mut_bytes(&mut secret.0)[..bits.len()].copy_from_slice(&bits);
         let seeds = Wiped::from(seeds.iter().map(|seed| seed.block()).collect::<Vec<_>>());

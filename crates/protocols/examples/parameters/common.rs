@@ -3,8 +3,9 @@
 use vesica_crypto::group::{Group, P256, P384, P521, Ristretto255};
 use vesica_encode::items::Width;
 use vesica_encode::{hashing, okvs};
-use vesica_ot::base::{masny_rindal, naor_pinkas};
+use vesica_ot::base::{kept, masny_rindal, naor_pinkas};
 use vesica_ot::vole;
+use vesica_protocols::registry::Security;
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, STATISTICAL_SECURITY, Sizes};
 
 use crate::table::{Section, count, power};
@@ -71,7 +72,9 @@ fn digests() -> Section {
     let mut section = Section::new(
         "Digests of items",
         "An item is a BLAKE3 digest of its canonical bytes. In semi-honest runs nobody looks for collisions: 2^33 items \
-         have one with probability 2^(2·33 - 1 - d). A malicious party does look, with 2^κ work, so that d = 2κ.",
+         have one with probability 2^(2·33 - 1 - d). A malicious party does look, with 2^κ work, so that d = 2κ. Above \
+         level 128 (`gbf*`) an item that shares its digest with another, 2^-d a pair, is to be no likelier than a false \
+         positive of the filter: d ≥ κ.",
         &["parameter", "bits in the code", "bits derived", "from"],
     );
     let birthday = (8..).step_by(8).find(|bits| 2 * 33 - 1 - bits <= -(STATISTICAL_SECURITY as i32)).unwrap();
@@ -80,6 +83,8 @@ fn digests() -> Section {
         &["semi-honest", &code.to_string(), &format!("at least {birthday}"), "birthday bound for 2^33 items"],
         code >= birthday,
     );
+    let wide = Security::SemiHonest.encoding(256, None).bytes() as u32;
+    section.same("semi-honest, levels 192 and 256", 8 * wide, 256, "2^-κ a pair");
     section.same("malicious", 8 * Width::Digest256.bytes() as u32, 2 * DEFAULT_LEVEL, "collisions cost 2^κ");
     section
 }
@@ -89,14 +94,13 @@ fn groups() -> Section {
         "Groups",
         "A discrete logarithm in a group of order q takes about √q steps (Pollard), so level κ wants 2κ bits of order but \
          for a few: ristretto255 has order 2^252 + …, in use everywhere (RFC 9496). NIST curves are \
-         DCW13's levels (Table 2 there has P-192 for 80, which P-256 replaces), for the benchmark of its base OTs: no run takes \
-         them. The order's bits are what an \
-         element's x coordinate has; an encoding has one byte more on NIST curves.",
+         DCW13's levels (Table 2 there has P-192 for 80, which P-256 replaces in the benchmark of its base OTs). The order's \
+         bits are what an element's x coordinate has; an encoding has one byte more on NIST curves.",
         &["group", "bits of the order", "needed", "used for"],
     );
     let bits = |encoded: usize, spare: usize| 8 * (encoded - spare);
     section.row(
-        &["ristretto255", "252", "2·128 - 4", "`dh`, base OTs of all protocols"],
+        &["ristretto255", "252", "2·128 - 4", "`dh`, base OTs up to level 128"],
         bits(Ristretto255::ENCODED, 0) == 256 && masny_rindal::RECEIVER_BYTES == 2 * Ristretto255::ENCODED,
     );
     for (name, bytes, order, level) in [
@@ -105,7 +109,10 @@ fn groups() -> Section {
         ("P-521", naor_pinkas::receiver_bytes::<P521>(), 521, 256),
     ] {
         let right = bytes == (order as usize).div_ceil(8) + 1 && order >= 2 * level;
-        let used = format!("Naor–Pinkas at level {level}, in no protocol");
+        // What a run's base OTs send, or the benchmark's alone.
+        let in_runs = kept::bytes(level, 1)[0] == bytes as u64;
+        let used =
+            format!("Naor–Pinkas at level {level}, {}", if in_runs { "`gbf*`" } else { "in no protocol" });
         section.row(&[name, &order.to_string(), &format!("2·{level}"), &used], right);
     }
     section

@@ -13,7 +13,9 @@ fn shapes() -> Section {
         "Bloom filters and garbled Bloom filters",
         "k = κ hash functions, each with a slice of s slots in each of b bins. s is the least for which a foreign item is \
          positive with probability Σ_j Bin(n, 1/b)(j)·(1 - (1 - 1/s)^j)^k ≤ 2^-k. Building a garbled filter fails with at \
-         most n times that (`gbf`; DCW13 Theorem 1). One bin: s = ⌈1/(1 - 2^(-1/n))⌉, DCW13's m = k·n·log2 e to within k.",
+         most n times that (`gbf`; DCW13 Theorem 1). One bin: s = ⌈1/(1 - 2^(-1/n))⌉, DCW13's m = k·n·log2 e and less than 2k more. \
+         Positions come from a seed of 128 bits up to k = 128 and of 256 above, which two items share with probability 2^-128 \
+         or 2^-256 a pair; that is beside the figures here.",
         &["κ", "items", "bins", "s in the code", "s derived", "false positive", "building fails"],
     );
     for level in [80u32, 128, 192, 256] {

@@ -1,7 +1,7 @@
 //! Base OTs, extensions, and the codes of the batched OPRF.
 
 use vesica_crypto::block::Block;
-use vesica_ot::base::masny_rindal;
+use vesica_ot::base::{kept, masny_rindal};
 use vesica_ot::coded::Code;
 use vesica_ot::softspoken::{Width, collision_bits};
 use vesica_ot::vole::Opening;
@@ -17,14 +17,14 @@ pub(crate) fn sections() -> Vec<Section> {
 fn counts() -> Section {
     let mut section = Section::new(
         "Base OTs",
-        "As many as the secret of an extension has bits, each of 64 bytes (Masny–Rindal over ristretto255, \
-         whatever the level).",
+        "As many as the secret of an extension has bits, each of 64 bytes up to level 128 (Masny–Rindal over \
+         ristretto255), of 49 at 192 and 67 at 256 (Naor–Pinkas over P-384 and P-521).",
         &["extension", "base OTs in the code", "derived", "from"],
     );
     let vole = Opening::BYTES / masny_rindal::RECEIVER_BYTES;
     section.same("SoftSpoken, silent VOLE and OT", vole, 128, "κ bits of Δ");
     for level in iknp::LEVELS {
-        let code = iknp::setup_bytes(level)[0] / masny_rindal::RECEIVER_BYTES as u64;
+        let code = iknp::setup_bytes(level)[0] / kept::bytes(level, 1)[0];
         let what = format!("IKNP at level {level}");
         section.same(&what, code, u64::from(level), "κ columns: IKNP03, ALSZ13");
     }

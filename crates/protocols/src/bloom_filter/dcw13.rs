@@ -2,8 +2,8 @@
 //!
 //! **Security:** semi-honest, in the random oracle model, given OT. Leaks n_r and n_s. What the receiver could learn
 //! beyond the intersection is an item of the sender whose k positions are all taken in its own filter: probability
-//! n_s·2^-κ over the hash functions ([`Filter`]). Building fails with probability at most n_s·2^-κ; the run then ends with
-//! an error. A malicious party is not held to anything: a receiver whose filter is all ones learns X, and what
+//! n_s·2^-κ over the hash functions ([`Filter`]), and n_r·n_s·2^-128 (above level 128: 2^-256) for two items with one digest
+//! or one seed ([`Placed`]). Building fails with probability at most n_s·2^-κ; the run then ends with an error. A malicious party is not held to anything: a receiver whose filter is all ones learns X, and what
 //! DCW13 §5 adds against that is broken (RR16 §3.1).
 //!
 //! Source: DCW13 §4.3 and appendix A, where the receiver is the client C and the sender the server S; §6.1: computing and
@@ -46,7 +46,8 @@
 //! | `iknp`, standard | D\[j\] | k·n_r | k·n_s |
 //!
 //! Names: k = κ hash functions h_i, [`Placed`]; GBF, D = [`garble`]; S = `receiver_sums`, `sender_sums`; v = `values`.
-//! Cost: m = k·n·log2 e slots for n = max(n_r, n_s), to within 2 % (from 2^13 items on, less below).
+//! Cost: m = b·k·s slots for n = max(n_r, n_s): b = ⌈n/2^13⌉ bins of k slices, and s, the slots of a slice, the least for which
+//! a foreign item is positive with probability 2^-k ([`Filter`]). With one bin s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2 e + ½; several bins of unequal load take a little more, 0.4 to 1.1 % at 2^20 items.
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
@@ -93,7 +94,7 @@ pub static ENTRY: Entry = Entry {
     learns_both: false,
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
-    flights: |_| 3,
+    flights: extension::FLIGHTS,
     base_ots: extension::BASE_OTS,
     messages: &[
         extension::BASE_MESSAGES[0],
@@ -101,7 +102,7 @@ pub static ENTRY: Entry = Entry {
         Message {
             from: Role::Receiver,
             what: "the Bloom filter of the receiver, as choices of OTs",
-            formula: "4096 + m·4 (IKNP: m·κ/8), m = k·⌈n·log2 e⌉ to within 2 %, n = max(n_r, n_s)",
+            formula: "4096 + m·4 (IKNP: m·κ/8), m = b·κ·s for n = max(n_r, n_s)",
             bytes: |shape| transfer::choice_bytes(shape, filter),
         },
         Message {
@@ -115,10 +116,14 @@ pub static ENTRY: Entry = Entry {
             },
         },
     ],
-    memory: "receiver 84·n_r + 2^24, sender 52·n_s + 2^24 (--variant: both + 2^27)",
+    memory: "receiver 84·n_r + 2^24, sender 52·n_s + 2^24 (--variant: both + 2^27; above level 128: 24 more an own item)",
     memory_bytes: |shape| {
         let form = if shape.parameters.variant.is_empty() { 1 << 24 } else { (1 << 24) + (1 << 27) };
-        Memory { receiver: 84 * shape.receiver() + form, sender: 52 * shape.sender() + form }
+        let wider = transfer::wider(&shape.parameters);
+        Memory {
+            receiver: (84 + wider) * shape.receiver() + form,
+            sender: (52 + wider) * shape.sender() + form,
+        }
     },
     test_items: 1 << 9,
     receive,

@@ -2,8 +2,9 @@
 //!
 //! Up to level 128 the standard form takes SoftSpoken, κ/k bits an OT where IKNP sends κ, for 2^k/k blocks of a generator
 //! instead of two: the same correlation, at the strength of AES-128, under the same kind of assumption. Above, and in the
-//! forms by which a paper's table is made again, it is IKNP with κ columns. The base OTs are over ristretto255 at every
-//! level: above 128 a level is one of cost, not of strength.
+//! forms by which a paper's table is made again, it is IKNP with κ columns. Base OTs are Masny and Rindal's over ristretto255
+//! up to level 128 and Naor and Pinkas's above, over the curve of DCW13 Table 2: P-384 at 192, P-521 at 256. Their sender
+//! speaks first, so that a run has a flight more.
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
@@ -140,6 +141,9 @@ pub(super) fn unless_empty(shape: &Shape, bytes: impl Fn() -> u64) -> u64 {
     if is_empty(shape.sizes) { 0 } else { bytes() }
 }
 
+/// One-way messages of a run.
+pub(super) const FLIGHTS: fn(&Parameters) -> u32 = |parameters| if parameters.level <= 128 { 3 } else { 4 };
+
 /// How many base OTs there are.
 pub(super) const BASE_OTS: Option<fn(&Shape) -> u64> =
     Some(|shape| unless_empty(shape, || u64::from(columns(&shape.parameters))));
@@ -149,7 +153,7 @@ pub(super) const BASE_MESSAGES: [Message; 2] = [
     Message {
         from: Role::Sender,
         what: "base OTs: an element for each string; not sent where they are kept",
-        formula: "64·128 (IKNP: 64·κ)",
+        formula: "64·128 (IKNP: 64·κ; 49·κ at level 192, 67·κ at 256)",
         bytes: |shape| {
             unless_empty(shape, || shape.unless_kept(iknp::setup_bytes(columns(&shape.parameters))[0]))
         },
@@ -157,7 +161,7 @@ pub(super) const BASE_MESSAGES: [Message; 2] = [
     Message {
         from: Role::Receiver,
         what: "base OTs: the other side's element; not sent where they are kept",
-        formula: "32",
+        formula: "32 (98 at level 192, 134 at 256)",
         bytes: |shape| {
             unless_empty(shape, || shape.unless_kept(iknp::setup_bytes(columns(&shape.parameters))[1]))
         },
@@ -171,6 +175,32 @@ pub(super) fn choice_bytes(parameters: &Parameters, calls: impl Iterator<Item = 
         Kind::SoftSpoken => {
             let call = |rows| softspoken::bytes(WIDTH, Security::SemiHonest, rows, true) as u64;
             small_field::message_bytes(WIDTH, Security::SemiHonest) as u64 + calls.map(call).sum::<u64>()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bloom_filter::{dcw13, random_gbf};
+    use crate::testing::{Case, lying_wire, planted_for, run_over};
+
+    /// The base OTs' messages on the wire: elements of ristretto255 up to level 128, of P-384 at 192, of P-521 at 256.
+    #[test]
+    fn base_ots_are_over_the_curve_of_the_level() {
+        for entry in [&dcw13::ENTRY, &random_gbf::ENTRY] {
+            for (level, once, all) in
+                [(80, 32, 64 * 128), (128, 32, 64 * 128), (192, 2 * 49, 49 * 192), (256, 2 * 67, 67 * 256)]
+            {
+                let parameters = Parameters { level, ..Parameters::default() };
+                let sets = planted_for(&parameters, 30, 20, 7, 1);
+                let (first, second, wire) = lying_wire(None);
+                let ended = run_over(entry, &sets, Case { parameters, ..Case::default() }, (first, second));
+                assert!(ended.confirmed());
+                assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows);
+                let [receiver, sender] = wire.frames();
+                assert_eq!([receiver[0], sender[0]], [once, all], "{} at {level}", entry.name);
+            }
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! **Security:** semi-honest, in the random oracle model, given OT. Leaks n_r and n_s. What the receiver could learn
 //! beyond the intersection is an item of the sender whose k positions are all taken in its own filter: probability
-//! n_s·2^-κ over the hash functions ([`Shape`]).
+//! n_s·2^-κ over the hash functions ([`Filter`]), and n_r·n_s·2^-128 (above level 128: 2^-256) for two items with one digest
+//! or one seed ([`Placed`]).
 //!
 //! Source: PSZ14, "Our optimizations" of the garbled Bloom filter. The filter of the sender is what random OT gives;
 //! nothing is encoded into it and no string travels. Deviations: the summary of an item is a hash of context, item and
@@ -24,7 +25,8 @@
 //! ```
 //!
 //! Names: k = κ hash functions h_i, `Placed`; S = `receiver_sums`, `sender_sums`; F = `Masks`; Δ, q, t as in `vesica_ot`.
-//! Cost: m = k·n_r·log2 e slots, to within 2 %. A slot takes from each party four blocks of a generator
+//! Cost: m = b·k·s slots: b = ⌈n_r/2^13⌉ bins of k slices, and s, the slots of a slice, the least for which a foreign item is
+//! positive with probability 2^-k: about log2 e for an item ([`Filter`]). A slot takes from each party four blocks of a generator
 //! and its share of a transposition (IKNP: two blocks from the receiver, one from the sender), an item k hashes.
 
 use rand_core::CryptoRng;
@@ -61,7 +63,7 @@ pub static ENTRY: Entry = Entry {
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
-    flights: |_| 3,
+    flights: extension::FLIGHTS,
     base_ots: extension::BASE_OTS,
     messages: &[
         extension::BASE_MESSAGES[0],
@@ -69,7 +71,7 @@ pub static ENTRY: Entry = Entry {
         Message {
             from: Role::Receiver,
             what: "the Bloom filter of the receiver, as choices of OTs",
-            formula: "4096 + m·4 (IKNP: m·κ/8), m = k·⌈n_r·log2 e⌉ to within 2 %",
+            formula: "4096 + m·4 (IKNP: m·κ/8), m = b·κ·s for n = n_r",
             bytes: |shape| transfer::choice_bytes(shape, filter),
         },
         Message {
@@ -80,10 +82,13 @@ pub static ENTRY: Entry = Entry {
         },
         positions::MESSAGE,
     ],
-    memory: "receiver 68·n_r + 36·n_s + 2^23, sender 68·n_s + 2^23",
-    memory_bytes: |shape| Memory {
-        receiver: 68 * shape.receiver() + 36 * shape.sender() + (1 << 23),
-        sender: 68 * shape.sender() + (1 << 23),
+    memory: "receiver 68·n_r + 36·n_s + 2^23, sender 68·n_s + 2^23 (above level 128: 24 more an own item)",
+    memory_bytes: |shape| {
+        let own = 68 + transfer::wider(&shape.parameters);
+        Memory {
+            receiver: own * shape.receiver() + 36 * shape.sender() + (1 << 23),
+            sender: own * shape.sender() + (1 << 23),
+        }
     },
     test_items: 1 << 9,
     receive,

@@ -30,7 +30,7 @@ use zeroize::Zeroizing;
 
 use super::extension;
 use crate::error::Error;
-use crate::parameters::Variant;
+use crate::parameters::{Parameters, Variant};
 use crate::protocol::{Phase, Run};
 use crate::registry;
 
@@ -48,6 +48,11 @@ pub(super) const LEVELS: &[u32] = &[80, 128, 192, 256];
 
 /// The form with the papers' OT extension.
 pub(super) const IKNP: Variant = Variant { name: "iknp", what: "OTs of κ bits by IKNP, as in the papers" };
+
+/// Bytes of memory that an item takes beyond those of level 128: seed, string and hashed item are wider.
+pub(super) fn wider(parameters: &Parameters) -> u64 {
+    if parameters.level <= 128 { 0 } else { 24 }
+}
 
 /// Bytes of the receiver's choices in the OTs of a filter.
 pub(super) fn choice_bytes(shape: &registry::Shape, filter: impl Fn(&registry::Shape) -> Shape) -> u64 {

@@ -23,7 +23,7 @@ use super::{BaseOts, Mark, Offer};
 use crate::error::{Error, Kind};
 
 const MAGIC: &[u8; 16] = b"vesica base OTs\n";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const SUM: usize = 32;
 /// No such file is longer: 512 base OTs, and what stands before and after them.
 const LIMIT: u64 = 64 << 10;
@@ -98,7 +98,8 @@ impl Keeper {
     /// What this side says of it in the terms.
     pub(crate) fn offer(&self) -> Offer {
         self.found.as_ref().map_or(Offer::Room, |Stored { id, kept }| {
-            Offer::Have(Mark { id: *id, count: kept.count() as u32, generation: kept.generation() })
+            let (level, count, generation) = (kept.level(), kept.count() as u32, kept.generation());
+            Offer::Have(Mark { id: *id, level, count, generation })
         })
     }
 

@@ -16,14 +16,23 @@ fn context(run: u8) -> Context {
 
 /// Both parties' strings, and the payload bytes that the sender of the base OTs sent and received.
 fn run(keeping: [Option<&Keeping>; 2], run: u8, count: usize) -> (Vec<[Seed; 2]>, Chosen, [u64; 2]) {
+    run_at(LEAST_LEVEL, keeping, run, count)
+}
+
+fn run_at(
+    level: u32,
+    keeping: [Option<&Keeping>; 2],
+    run: u8,
+    count: usize,
+) -> (Vec<[Seed; 2]>, Chosen, [u64; 2]) {
     let (mut here, mut there) = memory::pair(&Options::default());
     thread::scope(|scope| {
         let receiver = scope.spawn(move || {
             let rng = &mut StdRng::seed_from_u64(u64::from(run));
-            receive(&context(run), LABEL, count, keeping[1], &mut there, rng).unwrap()
+            receive(level, &context(run), LABEL, count, keeping[1], &mut there, rng).unwrap()
         });
         let rng = &mut StdRng::seed_from_u64(100 + u64::from(run));
-        let pairs = send(&context(run), LABEL, count, keeping[0], &mut here, rng).unwrap();
+        let pairs = send(level, &context(run), LABEL, count, keeping[0], &mut here, rng).unwrap();
         let traffic = here.traffic();
         (pairs, receiver.join().unwrap(), [traffic.payload_sent, traffic.payload_received])
     })
@@ -76,6 +85,47 @@ fn a_run_that_keeps_nothing_is_as_ever() {
     assert_eq!(bytes, [32, 64 * 24]);
 }
 
+/// The messages have elements of ristretto255 up to level 128, of P-384 at 192 and of P-521 at 256.
+#[test]
+fn every_level_has_its_base_ots() {
+    let expected =
+        [(80, [32, 64 * 16]), (128, [32, 64 * 16]), (192, [2 * 49, 49 * 16]), (256, [2 * 67, 67 * 16])];
+    for (level, [sent, received]) in expected {
+        let (pairs, chosen, counted) = run_at(level, [None, None], 4, 16);
+        check(&pairs, &chosen);
+        assert_eq!(counted, [sent, received], "level {level}");
+        assert_eq!(bytes(level, 16), [received, sent], "level {level}");
+    }
+}
+
+/// Kept ones serve the level they were made for and those below, and no higher one.
+#[test]
+fn kept_ones_serve_up_to_their_level() {
+    for made in [80, 128, 192, 256] {
+        let keeping = [Keeping::new(), Keeping::new()];
+        run_at(made, keeping.each_ref().map(Some), 0, 16);
+        let kept = keeping.map(|keeping| keeping.finish().unwrap());
+        assert_eq!(kept.each_ref().map(Kept::level), [made.max(128); 2]);
+        for level in [80, 128, 192, 256] {
+            let again =
+                || kept.each_ref().map(|kept| Keeping::of(Kept::from_bytes(&kept.to_bytes()).unwrap()));
+            if level <= made.max(128) {
+                let keeping = again();
+                let (pairs, chosen, counted) = run_at(level, keeping.each_ref().map(Some), 1, 16);
+                check(&pairs, &chosen);
+                assert_eq!(counted, [0, 0]);
+                continue;
+            }
+            let (mut here, _there) = memory::pair(&Options::default());
+            let (rng, [sender, receiver]) = (&mut StdRng::seed_from_u64(1), again());
+            let sent = send(level, &context(1), LABEL, 16, Some(&sender), &mut here, rng);
+            assert_eq!(sent.err(), Some(Error::UnfitBaseOts), "{made} for {level}");
+            let received = receive(level, &context(1), LABEL, 16, Some(&receiver), &mut here, rng);
+            assert_eq!(received.err(), Some(Error::UnfitBaseOts), "{made} for {level}");
+        }
+    }
+}
+
 /// Two runs at once start from one state. Session id, label, number and generation each make other strings; nothing else
 /// goes in, so a partner that repeats all it said before can make the same strings only if this side's part of the session
 /// id repeats too, and the generation has not moved on.
@@ -83,7 +133,7 @@ fn a_run_that_keeps_nothing_is_as_ever() {
 fn session_label_number_and_generation_count() {
     let [mut sender, _] = kept(16);
     let strings = |sender: &Kept, run: u8, label| {
-        let pairs = sender.pairs_of(&context(run), label, 16).unwrap();
+        let pairs = sender.pairs_of(LEAST_LEVEL, &context(run), label, 16).unwrap();
         pairs.as_flattened().iter().map(|seed| *seed.as_bytes()).collect::<Vec<_>>()
     };
     let first = strings(&sender, 1, LABEL);
@@ -94,7 +144,7 @@ fn session_label_number_and_generation_count() {
         |strings: Vec<[u8; 32]>| strings.into_iter().for_each(|string| assert!(seen.insert(string)));
     fresh(strings(&sender, 2, LABEL));
     fresh(strings(&sender, 1, Label::new("test: another")));
-    let roots = |sender: &Kept| sender.to_bytes()[13..].as_chunks::<32>().0.to_vec();
+    let roots = |sender: &Kept| sender.to_bytes()[17..].as_chunks::<32>().0.to_vec();
     fresh(roots(&sender));
     sender.renew_until(2);
     fresh(roots(&sender));
@@ -129,9 +179,12 @@ fn what_is_stored_comes_back_and_nothing_else_does() {
         assert!(Kept::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
         for count in [0u32, 7, 520, u32::MAX] {
             let mut other = bytes.to_vec();
-            other[9..13].copy_from_slice(&count.to_le_bytes());
+            other[13..17].copy_from_slice(&count.to_le_bytes());
             assert!(Kept::from_bytes(&other).is_err(), "{count}");
         }
+        let mut weaker = bytes.to_vec();
+        weaker[9..13].copy_from_slice(&127u32.to_le_bytes());
+        assert!(Kept::from_bytes(&weaker).is_err());
     }
 }
 
@@ -141,11 +194,11 @@ fn what_does_not_fit_is_an_error() {
     let rng = &mut StdRng::seed_from_u64(1);
     let [sender, receiver] = kept(16).map(Keeping::of);
     for (keeping, count) in [(&sender, 24), (&receiver, 16)] {
-        let sent = send(&context(1), LABEL, count, Some(keeping), &mut here, rng);
+        let sent = send(LEAST_LEVEL, &context(1), LABEL, count, Some(keeping), &mut here, rng);
         assert_eq!(sent.err(), Some(Error::UnfitBaseOts));
     }
     for (keeping, count) in [(&receiver, 24), (&sender, 16)] {
-        let received = receive(&context(1), LABEL, count, Some(keeping), &mut here, rng);
+        let received = receive(LEAST_LEVEL, &context(1), LABEL, count, Some(keeping), &mut here, rng);
         assert_eq!(received.err(), Some(Error::UnfitBaseOts));
     }
     assert!(Keeping::new().finish().is_none(), "a run that made none keeps none");
