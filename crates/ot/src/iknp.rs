@@ -160,11 +160,13 @@ struct Progress {
     /// The next tile.
     tile: u64,
     threads: usize,
+    /// Strings as they travelled last: room for the next.
+    spent: Vec<[Block; BLOCKS]>,
 }
 
 impl Progress {
     fn new(columns: usize) -> Self {
-        Self { columns, tile: 0, threads: 1 }
+        Self { columns, tile: 0, threads: 1, spent: Vec::new() }
     }
 
     /// Rows between two looks at the channel.
@@ -173,8 +175,10 @@ impl Progress {
     }
 
     /// Room for the strings of a group of a call for so many rows.
-    fn strings(&self, rows: usize) -> Vec<[Block; BLOCKS]> {
-        vec![[Block::ZERO; BLOCKS]; rows.min(self.group()).div_ceil(TILE) * self.columns]
+    fn strings(&mut self, rows: usize) -> Vec<[Block; BLOCKS]> {
+        let mut strings = core::mem::take(&mut self.spent);
+        strings.resize(rows.min(self.group()).div_ceil(TILE) * self.columns, [Block::ZERO; BLOCKS]);
+        strings
     }
 
     /// Runs `work(number, task, room)` for the next tiles, one for each task.
@@ -268,14 +272,15 @@ impl<const W: usize> CotSender<W> for Sender<W> {
                     // q^i = G(k^i) ⊕ Δ_i·u^i
                     for (i, (q, u)) in q.iter_mut().zip(u).enumerate() {
                         let mask = Block::mask(delta[part].bit(i));
-                        for (q, u) in q.iter_mut().zip(u) {
-                            *q ^= *u & mask;
+                        for block in 0..BLOCKS {
+                            q[block] ^= u[block] & mask;
                         }
                     }
                     into_rows(tile, part, rows);
                 }
             });
         }
+        self.progress.spent = strings;
         Ok(())
     }
 }
@@ -353,8 +358,8 @@ impl<const W: usize> CotReceiver<W> for Receiver<W> {
                     generators[1][part].fill(number, u);
                     // u^i = t^i ⊕ G(k^i_1) ⊕ r
                     for (u, t) in u.iter_mut().zip(&*t) {
-                        for (u, (t, r)) in u.iter_mut().zip(t.iter().zip(&*choices)) {
-                            *u ^= *t ^ *r;
+                        for block in 0..BLOCKS {
+                            u[block] ^= t[block] ^ choices[block];
                         }
                     }
                     into_rows(tile, part, rows);
@@ -362,6 +367,7 @@ impl<const W: usize> CotReceiver<W> for Receiver<W> {
             });
             for_each_part(&mut strings, columns, count, |part| channel.send(part))?;
         }
+        self.progress.spent = strings;
         Ok(channel.flush()?)
     }
 }

@@ -254,9 +254,15 @@ impl Sender {
     /// stay as they are.
     pub fn shift(&self, tile: &mut Tile, group: usize, shift: &[[u8; Block::BYTES]]) {
         let k = ROWS / self.groups.len();
+        let mut added = [Block::ZERO; BLOCKS];
+        for (added, shift) in added.iter_mut().zip(shift) {
+            *added = Block::from_bytes(*shift);
+        }
         for (row, index) in tile[group * k..].iter_mut().zip(group * k..(group + 1) * k) {
             let mask = Block::mask(self.delta.bit(index));
-            row.iter_mut().zip(shift).for_each(|(block, shift)| *block ^= Block::from_bytes(*shift) & mask);
+            for block in 0..BLOCKS {
+                row[block] ^= added[block] & mask;
+            }
         }
     }
 }

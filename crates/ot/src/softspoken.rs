@@ -126,8 +126,11 @@ impl Terms {
 
     /// The coefficients of the next check, one for each block of a chunk, the last used one being 1.
     fn coefficients(&mut self, shifts: &[u8], generated: usize) -> Vec<Block> {
-        let mut seed = [0; 16];
-        self.challenge.hash_parts(&[&self.chunk.to_le_bytes(), shifts], &mut seed);
+        // The number makes a key: with it in front of the strings, the hash's pieces would lie across their ends, and most
+        // of it would go one piece at a time.
+        let (mut key, mut seed) = ([0; 32], [0; 16]);
+        self.challenge.hash(&self.chunk.to_le_bytes(), &mut key);
+        Oracle::with_key(key).hash(shifts, &mut seed);
         self.chunk += 1;
         let mut coefficients = vec![Block::ZERO; generated];
         Prg::from_seed(seed).fill_blocks(&mut coefficients[..generated - 1]);
@@ -218,8 +221,8 @@ impl Receiver {
         let generated = self.terms.generated(strings.len());
         self.tiles.resize(generated.div_ceil(BLOCKS), EMPTY);
         let (groups, start) = (usize::from(!chosen)..self.sums.len(), message.len());
-        message.resize(start + generated * groups.len() * Block::BYTES, 0);
-        let (mut hidden, mut unwritten) = (Block::ZERO, &mut message[start..]);
+        message.reserve(generated * groups.len() * Block::BYTES);
+        let mut hidden = Block::ZERO;
         for (index, tile) in self.tiles.iter_mut().enumerate() {
             self.field.tile(tile, &mut self.sums);
             let begin = index * BLOCKS;
@@ -236,11 +239,11 @@ impl Receiver {
                 hidden = u[sent - 1];
             }
             for sum in &self.sums[groups.clone()] {
-                let (now, later) = unwritten.split_at_mut(sent * Block::BYTES);
-                for (shift, (u, sum)) in now.as_chunks_mut().0.iter_mut().zip(u.iter().zip(sum)) {
-                    *shift = (*u ^ *sum).to_bytes();
+                let mut shift = u;
+                for block in 0..BLOCKS {
+                    shift[block] ^= sum[block];
                 }
-                unwritten = later;
+                message.extend_from_slice(Block::slice_as_bytes(&shift[..sent]));
             }
         }
         if self.terms.security == Security::Malicious {

@@ -119,3 +119,26 @@ fn another_choice_in_one_group_is_noticed_or_stands_on_a_guess() {
 fn the_collision_bound_is_that_of_the_text() {
     assert_eq!(WIDTHS.map(collision_bits), [117, 119, 121]);
 }
+
+#[test]
+fn the_coefficients_depend_on_corrections_chunk_and_setup() {
+    let terms = |setup: &[u8]| Terms::new(&context(), Width::Four, Security::Malicious, setup);
+    let draw = |terms: &mut Terms, shifts: &[u8]| {
+        let coefficients = terms.coefficients(shifts, 3);
+        assert!(coefficients.len() == 3 && coefficients[2] == Block::from(1u128));
+        coefficients[0].to_bytes()
+    };
+    let shifts = vec![3; 70_000];
+    let [mut here, mut there, mut other] = [terms(b"a"), terms(b"a"), terms(b"b")];
+    let first = draw(&mut here, &shifts);
+    assert_eq!(first, draw(&mut there, &shifts));
+    assert_ne!(first, draw(&mut other, &shifts));
+    let second = draw(&mut here, &shifts);
+    assert_ne!(first, second, "another chunk");
+    for place in [0, 1023, 1024, 69_999] {
+        let mut changed = shifts.clone();
+        changed[place] ^= 1;
+        let mut there = terms(b"a");
+        assert_ne!(first, draw(&mut there, &changed));
+    }
+}
