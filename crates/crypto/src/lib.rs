@@ -37,6 +37,7 @@ pub mod gf128;
 pub mod gf64;
 pub mod golay;
 pub mod group;
+pub mod hadamard;
 pub mod hash;
 pub mod join;
 pub mod marks;

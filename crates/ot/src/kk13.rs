@@ -11,6 +11,7 @@
 //! "kk13: row to string". Semi-honest.
 
 use vesica_crypto::block::Block;
+use vesica_crypto::hadamard;
 use vesica_crypto::hash::Label;
 use zeroize::Zeroize;
 
@@ -31,28 +32,22 @@ pub type Receiver = coded::Receiver<WalshHadamard, { COLUMNS / Block::BITS }>;
 /// Can compute every string of each OT.
 pub type Sender = coded::Sender<WalshHadamard, { COLUMNS / Block::BITS }>;
 
-/// The Walsh–Hadamard code of length 256, as a table of its words. Which of them is read tells the value to who can watch this
-/// process's memory accesses; it is the reader's own.
+/// The Walsh–Hadamard code of length 256. A codeword is computed from its word without a branch or an index: words are
+/// items, and who watches this process's memory accesses is to learn none.
 pub struct WalshHadamard {
-    codewords: Box<[Row; VALUES]>,
+    /// What is kept of a codeword: all of it, or the places of s.
+    kept: Row,
 }
 
 impl Drop for WalshHadamard {
     fn drop(&mut self) {
-        // Restricted, they have s in them.
-        self.codewords.as_flattened_mut().zeroize();
+        self.kept.zeroize();
     }
 }
 
 impl Default for WalshHadamard {
     fn default() -> Self {
-        let mut codewords = Box::new([[Block::ZERO; 2]; VALUES]);
-        for (word, codeword) in codewords.iter_mut().enumerate() {
-            for (i, byte) in Block::slice_as_mut_bytes(codeword).iter_mut().enumerate() {
-                *byte = (0..8).map(|b| ((((8 * i + b) & word).count_ones() & 1) as u8) << b).sum();
-            }
-        }
-        Self { codewords }
+        Self { kept: [Block::ONES; 2] }
     }
 }
 
@@ -65,52 +60,42 @@ impl Code<2> for WalshHadamard {
         COLUMNS
     }
 
-    #[inline]
     fn add(&self, words: &[u8], rows: &mut [Row]) {
-        for (word, row) in words.iter().zip(rows) {
-            let codeword = &self.codewords[usize::from(*word)];
-            row[0] ^= codeword[0];
-            row[1] ^= codeword[1];
-        }
+        hadamard::add(&self.kept, words, rows);
     }
 
     fn add_to(&self, size: usize, rows: &[Row], at: &[u32], words: &[u8], inputs: &mut [Row]) {
-        // In one pass: both tables stay in the cache.
-        for ((at, words), inputs) in
-            at.iter().zip(words.chunks_exact(size)).zip(inputs.chunks_exact_mut(size))
-        {
+        for (at, inputs) in at.iter().zip(inputs.chunks_exact_mut(size)) {
             let rows = &rows[*at as usize..][..size];
+            #[expect(clippy::manual_memcpy, reason = "a call for each group takes longer than its few rows")]
             for c in 0..size {
-                let codeword = &self.codewords[usize::from(words[c])];
-                inputs[c] = [rows[c][0] ^ codeword[0], rows[c][1] ^ codeword[1]];
+                inputs[c] = rows[c];
             }
         }
+        self.add(words, inputs);
     }
 
     fn restrict(&mut self, s: &Row) {
-        for codeword in &mut *self.codewords {
-            codeword[0] &= s[0];
-            codeword[1] &= s[1];
-        }
+        self.kept = *s;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coded::testing::{check_groups, check_parties_agree, dealt, distance};
+    use crate::coded::testing::{check_groups, check_parties_agree, codewords, dealt, distance};
 
     #[test]
     fn any_two_codewords_differ_in_half_of_the_places() {
-        let code = WalshHadamard::default();
+        let codewords = codewords(&WalshHadamard::default(), &(0..=255).collect::<Vec<u8>>());
         for a in 0..VALUES {
             for b in 0..a {
-                assert_eq!(distance(&code.codewords[a], &code.codewords[b]), 128);
+                assert_eq!(distance(&codewords[a], &codewords[b]), 128);
             }
         }
-        assert_eq!(code.codewords[0], [Block::ZERO; 2]);
+        assert_eq!(codewords[0], [Block::ZERO; 2]);
         // Bit i of C(1) is the lowest bit of i.
-        assert_eq!(code.codewords[1][0].to_bytes(), [0b1010_1010; 16]);
+        assert_eq!(codewords[1][0].to_bytes(), [0b1010_1010; 16]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub(crate) mod fold;
 pub(crate) mod gf128;
 pub(crate) mod gf64;
 pub(crate) mod golay;
+pub(crate) mod hadamard;
 pub(crate) mod marks;
 pub(crate) mod pages;
 pub(crate) mod prefetch;
