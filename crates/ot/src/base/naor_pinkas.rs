@@ -118,7 +118,8 @@ pub fn send<G: Group>(
     channel.flush()?;
     let mut theirs = vec![0; count * receiver_bytes::<G>()];
     channel.recv_exact(&mut theirs)?;
-    let constant_product = G::mul(&secret, &constant);
+    // With it and one string of an OT the other is known.
+    let constant_product = Zeroizing::new(G::mul(&secret, &constant));
     let mut strings = Vec::with_capacity(count);
     for (i, encoded) in theirs.chunks_exact(G::ENCODED).enumerate() {
         let zero = decode::<G>(i, encoded)?;
@@ -126,12 +127,10 @@ pub fn send<G: Group>(
             return Err(Error::InvalidElement { position: i });
         }
         // r·P_0 and r·P_1 = r·C - r·P_0.
-        let mut product = G::mul(&secret, &zero);
-        let mut other = G::sub(&constant_product, &product);
+        let product = Zeroizing::new(G::mul(&secret, &zero));
+        let other = Zeroizing::new(G::sub(&constant_product, &product));
         let string = |j, key: &G::Element| to_string::<G>(&oracle, i, j, &public, encoded, key);
         strings.push([string(0, &product), string(1, &other)]);
-        product.zeroize();
-        other.zeroize();
     }
     Ok(strings)
 }
@@ -169,9 +168,8 @@ pub fn receive<G: Group>(
             mine.conditional_assign(other, Choice::from(choice));
         }
         channel.send(mine.as_ref())?;
-        let mut key = G::mul(&secret, &element);
+        let key = Zeroizing::new(G::mul(&secret, &element));
         strings.push(to_string::<G>(&oracle, i, choice, &public, mine.as_ref(), &key));
-        key.zeroize();
     }
     channel.flush()?;
     Ok(strings)
