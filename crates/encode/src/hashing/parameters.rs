@@ -1,7 +1,8 @@
 //! How many bins, how large a stash, how full a bin: for a failure of at most 2^-40.
 //!
-//! The numbers that protocols agree on are in the tables of this file. The tests derive them again from [`bounds`], which
-//! are proven bounds and no extrapolations; [`experiment`] counts failures, and the tests hold the bounds against them where
+//! The numbers that protocols agree on are in the tables of this file, or are computed from [`bounds`] where sizes of both
+//! parties decide ([`maximum_load`]), by operations that give the same bits on every machine. The tests derive the tables again from the bounds, which
+//! are proven and no extrapolations; [`experiment`] counts failures, and the tests hold the bounds against them where
 //! failures are frequent enough to be counted. [`paper`] has what PSSZ15 says instead, and repeats its derivations.
 //!
 //! | | ours | PSSZ15 |
@@ -15,6 +16,7 @@
 
 pub mod bounds;
 pub mod experiment;
+mod logarithm;
 pub mod paper;
 
 use super::places::Layout;
@@ -63,7 +65,7 @@ pub fn two_way(items: usize) -> Cuckoo {
 #[must_use]
 pub fn maximum_load(items: usize, layout: Layout) -> usize {
     let (items, segment) = (items as u64, u64::from(layout.segment()));
-    let segments = (layout.functions() as f64).log2();
+    let segments = logarithm::log2(layout.functions() as f64);
     // Halving what is left: few bins and many items, as a partner may claim, have a million loads to look at. Nothing
     // exceeds all items.
     let (mut least, mut most) = (items / segment, items.max(items / segment));

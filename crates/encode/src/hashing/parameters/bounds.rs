@@ -27,6 +27,10 @@
 //! bins hold i, each with probability (ν_i/((h-1)·m))^(h-1)/m at most; that tail is multiplied by the number of bins, and
 //! the best i is taken, and the best number of slices.
 
+use std::f64::consts::{LN_2, TAU};
+
+use super::logarithm::{exp, ln, ln_1p, power};
+
 /// Terms that are computed exactly, for two functions and for more: with two they fall more slowly.
 const EXACT: [usize; 2] = [600, 160];
 
@@ -58,14 +62,14 @@ pub fn cuckoo(table: Table, functions: usize, items: u64, bins: u64, stash: usiz
         total = log_add(total, sum.bound(j as f64) + ((next - j) as f64).ln());
         j = next;
     }
-    (total / std::f64::consts::LN_2).min(0.0)
+    (total / LN_2).min(0.0)
 }
 
 /// log2 of a bound of the probability that one of `bins` bins holds more than `load` of `items` items, each in a uniform one.
 #[must_use]
 pub fn overflow(items: u64, bins: u64, load: u64) -> f64 {
     let total = ln_tail(items, 1.0 / bins as f64, load + 1);
-    ((total + (bins as f64).ln()) / std::f64::consts::LN_2).min(0.0)
+    ((total + ln(bins as f64)) / LN_2).min(0.0)
 }
 
 /// log2 of a bound of the probability that one of `bins` bins holds more than `load` of `items` items, each in the emptiest
@@ -85,10 +89,10 @@ pub fn balanced(functions: usize, items: u64, bins: u64, load: u64) -> f64 {
     let bound = |slices| {
         let (levels, steps) = levels(functions, items, segment, load, slices);
         let towers = levels.iter().zip(1..).map(|(full, level)| {
-            let p = (full / (others * m)).min(1.0).powf(others) / m;
-            ln_tail(items, p, load + 1 - level) + (functions as f64 * m).ln()
+            let p = power((full / (others * m)).min(1.0), functions - 1) / m;
+            ln_tail(items, p, load + 1 - level) + ln(functions as f64 * m)
         });
-        log_add(steps, towers.fold(0.0, f64::min)) / std::f64::consts::LN_2
+        log_add(steps, towers.fold(0.0, f64::min)) / LN_2
     };
     SLICES.into_iter().map(bound).fold(0.0, f64::min)
 }
@@ -104,7 +108,7 @@ fn levels(functions: usize, items: u64, segment: u64, most: u64, slices: u64) ->
         placed += slice;
         let mut below = all;
         for level in 1..=most.min(placed) {
-            let p = (below / all).powi(functions as i32);
+            let p = power(below / all, functions);
             if full.len() < level as usize {
                 full.push(0.0);
             }
@@ -120,14 +124,14 @@ fn levels(functions: usize, items: u64, segment: u64, most: u64, slices: u64) ->
             below = *bound;
         }
     }
-    (full, steps.ln() + STEP)
+    (full, ln(steps) + STEP)
 }
 
 /// Parts of the time in which items are placed: many for many items, few for few.
 const SLICES: [u64; 4] = [1, 4, 32, 128];
 
 /// What each step of [`levels`] may fail, as a logarithm: 2^-54.
-const STEP: f64 = -54.0 * std::f64::consts::LN_2;
+const STEP: f64 = -54.0 * LN_2;
 
 /// An x for which more than x of `trials` trials succeed with a probability of e^[`STEP`] at most, by Chernoff's bound.
 fn fewest(trials: u64, p: f64) -> u64 {
@@ -135,8 +139,8 @@ fn fewest(trials: u64, p: f64) -> u64 {
     while low < high {
         let middle = low.midpoint(high);
         let a = (middle + 1) as f64 / trials as f64;
-        let rest = if a < 1.0 { (1.0 - a) * ((1.0 - a) / (1.0 - p)).ln() } else { 0.0 };
-        let rare = a > p && -(trials as f64) * (a * (a / p).ln() + rest) <= STEP;
+        let rest = if a < 1.0 { (1.0 - a) * ln((1.0 - a) / (1.0 - p)) } else { 0.0 };
+        let rare = a > p && -(trials as f64) * (a * ln(a / p) + rest) <= STEP;
         if rare { high = middle } else { low = middle + 1 }
     }
     high
@@ -148,9 +152,8 @@ fn ln_tail(trials: u64, p: f64, least: u64) -> f64 {
     let mut total = f64::NEG_INFINITY;
     for k in least..=trials {
         let k = k as f64;
-        let rest =
-            if p >= 1.0 { if k < n { f64::NEG_INFINITY } else { 0.0 } } else { (n - k) * (-p).ln_1p() };
-        let term = ln_choose(n, k) + k * p.ln() + rest;
+        let rest = if p >= 1.0 { if k < n { f64::NEG_INFINITY } else { 0.0 } } else { (n - k) * ln_1p(-p) };
+        let term = ln_choose(n, k) + k * ln(p) + rest;
         total = log_add(total, term);
         // Past the mean the terms fall; what is left is less than the last digit.
         if k > n * p && term < total - 60.0 {
@@ -259,7 +262,7 @@ fn convolved(a: &[f64], b: &[f64], k: usize) -> f64 {
 /// ln(e^a + e^b).
 fn log_add(a: f64, b: f64) -> f64 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
+    if low == f64::NEG_INFINITY { high } else { high + ln_1p(exp(low - high)) }
 }
 
 fn ln_choose(n: f64, k: f64) -> f64 {
@@ -269,12 +272,10 @@ fn ln_choose(n: f64, k: f64) -> f64 {
 /// ln n!, by Stirling's series.
 fn ln_factorial(n: f64) -> f64 {
     if n < 16.0 {
-        return (2..=n as u64).map(|i| (i as f64).ln()).sum();
+        return (2..=n as u64).map(|i| ln(i as f64)).sum();
     }
     let square = n * n;
-    n * n.ln() - n
-        + 0.5 * (std::f64::consts::TAU * n).ln()
-        + (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / (1260.0 * square)) / square) / n
+    n * ln(n) - n + 0.5 * ln(TAU * n) + (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / (1260.0 * square)) / square) / n
 }
 
 #[cfg(test)]

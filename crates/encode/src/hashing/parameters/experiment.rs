@@ -83,13 +83,16 @@ pub fn left_over(table: Table, items: usize, bins: u32, first: u64, repetitions:
 }
 
 #[cfg(test)]
+mod permuted;
+
+#[cfg(test)]
 mod tests {
     use super::super::{Cuckoo, bounds, maximum_load, three_way, two_way};
     use super::*;
     use crate::hashing::{Digests, Layout, cuckoo, simple};
 
     /// How often `fails` of `repetitions`, with digests of its own each time.
-    fn frequency(items: usize, repetitions: u64, mut fails: impl FnMut(&[Block]) -> bool) -> u64 {
+    pub(super) fn frequency(items: usize, repetitions: u64, mut fails: impl FnMut(&[Block]) -> bool) -> u64 {
         let mut digests = vec![Block::ZERO; items];
         let mut count = 0;
         for repetition in 0..repetitions {

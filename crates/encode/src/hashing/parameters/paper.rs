@@ -6,6 +6,7 @@
 use super::super::places::Layout;
 use super::Cuckoo;
 use super::bounds::saddle;
+use super::logarithm::log2;
 
 /// Stash sizes of PSSZ15 Table 4, each from this many items on.
 pub const STASH: [(usize, usize); 5] = [(0, 12), (1 << 12, 6), (1 << 16, 4), (1 << 20, 3), (1 << 24, 2)];
@@ -64,7 +65,7 @@ pub fn load_by_equation_5(items: f64) -> u32 {
     let e = std::f64::consts::E;
     let failure = |k: u32| {
         let k = f64::from(k);
-        items.log2() + k * (2.0 * e / k).log2() - (k - 1.0) * 2.4f64.log2()
+        log2(items) + k * log2(2.0 * e / k) - (k - 1.0) * log2(2.4)
     };
     (6..).find(|k| failure(*k) <= -40.0).unwrap_or(u32::MAX)
 }
