@@ -1,0 +1,200 @@
+//! The receiver: each item in one bin, all masks that the sender may have for it, the search in the sender's lists.
+
+use std::ops::Range;
+
+use rand_core::CryptoRng;
+use vesica_crypto::aes_hash::rekeyed_encrypt;
+use vesica_crypto::block::Block;
+use vesica_crypto::join::{PackedTags, join};
+use vesica_crypto::memory::{large_capacity, large_vec};
+use vesica_crypto::prg::Prg;
+use vesica_encode::hashing::Digests;
+use vesica_encode::items::Items;
+use vesica_net::{Channel, RecvHalf};
+use vesica_ot::kk13::{self, WalshHadamard};
+
+use super::super::numbers::push_characters;
+use super::super::{lists, table};
+use super::{Plan, REGION, Words, sum};
+use crate::error::Error;
+use crate::protocol::{Phase, Run};
+
+/// Items whose strings are stretched together. Local.
+const BATCH: usize = 64;
+
+/// Slots that are computed with one key schedule.
+const SLOTS: usize = 4;
+
+/// Masks of a list that are received together. Local.
+const PIECE: usize = 1 << 15;
+
+/// Bytes that are there for a list before any of it has come; beyond them it takes as many as have.
+const ROOM: usize = 1 << 24;
+
+/// Pairs (item of mine, place in the sender's lists).
+pub(super) fn pairs(
+    run: &Run<'_>,
+    plan: &Plan,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<(u32, u32)>, Error> {
+    run.phase(Phase::Blind, items.len());
+    let mut ots = kk13::Receiver::setup(
+        WalshHadamard::default(),
+        &run.context,
+        run.threads,
+        run.base_ots,
+        channel,
+        rng,
+    )?;
+    let words = Words::of(run, plan, items, None)?;
+    let digests = Digests::new(&words.digests, plan.cuckoo.layout);
+    let table = table(&digests, plan.cuckoo.stash, run.parameters.paper)?;
+
+    // The strings of every item's characters; an empty bin's and place's transfers choose those of some item of mine.
+    run.phase(Phase::Answer, plan.bins());
+    let mut held: Vec<Held> = (0..plan.cuckoo.layout.functions()).map(|_| Held::default()).collect();
+    let mut stash = Held::default();
+    let (mut chosen, mut strings) = (Vec::new(), Vec::new());
+    for first in (0..plan.bins()).step_by(REGION) {
+        let bins = first..plan.bins().min(first + REGION);
+        chosen.clear();
+        bins.clone().for_each(|bin| choose(&words, table.get(bin), plan.characters, &mut chosen));
+        strings.resize(chosen.len(), Block::ZERO);
+        ots.extend(&chosen, &mut strings, channel)?;
+        for (bin, strings) in bins.clone().zip(strings.chunks_exact(plan.characters)) {
+            if let Some(item) = table.get(bin) {
+                held[plan.cuckoo.layout.function_of(bin)].push(item, strings);
+            }
+        }
+        run.advance(bins.len())?;
+    }
+    let places = (0..plan.cuckoo.stash).map(|place| table.stash().get(place).copied());
+    chosen.clear();
+    places.for_each(|item| choose(&words, item, plan.characters, &mut chosen));
+    strings.resize(chosen.len(), Block::ZERO);
+    ots.extend(&chosen, &mut strings, channel)?;
+    channel.flush()?;
+    let strings = strings.chunks_exact(plan.characters);
+    table.stash().iter().zip(strings).for_each(|(item, strings)| stash.push(*item, strings));
+    drop((words, table));
+    find(run, plan, &held, &stash, channel.split().1)
+}
+
+/// Looks for own masks in the sender's lists.
+fn find(
+    run: &Run<'_>,
+    plan: &Plan,
+    held: &[Held],
+    stash: &Held,
+    channel: &mut RecvHalf,
+) -> Result<Vec<(u32, u32)>, Error> {
+    let (count, width) = (run.sizes.sender, plan.width.bytes());
+    run.phase(Phase::Exchange, plan.lists() as usize * count * width);
+    let mut list = large_capacity((count * width).min(ROOM));
+    let mut pairs = Vec::new();
+    for (number, held) in held.iter().enumerate() {
+        // The list grows as it comes: nothing is made of the size that the sender claims.
+        list.clear();
+        by_pieces(run, plan, number, channel, |_, piece| list.extend_from_slice(piece))?;
+        search(run, plan, held, &PackedTags::new(&list, width), &mut pairs)?;
+    }
+    for place in 0..plan.cuckoo.stash {
+        let item = stash.items.get(place);
+        let strings = stash.strings.chunks_exact(plan.characters).nth(place).unwrap_or_default();
+        let mut streams: Vec<Prg> = strings.iter().map(|string| Prg::from_seed(*string)).collect();
+        by_pieces(run, plan, held.len() + place, channel, |first, piece| {
+            let Some(item) = item else { return };
+            for (k, theirs) in (first as u32..).zip(piece.chunks_exact(width)) {
+                let mask = streams.iter_mut().fold(Block::ZERO, |mask, stream| mask ^ stream.block());
+                if plan.width.truncate(&mask.to_bytes()).to_le_bytes()[..width] == *theirs {
+                    pairs.push((*item, k));
+                }
+            }
+        })?;
+    }
+    Ok(pairs)
+}
+
+/// Receives a list piece by piece; `take` has the place of a piece's first mask and the piece.
+fn by_pieces(
+    run: &Run<'_>,
+    plan: &Plan,
+    list: usize,
+    channel: &mut RecvHalf,
+    mut take: impl FnMut(usize, &[u8]),
+) -> Result<(), Error> {
+    let count = run.sizes.sender;
+    let mut piece = vec![0; PIECE.min(count) * plan.width.bytes()];
+    for first in (0..count).step_by(PIECE) {
+        let piece = &mut piece[..PIECE.min(count - first) * plan.width.bytes()];
+        lists::recv_one(run, plan.width, list * count + first, piece, channel)?;
+        take(first, piece);
+    }
+    Ok(())
+}
+
+/// Looks for all masks of the items held in a list, as many at a time as the plan says: of many items, or of a part of the
+/// slots of one.
+fn search(
+    run: &Run<'_>,
+    plan: &Plan,
+    held: &Held,
+    theirs: &PackedTags<'_>,
+    pairs: &mut Vec<(u32, u32)>,
+) -> Result<(), Error> {
+    let slots_at_once = plan.load.clamp(1, plan.candidates);
+    let items_at_once = plan.candidates / slots_at_once;
+    let strings = held.strings.chunks(items_at_once * plan.characters);
+    for (items, strings) in held.items.chunks(items_at_once).zip(strings) {
+        for first in (0..plan.load).step_by(slots_at_once) {
+            let slots = first..plan.load.min(first + slots_at_once);
+            let found = join(run.threads, theirs, &stretch(plan, strings, slots.clone())[..]);
+            pairs.extend(found.into_iter().map(|(place, mask)| (items[mask as usize / slots.len()], place)));
+            run.advance(0)?;
+        }
+    }
+    Ok(())
+}
+
+/// The masks of each item in these slots, item after item, from the `strings` of their characters.
+fn stretch(plan: &Plan, strings: &[Block], slots: Range<usize>) -> Vec<u128> {
+    let (t, load) = (plan.characters, slots.len());
+    let mut masks = large_vec(0, strings.len() / t * load);
+    let mut columns = [(); SLOTS].map(|()| vec![Block::ZERO; BATCH * t]);
+    for (strings, masks) in strings.chunks(BATCH * t).zip(masks.chunks_mut(BATCH * load)) {
+        for first in (0..load).step_by(SLOTS) {
+            for (slot, column) in (slots.start + first..).zip(&mut columns) {
+                column.fill(Block::from(slot as u128));
+            }
+            rekeyed_encrypt(strings, columns.each_mut().map(|column| &mut column[..strings.len()]));
+            for (slot, column) in (first..load).zip(&columns) {
+                for (masks, blocks) in masks.chunks_exact_mut(load).zip(column.chunks_exact(t)) {
+                    masks[slot] = plan.width.truncate(&sum(blocks).to_bytes());
+                }
+            }
+        }
+    }
+    masks
+}
+
+/// Appends the characters of `item`; of the first one if there is none. What is asked for in an empty bin can be looked
+/// for in the sender's lists: another number would be an item that its asker does not hold.
+pub(super) fn choose(words: &Words, item: Option<u32>, characters: usize, out: &mut Vec<u8>) {
+    push_characters(out, words.numbers[item.unwrap_or_default() as usize].to_u128(), characters);
+}
+
+/// Items of one function, or of the stash, with the strings of their characters.
+#[derive(Default)]
+struct Held {
+    items: Vec<u32>,
+    strings: Vec<Block>,
+}
+
+impl Held {
+    fn push(&mut self, item: u32, strings: &[Block]) {
+        self.items.push(item);
+        self.strings.extend_from_slice(strings);
+    }
+}
