@@ -12,7 +12,7 @@ use crate::memory::{large_capacity, prefetch};
 const BLOCK: usize = 1 << 13;
 
 /// Bytes ahead that are on their way.
-const AHEAD: usize = 128;
+const AHEAD: usize = 64;
 
 /// No block.
 const NONE: u32 = u32::MAX;

@@ -20,6 +20,10 @@ use vesica_crypto::memory::{large_vec, prefetch};
 
 use super::places::{Bins, Layout, Places};
 
+mod keyed;
+
+pub use keyed::{KeyedTable, Keys};
+
 /// Items have no bin left and there is no room for them in the stash; which the parameters make a matter of 2^-40.
 ///
 /// To try again with other functions would tell the peer something about the items.
@@ -53,7 +57,9 @@ impl Table {
     pub fn build<P: Places + ?Sized>(places: &P, stash: usize) -> Result<Self, Failure> {
         assert!(u32::try_from(places.items()).is_ok_and(|items| items < EMPTY), "fewer than 2^32 - 1 items");
         let layout = places.layout();
-        let mut nest = Nest { places, functions: layout.functions(), slots: large_vec(EMPTY, layout.bins()) };
+        let guests = Numbers(places);
+        let mut nest =
+            Nest { guests: &guests, functions: layout.functions(), slots: large_vec(EMPTY, layout.bins()) };
         let homeless = nest.settle();
         let homeless = nest.evict(&homeless);
         let mut left = Vec::new();
@@ -115,16 +121,54 @@ const FLOCK: usize = 32;
 /// Moves after which an item's place is searched for. Few items come that far.
 const MOVES: u32 = 100;
 
-struct Nest<'a, P: ?Sized> {
-    places: &'a P,
+/// What stands for an item in its bin, and how the item's bins are found.
+trait Guests {
+    type Guest: Copy;
+
+    /// In a bin without an item.
+    const NONE: Self::Guest;
+
+    fn is_none(guest: &Self::Guest) -> bool;
+
+    fn bins_of(&self, guest: &Self::Guest) -> Bins;
+
+    /// Asks for what [`bins_of`](Self::bins_of) will read.
+    fn prefetch(&self, guest: &Self::Guest);
+}
+
+/// Items by their numbers.
+struct Numbers<'a, P: ?Sized>(&'a P);
+
+impl<P: Places + ?Sized> Guests for Numbers<'_, P> {
+    type Guest = u32;
+    const NONE: u32 = EMPTY;
+
+    #[inline]
+    fn is_none(guest: &u32) -> bool {
+        *guest == EMPTY
+    }
+
+    #[inline]
+    fn bins_of(&self, guest: &u32) -> Bins {
+        self.0.bins_of(*guest as usize)
+    }
+
+    #[inline]
+    fn prefetch(&self, guest: &u32) {
+        self.0.prefetch(*guest as usize);
+    }
+}
+
+struct Nest<'a, G: Guests> {
+    guests: &'a G,
     functions: usize,
-    slots: Vec<u32>,
+    slots: Vec<G::Guest>,
 }
 
 /// An item on the move.
 #[derive(Clone, Copy)]
-struct Bird {
-    item: u32,
+struct Bird<T> {
+    item: T,
     /// Where it was thrown out.
     from: u32,
     moves: u32,
@@ -132,17 +176,18 @@ struct Bird {
     bins: Option<Bins>,
 }
 
-impl<P: Places + ?Sized> Nest<'_, P> {
+impl<P: Places + ?Sized> Nest<'_, Numbers<'_, P>> {
     /// Puts items into free bins; returns those that have none. A block of items asks for its bins under one function, then
     /// for those of the next function only where these are taken.
     fn settle(&mut self) -> Vec<u32> {
-        let items = self.places.items();
+        let places = self.guests.0;
+        let items = places.items();
         let mut homeless = Vec::new();
         let mut block = [(0, Bins::default()); BLOCK];
         for first in (0..items).step_by(BLOCK) {
             let mut left = BLOCK.min(items - first);
             for (item, entry) in (first..).zip(&mut block[..left]) {
-                *entry = (item as u32, self.places.bins_of(item));
+                *entry = (item as u32, places.bins_of(item));
                 prefetch(&self.slots, entry.1[0] as usize);
             }
             for function in 0..self.functions {
@@ -165,22 +210,24 @@ impl<P: Places + ?Sized> Nest<'_, P> {
         }
         homeless
     }
+}
 
+impl<G: Guests> Nest<'_, G> {
     /// Finds places by throwing others out, for several items by turns so that memory is asked for in time; returns the
     /// items that were still on the move after [`MOVES`].
-    fn evict(&mut self, homeless: &[u32]) -> Vec<u32> {
+    fn evict(&mut self, homeless: &[G::Guest]) -> Vec<G::Guest> {
         let mut waiting = homeless.iter();
-        let mut take = |places: &P| {
+        let mut take = |guests: &G| {
             let item = *waiting.next()?;
-            places.prefetch(item as usize);
+            guests.prefetch(&item);
             Some(Bird { item, from: EMPTY, moves: 0, bins: None })
         };
-        let mut flock: Vec<Bird> = (0..FLOCK).map_while(|_| take(self.places)).collect();
+        let mut flock: Vec<Bird<G::Guest>> = (0..FLOCK).map_while(|_| take(self.guests)).collect();
         let (mut lost, mut chance) = (Vec::new(), Chance(0));
         while !flock.is_empty() {
             flock.retain_mut(|bird| match bird.bins.take() {
                 None => {
-                    let bins = self.places.bins_of(bird.item as usize);
+                    let bins = self.guests.bins_of(&bird.item);
                     bins[..self.functions].iter().for_each(|bin| prefetch(&self.slots, *bin as usize));
                     bird.bins = Some(bins);
                     true
@@ -190,7 +237,7 @@ impl<P: Places + ?Sized> Nest<'_, P> {
                         *bird = next;
                         true
                     }
-                    None => take(self.places).map(|next| *bird = next).is_some(),
+                    None => take(self.guests).map(|next| *bird = next).is_some(),
                 },
             });
             flock.retain(|bird| {
@@ -201,7 +248,7 @@ impl<P: Places + ?Sized> Nest<'_, P> {
                 ready
             });
             while flock.len() < FLOCK {
-                match take(self.places) {
+                match take(self.guests) {
                     Some(bird) => flock.push(bird),
                     None => break,
                 }
@@ -211,8 +258,8 @@ impl<P: Places + ?Sized> Nest<'_, P> {
     }
 
     /// Lands in a free bin, or else in another than the one it comes from; returns whom it throws out there.
-    fn fly(&mut self, bird: &Bird, bins: &[u32], chance: &mut Chance) -> Option<Bird> {
-        if let Some(bin) = first_free(&self.slots, bins) {
+    fn fly(&mut self, bird: &Bird<G::Guest>, bins: &[u32], chance: &mut Chance) -> Option<Bird<G::Guest>> {
+        if let Some(bin) = first_free::<G>(&self.slots, bins) {
             self.slots[bin] = bird.item;
             return None;
         }
@@ -223,26 +270,26 @@ impl<P: Places + ?Sized> Nest<'_, P> {
         }
         let bin = bins[function];
         let thrown_out = std::mem::replace(&mut self.slots[bin as usize], bird.item);
-        self.places.prefetch(thrown_out as usize);
+        self.guests.prefetch(&thrown_out);
         Some(Bird { item: thrown_out, from: bin, moves: bird.moves + 1, bins: None })
     }
 
     /// Looks for a free bin that moving items makes available to `item`, and moves them; says whether there is one.
-    fn search(&mut self, item: u32) -> bool {
+    fn search(&mut self, item: G::Guest) -> bool {
         // The bins reached so far, each with the bin whose item could move there.
         let mut reached: HashMap<u32, u32> = HashMap::new();
         let mut next = VecDeque::new();
-        for bin in &self.places.bins_of(item as usize)[..self.functions] {
+        for bin in &self.guests.bins_of(&item)[..self.functions] {
             reached.insert(*bin, EMPTY);
             next.push_back(*bin);
         }
         while let Some(bin) = next.pop_front() {
             let there = self.slots[bin as usize];
-            if there == EMPTY {
+            if G::is_none(&there) {
                 self.shift(&reached, item, bin);
                 return true;
             }
-            for other in &self.places.bins_of(there as usize)[..self.functions] {
+            for other in &self.guests.bins_of(&there)[..self.functions] {
                 reached.entry(*other).or_insert_with(|| {
                     next.push_back(*other);
                     bin
@@ -253,7 +300,7 @@ impl<P: Places + ?Sized> Nest<'_, P> {
     }
 
     /// Moves the items on the way to the free bin `to`, and `item` to where the way begins.
-    fn shift(&mut self, reached: &HashMap<u32, u32>, item: u32, mut to: u32) {
+    fn shift(&mut self, reached: &HashMap<u32, u32>, item: G::Guest, mut to: u32) {
         while let Some(from) = reached.get(&to).copied().filter(|from| *from != EMPTY) {
             self.slots[to as usize] = self.slots[from as usize];
             to = from;
@@ -263,8 +310,8 @@ impl<P: Places + ?Sized> Nest<'_, P> {
 }
 
 #[inline]
-fn first_free(slots: &[u32], bins: &[u32]) -> Option<usize> {
-    bins.iter().map(|bin| *bin as usize).find(|bin| slots[*bin] == EMPTY)
+fn first_free<G: Guests>(slots: &[G::Guest], bins: &[u32]) -> Option<usize> {
+    bins.iter().map(|bin| *bin as usize).find(|bin| G::is_none(&slots[*bin]))
 }
 
 /// Which bin an item takes next. Any choice ends with as few items in the stash; an irregular one ends sooner.

@@ -88,6 +88,23 @@ impl Layout {
         self.bin(function, offset)
     }
 
+    /// The bins of the item with this digest.
+    #[inline]
+    #[must_use]
+    pub fn bins_of(self, digest: Block) -> Bins {
+        let (low, high) = digest.to_halves();
+        let (first, rest) = scale(low, self.segment);
+        let (second, _) = scale(rest, self.segment);
+        let (third, rest) = scale(high, self.segment);
+        let (fourth, _) = scale(rest, self.segment);
+        let offsets = [first, second, third, fourth];
+        let mut bins = Bins::default();
+        for function in 0..self.functions {
+            bins[function] = self.bin(function, offsets[function]);
+        }
+        bins
+    }
+
     /// The bin at `offset` of the segment of `function`.
     #[inline]
     #[must_use]
@@ -143,17 +160,7 @@ impl Places for Digests<'_> {
 
     #[inline]
     fn bins_of(&self, item: usize) -> Bins {
-        let (low, high) = self.digests[item].to_halves();
-        let (first, rest) = scale(low, self.layout.segment);
-        let (second, _) = scale(rest, self.layout.segment);
-        let (third, rest) = scale(high, self.layout.segment);
-        let (fourth, _) = scale(rest, self.layout.segment);
-        let offsets = [first, second, third, fourth];
-        let mut bins = Bins::default();
-        for function in 0..self.layout.functions {
-            bins[function] = self.layout.bin(function, offsets[function]);
-        }
-        bins
+        self.layout.bins_of(self.digests[item])
     }
 
     #[inline]

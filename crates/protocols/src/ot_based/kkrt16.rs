@@ -24,7 +24,7 @@
 //! constant, which the sender cannot tell from an item.
 //!
 //! Names: β = `bins`, c = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`.
-//! Cost: receiver β OPRFs, n_r placements in the cuckoo table, 3·n_s masks looked up; sender β OPRFs and 3·n_s
+//! Cost: receiver β OPRFs, n_r placements in the cuckoo table, which holds the keys, 3·n_s masks looked up; sender β OPRFs and 3·n_s
 //! evaluations, in the order of the bins, as they arrive; it keeps no table, but deals its keys to regions of bins. Both work at once: the receiver hashes and places its items while
 //! the sender answers the base OTs; a list leaves piece by piece, and is looked through, while the next one is made. An OPRF takes the
 //! receiver 2c/128 blocks of AES and rows transposed, 4 blocks for the code and a hash of 64 bytes, the sender half of
@@ -33,9 +33,8 @@
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
-use vesica_crypto::memory::prefetch;
-use vesica_crypto::piles::Piles;
-use vesica_encode::hashing::{Digests, Layout, parameters};
+use vesica_encode::hashing::dealt::Dealt;
+use vesica_encode::hashing::{Layout, cuckoo, parameters};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Channel, SendHalf};
 use vesica_ot::coded::{OprfReceiver, OprfSender};
@@ -43,7 +42,7 @@ use vesica_ot::kkrt::{self, PseudoRandomCode};
 
 use super::keys;
 use super::lists::{Departing, Search, Sought};
-use super::{check_sizes, inverse, table};
+use super::{check_sizes, homeless, inverse};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Security};
@@ -53,12 +52,6 @@ use crate::registry::{Entry, Memory, Message, Shape, Standing};
 
 /// Bins handled at a time. Local: changes no byte.
 const REGION: usize = 1 << 13;
-
-/// More regions of a segment than this would be more streams of writes than the processor can follow.
-const MOST_REGIONS: u32 = 1 << 11;
-
-/// Entries ahead whose keys are on their way.
-const AHEAD: usize = 64;
 
 /// The registry's entry.
 pub static ENTRY: Entry = Entry {
@@ -101,10 +94,10 @@ pub static ENTRY: Entry = Entry {
         },
         positions::MESSAGE,
     ],
-    memory: "receiver 40·n_r + 4·β, sender (30 + ⌈ℓ/8⌉)·n_s",
+    memory: "receiver 24·n_r + 20·β, sender (30 + ⌈ℓ/8⌉)·n_s",
     memory_bytes: |shape| {
         let bins = counts(shape).map_or(0, |(bins, _)| bins);
-        Memory { receiver: 40 * shape.receiver() + 4 * bins, sender: (30 + shape.mask()) * shape.sender() }
+        Memory { receiver: 24 * shape.receiver() + 20 * bins, sender: (30 + shape.mask()) * shape.sender() }
     },
     test_items: 1 << 10,
     receive,
@@ -196,8 +189,11 @@ fn receive_pairs<R: OprfReceiver<Block>>(
     channel: &mut Channel,
 ) -> Result<Vec<(u32, u32)>, Error> {
     // 2. While the sender answers: each item in one of its bins.
-    let keys = keys::hashed(run, &item_oracle(run), items, None)?;
-    let table = table(&Digests::new(&keys, plan.layout), 0, false)?;
+    let mut keys = cuckoo::Keys::new(plan.layout, items.len());
+    keys::by_pieces(run, &item_oracle(run), items, |first, piece| {
+        (first as u32..).zip(piece).for_each(|(item, key)| keys.push(*key, item));
+    })?;
+    let table = keys.place().map_err(|_| homeless(false))?;
     let mut oprf = oprf(channel)?;
     // 3. F(b, y) for the item y of each bin b, 4. which is looked for in the list of its function.
     run.phase(Phase::Answer, plan.layout.bins());
@@ -206,11 +202,9 @@ fn receive_pairs<R: OprfReceiver<Block>>(
     for first in (0..plan.layout.bins()).step_by(REGION) {
         let bins = first..plan.layout.bins().min(first + REGION);
         words.clear();
-        words.extend(bins.clone().map(|bin| {
-            let ahead = table.get((bin + AHEAD).min(bins.end - 1));
-            prefetch(&keys, ahead.map_or(usize::MAX, |item| item as usize));
-            table.get(bin).map_or(Block::ZERO, |item| keys[item as usize])
-        }));
+        for bin in bins.clone() {
+            words.push(table.get(bin).map_or(Block::ZERO, |(key, _)| key));
+        }
         let outputs = &mut outputs[..words.len()];
         oprf.extend_groups(1, &words, outputs, channel)?;
         for part in plan.layout.segments_of(bins.clone()) {
@@ -220,7 +214,7 @@ fn receive_pairs<R: OprfReceiver<Block>>(
                 *sought = Sought::new(plan.width, table.occupied(all));
             }
             for bin in part {
-                if let Some(item) = table.get(bin) {
+                if let Some((_, item)) = table.get(bin) {
                     sought.push(plan.width, outputs[bin - first].to_u128(), item);
                 }
             }
@@ -229,7 +223,7 @@ fn receive_pairs<R: OprfReceiver<Block>>(
         search.take_ready(plan.layout.function_of(bins.end), channel)?;
     }
     channel.flush()?;
-    drop((keys, table));
+    drop(table);
     search.finish(channel.split().1)
 }
 
@@ -246,7 +240,7 @@ fn send_masks<S: OprfSender<Block, { kkrt::BLOCKS }>>(
     let places = items.shuffled(rng);
     let mut dealt = Dealt::new(plan.layout, items.len());
     keys::by_pieces(run, &item_oracle(run), items, |first, keys| {
-        keys.iter().zip(&places[first..]).for_each(|(key, place)| dealt.push(0, (*key, *place)));
+        keys.iter().zip(&places[first..]).for_each(|(key, place)| dealt.push(0, *key, *place));
     })?;
     let order = if run.learns == Learns::Both { inverse(&places) } else { Vec::new() };
     drop(places);
@@ -268,42 +262,6 @@ fn send_masks<S: OprfSender<Block, { kkrt::BLOCKS }>>(
         }
     }
     Ok(order)
-}
-
-/// The sender's items, each as its key and its place, dealt to regions of bins. An item waits in one of its bins at a
-/// time, and goes on to that of the next function when its mask there is made: keys come by in the order of the bins.
-struct Dealt {
-    layout: Layout,
-    /// Bins of a region, as a power of 2.
-    region_bits: u32,
-    piles: Piles<(Block, u32)>,
-}
-
-impl Dealt {
-    fn new(layout: Layout, items: usize) -> Self {
-        let mut region_bits = REGION.ilog2();
-        while layout.segment() >> region_bits >= MOST_REGIONS {
-            region_bits += 1;
-        }
-        // A region in which a segment ends has a pile on either side.
-        let piles = (layout.bins() >> region_bits) + 1 + layout.functions();
-        Self { layout, region_bits, piles: Piles::new(piles, Block::BYTES + size_of::<u32>(), items) }
-    }
-
-    /// Bins of a region.
-    fn region(&self) -> usize {
-        1 << self.region_bits
-    }
-
-    fn push(&mut self, function: usize, (key, place): (Block, u32)) {
-        let bin = self.layout.bin_of(key, function);
-        self.piles.push((bin >> self.region_bits) as usize + function, (key, place));
-    }
-
-    /// Some of the items of `function` in the region of this bin, until there are none.
-    fn take(&mut self, function: usize, first: usize, records: &mut Vec<(Block, u32)>) -> bool {
-        self.piles.take((first >> self.region_bits) + function, records)
-    }
 }
 
 /// Masks in the making.
@@ -337,11 +295,12 @@ impl Answer {
         while self.dealt.take(function, first, &mut self.records) {
             self.at.clear();
             self.words.clear();
-            for record in &self.records {
-                self.at.push(self.dealt.layout.bin_of(record.0, function) - first as u32);
-                self.words.push(record.0);
-                if function + 1 < self.dealt.layout.functions() {
-                    self.dealt.push(function + 1, *record);
+            let layout = self.dealt.layout();
+            for (key, place) in &self.records {
+                self.at.push(layout.bin_of(*key, function) - first as u32);
+                self.words.push(*key);
+                if function + 1 < layout.functions() {
+                    self.dealt.push(function + 1, *key, *place);
                 }
             }
             self.outputs.resize(self.records.len(), Block::ZERO);

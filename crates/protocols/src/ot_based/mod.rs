@@ -25,9 +25,13 @@ fn check_sizes(sizes: Sizes) -> Result<(), Error> {
 
 /// Our table of `places`, whose size is the paper's or one that does but for 2^-40.
 fn table<P: Places + ?Sized>(places: &P, stash: usize, paper: bool) -> Result<cuckoo::Table, Error> {
+    cuckoo::Table::build(places, stash).map_err(|_| homeless(paper))
+}
+
+/// Some of our items have no bin.
+fn homeless(paper: bool) -> Error {
     let kind = if paper { Error::PaperParameters } else { Error::Chance };
-    cuckoo::Table::build(places, stash)
-        .map_err(|_| kind("some of our items found no place in the hash table"))
+    kind("some of our items found no place in the hash table")
 }
 
 /// The item at each place, given the place of each item.
