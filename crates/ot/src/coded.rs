@@ -43,6 +43,9 @@
 //! Rows are produced in tiles of 1024 from the k streams and transposed while they are in the first-level cache. The
 //! sender's rows can be evaluated at any number of values, or dropped at once.
 //!
+//! A code's oracles have fixed labels: a second set-up of it in one run takes a context of its own, from
+//! [`Context::derive`](vesica_crypto::hash::Context::derive).
+//!
 //! Semi-honest: the receiver is not held to codewords.
 
 mod columns;

@@ -32,6 +32,8 @@
 //!
 //! *Malicious sender.* It sends nothing here.
 //!
+//! The oracles have fixed labels: a second set-up in one run takes a context of its own, from [`Context::derive`].
+//!
 //! Cost: bytes ⌈n/128⌉·16·(128/k - 1, or 128/k for chosen choices), 4 KiB of setup, and for each started 127 blocks of a
 //! checked run one more block and 48 bytes; 2^k/k AES blocks an OT on either side.
 

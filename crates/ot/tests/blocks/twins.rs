@@ -136,3 +136,59 @@ fn one_of_many_and_oprf() {
         assert_different(&name, all.into_iter());
     }
 }
+
+/// Two set-ups in one run, with the same randomness at that, in contexts derived for each: nothing in common. (In one
+/// context they would ask the same oracles at the same places, and with the same randomness be one set-up.)
+#[test]
+fn set_ups_in_contexts_of_their_own_have_nothing_in_common() {
+    let derived = |number: u8| context().derive(Label::new("test: set-up"), &[number]);
+    let soft_spoken = |context: &Context| {
+        let (width, security) = (Width::Four, Security::SemiHonest);
+        let ran = run(
+            |channel, rng| {
+                let mut rows = vec![[Block::ZERO]; COUNT];
+                softspoken::Sender::setup(context, width, security, None, channel, rng)?
+                    .extend(&mut rows, channel)?;
+                Ok(rows)
+            },
+            |channel, rng| {
+                let mut rows = vec![[Block::ZERO]; COUNT];
+                softspoken::Receiver::setup(context, width, security, None, channel, rng)?.extend(
+                    &[0; COUNT / 8],
+                    &mut rows,
+                    channel,
+                )?;
+                Ok(rows)
+            },
+        );
+        assert!(ran.sender == ran.receiver, "nothing is chosen");
+        ran.receiver.into_iter().flatten().collect::<Vec<Block>>()
+    };
+    let kk13 = |context: &Context| {
+        let code = WalshHadamard::default;
+        let sender =
+            |channel: &mut _, rng: &mut Prg| kk13::Sender::setup(code(), context, 1, None, channel, rng);
+        let receiver =
+            |channel: &mut _, rng: &mut Prg| kk13::Receiver::setup(code(), context, 1, None, channel, rng);
+        oprf(|i| i as u8, |word| !word, sender, receiver).receiver
+    };
+    let kkrt = |context: &Context| {
+        let code = || PseudoRandomCode::new(context, 424);
+        let sender =
+            |channel: &mut _, rng: &mut Prg| kkrt::Sender::setup(code(), context, 1, None, channel, rng);
+        let receiver =
+            |channel: &mut _, rng: &mut Prg| kkrt::Receiver::setup(code(), context, 1, None, channel, rng);
+        oprf(|i| Block::from(i as u128), |word| !word, sender, receiver).receiver
+    };
+    for (name, outputs) in
+        [("SoftSpoken", &soft_spoken as &dyn Fn(&Context) -> Vec<Block>), ("KK13", &kk13), ("KKRT", &kkrt)]
+    {
+        let (one, other) = (outputs(&derived(1)), outputs(&derived(2)));
+        assert!(one == outputs(&derived(1)), "{name} repeats");
+        assert_even(name, one.iter().zip(&other).flat_map(|(one, other)| (*one ^ *other).to_bytes()));
+        assert_different(
+            name,
+            one.iter().chain(&other).map(|block| block.to_bytes()).collect::<Vec<_>>().into_iter(),
+        );
+    }
+}
