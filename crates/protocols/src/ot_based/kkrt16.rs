@@ -33,6 +33,7 @@
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
+use vesica_crypto::memory::Wiped;
 use vesica_encode::hashing::dealt::Dealt;
 use vesica_encode::hashing::{Layout, cuckoo, parameters};
 use vesica_encode::items::{Items, Matches};
@@ -246,7 +247,7 @@ fn send_masks<S: OprfSender<Block, { kkrt::BLOCKS }>>(
     drop(places);
     // 3. F(h_i(x), x), bin by bin; a list goes when the last bin of its function is done.
     run.phase(Phase::Answer, plan.layout.bins());
-    let mut rows = vec![[Block::ZERO; kkrt::BLOCKS]; dealt.region().min(plan.layout.bins())];
+    let mut rows = Wiped::from(vec![[Block::ZERO; kkrt::BLOCKS]; dealt.region().min(plan.layout.bins())]);
     let mut answer = Answer::new(dealt, Departing::new(plan.width, items.len()), items.len());
     for first in (0..plan.layout.bins()).step_by(answer.dealt.region()) {
         let bins = first..plan.layout.bins().min(first + answer.dealt.region());

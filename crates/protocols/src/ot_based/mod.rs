@@ -40,3 +40,24 @@ fn inverse(places: &[u32]) -> Vec<u32> {
     (0..).zip(places).for_each(|(item, place)| order[*place as usize] = item);
     order
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters;
+    use crate::testing::{DIRECTIONS, Tampering, Target, wiped};
+
+    #[test]
+    fn the_senders_rows_are_wiped_where_a_run_breaks_off() {
+        for entry in [&kkrt16::ENTRY, &ot_phasing::ENTRY, &ot_psi::ENTRY] {
+            let honest = wiped::run(entry, Parameters::default(), None);
+            // A row of 256 bits or more for each of 200 items.
+            let [_, (well, least)] = honest.parties;
+            assert!(well && least > 200 * 32, "{}: {least}", entry.name);
+            let (direction, frame) = (DIRECTIONS[0], honest.frames[0] - 1);
+            let target = Target { direction, frame, tampering: Tampering::Drop };
+            let [_, (well, wiped)] = wiped::run(entry, Parameters::default(), Some(target)).parties;
+            assert!(!well && wiped > 200 * 32, "{}: {wiped}", entry.name);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
+use vesica_crypto::memory::Wiped;
 use vesica_encode::items::Items;
 use vesica_net::{Channel, SendHalf};
 use vesica_ot::coded::OprfSender;
@@ -39,7 +40,7 @@ pub(super) fn masks<S: OprfSender<u8, BLOCKS>>(
     let layout = plan.cuckoo.layout;
     run.phase(Phase::Answer, layout.bins());
     let mut answer = Answer::new(run, plan, items.len());
-    let mut rows = Vec::new();
+    let mut rows = Wiped::default();
     for (region, (function, first, bins)) in dealt.regions().enumerate() {
         rows.resize(bins * plan.characters, [Block::ZERO; 2]);
         let number = ots.next();

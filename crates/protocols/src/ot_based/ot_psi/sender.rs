@@ -3,7 +3,7 @@
 use rand_core::CryptoRng;
 use vesica_crypto::aes_hash::rekeyed_encrypt;
 use vesica_crypto::block::Block;
-use vesica_crypto::memory::prefetch;
+use vesica_crypto::memory::{Wiped, prefetch};
 use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::{Digests, simple};
 use vesica_encode::items::Items;
@@ -42,7 +42,7 @@ pub(super) fn masks(
     run.phase(Phase::Answer, plan.bins());
     let mut masks = MaskLists::new(plan.width, plan.lists() as usize, items.len());
     let mut slots = Slots::new(plan.load, rng);
-    let mut rows = vec![[Block::ZERO; kk13::COLUMNS / Block::BITS]; REGION * plan.characters];
+    let mut rows = Wiped::from(vec![[Block::ZERO; kk13::COLUMNS / Block::BITS]; REGION * plan.characters]);
     let mut work = Work::default();
     for first in (0..plan.bins()).step_by(REGION) {
         let bins = first..plan.bins().min(first + REGION);
@@ -79,7 +79,7 @@ fn answer_stash(
 ) -> Result<(), Error> {
     let t = plan.characters;
     // In one call, as the receiver's: a call begins where tiles of the extension do.
-    let mut rows = vec![[Block::ZERO; kk13::COLUMNS / Block::BITS]; t * plan.cuckoo.stash];
+    let mut rows = Wiped::from(vec![[Block::ZERO; kk13::COLUMNS / Block::BITS]; t * plan.cuckoo.stash]);
     let first = ots.next();
     ots.extend(&mut rows, channel)?;
     let values: Vec<u8> = (0..t).flat_map(|_| 0..=u8::MAX).collect();
