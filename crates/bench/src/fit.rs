@@ -130,7 +130,9 @@ fn fit_form(form: Form, points: &[Point]) -> Option<Fitted> {
     };
     let threaded = points.iter().copied().filter(|point| point.on_loopback() && point.cell.threads > 1);
     let threaded: Vec<&Point> = threaded.collect();
-    best(&mut fitted, &threaded, &steps(20), |fitted, share| fitted.parallel = share);
+    // Where one thread a party keeps all cores busy, more of them cost time: a share below zero.
+    let shares: Vec<f64> = (-20..=20).map(|step| f64::from(step) / 20.0).collect();
+    best(&mut fitted, &threaded, &shares, |fitted, share| fitted.parallel = share);
     let networked: Vec<&Point> = points.iter().copied().filter(|point| !point.on_loopback()).collect();
     fit_network(&mut fitted, &networked);
     let deviations = points.iter().map(|point| point.deviation(&fitted).abs());

@@ -96,7 +96,7 @@ pub struct Fitted {
     pub form: Form,
     /// c: seconds for one of each term, on one thread.
     pub compute: [f64; TERMS],
-    /// p: the share of it that more threads divide between them.
+    /// p: the share of it that more threads divide between them; below zero where they only stood in each other's way.
     pub parallel: f64,
     /// Flights: halves of round trips that a run waits, with sets below [`FEW`] and with larger ones.
     pub flights: [f64; 2],
@@ -352,7 +352,7 @@ mod tests {
         for fitted in FITTED {
             assert!(vesica_protocols::registry::find(fitted.form.protocol).is_some(), "{:?}", fitted.form);
             assert!(fitted.compute.iter().all(|&c| c >= 0.0) && fitted.flights.iter().all(|&f| f >= 0.0));
-            for share in [fitted.parallel, fitted.overlap, fitted.one_way] {
+            for share in [fitted.parallel.abs(), fitted.overlap, fitted.one_way] {
                 assert!((0.0..=1.0).contains(&share), "{:?}", fitted.form);
             }
         }
