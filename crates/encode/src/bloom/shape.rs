@@ -8,8 +8,9 @@
 //! P(false positive) = Σ_j Bin(n, 1/b)(j) · (1 - (1 - 1/s)^j)^k      and s is the smallest with P ≤ 2^-k
 //! ```
 //!
-//! which with one bin is s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2 e + ½: DCW13's m = k·n·log2 e, and less than 2k slots more. The same sum bounds the probability
-//! that an item finds no slot of its own in a garbled filter (Algorithm 1, line 20): the earlier items are fewer than n.
+//! which with one bin is s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2 e + ½: DCW13's m = k·n·log2 e, and less than 2k slots more.
+//! The same sum bounds the probability that an item finds no slot of its own in a garbled filter (Algorithm 1, line 20):
+//! the earlier items are fewer than n.
 //!
 //! Both parties must come to the same integers, so the program adds, multiplies and divides 64-bit floating-point numbers,
 //! which every machine does alike, and calls no logarithm or power.

@@ -1,9 +1,10 @@
 //! How many bins, how large a stash, how full a bin: for a failure of at most 2^-40.
 //!
-//! The numbers that protocols agree on are in the tables of this file, or are computed from [`bounds`] where sizes of both
-//! parties decide ([`maximum_load`]), by operations that give the same bits on every machine. The tests derive the tables again from the bounds, which
-//! are proven and no extrapolations; [`experiment`] counts failures, and the tests hold the bounds against them where
-//! failures are frequent enough to be counted. [`paper`] has what PSSZ15 says instead, and repeats its derivations.
+//! The numbers that protocols agree on are in the tables of this file, or are computed from [`bounds`] where sizes of
+//! both parties decide ([`maximum_load`]), by operations that give the same bits on every machine. The tests derive the
+//! tables again from the bounds, which are proven and no extrapolations; [`experiment`] counts failures, and the tests
+//! hold the bounds against them where failures are frequent enough to be counted. [`paper`] has what PSSZ15 says instead,
+//! and repeats its derivations.
 //!
 //! | | ours | PSSZ15 |
 //! |---|---|---|

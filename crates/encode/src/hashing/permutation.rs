@@ -19,7 +19,8 @@
 //! falls into the table like one item of its length. Four rounds, keyed for each function, leave no such trace of the
 //! items, whatever they are; the remainders of an item then differ between functions.
 //!
-//! The functions f, g are AES hashes under keys of the run's context, scaled to m and M ([`FixedKey::step`]). They are public: this spreads, it hides nothing.
+//! The functions f, g are AES hashes under keys of the run's context, scaled to m and M ([`FixedKey::step`]). They are
+//! public: this spreads, it hides nothing.
 
 mod placed;
 

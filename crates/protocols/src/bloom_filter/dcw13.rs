@@ -2,9 +2,10 @@
 //!
 //! **Security:** semi-honest, in the random oracle model, given OT. Leaks n_r and n_s. What the receiver could learn
 //! beyond the intersection is an item of the sender whose k positions are all taken in its own filter: probability
-//! n_s·2^-κ over the hash functions ([`Filter`]), and n_r·n_s·2^-128 (above level 128: 2^-256) for two items with one digest
-//! or one seed ([`Placed`]). Building fails with probability at most n_s·2^-κ; the run then ends with an error. A malicious party is not held to anything: a receiver whose filter is all ones learns X, and what
-//! DCW13 §5 adds against that is broken (RR16 §3.1).
+//! n_s·2^-κ over the hash functions ([`Filter`]), and n_r·n_s·2^-128 (above level 128: 2^-256) for two items with one
+//! digest or one seed ([`Placed`]). Building fails with probability at most n_s·2^-κ; the run then ends with an error. A
+//! malicious party is not held to anything: a receiver whose filter is all ones learns X, and what DCW13 §5 adds against
+//! that is broken (RR16 §3.1).
 //!
 //! Source: DCW13 §4.3 and appendix A, where the receiver is the client C and the sender the server S; §6.1: computing and
 //! transfer overlap, on one thread ("pipelined") or all cores ("parallel"); §6.4: bins. PSZ14's steps are
@@ -46,8 +47,9 @@
 //! | `iknp`, standard | D\[j\] | k·n_r | k·n_s |
 //!
 //! Names: k = κ hash functions h_i, [`Placed`]; GBF, D = [`garble`]; S = `receiver_sums`, `sender_sums`; v = `values`.
-//! Cost: m = b·k·s slots for n = max(n_r, n_s): b = ⌈n/2^13⌉ bins of k slices, and s, the slots of a slice, the least for which
-//! a foreign item is positive with probability 2^-k ([`Filter`]). With one bin s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2 e + ½; several bins of unequal load take a little more, 0.4 to 1.1 % at 2^20 items.
+//! Cost: m = b·k·s slots for n = max(n_r, n_s): b = ⌈n/2^13⌉ bins of k slices, and s, the slots of a slice, the least for
+//! which a foreign item is positive with probability 2^-k ([`Filter`]). With one bin s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2
+//! e + ½; several bins of unequal load take a little more, 0.4 to 1.1 % at 2^20 items.
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;

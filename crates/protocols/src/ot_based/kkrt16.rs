@@ -24,11 +24,12 @@
 //! constant, which the sender cannot tell from an item.
 //!
 //! Names: β = `bins`, c = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`.
-//! Cost: receiver β OPRFs, n_r placements in the cuckoo table, which holds the keys, 3·n_s masks looked up; sender β OPRFs and 3·n_s
-//! evaluations, in the order of the bins, as they arrive; it keeps no table, but deals its keys to regions of bins. Both work at once: the receiver hashes and places its items while
-//! the sender answers the base OTs; a list leaves piece by piece, and is looked through, while the next one is made. An OPRF takes the
-//! receiver 2c/128 blocks of AES and rows transposed, 4 blocks for the code and a hash of 64 bytes, the sender half of
-//! the former; an evaluation is 4 blocks and a hash (`ot/examples/coded.rs` prints them beside their floors).
+//! Cost: receiver β OPRFs, n_r placements in the cuckoo table, which holds the keys, 3·n_s masks looked up; sender β
+//! OPRFs and 3·n_s evaluations, in the order of the bins, as they arrive; it keeps no table, but deals its keys to
+//! regions of bins. Both work at once: the receiver hashes and places its items while the sender answers the base OTs; a
+//! list leaves piece by piece, and is looked through, while the next one is made. An OPRF takes the receiver 2c/128
+//! blocks of AES and rows transposed, 4 blocks for the code and a hash of 64 bytes, the sender half of the former; an
+//! evaluation is 4 blocks and a hash (`ot/examples/coded.rs` prints them beside their floors).
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
