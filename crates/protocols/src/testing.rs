@@ -267,15 +267,14 @@ fn context(entry: &Entry, sets: &Planted, case: Case) -> Context {
 }
 
 fn run<'a>(context: &Context, sets: &Planted, case: Case) -> Run<'a> {
-    Run {
-        context: context.clone(),
-        sizes: Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() },
-        parameters: case.parameters,
-        learns: case.learns,
-        threads: case.threads,
-        watch: &Unwatched,
-        base_ots: None,
-    }
+    let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
+    Run { learns: case.learns, threads: case.threads, ..run_of(context.clone(), sizes, case.parameters) }
+}
+
+/// What a run is called with, on one thread, the receiver alone learning; nobody watches it.
+pub(crate) fn run_of<'a>(context: Context, sizes: Sizes, parameters: Parameters) -> Run<'a> {
+    let learns = Learns::Receiver;
+    Run { context, sizes, parameters, learns, threads: 1, watch: &Unwatched, base_ots: None }
 }
 
 fn play<T>(mut channel: Channel, role: impl FnOnce(&mut Channel) -> Result<T, Error>) -> Played<T> {

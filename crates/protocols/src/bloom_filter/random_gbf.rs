@@ -223,24 +223,14 @@ impl Masks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Learns;
-    use crate::protocol::Unwatched;
-    use crate::testing::planted;
+    use crate::testing::{planted, run_of};
     use std::collections::HashMap;
     use vesica_crypto::hash::Context;
     use vesica_crypto::prg::Prg;
     use vesica_encode::bloom::{GROUP, Sums};
 
     fn run(sizes: Sizes) -> Run<'static> {
-        Run {
-            context: Context::new(&[1; 32], "gbf-random", b"", 1, 1),
-            sizes,
-            parameters: crate::Parameters::default(),
-            learns: Learns::Receiver,
-            threads: 1,
-            watch: &Unwatched,
-            base_ots: None,
-        }
+        run_of(Context::new(&[1; 32], "gbf-random", b"", 1, 1), sizes, crate::Parameters::default())
     }
 
     /// Sums over random strings, as the sender has them, in a filter of four functions; and all positions.

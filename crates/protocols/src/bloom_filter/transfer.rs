@@ -266,8 +266,8 @@ pub(super) fn xor<const W: usize>(mut a: [Block; W], b: [Block; W]) -> [Block; W
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Learns, Sizes, Unwatched};
-    use crate::testing::planted;
+    use crate::protocol::Sizes;
+    use crate::testing::{planted, run_of};
     use rand::SeedableRng;
     use rand::rngs::StdRng;
     use vesica_net::{Options, memory};
@@ -293,15 +293,8 @@ mod tests {
     fn sums_are_equal_for_common_items_and_for_no_others() {
         let sets = planted(300, 200, 50, 1);
         let sizes = Sizes { receiver: 300, sender: 200 };
-        let run = || Run {
-            context: Context::new(&[1; 32], "gbf", b"", 300, 200),
-            sizes,
-            parameters: crate::Parameters::default(),
-            learns: Learns::Receiver,
-            threads: 2,
-            watch: &Unwatched,
-            base_ots: None,
-        };
+        let context = Context::new(&[1; 32], "gbf", b"", 300, 200);
+        let run = || Run { threads: 2, ..run_of(context.clone(), sizes, crate::Parameters::default()) };
         let filter = Shape::for_items(128, 300);
         let (mut here, mut there) = memory::pair(&Options::default());
         let (mine, theirs) = std::thread::scope(|scope| {

@@ -297,15 +297,14 @@ fn check(width: MaskWidth, bytes: &[u8]) -> Result<(), usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Sizes, Unwatched};
-    use crate::{Learns, Parameters};
+    use crate::Parameters;
+    use crate::protocol::Sizes;
+    use crate::testing::run_of;
     use vesica_crypto::hash::Context;
     use vesica_net::{Options, memory};
 
     fn run(sizes: Sizes) -> Run<'static> {
-        let context = Context::new(&[1; 32], "lists", b"", 1, 1);
-        let (parameters, learns) = (Parameters::default(), Learns::Receiver);
-        Run { context, sizes, parameters, learns, threads: 1, watch: &Unwatched, base_ots: None }
+        run_of(Context::new(&[1; 32], "lists", b"", 1, 1), sizes, Parameters::default())
     }
 
     #[test]

@@ -2,7 +2,7 @@ use super::super::numbers;
 use super::dealt::{Dealt, Entry};
 use super::held::Held;
 use super::*;
-use crate::testing::{Case, duel, planted_for, run_pair, shape};
+use crate::testing::{Case, duel, planted_for, run_of, run_pair, shape};
 use vesica_crypto::block::Block;
 use vesica_ot::coded::ideal;
 
@@ -262,15 +262,7 @@ fn an_empty_bin_asks_for_no_item_but_the_receivers_own() {
         [("", false), ("", true), (PERMUTATION, false), (PERMUTATION, true), (SINGLE_MASK, false)]
     {
         let parameters = Parameters { sigma: Some(sigma), variant, paper, ..Parameters::default() };
-        let run = Run {
-            context: Context::new(&[9; 32], "ot-phasing", b"", 100, 4096),
-            sizes,
-            parameters,
-            learns: Learns::Receiver,
-            threads: 1,
-            watch: &crate::protocol::Unwatched,
-            base_ots: None,
-        };
+        let run = run_of(Context::new(&[9; 32], "ot-phasing", b"", 100, 4096), sizes, parameters);
         let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
         let places: Vec<u32> = (0..all.len() as u32).collect();
         let held = Held::new(&run, &plan, &own).unwrap();
@@ -300,15 +292,7 @@ fn every_item_is_dealt_to_all_of_its_bins_and_nowhere_else() {
         let sizes = Sizes { receiver: count, sender: count };
         let parameters = Parameters { sigma, paper, ..Parameters::default() };
         let items = planted_for(&parameters, count, count, 1, 3).sender;
-        let run = Run {
-            context: Context::new(&[9; 32], "ot-phasing", b"", 1, 1),
-            sizes,
-            parameters,
-            learns: Learns::Receiver,
-            threads: 1,
-            watch: &crate::protocol::Unwatched,
-            base_ots: None,
-        };
+        let run = run_of(Context::new(&[9; 32], "ot-phasing", b"", 1, 1), sizes, parameters);
         let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
         let places = items.shuffled(&mut vesica_crypto::prg::Prg::from_seed([4; 16]));
         let mut expected = Vec::new();

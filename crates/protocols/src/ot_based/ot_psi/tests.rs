@@ -2,7 +2,7 @@ use super::receiver::choose;
 use super::sender::Slots;
 use super::*;
 use crate::protocol::Learns;
-use crate::testing::{Case, planted_for, run_pair, shape};
+use crate::testing::{Case, planted_for, run_of, run_pair, shape};
 use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::Layout;
 
@@ -43,15 +43,7 @@ fn context(sizes: Sizes) -> vesica_crypto::hash::Context {
 }
 
 fn run(sizes: Sizes, parameters: Parameters) -> Run<'static> {
-    Run {
-        context: context(sizes),
-        sizes,
-        parameters,
-        learns: Learns::Receiver,
-        threads: 1,
-        watch: &crate::protocol::Unwatched,
-        base_ots: None,
-    }
+    run_of(context(sizes), sizes, parameters)
 }
 
 #[test]
