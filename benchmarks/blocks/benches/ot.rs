@@ -9,7 +9,7 @@ use vesica_crypto::prg::Prg;
 use vesica_net::{Channel, Options, memory};
 use vesica_ot::base::{masny_rindal, naor_pinkas};
 use vesica_ot::chosen;
-use vesica_ot::coded::{self, Code};
+use vesica_ot::coded::{self, Code, OprfSender};
 use vesica_ot::random::Strings;
 use vesica_ot::softspoken::{self, Security, Width};
 use vesica_ot::vole::{self, Plan, Profile, Value};

@@ -13,7 +13,7 @@ use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, transpose};
 use vesica_net::{Options, memory};
-use vesica_ot::coded::{Code, Receiver, Sender};
+use vesica_ot::coded::{Code, OprfSender, Receiver, Sender};
 use vesica_ot::{kk13, kkrt};
 
 const COUNT: usize = 1 << 13;

@@ -403,23 +403,33 @@ fn flaw_cancelling_positions() {
     assert!(sums.iter().all(|sum| sum[0] == Block::ONES));
 }
 
+/// Items in filters of one bin, those of the next two tests.
+fn place(items: &Items) -> Placed {
+    Placed::new(&context(4), Shape::for_items(20, 200), items, 1)
+}
+
+fn only_bin(placed: &Placed) -> Bin<'_> {
+    placed.bins().next().unwrap()
+}
+
+/// The Bloom filter, packed.
+fn bits(placed: &Placed) -> Vec<u8> {
+    let mut bits = vec![0; placed.shape().all_slots().div_ceil(8) as usize];
+    for (slice, slots) in all_positions(&only_bin(placed)).iter().enumerate() {
+        choices(slice * placed.shape().slots(), slots, &mut bits);
+    }
+    bits
+}
+
 #[test]
 fn flaw_intersection_of_two_bloom_filters() {
     // DCW13 §4.3: the AND of two plain filters has more ones than the filter of the intersection, about
     // (t_S - t_∩)(t_C - t_∩)/(m - t_∩), and they are bits of the other party's set.
-    let shape = Shape::for_items(20, 200);
-    let bits = |bin: &Bin<'_>| {
-        let mut bits = vec![0; shape.all_slots().div_ceil(8) as usize];
-        for (slice, slots) in all_positions(bin).iter().enumerate() {
-            choices(slice * shape.slots(), slots, &mut bits);
-        }
-        bits
-    };
-    let place = |items: &Items| Placed::new(&context(4), shape, items, 1);
-    let ones = |range| bits(&place(&numbers(range)).bins().next().unwrap());
+    let ones = |range| bits(&place(&numbers(range)));
     let count = |bits: &[u8]| bits.iter().map(|byte| byte.count_ones()).sum::<u32>() as f64;
     let (mine, theirs, common) = (ones(0..200), ones(150..350), ones(150..200));
     let and: Vec<u8> = mine.iter().zip(&theirs).map(|(mine, theirs)| mine & theirs).collect();
+    let shape = place(&numbers(0..0)).shape();
     let m = shape.all_slots() as f64;
     let expected = (count(&theirs) - count(&common)) * (count(&mine) - count(&common)) / (m - count(&common));
     let extra = count(&and) - count(&common);
@@ -430,10 +440,9 @@ fn flaw_intersection_of_two_bloom_filters() {
     // So the receiver tells items outside its set that the sender has from those that it has not: of their positions,
     // one half are ones for the former, a quarter for the latter.
     let (has, has_not) = (place(&numbers(200..350)), place(&numbers(350..500)));
-    let positions = |placed: &Placed| all_positions(&placed.bins().next().unwrap());
     let share = |placed: &Placed| {
         let one = |slot: usize| u32::from(and[slot / 8] >> (slot % 8) & 1);
-        let slices = positions(placed).into_iter().enumerate();
+        let slices = all_positions(&only_bin(placed)).into_iter().enumerate();
         let ones: u32 = slices
             .flat_map(|(slice, slots)| {
                 slots.into_iter().map(move |slot| one(slice * shape.slots() + slot as usize))
@@ -442,16 +451,20 @@ fn flaw_intersection_of_two_bloom_filters() {
         f64::from(ones) / (20.0 * 150.0)
     };
     assert!(share(&has) > 0.45 && share(&has_not) < 0.35, "{} and {}", share(&has), share(&has_not));
+}
 
-    // Ours: by the bits of its own filter the receiver chooses the strings of the sender's garbled one, and has random ones
-    // for the others. An item's value is its digest.
+#[test]
+fn the_garbled_filter_of_an_intersection_tells_no_more_than_it() {
+    // By the bits of its own filter the receiver chooses the strings of the sender's garbled one, and has random ones for the
+    // others. An item's value is its digest.
     let value = |items: &Items, placed: &Placed| -> Vec<[Block; 1]> {
         let bytes = |item: &u32| *items.get(*item as usize).first_chunk::<16>().unwrap();
         placed.items().iter().map(|item| [Block::from(bytes(item))]).collect()
     };
     let (items, own) = (numbers(150..350), numbers(0..200));
     let (sender, receiver) = (place(&items), place(&own));
-    let strings = garbled(&sender.bins().next().unwrap(), &value(&items, &sender), 9).unwrap();
+    let (shape, mine) = (sender.shape(), bits(&receiver));
+    let strings = garbled(&only_bin(&sender), &value(&items, &sender), 9).unwrap();
     let mut prg = Prg::from_seed(Block::from(10u128));
     let chosen = |slot: usize| mine[slot / 8] >> (slot % 8) & 1 == 1;
     let received: Vec<[Block; 1]> = strings
@@ -461,7 +474,7 @@ fn flaw_intersection_of_two_bloom_filters() {
         .collect();
     let sums = |placed: &Placed, counted: &dyn Fn(usize) -> bool| {
         let mut sums = vec![[Block::ZERO]; placed.items().len()];
-        for (slice, slots) in positions(placed).iter().enumerate() {
+        for (slice, slots) in all_positions(&only_bin(placed)).iter().enumerate() {
             let first = slice * shape.slots();
             let strings: Vec<[Block; 1]> = (first..first + shape.slots())
                 .map(|slot| if counted(slot) { received[slot] } else { [Block::ZERO] })
@@ -476,8 +489,10 @@ fn flaw_intersection_of_two_bloom_filters() {
     assert_eq!(found, 50);
     // Of items outside its set it learns the same whether the sender has them or not: what it has at all their positions,
     // and what it has of the sender at those that it chose, are random strings, and never the item's value.
-    for (range, outside) in [(200..350, has), (350..500, has_not)] {
-        let values = value(&numbers(range), &outside);
+    for range in [200..350, 350..500] {
+        let items = numbers(range);
+        let outside = place(&items);
+        let values = value(&items, &outside);
         for counted in [&(|_| true) as &dyn Fn(usize) -> bool, &chosen] {
             let sums = sums(&outside, counted);
             assert!(sums.iter().zip(&values).all(|(sum, value)| sum != value));

@@ -160,7 +160,7 @@ impl Kept {
         let mut reader = Reader::new(bytes);
         let (is_sender, generation) = (reader.bool()?, reader.u64()?);
         let (level, count) = (reader.u32()?, reader.u32()?);
-        if level < LEAST_LEVEL {
+        if ![LEAST_LEVEL, 192, 256].contains(&level) {
             return Err(CodecError::Invalid { what: "level of base OTs" });
         }
         if count == 0 || count > MOST || !count.is_multiple_of(8) {

@@ -1,18 +1,22 @@
-//! What a protocol takes of a batched OPRF or of 1-out-of-N OTs, whichever they come from: [`Receiver`] and [`Sender`], or
-//! their ideal twins (`coded::ideal`, for tests).
+//! What a protocol takes of a batched OPRF or of 1-out-of-N OTs, whichever they come from: [`Receiver`](super::Receiver) and
+//! [`Sender`](super::Sender), or their ideal twins (`coded::ideal`, for tests).
 
 use vesica_crypto::block::Block;
 use vesica_net::{Channel, RecvHalf};
 
-use super::{Code, Receiver, Sender};
 use crate::error::Error;
 
 /// The party that learns one output of each OT, or of each group of OTs.
 pub trait OprfReceiver<Word> {
-    /// [`Receiver::extend_groups`].
+    /// The next OTs, `size` for each group of as many words: `outputs[j]` is what the sender computes at group `j` of
+    /// `words`, of all its OTs together.
     ///
     /// # Errors
     /// If the connection fails.
+    ///
+    /// # Panics
+    /// If there are not as many outputs as groups of words, a group is none or longer than 1024 bytes of rows, or there are
+    /// more than 2^48 OTs of one setup.
     fn extend_groups(
         &mut self,
         size: usize,
@@ -24,16 +28,25 @@ pub trait OprfReceiver<Word> {
 
 /// The party that can evaluate every OT at any word, by rows of `W` blocks.
 pub trait OprfSender<Word, const W: usize> {
-    /// [`Sender::next`].
+    /// The number of the next OT, which [`evaluate_groups`](Self::evaluate_groups) wants to know of the first of its rows.
     fn next(&self) -> u64;
 
-    /// [`Sender::extend`].
+    /// The next OTs: the row of each.
     ///
     /// # Errors
     /// If the connection fails or the partner's message is not what it must be.
+    ///
+    /// # Panics
+    /// If there are more than 2^48 OTs of one setup.
     fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut RecvHalf) -> Result<(), Error>;
 
-    /// [`Sender::evaluate_groups`].
+    /// The outputs of groups of `size` OTs at any values: `outputs[i]` is that of the OTs of rows `at[i]` to `at[i]` +
+    /// `size` - 1 together at group i of `words`. `rows` are what [`extend`](Self::extend) gave for the OTs from number
+    /// `first` on. A group begins where the receiver's does.
+    ///
+    /// # Panics
+    /// If there are not as many outputs as places and groups of words, a row is not there, or a group is none or longer than
+    /// 1024 bytes of rows.
     fn evaluate_groups(
         &self,
         size: usize,
@@ -43,38 +56,4 @@ pub trait OprfSender<Word, const W: usize> {
         words: &[Word],
         outputs: &mut [Block],
     );
-}
-
-impl<C: Code<W>, const W: usize> OprfReceiver<C::Word> for Receiver<C, W> {
-    fn extend_groups(
-        &mut self,
-        size: usize,
-        words: &[C::Word],
-        outputs: &mut [Block],
-        channel: &mut Channel,
-    ) -> Result<(), Error> {
-        self.extend_groups(size, words, outputs, channel)
-    }
-}
-
-impl<C: Code<W>, const W: usize> OprfSender<C::Word, W> for Sender<C, W> {
-    fn next(&self) -> u64 {
-        self.next()
-    }
-
-    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut RecvHalf) -> Result<(), Error> {
-        self.extend(rows, channel)
-    }
-
-    fn evaluate_groups(
-        &self,
-        size: usize,
-        first: u64,
-        rows: &[[Block; W]],
-        at: &[u32],
-        words: &[C::Word],
-        outputs: &mut [Block],
-    ) {
-        self.evaluate_groups(size, first, rows, at, words, outputs);
-    }
 }

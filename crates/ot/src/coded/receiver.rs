@@ -9,6 +9,7 @@ use vesica_net::Channel;
 use zeroize::Zeroize;
 
 use super::columns::{Columns, Scratch};
+use super::oprf::OprfReceiver;
 use super::{BATCH, Code, LANES, Place, ROW_BITS, hash_groups};
 use crate::base::kept::{self, Keeping};
 use crate::error::Error;
@@ -106,39 +107,6 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         self.extend_groups(1, words, outputs, channel)
     }
 
-    /// The next OTs, `size` for each group of as many words: `outputs[j]` is what the sender computes at group `j` of
-    /// `words`, of all its OTs together.
-    ///
-    /// # Panics
-    /// If there are not as many outputs as groups of words, a group is none or longer than 1024 bytes of rows, or there are
-    /// more than 2^48 OTs of one setup.
-    pub fn extend_groups(
-        &mut self,
-        size: usize,
-        words: &[C::Word],
-        outputs: &mut [Block],
-        channel: &mut Channel,
-    ) -> Result<(), Error> {
-        assert!(size > 0 && words.len() == size * outputs.len(), "one output a group of words");
-        let place = self.place.take(words.len());
-        let mut work = std::mem::take(&mut self.work);
-        // Whole tiles and whole groups, few enough for the cache; threads need more of them to share.
-        let step = TILE * (size >> size.trailing_zeros().min(TILE.trailing_zeros()));
-        let step = if self.threads == 1 { step } else { words.len().next_multiple_of(step).max(step) };
-        let steps = words.chunks(step).zip(outputs.chunks_mut(step / size));
-        for (first, (words, outputs)) in (0..).step_by(step).zip(steps) {
-            let place = place.at(first);
-            self.fill(place, words, &mut work)?;
-            self.hash(place, size, &work.rows, outputs)?;
-            let stride = self.stride();
-            for (words, wire) in words.chunks(TILE).zip(work.wire.chunks(stride)) {
-                channel.send(&wire[..words.len() * self.code.columns() / 8])?;
-            }
-        }
-        self.work = work;
-        Ok(())
-    }
-
     /// Bytes of a tile of u. Rows are written whole, each over what its predecessor has beyond its width; so is the last one
     /// of a tile.
     fn stride(&self) -> usize {
@@ -222,6 +190,35 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
             }
             Ok(())
         })
+    }
+}
+
+impl<C: Code<W>, const W: usize> OprfReceiver<C::Word> for Receiver<C, W> {
+    fn extend_groups(
+        &mut self,
+        size: usize,
+        words: &[C::Word],
+        outputs: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<(), Error> {
+        assert!(size > 0 && words.len() == size * outputs.len(), "one output a group of words");
+        let place = self.place.take(words.len());
+        let mut work = std::mem::take(&mut self.work);
+        // Whole tiles and whole groups, few enough for the cache; threads need more of them to share.
+        let step = TILE * (size >> size.trailing_zeros().min(TILE.trailing_zeros()));
+        let step = if self.threads == 1 { step } else { words.len().next_multiple_of(step).max(step) };
+        let steps = words.chunks(step).zip(outputs.chunks_mut(step / size));
+        for (first, (words, outputs)) in (0..).step_by(step).zip(steps) {
+            let place = place.at(first);
+            self.fill(place, words, &mut work)?;
+            self.hash(place, size, &work.rows, outputs)?;
+            let stride = self.stride();
+            for (words, wire) in words.chunks(TILE).zip(work.wire.chunks(stride)) {
+                channel.send(&wire[..words.len() * self.code.columns() / 8])?;
+            }
+        }
+        self.work = work;
+        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@ use vesica_net::{Channel, RecvHalf};
 use zeroize::Zeroize;
 
 use super::columns::{Columns, Scratch};
+use super::oprf::OprfSender;
 use super::{BATCH, Code, LANES, Place, hash_groups};
 use crate::base::kept::{self, Keeping, LEAST_LEVEL};
 use crate::error::Error;
@@ -75,34 +76,6 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         Self { code, oracle, chosen, secret, threads: threads.max(1), place, wire: Vec::new() }
     }
 
-    /// The number of the next OT, which [`evaluate`](Self::evaluate) wants to know of the first of its rows.
-    pub fn next(&self) -> u64 {
-        self.place.number
-    }
-
-    /// The next OTs: the row of each.
-    ///
-    /// # Panics
-    /// If there are more than 2^48 OTs of one setup.
-    pub fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut RecvHalf) -> Result<(), Error> {
-        let place = self.place.take(rows.len());
-        let width = self.code.columns() / 8;
-        // Rows are read whole; what is beyond their width meets zeros of s.
-        let length = rows.len() * width;
-        self.wire.resize(self.wire.len().max(length + W * Block::BYTES), 0);
-        channel.recv_exact(&mut self.wire[..length])?;
-        let at_once = rows.len().div_ceil(TILE).div_ceil(self.threads).max(1);
-        let this = &*self;
-        par::for_each(self.threads, rows.chunks_mut(TILE * at_once), |task, rows| {
-            let mut scratch = Scratch::new();
-            for (tile, rows) in (task * at_once..).zip(rows.chunks_mut(TILE)) {
-                let wire = &this.wire[tile * TILE * width..];
-                this.tile(place.tile + tile as u64, wire, rows, &mut scratch);
-            }
-            Ok(())
-        })
-    }
-
     /// The rows of one tile.
     fn tile(&self, tile: u64, wire: &[u8], rows: &mut [[Block; W]], scratch: &mut Scratch<W>) {
         let Scratch { bits, rows: [columns, _] } = scratch;
@@ -132,14 +105,33 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
     ) {
         self.evaluate_groups(1, first, rows, at, words, outputs);
     }
+}
 
-    /// The outputs of groups of `size` OTs at any values: `outputs[i]` is that of the OTs of rows `at[i]` to `at[i]` + `size` - 1
-    /// together at group i of `words`. `rows` are as for [`evaluate`](Self::evaluate). A group begins where the receiver's does.
-    ///
-    /// # Panics
-    /// If there are not as many outputs as places and groups of words, a row is not there, or a group is none or longer than
-    /// 1024 bytes of rows.
-    pub fn evaluate_groups(
+impl<C: Code<W>, const W: usize> OprfSender<C::Word, W> for Sender<C, W> {
+    fn next(&self) -> u64 {
+        self.place.number
+    }
+
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut RecvHalf) -> Result<(), Error> {
+        let place = self.place.take(rows.len());
+        let width = self.code.columns() / 8;
+        // Rows are read whole; what is beyond their width meets zeros of s.
+        let length = rows.len() * width;
+        self.wire.resize(self.wire.len().max(length + W * Block::BYTES), 0);
+        channel.recv_exact(&mut self.wire[..length])?;
+        let at_once = rows.len().div_ceil(TILE).div_ceil(self.threads).max(1);
+        let this = &*self;
+        par::for_each(self.threads, rows.chunks_mut(TILE * at_once), |task, rows| {
+            let mut scratch = Scratch::new();
+            for (tile, rows) in (task * at_once..).zip(rows.chunks_mut(TILE)) {
+                let wire = &this.wire[tile * TILE * width..];
+                this.tile(place.tile + tile as u64, wire, rows, &mut scratch);
+            }
+            Ok(())
+        })
+    }
+
+    fn evaluate_groups(
         &self,
         size: usize,
         first: u64,

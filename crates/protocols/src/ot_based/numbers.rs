@@ -20,8 +20,7 @@ pub(super) fn characters(bits: u32) -> usize {
 }
 
 /// Every item, in their own order, as a number below 2^σ′, and as a digest where `digests` asks for it, [piece](keys::piece)
-/// by piece; `take`
-/// has the number of a piece's first item, its numbers and its digests.
+/// by piece; `take` has the number of a piece's first item, its numbers and its digests.
 pub(super) fn by_pieces(
     run: &Run<'_>,
     width: MaskWidth,

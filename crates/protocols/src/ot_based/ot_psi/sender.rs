@@ -8,6 +8,7 @@ use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::{Digests, simple};
 use vesica_encode::items::Items;
 use vesica_net::{Channel, RecvHalf};
+use vesica_ot::coded::OprfSender;
 use vesica_ot::kk13::{self, WalshHadamard};
 
 use super::super::lists::MaskLists;
