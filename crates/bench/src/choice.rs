@@ -73,7 +73,7 @@ fn fastest(
         let fuller =
             [Role::Receiver, Role::Sender].map(|role| entry.bytes(role, &shape)).into_iter().max()?;
         let link = networks.find(network).ok()?;
-        let seconds = over(&link, near_s(record, &near)?, fuller as f64, (entry.flights)(&shape.parameters));
+        let seconds = over(&link, near_s(record, &near)?, fuller as f64, (entry.flights)(&shape));
         Some(Time { protocol: entry.name, seconds, measured: false })
     });
     times.min_by(|a, b| a.seconds.total_cmp(&b.seconds))

@@ -43,7 +43,7 @@ impl Point {
         let network = networks.find(&cell.network)?.network();
         Ok(Point {
             form: Form::of(entry, &shape),
-            flights: (entry.flights)(&shape.parameters),
+            flights: (entry.flights)(&shape),
             sizes: shape.sizes,
             traffic,
             conditions: Conditions {

@@ -71,15 +71,18 @@ pub fn floor(cell: &Cell, link: &Link) -> Result<Option<Floor>, BenchError> {
         [entry.bytes(Role::Receiver, &shape), entry.bytes(Role::Sender, &shape)].map(|bytes| bytes as f64);
     let ns_a_byte = link.megabits_per_s.map_or(price::BYTE, |megabits| 8e3 / megabits);
     let wire = each[0].max(each[1]) * ns_a_byte;
-    // Without base OTs the first flight is the protocol's own.
-    let flights = (entry.flights)(&shape.parameters) - u32::from(shape.kept_base_ots);
-    let waiting = f64::from(flights / 2) * link.round_trip_ms * 1e6;
+    let waiting = waiting_s(entry, &shape, link) * 1e9;
     let compute = receiver.max(sender) / cell.threads.max(1) as f64;
     Ok(Some(Floor {
         wall_s: compute.max(wire).max(waiting) * 1e-9,
         cpu_s: (receiver + sender) * 1e-9,
         bytes: each[0] + each[1],
     }))
+}
+
+/// Seconds that a run waits for its round trips.
+fn waiting_s(entry: &Entry, shape: &Shape, link: &Link) -> f64 {
+    f64::from((entry.flights)(shape)) / 2.0 * link.round_trip_ms * 1e-3
 }
 
 /// Nanoseconds of one core that receiver and sender compute.
@@ -143,6 +146,8 @@ fn compute_ns(entry: &Entry, shape: &Shape) -> Option<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cell::Networks;
+    use crate::record::Folder;
     use vesica::protocols::registry::PROTOCOLS;
 
     #[test]
@@ -174,6 +179,25 @@ mod tests {
         let one = Cell { threads: 1, ..two.clone() };
         let wall = |cell: &Cell| floor(cell, &Link::UNLIMITED).unwrap().unwrap().wall_s;
         assert!((wall(&one) / wall(&two) - 2.0).abs() < 1e-9);
+    }
+
+    /// A run of the record that was faster than its round trips would show that there are fewer of them.
+    #[test]
+    fn no_run_of_the_record_was_faster_than_its_round_trips() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks");
+        let networks = Networks::read(&root.join("networks.toml")).unwrap();
+        let mut delayed = 0;
+        for folder in std::fs::read_dir(root.join("record")).unwrap() {
+            for line in Folder::open(&folder.unwrap().path()).unwrap().read_all().unwrap() {
+                let cell: Cell = serde_json::from_str(&line.cell).unwrap();
+                let link = networks.find(&cell.network).unwrap();
+                let (entry, shape) = cell.plan().unwrap();
+                let waiting = waiting_s(entry, &shape, &link);
+                assert!(line.wall_s >= waiting, "{} s, and {waiting} s of waiting: {}", line.wall_s, line.cell);
+                delayed += usize::from(waiting > 0.0);
+            }
+        }
+        assert!(delayed > 100, "{delayed} runs with a delay");
     }
 
     #[test]

@@ -110,9 +110,9 @@ pub struct Entry {
     pub learns: &'static str,
     /// What else is seen.
     pub leakage: &'static str,
-    /// One-way messages of such a run, the last to the receiver included; two flights make a round trip. Fewer for a few
-    /// items, where a protocol does with less.
-    pub flights: fn(&Parameters) -> u32,
+    /// The longest chain of messages of such a run that wait for each other, up to the receiver's last; two flights make a
+    /// round trip. Messages that cross on their way count once.
+    pub flights: fn(&Shape) -> u32,
     /// Base OTs of a run that the two parties may keep for their next one: how many. None where a run has no base OTs, or
     /// none that may be used again; see [`vesica_ot::base::kept`].
     pub base_ots: Option<fn(&Shape) -> u64>,
@@ -137,11 +137,14 @@ impl std::fmt::Debug for Entry {
 }
 
 impl Entry {
-    /// The flights of a run with the usual parameters, at each security that the protocol offers.
+    /// The flights of a run on 2^20 keys a side with the usual parameters, at each security that the protocol offers.
     pub fn usual_flights(&self) -> impl Iterator<Item = (Security, u32)> + '_ {
         self.security.iter().map(|&security| {
             let parameters = Parameters { security, ..Parameters::default() };
-            (security, (self.flights)(&parameters))
+            let sizes = Sizes { receiver: 1 << 20, sender: 1 << 20 };
+            let shape =
+                Shape { sizes, parameters, learns: Learns::Receiver, matches: 0, kept_base_ots: false };
+            (security, (self.flights)(&shape))
         })
     }
 

@@ -141,8 +141,13 @@ pub(super) fn unless_empty(shape: &Shape, bytes: impl Fn() -> u64) -> u64 {
     if is_empty(shape.sizes) { 0 } else { bytes() }
 }
 
-/// One-way messages of a run.
-pub(super) const FLIGHTS: fn(&Parameters) -> u32 = |parameters| if parameters.level <= 128 { 3 } else { 4 };
+/// The OTs' rows and the masks, which wait for each other; the base OTs before them are one message of Masny and Rindal up
+/// to level 128, where the other one crosses it, and two of Naor and Pinkas above.
+pub(super) const FLIGHTS: fn(&Shape) -> u32 = |shape| match (shape.kept_base_ots, shape.parameters.level) {
+    (true, _) => 2,
+    (false, ..=128) => 3,
+    (false, _) => 4,
+};
 
 /// How many base OTs there are.
 pub(super) const BASE_OTS: Option<fn(&Shape) -> u64> =

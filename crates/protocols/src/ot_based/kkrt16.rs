@@ -44,7 +44,7 @@ use vesica_ot::kkrt::{self, PseudoRandomCode};
 
 use super::keys;
 use super::lists::{Departing, Search, Sought};
-use super::{check_sizes, homeless, inverse};
+use super::{check_sizes, homeless, inverse, with_base_ots};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Security};
@@ -67,7 +67,7 @@ pub static ENTRY: Entry = Entry {
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
-    flights: |_| 4,
+    flights: with_base_ots,
     base_ots: Some(|shape| counts(shape).map_or(0, |(_, columns)| columns)),
     messages: &[
         Message {

@@ -13,6 +13,7 @@ use vesica_encode::hashing::{Places, cuckoo};
 
 use crate::error::{Error, Misuse};
 use crate::protocol::Sizes;
+use crate::registry::Shape;
 
 /// Items of the receiver at most: of 2.4 bins an item there are fewer than 2^32.
 const MOST_ITEMS: usize = 1 << 30;
@@ -21,6 +22,11 @@ const MOST_ITEMS: usize = 1 << 30;
 fn check_sizes(sizes: Sizes) -> Result<(), Error> {
     let Sizes { receiver, sender } = sizes;
     if receiver <= MOST_ITEMS { Ok(()) } else { Err(Misuse::TooManyItems { receiver, sender }.into()) }
+}
+
+/// The flights of a run: rows of the OT extension and masks, and before them the base OTs, whose two messages cross.
+fn with_base_ots(shape: &Shape) -> u32 {
+    if shape.kept_base_ots { 2 } else { 3 }
 }
 
 /// Our table of `places`, whose size is the paper's or one that does but for 2^-40.

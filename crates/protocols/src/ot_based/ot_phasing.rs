@@ -57,7 +57,7 @@ use vesica_net::Channel;
 use vesica_ot::kk13::{self, WalshHadamard};
 
 use super::numbers::{characters, item_bits};
-use super::{check_sizes, ot_psi};
+use super::{check_sizes, ot_psi, with_base_ots};
 use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Parameters, Security, Variant};
@@ -96,7 +96,7 @@ pub static ENTRY: Entry = Entry {
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
-    flights: |_| 4,
+    flights: with_base_ots,
     base_ots: ot_psi::ENTRY.base_ots,
     messages: &[
         Message {

@@ -43,7 +43,7 @@ use vesica_net::Channel;
 use vesica_ot::kk13;
 
 use super::numbers::{characters, item_bits};
-use super::{check_sizes, keys};
+use super::{check_sizes, keys, with_base_ots};
 use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Parameters, Security};
@@ -72,7 +72,7 @@ pub static ENTRY: Entry = Entry {
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
-    flights: |_| 4,
+    flights: with_base_ots,
     base_ots: Some(|shape| plan(shape).map_or(0, |_| kk13::COLUMNS as u64)),
     messages: &[
         Message {

@@ -118,12 +118,16 @@ pub static ENTRY: Entry = Entry {
     send,
 };
 
-/// A profile that sends A + P early saves two flights; commitments, coins and checks of a malicious run take four more.
-fn flights(parameters: &Parameters) -> u32 {
-    match (parameters.security, parameters.profile) {
-        (Security::Malicious, _) => 9,
-        (Security::SemiHonest, Profile::Conservative) => 5,
-        (Security::SemiHonest, _) => 3,
+/// Base OTs, the receiver's answer with A + P, the masks: three. The words of the trees and what follows them take two
+/// more, unless A + P goes early; coins of a malicious run two, and the check of the trees two. A small VOLE has no trees.
+fn flights(shape: &Shape) -> u32 {
+    let Parameters { security, profile, .. } = shape.parameters;
+    let trees = with_plan(shape, |plan, _| plan.sender_bytes()) > 0;
+    match (security, profile, trees) {
+        (Security::Malicious, _, true) => 9,
+        (Security::Malicious, _, false) => 5,
+        (Security::SemiHonest, Profile::Conservative, true) => 5,
+        (Security::SemiHonest, ..) => 3,
     }
 }
 
