@@ -64,4 +64,6 @@ pub mod vole_based;
 pub use error::{Error, Misbehaviour, Misuse};
 pub use masks::MaskWidth;
 pub use parameters::{DEFAULT_LEVEL, Offers, Parameters, Profile, Security, Unoffered, Variant};
-pub use protocol::{Learns, Phase, Receive, Role, Run, STATISTICAL_SECURITY, Send, Sizes, Unwatched, Watch};
+pub use protocol::{
+    Learns, Phase, Receive, Role, Run, STATISTICAL_SECURITY, Send, Sizes, Step, Unwatched, Watch,
+};

@@ -117,7 +117,27 @@ impl Phase {
             Phase::Write => "write",
         }
     }
+
+    /// What happens in it, for a person who waits.
+    pub fn words(self) -> &'static str {
+        match self {
+            Phase::Prepare => "checking the options",
+            Phase::Read => "reading the table",
+            Phase::Connect => "waiting for the partner",
+            Phase::Agree => "comparing terms with the partner",
+            Phase::Blind => "encrypting our keys",
+            Phase::Answer => "answering the partner",
+            Phase::Unblind => "taking off our encryption",
+            Phase::Exchange => "exchanging masks",
+            Phase::Compare => "comparing masks",
+            Phase::Confirm => "confirming the run with the partner",
+            Phase::Write => "writing the matching rows",
+        }
+    }
 }
+
+/// One of a party's phases in a protocol, and about what part of the protocol's time it takes, in percent: for the time left.
+pub type Step = (Phase, u32);
 
 impl std::fmt::Display for Phase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -125,7 +145,8 @@ impl std::fmt::Display for Phase {
     }
 }
 
-/// Told how far a run is; asked whether to go on. Called from the thread that runs the protocol.
+/// Told how far a run is; asked whether to go on. A phase begins in the thread that runs the protocol; threads that share its
+/// work tell of theirs.
 pub trait Watch: Sync {
     /// A phase begins, in which `total` units of work are to be done (0: not known).
     fn phase(&self, phase: Phase, total: u64);
@@ -187,6 +208,29 @@ impl Run<'_> {
     pub fn advance(&self, units: usize) -> Result<(), Error> {
         self.watch.advance(units as u64);
         if self.watch.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    /// Progress of `units`, told in proportion while `pieces` of other things are done.
+    pub(crate) fn paced(&self, units: usize, pieces: usize) -> Paced<'_> {
+        Paced { run: self, units, pieces: pieces.max(1), done: 0, told: 0 }
+    }
+}
+
+/// Progress that is told in other units than those of the work.
+pub(crate) struct Paced<'a> {
+    run: &'a Run<'a>,
+    units: usize,
+    pieces: usize,
+    done: usize,
+    told: usize,
+}
+
+impl Paced<'_> {
+    /// So many more pieces are done.
+    pub(crate) fn advance(&mut self, pieces: usize) -> Result<(), Error> {
+        self.done += pieces;
+        let now = (self.units as u128 * self.done as u128 / self.pieces as u128) as usize;
+        self.run.advance(now - std::mem::replace(&mut self.told, now))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::protocol::{Learns, Receive, Role, Send, Sizes};
 use crate::{bloom_filter, insecure, ot_based, public_key, vole_based};
 
 pub use crate::parameters::Security;
+pub use crate::protocol::Step;
 
 /// Whether a protocol may be taken without being asked for by name, or at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +114,9 @@ pub struct Entry {
     /// The longest chain of messages of such a run that wait for each other, up to the receiver's last; two flights make a
     /// round trip. Messages that cross on their way count once.
     pub flights: fn(&Shape) -> u32,
+    /// The phases that a role goes through, in order, unless one of the sets is empty. Their shares are rough: they serve the
+    /// time left on the screen alone.
+    pub steps: fn(Role, &Shape) -> &'static [Step],
     /// Base OTs of a run that the two parties may keep for their next one: how many. None where a run has no base OTs, or
     /// none that may be used again; see [`vesica_ot::base::kept`].
     pub base_ots: Option<fn(&Shape) -> u64>,

@@ -17,7 +17,7 @@ use vesica_ot::base::kept::Keeping;
 
 use crate::error::Error;
 use crate::parameters::{Parameters, Security};
-use crate::protocol::{Learns, Role, Run, Sizes, Unwatched};
+use crate::protocol::{Learns, Role, Run, Sizes, Unwatched, Watch};
 use crate::registry::{Entry, Shape};
 
 mod ideal_group;
@@ -188,10 +188,21 @@ pub fn run_keeping(
     ends: (Channel, Channel),
     base_ots: [Option<&Keeping>; 2],
 ) -> Ended {
+    run_watched(entry, sets, case, ends, (base_ots, [&Unwatched; 2]))
+}
+
+/// The same with somebody who watches each party.
+pub fn run_watched(
+    entry: &Entry,
+    sets: &Planted,
+    case: Case,
+    ends: (Channel, Channel),
+    (base_ots, watch): ([Option<&Keeping>; 2], [&dyn Watch; 2]),
+) -> Ended {
     let (receiver, sender) = play_both(
         (entry, sets, case),
         ends,
-        base_ots,
+        (base_ots, watch),
         |run, channel, rng| (entry.receive)(run, &sets.receiver, channel, rng),
         |run, channel, rng| (entry.send)(run, &sets.sender, channel, rng),
     );
@@ -215,7 +226,7 @@ pub fn duel<R: Send, S: Send>(
     sender: Box<Party<'_, S>>,
 ) -> (Result<R, Error>, Result<S, Error>) {
     let (receiver, sender) =
-        play_both(agreed, memory::pair(&Options::default()), [None, None], receiver, sender);
+        play_both(agreed, memory::pair(&Options::default()), ([None; 2], [&Unwatched; 2]), receiver, sender);
     (receiver.0, sender.0)
 }
 
@@ -224,12 +235,12 @@ type Played<T> = (Result<T, Error>, Digests, Traffic);
 fn play_both<R: Send, S: Send>(
     (entry, sets, case): (&Entry, &Planted, Case),
     (mine, theirs): (Channel, Channel),
-    base_ots: [Option<&Keeping>; 2],
+    (base_ots, watch): ([Option<&Keeping>; 2], [&dyn Watch; 2]),
     receiver: impl FnOnce(&Run<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<R, Error>,
     sender: impl FnOnce(&Run<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<S, Error> + Send,
 ) -> (Played<R>, Played<S>) {
     let context = context(entry, sets, case);
-    let run = |party| Run { base_ots: base_ots[party], ..run(&context, sets, case) };
+    let run = |party| Run { base_ots: base_ots[party], watch: watch[party], ..run(&context, sets, case) };
     let mut rngs = [0, 1].map(|party| StdRng::seed_from_u64(case.seed << 1 | party));
     let [my_rng, their_rng] = &mut rngs;
     thread::scope(|scope| {

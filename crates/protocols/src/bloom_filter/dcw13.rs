@@ -97,6 +97,12 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
     flights: extension::FLIGHTS,
+    steps: |role, shape| match (role, shape.parameters.variant) {
+        (Role::Receiver, TWO_STRINGS | CORRELATED) => &[(Phase::Answer, 95), (Phase::Compare, 5)],
+        (Role::Sender, TWO_STRINGS | CORRELATED) => &[(Phase::Answer, 100)],
+        (Role::Receiver, _) => &[(Phase::Answer, 50), (Phase::Exchange, 45), (Phase::Compare, 5)],
+        (Role::Sender, _) => &[(Phase::Answer, 50), (Phase::Exchange, 50)],
+    },
     base_ots: extension::BASE_OTS,
     messages: &[
         extension::BASE_MESSAGES[0],

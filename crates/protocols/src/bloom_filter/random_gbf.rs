@@ -64,6 +64,10 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
     flights: extension::FLIGHTS,
+    steps: |role, _| match role {
+        Role::Receiver => &[(Phase::Answer, 80), (Phase::Exchange, 15), (Phase::Compare, 5)],
+        Role::Sender => &[(Phase::Answer, 80), (Phase::Exchange, 20)],
+    },
     base_ots: extension::BASE_OTS,
     messages: &[
         extension::BASE_MESSAGES[0],

@@ -144,7 +144,7 @@ pub(super) fn for_each_batch(
     mut work: impl FnMut(Batch<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let shape = placed.shape();
-    run.phase(Phase::Exchange, shape.all_slots() as usize);
+    run.phase(Phase::Answer, shape.all_slots() as usize);
     let groups: Vec<usize> = (0..shape.hashes().div_ceil(GROUP)).collect();
     let (mut first, mut blocks, mut slots) = (0, Vec::new(), Vec::new());
     for bin in placed.bins() {

@@ -49,6 +49,10 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection, and any other sender item it can guess",
     leakage: "n_r and n_s; every sender item of guessable form, now or later",
     flights: |_| 2,
+    steps: |role, _| match role {
+        Role::Receiver => &[(Phase::Blind, 50), (Phase::Exchange, 30), (Phase::Compare, 20)],
+        Role::Sender => &[(Phase::Blind, 60), (Phase::Exchange, 40)],
+    },
     base_ots: None,
     messages: &[
         Message { from: Role::Receiver, what: "salt", formula: "32", bytes: |_| SALT as u64 },
@@ -132,5 +136,6 @@ fn hash_all(run: &Run<'_>, width: MaskWidth, salt: &[u8; SALT], items: &Items) -
             run.advance(PROGRESS)?;
         }
     }
+    run.advance(masks.len() % PROGRESS)?;
     Ok(masks)
 }

@@ -68,6 +68,10 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
     flights: with_base_ots,
+    steps: |role, _| match role {
+        Role::Receiver => &[(Phase::Blind, 15), (Phase::Answer, 60), (Phase::Exchange, 25)],
+        Role::Sender => &[(Phase::Blind, 15), (Phase::Answer, 65), (Phase::Exchange, 20)],
+    },
     base_ots: Some(|shape| counts(shape).map_or(0, |(_, columns)| columns)),
     messages: &[
         Message {

@@ -73,6 +73,16 @@ impl<G: Group> Over<G> {
         learns: "receiver: the intersection",
         leakage: "n_r and n_s",
         flights: |_| 2,
+        steps: |role, shape| match (Form::for_sizes(shape.sizes), role) {
+            (Form::ReceiverFirst, Role::Receiver) => {
+                &[(Phase::Blind, 50), (Phase::Unblind, 40), (Phase::Exchange, 8), (Phase::Compare, 2)]
+            }
+            (Form::ReceiverFirst, Role::Sender) => &[(Phase::Answer, 92), (Phase::Exchange, 8)],
+            (Form::SenderFirst, Role::Receiver) => {
+                &[(Phase::Blind, 49), (Phase::Answer, 49), (Phase::Compare, 2)]
+            }
+            (Form::SenderFirst, Role::Sender) => &[(Phase::Blind, 50), (Phase::Answer, 50)],
+        },
         base_ots: None,
         messages: &[
             Message {

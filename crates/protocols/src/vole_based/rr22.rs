@@ -67,6 +67,9 @@ use oprf::{Coins, Oracles, Order, Proofs};
 
 pub use entry::ENTRY;
 
+/// Bytes of the masks between two signs of progress: whole frames.
+const PIECE: usize = 1 << 20;
+
 /// The receiver's role.
 pub fn receive(
     run: &Run<'_>,
@@ -109,7 +112,9 @@ fn receive_over<V: Cell>(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Matches, Error> {
-    run.phase(Phase::Blind, 0);
+    let (n, early) = (items.len(), entry::early(run));
+    // Progress in keys: hashed, ordered, stored, hidden and, with early columns, sent.
+    run.phase(Phase::Blind, if early { 5 } else { 4 } * n);
     let coins = Coins::receive(run, channel, rng)?;
     let context = coins.as_ref().map_or(&run.context, |coins| &coins.context);
     let plan = entry::plan(run)?;
@@ -131,31 +136,36 @@ fn receive_over<V: Cell>(
     let store = Band128::new(keys.len(), seed)?;
     let placed = store.place(run.threads, &keys, &values);
     drop((keys, values));
+    run.advance(n)?;
     let mut table = store.encode_placed(run.threads, &placed, Free::Zero)?;
     let placed = placed.without_values();
+    run.advance(n)?;
     let pads = Wiped::from(vole.values());
     table.iter_mut().zip(pads.iter()).for_each(|(cell, pad)| *cell ^= *pad);
     drop(pads);
-    run.advance(0)?;
+    run.advance(n)?;
     // Before the sender's last message has come and, in malicious runs, has been checked, nothing that depends on A may
     // leave; with early columns it may. C is computed while the sender works on them.
-    let early = entry::early(run);
     if !early {
-        run.phase(Phase::Unblind, 0);
+        run.phase(Phase::Unblind, 4 * n);
         vole::accept(&mut vole, &plan, channel, rng)?;
+        run.advance(n)?;
     }
-    V::send(&table, channel)?;
+    V::send(&table, channel, &mut run.paced(n, table.len()))?;
     Coins::answer(coins.as_ref(), channel)?;
     channel.flush()?;
     drop(table);
     if early {
-        run.phase(Phase::Unblind, 0);
+        run.phase(Phase::Unblind, 3 * n);
         vole::accept(&mut vole, &plan, channel, rng)?;
+        run.advance(n)?;
     }
     let c = Wiped::from(vole.finish());
+    run.advance(n)?;
     let outputs = store.decode_placed(run.threads, &c, placed);
     drop(c);
-    run.phase(Phase::Exchange, run.sizes.sender);
+    run.advance(n)?;
+    run.phase(Phase::Exchange, n + run.sizes.sender);
     let shift = coins.map(|coins| coins.shift(channel)).transpose()?;
     let (mine, outputs, order) = oracles.masks_of(items, outputs, shift)?;
     let pairs = find_masks(run, mine, &order, channel)?;
@@ -173,7 +183,9 @@ fn send_over<V: Cell>(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
-    run.phase(Phase::Blind, 0);
+    let (n, theirs) = (items.len(), run.sizes.receiver);
+    // Progress in keys: mine hashed and ordered, the partner's answered.
+    run.phase(Phase::Blind, 2 * n + theirs);
     let coins = Coins::send(run, channel, rng)?;
     let context = coins.as_ref().map_or(&run.context, |coins| &coins.context);
     let plan = entry::plan(run)?;
@@ -200,23 +212,26 @@ fn send_over<V: Cell>(
     let placed =
         if run.learns == Learns::Both || coins.is_some() { placed } else { placed.without_numbers() };
     drop((keys, values));
+    run.advance(n)?;
     let (mut vole, words) = opening.respond::<V>(&plan, &answer, rng)?;
     channel.send(&words)?;
     channel.flush()?;
     vole::confirm(&mut vole, &plan, channel)?;
-    run.phase(Phase::Answer, 0);
+    run.advance(theirs)?;
+    run.phase(Phase::Answer, 2 * theirs + n);
     let delta = Zeroizing::new(vole.delta());
     let mut b = Wiped::from(vole.finish());
-    run.advance(0)?;
+    run.advance(theirs)?;
     // B' = B ⊕ Δ·A'.
-    V::recv_products(&mut b, *delta, channel)?;
+    let columns = b.len();
+    V::recv_products(&mut b, *delta, channel, &mut run.paced(theirs, columns))?;
     let shift = coins.map(|coins| coins.open(channel)).transpose()?;
-    run.advance(0)?;
     // Decode(B', y) ⊕ Δ·H_B(y).
     let mut decoded = store.decode_placed(run.threads, &b, placed);
     drop(b);
     V::add_products(&mut decoded.outputs, *delta, &decoded.values);
-    run.phase(Phase::Exchange, items.len());
+    run.advance(n)?;
+    run.phase(Phase::Exchange, 2 * n);
     let (mine, outputs, order) = oracles.masks_of(items, decoded.without_values(), shift)?;
     let order = send_masks(run, &oracles, mine, &order, channel)?;
     if run.learns == Learns::Receiver {
@@ -247,8 +262,12 @@ fn send_masks(
         radix::sort(&mut mine);
         Vec::new()
     };
-    run.advance(mine.len())?;
-    channel.send(&sorted::encode(&mine, oracles.mask_bits))?;
+    let bytes = sorted::encode(&mine, oracles.mask_bits);
+    let mut sent = run.paced(mine.len(), bytes.len());
+    for piece in bytes.chunks(PIECE) {
+        channel.send(piece)?;
+        sent.advance(piece.len())?;
+    }
     channel.flush()?;
     Ok(order)
 }
@@ -265,13 +284,17 @@ fn find_masks(
     let mut masks = Ascending::new(&mine, bits, |place| order.item(place));
     drop(mine);
     let mut bytes = vec![0; sorted::encoded_bytes(count, bits)];
-    channel.recv_exact(&mut bytes)?;
-    run.advance(count)?;
-    run.phase(Phase::Compare, 0);
+    let mut received = run.paced(count, bytes.len());
+    for piece in bytes.chunks_mut(PIECE) {
+        channel.recv_exact(piece)?;
+        received.advance(piece.len())?;
+    }
+    run.phase(Phase::Compare, count);
     let (mut pairs, mut first) = (large_capacity(count.min(run.sizes.receiver)), 0);
     let each = |theirs: &[u128]| {
         masks.find(theirs, |item, place| pairs.push((item, first + place as u32)));
         first += theirs.len() as u32;
+        run.watch.advance(theirs.len() as u64);
     };
     sorted::for_each_batch(&bytes, count, bits, each).map_err(Misbehaviour::InvalidMasks)?;
     Ok(pairs)

@@ -2,9 +2,12 @@
 
 use vesica_crypto::band;
 use vesica_crypto::block::Block;
-use vesica_net::{Channel, NetError};
+use vesica_net::Channel;
 use vesica_ot::vole;
 use zeroize::Zeroize;
+
+use crate::error::Error;
+use crate::protocol::Paced;
 
 /// Columns handled between two calls of the channel.
 const CHUNK: usize = 1 << 14;
@@ -23,17 +26,23 @@ pub(super) trait Cell: vole::Value + band::Value + Zeroize {
     fn from_bytes(bytes: &[u8], cells: &mut Vec<Self>);
 
     /// Sends the columns.
-    fn send(cells: &[Self], channel: &mut Channel) -> Result<(), NetError> {
+    fn send(cells: &[Self], channel: &mut Channel, progress: &mut Paced<'_>) -> Result<(), Error> {
         let mut bytes = Vec::with_capacity(CHUNK * Self::BYTES);
         for cells in cells.chunks(CHUNK) {
             Self::to_bytes(cells, &mut bytes);
             channel.send(&bytes)?;
+            progress.advance(cells.len())?;
         }
         Ok(())
     }
 
     /// Adds Δ times the partner's columns to mine.
-    fn recv_products(sums: &mut [Block], delta: Block, channel: &mut Channel) -> Result<(), NetError> {
+    fn recv_products(
+        sums: &mut [Block],
+        delta: Block,
+        channel: &mut Channel,
+        progress: &mut Paced<'_>,
+    ) -> Result<(), Error> {
         let mut bytes = vec![0; CHUNK.min(sums.len()) * Self::BYTES];
         let mut cells = Vec::with_capacity(CHUNK);
         for sums in sums.chunks_mut(CHUNK) {
@@ -42,6 +51,7 @@ pub(super) trait Cell: vole::Value + band::Value + Zeroize {
             cells.clear();
             Self::from_bytes(bytes, &mut cells);
             Self::add_products(sums, delta, &cells);
+            progress.advance(cells.len())?;
         }
         Ok(())
     }

@@ -82,7 +82,7 @@ pub fn receive(
     (cheat.table)(&mut table);
     vole::accept(&mut vole, &plan, channel, rng)?;
     let c = vole.finish();
-    <Block as Cell>::send(&table, channel)?;
+    <Block as Cell>::send(&table, channel, &mut run.paced(0, 1))?;
     Coins::answer(Some(&coins), channel)?;
     channel.flush()?;
     let mut outputs = vec![Block::ZERO; keys.len()];
@@ -209,7 +209,7 @@ pub fn send(
     channel.flush()?;
     vole::confirm(&mut vole, &plan, channel)?;
     let mut b = vole.finish();
-    <Block as Cell>::recv_products(&mut b, delta, channel)?;
+    <Block as Cell>::recv_products(&mut b, delta, channel, &mut run.paced(0, 1))?;
     let store = Band128::new(run.sizes.receiver, coins.store_seed())?;
     let shift = if cheat.coins == CoinCheat::Cancelled {
         let mut theirs = [0; COIN];

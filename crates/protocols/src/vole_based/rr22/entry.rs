@@ -12,7 +12,7 @@ use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Parameters, Profile, Security, Variant};
 use crate::positions;
-use crate::protocol::{Role, Run, STATISTICAL_SECURITY, Sizes};
+use crate::protocol::{Phase, Role, Run, STATISTICAL_SECURITY, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Standing};
 
 /// The registry's entry.
@@ -28,6 +28,12 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
     flights,
+    steps: |role, _| match role {
+        Role::Receiver => {
+            &[(Phase::Blind, 45), (Phase::Unblind, 40), (Phase::Exchange, 10), (Phase::Compare, 5)]
+        }
+        Role::Sender => &[(Phase::Blind, 45), (Phase::Answer, 40), (Phase::Exchange, 15)],
+    },
     base_ots: None,
     messages: &[
         coin(Role::Sender, "commitments to coins (malicious)", COIN_BYTES[0]),

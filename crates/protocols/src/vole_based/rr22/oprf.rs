@@ -61,7 +61,7 @@ impl<'a> Oracles<'a> {
                 let [first, second] = [hash.as_chunks().0[0], hash.as_chunks().0[1]].map(Block::from_bytes);
                 (*key, *value) = (first, V::of_block(second));
             }
-            Ok::<_, Error>(())
+            self.run.advance(keys.len())
         })?;
         Ok((keys, values))
     }
@@ -110,7 +110,7 @@ impl<'a> Oracles<'a> {
             for (mask, hash) in masks.iter_mut().zip(hashes.iter()) {
                 *mask = u128::from_le_bytes(*hash) & kept;
             }
-            Ok::<_, Error>(())
+            self.run.advance(masks.len())
         })?;
         Ok(masks)
     }
