@@ -108,6 +108,12 @@ bench-blocks: setup ## Building blocks under criterion, each beside its last run
 	CRITERION_HOME=$(abspath target)/blocks/criterion \
 		$(CARGO) bench --manifest-path benchmarks/blocks/Cargo.toml --target-dir $(abspath target)/blocks -- $(BLOCKS)
 
+.PHONY: plots
+plots: ## The pictures of a record from its figures; RECORD=folder, the last one if not given
+	test -x target/plots-venv/bin/python || python3 -m venv target/plots-venv
+	target/plots-venv/bin/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
+	target/plots-venv/bin/python benchmarks/plots.py "$${RECORD:-$$(ls -d benchmarks/record/*/ | tail -n 1)}"
+
 .PHONY: clean
 clean:
 	$(CARGO) clean

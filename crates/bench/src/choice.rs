@@ -26,10 +26,10 @@ struct Time {
 
 /// The fastest protocol for each network and size, as Markdown.
 pub fn table(record: &Record, networks: &Networks) -> String {
-    let mut text = "**Which to take for your network**: the fastest protocol and its seconds, one thread for each party, \
-         items hashed (no native ones), conservative profile. *Slanted*: not measured on that network, but its time over loopback \
-         (of a smaller size in proportion, where this one was not run), or that of the fuller direction on the wire if it is \
-         longer, and half a round trip for each flight.\n\n"
+    let mut text = "**Which to take for your network**: the fastest protocol and its seconds; one thread a party, conservative \
+         profile. *Italic: an estimate, not a measurement*: the longer of the time over loopback and of the transfer in the \
+         busier direction, and half a round trip for each flight. A size that was not run over loopback is taken in \
+         proportion from the next smaller one.\n\n"
         .to_owned();
     for (security, title) in [(Security::SemiHonest, "semi-honest"), (Security::Malicious, "malicious")] {
         let sizes: Vec<_> = SIZES.iter().map(|size| format!("2^{size}")).collect();

@@ -193,7 +193,12 @@ mod tests {
                 let link = networks.find(&cell.network).unwrap();
                 let (entry, shape) = cell.plan().unwrap();
                 let waiting = waiting_s(entry, &shape, &link);
-                assert!(line.wall_s >= waiting, "{} s, and {waiting} s of waiting: {}", line.wall_s, line.cell);
+                assert!(
+                    line.wall_s >= waiting,
+                    "{} s, and {waiting} s of waiting: {}",
+                    line.wall_s,
+                    line.cell
+                );
                 delayed += usize::from(waiting > 0.0);
             }
         }

@@ -8,7 +8,8 @@
 //! benchmarks/record/<date>-<machine>/<table>.csv   a line for each run                          ([`record`])
 //!         │
 //!         ▼
-//! docs/benchmarks.md   paper's figure, ours, the ratio, the floor                               ([`report`], [`plots`])
+//! docs/benchmarks.md, docs/benchmarks/<paper>.md   paper's figure, ours, the ratio                ([`report`])
+//! benchmarks/record/<date>-<machine>/figures.csv   the same with spread and floor; `make plots` draws it
 //! ```
 //!
 //! **What the clock covers:** from items in memory to matches: base OTs, hashing of the items and the final join are
@@ -27,12 +28,10 @@ pub mod floor;
 pub mod harness;
 pub mod measure;
 pub mod party;
-pub mod plots;
 pub mod program;
 pub mod record;
 pub mod report;
 pub mod scaling;
 pub mod schedule;
-pub mod svg;
 
 pub use error::BenchError;

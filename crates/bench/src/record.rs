@@ -159,8 +159,10 @@ impl Folder {
         for entry in fs::read_dir(&self.path).map_err(failed)? {
             paths.push(entry.map_err(failed)?.path());
         }
-        let blocks = self.blocks_file();
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "csv") && *path != blocks);
+        let others = [self.blocks_file(), self.path.join(crate::report::FILE)];
+        paths.retain(|path| {
+            path.extension().is_some_and(|extension| extension == "csv") && !others.contains(path)
+        });
         paths.sort();
         let mut lines = Vec::new();
         for path in paths {

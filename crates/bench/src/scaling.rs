@@ -8,7 +8,6 @@ use vesica::protocols::{Learns, registry};
 use crate::BenchError;
 use crate::cell::{Cell, LOOPBACK};
 use crate::record::Line;
-use crate::svg::{self, Axis, Chart, Series};
 
 /// Sets from this size on: below it what does not depend on the size rules.
 pub const FROM: usize = 1 << 16;
@@ -113,41 +112,6 @@ pub fn table(growth: &[Growth]) -> String {
     text
 }
 
-/// Time, and memory, of every form against n, a colour for each family; the exponent stands in the legend.
-pub fn charts(growth: &[Growth]) -> [Chart; 2] {
-    let families: Vec<&str> = registry::PROTOCOLS.iter().map(|entry| entry.family).collect();
-    let chart = |title: &str, label: &str, curve: fn(&Growth) -> &Curve, unit: f64| {
-        let mut seen: Vec<&str> = Vec::new();
-        let mut ordered: Vec<&Growth> = growth.iter().collect();
-        ordered.sort_by_key(|growth| families.iter().position(|family| *family == growth.family));
-        let series = ordered.into_iter().map(|growth| {
-            let first = seen.last() != Some(&growth.family);
-            if first {
-                seen.push(growth.family);
-            }
-            let Curve { points, law } = curve(growth);
-            let law = law.map_or(String::new(), |(exponent, _)| format!(": n^{exponent:.2}"));
-            Series {
-                name: format!("{}{law}", name(&growth.form)),
-                points: points.iter().map(|&(n, value)| (n as f64, value / unit)).collect(),
-                form: if first { svg::Form::Line } else { svg::Form::Dashed },
-                colour: seen.len() - 1,
-            }
-        });
-        let powers = (8..=24).step_by(2).map(|log2: u32| ((1u64 << log2) as f64, format!("2^{log2}")));
-        Chart {
-            title: title.to_owned(),
-            x: Axis { label: "items of each set".to_owned(), marks: powers.collect() },
-            y: Axis { label: label.to_owned(), marks: Vec::new() },
-            series: series.collect(),
-        }
-    };
-    [
-        chart("Time against n, one thread, loopback", "seconds", |growth| &growth.time, 1.0),
-        chart("Peak memory of both parties against n", "MB", |growth| &growth.memory, 1e6),
-    ]
-}
-
 /// A form as a reader knows it: `vole, malicious`, `ot-phasing, σ = 32`.
 pub fn name(form: &Form) -> String {
     let Form { protocol, security, profile, variant, sigma, level, paper, kept_base_ots } = form;
@@ -225,9 +189,6 @@ mod tests {
         assert_eq!((grown.len(), grown[0].time.points.len()), (1, 4));
         assert!((exponent - 1.5).abs() < 1e-9 && (factor / 2e-6 - 1.0).abs() < 1e-6);
         assert!((grown[0].memory.law.unwrap().0 - 1.0).abs() < 1e-9);
-        let [time, memory] = charts(&grown);
-        assert_eq!(time.series[0].name, "vole: n^1.50");
-        assert!((memory.series[0].points[3].1 - 104.8576).abs() < 1e-9);
         assert!(table(&grown).contains("| vole_based | vole | 2^16 to 2^20 | n^1.50 | n^1.00 |"));
     }
 

@@ -51,9 +51,14 @@ fn every_protocol_runs_is_recorded_once_and_reported() {
     .unwrap();
     let report = bench(&["report", "--record", record_text, "--page", page.to_str().unwrap()]);
     assert!(report.status.success(), "{}", text(&report.stderr));
-    let page = fs::read_to_string(&page).unwrap();
-    assert!(page.starts_with("before\n") && page.ends_with("after\n"));
-    assert!(names.iter().all(|name| page.contains(&format!("| {name} | **"))), "{page}");
+    let results = fs::read_to_string(&page).unwrap();
+    assert!(results.starts_with("before\n") && results.ends_with("after\n"));
+    assert!(results.contains("(page/vesica.md)"), "{results}");
+    let tables = fs::read_to_string(folder.path().join("page/vesica.md")).unwrap();
+    assert!(names.iter().all(|name| tables.contains(&format!("| {name} | **"))), "{tables}");
+    // Every figure of the tables is in the file that the pictures are drawn from.
+    let figures = fs::read_to_string(record.join("figures.csv")).unwrap();
+    assert!(names.iter().all(|name| figures.contains(&format!(",{name},2^8,"))), "{figures}");
 }
 
 #[test]

@@ -1,0 +1,120 @@
+//! What a cell of a table holds: the median of the record's runs with their spread, and the floor.
+
+use std::collections::HashMap;
+
+use vesica::protocols::Role;
+
+use crate::BenchError;
+use crate::cell::{Cell, Networks};
+use crate::definition::{Definition, Entry, Measure, Row};
+use crate::floor::floor;
+use crate::record::{Folder, Line, key, phase_seconds};
+
+/// The lines of a record, by their cells.
+#[derive(Debug, Clone, Default)]
+pub struct Record(HashMap<String, Vec<Line>>);
+
+impl Record {
+    /// All that a folder holds.
+    pub fn read(folder: &Folder) -> Result<Self, BenchError> {
+        Ok(folder.read_all()?.into())
+    }
+
+    /// The runs of a cell.
+    pub fn of(&self, cell: &Cell) -> &[Line] {
+        self.0.get(&key(cell)).map_or(&[], Vec::as_slice)
+    }
+
+    /// All runs.
+    pub fn lines(&self) -> impl Iterator<Item = &Line> {
+        self.0.values().flatten()
+    }
+
+    /// The median of what `value` says of a cell's runs; none if there are none.
+    pub fn median(&self, cell: &Cell, value: impl Fn(&Line) -> f64) -> Option<f64> {
+        Spread::of(self.of(cell).iter().map(value)).map(|spread| spread.median)
+    }
+}
+
+impl From<Vec<Line>> for Record {
+    fn from(lines: Vec<Line>) -> Self {
+        let mut cells: HashMap<String, Vec<Line>> = HashMap::new();
+        for line in lines {
+            cells.entry(line.cell.clone()).or_default().push(line);
+        }
+        Record(cells)
+    }
+}
+
+/// Median, least and greatest of a cell's runs, in the table's unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// The median.
+    pub median: f64,
+    /// The least.
+    pub least: f64,
+    /// The greatest.
+    pub most: f64,
+    /// How many runs there were; none of a figure that is computed.
+    pub runs: usize,
+}
+
+impl Spread {
+    /// Of some values; none of none.
+    pub fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_by(f64::total_cmp);
+        let (least, most) = (*values.first()?, *values.last()?);
+        let upper = values[values.len() / 2];
+        let median = if values.len() % 2 == 1 { upper } else { (values[values.len() / 2 - 1] + upper) / 2.0 };
+        Some(Spread { median, least, most, runs: values.len() })
+    }
+}
+
+/// What a run's line says of a measure, in seconds or bytes.
+pub fn value(line: &Line, measure: Measure) -> f64 {
+    match measure {
+        Measure::Time => line.wall_s,
+        Measure::Cpu => line.cpu_receiver_s + line.cpu_sender_s,
+        Measure::Traffic => (line.sent_receiver + line.sent_sender) as f64,
+        Measure::Memory => (line.peak_receiver + line.peak_sender) as f64,
+        Measure::Count => f64::NAN,
+    }
+}
+
+/// What the record, or a program, says of column `i` of a row.
+pub fn ours(definition: &Definition, row: &Row, i: usize, record: &Record) -> Option<Spread> {
+    let (entry, column) = (row.entries.get(i)?, definition.columns.get(i)?);
+    if let Some(program) = &entry.program {
+        let value = program.value();
+        return Some(Spread { median: value, least: value, most: value, runs: 0 });
+    }
+    let of_line = |line: &Line| {
+        let phases = match row.party {
+            Role::Receiver => &line.phases,
+            Role::Sender => &line.sender_phases,
+        };
+        let whole = if row.party == Role::Sender && definition.measure == Measure::Time {
+            line.sender_wall_s
+        } else {
+            value(line, definition.measure)
+        };
+        let of_phases = || column.phases.iter().map(|name| phase_seconds(phases, name)).sum();
+        (if column.phases.is_empty() { whole } else { of_phases() }) / definition.unit.in_base()
+    };
+    Spread::of(record.of(entry.cell.as_ref()?).iter().map(of_line))
+}
+
+/// What a cell costs at least, in the table's unit; memory has a bound in place of a floor.
+pub(super) fn least(definition: &Definition, i: usize, entry: &Entry, networks: &Networks) -> Option<f64> {
+    let cell = entry.cell.as_ref().filter(|_| definition.columns[i].phases.is_empty())?;
+    let base = match definition.measure {
+        Measure::Memory => cell.memory_bytes().ok()? as f64,
+        Measure::Traffic => cell.formula_bytes().ok()? as f64,
+        measure => {
+            let floor = floor(cell, &networks.find(&cell.network).ok()?).ok()??;
+            if measure == Measure::Cpu { floor.cpu_s } else { floor.wall_s }
+        }
+    };
+    Some(base / definition.unit.in_base())
+}

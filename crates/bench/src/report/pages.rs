@@ -1,0 +1,205 @@
+//! The pages: results at a glance between the markers of one page, and a page of tables for each paper in the folder of its
+//! name beside it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use vesica::protocols::DEFAULT_LEVEL;
+
+use super::csv;
+use super::figures::Record;
+use super::table::{not_built, table};
+use crate::BenchError;
+use crate::cell::Networks;
+use crate::definition::Definition;
+use crate::record::Folder;
+use crate::scaling::{self, Growth};
+use crate::{blocks, choice};
+
+/// Where the generated part of the page of results begins and ends.
+pub const MARKERS: [&str; 2] = ["<!-- begin: vesica bench report -->", "<!-- end: vesica bench report -->"];
+
+/// What a group of tables is called, by its folder, in the order of the report.
+const GROUPS: [(&str, &str); 6] = [
+    ("vesica", "This project's own tables"),
+    ("dcw13", "DCW13: Dong, Chen, Wen, When Private Set Intersection Meets Big Data"),
+    ("hek12", "HEK12: Huang, Evans, Katz, Are Garbled Circuits Better than Custom Protocols?"),
+    ("psz14", "PSZ14: Pinkas, Schneider, Zohner, Faster PSI Based on OT Extension"),
+    ("pssz15", "PSSZ15: Pinkas, Schneider, Segev, Zohner, Phasing"),
+    ("rr16", "RR16: Rindal, Rosulek, Improved PSI Against Malicious Adversaries"),
+];
+
+/// The page of building blocks, in the folder of the papers' pages.
+const BLOCKS: &str = "building-blocks";
+
+/// The pictures of the page of results, which `make plots` draws from the figures: their names and what they show.
+const PICTURES: [(&str, &str); 2] =
+    [("at-a-glance", "time against traffic, every protocol"), ("growth", "time and memory against n")];
+
+/// Where a report goes, and what it is of.
+struct Report<'a> {
+    record: Record,
+    folder: &'a Folder,
+    page: &'a Path,
+}
+
+/// Writes the pages of a record, and its figures as CSV.
+pub fn write(
+    definitions: &[Definition],
+    folder: &Folder,
+    networks: &Networks,
+    page: &Path,
+    command: &str,
+) -> Result<(), BenchError> {
+    let report = Report { record: Record::read(folder)?, folder, page };
+    csv::write(definitions, &report.record, networks, folder)?;
+    let pages = page.with_extension("");
+    fs::create_dir_all(&pages).map_err(|cause| BenchError::file(&pages, cause))?;
+    let mut list = String::new();
+    for (name, title) in GROUPS {
+        let of_group: Vec<&Definition> =
+            definitions.iter().filter(|definition| definition.name.split('/').next() == Some(name)).collect();
+        if let Some(text) = report.group(title, &of_group)? {
+            list.push_str(&report.keep(&pages, name, title, &text)?);
+        }
+    }
+    let blocks = folder.blocks()?;
+    if !blocks.is_empty() {
+        let title = "Building blocks";
+        let what =
+            "One thread, in memory, by criterion (`make bench-blocks`): nanoseconds an element, the median.";
+        let text = format!("# {title}\n\n{what}\n\n{}", blocks::table(&blocks));
+        list.push_str(&report.keep(&pages, BLOCKS, title, &text)?);
+    }
+    splice(page, &report.results(networks, command, &list)?)
+}
+
+impl Report<'_> {
+    /// The tables of a group; none if it has no figure.
+    fn group(&self, title: &str, definitions: &[&Definition]) -> Result<Option<String>, BenchError> {
+        let mut text = String::new();
+        let mut nothing = Vec::new();
+        for definition in definitions {
+            let Some(table) = table(definition, &self.record) else {
+                nothing.push(format!("{} ({})", definition.title, definition.source));
+                continue;
+            };
+            text.push_str(&table);
+            let pages = self.page.with_extension("").join("a page");
+            let picture = definition.name.replace('/', "-");
+            text.push_str(&self.picture(&pages, &picture, &definition.title)?);
+        }
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let mut head = format!("# {title}\n\n{LEGEND}\n\n");
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            head,
+            "Record: `{}`; machine and networks: [results](../benchmarks.md).",
+            self.folder.name()
+        );
+        let awaited: BTreeSet<&str> =
+            definitions.iter().flat_map(|definition| not_built(definition)).collect();
+        if !awaited.is_empty() {
+            let awaited: Vec<&str> = awaited.into_iter().collect();
+            let _ = writeln!(head, "Rows that wait for a protocol are not shown: {}.", awaited.join(", "));
+        }
+        if !nothing.is_empty() {
+            let _ = writeln!(head, "Tables without a figure are not shown: {}.", nothing.join("; "));
+        }
+        Ok(Some(format!("{head}\n{text}")))
+    }
+
+    /// Keeps a page of its own; its line in the list of pages.
+    fn keep(&self, pages: &Path, name: &str, title: &str, text: &str) -> Result<String, BenchError> {
+        let path = pages.join(format!("{name}.md"));
+        fs::write(&path, text.trim_end().to_owned() + "\n")
+            .map_err(|cause| BenchError::file(&path, cause))?;
+        let folder = pages.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Ok(format!("- [{title}]({folder}/{name}.md)\n"))
+    }
+
+    /// A picture of the record as Markdown for `page`; nothing if it is not drawn.
+    fn picture(&self, page: &Path, name: &str, what: &str) -> Result<String, BenchError> {
+        let path = self.folder.path().join("plots").join(format!("{name}.svg"));
+        Ok(if path.exists() { format!("![{what}]({})\n\n", link(page, &path)?) } else { String::new() })
+    }
+
+    /// What stands between the markers.
+    fn results(&self, networks: &Networks, command: &str, pages: &str) -> Result<String, BenchError> {
+        let mut text = format!("Made by `{command}`.\n\n## At a glance\n\n");
+        let [(glance, shows), (growth, grows)] = PICTURES;
+        text.push_str(&self.picture(self.page, glance, shows)?);
+        text.push_str(&choice::table(&self.record, networks));
+        text.push_str("## Tables\n\n");
+        text.push_str(pages);
+        let figures = self.folder.path().join(csv::FILE);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "- [Every figure as CSV]({}), with least and greatest run, number of runs, and bound",
+            link(self.page, &figures)?
+        );
+        let _ = writeln!(
+            text,
+            "\n## Growth\n\nHow time and peak memory grow with equal sets, one thread, loopback: power laws through the \
+             medians from 2^{} on.\n\n{}",
+            scaling::FROM.ilog2(),
+            scaling::table(&usual_growth(&self.record)?)
+        );
+        text.push_str(&self.picture(self.page, growth, grows)?);
+        let list = |text: String| text.lines().map(|line| format!("- {line}\n")).collect::<String>();
+        let _ = writeln!(text, "## Machine, record, networks\n\n{}", list(self.folder.machine()));
+        let _ = writeln!(
+            text,
+            "The record `{}` was made by:\n\n{}",
+            self.folder.name(),
+            list(self.folder.commands())
+        );
+        let networks: String =
+            networks.describe().map(|(name, what)| format!("`{name}`: {what}\n")).collect();
+        let _ = writeln!(text, "The networks:\n\n{}", list(networks));
+        Ok(text)
+    }
+}
+
+/// What a cell of the papers' pages shows.
+const LEGEND: &str = "A cell: the paper's figure (~: its own estimate, or \"about\") → **ours**, the median of the runs \
+(¹: one run) (ratio to the paper's). –: not measured (too large or too slow for this machine).";
+
+/// The growth of protocols as they are run by default: no variant, the usual level, our own parameters.
+fn usual_growth(record: &Record) -> Result<Vec<Growth>, BenchError> {
+    let mut growth = scaling::growth(record.lines())?;
+    growth
+        .retain(|Growth { form, .. }| form.variant.is_empty() && form.level == DEFAULT_LEVEL && !form.paper);
+    growth.sort_by_key(|growth| scaling::name(&growth.form));
+    Ok(growth)
+}
+
+/// The way from a page to a file, with `/` between.
+pub(super) fn link(page: &Path, file: &Path) -> Result<String, BenchError> {
+    let absolute = |path: &Path| fs::canonicalize(path).map_err(|cause| BenchError::file(path, cause));
+    let above = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (from, to): (PathBuf, PathBuf) = (absolute(above)?, absolute(file)?);
+    let parts = |path: &Path| {
+        path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>()
+    };
+    let (from, to) = (parts(&from), parts(&to));
+    let same = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = vec!["..".to_owned(); from.len() - same];
+    Ok(up.into_iter().chain(to.into_iter().skip(same)).collect::<Vec<_>>().join("/"))
+}
+
+/// Puts `text` between the markers of the page at `path`; all else on it stays.
+pub(super) fn splice(path: &Path, text: &str) -> Result<(), BenchError> {
+    let page = fs::read_to_string(path).map_err(|cause| BenchError::file(path, cause))?;
+    let [begin, end] = MARKERS;
+    let parts = page.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
+    let (before, after) =
+        parts.ok_or_else(|| BenchError::form(path, "the markers of the report are not there"))?;
+    let page = format!("{before}{begin}\n\n{}\n{end}{after}", text.trim_end());
+    fs::write(path, page).map_err(|cause| BenchError::file(path, cause))
+}

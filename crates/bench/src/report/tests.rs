@@ -1,0 +1,108 @@
+use std::fs;
+
+use super::figures::*;
+use super::pages::{MARKERS, link, splice};
+use super::short;
+use super::table::{not_built, table};
+use crate::cell::{Cell, Networks};
+use crate::definition::Definition;
+use crate::record::Line;
+
+#[test]
+fn three_digits_are_shown() {
+    let cases = [
+        (0.0, "0"),
+        (0.012345, "0.0123"),
+        (1.0, "1.00"),
+        (12.34, "12.3"),
+        (123.4, "123"),
+        (123456.0, "123000"),
+    ];
+    for (value, text) in cases {
+        assert_eq!(short(value), text);
+    }
+}
+
+const TEXT: &str = r#"
+    title = "Time"
+    source = "a paper"
+    setting = "a machine"
+    measure = "time"
+    unit = "ms"
+    columns = [
+        { name = "n", cell = { receiver = 4, sender = 4 } },
+        { name = "m", cell = { receiver = 8, sender = 8 } },
+    ]
+    [[rows]]
+    name = "dh"
+    cell = { protocol = "dh" }
+    paper = [500.0, "~1000"]
+    [[rows]]
+    name = "gpu"
+    cannot = "no GPU"
+    paper = [1.5, nan]
+    [[rows]]
+    name = "later"
+    awaits = "not-in-the-registry"
+"#;
+
+fn line(wall_s: f64) -> Line {
+    Line::of(&Cell::new("dh", 4, 4), wall_s, 0)
+}
+
+#[test]
+fn a_table_shows_paper_ours_and_ratio_and_nothing_without_a_figure() {
+    let networks = Networks::default();
+    let definition = Definition::parse("a/b", TEXT, &networks).unwrap();
+    let record = Record::from(vec![line(0.1), line(0.3), line(0.25)]);
+    let text = table(&definition, &record).unwrap();
+    assert!(text.contains("| dh | 500 → **250** (0.500×) | ~1000 |"), "{text}");
+    assert!(text.contains("| gpu | 1.5 | – |"), "{text}");
+    assert!(text.contains("- Not run here: gpu: no GPU."), "{text}");
+    assert!(!text.contains("later"), "{text}");
+    assert_eq!(not_built(&definition).collect::<Vec<_>>(), ["`not-in-the-registry`"]);
+    let once = Record::from(vec![line(0.25)]);
+    assert!(table(&definition, &once).unwrap().contains("**250**¹"), "a single run is marked");
+
+    // Without the paper's figures: a row, a column and a table without a figure of ours are not there.
+    let bare = TEXT.replace("paper = [500.0, \"~1000\"]", "").replace("paper = [1.5, nan]", "");
+    let bare = Definition::parse("a/b", &bare, &networks).unwrap();
+    let text = table(&bare, &record).unwrap();
+    assert!(text.contains("| | n |\n|---|---|\n| dh | **250** |\n\n"), "{text}");
+    assert_eq!(table(&bare, &Record::default()), None);
+}
+
+#[test]
+fn a_column_of_phases_sums_them() {
+    let text = TEXT.replace(
+        "name = \"m\", cell = { receiver = 8, sender = 8 }",
+        "name = \"m\", cell = { receiver = 4, sender = 4 }, phases = [\"compare\"]",
+    );
+    let definition = Definition::parse("a/b", &text, &Networks::default()).unwrap();
+    let record = Record::from(vec![line(0.1)]);
+    let found = ours(&definition, &definition.rows[0], 1, &record).unwrap();
+    assert_eq!(found.median, 20.0);
+}
+
+#[test]
+fn the_page_keeps_what_is_outside_the_markers() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.md");
+    fs::write(&page, format!("before\n{}\nold\n{}\nafter\n", MARKERS[0], MARKERS[1])).unwrap();
+    splice(&page, "new\n").unwrap();
+    let text = fs::read_to_string(&page).unwrap();
+    assert_eq!(text, format!("before\n{}\n\nnew\n{}\nafter\n", MARKERS[0], MARKERS[1]));
+    fs::write(&page, "no markers").unwrap();
+    assert!(splice(&page, "new").is_err());
+}
+
+#[test]
+fn links_lead_from_the_page_to_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("docs")).unwrap();
+    fs::create_dir_all(at("record/plots")).unwrap();
+    fs::write(at("docs/page.md"), "").unwrap();
+    fs::write(at("record/plots/a.svg"), "").unwrap();
+    assert_eq!(link(&at("docs/page.md"), &at("record/plots/a.svg")).unwrap(), "../record/plots/a.svg");
+}
