@@ -1,10 +1,11 @@
 //! What tests of cheating parties share: the odds of what was counted. Reachable only with the feature `testing`.
 
 /// Whether `count` successes in `runs` independent runs are credible if each succeeds with `probability`: so many or
-/// more, and so few or fewer, have each a probability above one in a million.
+/// more, and so few or fewer, have each a probability above one in five thousand. (Tests are seeded: what is credible
+/// stays so until the code draws something else.)
 #[must_use]
 pub fn credible(count: usize, runs: usize, probability: f64) -> bool {
-    const DOUBT: f64 = 1e-6;
+    const DOUBT: f64 = 2e-4;
     assert!(count <= runs && (0.0..=1.0).contains(&probability));
     if probability == 0.0 || probability == 1.0 {
         return count as f64 == runs as f64 * probability;
@@ -26,9 +27,10 @@ mod tests {
 
     #[test]
     fn counts_are_credible_around_the_mean() {
-        assert!(credible(50, 100, 0.5) && credible(30, 100, 0.5) && credible(70, 100, 0.5));
-        assert!(!credible(25, 100, 0.5) && !credible(75, 100, 0.5));
-        assert!(credible(0, 40, 0.25) && !credible(0, 50, 0.25));
+        assert!(credible(50, 100, 0.5) && credible(34, 100, 0.5) && credible(66, 100, 0.5));
+        assert!(!credible(30, 100, 0.5) && !credible(70, 100, 0.5));
+        // Both ends count: a check that lets no right guess pass, and a cheat that is twice as good as it should be.
+        assert!(credible(8, 40, 0.2) && !credible(0, 40, 0.2) && !credible(20, 40, 0.2));
         assert!(credible(0, 7, 0.0) && !credible(1, 7, 0.0) && credible(7, 7, 1.0) && !credible(6, 7, 1.0));
     }
 }

@@ -106,6 +106,29 @@ impl Receiver {
         rows.zeroize();
         hash.copy_from_slice(&checked);
     }
+
+    /// Replaces the honest message of this receiver's next chunk of `places` blocks, at the beginning of `message`, by one
+    /// with another string in `group`: errors at two of the generated blocks that the coefficients of the *honest*
+    /// message take to zero, under the honest answer. It passes if the receiver knows the coefficients before it has
+    /// chosen its strings.
+    pub fn foresee(
+        &mut self,
+        (places, chosen): (usize, bool),
+        message: &mut [u8],
+        group: usize,
+        [first, second]: [usize; 2],
+    ) {
+        let generated = self.terms.generated(places);
+        let (width, bytes) = (self.terms.width, self.terms.bytes(places, chosen));
+        let shifts = &mut message[..bytes - Block::BYTES - HASH];
+        let coefficients = self.terms.coefficients(shifts, generated);
+        // χ_a·χ_b + χ_b·χ_a = 0.
+        for (place, error) in [(first, coefficients[second]), (second, coefficients[first])] {
+            let at = shift_at(width, generated, chosen, group, place);
+            let shift = block(&shifts[at..]) ^ error;
+            shifts[at..at + Block::BYTES].copy_from_slice(shift.as_bytes());
+        }
+    }
 }
 
 /// Where the shift of a group stands for a place of a chunk.
@@ -138,6 +161,18 @@ mod tests {
         rng: &mut Prg,
         deviations: impl FnOnce(Block) -> Vec<Deviation>,
     ) -> Result<Rows, Error> {
+        run_with(width, (chosen, count), rng, |twin, delta, sent| {
+            twin.deviate(count.div_ceil(Block::BITS), chosen, sent, &deviations(delta));
+        })
+    }
+
+    /// The same, where the receiver's twin changes its message, Δ being told.
+    fn run_with(
+        width: Width,
+        (chosen, count): (bool, usize),
+        rng: &mut Prg,
+        cheat: impl FnOnce(&mut Receiver, Block, &mut [u8]),
+    ) -> Result<Rows, Error> {
         let (pairs, delta, base) = deal_from(rng);
         let [(mut receiver, setup), (mut twin, _)] = Receiver::twins(&context(), width, &pairs, rng, &[]);
         let mut sender = Sender::new(&context(), width, Security::Malicious, delta, &base, &setup)?;
@@ -149,7 +184,7 @@ mod tests {
             sent.extend_from_slice(message);
             Ok(())
         })?;
-        twin.deviate(count.div_ceil(Block::BITS), chosen, &mut sent, &deviations(delta));
+        cheat(&mut twin, delta, &mut sent);
         let mut unread = &sent[..];
         sender.extend_from(chosen, &mut q, |message| {
             let (now, later) = unread.split_at(message.len());
@@ -220,6 +255,32 @@ mod tests {
             }
             let probability = 0.5f64.powi((width.bits() * groups.len()) as i32);
             assert!(credible(accepted, runs, probability), "{width:?} {groups:?}: {accepted} of {runs}");
+        }
+    }
+
+    #[test]
+    fn strings_that_fit_coefficients_known_before_are_noticed() {
+        // The coefficients depend on every block of every group's string. If they did not, these would pass whatever Δ is.
+        let mut rng = Prg::from_seed([35; 16]);
+        let count = 300usize;
+        let places = count.div_ceil(Block::BITS);
+        for width in [Width::Two, Width::Eight] {
+            for chosen in [false, true] {
+                for group in [usize::from(!chosen), 7, width.groups() - 1] {
+                    // The last of the generated blocks hides the others.
+                    for pair in [[0, 1], [1, 2], [2, places]] {
+                        let result = run_with(width, (chosen, count), &mut rng, |twin, _, sent| {
+                            twin.foresee((places, chosen), sent, group, pair);
+                        });
+                        let error = result.err();
+                        assert_eq!(
+                            error,
+                            Some(Error::Inconsistent),
+                            "{width:?}, {chosen}, group {group}, {pair:?}"
+                        );
+                    }
+                }
+            }
         }
     }
 }

@@ -1,16 +1,21 @@
 //! Parties of a VOLE that cheat: each is the honest one but for the pieces that it lies in, and makes all else that it
 //! sends fit a guess of the other's secret. Nothing but tests can reach them.
 
+use core::ops::Range;
+
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
-use vesica_crypto::hash::Context;
+use vesica_crypto::hash::{Context, Label};
+use vesica_net::Channel;
 
-use super::plan::{Plan, WIDTH};
+use super::pieces::compressed_kept;
+use super::plan::{Plan, Tree, WIDTH};
 use super::sender::Correlations;
 use super::session::{Opening, answer_with};
 use super::trees::Forest;
 use super::{Receiver, Sender};
 use crate::Error;
+use crate::base::masny_rindal;
 use crate::pprf::{levels, sum};
 use crate::small_field::cheating::Cheat;
 use crate::small_field::message_bytes;
@@ -117,13 +122,13 @@ fn position(plan: &Plan, tree: usize) -> (usize, usize) {
 /// A word of a tree that is wrong, and the path that the sender takes the receiver to have.
 #[derive(Clone, Copy, Debug)]
 pub struct WrongWord {
-    /// Which tree of the first piece; at most one word of each.
+    /// Which tree, among those of all pieces.
     pub tree: usize,
     /// Which of its words; any number beyond them is the one that completes the tree.
     pub word: usize,
     /// By how much it is wrong.
     pub error: Block,
-    /// The path.
+    /// The path; one for all wrong words of a tree.
     pub guess: usize,
 }
 
@@ -145,27 +150,58 @@ impl Sender {
         let (mut sender, mut sent) = Self::new::<Block>(context, plan, delta, base, message, rng)?;
         let correlations = Correlations::new::<Block>(context, plan, delta, base, message)?;
         let forest = Forest::new(context, plan.shape());
+        let each = sent.len() / Block::BYTES / plan.pieces().max(1);
+        // All errors first: a tree may have several.
         for wrong in wrong {
-            let (index, first) = position(plan, wrong.tree);
-            let Some(block) = plan.blocks().nth(wrong.tree) else { continue };
-            let words = &mut sent.as_chunks_mut::<16>().0[first..=first + plan.words(block.len())];
+            let Some((piece, tree, _)) = tree_of(plan, wrong.tree) else { continue };
+            let words = &mut sent.as_chunks_mut::<16>().0[piece * each..][tree.words];
             let word = wrong.word.min(words.len() - 1);
             words[word] = (Block::from_bytes(words[word]) ^ wrong.error).to_bytes();
+        }
+        for wrong in wrong {
+            let Some((piece, tree, block)) = tree_of(plan, wrong.tree) else { continue };
+            let words = &sent.as_chunks::<16>().0[piece * each..][tree.words];
             let words: Vec<Block> = words.iter().map(|word| Block::from_bytes(*word)).collect();
             // A receiver with that path has q ⊕ ¬α·Δ.
+            let index = tree.choices.start;
             let known: Vec<[Block; 1]> = (0..levels(block.len()))
                 .map(|level| {
                     let [offset] = correlations.offsets[index + level];
                     [offset ^ (delta & Block::mask(wrong.guess >> level & 1 == 0))]
                 })
                 .collect();
-            let Some(noise) = sender.noise.first_mut() else { continue };
-            let leaves = &mut noise[block];
+            let leaves = &mut sender.noise[piece][block];
             let hole = (wrong.guess, correlations.gammas[wrong.tree]);
             forest.grow_punctured(index as u64, &known, hole, &words, leaves);
         }
         Ok((sender, sent))
     }
+}
+
+/// A tree by its number among those of all pieces: its piece, what it takes, and its block of that piece's noise.
+fn tree_of(plan: &Plan, number: usize) -> Option<(usize, Tree, Range<usize>)> {
+    let (piece, tree) = (number / plan.weight(), number % plan.weight());
+    if piece >= plan.pieces() {
+        return None;
+    }
+    Some((piece, plan.trees(piece).nth(tree)?, plan.blocks().nth(tree)?))
+}
+
+/// The paths that the honest receiver of [`answer`](super::answer) draws from this randomness.
+pub fn paths_drawn(plan: &Plan, rng: &mut dyn CryptoRng) -> Vec<usize> {
+    // What it draws before depends on nothing else.
+    let context = Context::new(&[0; 32], "", b"", 0, 0);
+    let _ = masny_rindal::Sender::new(&context, Label::new("any"), rng);
+    let _ =
+        softspoken::Receiver::new(&context, WIDTH, plan.security(), &[[Block::ZERO; 2]; Block::BITS], rng);
+    Receiver::<Block>::draw_paths(plan, rng)
+}
+
+/// What the code of a run with this context makes of noise that is the same in all runs.
+#[must_use]
+pub fn fingerprint_of_code(context: &Context, plan: &Plan) -> Vec<Block> {
+    let noise = (0..plan.noise() as u128).map(|i| Block::from(i * i + 3)).collect();
+    compressed_kept(plan, &plan.code(context), Default::default(), vec![noise; plan.pieces()])
 }
 
 /// How many places the blocks of a piece's noise have.
@@ -178,6 +214,25 @@ pub fn block_lengths(plan: &Plan) -> Vec<usize> {
 #[must_use]
 pub fn open(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Opening, Vec<u8>) {
     Opening::with_delta(context, delta, rng)
+}
+
+/// [`accept`](super::accept) by a receiver that goes on whatever the sender replies.
+///
+/// # Errors
+/// If the connection fails or a message has another length than it must.
+pub fn accept_anything(
+    receiver: &mut Receiver<Block>,
+    plan: &Plan,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<(), Error> {
+    match super::accept(receiver, plan, channel, rng) {
+        Err(Error::Inconsistent) => {
+            receiver.confirmed = true;
+            Ok(())
+        }
+        accepted => accepted,
+    }
 }
 
 /// [`answer`](super::answer) by a receiver that cheats.
@@ -216,6 +271,8 @@ mod tests {
     use super::*;
     use crate::small_field::tests::{context, deal_from};
     use crate::testing::credible;
+    use crate::vole::check;
+    use crate::vole::codes::Family;
     use crate::vole::{Profile, Value};
     use vesica_crypto::prg::Prg;
 
@@ -246,18 +303,167 @@ mod tests {
         true
     }
 
+    /// Whether the check accepted a sender with these words of a receiver whose paths `choose` has changed.
+    fn accepted_with(
+        plan: &Plan,
+        rng: &mut Prg,
+        wrong: &[WrongWord],
+        choose: impl FnOnce(&mut [usize]),
+    ) -> bool {
+        let (pairs, delta, chosen) = deal_from(rng);
+        let start = softspoken::Receiver::new(&context(), WIDTH, Security::Malicious, &pairs, rng);
+        let mut paths = Receiver::<Block>::draw_paths(plan, rng);
+        choose(&mut paths);
+        let (mut receiver, corrections) = Receiver::<Block>::with_paths(&context(), plan, start, paths);
+        let a = receiver.values();
+        let (mut sender, words) =
+            Sender::cheating(&context(), plan, delta, &chosen, &corrections, rng, wrong)
+                .unwrap_or_else(|error| panic!("{error}"));
+        let challenge = receiver.challenge(&words, rng).unwrap_or_else(|error| panic!("{error}"));
+        let reply = sender.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
+        if receiver.confirm(&reply).is_err() {
+            return false;
+        }
+        let mut expected = sender.finish();
+        Block::add_products(&mut expected, delta, &a);
+        assert!(expected == receiver.finish());
+        true
+    }
+
+    /// Whether a path of a block of five places reads that word.
+    fn reads(word: usize, path: usize) -> bool {
+        // Below four parents there are five leaves: the last is the sibling of the first.
+        let (parents, siblings) = (4, 1);
+        match word {
+            2 => path >= parents,
+            3 => path < siblings,
+            _ => true,
+        }
+    }
+
+    #[test]
+    fn two_wrong_words_of_one_tree_are_a_guess_of_the_path() {
+        let plan = plan();
+        let mut rng = Prg::from_seed([51; 16]);
+        for words in [[0, 1], [0, 3], [1, 2], [1, 4], [2, 3], [2, 4], [3, 4]] {
+            for guess in 0..5 {
+                for path in 0..5 {
+                    let wrong =
+                        words.map(|word| WrongWord { tree: 1, word, error: rng.block(), guess }).to_vec();
+                    let accepted = accepted_with(&plan, &mut rng, &wrong, |paths| paths[1] = path);
+                    let read = |path| words.iter().any(|&word| reads(word, path));
+                    let good = if read(guess) { path == guess } else { !read(path) };
+                    assert_eq!(accepted, good, "words {words:?}, guess {guess}, path {path}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_words_of_several_pieces_are_guesses_of_all_their_paths() {
+        let plan = Plan::new(1500, Profile::Leanest, Security::Malicious).in_pieces(3);
+        assert_eq!((plan.pieces(), plan.weight()), (3, 200));
+        let mut rng = Prg::from_seed([52; 16]);
+        let trees = [7, 2 * 200 + 7, 200 + 111];
+        for count in 1..=trees.len() {
+            // Each that is guessed wrong ends the run, wherever it stands.
+            for missed in [None].into_iter().chain((0..count).map(Some)) {
+                let mut wrong: Vec<WrongWord> = trees[..count]
+                    .iter()
+                    .map(|&tree| WrongWord { tree, word: usize::MAX, error: rng.block(), guess: 2 })
+                    .collect();
+                wrong[count - 1].word = 1;
+                let accepted = accepted_with(&plan, &mut rng, &wrong, |paths| {
+                    trees.iter().for_each(|&tree| paths[tree] = 2);
+                    if let Some(missed) = missed {
+                        paths[trees[missed]] = 3;
+                    }
+                });
+                assert_eq!(accepted, missed.is_none(), "{count} words, {missed:?}");
+            }
+        }
+    }
+
+    /// Errors of the completing words of two trees under which two pairs of paths look alike to coefficients that are
+    /// known before: (χ_a ⊕ χ_b)·e_1 = (χ_c ⊕ χ_d)·e_2 for the paths (a, c), which are guessed, and (b, d).
+    fn fitted(
+        plan: &Plan,
+        known: &[Vec<Block>],
+        trees: [usize; 2],
+        guess: [usize; 2],
+        other: [usize; 2],
+    ) -> Vec<WrongWord> {
+        let difference = |at: usize| {
+            let (piece, _, block) = tree_of(plan, trees[at]).unwrap_or_else(|| panic!("a tree"));
+            let coefficients = &known[piece][block];
+            coefficients[guess[at]] ^ coefficients[other[at]]
+        };
+        [0, 1]
+            .map(|at| WrongWord {
+                tree: trees[at],
+                word: usize::MAX,
+                error: difference(1 - at),
+                guess: guess[at],
+            })
+            .to_vec()
+    }
+
+    #[test]
+    fn words_that_fit_coefficients_known_before_are_noticed() {
+        let plan = Plan::new(1020, Profile::Leanest, Security::Malicious).in_pieces(2);
+        // The challenge of another run, to which the sender had sent the same words.
+        let mut rng = Prg::from_seed([53; 16]);
+        let (pairs, delta, chosen) = deal_from(&mut rng);
+        let (mut receiver, corrections) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
+        let (_, words) = Sender::new::<Block>(
+            &context(),
+            &plan,
+            delta,
+            &chosen,
+            &corrections,
+            &mut Prg::from_seed([0; 16]),
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
+        let challenge = receiver.challenge(&words, &mut rng).unwrap_or_else(|error| panic!("{error}"));
+        let seed = Block::from_bytes(challenge.as_chunks::<16>().0[0]);
+        let known: Vec<Vec<Block>> =
+            (0..2).map(|piece| check::coefficients(seed, piece, plan.noise())).collect();
+        let (guess, other) = ([1, 1], [2, 3]);
+        for trees in [[0, 1], [4, 100], [0, 200 + 3]] {
+            let wrong = fitted(&plan, &known, trees, guess, other);
+            for (paths, right) in [(guess, true), (other, false)] {
+                let accepted = accepted_with(&plan, &mut rng, &wrong, |all| {
+                    (all[trees[0]], all[trees[1]]) = (paths[0], paths[1]);
+                });
+                assert_eq!(accepted, right, "trees {trees:?}, paths {paths:?}");
+            }
+        }
+        // Had two pieces the same coefficients, one error at the same place of both would not show.
+        let error = rng.block();
+        let wrong = [3, 200 + 3].map(|tree| WrongWord { tree, word: usize::MAX, error, guess: 1 });
+        for (path, right) in [(1, true), (2, false)] {
+            let accepted = accepted_with(&plan, &mut rng, &wrong, |all| (all[3], all[203]) = (path, path));
+            assert_eq!(accepted, right, "one error in two pieces, path {path}");
+        }
+    }
+
+    #[test]
+    fn codes_of_two_contexts_differ() {
+        for family in [Family::Accumulate, Family::Convolute, Family::Multiplied] {
+            for length in [1800, 5000] {
+                let plan = Plan::new(length, Profile::Conservative, Security::Malicious).with_family(family);
+                let [one, again, other] = [0, 0, 1]
+                    .map(|coin| fingerprint_of_code(&context().derive(Label::new("test"), &[coin]), &plan));
+                assert!(one == again && one != other && one.len() == length, "{family:?}, {length}");
+            }
+        }
+    }
+
     #[test]
     fn a_wrong_word_is_a_guess_of_the_path() {
         let plan = plan();
         let places = plan.blocks().next().map_or(0, |block| block.len());
         assert_eq!((places, plan.words(places)), (5, 4), "two words within, two at the end");
-        // Below four parents there are five leaves: the last is the sibling of the first.
-        let (parents, siblings) = (4, 1);
-        let reads = |word, path: usize| match word {
-            2 => path >= parents,
-            3 => path < siblings,
-            _ => true,
-        };
         let mut rng = Prg::from_seed([50; 16]);
         for word in 0..=4 {
             for guess in [0, 2, 4] {

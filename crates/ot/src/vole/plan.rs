@@ -81,6 +81,13 @@ impl Plan {
         self
     }
 
+    /// The same in so many pieces, however short they are.
+    #[cfg(test)]
+    pub(super) fn in_pieces(mut self, pieces: usize) -> Self {
+        (self.pieces, self.outputs) = (pieces, self.length.div_ceil(pieces));
+        self
+    }
+
     /// The same for values of this kind.
     pub(super) fn over<V: Value>(&self) -> Self {
         Self { field: V::FIELD, ..self.clone() }

@@ -35,7 +35,7 @@ pub struct Receiver<V: Value> {
     spare: Vec<(Block, Block)>,
     /// What the reply to the challenge must be, and whether it was.
     pub(super) expected: [u8; HASH],
-    confirmed: bool,
+    pub(super) confirmed: bool,
     /// The sender's message in a semi-honest run, once it is in.
     words: Option<Vec<u8>>,
     /// In malicious runs the noise of each piece, once it is known.

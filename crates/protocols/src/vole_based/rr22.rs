@@ -44,6 +44,8 @@ mod cells;
 pub mod cheating;
 pub mod entry;
 mod oprf;
+#[cfg(test)]
+mod properties;
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;

@@ -13,9 +13,13 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use vesica_crypto::block::Block;
 use vesica_encode::items::{Items, Matches};
+use vesica_ot::vole::Plan;
+use vesica_ot::vole::cheating::paths_drawn;
 use vesica_protocols::registry::Entry;
 use vesica_protocols::testing::{Case, Planted, duel, planted_for};
-use vesica_protocols::vole_based::rr22::cheating::{self, Learnt, ReceiverCheat, SenderCheat};
+use vesica_protocols::vole_based::rr22::cheating::{
+    self, Learnt, RECEIVERS_COINS, ReceiverCheat, SENDERS_COINS, SenderCheat,
+};
 use vesica_protocols::vole_based::rr22::{self, ENTRY};
 use vesica_protocols::{Error, Learns, Misbehaviour, Parameters, Security};
 
@@ -70,8 +74,15 @@ fn cheating_sender(
 /// The Δ that the honest sender draws in such a run: behind its coins.
 fn delta_of_sender(case: Case) -> Block {
     let mut rng = StdRng::seed_from_u64(case.seed << 1 | 1);
-    rng.fill_bytes(&mut [0; 4 * 32]);
+    rng.fill_bytes(&mut [0; SENDERS_COINS]);
     Block::random(&mut rng)
+}
+
+/// The paths that the honest receiver draws in such a run: behind its coins.
+fn paths_of_receiver(case: Case, plan: &Plan) -> Vec<usize> {
+    let mut rng = StdRng::seed_from_u64(case.seed << 1);
+    rng.fill_bytes(&mut [0; RECEIVERS_COINS]);
+    paths_drawn(plan, &mut rng)
 }
 
 /// Rows of a set of strings are their items' numbers in the order in which they were given.

@@ -1,5 +1,7 @@
 //! Senders that cheat.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use vesica_crypto::block::Block;
@@ -7,42 +9,85 @@ use vesica_encode::items::Items;
 use vesica_ot::testing::credible;
 use vesica_ot::vole::Plan;
 use vesica_ot::vole::cheating::{WrongWord, block_lengths};
-use vesica_protocols::testing::{Planted, items_for};
+use vesica_protocols::testing::{Case, Planted, items_for, planted_for};
 use vesica_protocols::vole_based::rr22::cheating::{CoinCheat, SenderCheat, mask_message};
-use vesica_protocols::{Error, Learns, Misbehaviour};
+use vesica_protocols::{Error, Learns, Misbehaviour, Parameters, Profile};
 
-use super::{MALICIOUS, case, cheating_sender, is_failed_check, is_inconsistent, sets};
+use super::{MALICIOUS, case, cheating_sender, is_failed_check, is_inconsistent, paths_of_receiver, sets};
 
 #[test]
 fn wrong_words_end_the_run_unless_a_path_was_guessed() {
     // So many items that there is noise; the third block of it has five places.
     let sets = sets(1450, 9, 5);
     let runs = 40;
-    let mut passed = 0;
+    let mut accepted = 0;
     for seed in 0..runs {
+        let case = case(Learns::Receiver, seed);
+        let right = AtomicBool::new(false);
         let guess = |plan: &Plan| {
             let mut rng = StdRng::seed_from_u64(1000 + seed);
             let places = block_lengths(plan)[2];
             assert_eq!(places, 5);
-            vec![WrongWord {
-                tree: 2,
-                word: usize::MAX,
-                error: Block::random(&mut rng),
-                guess: rng.next_u64() as usize % places,
-            }]
+            let guess = rng.next_u64() as usize % places;
+            right.store(paths_of_receiver(case, plan)[2] == guess, Relaxed);
+            vec![WrongWord { tree: 2, word: usize::MAX, error: Block::random(&mut rng), guess }]
         };
         let cheat = SenderCheat { words: &guess, ..SenderCheat::default() };
-        let case = case(Learns::Receiver, seed);
-        match cheating_sender(&sets, &sets.sender, case, &cheat) {
+        let result = cheating_sender(&sets, &sets.sender, case, &cheat);
+        assert_eq!(result.is_ok(), right.into_inner(), "seed {seed}");
+        match result {
             // The sender has what the receiver has: an honest run with other noise.
             Ok(matches) => {
                 assert_eq!(matches.rows(), sets.receiver_rows);
-                passed += 1;
+                accepted += 1;
             }
             Err(error) => assert!(is_inconsistent(&error), "{error}"),
         }
     }
-    assert!(credible(passed, runs as usize, 0.2), "{passed} of {runs}");
+    assert!(credible(accepted, runs as usize, 0.2), "{accepted} of {runs}");
+}
+
+#[test]
+fn wrong_words_are_noticed_whatever_the_code_and_the_items() {
+    let lean = Parameters { profile: Profile::Lean, ..MALICIOUS };
+    let ways = [
+        (lean, 700),
+        (Parameters { sigma: Some(32), ..MALICIOUS }, 1450),
+        (Parameters { variant: "expand-convolute", ..MALICIOUS }, 3600),
+        (Parameters { variant: "multipliers", ..lean }, 3600),
+    ];
+    for (parameters, receiver) in ways {
+        let sets = planted_for(&parameters, receiver, 9, 5, 1);
+        for (seed, missed) in [(1, None), (2, Some(0)), (3, Some(1)), (4, Some(2))] {
+            let case = Case { parameters, ..case(Learns::Receiver, seed) };
+            // Two words of one tree, and one of another; guesses of their paths, at most one of which is wrong.
+            let words = |plan: &Plan| {
+                let (paths, lengths) = (paths_of_receiver(case, plan), block_lengths(plan));
+                let trees = [5, 5, 333];
+                let guessed = |at: usize| {
+                    let wrong = missed.is_some_and(|missed| trees[missed] == trees[at]);
+                    (paths[trees[at]] + usize::from(wrong)) % lengths[trees[at]]
+                };
+                let word = |at| WrongWord {
+                    tree: trees[at],
+                    word: [0, usize::MAX, 1][at],
+                    error: Block::from(0x1234_5678u128 << at),
+                    guess: guessed(at),
+                };
+                (0..3).map(word).collect()
+            };
+            let cheat = SenderCheat { words: &words, ..SenderCheat::default() };
+            match cheating_sender(&sets, &sets.sender, case, &cheat) {
+                Ok(matches) => assert!(missed.is_none() && matches.rows() == sets.receiver_rows),
+                Err(error) => {
+                    assert!(
+                        missed.is_some() && is_inconsistent(&error),
+                        "{parameters:?}, {missed:?}: {error}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 #[test]

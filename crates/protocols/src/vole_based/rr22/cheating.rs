@@ -2,6 +2,8 @@
 //! messages fit together. Nothing but tests can reach them.
 #![expect(clippy::unwrap_used, reason = "a cheat in a run without coins is a mistake of the test")]
 
+use std::collections::HashMap;
+
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
@@ -14,19 +16,27 @@ use vesica_ot::vole::cheating::{self, ReceiverCheat as VoleCheat, WrongWord};
 use vesica_ot::vole::{self, Opening, Plan, Value};
 
 use super::cells::Cell;
-use super::oprf::{COIN, COMMITMENT, Coins, Oracles, Order, Proofs, commit, draw};
-use super::{context_of, entry, find_masks};
-use crate::error::Error;
+use super::oprf::{COIN, COMMITMENT, Coins, Oracles, commit, draw};
+use super::{context_of, entry};
+use crate::error::{Error, Misbehaviour};
 use crate::positions;
 use crate::protocol::{Learns, Run};
 
 pub use super::entry::max_malicious_items;
+
+/// Bytes that a receiver draws for its coins, before all else.
+pub const RECEIVERS_COINS: usize = 2 * COIN;
+/// Bytes that a sender draws for its coins, before all else.
+pub const SENDERS_COINS: usize = 4 * COIN;
 
 /// A base OT element made of the sender's message.
 pub type Element = dyn Fn(&[u8]) -> [u8; 32] + Sync;
 
 /// Pairs of an item and a position made of such pairs.
 pub type Claims = dyn Fn(Vec<(u32, u32)>) -> Vec<(u32, u32)> + Sync;
+
+/// The proofs that a receiver sends for its claims: from its claims, the sender's masks, and the proofs that it has.
+pub type Forgery = dyn Fn(&[(u32, u32)], &[u128], Vec<u8>) -> Vec<u8> + Sync;
 
 /// What a receiver cheats in.
 pub struct ReceiverCheat<'a> {
@@ -38,11 +48,19 @@ pub struct ReceiverCheat<'a> {
     pub table: &'a (dyn Fn(&mut [Block]) + Sync),
     /// Pairs (item of mine, position in the sender's list) that it claims under `--learns both`, from the true ones.
     pub claims: &'a Claims,
+    /// What it proves them with.
+    pub proofs: &'a Forgery,
 }
 
 impl Default for ReceiverCheat<'_> {
     fn default() -> Self {
-        Self { vole: VoleCheat::default(), base: None, table: &|_| {}, claims: &|pairs| pairs }
+        Self {
+            vole: VoleCheat::default(),
+            base: None,
+            table: &|_| {},
+            claims: &|pairs| pairs,
+            proofs: &|_, _, proofs| proofs,
+        }
     }
 }
 
@@ -80,7 +98,7 @@ pub fn receive(
     let (mut table, stored) = overfit(&store, &keys, &values);
     table.iter_mut().zip(vole.values()).for_each(|(cell, pad)| *cell ^= pad);
     (cheat.table)(&mut table);
-    vole::accept(&mut vole, &plan, channel, rng)?;
+    cheating::accept_anything(&mut vole, &plan, channel, rng)?;
     let c = vole.finish();
     <Block as Cell>::send(&table, channel, &mut run.paced(0, 1))?;
     Coins::answer(Some(&coins), channel)?;
@@ -89,16 +107,36 @@ pub fn receive(
     store.decode(1, &c, &keys, &mut outputs);
     let shift = coins.shift(channel)?;
     let mine = oracles.masks(items, &mut outputs, Some(shift))?;
-    let pairs = find_masks(run, mine, &Order::of_items(), channel)?;
+    let theirs = received_masks(run, channel)?;
+    let pairs = pairs(&mine, &theirs);
     if run.learns == Learns::Both {
-        let claims = (cheat.claims)(pairs.clone());
-        let proofs = Proofs::of(&oracles, items, &outputs, &claims);
+        let mut claims = (cheat.claims)(pairs.clone());
+        claims.sort_unstable_by_key(|pair| pair.1);
+        let proof = |&(item, _): &(u32, u32)| {
+            let item = item as usize;
+            oracles.proof(items, item, outputs[item])
+        };
+        let proofs = claims.iter().flat_map(proof).collect();
         positions::send(run.sizes.sender, claims.iter().map(|&(_, theirs)| theirs), channel.split().0)?;
-        proofs.send(channel)?;
+        channel.send(&(cheat.proofs)(&claims, &theirs, proofs))?;
+        channel.flush()?;
     }
     let mut matched: Vec<usize> = pairs.iter().map(|&(mine, _)| mine as usize).collect();
     matched.sort_unstable();
     Ok(Learnt { columns: store.columns(), stored, matched })
+}
+
+/// The sender's masks, in its order.
+fn received_masks(run: &Run<'_>, channel: &mut Channel) -> Result<Vec<u128>, Error> {
+    let mut bytes = vec![0; sorted::encoded_bytes(run.sizes.sender, u128::BITS)];
+    channel.recv_exact(&mut bytes)?;
+    Ok(sorted::decode(&bytes, run.sizes.sender, u128::BITS).map_err(Misbehaviour::InvalidMasks)?)
+}
+
+/// The pairs of an item of mine and the position of its mask in the sender's list.
+fn pairs(mine: &[u128], theirs: &[u128]) -> Vec<(u32, u32)> {
+    let items: HashMap<u128, u32> = mine.iter().copied().zip(0..).collect();
+    (0..).zip(theirs).filter_map(|(position, mask)| Some((*items.get(mask)?, position))).collect()
 }
 
 /// A table for all of these pairs whose rows are independent of those before, and which pairs these are.

@@ -116,7 +116,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// By which a malicious receiver shows that it has this output: a second function of it.
-    fn proof(&self, items: &Items, item: usize, output: Block) -> [u8; PROOF] {
+    pub(super) fn proof(&self, items: &Items, item: usize, output: Block) -> [u8; PROOF] {
         let (bytes, _) = with_items(items, item, &[output]);
         let mut proof = [0; PROOF];
         self.proof.hash(&bytes, &mut proof);
