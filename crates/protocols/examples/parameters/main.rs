@@ -18,6 +18,7 @@
 mod bins;
 mod common;
 mod filters;
+mod noise;
 mod page;
 mod silent;
 mod stores;
@@ -34,6 +35,7 @@ fn quick() -> Vec<Section> {
     let mut sections = Vec::new();
     sections.extend(common::sections());
     sections.extend(silent::sections());
+    sections.extend(noise::sections());
     sections.extend(stores::sections());
     sections.extend(bins::sections());
     sections.extend(transfers::sections());

@@ -192,10 +192,7 @@ impl Accumulate {
 #[must_use]
 pub fn log2_light_words(noise: usize, rounds: usize, distance: f64) -> f64 {
     let factorials = Factorials::new(noise);
-    let step = |from: usize, to: usize| {
-        factorials.binomial(noise - to, from / 2) + factorials.binomial(to - 1, from.div_ceil(2) - 1)
-            - factorials.binomial(noise, from)
-    };
+    let step = |from: usize, to: usize| factorials.step(noise, from, to);
     // log2 of the probability that a word of each weight, from 1, ends light.
     let mut light = vec![0.0; (distance * noise as f64) as usize];
     for _ in 1..rounds {
@@ -209,6 +206,23 @@ pub fn log2_light_words(noise: usize, rounds: usize, distance: f64) -> f64 {
         let from = 4 * fours;
         log2_sum(total, blocks + sum_of_logs(1..=light.len(), |to| step(from, to) + light[to - 1]))
     })
+}
+
+/// log2 of the part of [`log2_light_words`] for two rounds that comes from words with at most `ones` ones before either
+/// round; and of the part of that which comes from a single Golay word of weight 8 through fewer than `fewer` ones.
+#[must_use]
+pub fn log2_light_words_of_few_ones(noise: usize, distance: f64, ones: usize, fewer: usize) -> (f64, f64) {
+    let factorials = Factorials::new(noise);
+    let step = |from: usize, to: usize| factorials.step(noise, from, to);
+    let lightest = (distance * noise as f64) as usize;
+    let light: Vec<f64> = (1..=ones).map(|from| sum_of_logs(1..=lightest, |to| step(from, to))).collect();
+    let through = |from: usize, last: usize| sum_of_logs(1..=last, |to| step(from, to) + light[to - 1]);
+    let blocks = log2_block_weights(noise / golay::LONG, ones);
+    let all =
+        blocks.iter().enumerate().skip(1).fold(f64::NEG_INFINITY, |total, (fours, blocks)| {
+            log2_sum(total, blocks + through(4 * fours, ones))
+        });
+    (all, (759.0 * (noise / golay::LONG) as f64).log2() + through(8, fewer - 1))
 }
 
 /// log2 of the number of words of weight 0, 4, 8, … up to `heaviest` of `count` Golay blocks side by side: the
@@ -256,6 +270,12 @@ impl Factorials {
             sum
         });
         Self(factorials.collect())
+    }
+
+    /// log2 of p(from → to), the probability that running sums take that weight to this.
+    fn step(&self, noise: usize, from: usize, to: usize) -> f64 {
+        self.binomial(noise - to, from / 2) + self.binomial(to - 1, from.div_ceil(2) - 1)
+            - self.binomial(noise, from)
     }
 
     fn binomial(&self, n: usize, k: usize) -> f64 {
