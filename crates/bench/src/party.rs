@@ -1,7 +1,7 @@
 //! One party of a measured run, in a process of its own.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -177,13 +177,33 @@ fn check(cell: &Cell, role: Role, matches: Option<&Matches>) -> Result<(), Bench
     }
 }
 
-/// When each phase began.
+/// When each phase began, and each piece of work within one that counts as another's.
 #[derive(Default)]
-struct Stopwatch(Mutex<Vec<(Phase, Instant)>>);
+struct Stopwatch(Mutex<Vec<Began>>);
+
+/// Something began: a phase, or within phase `current` work that counts as `phase`.
+struct Began {
+    phase: Phase,
+    current: Phase,
+    at: Instant,
+}
+
+impl Stopwatch {
+    fn began(&self) -> MutexGuard<'_, Vec<Began>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Watch for Stopwatch {
     fn phase(&self, phase: Phase, _: u64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((phase, Instant::now()));
+        self.began().push(Began { phase, current: phase, at: Instant::now() });
+    }
+
+    fn count(&self, apart: Option<Phase>) {
+        let mut began = self.began();
+        if let Some(current) = began.last().map(|began| began.current) {
+            began.push(Began { phase: apart.unwrap_or(current), current, at: Instant::now() });
+        }
     }
 
     fn advance(&self, _: u64) {}
@@ -194,17 +214,19 @@ impl Watch for Stopwatch {
 }
 
 impl Stopwatch {
-    /// Name and seconds of each phase that began before `end`; a phase lasts until the next one begins.
+    /// Name and seconds of each phase, in the order of their beginnings, until `end`.
     fn phases(&self, end: Instant) -> Vec<(String, f64)> {
-        let began = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let ends = began.iter().skip(1).map(|&(_, at)| at.min(end)).chain([end]);
-        let lasted = |((phase, began), end): (&(Phase, Instant), Instant)| {
-            (
-                phase.name().to_owned(),
-                end.checked_duration_since(*began).unwrap_or(Duration::ZERO).as_secs_f64(),
-            )
-        };
-        began.iter().zip(ends).filter(|((_, began), _)| *began <= end).map(lasted).collect()
+        let began = self.began();
+        let ends = began.iter().skip(1).map(|began| began.at.min(end)).chain([end]);
+        let mut phases: Vec<(String, f64)> = Vec::new();
+        for (&Began { phase, at, .. }, end) in began.iter().zip(ends).filter(|(began, _)| began.at <= end) {
+            let lasted = end.checked_duration_since(at).unwrap_or(Duration::ZERO).as_secs_f64();
+            match phases.iter_mut().find(|(name, _)| name == phase.name()) {
+                Some((_, seconds)) => *seconds += lasted,
+                None => phases.push((phase.name().to_owned(), lasted)),
+            }
+        }
+        phases
     }
 }
 
@@ -235,6 +257,22 @@ mod tests {
         assert_eq!((sent.matches, sent.received), (None, received.sent));
         assert_eq!(sent.sent + sent.received, cell.formula_bytes().unwrap());
         assert!(received.wall_s > 0.0 && !received.phases.is_empty());
+    }
+
+    #[test]
+    fn work_that_counts_apart_is_summed_under_its_own_phase() {
+        let (watch, start) = (Stopwatch::default(), Instant::now());
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let (extend, evaluate) = (Phase::Extend, Phase::Evaluate);
+        for (phase, current, at) in
+            [(extend, extend, 0), (evaluate, extend, 1), (extend, extend, 3), (evaluate, extend, 4)]
+        {
+            watch.began().push(Began { phase, current, at: after(at) });
+        }
+        let expected = [("extend".to_owned(), 2.0), ("evaluate".to_owned(), 8.0)];
+        assert_eq!(watch.phases(after(10)), expected);
+        watch.count(None);
+        assert_eq!(watch.began().last().map(|began| began.phase), Some(extend));
     }
 
     #[test]

@@ -100,10 +100,11 @@ impl Line {
     }
 }
 
-/// The seconds of a phase in a line's list of phases; a phase that ran twice counts twice.
-pub fn phase_seconds(phases: &str, name: &str) -> f64 {
+/// The seconds of a phase in a line's list of phases, if it is there; a phase that ran twice counts twice.
+pub fn phase_seconds(phases: &str, name: &str) -> Option<f64> {
     let pairs = phases.split(' ').filter_map(|phase| phase.split_once('='));
-    pairs.filter(|(phase, _)| *phase == name).filter_map(|(_, seconds)| seconds.parse::<f64>().ok()).sum()
+    let seconds = pairs.filter(|(phase, _)| *phase == name).filter_map(|(_, seconds)| seconds.parse().ok());
+    seconds.reduce(|sum, more| sum + more)
 }
 
 /// A cell as it stands in a record.
@@ -287,8 +288,8 @@ mod tests {
 
     #[test]
     fn phases_are_read_back() {
-        assert_eq!(phase_seconds("blind=0.5 exchange=1 blind=0.25", "blind"), 0.75);
-        assert_eq!(phase_seconds("", "blind"), 0.0);
+        assert_eq!(phase_seconds("blind=0.5 exchange=1 blind=0.25", "blind"), Some(0.75));
+        assert_eq!(phase_seconds("", "blind"), None);
     }
 
     #[test]

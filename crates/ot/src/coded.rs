@@ -59,7 +59,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::transpose::COLUMNS as TILE;
 
-pub use oprf::{OprfReceiver, OprfSender};
+pub use oprf::{OprfReceiver, OprfSender, Step};
 pub use receiver::{Opening, Receiver};
 pub use sender::Sender;
 

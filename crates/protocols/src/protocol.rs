@@ -84,6 +84,14 @@ pub enum Phase {
     Connect,
     /// Terms and sizes are compared.
     Agree,
+    /// The base OTs of an OT extension.
+    BaseOts,
+    /// Own items go to the bins of a table.
+    Hash,
+    /// The OTs are extended, by messages of the receiver.
+    Extend,
+    /// Rows of the OTs become masks.
+    Evaluate,
     /// Own items become masks or blinded elements.
     Blind,
     /// The partner's messages are answered.
@@ -108,6 +116,10 @@ impl Phase {
             Phase::Read => "read",
             Phase::Connect => "connect",
             Phase::Agree => "agree",
+            Phase::BaseOts => "base-ots",
+            Phase::Hash => "hash",
+            Phase::Extend => "extend",
+            Phase::Evaluate => "evaluate",
             Phase::Blind => "blind",
             Phase::Answer => "answer",
             Phase::Unblind => "unblind",
@@ -150,6 +162,9 @@ impl std::fmt::Display for Phase {
 pub trait Watch: Sync {
     /// A phase begins, in which `total` units of work are to be done (0: not known).
     fn phase(&self, phase: Phase, total: u64);
+    /// What is done from here on counts as work of another phase, for a report that tells them apart; of the current one
+    /// again if none. Steps of several phases may alternate thousands of times: progress stays that of the current one.
+    fn count(&self, _apart: Option<Phase>) {}
     /// `units` more are done in the current phase.
     fn advance(&self, units: u64);
     /// Whether the run is to stop.
@@ -202,6 +217,14 @@ impl Run<'_> {
     /// Begins a phase of `total` units.
     pub fn phase(&self, phase: Phase, total: usize) {
         self.watch.phase(phase, total as u64);
+    }
+
+    /// Does a piece of work that belongs to another phase than the current one.
+    pub fn apart<T>(&self, phase: Phase, work: impl FnOnce() -> T) -> T {
+        self.watch.count(Some(phase));
+        let done = work();
+        self.watch.count(None);
+        done
     }
 
     /// `units` more are done; ends the run if the caller cancelled it.

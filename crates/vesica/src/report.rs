@@ -197,7 +197,11 @@ impl Event {
 /// Cuts the run into phases and remembers what each one cost.
 pub(crate) struct PhaseLog {
     finished: Vec<PhaseReport>,
+    /// Where the current phase's own entry is; those of other phases that alternate with it follow.
+    first: usize,
     current: Phase,
+    /// What the work since then counts as.
+    counted: Phase,
     since: Mark,
 }
 
@@ -216,7 +220,8 @@ impl Mark {
 
 impl PhaseLog {
     pub(crate) fn start() -> Self {
-        PhaseLog { finished: Vec::new(), current: Phase::Prepare, since: Mark::now(Traffic::default()) }
+        let (current, since) = (Phase::Prepare, Mark::now(Traffic::default()));
+        PhaseLog { finished: Vec::new(), first: 0, current, counted: current, since }
     }
 
     pub(crate) fn current(&self) -> Phase {
@@ -225,15 +230,31 @@ impl PhaseLog {
 
     /// Ends the current phase and begins `next`.
     pub(crate) fn enter(&mut self, next: Phase, traffic: Traffic) {
-        let now = Mark::now(traffic);
-        self.finished.push(PhaseReport {
-            name: self.current.name(),
-            wall_s: (now.wall - self.since.wall).as_secs_f64(),
-            cpu_s: now.cpu - self.since.cpu,
-            sent: traffic.payload_sent.saturating_sub(self.since.traffic.payload_sent),
-            received: traffic.payload_received.saturating_sub(self.since.traffic.payload_received),
-        });
+        self.book(traffic);
+        self.first = self.finished.len();
         self.current = next;
+        self.counted = next;
+    }
+
+    /// What follows counts as work of phase `apart`, or of the current one again.
+    pub(crate) fn count(&mut self, apart: Option<Phase>, traffic: Traffic) {
+        self.book(traffic);
+        self.counted = apart.unwrap_or(self.current);
+    }
+
+    /// Adds what was done since the last mark to its entry.
+    fn book(&mut self, traffic: Traffic) {
+        let (now, name) = (Mark::now(traffic), self.counted.name());
+        let known = self.finished[self.first..].iter().position(|entry| entry.name == name);
+        let place = known.map_or(self.finished.len(), |place| self.first + place);
+        if known.is_none() {
+            self.finished.push(PhaseReport { name, wall_s: 0.0, cpu_s: 0.0, sent: 0, received: 0 });
+        }
+        let (entry, since) = (&mut self.finished[place], self.since);
+        entry.wall_s += (now.wall - since.wall).as_secs_f64();
+        entry.cpu_s += now.cpu - since.cpu;
+        entry.sent += traffic.payload_sent.saturating_sub(since.traffic.payload_sent);
+        entry.received += traffic.payload_received.saturating_sub(since.traffic.payload_received);
         self.since = now;
     }
 
@@ -241,5 +262,36 @@ impl PhaseLog {
     pub(crate) fn finish(&mut self, traffic: Traffic) -> Vec<PhaseReport> {
         self.enter(self.current, traffic);
         std::mem::take(&mut self.finished)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_that_alternate_have_an_entry_each_with_their_own_bytes() {
+        let mut log = PhaseLog::start();
+        let mut traffic = Traffic::default();
+        log.enter(Phase::Extend, traffic);
+        for _ in 0..1000 {
+            traffic.payload_received += 7;
+            log.count(Some(Phase::Evaluate), traffic);
+            log.count(Some(Phase::Exchange), traffic);
+            traffic.payload_sent += 3;
+            log.count(None, traffic);
+            assert_eq!(log.current(), Phase::Extend);
+        }
+        log.enter(Phase::Exchange, traffic);
+        traffic.payload_sent += 11;
+        let told: Vec<_> = log.finish(traffic).iter().map(|p| (p.name, p.sent, p.received)).collect();
+        let expected = [
+            ("prepare", 0, 0),
+            ("extend", 0, 7000),
+            ("evaluate", 0, 0),
+            ("exchange", 3000, 0),
+            ("exchange", 11, 0),
+        ];
+        assert_eq!(told, expected);
     }
 }

@@ -280,6 +280,12 @@ impl Watch for Watcher<'_> {
         (self.on_event)(&Event::Phase { name: phase.name(), total });
     }
 
+    fn count(&self, apart: Option<Phase>) {
+        let mut state = self.state();
+        let traffic = state.traffic();
+        state.phases.count(apart, traffic);
+    }
+
     fn advance(&self, units: u64) {
         self.done.fetch_add(units, Relaxed);
         self.tell();

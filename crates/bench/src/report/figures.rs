@@ -89,6 +89,7 @@ pub fn ours(definition: &Definition, row: &Row, i: usize, record: &Record) -> Op
         let value = program.value();
         return Some(Spread { median: value, least: value, most: value, runs: 0 });
     }
+    // No figure of a run that did not tell the column's phases: one of an older form, or of a role without them.
     let of_line = |line: &Line| {
         let phases = match row.party {
             Role::Receiver => &line.phases,
@@ -99,10 +100,11 @@ pub fn ours(definition: &Definition, row: &Row, i: usize, record: &Record) -> Op
         } else {
             value(line, definition.measure)
         };
-        let of_phases = || column.phases.iter().map(|name| phase_seconds(phases, name)).sum();
-        (if column.phases.is_empty() { whole } else { of_phases() }) / definition.unit.in_base()
+        let seconds = column.phases.iter().filter_map(|name| phase_seconds(phases, name));
+        let told = if column.phases.is_empty() { Some(whole) } else { seconds.reduce(|sum, more| sum + more) };
+        Some(told? / definition.unit.in_base())
     };
-    Spread::of(record.of(entry.cell.as_ref()?).iter().map(of_line))
+    Spread::of(record.of(entry.cell.as_ref()?).iter().filter_map(of_line))
 }
 
 /// What a cell costs at least, in the table's unit; memory has a bound in place of a floor.

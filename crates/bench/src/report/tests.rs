@@ -82,6 +82,9 @@ fn a_column_of_phases_sums_them() {
     let record = Record::from(vec![line(0.1)]);
     let found = ours(&definition, &definition.rows[0], 1, &record).unwrap();
     assert_eq!(found.median, 20.0);
+    let text = text.replace("\"compare\"", "\"evaluate\"");
+    let definition = Definition::parse("a/b", &text, &Networks::default()).unwrap();
+    assert!(ours(&definition, &definition.rows[0], 1, &record).is_none(), "no such phase");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Oracle};
 use vesica_net::{Channel, RecvHalf};
 
-use super::oprf::{OprfReceiver, OprfSender};
+use super::oprf::{OprfReceiver, OprfSender, Step};
 use crate::error::Error;
 
 /// What can be chosen in an OT.
@@ -80,12 +80,13 @@ impl Receiver {
 }
 
 impl<T: Word> OprfReceiver<T> for Receiver {
-    fn extend_groups(
+    fn extend_in_steps(
         &mut self,
         size: usize,
         words: &[T],
         outputs: &mut [Block],
         _: &mut Channel,
+        _: &mut dyn FnMut(Step),
     ) -> Result<(), Error> {
         assert_eq!(words.len(), size * outputs.len(), "one output a group of words");
         let numbers = (self.0.take(words.len())..).step_by(size);

@@ -6,6 +6,15 @@ use vesica_net::{Channel, RecvHalf};
 
 use crate::error::Error;
 
+/// What a receiver does from here on, as it tells who measures it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It makes and sends rows.
+    Extend,
+    /// It hashes rows to outputs.
+    Evaluate,
+}
+
 /// The party that learns one output of each OT, or of each group of OTs.
 pub trait OprfReceiver<Word> {
     /// The next OTs, `size` for each group of as many words: `outputs[j]` is what the sender computes at group `j` of
@@ -23,6 +32,25 @@ pub trait OprfReceiver<Word> {
         words: &[Word],
         outputs: &mut [Block],
         channel: &mut Channel,
+    ) -> Result<(), Error> {
+        self.extend_in_steps(size, words, outputs, channel, &mut |_| ())
+    }
+
+    /// As [`extend_groups`](Self::extend_groups); `on_step` is told which step begins. The first and the last are
+    /// [`Step::Extend`], the first untold.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// As there.
+    fn extend_in_steps(
+        &mut self,
+        size: usize,
+        words: &[Word],
+        outputs: &mut [Block],
+        channel: &mut Channel,
+        on_step: &mut dyn FnMut(Step),
     ) -> Result<(), Error>;
 }
 

@@ -9,7 +9,7 @@ use vesica_net::Channel;
 use zeroize::Zeroize;
 
 use super::columns::{Columns, Scratch};
-use super::oprf::OprfReceiver;
+use super::oprf::{OprfReceiver, Step};
 use super::{BATCH, Code, LANES, Place, ROW_BITS, hash_groups};
 use crate::base::kept::{self, Keeping};
 use crate::error::Error;
@@ -194,12 +194,13 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
 }
 
 impl<C: Code<W>, const W: usize> OprfReceiver<C::Word> for Receiver<C, W> {
-    fn extend_groups(
+    fn extend_in_steps(
         &mut self,
         size: usize,
         words: &[C::Word],
         outputs: &mut [Block],
         channel: &mut Channel,
+        on_step: &mut dyn FnMut(Step),
     ) -> Result<(), Error> {
         assert!(size > 0 && words.len() == size * outputs.len(), "one output a group of words");
         let place = self.place.take(words.len());
@@ -211,7 +212,9 @@ impl<C: Code<W>, const W: usize> OprfReceiver<C::Word> for Receiver<C, W> {
         for (first, (words, outputs)) in (0..).step_by(step).zip(steps) {
             let place = place.at(first);
             self.fill(place, words, &mut work)?;
+            on_step(Step::Evaluate);
             self.hash(place, size, &work.rows, outputs)?;
+            on_step(Step::Extend);
             let stride = self.stride();
             for (words, wire) in words.chunks(TILE).zip(work.wire.chunks(stride)) {
                 channel.send(&wire[..words.len() * self.code.columns() / 8])?;

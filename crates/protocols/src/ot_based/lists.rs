@@ -122,7 +122,7 @@ impl Departing {
         last: bool,
         channel: &mut SendHalf,
     ) -> Result<(), Error> {
-        self.advance(1, 1, channel)?;
+        run.apart(Phase::Exchange, || self.advance(1, 1, channel))?;
         self.complete += 1;
         self.left = 0;
         if last {
@@ -243,7 +243,8 @@ impl<'a> Search<'a> {
     fn take(&mut self, channel: &mut RecvHalf) -> Result<usize, Error> {
         let (masks, width) = (self.piece(), self.width.bytes());
         self.bytes.resize(masks * width, 0);
-        channel.recv_exact(&mut self.bytes)?;
+        self.run.apart(Phase::Exchange, || channel.recv_exact(&mut self.bytes))?;
+        self.run.watch.count(Some(Phase::Compare));
         let first = self.list * self.count + self.taken;
         check(self.width, &self.bytes).map_err(|place| Misbehaviour::WideMask { position: first + place })?;
         let sought = &mut self.sought[self.list];
@@ -265,6 +266,7 @@ impl<'a> Search<'a> {
         if self.taken == self.count {
             (self.list, self.taken, self.lookup) = (self.list + 1, 0, None);
         }
+        self.run.watch.count(None);
         Ok(masks)
     }
 }

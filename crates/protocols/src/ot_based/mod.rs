@@ -10,9 +10,10 @@ pub mod ot_psi;
 
 use vesica_crypto::memory::large_vec;
 use vesica_encode::hashing::{Places, cuckoo};
+use vesica_ot::coded::Step;
 
 use crate::error::{Error, Misuse};
-use crate::protocol::Sizes;
+use crate::protocol::{Phase, Run, Sizes};
 use crate::registry::Shape;
 
 /// Items of the receiver at most: of 2.4 bins an item there are fewer than 2^32.
@@ -40,6 +41,11 @@ fn homeless(paper: bool) -> Error {
     kind("some of our items found no place in the hash table")
 }
 
+/// Tells what a receiver of OTs does within [`Phase::Extend`].
+fn step_begins(run: &Run<'_>, step: Step) {
+    run.watch.count((step == Step::Evaluate).then_some(Phase::Evaluate));
+}
+
 /// The item at each place, given the place of each item.
 fn inverse(places: &[u32]) -> Vec<u32> {
     let mut order = large_vec(0, places.len());
@@ -50,8 +56,77 @@ fn inverse(places: &[u32]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Mutex;
+
+    use vesica_crypto::hash::Context;
+    use vesica_crypto::prg::Prg;
+    use vesica_net::{Options, memory};
+
     use crate::Parameters;
-    use crate::testing::{DIRECTIONS, Tampering, Target, wiped};
+    use crate::protocol::Watch;
+    use crate::registry::Entry;
+    use crate::testing::{DIRECTIONS, Tampering, Target, planted, run_of, wiped};
+
+    /// What a run told: each phase that began, and each that work counted as meanwhile, once.
+    #[derive(Default)]
+    struct Told(Mutex<(Vec<Phase>, Vec<Phase>, Option<Phase>)>);
+
+    impl Watch for Told {
+        fn phase(&self, phase: Phase, _: u64) {
+            let mut told = self.0.lock().unwrap();
+            assert_eq!(told.2, None, "{phase} begins within work that counts apart");
+            told.0.push(phase);
+        }
+
+        fn count(&self, apart: Option<Phase>) {
+            let mut told = self.0.lock().unwrap();
+            told.2 = apart;
+            if let Some(phase) = apart.filter(|phase| !told.1.contains(phase)) {
+                told.1.push(phase);
+            }
+        }
+
+        fn advance(&self, _: u64) {}
+
+        fn cancelled(&self) -> bool {
+            false
+        }
+    }
+
+    /// The phases of the receiver and of the sender, in order, and what counts apart from them.
+    fn phases(entry: &Entry) -> [(Vec<Phase>, Vec<Phase>); 2] {
+        let (sets, told) = (planted(3000, 2000, 500, 1), [Told::default(), Told::default()]);
+        let sizes = Sizes { receiver: 3000, sender: 2000 };
+        let context = Context::new(&[4; 32], entry.name, b"", 3000, 2000);
+        let run = |watch| Run { watch, ..run_of(context.clone(), sizes, Parameters::default()) };
+        let (mut here, mut there) = memory::pair(&Options::default());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (run, mut rng) = (run(&told[1]), Prg::from_seed([1; 16]));
+                (entry.send)(&run, &sets.sender, &mut there, &mut rng).unwrap();
+            });
+            let (run, mut rng) = (run(&told[0]), Prg::from_seed([2; 16]));
+            (entry.receive)(&run, &sets.receiver, &mut here, &mut rng).unwrap();
+        });
+        told.map(|told| {
+            let (phases, mut apart, _) = told.0.into_inner().unwrap();
+            apart.sort_by_key(|phase| phase.name());
+            (phases, apart)
+        })
+    }
+
+    #[test]
+    fn the_six_phases_of_appendix_b_are_told_apart() {
+        use Phase::{BaseOts, Compare, Evaluate, Exchange, Extend, Hash};
+        let all = vec![BaseOts, Hash, Extend, Exchange];
+        // The receiver ends the base OTs after the hashing; masks that have come are compared before others are made.
+        let expected = [
+            (all.clone(), vec![BaseOts, Compare, Evaluate, Exchange]),
+            (all.clone(), vec![Evaluate, Exchange]),
+        ];
+        assert_eq!(phases(&ot_phasing::ENTRY), expected);
+        assert_eq!(phases(&ot_psi::ENTRY), [(all.clone(), vec![Compare, Evaluate]), (all, vec![Evaluate])]);
+    }
 
     #[test]
     fn the_senders_rows_are_wiped_where_a_run_breaks_off() {

@@ -235,7 +235,7 @@ pub fn receive(
     let pairs = match Plan::new(run.sizes, &run.parameters)? {
         Some(plan) => {
             // 1. The base OTs.
-            run.phase(Phase::Blind, items.len());
+            run.phase(Phase::BaseOts, 0);
             let (context, code) = (&run.context, WalshHadamard::default());
             let opening = kk13::Receiver::open(code, context, run.threads, run.base_ots, channel, rng)?;
             receiver::pairs(run, &plan, items, |channel| opening.finish(channel), channel)?
@@ -262,7 +262,7 @@ pub fn send(
     let order = match Plan::new(run.sizes, &run.parameters)? {
         Some(plan) => {
             // 1. The base OTs.
-            run.phase(Phase::Blind, items.len());
+            run.phase(Phase::BaseOts, 0);
             let (context, code) = (&run.context, WalshHadamard::default());
             let ots = kk13::Sender::setup(code, context, run.threads, run.base_ots, channel, rng)?;
             sender::masks(run, &plan, items, ots, channel, rng)?

@@ -7,6 +7,7 @@ use vesica_ot::coded::OprfReceiver;
 
 use super::super::lists::{Search, Sought};
 use super::super::numbers::push_characters;
+use super::super::step_begins;
 use super::Plan;
 use super::held::Held;
 use crate::error::Error;
@@ -21,18 +22,21 @@ pub(super) fn pairs<R: OprfReceiver<u8>>(
     channel: &mut Channel,
 ) -> Result<Vec<(u32, u32)>, Error> {
     // 2. While the sender answers: each item in one of its bins, or in the stash.
+    run.phase(Phase::Hash, items.len());
     let held = Held::new(run, plan, items)?;
     let table = held.cuckoo()?;
-    let mut ots = ots(channel)?;
+    let mut ots = run.apart(Phase::BaseOts, || ots(channel))?;
     // 3. The mask of the item of each bin, 4. which is looked for in the list of the way in which it is held.
-    run.phase(Phase::Answer, plan.cuckoo.layout.bins());
+    run.phase(Phase::Extend, plan.cuckoo.layout.bins());
     let mut search = Search::new(run, plan.width, run.sizes.sender, plan.lists());
     let (mut words, mut masks) = (Vec::new(), Vec::new());
     for (function, first, bins) in plan.calls() {
         // An empty bin asks for what shows nothing: the sender cannot tell.
         held.characters(function, bins, |bin| table.get(first + bin), &mut words);
         masks.resize(bins, Block::ZERO);
-        ots.extend_groups(plan.characters, &words, &mut masks, channel)?;
+        ots.extend_in_steps(plan.characters, &words, &mut masks, channel, &mut |step| {
+            step_begins(run, step)
+        })?;
         let (sought, all) = (&mut search.sought[function], plan.cuckoo.layout.segment_of(function));
         if first == all.start {
             *sought = Sought::new(plan.width, table.occupied(all));

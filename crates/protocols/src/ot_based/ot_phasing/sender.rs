@@ -32,32 +32,36 @@ pub(super) fn masks<S: OprfSender<u8, BLOCKS>>(
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
     // 2. Each item to the regions of all its bins; from here on it is known by its place in the lists.
+    run.phase(Phase::Hash, items.len());
     let places = items.shuffled(rng);
     let mut dealt = Dealt::new(run, plan, items, &places)?;
     let order = if run.learns == Learns::Both { inverse(&places) } else { Vec::new() };
     drop(places);
     // 3. The masks, region by region; a list goes when the last bin of its function is done.
     let layout = plan.cuckoo.layout;
-    run.phase(Phase::Answer, layout.bins());
+    run.phase(Phase::Extend, layout.bins());
     let mut answer = Answer::new(run, plan, items.len());
     let mut rows = Wiped::default();
     for (region, (function, first, bins)) in dealt.regions().enumerate() {
         rows.resize(bins * plan.characters, [Block::ZERO; 2]);
         let number = ots.next();
         ots.extend(&mut rows, channel.split().1)?;
-        answer.region(&Rows { ots: &ots, first: number, rows: &rows }, region, &mut dealt);
+        let rows = Rows { ots: &ots, first: number, rows: &rows };
+        run.apart(Phase::Evaluate, || answer.region(&rows, region, &mut dealt));
         run.advance(bins)?;
         let segment = layout.segment_of(function);
-        answer.masks.advance(first + bins - segment.start, segment.len(), channel.split().0)?;
+        let (done, channel) = (first + bins - segment.start, channel.split().0);
+        run.apart(Phase::Exchange, || answer.masks.advance(done, segment.len(), channel))?;
         if first + bins == segment.end {
-            answer.complete(function, channel.split().0)?;
+            answer.complete(function, channel)?;
         }
     }
     rows.resize(plan.cuckoo.stash * plan.stash_characters, [Block::ZERO; 2]);
     let number = ots.next();
     ots.extend(&mut rows, channel.split().1)?;
     for place in 0..plan.cuckoo.stash {
-        answer.stash(&Rows { ots: &ots, first: number, rows: &rows }, place, &dealt.numbers);
+        let rows = Rows { ots: &ots, first: number, rows: &rows };
+        run.apart(Phase::Evaluate, || answer.stash(&rows, place, &dealt.numbers));
         answer.complete(layout.functions() + place, channel.split().0)?;
     }
     Ok(order)

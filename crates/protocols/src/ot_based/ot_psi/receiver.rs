@@ -11,10 +11,11 @@ use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::Digests;
 use vesica_encode::items::Items;
 use vesica_net::{Channel, RecvHalf};
+use vesica_ot::coded::OprfReceiver;
 use vesica_ot::kk13::{self, WalshHadamard};
 
 use super::super::numbers::push_characters;
-use super::super::{lists, table};
+use super::super::{lists, step_begins, table};
 use super::{Plan, REGION, Words, sum};
 use crate::error::Error;
 use crate::protocol::{Phase, Run};
@@ -39,7 +40,7 @@ pub(super) fn pairs(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<(u32, u32)>, Error> {
-    run.phase(Phase::Blind, items.len());
+    run.phase(Phase::BaseOts, 0);
     let mut ots = kk13::Receiver::setup(
         WalshHadamard::default(),
         &run.context,
@@ -48,12 +49,13 @@ pub(super) fn pairs(
         channel,
         rng,
     )?;
+    run.phase(Phase::Hash, items.len());
     let words = Words::of(run, plan, items, None)?;
     let digests = Digests::new(&words.digests, plan.cuckoo.layout);
     let table = table(&digests, plan.cuckoo.stash, run.parameters.paper)?;
 
     // The strings of every item's characters; an empty bin's and place's transfers choose those of some item of mine.
-    run.phase(Phase::Answer, plan.bins());
+    run.phase(Phase::Extend, plan.bins());
     let mut held: Vec<Held> = (0..plan.cuckoo.layout.functions()).map(|_| Held::default()).collect();
     let mut stash = Held::default();
     let (mut chosen, mut strings) = (Vec::new(), Vec::new());
@@ -62,7 +64,7 @@ pub(super) fn pairs(
         chosen.clear();
         bins.clone().for_each(|bin| choose(&words, table.get(bin), plan.characters, &mut chosen));
         strings.resize(chosen.len(), Block::ZERO);
-        ots.extend(&chosen, &mut strings, channel)?;
+        ots.extend_in_steps(1, &chosen, &mut strings, channel, &mut |step| step_begins(run, step))?;
         for (bin, strings) in bins.clone().zip(strings.chunks_exact(plan.characters)) {
             if let Some(item) = table.get(bin) {
                 held[plan.cuckoo.layout.function_of(bin)].push(item, strings);
@@ -150,8 +152,10 @@ fn search(
     for (items, strings) in held.items.chunks(items_at_once).zip(strings) {
         for first in (0..plan.load).step_by(slots_at_once) {
             let slots = first..plan.load.min(first + slots_at_once);
-            let found = join(run.threads, theirs, &stretch(plan, strings, slots.clone())[..]);
-            pairs.extend(found.into_iter().map(|(place, mask)| (items[mask as usize / slots.len()], place)));
+            let masks = run.apart(Phase::Evaluate, || stretch(plan, strings, slots.clone()));
+            // The tables are made of own masks, which no partner chooses.
+            let found = run.apart(Phase::Compare, || join(run.threads, &masks[..], theirs));
+            pairs.extend(found.into_iter().map(|(mask, place)| (items[mask as usize / slots.len()], place)));
             run.advance(0)?;
         }
     }

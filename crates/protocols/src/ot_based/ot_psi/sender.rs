@@ -31,16 +31,17 @@ pub(super) fn masks(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
-    run.phase(Phase::Blind, items.len());
+    run.phase(Phase::BaseOts, 0);
     let mut ots =
         kk13::Sender::setup(WalshHadamard::default(), &run.context, run.threads, run.base_ots, channel, rng)?;
     // From here on an item is known by its place in the lists.
+    run.phase(Phase::Hash, items.len());
     let order = items.shuffled(rng);
     let words = Words::of(run, plan, items, Some(&order))?;
     let table = simple::Table::build(run.threads, &Digests::new(&words.digests, plan.cuckoo.layout));
     table.check_load(plan.load).map_err(|_| Error::Chance("a bin has more items than any was to have"))?;
 
-    run.phase(Phase::Answer, plan.bins());
+    run.phase(Phase::Extend, plan.bins());
     let mut masks = MaskLists::new(plan.width, plan.lists() as usize, items.len());
     let mut slots = Slots::new(plan.load, rng);
     let mut rows = Wiped::from(vec![[Block::ZERO; kk13::COLUMNS / Block::BITS]; REGION * plan.characters]);
@@ -58,20 +59,23 @@ pub(super) fn masks(
                 work.ask(&words, list, items, (bin - first) * plan.characters, plan.characters);
                 slots.deal(items.len(), plan.characters, &mut work.slots);
                 if work.places.len() >= ENTRIES {
-                    work.answer(&ots, number, rows, plan.characters, &mut masks);
+                    run.apart(Phase::Evaluate, || {
+                        work.answer(&ots, number, rows, plan.characters, &mut masks)
+                    });
                 }
             }
         }
-        work.answer(&ots, number, rows, plan.characters, &mut masks);
+        run.apart(Phase::Evaluate, || work.answer(&ots, number, rows, plan.characters, &mut masks));
         run.advance(bins.len())?;
     }
-    answer_stash(plan, &words, &mut ots, &mut masks, channel.split().1)?;
+    answer_stash(run, plan, &words, &mut ots, &mut masks, channel.split().1)?;
     masks.send(run, channel.split().0)?;
     Ok(order)
 }
 
 /// The masks of every item for each place of the stash, where an item's slot is its place in the lists.
 fn answer_stash(
+    run: &Run<'_>,
     plan: &Plan,
     words: &Words,
     ots: &mut kk13::Sender,
@@ -83,6 +87,7 @@ fn answer_stash(
     let mut rows = Wiped::from(vec![[Block::ZERO; kk13::COLUMNS / Block::BITS]; t * plan.cuckoo.stash]);
     let first = ots.next();
     ots.extend(&mut rows, channel)?;
+    run.watch.count(Some(Phase::Evaluate));
     let values: Vec<u8> = (0..t).flat_map(|_| 0..=u8::MAX).collect();
     let at: Vec<u32> = (0..t as u32).flat_map(|row| [row; kk13::VALUES]).collect();
     let mut strings = vec![Block::ZERO; values.len()];
@@ -104,6 +109,7 @@ fn answer_stash(
             }
         }
     }
+    run.watch.count(None);
     Ok(())
 }
 
