@@ -13,7 +13,7 @@ use vesica_encode::hashing::{Places, cuckoo};
 use vesica_ot::coded::Step;
 
 use crate::error::{Error, Misuse};
-use crate::protocol::{Phase, Run, Sizes};
+use crate::protocol::{Phase, Role, Run, Sizes, Step as Share};
 use crate::registry::Shape;
 
 /// Items of the receiver at most: of 2.4 bins an item there are fewer than 2^32.
@@ -28,6 +28,17 @@ fn check_sizes(sizes: Sizes) -> Result<(), Error> {
 /// The flights of a run: rows of the OT extension and masks, and before them the base OTs, whose two messages cross.
 fn with_base_ots(shape: &Shape) -> u32 {
     if shape.kept_base_ots { 2 } else { 3 }
+}
+
+/// The phases of a run whose report tells those of PSSZ15's appendix B apart. Rows become masks and masks are compared within
+/// others.
+fn six_phases(role: Role, _: &Shape) -> &'static [Share] {
+    match role {
+        Role::Receiver => {
+            &[(Phase::BaseOts, 2), (Phase::Hash, 13), (Phase::Extend, 60), (Phase::Exchange, 25)]
+        }
+        Role::Sender => &[(Phase::BaseOts, 2), (Phase::Hash, 13), (Phase::Extend, 65), (Phase::Exchange, 20)],
+    }
 }
 
 /// Our table of `places`, whose size is the paper's or one that does but for 2^-40.

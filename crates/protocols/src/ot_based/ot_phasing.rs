@@ -57,7 +57,7 @@ use vesica_net::Channel;
 use vesica_ot::kk13::{self, WalshHadamard};
 
 use super::numbers::{characters, item_bits};
-use super::{check_sizes, ot_psi, with_base_ots};
+use super::{check_sizes, ot_psi, six_phases, with_base_ots};
 use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Parameters, Security, Variant};
@@ -97,10 +97,7 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
     flights: with_base_ots,
-    steps: |role, _| match role {
-        Role::Receiver => &[(Phase::Blind, 15), (Phase::Answer, 60), (Phase::Exchange, 25)],
-        Role::Sender => &[(Phase::Blind, 15), (Phase::Answer, 65), (Phase::Exchange, 20)],
-    },
+    steps: six_phases,
     base_ots: ot_psi::ENTRY.base_ots,
     messages: &[
         Message {

@@ -43,12 +43,12 @@ use vesica_net::Channel;
 use vesica_ot::kk13;
 
 use super::numbers::{characters, item_bits};
-use super::{check_sizes, keys, with_base_ots};
+use super::{check_sizes, keys, six_phases, with_base_ots};
 use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Parameters, Security};
 use crate::positions;
-use crate::protocol::{Phase, Role, Run, Sizes};
+use crate::protocol::{Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Standing};
 
 /// Bins handled at a time. Local: a multiple of a tile of the OT extension, so that it changes no byte.
@@ -73,10 +73,7 @@ pub static ENTRY: Entry = Entry {
     learns: "receiver: the intersection",
     leakage: "n_r and n_s",
     flights: with_base_ots,
-    steps: |role, _| match role {
-        Role::Receiver => &[(Phase::Blind, 15), (Phase::Answer, 60), (Phase::Exchange, 25)],
-        Role::Sender => &[(Phase::Blind, 15), (Phase::Answer, 65), (Phase::Exchange, 20)],
-    },
+    steps: six_phases,
     base_ots: Some(|shape| plan(shape).map_or(0, |_| kk13::COLUMNS as u64)),
     messages: &[
         Message {
