@@ -101,7 +101,8 @@ pub fn ours(definition: &Definition, row: &Row, i: usize, record: &Record) -> Op
             value(line, definition.measure)
         };
         let seconds = column.phases.iter().filter_map(|name| phase_seconds(phases, name));
-        let told = if column.phases.is_empty() { Some(whole) } else { seconds.reduce(|sum, more| sum + more) };
+        let told =
+            if column.phases.is_empty() { Some(whole) } else { seconds.reduce(|sum, more| sum + more) };
         Some(told? / definition.unit.in_base())
     };
     Spread::of(record.of(entry.cell.as_ref()?).iter().filter_map(of_line))
