@@ -71,7 +71,7 @@ impl Channel {
                     on_event(&Event::Listening { address: address.to_string() });
                 }
             };
-            partner.meet(&options, &mut randomness()?, tell)
+            partner.meet(&[], &options, &mut randomness()?, tell)
         })?;
         let channel = opened.map_err(|error| raise(py, &error, None))?;
         Ok(Channel::new(channel, my_key, cancel))

@@ -27,6 +27,7 @@ pub(crate) struct Options {
     paper_parameters: Option<bool>,
     threads: Option<usize>,
     timeout: Option<String>,
+    deadline: Option<String>,
     on_duplicates: Option<String>,
     on_null: Option<String>,
     on_invalid: Option<String>,
@@ -60,6 +61,7 @@ impl Options {
         let learns = [("receiver", Learns::Receiver), ("both", Learns::Both)];
         let pad_to = self.pad_to.as_ref().map(|text| text.parse()).transpose();
         let timeout = self.timeout.as_deref().map(duration).transpose();
+        let deadline = self.deadline.as_deref().map(duration).transpose();
         if self.sigma.is_some_and(|sigma| !(1..=64).contains(&sigma)) {
             return Err(wrong("sigma", "write 1 to 64"));
         }
@@ -81,6 +83,7 @@ impl Options {
             },
             threads: self.threads.unwrap_or(usual.threads),
             timeout: timeout.map_err(|why| wrong("timeout", &why))?.unwrap_or(usual.timeout),
+            deadline: deadline.map_err(|why| wrong("deadline", &why))?,
             on_duplicates: one_of(
                 "on-duplicates",
                 self.on_duplicates.as_ref(),

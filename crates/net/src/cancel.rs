@@ -25,6 +25,7 @@ struct Shared {
 struct State {
     cancelled: bool,
     links: Vec<Weak<Link>>,
+    children: Vec<Weak<Shared>>,
 }
 
 impl CancelToken {
@@ -35,15 +36,33 @@ impl CancelToken {
 
     /// Throws the switch: every wait that obeys it ends with [`NetError::Cancelled`], and its sockets are closed.
     pub fn cancel(&self) {
-        let links = {
+        let (links, children) = {
             let mut state = self.lock();
             state.cancelled = true;
-            std::mem::take(&mut state.links)
+            (std::mem::take(&mut state.links), std::mem::take(&mut state.children))
         };
         self.shared.thrown.notify_all();
+        for shared in children.iter().filter_map(Weak::upgrade) {
+            CancelToken { shared }.cancel();
+        }
         for link in links.iter().filter_map(Weak::upgrade) {
             link.fail_both(&NetError::Cancelled);
         }
+    }
+
+    /// A switch of its own that this one throws too: for what may end before the rest does.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        let child = Self::new();
+        let mut state = self.lock();
+        if state.cancelled {
+            drop(state);
+            child.cancel();
+        } else {
+            state.children.retain(|old| old.strong_count() > 0);
+            state.children.push(Arc::downgrade(&child.shared));
+        }
+        child
     }
 
     /// Whether the switch has been thrown.
@@ -92,5 +111,20 @@ impl CancelToken {
 impl fmt::Debug for CancelToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CancelToken").field("cancelled", &self.is_cancelled()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_obeys_its_parent_and_not_the_other_way_round() {
+        let parent = CancelToken::new();
+        let (one, two) = (parent.child(), parent.child());
+        one.cancel();
+        assert_eq!([&parent, &one, &two].map(CancelToken::is_cancelled), [false, true, false]);
+        parent.cancel();
+        assert!(two.is_cancelled() && parent.child().is_cancelled());
     }
 }

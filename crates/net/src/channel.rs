@@ -4,7 +4,9 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
+use crate::cancel::CancelToken;
 use crate::error::NetError;
 use crate::frame::{Frame, HEADER, Kind, MAX_PAYLOAD};
 use crate::identity::PublicKey;
@@ -138,10 +140,36 @@ impl Channel {
         (&mut self.tx, &mut self.rx)
     }
 
-    /// While `prompt`, the peer is taken to have nothing to compute: each wait for it ends after the allowed silence,
-    /// heartbeats or not. It is not at first.
+    /// From this call on, all that is awaited from the peer has to be there within `limit`: neither heartbeats nor
+    /// single bytes prolong a wait beyond it ([`NetError::Unanswered`]). It lasts until the next such call; none: there is
+    /// no limit, as at first. What has arrived is given out at any time.
+    pub fn expect_within(&mut self, limit: Option<Duration>) {
+        self.rx.link.limit(self.rx.side, limit);
+    }
+
+    /// [`expect_within`](Self::expect_within) for a peer that has nothing to compute: all together, from this call on, may
+    /// take as long as silence may last.
     pub fn expect_prompt(&mut self, prompt: bool) {
-        self.rx.link.prompt(prompt);
+        self.expect_within(self.rx.link.silence().filter(|_| prompt));
+    }
+
+    /// Every limit that is set from now on is at most so long: for tests, which cannot wait.
+    #[cfg(feature = "testing")]
+    pub fn shorten_limits(&mut self, longest: Duration) {
+        self.rx.link.shorten_limits(longest);
+    }
+
+    /// Has every wait on this channel end when the switch is thrown, besides the one that the channel was made with.
+    pub fn obey(&self, cancel: &CancelToken) {
+        cancel.watch(&self.tx.link);
+    }
+
+    /// Waits for the first frame of the peer's, within the allowed silence.
+    pub(crate) fn await_first(&mut self) -> Result<(), NetError> {
+        self.expect_prompt(true);
+        self.rx.link.await_first(self.rx.side)?;
+        self.expect_prompt(false);
+        Ok(())
     }
 
     /// Says that this side is done, and waits until the peer says so too. Each side's `done` reaches the other.

@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::codec::CodecError;
 use crate::frame::{Kind, MAX_PAYLOAD};
 use crate::identity::PublicKey;
+use crate::span::Span;
 
 /// Who is at fault for a [`NetError`]; a program's exit status follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,7 +56,7 @@ pub enum NetError {
     },
 
     /// The partner's address never answered.
-    #[error("could not reach the partner at {address} within {waited:?}: {last}")]
+    #[error("could not reach the partner at {address} within {}: {last}", Span(*waited))]
     Unreachable {
         /// As given.
         address: String,
@@ -65,25 +66,23 @@ pub enum NetError {
         last: RetryReason,
     },
     /// The partner did not connect to us.
-    #[error("the partner did not connect to {address} within {waited:?}{}", strangers_text(*strangers, last))]
+    #[error("the partner did not connect to {address} within {}{}", Span(*waited), strangers_text(others))]
     NobodyCame {
         /// Where we listened.
         address: SocketAddr,
         /// For how long.
         waited: Duration,
-        /// How many others were turned away.
-        strangers: u64,
-        /// Why the last of them was.
-        last: Option<StrangerReason>,
+        /// Who came in its place.
+        others: Box<Others>,
     },
     /// Nothing arrived for the allowed time, not even a heartbeat.
-    #[error("the partner fell silent: nothing arrived for {after:?}, not even a heartbeat")]
+    #[error("the partner fell silent: nothing arrived for {}, not even a heartbeat", Span(*after))]
     Silent {
         /// The allowed time.
         after: Duration,
     },
-    /// An answer that takes no computing did not come, though heartbeats did.
-    #[error("the partner gave no answer for {after:?}, though its program is alive")]
+    /// What had to come within a given time did not, though heartbeats did.
+    #[error("the partner did not complete its answer within {}, though its program is alive", Span(*after))]
     Unanswered {
         /// The allowed time.
         after: Duration,
@@ -196,6 +195,8 @@ impl NetError {
     pub fn fault(&self) -> Fault {
         match self {
             Self::BadAddress { .. } | Self::Bind { .. } | Self::PlaintextNotLoopback { .. } => Fault::Usage,
+            // Whoever came alone, with another key, is most likely the partner.
+            Self::NobodyCame { others, .. } if others.is_one_key() => Fault::Identity,
             Self::Unreachable { .. }
             | Self::NobodyCame { .. }
             | Self::Silent { .. }
@@ -240,9 +241,15 @@ pub enum RetryReason {
     /// The address did not answer.
     #[error("no answer")]
     NoAnswer,
+    /// The resolver gave no answer in the time that was left.
+    #[error("the name cannot be resolved: the resolver does not answer")]
+    ResolverSilent,
     /// The other side took the connection and closed it at once.
     #[error("the other side closed the connection at once")]
     ClosedEarly,
+    /// The other side is the partner, and the connection ended before its first message.
+    #[error("the partner was there, and the connection ended before its first message")]
+    LeftEarly,
     /// The system's reason.
     #[error("{0}")]
     Other(String),
@@ -283,10 +290,59 @@ pub enum StrangerReason {
     ClosedEarly,
 }
 
-fn strangers_text(count: u64, last: &Option<StrangerReason>) -> String {
-    match last {
-        Some(reason) if count == 1 => format!("; one other was turned away, because {reason}"),
-        Some(reason) => format!("; {count} others were turned away, the last because {reason}"),
-        None => String::new(),
+/// Those who came to a listener and were not the partner.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// How many.
+    pub count: u64,
+    /// Why the last of them was turned away.
+    pub last: Option<StrangerReason>,
+    /// Our key and the one expected, unless it was plaintext.
+    pub keys: Option<(PublicKey, PublicKey)>,
+    /// The key that the last one presented who presented any.
+    pub other_key: Option<PublicKey>,
+    /// How many presented another key than that, or none, and did not refuse ours.
+    pub unlike: u64,
+}
+
+impl Others {
+    /// One more.
+    pub(crate) fn add(&mut self, reason: StrangerReason) {
+        let first = self.count == 0;
+        let like = match (&reason, &self.last) {
+            (StrangerReason::OtherKey(_) | StrangerReason::RefusedUs, _) if first => true,
+            (StrangerReason::OtherKey(key), _) => self.other_key == Some(*key),
+            (StrangerReason::RefusedUs, Some(StrangerReason::RefusedUs)) => true,
+            _ => false,
+        };
+        self.count += 1;
+        self.unlike += u64::from(!like);
+        if let StrangerReason::OtherKey(key) = reason {
+            self.other_key = Some(key);
+        }
+        self.last = Some(reason);
+    }
+
+    /// Whether nobody came but one party with another key, or one that expects another key than ours.
+    pub fn is_one_key(&self) -> bool {
+        self.count > 0 && self.unlike == 0
+    }
+}
+
+fn strangers_text(others: &Others) -> String {
+    let Some(last) = &others.last else { return String::new() };
+    let turned_away = match others.count {
+        1 => format!("; one other was turned away, because {last}"),
+        count => format!("; {count} others were turned away, the last because {last}"),
+    };
+    match (others.keys, last, others.other_key) {
+        (Some((_, expected)), StrangerReason::OtherKey(_), _) => {
+            format!("{turned_away}, and expected is {expected}")
+        }
+        (Some((_, expected)), _, Some(key)) => {
+            format!("{turned_away}; one of them presented the key {key}, and expected is {expected}")
+        }
+        (Some((ours, _)), StrangerReason::RefusedUs, None) => format!("{turned_away}, {ours}"),
+        _ => turned_away,
     }
 }

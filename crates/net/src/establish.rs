@@ -3,8 +3,13 @@
 //! Either side may start first. The connecting side tries again, with growing pauses, for as long as nobody is there;
 //! it stops at once where somebody is there who is not the partner. The listening side drops whoever is not the partner
 //! and keeps waiting; many may be at its door at once, so that none of them can block the way.
+//!
+//! The hello leaves the two sides apart by half a round trip: one has its nonce back while the other still waits for its
+//! own. So a connection is the meeting ([`meet`]) only once the partner's first message is there, and each side sends its
+//! first message at once. If the connection ends before that, both go on as if it had not been made.
 
 mod connect;
+mod door;
 mod hello;
 mod listen;
 #[cfg(feature = "testing")]
@@ -22,6 +27,7 @@ use rand_core::CryptoRng;
 use crate::Options;
 use crate::cancel::CancelToken;
 use crate::channel::{About, Channel};
+use crate::error::Others;
 use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::{Identity, PublicKey};
 use crate::link::{HERE, Link};
@@ -32,7 +38,7 @@ pub use hello::VERSION;
 pub(crate) use hello::exchange as exchange_hellos;
 #[cfg(feature = "testing")]
 pub use raw::RawPeer;
-use shake::Shaken;
+use shake::{Shaken, Trouble};
 
 /// How often a wait looks whether it has been cancelled.
 const POLL: Duration = Duration::from_millis(50);
@@ -112,27 +118,82 @@ pub fn establish(
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
 ) -> Result<Channel, NetError> {
-    establish_over(address, security, None, options, rng, on_event)
+    meet(address, security, &[], options, rng, on_event)
 }
 
-/// The same, over a network perhaps.
-pub(crate) fn establish_over(
+/// As [`establish`], for two sides that both begin with a message, which needs nothing of the other's: `first` goes out on
+/// every connection whose other side has proven who it is, and the one on which the partner's first bytes come is the
+/// meeting. A connection that ends before that is none, on either side, and the attempts go on ([`NetEvent::Retrying`]).
+///
+/// The channel has sent `first` and received nothing yet. Without `first` this is [`establish`]: then a connection that
+/// the listening side gives up in its last half of a round trip is an error of the channel's.
+pub fn meet(
     address: &Address,
     security: &Security<'_>,
-    network: Option<Network>,
+    first: &[u8],
     options: &Options,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
 ) -> Result<Channel, NetError> {
-    options.cancel.check()?;
-    let shaken = match address {
-        Address::Listen(text) => listen::listen(text, security, options, rng, on_event)?,
-        Address::Connect(text) => connect::connect(text, security, options, rng, on_event)?,
+    let opener = Opener { network: None, options: options.clone(), first: first.to_vec() };
+    establish_over(address, security, opener, rng, on_event)
+}
+
+/// As [`establish`], over a network.
+pub(crate) fn establish_shaped(
+    address: &Address,
+    security: &Security<'_>,
+    network: Network,
+    options: &Options,
+    rng: &mut dyn CryptoRng,
+    on_event: &mut dyn FnMut(NetEvent),
+) -> Result<Channel, NetError> {
+    let opener = Opener { network: Some(network), options: options.clone(), first: Vec::new() };
+    establish_over(address, security, opener, rng, on_event)
+}
+
+fn establish_over(
+    address: &Address,
+    security: &Security<'_>,
+    opener: Opener,
+    rng: &mut dyn CryptoRng,
+    on_event: &mut dyn FnMut(NetEvent),
+) -> Result<Channel, NetError> {
+    opener.options.cancel.check()?;
+    let opener = Arc::new(opener);
+    let channel = match address {
+        Address::Listen(text) => listen::listen(text, security, &opener, rng, on_event)?,
+        Address::Connect(text) => connect::connect(text, security, &opener, rng, on_event)?,
     };
-    let peer = shaken.peer;
-    let channel = open(shaken, network, options)?;
-    on_event(NetEvent::Connected { peer });
+    if let Some(peer) = channel.peer_address() {
+        on_event(NetEvent::Connected { peer });
+    }
     Ok(channel)
+}
+
+/// What makes a channel of a connection.
+struct Opener {
+    network: Option<Network>,
+    options: Options,
+    /// What goes out first; where there is something, something is to come back before the partner is there.
+    first: Vec<u8>,
+}
+
+impl Opener {
+    /// From handshake to meeting.
+    fn open(&self, shaken: Shaken) -> Result<Channel, Trouble> {
+        let mut channel = open(shaken, self.network, &self.options).map_err(Trouble::Ours)?;
+        if self.first.is_empty() {
+            return Ok(channel);
+        }
+        let sent = channel.send(&self.first).and_then(|()| channel.flush());
+        match sent.and_then(|()| channel.await_first()) {
+            // A partner that is done at once has said something, which is for the caller to find.
+            Ok(()) | Err(NetError::PeerFinished) => Ok(channel),
+            Err(NetError::Closed) => Err(Trouble::LeftEarly),
+            Err(error) => Err(Trouble::Ours(error)),
+        }
+    }
 }
 
 /// From handshake to channel.
@@ -160,10 +221,6 @@ impl<'a> Patience<'a> {
 
     fn left(&self) -> Duration {
         self.silence.saturating_sub(self.started.elapsed())
-    }
-
-    fn waited(&self) -> Duration {
-        Duration::from_millis(self.started.elapsed().as_millis() as u64)
     }
 }
 
@@ -216,7 +273,7 @@ fn resolve(text: &str, patience: &Patience<'_>) -> Result<Vec<SocketAddr>, Unres
             Err(_) => patience.cancel.check().map_err(Unresolved::Fatal)?,
         }
         if patience.left().is_zero() {
-            return Err(Unresolved::Name("the resolver does not answer".to_owned()));
+            return Err(Unresolved::Silent);
         }
     }
 }
@@ -224,6 +281,8 @@ fn resolve(text: &str, patience: &Patience<'_>) -> Result<Vec<SocketAddr>, Unres
 /// Why there is no address.
 enum Unresolved {
     Name(String),
+    /// The resolver has not answered.
+    Silent,
     Fatal(NetError),
 }
 

@@ -15,9 +15,11 @@
 //!   cut into frames.
 //! * A connection whose peer says nothing, not even a heartbeat, for [`Options::silence`] is over. The writer thread
 //!   sends the heartbeats, so they go out while the protocol computes.
+//! * Where a peer must not take its time, a limit ends the wait, heartbeats or not: [`Channel::expect_within`].
 //! * Both sides may send any amount at the same moment: see [`Channel::send`].
 //!
 //! [`establish()`] makes a connection: TLS 1.3 with mutual raw public keys, or plaintext on a loopback address.
+//! [`meet()`] does so too, and goes on trying until the partner's first message is there.
 //! [`memory::pair`] connects two channels inside a process. [`shaped`] does both over a network of a given bandwidth and
 //! round trip.
 
@@ -39,6 +41,7 @@ pub mod private_file;
 mod pump;
 pub mod shaped;
 mod signal;
+mod span;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -46,10 +49,11 @@ use std::time::Duration;
 
 pub use cancel::CancelToken;
 pub use channel::{Channel, Digests, Hello, Meter, RecvHalf, SendHalf, Traffic};
-pub use error::{Fault, NetError, RetryReason, StrangerReason};
-pub use establish::{Address, NetEvent, Security, VERSION, establish};
+pub use error::{Fault, NetError, Others, RetryReason, StrangerReason};
+pub use establish::{Address, NetEvent, Security, VERSION, establish, meet};
 pub use frame::{Kind, MAX_PAYLOAD};
 pub use identity::{Identity, PublicKey};
+pub use span::Span;
 
 /// What a connection obeys besides its address and keys. Local: never sent to the peer.
 #[derive(Clone, Debug)]

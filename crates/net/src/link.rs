@@ -17,6 +17,7 @@
 //!   any because the incoming lane is full, the clock stands still: the fault is ours, not the peer's.
 //! * **Few wakings.** Who waits says for how many bytes, up to 256 KiB, and is not woken before they are there. Whoever
 //!   waits for space is woken when half of the bound is free.
+//! * **Limits.** A side may say until when what it awaits has to be there; no heartbeat and no byte moves that moment.
 //! * **Errors stick.** The first failure of a side is what all its later calls report.
 //!
 //! What both users of a link need stands here; what the channel does with it in `channel`, what the threads do in
@@ -59,6 +60,8 @@ const GATHERING: Duration = Duration::from_micros(500);
 const GRACE: Duration = Duration::from_secs(1);
 /// How long a side that ends waits for the other to take note, where nothing depends on it any more.
 const LINGER: Duration = Duration::from_secs(1);
+/// No limit is longer, so that it can be added to any moment.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 #[cfg(feature = "testing")]
 pub(crate) type Tap = Box<dyn FnMut(usize, Frame) -> Vec<Frame> + Send>;
@@ -90,8 +93,21 @@ struct State {
     failed: [Option<NetError>; 2],
     /// The threads of a connection are to end at once.
     closed: bool,
-    /// The peer has nothing to compute: a heartbeat does not prolong a wait.
-    prompt: bool,
+    /// Per side: until when what it awaits has to be there, heartbeats or not.
+    limits: [Option<Limit>; 2],
+    /// No limit that is set is longer.
+    #[cfg(feature = "testing")]
+    longest: Option<Duration>,
+}
+
+/// The end of a side's patience with a peer that is alive.
+#[derive(Clone, Copy)]
+struct Limit {
+    at: Instant,
+    length: Duration,
+    /// The moment after it has been granted: the whole process may have stood still, and the reader thread is to look
+    /// first.
+    graced: bool,
 }
 
 impl Link {
@@ -131,7 +147,14 @@ impl Link {
     fn new(transport: Transport, bound: usize, options: &Options) -> Self {
         let lanes = [Lane::new(bound), Lane::new(INCOMING_BOUND)];
         Self {
-            state: Mutex::new(State { lanes, failed: [None, None], closed: false, prompt: false }),
+            state: Mutex::new(State {
+                lanes,
+                failed: [None, None],
+                closed: false,
+                limits: [None, None],
+                #[cfg(feature = "testing")]
+                longest: None,
+            }),
             filled: Default::default(),
             space: Default::default(),
             wire: Default::default(),
@@ -252,6 +275,20 @@ impl Link {
         Some(((heard + silence).max(started + silence.min(GRACE)), silence))
     }
 
+    /// When a wait of this side is over, and for what reason; none if it has no end.
+    fn end_of_wait(
+        &self,
+        state: &State,
+        side: usize,
+        started: Instant,
+        lift: bool,
+    ) -> Option<(Instant, NetError)> {
+        let silent = self.deadline(&state.lanes[1 - side], started, lift);
+        let silent = silent.map(|(at, after)| (at, NetError::Silent { after }));
+        let late = state.limits[side].map(|limit| (limit.at, NetError::Unanswered { after: limit.length }));
+        silent.into_iter().chain(late).min_by_key(|(at, _)| *at)
+    }
+
     /// Waits on a condition; false once the deadline has passed.
     fn wait_until<'a>(
         &self,
@@ -268,6 +305,18 @@ impl Link {
 }
 
 impl State {
+    /// Whether a wait that came to this end may go on for a moment, once.
+    fn grace(&mut self, side: usize, end: &NetError) -> bool {
+        match (&mut self.limits[side], end) {
+            (Some(limit), NetError::Unanswered { .. }) if !limit.graced => {
+                limit.graced = true;
+                limit.at = Instant::now() + limit.length.min(GRACE);
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn may_send(&self, side: usize, kind: Kind) -> Result<(), NetError> {
         let incoming = &self.lanes[1 - side];
         match &self.failed[side] {

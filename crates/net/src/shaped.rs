@@ -111,7 +111,7 @@ pub fn establish(
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
 ) -> Result<Channel, NetError> {
-    establish::establish_over(address, security, Some(network), options, rng, on_event)
+    establish::establish_shaped(address, security, network, options, rng, on_event)
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{against_raw, bytes, everywhere, frame, impatient, patient, plain_pair, receive, tls_pair};
+use common::{
+    against_raw, bytes, everywhere, frame, impatient, options, patient, plain_pair, receive, tls_pair,
+};
 use vesica_net::{Channel, Fault, Kind, MAX_PAYLOAD, NetError, memory};
 
 const DATA: u8 = 1;
@@ -160,6 +162,52 @@ fn a_peer_that_has_nothing_to_compute_does_not_hold_us_with_heartbeats() {
     assert_eq!((error.fault(), error), (Fault::Partner, NetError::Unanswered { after: impatient().silence }));
     drop(channel);
     beating.join().unwrap();
+}
+
+/// Bytes that come one by one do not prolong it either.
+#[test]
+fn a_peer_that_dribbles_does_not_hold_us_beyond_the_limit() {
+    let (mut channel, mut peer) = against_raw(&impatient());
+    channel.expect_prompt(true);
+    let dribbling = thread::spawn(move || {
+        while peer.write_all(&frame(DATA, b"x")).is_ok() {
+            thread::sleep(impatient().silence / 5);
+        }
+    });
+    let error = channel.recv_exact(&mut [0; 1 << 20]).unwrap_err();
+    assert_eq!(error, NetError::Unanswered { after: impatient().silence });
+    drop(channel);
+    dribbling.join().unwrap();
+}
+
+/// Nor does one that reads nothing and lives.
+#[test]
+fn a_peer_that_reads_nothing_does_not_hold_us_beyond_the_limit() {
+    let (mut channel, mut peer) = against_raw(&options(Duration::from_secs(20)));
+    channel.expect_within(Some(Duration::from_millis(300)));
+    let beating = thread::spawn(move || {
+        while peer.write_all(&frame(HEARTBEAT, b"")).is_ok() {
+            thread::sleep(Duration::from_millis(50));
+        }
+    });
+    let error = channel.send(&vec![0; 64 << 20]).unwrap_err();
+    assert_eq!(error, NetError::Unanswered { after: Duration::from_millis(300) });
+    drop(channel);
+    beating.join().unwrap();
+}
+
+/// In memory too; and what is there in time is given out, however late it is asked for.
+#[test]
+fn a_limit_holds_in_memory_and_what_came_in_time_is_no_fault() {
+    let (mut one, mut two) = memory::pair(&patient());
+    let limit = Duration::from_millis(50);
+    two.send(b"in time").and_then(|()| two.flush()).unwrap();
+    one.expect_within(Some(limit));
+    thread::sleep(2 * limit);
+    assert_eq!(receive(&mut one, 7).unwrap(), b"in time");
+    assert_eq!(one.recv_exact(&mut [0]).unwrap_err(), NetError::Unanswered { after: limit });
+    // The other side has a limit of its own, and none is set.
+    assert_eq!(two.recv_exact(&mut [0]).unwrap_err(), NetError::Closed);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Listener, MAGIC, dial, identities, impatient, patient, raw_hello, receive, rng};
+use common::{Listener, MAGIC, dial, identities, impatient, options, patient, raw_hello, receive, rng};
 use vesica_net::{
     Address, Channel, Fault, Identity, NetError, NetEvent, PublicKey, RetryReason, Security, StrangerReason,
     establish,
@@ -72,7 +72,12 @@ fn a_listener_with_another_key_is_refused_at_once() {
     assert_eq!(error, NetError::WrongPeer { expected: one_key, presented: wrong_key });
     assert_eq!(error.fault(), Fault::Identity);
     let error = listener.outcome().map(drop).unwrap_err();
-    assert_eq!(error, NetError::RefusedByPeer { ours: wrong_key });
+    let NetError::NobodyCame { others, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(others.last, Some(StrangerReason::RefusedUs));
+    assert!(
+        error.fault() == Fault::Identity && error.to_string().contains(&wrong_key.to_string()),
+        "{error}"
+    );
 }
 
 #[test]
@@ -87,7 +92,71 @@ fn a_caller_with_another_key_is_told_so_and_dropped() {
     let NetEvent::StrangerDropped { reason, .. } = dropped else { panic!("{dropped:?}") };
     assert_eq!(reason, StrangerReason::OtherKey(wrong_key));
     let error = listener.outcome().map(drop).unwrap_err();
-    assert_eq!(error, NetError::WrongPeer { expected: two_key, presented: wrong_key });
+    assert_eq!(error.fault(), Fault::Identity, "who came alone is most likely the partner");
+    let said = error.to_string();
+    for part in ["did not connect", "one other", &wrong_key.to_string(), &two_key.to_string()] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+/// A stranger among others does not decide why the partner did not come, whichever key it shows; it is told of.
+#[test]
+fn one_of_many_with_some_key_is_told_of_and_is_not_the_partner() {
+    let (one, two) = identities();
+    let (wrong, third) = identities();
+    let (one_key, two_key, wrong_key) = (key(&one), key(&two), key(&wrong));
+    for other in [Some(third), None] {
+        let listener = Listener::start(Some((one.clone(), two_key)), options(Duration::from_secs(3)));
+        let address = listener.address;
+        match other {
+            Some(third) => drop(dial(address, Some((third, one_key)), &patient()).map(drop).unwrap_err()),
+            None => TcpStream::connect(address).unwrap().write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap(),
+        }
+        assert!(matches!(listener.events.recv(), Ok(NetEvent::StrangerDropped { .. })));
+        assert!(dial(address, Some((wrong.clone(), one_key)), &patient()).is_err());
+        let error = listener.outcome().map(drop).unwrap_err();
+        assert_eq!(error.fault(), Fault::Partner, "{error}");
+        let said = error.to_string();
+        for part in ["did not connect", "within 3s", "2 others", &wrong_key.to_string(), &two_key.to_string()]
+        {
+            assert!(said.contains(part), "{said}");
+        }
+    }
+}
+
+/// The last attempt, for whose lookup no time is left, does not hide why the others failed.
+#[test]
+fn a_host_name_at_which_nobody_listens_is_told_as_that() {
+    let address = free_address();
+    let to = Address::Connect(format!("localhost:{}", address.port()));
+    for silence in [2000, 2350, 2700].map(Duration::from_millis) {
+        let options = options(silence);
+        let error = establish(&to, &Security::InsecurePlaintext, &options, &mut rng(2), &mut |_| ());
+        let error = error.map(drop).unwrap_err();
+        let NetError::Unreachable { last, waited, .. } = &error else { panic!("{error:?}") };
+        assert_eq!((last, *waited), (&RetryReason::Refused, silence));
+    }
+}
+
+/// An address that answers nothing at all, not even to the first packet: its queue of callers is full.
+#[test]
+fn an_address_that_swallows_is_given_up_in_time() {
+    let full = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    full.bind(&any.into()).and_then(|()| full.listen(0)).unwrap();
+    let address = full.local_addr().unwrap().as_socket().unwrap();
+    let queued: Vec<_> = (0..3)
+        .map(|_| {
+            let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+            socket.set_nonblocking(true).unwrap();
+            drop(socket.connect(&address.into()));
+            socket
+        })
+        .collect();
+    let error = dial(address, None, &impatient()).map(drop).unwrap_err();
+    let NetError::Unreachable { last, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(*last, RetryReason::NoAnswer);
+    drop(queued);
 }
 
 #[test]
@@ -134,8 +203,8 @@ fn nobody_coming_is_reported_after_the_wait() {
     let mut scanner = TcpStream::connect(address).unwrap();
     scanner.write_all(&[0; 100]).unwrap();
     let error = listener.outcome().map(drop).unwrap_err();
-    let NetError::NobodyCame { address: where_to, strangers, last, .. } = &error else { panic!("{error:?}") };
-    assert_eq!((*where_to, *strangers, last), (address, 1, &Some(StrangerReason::NotVesica)));
+    let NetError::NobodyCame { address: where_to, others, .. } = &error else { panic!("{error:?}") };
+    assert_eq!((*where_to, others.count, &others.last), (address, 1, &Some(StrangerReason::NotVesica)));
     assert_eq!(error.fault(), Fault::Partner);
 }
 

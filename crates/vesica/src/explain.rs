@@ -1,6 +1,6 @@
 //! From the errors of the layers to the one error of a run: which side, which kind, in what words, with which remedy.
 
-use vesica_net::{Fault as NetFault, NetError, StrangerReason};
+use vesica_net::{Fault as NetFault, NetError};
 use vesica_protocols::{Error as ProtocolError, Misuse, Phase, registry};
 use vesica_table::{Fault as TableFault, TableError};
 
@@ -10,6 +10,8 @@ use crate::session::SessionError;
 
 const ASK_THE_PARTNER: &str =
     "ask the partner what their program said, then start both sides again; nothing was written here";
+const COMPARE_KEYS: &str = "compare the public keys with the partner over a channel you trust: each side's --peer is what \
+     the other side's `vesica keygen` printed";
 const REPORT_A_BUG: &str = "this should not happen: run again, and report it with this message if it stays";
 
 /// Whether a protocol withstands nothing, and runs only where that is allowed.
@@ -71,14 +73,6 @@ impl Error {
             NetFault::Identity => (Side::Both, Kind::Refused),
             NetFault::Cancelled => return Error::interrupted(phase),
             NetFault::Ours => (Side::Ours, Kind::Internal),
-        };
-        // Somebody came, and with another key: most likely the partner.
-        let kind = match error {
-            NetError::NobodyCame {
-                last: Some(StrangerReason::OtherKey(_) | StrangerReason::RefusedUs),
-                ..
-            } => Kind::Refused,
-            _ => kind,
         };
         Error { side, phase, kind, message: error.to_string(), remedy: net_remedy(error).into() }
     }
@@ -176,13 +170,11 @@ fn net_remedy(error: &NetError) -> &'static str {
             "check the address, that the partner has started with --listen, and that no firewall is between you; \
              --timeout lets you wait longer"
         }
-        NetError::NobodyCame {
-            last: Some(StrangerReason::OtherKey(_) | StrangerReason::RefusedUs), ..
-        }
-        | NetError::WrongPeer { .. }
-        | NetError::RefusedByPeer { .. } => {
-            "compare the public keys with the partner over a channel you trust: each side's --peer is what the \
-             other side's `vesica keygen` printed"
+        NetError::WrongPeer { .. } | NetError::RefusedByPeer { .. } => COMPARE_KEYS,
+        NetError::NobodyCame { others, .. } if others.is_one_key() => COMPARE_KEYS,
+        NetError::NobodyCame { others, .. } if others.other_key.is_some() => {
+            "check that the partner connects to this address; if the key shown is the partner's, give it as --peer; \
+             --timeout lets you wait longer"
         }
         NetError::NobodyCame { .. } => {
             "check that the partner connects to this address, and that no firewall is between you; --timeout lets \

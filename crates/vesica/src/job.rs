@@ -14,6 +14,7 @@ use vesica_table::{Input, KeySpec, Output, Progress, Request, Table};
 
 use crate::base_ots::Offer;
 use crate::base_ots::file::{Held, Keeper};
+use crate::deadline::Deadline;
 use crate::error::{Error, Side};
 pub use crate::partner::Partner;
 use crate::places::Protected;
@@ -71,8 +72,8 @@ impl Job {
             Ok(keeper) => Pair { my_key: partner.my_key(), keeper },
             Err(error) => return self.refuse(error, on_event),
         };
-        self.run_over(pair, cancel, rng, on_event, |watcher, options, rng| {
-            partner.meet(options, rng, &mut |event| watcher.net_event(&event))
+        self.run_over(pair, cancel, rng, on_event, |watcher, greeting, options, rng| {
+            partner.meet(greeting, options, rng, &mut |event| watcher.net_event(&event))
         })
     }
 
@@ -82,19 +83,24 @@ impl Job {
         Watcher::new(self.role, &self.settings, &cancel, on_event).end(Err(error))
     }
 
-    /// Runs over a channel that is made when the table has been read.
+    /// Runs over a channel that is made when the table has been read, and that has sent what `connect` is given.
     pub(crate) fn run_over(
         self,
         pair: Pair,
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
-        connect: impl FnOnce(&Watcher<'_>, &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
+        connect: impl FnOnce(&Watcher<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
     ) -> Outcome {
-        let watcher = Watcher::new(self.role, &self.settings, cancel, on_event);
-        on_event(&Event::Started { role: self.role.name() });
+        let (role, settings) = (self.role, self.settings.clone());
+        let deadline = match Deadline::start(settings.deadline, cancel) {
+            Ok(deadline) => deadline,
+            Err(error) => return self.refuse(error, on_event),
+        };
+        let watcher = Watcher::new(role, &settings, deadline.cancel(), on_event);
+        on_event(&Event::Started { role: role.name() });
         let result = self.steps(pair, &watcher, rng, connect);
-        watcher.end(result)
+        watcher.end(result.map_err(|error| deadline.explain(error)))
     }
 
     fn steps(
@@ -102,7 +108,7 @@ impl Job {
         pair: Pair,
         watcher: &Watcher<'_>,
         rng: &mut dyn CryptoRng,
-        connect: impl FnOnce(&Watcher<'_>, &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
+        connect: impl FnOnce(&Watcher<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
     ) -> Result<Found, Error> {
         let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
         let terms = prepare(self.role, &self.settings, &rules)?.with_base_ots(pair.offer());
@@ -115,7 +121,7 @@ impl Job {
         // 2. The partner.
         watcher.phase(Phase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: watcher.cancel.clone() };
-        let channel = connect(watcher, &options, rng)?;
+        let channel = connect(watcher, &session::greeting(&terms), &options, rng)?;
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
         let matches = converse(&settings, &terms, items, channel, pair, watcher, rng)?;
         // 4. The rows.
@@ -169,7 +175,7 @@ pub(crate) fn prepare(role: Role, settings: &Settings, rules: &[String]) -> Resu
     }
 }
 
-/// The conversation with the partner, from terms to confirmation. The matches are mine, where I learn them.
+/// The conversation with the partner, from terms, which the channel has sent, to confirmation. The matches are mine, where I learn them.
 pub(crate) fn converse(
     settings: &Settings,
     terms: &Terms,
@@ -179,9 +185,11 @@ pub(crate) fn converse(
     watcher: &Watcher<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
+    channel.obey(watcher.cancel);
     watcher.connected(&channel);
     watcher.phase(Phase::Agree, 0);
-    let agreed = session::agree(&mut channel, terms, settings.wanted(), items.len(), pair.my_key.as_ref())
+    let my_key = pair.my_key.as_ref();
+    let agreed = session::agree_greeted(&mut channel, terms, settings.wanted(), items.len(), my_key)
         .map_err(|error| Error::session(Phase::Agree, &error))?;
     watcher.agreed(&agreed, terms);
     let held = pair.keeper.and_then(|keeper| keeper.begin(agreed.base_ots, agreed.base_ots_id()));

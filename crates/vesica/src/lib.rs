@@ -33,6 +33,7 @@
 pub mod base_ots;
 pub mod catalogue;
 pub mod cost;
+mod deadline;
 mod error;
 mod explain;
 pub mod inspect;
@@ -47,6 +48,7 @@ pub mod resources;
 pub mod session;
 pub mod sets;
 pub mod settings;
+mod strangers;
 mod tables;
 pub mod terms;
 mod watcher;

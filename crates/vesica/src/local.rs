@@ -3,7 +3,7 @@
 use std::thread;
 
 use rand_core::CryptoRng;
-use vesica_net::{CancelToken, Options, memory};
+use vesica_net::{CancelToken, Channel, Options, memory};
 use vesica_protocols::Role;
 
 use crate::error::Kind;
@@ -30,12 +30,23 @@ pub fn run(
     let (receiver, sender) = (job(Role::Receiver, receiver), job(Role::Sender, sender));
     thread::scope(|scope| {
         let sender = scope.spawn(move || {
-            sender.run_over(Pair::default(), cancel, their_rng, &|_| {}, |_, _, _| Ok(theirs))
+            sender.run_over(Pair::default(), cancel, their_rng, &|_| {}, |_, greeting, _, _| {
+                Ok(greeted(theirs, greeting))
+            })
         });
-        let outcome = receiver.run_over(Pair::default(), cancel, my_rng, on_event, |_, _, _| Ok(mine));
+        let outcome = receiver.run_over(Pair::default(), cancel, my_rng, on_event, |_, greeting, _, _| {
+            Ok(greeted(mine, greeting))
+        });
         let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (outcome, sender)
     })
+}
+
+/// The channel, once this has been sent.
+pub(crate) fn greeted(mut channel: Channel, greeting: &[u8]) -> Channel {
+    // The errors of a channel stick: what comes next reports this one.
+    let _ = channel.send(greeting);
+    channel
 }
 
 /// The outcome to tell of: the receiver's, unless the sender has the cause. The receiver sees no more of a sender that failed

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rand_core::CryptoRng;
-use vesica_net::{Address, Channel, Identity, NetEvent, Options, PublicKey, Security, establish};
+use vesica_net::{Address, Channel, Identity, NetEvent, Options, PublicKey, Security, meet};
 use vesica_protocols::registry::Security as Model;
 use vesica_protocols::{Phase, Role};
 
@@ -71,9 +71,11 @@ impl Partner {
         Keeper::open(path, role, *identity.public_key(), *peer).map(Some)
     }
 
-    /// Listens or connects until the partner is there and has proven who it is.
+    /// Listens or connects until the partner is there and has proven who it is. With a `greeting`, which goes out at once,
+    /// until the partner's own has begun to come ([`vesica_net::meet`]).
     pub fn meet(
         &self,
+        greeting: &[u8],
         options: &Options,
         rng: &mut dyn CryptoRng,
         on_event: &mut dyn FnMut(NetEvent),
@@ -82,7 +84,7 @@ impl Partner {
             Some((identity, peer)) => Security::Tls { identity, peer },
             None => Security::InsecurePlaintext,
         };
-        establish(&self.address, &security, options, rng, on_event)
+        meet(&self.address, &security, greeting, options, rng, on_event)
             .map_err(|error| Error::net(Phase::Connect, &error))
     }
 }

@@ -87,8 +87,31 @@ pub struct Agreed {
     sid: [u8; 32],
 }
 
-/// Compares terms and sizes with the partner. `items` is the size of my set, padded; `my_key` is absent without TLS.
+/// The first message of a session: terms. It needs nothing of the partner's, so it can go out as soon as the partner is
+/// there.
+pub fn greeting(mine: &Terms) -> Vec<u8> {
+    let terms = mine.encode();
+    [&(terms.len() as u16).to_le_bytes()[..], &terms].concat()
+}
+
+/// Sends the greeting and goes on as [`agree_greeted`].
 pub fn agree(
+    channel: &mut Channel,
+    mine: &Terms,
+    wanted: Wanted<'_>,
+    items: usize,
+    my_key: Option<&PublicKey>,
+) -> Result<Agreed, SessionError> {
+    // The errors of a channel stick: what comes next reports this one.
+    let _ = channel.send(&greeting(mine));
+    agree_greeted(channel, mine, wanted, items, my_key)
+}
+
+/// Compares terms and sizes with the partner, over a channel that has sent the [`greeting`]. `items` is the size of my
+/// set, padded; `my_key` is absent without TLS.
+///
+/// The partner has as long for its part of all this as it may be silent, whether it lives or not.
+pub fn agree_greeted(
     channel: &mut Channel,
     mine: &Terms,
     wanted: Wanted<'_>,
@@ -97,8 +120,6 @@ pub fn agree(
 ) -> Result<Agreed, SessionError> {
     let compare = |channel: &mut Channel| {
         let my_bytes = mine.encode();
-        channel.send(&(my_bytes.len() as u16).to_le_bytes())?;
-        channel.send(&my_bytes)?;
         let their_bytes = recv_terms(channel)?;
         let theirs = Terms::decode(&their_bytes)
             .map_err(|cause| SessionError::Decode { what: "a list of terms", cause })?;
@@ -128,7 +149,7 @@ pub fn agree(
         let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
         Ok(Agreed { protocol, parameters, reason, sizes, learns: wanted.learns, base_ots, role, sid })
     };
-    // Terms and sizes take no computing. Without this a partner could hold us with heartbeats alone.
+    // Terms and sizes take no computing. Without this a partner could hold us with heartbeats, or a byte now and then.
     channel.expect_prompt(true);
     let agreed = compare(channel);
     let refused = |error| match error {

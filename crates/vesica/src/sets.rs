@@ -32,9 +32,12 @@ use vesica_net::{CancelToken, Channel, PublicKey};
 use vesica_protocols::{Phase, Role};
 use vesica_table::TableReport;
 
+use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::job::{OnEvent, Outcome, Pair, converse, pad, prepare};
+use crate::local::greeted;
 use crate::report::Event;
+use crate::session;
 use crate::settings::Settings;
 use crate::watcher::Watcher;
 
@@ -92,7 +95,11 @@ impl SetJob {
         on_event: OnEvent<'_>,
     ) -> Outcome {
         let SetJob { role, mut items, settings } = self;
-        let watcher = Watcher::new(role, &settings, cancel, on_event);
+        let deadline = match Deadline::start(settings.deadline, cancel) {
+            Ok(deadline) => deadline,
+            Err(error) => return Watcher::new(role, &settings, cancel, on_event).end(Err(error)),
+        };
+        let watcher = Watcher::new(role, &settings, deadline.cancel(), on_event);
         on_event(&Event::Started { role: role.name() });
         let rule = if settings.sigma.is_some() { "int" } else { "raw" };
         let play = || {
@@ -102,9 +109,10 @@ impl SetJob {
             pad(&mut items, &settings, rng)?;
             watcher.read(counts, &items);
             let pair = Pair { my_key: my_key.copied(), keeper: None };
+            let channel = greeted(channel, &session::greeting(&terms));
             converse(&settings, &terms, items, channel, pair, &watcher, rng)
         };
-        let result = play();
+        let result = play().map_err(|error| deadline.explain(error));
         watcher.end(result.map(|matches| (matches, None)))
     }
 }

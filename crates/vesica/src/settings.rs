@@ -132,6 +132,8 @@ pub struct Settings {
     pub threads: usize,
     /// Local: how long silence may last, and how long to wait for the partner.
     pub timeout: Duration,
+    /// Local: how long the whole run may take, if that has an end.
+    pub deadline: Option<Duration>,
     /// Local: rows with the same key.
     pub on_duplicates: OnDuplicates,
     /// Local: rows without a key.
@@ -158,6 +160,7 @@ impl Default for Settings {
             limits: Limits::default(),
             threads: 0,
             timeout: Duration::from_secs(300),
+            deadline: None,
             on_duplicates: OnDuplicates::All,
             on_null: OnFault::Skip,
             on_invalid: OnFault::Error,

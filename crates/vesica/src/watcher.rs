@@ -21,6 +21,7 @@ use crate::report::{self, Bytes, Event, MatchCounts, PhaseLog, Report, Versions}
 use crate::resources;
 use crate::session::Agreed;
 use crate::settings::{Settings, learns_name};
+use crate::strangers::Strangers;
 use crate::terms::Terms;
 
 /// How often progress is told.
@@ -42,6 +43,7 @@ struct State {
     told: Instant,
     /// The last thing said about attempts to connect.
     retrying: String,
+    strangers: Strangers,
 }
 
 impl<'a> Watcher<'a> {
@@ -79,6 +81,7 @@ impl<'a> Watcher<'a> {
             total: 0,
             told: Instant::now(),
             retrying: String::new(),
+            strangers: Strangers::default(),
         };
         Watcher { cancel, on_event, state: Mutex::new(state), done: AtomicU64::new(0) }
     }
@@ -134,7 +137,9 @@ impl<'a> Watcher<'a> {
                 message
             }
             NetEvent::StrangerDropped { from, reason } => {
-                format!("turned away a stranger from {from}: {reason}; still waiting for the partner")
+                let line = self.state().strangers.came(*from, reason, Instant::now());
+                let Some(line) = line else { return };
+                line
             }
             // `connected` says the rest.
             _ => return,

@@ -41,6 +41,8 @@ class Options(TypedDict, total=False):
     """Threads to keep busy; all cores by default."""
     timeout: str | float | timedelta
     """How long to wait for the partner, and how long it may be silent: ``"90s"``, ``"5m"`` (default), or seconds."""
+    deadline: str | float | timedelta | None
+    """When the run ends that is not done, whatever it waits for: ``"90s"``, ``"2h"``, or seconds; never by default."""
     on_duplicates: Literal["all", "first", "error"]
     """Rows of mine with the same key: ``"all"`` that match come out (default), the ``"first"``, or it is an error."""
     on_null: Literal["skip", "error"]
@@ -112,8 +114,9 @@ def filled(options: dict[str, Any]) -> dict[str, Any]:
     if unknown:
         raise TypeError(f"unknown option {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     every = {**dict.fromkeys(names), **options}
-    if every["timeout"] is not None:
-        every["timeout"] = time(every["timeout"])
+    for name in ("timeout", "deadline"):
+        if every[name] is not None:
+            every[name] = time(every[name])
     if every["pad_to"] is not None:
         every["pad_to"] = str(every["pad_to"])
     return every

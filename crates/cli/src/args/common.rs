@@ -66,6 +66,9 @@ pub(crate) struct Common {
     /// How long to wait for the partner, and how long it may be silent: 90s, 5m, 2h
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     timeout: Duration,
+    /// End the run if it is not done after this time, whatever it waits for: 90s, 5m, 2h [default: no end]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    deadline: Option<Duration>,
     /// Rows of mine with the same key: all that match come out, or the first, or it is an error
     #[arg(long, value_enum, default_value = "all")]
     on_duplicates: DuplicatesArg,
@@ -202,6 +205,7 @@ impl Common {
             limits: Limits { min_peer_rows: self.min_peer_rows, max_peer_rows: self.max_peer_rows },
             threads: self.threads.map_or(0, usize::from),
             timeout: self.timeout,
+            deadline: self.deadline,
             on_duplicates: match self.on_duplicates {
                 DuplicatesArg::All => OnDuplicates::All,
                 DuplicatesArg::First => OnDuplicates::First,

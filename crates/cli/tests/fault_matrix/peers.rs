@@ -25,7 +25,7 @@ const DONE: u8 = 4;
 type Play = fn(RawPeer) -> RawPeer;
 
 /// What a peer does, the sender's `--timeout`, and its code and words.
-const PEERS: [(&str, &str, Play, i32, &str); 22] = [
+const PEERS: [(&str, &str, Play, i32, &str); 23] = [
     ("says hello in another version", LONG, |p| says(p, &hello(2)), 77, "speaks version 2"),
     (
         "says no hello but something else",
@@ -42,7 +42,14 @@ const PEERS: [(&str, &str, Play, i32, &str); 22] = [
         "did not connect",
     ),
     ("says hello and nothing more", SHORT, greeted, 69, "fell silent"),
-    ("says hello, and then only that it lives", SHORT, |p| beats(greeted(p)), 69, "gave no answer"),
+    (
+        "says hello, and then only that it lives",
+        SHORT,
+        |p| beats(greeted(p)),
+        69,
+        "did not complete its answer",
+    ),
+    ("sends its terms a byte at a time", SHORT, dribbles, 69, "did not complete its answer"),
     ("gives up", LONG, |p| says(greeted(p), &frame(Kind::Abort, b"")), 69, "gave up"),
     (
         "is done before it has begun",
@@ -210,6 +217,15 @@ fn next(peer: &mut RawPeer, wanted: u8) -> Vec<u8> {
 fn beats(mut peer: RawPeer) -> RawPeer {
     while peer.write_all(&frame(Kind::Heartbeat, b"")).and_then(|()| peer.flush()).is_ok() {
         thread::sleep(Duration::from_millis(100));
+    }
+    peer
+}
+
+/// Each byte is a sign of life, and the next follows well before it would be missed.
+fn dribbles(peer: RawPeer) -> RawPeer {
+    let mut peer = says(greeted(peer), &data(&[0xff, 0x3f]));
+    while peer.write_all(&data(b"x")).and_then(|()| peer.flush()).is_ok() {
+        thread::sleep(Duration::from_millis(200));
     }
     peer
 }

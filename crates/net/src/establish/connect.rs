@@ -9,13 +9,13 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use socket2::{Domain, Socket, Type};
 
-use super::shake::{Shaken, Trouble, shake};
+use super::shake::{Trouble, shake};
 use super::tls::{Role, Tls};
 use super::{
-    HANDSHAKE_LIMIT, NetEvent, POLL, Patience, Security, Unresolved, check_form, check_loopback, hello,
-    nonce, resolve,
+    HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Patience, Security, Unresolved, check_form, check_loopback,
+    hello, nonce, resolve,
 };
-use crate::Options;
+use crate::channel::Channel;
 use crate::error::{NetError, RetryReason};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -24,38 +24,41 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 pub(super) fn connect(
     text: &str,
     security: &Security<'_>,
-    options: &Options,
+    opener: &Opener,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Shaken, NetError> {
+) -> Result<Channel, NetError> {
     check_form(text)?;
     if text.rsplit_once(':').is_some_and(|(_, port)| port.parse() == Ok(0_u16)) {
         return Err(NetError::BadAddress { address: text.to_owned(), why: "port 0 is for listening only" });
     }
-    let patience = Patience::new(options);
-    let seeker = Seeker { text, security, tls: super::tls_of(security)?, patience };
+    let patience = Patience::new(&opener.options);
+    let seeker = Seeker { text, security, tls: super::tls_of(security)?, patience, opener };
     let mut pause = FIRST_PAUSE;
-    let mut last = None;
+    let mut last: Option<RetryReason> = None;
     loop {
         let reason = match seeker.attempt(rng, on_event) {
-            Ok(shaken) => return Ok(shaken),
+            Ok(channel) => return Ok(channel),
             Err(Miss::Fatal(error)) => return Err(error),
             Err(Miss::Again(reason)) => reason,
         };
-        let left = seeker.patience.left();
         // An attempt for which the time did not suffice says less than the one before.
-        let cut_short = left.is_zero() && reason == RetryReason::NoAnswer;
-        let reason = if cut_short { last.unwrap_or(reason) } else { reason };
-        if left.is_zero() {
-            let waited = seeker.patience.waited();
+        let cut_short = seeker.patience.left().is_zero()
+            && matches!(reason, RetryReason::NoAnswer | RetryReason::ResolverSilent);
+        let reason = last.take().filter(|_| cut_short).unwrap_or(reason);
+        last = Some(reason.clone());
+        let left = seeker.patience.left();
+        if !left.is_zero() {
+            // Between half the pause and all of it: two sides that retry do not keep step.
+            let after = pause.mul_f64(0.5 + f64::from(rng.next_u32()) / f64::from(u32::MAX) / 2.0).min(left);
+            on_event(NetEvent::Retrying { reason: reason.clone(), after });
+            opener.options.cancel.sleep(after)?;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        if seeker.patience.left().is_zero() {
+            let waited = seeker.patience.silence;
             return Err(NetError::Unreachable { address: text.to_owned(), waited, last: reason });
         }
-        last = Some(reason.clone());
-        // Between half the pause and all of it: two sides that retry do not keep step.
-        let after = pause.mul_f64(0.5 + f64::from(rng.next_u32()) / f64::from(u32::MAX) / 2.0).min(left);
-        on_event(NetEvent::Retrying { reason, after });
-        options.cancel.sleep(after)?;
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
@@ -78,13 +81,15 @@ struct Seeker<'a> {
     security: &'a Security<'a>,
     tls: Option<Tls>,
     patience: Patience<'a>,
+    opener: &'a Opener,
 }
 
 impl Seeker<'_> {
     /// Tries every address that the name has now.
-    fn attempt(&self, rng: &mut dyn CryptoRng, on_event: &mut dyn FnMut(NetEvent)) -> Result<Shaken, Miss> {
+    fn attempt(&self, rng: &mut dyn CryptoRng, on_event: &mut dyn FnMut(NetEvent)) -> Result<Channel, Miss> {
         let addresses = resolve(self.text, &self.patience).map_err(|unresolved| match unresolved {
             Unresolved::Name(cause) => Miss::Again(RetryReason::Resolve(cause)),
+            Unresolved::Silent => Miss::Again(RetryReason::ResolverSilent),
             Unresolved::Fatal(error) => Miss::Fatal(error),
         })?;
         for address in &addresses {
@@ -101,7 +106,7 @@ impl Seeker<'_> {
         Err(Miss::Again(last))
     }
 
-    fn try_address(&self, address: SocketAddr, nonce: [u8; 32]) -> Result<Shaken, Miss> {
+    fn try_address(&self, address: SocketAddr, nonce: [u8; 32]) -> Result<Channel, Miss> {
         let deadline = Instant::now() + HANDSHAKE_LIMIT.min(self.patience.left());
         let socket = self.dial(address, deadline)?;
         // A port that nobody listens on may be given to this very connection, which then meets itself.
@@ -109,7 +114,8 @@ impl Seeker<'_> {
             return Err(Miss::Again(RetryReason::Refused));
         }
         let stop = || self.patience.cancel.is_cancelled();
-        shake(socket, Role::Client, self.tls.as_ref(), nonce, deadline, &stop)
+        shake(&socket, Role::Client, self.tls.as_ref(), nonce, deadline, &stop, &|_| ())
+            .and_then(|shaken| self.opener.open(shaken))
             .map_err(|trouble| self.judge(address, trouble))
     }
 
@@ -127,6 +133,7 @@ impl Seeker<'_> {
             (Trouble::Ours(error), _) => error,
             (Trouble::TooSlow, _) => return Miss::Again(RetryReason::NoAnswer),
             (Trouble::ClosedEarly, _) => return Miss::Again(RetryReason::ClosedEarly),
+            (Trouble::LeftEarly, _) => return Miss::Again(RetryReason::LeftEarly),
             (Trouble::Io(reason), _) => return Miss::Again(reason),
         })
     }

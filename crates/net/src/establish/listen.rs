@@ -1,69 +1,67 @@
 //! The side that waits for the partner.
 //!
-//! Every caller is handled on a thread of its own, a bounded number at once; when one more comes, the one who has been
-//! at the door longest is sent away. So neither silence nor a crowd keeps the partner out.
+//! Every caller is handled on a thread of its own, up to 512 at once (fewer where the process may have fewer descriptors
+//! or threads); when one more comes, somebody is sent away who has not proven the expected key: see [`door`](super::door).
+//! So silence keeps nobody out. A crowd slows the partner down, and keeps it out only where hundreds come in the time that
+//! the partner needs for its greeting, from the partner's own address or each from another one; even then a later attempt
+//! of the partner's gets through.
 
-use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
 use rustix::event::{PollFd, PollFlags, poll};
+use socket2::{Domain, Socket, Type};
 
 use super::connect::timespec;
-use super::shake::{Shaken, Trouble, shake};
+use super::door::{Visitor, Visitors};
+use super::shake::{Trouble, shake};
 use super::tls::{Role, Tls};
 use super::{
-    HANDSHAKE_LIMIT, NetEvent, POLL, Patience, Security, Unresolved, check_form, check_loopback, hello,
-    nonce, resolve,
+    HANDSHAKE_LIMIT, NetEvent, Opener, Others, POLL, Patience, Security, Unresolved, check_form,
+    check_loopback, hello, nonce, resolve,
 };
-use crate::Options;
-use crate::error::{NetError, StrangerReason};
+use crate::channel::Channel;
+use crate::error::{NetError, RetryReason, StrangerReason};
 
-/// Handshakes at the same time.
-const VISITORS: usize = 32;
+/// Callers that the system holds for us.
+const BACKLOG: i32 = 1024;
+/// Callers that are let in before the reports are looked at.
+const AT_A_TIME: usize = 32;
+/// Stack of a visitor's thread.
+const STACK: usize = 512 << 10;
 
 pub(super) fn listen(
     text: &str,
     security: &Security<'_>,
-    options: &Options,
+    opener: &Arc<Opener>,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Shaken, NetError> {
+) -> Result<Channel, NetError> {
     check_form(text)?;
-    let patience = Patience::new(options);
+    let patience = Patience::new(&opener.options);
     let tls = super::tls_of(security)?.map(Arc::new);
     let listener = bind(text, security, &patience)?;
     let failed = |error: &io::Error| NetError::Bind { address: text.to_owned(), cause: error.to_string() };
     let address = listener.local_addr().map_err(|error| failed(&error))?;
-    let mut door = Door::new(tls).map_err(|error| failed(&error))?;
+    let mut door = Door::new(tls, opener.clone()).map_err(|error| failed(&error))?;
     on_event(NetEvent::Listening(address));
     loop {
         patience.cancel.check()?;
-        if patience.left().is_zero() {
-            return Err(door.nobody_came(address, patience.waited()));
+        let over = patience.left().is_zero();
+        // Whoever has proven the key has until its own limit for its first message.
+        if over && !door.visitors.any_proven() {
+            return Err(door.nobody_came(address, patience.silence));
         }
-        door.wait(&listener, POLL.min(patience.left()), &patience)?;
-        // No more at once than there is room for, so that a crowd does not keep the reports waiting.
-        for _ in 0..VISITORS {
-            match listener.accept() {
-                Ok((socket, from)) => door.admit(socket, from, nonce(rng)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                // Out of file descriptors, or a caller gone already: both pass.
-                Err(_) => {
-                    patience.cancel.sleep(Duration::from_millis(10))?;
-                    break;
-                }
-            }
-        }
+        door.wait(&listener, if over { POLL } else { POLL.min(patience.left()) }, &patience)?;
+        door.let_in(&listener, rng, &patience)?;
         while let Ok(report) = door.reports.try_recv() {
-            match door.judge(report)? {
-                Ok(shaken) => return Ok(shaken),
+            match door.judge(report, patience.left().is_zero())? {
+                Ok(channel) => return Ok(channel),
                 Err(event) => on_event(event),
             }
         }
@@ -74,61 +72,71 @@ fn bind(text: &str, security: &Security<'_>, patience: &Patience<'_>) -> Result<
     let failed = |cause: String| NetError::Bind { address: text.to_owned(), cause };
     let addresses = resolve(text, patience).map_err(|unresolved| match unresolved {
         Unresolved::Name(cause) => failed(cause),
+        Unresolved::Silent => failed(RetryReason::ResolverSilent.to_string()),
         Unresolved::Fatal(error) => error,
     })?;
     for address in &addresses {
         check_loopback(text, address, security)?;
     }
-    let listener = TcpListener::bind(&addresses[..]).map_err(|error| failed(error.to_string()))?;
-    listener.set_nonblocking(true).map_err(|error| failed(error.to_string()))?;
-    Ok(listener)
+    let mut outcome = Err(failed("it has no address".to_owned()));
+    for address in addresses {
+        outcome = bind_one(address).map_err(|error| failed(error.to_string()));
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+fn bind_one(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
 }
 
 /// Those who are shaking hands, and what became of the others.
 struct Door {
     tls: Option<Arc<Tls>>,
-    visitors: VecDeque<Visitor>,
+    opener: Arc<Opener>,
+    visitors: Visitors,
     next: u64,
     reports: mpsc::Receiver<Report>,
     sender: mpsc::Sender<Report>,
     /// A byte comes out of the first when there is a report.
     bell: UnixStream,
-    rope: UnixStream,
-    strangers: u64,
-    last: Option<StrangerReason>,
-    other_key: Option<crate::PublicKey>,
-}
-
-struct Visitor {
-    number: u64,
-    socket: TcpStream,
-    stop: Arc<AtomicBool>,
+    rope: Arc<UnixStream>,
+    others: Others,
+    /// The partner was here, and its connection ended before its first message.
+    left: bool,
 }
 
 struct Report {
     number: u64,
     from: SocketAddr,
-    outcome: Result<Shaken, Trouble>,
+    outcome: Result<Channel, Trouble>,
 }
 
 impl Door {
-    fn new(tls: Option<Arc<Tls>>) -> io::Result<Self> {
+    fn new(tls: Option<Arc<Tls>>, opener: Arc<Opener>) -> io::Result<Self> {
         let (bell, rope) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         rope.set_nonblocking(true)?;
         let (sender, reports) = mpsc::channel();
-        let visitors = VecDeque::new();
+        let keys = tls.as_ref().map(|tls| (*tls.ours(), *tls.peer()));
         Ok(Self {
             tls,
-            visitors,
+            opener,
+            visitors: Visitors::new(),
             next: 0,
             reports,
             sender,
             bell,
-            rope,
-            strangers: 0,
-            last: None,
-            other_key: None,
+            rope: Arc::new(rope),
+            others: Others { keys, ..Others::default() },
+            left: false,
         })
     }
 
@@ -149,38 +157,67 @@ impl Door {
         Ok(())
     }
 
-    fn admit(&mut self, socket: TcpStream, from: SocketAddr, nonce: [u8; 32]) {
-        if self.visitors.len() >= VISITORS
-            && let Some(oldest) = self.visitors.pop_front()
-        {
-            oldest.send_away();
+    /// Lets in those who call, and not too many at once, so that a crowd does not keep the reports waiting.
+    fn let_in(
+        &mut self,
+        listener: &TcpListener,
+        rng: &mut dyn CryptoRng,
+        patience: &Patience<'_>,
+    ) -> Result<(), NetError> {
+        for _ in 0..AT_A_TIME {
+            match listener.accept() {
+                Ok((socket, from)) => self.admit(socket, from, rng),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // A caller gone already passes; descriptors come back when somebody leaves.
+                Err(error) => {
+                    if is_short_of_descriptors(&error) {
+                        self.visitors.full(rng.next_u32());
+                    }
+                    patience.cancel.sleep(Duration::from_millis(10))?;
+                    break;
+                }
+            }
         }
-        let stop = Arc::new(AtomicBool::new(false));
-        let number = self.next;
+        Ok(())
+    }
+
+    fn admit(&mut self, socket: TcpStream, from: SocketAddr, rng: &mut dyn CryptoRng) {
+        if !self.visitors.make_room(from, rng.next_u32()) {
+            return;
+        }
+        let (socket, number) = (Arc::new(socket), self.next);
         self.next += 1;
-        let (Ok(clone), Ok(rope)) = (socket.try_clone(), self.rope.try_clone()) else { return };
-        let (tls, sender, stopped) = (self.tls.clone(), self.sender.clone(), stop.clone());
+        let visitor = Visitor::new(number, socket.clone(), from);
+        let (tls, opener, state) = (self.tls.clone(), self.opener.clone(), visitor.state.clone());
+        let (nonce, sender, rope) = (nonce(rng), self.sender.clone(), self.rope.clone());
         let body = move || {
             let deadline = Instant::now() + HANDSHAKE_LIMIT;
-            let stop = || stopped.load(Relaxed);
-            let outcome = shake(socket, Role::Server, tls.as_deref(), nonce, deadline, &stop);
+            let (stop, reached) = (|| state.stopped(), |stage| state.reached(stage));
+            let shaken = shake(&socket, Role::Server, tls.as_deref(), nonce, deadline, &stop, &reached);
+            let outcome = shaken.and_then(|shaken| opener.open(shaken));
             // Nobody listens any more once the partner has come, and a full pipe has rung already.
             let _ = sender.send(Report { number, from, outcome });
-            let _ = (&rope).write(&[0]);
+            let _ = (&*rope).write(&[0]);
         };
-        // Without a thread the caller is dropped, and may come again.
-        if thread::Builder::new().name("vesica-net-visitor".into()).spawn(body).is_ok() {
-            self.visitors.push_back(Visitor { number, socket: clone, stop });
+        let thread = thread::Builder::new().name("vesica-net-visitor".into()).stack_size(STACK);
+        match thread.spawn(body) {
+            Ok(_) => self.visitors.add(visitor),
+            // The caller is dropped, and may come again.
+            Err(_) => self.visitors.full(rng.next_u32()),
         }
     }
 
-    /// The partner, or somebody else to be told of, or an end to the waiting.
-    fn judge(&mut self, report: Report) -> Result<Result<Shaken, NetEvent>, NetError> {
-        self.visitors.retain(|visitor| visitor.number != report.number);
+    /// The partner, or somebody else to be told of, or an end to the waiting. `over`: there is no time for another.
+    fn judge(&mut self, report: Report, over: bool) -> Result<Result<Channel, NetEvent>, NetError> {
+        self.visitors.remove(report.number);
         let reason = match report.outcome {
-            Ok(shaken) => return Ok(Ok(shaken)),
+            Ok(channel) => return Ok(Ok(channel)),
             Err(Trouble::Version(theirs)) => {
                 return Err(NetError::VersionMismatch { mine: hello::VERSION, theirs });
+            }
+            Err(Trouble::LeftEarly) => return Ok(Err(self.gone())),
+            Err(Trouble::Ours(NetError::Silent { .. } | NetError::Unanswered { .. })) if !over => {
+                return Ok(Err(self.gone()));
             }
             Err(Trouble::Ours(error)) => return Err(error),
             Err(Trouble::OtherKey(key)) => StrangerReason::OtherKey(key),
@@ -189,36 +226,25 @@ impl Door {
             Err(Trouble::TooSlow | Trouble::Stopped) => StrangerReason::TooSlow,
             Err(Trouble::ClosedEarly | Trouble::Io(_)) => StrangerReason::ClosedEarly,
         };
-        self.strangers += 1;
-        self.last = Some(reason.clone());
-        if let StrangerReason::OtherKey(key) = reason {
-            self.other_key = Some(key);
-        }
+        self.others.add(reason.clone());
         Ok(Err(NetEvent::StrangerDropped { from: report.from, reason }))
     }
 
-    /// Somebody with another key is most likely the partner, with a key that we were not told of.
+    /// The partner was here and went without a word; it may come again.
+    fn gone(&mut self) -> NetEvent {
+        self.left = true;
+        NetEvent::Retrying { reason: RetryReason::LeftEarly, after: Duration::ZERO }
+    }
+
     fn nobody_came(&mut self, address: SocketAddr, waited: Duration) -> NetError {
-        match (&self.tls, self.other_key, self.last.take()) {
-            (Some(tls), Some(presented), _) => NetError::WrongPeer { expected: *tls.peer(), presented },
-            (Some(tls), None, Some(StrangerReason::RefusedUs)) => {
-                NetError::RefusedByPeer { ours: *tls.ours() }
-            }
-            (_, _, last) => NetError::NobodyCame { address, waited, strangers: self.strangers, last },
+        if self.left {
+            return NetError::Closed;
         }
+        NetError::NobodyCame { address, waited, others: Box::new(std::mem::take(&mut self.others)) }
     }
 }
 
-impl Visitor {
-    fn send_away(&self) {
-        self.stop.store(true, Relaxed);
-        // Fails if it has gone by itself.
-        let _ = self.socket.shutdown(Shutdown::Both);
-    }
-}
-
-impl Drop for Door {
-    fn drop(&mut self) {
-        self.visitors.iter().for_each(Visitor::send_away);
-    }
+fn is_short_of_descriptors(error: &io::Error) -> bool {
+    let short = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(rustix::io::Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|code| short.contains(&code))
 }

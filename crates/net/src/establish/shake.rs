@@ -40,6 +40,8 @@ pub(super) enum Trouble {
     Version(u16),
     TooSlow,
     ClosedEarly,
+    /// It is the partner, and the connection ended before its first message.
+    LeftEarly,
     /// We were told to stop.
     Stopped,
     Io(RetryReason),
@@ -56,19 +58,31 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// Shakes hands with whoever is at the other end. `tls` is none for plaintext.
+/// How far a visitor has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// It has said nothing whole yet.
+    Silent,
+    /// It has sent a whole ClientHello, or in plaintext a hello.
+    Greeted,
+    /// It has proven the expected key, or in plaintext exchanged hellos.
+    Proven,
+}
+
+/// Shakes hands with whoever is at the other end. `tls` is none for plaintext; `reached` is told of every stage.
 pub(super) fn shake(
-    socket: TcpStream,
+    socket: &TcpStream,
     role: Role,
     tls: Option<&Tls>,
     nonce: [u8; 32],
     deadline: Instant,
     stop: &dyn Fn() -> bool,
+    reached: &dyn Fn(Stage),
 ) -> Result<Shaken, Trouble> {
-    prepare(&socket)?;
+    prepare(socket)?;
     socket.set_read_timeout(Some(POLL))?;
     socket.set_write_timeout(Some(POLL))?;
-    let mut line = Line { socket: &socket, deadline, stop, sent: 0, received: 0 };
+    let mut line = Line { socket, deadline, stop, reached, sent: 0, received: 0 };
     let outcome = match tls {
         None => plain(&mut line, nonce),
         Some(tls) => secured(&mut line, role, tls, nonce),
@@ -80,6 +94,7 @@ pub(super) fn shake(
             socket.set_read_timeout(None)?;
             socket.set_write_timeout(None)?;
             let peer_key = tls.map(|tls| *tls.peer());
+            let socket = socket.try_clone()?;
             Ok(Shaken { socket, tls: connection, peer, peer_key, hello, binding, sent, received })
         }
         Err(_) if stop() => Err(Trouble::Stopped),
@@ -94,7 +109,10 @@ type Agreed = (Hello, [u8; 64], Option<Connection>);
 
 fn plain(line: &mut Line<'_>, nonce: [u8; 32]) -> Result<Agreed, Trouble> {
     match hello::exchange(line, nonce) {
-        Ok(hello) => Ok((hello, no_binding(), None)),
+        Ok(hello) => {
+            (line.reached)(Stage::Proven);
+            Ok((hello, no_binding(), None))
+        }
         Err(Failure::Io(error)) => Err(error.into()),
         Err(Failure::NotVesica) => Err(Trouble::NotVesica),
         Err(Failure::Version(theirs)) => Err(Trouble::Version(theirs)),
@@ -105,6 +123,7 @@ fn secured(line: &mut Line<'_>, role: Role, tls: &Tls, nonce: [u8; 32]) -> Resul
     let (connection, presented) = tls.connection(role).map_err(Trouble::Ours)?;
     let mut stream = Secured { connection, line };
     let outcome = stream.handshake().map_err(Failure::Io).and_then(|()| {
+        (stream.line.reached)(Stage::Proven);
         if stream.connection.alpn_protocol() != Some(super::tls::ALPN) {
             return Err(Failure::NotVesica);
         }
@@ -138,6 +157,7 @@ struct Line<'a> {
     socket: &'a TcpStream,
     deadline: Instant,
     stop: &'a dyn Fn() -> bool,
+    reached: &'a dyn Fn(Stage),
     sent: u64,
     received: u64,
 }
@@ -183,6 +203,10 @@ impl Read for Line<'_> {
 
 impl Write for Line<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The listening side answers what is whole only: its first answer is to a whole greeting.
+        if self.received > 0 {
+            (self.reached)(Stage::Greeted);
+        }
         let length = self.patiently(|mut socket| socket.write(bytes))?;
         self.sent += length as u64;
         Ok(length)

@@ -306,7 +306,7 @@ mod tests {
         });
         let (socket, _) = listener.accept().unwrap();
         let deadline = Instant::now() + Duration::from_secs(5);
-        let outcome = shake(socket, Role::Server, Some(&tls), [1; 32], deadline, &|| false);
+        let outcome = shake(&socket, Role::Server, Some(&tls), [1; 32], deadline, &|| false, &|_| ());
         drop(caller.join().unwrap());
         outcome.map(drop).unwrap_err()
     }

@@ -1,9 +1,9 @@
 //! What a channel does with its link: sends, receives, ends.
 
 use std::sync::MutexGuard;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::{GRACE, HANDED_OVER, HERE, Link, State, THERE, Transport};
+use super::{GRACE, HANDED_OVER, HERE, LONGEST, Limit, Link, State, THERE, Transport};
 use crate::error::NetError;
 use crate::frame::{Frame, Kind};
 
@@ -96,19 +96,24 @@ impl Link {
         lift: bool,
     ) -> (MutexGuard<'a, State>, Option<NetError>) {
         state.lanes[side].stalled = Some(length);
+        let end = self.end_of_wait(&state, side, started, lift);
         let incoming = &state.lanes[1 - side];
         let overfull = lift && incoming.stalled.is_some_and(|wanted| !incoming.accepts(wanted));
         let deadlock = NetError::Deadlock { limit: incoming.cap as u64 };
-        match self.deadline(incoming, started, lift) {
-            // In memory the other side is in sight: if it is blocked like this one, nothing will ever move.
-            None if overfull && state.lanes[side].lifted && !state.lanes[side].accepts(length) => {
-                (state, Some(deadlock))
-            }
+        // In memory the other side is in sight: if it is blocked like this one, nothing will ever move.
+        let memory = matches!(self.transport, Transport::Memory);
+        if memory && overfull && state.lanes[side].lifted && !state.lanes[side].accepts(length) {
+            return (state, Some(deadlock));
+        }
+        match end {
             None => (self.space[side].wait(state), None),
-            Some((deadline, silence)) => match self.wait_until(&self.space[side], state, deadline) {
+            Some((deadline, reason)) => match self.wait_until(&self.space[side], state, deadline) {
                 (state, true) => (state, None),
-                (state, false) if overfull => (state, Some(deadlock)),
-                (state, false) => (state, Some(NetError::Silent { after: silence })),
+                (mut state, false) => {
+                    let graced = state.grace(side, &reason);
+                    let error = if overfull { deadlock } else { reason };
+                    (state, Some(error).filter(|_| !graced))
+                }
             },
         }
     }
@@ -145,20 +150,48 @@ impl Link {
                 return Err(self.fail_locked(&mut state, side, NetError::Closed));
             }
             let started = *started.get_or_insert_with(Instant::now);
-            match self.deadline(&state.lanes[lane], started, false) {
-                None => state = self.filled[lane].wait(state),
-                Some((deadline, after)) => {
-                    let answer = if state.prompt { started + after } else { deadline };
-                    let (guard, more) = self.wait_until(&self.filled[lane], state, answer.min(deadline));
-                    state = guard;
-                    if !more {
-                        let silent = answer >= deadline;
-                        let error =
-                            if silent { NetError::Silent { after } } else { NetError::Unanswered { after } };
-                        return Err(self.fail_locked(&mut state, side, error));
-                    }
+            state = self.wait_for_more(state, side, started)?;
+        }
+    }
+
+    /// Waits until something may have come in.
+    fn wait_for_more<'a>(
+        &'a self,
+        state: MutexGuard<'a, State>,
+        side: usize,
+        started: Instant,
+    ) -> Result<MutexGuard<'a, State>, NetError> {
+        let filled = &self.filled[1 - side];
+        let Some((deadline, reason)) = self.end_of_wait(&state, side, started, false) else {
+            return Ok(filled.wait(state));
+        };
+        match self.wait_until(filled, state, deadline) {
+            (state, true) => Ok(state),
+            (mut state, false) => {
+                if state.grace(side, &reason) {
+                    return Ok(state);
                 }
+                Err(self.fail_locked(&mut state, side, reason))
             }
+        }
+    }
+
+    /// Waits for the first frame, and leaves it where it is.
+    pub(crate) fn await_first(&self, side: usize) -> Result<(), NetError> {
+        let started = Instant::now();
+        let mut state = self.lock();
+        state.lanes[1 - side].wanted = 0;
+        loop {
+            if !state.lanes[1 - side].frames.is_empty() {
+                return Ok(());
+            }
+            if let Some(error) = &state.failed[side] {
+                return Err(error.clone());
+            }
+            if state.lanes[1 - side].ended {
+                return Err(self.fail_locked(&mut state, side, NetError::Closed));
+            }
+            state = self.wait_for_more(state, side, started)?;
         }
     }
 
@@ -188,9 +221,30 @@ impl Link {
         }
     }
 
-    /// Whether heartbeats prolong the waits from now on.
-    pub(crate) fn prompt(&self, prompt: bool) {
-        self.lock().prompt = prompt;
+    /// From now on what a side awaits has to be there within so long, heartbeats or not; none: there is no limit.
+    pub(crate) fn limit(&self, side: usize, length: Option<Duration>) {
+        let mut state = self.lock();
+        #[cfg(feature = "testing")]
+        let length = length.map(|length| state.longest.map_or(length, |longest| length.min(longest)));
+        let limit = |length: Duration| {
+            let length = length.min(LONGEST);
+            Limit { at: Instant::now() + length, length, graced: false }
+        };
+        state.limits[side] = length.map(limit);
+    }
+
+    /// What silence is allowed on a connection; there is no limit in memory.
+    pub(crate) fn silence(&self) -> Option<Duration> {
+        match self.transport {
+            Transport::Memory => None,
+            Transport::Socket { silence, .. } => Some(silence),
+        }
+    }
+
+    /// No limit that is set from now on is longer.
+    #[cfg(feature = "testing")]
+    pub(crate) fn shorten_limits(&self, longest: Duration) {
+        self.lock().longest = Some(longest);
     }
 
     /// DATA payload bytes that wait to be taken.

@@ -16,7 +16,7 @@ use std::time::Duration;
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_net::{
     Address, CancelToken, Channel, Identity, NetError, NetEvent, Options, PublicKey, Security, establish,
-    memory,
+    meet, memory,
     shaped::{self, Network},
 };
 
@@ -54,6 +54,12 @@ impl Listener {
     pub fn at(address: &str, keys: Option<(Identity, PublicKey)>, options: Options) -> Self {
         let address = Address::Listen(address.to_owned());
         Self::run(move |tell| establish(&address, &security(&keys), &options, &mut rng(1), tell))
+    }
+
+    /// One that says this first.
+    pub fn meeting(keys: Option<(Identity, PublicKey)>, first: &'static [u8], options: Options) -> Self {
+        let address = Address::Listen("127.0.0.1:0".to_owned());
+        Self::run(move |tell| meet(&address, &security(&keys), first, &options, &mut rng(1), tell))
     }
 
     pub fn start_shaped(keys: Option<(Identity, PublicKey)>, network: Network, options: Options) -> Self {

@@ -1,0 +1,61 @@
+//! What is told of strangers at the door: the first ten by name, then one line a minute, however many come.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use vesica_net::StrangerReason;
+
+/// Strangers who are told of one by one.
+const BY_NAME: u32 = 10;
+/// How often those after them are told of.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// Strangers so far.
+#[derive(Default)]
+pub(crate) struct Strangers {
+    told: u32,
+    untold: u64,
+    last: Option<Instant>,
+}
+
+impl Strangers {
+    /// One more; the line that is to be shown, if one is.
+    pub(crate) fn came(&mut self, from: SocketAddr, reason: &StrangerReason, now: Instant) -> Option<String> {
+        let last = *self.last.get_or_insert(now);
+        if self.told < BY_NAME {
+            (self.told, self.last) = (self.told + 1, Some(now));
+            let more = if self.told == BY_NAME { "; more of them are told of once a minute" } else { "" };
+            return Some(format!(
+                "turned away a stranger from {from}: {reason}; still waiting for the partner{more}"
+            ));
+        }
+        self.untold += 1;
+        if now.saturating_duration_since(last) < EVERY {
+            return None;
+        }
+        self.last = Some(now);
+        let count = std::mem::take(&mut self.untold);
+        Some(format!(
+            "turned away {count} more, the last from {from}: {reason}; still waiting for the partner"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crowd_is_told_of_once_a_minute() {
+        let (mut strangers, start) = (Strangers::default(), Instant::now());
+        let from = "192.0.2.1:9".parse().unwrap();
+        // A hundred a second for five minutes.
+        let lines: Vec<String> = (0..30_000)
+            .map(|number| start + Duration::from_millis(10) * number)
+            .filter_map(|now| strangers.came(from, &StrangerReason::NotVesica, now))
+            .collect();
+        assert_eq!(lines.len(), 10 + 4, "{lines:?}");
+        assert!(lines[9].contains("once a minute"), "{}", lines[9]);
+        assert!(lines[10].contains("6000 more"), "{}", lines[10]);
+    }
+}
