@@ -10,6 +10,7 @@ use vesica::plan;
 use vesica::protocols::registry::{Entry, Security, Shape};
 use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile, Role, Sizes};
 use vesica::settings::{Choice, Settings};
+use vesica_ot::base::kept;
 
 use crate::BenchError;
 
@@ -156,8 +157,10 @@ impl Cell {
         let plan::Choice { protocol, parameters, .. } =
             chosen.map_err(|error| BenchError::Cell(error.to_string()))?;
         let sizes = Sizes { receiver: self.receiver, sender: self.sender };
-        if self.kept_base_ots && (protocol.base_ots.is_none() || self.security == Security::Malicious) {
-            let what = format!("{} ({}) takes no base OTs that were kept", protocol.name, self.security);
+        let takes_kept = protocol.base_ots.is_some() && kept::may_be_kept(parameters.level);
+        if self.kept_base_ots && (!takes_kept || self.security == Security::Malicious) {
+            let (name, level) = (protocol.name, parameters.level);
+            let what = format!("{name} ({}, level {level}) takes no base OTs that were kept", self.security);
             return Err(BenchError::Cell(what));
         }
         Ok((

@@ -79,12 +79,15 @@ pub fn play(
     let connected = shaped::establish(&place.address, &transport, network, &options, &mut rng, &mut on_event);
     let mut channel = connected.map_err(|error: NetError| failed(error.to_string()))?;
     let terms = Terms::new(role, &settings, &["raw".to_owned()]);
-    let terms = if cell.kept_base_ots { terms.with_base_ots(Offer::Have(DEALT)) } else { terms };
+    let terms = if cell.kept_base_ots { terms.with_base_ots(Offer::Have(mark(cell))) } else { terms };
     let my_key = identity.as_ref().map(Identity::public_key);
     let agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), my_key);
     let agreed = agreed.map_err(|error| failed(error.to_string()))?;
-    let kept =
-        cell.kept_base_ots.then(|| dealt(role)).transpose().map_err(|error| failed(error.to_string()))?;
+    let kept = cell
+        .kept_base_ots
+        .then(|| dealt(mark(cell), role))
+        .transpose()
+        .map_err(|error| failed(error.to_string()))?;
 
     let watch = Stopwatch::default();
     let (traffic, cpu) = (channel.traffic(), resources::cpu_seconds());
@@ -111,15 +114,17 @@ pub fn play(
 }
 
 /// What both parties of a cell with kept base OTs say of them.
-const DEALT: Mark = Mark { id: [0; 32], level: 256, count: 464, generation: 0 };
+fn mark(cell: &Cell) -> Mark {
+    Mark { id: [0; 32], level: cell.level, count: 464, generation: 0 }
+}
 
 /// Base OTs as an earlier run would have left them. Nothing depends on what they are, so each side makes up its own part.
-fn dealt(role: Role) -> Result<Keeping, CodecError> {
-    let count = DEALT.count as usize;
+fn dealt(mark: Mark, role: Role) -> Result<Keeping, CodecError> {
+    let count = mark.count as usize;
     let string = |i: usize, j: usize| [i as u8, (i >> 8) as u8, j as u8, 1].repeat(8);
     let choice = |i: usize| i * 7 / 3 % 2;
     let mut bytes = Writer::new();
-    bytes.bool(role == Role::Receiver).u64(DEALT.generation).u32(DEALT.level).u32(DEALT.count);
+    bytes.bool(role == Role::Receiver).u64(mark.generation).u32(mark.level).u32(mark.count);
     match role {
         Role::Receiver => (0..count).for_each(|i| {
             bytes.fixed(&string(i, 0)).fixed(&string(i, 1));

@@ -1,12 +1,12 @@
 //! Every protocol of the registry, in one loop: right rows, right bytes, the same bytes from any number of threads.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
-use vesica_ot::base::kept::Keeping;
+use vesica_ot::base::kept::{Keeping, Kept};
 use vesica_protocols::registry::{Entry, PROTOCOLS, Security, Shape};
 use vesica_protocols::testing::{
     Case, Planted, items, lying_wire, planted, planted_for, run_keeping, run_over, run_pair, shape, ways,
 };
-use vesica_protocols::{Error, Learns, Misuse, Role};
+use vesica_protocols::{Error, Learns, Misuse, Parameters, Role};
 
 /// Who learns the result in the runs of this entry's tests.
 fn modes(entry: &Entry) -> &'static [Learns] {
@@ -147,7 +147,8 @@ fn kept_base_ots_spare_their_messages_and_change_no_result() {
             let sets = planted_for(&parameters, 90, 70, 31, 4);
             let case = Case { parameters, ..Case::default() };
             let fresh = shape(&sets, case);
-            let Some(count) = entry.base_ots.map(|count| count(&fresh)) else { continue };
+            let count = entry.base_ots.map(|count| count(&fresh)).filter(|count| *count > 0);
+            let Some(count) = count else { continue };
             let what = format!("{} {parameters:?}", entry.name);
             assert_eq!(parameters.security, Security::SemiHonest, "{what}");
             let mut kept = [Keeping::new(), Keeping::new()];
@@ -179,6 +180,39 @@ fn kept_base_ots_spare_their_messages_and_change_no_result() {
             // Same context, items and randomness: the generation alone tells the last two apart.
             assert_ne!(digests[1], digests[2], "{what}");
         }
+    }
+}
+
+/// `kkrt` makes base OTs at level 128 and keeps them. `gbf` at 80 must make its own, in both extensions, for 2^80 hashes find
+/// the choices of such a run; at 192 and 256 it refuses them; at 128 it takes them.
+#[test]
+fn flaw_no_run_takes_base_ots_of_another_level() {
+    let kkrt = vesica_protocols::registry::find("kkrt").unwrap();
+    let gbf = vesica_protocols::registry::find("gbf").unwrap();
+    let run = |entry: &Entry, parameters: Parameters, kept: &[Keeping; 2]| {
+        let sets = planted_for(&parameters, 30, 20, 7, 4);
+        let case = Case { parameters, ..Case::default() };
+        let ends = vesica_net::memory::pair(&vesica_net::Options::default());
+        let ended = run_keeping(entry, &sets, case, ends, kept.each_ref().map(Some));
+        let fresh = [Role::Receiver, Role::Sender].map(|from| entry.bytes(from, &shape(&sets, case)));
+        let found = ended.receiver.map(|matches| assert_eq!(matches.rows(), sets.receiver_rows));
+        let sent = [ended.traffic.payload_sent, ended.traffic.payload_received];
+        (found.and(ended.sender.map(|_| ())), sent == fresh)
+    };
+    let made = [Keeping::new(), Keeping::new()];
+    assert_eq!(run(kkrt, Parameters::default(), &made), (Ok(()), true));
+    let made = made.map(|keeping| keeping.finish().unwrap().to_bytes());
+    let kept = || made.each_ref().map(|kept| Keeping::of(Kept::from_bytes(kept).unwrap()));
+    for variant in ["", "iknp", "two-strings", "correlated"] {
+        let at = |level| Parameters { level, variant, ..Parameters::default() };
+        assert_eq!(run(gbf, at(80), &kept()), (Ok(()), true), "{variant}: base OTs of its own");
+        let none = [Keeping::new(), Keeping::new()];
+        assert_eq!(run(gbf, at(80), &none), (Ok(()), true));
+        assert!(none.into_iter().all(|keeping| keeping.finish().is_none()), "{variant}: level 80 keeps none");
+        for level in [192, 256] {
+            assert!(run(gbf, at(level), &kept()).0.is_err(), "{variant} at {level}");
+        }
+        assert_eq!(run(gbf, at(128), &kept()), (Ok(()), false), "{variant}: the kept ones");
     }
 }
 
@@ -235,7 +269,7 @@ fn fresh_randomness_changes_the_transcript_and_not_the_result() {
 #[test]
 fn a_set_of_another_size_than_agreed_is_refused() {
     use vesica_crypto::hash::Context;
-    use vesica_protocols::{Parameters, Run, Sizes, Unwatched};
+    use vesica_protocols::{Run, Sizes, Unwatched};
     let sets = planted(4, 4, 1, 1);
     for entry in PROTOCOLS {
         let run = Run {

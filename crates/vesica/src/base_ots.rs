@@ -5,6 +5,7 @@
 //! them and why that is sound, docs/base-ots.md what it means for users; the file is in `base_ots/file.rs`.
 
 use vesica_net::codec::{CodecError, Reader, Writer};
+use vesica_ot::base::kept;
 
 pub(crate) mod file;
 
@@ -16,7 +17,7 @@ pub const MOST_RUNS: u64 = 1024;
 pub struct Mark {
     /// A hash of the session in which they were made.
     pub id: [u8; 32],
-    /// The highest level that they serve.
+    /// The level that they serve.
     pub level: u32,
     /// How many there are.
     pub count: u32,
@@ -84,8 +85,8 @@ pub enum Why {
     TheirsGone,
     /// The parties have different ones.
     Different,
-    /// They were made for a lower level than this run's.
-    TooWeak,
+    /// They were made for another level than this run's.
+    OtherLevel,
     /// There are too few for this run.
     TooFew,
     /// They have served [`MOST_RUNS`].
@@ -96,7 +97,7 @@ impl BaseOts {
     /// What becomes of a run that needs so many, the same on both sides.
     pub(crate) fn agree(mine: &Offer, theirs: &Offer, (level, needed): (u32, u64)) -> Self {
         match (mine, theirs) {
-            _ if needed == 0 => BaseOts::Unneeded,
+            _ if needed == 0 || !kept::may_be_kept(level) => BaseOts::Unneeded,
             (Offer::Nothing, _) | (_, Offer::Nothing) => BaseOts::Alone,
             (Offer::Room, Offer::Room) => BaseOts::New(Why::First),
             (Offer::Room, Offer::Have(_)) => BaseOts::New(Why::MineGone),
@@ -109,7 +110,7 @@ impl BaseOts {
                     () if (mine.id, mine.level, mine.count) != (theirs.id, theirs.level, theirs.count) => {
                         BaseOts::New(Why::Different)
                     }
-                    () if mine.level < level => BaseOts::New(Why::TooWeak),
+                    () if mine.level != level => BaseOts::New(Why::OtherLevel),
                     () if u64::from(mine.count) < needed => BaseOts::New(Why::TooFew),
                     () if generation >= MOST_RUNS => BaseOts::New(Why::Worn),
                     () => BaseOts::Kept(generation),
@@ -154,7 +155,7 @@ impl std::fmt::Display for BaseOts {
             Why::MineGone => "this side has none",
             Why::TheirsGone => "the partner has none any more",
             Why::Different => "the two sides have different ones",
-            Why::TooWeak => "the old ones were made for a lower level than this run's",
+            Why::OtherLevel => "the old ones were made for another level than this run's",
             Why::TooFew => "this run needs more than there are",
             Why::Worn => "the old ones have served their number of runs",
         })
@@ -229,14 +230,28 @@ mod tests {
             ),
         ];
         for (mine, theirs, needed, here, there) in cases {
-            for level in [80, 128, 192] {
-                let needed = (level, needed);
-                assert_eq!(BaseOts::agree(&mine, &theirs, needed), here, "{mine:?} {theirs:?} {needed:?}");
-                assert_eq!(BaseOts::agree(&theirs, &mine, needed), there, "{theirs:?} {mine:?} {needed:?}");
+            let needed = (192, needed);
+            assert_eq!(BaseOts::agree(&mine, &theirs, needed), here, "{mine:?} {theirs:?} {needed:?}");
+            assert_eq!(BaseOts::agree(&theirs, &mine, needed), there, "{theirs:?} {mine:?} {needed:?}");
+        }
+        let stronger = have(|mark| mark.level = 256);
+        assert_eq!(BaseOts::agree(&mine, &stronger, (192, 8)), BaseOts::New(Why::Different));
+    }
+
+    /// A run at another level, higher or lower, makes new ones; a run at level 80 leaves the file alone.
+    #[test]
+    fn flaw_no_run_takes_those_of_another_level() {
+        for made in [128, 192, 256] {
+            let mine = Offer::Have(Mark { level: made, ..MARK });
+            for level in [128, 192, 256] {
+                let agreed = BaseOts::agree(&mine, &mine, (level, 128));
+                let expected = if level == made { BaseOts::Kept(5) } else { BaseOts::New(Why::OtherLevel) };
+                assert_eq!(agreed, expected, "{made} for {level}");
+            }
+            for theirs in [mine, Offer::Room] {
+                assert_eq!(BaseOts::agree(&mine, &theirs, (80, 80)), BaseOts::Unneeded);
+                assert_eq!(BaseOts::agree(&theirs, &mine, (80, 80)), BaseOts::Unneeded);
             }
         }
-        assert_eq!(BaseOts::agree(&mine, &mine, (256, 256)), BaseOts::New(Why::TooWeak));
-        let stronger = have(|mark| mark.level = 256);
-        assert_eq!(BaseOts::agree(&mine, &stronger, (128, 8)), BaseOts::New(Why::Different));
     }
 }

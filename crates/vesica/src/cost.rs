@@ -16,6 +16,7 @@ mod fitted;
 
 use serde::Serialize;
 use std::time::Duration;
+use vesica_ot::base::kept;
 use vesica_protocols::registry::{Entry, PROTOCOLS, Security, Shape};
 use vesica_protocols::{Learns, Parameters, Profile, Role, Sizes};
 
@@ -261,7 +262,9 @@ pub fn outlook(
             parameters: choice.parameters,
             learns: wanted.learns,
             matches,
-            kept_base_ots: conditions.kept_base_ots && choice.protocol.base_ots.is_some(),
+            kept_base_ots: conditions.kept_base_ots
+                && choice.protocol.base_ots.is_some()
+                && kept::may_be_kept(choice.parameters.level),
         };
         estimate(choice.protocol, &shape, conditions).ok_or(Unfit::Sizes(choice.protocol.name))
     };

@@ -2,8 +2,8 @@
 //! to the next.
 //!
 //! Up to level 128 they are Masny and Rindal's over ristretto255, above it Naor and Pinkas's over P-384 or P-521, the curves
-//! of DCW13 Table 2 (what has such a level is for semi-honest parties). Kept ones serve any level up to that for which they
-//! were made.
+//! of DCW13 Table 2 (what has such a level is for semi-honest parties). Kept ones serve the level for which they were made and
+//! no other; those of a level below [`LEAST_LEVEL`] are not kept.
 //!
 //! Source: PSSZ15 §8.2, "these base-OTs only need to be computed once and can be re-used over multiple sessions".
 //!
@@ -22,6 +22,10 @@
 //! context of its run, so what it may compute to find s is what it may compute in one run. Against a party that deviates
 //! it is not: what a selective failure tells of s would add up over the runs. So nothing here is for malicious parties;
 //! extensions against those take no kept base OTs.
+//!
+//! **One level.** A run at level κ hides κ bits of the b from 2^κ hashes, and no more. If a run at 80 took the first 80 of
+//! the bits that a run at 128 takes as Δ, its partner would find those with 2^80 hashes, and the other 48 with 2^48. So what
+//! serves one level serves no other.
 //!
 //! Going one generation on forgets the strings of the runs before: who takes kept pairs away learns nothing of past rows.
 //! The bits b do not change. What theft means on either side, and why the choice bits are not renewed by another extension in
@@ -45,8 +49,14 @@ const NEXT: u8 = 1;
 /// No protocol takes more.
 const MOST: u32 = 512;
 
-/// The strength of ristretto255: the level up to which base OTs are over it, and the least that kept ones are for.
+/// The strength of ristretto255: the level up to which base OTs are over it, and the least at which they are kept.
 pub const LEAST_LEVEL: u32 = 128;
+
+/// Whether base OTs of a run at `level` may be kept. 2^80 hashes find the choices of a run at level 80: they must be of no use.
+#[must_use]
+pub const fn may_be_kept(level: u32) -> bool {
+    level >= LEAST_LEVEL
+}
 
 /// Bytes of the messages of `count` base OTs of a run at `level`: from their receiver, from their sender.
 #[must_use]
@@ -100,7 +110,7 @@ impl Kept {
         }
     }
 
-    /// The highest level that they serve.
+    /// The level that they serve.
     #[must_use]
     pub fn level(&self) -> u32 {
         self.level
@@ -182,7 +192,7 @@ impl Kept {
 
     /// What a run at `level` takes, if they serve it.
     fn serving(&self, level: u32) -> Result<&Side, Error> {
-        if level <= self.level { Ok(&self.side) } else { Err(Error::UnfitBaseOts) }
+        if level == self.level { Ok(&self.side) } else { Err(Error::UnfitBaseOts) }
     }
 
     /// Both strings of the first `count`, for a run.
@@ -239,7 +249,19 @@ impl Keeping {
 
     /// Those that were there already, or these, made at `level`.
     fn put(&self, level: u32, side: Side) -> &Kept {
-        self.0.get_or_init(|| Kept { side, level: level.max(LEAST_LEVEL), generation: 0 })
+        self.0.get_or_init(|| Kept { side, level, generation: 0 })
+    }
+
+    /// What a run at `level` has to do with those to be kept: nothing, where none are kept.
+    ///
+    /// # Errors
+    /// If there are some that such a run must not take.
+    fn at(keeping: Option<&Self>, level: u32) -> Result<Option<&Self>, Error> {
+        match keeping {
+            Some(keeping) if may_be_kept(level) => Ok(Some(keeping)),
+            Some(keeping) if keeping.has() => Err(Error::UnfitBaseOts),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -251,7 +273,7 @@ pub struct Opening<'a> {
     made: Option<masny_rindal::Sender>,
 }
 
-/// Sends the first message of the sender of base OTs, for levels up to [`LEAST_LEVEL`]. Kept ones take no message.
+/// Sends the first message of the sender of base OTs, for a run at [`LEAST_LEVEL`]. Kept ones take no message.
 ///
 /// # Errors
 /// If the connection fails.
@@ -299,7 +321,8 @@ fn pairs(
     }
 }
 
-/// Both strings of `count` OTs for a run at `level`: up to [`LEAST_LEVEL`], [`open`] and [`Opening::finish`].
+/// Both strings of `count` OTs for a run at `level`: up to [`LEAST_LEVEL`], [`open`] and [`Opening::finish`]. Those of a lower
+/// level [are not kept](may_be_kept).
 ///
 /// # Errors
 /// As [`Opening::finish`].
@@ -312,6 +335,7 @@ pub fn send(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<[Seed; 2]>, Error> {
+    let keeping = Keeping::at(keeping, level)?;
     if level <= LEAST_LEVEL {
         return open(context, label, keeping, channel, rng)?.finish(count, channel);
     }
@@ -322,7 +346,8 @@ pub fn send(
     pairs(level, context, label, count, keeping, made)
 }
 
-/// `count` random choices and the strings that they name, for a run at `level`. Kept ones take no message.
+/// `count` random choices and the strings that they name, for a run at `level`. Kept ones take no message. Those of a level
+/// below [`LEAST_LEVEL`] [are not kept](may_be_kept).
 ///
 /// # Errors
 /// If the connection fails, the partner's element is not valid, or kept ones do not fit.
@@ -339,6 +364,7 @@ pub fn receive(
     rng: &mut dyn CryptoRng,
 ) -> Result<Chosen, Error> {
     assert!(count.is_multiple_of(8), "whole bytes of choices");
+    let keeping = Keeping::at(keeping, level)?;
     if let Some(kept) = keeping.and_then(|keeping| keeping.0.get()) {
         return kept.chosen_of(level, context, label, count);
     }

@@ -10,6 +10,7 @@ use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
 use vesica_net::Channel;
+use vesica_ot::base::kept::{self, Keeping};
 use vesica_ot::softspoken::{self, Security, Width};
 use vesica_ot::{CotReceiver, CotSender, iknp, small_field};
 
@@ -36,6 +37,11 @@ impl Kind {
     }
 }
 
+/// The base OTs that this run takes or lets be kept: at level 80 none, in either extension.
+fn keeping<'a>(run: &Run<'a>) -> Option<&'a Keeping> {
+    run.base_ots.filter(|_| kept::may_be_kept(run.parameters.level))
+}
+
 /// The side with Δ, the sender's.
 pub(super) enum Sender<const W: usize> {
     SoftSpoken(Box<softspoken::Sender>),
@@ -48,7 +54,7 @@ impl<const W: usize> Sender<W> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let (context, level, kept) = (&run.context, run.parameters.level, run.base_ots);
+        let (context, level, kept) = (&run.context, run.parameters.level, keeping(run));
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
                 let setup =
@@ -93,7 +99,7 @@ impl<const W: usize> Receiver<W> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let (context, level, kept) = (&run.context, run.parameters.level, run.base_ots);
+        let (context, level, kept) = (&run.context, run.parameters.level, keeping(run));
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
                 let setup =
@@ -149,9 +155,18 @@ pub(super) const FLIGHTS: fn(&Shape) -> u32 = |shape| match (shape.kept_base_ots
     (false, _) => 4,
 };
 
-/// How many base OTs there are.
-pub(super) const BASE_OTS: Option<fn(&Shape) -> u64> =
-    Some(|shape| unless_empty(shape, || u64::from(columns(&shape.parameters))));
+/// How many base OTs there are that may be kept.
+pub(super) const BASE_OTS: Option<fn(&Shape) -> u64> = Some(|shape| match shape.parameters.level {
+    level if kept::may_be_kept(level) => unless_empty(shape, || u64::from(columns(&shape.parameters))),
+    _ => 0,
+});
+
+/// Bytes of a message of the base OTs, by who sends it: 0 the sender, 1 the receiver.
+fn base_bytes(shape: &Shape, from: usize) -> u64 {
+    let bytes = iknp::setup_bytes(columns(&shape.parameters))[from];
+    let sent = if kept::may_be_kept(shape.parameters.level) { shape.unless_kept(bytes) } else { bytes };
+    unless_empty(shape, || sent)
+}
 
 /// The base OTs' messages. Their choice is Δ, so the sender of the protocol is their receiver.
 pub(super) const BASE_MESSAGES: [Message; 2] = [
@@ -159,17 +174,13 @@ pub(super) const BASE_MESSAGES: [Message; 2] = [
         from: Role::Sender,
         what: "base OTs: an element for each string; not sent where they are kept",
         formula: "64·128 (IKNP: 64·κ; 49·κ at level 192, 67·κ at 256)",
-        bytes: |shape| {
-            unless_empty(shape, || shape.unless_kept(iknp::setup_bytes(columns(&shape.parameters))[0]))
-        },
+        bytes: |shape| base_bytes(shape, 0),
     },
     Message {
         from: Role::Receiver,
         what: "base OTs: the other side's element; not sent where they are kept",
         formula: "32 (98 at level 192, 134 at 256)",
-        bytes: |shape| {
-            unless_empty(shape, || shape.unless_kept(iknp::setup_bytes(columns(&shape.parameters))[1]))
-        },
+        bytes: |shape| base_bytes(shape, 1),
     },
 ];
 
