@@ -45,6 +45,25 @@ impl MaskWidth {
         }
     }
 
+    /// ℓ' = max(ℓ, λ + 2⌈log2 n_s⌉ - 1): what items are hashed to where two equal numbers of the sender would show. Two different
+    /// items of the sender are then equal, as two items of different sides are, with probability at most 2^-λ.
+    pub fn for_hashed_items(sizes: Sizes) -> Result<Self, Error> {
+        let Sizes { receiver, sender } = sizes;
+        let within = STATISTICAL_SECURITY + (2 * ceil_log2(sender)).saturating_sub(1);
+        let bits = mask_bits(sizes).max(within);
+        if bits <= u128::BITS {
+            Ok(Self { bits })
+        } else {
+            Err(Misuse::TooManyItems { receiver, sender }.into())
+        }
+    }
+
+    /// So many bits, for a test of too few.
+    #[cfg(test)]
+    pub(crate) fn of_bits(bits: u32) -> Self {
+        Self { bits }
+    }
+
     /// ℓ.
     pub fn bits(self) -> u32 {
         self.bits
@@ -166,6 +185,12 @@ mod tests {
         assert_eq!(bits(1 << 20, 1 << 20), 80);
         assert_eq!(bits((1 << 20) + 1, 1 << 20), 81);
         assert_eq!(MaskWidth { bits: 81 }.bytes(), 11);
+        let hashed = |receiver, sender| {
+            MaskWidth::for_hashed_items(Sizes { receiver, sender }).map(|width| width.bits())
+        };
+        assert_eq!([hashed(1, 1), hashed(1 << 24, 1), hashed(1 << 20, 1 << 20)], [Ok(40), Ok(64), Ok(80)]);
+        assert_eq!([hashed(1 << 8, 1 << 24), hashed(1, 1 << 24), hashed(1, 3)], [Ok(87), Ok(87), Ok(43)]);
+        assert!(hashed(1, 1 << 44).is_ok() && hashed(1, 1 << 45).is_err());
         let huge = Sizes { receiver: 1 << 60, sender: 1 << 60 };
         assert_eq!(
             MaskWidth::for_sizes(huge),

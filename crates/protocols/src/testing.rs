@@ -23,6 +23,8 @@ use crate::registry::{Entry, Shape};
 mod ideal_group;
 mod lying_wire;
 #[cfg(test)]
+pub(crate) mod order;
+#[cfg(test)]
 pub(crate) mod wiped;
 
 pub use ideal_group::IdealGroup;

@@ -27,8 +27,8 @@ fn cuckoo() -> Section {
         "Cuckoo tables",
         "The probability that some items find no place, by Hall's theorem and a union over the sets of bins that could be the \
          cause: a proven bound, summed term by term (`hashing::parameters::bounds`). Three functions have no stash (`kkrt`, \
-         `ot-phasing`), two functions 2.4 n bins and the smallest stash that does (`ot-psi`). A test goes through all \
-         sizes.",
+         `ot-phasing`), two functions 2.4 n bins and the smallest stash that does (`ot-psi`). A test holds the bound at four sizes \
+         of each power of two.",
         &["items", "three: bins", "failure", "two: bins", "stash", "failure", "with one place less"],
     );
     for items in SIZES {
@@ -86,12 +86,12 @@ fn permutations() -> Section {
         "Permutation-based hashing",
         "Of an item below 2^σ a bin holds the remainder, below M = ⌊(2^σ - 1)/m⌋ + 1 for m bins a function and at least 64; \
          bin, remainder and the function's segment determine the item, so no two different items look equal. M stands for an \
-         empty bin. Compared in characters of eight bits, each a 1-out-of-256 OT. σ: native, or ℓ bits of a hash (PSSZ15 §4; three functions).",
+         empty bin. Compared in characters of eight bits, each a 1-out-of-256 OT. σ: native, or ℓ' bits of a hash (PSSZ15 §4; three functions).",
         &["items", "σ", "bits in the code", "bits derived", "OTs a bin"],
     );
     for items in [1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 24] {
         let sizes = Sizes { receiver: items, sender: items };
-        let hashed = MaskWidth::for_sizes(sizes).unwrap().bits();
+        let hashed = MaskWidth::for_hashed_items(sizes).unwrap().bits();
         for sigma in [32, hashed] {
             let layout: Layout = three_way(items).layout;
             let context = Context::new(&[0; 32], "parameters", b"", 0, 0);
@@ -119,7 +119,8 @@ fn papers() -> Section {
         "The papers' parameters",
         "What `--paper-parameters` runs with, for comparison with PSSZ15's tables and nothing else: two functions with \
          the stash of its Table 4, by this project's bound. (For three functions in 1.2 n bins there is no bound, only \
-         extrapolation.)",
+         extrapolation.) The bound is that of a table which the functions share, as the paper has it; the runs have a segment for each \
+         function.",
         &["items", "stash of Table 4", "failure by our bound", "below 2^-40"],
     );
     for items in [1 << 8, 1 << 12, 1 << 16, 1 << 20] {

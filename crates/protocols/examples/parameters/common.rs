@@ -11,15 +11,16 @@ use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, STATISTICAL_SECURITY, Sizes};
 use crate::table::{Section, count, power};
 
 pub(crate) fn sections() -> Vec<Section> {
-    vec![levels(), masks(), digests(), groups()]
+    vec![levels(), masks(), numbers(), digests(), groups()]
 }
 
 fn levels() -> Section {
     let mut section = Section::new(
         "Security parameters",
-        "κ: computational, in bits. λ: statistical; every event that would make a run wrong, or fail, or tell something, \
-         has probability at most 2^-λ a run, over coins drawn after the sets are fixed. One constant each, of which the \
-         crates below the protocols have their own copies.",
+        "κ: computational, in bits. λ: statistical; each event that would make a run wrong, or fail, or tell something, \
+         has probability at most 2^-λ a run, over coins drawn after the sets are fixed. A protocol has a few such events: \
+         `ot-phasing` three (numbers, masks, bins), `kkrt` three (code, masks, bins). One constant each, of which the crates \
+         below the protocols have their own copies.",
         &["parameter", "in the code", "must be", "from"],
     );
     section.same("κ where nothing else is asked for", DEFAULT_LEVEL, 128, "the default of `--level`");
@@ -63,6 +64,39 @@ fn masks() -> Section {
         section.row(
             &[count(receiver), count(sender), bits.to_string(), derived.unwrap().to_string(), power(failure)],
             Some(bits) == derived && failure <= -f64::from(STATISTICAL_SECURITY),
+        );
+    }
+    section
+}
+
+fn numbers() -> Section {
+    let mut section = Section::new(
+        "Numbers of hashed items",
+        "ℓ' bits, the least of at least ℓ with n_s²/2·2^-ℓ' ≤ 2^-λ for the size rounded up to a power of two: two items of the sender \
+         that are hashed to one number have equal masks in `ot-phasing`, which shows that such a pair is held. ℓ, as \
+         PSSZ15 has it, counts the pairs of different sides alone.",
+        &["n_r", "n_s", "ℓ", "ℓ' in the code", "ℓ' derived", "a pair within n_s", "with ℓ bits"],
+    );
+    for (receiver, sender) in SIZES.into_iter().chain([(1, 1 << 24), (1 << 12, 1 << 24)]) {
+        let sizes = Sizes { receiver, sender };
+        let masks = MaskWidth::for_sizes(sizes).unwrap().bits();
+        let bits = MaskWidth::for_hashed_items(sizes).unwrap().bits();
+        let rounded = (sender.next_power_of_two() as f64).log2();
+        let derived = (masks..)
+            .find(|&bits| sender == 1 || 2.0 * rounded - 1.0 - f64::from(bits) <= -f64::from(STATISTICAL_SECURITY))
+            .unwrap();
+        let within = (sender as f64).log2() + (sender as f64 - 1.0).log2() - 1.0;
+        section.row(
+            &[
+                count(receiver),
+                count(sender),
+                masks.to_string(),
+                bits.to_string(),
+                derived.to_string(),
+                power(within - f64::from(bits)),
+                power(within - f64::from(masks)),
+            ],
+            bits == derived && within - f64::from(bits) <= -f64::from(STATISTICAL_SECURITY),
         );
     }
     section

@@ -38,7 +38,7 @@ use vesica_crypto::memory::Wiped;
 use vesica_encode::hashing::dealt::Dealt;
 use vesica_encode::hashing::{Layout, cuckoo, parameters};
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{Channel, SendHalf};
+use vesica_net::Channel;
 use vesica_ot::coded::{OprfReceiver, OprfSender};
 use vesica_ot::kkrt::{self, PseudoRandomCode};
 
@@ -253,7 +253,7 @@ fn send_masks<S: OprfSender<Block, { kkrt::BLOCKS }>>(
     // 3. F(h_i(x), x), bin by bin; a list goes when the last bin of its function is done.
     run.phase(Phase::Answer, plan.layout.bins());
     let mut rows = Wiped::from(vec![[Block::ZERO; kkrt::BLOCKS]; dealt.region().min(plan.layout.bins())]);
-    let mut answer = Answer::new(dealt, Departing::new(plan.width, items.len()), items.len());
+    let mut answer = Answer::new(dealt, Departing::new(plan.width, items.len()));
     for first in (0..plan.layout.bins()).step_by(answer.dealt.region()) {
         let bins = first..plan.layout.bins().min(first + answer.dealt.region());
         let rows = &mut rows[..bins.len()];
@@ -261,8 +261,11 @@ fn send_masks<S: OprfSender<Block, { kkrt::BLOCKS }>>(
         run.advance(rows.len())?;
         for part in plan.layout.segments_of(bins) {
             let function = plan.layout.function_of(part.start);
-            answer.part(&oprf, first, rows, function, channel.split().0)?;
-            if part.end == plan.layout.segment_of(function).end {
+            answer.part(&oprf, first, rows, function);
+            // As much of the list before leaves as bins are done. How many items were in them is the sender's secret.
+            let segment = plan.layout.segment_of(function);
+            answer.masks.advance(part.end - segment.start, segment.len(), channel.split().0)?;
+            if part.end == segment.end {
                 answer.masks.complete(run, part.end == plan.layout.bins(), channel.split().0)?;
             }
         }
@@ -274,9 +277,6 @@ fn send_masks<S: OprfSender<Block, { kkrt::BLOCKS }>>(
 struct Answer {
     dealt: Dealt,
     masks: Departing,
-    items: usize,
-    /// Masks made so far.
-    done: usize,
     records: Vec<(Block, u32)>,
     at: Vec<u32>,
     words: Vec<Block>,
@@ -284,9 +284,9 @@ struct Answer {
 }
 
 impl Answer {
-    fn new(dealt: Dealt, masks: Departing, items: usize) -> Self {
+    fn new(dealt: Dealt, masks: Departing) -> Self {
         let (records, at, words, outputs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { dealt, masks, items, done: 0, records, at, words, outputs }
+        Self { dealt, masks, records, at, words, outputs }
     }
 
     /// The masks of the items that `function` has in the region from bin `first` on, whose rows these are.
@@ -296,8 +296,7 @@ impl Answer {
         first: usize,
         rows: &[kkrt::Row],
         function: usize,
-        channel: &mut SendHalf,
-    ) -> Result<(), Error> {
+    ) {
         while self.dealt.take(function, first, &mut self.records) {
             self.at.clear();
             self.words.clear();
@@ -312,10 +311,7 @@ impl Answer {
             self.outputs.resize(self.records.len(), Block::ZERO);
             oprf.evaluate_groups(1, first as u64, rows, &self.at, &self.words, &mut self.outputs);
             self.masks.set_all(self.records.iter().map(|(_, place)| *place), &self.outputs);
-            self.done += self.records.len();
-            self.masks.advance(self.done - self.items * function, self.items, channel)?;
         }
-        Ok(())
     }
 }
 
@@ -326,7 +322,8 @@ fn item_oracle(run: &Run<'_>) -> Oracle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Case, duel, planted, run_pair, shape};
+    use crate::ot_based::noting::{self, noted};
+    use crate::testing::{Case, Planted, duel, items, order, planted, run_pair, shape};
     use vesica_ot::coded::ideal;
 
     #[test]
@@ -369,5 +366,77 @@ mod tests {
         let ideal = sets.receiver.matches(pairs.iter().map(|&(item, _)| item as usize));
         assert_eq!(ideal.rows(), sets.receiver_rows);
         assert_eq!(ideal.rows(), run_pair(&ENTRY, sets, case).receiver.unwrap().rows());
+    }
+
+    /// Two sets of the sender that differ only in where their items lie under the second function: in the first half of its
+    /// bins, or in the second. A receiver that sends the rows of a region and waits sees how much has come by then.
+    #[test]
+    fn flaw_what_has_left_after_each_region_does_not_tell_the_senders_bins() {
+        let count = 35_000;
+        let receiver = || planted(60_000, 1, 1, 1).receiver;
+        let sizes = Sizes { receiver: 60_000, sender: count };
+        let plan = Plan::new(sizes).unwrap().unwrap();
+        let sets =
+            |sender| Planted { receiver: receiver(), sender, receiver_rows: vec![], sender_rows: vec![] };
+        let case = Case::default();
+        let names: Vec<String> = (0..5 * count / 2).map(|i| format!("{i}@example.org")).collect();
+        // The keys of all, by the context that a run of these sizes has.
+        let keys = std::sync::Mutex::new(Vec::new());
+        let any = sets(planted(1, count, 1, 3).sender);
+        let all = items(&names);
+        let looked = duel::<(), ()>(
+            (&ENTRY, &any, case),
+            Box::new(|run, _, _| {
+                let oracle = item_oracle(run);
+                keys::by_pieces(run, &oracle, &all, |_, piece| keys.lock().unwrap().extend_from_slice(piece))
+            }),
+            Box::new(|_, _, _| Ok(())),
+        );
+        looked.0.unwrap();
+        let keys = keys.into_inner().unwrap();
+        let segment = plan.layout.segment_of(1);
+        let name = |item: usize| &names[all.rows_of(item).next().unwrap() as usize];
+        let in_half = |half: usize| {
+            let low =
+                |i: &usize| (plan.layout.bin_of(keys[*i], 1) as usize) < segment.start + segment.len() / 2;
+            let chosen: Vec<&String> =
+                (0..names.len()).filter(|i| low(i) == (half == 0)).map(name).take(count).collect();
+            sets(items(&chosen))
+        };
+        let sent = [0, 1].map(|half| {
+            let sets = in_half(half);
+            noted((&ENTRY, &sets, case), |run, channel, rng, sent| {
+                let plan = Plan::new(run.sizes)?.unwrap();
+                let oprf = noting::Sender::setup(&run.context, channel, rng, sent)?;
+                send_masks(run, &plan, &sets.sender, oprf, channel, rng).map(|_| ())
+            })
+        });
+        assert!(sent[0].len() > 8 && sent[0].last() > Some(&0), "{sent:?}");
+        assert_eq!(sent[0], sent[1]);
+    }
+
+    #[test]
+    fn flaw_places_in_the_lists_do_not_tell_of_items() {
+        let sets = &planted(64, 64, 64, 4);
+        let trials: Vec<_> = (0..40)
+            .map(|seed| {
+                let (pairs, order) = duel(
+                    (&ENTRY, sets, Case { seed, ..Case::default() }),
+                    Box::new(|run, channel, rng| {
+                        let plan = Plan::new(run.sizes)?.unwrap();
+                        let oprf = |channel: &mut Channel| ideal::Receiver::setup(&run.context, channel, rng);
+                        receive_pairs(run, &plan, &sets.sender, oprf, channel)
+                    }),
+                    Box::new(|run, channel, rng| {
+                        let plan = Plan::new(run.sizes)?.unwrap();
+                        let oprf = ideal::Sender::setup(&run.context, channel, rng)?;
+                        send_masks(run, &plan, &sets.sender, oprf, channel, rng)
+                    }),
+                );
+                order.unwrap();
+                order::places(&pairs.unwrap())
+            })
+            .collect();
+        order::assert_hidden(&trials);
     }
 }

@@ -2,6 +2,8 @@
 
 mod keys;
 mod lists;
+#[cfg(test)]
+mod noting;
 mod numbers;
 
 pub mod kkrt16;

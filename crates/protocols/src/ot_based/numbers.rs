@@ -9,7 +9,8 @@ use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::protocol::Run;
 
-/// σ′: bits of the numbers that are compared. Native items of at most ℓ bits are used as they are, others hashed to ℓ.
+/// σ′: bits of the numbers that are compared. Native items of at most the bits of `width` are used as they are, others hashed to
+/// so many.
 pub(super) fn item_bits(sigma: Option<u32>, width: MaskWidth) -> u32 {
     sigma.unwrap_or(width.bits()).min(width.bits())
 }

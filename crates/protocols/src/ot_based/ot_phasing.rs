@@ -25,6 +25,11 @@
 //! receiver does not hold. So it asks for M, one more than any remainder ([`Permutation::vacant`]), and where whole items
 //! are compared, in the stash as well, for one of its own.
 //!
+//! **Hashed items.** Two of the sender's items that are hashed to one number have the same bins and remainders, and so equal masks at
+//! the same two places of every list, which shows that such a pair is held. So items are hashed to ℓ' = max(ℓ, λ + 2⌈log2 n_s⌉ - 1)
+//! bits, where the paper has ℓ, which counts the pairs of different sides alone. Two such items of the receiver, who fills a bin with
+//! each, show nothing: a match that one of them has and the other has not is a pair of different sides.
+//!
 //! **One hash a bin.** The OTs of a bin are one OT of all its remainders, by a code t times as long ([`coded`](vesica_ot::coded),
 //! groups): remainders differ in a character, so their codewords in 128 places, and who does not know s has 128 of its bits to
 //! guess for any mask but that of its own remainder. The number that H takes is that of the bin's first OT, which says bin, function
@@ -155,7 +160,10 @@ fn bytes(shape: &Shape, message: usize, count: impl Fn(&Plan) -> u64) -> u64 {
 
 /// What both parties derive from sizes and parameters.
 struct Plan {
+    /// ℓ, of the masks.
     width: MaskWidth,
+    /// ℓ', of items that are hashed.
+    hashed: MaskWidth,
     cuckoo: Cuckoo,
     /// σ′.
     sigma: u32,
@@ -174,7 +182,8 @@ impl Plan {
         }
         check_sizes(sizes)?;
         let width = MaskWidth::for_sizes(sizes)?;
-        let sigma = item_bits(parameters.sigma, width);
+        let hashed = if parameters.paper { width } else { MaskWidth::for_hashed_items(sizes)? };
+        let sigma = item_bits(parameters.sigma, hashed);
         let two_way = !parameters.variant.is_empty();
         let permuted = matches!(parameters.variant, "" | PERMUTATION);
         let cuckoo = match (parameters.paper, two_way) {
@@ -187,7 +196,7 @@ impl Plan {
         let stash_characters = characters(sigma);
         let of_bins =
             if permuted { characters(remainder_bits(sigma, cuckoo.layout)) } else { stash_characters };
-        Ok(Some(Self { width, cuckoo, sigma, permuted, characters: of_bins, stash_characters }))
+        Ok(Some(Self { width, hashed, cuckoo, sigma, permuted, characters: of_bins, stash_characters }))
     }
 
     fn permutation(&self, context: &Context) -> Permutation {

@@ -71,7 +71,7 @@ impl Dealt {
             let placed = Placed::with_room(&permutation, keys::piece(run));
             (permutation, placed)
         });
-        numbers::by_pieces(run, plan.width, items, !plan.permuted, |first, values, keys| {
+        numbers::by_pieces(run, plan.hashed, items, !plan.permuted, |first, values, keys| {
             let places = &places[first..][..values.len()];
             match &mut permuted {
                 Some((permutation, placed)) => {

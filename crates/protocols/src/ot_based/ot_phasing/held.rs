@@ -39,7 +39,7 @@ impl<'a> Held<'a> {
         let (whole, mut own) = (!plan.permuted || plan.cuckoo.stash > 0, None);
         let mut numbers = large_capacity(room(whole));
         let mut digests = large_capacity(room(!plan.permuted));
-        numbers::by_pieces(run, plan.width, items, !plan.permuted, |_, values, keys| {
+        numbers::by_pieces(run, plan.hashed, items, !plan.permuted, |_, values, keys| {
             own = own.or(values.first().copied());
             if let (Some(permutation), Some(placed)) = (&permutation, &mut placed) {
                 placed.extend(permutation, run.threads, values.len(), |i| values[i]);

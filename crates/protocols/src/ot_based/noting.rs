@@ -1,0 +1,75 @@
+//! An ideal OPRF whose sender notes how much its party had sent whenever it asked for the next rows.
+
+use rand_core::CryptoRng;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::Context;
+use vesica_net::{Channel, Meter, RecvHalf};
+use vesica_ot::Error;
+use vesica_ot::coded::OprfSender;
+use vesica_ot::coded::ideal::{self, Word};
+
+use crate::testing::{Case, Party, Planted, duel};
+
+/// What had been sent at each call, in bytes.
+pub(super) type Sent = std::sync::Mutex<Vec<u64>>;
+
+/// The sender of the ideal OPRF, which notes.
+pub(super) struct Sender<'a> {
+    ideal: ideal::Sender,
+    meter: Meter,
+    sent: &'a Sent,
+}
+
+impl<'a> Sender<'a> {
+    pub(super) fn setup(
+        context: &Context,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+        sent: &'a Sent,
+    ) -> Result<Self, Error> {
+        Ok(Self { meter: channel.meter(), ideal: ideal::Sender::setup(context, channel, rng)?, sent })
+    }
+}
+
+impl<T: Word, const W: usize> OprfSender<T, W> for Sender<'_> {
+    fn next(&self) -> u64 {
+        OprfSender::<T, W>::next(&self.ideal)
+    }
+
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut RecvHalf) -> Result<(), Error> {
+        self.sent.lock().unwrap().push(self.meter.traffic().payload_sent);
+        OprfSender::<T, W>::extend(&mut self.ideal, rows, channel)
+    }
+
+    fn evaluate_groups(
+        &self,
+        size: usize,
+        first: u64,
+        rows: &[[Block; W]],
+        at: &[u32],
+        words: &[T],
+        outputs: &mut [Block],
+    ) {
+        self.ideal.evaluate_groups(size, first, rows, at, words, outputs);
+    }
+}
+
+/// What a sender had sent whenever it asked for rows, against a receiver that takes whatever comes.
+pub(super) fn noted(
+    agreed: (&crate::registry::Entry, &Planted, Case),
+    sender: impl Fn(&crate::Run<'_>, &mut Channel, &mut dyn CryptoRng, &Sent) -> Result<(), crate::Error>
+    + Send
+    + Sync,
+) -> Vec<u64> {
+    let sent = Sent::default();
+    let all = agreed.0.bytes(crate::Role::Sender, &crate::testing::shape(agreed.1, agreed.2));
+    let receiver: Box<Party<'_, ()>> = Box::new(|run, channel, rng| {
+        let _: ideal::Receiver = ideal::Receiver::setup(&run.context, channel, rng)?;
+        // Base OTs aside; what does not come ends with the other end.
+        let mut byte = [0];
+        (0..all).try_for_each(|_| channel.recv_exact(&mut byte)).or(Ok(()))
+    });
+    let (_, ended) = duel(agreed, receiver, Box::new(|run, channel, rng| sender(run, channel, rng, &sent)));
+    ended.unwrap();
+    sent.into_inner().unwrap()
+}
