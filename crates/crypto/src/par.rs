@@ -71,6 +71,7 @@ where
     if helpers == 0 {
         return tasks.enumerate().try_for_each(|(index, task)| work(index, task));
     }
+    counted::add(helpers);
     let queue = Queue { tasks: Mutex::new(tasks.enumerate()), first_error: Mutex::new(None) };
     thread::scope(|scope| {
         let joins: Vec<_> = (0..helpers).map(|_| scope.spawn(|| queue.drain(&work))).collect();
@@ -84,6 +85,28 @@ where
     match queue.first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
         None => Ok(()),
+    }
+}
+
+/// Threads that this one has started in [`for_each`] so far, for tests of what runs on several.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn helpers_started() -> usize {
+    counted::HELPERS.get()
+}
+
+/// How many helpers are started, counted where tests can ask for it.
+mod counted {
+    #[cfg(any(test, feature = "testing"))]
+    std::thread_local! {
+        pub(super) static HELPERS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
+    }
+
+    pub(super) fn add(helpers: usize) {
+        #[cfg(any(test, feature = "testing"))]
+        HELPERS.set(HELPERS.get() + helpers);
+        #[cfg(not(any(test, feature = "testing")))]
+        let _ = helpers;
     }
 }
 

@@ -21,14 +21,17 @@
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::memory::Wiped;
-use vesica_net::Channel;
+use vesica_net::{Channel, NetError, RecvHalf, SendHalf};
 
 use crate::base::bit;
 use crate::random::{Strings, add_delta};
 use crate::{CotReceiver, CotSender, Error};
 
 /// OTs between two looks at the channel: agreed, since an extension fills up what it sends in a call.
-const PIECE: usize = 1 << 13;
+const PIECE: usize = 1 << 15;
+
+/// Strings packed to their width at a time.
+const PACKED: usize = 1 << 10;
 
 /// The side with the strings.
 pub struct Sender<C, const W: usize> {
@@ -73,15 +76,24 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
         Self { rows, strings: Strings::of(context, label), width: check::<W>(width), next: 0 }
     }
 
+    /// Lets hashing keep so many threads busy; one, if nothing is said.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { strings: self.strings.with_threads(threads), ..self }
+    }
+
     /// Transfers one of each pair; bytes beyond the width are not.
     ///
     /// # Errors
     /// If the extension or the connection fails.
     pub fn send(&mut self, pairs: &[[[Block; W]; 2]], channel: &mut Channel) -> Result<(), Error> {
         for pairs in pairs.chunks(PIECE) {
-            let masks = self.masks(pairs.len(), channel)?;
-            let sent = (0..pairs.len()).flat_map(|j| [0, 1].map(|b| xor(&pairs[j][b], &masks[b][j])));
-            send_strings(sent, self.width, channel)?;
+            let [zeros, ones] = self.masks(pairs.len(), channel)?;
+            let mut sent = Wiped::from(pairs.to_vec());
+            for (sent, (zero, one)) in sent.iter_mut().zip(zeros.iter().zip(ones.iter())) {
+                *sent = [xor(&sent[0], zero), xor(&sent[1], one)];
+            }
+            send_strings(sent.as_flattened(), self.width, channel.split().0)?;
         }
         Ok(channel.flush()?)
     }
@@ -97,10 +109,12 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
         channel: &mut Channel,
     ) -> Result<(), Error> {
         for (piece, zeros) in zeros.chunks_mut(PIECE).enumerate() {
-            let [mut drawn, ones] = self.masks(zeros.len(), channel)?;
+            let [mut drawn, mut sent] = self.masks(zeros.len(), channel)?;
             drawn.iter_mut().for_each(|string| cut(string, self.width));
-            let sent = (0..zeros.len()).map(|j| xor(&other(piece * PIECE + j, &drawn[j]), &ones[j]));
-            send_strings(sent, self.width, channel)?;
+            for (j, (sent, drawn)) in (piece * PIECE..).zip(sent.iter_mut().zip(drawn.iter())) {
+                *sent = xor(&other(j, drawn), sent);
+            }
+            send_strings(&sent, self.width, channel.split().0)?;
             zeros.copy_from_slice(&drawn);
         }
         Ok(channel.flush()?)
@@ -129,6 +143,12 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         Self { rows, strings: Strings::of(context, label), width: check::<W>(width), next: 0 }
     }
 
+    /// Lets hashing keep so many threads busy; one, if nothing is said.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { strings: self.strings.with_threads(threads), ..self }
+    }
+
     /// The string of each pair that `choices`, packed eight to a byte, name; zeros beyond the width.
     ///
     /// # Errors
@@ -143,16 +163,9 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         channel: &mut Channel,
     ) -> Result<(), Error> {
         self.masks(choices, strings, channel)?;
-        let mut sent = [[Block::ZERO; W]; 2];
-        for (j, string) in strings.iter_mut().enumerate() {
-            for sent in &mut sent {
-                channel.recv_exact(&mut Block::slice_as_mut_bytes(sent)[..self.width])?;
-            }
-            let chosen = Block::mask(bit(choices, j) == 1);
-            let other = core::array::from_fn(|word| sent[0][word] ^ (sent[0][word] ^ sent[1][word]) & chosen);
-            *string = xor(string, &other);
-        }
-        Ok(())
+        self.unmask(choices, strings, channel.split().1, |[zero, one]: &[[Block; W]; 2], chosen| {
+            core::array::from_fn(|word| zero[word] ^ (zero[word] ^ one[word]) & chosen)
+        })
     }
 
     /// As [`receive`](Self::receive), from a sender that uses [`send_correlated`](Sender::send_correlated).
@@ -169,11 +182,26 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         channel: &mut Channel,
     ) -> Result<(), Error> {
         self.masks(choices, strings, channel)?;
-        let mut sent = [Block::ZERO; W];
-        for (j, string) in strings.iter_mut().enumerate() {
-            channel.recv_exact(&mut Block::slice_as_mut_bytes(&mut sent)[..self.width])?;
-            let chosen = Block::mask(bit(choices, j) == 1);
-            *string = xor(string, &sent.map(|block| block & chosen));
+        self.unmask(choices, strings, channel.split().1, |[sent]: &[[Block; W]; 1], chosen| {
+            sent.map(|block| block & chosen)
+        })
+    }
+
+    /// Adds to each mask what `pick` takes of the `N` strings that came for it, by the choice as a block of ones or of zeros.
+    fn unmask<const N: usize>(
+        &self,
+        choices: &[u8],
+        strings: &mut [[Block; W]],
+        channel: &mut RecvHalf,
+        pick: impl Fn(&[[Block; W]; N], Block) -> [Block; W],
+    ) -> Result<(), Error> {
+        let mut sent = vec![[[Block::ZERO; W]; N]; strings.len().min(PIECE)];
+        for (piece, strings) in strings.chunks_mut(PIECE).enumerate() {
+            let sent = &mut sent[..strings.len()];
+            recv_strings(sent.as_flattened_mut(), self.width, channel)?;
+            for (j, (string, sent)) in (piece * PIECE..).zip(strings.iter_mut().zip(&*sent)) {
+                *string = xor(string, &pick(sent, Block::mask(bit(choices, j) == 1)));
+            }
         }
         Ok(())
     }
@@ -184,6 +212,7 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         for (rows, choices) in rows.chunks_mut(PIECE).zip(choices.chunks(PIECE / 8)) {
             self.rows.extend(choices, rows, channel)?;
         }
+        channel.flush()?;
         self.strings.hash(self.next, rows);
         self.next += rows.len() as u64;
         rows.iter_mut().for_each(|row| cut(row, self.width));
@@ -200,13 +229,47 @@ fn cut<const W: usize>(string: &mut [Block; W], width: usize) {
     Block::slice_as_mut_bytes(string)[width..].fill(0);
 }
 
-fn send_strings<const W: usize>(
-    strings: impl Iterator<Item = [Block; W]>,
+/// Sends the first `width` bytes of each string.
+///
+/// # Errors
+/// If the connection fails.
+pub fn send_strings<const W: usize>(
+    strings: &[[Block; W]],
     width: usize,
-    channel: &mut Channel,
-) -> Result<(), Error> {
-    for string in strings {
-        channel.send(&Block::slice_as_bytes(&string)[..width])?;
+    channel: &mut SendHalf,
+) -> Result<(), NetError> {
+    if width == W * Block::BYTES {
+        return channel.send(Block::slice_as_bytes(strings.as_flattened()));
+    }
+    let mut packed = Vec::with_capacity(PACKED * width);
+    for strings in strings.chunks(PACKED) {
+        packed.clear();
+        strings.iter().for_each(|string| packed.extend_from_slice(&Block::slice_as_bytes(string)[..width]));
+        channel.send(&packed)?;
+    }
+    Ok(())
+}
+
+/// Receives strings of `width` bytes; the bytes above are zero.
+///
+/// # Errors
+/// If the connection fails.
+pub fn recv_strings<const W: usize>(
+    strings: &mut [[Block; W]],
+    width: usize,
+    channel: &mut RecvHalf,
+) -> Result<(), NetError> {
+    if width == W * Block::BYTES {
+        return channel.recv_exact(Block::slice_as_mut_bytes(strings.as_flattened_mut()));
+    }
+    let mut packed = vec![0; PACKED.min(strings.len()) * width];
+    for strings in strings.chunks_mut(PACKED) {
+        let packed = &mut packed[..strings.len() * width];
+        channel.recv_exact(packed)?;
+        for (string, packed) in strings.iter_mut().zip(packed.chunks_exact(width)) {
+            *string = [Block::ZERO; W];
+            Block::slice_as_mut_bytes(string)[..width].copy_from_slice(packed);
+        }
     }
     Ok(())
 }

@@ -9,41 +9,58 @@
 //!
 //! **Security:** to the receiver the string that it did not choose is H at an input offset by Δ, pseudo-random as long as
 //! H is correlation robust. Rows of one block: H = π(π(x) ⊕ j) ⊕ π(x) with fixed-key AES, tweakable and circular
-//! correlation robust (Guo, Katz, Wang, Yu, eprint 2019/074, see [`aes_hash`](vesica_crypto::aes_hash)). Wider rows, for levels above
-//! 128: BLAKE3, keyed with context and label, over j and the whole row. A number j is used for one row of a run under one
-//! label, whatever call the row comes from; whoever numbers rows must see to that.
+//! correlation robust (Guo, Katz, Wang, Yu, eprint 2019/074, see [`aes_hash`](vesica_crypto::aes_hash), with the bound). Wider rows, for
+//! levels above 128: BLAKE3, keyed with context and label, over j (16 bytes) and the whole row. A number j is used for one row of a run
+//! under one label, whatever call the row comes from; whoever numbers rows must see to that.
+
+use std::convert::Infallible;
 
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label, Oracle};
-use zeroize::Zeroize;
+use vesica_crypto::memory::Wiped;
+use vesica_crypto::par;
 
 /// Rows that are hashed at a time.
 const BATCH: usize = 256;
+
+/// Rows of a task, where several threads hash.
+const CHUNK: usize = 1 << 11;
 
 /// The hash H of a run and a label. Strings are as wide as rows.
 pub struct Strings<const W: usize> {
     narrow: FixedKey,
     wide: Oracle,
+    threads: usize,
 }
 
 impl<const W: usize> Strings<W> {
     /// H of `label` in this context.
     #[must_use]
     pub fn of(context: &Context, label: Label) -> Self {
-        Self { narrow: FixedKey::of(context, label), wide: context.oracle(label) }
+        Self { narrow: FixedKey::of(context, label), wide: context.oracle(label), threads: 1 }
+    }
+
+    /// Lets [`hash`](Self::hash) keep so many threads busy; one, if nothing is said.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
     }
 
     /// Replaces rows number `first`, `first` + 1, … by their strings.
     pub fn hash(&self, first: u64, rows: &mut [[Block; W]]) {
-        if W == 1 {
-            return self.narrow.tccr(first, rows.as_flattened_mut());
-        }
-        let mut number = first;
-        for rows in rows.chunks_mut(BATCH) {
-            self.hash_wide((number..).take(rows.len()), rows);
-            number += rows.len() as u64;
-        }
+        let Ok(()) = par::fill_chunks(self.threads, CHUNK, rows, |chunk, rows| {
+            let first = first + (chunk * CHUNK) as u64;
+            if W == 1 {
+                self.narrow.tccr(first, rows.as_flattened_mut());
+                return Ok::<_, Infallible>(());
+            }
+            for (number, rows) in (first..).step_by(BATCH).zip(rows.chunks_mut(BATCH)) {
+                self.hash_wide((number..).take(rows.len()), rows);
+            }
+            Ok(())
+        });
     }
 
     /// Replaces each row by its string, as row number `numbers[i]`.
@@ -52,41 +69,33 @@ impl<const W: usize> Strings<W> {
     /// If there is not one number for each row.
     pub fn hash_at(&self, numbers: &[u64], rows: &mut [[Block; W]]) {
         assert_eq!(numbers.len(), rows.len(), "one number a row");
+        let mut tweaks = [Block::ZERO; BATCH];
         for (numbers, rows) in numbers.chunks(BATCH).zip(rows.chunks_mut(BATCH)) {
             if W == 1 {
-                self.hash_narrow(numbers, rows.as_flattened_mut());
+                let tweaks = &mut tweaks[..numbers.len()];
+                tweaks.iter_mut().zip(numbers).for_each(|(tweak, number)| *tweak = block(*number));
+                self.narrow.tccr_at(tweaks, rows.as_flattened_mut());
             } else {
                 self.hash_wide(numbers.iter().copied(), rows);
             }
         }
     }
 
-    /// π(π(x) ⊕ j) ⊕ π(x) of at most `BATCH` blocks.
-    fn hash_narrow(&self, numbers: &[u64], once: &mut [Block]) {
-        let mut twice = [Block::ZERO; BATCH];
-        let twice = &mut twice[..once.len()];
-        self.narrow.permute(once);
-        for ((twice, once), number) in twice.iter_mut().zip(&*once).zip(numbers) {
-            *twice = *once ^ Block::from_halves(*number, 0);
-        }
-        self.narrow.permute(twice);
-        for (once, twice) in once.iter_mut().zip(&*twice) {
-            *once ^= *twice;
-        }
-        twice.zeroize();
-    }
-
     fn hash_wide(&self, numbers: impl Iterator<Item = u64>, rows: &mut [[Block; W]]) {
-        let width = size_of::<u64>() + W * Block::BYTES;
-        let mut inputs = Vec::with_capacity(rows.len() * width);
+        let width = (1 + W) * Block::BYTES;
+        let mut inputs = Wiped::from(Vec::with_capacity(rows.len() * width));
         for (number, row) in numbers.zip(&*rows) {
-            inputs.extend_from_slice(&number.to_le_bytes());
+            inputs.extend_from_slice(block(number).as_bytes());
             inputs.extend_from_slice(Block::slice_as_bytes(row));
         }
         let strings = Block::slice_as_mut_bytes(rows.as_flattened_mut());
         self.wide.hash_batch(&inputs, width, strings, W * Block::BYTES);
-        inputs.zeroize();
     }
+}
+
+/// The number of a row, as hashes take it.
+fn block(number: u64) -> Block {
+    Block::from_halves(number, 0)
 }
 
 /// Rows of the sender's other strings: q_j ⊕ Δ for every q_j.
@@ -143,7 +152,7 @@ mod tests {
         Strings::<2>::of(&context(), LABEL).hash(77, &mut after);
         for (j, (x, y)) in (77u64..).zip(before.iter().zip(&after)) {
             let mut expected = [0; 32];
-            let input = [&j.to_le_bytes()[..], Block::slice_as_bytes(x)].concat();
+            let input = [&u128::from(j).to_le_bytes()[..], Block::slice_as_bytes(x)].concat();
             context().hash(LABEL, &input, &mut expected);
             assert_eq!(Block::slice_as_bytes(y), expected);
         }
@@ -164,6 +173,37 @@ mod tests {
     fn strings_on_demand_are_those_in_order() {
         picked_is_as_in_order::<1>();
         picked_is_as_in_order::<2>();
+    }
+
+    #[test]
+    fn threads_change_no_string() {
+        fn check<const W: usize>() {
+            let hashed = |threads| {
+                let mut rows = rows::<W>(10_000);
+                Strings::<W>::of(&context(), LABEL).with_threads(threads).hash(9, &mut rows);
+                rows
+            };
+            let one = hashed(1);
+            assert!([2, 4].into_iter().all(|threads| hashed(threads) == one));
+        }
+        check::<1>();
+        check::<2>();
+    }
+
+    /// Equal rows: only the numbers tell the strings apart, in order and on demand, on one thread and on several.
+    #[test]
+    fn flaw_equal_rows_of_other_numbers_have_other_strings() {
+        fn check<const W: usize>() {
+            let count = 9000;
+            let strings = Strings::<W>::of(&context(), LABEL).with_threads(3);
+            let (mut in_order, mut picked) = (vec![[Block::ONES; W]; count], vec![[Block::ONES; W]; count]);
+            strings.hash(0, &mut in_order);
+            strings.hash_at(&(count as u64..2 * count as u64).collect::<Vec<_>>(), &mut picked);
+            let all = in_order.iter().chain(&picked).map(|string| string.map(Block::to_bytes));
+            assert_eq!(all.collect::<std::collections::HashSet<_>>().len(), 2 * count);
+        }
+        check::<1>();
+        check::<2>();
     }
 
     #[test]

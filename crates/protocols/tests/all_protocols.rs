@@ -255,6 +255,22 @@ fn the_transcript_does_not_depend_on_threads() {
     }
 }
 
+/// The forms of the Bloom filters, of which the papers' have steps of their own that threads share.
+#[test]
+fn no_form_of_the_bloom_filters_depends_on_threads() {
+    for entry in PROTOCOLS.iter().filter(|entry| entry.family == "bloom_filter") {
+        for parameters in ways(entry) {
+            let sets = planted_for(&parameters, 1500, 1300, 400, 5);
+            let [one, four] = [1, 4].map(|threads| {
+                let ended = run_pair(entry, &sets, Case { threads, parameters, ..Case::default() });
+                assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows);
+                ended.digests
+            });
+            assert!(one == four, "{} {parameters:?}", entry.name);
+        }
+    }
+}
+
 #[test]
 fn fresh_randomness_changes_the_transcript_and_not_the_result() {
     for entry in PROTOCOLS {

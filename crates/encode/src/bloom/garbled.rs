@@ -14,13 +14,23 @@
 //! The free strings are uniform and the system of equations is triangular, so the filter is a uniformly random one of
 //! those that hold the values: its strings say nothing about where items have their own slots.
 //!
+//! On several threads, the items of a bin are shared among them: slices are filled in their order by one, and each adds the
+//! strings of its own items. So the filter does not depend on the number of threads, and one bin is enough to keep them busy.
+//!
 //! Corrected in Algorithm 1: an item whose positions coincide (line 8 would find the slot that it reserved still empty
 //! and overwrite it) does not occur, since each slice has a function of its own.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::Wiped;
+use vesica_crypto::par;
 
 use super::{Bin, GROUP, Sums};
+
+/// Items of a task, where several threads work.
+const CHUNK: usize = 1 << 10;
+
+/// Slices that are filled before the threads add their strings: so many that starting threads costs little.
+const SLICES: usize = 4 * GROUP;
 
 /// No slice.
 const NONE: u32 = u32::MAX;
@@ -31,7 +41,7 @@ const NONE: u32 = u32::MAX;
 pub struct Unplaced;
 
 /// Writes the garbled Bloom filter of a bin: `emit` gets its slices in order. `targets` has the value of each item, `fill`
-/// makes random strings.
+/// makes random strings, slice after slice. At most `threads` threads work on it.
 ///
 /// # Errors
 /// [`Unplaced`], before anything is emitted; or what `emit` returns.
@@ -39,6 +49,7 @@ pub struct Unplaced;
 /// # Panics
 /// If there are not as many targets as items.
 pub fn garble<const W: usize, E: From<Unplaced>>(
+    threads: usize,
     bin: &Bin<'_>,
     targets: &[[Block; W]],
     mut fill: impl FnMut(&mut [[Block; W]]),
@@ -49,12 +60,13 @@ pub fn garble<const W: usize, E: From<Unplaced>>(
     let own = OwnSlots::find(bin)?;
     let first_own = slices - own.slices.len();
     let mut values = Wiped::from(targets.to_vec());
-    let mut slice = Wiped::from(vec![[Block::ZERO; W]; slots]);
-    let mut reader = Reader::new(bin);
-    for index in 0..first_own {
-        fill(&mut slice);
-        Sums(&mut values).add(&slice, reader.slice(index));
-        emit(&slice)?;
+    let at_once = if threads > 1 { SLICES } else { GROUP };
+    let mut free = Wiped::from(vec![[Block::ZERO; W]; slots * at_once]);
+    for first in (0..first_own).step_by(at_once) {
+        let free = &mut free[..at_once.min(first_own - first) * slots];
+        free.chunks_exact_mut(slots).for_each(&mut fill);
+        add_slices(threads, bin, first, free, &mut values);
+        free.chunks_exact(slots).try_for_each(&mut emit)?;
     }
     let mut last = Wiped::from(vec![[Block::ZERO; W]; slots * own.slices.len()]);
     fill(&mut last);
@@ -63,6 +75,28 @@ pub fn garble<const W: usize, E: From<Unplaced>>(
         emit(slice)?;
     }
     Ok(())
+}
+
+/// Adds to each value the strings that its item has in the slices from number `first` on, a multiple of [`GROUP`].
+fn add_slices<const W: usize>(
+    threads: usize,
+    bin: &Bin<'_>,
+    first: usize,
+    slices: &[[Block; W]],
+    values: &mut [[Block; W]],
+) {
+    let slots_of_slice = bin.shape().slots();
+    let tasks = bin.chunks(CHUNK).zip(values.chunks_mut(CHUNK));
+    let Ok(()) = par::for_each(threads, tasks, |_, (part, values)| {
+        let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; GROUP]>::default());
+        for (group, slices) in (first / GROUP..).zip(slices.chunks(GROUP * slots_of_slice)) {
+            part.positions(group, &mut blocks, &mut slots);
+            for (slice, slots) in slices.chunks_exact(slots_of_slice).zip(&slots) {
+                Sums(values).add(slice, slots);
+            }
+        }
+        Ok::<_, core::convert::Infallible>(())
+    });
 }
 
 /// Positions by slice, computed a group at a time.

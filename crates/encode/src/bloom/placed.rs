@@ -164,6 +164,16 @@ impl Bin<'_> {
         self.end - self.first
     }
 
+    /// Some of its items, in tasks of `count`.
+    pub(super) fn chunks(&self, count: usize) -> impl ExactSizeIterator<Item = Self> + Send {
+        let (placed, first, end) = (self.placed, self.first, self.end);
+        let parts = (end - first).div_ceil(count);
+        (0..parts).map(move |part| {
+            let first = first + part * count;
+            Bin { placed, first, end: end.min(first + count) }
+        })
+    }
+
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -161,8 +161,18 @@ fn garbled<const W: usize>(
     targets: &[[Block; W]],
     seed: u128,
 ) -> Result<Vec<[Block; W]>, Unplaced> {
+    garbled_on(1, bin, targets, seed)
+}
+
+fn garbled_on<const W: usize>(
+    threads: usize,
+    bin: &Bin<'_>,
+    targets: &[[Block; W]],
+    seed: u128,
+) -> Result<Vec<[Block; W]>, Unplaced> {
     let (mut prg, mut strings) = (Prg::from_seed(Block::from(seed)), Vec::new());
     garble(
+        threads,
         bin,
         targets,
         |strings| prg.fill_blocks(strings.as_flattened_mut()),
@@ -172,6 +182,20 @@ fn garbled<const W: usize>(
         },
     )?;
     Ok(strings)
+}
+
+#[test]
+fn threads_change_no_string_of_a_filter() {
+    fn check<const W: usize>(hashes: u32) {
+        let placed = Placed::new(&context(3), Shape::for_items(hashes, 5000), &numbers(0..5000), 1);
+        for bin in placed.bins() {
+            let targets: Vec<_> = (0..bin.len()).map(|item| [Block::from(item as u128); W]).collect();
+            let one = garbled_on(1, &bin, &targets, 5).unwrap();
+            assert!([2, 4].into_iter().all(|threads| garbled_on(threads, &bin, &targets, 5).unwrap() == one));
+        }
+    }
+    check::<1>(128);
+    check::<2>(192);
 }
 
 #[test]

@@ -46,6 +46,8 @@
 //! | `correlated` | GBF_X\[j\] ⊕ H(j, q_j ⊕ Δ); x_j,0 = H(j, q_j) | m | 2m |
 //! | `iknp`, standard | D\[j\] | k·n_r | k·n_s |
 //!
+//! The strings of an OT in the first two are [`chosen`]'s, in the third and in the standard form [`vesica_ot::random`]'s.
+//!
 //! Names: k = κ hash functions h_i, [`Placed`]; GBF, D = [`garble`]; S = `receiver_sums`, `sender_sums`; v = `values`.
 //! Cost: m = b·k·s slots for n = max(n_r, n_s): b = ⌈n/2^13⌉ bins of k slices, and s, the slots of a slice, the least for
 //! which a foreign item is positive with probability 2^-k ([`Filter`]). With one bin s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2
@@ -57,14 +59,14 @@ use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::memory::Wiped;
 use vesica_crypto::par;
 use vesica_crypto::prg::Prg;
-use vesica_encode::bloom::{GROUP, Placed, Shape as Filter, Sums, Unplaced, garble};
+use vesica_encode::bloom::{Bin, GROUP, Placed, Shape as Filter, Sums, Unplaced, garble};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Channel, RecvHalf, SendHalf};
-use vesica_ot::{CotReceiver, CotSender};
+use vesica_ot::chosen::{self, recv_strings, send_strings};
 use zeroize::Zeroizing;
 
 use super::extension;
-use super::transfer::{self, Strings, for_each_batch, receive_rows, receiver_sums, sender_sums, xor};
+use super::transfer::{self, STRINGS, choices_of, for_each_batch, receiver_sums, sender_sums};
 use crate::error::Error;
 use crate::parameters::{Offers, Variant};
 use crate::protocol::{Phase, Role, Run};
@@ -72,9 +74,6 @@ use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
 
 /// Items that one thread hashes at a time.
 const CHUNK: usize = 1 << 12;
-
-/// Strings packed to their width at a time.
-const PACKED: usize = 1 << 10;
 
 /// The registry's entry.
 pub static ENTRY: Entry = Entry {
@@ -210,8 +209,7 @@ impl<'a, const W: usize> Party<'a, W> {
         let mut ot = extension::Receiver::<W>::setup(self.run, channel, rng)?;
         // GBF_C∩S summed over the positions of each item: Algorithm 2.
         let recovered = match self.run.parameters.variant {
-            TWO_STRINGS => self.receive_strings::<2>(&mut ot, channel)?,
-            CORRELATED => self.receive_strings::<1>(&mut ot, channel)?,
+            TWO_STRINGS | CORRELATED => self.receive_strings(ot, channel)?,
             _ => {
                 let mut sums = receiver_sums(self.run, &self.placed, &mut ot, channel)?;
                 self.add_filter(&mut sums, channel.split().1)?;
@@ -233,8 +231,7 @@ impl<'a, const W: usize> Party<'a, W> {
     fn send(&self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<(), Error> {
         let mut ot = extension::Sender::<W>::setup(self.run, channel, rng)?;
         match self.run.parameters.variant {
-            TWO_STRINGS => self.send_strings::<2>(&mut ot, channel, rng),
-            CORRELATED => self.send_strings::<1>(&mut ot, channel, rng),
+            TWO_STRINGS | CORRELATED => self.send_filter_by_ots(ot, channel, rng),
             _ => {
                 let sums = sender_sums(self.run, &self.placed, &mut ot, channel)?;
                 self.send_filter(sums, channel.split().0, rng)
@@ -270,6 +267,7 @@ impl<'a, const W: usize> Party<'a, W> {
         for bin in self.placed.bins() {
             let mut random = RandomStrings::new::<W>(rng);
             garble(
+                self.run.threads,
                 &bin,
                 &sums[bin.places()],
                 |strings| random.fill(strings),
@@ -301,30 +299,24 @@ impl<'a, const W: usize> Party<'a, W> {
         Ok(())
     }
 
-    /// Appendix A with `N` strings an OT: the GBF of the intersection, summed over the positions of each item.
-    fn receive_strings<const N: usize>(
+    /// Appendix A: the GBF of the intersection, which the OTs give slot by slot, summed over the positions of each item.
+    fn receive_strings(
         &self,
-        ot: &mut impl CotReceiver<W>,
+        ot: extension::Receiver<W>,
         channel: &mut Channel,
     ) -> Result<Wiped<[Block; W]>, Error> {
-        let (strings, width) = (Strings::of(&self.run.context), self.width());
+        let (context, threads) = (&self.run.context, self.run.threads);
+        let mut ot = chosen::Receiver::new(context, STRINGS, self.width(), ot).with_threads(threads);
         let mut sums = Wiped::from(vec![[Block::ZERO; W]; self.placed.items().len()]);
-        let (mut rows, mut sent) = (Wiped::default(), Vec::new());
+        let mut strings = Wiped::default();
         for_each_batch(self.run, &self.placed, |batch| {
-            let choices = receive_rows(&batch, ot, &mut rows, channel)?;
-            strings.hash_all(batch.first, &mut rows);
+            strings.resize(batch.rows(), [Block::ZERO; W]);
             // 4. z_j = y_j,c_j ⊕ H(j, t_j).
-            sent.resize(N * rows.len(), [Block::ZERO; W]);
-            recv_strings(&mut sent, width, channel.split().1)?;
-            for (j, (row, sent)) in rows.iter_mut().zip(sent.chunks_exact(N)).enumerate() {
-                let choice = Block::mask(choices[j / 8] >> (j % 8) & 1 == 1);
-                for (block, row) in row.iter_mut().enumerate() {
-                    // With one string, x_j,0 = H(j, q_j) needs none.
-                    let zero = if N == 2 { sent[0][block] } else { Block::ZERO };
-                    *row ^= zero ^ ((zero ^ sent[N - 1][block]) & choice);
-                }
+            match self.run.parameters.variant {
+                TWO_STRINGS => ot.receive(&choices_of(&batch), &mut strings, channel)?,
+                _ => ot.receive_correlated(&choices_of(&batch), &mut strings, channel)?,
             }
-            let slices = rows.chunks_exact(batch.bin.shape().slots());
+            let slices = strings.chunks_exact(batch.bin.shape().slots());
             for (slice, slots) in slices.zip(batch.slots) {
                 Sums(&mut sums[batch.bin.places()]).add(slice, slots);
             }
@@ -333,60 +325,57 @@ impl<'a, const W: usize> Party<'a, W> {
         Ok(sums)
     }
 
-    /// Appendix A with `N` strings an OT: the pairs (x_j,0, x_j,1), x_j,1 = GBF_S\[j\], x_j,0 random.
-    fn send_strings<const N: usize>(
+    /// Appendix A: the pairs (x_j,0, x_j,1) by OT, x_j,1 = GBF_S\[j\]; x_j,0 is random (`two-strings`), or H(j, q_j).
+    fn send_filter_by_ots(
         &self,
-        ot: &mut impl CotSender<W>,
+        ot: extension::Sender<W>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
-        let (strings, delta) = (Strings::of(&self.run.context), Zeroizing::new(ot.delta()));
-        let [mut filter, mut zeros, mut ones, mut sent] = [(); 4].map(|()| Wiped::default());
+        let (context, threads) = (&self.run.context, self.run.threads);
+        let mut ot = chosen::Sender::new(context, STRINGS, self.width(), ot).with_threads(threads);
+        let (mut filter, mut pairs, mut zeros) = (Wiped::default(), Wiped::default(), Wiped::default());
         let mut random = RandomStrings::new::<W>(rng);
         for_each_batch(self.run, &self.placed, |batch| {
             if batch.slice == 0 {
-                // Algorithm 1 for the bin.
-                filter.clear();
-                // Room for all of it: what a vector grows out of is not wiped.
-                filter.reserve_exact(self.placed.shape().hashes() * batch.bin.shape().slots());
-                let mut values = Wiped::from(vec![[Block::ZERO; W]; batch.bin.len()]);
-                self.values(batch.bin.places().start, &mut values);
-                garble(
-                    &batch.bin,
-                    &values,
-                    |strings| random.fill(strings),
-                    |slice| {
-                        filter.extend_from_slice(slice);
-                        Ok::<_, Unplaced>(())
-                    },
-                )?;
+                self.filter_of(&batch.bin, &mut random, &mut filter)?;
             }
-            zeros.resize(batch.rows(), [Block::ZERO; W]);
-            ot.extend(&mut zeros, channel)?;
+            let filter = &filter[batch.slice * batch.bin.shape().slots()..][..batch.rows()];
             // 3. y_j,0 = x_j,0 ⊕ H(j, q_j), y_j,1 = x_j,1 ⊕ H(j, q_j ⊕ s).
-            ones.clear();
-            ones.extend_from_slice(&zeros);
-            for (block, one) in ones.as_flattened_mut().iter_mut().enumerate() {
-                *one ^= delta[block % W];
+            if self.run.parameters.variant == TWO_STRINGS {
+                pairs.resize(filter.len(), [[Block::ZERO; W]; 2]);
+                random.fill(pairs.as_flattened_mut());
+                pairs.iter_mut().zip(filter).for_each(|(pair, string)| pair[1] = *string);
+                return Ok(ot.send(&pairs, channel)?);
             }
-            strings.hash_all(batch.first, &mut zeros);
-            strings.hash_all(batch.first, &mut ones);
-            let filter = &filter[batch.slice * batch.bin.shape().slots()..];
-            sent.resize(N * zeros.len(), [Block::ZERO; W]);
-            if N == 2 {
-                random.fill(&mut sent);
-            }
-            for (sent, ((zero, one), string)) in
-                sent.chunks_exact_mut(N).zip(zeros.iter().zip(ones.iter()).zip(filter))
-            {
-                if N == 2 {
-                    sent[0] = xor(sent[0], *zero);
-                }
-                sent[N - 1] = xor(*one, *string);
-            }
-            send_strings(&sent, self.width(), channel.split().0)?;
-            Ok(channel.flush()?)
+            zeros.resize(filter.len(), [Block::ZERO; W]);
+            Ok(ot.send_correlated(&mut zeros, |j, _| filter[j], channel)?)
         })
+    }
+
+    /// Algorithm 1 for a bin: its garbled Bloom filter, slice after slice.
+    fn filter_of(
+        &self,
+        bin: &Bin<'_>,
+        random: &mut RandomStrings,
+        filter: &mut Wiped<[Block; W]>,
+    ) -> Result<(), Error> {
+        filter.clear();
+        // Room for all of it: what a vector grows out of is not wiped.
+        filter.reserve_exact(self.placed.shape().hashes() * bin.shape().slots());
+        let mut values = Wiped::from(vec![[Block::ZERO; W]; bin.len()]);
+        self.values(bin.places().start, &mut values);
+        garble(
+            self.run.threads,
+            bin,
+            &values,
+            |strings| random.fill(strings),
+            |slice| {
+                filter.extend_from_slice(slice);
+                Ok::<_, Unplaced>(())
+            },
+        )?;
+        Ok(())
     }
 }
 
@@ -418,41 +407,5 @@ impl RandomStrings {
     }
 }
 
-/// Sends the first `width` bytes of each string.
-fn send_strings<const W: usize>(
-    strings: &[[Block; W]],
-    width: usize,
-    channel: &mut SendHalf,
-) -> Result<(), Error> {
-    if width == W * Block::BYTES {
-        return Ok(channel.send(Block::slice_as_bytes(strings.as_flattened()))?);
-    }
-    let mut packed = Vec::with_capacity(PACKED * width);
-    for strings in strings.chunks(PACKED) {
-        packed.clear();
-        strings.iter().for_each(|string| packed.extend_from_slice(&Block::slice_as_bytes(string)[..width]));
-        channel.send(&packed)?;
-    }
-    Ok(())
-}
-
-/// Receives strings of `width` bytes; the bytes above are zero.
-fn recv_strings<const W: usize>(
-    strings: &mut [[Block; W]],
-    width: usize,
-    channel: &mut RecvHalf,
-) -> Result<(), Error> {
-    if width == W * Block::BYTES {
-        return Ok(channel.recv_exact(Block::slice_as_mut_bytes(strings.as_flattened_mut()))?);
-    }
-    let mut packed = vec![0; PACKED * width];
-    for strings in strings.chunks_mut(PACKED) {
-        let packed = &mut packed[..strings.len() * width];
-        channel.recv_exact(packed)?;
-        for (string, packed) in strings.iter_mut().zip(packed.chunks_exact(width)) {
-            *string = [Block::ZERO; W];
-            Block::slice_as_mut_bytes(string)[..width].copy_from_slice(packed);
-        }
-    }
-    Ok(())
-}
+#[cfg(test)]
+mod tests;

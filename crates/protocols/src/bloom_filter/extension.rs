@@ -4,7 +4,8 @@
 //! instead of two: the same correlation, at the strength of AES-128, under the same kind of assumption. Above, and in the
 //! forms by which a paper's table is made again, it is IKNP with κ columns. Base OTs are Masny and Rindal's over ristretto255
 //! up to level 128 and Naor and Pinkas's above, over the curve of DCW13 Table 2: P-384 at 192, P-521 at 256. Their sender
-//! speaks first, so that a run has a flight more.
+//! speaks first, so that a run has a flight more. IKNP's rows are made by as many threads as the run has (DCW13 §6.1, "parallel"),
+//! SoftSpoken's by one; the bytes depend on neither.
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
@@ -62,7 +63,8 @@ impl<const W: usize> Sender<W> {
                 Sender::SoftSpoken(Box::new(setup?))
             }
             Kind::Iknp => {
-                Sender::Iknp(Box::new(iknp::Sender::setup(context, BASE, level, kept, channel, rng)?))
+                let sender = iknp::Sender::setup(context, BASE, level, kept, channel, rng)?;
+                Sender::Iknp(Box::new(sender.with_threads(run.threads)))
             }
         })
     }
@@ -107,7 +109,8 @@ impl<const W: usize> Receiver<W> {
                 Receiver::SoftSpoken(Box::new(setup?))
             }
             Kind::Iknp => {
-                Receiver::Iknp(Box::new(iknp::Receiver::setup(context, BASE, level, kept, channel, rng)?))
+                let receiver = iknp::Receiver::setup(context, BASE, level, kept, channel, rng)?;
+                Receiver::Iknp(Box::new(receiver.with_threads(run.threads)))
             }
         })
     }

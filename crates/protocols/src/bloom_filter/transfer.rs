@@ -15,16 +15,15 @@
 //! **Hashed on demand** (PSZ14): a string is hashed when an item picks it, m/2·2·ln 2 times for a full set, where
 //! hashing all of them takes m (receiver) or 2m (sender) calls of H.
 //!
-//! H is π(π(x) ⊕ j) ⊕ π(x) with AES (a tweakable, circular correlation-robust hash: see `aes_hash`) up to level 128, BLAKE3
-//! on index and row above. j counts over the whole run: no index occurs twice.
+//! H is that of [`vesica_ot::random`]: of AES up to level 128, BLAKE3 above. j counts over the whole run: no number occurs twice.
 
-use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
-use vesica_crypto::hash::{Context, Label, Oracle};
+use vesica_crypto::hash::Label;
 use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::par;
 use vesica_encode::bloom::{Bin, GROUP, Placed, Shape, choices};
 use vesica_net::Channel;
+use vesica_ot::random::Strings;
 use vesica_ot::{CotReceiver, CotSender};
 use zeroize::Zeroizing;
 
@@ -63,50 +62,8 @@ pub(super) fn choice_bytes(shape: &registry::Shape, filter: impl Fn(&registry::S
     })
 }
 
-/// The number of a row, as hashes take it.
-fn index(row: u64) -> Block {
-    Block::from_halves(row, 0)
-}
-
-/// The strings of OTs.
-pub(super) struct Strings<const W: usize> {
-    narrow: FixedKey,
-    wide: Oracle,
-}
-
-impl<const W: usize> Strings<W> {
-    pub(super) fn of(context: &Context) -> Self {
-        let label = Label::new("bloom: row to string");
-        Self { narrow: FixedKey::of(context, label), wide: context.oracle(label) }
-    }
-
-    /// Replaces row i by its string as the row number `indices[i]`.
-    fn hash(&self, indices: &[Block], rows: &mut [[Block; W]]) {
-        if W == 1 {
-            return self.narrow.tccr_at(indices, rows.as_flattened_mut());
-        }
-        let width = (1 + W) * Block::BYTES;
-        let mut inputs = Wiped::from(Vec::with_capacity(rows.len() * width));
-        for (index, row) in indices.iter().zip(&*rows) {
-            inputs.extend_from_slice(index.as_bytes());
-            inputs.extend_from_slice(Block::slice_as_bytes(row));
-        }
-        let strings = Block::slice_as_mut_bytes(rows.as_flattened_mut());
-        self.wide.hash_batch(&inputs, width, strings, W * Block::BYTES);
-    }
-
-    /// Replaces all rows, numbered from `first`, by their strings.
-    pub(super) fn hash_all(&self, first: u64, rows: &mut [[Block; W]]) {
-        if W == 1 {
-            return self.narrow.tccr(first, rows.as_flattened_mut());
-        }
-        for (chunk, rows) in (0..).zip(rows.chunks_mut(PICKED)) {
-            let numbers = first + chunk * PICKED as u64..;
-            let indices: Vec<Block> = numbers.map(index).take(rows.len()).collect();
-            self.hash(&indices, rows);
-        }
-    }
-}
+/// Whose hash makes strings of rows, in every form.
+pub(super) const STRINGS: Label = Label::new("bloom: row to string");
 
 /// A run of slices of one bin, for which the OTs are made together.
 pub(super) struct Batch<'a> {
@@ -175,11 +132,12 @@ pub(super) fn receiver_sums<const W: usize>(
     ot: &mut impl CotReceiver<W>,
     channel: &mut Channel,
 ) -> Result<Wiped<[Block; W]>, Error> {
-    let strings = Strings::of(&run.context);
+    let strings = Strings::of(&run.context, STRINGS);
     let mut sums = Wiped::from(large_vec([Block::ZERO; W], placed.items().len()));
     let mut rows = Wiped::default();
     for_each_batch(run, placed, |batch| {
-        receive_rows(&batch, ot, &mut rows, channel)?;
+        rows.resize(batch.rows(), [Block::ZERO; W]);
+        ot.extend(&choices_of(&batch), &mut rows, channel)?;
         add(run.threads, &strings, &batch, &rows, &[Block::ZERO; W], &mut sums);
         Ok(())
     })?;
@@ -194,7 +152,7 @@ pub(super) fn sender_sums<const W: usize>(
     ot: &mut impl CotSender<W>,
     channel: &mut Channel,
 ) -> Result<Wiped<[Block; W]>, Error> {
-    let strings = Strings::of(&run.context);
+    let strings = Strings::of(&run.context, STRINGS);
     let mut sums = Wiped::from(large_vec([Block::ZERO; W], placed.items().len()));
     let (mut rows, delta) = (Wiped::default(), Zeroizing::new(ot.delta()));
     for_each_batch(run, placed, |batch| {
@@ -206,20 +164,13 @@ pub(super) fn sender_sums<const W: usize>(
     Ok(sums)
 }
 
-/// The rows t_j of a batch; the choices are the slices of the receiver's Bloom filter. Returns them.
-pub(super) fn receive_rows<const W: usize>(
-    batch: &Batch<'_>,
-    ot: &mut impl CotReceiver<W>,
-    rows: &mut Vec<[Block; W]>,
-    channel: &mut Channel,
-) -> Result<Vec<u8>, Error> {
-    rows.resize(batch.rows(), [Block::ZERO; W]);
-    let mut bits = vec![0; rows.len().div_ceil(8)];
+/// The receiver's choices in a batch: the slices of its Bloom filter.
+pub(super) fn choices_of(batch: &Batch<'_>) -> Vec<u8> {
+    let mut bits = vec![0; batch.rows().div_ceil(8)];
     for (slice, slots) in batch.slots.iter().enumerate() {
         choices(slice * batch.bin.shape().slots(), slots, &mut bits);
     }
-    ot.extend(&bits, rows, channel)?;
-    Ok(bits)
+    bits
 }
 
 /// Adds to the sum of each item of the batch the strings at its positions; the string of a row is the hash of row ⊕ offset.
@@ -234,18 +185,18 @@ fn add<const W: usize>(
     let sums = &mut sums[batch.bin.places()];
     let per_slice = batch.bin.shape().slots();
     let Ok(()) = par::fill_chunks(threads, ITEMS, sums, |chunk, sums| {
-        let (mut picked, mut indices) = ([[Block::ZERO; W]; PICKED], [Block::ZERO; PICKED]);
+        let (mut picked, mut numbers) = ([[Block::ZERO; W]; PICKED], [0; PICKED]);
         for (slice, slots) in batch.slots.iter().enumerate() {
             let start = slice * per_slice;
-            let (rows, number) = (&rows[start..start + per_slice], batch.first + start as u64);
+            let (rows, first) = (&rows[start..start + per_slice], batch.first + start as u64);
             let slots = &slots[chunk * ITEMS..][..sums.len()];
             for (slots, sums) in slots.chunks(PICKED).zip(sums.chunks_mut(PICKED)) {
-                let (picked, indices) = (&mut picked[..slots.len()], &mut indices[..slots.len()]);
-                for ((picked, tweak), &slot) in picked.iter_mut().zip(&mut *indices).zip(slots) {
+                let (picked, numbers) = (&mut picked[..slots.len()], &mut numbers[..slots.len()]);
+                for ((picked, number), &slot) in picked.iter_mut().zip(&mut *numbers).zip(slots) {
                     *picked = xor(rows[slot as usize], *offset);
-                    *tweak = index(number + u64::from(slot));
+                    *number = first + u64::from(slot);
                 }
-                strings.hash(indices, picked);
+                strings.hash_at(numbers, picked);
                 for (sum, string) in sums.as_flattened_mut().iter_mut().zip(picked.as_flattened()) {
                     *sum ^= *string;
                 }
@@ -256,7 +207,7 @@ fn add<const W: usize>(
 }
 
 /// The sum of two strings.
-pub(super) fn xor<const W: usize>(mut a: [Block; W], b: [Block; W]) -> [Block; W] {
+fn xor<const W: usize>(mut a: [Block; W], b: [Block; W]) -> [Block; W] {
     for block in 0..W {
         a[block] ^= b[block];
     }
@@ -270,23 +221,68 @@ mod tests {
     use crate::testing::{planted, run_of};
     use rand::SeedableRng;
     use rand::rngs::StdRng;
+    use vesica_crypto::hash::Context;
     use vesica_net::{Options, memory};
 
-    #[test]
-    fn picked_strings_are_those_of_the_whole_list() {
-        fn check<const W: usize>() {
-            let strings = Strings::<W>::of(&Context::new(&[1; 32], "gbf", b"", 1, 1));
-            let rows: Vec<[Block; W]> = (0..1000).map(|i| [Block::from(i * i); W]).collect();
-            let mut all = rows.clone();
-            strings.hash_all(77, &mut all);
-            let picked: Vec<usize> = (0..600).map(|i| i * 37 % 1000).collect();
-            let mut some: Vec<[Block; W]> = picked.iter().map(|&i| rows[i]).collect();
-            let indices: Vec<Block> = picked.iter().map(|&i| index(77 + i as u64)).collect();
-            strings.hash(&indices, &mut some);
-            assert!(some.iter().zip(picked).all(|(string, i)| *string == all[i]));
+    /// OTs whose rows are all equal, as if Δ were zero: only numbers tell strings apart.
+    struct Same;
+
+    impl<const W: usize> CotSender<W> for Same {
+        fn delta(&self) -> [Block; W] {
+            [Block::ZERO; W]
         }
-        check::<1>();
-        check::<2>();
+
+        fn extend(&mut self, rows: &mut [[Block; W]], _: &mut Channel) -> Result<(), vesica_ot::Error> {
+            rows.fill([Block::ONES; W]);
+            Ok(())
+        }
+    }
+
+    impl<const W: usize> CotReceiver<W> for Same {
+        fn extend(
+            &mut self,
+            _: &[u8],
+            rows: &mut [[Block; W]],
+            channel: &mut Channel,
+        ) -> Result<(), vesica_ot::Error> {
+            CotSender::extend(self, rows, channel)
+        }
+    }
+
+    /// The sum of every item is that of strings whose numbers are those of its slots among all slots of all bins.
+    #[test]
+    fn flaw_every_slot_of_the_run_has_a_number_of_its_own() {
+        fn check<const W: usize>(level: u32) {
+            // Several bins, and several batches in each.
+            let (items, filter) = (planted(20_000, 1, 1, 1).receiver, Shape::for_items(level, 20_000));
+            assert!(filter.bins() > 1 && batches(filter).count() > 1);
+            let sizes = Sizes { receiver: items.len(), sender: items.len() };
+            let context = Context::new(&[1; 32], "gbf", b"", 1, 1);
+            let run = Run { threads: 2, ..run_of(context, sizes, crate::Parameters::default()) };
+            let placed = Placed::new(&run.context, filter, &items, 1);
+            let (mut channel, _there) = memory::pair(&Options::default());
+            let mine = receiver_sums::<W>(&run, &placed, &mut Same, &mut channel).unwrap();
+            let theirs = sender_sums::<W>(&run, &placed, &mut Same, &mut channel).unwrap();
+            assert!(*mine == *theirs);
+            let different: std::collections::HashSet<_> =
+                mine.iter().map(|sum| sum.map(Block::to_bytes)).collect();
+            assert_eq!(different.len(), items.len(), "equal sums of different items");
+            let strings = Strings::<W>::of(&run.context, STRINGS);
+            let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; GROUP]>::default());
+            for (number, bin) in placed.bins().enumerate() {
+                let mut sum = [Block::ZERO; W];
+                for slice in 0..filter.hashes() {
+                    bin.positions(slice / GROUP, &mut blocks, &mut slots);
+                    let row = (number * filter.hashes() + slice) * filter.slots();
+                    let mut string = [[Block::ONES; W]];
+                    strings.hash(row as u64 + u64::from(slots[slice % GROUP][5]), &mut string);
+                    sum = xor(sum, string[0]);
+                }
+                assert!(mine[bin.places().start + 5] == sum, "bin {number}");
+            }
+        }
+        check::<1>(128);
+        check::<2>(192);
     }
 
     #[test]

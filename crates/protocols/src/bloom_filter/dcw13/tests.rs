@@ -1,0 +1,188 @@
+use super::*;
+use crate::Parameters;
+use crate::testing::{Case, Planted, duel, planted_for};
+use std::collections::HashSet;
+use vesica_ot::CotReceiver;
+use vesica_ot::random::Strings;
+
+/// What the receiver of a run has in the end.
+struct Seen {
+    /// Its choice in each OT, and the string it has of it: of the garbled Bloom filter where the choice is 1.
+    choices: Vec<bool>,
+    strings: Vec<[Block; 1]>,
+    /// D, where it travels.
+    sent: Vec<[Block; 1]>,
+    /// By item of the receiver, and by item of the sender: the sum of the strings at its positions, and v of it.
+    mine: Vec<[[Block; 1]; 2]>,
+    theirs: Vec<[[Block; 1]; 2]>,
+}
+
+/// Plays the protocol with a receiver that keeps all it sees, against the sender as it runs.
+fn seen(sets: &Planted, case: Case) -> Seen {
+    let (receiver, sender) = duel(
+        (&ENTRY, sets, case),
+        Box::new(|run, channel, rng| {
+            let party = Party::<1>::new(run, &sets.receiver);
+            let mut ot = extension::Receiver::<1>::setup(run, channel, rng)?;
+            let (mut bits, mut strings) = (Vec::new(), Vec::new());
+            let of_batch = |batch: &transfer::Batch<'_>, bits: &mut Vec<bool>| {
+                let choices = choices_of(batch);
+                bits.extend((0..batch.rows()).map(|j| choices[j / 8] >> (j % 8) & 1 == 1));
+                (choices, vec![[Block::ZERO]; batch.rows()])
+            };
+            let mut sent = Vec::new();
+            if run.parameters.variant == TWO_STRINGS || run.parameters.variant == CORRELATED {
+                let mut ot = chosen::Receiver::new(&run.context, STRINGS, party.width(), ot);
+                for_each_batch(run, &party.placed, |batch| {
+                    let (choices, mut rows) = of_batch(&batch, &mut bits);
+                    match run.parameters.variant {
+                        TWO_STRINGS => ot.receive(&choices, &mut rows, channel)?,
+                        _ => ot.receive_correlated(&choices, &mut rows, channel)?,
+                    }
+                    strings.append(&mut rows);
+                    Ok(())
+                })?;
+            } else {
+                let hash = Strings::of(&run.context, STRINGS);
+                for_each_batch(run, &party.placed, |batch| {
+                    let (choices, mut rows) = of_batch(&batch, &mut bits);
+                    ot.extend(&choices, &mut rows, channel)?;
+                    hash.hash(batch.first, &mut rows);
+                    strings.append(&mut rows);
+                    Ok(())
+                })?;
+                channel.flush()?;
+                sent.resize(strings.len(), [Block::ZERO]);
+                recv_strings(&mut sent, party.width(), channel.split().1)?;
+                strings.iter_mut().zip(&sent).for_each(|(string, sent)| string[0] ^= sent[0]);
+            }
+            let sums = |items| sums(&Party::<1>::new(run, items), &strings);
+            let (mine, theirs) = (sums(&sets.receiver), sums(&sets.sender));
+            Ok(Seen { choices: bits, strings, sent, mine, theirs })
+        }),
+        Box::new(|run, channel, rng| (ENTRY.send)(run, &sets.sender, channel, rng)),
+    );
+    sender.unwrap();
+    receiver.unwrap()
+}
+
+/// The sum of the strings at the positions of each item, and v of it.
+fn sums(party: &Party<'_, 1>, strings: &[[Block; 1]]) -> Vec<[[Block; 1]; 2]> {
+    let (shape, mut all) = (party.placed.shape(), vec![[[Block::ZERO]; 2]; party.items.len()]);
+    let mut values = vec![[Block::ZERO]; party.items.len()];
+    party.values(0, &mut values);
+    let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; GROUP]>::default());
+    for (number, bin) in party.placed.bins().enumerate() {
+        let mut sums = vec![[Block::ZERO]; bin.len()];
+        for slice in 0..shape.hashes() {
+            bin.positions(slice / GROUP, &mut blocks, &mut slots);
+            let slice_of = &strings[(number * shape.hashes() + slice) * shape.slots()..][..shape.slots()];
+            Sums(&mut sums).add(slice_of, &slots[slice % GROUP]);
+        }
+        for (place, sum) in bin.places().zip(sums) {
+            all[party.placed.items()[place] as usize] = [sum, values[place]];
+        }
+    }
+    all
+}
+
+/// All different, and every bit of them set about as often as not.
+fn assert_random(what: &str, strings: impl Iterator<Item = [Block; 1]>) {
+    let (mut counts, mut seen) = ([0i64; 128], HashSet::new());
+    for [string] in strings {
+        let bits = string.to_u128();
+        assert!(seen.insert(bits), "{what}: {bits:x} twice");
+        counts.iter_mut().enumerate().for_each(|(bit, count)| *count += (bits >> bit & 1) as i64);
+    }
+    // Six deviations.
+    let (number, most) = (seen.len() as i64, 6.0 * (seen.len() as f64).sqrt());
+    assert!(number > 100 && counts.iter().all(|count| ((2 * count - number).abs() as f64) < most), "{what}");
+}
+
+/// What the receiver has of slots and of items of the sender is random in the protocol as it runs, but for the items that
+/// both have. Flawed: free slots of D that are zero show which slots the sender's items own.
+#[test]
+fn flaw_what_the_receiver_sees_is_random_but_for_common_items() {
+    for variant in ["", "iknp", TWO_STRINGS, CORRELATED] {
+        let parameters = Parameters { variant, ..Parameters::default() };
+        let sets = planted_for(&parameters, 200, 300, 40, 6);
+        let seen = seen(&sets, Case { parameters, ..Case::default() });
+        for choice in [false, true] {
+            let chosen = seen.strings.iter().zip(&seen.choices).filter(|(_, bit)| **bit == choice);
+            assert_random(
+                &format!("{variant}: strings of choice {choice}"),
+                chosen.map(|(string, _)| *string),
+            );
+        }
+        if !seen.sent.is_empty() {
+            assert_random(&format!("{variant}: D"), seen.sent.iter().copied());
+        }
+        let held = |sums: &[[[Block; 1]; 2]]| sums.iter().filter(|[sum, value]| sum == value).count();
+        assert_eq!([held(&seen.mine), held(&seen.theirs)], [40, 40], "{variant}");
+        let foreign = seen.theirs.iter().filter(|[sum, value]| sum != value);
+        let apart = foreign.map(|[sum, value]| [sum[0] ^ value[0]]);
+        assert_random(&format!("{variant}: foreign items"), apart);
+    }
+}
+
+/// Free slots come from the sender's randomness: with other randomness, and base OTs, rows, context and items the same, every
+/// slot of the filter has another string.
+#[test]
+fn flaw_a_filter_is_drawn_anew_in_every_run() {
+    for hashes in [128, 192] {
+        let items = planted_for(&Parameters::default(), 1, 500, 1, 6).sender;
+        let context = vesica_crypto::hash::Context::new(&[1; 32], "gbf", b"", 1, 1);
+        let placed = Placed::new(&context, Filter::for_items(hashes, 500), &items, 1);
+        let bin = placed.bins().next().unwrap();
+        let strings = |seed| {
+            let rng = &mut <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(seed);
+            let (mut random, mut strings) = (RandomStrings::new::<1>(rng), Vec::new());
+            let emit = |slice: &[[Block; 1]]| {
+                strings.extend_from_slice(slice);
+                Ok::<_, Unplaced>(())
+            };
+            garble(1, &bin, &vec![[Block::ZERO]; bin.len()], |strings| random.fill(strings), emit).unwrap();
+            strings
+        };
+        assert!(strings(1).iter().zip(&strings(2)).all(|(one, other)| one != other));
+    }
+}
+
+/// DCW13 §6.1, "parallel": with more threads than one the rows of IKNP, the strings of slots and the garbling of a bin are
+/// shared among them.
+#[test]
+fn flaw_every_step_of_dcw13_runs_on_all_threads() {
+    let helpers = |variant, threads: usize, items: usize| {
+        let parameters = Parameters { variant, ..Parameters::default() };
+        let sets = planted_for(&parameters, items, items, 9, 6);
+        let case = Case { parameters, threads, ..Case::default() };
+        let (receiver, sender) = duel(
+            (&ENTRY, &sets, case),
+            Box::new(|run, channel, rng| {
+                let before = par::helpers_started();
+                assert_eq!((ENTRY.receive)(run, &sets.receiver, channel, rng)?.rows(), sets.receiver_rows);
+                Ok(par::helpers_started() - before)
+            }),
+            Box::new(|run, channel, rng| {
+                let before = par::helpers_started();
+                (ENTRY.send)(run, &sets.sender, channel, rng)?;
+                Ok(par::helpers_started() - before)
+            }),
+        );
+        [receiver.unwrap(), sender.unwrap()]
+    };
+    for variant in ["", "iknp", TWO_STRINGS, CORRELATED] {
+        assert_eq!(helpers(variant, 1, 1500), [0, 0]);
+    }
+    // So few items that hashing them, and a bin of them, is one task: what is shared are the rows of IKNP, and the strings of
+    // all slots where those are hashed.
+    let [soft, iknp] = ["", "iknp"].map(|variant| helpers(variant, 4, 500));
+    assert!(soft == [0, 0] && iknp.iter().all(|helpers| *helpers > 0), "{soft:?} {iknp:?}");
+    for variant in [TWO_STRINGS, CORRELATED] {
+        let strings = helpers(variant, 4, 500);
+        assert!((0..2).all(|party| strings[party] > iknp[party]), "{variant}: {strings:?}, {iknp:?}");
+    }
+    // More items: the sender garbles by parts of the bin.
+    let [receiver, sender] = helpers("", 4, 1500);
+    assert!(receiver == 0 && sender > 0, "{receiver} {sender}");
+}
