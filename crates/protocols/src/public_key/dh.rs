@@ -427,7 +427,11 @@ fn send_elements<G: Group>(elements: &[G::Encoding], channel: &mut SendHalf) -> 
 mod tests {
     use super::*;
     use crate::Learns;
-    use crate::testing::{Case, IdealGroup, planted, run_pair, shape};
+    use crate::testing::{Case, IdealGroup, duel, order, planted, run_over, run_pair, shape};
+    use rand::{SeedableRng, rngs::StdRng};
+    use std::sync::{Arc, Mutex};
+    use vesica_net::memory::{Direction, tapped_pair};
+    use vesica_net::{Kind, Options};
 
     /// `dh` over the ideal group: the protocol at sizes that need no waiting for a curve.
     static IDEAL: Entry = Over::<IdealGroup>::ENTRY;
@@ -448,6 +452,54 @@ mod tests {
                 let shape = shape(&sets, case);
                 assert_eq!(ended.traffic.payload_sent, IDEAL.bytes(Role::Receiver, &shape));
                 assert_eq!(ended.traffic.payload_received, IDEAL.bytes(Role::Sender, &shape));
+            }
+        }
+    }
+
+    /// In the order of the receiver's elements, and in that of the sender's where these go first. An item's element is known from
+    /// its party's seed.
+    #[test]
+    fn flaw_places_in_the_messages_do_not_tell_of_items() {
+        for (receiver, sender) in [(64, 72), (72, 64)] {
+            let sets = planted(receiver, sender, 9, 1);
+            let (context, _) = duel::<_, ()>(
+                (&IDEAL, &sets, Case::default()),
+                Box::new(|run, _, _| Ok(run.context.clone())),
+                Box::new(|_, _, _| Ok(())),
+            );
+            let sizes = Sizes { receiver, sender };
+            let run = crate::testing::run_of(context.unwrap(), sizes, crate::Parameters::default());
+            let form = Form::for_sizes(sizes);
+            let of_seed = |seed: u64| {
+                let sent = Arc::new(Mutex::new([Vec::new(), Vec::new()]));
+                let seen = sent.clone();
+                let ends = tapped_pair(&Options::default(), move |direction, frame| {
+                    if frame.kind == Kind::Data {
+                        let sender = usize::from(direction == Direction::SecondToFirst);
+                        seen.lock().unwrap()[sender].extend_from_slice(&frame.payload);
+                    }
+                    vec![frame]
+                });
+                let ended = run_over(&IDEAL, &sets, Case { seed, ..Case::default() }, ends);
+                assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows);
+                let sent = sent.lock().unwrap();
+                let places = |party: usize, items: &Items| {
+                    let rng = &mut StdRng::seed_from_u64(seed << 1 | party as u64);
+                    let blinded = Party::<IdealGroup>::new(&run, items, rng).unwrap();
+                    let blinded = blinded.blind(&(0..items.len() as u32).collect::<Vec<_>>()).unwrap();
+                    let wire: Vec<&[u8]> =
+                        sent[party].chunks(IdealGroup::ENCODED).take(items.len()).collect();
+                    let place =
+                        |element: &[u8]| wire.iter().position(|sent| *sent == element).unwrap() as u32;
+                    blinded.iter().map(|element| place(element.as_ref())).collect::<Vec<u32>>()
+                };
+                let senders = (form == Form::SenderFirst).then(|| places(1, &sets.sender));
+                (places(0, &sets.receiver), senders)
+            };
+            let (receivers, senders): (Vec<_>, Vec<_>) = (0..40).map(of_seed).unzip();
+            order::assert_hidden(&receivers);
+            if form == Form::SenderFirst {
+                order::assert_hidden(&senders.into_iter().flatten().collect::<Vec<_>>());
             }
         }
     }

@@ -8,14 +8,15 @@ use std::time::Duration;
 use vesica_net::memory::{Direction, Frame, tapped_pair};
 use vesica_net::{CancelToken, Channel, Options};
 
-/// No frame for this long means that both ends wait for each other, since bytes are missing: the conversation is then
-/// cancelled, as silence would end it.
+/// No frame for this long after the tampered one means that both ends wait for each other, since bytes are missing: the
+/// conversation is then cancelled, as silence would end it.
 const STUCK: Duration = Duration::from_millis(150);
 
-/// A flip makes a conversation stick only if it changes a length; a cancellation should not be what catches the others.
-const STUCK_BY_LENGTH: Duration = Duration::from_secs(1);
+/// A flip makes a conversation stick only if it changes a length; a cancellation should not be what catches the others,
+/// however slow the machine is.
+const STUCK_BY_LENGTH: Duration = Duration::from_secs(20);
 
-/// An honest wire waits longer, however slow the machine is.
+/// A wire that is honest, or still is, waits longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Frames of at most so many bytes are flipped byte by byte.
@@ -122,15 +123,16 @@ pub fn lying_wire(target: Option<Target>) -> (Channel, Channel, Wire) {
     let wire = Wire { frames: Arc::default(), stuck: Arc::default() };
     let (moved, watch) = mpsc::channel();
     let frames = wire.frames.clone();
-    let mut held = None;
+    let (mut held, mut lied) = (None, false);
     let (first, second) = tapped_pair(&options, move |direction, frame| {
-        // Nobody watches any more once the test is over.
-        let _ = moved.send(());
         let index = {
             let lengths = &mut frames.lock().unwrap()[usize::from(direction == Direction::SecondToFirst)];
             lengths.push(frame.payload.len());
             lengths.len() - 1
         };
+        lied |= target.is_some_and(|target| target.direction == direction && target.frame == index);
+        // Nobody watches any more once the test is over.
+        let _ = moved.send(lied);
         match target {
             Some(target) if target.direction == direction && target.frame == index => {
                 tamper(target.tampering, frame, &mut held)
@@ -141,16 +143,17 @@ pub fn lying_wire(target: Option<Target>) -> (Channel, Channel, Wire) {
             _ => vec![frame],
         }
     });
-    let patience = match target.map(|target| target.tampering) {
+    let after = match target.map(|target| target.tampering) {
         None => PATIENCE,
         Some(Tampering::Flip { .. }) => STUCK_BY_LENGTH,
         Some(_) => STUCK,
     };
     let stuck = wire.stuck.clone();
     thread::spawn(move || {
+        let mut patience = PATIENCE;
         loop {
             match watch.recv_timeout(patience) {
-                Ok(()) => {}
+                Ok(lied) => patience = if lied { after } else { PATIENCE },
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
                 Err(mpsc::RecvTimeoutError::Timeout) => {
                     stuck.store(true, Relaxed);

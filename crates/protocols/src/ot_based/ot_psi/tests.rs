@@ -1,10 +1,10 @@
-use super::receiver::choose;
 use super::sender::Slots;
 use super::*;
 use crate::protocol::Learns;
-use crate::testing::{Case, planted_for, run_of, run_pair, shape};
+use crate::testing::{Case, order, planted_for, run_of, run_pair, shape};
 use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::Layout;
+use vesica_ot::base::kept::{Keeping, Kept};
 
 #[test]
 fn unequal_sets_and_short_items_end_with_the_plain_join() {
@@ -73,17 +73,93 @@ fn masks_are_made_and_looked_up_in_parts() {
     }
 }
 
+/// What the receiver sends is what it sends if every empty bin, and every place of the stash without an item, asks for the first of its
+/// own items.
 #[test]
-fn an_empty_bin_asks_for_an_item_of_the_receivers_own() {
-    // Of a native item 0 that the receiver does not hold it could tell otherwise whether the sender has it.
+fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
+    // Of a native item 0 that the receiver does not hold it could tell otherwise whether the sender has it. Base OTs that are kept
+    // have all strings fixed, so that the bytes depend on nothing but what is asked for.
     let parameters = Parameters { sigma: Some(18), ..Parameters::default() };
     let sets = planted_for(&parameters, 20, 30, 9, 2);
+    assert!((0..20).all(|item| sets.receiver.native(item) != Some(0)));
     let sizes = Sizes { receiver: 20, sender: 30 };
-    let (run, plan) = (run(sizes, parameters), Plan::new(sizes, &parameters).unwrap().unwrap());
-    let (words, mut asked) = (Words::of(&run, &plan, &sets.receiver, None).unwrap(), Vec::new());
-    choose(&words, None, 3, &mut asked);
-    let integer = u64::from_le_bytes([asked[0], asked[1], asked[2], 0, 0, 0, 0, 0]);
-    assert!(integer != 0 && (0..20).any(|item| sets.receiver.native(item) == Some(integer)));
+    let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+    let (context, keeping) = (context(sizes), Keeping::of(kept()));
+    let run = Run { base_ots: Some(&keeping), ..run_of(context, sizes, parameters) };
+    let rng = || Prg::from_seed([2; 16]);
+    let asked = sent(32 * plan.transfers(), |channel| {
+        // The sender's masks never come.
+        assert!(receiver::pairs(&run, &plan, &sets.receiver, channel, &mut rng()).is_err());
+    });
+    let expected = sent(32 * plan.transfers(), |channel| {
+        let words = Words::of(&run, &plan, &sets.receiver, None).unwrap();
+        let places = vesica_encode::hashing::Digests::new(&words.digests, plan.cuckoo.layout);
+        let table = super::super::table(&places, plan.cuckoo.stash, false).unwrap();
+        assert!((0..plan.bins()).any(|bin| table.get(bin).is_none()) && plan.cuckoo.stash > 0);
+        let mut ots = kk13::Receiver::setup(
+            kk13::WalshHadamard::default(),
+            &run.context,
+            1,
+            run.base_ots,
+            channel,
+            &mut rng(),
+        )
+        .unwrap();
+        let mut ask = |items: &mut dyn Iterator<Item = Option<u32>>| {
+            let mut chosen = Vec::new();
+            for item in items {
+                let number = words.numbers[item.unwrap_or(0) as usize].to_bytes();
+                chosen.extend_from_slice(&number[..plan.characters]);
+            }
+            ots.extend(&chosen, &mut vec![Block::ZERO; chosen.len()], channel).unwrap();
+        };
+        assert!(plan.bins() <= REGION, "one call");
+        ask(&mut (0..plan.bins()).map(|bin| table.get(bin)));
+        ask(&mut (0..plan.cuckoo.stash).map(|place| table.stash().get(place).copied()));
+        channel.flush().unwrap();
+    });
+    assert!(asked == expected);
+}
+
+/// Both strings of base OTs, as an earlier run would have left them to the receiver.
+fn kept() -> Kept {
+    let mut bytes = vesica_net::codec::Writer::new();
+    bytes.bool(true).u64(1).u32(128).u32(kk13::COLUMNS as u32);
+    for number in 0..2 * kk13::COLUMNS as u64 {
+        bytes.fixed(&[&number.to_le_bytes()[..], &[7; 24]].concat());
+    }
+    Kept::from_bytes(bytes.as_slice()).unwrap()
+}
+
+/// The first bytes that a party sends; then the other end is gone.
+fn sent(bytes: usize, party: impl FnOnce(&mut Channel) + Send) -> Vec<u8> {
+    let (mut here, mut there) = vesica_net::memory::pair(&vesica_net::Options::default());
+    std::thread::scope(|scope| {
+        scope.spawn(move || party(&mut there));
+        let mut sent = vec![0; bytes];
+        here.recv_exact(&mut sent).unwrap();
+        drop(here);
+        sent
+    })
+}
+
+/// The place of an item in the sender's lists, as the receiver finds it, over all coins of the sender.
+#[test]
+fn flaw_places_in_the_lists_do_not_tell_of_items() {
+    let sets = planted_for(&Parameters::default(), 128, 128, 128, 2);
+    let sizes = Sizes { receiver: 128, sender: 128 };
+    let plan = || plan(&shape(&sets, Case::default())).unwrap();
+    let places = |seed: u8| {
+        let run = || Run { context: context(sizes), ..run(sizes, Parameters::default()) };
+        let (mut a, mut b) = vesica_net::memory::pair(&vesica_net::Options::default());
+        let rng = |party| Prg::from_seed([2 * seed + party; 16]);
+        let pairs = std::thread::scope(|scope| {
+            scope.spawn(|| sender::masks(&run(), &plan(), &sets.sender, &mut a, &mut rng(0)).unwrap());
+            receiver::pairs(&run(), &plan(), &sets.sender, &mut b, &mut rng(1)).unwrap()
+        });
+        order::places(&pairs)
+    };
+    order::assert_hidden(&(0..20).map(places).collect::<Vec<_>>());
 }
 
 #[test]
