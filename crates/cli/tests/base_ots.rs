@@ -101,13 +101,14 @@ fn another_protocol_takes_those_that_are_enough() {
     run(&scene, "kkrt", [true; 2], KEPT);
 }
 
-/// Items of 256 bits, base OTs over P-521 and P-384, which serve lower levels too and no higher one.
+/// Items of 256 bits, base OTs over P-521 and P-384, which serve their own level and no other; level 80 keeps none.
 #[test]
 fn levels_above_128_have_base_ots_of_their_own() {
     let scene = tables();
-    let weak = ["made anew and kept, since the old ones were made for a lower level than this run's"; 2];
+    let other = ["made anew and kept, since the old ones were made for another level than this run's"; 2];
+    let unneeded = ["base OTs: this run needs none that may be kept; the file stays as it is"; 2];
     run_at(&scene, "gbf-random", "128", [true; 2], NEW);
-    for (level, words, sent) in [("192", weak, [98, 49 * 192]), ("256", weak, [134, 67 * 256])] {
+    for (level, words, sent) in [("192", other, [98, 49 * 192]), ("256", other, [134, 67 * 256])] {
         let made = run_at(&scene, "gbf-random", level, [true; 2], words);
         let kept = run_at(&scene, "gbf-random", level, [true; 2], KEPT);
         assert_eq!(made[0]["parameters"]["level"], level.parse::<u64>().unwrap());
@@ -116,6 +117,9 @@ fn levels_above_128_have_base_ots_of_their_own() {
         assert_eq!([made[0] - kept[0], made[1] - kept[1]], sent, "{level}");
     }
     run_at(&scene, "gbf", "256", [true; 2], KEPT);
+    run_at(&scene, "gbf", "80", [true; 2], unneeded);
+    run_at(&scene, "gbf", "128", [true; 2], other);
+    run_at(&scene, "gbf", "80", [true; 2], unneeded);
     run_at(&scene, "gbf", "128", [true; 2], KEPT);
     run_at(&scene, "gbf", "256", [false; 2], ["", ""]);
 }

@@ -36,8 +36,8 @@
 //! codewords. For g = 2 and [`kk13`](crate::kk13) there are at most 2^16 · 2^192 such values (two words of its code have
 //! 192 places together), and x tests both a and b only if T_a ⊕ T_b is the sum of two of them: one of 2^416 strings among
 //! 2^512. T_a and T_b are pseudo-random and their numbers were fixed before, so that has probability 2^-96; 2^-47 for any
-//! two of 2^25 groups. For any three of them it is 2^-327, and longer groups fare better. So a query tests one group, and
-//! at the very worst two: a bit is lost against a tweak with probability 2^-47. The sender's own inputs meet only by
+//! two of 2^25 groups, 2^-37 for any two of 2^30, the most that a protocol here has. For any three of them it is 2^-327, and longer groups fare better. So a query tests one group, and
+//! at the very worst two: a bit is lost against a tweak, with probability 2^-47 or 2^-37. The sender's own inputs meet only by
 //! chance: those of different groups with probability 2^-512, those of one group, as for single OTs, with 2^-κ.
 //!
 //! Rows are produced in tiles of 1024 from the k streams and transposed while they are in the first-level cache. The

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{CancelToken, Channel, Meter, NetEvent, Traffic};
 use vesica_protocols::registry::Shape;
-use vesica_protocols::{MaskWidth, Phase, Role, Watch};
+use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Phase, Role, Watch};
 use vesica_table::{Progress, TableReport};
 
 use crate::base_ots::Offer;
@@ -224,6 +224,13 @@ impl<'a> Watcher<'a> {
                 format!("security: {security} (against a partner that breaks the protocol, too)")
             }
         });
+        if parameters.level < DEFAULT_LEVEL {
+            let level = parameters.level;
+            notice(format!(
+                "WARNING: level {level} is for comparison with the papers: 2^{level} steps are within reach; without `--level` a run \
+                 has level {DEFAULT_LEVEL}"
+            ));
+        }
         if keeps {
             notice(format!("base OTs: {}", agreed.base_ots));
         }

@@ -5,8 +5,9 @@
 //! needs.
 //!
 //! Source: Masny, Rindal, *Endemic Oblivious Transfer*, CCS 2019 (eprint 2019/706), §4 with the one-round key agreement
-//! of Diffie and Hellman. Deviation: every hash takes the index of the OT and both of the receiver's elements, and the
-//! keys the sender's element too, since batches that leave them out are unsound (McQuoid, Rosulek, Roy, eprint 2021/682).
+//! of Diffie and Hellman. Deviation: the hashes that make strings take the index of the OT, all elements of both parties, and
+//! the choice that the string belongs to, since batches that leave them out are unsound (McQuoid, Rosulek, Roy, eprint
+//! 2021/682). Hg takes index, choice and the other element of the receiver, as it must: the one it is added to follows from it.
 //!
 //! ```text
 //! receiver, choice c                                            sender, s ←$ Z_q*

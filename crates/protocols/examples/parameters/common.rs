@@ -83,7 +83,9 @@ fn numbers() -> Section {
         let bits = MaskWidth::for_hashed_items(sizes).unwrap().bits();
         let rounded = (sender.next_power_of_two() as f64).log2();
         let derived = (masks..)
-            .find(|&bits| sender == 1 || 2.0 * rounded - 1.0 - f64::from(bits) <= -f64::from(STATISTICAL_SECURITY))
+            .find(|&bits| {
+                sender == 1 || 2.0 * rounded - 1.0 - f64::from(bits) <= -f64::from(STATISTICAL_SECURITY)
+            })
             .unwrap();
         let within = (sender as f64).log2() + (sender as f64 - 1.0).log2() - 1.0;
         section.row(
