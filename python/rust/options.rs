@@ -94,6 +94,7 @@ impl Options {
             on_invalid: one_of("on-invalid", self.on_invalid.as_ref(), &faults, usual.on_invalid)?,
             pad_to: pad_to.map_err(|why: String| wrong("pad-to", &why))?,
             allow_insecure: self.allow_insecure.unwrap_or(usual.allow_insecure),
+            digest_input: true,
         })
     }
 }

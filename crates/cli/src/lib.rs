@@ -11,6 +11,7 @@ mod args;
 mod bench;
 mod documents;
 mod events;
+mod figures;
 mod inspect;
 mod keygen;
 mod plan;

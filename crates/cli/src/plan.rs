@@ -10,6 +10,7 @@ use vesica::settings::{Settings, learns_name};
 
 use crate::args::Plan;
 use crate::documents::print;
+use crate::figures::{bytes, seconds};
 use crate::screen;
 
 /// Runs the command; its end as an exit code.
@@ -181,38 +182,4 @@ fn explain(time: &Time, conditions: &Conditions) -> String {
         text.push_str("; beyond the sizes of the record");
     }
     text
-}
-
-/// Two significant digits are more than the model knows.
-fn seconds(seconds: f64) -> String {
-    match seconds {
-        s if s < 0.01 => format!("{:.1} ms", s * 1e3),
-        s if s < 0.9995 => format!("{:.0} ms", s * 1e3),
-        s if s < 99.5 => format!("{s:.1} s"),
-        s if s < 5970.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
-    }
-}
-
-fn bytes(bytes: u64) -> String {
-    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
-    let bytes = bytes as f64;
-    match units.into_iter().find(|&(unit, _)| bytes >= unit) {
-        Some((unit, name)) if bytes / unit < 9.95 => format!("{:.1} {name}", bytes / unit),
-        Some((unit, name)) => format!("{:.0} {name}", bytes / unit),
-        None => format!("{bytes} B"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_are_short() {
-        let times = [0.00123, 0.0456, 0.9994, 1.0, 59.96, 3000.0, 7200.0].map(seconds);
-        assert_eq!(times, ["1.2 ms", "46 ms", "999 ms", "1.0 s", "60.0 s", "50 min", "2.0 h"]);
-        let sizes = [0, 999, 1000, 31_400_000, 9_960_000_000].map(bytes);
-        assert_eq!(sizes, ["0 B", "999 B", "1.0 kB", "31 MB", "10 GB"]);
-    }
 }

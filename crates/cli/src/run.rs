@@ -14,7 +14,7 @@ use vesica::{Error, Kind, local, partner, places, randomness};
 use crate::args::{Common, Local, PartnerOptions, Receive, Send, TableOptions};
 use crate::events::Events;
 use crate::screen::{self, Screen, say};
-use crate::{USAGE, signals};
+use crate::signals;
 
 /// A partner gives a sign of life every five seconds; a time-out of less than three of them is hasty.
 const BUSY: Duration = Duration::from_secs(15);
@@ -34,7 +34,10 @@ pub(crate) fn local(args: Local) -> u8 {
     let keys = |side: fn(&PairSpec) -> vesica::table::KeySpec| args.key.iter().map(side).collect();
     let inputs = vec![args.receiver.clone(), args.sender.clone()];
     if inputs.iter().all(|input| input.as_os_str() == "-") {
-        return refuse("local", "only one of the two tables can be standard input");
+        let message = "both tables are standard input (`-`), which can be read once";
+        let error = Error::usage(message, "name a file for `--receiver` or for `--sender`");
+        screen::failure("local", &error);
+        return error.kind.exit_code();
     }
     let receiver = TableArgs {
         input: args.receiver.into(),
@@ -111,7 +114,7 @@ fn run(
             return error.kind.exit_code();
         }
     };
-    let screen = Screen::new(common.quiet);
+    let screen = Screen::new(common.quiet, common.settings().timeout);
     if common.settings().timeout < BUSY {
         screen.line("with a --timeout under 15 s a partner that is busy may be taken for one that is silent");
     }
@@ -137,7 +140,7 @@ fn run(
     let code = match &outcome.result {
         Ok(_) => {
             let shown = output.map(|path| path.display().to_string()).filter(|path| path != "-");
-            screen.line(&screen::summary(&outcome.report, shown.as_deref()));
+            screen.line(&screen::summary(&outcome.report, shown.as_deref(), command == "local"));
             0
         }
         Err(error) => {
@@ -159,11 +162,6 @@ fn exit_code(error: &Error, received: &signals::Received) -> u8 {
         Kind::Interrupted => received.exit_code().unwrap_or(Kind::Interrupted.exit_code()),
         kind => kind.exit_code(),
     }
-}
-
-fn refuse(command: &str, message: &str) -> u8 {
-    say(&format!("vesica {command}: {message}"));
-    USAGE
 }
 
 fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {

@@ -1,93 +1,115 @@
-//! What a person sees while a run goes on: notices, a progress bar on a terminal, the end. All on standard error.
+//! What a person sees while a run goes on: notices, one line of progress on a terminal, the end. All on standard error.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use console::{Style, Term};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use vesica::Error;
 use vesica::report::{Event, Report};
+
+use crate::figures::{bytes, seconds};
+
+mod line;
+
+use line::Line;
 
 /// Shows events.
 pub(crate) struct Screen {
     quiet: bool,
+    /// How long the partner is waited for.
+    timeout: Duration,
     bar: Option<ProgressBar>,
-    /// The phase the bar shows, and whether it counts bytes.
-    phase: Mutex<&'static str>,
+    now: Arc<Mutex<Line>>,
 }
 
 impl Screen {
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool, timeout: Duration) -> Self {
+        let now = Arc::new(Mutex::new(Line::default()));
         let bar = (!quiet && io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            bar.set_style(style("{spinner} {msg}"));
+            bar.set_style(style(now.clone()));
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });
-        Screen { quiet, bar, phase: Mutex::new("") }
+        Screen { quiet, timeout, bar, now }
     }
 
     /// Shows one event; called from any thread.
     pub(crate) fn show(&self, event: &Event) {
         match event {
-            Event::Started { .. } => {}
-            Event::Listening { address } => {
-                self.line(&format!("listening on {address}; waiting for the partner"))
+            Event::Started { .. } | Event::Connected { address: None } => {}
+            Event::Listening { address, key } => {
+                self.line(&format!("listening on {address}; waiting for the partner"));
+                if let (Some(_), Some(key)) = (&self.bar, key) {
+                    self.line(&format!("they need: --connect {} --peer {key}", reached_at(address)));
+                }
             }
             Event::Notice { message } => self.line(message),
             Event::Connected { address: Some(address) } => {
-                self.line(&format!("connected to the partner at {address}"))
+                self.line(&format!("connected to the partner at {address}"));
             }
-            Event::Connected { address: None } => {}
-            Event::Phase { name, total } => self.enter(name, *total),
-            Event::Progress { done, total } => self.progress(*done, *total),
-            Event::Done { .. } | Event::Failed { .. } => {
-                if let Some(bar) = &self.bar {
-                    bar.finish_and_clear();
-                }
+            Event::Phase { name, words, step, steps, .. } => {
+                let waits = (*name == "connect").then_some((Instant::now(), self.timeout));
+                *self.now() = Line::of_phase((name, words), (*step, *steps), waits);
             }
+            Event::Progress { done, total, share, left_s } => {
+                let left = left_s.map(|left| (Instant::now(), Duration::from_secs_f64(left)));
+                self.now().progress((*done, *total), *share, left);
+            }
+            Event::Done { .. } | Event::Failed { .. } => self.clear(),
+        }
+    }
+
+    fn now(&self) -> MutexGuard<'_, Line> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the line of progress off the screen, for good.
+    fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
         }
     }
 
     /// A line that stays, unless nothing but errors is to be shown.
     pub(crate) fn line(&self, message: &str) {
+        let message = if message.starts_with("WARNING") {
+            Style::new().for_stderr().yellow().apply_to(message).to_string()
+        } else {
+            message.to_owned()
+        };
         match &self.bar {
             _ if self.quiet => {}
-            Some(bar) => bar.suspend(|| say(message)),
-            None => say(message),
+            Some(bar) => bar.suspend(|| say(&message)),
+            None => say(&message),
         }
-    }
-
-    fn enter(&self, name: &'static str, total: u64) {
-        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = name;
-        if let Some(bar) = &self.bar {
-            bar.reset();
-            bar.set_message(name);
-            self.progress(0, total);
-        }
-    }
-
-    fn progress(&self, done: u64, total: u64) {
-        let Some(bar) = &self.bar else { return };
-        let bytes = matches!(*self.phase.lock().unwrap_or_else(PoisonError::into_inner), "read" | "write");
-        bar.set_style(style(match (total, bytes) {
-            (0, _) => "{spinner} {msg}",
-            (_, true) => "{msg:10} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left",
-            (_, false) => "{msg:10} {bar:30} {human_pos}/{human_len}  {rate}  {eta} left",
-        }));
-        bar.set_length(total);
-        bar.set_position(done);
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
+/// One line whose text is made anew at each tick, never wider than the terminal.
+fn style(now: Arc<Mutex<Line>>) -> ProgressStyle {
     // A template that does not parse is a mistake in this file; the bar is then plain.
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    style.with_key("rate", |state: &ProgressState, line: &mut dyn fmt::Write| {
+    let style =
+        ProgressStyle::with_template("{spinner} {line}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.with_key("line", move |_: &ProgressState, out: &mut dyn fmt::Write| {
+        // Beside the spinner and its blank, and short of the last column, where some terminals wrap.
+        let width = usize::from(Term::stderr().size().1).saturating_sub(3);
+        let text = now.lock().unwrap_or_else(PoisonError::into_inner).text(width);
         // A bar that cannot be written is no reason to stop.
-        let _ = write!(line, "{}/s", HumanCount(state.per_sec() as u64));
+        let _ = out.write_str(&text);
     })
+}
+
+/// Where the partner finds a side that listens there: its own name for this machine, where it listens at all addresses.
+fn reached_at(address: &str) -> String {
+    match address.parse::<SocketAddr>() {
+        Ok(at) if at.ip().is_unspecified() => format!("HOST:{}", at.port()),
+        _ => address.to_owned(),
+    }
 }
 
 /// A line on standard error. A closed standard error is no reason to stop.
@@ -97,27 +119,51 @@ pub(crate) fn say(message: &str) {
 
 /// The last words of a run that failed.
 pub(crate) fn failure(command: &str, error: &Error) {
-    say(&format!("vesica {command}: {error}"));
+    let text = error.to_string();
+    let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
+    let red = Style::new().for_stderr().red().bold();
+    say(&format!("vesica {command}: {}{rest}", red.apply_to(first)));
 }
 
-/// The last words of a run that ended well, for the party of this report.
-pub(crate) fn summary(report: &Report, output: Option<&str>) -> String {
+/// The last words of a run that ended well, for the party of this report. `alone`: both parties ran here.
+pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> String {
     let sizes = &report.sizes;
     let mut text = match &report.matches {
         Some(matches) => {
             let place = output.map_or(String::new(), |path| format!("; written to {path}"));
             format!("{} of {} match ({}){place}", matches.rows, rows(sizes.rows), keys(matches.items))
         }
-        None => format!("done: the receiver has its result; {} of this side took part", keys(sizes.items)),
+        None => format!("done: both sides confirmed the run; {} of this side took part", keys(sizes.items)),
     };
     let skipped = [("without a key", sizes.nulls), ("with an invalid key", sizes.invalid)];
     for (what, count) in skipped.into_iter().filter(|(_, count)| *count > 0) {
         text += &format!("\n{} {what} left out", rows(count));
     }
     if let (Some(shown), Some(seen)) = (sizes.shown_items, sizes.peer_items) {
-        text += &format!("\nsizes shown: ours {}, the partner's {seen}", keys(shown));
+        text += &if alone {
+            format!("\nthe receiver has {}, the sender {seen}", keys(shown))
+        } else {
+            format!("\nthe partner learned our size, {}; we learned theirs, {seen}", keys(shown))
+        };
     }
-    text
+    text + "\n" + &took(report, alone)
+}
+
+/// How long it took, and what went over the connection.
+fn took(report: &Report, alone: bool) -> String {
+    let time = |of: &dyn Fn(&str) -> bool| {
+        let phases = report.phases.iter().filter(|phase| of(phase.name));
+        phases.map(|phase| phase.wall_s).sum::<f64>()
+    };
+    let (all, waited) = (time(&|_| true), time(&|name| name == "connect"));
+    let mut text = format!("took {}", seconds(all));
+    if !alone && waited >= 1.0 {
+        text += &format!(", {} of it until the partner came", seconds(waited));
+    }
+    let wire = report.bytes.wire;
+    // Parties in one process have no connection to encrypt.
+    let sent = if alone { report.bytes.payload } else { wire };
+    text + &format!("; sent {}, received {}", bytes(sent.sent), bytes(sent.received))
 }
 
 fn rows(count: u64) -> String {
@@ -126,4 +172,15 @@ fn rows(count: u64) -> String {
 
 fn keys(count: u64) -> String {
     format!("{count} {}", if count == 1 { "key" } else { "keys" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_at_all_addresses_is_reached_by_name() {
+        let shown = ["0.0.0.0:7400", "[::]:7400", "192.168.1.5:7400"].map(reached_at);
+        assert_eq!(shown, ["HOST:7400", "HOST:7400", "192.168.1.5:7400"]);
+    }
 }

@@ -18,7 +18,7 @@ fn check(rows: [usize; 2], common: usize, sender: &[&str], receiver: &[&str]) ->
     scene.write("receiver.csv", &mine);
     scene.write("sender.csv", &theirs);
     let (received, sent) = scene.pair(&with(&SENDER, sender), &with(&RECEIVER, receiver));
-    sent.expect(0, &["the receiver has its result"]);
+    sent.expect(0, &["both sides confirmed the run"]);
     received.expect(0, &[&format!("{common} of {} ", rows[0])]);
     assert_eq!(scene.read("out.csv"), plain_join(&mine, &theirs));
     assert!(
@@ -270,6 +270,148 @@ fn the_report_tells_the_run() {
         (&"email".into(), &128.into())
     );
     assert!(mine["peak_rss"].as_u64().is_some() && mine["memory_bound"].as_u64().is_some());
+}
+
+#[test]
+fn the_reports_of_both_sides_are_evidence_of_one_run() {
+    let reports = || {
+        let scene = check([50, 60], 20, &["--report", "theirs.json"], &["--report", "mine.json"]);
+        let [mine, theirs] = ["mine.json", "theirs.json"]
+            .map(|name| -> serde_json::Value { serde_json::from_str(&scene.read(name)).unwrap() });
+        (mine, theirs, scene)
+    };
+    let (mine, theirs, scene) = reports();
+    // Who: each key on both sides, crossed.
+    assert_eq!(mine["keys"]["mine"], scene.receiver_key.as_str());
+    assert_eq!(theirs["keys"]["mine"], scene.sender_key.as_str());
+    assert_eq!(mine["keys"]["mine"], theirs["keys"]["partner"]);
+    assert_eq!(mine["keys"]["partner"], theirs["keys"]["mine"]);
+    // Which run, and all that went over the wire, crossed.
+    assert_eq!(mine["session"], theirs["session"]);
+    assert_eq!(mine["transcript"]["sent"], theirs["transcript"]["received"]);
+    assert_eq!(mine["transcript"]["received"], theirs["transcript"]["sent"]);
+    assert_ne!(mine["transcript"]["sent"], mine["transcript"]["received"]);
+    assert_eq!((&mine["terms"], &mine["versions"]), (&theirs["terms"], &theirs["versions"]));
+    for digest in [&mine["session"], &mine["transcript"]["sent"], &mine["input"]["blake3"]] {
+        let digest = digest.as_str().unwrap();
+        assert!(digest.len() == 64 && digest.bytes().all(|digit| digit.is_ascii_hexdigit()), "{digest}");
+    }
+    // On what: the file's name without its folder, its bytes and their digest.
+    for (report, name) in [(&mine, "receiver.csv"), (&theirs, "sender.csv")] {
+        let table = scene.read(name);
+        assert_eq!(
+            (&report["input"]["name"], &report["input"]["bytes"]),
+            (&name.into(), &table.len().into())
+        );
+        assert_eq!(report["input"]["blake3"], blake3::hash(table.as_bytes()).to_hex().as_str());
+    }
+    // When: UTC, as RFC 3339 writes it, which sorts as text.
+    for report in [&mine, &theirs] {
+        let [started, ended] = ["started", "ended"].map(|name| report[name].as_str().unwrap());
+        assert!(started.starts_with("20") && started.ends_with('Z') && started.len() == 24, "{started}");
+        assert!(started <= ended, "{started} {ended}");
+    }
+    let (again, _, _) = reports();
+    assert!(again["session"] != mine["session"] && again["transcript"] != mine["transcript"]);
+}
+
+#[test]
+fn a_run_that_fails_says_with_whom_and_when_too() {
+    let scene = Scene::new();
+    scene.write("receiver.csv", emails("receiver", 9, 3));
+    scene.write("sender.csv", emails("sender", 9, 3));
+    let (received, sent) = scene
+        .pair(&with(&SENDER, &["--security", "semi-honest"]), &with(&RECEIVER, &["--report", "report.json"]));
+    for ended in [&received, &sent] {
+        ended.expect(
+            77,
+            &["security: mine ", "what to do: agree on `--security`; then start both sides again"],
+        );
+    }
+    let report: serde_json::Value = serde_json::from_str(&scene.read("report.json")).unwrap();
+    assert_eq!(
+        (&report["outcome"], &report["keys"]["partner"]),
+        (&"failed".into(), &scene.sender_key.as_str().into())
+    );
+    assert!(report["session"].is_null() && report["ended"].is_string(), "{report}");
+}
+
+#[test]
+fn two_senders_are_told_that_one_of_them_receives() {
+    let scene = Scene::new();
+    scene.write("receiver.csv", emails("receiver", 9, 3));
+    scene.write("sender.csv", emails("sender", 9, 3));
+    let (sender, address) = scene.sender(&SENDER);
+    let keys = ["--identity", "receiver.pem", "--peer", &scene.sender_key, "--connect", &address];
+    let other =
+        scene.run(&[&["send", "--input", "receiver.csv", "--key", "email:email"][..], &keys].concat());
+    for ended in [other, sender.end()] {
+        ended.expect(77, &["both sides run `send`", "one side runs `receive`, the other `send`"]);
+    }
+}
+
+#[test]
+fn local_speaks_of_no_partner() {
+    let scene = Scene::new();
+    scene.write("receiver.csv", emails("receiver", 9, 3));
+    scene.write("sender.csv", "id,email\n1,not an address\n");
+    scene.write("good.csv", emails("sender", 9, 3));
+    let tables = ["local", "--receiver", "receiver.csv", "--output", "out.csv", "--key", "email:email"];
+    let dh = ["--sender", "good.csv", "--protocol", "dh"];
+    let insecure = ["--sender", "good.csv", "--protocol", "naive-hash", "--security", "semi-honest"];
+    let cases: [(&[&str], u8, &str); 5] = [
+        (&["--sender", "sender.csv"], 65, "mend the input"),
+        (&["--sender", "missing.csv"], 65, "missing.csv"),
+        (&dh, 64, "--security semi-honest"),
+        (&insecure, 64, "--allow-insecure"),
+        (&["--sender", "good.csv"], 0, "the receiver has 9 keys, the sender 9\ntook "),
+    ];
+    for (options, code, words) in cases {
+        let ended = scene.run(&with(&tables, options));
+        ended.expect(code.into(), &[words]);
+        for word in ["partner", "both sides", "other side", "start both"] {
+            assert!(
+                !ended.screen.contains(word),
+                "{word:?} on the screen of somebody alone:\n{}",
+                ended.screen
+            );
+        }
+    }
+    let both = scene.run(&["local", "--receiver", "-", "--sender", "-", "--key", "email", "--output", "-"]);
+    both.expect(64, &["where: on this side", "what to do: name a file for `--receiver` or for `--sender`"]);
+}
+
+#[test]
+fn the_last_words_tell_time_and_bytes() {
+    let scene = Scene::new();
+    scene.write("receiver.csv", emails("receiver", 9, 3));
+    scene.write("sender.csv", emails("sender", 9, 3));
+    let (received, sent) = scene.pair(&SENDER, &RECEIVER);
+    received.expect(
+        0,
+        &["the partner learned our size, 9 keys; we learned theirs, 9", "\ntook ", "; sent ", " kB"],
+    );
+    sent.expect(0, &["done: both sides confirmed the run; 9 keys", "\ntook ", ", received "]);
+}
+
+#[test]
+fn events_tell_how_far_the_default_is() {
+    let scene = check([3000, 4000], 20, &[], &["--events", "events.json"]);
+    let lines: Vec<serde_json::Value> =
+        scene.read("events.json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |kind: &str| lines.iter().filter(|line| line["event"] == kind).cloned().collect::<Vec<_>>();
+    let protocol = ["blind", "unblind", "exchange", "compare"];
+    let phases = of("phase");
+    for (number, name) in (3..).zip(protocol) {
+        let phase = phases.iter().find(|phase| phase["name"] == name).unwrap();
+        assert_eq!((&phase["step"], &phase["steps"]), (&number.into(), &7.into()), "{phase}");
+        assert!(phase["total"].as_u64().unwrap() > 0 && phase["words"].is_string(), "{phase}");
+    }
+    assert!(phases[0]["steps"].is_null(), "nobody knows yet which protocol it will be");
+    for progress in of("progress") {
+        let share = progress["share"].as_f64().unwrap_or(0.0);
+        assert!((0.0..=1.0).contains(&share), "{progress}");
+    }
 }
 
 #[test]

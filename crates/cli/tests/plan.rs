@@ -30,7 +30,7 @@ fn words_name_the_choice_its_cost_and_every_alternative() {
         words(&[&MILLION[..], &["--bandwidth", "100M", "--latency", "20ms", "--threads", "2"]].concat());
     for part in [
         "vole: VOLE and an oblivious key-value store",
-        "little time and traffic from 8192 keys on",
+        "the fastest from 8,192 keys on",
         "receiver 1048576, sender 1048576",
         "security semi-honest, level 128, profile conservative, learns receiver",
         "100 Mbit/s, round trip 20 ms; 2 threads a party",

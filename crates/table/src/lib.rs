@@ -29,6 +29,7 @@
 mod collect;
 mod columnar;
 mod csv;
+mod digest;
 mod error;
 mod file_id;
 mod format;
@@ -43,6 +44,7 @@ mod table;
 pub use arrow_array::{RecordBatch, RecordBatchReader};
 pub use arrow_schema::SchemaRef;
 pub use columnar::decoding;
+pub use digest::InputDigest;
 pub use error::{Fault, Invalid, OutputFault, Place, Syntax, TableError};
 pub use file_id::FileId;
 pub use format::Format;

@@ -142,6 +142,10 @@ impl Table {
         self.report
     }
 
+    pub(crate) fn input(&self) -> &Input {
+        &self.input
+    }
+
     /// What errors call the input.
     pub fn name(&self) -> &str {
         self.input.name()

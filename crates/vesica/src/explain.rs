@@ -7,6 +7,7 @@ use vesica_table::{Fault as TableFault, TableError};
 use crate::error::{Error, Kind, Side};
 use crate::plan::PlanError;
 use crate::session::SessionError;
+use crate::terms;
 
 const ASK_THE_PARTNER: &str =
     "ask the partner what their program said, then start both sides again; nothing was written here";
@@ -111,11 +112,10 @@ impl Error {
             SessionError::Net(error) => return Error::net(phase, error),
             SessionError::Plan(error) => return Error::plan(phase, Side::Both, error),
             SessionError::Protocol(error) => return Error::protocol(phase, error),
-            SessionError::TermsDiffer(_) => (
-                Side::Both,
-                Kind::Refused,
-                "agree with the partner on each of these, then start both sides again",
-            ),
+            SessionError::TermsDiffer(differences) => {
+                let remedy = terms::remedy(differences);
+                return Error { side: Side::Both, phase, kind: Kind::Refused, message, remedy };
+            }
             SessionError::RefusedTerms => (
                 Side::Both,
                 Kind::Refused,

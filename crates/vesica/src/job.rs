@@ -4,13 +4,14 @@
 //! and never exits the process. The order of its steps is fixed: bad input is found before the partner is
 //! bothered, and an output appears only after both sides have confirmed the run.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{CancelToken, Channel, Options, PublicKey};
 use vesica_protocols::{Learns, Phase, Role, Watch};
-use vesica_table::{Input, KeySpec, Output, Progress, Request, Table};
+use vesica_table::{Input, InputDigest, KeySpec, Output, Progress, Request, Table};
 
 use crate::base_ots::Offer;
 use crate::base_ots::file::{Held, Keeper};
@@ -19,7 +20,7 @@ use crate::error::{Error, Side};
 pub use crate::partner::Partner;
 use crate::places::Protected;
 use crate::plan;
-use crate::report::{Event, Report};
+use crate::report::{Event, InputReport, Report};
 use crate::session;
 use crate::settings::Settings;
 pub use crate::tables::{Batches, Destination, Source, TableArgs};
@@ -97,7 +98,7 @@ impl Job {
             Ok(deadline) => deadline,
             Err(error) => return self.refuse(error, on_event),
         };
-        let watcher = Watcher::new(role, &settings, deadline.cancel(), on_event);
+        let watcher = Watcher::new(role, &settings, deadline.cancel(), on_event).with_key(pair.my_key);
         on_event(&Event::Started { role: role.name() });
         let result = self.steps(pair, &watcher, rng, connect);
         watcher.end(result.map_err(|error| deadline.explain(error)))
@@ -116,8 +117,9 @@ impl Job {
         let Job { table: TableArgs { input, keys, output, .. }, settings, .. } = self;
         // 1. The table is read before the partner is bothered.
         watcher.phase(Phase::Read, 0);
+        let path = input.path().cloned();
         let input = open(input, &output, file.as_ref(), watcher)?;
-        let (table, items) = read(input, keys, &settings, watcher, rng)?;
+        let (table, items) = read((input, path.as_deref()), keys, &settings, watcher, rng)?;
         // 2. The partner.
         watcher.phase(Phase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: watcher.cancel.clone() };
@@ -189,12 +191,14 @@ pub(crate) fn converse(
     watcher.connected(&channel);
     watcher.phase(Phase::Agree, 0);
     let my_key = pair.my_key.as_ref();
-    let agreed = session::agree_greeted(&mut channel, terms, settings.wanted(), items.len(), my_key)
-        .map_err(|error| Error::session(Phase::Agree, &error))?;
+    let agreed = session::agree_greeted(&mut channel, terms, settings.wanted(), items.len(), my_key);
+    watcher.transcript(&channel);
+    let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
     watcher.agreed(&agreed, terms);
     let held = pair.keeper.and_then(|keeper| keeper.begin(agreed.base_ots, agreed.base_ots_id()));
     let keeping = held.as_ref().map(Held::keeping);
     let ended = agreed.run(&items, &mut channel, settings.threads(), watcher, keeping, rng);
+    watcher.transcript(&channel);
     let ended = ended.and_then(|matches| {
         agreed.confirm(matches.as_ref(), &mut channel, watcher)?;
         Ok(matches)
@@ -252,7 +256,7 @@ fn open(
 }
 
 fn read(
-    input: Input,
+    (input, name): (Input, Option<&Path>),
     keys: Vec<KeySpec>,
     settings: &Settings,
     watcher: &Watcher<'_>,
@@ -265,12 +269,32 @@ fn read(
         on_invalid: settings.on_invalid,
         on_duplicates: settings.on_duplicates,
     };
+    let digest = match (settings.digest_input, name) {
+        (true, Some(name)) => digest(&input, name, watcher)?,
+        _ => None,
+    };
     let (table, mut items) = input
         .load(&request, &mut |progress| watcher.bytes(progress))
         .map_err(|error| Error::table(Phase::Read, &error))?;
+    if let Some(digest) = digest {
+        table.is_of(&digest).map_err(|error| Error::table(Phase::Read, &error))?;
+    }
     pad(&mut items, settings, rng)?;
     watcher.read(table.report(), &items);
     Ok((table, items))
+}
+
+/// Puts the digest of the bytes of a file, or of a stream that was kept, into the report.
+fn digest(input: &Input, path: &Path, watcher: &Watcher<'_>) -> Result<Option<InputDigest>, Error> {
+    let digest = input.digest(&mut |progress| watcher.bytes(progress));
+    let digest = digest.map_err(|error| Error::table(Phase::Read, &error))?;
+    if let Some(InputDigest { bytes, blake3, .. }) = digest {
+        let name =
+            path.file_name().filter(|name| *name != "-").map(|name| name.to_string_lossy().into_owned());
+        let blake3 = blake3::Hash::from_bytes(blake3).to_hex().to_string();
+        watcher.input(InputReport { name, bytes, blake3 });
+    }
+    Ok(digest)
 }
 
 /// Adds the dummy items that the settings ask for.

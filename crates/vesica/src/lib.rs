@@ -42,6 +42,7 @@ pub mod local;
 pub mod partner;
 pub mod places;
 pub mod plan;
+mod progress;
 mod randomness;
 pub mod report;
 pub mod resources;

@@ -6,7 +6,7 @@ use rand_core::CryptoRng;
 use vesica_net::{CancelToken, Channel, Options, memory};
 use vesica_protocols::Role;
 
-use crate::error::Kind;
+use crate::error::{Error, Kind, Side};
 use crate::job::{Job, OnEvent, Outcome, Pair, TableArgs};
 use crate::report::Report;
 use crate::settings::Settings;
@@ -53,11 +53,28 @@ pub(crate) fn greeted(mut channel: Channel, greeting: &[u8]) -> Channel {
 /// than a closed connection.
 pub fn told(receiver: Outcome, sender: Outcome) -> Outcome {
     match (&receiver.result, &sender.result) {
-        (Err(seen), Err(cause)) if seen.kind == Kind::Partner => Outcome {
-            report: Report { error: Some(cause.clone()), ..receiver.report },
-            result: sender.result,
-            batches: None,
-        },
+        (Err(seen), Err(cause)) if seen.kind == Kind::Partner => alone(cause.clone(), receiver.report),
+        (Err(cause), _) => alone(cause.clone(), receiver.report),
         _ => receiver,
     }
+}
+
+/// What is said to two sides, and what is said to one person instead.
+const TO_ONE: &[(&str, &str)] = &[
+    ("; the partner has not been contacted", ""),
+    ("agree with the partner on ", "give "),
+    (" and give it on both sides", ""),
+    ("if both sides give ", "with "),
+    ("run again on both sides", "run again"),
+    ("start both sides again", "start it again"),
+    (" on both sides", ""),
+    ("nothing was written here", "nothing was written"),
+];
+
+/// The end of a run that failed, in words for somebody who has no partner.
+fn alone(error: Error, report: Report) -> Outcome {
+    let to_one = |text: String| TO_ONE.iter().fold(text, |text, (two, one)| text.replace(two, one));
+    let Error { phase, kind, message, remedy, .. } = error;
+    let error = Error { side: Side::Ours, phase, kind, message: to_one(message), remedy: to_one(remedy) };
+    Outcome { report: Report { error: Some(error.clone()), ..report }, result: Err(error), batches: None }
 }

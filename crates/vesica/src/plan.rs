@@ -100,8 +100,8 @@ const VOLE_FROM: usize = 1 << 13;
 
 /// What `auto` takes: the first line that is meant for the sizes and whose protocol offers what was asked for.
 const AUTO: &[Rule] = &[
-    Rule { protocol: "vole", larger: VOLE_FROM.., reason: "little time and traffic from 8192 keys on" },
-    Rule { protocol: "dh", larger: 0.., reason: "no set-up, the cheapest for few keys" },
+    Rule { protocol: "vole", larger: VOLE_FROM.., reason: "the fastest from 8,192 keys on" },
+    Rule { protocol: "dh", larger: 0.., reason: "the cheapest for fewer than 8,192 keys" },
     Rule { protocol: "vole", larger: 0.., reason: ONLY_ONE },
 ];
 
@@ -112,7 +112,7 @@ pub(crate) fn auto_table() -> String {
 }
 
 /// Where a cheaper protocol does not offer it: security is never lowered for speed.
-const ONLY_ONE: &str = "the one that withstands what was asked for";
+const ONLY_ONE: &str = "the only one here that is secure against a dishonest partner";
 
 /// The protocol for what was asked for by name, or by [`settings::Choice::Auto`]. As long as the sizes are not known the
 /// answer tells only that there is one.

@@ -30,6 +30,18 @@ pub struct Report {
     pub security: &'static str,
     /// The profile of its parameters.
     pub profile: &'static str,
+    /// When the run began, by this machine's clock: UTC, as RFC 3339 writes it.
+    pub started: String,
+    /// When it ended.
+    pub ended: Option<String>,
+    /// The public keys of both sides; none for plaintext, and for both parties in one process.
+    pub keys: Option<Keys>,
+    /// Names the run: the same on both sides, and of no other run. Known once the terms were agreed.
+    pub session: Option<String>,
+    /// Digests of all that session and protocol sent and received; my `sent` is the partner's `received`.
+    pub transcript: Option<Transcript>,
+    /// The file that was read, if the settings ask for its digest and it is one.
+    pub input: Option<InputReport>,
     /// The terms that were equal on both sides, once they were compared.
     pub terms: BTreeMap<String, String>,
     /// The protocol's parameters, once the sizes were known.
@@ -54,6 +66,35 @@ pub struct Report {
     pub error: Option<Error>,
     /// Versions of program and wire.
     pub versions: Versions,
+}
+
+/// Who took part: public keys as `vesica keygen` prints them.
+#[derive(Debug, Clone, Serialize)]
+pub struct Keys {
+    /// This side's.
+    pub mine: String,
+    /// The partner's, who has proven to hold the private one.
+    pub partner: String,
+}
+
+/// BLAKE3 digests of the payload in each direction, in hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Transcript {
+    /// Of what this side sent.
+    pub sent: String,
+    /// Of what it received.
+    pub received: String,
+}
+
+/// The bytes that a table was read from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InputReport {
+    /// The file's name without its folder; none for a stream.
+    pub name: Option<String>,
+    /// How many they are.
+    pub bytes: u64,
+    /// Their BLAKE3 digest in hexadecimal digits, as `b3sum` prints it.
+    pub blake3: String,
 }
 
 /// Counts of my table, and what each side saw of the other.
@@ -148,6 +189,8 @@ pub enum Event {
     Listening {
         /// The address, with the port really bound.
         address: String,
+        /// This side's public key, which the partner needs; none for plaintext.
+        key: Option<String>,
     },
     /// Something worth a line on the screen, that is no failure.
     Notice {
@@ -163,6 +206,12 @@ pub enum Event {
     Phase {
         /// Its name.
         name: &'static str,
+        /// What happens in it.
+        words: &'static str,
+        /// Which step of the run it is, from 1 on.
+        step: u32,
+        /// How many steps the run has, once the protocol is agreed.
+        steps: Option<u32>,
         /// Units of work in it; 0 if not known.
         total: u64,
     },
@@ -172,6 +221,10 @@ pub enum Event {
         done: u64,
         /// Units of work in it; 0 if not known.
         total: u64,
+        /// The share of the run that is done since the partner agreed to it, 0 to 1.
+        share: Option<f64>,
+        /// About how many seconds the run still takes.
+        left_s: Option<f64>,
     },
     /// The run ended with a result.
     Done {

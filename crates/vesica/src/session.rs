@@ -42,7 +42,7 @@ pub enum SessionError {
     #[error("the two sides asked for different things: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     TermsDiffer(Vec<Difference>),
     /// The partner ended the conversation over the terms, though this side sees no difference: it knows other protocols.
-    #[error("the partner refused the terms, in which this side sees nothing amiss")]
+    #[error("the partner refused the terms of the run, which are the same seen from here")]
     RefusedTerms,
     /// What they agreed on cannot run.
     #[error(transparent)]
@@ -243,6 +243,11 @@ impl Agreed {
     /// What names base OTs that are made in this session. It tells nothing of the session id.
     pub fn base_ots_id(&self) -> [u8; 32] {
         blake3::derive_key("vesica kept base OTs id v1", &self.sid)
+    }
+
+    /// What names the run in both sides' reports. It tells nothing of the session id, and neither side can choose it.
+    pub fn public_id(&self) -> String {
+        blake3::Hash::from_bytes(blake3::derive_key("vesica run name v1", &self.sid)).to_hex().to_string()
     }
 
     /// Runs the protocol. The matches are mine, where I learn them; they are not confirmed yet. `keeping` is for

@@ -99,7 +99,7 @@ impl SetJob {
             Ok(deadline) => deadline,
             Err(error) => return Watcher::new(role, &settings, cancel, on_event).end(Err(error)),
         };
-        let watcher = Watcher::new(role, &settings, deadline.cancel(), on_event);
+        let watcher = Watcher::new(role, &settings, deadline.cancel(), on_event).with_key(my_key.copied());
         on_event(&Event::Started { role: role.name() });
         let rule = if settings.sigma.is_some() { "int" } else { "raw" };
         let play = || {

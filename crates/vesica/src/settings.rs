@@ -144,6 +144,8 @@ pub struct Settings {
     pub pad_to: Option<PadTo>,
     /// Bound: whether what the registry marks insecure or broken may run.
     pub allow_insecure: bool,
+    /// Local: whether the report tells the digest of the input, which takes a pass over a file.
+    pub digest_input: bool,
 }
 
 impl Default for Settings {
@@ -166,6 +168,7 @@ impl Default for Settings {
             on_invalid: OnFault::Error,
             pad_to: None,
             allow_insecure: false,
+            digest_input: false,
         }
     }
 }

@@ -47,9 +47,45 @@ pub struct Difference {
 
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: mine {}, theirs {}", self.field, self.mine, self.theirs)
+        match self.field.as_str() {
+            ROLE if self.mine == Role::Sender.name() => f.write_str("both sides run `send`"),
+            ROLE => f.write_str("both sides run `receive`"),
+            _ => write!(f, "{}: mine {}, theirs {}", self.field, self.mine, self.theirs),
+        }
     }
 }
+
+impl Difference {
+    /// What the two of them can do about it; none where only another version of the program can.
+    pub fn remedy(&self) -> Option<String> {
+        let known = [&self.mine, &self.theirs].iter().all(|value| value.as_str() != ABSENT);
+        let agree = |option: &str| Some(format!("agree on `{option}`"));
+        match self.field.as_str() {
+            _ if !known => None,
+            ROLE => Some("one side runs `receive`, the other `send`".into()),
+            "key rules" => {
+                Some("give as many `--key COLUMN:RULE`, with the same rules in the same order".into())
+            }
+            "protocol" | "security" | "learns" | "result" | "sigma" | "level" | "variant" | "profile" => {
+                agree(&format!("--{}", self.field))
+            }
+            "paper parameters" => agree("--paper-parameters"),
+            _ => None,
+        }
+    }
+}
+
+/// The remedy for all of them.
+pub(crate) fn remedy(differences: &[Difference]) -> String {
+    let mut remedies: Vec<String> = differences.iter().filter_map(Difference::remedy).collect();
+    if remedies.len() < differences.len() {
+        remedies.insert(0, "install the same version of vesica on both sides".into());
+    }
+    format!("{}; then start both sides again", remedies.join("; "))
+}
+
+/// The field of the roles.
+const ROLE: &str = "role";
 
 /// A field that one of the sides does not know.
 const ABSENT: &str = "(not known)";
@@ -151,7 +187,7 @@ impl Terms {
             differences.push(Difference { field: field.into(), mine: mine.into(), theirs: theirs.into() });
         };
         if self.role == theirs.role {
-            differ("role", self.role.name(), theirs.role.name());
+            differ(ROLE, self.role.name(), theirs.role.name());
         }
         if self.protocol().or(theirs.protocol()) != theirs.protocol().or(self.protocol()) {
             differ("protocol", &self.protocol, &theirs.protocol);
@@ -259,14 +295,28 @@ mod tests {
         let theirs = terms(Role::Receiver, "auto", "text");
         let shown =
             |a: &Terms, b: &Terms| a.differences(b).iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(
-            shown(&mine, &theirs),
-            ["role: mine receiver, theirs receiver", "key rules: mine email, theirs text"]
-        );
-        assert_eq!(
-            shown(&theirs, &mine),
-            ["role: mine receiver, theirs receiver", "key rules: mine text, theirs email"]
-        );
+        assert_eq!(shown(&mine, &theirs), ["both sides run `receive`", "key rules: mine email, theirs text"]);
+        assert_eq!(shown(&theirs, &mine), ["both sides run `receive`", "key rules: mine text, theirs email"]);
+    }
+
+    #[test]
+    fn every_difference_names_what_to_do() {
+        let mine = terms(Role::Sender, "auto", "email");
+        let advice = |theirs: &Terms| remedy(&mine.differences(theirs));
+        assert_eq!(advice(&mine), "one side runs `receive`, the other `send`; then start both sides again");
+        let options =
+            ["--security", "--learns", "--result", "--key COLUMN:RULE", "--sigma", "--level", "--variant"];
+        let options = options.iter().chain(&["--profile", "--paper-parameters"]);
+        for (number, option) in options.enumerate() {
+            let mut theirs = terms(Role::Receiver, "auto", "email");
+            theirs.equal[number].1 = "other".into();
+            assert!(advice(&theirs).contains(&format!("`{option}`")), "{}", advice(&theirs));
+        }
+        for number in 9..mine.equal.len() {
+            let mut theirs = terms(Role::Receiver, "auto", "email");
+            theirs.equal[number].1 = "other".into();
+            assert!(advice(&theirs).contains("the same version"), "{}", advice(&theirs));
+        }
     }
 
     #[test]

@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{CancelToken, Channel, Meter, NetEvent, Traffic};
+use vesica_net::{CancelToken, Channel, Digests, Meter, NetEvent, PublicKey, Traffic};
 use vesica_protocols::registry::Shape;
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Phase, Role, Watch};
 use vesica_table::{Progress, TableReport};
@@ -17,7 +18,10 @@ use crate::base_ots::Offer;
 use crate::cost::TABLE_BYTES_PER_ROW;
 use crate::error::Error;
 use crate::job::{Found, OnEvent, Outcome};
-use crate::report::{self, Bytes, Event, MatchCounts, PhaseLog, Report, Versions};
+use crate::progress::Course;
+use crate::report::{
+    self, Bytes, Event, InputReport, Keys, MatchCounts, PhaseLog, Report, Transcript, Versions,
+};
 use crate::resources;
 use crate::session::Agreed;
 use crate::settings::{Settings, learns_name};
@@ -33,11 +37,14 @@ pub(crate) struct Watcher<'a> {
     on_event: OnEvent<'a>,
     state: Mutex<State>,
     done: AtomicU64,
+    /// This side's public key, if it shows one.
+    my_key: Option<PublicKey>,
 }
 
 struct State {
     report: Report,
     phases: PhaseLog,
+    course: Course,
     meter: Option<Meter>,
     total: u64,
     told: Instant,
@@ -61,6 +68,12 @@ impl<'a> Watcher<'a> {
             reason: None,
             security: settings.security.name(),
             profile: settings.profile.name(),
+            started: now(),
+            ended: None,
+            keys: None,
+            session: None,
+            transcript: None,
+            input: None,
             terms: BTreeMap::new(),
             parameters: BTreeMap::new(),
             learns: learns_name(settings.learns),
@@ -77,13 +90,20 @@ impl<'a> Watcher<'a> {
         let state = State {
             report,
             phases: PhaseLog::start(),
+            course: Course::default(),
             meter: None,
             total: 0,
             told: Instant::now(),
             retrying: String::new(),
             strangers: Strangers::default(),
         };
-        Watcher { cancel, on_event, state: Mutex::new(state), done: AtomicU64::new(0) }
+        Watcher { cancel, on_event, state: Mutex::new(state), done: AtomicU64::new(0), my_key: None }
+    }
+
+    /// The same for a side that shows this key.
+    #[must_use]
+    pub(crate) fn with_key(self, my_key: Option<PublicKey>) -> Self {
+        Watcher { my_key, ..self }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -104,15 +124,28 @@ impl<'a> Watcher<'a> {
 
     /// Tells the caller of progress, not too often.
     fn tell(&self) {
-        let total = {
+        let progress = {
             let mut state = self.state();
             if state.told.elapsed() < PROGRESS_EVERY {
                 return;
             }
             state.told = Instant::now();
-            state.total
+            state.progress(self.done.load(Relaxed))
         };
-        (self.on_event)(&Event::Progress { done: self.done.load(Relaxed), total });
+        (self.on_event)(&progress);
+    }
+
+    /// What the table was read from.
+    pub(crate) fn input(&self, input: InputReport) {
+        self.state().report.input = Some(input);
+    }
+
+    /// What went over the channel, which may have ended early.
+    pub(crate) fn transcript(&self, channel: &Channel) {
+        let Digests { sent, received } = channel.digests();
+        let [sent, received] = [sent, received].map(|digest| blake3::Hash::from_bytes(digest).to_hex());
+        self.state().report.transcript =
+            Some(Transcript { sent: sent.to_string(), received: received.to_string() });
     }
 
     /// The input is a stream, and nothing has come out of it for a while.
@@ -126,7 +159,8 @@ impl<'a> Watcher<'a> {
     pub(crate) fn net_event(&self, event: &NetEvent) {
         let message = match event {
             NetEvent::Listening(address) => {
-                return (self.on_event)(&Event::Listening { address: address.to_string() });
+                let key = self.my_key.map(|key| key.to_string());
+                return (self.on_event)(&Event::Listening { address: address.to_string(), key });
             }
             NetEvent::Retrying { reason, .. } => {
                 let message = format!("waiting for the partner: {reason}");
@@ -148,7 +182,13 @@ impl<'a> Watcher<'a> {
     }
 
     pub(crate) fn connected(&self, channel: &Channel) {
-        self.state().meter = Some(channel.meter());
+        {
+            let mut state = self.state();
+            state.meter = Some(channel.meter());
+            let keys = self.my_key.as_ref().zip(channel.peer_key());
+            state.report.keys =
+                keys.map(|(mine, partner)| Keys { mine: mine.to_string(), partner: partner.to_string() });
+        }
         (self.on_event)(&Event::Connected {
             address: channel.peer_address().map(|address| address.to_string()),
         });
@@ -177,7 +217,9 @@ impl<'a> Watcher<'a> {
             kept_base_ots: false,
         };
         let mut state = self.state();
+        state.course.agreed((entry.steps)(agreed.role(), &shape));
         let report = &mut state.report;
+        report.session = Some(agreed.public_id());
         report.protocol = Some(entry.name);
         report.reason = Some(agreed.reason);
         report.terms = terms.equal().iter().cloned().collect();
@@ -211,17 +253,16 @@ impl<'a> Watcher<'a> {
         report.base_ots = keeps.then(|| agreed.base_ots.name());
         drop(state);
         let notice = |message| (self.on_event)(&Event::Notice { message });
-        notice(format!("protocol {} ({})", entry.name, agreed.reason));
+        notice(format!("protocol {}: {}", entry.name, agreed.reason));
         notice(match (entry.needs_allow_insecure(), security) {
             (true, _) => {
                 format!("WARNING: {} is {}. It leaks {}", entry.name, entry.standing.name(), entry.leakage)
             }
             (false, "semi-honest") => {
-                "security: semi-honest (against a partner that follows the protocol and looks at all it sees)"
-                    .into()
+                "security: holds against a curious partner that follows the protocol (semi-honest)".into()
             }
             (false, security) => {
-                format!("security: {security} (against a partner that breaks the protocol, too)")
+                format!("security: holds even if the partner cheats ({security})")
             }
         });
         if parameters.level < DEFAULT_LEVEL {
@@ -256,6 +297,7 @@ impl<'a> Watcher<'a> {
             let mut report = state.report.clone();
             report.outcome = if result.is_ok() { "done" } else { "failed" };
             report.error = result.as_ref().err().cloned();
+            report.ended = Some(now());
             report.bytes = traffic.into();
             report.phases = state.phases.finish(traffic);
             report.peak_rss = resources::peak_rss();
@@ -275,7 +317,20 @@ impl<'a> Watcher<'a> {
     }
 }
 
+/// The time by this machine's clock: UTC, as RFC 3339 writes it, to the millisecond.
+fn now() -> String {
+    DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
 impl State {
+    /// The event that so much of the current phase is done.
+    fn progress(&self, done: u64) -> Event {
+        let standing = self.course.standing(done, self.total);
+        let (share, left_s) =
+            (standing.map(|standing| standing.share), standing.and_then(|standing| standing.left_s));
+        Event::Progress { done, total: self.total, share, left_s }
+    }
+
     fn traffic(&self) -> Traffic {
         self.meter.as_ref().map_or_else(Traffic::default, Meter::traffic)
     }
@@ -286,10 +341,12 @@ impl Watch for Watcher<'_> {
         let mut state = self.state();
         let traffic = state.traffic();
         state.phases.enter(phase, traffic);
+        state.course.enter(phase);
         state.total = total;
         self.done.store(0, Relaxed);
+        let (step, steps) = state.course.step();
         drop(state);
-        (self.on_event)(&Event::Phase { name: phase.name(), total });
+        (self.on_event)(&Event::Phase { name: phase.name(), words: phase.words(), step, steps, total });
     }
 
     fn count(&self, apart: Option<Phase>) {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use vesica::protocols::registry::{self, Security};
 use vesica_bench::cell::Cell;
 
 use super::common::{Form, SecurityArg, set_size};
@@ -133,9 +134,9 @@ pub(crate) struct BenchOnce {
     /// Items of the sender: a number, or 2^N
     #[arg(long, value_name = "N", value_parser = set_size)]
     sender: usize,
-    /// What the protocol must withstand
-    #[arg(long, value_enum, default_value = "semi-honest")]
-    security: SecurityArg,
+    /// Protect against a partner that cheats (malicious), or only one that is curious (semi-honest) [default: malicious, as runs do; semi-honest where the protocol offers no other]
+    #[arg(long, value_enum)]
+    security: Option<SecurityArg>,
     #[command(flatten)]
     form: Form,
     /// Threads of each party
@@ -162,7 +163,7 @@ impl BenchOnce {
     pub(crate) fn cell(&self) -> Cell {
         let Form { learns, profile, level, sigma, variant, paper_parameters } = self.form.clone();
         Cell {
-            security: self.security.into(),
+            security: self.security.map_or_else(|| strongest(&self.protocol), Security::from),
             level,
             sigma,
             variant,
@@ -176,6 +177,12 @@ impl BenchOnce {
             ..Cell::new(&self.protocol, self.receiver, self.sender)
         }
     }
+}
+
+/// The strongest security that the protocol offers.
+fn strongest(protocol: &str) -> Security {
+    let offered = registry::find(protocol).map_or(&[][..], |entry| entry.security);
+    if offered.contains(&Security::Malicious) { Security::Malicious } else { Security::SemiHonest }
 }
 
 #[derive(Args)]

@@ -23,7 +23,7 @@ pub(crate) struct Agreed {
     /// Protocol by name (see `vesica protocols`), or auto
     #[arg(long, value_name = "NAME", default_value = "auto")]
     protocol: String,
-    /// What the protocol must withstand: a partner that does anything, or one that follows the protocol and looks
+    /// Protect against a partner that cheats (malicious), or only one that is curious (semi-honest)
     #[arg(long, value_enum, default_value = "malicious")]
     security: SecurityArg,
     /// What the result is; rows is all this version has
@@ -69,13 +69,13 @@ pub(crate) struct Common {
     /// End the run if it is not done after this time, whatever it waits for: 90s, 5m, 2h [default: no end]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     deadline: Option<Duration>,
-    /// Rows of mine with the same key: all that match come out, or the first, or it is an error
+    /// My rows with the same key: all that match come out, or the first, or it is an error
     #[arg(long, value_enum, default_value = "all")]
     on_duplicates: DuplicatesArg,
-    /// Rows of mine without a key
+    /// My rows whose key is empty
     #[arg(long, value_enum, default_value = "skip")]
     on_null: FaultArg,
-    /// Rows of mine whose key breaks its rule
+    /// My rows whose key breaks its rule
     #[arg(long, value_enum, default_value = "error")]
     on_invalid: FaultArg,
     /// Hide my exact size: pad up to the next power of two (pow2), or to N keys: a number, or 2^N
@@ -215,6 +215,7 @@ impl Common {
             on_invalid: self.on_invalid.into(),
             pad_to: self.pad_to,
             allow_insecure: self.allow_insecure,
+            digest_input: self.report.is_some() || self.events.is_some(),
             ..self.agreed.settings()
         }
     }

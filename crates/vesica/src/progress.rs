@@ -1,0 +1,122 @@
+//! How far a run is: step k of n, the share that is done, and the time left.
+//!
+//! Steps: 1 the table is read; 2 the partner is met and the terms are compared; then the protocol's phases, which its registry
+//! entry lists for each role; last the confirmation and, where this side gets rows, their writing.
+//!
+//! The share counts from the moment when sizes and protocol are agreed, for before that nobody knows what there is to do. Each
+//! phase has a fixed share of the protocol's time, of which the units that are done give a part. The time left is then the time
+//! since that moment, times what is left over what is done: an estimate that corrects itself as the run goes on.
+
+use std::time::Instant;
+
+use vesica_protocols::Phase;
+use vesica_protocols::registry::Step;
+
+/// What confirmation and writing take beside a protocol's 100.
+const FINISH: f64 = 4.0;
+
+/// Below this share too little is known for an estimate.
+const LEAST: f64 = 0.03;
+
+/// Where a run stands.
+#[derive(Default)]
+pub(crate) struct Course {
+    /// The protocol's phases, once it is agreed, and when that was.
+    agreed: Option<(&'static [Step], Instant)>,
+    /// The number of the current step.
+    step: u32,
+    /// Shares of the phases before the current one, and its own.
+    before: f64,
+    own: f64,
+}
+
+/// What there is to tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Standing {
+    /// Of the whole run since it was agreed, 0 to 1.
+    pub(crate) share: f64,
+    /// In seconds.
+    pub(crate) left_s: Option<f64>,
+}
+
+impl Course {
+    /// Sizes and protocol are agreed.
+    pub(crate) fn agreed(&mut self, steps: &'static [Step]) {
+        self.agreed = Some((steps, Instant::now()));
+    }
+
+    /// A phase begins.
+    pub(crate) fn enter(&mut self, phase: Phase) {
+        let steps = self.agreed.map_or(&[][..], |(steps, _)| steps);
+        let sum = |steps: &[Step]| steps.iter().map(|(_, share)| f64::from(*share)).sum::<f64>();
+        match phase {
+            Phase::Prepare | Phase::Read => self.step = 1,
+            Phase::Connect | Phase::Agree => self.step = 2,
+            Phase::Confirm | Phase::Write => {
+                (self.step, self.before, self.own) = (steps.len() as u32 + 3, sum(steps), FINISH);
+            }
+            _ => {
+                if let Some(place) = steps.iter().position(|(step, _)| *step == phase) {
+                    self.step = place as u32 + 3;
+                    (self.before, self.own) = (sum(&steps[..place]), f64::from(steps[place].1));
+                }
+            }
+        }
+    }
+
+    /// The number of the current step, and of how many once that is known.
+    pub(crate) fn step(&self) -> (u32, Option<u32>) {
+        (self.step, self.agreed.map(|(steps, _)| steps.len() as u32 + 3))
+    }
+
+    /// What `done` of `total` units of the current phase stand for; nothing before the run is agreed.
+    pub(crate) fn standing(&self, done: u64, total: u64) -> Option<Standing> {
+        let (steps, since) = self.agreed?;
+        let all = steps.iter().map(|(_, share)| f64::from(*share)).sum::<f64>() + FINISH;
+        let part = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
+        let share = (self.before + self.own * part) / all;
+        let left_s = (share >= LEAST).then(|| since.elapsed().as_secs_f64() * (1.0 - share) / share);
+        Some(Standing { share, left_s })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const STEPS: &[Step] = &[(Phase::Blind, 60), (Phase::Exchange, 40)];
+
+    #[test]
+    fn steps_are_counted_and_shares_grow() {
+        let mut course = Course::default();
+        course.enter(Phase::Read);
+        assert_eq!((course.step(), course.standing(5, 10)), ((1, None), None));
+        course.enter(Phase::Connect);
+        course.agreed(STEPS);
+        assert_eq!(course.step(), (2, Some(5)));
+        let mut shares = Vec::new();
+        for (number, phase) in
+            [(3, Phase::Blind), (4, Phase::Exchange), (5, Phase::Confirm), (5, Phase::Write)]
+        {
+            course.enter(phase);
+            assert_eq!(course.step(), (number, Some(5)));
+            let half = course.standing(1, 2).unwrap().share;
+            shares.extend([course.standing(0, 0).unwrap().share, half]);
+        }
+        assert_eq!(shares[..3].iter().map(|share| share * 104.0).collect::<Vec<_>>(), [0.0, 30.0, 60.0]);
+        assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
+        assert_eq!(course.standing(7, 2).unwrap().share, 1.0);
+    }
+
+    #[test]
+    fn the_time_left_is_of_the_run_and_not_of_the_phase() {
+        let Some(since) = Instant::now().checked_sub(Duration::from_secs(26)) else { return };
+        let mut course = Course { agreed: Some((STEPS, since)), ..Course::default() };
+        course.enter(Phase::Blind);
+        assert_eq!(course.standing(1, 100).unwrap().left_s, None, "too early");
+        // 26 of 104 parts took 26 s.
+        let left = course.standing(26, 60).unwrap().left_s.unwrap();
+        assert!((77.9..80.0).contains(&left), "{left}");
+    }
+}
