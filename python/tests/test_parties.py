@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from scene import KINDS, command_line, joined, people, python, write_csv
 
+import vesica
+
 MINE, THEIRS = people("receiver", 3000, 411), people("sender", 2000, 411)
 
 
@@ -17,11 +19,21 @@ def test_two_processes(kind: str, tmp_path: Path, keys: dict[str, str]) -> None:
         tmp_path, "sender", kind, THEIRS, identity="sender.pem", peer=keys["receiver"], listen="127.0.0.1:0"
     )
     address = sender.address()
-    receiver = python(tmp_path, "receiver", kind, MINE, identity="receiver.pem", peer=keys["sender"], connect=address)
+    receiver = python(
+        tmp_path, "receiver", kind, MINE, identity="receiver.pem", peer=keys["sender"], connect=address,
+        report=str(tmp_path / "evidence.json"),
+    )  # fmt: skip
     (code, found), (sent, report) = receiver.end(), sender.end()
     assert (code, sent) == (0, 0), receiver.screen + sender.screen
     assert json.loads(found) == joined(MINE, THEIRS)
-    assert json.loads(report)["role"] == "sender"
+    mine, theirs = vesica.Report((tmp_path / "evidence.json").read_text()), vesica.Report(report)
+    assert (mine.role, theirs.role) == ("receiver", "sender")
+    assert mine.keys == (keys["receiver"], keys["sender"]) and theirs.keys == (keys["sender"], keys["receiver"])
+    assert mine.session == theirs.session is not None
+    assert mine.transcript is not None and theirs.transcript is not None
+    assert tuple(mine.transcript) == tuple(reversed(theirs.transcript))
+    assert (mine.terms, mine.version) == (theirs.terms, theirs.version)
+    assert mine.started <= mine.ended and mine.input is None
 
 
 def test_python_receives_from_the_command_line(tmp_path: Path, keys: dict[str, str]) -> None:

@@ -145,5 +145,6 @@ def test_options_do_what_the_command_line_does() -> None:
     numbers = pandas.DataFrame({"n": [3, 5, 7]})
     found = vesica.local(numbers, numbers[1:], key="n:int", protocol="ot-phasing", security="semi-honest", sigma=32)
     assert list(found["n"]) == [5, 7]
+    assert report.keys is None and report.session is not None and report.started <= report.ended
     with pytest.raises(TypeError, match="protocoll"):
         vesica.local(mine, theirs, key="email:email", protocoll="dh")  # type: ignore[call-arg]

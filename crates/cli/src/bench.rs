@@ -226,6 +226,7 @@ fn once(args: &BenchOnce) -> Result<(), BenchError> {
     let harness = harness(&args.folders)?;
     let cell = args.cell();
     let formula = cell.formula_bytes()?;
+    print(&format!("{}, {}, {} × {}", cell.protocol, cell.security.name(), cell.receiver, cell.sender))?;
     print("wall s  CPU s (receiver, sender)  peak MB (receiver, sender)  bytes (/formula, bits an item)")?;
     let mut walls = Vec::new();
     for _ in 0..args.runs {

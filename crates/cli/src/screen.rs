@@ -54,7 +54,8 @@ impl Screen {
             }
             Event::Phase { name, words, step, steps, .. } => {
                 let waits = (*name == "connect").then_some((Instant::now(), self.timeout));
-                *self.now() = Line::of_phase((name, words), (*step, *steps), waits);
+                let mut now = self.now();
+                *now = now.next((name, words), (*step, *steps), waits);
             }
             Event::Progress { done, total, share, left_s } => {
                 let left = left_s.map(|left| (Instant::now(), Duration::from_secs_f64(left)));
@@ -96,8 +97,8 @@ fn style(now: Arc<Mutex<Line>>) -> ProgressStyle {
     let style =
         ProgressStyle::with_template("{spinner} {line}").unwrap_or_else(|_| ProgressStyle::default_bar());
     style.with_key("line", move |_: &ProgressState, out: &mut dyn fmt::Write| {
-        // Beside the spinner and its blank, and short of the last column, where some terminals wrap.
-        let width = usize::from(Term::stderr().size().1).saturating_sub(3);
+        // Beside the spinner and its blank, and with room for the ^C of a user, which would else begin another line.
+        let width = usize::from(Term::stderr().size().1).saturating_sub(5);
         let text = now.lock().unwrap_or_else(PoisonError::into_inner).text(width);
         // A bar that cannot be written is no reason to stop.
         let _ = out.write_str(&text);

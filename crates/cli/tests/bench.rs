@@ -85,6 +85,21 @@ fn one_cell_is_measured_over_tls_and_a_network() {
 }
 
 #[test]
+fn one_cell_is_as_secure_as_a_run_unless_asked_otherwise() {
+    for (protocol, more, security) in [
+        ("vole", &[][..], "malicious"),
+        ("vole", &["--security", "semi-honest"], "semi-honest"),
+        ("dh", &[], "semi-honest"),
+    ] {
+        let sizes = ["--receiver", "64", "--sender", "100", "--runs", "1"];
+        let run = bench(&[&["once", "--protocol", protocol], &sizes[..], more].concat());
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        let first = format!("{protocol}, {security}, 64 × 100\n");
+        assert!(text(&run.stdout).starts_with(&first), "{}", text(&run.stdout));
+    }
+}
+
+#[test]
 fn what_cannot_be_run_is_told() {
     let cases: [(&[&str], u8, &str); 4] = [
         (&["once", "--protocol", "nothing", "--receiver", "4", "--sender", "4"], 64, "no protocol named"),

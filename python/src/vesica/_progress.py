@@ -18,23 +18,28 @@ _log = logging.getLogger("vesica")
 
 
 class _Bar:
-    """A bar of tqdm, one phase after the other."""
+    """A bar of tqdm: the step, the share of the run, the time left."""
 
     def __init__(self) -> None:
         try:
             from tqdm.auto import tqdm
         except ImportError:
             raise usage("progress needs tqdm", "pip install tqdm, or leave out progress") from None
-        self._bar: Any = tqdm(total=0, leave=False, bar_format="{desc:10}{bar} {percentage:3.0f}% {elapsed}")
+        self._bar: Any = tqdm(total=1.0, leave=False, bar_format="{desc} {bar} {percentage:3.0f}%{postfix}")
 
     def show(self, event: Event) -> None:
         kind = event["event"]
         if kind == "phase":
-            self._bar.reset(event["total"] or None)
-            self._bar.set_description(event["name"])
+            of = "" if event["steps"] is None else f" of {event['steps']}"
+            self._bar.set_description_str(f"step {event['step']}{of}, {event['words']}")
         elif kind == "progress":
-            self._bar.total = event["total"] or None
-            self._bar.update(event["done"] - self._bar.n)
+            # Before the run is agreed, the share is that of the table.
+            share = event["share"] if event["share"] is not None else event["done"] / max(event["total"], 1)
+            self._bar.total = 1.0
+            self._bar.update(min(share, 1.0) - self._bar.n)
+            if event["left_s"] is not None:
+                minutes, seconds = divmod(int(event["left_s"]), 60)
+                self._bar.set_postfix_str(f"{minutes}:{seconds:02} left")
 
     def close(self) -> None:
         self._bar.close()

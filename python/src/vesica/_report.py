@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 import json
+from datetime import datetime
 from typing import Any, NamedTuple
 
-__all__ = ["Bytes", "Matches", "Phase", "Report", "Sizes"]
+__all__ = ["Bytes", "Input", "Keys", "Matches", "Phase", "Report", "Sizes", "Transcript"]
 
 
 class Sizes(NamedTuple):
@@ -46,6 +47,35 @@ class Bytes(NamedTuple):
     """From the partner to me."""
 
 
+class Keys(NamedTuple):
+    """Who took part: public keys as ``keygen`` gives them."""
+
+    mine: str
+    """This side's."""
+    partner: str
+    """The partner's, who has proven to hold the private one."""
+
+
+class Transcript(NamedTuple):
+    """BLAKE3 digests of the payload in each direction, in hexadecimal digits."""
+
+    sent: str
+    """Of what this side sent: the partner's ``received``."""
+    received: str
+    """Of what it received: the partner's ``sent``."""
+
+
+class Input(NamedTuple):
+    """The bytes that a table was read from."""
+
+    name: str | None
+    """The file's name without its folder; None for a stream."""
+    bytes: int
+    """How many they are."""
+    blake3: str
+    """Their BLAKE3 digest in hexadecimal digits, as ``b3sum`` prints it."""
+
+
 class Phase(NamedTuple):
     """One phase of a run."""
 
@@ -59,6 +89,11 @@ class Phase(NamedTuple):
     """Payload bytes sent meanwhile."""
     received: int
     """Payload bytes received meanwhile."""
+
+
+def _time(text: str) -> datetime:
+    """A time of UTC; ``fromisoformat`` takes no Z before Python 3.11."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def _fields(kind: Any, data: dict[str, Any]) -> Any:
@@ -104,6 +139,49 @@ class Report:
     def learns(self) -> str:
         """``receiver`` or ``both``."""
         return str(self._data["learns"])
+
+    @property
+    def started(self) -> datetime:
+        """When the run began, by this machine's clock."""
+        return _time(self._data["started"])
+
+    @property
+    def ended(self) -> datetime:
+        """When it ended."""
+        return _time(self._data["ended"])
+
+    @property
+    def keys(self) -> Keys | None:
+        """The public keys of both sides; None without a partner, or without TLS."""
+        keys = self._data["keys"]
+        return None if keys is None else _fields(Keys, keys)
+
+    @property
+    def session(self) -> str | None:
+        """Names the run: the same on both sides, and of no other run. Known once the terms were agreed."""
+        return self._data["session"]  # type: ignore[no-any-return]
+
+    @property
+    def transcript(self) -> Transcript | None:
+        """Digests of all that session and protocol sent and received."""
+        transcript = self._data["transcript"]
+        return None if transcript is None else _fields(Transcript, transcript)
+
+    @property
+    def input(self) -> Input | None:
+        """The file that was read; None for a table in memory."""
+        input = self._data["input"]
+        return None if input is None else _fields(Input, input)
+
+    @property
+    def terms(self) -> dict[str, str]:
+        """The terms that were equal on both sides, once they were compared."""
+        return dict(self._data["terms"])
+
+    @property
+    def version(self) -> str:
+        """The version of Vesica."""
+        return str(self._data["versions"]["vesica"])
 
     @property
     def sizes(self) -> Sizes:
@@ -170,6 +248,7 @@ class Report:
     def _repr_html_(self) -> str:
         rows = {
             "role": self.role,
+            "when": f"{self.started:%Y-%m-%d %H:%M:%S} UTC",
             "protocol": f"{self.protocol}, {self.security}",
             "my table": f"{self.sizes.rows} rows, {self.sizes.items} keys",
             "shown to the partner": f"{self.sizes.shown_items} keys",

@@ -29,8 +29,19 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// A phase begins.
-    pub(super) fn of_phase(
+    /// A phase begins; the share of the run goes on from where it was.
+    pub(super) fn next(
+        &self,
+        names: (&'static str, &'static str),
+        (step, steps): (u32, Option<u32>),
+        waits: Option<(Instant, Duration)>,
+    ) -> Self {
+        let (share, left) = if steps.is_some() { (self.share, self.left) } else { (None, None) };
+        Line { share, left, ..Line::of_phase(names, (step, steps), waits) }
+    }
+
+    /// A phase of which no more is known.
+    fn of_phase(
         (name, words): (&'static str, &'static str),
         (step, steps): (u32, Option<u32>),
         waits: Option<(Instant, Duration)>,
@@ -139,6 +150,14 @@ mod tests {
              1,348,454"
         );
         assert_eq!(line(None).text(50), "step 3 of 7, encrypting our keys  ████░░░░░░  42 %");
+    }
+
+    #[test]
+    fn the_share_goes_on_in_the_next_phase() {
+        let next = line(Some(87)).next(("answer", "answering the partner"), (4, Some(7)), None);
+        assert_eq!(next.text(60), "step 4 of 7, answering the partner (answer)  42 %, 1:27 left");
+        let first = line(None).next(("connect", "waiting for the partner"), (2, None), None);
+        assert_eq!(first.text(60), "step 2, waiting for the partner");
     }
 
     #[test]

@@ -30,9 +30,9 @@ pub static ENTRY: Entry = Entry {
     flights,
     steps: |role, _| match role {
         Role::Receiver => {
-            &[(Phase::Blind, 45), (Phase::Unblind, 40), (Phase::Exchange, 10), (Phase::Compare, 5)]
+            &[(Phase::Blind, 60), (Phase::Unblind, 25), (Phase::Exchange, 10), (Phase::Compare, 5)]
         }
-        Role::Sender => &[(Phase::Blind, 45), (Phase::Answer, 40), (Phase::Exchange, 15)],
+        Role::Sender => &[(Phase::Blind, 60), (Phase::Answer, 25), (Phase::Exchange, 15)],
     },
     base_ots: None,
     messages: &[
