@@ -105,7 +105,7 @@ fn as_text() -> String {
                 entry.learns.to_owned()
                     + if entry.learns_both { "; the sender too with --learns both" } else { "" },
             ),
-            ("leaks", entry.leakage.to_owned()),
+            ("reveals", entry.leakage.to_owned()),
             ("flights", flights(entry)),
             ("bytes", messages.join("\n            ")),
             ("memory", entry.memory.to_owned()),
@@ -135,7 +135,7 @@ fn flights(entry: &Entry) -> String {
 
 fn as_markdown() -> String {
     let mut text =
-        String::from("| name | protocol | security | paper | leaks |\n| --- | --- | --- | --- | --- |\n");
+        String::from("| name | protocol | security | paper | reveals |\n| --- | --- | --- | --- | --- |\n");
     for entry in PROTOCOLS {
         let Entry { name, title, paper, leakage, .. } = entry;
         let _ = writeln!(

@@ -256,7 +256,7 @@ impl<'a> Watcher<'a> {
         notice(format!("protocol {}: {}", entry.name, agreed.reason));
         notice(match (entry.needs_allow_insecure(), security) {
             (true, _) => {
-                format!("WARNING: {} is {}. It leaks {}", entry.name, entry.standing.name(), entry.leakage)
+                format!("WARNING: {} is {}. It reveals {}", entry.name, entry.standing.name(), entry.leakage)
             }
             (false, "semi-honest") => {
                 "security: holds against a curious partner that follows the protocol (semi-honest)".into()

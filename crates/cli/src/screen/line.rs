@@ -149,7 +149,8 @@ mod tests {
             "step 3 of 7, encrypting our keys (blind)  ████████████░░░░░░░░░░░░░░░░░░  42 %, 1:27 left, 173,056 of \
              1,348,454"
         );
-        assert_eq!(line(None).text(50), "step 3 of 7, encrypting our keys  ████░░░░░░  42 %");
+        assert_eq!(line(None).text(60), "step 3 of 7, encrypting our keys (blind)  █████░░░░░░░  42 %");
+        assert_eq!(line(None).text(40), "step 3 of 7, encrypting our keys  42 %");
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub static ENTRY: Entry = Entry {
     standing: Standing::Standard,
     learns_both: false,
     learns: "receiver: the intersection",
-    leakage: "n_r and n_s",
+    leakage: "the sizes of both sets",
     flights: extension::FLIGHTS,
     steps: |role, shape| match (role, shape.parameters.variant) {
         (Role::Receiver, TWO_STRINGS | CORRELATED) => &[(Phase::Answer, 95), (Phase::Compare, 5)],

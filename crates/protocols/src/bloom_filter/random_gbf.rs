@@ -62,7 +62,7 @@ pub static ENTRY: Entry = Entry {
     standing: Standing::Standard,
     learns_both: true,
     learns: "receiver: the intersection",
-    leakage: "n_r and n_s",
+    leakage: "the sizes of both sets",
     flights: extension::FLIGHTS,
     steps: |role, _| match role {
         Role::Receiver => &[(Phase::Answer, 80), (Phase::Exchange, 15), (Phase::Compare, 5)],

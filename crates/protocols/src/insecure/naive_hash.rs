@@ -47,7 +47,7 @@ pub static ENTRY: Entry = Entry {
     standing: Standing::Insecure,
     learns_both: true,
     learns: "receiver: the intersection, and any other sender item it can guess",
-    leakage: "n_r and n_s; every sender item of guessable form, now or later",
+    leakage: "the sizes of both sets; every sender item of guessable form, now or later",
     flights: |_| 2,
     steps: |role, _| match role {
         Role::Receiver => &[(Phase::Blind, 50), (Phase::Exchange, 30), (Phase::Compare, 20)],

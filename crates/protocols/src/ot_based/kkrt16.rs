@@ -66,7 +66,7 @@ pub static ENTRY: Entry = Entry {
     standing: Standing::Standard,
     learns_both: true,
     learns: "receiver: the intersection",
-    leakage: "n_r and n_s",
+    leakage: "the sizes of both sets",
     flights: with_base_ots,
     steps: |role, _| match role {
         Role::Receiver => &[(Phase::Blind, 15), (Phase::Answer, 60), (Phase::Exchange, 25)],

@@ -100,7 +100,7 @@ pub static ENTRY: Entry = Entry {
     standing: Standing::Standard,
     learns_both: true,
     learns: "receiver: the intersection",
-    leakage: "n_r and n_s",
+    leakage: "the sizes of both sets",
     flights: with_base_ots,
     steps: six_phases,
     base_ots: ot_psi::ENTRY.base_ots,

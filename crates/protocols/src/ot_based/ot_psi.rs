@@ -71,7 +71,7 @@ pub static ENTRY: Entry = Entry {
     standing: Standing::Standard,
     learns_both: true,
     learns: "receiver: the intersection",
-    leakage: "n_r and n_s",
+    leakage: "the sizes of both sets",
     flights: with_base_ots,
     steps: six_phases,
     base_ots: Some(|shape| plan(shape).map_or(0, |_| kk13::COLUMNS as u64)),

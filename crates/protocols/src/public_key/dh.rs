@@ -71,7 +71,7 @@ impl<G: Group> Over<G> {
         standing: Standing::Standard,
         learns_both: true,
         learns: "receiver: the intersection",
-        leakage: "n_r and n_s",
+        leakage: "the sizes of both sets",
         flights: |_| 2,
         steps: |role, shape| match (Form::for_sizes(shape.sizes), role) {
             (Form::ReceiverFirst, Role::Receiver) => {

@@ -26,7 +26,7 @@ pub static ENTRY: Entry = Entry {
     standing: Standing::Standard,
     learns_both: true,
     learns: "receiver: the intersection",
-    leakage: "n_r and n_s",
+    leakage: "the sizes of both sets",
     flights,
     steps: |role, _| match role {
         Role::Receiver => {
