@@ -43,6 +43,7 @@ mod cells;
 #[cfg(any(test, feature = "testing"))]
 pub mod cheating;
 pub mod entry;
+mod limits;
 mod oprf;
 #[cfg(test)]
 mod properties;
@@ -291,6 +292,7 @@ fn find_masks(
         channel.recv_exact(piece)?;
         received.advance(piece.len())?;
     }
+    channel.expect_within(None);
     run.phase(Phase::Compare, count);
     let (mut pairs, mut first) = (large_capacity(count.min(run.sizes.receiver)), 0);
     let each = |theirs: &[u128]| {

@@ -1,5 +1,7 @@
 //! What items are hashed to, on the way into the store and out of it; and the coins of malicious runs.
 
+use std::time::Duration;
+
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
@@ -11,7 +13,7 @@ use vesica_encode::okvs::Decoded;
 use vesica_net::Channel;
 
 use super::cells::Cell;
-use super::{context_of, entry};
+use super::{context_of, entry, limits};
 use crate::error::{Error, Misbehaviour};
 use crate::parameters::Security;
 use crate::protocol::{Learns, Run};
@@ -223,6 +225,8 @@ pub(super) struct Coins {
     /// The sender's: the string that opens its commitment. The receiver's: the commitment.
     pub(super) other: [u8; COIN],
     pub(super) commitments: Oracle,
+    /// How long the partner may take while it could search.
+    pub(super) limit: Duration,
 }
 
 /// Bytes of each message of coins, in order.
@@ -265,7 +269,8 @@ impl Coins {
             return Err(Misbehaviour::FailedCheck.into());
         }
         let context = context_of(run, [coin, opened[0]].as_flattened());
-        Ok(Some(Coins { context, mine, other: committed[1], commitments }))
+        let limit = limits::search(run);
+        Ok(Some(Coins { context, mine, other: committed[1], commitments, limit }))
     }
 
     /// The sender's part; none in semi-honest runs.
@@ -286,8 +291,11 @@ impl Coins {
         channel.send(&coin)?;
         channel.send(&opening)?;
         channel.flush()?;
+        // The receiver knows all hashes now. What it searches with them it has to find before A'.
+        let limit = limits::search(run);
+        channel.expect_within(Some(limit));
         let context = context_of(run, [theirs, coin].as_flattened());
-        Ok(Some(Coins { context, mine, other, commitments }))
+        Ok(Some(Coins { context, mine, other, commitments, limit }))
     }
 
     /// The seed of the store: the items of either side are older than the coins, so neither has chosen it or them.
@@ -297,15 +305,19 @@ impl Coins {
         Block::from_bytes(seed)
     }
 
-    /// The receiver sends w_r behind A'.
+    /// The receiver sends w_r behind A'. The sender knows w now, and has so long until its last mask is here.
     pub(super) fn answer(coins: Option<&Self>, channel: &mut Channel) -> Result<(), Error> {
-        Ok(coins.map_or(Ok(()), |coins| channel.send(&coins.mine))?)
+        let Some(coins) = coins else { return Ok(()) };
+        channel.send(&coins.mine)?;
+        channel.expect_within(Some(coins.limit));
+        Ok(())
     }
 
     /// The sender receives w_r and opens its commitment: w.
     pub(super) fn open(self, channel: &mut Channel) -> Result<Block, Error> {
         let mut theirs = [0; COIN];
         channel.recv_exact(&mut theirs)?;
+        channel.expect_within(None);
         channel.send(&self.mine)?;
         channel.send(&self.other)?;
         channel.flush()?;
