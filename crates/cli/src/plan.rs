@@ -55,6 +55,7 @@ fn as_json(outlook: &Outlook, settings: &Settings, sizes: Sizes, conditions: &Co
             "variant": parameters.variant,
             "profile": parameters.profile.name(),
             "paper_parameters": parameters.paper,
+            "caveat": parameters.caveat(),
             "learns": learns_name(settings.learns),
         },
         "estimate": estimate,
@@ -74,6 +75,9 @@ fn as_text(outlook: &Outlook, settings: &Settings, sizes: Sizes, conditions: &Co
     line("why", choice.reason.to_owned());
     line("keys", format!("receiver {}, sender {}", sizes.receiver, sizes.sender));
     line("parameters", parameters(outlook, settings));
+    if let Some(caveat) = choice.parameters.caveat() {
+        line("rests on", caveat.to_owned());
+    }
     line("network", network(conditions));
     if conditions.kept_base_ots {
         let takes = choice.protocol.base_ots.is_some();

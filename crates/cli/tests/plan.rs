@@ -44,6 +44,17 @@ fn words_name_the_choice_its_cost_and_every_alternative() {
 }
 
 #[test]
+fn lean_says_what_it_rests_on() {
+    for security in ["malicious", "semi-honest"] {
+        let lean =
+            [&MILLION[..], &["--protocol", "vole", "--security", security, "--profile", "lean"]].concat();
+        assert!(words(&lean).contains("rests on   lean: 128 bits only if light words"), "{security}");
+        assert!(json(&lean)["parameters"]["caveat"].as_str().unwrap().starts_with("lean: "), "{security}");
+    }
+    assert!(json(&MILLION)["parameters"]["caveat"].is_null());
+}
+
+#[test]
 fn json_holds_what_auto_takes_with_exact_bytes() {
     let plan = json(&["--receiver", "100", "--sender", "300"]);
     assert_eq!((plan["schema"].as_u64(), plan["protocol"].as_str()), (Some(1), Some("dh")));

@@ -45,12 +45,13 @@ impl std::fmt::Display for Security {
 /// What a protocol's parameters rest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Profile {
-    /// Published constructions and proven or certified bounds alone.
+    /// Published constructions, and bounds that are proven or computed (docs/security-of-the-default.md names what is ours
+    /// in it).
     #[default]
     Conservative,
     /// Steps that rest on an argument of this project's own.
     Fast,
-    /// Noise weights from estimated distances.
+    /// Noise weights that suffice if light words of the codes, which exist, are hard to find.
     Lean,
 }
 
@@ -105,6 +106,14 @@ impl Parameters {
     /// What the items of the run are.
     pub fn encoding(&self) -> Encoding {
         self.security.encoding(self.level, self.sigma)
+    }
+
+    /// What a run with these parameters rests on beside what its security model's page shows, for whoever reads a plan or a
+    /// report; none for most.
+    pub fn caveat(&self) -> Option<&'static str> {
+        (self.profile == Profile::Lean).then_some(
+            "lean: 128 bits only if light words of the code are hard to find; they exist, and no bound is proven",
+        )
     }
 
     /// The text that the protocol context absorbs; different parameters have different texts.

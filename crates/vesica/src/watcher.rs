@@ -237,6 +237,9 @@ impl<'a> Watcher<'a> {
         if parameters.paper {
             report.parameters.insert("paper_parameters", true.into());
         }
+        if let Some(caveat) = parameters.caveat() {
+            report.parameters.insert("caveat", caveat.into());
+        }
         report.sizes.peer_items = Some(agreed.sizes.of(agreed.role().other()) as u64);
         let memory = (entry.memory_bytes)(&shape);
         let memory = match agreed.role() {

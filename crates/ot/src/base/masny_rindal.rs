@@ -1,8 +1,10 @@
 //! Endemic OT of Masny and Rindal over ristretto255: one message each way, in any order.
 //!
 //! **Security:** malicious, universally composable for the *endemic* functionality, in which a corrupted party may fix
-//! its own strings, in the random oracle model under the (oracle) Diffie–Hellman assumption. That is what an OT extension
-//! needs.
+//! its own strings, in the random oracle model under the *decisional* Diffie–Hellman assumption; or under the
+//! computational one with a decision oracle (gap). That is what an OT extension needs. One element T serves all OTs of a
+//! batch, and a malicious sender has both keys of each: a proof has to tell the right group elements among the oracle's
+//! queries, which the computational assumption alone does not grant.
 //!
 //! Source: Masny, Rindal, *Endemic Oblivious Transfer*, CCS 2019 (eprint 2019/706), §4 with the one-round key agreement
 //! of Diffie and Hellman. Deviation: the hashes that make strings take the index of the OT, all elements of both parties, and

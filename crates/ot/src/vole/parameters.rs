@@ -13,8 +13,10 @@
 //! [`log2_light_words`](super::codes::accumulate::log2_light_words) and its likes show the codes to have, but for a
 //! probability of 2^-40 over the choice of the code. Value zero in a block (probability 2^-128, or 2^-64) is not excluded.
 //!
-//! **Profiles `lean` and `leanest`** take the weights that belong to distances which are believed, not proven, and to
-//! a test of 128 and of 64 bits there (δ = 0.25 and 0.20: 309 and 199; rounded up to 400 and 200).
+//! **Profiles `lean` and `leanest`** take the weights that would make a test of 128 and of 64 bits at δ = 0.20: 400 and 200.
+//! No long code of rate 1/2 has that distance (the first linear-programming bound allows 0.187), and a random one has about
+//! 2^(0.22·N) words below it. What `lean` rests on is that nobody *finds* words so light that a test with them gets below
+//! 128 bits, the cost of finding them counted. `make parameters` has the figures.
 //!
 //! **Subspace attack.** A binary code over field-valued noise makes outputs combinations of t values with coefficients
 //! 0 and 1. They are pseudo-random only if no few outputs depend on too few values: codes here are not systematic, and t
@@ -23,10 +25,10 @@
 /// How much margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Profile {
-    /// Weights for distances that are shown.
+    /// Weights for a distance that the codes are shown to have.
     #[default]
     Conservative,
-    /// Weights for distances that are believed.
+    /// Weights that suffice if words lighter than 0.20·N, which exist, are hard to find.
     Lean,
     /// The smallest weights in use elsewhere.
     Leanest,

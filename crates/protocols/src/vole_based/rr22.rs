@@ -1,7 +1,7 @@
 //! PSI from VOLE and an oblivious key-value store. The receiver learns X ∩ Y, the sender |X| and no more.
 //!
 //! **Security:** semi-honest, or malicious, in the random oracle model, under (dual) learning parity with noise for the
-//! codes of `vesica_ot::vole` and the Diffie–Hellman assumption for the base OTs. Leaks n_r and n_s. A malicious
+//! codes of `vesica_ot::vole` and the decisional (or gap) Diffie–Hellman assumption for the base OTs. Leaks n_r and n_s. A malicious
 //! receiver's set may be larger than n_r: [`max_malicious_items`](entry::max_malicious_items) says by how much. What each profile
 //! rests on stands in `docs/security-of-the-default.md`.
 //!
