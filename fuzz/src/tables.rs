@@ -3,17 +3,22 @@
 use std::ops::ControlFlow;
 
 use vesica_encode::items::{Encoding, OnDuplicates, Width};
-use vesica_table::{Format, Input, KeySpec, OnFault, Request, Rule, TableError};
+use vesica_table::{Dialect, Format, Input, KeySpec, OnFault, Request, Rule, TableError};
 
 use crate::{Target, mutate, seeds};
 
 /// One reader, and a corpus for each format, so that each is tried as often as another.
 pub(crate) fn targets() -> Vec<Target> {
-    let csv: [&[u8]; 4] = [
+    let csv: [&[u8]; 9] = [
         b"\x00\x00k,v\n1,a\n2,b\n2,c\n",
         b"\x01\x03k,v\r\nAda@example.org,\"x,\"\"y\"\r\n,z\r\n",
         b"\x07\x00\xef\xbb\xbfv,k\n\"a\nb\",12\n",
         b"\x05\x05k\n2026-01-02\n\n192.0.2.1\n",
+        b"\x00\x10k;v\n\"1;2\";a\n2;b\n",
+        b"\x01\x20sep=|\r\nk|v\r\nZ\xfcrich|b\r\n",
+        b"\x01\x30k\tv\n\x83\x5c\tb\n",
+        b"\x02\x50\xff\xfek\0,\0v\0\n\0a\0@\0b\0,\0\xe4\0\n\0",
+        b"\x00\x80a,1\n\"b\"\"\",2",
     ];
     let csv = csv.map(<[u8]>::to_vec).into();
     let with = |name: &str, seeds: Vec<Vec<u8>>, tries| Target::new(name, read, seeds, tries);
@@ -26,7 +31,15 @@ pub(crate) fn targets() -> Vec<Target> {
     ]
 }
 
-/// The first byte is the rule of the key column `k`, the second what to do with faults; the rest is the file. What could be
+/// A way of reading text, by number.
+fn dialect(number: u8) -> Dialect {
+    let delimiter = ["", ";", "", "tab", "|", "", ",", " "][usize::from(number % 8)];
+    let encoding = ["", "", "windows-1252", "shift_jis", "windows-1252", "utf-16le", "utf-16be", "gb18030"];
+    let encoding = encoding[usize::from(number % 8)];
+    Dialect { delimiter: delimiter.parse().ok(), encoding: encoding.parse().ok(), header: number < 8 }
+}
+
+/// The first byte is the rule of the key column `k`, the second what to do with faults and how text is read; the rest is the file. What could be
 /// read can be selected from, and what was selected has the same keys.
 fn read(input: &[u8]) {
     let [rule, faults, file @ ..] = input else { return };
@@ -34,8 +47,9 @@ fn read(input: &[u8]) {
     let fault = |bit: u8| if faults & bit == 0 { OnFault::Skip } else { OnFault::Error };
     let native = rule == Rule::Int && faults & 8 != 0;
     let encoding = if native { Encoding::Native { sigma: 32 } } else { Encoding::Digest(Width::Digest128) };
+    let dialect = dialect(faults >> 4);
     let request = Request {
-        keys: vec![KeySpec::new("k", rule)],
+        keys: vec![KeySpec::new(if dialect.header { "k" } else { "1" }, rule)],
         encoding,
         on_null: fault(1),
         on_invalid: fault(2),
@@ -43,7 +57,8 @@ fn read(input: &[u8]) {
     };
     let go = &mut |_| ControlFlow::Continue(());
     let load = |bytes: &[u8]| {
-        Input::spool("input", &mut &*bytes)?.load(&request, &mut |_| ControlFlow::Continue(()))
+        let input = Input::spool("input", &mut &*bytes)?.with_dialect(dialect)?;
+        input.load(&request, &mut |_| ControlFlow::Continue(()))
     };
     let Ok((table, items)) = load(file) else { return };
     let report = table.report();
@@ -56,6 +71,11 @@ fn read(input: &[u8]) {
         // The first pass reads the key columns alone; damage in another one is found when rows are copied.
         Err(TableError::Damaged { .. }) => return,
         Err(error) => panic!("what was read cannot be selected from: {error}"),
+    }
+    // A first row, or a header behind empty lines, may begin as a mark does, or as a line that names the delimiter.
+    let marked = |bytes: &[u8]| matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0xef, 0xbb, 0xbf, ..]);
+    if !dialect.header || marked(&selected) && !marked(file) {
+        return;
     }
     let (again, same) = match load(&selected) {
         Ok(again) => again,

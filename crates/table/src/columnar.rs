@@ -4,17 +4,17 @@
 //! decoded only; the second one leaves out row groups without a match and copies the rest through the filter kernel, into
 //! the format and schema they came in.
 
-use ::parquet::errors::ParquetError;
-use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, DataType, SchemaRef};
-use vesica_encode::items::Matches;
-
 use crate::collect::Rows;
 use crate::error::{Place, TableError, shown};
 use crate::format::Format;
 use crate::input::{Fingerprint, Input, OnProgress, Progress};
 use crate::key::KeySpec;
-use crate::table::{Loaded, header};
+use crate::numbers::numbered;
+use crate::rule::Rule;
+use crate::table::{Chosen, Loaded, header};
+use ::parquet::errors::ParquetError;
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
 
 mod calendar;
 mod claims;
@@ -200,7 +200,9 @@ fn texts<'a>(input: &Input, batch: &'a RecordBatch, places: &[usize]) -> Result<
 }
 
 fn keyable(input: &Input, key: &KeySpec, data_type: &DataType) -> Result<(), TableError> {
-    match text::refusal(data_type) {
+    let time_stamp = key.rule == Rule::Date && matches!(data_type, DataType::Timestamp(..));
+    let date = "the rule `date` takes days: cast the column to a date";
+    match text::refusal(data_type).or(Some(date).filter(|_| time_stamp)) {
         None => Ok(()),
         Some(remedy) => Err(TableError::KeyType {
             file: input.name().to_owned(),
@@ -214,7 +216,7 @@ fn keyable(input: &Input, key: &KeySpec, data_type: &DataType) -> Result<(), Tab
 /// The second pass: hands the matching rows to `sink`, in batches.
 pub(crate) fn select(
     input: &Input,
-    matches: &Matches,
+    chosen: Chosen<'_>,
     seen: &Fingerprint,
     sink: &mut Sink<'_>,
     on_progress: OnProgress<'_>,
@@ -229,8 +231,8 @@ pub(crate) fn select(
         return Err(changed());
     }
     let mut scan = Scan::open(input, None, on_progress).map_err(or_changed)?;
-    sink.begin(input, scan.schema())?;
-    let rows = matches.rows();
+    sink.begin(input, scan.schema(), chosen.numbers.is_some())?;
+    let rows = chosen.rows;
     let mut at = 0;
     loop {
         scan.skip_to(rows.get(at).copied()).map_err(or_changed)?;
@@ -238,10 +240,14 @@ pub(crate) fn select(
         let end = first + batch.num_rows() as u64;
         let inside = rows[at..].partition_point(|row| *row < end);
         let wanted = &rows[at..at + inside];
-        at += inside;
         if let Some(batch) = taken(&batch, first, wanted) {
-            sink.write(batch)?;
+            sink.write(match chosen.numbers {
+                Some(numbers) => numbered(&batch, &numbers[at..at + inside])
+                    .ok_or(TableError::Numbers { rows: rows.len() })?,
+                None => batch,
+            })?;
         }
+        at += inside;
     }
     let same = match &scan.source {
         Source::Parquet(_) => parquet::unchanged(input, seen)?,

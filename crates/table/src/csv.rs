@@ -1,10 +1,10 @@
 //! CSV as RFC 4180 has it, record by record, with the bytes of each record as they stand in the file.
 //!
 //! Lines end in LF or CRLF, fields are separated by commas, a field with commas, quotes or line ends is quoted, and a
-//! quote inside is doubled. What the RFC does not have is an error here, not a guess: a quote within an unquoted field,
+//! quote inside is doubled. Another [`Dialect`] has another delimiter in place of the comma, or no header. What the RFC does not have is an error here, not a guess: a quote within an unquoted field,
 //! anything but a comma or a line end after a closing quote, a quote that is never closed, a bare carriage return, a
 //! row with more or fewer fields than the header. Beyond the RFC, a byte-order mark in front of the header and empty
-//! lines are skipped.
+//! lines are skipped, and a first line `sep=;` names the delimiter, as spreadsheets have it.
 //!
 //! The parser is `csv-core`, which says how many bytes each record took. It never fails, so what it lets pass is looked
 //! for in the bytes of each record. Until the first such fault both read the same grammar, so the fault lies in the
@@ -18,6 +18,7 @@ use std::ops::Range;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
 
+use crate::dialect::{Delimiter, Dialect};
 use crate::error::Syntax;
 
 mod block;
@@ -64,10 +65,12 @@ pub(crate) struct Records<R> {
     next_line: u64,
     /// Up to here in the buffer no unread byte is a quote or zero.
     plain: usize,
+    dialect: Dialect,
+    delimiter: u8,
     parser: Reader,
     /// The fields that the parser found, unquoted, one after the other.
     text: Vec<u8>,
-    /// Where each field ends: in the record if it was split at its commas, else in `text`.
+    /// Where each field ends: in the record if it was split at its delimiters, else in `text`.
     fields: Vec<usize>,
     split: bool,
     header: Header,
@@ -80,17 +83,20 @@ pub(crate) struct Records<R> {
 /// What the first record told.
 #[derive(Default)]
 struct Header {
-    /// Bytes in front of it.
-    mark: usize,
+    /// What stands in front of it: a byte-order mark, a line that names the delimiter.
+    preamble: Vec<u8>,
     columns: Option<Vec<Vec<u8>>>,
+    /// Whether its line ends in CRLF.
+    crlf: bool,
 }
 
 impl<R: Read> Records<R> {
-    pub(crate) fn new(source: R) -> Self {
-        Records::with_sizes(source, BUFFER, LONGEST_RECORD)
+    pub(crate) fn new(source: R, dialect: Dialect) -> Self {
+        Records::with_sizes(source, dialect, BUFFER, LONGEST_RECORD)
     }
 
-    fn with_sizes(source: R, buffer: usize, longest: usize) -> Self {
+    fn with_sizes(source: R, dialect: Dialect, buffer: usize, longest: usize) -> Self {
+        let delimiter = dialect.delimiter.unwrap_or(Delimiter::COMMA).byte();
         Records {
             source,
             buffer: vec![0; buffer],
@@ -103,7 +109,9 @@ impl<R: Read> Records<R> {
             line: 0,
             next_line: 1,
             plain: 0,
-            parser: parser(),
+            dialect,
+            delimiter,
+            parser: parser(delimiter),
             text: Vec::new(),
             fields: Vec::new(),
             split: false,
@@ -113,21 +121,62 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Reads the header; false if the file is empty. To be called once, first.
+    /// Reads the header; false if the file is empty. To be called once, first. Without a header the columns have numbers as
+    /// names, and the first record is still to be read as a row.
     pub(crate) fn read_header(&mut self) -> Result<bool, Failure> {
         while self.filled < BYTE_ORDER_MARK.len() && !self.at_end {
             self.fill()?;
         }
         if self.buffer[..self.filled].starts_with(BYTE_ORDER_MARK) {
-            self.header.mark = BYTE_ORDER_MARK.len();
-            self.record.end = self.header.mark;
+            self.header.preamble.extend_from_slice(BYTE_ORDER_MARK);
+            self.record.end = BYTE_ORDER_MARK.len();
         }
-        if !self.read()? {
+        if !self.read()? || self.take_delimiter_line()? && !self.read()? {
             return Ok(false);
         }
-        self.header.columns =
-            Some((0..self.fields.len()).map(|field| self.field(field).into_owned()).collect());
+        self.header.crlf = self.verbatim().ends_with(b"\r\n");
+        let count = self.fields.len();
+        let names = if self.dialect.header {
+            (0..count).map(|field| self.field(field).into_owned()).collect()
+        } else {
+            // The record is read again, as a row.
+            (self.record.end, self.next_line) = (self.record.start, self.line);
+            (1..=count).map(|number| number.to_string().into_bytes()).collect()
+        };
+        self.header.columns = Some(names);
         Ok(true)
+    }
+
+    /// Whether the record is a first line `sep=`, which names the delimiter.
+    fn take_delimiter_line(&mut self) -> Result<bool, Failure> {
+        let [s, e, p, b'=', byte] = *without_line_end(self.verbatim()) else { return Ok(false) };
+        let Some(delimiter) = Delimiter::new(byte) else { return Ok(false) };
+        if self.line != 1 || ![s, e, p].eq_ignore_ascii_case(b"sep") {
+            return Ok(false);
+        }
+        if self.dialect.delimiter.is_some_and(|asked| asked != delimiter) {
+            return Err(self.fault(0, Syntax::OtherDelimiter { delimiter }));
+        }
+        let line = self.record.clone();
+        self.header.preamble.extend_from_slice(&self.buffer[line]);
+        self.delimiter = byte;
+        self.parser = parser(byte);
+        Ok(true)
+    }
+
+    /// What separates fields.
+    pub(crate) fn delimiter(&self) -> u8 {
+        self.delimiter
+    }
+
+    /// The line end of the first record, for a last one that has none.
+    pub(crate) fn line_end(&self) -> &'static [u8] {
+        if self.header.crlf { b"\r\n" } else { b"\n" }
+    }
+
+    /// Whether the first record names the columns.
+    pub(crate) fn has_header(&self) -> bool {
+        self.dialect.header
     }
 
     /// The header's fields; none before it is read.
@@ -143,7 +192,8 @@ impl<R: Read> Records<R> {
         }
         let (expected, found) = (self.columns().len(), self.fields.len());
         if found != expected {
-            return Err(self.fault(0, Syntax::Uneven { expected, found }));
+            let first = if self.dialect.header { "header" } else { "first line" };
+            return Err(self.fault(0, Syntax::Uneven { expected, found, first }));
         }
         Ok(true)
     }
@@ -157,7 +207,7 @@ impl<R: Read> Records<R> {
         }
         let end = self.filled.min(start + TOGETHER);
         let columns = self.header.columns.as_ref().map_or(0, Vec::len);
-        if !self.block.find(&self.buffer[start..end], columns) {
+        if !self.block.find(&self.buffer[start..end], columns, self.delimiter) {
             self.one_by_one = end;
             return false;
         }
@@ -227,9 +277,9 @@ impl<R: Read> Records<R> {
         &self.buffer[self.record.clone()]
     }
 
-    /// The byte-order mark, if the file has one.
-    pub(crate) fn mark(&self) -> &'static [u8] {
-        &BYTE_ORDER_MARK[..self.header.mark]
+    /// What stands before the header: a byte-order mark and a line that names the delimiter, if the file has them.
+    pub(crate) fn preamble(&self) -> &[u8] {
+        &self.header.preamble
     }
 
     /// A field of the current record, unquoted.
@@ -270,7 +320,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Splits a line without quotes at its commas, if the next record is one and all of it is in the buffer.
+    /// Splits a line without quotes at its delimiters, if the next record is one and all of it is in the buffer.
     fn split(&mut self) -> Result<bool, Failure> {
         if self.plain <= self.record.start {
             let unread = &self.buffer[self.record.start..self.filled];
@@ -282,7 +332,7 @@ impl<R: Read> Records<R> {
         self.next_line += 1;
         self.fields.clear();
         let line = without_line_end(&plain[..=line_feed]);
-        for at in memchr2_iter(b',', b'\r', line) {
+        for at in memchr2_iter(self.delimiter, b'\r', line) {
             if line[at] == b'\r' {
                 return Err(self.fault(at, Syntax::BareReturn));
             }
@@ -316,7 +366,8 @@ impl<R: Read> Records<R> {
         self.fields.truncate(ended);
         self.next_line = self.parser.line();
         self.refuse_zero()?;
-        check(without_line_end(self.verbatim())).map_err(|(at, what)| self.fault(at, what))?;
+        check(without_line_end(self.verbatim()), self.delimiter)
+            .map_err(|(at, what)| self.fault(at, what))?;
         if self.verbatim().ends_with(b"\r\n")
             && let Some(last) = self.fields.last_mut()
         {
@@ -373,8 +424,8 @@ impl<R: Read> Records<R> {
     }
 }
 
-fn parser() -> Reader {
-    let mut parser = ReaderBuilder::new().terminator(Terminator::Any(b'\n')).build();
+fn parser(delimiter: u8) -> Reader {
+    let mut parser = ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
     // It would skip a byte-order mark in the first bytes it sees, which need not be the file's.
     parser.read_record(b"\n", &mut [0], &mut [0]);
     parser
@@ -384,21 +435,23 @@ fn line_feeds(bytes: &[u8]) -> u64 {
     memchr_iter(b'\n', bytes).count() as u64
 }
 
-fn without_line_end(record: &[u8]) -> &[u8] {
+/// A record without its line end.
+pub(crate) fn without_line_end(record: &[u8]) -> &[u8] {
     match record {
         [content @ .., b'\r', b'\n'] | [content @ .., b'\n'] | content => content,
     }
 }
 
 /// What the RFC does not have in a record, and where.
-fn check(record: &[u8]) -> Result<(), (usize, Syntax)> {
-    let stray = |at| (at, Syntax::StrayQuote { field: field_number(&record[..at]), column: None });
+fn check(record: &[u8], delimiter: u8) -> Result<(), (usize, Syntax)> {
+    let stray = |at| (at, Syntax::StrayQuote { field: field_number(&record[..at], delimiter), column: None });
     let mut at = 0;
     while let Some(plain) = memchr2(b'"', b'\r', &record[at..]) {
         let opening = at + plain;
         match record[..=opening] {
             [.., b'\r'] => return Err((opening, Syntax::BareReturn)),
-            [b'"'] | [.., b',', b'"'] => at = opening + 1,
+            [b'"'] => at = opening + 1,
+            [.., before, b'"'] if before == delimiter => at = opening + 1,
             _ => return Err(stray(opening)),
         }
         loop {
@@ -407,7 +460,8 @@ fn check(record: &[u8]) -> Result<(), (usize, Syntax)> {
             match record.get(at) {
                 Some(b'"') => at += 1,
                 // A carriage return is found in the next round.
-                Some(b',' | b'\r') | None => break,
+                Some(b'\r') | None => break,
+                Some(byte) if *byte == delimiter => break,
                 Some(_) => return Err(stray(at)),
             }
         }
@@ -416,11 +470,11 @@ fn check(record: &[u8]) -> Result<(), (usize, Syntax)> {
 }
 
 /// The number of the field that follows well-formed bytes of a record, from 1.
-fn field_number(before: &[u8]) -> usize {
+fn field_number(before: &[u8], delimiter: u8) -> usize {
     let mut quoted = false;
     let ends_field = |byte: &&u8| {
         quoted ^= **byte == b'"';
-        **byte == b',' && !quoted
+        **byte == delimiter && !quoted
     };
     1 + before.iter().filter(ends_field).count()
 }

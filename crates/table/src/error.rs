@@ -9,6 +9,7 @@ use std::io;
 use thiserror::Error;
 use vesica_encode::items::ItemsError;
 
+use crate::dialect::Delimiter;
 use crate::key::SpecError;
 use crate::rule::Rule;
 
@@ -63,6 +64,9 @@ pub enum Invalid {
     /// Not UTF-8.
     #[error("it is not UTF-8")]
     NotUtf8,
+    /// Bytes that the encoding of the file does not have.
+    #[error("it is not in the encoding that `--encoding` names")]
+    NotInEncoding,
     /// An e-mail address has exactly one `@`.
     #[error("it does not have exactly one `@`")]
     NotOneAt,
@@ -97,6 +101,9 @@ pub enum Invalid {
     /// Not a calendar date of ISO 8601.
     #[error("it is not a date of the calendar as YYYY-MM-DD or YYYYMMDD")]
     NotADate,
+    /// A calendar date with a time of day.
+    #[error("it is a time stamp, not a date: cut it to the day that is meant, as YYYY-MM-DD")]
+    DateWithTime,
     /// Neither hexadecimal nor base64 of 32 bytes.
     #[error("it is not a SHA-256 digest as 64 hexadecimal digits or 43 or 44 characters of base64")]
     NotADigest,
@@ -115,12 +122,14 @@ pub enum Invalid {
 #[non_exhaustive]
 pub enum Syntax {
     /// A row has more or fewer fields than the header.
-    #[error("{found} fields where the header has {expected}")]
+    #[error("{found} fields where the {first} has {expected}")]
     Uneven {
         /// Fields of the header.
         expected: usize,
         /// Fields of the row.
         found: usize,
+        /// The header, or the first line where there is none.
+        first: &'static str,
     },
     /// The file ends within a quoted field.
     #[error("the quoted field that begins here is not closed by the end of the file")]
@@ -144,8 +153,22 @@ pub enum Syntax {
         limit: usize,
     },
     /// A zero byte.
-    #[error("a zero byte: this is not a text file, or not in UTF-8")]
+    #[error(
+        "a zero byte: this is not a text file, or in UTF-16 without a byte-order mark (`--encoding utf-16le`)"
+    )]
     ZeroByte,
+    /// Bytes that the encoding of the file does not have.
+    #[error("the text from here on is not in the encoding of the file, {encoding}")]
+    NotInEncoding {
+        /// Its name.
+        encoding: &'static str,
+    },
+    /// A first line `sep=` that contradicts what was asked for.
+    #[error("this line names {delimiter} as the delimiter, and `--delimiter` another; leave the option out")]
+    OtherDelimiter {
+        /// What the line names.
+        delimiter: Delimiter,
+    },
 }
 
 /// Why an output path cannot be used.
@@ -177,7 +200,7 @@ pub enum OutputFault {
 #[non_exhaustive]
 pub enum TableError {
     /// A key specification means nothing.
-    #[error("--key {spec}: {reason}")]
+    #[error("`--key {spec}`: {reason}")]
     Spec {
         /// The specification as given.
         spec: String,
@@ -191,7 +214,7 @@ pub enum TableError {
         found: usize,
     },
     /// Native items need one key of integers.
-    #[error("native items (--sigma) need 1 to 64 bits and exactly one key column with the rule int or ip")]
+    #[error("native items (`--sigma`) need 1 to 64 bits and exactly one key column with the rule int or ip")]
     NativeKey,
     /// The input cannot be opened.
     #[error("{file}: cannot be opened: {source}")]
@@ -200,6 +223,22 @@ pub enum TableError {
         file: String,
         /// What the system says.
         source: io::Error,
+    },
+    /// The input is no file of this machine.
+    #[error("{file}: is no file here: {remedy}")]
+    NotAFile {
+        /// The input.
+        file: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The ways in which text is to be read exclude each other.
+    #[error("{file}: cannot be read so: {what}")]
+    Dialect {
+        /// The input.
+        file: String,
+        /// Why not.
+        what: String,
     },
     /// The input cannot be read.
     #[error("{file}: cannot be read: {source}")]
@@ -272,7 +311,7 @@ pub enum TableError {
         found: &'static str,
     },
     /// There is not even a header.
-    #[error("{file}: is empty; a header line is required")]
+    #[error("{file}: is empty; a table has at least a header line")]
     Empty {
         /// The input.
         file: String,
@@ -288,17 +327,15 @@ pub enum TableError {
         what: Syntax,
     },
     /// A key column is not in the header.
-    #[error("{file}: has no column `{column}` among the {columns} of its {header}{hint}")]
+    #[error("{file}: no column `{column}`; {there}{hint}")]
     MissingColumn {
         /// The input.
         file: String,
         /// The column asked for.
         column: String,
-        /// How many columns there are. They are not named: in a text file without a header they would be identifiers.
-        columns: usize,
-        /// Where the names stand.
-        header: &'static str,
-        /// What may be the cause.
+        /// How many columns there are, and where. They are not named: in a text file without a header they would be identifiers.
+        there: String,
+        /// What may be the cause, and what to do.
         hint: String,
     },
     /// A key column's name is there more than once.
@@ -310,7 +347,7 @@ pub enum TableError {
         column: String,
     },
     /// A null key, which `--on-null error` forbids.
-    #[error("{file}, {place}, column `{column}`: the key is null (--on-null skip leaves such rows out)")]
+    #[error("{file}, {place}, column `{column}`: the key is empty (`--on-null skip` leaves such rows out)")]
     Null {
         /// The input.
         file: String,
@@ -337,7 +374,7 @@ pub enum TableError {
         reason: Invalid,
     },
     /// Two rows have the same key, which `--on-duplicates error` forbids.
-    #[error("{file}, {}: the same key (--on-duplicates all or first allows it)", first.pair(*second))]
+    #[error("{file}, {}: the same key (`--on-duplicates all` or `--on-duplicates first` allows it)", first.pair(*second))]
     Duplicate {
         /// The input.
         file: String,
@@ -393,6 +430,12 @@ pub enum TableError {
         /// How many rows there are.
         rows: u64,
     },
+    /// As many match numbers as rows are needed.
+    #[error("there are not as many match numbers as the {rows} matching rows (a fault of this program)")]
+    Numbers {
+        /// How many rows match.
+        rows: usize,
+    },
     /// The items could not be built.
     #[error("the items could not be built: {0}")]
     Items(#[from] ItemsError),
@@ -412,7 +455,10 @@ impl TableError {
             TableError::Spec { .. } | TableError::KeyCount { .. } | TableError::NativeKey => Fault::Usage,
             TableError::Output { .. } | TableError::Write { .. } => Fault::Output,
             TableError::Cancelled => Fault::Cancelled,
-            TableError::NoSuchRow { .. } | TableError::NoBatches { .. } | TableError::Items(_) => Fault::Ours,
+            TableError::NoSuchRow { .. }
+            | TableError::Numbers { .. }
+            | TableError::NoBatches { .. }
+            | TableError::Items(_) => Fault::Ours,
             _ => Fault::Input,
         }
     }
@@ -421,7 +467,7 @@ impl TableError {
 fn skip(reason: &Invalid) -> &'static str {
     match reason {
         Invalid::OutOfRange { .. } => "",
-        _ => " (--on-invalid skip leaves such rows out)",
+        _ => " (`--on-invalid skip` leaves such rows out)",
     }
 }
 

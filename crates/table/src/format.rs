@@ -110,7 +110,7 @@ fn head(reader: &mut dyn Read) -> io::Result<Vec<u8>> {
 }
 
 fn plain(head: &[u8]) -> Guess {
-    const KNOWN: [(&[u8], Guess); 13] = [
+    const KNOWN: [(&[u8], Guess); 16] = [
         (b"PAR1", Guess::Readable(Format::Parquet)),
         (b"ARROW1\0\0", Guess::Readable(Format::ArrowFile)),
         (b"\xff\xff\xff\xff", Guess::Readable(Format::ArrowStream)),
@@ -119,12 +119,30 @@ fn plain(head: &[u8]) -> Guess {
         (b"PARE", Guess::NotAvailable("encrypted Parquet")),
         (b"FEA1", Guess::NotAvailable("Feather version 1")),
         (b"\xfd7zXZ\0", Guess::NotAvailable("compressed by xz")),
-        (b"BZh91AY&SY", Guess::NotAvailable("compressed by bzip2")),
-        (b"PK\x03\x04", Guess::NotAvailable("a zip archive or a spreadsheet")),
+        (b"7z\xbc\xaf\x27\x1c", Guess::NotAvailable("a 7z archive")),
+        (b"PK\x03\x04", Guess::NotAvailable("a spreadsheet (xlsx) or another zip archive")),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Guess::NotAvailable("a spreadsheet (xls)")),
+        (b"SQLite format 3\0", Guess::NotAvailable("a SQLite database")),
+        (b"Obj\x01", Guess::NotAvailable("Avro")),
         (b"ORC", Guess::NotAvailable("ORC")),
-        (b"\xff\xfe", Guess::WrongEncoding("in UTF-16")),
-        (b"\xfe\xff", Guess::WrongEncoding("in UTF-16")),
+        (b"\xff\xfe\0\0", Guess::WrongEncoding("in UTF-32")),
+        (b"\0\0\xfe\xff", Guess::WrongEncoding("in UTF-32")),
     ];
     let found = KNOWN.into_iter().find(|(magic, _)| head.starts_with(magic));
-    found.map_or(Guess::Readable(Format::Csv(Packing::None)), |(_, guess)| guess)
+    let other = match head {
+        [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..] => {
+            Guess::NotAvailable("compressed by bzip2")
+        }
+        [_, _, _, _, _, _, _, _, b'D', b'U', b'C', b'K', ..] => Guess::NotAvailable("a DuckDB database"),
+        head if is_json(head) => Guess::NotAvailable("JSON"),
+        _ => Guess::Readable(Format::Csv(Packing::None)),
+    };
+    found.map_or(other, |(_, guess)| guess)
+}
+
+/// Whether a text begins with a JSON object, or with an array of objects or arrays. In CSV this would be a quote out of place,
+/// or a header that nobody writes.
+fn is_json(head: &[u8]) -> bool {
+    let mut marks = head.iter().filter(|byte| !byte.is_ascii_whitespace());
+    matches!((marks.next(), marks.next()), (Some(b'{'), Some(b'"')) | (Some(b'['), Some(b'{' | b'[')))
 }

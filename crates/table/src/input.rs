@@ -11,6 +11,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 use twox_hash::xxhash3_128::Hasher;
 
+use crate::dialect::Dialect;
 use crate::error::TableError;
 use crate::file_id::FileId;
 use crate::format::{self, Format, Guess};
@@ -37,6 +38,7 @@ pub struct Input {
     name: String,
     id: Option<FileId>,
     format: Format,
+    dialect: Dialect,
 }
 
 enum Source {
@@ -78,7 +80,7 @@ impl Input {
         }
         let name = path.display().to_string();
         let failed = |source| TableError::Open { file: name.clone(), source };
-        let file = open(path).map_err(failed)?;
+        let file = open(path).map_err(|source| no_file(&name, &source).unwrap_or_else(|| failed(source)))?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_dir() {
             return Err(TableError::Directory { file: name });
@@ -97,6 +99,19 @@ impl Input {
         let id = standard_input_id(&stdin);
         let input = Input::copy("standard input", &mut stdin.lock(), &|| readable(&stdin), on_progress)?;
         Ok(Input { id, ..input })
+    }
+
+    /// The same input, with its text read in that way. It changes nothing for other formats.
+    pub fn with_dialect(self, dialect: Dialect) -> Result<Input, TableError> {
+        match dialect.fault() {
+            Some(what) => Err(TableError::Dialect { file: self.name, what }),
+            None => Ok(Input { dialect, ..self }),
+        }
+    }
+
+    /// How its text is read.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// Takes the bytes of a stream; `name` is what errors call it.
@@ -154,7 +169,13 @@ impl Input {
             });
         }
         let source = Source::Batches { schema, batches };
-        Ok(Input { source, name: name.to_owned(), id: None, format: Format::Batches })
+        Ok(Input {
+            source,
+            name: name.to_owned(),
+            id: None,
+            format: Format::Batches,
+            dialect: Dialect::default(),
+        })
     }
 
     /// Record batches that come one after the other and cannot be had again: they are kept in an unlinked temporary
@@ -197,7 +218,10 @@ impl Input {
             .and_then(|_| Ok((format::guess(Path::new(&name), &mut &file)?, file.metadata()?.len())));
         let (guess, length) = guess.map_err(|source| TableError::Read { file: name.clone(), source })?;
         match guess {
-            Guess::Readable(format) => Ok(Input { source: Source::File { file, length }, name, id, format }),
+            Guess::Readable(format) => {
+                let source = Source::File { file, length };
+                Ok(Input { source, name, id, format, dialect: Dialect::default() })
+            }
             Guess::NotAvailable(found) => Err(TableError::Format { file: name, found }),
             Guess::WrongEncoding(found) => Err(TableError::Encoding { file: name, found }),
             Guess::Misnamed(format) => Err(TableError::Misnamed { file: name, format }),
@@ -259,6 +283,20 @@ impl Input {
     pub(crate) fn read_error(&self, source: io::Error) -> TableError {
         TableError::Read { file: self.name.clone(), source }
     }
+}
+
+/// What a name that no file has looks like.
+fn no_file(name: &str, error: &io::Error) -> Option<TableError> {
+    let remedy = if error.kind() != io::ErrorKind::NotFound {
+        return None;
+    } else if name.contains("://") {
+        "addresses are not read; fetch it first, or let the program that fetches it write to `-`, standard input"
+    } else if name.contains(['*', '?', '[']) {
+        "patterns are not read, and a table is one file; put the files together first"
+    } else {
+        return None;
+    };
+    Some(TableError::NotAFile { file: name.to_owned(), remedy })
 }
 
 /// Opens a file; a named pipe too does not wait for its writer here.

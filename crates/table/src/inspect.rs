@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::input::{Input, Progress};
 use crate::key::KeySpec;
 use crate::rule::{Part, Value};
-use crate::table::{Loaded, OnFault, Request};
+use crate::table::{Loaded, OnFault, Request, header};
 
 /// Rows of which samples are shown.
 const SAMPLES: usize = 5;
@@ -32,6 +32,8 @@ pub struct Inspection {
     pub rows: u64,
     /// What its keys are, if any were asked for.
     pub keys: Option<Keys>,
+    /// What it may have to be read as, in words with the option.
+    pub hint: Option<String>,
 }
 
 /// A column.
@@ -43,6 +45,8 @@ pub struct Column {
     pub data_type: String,
     /// Why its values cannot be keys, if they cannot.
     pub refusal: Option<&'static str>,
+    /// Whether it is one of the key columns asked for.
+    pub is_key: bool,
 }
 
 /// What the keys of a table are.
@@ -87,7 +91,8 @@ impl Input {
                 self.read(keys, |_| Ok(Counting(0)), on_progress)?;
             return Ok(Inspection {
                 format: self.format(),
-                columns: self.typed(&columns)?,
+                hint: self.hint(&columns),
+                columns: self.typed(&columns, keys)?,
                 rows,
                 keys: None,
             });
@@ -113,7 +118,7 @@ impl Input {
             rows,
             first,
         });
-        let keys = Keys {
+        let found = Keys {
             distinct: report.items,
             duplicates: report.duplicates,
             nulls: report.nulls,
@@ -123,18 +128,29 @@ impl Input {
         };
         Ok(Inspection {
             format: self.format(),
-            columns: self.typed(&columns)?,
+            hint: self.hint(&columns),
+            columns: self.typed(&columns, keys)?,
             rows: report.rows,
-            keys: Some(keys),
+            keys: Some(found),
         })
     }
 
-    fn typed(&self, names: &[String]) -> Result<Vec<Column>, TableError> {
+    /// What a text of one column looks like.
+    fn hint(&self, names: &[String]) -> Option<String> {
+        let Format::Csv(_) = self.format() else { return None };
+        let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+        let (name, delimiter) = header::delimiter(&names)?;
+        Some(format!("it looks separated by {name}: give `--delimiter {delimiter}`"))
+    }
+
+    fn typed(&self, names: &[String], keys: &[KeySpec]) -> Result<Vec<Column>, TableError> {
+        let is_key = |name: &str| keys.iter().any(|key| key.column == name);
         if let Format::Csv(_) = self.format() {
             let text = |name: &String| Column {
                 name: shown(name.as_bytes()),
                 data_type: "text".to_owned(),
                 refusal: None,
+                is_key: is_key(name),
             };
             return Ok(names.iter().map(text).collect());
         }
@@ -143,6 +159,7 @@ impl Input {
             name: shown(field.name().as_bytes()),
             data_type: field.data_type().to_string(),
             refusal: columnar::text::refusal(field.data_type()),
+            is_key: is_key(field.name()),
         };
         Ok(schema.fields().iter().map(column).collect())
     }

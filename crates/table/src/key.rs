@@ -63,7 +63,7 @@ pub enum SpecError {
         word: String,
     },
     /// A telephone rule with a country that is none.
-    #[error("`{word}`: give the country as two capital letters, as in phone:CH")]
+    #[error("`{word}`: give the country as the two letters of ISO 3166, as in phone:CH")]
     UnknownCountry {
         /// The rule as given.
         word: String,

@@ -29,6 +29,7 @@
 mod collect;
 mod columnar;
 mod csv;
+mod dialect;
 mod digest;
 mod error;
 mod file_id;
@@ -36,14 +37,17 @@ mod format;
 mod input;
 mod inspect;
 mod key;
+mod numbers;
 mod output;
 mod packing;
 mod rule;
 mod table;
+mod unicode;
 
 pub use arrow_array::{RecordBatch, RecordBatchReader};
 pub use arrow_schema::SchemaRef;
 pub use columnar::decoding;
+pub use dialect::{Charset, Delimiter, Dialect};
 pub use digest::InputDigest;
 pub use error::{Fault, Invalid, OutputFault, Place, Syntax, TableError};
 pub use file_id::FileId;

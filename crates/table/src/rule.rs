@@ -26,14 +26,16 @@ pub enum Value<'a> {
     Null,
     /// The bytes of the text form.
     Text(Cow<'a, [u8]>),
+    /// Bytes that the encoding of the file does not have. They are invalid under every rule.
+    Undecoded,
 }
 
 impl Value<'_> {
-    /// The bytes; none of a null.
+    /// The bytes; none of a null, nor of what is no text.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
-            Value::Null => &[],
+            Value::Null | Value::Undecoded => &[],
             Value::Text(bytes) => bytes,
         }
     }
@@ -44,6 +46,7 @@ impl fmt::Debug for Value<'_> {
         f.write_str(match self {
             Value::Null => "Null",
             Value::Text(_) => "Text(..)",
+            Value::Undecoded => "Undecoded",
         })
     }
 }
@@ -164,7 +167,11 @@ impl Rule {
     ///
     /// If the value is invalid, what was appended is to be thrown away.
     pub fn apply(self, value: Value<'_>, out: &mut Vec<u8>) -> Result<Part, Invalid> {
-        let Value::Text(bytes) = value else { return Ok(Part::Null) };
+        let bytes = match value {
+            Value::Null => return Ok(Part::Null),
+            Value::Text(bytes) => bytes,
+            Value::Undecoded => return Err(Invalid::NotInEncoding),
+        };
         let start = out.len();
         match self {
             Rule::Raw => out.extend_from_slice(&bytes),

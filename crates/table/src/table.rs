@@ -13,6 +13,7 @@ use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::input::{Fingerprint, Input, Progress};
 use crate::key::KeySpec;
+use crate::numbers;
 
 pub(crate) mod header;
 mod text;
@@ -71,6 +72,14 @@ pub struct Table {
     columns: Vec<String>,
     report: TableReport,
     seen: Fingerprint,
+    numbers: Option<Vec<u64>>,
+}
+
+/// Rows that are to leave, and their match numbers, if they are to have them.
+#[derive(Clone, Copy)]
+pub(crate) struct Chosen<'a> {
+    pub(crate) rows: &'a [u64],
+    pub(crate) numbers: Option<&'a [u64]>,
 }
 
 /// What a first pass leaves behind.
@@ -102,7 +111,7 @@ impl Input {
             }
             Err(error) => return Err(error.into()),
         };
-        Ok((Table { input: self, columns, report, seen: fingerprint }, items))
+        Ok((Table { input: self, columns, report, seen: fingerprint, numbers: None }, items))
     }
 
     /// A pass over the key values of all rows.
@@ -156,10 +165,16 @@ impl Table {
         self.input.format()
     }
 
+    /// The same table, whose matching rows leave with one more column: their match numbers, in the order of the rows.
+    #[must_use]
+    pub fn with_numbers(self, numbers: Option<Vec<u64>>) -> Self {
+        Table { numbers, ..self }
+    }
+
     /// Second pass: the matching rows, in the input's order and format.
     ///
     /// Of a text file the header and the records byte for byte, not compressed; only a last row without a line end gets
-    /// one, the header's, and empty lines are not rows. Of a columnar file one of the same format, schema and notes;
+    /// one, the first one's, and empty lines are not rows. Of a columnar file one of the same format, schema and notes;
     /// record batches leave as an Arrow IPC stream. An input that is not what the first pass read gives
     /// [`TableError::Changed`], and what `out` then holds is not to be used.
     pub fn select(
@@ -168,10 +183,10 @@ impl Table {
         out: &mut (dyn Write + Send),
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), TableError> {
-        self.check(matches)?;
+        let chosen = self.chosen(matches)?;
         match self.input.format() {
-            Format::Csv(packing) => text::select(&self.input, packing, matches, &self.seen, out, on_progress),
-            _ => columnar::select(&self.input, matches, &self.seen, &mut Sink::Out(Some(out)), on_progress),
+            Format::Csv(packing) => text::select(&self.input, packing, chosen, &self.seen, out, on_progress),
+            _ => columnar::select(&self.input, chosen, &self.seen, &mut Sink::Out(Some(out)), on_progress),
         }
     }
 
@@ -182,28 +197,35 @@ impl Table {
         take: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), TableError> {
-        self.check(matches)?;
+        let chosen = self.chosen(matches)?;
         // Before the passes, whose error would be another.
         self.schema()?;
-        columnar::select(&self.input, matches, &self.seen, &mut Sink::Taker(take), on_progress)
+        columnar::select(&self.input, chosen, &self.seen, &mut Sink::Taker(take), on_progress)
     }
 
     /// The schema of the batches that [`Table::select_batches`] gives.
     pub fn schema(&self) -> Result<SchemaRef, TableError> {
         match self.input.format() {
             Format::Csv(_) => Err(TableError::NoBatches { file: self.input.name().to_owned() }),
-            _ => columnar::schema(&self.input),
+            _ => columnar::schema(&self.input)
+                .map(|schema| if self.numbers.is_some() { numbers::schema(&schema) } else { schema }),
         }
     }
 
-    fn check(&self, matches: &Matches) -> Result<(), TableError> {
-        let rows = self.report.rows;
-        match matches.rows().last() {
-            Some(&row) if row >= rows => Err(TableError::NoSuchRow { row, rows }),
-            _ => Ok(()),
+    fn chosen<'a>(&'a self, matches: &'a Matches) -> Result<Chosen<'a>, TableError> {
+        let (rows, there) = (matches.rows(), self.report.rows);
+        let numbers = self.numbers.as_deref();
+        match rows.last() {
+            Some(&row) if row >= there => Err(TableError::NoSuchRow { row, rows: there }),
+            _ if numbers.is_some_and(|numbers| numbers.len() != rows.len()) => {
+                Err(TableError::Numbers { rows: rows.len() })
+            }
+            _ => Ok(Chosen { rows, numbers }),
         }
     }
 }
 
+#[cfg(test)]
+mod dialect_tests;
 #[cfg(test)]
 mod tests;

@@ -118,6 +118,47 @@ fn rows_come_back_in_their_format_and_schema() {
 }
 
 #[test]
+fn match_numbers_are_the_last_column() {
+    let batches = [people(0..1000), people(1000..1003)];
+    let all = arrow_select::concat::concat_batches(&batches[0].schema(), &batches).unwrap();
+    for format in FORMATS {
+        let (table, items) = load(&file(format, &batches), &request(&["mail:email"])).unwrap();
+        let chosen = (0..items.len()).filter(|item| items.rows_of(*item).any(|row| row % 5 == 0));
+        let matches = items.matches(chosen);
+        let numbers: Vec<u64> = matches.rows().iter().map(|row| 7 * row).collect();
+        let table = table.with_numbers(Some(numbers));
+        let mut out = Vec::new();
+        table.select(&matches, &mut out, &mut go).unwrap();
+        let keep: BooleanArray = (0..1003).map(|row| Some(row % 7 != 3 && row % 5 == 0)).collect();
+        let expected = arrow_select::filter::filter_record_batch(&all, &keep).unwrap();
+        let (schema, found) = rows(&out);
+        assert_eq!(schema.field(3), &Field::new("match_id", DataType::Int64, false), "{format:?}");
+        assert!(found.columns()[..3] == *expected.columns(), "{format:?}");
+        let numbers = Int64Array::from_iter_values(matches.rows().iter().map(|row| 7 * *row as i64));
+        assert_eq!(found.column(3).as_primitive::<arrow_array::types::Int64Type>(), &numbers, "{format:?}");
+
+        let mut taken = Vec::new();
+        let take = &mut |batch: RecordBatch| {
+            taken.push(batch);
+            std::ops::ControlFlow::Continue(())
+        };
+        table.select_batches(&matches, take, &mut go).unwrap();
+        assert_eq!(table.schema().unwrap().fields(), schema.fields());
+        assert_eq!(taken.iter().map(RecordBatch::num_rows).sum::<usize>(), matches.rows().len());
+        assert!(taken.iter().all(|batch| batch.schema().fields() == schema.fields()));
+    }
+}
+
+#[test]
+fn a_time_stamp_is_no_date() {
+    let stamps: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![0, 1]));
+    let bytes = file(Format::Parquet, &[batch(vec![("d", stamps)])]);
+    let error = load(&bytes, &request(&["d:date"])).unwrap_err().to_string();
+    assert!(error.contains("Timestamp") && error.ends_with("cast the column to a date"), "{error}");
+    assert!(load(&bytes, &request(&["d"])).is_ok());
+}
+
+#[test]
 fn parquet_keeps_its_schema_notes_and_compression() {
     let fields = vec![
         Field::new("k", DataType::Utf8, false).with_metadata([("unit".to_owned(), "none".to_owned())]),
@@ -323,11 +364,14 @@ fn rows_that_are_at_fault_are_named_by_number() {
         let mut wanted = request(&["n:int"]);
         wanted.on_duplicates = OnDuplicates::Error;
         let error = load(&bytes, &wanted).unwrap_err().to_string();
-        assert_eq!(error, "test.csv, rows 2 and 4: the same key (--on-duplicates all or first allows it)");
+        assert_eq!(
+            error,
+            "test.csv, rows 2 and 4: the same key (`--on-duplicates all` or `--on-duplicates first` allows it)"
+        );
         wanted.on_null = OnFault::Error;
         assert!(load(&bytes, &wanted).unwrap_err().to_string().starts_with("test.csv, row 3, column `n`"));
         let error = load(&bytes, &request(&["Mail"])).unwrap_err().to_string();
-        assert_eq!(error, "test.csv: has no column `Mail` among the 2 of its schema; did you mean `mail`?");
+        assert_eq!(error, "test.csv: no column `Mail`; the schema has 2 columns; did you mean `mail`?");
     }
 }
 

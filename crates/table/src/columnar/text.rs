@@ -51,7 +51,7 @@ pub(crate) fn refusal(data_type: &DataType) -> Option<&'static str> {
         D::Binary | D::LargeBinary | D::BinaryView | D::FixedSizeBinary(_) => None,
         D::Dictionary(_, values) => refusal(values),
         D::Float16 | D::Float32 | D::Float64 => Some(
-            "two programs do not write the same float the same way; make the column integer, decimal or text",
+            "two programs do not write the same float the same way; make the column integer (pandas: `astype('Int64')`), decimal or text",
         ),
         _ => Some("make the column text, a number, a date or a time"),
     }

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{ArrowError, SchemaRef};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowWriter};
 use parquet::basic::{Compression, Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
@@ -19,6 +19,7 @@ use super::parquet::metadata;
 use crate::error::TableError;
 use crate::format::Format;
 use crate::input::Input;
+use crate::numbers;
 
 /// Encoded bytes that a row group may gather before it is written.
 const GROUP_BYTES: usize = 64 << 20;
@@ -36,13 +37,19 @@ pub(crate) enum Sink<'w> {
 }
 
 impl<'w> Sink<'w> {
-    pub(super) fn begin(&mut self, input: &Input, schema: &SchemaRef) -> Result<(), TableError> {
+    pub(super) fn begin(
+        &mut self,
+        input: &Input,
+        schema: &SchemaRef,
+        numbers: bool,
+    ) -> Result<(), TableError> {
         let Sink::Out(out) = self else { return Ok(()) };
         let Some(out) = out.take() else { return Ok(()) };
+        let schema = &if numbers { numbers::schema(schema) } else { schema.clone() };
         *self = match input.format() {
             Format::Parquet => {
                 let metadata = metadata(input)?;
-                let options = parquet_options(&metadata);
+                let options = parquet_options(&metadata, numbers);
                 let writer = ArrowWriter::try_new_with_options(out, schema.clone(), options);
                 Sink::Parquet(Box::new(writer.map_err(Failure::from)?))
             }
@@ -88,10 +95,14 @@ impl<'w> Sink<'w> {
 }
 
 /// Schema, compression, order and notes of the file that the rows come from.
-fn parquet_options(from: &ParquetMetaData) -> ArrowWriterOptions {
+fn parquet_options(from: &ParquetMetaData, numbers: bool) -> ArrowWriterOptions {
     let file = from.file_metadata();
-    let mut properties =
-        WriterProperties::builder().set_key_value_metadata(file.key_value_metadata().cloned());
+    let mut notes = file.key_value_metadata().cloned();
+    if let Some(notes) = notes.as_mut().filter(|_| numbers) {
+        // It lacks the new column; the writer makes another.
+        notes.retain(|note| note.key != ARROW_SCHEMA_META_KEY);
+    }
+    let mut properties = WriterProperties::builder().set_key_value_metadata(notes);
     if let Some(group) = from.row_groups().first() {
         properties = properties.set_sorting_columns(group.sorting_columns().cloned());
         for column in group.columns() {
@@ -106,10 +117,10 @@ fn parquet_options(from: &ParquetMetaData) -> ArrowWriterOptions {
     }
     // The Arrow schema, where there is one, is among the notes.
     let options =
-        ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(true);
+        ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(!numbers);
     // Time stamps of the obsolete type can be read, and are written as what replaced it.
     let obsolete = file.schema_descr().columns().iter().any(|column| column.physical_type() == Type::INT96);
-    if obsolete { options } else { options.with_parquet_schema(file.schema_descr().clone()) }
+    if obsolete || numbers { options } else { options.with_parquet_schema(file.schema_descr().clone()) }
 }
 
 /// Why rows could not be written, on its way to an error with the output's name.

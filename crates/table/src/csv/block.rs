@@ -1,6 +1,6 @@
 //! Many records found together: the quick way through text that is as RFC 4180 has it.
 //!
-//! Commas, line feeds, quotes and carriage returns of 64 bytes at a time become words with a bit a byte. A byte is
+//! Delimiters (below: commas), line feeds, quotes and carriage returns of 64 bytes at a time become words with a bit a byte. A byte is
 //! within quotes if an odd number of quotes stands before it, so what separates fields is found without a branch a byte
 //! (Langdale, Lemire, "Parsing Gigabytes of JSON per Second", 2019, section 3.1). What the slow way would refuse shows in
 //! the same words: then nothing is found here, and the slow way reads those records and says what is wrong.
@@ -13,8 +13,8 @@ use vesica_crypto::marks::{BLOCK, find};
 
 use super::line_feeds;
 
-/// What is looked for.
-const BYTES: [u8; 5] = *b",\n\"\r\0";
+/// How many bytes are looked for: the delimiter, line feed, quote, carriage return, zero.
+const BYTES: usize = 5;
 /// Places written at a time, the last of which may be too many.
 const AT_ONCE: usize = 8;
 
@@ -27,7 +27,7 @@ pub(super) struct Block {
     quoted: bool,
     /// The comma or the line feed behind each field, ascending, and what is left of earlier blocks.
     ends: Vec<u32>,
-    marks: Vec<[u64; BYTES.len()]>,
+    marks: Vec<[u64; BYTES]>,
 }
 
 /// What carries over from one word of bits to the next, in the lowest bit.
@@ -43,18 +43,19 @@ struct Carry {
 }
 
 impl Block {
-    /// Looks for records of so many columns in `text`, which begins with one. False if none is whole, or something in the
+    /// Looks for records of so many columns between such delimiters in `text`, which begins with one. False if none is whole, or something in the
     /// text is not as it should be, or a line is empty.
-    pub(super) fn find(&mut self, text: &[u8], columns: usize) -> bool {
+    pub(super) fn find(&mut self, text: &[u8], columns: usize, delimiter: u8) -> bool {
         (self.columns, self.rows) = (columns, 0);
         let (blocks, rest) = text.as_chunks::<BLOCK>();
-        self.marks.resize(blocks.len() + 1, [0; BYTES.len()]);
+        self.marks.resize(blocks.len() + 1, [0; BYTES]);
         // A quote or a carriage return at the end is followed by what may follow it: its record goes on, and is left out.
         let mut last = [b'\n'; BLOCK];
         last[..rest.len()].copy_from_slice(rest);
         let (most, end) = self.marks.split_at_mut(blocks.len());
-        find(blocks, BYTES, most);
-        find(&[last], BYTES, end);
+        let bytes = [delimiter, b'\n', b'"', b'\r', 0];
+        find(blocks, bytes, most);
+        find(&[last], bytes, end);
         let lines = self.separators(text.len());
         self.rows = lines.filter(|lines| self.is_even(text, *lines)).unwrap_or(0);
         self.rows > 0

@@ -21,7 +21,7 @@ fn read_all<'a>(
     buffer: usize,
     mut read: impl FnMut(&mut Records<&'a [u8]>) -> Result<bool, Failure>,
 ) -> Outcome {
-    let mut records = Records::with_sizes(bytes, buffer, 1 << 20);
+    let mut records = Records::with_sizes(bytes, Dialect::default(), buffer, 1 << 20);
     let mut rows = Vec::new();
     let failure = loop {
         match read(&mut records) {
@@ -143,7 +143,11 @@ fn compare(bytes: &[u8]) {
 
 /// All rows after the header, one by one or many together, and how many of them were.
 fn rows_of(bytes: &[u8], buffer: usize, together: bool) -> (Outcome, usize) {
-    let mut records = Records::with_sizes(bytes, buffer, 1 << 20);
+    rows_in(Dialect::default(), bytes, buffer, together)
+}
+
+fn rows_in(dialect: Dialect, bytes: &[u8], buffer: usize, together: bool) -> (Outcome, usize) {
+    let mut records = Records::with_sizes(bytes, dialect, buffer, 1 << 20);
     let (mut rows, mut many) = (Vec::new(), 0);
     let mut read = |records: &mut Records<&[u8]>| -> Result<bool, Failure> {
         if rows.is_empty() && records.columns().is_empty() {
@@ -235,6 +239,57 @@ fn rows_found_together_are_those_found_one_by_one() {
         }
     }
     assert!(many > all / 2, "{many} of {all} rows were found together");
+}
+
+#[test]
+fn another_delimiter_is_a_comma_by_another_name() {
+    let swap = |bytes: &[u8]| -> Vec<u8> {
+        let other = |byte: &u8| match byte {
+            b',' => b';',
+            b';' => b',',
+            byte => *byte,
+        };
+        bytes.iter().map(other).collect()
+    };
+    let semicolons = Dialect { delimiter: Delimiter::new(b';'), ..Dialect::default() };
+    let mut rng = StdRng::seed_from_u64(51);
+    const PIECES: [&[u8]; 8] = [b"a", b",", b",", b";", b"\n", b"\n", b"\"x,y\"", b"\""];
+    let mut rows = 0;
+    for round in 0..4_000 {
+        let length = rng.random_range(0..if round % 50 == 0 { 3000 } else { 40 });
+        let most = if rng.random() { 7 } else { 8 };
+        let text = (0..length).flat_map(|_| PIECES[rng.random_range(0..most)]).copied().collect::<Vec<_>>();
+        for (buffer, together) in [(3, true), (1 << 18, true), (1 << 18, false)] {
+            let (mut expected, _) = rows_in(Dialect::default(), &text, buffer, together);
+            for (fields, bytes, _) in &mut expected.rows {
+                fields.iter_mut().for_each(|field| *field = swap(field));
+                *bytes = swap(bytes);
+            }
+            let (found, _) = rows_in(semicolons, &swap(&text), buffer, together);
+            assert!(found == expected, "{:?}", String::from_utf8_lossy(&text));
+            rows += found.rows.len();
+        }
+    }
+    assert!(rows > 1000, "{rows}");
+}
+
+#[test]
+fn without_a_header_the_first_record_is_a_row() {
+    let dialect = Dialect { header: false, ..Dialect::default() };
+    for file in ["a,1\nb,2\n", "\u{feff}a,1\r\nb,2", "\n\n\"a\",1\nb,2\n", "sep=,\na,1\nb,2\n"] {
+        for (buffer, together) in [(1, false), (1 << 18, true), (1 << 18, false)] {
+            let (found, _) = rows_in(dialect, file.as_bytes(), buffer, together);
+            let fields: Vec<_> = found.rows.iter().map(|(fields, ..)| fields.concat()).collect();
+            assert_eq!((fields, found.failure), (vec![b"a1".to_vec(), b"b2".to_vec()], None), "{file:?}");
+            assert_eq!(
+                found.rows[0].2 as usize,
+                file.lines().position(|line| line.contains('1')).unwrap() + 1
+            );
+        }
+    }
+    let (uneven, _) = rows_in(dialect, b"a,1\nb\n", 1 << 18, true);
+    let what = Syntax::Uneven { expected: 2, found: 1, first: "first line" };
+    assert_eq!(uneven.failure, Some((2, what)));
 }
 
 #[test]
@@ -346,21 +401,24 @@ fn well_formed_random_tables_come_back() {
 
 #[test]
 fn a_byte_order_mark_is_skipped_once() {
-    let mut records = Records::with_sizes(&b"\xef\xbb\xbfa,b\r\n1,2"[..], 1, 100);
+    let mut records = Records::with_sizes(&b"\xef\xbb\xbfa,b\r\n1,2"[..], Dialect::default(), 1, 100);
     assert!(records.read_header().unwrap());
-    assert_eq!((records.columns(), records.mark()), (&[b"a".to_vec(), b"b".to_vec()][..], BYTE_ORDER_MARK));
+    assert_eq!(
+        (records.columns(), records.preamble()),
+        (&[b"a".to_vec(), b"b".to_vec()][..], BYTE_ORDER_MARK)
+    );
     assert_eq!((records.verbatim(), records.line()), (&b"a,b\r\n"[..], 1));
     assert!(records.read_row().unwrap());
     assert_eq!((records.verbatim(), records.line()), (&b"1,2"[..], 2));
     assert!(!records.read_row().unwrap());
     assert!(!records.read_row().unwrap());
     // Anywhere else it is a letter like others.
-    let mut records = Records::new("\u{feff}\u{feff}a\n".as_bytes());
+    let mut records = Records::new("\u{feff}\u{feff}a\n".as_bytes(), Dialect::default());
     assert!(records.read_header().unwrap());
     assert_eq!(records.columns(), ["\u{feff}a".as_bytes()]);
     compare("\u{feff}\"a\"".as_bytes());
     for empty in [&b""[..], b"\n", b"\r\n\n", BYTE_ORDER_MARK] {
-        assert!(!Records::new(empty).read_header().unwrap());
+        assert!(!Records::new(empty, Dialect::default()).read_header().unwrap());
     }
 }
 
@@ -368,10 +426,10 @@ fn a_byte_order_mark_is_skipped_once() {
 fn rows_have_as_many_fields_as_the_header() {
     for (row, found) in [("1", 1), ("1,2,3", 3), ("\"1,2\"", 1), (" ", 1)] {
         let file = format!("\na,b\n1,2\n\n{row}\n");
-        let mut records = Records::new(file.as_bytes());
+        let mut records = Records::new(file.as_bytes(), Dialect::default());
         assert!(records.read_header().unwrap() && records.read_row().unwrap());
         let Err(Failure::Syntax { line, what }) = records.read_row() else { panic!("{row:?} was taken") };
-        assert_eq!((line, what), (5, Syntax::Uneven { expected: 2, found }));
+        assert_eq!((line, what), (5, Syntax::Uneven { expected: 2, found, first: "header" }));
     }
 }
 
@@ -402,7 +460,7 @@ fn an_endless_record_ends_at_the_limit() {
         ("3,", 0, Syntax::ZeroByte),
     ] {
         let file = [b"a,b\n1,2\n", start.as_bytes(), &[byte; 5000]].concat();
-        let mut records = Records::with_sizes(&file[..], 16, 1024);
+        let mut records = Records::with_sizes(&file[..], Dialect::default(), 16, 1024);
         assert!(records.read_header().unwrap() && records.read_row().unwrap());
         let Err(Failure::Syntax { line, what }) = records.read_row() else { panic!("no limit") };
         assert_eq!((line, what), (3, expected));
@@ -412,11 +470,11 @@ fn an_endless_record_ends_at_the_limit() {
 #[test]
 fn a_hint_is_near_the_rows() {
     let file = [b"key,name\n".to_vec(), b"1234,abcdef\n".repeat(200_000)].concat();
-    let mut records = Records::new(&file[..]);
+    let mut records = Records::new(&file[..], Dialect::default());
     records.read_header().unwrap();
     let hint = records.rows_hint(file.len() as u64);
     assert!((200_000..220_000).contains(&hint), "{hint}");
-    let mut records = Records::new(&b"key"[..]);
+    let mut records = Records::new(&b"key"[..], Dialect::default());
     records.read_header().unwrap();
     assert!(records.rows_hint(3) < 100);
 }

@@ -54,7 +54,15 @@ pub(super) fn ip(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
 pub(super) fn date(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
     let ([y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1] | [y0, y1, y2, y3, m0, m1, d0, d1]) = trim(bytes)
     else {
-        return if trim(bytes).is_empty() { Ok(()) } else { Err(Invalid::NotADate) };
+        return match trim(bytes) {
+            [] => Ok(()),
+            [y, _, _, _, b'-', _, _, b'-', _, _, b'T' | b't' | b' ', h, ..]
+                if y.is_ascii_digit() && h.is_ascii_digit() =>
+            {
+                Err(Invalid::DateWithTime)
+            }
+            _ => Err(Invalid::NotADate),
+        };
     };
     let (year, month, day) = ([*y0, *y1, *y2, *y3], [*m0, *m1], [*d0, *d1]);
     let number = |digits: &[u8]| {

@@ -22,10 +22,10 @@ const RECOMMENDED: &str = "00";
 pub struct Country(u16);
 
 impl Country {
-    /// By its ISO 3166 code in capital letters.
+    /// By its ISO 3166 code, in letters of either case.
     pub fn find(code: &str) -> Option<Country> {
-        let letters = code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase());
-        let at = PLANS.iter().position(|plan| letters && plan.country == code)?;
+        let letters = code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let at = PLANS.iter().position(|plan| letters && plan.country.eq_ignore_ascii_case(code))?;
         u16::try_from(at).ok().map(Country)
     }
 
@@ -219,7 +219,10 @@ mod tests {
             assert!(code == other || !other.starts_with(&**code), "{code} {other}");
         }
         assert!(
-            Country::find("ch").is_none() && Country::find("001").is_none() && Country::find("XX").is_none()
+            Country::find("ch") == Country::find("CH")
+                && Country::find("").is_none()
+                && Country::find("001").is_none()
+                && Country::find("XX").is_none()
         );
     }
 

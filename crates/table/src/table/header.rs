@@ -1,5 +1,6 @@
 //! The key columns among the names of a table, and what to say where one is missing.
 
+use crate::dialect::Delimiter;
 use crate::error::{TableError, shown};
 use crate::key::KeySpec;
 
@@ -7,6 +8,8 @@ use crate::key::KeySpec;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Where {
     FirstLine,
+    /// A text without a header: columns have numbers.
+    Numbers,
     Schema,
 }
 
@@ -34,23 +37,51 @@ pub(crate) fn find<N: AsRef<[u8]>>(
 /// The error, with the cause that the header suggests.
 ///
 /// The columns that are there are not named: in a file without a header they are the first row's identifiers. Only a name
-/// that is the one asked for but for case, blanks and punctuation is shown.
+/// that is nearly the one asked for is shown, and names that were asked for.
 fn missing<N: AsRef<[u8]>>(file: &str, column: &str, columns: &[N], place: Where) -> TableError {
     let header: Vec<&[u8]> = columns.iter().map(AsRef::as_ref).collect();
-    let asked = loosely(column.as_bytes());
-    let hint = if let Some(name) = header.iter().find(|name| !asked.is_empty() && loosely(name) == asked) {
-        format!("; did you mean `{}`?", shown(name))
-    } else if let Some(separator) = separator(&header).filter(|_| place == Where::FirstLine) {
-        format!("; it looks separated by {separator}, and commas are needed")
-    } else {
+    let count = header.len();
+    let s = if count == 1 { "" } else { "s" };
+    let there = match place {
+        Where::FirstLine => format!("the header has {count} column{s}"),
+        Where::Schema => format!("the schema has {count} column{s}"),
+        Where::Numbers => format!("without a header the {count} column{s} are named by number, from `1`"),
+    };
+    let hint = if place == Where::Numbers {
         String::new()
+    } else if let Some(parts) = parts(column, &header) {
+        let columns: Vec<String> = parts.iter().map(|part| format!("`{}`", shown(part.as_bytes()))).collect();
+        format!("; for a key of several columns repeat `--key`, once for each of {}", columns.join(", "))
+    } else if let Some(name) = similar(column, &header) {
+        format!("; did you mean `{}`?", shown(name))
+    } else if let Some((name, delimiter)) = delimiter(&header).filter(|_| place == Where::FirstLine) {
+        format!("; it looks separated by {name}: give `--delimiter {delimiter}`")
+    } else if place == Where::FirstLine {
+        "; `vesica inspect` lists them; if the first line is no header, give `--no-header`".to_owned()
+    } else {
+        "; `vesica inspect` lists them".to_owned()
     };
-    let column = shown(column.as_bytes());
-    let names = match place {
-        Where::FirstLine => "first line, the header",
-        Where::Schema => "schema",
+    TableError::MissingColumn { file: file.to_owned(), column: shown(column.as_bytes()), there, hint }
+}
+
+/// The name that is the one asked for but for case, blanks and punctuation, or else for a slip or two.
+fn similar<'h>(asked: &str, header: &[&'h [u8]]) -> Option<&'h [u8]> {
+    let asked = loosely(asked.as_bytes());
+    if asked.is_empty() {
+        return None;
+    }
+    let allowed = match asked.chars().count() {
+        0..=2 => 0,
+        3..=5 => 1,
+        _ => 2,
     };
-    TableError::MissingColumn { file: file.to_owned(), column, columns: header.len(), header: names, hint }
+    // With a digit it may be a value of a first row.
+    let slips = |name: &&'h [u8]| match loosely(name) {
+        name if name == asked => 0,
+        name if name.chars().all(char::is_alphabetic) => strsim::osa_distance(&name, &asked),
+        _ => usize::MAX,
+    };
+    header.iter().copied().min_by_key(slips).filter(|name| slips(name) <= allowed)
 }
 
 /// A name without case, blanks and punctuation.
@@ -62,8 +93,17 @@ fn loosely(name: &[u8]) -> String {
         .collect()
 }
 
-fn separator(header: &[&[u8]]) -> Option<&'static str> {
+/// What one column looks separated by.
+pub(crate) fn delimiter(header: &[&[u8]]) -> Option<(&'static str, Delimiter)> {
     let [only] = header else { return None };
-    let known = [(b';', "semicolons"), (b'\t', "tabs"), (b'|', "vertical bars")];
-    known.into_iter().find(|(byte, _)| only.contains(byte)).map(|(_, name)| name)
+    let known = [(b';', "semicolons"), (b'\t', "tabs"), (b'|', "vertical bars"), (b',', "commas")];
+    let found = known.into_iter().find(|(byte, _)| only.contains(byte));
+    found.and_then(|(byte, name)| Some((name, Delimiter::new(byte)?)))
+}
+
+/// The columns that a name lists, if all of them are there.
+fn parts<'a>(asked: &'a str, header: &[&[u8]]) -> Option<Vec<&'a str>> {
+    let parts: Vec<&str> = asked.split([',', ';', '+']).map(str::trim).collect();
+    let there = |part: &&str| header.contains(&part.as_bytes());
+    (parts.len() > 1 && parts.iter().all(there)).then_some(parts)
 }

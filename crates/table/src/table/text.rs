@@ -3,16 +3,19 @@
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
-use vesica_encode::items::Matches;
+use encoding_rs::Encoding;
 
-use super::{Loaded, header};
+use super::{Chosen, Loaded, header};
 use crate::collect::Rows;
-use crate::csv::{Failure, Records};
+use crate::csv::{Failure, Records, without_line_end};
+use crate::dialect::Charset;
 use crate::error::{Place, Syntax, TableError, shown};
 use crate::input::{Fingerprint, Input, OnProgress, Pass};
 use crate::key::KeySpec;
+use crate::numbers;
 use crate::packing::{self, Decoder, Packing};
 use crate::rule::Value;
+use crate::unicode::{self, Text};
 
 /// The first pass: the key values of every row, to what `begin` makes of about how many rows there are.
 pub(crate) fn read<S: Rows>(
@@ -24,15 +27,16 @@ pub(crate) fn read<S: Rows>(
 ) -> Result<Loaded<S>, TableError> {
     let mut csv = Csv::open(input, packing, on_progress)?;
     let places = csv.find(keys)?;
+    let charset = csv.records.source().charset();
     let mut rows = begin(csv.rows_hint())?;
     loop {
         if csv.records.read_block() {
             let records = &csv.records;
-            let value = |row, part: usize| value(records.block_field(row, places[part]));
+            let value = |row, part: usize| value(records.block_field(row, places[part]), charset);
             rows.rows(records.block_rows(), |row| Place::Line(records.block_line(row)), value)?;
         } else if csv.read_row()? {
             let records = &csv.records;
-            rows.row(|| Place::Line(records.line()), |part| value(records.field(places[part])))?;
+            rows.row(|| Place::Line(records.line()), |part| value(records.field(places[part]), charset))?;
         } else {
             break;
         }
@@ -41,8 +45,21 @@ pub(crate) fn read<S: Rows>(
 }
 
 #[inline]
-fn value(field: Cow<'_, [u8]>) -> Value<'_> {
-    if field.is_empty() { Value::Null } else { Value::Text(field) }
+fn value(field: Cow<'_, [u8]>, charset: Option<Charset>) -> Value<'_> {
+    match charset {
+        _ if field.is_empty() => Value::Null,
+        None => Value::Text(field),
+        Some(charset) => decoded(field, charset).map_or(Value::Undecoded, Value::Text),
+    }
+}
+
+/// Bytes of that encoding as UTF-8; none if they are not of it.
+fn decoded(bytes: Cow<'_, [u8]>, charset: Charset) -> Option<Cow<'_, [u8]>> {
+    if bytes.is_ascii() {
+        return Some(bytes);
+    }
+    let text = charset.0.decode_without_bom_handling_and_without_replacement(&bytes)?;
+    Some(Cow::Owned(text.into_owned().into_bytes()))
 }
 
 /// The physical line of a row.
@@ -65,7 +82,7 @@ pub(super) fn line_of(
 pub(super) fn select(
     input: &Input,
     packing: Packing,
-    matches: &Matches,
+    chosen: Chosen<'_>,
     seen: &Fingerprint,
     out: &mut (dyn Write + Send),
     on_progress: OnProgress<'_>,
@@ -76,25 +93,26 @@ pub(super) fn select(
         TableError::Syntax { .. } | TableError::Empty { .. } | TableError::Damaged { .. } => changed(),
         error => error,
     };
-    let mut out = BufWriter::with_capacity(1 << 20, out);
     let mut csv = Csv::open(input, packing, on_progress).map_err(or_changed)?;
-    let records = &mut csv.records;
-    let header = records.verbatim();
-    let line_end: &[u8] = if header.ends_with(b"\r\n") { b"\r\n" } else { b"\n" };
-    out.write_all(records.mark())?;
-    write_line(&mut out, header, line_end)?;
-    let mut wanted = matches.rows().iter().copied().peekable();
+    let mut lines = Lines::new(out, &csv.records, csv.records.source().utf16());
+    lines.put(csv.records.preamble())?;
+    if csv.records.has_header() {
+        let name = chosen.numbers.map(|_| numbers::column(&csv.names));
+        lines.record(csv.records.verbatim(), name.as_deref())?;
+    }
+    let mut wanted = chosen.rows.iter().copied().enumerate().peekable();
+    let number = |at: usize| chosen.numbers.and_then(|numbers| numbers.get(at)).map(u64::to_string);
     let mut row = 0;
     loop {
         if csv.records.read_block() {
             let end = row + csv.records.block_rows() as u64;
-            while let Some(wanted) = wanted.next_if(|wanted| *wanted < end) {
-                out.write_all(csv.records.block_record((wanted - row) as usize))?;
+            while let Some((at, wanted)) = wanted.next_if(|(_, wanted)| *wanted < end) {
+                lines.record(csv.records.block_record((wanted - row) as usize), number(at).as_deref())?;
             }
             row = end;
         } else if csv.read_row().map_err(or_changed)? {
-            if wanted.next_if_eq(&row).is_some() {
-                write_line(&mut out, csv.records.verbatim(), line_end)?;
+            if let Some((at, _)) = wanted.next_if(|(_, wanted)| *wanted == row) {
+                lines.record(csv.records.verbatim(), number(at).as_deref())?;
             }
             row += 1;
         } else {
@@ -104,19 +122,57 @@ pub(super) fn select(
     if csv.fingerprint().map_err(or_changed)? != *seen {
         return Err(changed());
     }
-    Ok(out.flush()?)
+    Ok(lines.out.flush()?)
 }
 
-fn write_line(out: &mut impl Write, line: &[u8], line_end: &[u8]) -> io::Result<()> {
-    out.write_all(line)?;
-    if line.ends_with(b"\n") { Ok(()) } else { out.write_all(line_end) }
+/// Writes records as they were.
+struct Lines<'w> {
+    out: BufWriter<&'w mut (dyn Write + Send)>,
+    line_end: &'static [u8],
+    delimiter: u8,
+    utf16: Option<&'static Encoding>,
+    /// Text on its way back to UTF-16.
+    wide: Vec<u8>,
+}
+
+impl<'w> Lines<'w> {
+    fn new<R: io::Read>(
+        out: &'w mut (dyn Write + Send),
+        records: &Records<R>,
+        utf16: Option<&'static Encoding>,
+    ) -> Self {
+        let (line_end, delimiter) = (records.line_end(), records.delimiter());
+        let out = BufWriter::with_capacity(1 << 20, out);
+        Lines { out, line_end, delimiter, utf16, wide: Vec::new() }
+    }
+
+    fn put(&mut self, text: &[u8]) -> io::Result<()> {
+        let Some(encoding) = self.utf16 else { return self.out.write_all(text) };
+        self.wide.clear();
+        unicode::encode(text, encoding, &mut self.wide);
+        self.out.write_all(&self.wide)
+    }
+
+    /// A record, with one field more if there is one.
+    fn record(&mut self, record: &[u8], field: Option<&str>) -> io::Result<()> {
+        let content = without_line_end(record);
+        let line_end = if content.len() < record.len() { &record[content.len()..] } else { self.line_end };
+        let Some(field) = field else {
+            self.put(record)?;
+            return if content.len() < record.len() { Ok(()) } else { self.put(line_end) };
+        };
+        self.put(content)?;
+        self.put(&[&[self.delimiter], field.as_bytes(), line_end].concat())
+    }
 }
 
 /// A CSV input with its header read.
 pub(crate) struct Csv<'a> {
     input: &'a Input,
     packing: Packing,
-    pub(crate) records: Records<Decoder<Pass<'a>>>,
+    pub(crate) records: Records<Text<Decoder<Pass<'a>>>>,
+    /// The names in the header, in UTF-8 if they could be decoded.
+    names: Vec<Vec<u8>>,
 }
 
 impl<'a> Csv<'a> {
@@ -127,12 +183,31 @@ impl<'a> Csv<'a> {
     ) -> Result<Self, TableError> {
         let pass = input.pass(on_progress)?;
         let decoder = packing::decoder(packing, pass).map_err(|source| input.read_error(source))?;
-        let mut csv = Csv { input, packing, records: Records::new(decoder) };
+        let dialect = input.dialect();
+        let records = Records::new(Text::new(decoder, dialect.encoding), dialect);
+        let mut csv = Csv { input, packing, records, names: Vec::new() };
         match csv.records.read_header() {
-            Ok(true) => Ok(csv),
+            Ok(true) => csv.named(),
             Ok(false) => Err(TableError::Empty { file: input.name().to_owned() }),
             Err(failure) => Err(csv.explain(failure)),
         }
+    }
+
+    /// The same with the names of its columns.
+    fn named(mut self) -> Result<Self, TableError> {
+        let columns = self.records.columns();
+        self.names = match self.records.source().charset() {
+            None => columns.to_vec(),
+            Some(charset) => {
+                let name = |name: &Vec<u8>| decoded(Cow::Borrowed(name), charset).map(Cow::into_owned);
+                columns.iter().map(name).collect::<Option<_>>().ok_or_else(|| TableError::Syntax {
+                    file: self.input.name().to_owned(),
+                    line: self.records.line(),
+                    what: Syntax::NotInEncoding { encoding: charset.name() },
+                })?
+            }
+        };
+        Ok(self)
     }
 
     #[inline]
@@ -142,16 +217,21 @@ impl<'a> Csv<'a> {
 
     /// The names in the header.
     pub(crate) fn columns(&self) -> Vec<String> {
-        self.records.columns().iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+        self.names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
     /// Where the key columns are in the header.
     pub(crate) fn find(&self, keys: &[KeySpec]) -> Result<Vec<usize>, TableError> {
-        header::find(self.input.name(), keys, self.records.columns(), header::Where::FirstLine)
+        let place = if self.records.has_header() { header::Where::FirstLine } else { header::Where::Numbers };
+        header::find(self.input.name(), keys, &self.names, place)
+    }
+
+    fn pass(&self) -> &Pass<'a> {
+        self.records.source().source().source()
     }
 
     fn rows_hint(&self) -> usize {
-        let (read, length) = (self.records.source().source().done(), self.input.length());
+        let (read, length) = (self.pass().done(), self.input.length());
         // What is packed will go on as it began.
         let unpacked = u128::from(self.records.taken()) * u128::from(length) / u128::from(read.max(1));
         self.records.rows_hint(u64::try_from(unpacked).unwrap_or(u64::MAX))
@@ -162,7 +242,7 @@ impl<'a> Csv<'a> {
         // A decoder may leave the last bytes in its buffer.
         let drained = io::copy(self.records.source_mut(), &mut io::sink());
         drained.map_err(|source| self.explain(Failure::Read(source)))?;
-        Ok(self.records.source().source().fingerprint())
+        Ok(self.pass().fingerprint())
     }
 
     #[cold]
@@ -170,7 +250,12 @@ impl<'a> Csv<'a> {
         let file = self.input.name().to_owned();
         match failure {
             Failure::Read(source) => {
-                let pass = self.records.source().source();
+                let text = self.records.source();
+                if let Some(encoding) = text.utf16().filter(|_| text.is_broken()) {
+                    let (line, encoding) = (self.records.next_line(), encoding.name());
+                    return TableError::Syntax { file, line, what: Syntax::NotInEncoding { encoding } };
+                }
+                let pass = self.pass();
                 if self.packing == Packing::None || pass.failed() {
                     return pass.explain(source);
                 }
@@ -183,7 +268,7 @@ impl<'a> Csv<'a> {
                 TableError::Damaged { file, format: self.packing.name(), place, what: what.to_owned() }
             }
             Failure::Syntax { line, what: Syntax::StrayQuote { field, .. } } => {
-                let column = self.records.columns().get(field - 1).map(|name| shown(name));
+                let column = self.names.get(field - 1).map(|name| shown(name));
                 TableError::Syntax { file, line, what: Syntax::StrayQuote { field, column } }
             }
             Failure::Syntax { line, what } => TableError::Syntax { file, line, what },
