@@ -8,7 +8,7 @@ use vesica::job::Partner;
 use vesica::protocols::registry::Security;
 use vesica::protocols::{Learns, Profile};
 use vesica::settings::{Choice, Limits, Settings, duration};
-use vesica::table::OnFault;
+use vesica::table::{Dialect, OnFault};
 use vesica::{Error, partner};
 
 use crate::identity::IdentityArg;
@@ -20,6 +20,7 @@ pub(crate) struct Options {
     protocol: Option<String>,
     security: Option<String>,
     learns: Option<String>,
+    match_id: Option<bool>,
     profile: Option<String>,
     level: Option<u32>,
     sigma: Option<u32>,
@@ -35,6 +36,17 @@ pub(crate) struct Options {
     min_peer_rows: Option<u64>,
     max_peer_rows: Option<u64>,
     allow_insecure: Option<bool>,
+}
+
+/// How text is read: what separates fields, its encoding, whether there is a header.
+pub(crate) fn dialect(
+    delimiter: Option<&str>,
+    encoding: Option<&str>,
+    header: bool,
+) -> Result<Dialect, Error> {
+    let delimiter = delimiter.map(str::parse).transpose().map_err(|why: String| wrong("delimiter", &why))?;
+    let encoding = encoding.map(str::parse).transpose().map_err(|why: String| wrong("encoding", &why))?;
+    Ok(Dialect { delimiter, encoding, header })
 }
 
 /// The value of that name; what there is already if none is given.
@@ -77,6 +89,7 @@ impl Options {
             profile: one_of("profile", self.profile.as_ref(), &profiles, usual.profile)?,
             paper_parameters: self.paper_parameters.unwrap_or(usual.paper_parameters),
             learns: one_of("learns", self.learns.as_ref(), &learns, usual.learns)?,
+            match_id: self.match_id.unwrap_or(usual.match_id),
             limits: Limits {
                 min_peer_rows: self.min_peer_rows.unwrap_or(usual.limits.min_peer_rows),
                 max_peer_rows: self.max_peer_rows.unwrap_or(usual.limits.max_peer_rows),

@@ -54,6 +54,7 @@ impl Batches {
 pub(crate) struct Outcome {
     report: String,
     rows: Option<Vec<u64>>,
+    numbers: Option<Vec<u64>>,
     batches: Option<Py<Batches>>,
 }
 
@@ -68,14 +69,13 @@ impl Outcome {
     /// The numbers of the matching rows, each as 8 bytes in the machine's order; none for a party that does not learn them.
     #[getter]
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let Some(rows) = &self.rows else { return Ok(None) };
-        let fill = |bytes: &mut [u8]| {
-            for (place, row) in bytes.chunks_exact_mut(8).zip(rows) {
-                place.copy_from_slice(&row.to_ne_bytes());
-            }
-            Ok(())
-        };
-        PyBytes::new_with(py, 8 * rows.len(), fill).map(Some)
+        self.rows.as_deref().map(|rows| words(py, rows)).transpose()
+    }
+
+    /// Their match numbers in the same form and order, if they were agreed.
+    #[getter]
+    fn numbers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        self.numbers.as_deref().map(|numbers| words(py, numbers)).transpose()
     }
 
     /// The matching rows, if they were asked for.
@@ -85,16 +85,28 @@ impl Outcome {
     }
 }
 
+/// Numbers as 8 bytes each, in the machine's order.
+fn words<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyBytes>> {
+    let fill = |bytes: &mut [u8]| {
+        for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+            place.copy_from_slice(&number.to_ne_bytes());
+        }
+        Ok(())
+    };
+    PyBytes::new_with(py, 8 * numbers.len(), fill)
+}
+
 impl Outcome {
     /// The outcome or the exception, and the report's file in either case.
     pub(crate) fn of(py: Python<'_>, ended: job::Outcome, report: Option<Output>) -> PyResult<Self> {
-        let job::Outcome { report: told, result, batches } = ended;
+        let job::Outcome { report: told, result, batches, numbers } = ended;
         let written = report.map_or(Ok(()), |file| py.detach(|| told.write(file)));
         let matches = result.map_err(|error| raise(py, &error, Some(&told)))?;
         written.map_err(|error| raise(py, &error, Some(&told)))?;
         Ok(Outcome {
             report: serde_json::to_string(&told).unwrap_or_default(),
             rows: matches.map(vesica::encode::items::Matches::into_rows),
+            numbers,
             batches: batches.map(|batches| Py::new(py, Batches(batches))).transpose()?,
         })
     }

@@ -13,6 +13,7 @@ use vesica::table::KeySpec;
 use vesica::{Error, Kind};
 
 use crate::errors::raise;
+use crate::options::dialect;
 
 /// A table as the package hands it on.
 #[derive(FromPyObject)]
@@ -26,6 +27,10 @@ pub(crate) struct Table<'py> {
     output: Option<PathBuf>,
     /// Whether the rows are to come back as batches.
     batches: bool,
+    /// How a path is read, if it is text.
+    delimiter: Option<String>,
+    encoding: Option<String>,
+    header: bool,
 }
 
 impl Table<'_> {
@@ -44,7 +49,9 @@ impl Table<'_> {
             (None, true) => Destination::Batches,
             (None, false) => Destination::RowNumbers,
         };
-        Ok(TableArgs { input: self.source()?, keys, output, protected })
+        let dialect = dialect(self.delimiter.as_deref(), self.encoding.as_deref(), self.header)
+            .map_err(|error| raise(self.table.py(), &error, None))?;
+        Ok(TableArgs { input: self.source()?, keys, dialect, output, protected })
     }
 
     fn source(&self) -> PyResult<Source> {

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 use vesica::table::{KeySpec, PairSpec};
 
 mod bench;
 mod common;
 mod plan;
+mod text;
 
 pub(crate) use bench::{
     Bench, BenchBlocks, BenchCommand, BenchFit, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun,
@@ -15,6 +16,19 @@ pub(crate) use bench::{
 };
 pub(crate) use common::Common;
 pub(crate) use plan::Plan;
+pub(crate) use text::{TextOptions, TextPair};
+
+/// Examples below the options.
+const RECEIVE: &str = "Example:
+  vesica receive --input ours.csv --key Email:email --output matched.csv --listen :7400 --peer @partner.pub
+The partner runs `vesica send` with --connect, or the other way round; see also `vesica inspect` and `vesica plan`.";
+const SEND: &str = "Example:
+  vesica send --input ours.csv --key mail:email --connect partner.example:7400 --peer vesica-pub1-…
+The partner runs `vesica receive`.";
+const LOCAL: &str = "Example:
+  vesica local --receiver ours.csv --sender theirs.csv --key Email=mail:email --output matched.csv";
+const INSPECT: &str = "Example:
+  vesica inspect --input ours.csv --key Email:email";
 
 /// Private set intersection: find the rows two tables share, and show neither side anything else.
 #[derive(Parser)]
@@ -46,8 +60,8 @@ pub(crate) enum Command {
     Bench(Bench),
     /// Print completions for a shell, to be put where it looks for them
     Completions(Completions),
-    /// Print the manual page
-    Man,
+    /// Print the manual pages, or one command's, for `man -l -`
+    Man(Man),
 }
 
 #[derive(Args)]
@@ -58,6 +72,7 @@ pub(crate) struct Keygen {
 }
 
 #[derive(Args)]
+#[command(after_help = INSPECT)]
 pub(crate) struct Inspect {
     /// The table: CSV (gzip or zstd too), Parquet or Arrow IPC; `-` is standard input
     #[arg(long, value_name = "FILE")]
@@ -68,14 +83,17 @@ pub(crate) struct Inspect {
     /// As JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) text: TextOptions,
 }
 
 #[derive(Args)]
+#[command(after_help = RECEIVE, next_help_heading = "My table", override_usage = "vesica receive --input <FILE> --key <SPEC> --output <FILE> <--listen <ADDR>|--connect <ADDR>> --peer <PUBKEY> [OPTIONS]")]
 pub(crate) struct Receive {
     #[command(flatten)]
     pub(crate) table: TableOptions,
     /// Where the matching rows go, in my table's format, CSV compressed if the name ends in .gz or .zst; `-` is standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "My table")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) partner: PartnerOptions,
@@ -84,11 +102,12 @@ pub(crate) struct Receive {
 }
 
 #[derive(Args)]
+#[command(after_help = SEND, next_help_heading = "My table", override_usage = "vesica send --input <FILE> --key <SPEC> <--listen <ADDR>|--connect <ADDR>> --peer <PUBKEY> [OPTIONS]")]
 pub(crate) struct Send {
     #[command(flatten)]
     pub(crate) table: TableOptions,
     /// Where my matching rows go, with --learns both; `-` is standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "My table")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) partner: PartnerOptions,
@@ -97,6 +116,7 @@ pub(crate) struct Send {
 }
 
 #[derive(Args)]
+#[command(after_help = LOCAL, next_help_heading = "The tables")]
 pub(crate) struct Local {
     /// The receiver's table; `-` is standard input
     #[arg(long, value_name = "FILE")]
@@ -110,6 +130,8 @@ pub(crate) struct Local {
     /// Where the receiver's matching rows go; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) text: TextPair,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -125,6 +147,13 @@ pub(crate) struct Protocols {
 }
 
 #[derive(Args)]
+pub(crate) struct Man {
+    /// A command, as receive or bench run; all of them if none is given
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Args)]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]
@@ -132,6 +161,7 @@ pub(crate) struct Completions {
 }
 
 #[derive(Args)]
+#[command(next_help_heading = "My table")]
 pub(crate) struct TableOptions {
     /// My table: CSV with a header (gzip or zstd too), Parquet or Arrow IPC; `-` is standard input
     #[arg(long, value_name = "FILE")]
@@ -139,12 +169,15 @@ pub(crate) struct TableOptions {
     /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, phone, phone:CC, ip, date, int, sha256; repeat for a composite key
     #[arg(long, value_name = "SPEC", required = true)]
     pub(crate) key: Vec<KeySpec>,
+    #[command(flatten)]
+    pub(crate) text: TextOptions,
 }
 
 #[derive(Args)]
+#[command(next_help_heading = "The partner", group = ArgGroup::new("address").args(["listen", "connect"]).required(true))]
 pub(crate) struct PartnerOptions {
     /// Wait for the partner at this address, as HOST:PORT, or as :PORT at all of this machine
-    #[arg(long, value_name = "ADDR", required_unless_present = "connect", conflicts_with = "connect")]
+    #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
     /// Go to the partner at this address, as HOST:PORT
     #[arg(long, value_name = "ADDR")]

@@ -30,11 +30,21 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> u8 {
     print(&script)
 }
 
-/// Prints the manual page of the program and of each of its commands, one after the other.
-pub(crate) fn man() -> u8 {
+/// Prints the manual page of the program and of each of its commands, one after the other; or those of one command.
+pub(crate) fn man(words: &[String]) -> u8 {
+    let mut command = Cli::command();
+    command.build();
+    let mut name = "vesica".to_owned();
+    for word in words {
+        let Some(below) = command.find_subcommand(word).cloned() else {
+            say(&format!("vesica man: there is no command `{word}` of `{name}`; `{name} --help` lists them"));
+            return crate::USAGE;
+        };
+        name = format!("{name}-{word}");
+        command = below;
+    }
     let mut page = Vec::new();
-    let program = Cli::command();
-    pages(program.clone(), "vesica", &mut page);
+    pages(command, &name, &mut page);
     print(&page)
 }
 
@@ -42,7 +52,7 @@ pub(crate) fn man() -> u8 {
 fn pages(command: clap::Command, name: &str, page: &mut Vec<u8>) {
     // Writing to memory cannot fail.
     let _ = clap_mangen::Man::new(command.clone().display_name(name.to_owned())).render(page);
-    for below in command.get_subcommands() {
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
         pages(below.clone(), &format!("{name}-{}", below.get_name()), page);
     }
 }
@@ -95,7 +105,7 @@ fn as_text() -> String {
         let messages: Vec<_> = entry
             .messages
             .iter()
-            .map(|m| format!("{:24}from the {}: {}", m.formula, m.from, m.what))
+            .map(|m| message(m.formula, &format!("from the {}: {}", m.from, m.what)))
             .collect();
         let rows = [
             ("paper", entry.paper.to_owned()),
@@ -117,8 +127,33 @@ fn as_text() -> String {
         }
         text.push('\n');
     }
-    text + "n_r, n_s: keys of receiver and sender after padding; ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉\n"
+    text + LETTERS
 }
+
+/// A formula and what it is of, on two lines where one has no room for both.
+fn message(formula: &str, what: &str) -> String {
+    const ROOM: usize = 24;
+    if formula.chars().count() < ROOM {
+        format!("{formula:ROOM$}{what}")
+    } else {
+        format!("{formula}\n{:12}{:ROOM$}{what}", "", "")
+    }
+}
+
+/// What the letters of the formulas stand for; the pages of the protocols say how large they are.
+const LETTERS: &str = "\
+Letters of the formulas (docs/protocols/NAME.md has each one's size):
+  n_r, n_s     keys of the receiver and of the sender, padding counted
+  ℓ, ℓ'        bits of a mask: ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉, unless stated otherwise
+  κ            the level of security, --level
+  k            keys that both sides have
+  β, max_β     bins of a hash table, and the items in the fullest of them
+  s            places of the stash (ot-psi, ot-phasing); slots of a slice (gbf, gbf-random)
+  t, t', h     pieces of an item, pieces of a stashed one, and hash functions (ot-psi, ot-phasing)
+  c            bits of a code word (kkrt)
+  b, m         bins of a Bloom filter, and all of its slots: m = b·κ·s (gbf, gbf-random)
+  m            elements of the encoded set (vole); r(m), s(m), c(m) and c'(m) are bytes that grow with log m
+";
 
 /// How many, and where it depends on the security, for which.
 fn flights(entry: &Entry) -> String {

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Inspect) -> u8 {
             return Kind::Internal.exit_code();
         }
     };
-    match inspect::inspect(&args.input, &args.key, &cancel) {
+    match inspect::inspect(&args.input, &args.key, args.text.dialect(), &cancel) {
         Ok(found) if args.json => print(format!("{:#}\n", inspect::json(&found)).as_bytes()),
         Ok(found) => print(text(&found).as_bytes()),
         Err(error) => {
@@ -35,16 +35,24 @@ pub(crate) fn run(args: &Inspect) -> u8 {
 }
 
 fn text(found: &Inspection) -> String {
-    let mut text =
-        format!("{}, {} rows, {} columns\n\n", found.format.name(), found.rows, found.columns.len());
+    let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let (rows, columns) = (counted(found.rows, "row"), counted(found.columns.len() as u64, "column"));
+    let mut text = format!("{}, {rows}, {columns}\n\n", found.format.name());
     let width = found.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
     for column in &found.columns {
-        let no_key = if column.refusal.is_some() { "  (cannot be a key)" } else { "" };
-        line(&mut text, &format!("  {:width$}  {}{no_key}", column.name, column.data_type));
+        let key = match (column.is_key, column.refusal) {
+            (true, _) => "  (key)",
+            (false, Some(_)) => "  (cannot be a key)",
+            (false, None) => "",
+        };
+        line(&mut text, &format!("  {:width$}  {}{key}", column.name, column.data_type));
+    }
+    if let Some(hint) = &found.hint {
+        line(&mut text, &format!("\n{hint}"));
     }
     match &found.keys {
         Some(keys) => describe(keys, &mut text),
-        None => line(&mut text, "\ngive --key COLUMN[:RULE] to see what its keys would be"),
+        None => line(&mut text, "\ngive `--key COLUMN[:RULE]` to see what its keys would be"),
     }
     text
 }

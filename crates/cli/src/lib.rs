@@ -68,6 +68,6 @@ fn run(command: Command) -> u8 {
         Command::Plan(args) => plan::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => documents::completions(args.shell),
-        Command::Man => documents::man(),
+        Command::Man(args) => documents::man(&args.command),
     }
 }

@@ -42,12 +42,14 @@ pub(crate) fn local(args: Local) -> u8 {
     let receiver = TableArgs {
         input: args.receiver.into(),
         keys: keys(PairSpec::mine),
+        dialect: args.text.receiver(),
         output: Destination::Path(args.output.clone()),
         protected: inputs.clone(),
     };
     let sender = TableArgs {
         input: args.sender.into(),
         keys: keys(PairSpec::theirs),
+        dialect: args.text.sender(),
         output: Destination::RowNumbers,
         protected: Vec::new(),
     };
@@ -78,6 +80,7 @@ fn with_partner(
     let table = TableArgs {
         input: table.input.into(),
         keys: table.key,
+        dialect: table.text.dialect(),
         output: output.clone().map_or(Destination::RowNumbers, Destination::Path),
         protected: protected.clone(),
     };

@@ -60,6 +60,70 @@ fn the_plain_table_names_every_protocol() {
 }
 
 #[test]
+fn no_column_of_the_plain_table_runs_into_the_next() {
+    let text = vesica(&["protocols"]);
+    assert!(
+        !text
+            .lines()
+            .any(|line| { line.find("from the ").is_some_and(|at| at > 0 && !line[..at].ends_with(' ')) }),
+        "{text}"
+    );
+    for letter in ["n_r, n_s ", "ℓ, ℓ' ", "κ ", "k ", "β, max_β", "s ", "t, t', h", "c ", "b, m", "m "]
+    {
+        assert!(text.lines().any(|line| line.starts_with(&format!("  {letter}"))), "{letter}");
+    }
+}
+
+#[test]
+fn every_command_has_a_page_of_its_own() {
+    let all = vesica(&["man"]);
+    for command in ["receive", "send", "local", "inspect", "keygen"] {
+        let page = vesica(&["man", command]);
+        assert!(page.starts_with(".ie") && page.contains(&format!("vesica\\-{command}")), "{page}");
+        assert!(all.contains(&page), "{command}");
+    }
+    assert!(vesica(&["man", "receive"]).contains("\\-\\-delimiter"));
+    assert!(vesica(&["man", "bench", "run"]).contains("vesica\\-bench\\-run"));
+    let wrong = Command::new(env!("CARGO_BIN_EXE_vesica")).args(["man", "recieve"]).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(64));
+}
+
+#[test]
+fn help_has_groups_an_example_and_both_addresses() {
+    let help = vesica(&["receive", "--help"]);
+    for part in [
+        "<--listen <ADDR>|--connect <ADDR>> --peer <PUBKEY>",
+        "My table:",
+        "The partner:",
+        "Agreed: both sides give the same:",
+        "This side's choices:",
+        "Example:",
+    ] {
+        assert!(help.contains(part), "{part} is missing in:\n{help}");
+    }
+    let args = ["receive", "--input", "a", "--key", "k", "--output", "b", "--peer", "@c"];
+    let refused = Command::new(env!("CARGO_BIN_EXE_vesica")).args(args).output().unwrap();
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        refused.status.code() == Some(64) && told.contains("<--listen <ADDR>|--connect <ADDR>>"),
+        "{told}"
+    );
+}
+
+#[test]
+fn completions_know_the_protocols() {
+    assert!(vesica(&["completions", "bash"]).contains("ot-phasing"));
+    let wrong = Command::new(env!("CARGO_BIN_EXE_vesica"))
+        .args(["plan", "--receiver", "50,000", "--sender", "5e6", "--protocol", "voel"])
+        .output()
+        .unwrap();
+    assert!(String::from_utf8(wrong.stderr).unwrap().contains("'vole'"));
+    for sizes in [["50,000", "5e6"], ["1M", "2^20"]] {
+        vesica(&["plan", "--receiver", sizes[0], "--sender", sizes[1]]);
+    }
+}
+
+#[test]
 fn every_command_of_the_readme_exists() {
     let readme = read("README.md");
     let help = vesica(&["--help"]);

@@ -19,7 +19,7 @@ fn wrong_usage() {
             receive(&["--input", "receiver.csv", "--key", "email:e-mail", "--output", "out.csv"]),
             "unknown rule",
         ),
-        (receive(&with(&RECEIVER, &["--protocol", "dhh"])), "vesica protocols"),
+        (receive(&with(&RECEIVER, &["--protocol", "dhh"])), "possible values"),
         (receive(&with(&RECEIVER, &["--protocol", "naive-hash"])), "--allow-insecure"),
         (receive(&with(&RECEIVER, &["--protocol", "dh"])), "--security semi-honest"),
         (receive(&with(&RECEIVER, &["--protocol", "kkrt", "--security", "malicious"])), "malicious parties"),
@@ -78,7 +78,10 @@ fn bad_input_is_found_before_the_partner_is_bothered() {
     let absent = receive(&["--input", "absent.csv", "--key", "email"]);
     absent.expect(65, &["absent.csv", "on this side", "phase read", "has not been contacted"]);
     let column = receive(&["--input", "receiver.csv", "--key", "mail:email"]);
-    column.expect(65, &["no column `mail` among the 2", "on this side", "phase read"]);
+    column.expect(
+        65,
+        &["no column `mail`; the header has 2 columns; did you mean `email`?", "on this side", "phase read"],
+    );
     let invalid = receive(&["--input", "receiver.csv", "--key", "email:int"]);
     invalid.expect(65, &["receiver.csv, line 2, column `email`", "rule int"]);
     nothing_lost(&scene, &[&absent, &column, &invalid]);
@@ -135,7 +138,7 @@ fn a_header_that_is_data_is_not_shown() {
     let keys = ["--identity", "receiver.pem", "--peer", &scene.sender_key, "--connect", "127.0.0.1:9"];
     let logs = ["--report", "report.json", "--events", "events.json"];
     let end = scene.run(&with(&with(&with(&["receive"], &RECEIVER), &keys), &logs));
-    end.expect(65, &["no column `email` among the 2 of its first line"]);
+    end.expect(65, &["no column `email`; the header has 2 columns"]);
     nothing_lost(&scene, &[&end]);
 }
 

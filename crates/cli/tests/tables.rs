@@ -131,7 +131,9 @@ fn a_look_at_a_table() {
     }
     scene.run(&["inspect", "--input", "table.parquet"]).expect(0, &[]);
     scene.run(&["inspect", "--input", "absent.csv"]).expect(65, &["absent.csv"]);
-    scene.run(&["inspect", "--input", "table.csv", "--key", "post"]).expect(65, &["has no column `post`"]);
+    scene
+        .run(&["inspect", "--input", "table.csv", "--key", "post"])
+        .expect(65, &["no column `post`; the header has 2 columns"]);
     scene.run(&["inspect", "--input", "table.csv", "--key", "email:x"]).expect(64, &["unknown rule"]);
     scene.run(&["inspect"]).expect(64, &["--input"]);
 }

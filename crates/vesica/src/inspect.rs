@@ -6,17 +6,24 @@ use std::path::Path;
 use serde::Serialize;
 use vesica_net::CancelToken;
 use vesica_protocols::Phase;
-use vesica_table::{Input, Inspection, KeySpec, Place};
+use vesica_table::{Dialect, Input, Inspection, KeySpec, Place};
 
 use crate::error::Error;
 use crate::report::SCHEMA;
 
 /// Reads the table once, `-` being standard input, and tells what it is and what its keys would be.
-pub fn inspect(path: &Path, keys: &[KeySpec], cancel: &CancelToken) -> Result<Inspection, Error> {
+pub fn inspect(
+    path: &Path,
+    keys: &[KeySpec],
+    dialect: Dialect,
+    cancel: &CancelToken,
+) -> Result<Inspection, Error> {
     let on_progress = &mut |_| {
         if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let looked = Input::open_with(path, on_progress).and_then(|input| input.inspect(keys, on_progress));
+    let looked = Input::open_with(path, on_progress)
+        .and_then(|input| input.with_dialect(dialect))
+        .and_then(|input| input.inspect(keys, on_progress));
     looked.map_err(|error| Error::table(Phase::Read, &error))
 }
 
@@ -26,13 +33,15 @@ pub fn json(inspection: &Inspection) -> serde_json::Value {
         schema: SCHEMA,
         format: inspection.format.name(),
         rows: inspection.rows,
+        hint: inspection.hint.as_deref(),
         columns: inspection
             .columns
             .iter()
             .map(|column| ColumnForm {
                 name: &column.name,
                 data_type: &column.data_type,
-                key: column.refusal.is_none(),
+                can_be_key: column.refusal.is_none(),
+                key: column.is_key,
             })
             .collect(),
         keys: inspection.keys.as_ref().map(|keys| KeysForm {
@@ -65,6 +74,8 @@ struct Form<'a> {
     schema: u32,
     format: &'static str,
     rows: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
     columns: Vec<ColumnForm<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     keys: Option<KeysForm<'a>>,
@@ -76,6 +87,8 @@ struct ColumnForm<'a> {
     #[serde(rename = "type")]
     data_type: &'a str,
     /// Whether its values can be keys.
+    can_be_key: bool,
+    /// Whether it is one of the key columns that were asked for.
     key: bool,
 }
 

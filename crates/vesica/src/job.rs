@@ -11,7 +11,7 @@ use rand_core::CryptoRng;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{CancelToken, Channel, Options, PublicKey};
 use vesica_protocols::{Learns, Phase, Role, Watch};
-use vesica_table::{Input, InputDigest, KeySpec, Output, Progress, Request, Table};
+use vesica_table::{Dialect, Input, InputDigest, KeySpec, Output, Progress, Request, Table};
 
 use crate::base_ots::Offer;
 use crate::base_ots::file::{Held, Keeper};
@@ -44,7 +44,13 @@ pub struct Job {
 pub type OnEvent<'a> = &'a (dyn Fn(&Event) + Sync);
 
 /// What a run finds: matches where this side learns them, and their rows where it wants them.
-pub(crate) type Found = (Option<Matches>, Option<Batches>);
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) matches: Option<Matches>,
+    /// The match numbers of the matching rows, if they were agreed.
+    pub(crate) numbers: Option<Vec<u64>>,
+    pub(crate) batches: Option<Batches>,
+}
 
 /// What a run ended with. The report is there in any case.
 pub struct Outcome {
@@ -54,6 +60,8 @@ pub struct Outcome {
     pub result: Result<Option<Matches>, Error>,
     /// The matching rows themselves, if they were to go to [`Destination::Batches`] and I learn them.
     pub batches: Option<Batches>,
+    /// The match numbers of my matching rows, in the order of the rows, if they were agreed.
+    pub numbers: Option<Vec<u64>>,
 }
 
 impl Job {
@@ -114,35 +122,35 @@ impl Job {
         let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
         let terms = prepare(self.role, &self.settings, &rules)?.with_base_ots(pair.offer());
         let file = self.output()?;
-        let Job { table: TableArgs { input, keys, output, .. }, settings, .. } = self;
+        let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
         // 1. The table is read before the partner is bothered.
         watcher.phase(Phase::Read, 0);
         let path = input.path().cloned();
-        let input = open(input, &output, file.as_ref(), watcher)?;
+        let input = open(input, dialect, &output, file.as_ref(), watcher)?;
         let (table, items) = read((input, path.as_deref()), keys, &settings, watcher, rng)?;
         // 2. The partner.
         watcher.phase(Phase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: watcher.cancel.clone() };
         let channel = connect(watcher, &session::greeting(&terms), &options, rng)?;
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
-        let matches = converse(&settings, &terms, items, channel, pair, watcher, rng)?;
+        let mut found = converse(&settings, &terms, items, channel, pair, watcher, rng)?;
         // 4. The rows.
-        let Some(found) = &matches else { return Ok((matches, None)) };
+        let Some(matches) = &found.matches else { return Ok(found) };
+        let table = table.with_numbers(found.numbers.clone());
         let failed = |error| Error::table(Phase::Write, &error);
         let on_progress = &mut |progress| watcher.bytes(progress);
-        let batches = match (file, output) {
+        match (file, output) {
             (Some(file), _) => {
                 watcher.phase(Phase::Write, 0);
-                file.commit(|out| table.select(found, out, on_progress)).map_err(failed)?;
-                None
+                file.commit(|out| table.select(matches, out, on_progress)).map_err(failed)?;
             }
             (None, Destination::Batches) => {
                 watcher.phase(Phase::Write, 0);
-                Some(Batches::select(&table, found, on_progress).map_err(failed)?)
+                found.batches = Some(Batches::select(&table, matches, on_progress).map_err(failed)?);
             }
-            _ => None,
-        };
-        Ok((matches, batches))
+            _ => {}
+        }
+        Ok(found)
     }
 
     /// The output, checked: it can be written, and it is neither the input nor anything else that is protected.
@@ -169,6 +177,13 @@ pub(crate) fn prepare(role: Role, settings: &Settings, rules: &[String]) -> Resu
             "give a --min-peer-rows that is not above --max-peer-rows",
         ));
     }
+    if settings.match_id && settings.learns != Learns::Both {
+        let message = "`--match-id` numbers the rows of both sides, and one side alone learns its rows";
+        return Err(Error::usage(
+            message,
+            "agree with the partner on `--learns both`, or leave `--match-id` out",
+        ));
+    }
     let terms = Terms::new(role, settings, rules);
     if terms.fit() {
         Ok(terms)
@@ -177,7 +192,8 @@ pub(crate) fn prepare(role: Role, settings: &Settings, rules: &[String]) -> Resu
     }
 }
 
-/// The conversation with the partner, from terms, which the channel has sent, to confirmation. The matches are mine, where I learn them.
+/// The conversation with the partner, from terms, which the channel has sent, to confirmation. The matches are mine, where I
+/// learn them, and so are their numbers.
 pub(crate) fn converse(
     settings: &Settings,
     terms: &Terms,
@@ -186,7 +202,7 @@ pub(crate) fn converse(
     pair: Pair,
     watcher: &Watcher<'_>,
     rng: &mut dyn CryptoRng,
-) -> Result<Option<Matches>, Error> {
+) -> Result<Found, Error> {
     channel.obey(watcher.cancel);
     watcher.connected(&channel);
     watcher.phase(Phase::Agree, 0);
@@ -215,7 +231,9 @@ pub(crate) fn converse(
     };
     held.map_or(Ok(()), Held::keep)?;
     watcher.matched(matches.as_ref());
-    Ok(matches)
+    let number = |matches: &Matches| settings.match_id.then(|| agreed.match_numbers(&items, matches));
+    let numbers = matches.as_ref().and_then(number);
+    Ok(Found { matches, numbers, batches: None })
 }
 
 /// What this side has of the pair: its key, if it shows one, and base OTs with the partner, if it keeps them.
@@ -235,6 +253,7 @@ impl Pair {
 /// Opens the input, whose rows can leave as they are to.
 fn open(
     input: Source,
+    dialect: Dialect,
     output: &Destination,
     file: Option<&Output>,
     watcher: &Watcher<'_>,
@@ -249,7 +268,7 @@ fn open(
         }
         watcher.bytes(progress)
     };
-    let input = input.open(on_open).map_err(failed)?;
+    let input = input.open(on_open).and_then(|input| input.with_dialect(dialect)).map_err(failed)?;
     file.map_or(Ok(()), |file| file.check_format(input.format())).map_err(failed)?;
     output.check(&input)?;
     Ok(input)

@@ -6,7 +6,7 @@
 //! protocol, and [`vesica_protocols::registry`] the protocols themselves.
 //!
 //! ```
-//! use vesica::{job::{Destination, TableArgs}, local, net::CancelToken, randomness, settings::Settings};
+//! use vesica::{job::{Destination, TableArgs}, local, net::CancelToken, randomness, settings::Settings, table::Dialect};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;
@@ -14,7 +14,7 @@
 //!     let input = folder.path().join(name);
 //!     std::fs::write(&input, text)?;
 //!     let (keys, output) = (vec![key.parse()?], Destination::RowNumbers);
-//!     Ok(TableArgs { input: input.into(), keys, output, protected: Vec::new() })
+//!     Ok(TableArgs { input: input.into(), keys, dialect: Dialect::default(), output, protected: Vec::new() })
 //! };
 //! let mine = table("mine.csv", "id,mail\n1,ada@example.org\n2,bob@example.org\n", "mail:email")?;
 //! let theirs = table("theirs.csv", "e-mail\nBOB@example.org\ncarol@example.org\n", "e-mail:email")?;
@@ -36,9 +36,11 @@ pub mod cost;
 mod deadline;
 mod error;
 mod explain;
+mod hints;
 pub mod inspect;
 pub mod job;
 pub mod local;
+mod match_numbers;
 pub mod partner;
 pub mod places;
 pub mod plan;

@@ -8,6 +8,7 @@ use rand_core::CryptoRng;
 use vesica_net::{Address, Channel, Identity, NetEvent, Options, PublicKey, Security, meet};
 use vesica_protocols::registry::Security as Model;
 use vesica_protocols::{Phase, Role};
+use zeroize::Zeroize;
 
 use crate::base_ots::file::Keeper;
 use crate::error::Error;
@@ -92,6 +93,15 @@ impl Partner {
 /// Where the partner is met. `:PORT` to listen at is that port of every IPv4 address of this machine
 /// (`[::]:PORT` of its IPv6 ones).
 pub fn address(listen: Option<&str>, connect: Option<&str>) -> Result<Address, Error> {
+    for text in [listen, connect].into_iter().flatten() {
+        if let Some((scheme, rest)) = text.split_once("://") {
+            let message = format!("`{text}`: an address here has no `{scheme}://` in front");
+            return Err(Error::usage(
+                message,
+                format!("write HOST:PORT alone, as `{}`", rest.trim_end_matches('/')),
+            ));
+        }
+    }
     match (listen, connect) {
         (Some(text), None) if text.starts_with(':') => Ok(Address::Listen(format!("0.0.0.0{text}"))),
         (Some(text), None) => Ok(Address::Listen(text.to_owned())),
@@ -107,6 +117,12 @@ pub fn peer_key(argument: &str) -> Result<PublicKey, Error> {
 }
 
 fn read_key(argument: &str) -> Result<PublicKey, String> {
+    let file = argument.strip_prefix('@').unwrap_or(argument);
+    if argument.contains(PRIVATE) || is_private(Path::new(file)) {
+        return Err(
+            "--peer: THIS IS A PRIVATE KEY. Keep it secret: whoever has it can pass for its owner".to_owned()
+        );
+    }
     let Some(path) = argument.strip_prefix('@') else {
         let hint = if Path::new(argument).exists() {
             format!(" (for the file write @{argument})")
@@ -124,6 +140,21 @@ fn read_key(argument: &str) -> Result<PublicKey, String> {
         Ok(_) => Err(format!("--peer @{path}: too long for a public key")),
         Err(error) => Err(format!("--peer @{path}: {error}")),
     }
+}
+
+/// What a file with a private key has in its first line.
+const PRIVATE: &str = "PRIVATE KEY-----";
+
+/// Whether that file holds a private key.
+fn is_private(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = fs::metadata(path)
+        .ok()
+        .filter(fs::Metadata::is_file)
+        .and_then(|_| File::open(path).ok()?.take(PUBLIC_KEY_FILE).read_to_end(&mut head).ok());
+    let found = read.is_some() && String::from_utf8_lossy(&head).contains(PRIVATE);
+    head.zeroize();
+    found
 }
 
 /// The identity in that file, or in the [default one](default_identity).
@@ -177,6 +208,27 @@ mod tests {
         assert_eq!(address(Some("[::]:7400"), None), Ok(Address::Listen("[::]:7400".into())));
         assert_eq!(address(None, Some("a:1")), Ok(Address::Connect("a:1".into())));
         assert!(address(None, None).is_err() && address(Some("a:1"), Some("b:1")).is_err());
+    }
+
+    #[test]
+    fn an_address_is_no_url() {
+        let error = address(None, Some("http://partner.example:7400/")).unwrap_err();
+        assert!(error.remedy.contains("`partner.example:7400`"), "{error}");
+        assert!(address(Some("tcp://:7400"), None).is_err());
+    }
+
+    #[test]
+    fn a_private_key_is_no_public_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("identity.pem");
+        Identity::generate().unwrap().save(&path).unwrap();
+        let (path, text) = (path.display().to_string(), fs::read_to_string(&path).unwrap());
+        for argument in [path.clone(), format!("@{path}"), text.clone()] {
+            let error = peer_key(&argument).unwrap_err();
+            assert!(error.message.contains("THIS IS A PRIVATE KEY"), "{error}");
+            let secret = text.lines().nth(1).unwrap();
+            assert!(!error.to_string().contains(secret));
+        }
     }
 
     #[test]

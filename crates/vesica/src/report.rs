@@ -52,6 +52,8 @@ pub struct Report {
     pub sizes: Sizes,
     /// The result's counts, for a party that learns it.
     pub matches: Option<MatchCounts>,
+    /// What the counts suggest: all rows left out, or no match.
+    pub hints: Vec<String>,
     /// Bytes over the connection.
     pub bytes: Bytes,
     /// Where the time went.

@@ -21,6 +21,7 @@ use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{self as protocols, Learns, Parameters, Phase, Role, Run, Sizes, Watch};
 
 use crate::base_ots::BaseOts;
+use crate::match_numbers;
 use crate::plan::{self, PlanError, Wanted};
 use crate::terms::{self, Difference, Terms};
 
@@ -238,6 +239,11 @@ impl Agreed {
     /// The part this side plays.
     pub fn role(&self) -> Role {
         self.role
+    }
+
+    /// The number of each matching row that both sides give its key alike, in the order of the rows.
+    pub fn match_numbers(&self, items: &Items, matches: &Matches) -> Vec<u64> {
+        match_numbers::numbers(&self.sid, items, matches)
     }
 
     /// What names base OTs that are made in this session. It tells nothing of the session id.

@@ -113,6 +113,6 @@ impl SetJob {
             converse(&settings, &terms, items, channel, pair, &watcher, rng)
         };
         let result = play().map_err(|error| deadline.explain(error));
-        watcher.end(result.map(|matches| (matches, None)))
+        watcher.end(result)
     }
 }

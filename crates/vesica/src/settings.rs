@@ -66,13 +66,40 @@ impl FromStr for PadTo {
     }
 }
 
-/// A number of rows or keys as a user writes it: `1000`, or a power of two as `2^20`.
+/// A number of rows or keys as a user writes it: `1000`, `50,000`, `5e6`, `1M`, or a power of two as `2^20`.
 pub fn count(text: &str) -> Result<u64, String> {
     let number = match text.strip_prefix("2^") {
         Some(exponent) => exponent.parse().ok().and_then(|exponent| 1u64.checked_shl(exponent)),
-        None => text.parse().ok(),
+        None => decimal(text),
     };
-    number.ok_or_else(|| "write a number, or 2^N".to_owned())
+    number.ok_or_else(|| "write a number, as 50000, 50,000, 5e6 or 1M, or 2^N".to_owned())
+}
+
+/// `50000`, `50,000`, `5e6`, `2.5M`: a whole number.
+fn decimal(text: &str) -> Option<u64> {
+    let (number, power) = match text.find(['e', 'E', 'k', 'K', 'M', 'G']) {
+        Some(at) => (
+            &text[..at],
+            match &text[at..] {
+                "k" | "K" => 3,
+                "M" => 6,
+                "G" => 9,
+                exponent => exponent[1..].parse::<u8>().ok()?.into(),
+            },
+        ),
+        None => (text, 0u32),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let mut groups = whole.split([',', '_']);
+    let first = groups.next()?;
+    let grouped = groups.clone().next().is_none()
+        || (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3);
+    let digits = whole.replace([',', '_'], "") + fraction;
+    let power = power.checked_sub(u32::try_from(fraction.len()).ok()?)?;
+    if !grouped || first.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<u64>().ok()?.checked_mul(10u64.checked_pow(power)?)
 }
 
 /// A time as a user writes it: `90s`, `5m`, `2h`, or seconds without a unit.
@@ -126,6 +153,8 @@ pub struct Settings {
     pub paper_parameters: bool,
     /// Agreed: who learns the result.
     pub learns: Learns,
+    /// Agreed: matching rows leave with a number that both sides give the same key; for [`Learns::Both`].
+    pub match_id: bool,
     /// Bound: sizes accepted from the partner.
     pub limits: Limits,
     /// Local: threads to keep busy; 0 means all cores.
@@ -159,6 +188,7 @@ impl Default for Settings {
             profile: Profile::Conservative,
             paper_parameters: false,
             learns: Learns::Receiver,
+            match_id: false,
             limits: Limits::default(),
             threads: 0,
             timeout: Duration::from_secs(300),
@@ -228,7 +258,20 @@ mod tests {
     #[test]
     fn counts_are_read() {
         assert_eq!(["2^20", "1000", "2^0", "2^63"].map(count), [1 << 20, 1000, 1, 1 << 63].map(Ok));
-        assert!(["2^64", "2^999", "2^", "^2", "", "-1", "1e3"].iter().all(|bad| count(bad).is_err()));
+        for (text, number) in
+            [("5e6", 5_000_000), ("1M", 1_000_000), ("50,000", 50_000), ("1_000_000", 1_000_000)]
+        {
+            assert_eq!(count(text), Ok(number), "{text}");
+        }
+        for (text, number) in [("2.5M", 2_500_000), ("10k", 10_000), ("2G", 2_000_000_000), ("1.5e3", 1500)] {
+            assert_eq!(count(text), Ok(number), "{text}");
+        }
+        for bad in [
+            "2^64", "2^999", "2^", "^2", "", "-1", "1.5", "1e", "e3", "1e99", "1e-3", "50,00", ",000",
+            "1,0000", "M", "1MM", "1.5e0", "١",
+        ] {
+            assert!(count(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

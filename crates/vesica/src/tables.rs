@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use vesica_encode::items::Matches;
 use vesica_protocols::Phase;
 use vesica_table::{
-    Format, Input, KeySpec, Progress, RecordBatch, RecordBatchReader, SchemaRef, Table, TableError,
+    Dialect, Format, Input, KeySpec, Progress, RecordBatch, RecordBatchReader, SchemaRef, Table, TableError,
 };
 
 use crate::error::Error;
@@ -17,6 +17,8 @@ pub struct TableArgs {
     pub input: Source,
     /// The key columns, in the agreed order.
     pub keys: Vec<KeySpec>,
+    /// How it is read, if it is text.
+    pub dialect: Dialect,
     /// Where the matching rows go.
     pub output: Destination,
     /// Files besides the input that the output must not replace.

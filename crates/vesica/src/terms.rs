@@ -97,6 +97,7 @@ impl Terms {
         let equal = [
             ("security", settings.security.name().to_owned()),
             ("learns", learns_name(settings.learns).to_owned()),
+            ("match id", if settings.match_id { "yes" } else { "no" }.to_owned()),
             ("result", "rows".to_owned()),
             ("key rules", rules.join(" + ")),
             ("sigma", sigma),

@@ -17,6 +17,7 @@ use vesica_table::{Progress, TableReport};
 use crate::base_ots::Offer;
 use crate::cost::TABLE_BYTES_PER_ROW;
 use crate::error::Error;
+use crate::hints;
 use crate::job::{Found, OnEvent, Outcome};
 use crate::progress::Course;
 use crate::report::{
@@ -79,6 +80,7 @@ impl<'a> Watcher<'a> {
             learns: learns_name(settings.learns),
             sizes: report::Sizes::default(),
             matches: None,
+            hints: Vec::new(),
             bytes: Bytes::default(),
             phases: Vec::new(),
             peak_rss: None,
@@ -204,6 +206,20 @@ impl<'a> Watcher<'a> {
             shown_items: Some(items.len() as u64),
             peer_items: None,
         };
+        self.hint();
+    }
+
+    /// What the counts so far suggest, told at once and kept for the report.
+    fn hint(&self) {
+        let hint = {
+            let report = &mut self.state().report;
+            let hint = hints::of(&report.sizes, report.matches.as_ref());
+            report.hints.extend(hint.clone());
+            hint
+        };
+        if let Some(message) = hint {
+            (self.on_event)(&Event::Notice { message });
+        }
     }
 
     pub(crate) fn agreed(&self, agreed: &Agreed, terms: &Terms) {
@@ -290,6 +306,9 @@ impl<'a> Watcher<'a> {
     pub(crate) fn matched(&self, matches: Option<&Matches>) {
         let counts = matches.map(|m| MatchCounts { items: m.items() as u64, rows: m.rows().len() as u64 });
         self.state().report.matches = counts;
+        if counts.is_some() {
+            self.hint();
+        }
     }
 
     /// Completes the report and tells the last event.
@@ -312,11 +331,11 @@ impl<'a> Watcher<'a> {
         } else {
             Event::Failed { report: boxed }
         });
-        let (result, batches) = match result {
-            Ok((matches, batches)) => (Ok(matches), batches),
-            Err(error) => (Err(error), None),
+        let (result, found) = match result {
+            Ok(mut found) => (Ok(found.matches.take()), found),
+            Err(error) => (Err(error), Found::default()),
         };
-        Outcome { report, result, batches }
+        Outcome { report, result, batches: found.batches, numbers: found.numbers }
     }
 }
 

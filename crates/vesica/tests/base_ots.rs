@@ -12,6 +12,7 @@ use vesica::protocols::Role;
 use vesica::protocols::registry::Security;
 use vesica::report::Event;
 use vesica::settings::{Choice, Settings};
+use vesica::table::Dialect;
 use vesica::{Kind, randomness};
 
 /// A folder with two tables and two identities.
@@ -48,7 +49,13 @@ impl Scene {
     ) -> Outcome {
         let input: &Path = &self.folder.path().join(role.name());
         let (keys, output) = (vec!["key".parse().unwrap()], Destination::RowNumbers);
-        let table = TableArgs { input: input.to_owned().into(), keys, output, protected: Vec::new() };
+        let table = TableArgs {
+            input: input.to_owned().into(),
+            keys,
+            dialect: Dialect::default(),
+            output,
+            protected: Vec::new(),
+        };
         let (protocol, security) = (Choice::Named("kkrt".into()), Security::SemiHonest);
         let settings = Settings { protocol, security, threads: 1, ..Settings::default() };
         let [mine, theirs] = match role {

@@ -10,6 +10,7 @@ use vesica::net::CancelToken;
 use vesica::protocols::{Learns, Role};
 use vesica::report::Event;
 use vesica::settings::Settings;
+use vesica::table::Dialect;
 use vesica::{Kind, local, randomness};
 
 /// People whose addresses are numbered, the last column of no use as a key.
@@ -24,7 +25,13 @@ fn kept(batches: &[RecordBatch]) -> Source {
 }
 
 fn args(input: Source, output: Destination, key: &str) -> TableArgs {
-    TableArgs { input, keys: vec![key.parse().unwrap()], output, protected: Vec::new() }
+    TableArgs {
+        input,
+        keys: vec![key.parse().unwrap()],
+        dialect: Dialect::default(),
+        output,
+        protected: Vec::new(),
+    }
 }
 
 fn play(mine: TableArgs, theirs: TableArgs, settings: &Settings) -> (Outcome, Outcome) {
@@ -101,7 +108,7 @@ fn errors_name_the_frame_its_row_and_its_column_and_no_value() {
     let theirs = || args(kept(&[people(0, 5)]), Destination::RowNumbers, "mail:email");
     for (key, words) in [
         ("mail:email", "frame, row 2, column `mail`"),
-        ("Mail:email", "frame: has no column `Mail` among the 1 of its schema; did you mean `mail`?"),
+        ("Mail:email", "frame: no column `Mail`; the schema has 1 column; did you mean `mail`?"),
     ] {
         let mine = args(kept(std::slice::from_ref(&frame)), Destination::Batches, key);
         let error = play(mine, theirs(), &Settings::default()).0.result.unwrap_err();

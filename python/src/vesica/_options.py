@@ -11,13 +11,13 @@ from . import _internal
 from ._progress import Event
 from ._report import Report
 
-__all__ = ["PARTNER", "Options", "PartyOptions", "RunOptions", "filled", "time"]
+__all__ = ["PARTNER", "READ", "LocalOptions", "Options", "PartyOptions", "RunOptions", "filled", "time"]
 
 
 class Options(TypedDict, total=False):
     """Options of every run, as keyword arguments. Names, meanings and defaults are those of ``vesica receive --help``.
 
-    Both sides must give the same ``security``, ``learns``, ``profile``, ``level``, ``sigma``, ``variant`` and
+    Both sides must give the same ``security``, ``learns``, ``match_id``, ``profile``, ``level``, ``sigma``, ``variant`` and
     ``paper_parameters``, and the same ``protocol`` unless one leaves it to ``"auto"``.
     """
 
@@ -27,10 +27,13 @@ class Options(TypedDict, total=False):
     """What the protocol must withstand; ``"malicious"`` by default."""
     learns: Literal["receiver", "both"]
     """Who learns the matching rows; ``"receiver"`` by default."""
+    match_id: bool
+    """Matching rows come with one more column, ``match_id``: a number that both sides give the same key, so that the two
+    results can be joined; with ``learns="both"``."""
     profile: Literal["conservative", "fast", "lean"]
     """What the protocol's parameters rest on; ``"conservative"`` by default."""
     level: int
-    """Security level in bits, 128 by default; others where the protocol offers them (above 128 the cost grows, the strength does not)."""
+    """Security level in bits, 128 by default; others where the protocol offers them."""
     sigma: int | None
     """Keys are integers below 2^sigma and used as they are; one key of rule ``int`` or ``ip``."""
     variant: str | None
@@ -65,14 +68,36 @@ class RunOptions(Options, total=False):
     report: str | os.PathLike[str] | Callable[[Report], object] | None
     """A file for the report, also of a run that fails; or a function that takes the :class:`vesica.Report`."""
     events: Callable[[Event], object] | None
-    """A function that is told what happens, as it happens, in the thread that called. What it raises ends the run."""
+    """A function that is called with each event, in the thread that called. What it raises ends the run."""
     progress: bool
     """Show a bar (needs tqdm)."""
     cancel: _internal.CancelToken | None
     """Ends the run from another thread. Ctrl-C ends it too."""
 
 
-class PartyOptions(RunOptions, total=False):
+class ReadOptions(TypedDict, total=False):
+    """How a path is read, if it is text. (Parquet and Arrow files say all of this themselves.)"""
+
+    delimiter: str | None
+    """What separates fields: one character, as ``";"``, or ``"tab"``; a comma by default, or what a first line ``sep=`` names."""
+    encoding: str | None
+    """The encoding of text without a byte-order mark, as ``"windows-1252"`` or ``"utf-16"``; UTF-8 by default."""
+    header: bool
+    """Whether the first line names the columns; if not, they are named by number: ``"1"``, ``"2"``, …"""
+
+
+class PairReadOptions(TypedDict, total=False):
+    """The same for two tables: one value for both, or a tuple with each one's."""
+
+    delimiter: str | None | tuple[str | None, str | None]
+    """What separates fields."""
+    encoding: str | None | tuple[str | None, str | None]
+    """The encoding of text without a byte-order mark."""
+    header: bool | tuple[bool, bool]
+    """Whether the first line names the columns."""
+
+
+class PartyOptions(RunOptions, ReadOptions, total=False):
     """The same for one party of two, and how it meets the other."""
 
     listen: str | None
@@ -88,6 +113,13 @@ class PartyOptions(RunOptions, total=False):
     keep_base_ots: str | os.PathLike[str] | None
     """A file, one for each partner and role, that keeps base OTs for later runs; with ``security="semi-honest"``."""
 
+
+class LocalOptions(RunOptions, PairReadOptions, total=False):
+    """What :func:`vesica.local` takes besides tables and their key."""
+
+
+READ: dict[str, Any] = {"delimiter": None, "encoding": None, "header": True}
+"""How a path is read, with the defaults."""
 
 PARTNER = {
     "listen": None,

@@ -195,6 +195,11 @@ class Report:
         return None if matches is None else _fields(Matches, matches)
 
     @property
+    def hints(self) -> list[str]:
+        """What the counts suggest, where every row was left out or nothing matches."""
+        return list(self._data.get("hints", []))
+
+    @property
     def payload(self) -> Bytes:
         """Bytes that the session and the protocol sent and received."""
         return _fields(Bytes, self._data["bytes"]["payload"])  # type: ignore[no-any-return]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import warnings
+from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import _internal
-from ._options import PARTNER, PartyOptions, RunOptions, filled
+from ._options import PARTNER, READ, LocalOptions, PartyOptions, filled
 from ._progress import listener
 from ._report import Report
 from ._tables import adapt
+from .errors import usage
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -39,6 +42,7 @@ class _Call:
 
     def __init__(self, options: Any, partner: bool) -> None:
         rest = dict(options)
+        self.read = {name: rest.pop(name, value) for name, value in READ.items()}
         self._report = rest.pop("report", None)
         self._events, self._progress = rest.pop("events", None), rest.pop("progress", False)
         self._cancel = rest.pop("cancel", None)
@@ -54,7 +58,30 @@ class _Call:
         ended = Report(outcome.report)
         if tell:
             self._report(ended)
+        for hint in ended.hints:
+            warnings.warn(hint, stacklevel=3)
         return outcome, ended
+
+    def numbered(self, row_numbers: bool) -> None:
+        """Refuses match numbers without rows that could have them."""
+        if row_numbers and self.options["match_id"]:
+            raise usage("match_id is a column of the matching rows", "leave out row_numbers, or match_id")
+
+    def read_path(self, table: Any) -> dict[str, Any]:
+        """How this table is read, which has to be a path if that is said."""
+        if self.read != READ and not isinstance(table, (str, os.PathLike)):
+            raise usage("delimiter, encoding and header say how a path is read", "leave them out for a table in memory")
+        return self.read
+
+    def read_pair(self, receiver: Any, sender: Any) -> list[dict[str, Any]]:
+        """The same for two tables: one value for both, or a tuple."""
+        sides = []
+        for side in range(2):
+            read = {name: value[side] if isinstance(value, tuple) else value for name, value in self.read.items()}
+            sides.append(read)
+        if not any(isinstance(table, (str, os.PathLike)) for table in (receiver, sender)):
+            self.read_path(receiver)
+        return sides
 
 
 @overload
@@ -66,6 +93,15 @@ def receive(
     row_numbers: Literal[False] = ...,
     **options: Unpack[PartyOptions],
 ) -> Path: ...
+@overload
+def receive(
+    table: Any,
+    *,
+    key: Keys,
+    output: None = ...,
+    row_numbers: Literal[True],
+    **options: Unpack[PartyOptions],
+) -> array[int]: ...
 @overload
 def receive(
     table: T,
@@ -80,10 +116,10 @@ def receive(
     table: Any,
     *,
     key: Keys,
-    output: StrPath | None = ...,
-    row_numbers: bool = ...,
+    output: StrPath,
+    row_numbers: Literal[False] = ...,
     **options: Unpack[PartyOptions],
-) -> Any: ...
+) -> Path: ...
 def receive(
     table: Any,
     *,
@@ -110,9 +146,11 @@ def receive(
         insecure_plaintext: No TLS, and no knowing who is there; on loopback addresses only.
         keep_base_ots: A file, one for each partner and role, that keeps base OTs for later runs, which then start at
             once; with ``security="semi-honest"``, for ``kkrt`` and its like.
+        delimiter: For a path: what separates fields, as ``";"`` or ``"tab"``.
+        encoding: For a path: the encoding of text, as ``"windows-1252"``.
+        header: For a path: whether the first line names the columns; ``False`` names them ``"1"``, ``"2"``, …
         report: A file for the report, also of a run that fails; or a function that takes the :class:`Report`.
-        events: A function that is told what happens, as it happens, in the thread that called. What it raises ends the
-            run.
+        events: A function that is called with each event, in the thread that called. What it raises ends the run.
         progress: Show a bar (needs tqdm).
         cancel: Ends the run from another thread. Ctrl-C ends it too.
         **options: Those above after ``row_numbers``, and all of :class:`Options`.
@@ -125,7 +163,8 @@ def receive(
         VesicaError: One class for each kind of failure.
     """
     call, specs = _Call(options, True), _specs(key)
-    adapter = adapt(table, _internal.key_columns(specs), output, row_numbers, True)
+    call.numbered(row_numbers)
+    adapter = adapt(table, _internal.key_columns(specs), output, row_numbers, True, call.read_path(table))
     outcome, _ = call.play(lambda how: _internal.run("receiver", adapter.given, specs, call.partner, how))
     return adapter.taken(outcome)
 
@@ -153,12 +192,53 @@ def send(
     learns = call.options["learns"] == "both"
     # A file needs no output where only the report is wanted.
     numbers = row_numbers or (isinstance(table, (str, os.PathLike)) and output is None)
-    adapter = adapt(table, _internal.key_columns(specs), output, numbers, learns)
+    call.numbered(row_numbers)
+    adapter = adapt(table, _internal.key_columns(specs), output, numbers, learns, call.read_path(table))
     outcome, report = call.play(lambda how: _internal.run("sender", adapter.given, specs, call.partner, how))
     report.result = adapter.taken(outcome) if learns else None
     return report
 
 
+@overload
+def local(
+    receiver: StrPath,
+    sender: Any,
+    *,
+    key: PairKeys,
+    output: StrPath,
+    row_numbers: Literal[False] = ...,
+    **options: Unpack[LocalOptions],
+) -> Path: ...
+@overload
+def local(
+    receiver: Any,
+    sender: Any,
+    *,
+    key: PairKeys,
+    output: None = ...,
+    row_numbers: Literal[True],
+    **options: Unpack[LocalOptions],
+) -> array[int]: ...
+@overload
+def local(
+    receiver: T,
+    sender: Any,
+    *,
+    key: PairKeys,
+    output: None = ...,
+    row_numbers: Literal[False] = ...,
+    **options: Unpack[LocalOptions],
+) -> T: ...
+@overload
+def local(
+    receiver: Any,
+    sender: Any,
+    *,
+    key: PairKeys,
+    output: StrPath,
+    row_numbers: Literal[False] = ...,
+    **options: Unpack[LocalOptions],
+) -> Path: ...
 def local(
     receiver: Any,
     sender: Any,
@@ -166,7 +246,7 @@ def local(
     key: PairKeys,
     output: StrPath | None = None,
     row_numbers: bool = False,
-    **options: Unpack[RunOptions],
+    **options: Unpack[LocalOptions],
 ) -> Any:
     """Run the real protocol between two tables in this process.
 
@@ -177,7 +257,8 @@ def local(
             the names differ; a list of these for a composite key.
         output: As for :func:`receive`.
         row_numbers: As for :func:`receive`.
-        **options: As for :func:`receive`, but for those about the partner.
+        **options: As for :func:`receive`, but for those about the partner. ``delimiter``, ``encoding`` and ``header`` are
+            for both paths, or a tuple of the receiver's and the sender's.
 
     Returns:
         The matching rows of ``receiver``, as :func:`receive` gives them.
@@ -187,12 +268,17 @@ def local(
     """
     call, specs = _Call(options, False), _pair_specs(key)
     columns = _internal.pair_columns(specs)
-    mine = adapt(receiver, [column for column, _ in columns], output, row_numbers, True)
-    theirs = adapt(sender, [column for _, column in columns], None, True, False)
+    call.numbered(row_numbers)
+    my_read, their_read = call.read_pair(receiver, sender)
+    mine = adapt(receiver, [column for column, _ in columns], output, row_numbers, True, my_read)
+    theirs = adapt(sender, [column for _, column in columns], None, True, False, their_read)
     if mine.given["stream"]:
         # A connection of DuckDB gives one stream at a time.
         theirs.given["stream"] = False
-    outcome, _ = call.play(lambda how: _internal.local(mine.given, theirs.given, specs, how))
+    outcome, report = call.play(lambda how: _internal.local(mine.given, theirs.given, specs, how))
+    if isinstance(key, tuple) and report.matches is not None and report.matches.items == 0:
+        text = f"key={key!r} is one column of each table; for a key of both columns give a list, key={list(key)!r}"
+        warnings.warn(text, stacklevel=2)
     return mine.taken(outcome)
 
 

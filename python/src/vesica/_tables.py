@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import _internal
+from ._options import READ
 from .errors import usage
 
-__all__ = ["Adapter", "adapt", "row_numbers"]
+__all__ = ["Adapter", "adapt", "match_ids", "row_numbers"]
 
 
 class Adapter(NamedTuple):
@@ -35,23 +36,40 @@ def row_numbers(outcome: _internal.Outcome) -> array[int]:
     return rows
 
 
+def match_ids(outcome: _internal.Outcome, columns: Sequence[Any]) -> dict[str, array[int]]:
+    """Their match numbers, if they were agreed, under a name that no column has."""
+    if outcome.numbers is None:
+        return {}
+    numbers = array("q")
+    numbers.frombytes(outcome.numbers)
+    names = ["match_id", *(f"match_id_{number}" for number in range(2, len(columns) + 3))]
+    return {next(name for name in names if name not in columns): numbers}
+
+
 def _given(table: Any, name: str, *, stream: bool = False, batches: bool = False, output: Any = None) -> dict[str, Any]:
     output = None if output is None else os.fspath(output)
-    return {"table": table, "name": name, "stream": stream, "batches": batches, "output": output}
+    return {"table": table, "name": name, "stream": stream, "batches": batches, "output": output, **READ}
 
 
-def adapt(table: Any, columns: Sequence[str], output: Any, numbers: bool, learns: bool) -> Adapter:
+def adapt(
+    table: Any, columns: Sequence[str], output: Any, numbers: bool, learns: bool, read: dict[str, Any] = READ
+) -> Adapter:
     """The adapter of this table, whose keys are in these columns.
 
-    ``output`` is a file for the rows, ``numbers`` asks for their numbers, and ``learns`` says whether there will be any.
+    ``output`` is a file for the rows, ``numbers`` asks for their numbers, ``learns`` says whether there will be any, and
+    ``read`` how a path is read.
     """
     if output is not None and numbers:
         raise usage("the rows go to a file or come as numbers, not both", "leave out output or row_numbers")
     if isinstance(table, (str, os.PathLike)):
-        return _path(table, output, numbers, learns)
+        adapter = _path(table, output, numbers, learns)
+        adapter.given.update(read)
+        return adapter
     kind = type(table)
     library = kind.__module__.split(".")[0].lstrip("_")
     name = f"{library}.{kind.__name__}"
+    if kind.__name__ == "Series":
+        raise usage(f"{name}: is one column and no table", "give a table: `series.to_frame()` makes one")
     if output is not None:
         given = _given(_arrow(table, name), name, stream=_is_stream(library, kind.__name__), output=output)
         return Adapter(given, lambda _: Path(output))
@@ -94,6 +112,9 @@ def _all_there(columns: Sequence[str], names: Sequence[Any]) -> bool:
 
 def _pandas(table: Any, columns: Sequence[str], name: str) -> Adapter:
     names = list(table.columns)
+    hidden = [name for name in table.index.names if name is not None and name in columns and name not in names]
+    if hidden:
+        raise usage(f"{name}: `{hidden[0]}` is the index and no column", "call `reset_index()` first")
     if _all_there(columns, names):
         keys = table[list(dict.fromkeys(columns))].reset_index(drop=True)
     else:
@@ -103,7 +124,9 @@ def _pandas(table: Any, columns: Sequence[str], name: str) -> Adapter:
         keys = pyarrow.table([pyarrow.nulls(0)] * len(names), names=[str(column) for column in names])
 
     def taken(outcome: _internal.Outcome) -> Any:
-        return table.iloc[row_numbers(outcome)]
+        found = table.iloc[row_numbers(outcome)]
+        ids = match_ids(outcome, names)
+        return found.assign(**ids) if ids else found
 
     return Adapter(_given(keys, name), taken)
 
@@ -117,6 +140,8 @@ def _polars(table: Any, columns: Sequence[str], name: str) -> Adapter:
 
     def taken(outcome: _internal.Outcome) -> Any:
         found = frame[polars.Series(row_numbers(outcome), dtype=polars.UInt64)]
+        ids = match_ids(outcome, frame.columns).items()
+        found = found.with_columns(polars.Series(name, numbers, dtype=polars.Int64) for name, numbers in ids)
         return found.lazy() if lazy else found
 
     return Adapter(_given(keys, name), taken)

@@ -6,6 +6,7 @@ of either table.
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from ._report import Report
@@ -21,6 +22,28 @@ __all__ = [
     "UsageError",
     "VesicaError",
 ]
+
+
+_FLAGS = ("allow-insecure", "insecure-plaintext", "match-id", "paper-parameters", "quiet")
+_OPTION = re.compile(
+    r"--([a-z][a-z-]*[a-z])"
+    r"(?: ('[^']+'|(?:skip|all|first|error|both|receiver|malicious|semi-honest|pow2|tab|utf-16le)(?![\w-])))?"
+)
+
+
+def _python(text: str) -> str:
+    """The command line's words in Python's: ``--on-null skip`` is ``on_null="skip"``."""
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match[1], match[2]
+        if name == "no-header":
+            return "header=False"
+        python = name.replace("-", "_")
+        if name in _FLAGS:
+            return f"{python}=True"
+        return python if value is None else f"{python}=\"{value.strip(chr(39))}\""
+
+    return _OPTION.sub(option, text.replace("repeat `--key`, once for each of", "give `key` as a list of"))
 
 
 class VesicaError(Exception):
@@ -51,11 +74,11 @@ class VesicaError(Exception):
         remedy: str = "",
         report: str | None = None,
     ) -> None:
-        super().__init__(text)
+        super().__init__(_python(text))
         self.side = side
         self.phase = phase
-        self.message = text if message is None else message
-        self.remedy = remedy
+        self.message = _python(text if message is None else message)
+        self.remedy = _python(remedy)
         self.report = None if report is None else Report(report)
 
 

@@ -4,24 +4,31 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use vesica::encode::items::OnDuplicates;
-use vesica::protocols::registry::Security;
+use vesica::protocols::registry::{PROTOCOLS, Security};
 use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile};
 use vesica::settings::{Choice, Limits, PadTo, Settings, count, duration};
 use vesica::table::OnFault;
 
+/// `auto` and every protocol, for the parser and for completions.
+fn protocols() -> PossibleValuesParser {
+    PossibleValuesParser::new(["auto"].into_iter().chain(PROTOCOLS.iter().map(|entry| entry.name)))
+}
+
 /// The size of a set.
 pub(super) fn set_size(text: &str) -> Result<usize, String> {
     let number = usize::try_from(count(text)?).ok().filter(|&number| number <= 1 << 30);
-    number.ok_or_else(|| "write a number, or 2^N, up to 2^30".to_owned())
+    number.ok_or_else(|| "write a number, as 50000, 50,000, 5e6 or 1M, or 2^N, up to 2^30".to_owned())
 }
 
 /// What both parties have to ask for alike.
 #[derive(Args, Clone)]
+#[command(next_help_heading = "Agreed: both sides give the same")]
 pub(crate) struct Agreed {
     /// Protocol by name (see `vesica protocols`), or auto
-    #[arg(long, value_name = "NAME", default_value = "auto")]
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = protocols(), hide_possible_values = true)]
     protocol: String,
     /// Protect against a partner that cheats (malicious), or only one that is curious (semi-honest)
     #[arg(long, value_enum, default_value = "malicious")]
@@ -35,6 +42,7 @@ pub(crate) struct Agreed {
 
 /// Which form of a protocol it is.
 #[derive(Args, Clone)]
+#[command(next_help_heading = "Agreed: both sides give the same")]
 pub(super) struct Form {
     /// Who learns the matching rows
     #[arg(long, value_enum, default_value = "receiver")]
@@ -57,9 +65,8 @@ pub(super) struct Form {
 }
 
 #[derive(Args, Clone)]
+#[command(next_help_heading = "This side's choices")]
 pub(crate) struct Common {
-    #[command(flatten)]
-    agreed: Agreed,
     /// Threads to keep busy [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -99,6 +106,12 @@ pub(crate) struct Common {
     /// Allow protocols that `vesica protocols` marks insecure or broken
     #[arg(long)]
     allow_insecure: bool,
+    /// Matching rows leave with one more column, match_id: a number that both sides give the same key; with --learns both
+    #[arg(long, help_heading = "Agreed: both sides give the same")]
+    match_id: bool,
+    // Last, since its heading stays.
+    #[command(flatten)]
+    agreed: Agreed,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -216,6 +229,7 @@ impl Common {
             pad_to: self.pad_to,
             allow_insecure: self.allow_insecure,
             digest_input: self.report.is_some() || self.events.is_some(),
+            match_id: self.match_id,
             ..self.agreed.settings()
         }
     }

@@ -6,6 +6,7 @@ use ::parquet::arrow::ArrowWriter;
 use ::parquet::basic::Compression;
 use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
+use arrow_array::cast::AsArray;
 use arrow_array::types::Int8Type;
 use arrow_array::*;
 use arrow_buffer::i256;
