@@ -68,7 +68,8 @@ impl Channel {
         let opened = play(py, &cancel.clone(), on_event.as_ref(), move |on_event, _| {
             let tell = &mut |event: net::NetEvent| {
                 if let net::NetEvent::Listening(address) = event {
-                    on_event(&Event::Listening { address: address.to_string() });
+                    let key = my_key.map(|key| key.to_string());
+                    on_event(&Event::Listening { address: address.to_string(), key });
                 }
             };
             partner.meet(&[], &options, &mut randomness()?, tell)

@@ -148,7 +148,7 @@ fn match_numbers_are_agreed_and_for_both_sides() {
     sender.expect(77, &["match id: mine no, theirs yes"]);
     let args =
         ["local", "--receiver", "mine.csv", "--sender", "mine.csv", "--key", "email", "--output", "out.csv"];
-    scene.run(&with(&args, &["--match-id"])).expect(64, &["agree with the partner on `--learns both`"]);
+    scene.run(&with(&args, &["--match-id"])).expect(64, &["give `--learns both`"]);
 }
 
 #[test]

@@ -76,5 +76,10 @@ fn alone(error: Error, report: Report) -> Outcome {
     let to_one = |text: String| TO_ONE.iter().fold(text, |text, (two, one)| text.replace(two, one));
     let Error { phase, kind, message, remedy, .. } = error;
     let error = Error { side: Side::Ours, phase, kind, message: to_one(message), remedy: to_one(remedy) };
-    Outcome { report: Report { error: Some(error.clone()), ..report }, result: Err(error), batches: None }
+    Outcome {
+        report: Report { error: Some(error.clone()), ..report },
+        result: Err(error),
+        batches: None,
+        numbers: None,
+    }
 }

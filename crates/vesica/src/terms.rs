@@ -69,6 +69,7 @@ impl Difference {
             "protocol" | "security" | "learns" | "result" | "sigma" | "level" | "variant" | "profile" => {
                 agree(&format!("--{}", self.field))
             }
+            "match id" => agree("--match-id"),
             "paper parameters" => agree("--paper-parameters"),
             _ => None,
         }

@@ -77,7 +77,7 @@ impl Scene {
         thread::scope(|scope| {
             let receiver = scope.spawn(move || {
                 self.party(Role::Receiver, Address::Listen("127.0.0.1:0".into()), &|role, event, cancel| {
-                    if let Event::Listening { address } = event {
+                    if let Event::Listening { address, .. } = event {
                         send.lock().unwrap().send(address.clone()).unwrap();
                     }
                     told(role, event, cancel);
