@@ -118,18 +118,19 @@ fn compute_ns(entry: &Entry, shape: &Shape) -> Option<[f64; 2]> {
         "ot-phasing" | "ot-psi" => {
             let bytes =
                 |index: usize| entry.messages.get(index).map_or(0.0, |message| (message.bytes)(shape) as f64);
-            let (rows, lists) = (bytes(2) / 32.0, if entry.name == "ot-psi" { 2.0 } else { 3.0 });
+            let (row, base) = if level == 80 { (21.0, 168.0) } else { (32.0, 256.0) };
+            let (rows, lists) = (bytes(2) / row, if entry.name == "ot-psi" { 2.0 } else { 3.0 });
             // Characters of an item: rows over bins.
             let bins = if entry.name == "ot-psi" { 2.4 } else { 1.3 } * receiver;
             let characters = (rows / bins.max(1.0)).ceil();
             // Hashed by itself each, or two rows to a block of the hash.
             let hashes = if entry.name == "ot-psi" { characters } else { (characters / 2.0).ceil() };
             [
-                base_ots(256.0)
+                base_ots(base)
                     + price::ROW[0] * rows
                     + price::CUCKOO * receiver
                     + lists * price::LOOK_UP * sender,
-                base_ots(256.0) + price::ROW[1] * rows + lists * hashes * price::EVALUATE * sender,
+                base_ots(base) + price::ROW[1] * rows + lists * hashes * price::EVALUATE * sender,
             ]
         }
         "gbf" | "gbf-random" => {

@@ -96,7 +96,7 @@ fn every_form_ends_with_the_plain_join() {
     });
     let count = |name: &str| all.iter().filter(|(entry, _)| entry.name == name).count();
     let counts = ["gbf", "gbf-random", "kkrt", "ot-psi", "ot-phasing"].map(count);
-    assert_eq!(counts, [10, 6, 1, 4, 16], "forms of each protocol");
+    assert_eq!(counts, [10, 6, 1, 32, 16], "forms of each protocol");
 }
 
 fn runs(scene: &Scene, entry: &Entry, form: &Parameters) {

@@ -285,6 +285,7 @@ impl Table {
         let last = self.slots.len() - 1;
         let mut slot = (record >> u32::BITS >> self.skip) as usize & last;
         while self.slots[slot] != EMPTY {
+            counted::probe();
             let position = (self.slots[slot] >> u32::BITS) as usize;
             if self.slots[slot] as u32 == check(record) && mine.equals(position, record, high) {
                 return Ok(position);
@@ -292,6 +293,27 @@ impl Table {
             slot = (slot + 1) & last;
         }
         Err(slot)
+    }
+}
+
+/// Slots that searches of this thread found taken so far, for tests of what a hostile list can cost.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn probes() -> u64 {
+    counted::PROBES.get()
+}
+
+/// The work of searches, counted where tests can ask for it.
+mod counted {
+    #[cfg(any(test, feature = "testing"))]
+    std::thread_local! {
+        pub(super) static PROBES: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
+    }
+
+    #[inline(always)]
+    pub(super) fn probe() {
+        #[cfg(any(test, feature = "testing"))]
+        PROBES.set(PROBES.get() + 1);
     }
 }
 
@@ -427,6 +449,20 @@ mod tests {
                 assert_eq!(check(&**mine, &*theirs), 0, "bit {bit}");
             }
         }
+    }
+
+    #[test]
+    fn the_other_partys_tags_may_be_anything_and_mine_may_not() {
+        // Theirs agree in the bits that choose part and slot.
+        let (mine, theirs) = (random(1 << 13, 8), (0..1u128 << 13).map(|i| i << 48 | 77).collect::<Vec<_>>());
+        let work = |first: &[u128], second: &[u128]| {
+            let before = probes();
+            assert!(join(1, first, second).is_empty());
+            probes() - before
+        };
+        let (well, badly) = (work(&mine, &theirs), work(&theirs, &mine));
+        assert!(well < 1 << 17, "{well}");
+        assert!(badly > 1 << 24, "{badly}");
     }
 
     #[test]

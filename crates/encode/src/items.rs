@@ -30,6 +30,7 @@ pub use builder::{ItemsBuilder, ShortKey};
 pub use digest::{Batch, digest, digest_batch, dummy};
 pub use error::ItemsError;
 pub use key::KeyEncoder;
+pub use shuffle::random_order;
 
 use store::{DUMMY_ROW, Store, on_store};
 
@@ -198,7 +199,7 @@ impl Items {
     /// A uniformly random order of the item numbers.
     pub fn shuffled(&self, rng: &mut dyn CryptoRng) -> Vec<u32> {
         // The builder and `pad` keep the number of items below 2^32.
-        shuffle::shuffled(self.len() as u32, rng)
+        random_order(self.len() as u32, rng)
     }
 
     /// The rows of the given items, whatever their order; an item given twice counts once, a dummy not at all.

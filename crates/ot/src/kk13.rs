@@ -5,10 +5,12 @@
 //!
 //! The code is the Walsh–Hadamard code of length 256: bit i of C(w) is the inner product of the bits of i and w. Two
 //! codewords differ in exactly 128 places, so κ = 128, with 256 base OTs and 32 bytes an OT. Fewer values than 256 are
-//! the first N codewords; nothing gets shorter by it.
+//! the first N codewords; nothing gets shorter by it. For κ = 80 there is a shorter code, [`Concatenated`].
 //!
 //! Names: the characteristic string s = `secret`, rows q_j = `rows`, C(w) = [`WalshHadamard`], H = the oracle
 //! "kk13: row to string". Semi-honest.
+
+mod level80;
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hadamard;
@@ -17,11 +19,19 @@ use zeroize::Zeroize;
 
 use crate::coded::{self, Code};
 
+pub use level80::Concatenated;
+
 /// N: values to choose from in one OT.
 pub const VALUES: usize = 256;
 
 /// Bits of a codeword, and base OTs.
 pub const COLUMNS: usize = 256;
+
+/// Bits of a codeword, and base OTs, at level 80 or 128.
+#[must_use]
+pub const fn columns(level: u32) -> usize {
+    if level <= 80 { level80::COLUMNS } else { COLUMNS }
+}
 
 /// What the sender keeps of an OT.
 pub type Row = [Block; COLUMNS / Block::BITS];

@@ -107,6 +107,28 @@ pub enum Misuse {
         /// Sender's set size.
         sender: usize,
     },
+    /// A form of a protocol that compares too many pairs for sets of this size.
+    #[error(
+        "variant {variant} of {protocol} would send {masks} masks for sets of {receiver} and {sender} items, and at most {most} are \
+         allowed; take fewer items, or {protocol} without `--variant`"
+    )]
+    TooManyMasks {
+        /// The protocol.
+        protocol: &'static str,
+        /// Its form.
+        variant: &'static str,
+        /// Receiver's set size.
+        receiver: usize,
+        /// Sender's set size.
+        sender: usize,
+        /// Masks of such a run.
+        masks: usize,
+        /// Masks that a run may have.
+        most: usize,
+    },
+    /// A batch of equality tests or inclusions whose strings are not as many as its sizes say, are empty, or are too many.
+    #[error("the strings of the batch do not fit its sizes")]
+    InvalidBatch,
     /// Kept base OTs that are too few, or of the other side.
     #[error("the kept base OTs do not fit the run")]
     UnfitBaseOts,

@@ -25,7 +25,7 @@ const MOST_PARTS: usize = 1 << 11;
 const WORDS: usize = 1 << 10;
 
 /// The numbers below `count` in uniformly random order.
-pub(super) fn shuffled(count: u32, rng: &mut dyn CryptoRng) -> Vec<u32> {
+pub fn random_order(count: u32, rng: &mut dyn CryptoRng) -> Vec<u32> {
     if count as usize <= SHORT {
         let mut order: Vec<u32> = (0..count).collect();
         order.shuffle(rng);
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn order(count: usize, seed: u8) -> Vec<u32> {
-        shuffled(count as u32, &mut Prg::from_seed([seed; 16]))
+        random_order(count as u32, &mut Prg::from_seed([seed; 16]))
     }
 
     #[test]

@@ -55,11 +55,19 @@ impl MaskLists {
     /// Sends all lists, which end the message, in a phase of their own.
     pub(super) fn send(&self, run: &Run<'_>, channel: &mut SendHalf) -> Result<(), Error> {
         run.phase(Phase::Exchange, self.bytes.len());
+        self.send_part(run, channel)?;
+        Ok(channel.flush()?)
+    }
+}
+
+impl MaskLists {
+    /// Sends these lists, of more that the message has.
+    pub(super) fn send_part(&self, run: &Run<'_>, channel: &mut SendHalf) -> Result<(), Error> {
         for piece in self.bytes.chunks(PIECE) {
             channel.send(piece)?;
             run.advance(piece.len())?;
         }
-        Ok(channel.flush()?)
+        Ok(())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Protocols from oblivious transfer extension: items are hashed to bins, and each bin is compared by OTs.
 
+pub mod equality;
+pub mod inclusion;
 mod keys;
 mod lists;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! OT-PSI: in every bin, one item of the receiver is compared with all of the sender's by OTs on strings of several masks.
+//! OT-PSI: in every bin, the receiver's items are compared with all of the sender's by OTs on strings of several masks.
 //! The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
 //! **Security:** semi-honest, in the random oracle model. Leaks n_r and n_s.
@@ -28,30 +28,52 @@
 //! (`--paper-parameters`: ℓ, max_β and s as the paper has them). The sender's n_s masks for a place of the stash stand in its
 //! one random order, k being the place in that order, so that they need no search.
 //!
-//! Names: β = `bins`, s = `stash`, t = `characters`, max_β = `load`, G = the stream of a [`Prg`](vesica_crypto::prg::Prg), OT = [`kk13`] with N = 256.
-//! Cost: receiver (β + s)·t OTs, n_r·t·max_β AES and as many lookups as n_r·max_β; sender 2·n_s·t OT strings and AES.
+//! **Variants**, PSZ14's other hashing schemes. A bin has p places of the receiver, each with OTs of its own, and the sender has a
+//! list for each function and place; with cuckoo hashing p is 1.
+//!
+//! | | bins β | p | stash s | lists |
+//! |---|---|---|---|---|
+//! | standard: cuckoo hashing | 2.4·n_r, two functions | 1 | a few | 2 + s |
+//! | `no-hashing` | 0 | | n_r | n_r |
+//! | `simple-hashing` | n_r / ln n_r, one function | the most items in a bin | 0 | p |
+//! | `balanced-hashing` | n_r, two functions, each item in the emptier bin | the most items in a bin | 0 | 2·p |
+//!
+//! A place of the stash is [`inclusion`] of one item in the whole set of the sender; without hashing every item has one. p is
+//! the least number that a proven bound allows with 2^-40. PSZ14 counts n·λ or 2·n·λ bits of masks for simple and balanced
+//! hashing; but an item of the sender has to be compared with each place of its bin, so there are p times as many.
+//! These forms are for comparison: what would send more than 2^28 masks is refused.
+//!
+//! **Level 80** has a shorter code ([`Concatenated`]): 168 base OTs and 21 bytes an OT. Its base OTs are not kept.
+//!
+//! Names: β = `bins`, p = `places`, s = `stash`, t = `characters`, max_β = `load`, G = the stream of a [`Prg`](vesica_crypto::prg::Prg), OT = [`kk13`] with N = 256.
+//! Cost: receiver (p·β + s)·t OTs, n_r·t·max_β AES and as many lookups as n_r·max_β; sender h·p·n_s·t OT strings and AES.
 
+mod placed;
 mod receiver;
 mod sender;
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
-use vesica_encode::hashing::parameters::{self, Cuckoo, paper};
+use vesica_encode::hashing::Layout;
+use vesica_encode::hashing::parameters::{self, paper};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Channel;
-use vesica_ot::kk13;
+use vesica_ot::coded;
+use vesica_ot::kk13::{self, Concatenated, WalshHadamard};
 
+#[cfg(doc)]
+use super::inclusion;
 use super::numbers::{characters, item_bits};
 use super::{check_sizes, keys, six_phases, with_base_ots};
-use crate::error::Error;
+use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
-use crate::parameters::{Offers, Parameters, Security};
+use crate::parameters::{Offers, Parameters, Security, Variant};
 use crate::positions;
-use crate::protocol::{Role, Run, Sizes};
+use crate::protocol::{Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Standing};
 
-/// Bins handled at a time. Local: a multiple of a tile of the OT extension, so that it changes no byte.
+/// Places of bins, or of the stash, handled at a time. Local: a multiple of a tile of the OT extension, so that it changes no byte.
 const REGION: usize = 1 << 12;
 
 /// Masks that the receiver makes and looks up at a time, at least. Local.
@@ -60,6 +82,19 @@ const CANDIDATES: usize = 1 << 21;
 /// Of a longer list so many places to each of these. Local.
 const PLACES: usize = 8;
 
+/// Masks that a run of a variant may have: they are for comparison, and their lists are long.
+const MOST_MASKS: usize = 1 << 28;
+
+/// A list counts as one of so many masks: its OTs take as much.
+const LEAST_LIST: usize = 1 << 8;
+
+/// The level of the short code.
+const SHORT: u32 = 80;
+
+const NO_HASHING: &str = "no-hashing";
+const SIMPLE: &str = "simple-hashing";
+const BALANCED: &str = "balanced-hashing";
+
 /// The registry's entry.
 pub static ENTRY: Entry = Entry {
     name: "ot-psi",
@@ -67,53 +102,72 @@ pub static ENTRY: Entry = Entry {
     family: "ot_based",
     paper: "PSZ14; PSSZ15 §3.5, Figure 1",
     security: &[Security::SemiHonest],
-    offers: Offers { sigma: Some((1, 64)), paper: true, ..Offers::STANDARD },
+    offers: Offers {
+        levels: &[SHORT, 128],
+        sigma: Some((1, 64)),
+        variants: &[
+            Variant {
+                name: NO_HASHING,
+                what: "PSZ14: each of the receiver's items against the sender's whole set",
+            },
+            Variant { name: SIMPLE, what: "PSZ14: both parties' items in one bin each, by one function" },
+            Variant { name: BALANCED, what: "PSZ14: the receiver's items in the emptier of two bins" },
+        ],
+        paper: true,
+        ..Offers::STANDARD
+    },
     standing: Standing::Standard,
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "the sizes of both sets",
     flights: with_base_ots,
     steps: six_phases,
-    base_ots: Some(|shape| plan(shape).map_or(0, |_| kk13::COLUMNS as u64)),
+    // The bits that choose in kept ones are those of level 128: fewer of them would tell their part.
+    base_ots: Some(|shape| match plan(shape) {
+        Some(_) if shape.parameters.level != SHORT => kk13::COLUMNS as u64,
+        _ => 0,
+    }),
     messages: &[
         Message {
             from: Role::Receiver,
             what: "base OTs, sender's part; not sent where they are kept",
             formula: "32",
-            bytes: |shape| plan(shape).map_or(0, |_| shape.unless_kept(32)),
+            bytes: |shape| plan(shape).map_or(0, |_| unless_kept(shape, 32)),
         },
         Message {
             from: Role::Sender,
             what: "base OTs, receiver's part; not sent where they are kept",
-            formula: "64·256",
-            bytes: |shape| plan(shape).map_or(0, |_| shape.unless_kept(64 * kk13::COLUMNS as u64)),
+            formula: "64·κ', κ' = 256, or 168 at level 80",
+            bytes: |shape| plan(shape).map_or(0, |plan| unless_kept(shape, 64 * plan.columns as u64)),
         },
         Message {
             from: Role::Receiver,
-            what: "OT extension, t rows for each of β bins and s places of the stash",
-            formula: "(β + s)·t·32",
-            bytes: |shape| plan(shape).map_or(0, |plan| 32 * plan.transfers() as u64),
+            what: "OT extension, t rows for each of p places of β bins and s places of the stash",
+            formula: "(p·β + s)·t·κ'/8",
+            bytes: |shape| plan(shape).map_or(0, |plan| (plan.columns / 8 * plan.transfers()) as u64),
         },
         Message {
             from: Role::Sender,
-            what: "masks, a list for each hash function and place of the stash",
-            formula: "(2 + s)·n_s·⌈ℓ'/8⌉",
+            what: "masks, a list for each of h hash functions and p places of its bins, and for each place of the stash",
+            formula: "(h·p + s)·n_s·⌈ℓ'/8⌉",
             bytes: |shape| {
-                plan(shape).map_or(0, |plan| plan.lists() * plan.width.bytes() as u64 * shape.sender())
+                plan(shape).map_or(0, |plan| (plan.lists() * plan.width.bytes()) as u64 * shape.sender())
             },
         },
         positions::MESSAGE,
     ],
     memory: "receiver (60 + 16·t)·n_r + 4·β + 40·n_s + 100·min(n_r·max_β, max(2^21, n_s/8)), \
-             sender (60 + (2 + s)·⌈ℓ'/8⌉)·n_s + 4·β",
+             sender (60 + (h·p + s)·⌈ℓ'/8⌉)·n_s + 4·β; without hashing (60 + ⌈ℓ'/8⌉)·n_s + 32·t·n_r",
     memory_bytes: |shape| {
         let Some(plan) = plan(shape) else { return Memory { receiver: 0, sender: 0 } };
         let (bins, strings) = (plan.bins() as u64, 16 * plan.characters as u64);
         let candidates = (plan.load as u64).saturating_mul(shape.receiver()).min(plan.candidates as u64);
-        let masks = plan.lists() * plan.width.bytes() as u64;
+        let all = if plan.places > 0 { plan.lists() } else { 1 };
+        let masks = (all * plan.width.bytes()) as u64;
+        let rows = if plan.places > 0 { 0 } else { 2 * strings * shape.receiver() };
         Memory {
             receiver: (60 + strings) * shape.receiver() + 4 * bins + 40 * shape.sender() + 100 * candidates,
-            sender: (60 + masks) * shape.sender() + 4 * bins,
+            sender: (60 + masks) * shape.sender() + 4 * bins + rows,
         }
     },
     test_items: 1 << 9,
@@ -126,15 +180,47 @@ fn plan(shape: &Shape) -> Option<Plan> {
     Plan::new(shape.sizes, &shape.parameters).ok()?
 }
 
+/// The bytes of a message of base OTs: none if they are kept ones, which those of level 80 never are.
+fn unless_kept(shape: &Shape, bytes: u64) -> u64 {
+    if shape.parameters.level == SHORT { bytes } else { shape.unless_kept(bytes) }
+}
+
+/// How items are hashed to bins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Cuckoo,
+    NoHashing,
+    Simple,
+    Balanced,
+}
+
+impl Scheme {
+    fn of(variant: &str) -> Self {
+        match variant {
+            NO_HASHING => Scheme::NoHashing,
+            SIMPLE => Scheme::Simple,
+            BALANCED => Scheme::Balanced,
+            _ => Scheme::Cuckoo,
+        }
+    }
+}
+
 /// What both parties derive from sizes and parameters.
 struct Plan {
+    scheme: Scheme,
     /// ℓ', of the masks.
     width: MaskWidth,
     /// ℓ, of items that are hashed: in so many bits different ones differ.
     word: MaskWidth,
-    cuckoo: Cuckoo,
+    layout: Layout,
+    /// p, of the receiver in each bin; 0 where there are no bins.
+    places: usize,
+    stash: usize,
+    /// max_β: the sender's slots in each place.
     load: usize,
     characters: usize,
+    /// κ'
+    columns: usize,
     /// Masks that the receiver makes and looks up at a time. Local.
     candidates: usize,
 }
@@ -147,29 +233,84 @@ impl Plan {
             return Ok(None);
         }
         check_sizes(sizes)?;
-        let cuckoo =
-            if agreed.paper { paper::two_way(receiver, receiver) } else { parameters::two_way(receiver) };
-        let load = match agreed.paper && receiver == sender {
-            true => paper::load_by_equation_5(receiver as f64) as usize,
-            false => parameters::maximum_load(sender, cuckoo.layout),
+        let scheme = Scheme::of(agreed.variant);
+        let (layout, places, stash) = bins(scheme, receiver, agreed.paper);
+        let lists = layout.functions() * places + stash;
+        let masks = lists.saturating_mul(sender.max(LEAST_LIST));
+        if scheme != Scheme::Cuckoo && masks > MOST_MASKS {
+            let (protocol, variant, most) = (ENTRY.name, agreed.variant, MOST_MASKS);
+            return Err(Misuse::TooManyMasks { protocol, variant, receiver, sender, masks, most }.into());
+        }
+        let load = match scheme {
+            // An item's slot is its place in the list.
+            Scheme::NoHashing => 1,
+            Scheme::Cuckoo if agreed.paper && receiver == sender => {
+                paper::load_by_equation_5(receiver as f64) as usize
+            }
+            _ => maximum_load(sender, layout),
         };
         let width = MaskWidth::for_candidates(sizes, if agreed.paper { 1 } else { load })?;
         let word = MaskWidth::for_sizes(sizes)?;
         let characters = characters(item_bits(agreed.sigma, word));
-        Ok(Some(Self { width, word, cuckoo, load, characters, candidates: CANDIDATES.max(sender / PLACES) }))
+        let (columns, candidates) = (kk13::columns(agreed.level), CANDIDATES.max(sender / PLACES));
+        Ok(Some(Self { scheme, width, word, layout, places, stash, load, characters, columns, candidates }))
     }
 
+    /// The bins that have OTs.
     fn bins(&self) -> usize {
-        self.cuckoo.layout.bins()
+        if self.places > 0 { self.layout.bins() } else { 0 }
+    }
+
+    /// The places of all bins: number `bin`·p + `place`.
+    fn all_places(&self) -> usize {
+        self.bins() * self.places
+    }
+
+    /// The list for a place of a bin.
+    fn list_of(&self, place: usize) -> usize {
+        self.layout.function_of(place / self.places) * self.places + place % self.places
+    }
+
+    /// The lists of the bins; those of the stash follow.
+    fn lists_of_bins(&self) -> usize {
+        self.layout.functions() * self.places
     }
 
     fn transfers(&self) -> usize {
-        (self.bins() + self.cuckoo.stash) * self.characters
+        (self.all_places() + self.stash) * self.characters
     }
 
-    fn lists(&self) -> u64 {
-        (self.cuckoo.layout.functions() + self.cuckoo.stash) as u64
+    fn lists(&self) -> usize {
+        self.lists_of_bins() + self.stash
     }
+}
+
+/// The bins, the receiver's places in each, and in the stash.
+fn bins(scheme: Scheme, items: usize, paper: bool) -> (Layout, usize, usize) {
+    match scheme {
+        Scheme::Cuckoo => {
+            let cuckoo = if paper { paper::two_way(items, items) } else { parameters::two_way(items) };
+            (cuckoo.layout, 1, cuckoo.stash)
+        }
+        Scheme::NoHashing => (Layout::new(1, 1), 0, items),
+        Scheme::Simple => {
+            // About ln n items a bin: 9/13 is ln 2, but for a thousandth.
+            let average = (9 * items.next_power_of_two().ilog2()).div_ceil(13).max(1);
+            let layout = Layout::new(1, items.div_ceil(average as usize) as u64);
+            (layout, maximum_load(items, layout), 0)
+        }
+        Scheme::Balanced => {
+            let layout = Layout::new(2, items as u64);
+            // Of few items the bound for simple hashing, with all bins of every item, is the lower one.
+            let places = parameters::maximum_balanced_load(items, layout).min(maximum_load(items, layout));
+            (layout, places, 0)
+        }
+    }
+}
+
+/// The most items in a bin, but for 2^-40.
+fn maximum_load(items: usize, layout: Layout) -> usize {
+    if layout.segment() == 1 { items } else { parameters::maximum_load(items, layout) }
 }
 
 /// The receiver's role.
@@ -181,7 +322,19 @@ pub fn receive(
 ) -> Result<Matches, Error> {
     run.expect_items(Role::Receiver, items)?;
     let pairs = match Plan::new(run.sizes, &run.parameters)? {
-        Some(plan) => receiver::pairs(run, &plan, items, channel, rng)?,
+        Some(plan) => {
+            run.phase(Phase::BaseOts, 0);
+            let (context, threads) = (&run.context, run.threads);
+            if run.parameters.level == SHORT {
+                let code = Concatenated::default();
+                let ots = coded::Receiver::setup(code, context, threads, None, channel, rng)?;
+                receiver::pairs(run, &plan, items, ots, channel)?
+            } else {
+                let code = WalshHadamard::default();
+                let ots = kk13::Receiver::setup(code, context, threads, run.base_ots, channel, rng)?;
+                receiver::pairs(run, &plan, items, ots, channel)?
+            }
+        }
         None => Vec::new(),
     };
     positions::finish(run, &pairs, channel.split().0, items)
@@ -196,7 +349,19 @@ pub fn send(
 ) -> Result<Option<Matches>, Error> {
     run.expect_items(Role::Sender, items)?;
     let order = match Plan::new(run.sizes, &run.parameters)? {
-        Some(plan) => sender::masks(run, &plan, items, channel, rng)?,
+        Some(plan) => {
+            run.phase(Phase::BaseOts, 0);
+            let (context, threads) = (&run.context, run.threads);
+            if run.parameters.level == SHORT {
+                let code = Concatenated::default();
+                let ots = coded::Sender::setup(code, context, threads, None, channel, rng)?;
+                sender::masks(run, &plan, items, ots, channel, rng)?
+            } else {
+                let code = WalshHadamard::default();
+                let ots = kk13::Sender::setup(code, context, threads, run.base_ots, channel, rng)?;
+                sender::masks(run, &plan, items, ots, channel, rng)?
+            }
+        }
         None => Vec::new(),
     };
     positions::recv_if_both(run, channel.split().1, |place| order[place], items)
@@ -223,10 +388,6 @@ impl Words {
         };
         Ok(Self { digests, numbers })
     }
-}
-
-fn sum(blocks: &[Block]) -> Block {
-    blocks.iter().fold(Block::ZERO, |sum, block| sum ^ *block)
 }
 
 #[cfg(test)]

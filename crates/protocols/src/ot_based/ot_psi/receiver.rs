@@ -1,22 +1,20 @@
-//! The receiver: each item in one bin, all masks that the sender may have for it, the search in the sender's lists.
+//! The receiver: each item in one place, all masks that the sender may have for it, the search in the sender's lists.
 
 use std::ops::Range;
 
-use rand_core::CryptoRng;
 use vesica_crypto::aes_hash::rekeyed_encrypt;
 use vesica_crypto::block::Block;
 use vesica_crypto::join::{PackedTags, join};
 use vesica_crypto::memory::{large_capacity, large_vec};
-use vesica_crypto::prg::Prg;
-use vesica_encode::hashing::Digests;
 use vesica_encode::items::Items;
 use vesica_net::{Channel, RecvHalf};
 use vesica_ot::coded::OprfReceiver;
-use vesica_ot::kk13::{self, WalshHadamard};
 
+use super::super::inclusion::{self, sum};
 use super::super::numbers::push_characters;
-use super::super::{lists, step_begins, table};
-use super::{Plan, REGION, Words, sum};
+use super::super::{lists, step_begins};
+use super::placed::Placed;
+use super::{Plan, REGION, Words};
 use crate::error::Error;
 use crate::protocol::{Phase, Run};
 
@@ -33,53 +31,50 @@ const PIECE: usize = 1 << 15;
 const ROOM: usize = 1 << 24;
 
 /// Pairs (item of mine, place in the sender's lists).
-pub(super) fn pairs(
+pub(super) fn pairs<R: OprfReceiver<u8>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
+    mut ots: R,
     channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
 ) -> Result<Vec<(u32, u32)>, Error> {
-    run.phase(Phase::BaseOts, 0);
-    let mut ots = kk13::Receiver::setup(
-        WalshHadamard::default(),
-        &run.context,
-        run.threads,
-        run.base_ots,
-        channel,
-        rng,
-    )?;
     run.phase(Phase::Hash, items.len());
     let words = Words::of(run, plan, items, None)?;
-    let digests = Digests::new(&words.digests, plan.cuckoo.layout);
-    let table = table(&digests, plan.cuckoo.stash, run.parameters.paper)?;
+    let table = Placed::new(run, plan, &words.digests)?;
 
-    // The strings of every item's characters; an empty bin's and place's transfers choose those of some item of mine.
-    run.phase(Phase::Extend, plan.bins());
-    let mut held: Vec<Held> = (0..plan.cuckoo.layout.functions()).map(|_| Held::default()).collect();
+    // The strings of every item's characters; an empty place's transfers choose those of some item of mine.
+    run.phase(Phase::Extend, plan.all_places() + plan.stash);
+    let mut held: Vec<Held> = (0..plan.lists_of_bins()).map(|_| Held::default()).collect();
     let mut stash = Held::default();
     let (mut chosen, mut strings) = (Vec::new(), Vec::new());
-    for first in (0..plan.bins()).step_by(REGION) {
-        let bins = first..plan.bins().min(first + REGION);
-        chosen.clear();
-        bins.clone().for_each(|bin| choose(&words, table.get(bin), plan.characters, &mut chosen));
-        strings.resize(chosen.len(), Block::ZERO);
-        ots.extend_in_steps(1, &chosen, &mut strings, channel, &mut |step| step_begins(run, step))?;
-        for (bin, strings) in bins.clone().zip(strings.chunks_exact(plan.characters)) {
-            if let Some(item) = table.get(bin) {
-                held[plan.cuckoo.layout.function_of(bin)].push(item, strings);
+    let mut transfer =
+        |items: &mut dyn Iterator<Item = Option<u32>>, strings: &mut Vec<Block>, channel: &mut Channel| {
+            chosen.clear();
+            items.for_each(|item| choose(&words, item, plan.characters, &mut chosen));
+            strings.resize(chosen.len(), Block::ZERO);
+            ots.extend_in_steps(1, &chosen, strings, channel, &mut |step| step_begins(run, step))?;
+            run.advance(chosen.len() / plan.characters)
+        };
+    for first in (0..plan.all_places()).step_by(REGION) {
+        let places = first..plan.all_places().min(first + REGION);
+        transfer(&mut places.clone().map(|place| table.get(place)), &mut strings, channel)?;
+        for (place, strings) in places.zip(strings.chunks_exact(plan.characters)) {
+            if let Some(item) = table.get(place) {
+                held[plan.list_of(place)].push(item, strings);
             }
         }
-        run.advance(bins.len())?;
     }
-    let places = (0..plan.cuckoo.stash).map(|place| table.stash().get(place).copied());
-    chosen.clear();
-    places.for_each(|item| choose(&words, item, plan.characters, &mut chosen));
-    strings.resize(chosen.len(), Block::ZERO);
-    ots.extend(&chosen, &mut strings, channel)?;
+    for first in (0..plan.stash).step_by(REGION) {
+        let places = first..plan.stash.min(first + REGION);
+        let item = |place: usize| table.stash().get(place).copied();
+        transfer(&mut places.clone().map(item), &mut strings, channel)?;
+        for (place, strings) in places.zip(strings.chunks_exact(plan.characters)) {
+            if let Some(item) = item(place) {
+                stash.push(item, strings);
+            }
+        }
+    }
     channel.flush()?;
-    let strings = strings.chunks_exact(plan.characters);
-    table.stash().iter().zip(strings).for_each(|(item, strings)| stash.push(*item, strings));
     drop((words, table));
     find(run, plan, &held, &stash, channel.split().1)
 }
@@ -93,7 +88,7 @@ fn find(
     channel: &mut RecvHalf,
 ) -> Result<Vec<(u32, u32)>, Error> {
     let (count, width) = (run.sizes.sender, plan.width.bytes());
-    run.phase(Phase::Exchange, plan.lists() as usize * count * width);
+    run.phase(Phase::Exchange, plan.lists() * count * width);
     let mut list = large_capacity((count * width).min(ROOM));
     let mut pairs = Vec::new();
     for (number, held) in held.iter().enumerate() {
@@ -102,18 +97,19 @@ fn find(
         by_pieces(run, plan, number, channel, |_, piece| list.extend_from_slice(piece))?;
         search(run, plan, held, &PackedTags::new(&list, width), &mut pairs)?;
     }
-    for place in 0..plan.cuckoo.stash {
+    for place in 0..plan.stash {
         let item = stash.items.get(place);
         let strings = stash.strings.chunks_exact(plan.characters).nth(place).unwrap_or_default();
-        let mut streams: Vec<Prg> = strings.iter().map(|string| Prg::from_seed(*string)).collect();
+        let mut masks = inclusion::Masks::new(strings);
         by_pieces(run, plan, held.len() + place, channel, |first, piece| {
             let Some(item) = item else { return };
+            run.watch.count(Some(Phase::Compare));
             for (k, theirs) in (first as u32..).zip(piece.chunks_exact(width)) {
-                let mask = streams.iter_mut().fold(Block::ZERO, |mask, stream| mask ^ stream.block());
-                if plan.width.truncate(&mask.to_bytes()).to_le_bytes()[..width] == *theirs {
+                if plan.width.truncate(&masks.next().to_bytes()).to_le_bytes()[..width] == *theirs {
                     pairs.push((*item, k));
                 }
             }
+            run.watch.count(None);
         })?;
     }
     Ok(pairs)
@@ -139,7 +135,7 @@ fn by_pieces(
 
 /// Looks for all masks of the items held in a list, as many at a time as the plan says: of many items, or of a part of the
 /// slots of one.
-fn search(
+pub(super) fn search(
     run: &Run<'_>,
     plan: &Plan,
     held: &Held,
@@ -191,9 +187,9 @@ pub(super) fn choose(words: &Words, item: Option<u32>, characters: usize, out: &
 
 /// Items of one function, or of the stash, with the strings of their characters.
 #[derive(Default)]
-struct Held {
-    items: Vec<u32>,
-    strings: Vec<Block>,
+pub(super) struct Held {
+    pub(super) items: Vec<u32>,
+    pub(super) strings: Vec<Block>,
 }
 
 impl Held {

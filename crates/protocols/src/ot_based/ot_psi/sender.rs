@@ -7,13 +7,14 @@ use vesica_crypto::memory::{Wiped, prefetch};
 use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::{Digests, simple};
 use vesica_encode::items::Items;
-use vesica_net::{Channel, RecvHalf};
+use vesica_net::{Channel, RecvHalf, SendHalf};
 use vesica_ot::coded::OprfSender;
-use vesica_ot::kk13::{self, WalshHadamard};
+use vesica_ot::kk13;
 
+use super::super::inclusion::{masks_of, sum};
 use super::super::lists::MaskLists;
 use super::super::numbers::push_characters;
-use super::{Plan, REGION, Words, sum};
+use super::{Plan, REGION, Words};
 use crate::error::Error;
 use crate::protocol::{Phase, Run};
 
@@ -23,94 +24,160 @@ const ENTRIES: usize = 1 << 12;
 /// Entries ahead whose words are on their way.
 const AHEAD: usize = 16;
 
+/// Blocks of a row.
+const BLOCKS: usize = kk13::COLUMNS / Block::BITS;
+
 /// The item at each place of the lists.
-pub(super) fn masks(
+pub(super) fn masks<S: OprfSender<u8, BLOCKS>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
+    mut ots: S,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
-    run.phase(Phase::BaseOts, 0);
-    let mut ots =
-        kk13::Sender::setup(WalshHadamard::default(), &run.context, run.threads, run.base_ots, channel, rng)?;
     // From here on an item is known by its place in the lists.
     run.phase(Phase::Hash, items.len());
     let order = items.shuffled(rng);
     let words = Words::of(run, plan, items, Some(&order))?;
-    let table = simple::Table::build(run.threads, &Digests::new(&words.digests, plan.cuckoo.layout));
-    table.check_load(plan.load).map_err(|_| Error::Chance("a bin has more items than any was to have"))?;
-
-    run.phase(Phase::Extend, plan.bins());
-    let mut masks = MaskLists::new(plan.width, plan.lists() as usize, items.len());
-    let mut slots = Slots::new(plan.load, rng);
-    let mut rows = Wiped::from(vec![[Block::ZERO; kk13::COLUMNS / Block::BITS]; REGION * plan.characters]);
-    let mut work = Work::default();
-    for first in (0..plan.bins()).step_by(REGION) {
-        let bins = first..plan.bins().min(first + REGION);
-        let rows = &mut rows[..bins.len() * plan.characters];
-        let number = ots.next();
-        ots.extend(rows, channel.split().1)?;
-        for bin in bins.clone() {
-            let list = plan.cuckoo.layout.function_of(bin);
-            slots.begin();
-            // Of few bins each may have as many items as there are.
-            for items in table.bin(bin).chunks(ENTRIES) {
-                work.ask(&words, list, items, (bin - first) * plan.characters, plan.characters);
-                slots.deal(items.len(), plan.characters, &mut work.slots);
-                if work.places.len() >= ENTRIES {
-                    run.apart(Phase::Evaluate, || {
-                        work.answer(&ots, number, rows, plan.characters, &mut masks)
-                    });
-                }
-            }
-        }
-        run.apart(Phase::Evaluate, || work.answer(&ots, number, rows, plan.characters, &mut masks));
-        run.advance(bins.len())?;
+    let masks = if plan.places > 0 {
+        of_bins(run, plan, &words, &mut ots, channel, rng)?
+    } else {
+        run.phase(Phase::Extend, plan.stash);
+        MaskLists::new(plan.width, 0, items.len())
+    };
+    let stash = Stash::receive(run, plan, &mut ots, channel.split().1)?;
+    match plan.places {
+        // One list at a time, of which there are many.
+        0 => stash.send(run, plan, &words, &ots, channel.split().0)?,
+        _ => stash.answer(run, plan, &words, &ots, masks, channel.split().0)?,
     }
-    answer_stash(run, plan, &words, &mut ots, &mut masks, channel.split().1)?;
-    masks.send(run, channel.split().0)?;
     Ok(order)
 }
 
-/// The masks of every item for each place of the stash, where an item's slot is its place in the lists.
-fn answer_stash(
+/// The masks of every item for each place of its bins.
+fn of_bins<S: OprfSender<u8, BLOCKS>>(
     run: &Run<'_>,
     plan: &Plan,
     words: &Words,
-    ots: &mut kk13::Sender,
-    masks: &mut MaskLists,
-    channel: &mut RecvHalf,
-) -> Result<(), Error> {
+    ots: &mut S,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<MaskLists, Error> {
     let t = plan.characters;
-    // In one call, as the receiver's: a call begins where tiles of the extension do.
-    let mut rows = Wiped::from(vec![[Block::ZERO; kk13::COLUMNS / Block::BITS]; t * plan.cuckoo.stash]);
-    let first = ots.next();
-    ots.extend(&mut rows, channel)?;
-    run.watch.count(Some(Phase::Evaluate));
-    let values: Vec<u8> = (0..t).flat_map(|_| 0..=u8::MAX).collect();
-    let at: Vec<u32> = (0..t as u32).flat_map(|row| [row; kk13::VALUES]).collect();
-    let mut strings = vec![Block::ZERO; values.len()];
-    for (place, rows) in rows.chunks_exact(t).enumerate() {
-        ots.evaluate(first + (place * t) as u64, rows, &at, &values, &mut strings);
-        let (mut keys, mut blocks) = (Vec::new(), Vec::new());
-        for first in (0..words.numbers.len()).step_by(REGION) {
-            let items = first..words.numbers.len().min(first + REGION);
-            keys.clear();
-            blocks.clear();
-            for item in items.clone() {
-                let word = words.numbers[item].to_bytes();
-                keys.extend((0..t).map(|c| strings[c * kk13::VALUES + usize::from(word[c])]));
-                blocks.extend(std::iter::repeat_n(Block::from(item as u128), t));
-            }
-            rekeyed_encrypt(&keys, [&mut blocks]);
-            for (item, blocks) in items.zip(blocks.chunks_exact(t)) {
-                masks.set(plan.cuckoo.layout.functions() + place, item, sum(blocks).to_u128());
+    let table = simple::Table::build(run.threads, &Digests::new(&words.digests, plan.layout));
+    table.check_load(plan.load).map_err(|_| Error::Chance("a bin has more items than any was to have"))?;
+
+    run.phase(Phase::Extend, plan.all_places() + plan.stash);
+    let mut masks = MaskLists::new(plan.width, plan.lists(), words.numbers.len());
+    let mut slots = Slots::new(plan.load, rng);
+    let mut rows = Wiped::from(vec![[Block::ZERO; BLOCKS]; REGION.min(plan.all_places()) * t]);
+    let mut work = Work::default();
+    for first in (0..plan.all_places()).step_by(REGION) {
+        let places = first..plan.all_places().min(first + REGION);
+        let rows = &mut rows[..places.len() * t];
+        let number = ots.next();
+        ots.extend(rows, channel.split().1)?;
+        for place in places.clone() {
+            slots.begin();
+            // Of few bins each may have as many items as there are.
+            for items in table.bin(place / plan.places).chunks(ENTRIES) {
+                work.ask(words, plan.list_of(place), items, (place - first) * t, t);
+                slots.deal(items.len(), t, &mut work.slots);
+                if work.places.len() >= ENTRIES {
+                    run.apart(Phase::Evaluate, || work.answer(ots, number, rows, t, &mut masks));
+                }
             }
         }
+        run.apart(Phase::Evaluate, || work.answer(ots, number, rows, t, &mut masks));
+        run.advance(places.len())?;
     }
-    run.watch.count(None);
-    Ok(())
+    Ok(masks)
+}
+
+/// The rows of the stash's OTs: inclusion of an item of the receiver's in the whole set, whose order is that of the lists.
+struct Stash {
+    /// The number of the first OT.
+    number: u64,
+    regions: Vec<Wiped<kk13::Row>>,
+}
+
+impl Stash {
+    /// The rows, as they come: nothing is made of the size that the receiver claims.
+    fn receive(
+        run: &Run<'_>,
+        plan: &Plan,
+        ots: &mut impl OprfSender<u8, BLOCKS>,
+        channel: &mut RecvHalf,
+    ) -> Result<Self, Error> {
+        let mut stash = Self { number: ots.next(), regions: Vec::new() };
+        for first in (0..plan.stash).step_by(REGION) {
+            let places = REGION.min(plan.stash - first);
+            // In calls like the receiver's: a call begins where tiles of the extension do.
+            let mut rows = Wiped::from(vec![[Block::ZERO; BLOCKS]; places * plan.characters]);
+            ots.extend(&mut rows, channel)?;
+            stash.regions.push(rows);
+            run.advance(places)?;
+        }
+        Ok(stash)
+    }
+
+    /// The masks of every item for one place of the stash; `take` has the place of an item in the lists and its mask.
+    fn masks(
+        &self,
+        plan: &Plan,
+        words: &Words,
+        ots: &impl OprfSender<u8, BLOCKS>,
+        place: usize,
+        mut take: impl FnMut(usize, u128),
+    ) {
+        let t = plan.characters;
+        let rows = &self.regions[place / REGION][place % REGION * t..][..t];
+        let characters =
+            |item: usize, out: &mut Vec<u8>| push_characters(out, words.numbers[item].to_u128(), t);
+        let first = self.number + (place * t) as u64;
+        masks_of(ots, first, rows, words.numbers.len(), characters, |item, mask| take(item, mask.to_u128()));
+    }
+
+    /// Sends the lists of the bins, and those of the stash behind them.
+    fn answer(
+        self,
+        run: &Run<'_>,
+        plan: &Plan,
+        words: &Words,
+        ots: &impl OprfSender<u8, BLOCKS>,
+        mut masks: MaskLists,
+        channel: &mut SendHalf,
+    ) -> Result<(), Error> {
+        run.apart(Phase::Evaluate, || {
+            for place in 0..plan.stash {
+                let list = plan.lists_of_bins() + place;
+                self.masks(plan, words, ots, place, |item, mask| masks.set(list, item, mask));
+            }
+        });
+        masks.send(run, channel)
+    }
+
+    /// Sends the lists of the stash, each when it is made.
+    fn send(
+        self,
+        run: &Run<'_>,
+        plan: &Plan,
+        words: &Words,
+        ots: &impl OprfSender<u8, BLOCKS>,
+        channel: &mut SendHalf,
+    ) -> Result<(), Error> {
+        let items = words.numbers.len();
+        run.phase(Phase::Exchange, plan.stash * items * plan.width.bytes());
+        let mut list = MaskLists::new(plan.width, 1, items);
+        for place in 0..plan.stash {
+            run.apart(Phase::Evaluate, || {
+                self.masks(plan, words, ots, place, |item, mask| list.set(0, item, mask));
+            });
+            list.send_part(run, channel)?;
+        }
+        Ok(channel.flush()?)
+    }
 }
 
 /// The strings that the sender asks of its OTs, the slots they are stretched to, and where the masks go.
@@ -137,14 +204,14 @@ impl Work {
     /// Puts all masks that were asked for in their places: of each character what the stream of its string has in its slot.
     fn answer(
         &mut self,
-        ots: &kk13::Sender,
+        ots: &impl OprfSender<u8, BLOCKS>,
         number: u64,
         rows: &[kk13::Row],
         characters: usize,
         masks: &mut MaskLists,
     ) {
         self.strings.resize(self.at.len(), Block::ZERO);
-        ots.evaluate(number, rows, &self.at, &self.characters, &mut self.strings);
+        ots.evaluate_groups(1, number, rows, &self.at, &self.characters, &mut self.strings);
         rekeyed_encrypt(&self.strings, [&mut self.slots]);
         for ((list, place), blocks) in self.places.iter().zip(self.slots.chunks_exact(characters)) {
             masks.set(*list, *place as usize, sum(blocks).to_u128());

@@ -5,6 +5,7 @@ use crate::testing::{Case, order, planted_for, run_of, run_pair, shape};
 use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::Layout;
 use vesica_ot::base::kept::{Keeping, Kept};
+use vesica_ot::coded::ideal;
 
 #[test]
 fn unequal_sets_and_short_items_end_with_the_plain_join() {
@@ -25,17 +26,112 @@ fn unequal_sets_and_short_items_end_with_the_plain_join() {
     }
 }
 
-/// Pairs of the receiver's items and the sender's places, with a plan that no sizes have.
+/// Pairs of the receiver's items and the sender's places, with a plan that no sizes have; over ideal OTs.
 fn pairs(plan: impl Fn() -> Plan + Sync, sets: &crate::testing::Planted) -> Vec<(u32, u32)> {
     let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
     let run = || Run { context: context(sizes), ..run(sizes, Parameters::default()) };
     let (mut a, mut b) = vesica_net::memory::pair(&vesica_net::Options::default());
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            sender::masks(&run(), &plan(), &sets.sender, &mut a, &mut Prg::from_seed([1; 16])).unwrap()
+            let rng = &mut Prg::from_seed([1; 16]);
+            let ots = ideal::Sender::setup(&context(sizes), &mut a, rng).unwrap();
+            sender::masks(&run(), &plan(), &sets.sender, ots, &mut a, rng).unwrap()
         });
-        receiver::pairs(&run(), &plan(), &sets.receiver, &mut b, &mut Prg::from_seed([2; 16])).unwrap()
+        let ots = ideal::Receiver::setup(&context(sizes), &mut b, &mut Prg::from_seed([2; 16])).unwrap();
+        receiver::pairs(&run(), &plan(), &sets.receiver, ots, &mut b).unwrap()
     })
+}
+
+#[test]
+fn every_hashing_scheme_ends_with_the_plain_join_at_both_levels() {
+    for (receiver, sender, common) in [(1, 3000, 1), (300, 700, 90), (700, 1, 1), (900, 300, 120)] {
+        for variant in ["", NO_HASHING, SIMPLE, BALANCED] {
+            for (level, sigma) in [(80, None), (128, Some(18))] {
+                let parameters = Parameters { variant, level, sigma, ..Parameters::default() };
+                let sets = planted_for(&parameters, receiver, sender, common, 3);
+                let case = Case { parameters, learns: Learns::Both, threads: 2, ..Case::default() };
+                let (ended, what) =
+                    (run_pair(&ENTRY, &sets, case), format!("{variant} {level} {receiver}x{sender}"));
+                assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows, "{what}");
+                assert_eq!(ended.sender.unwrap().unwrap().rows(), sets.sender_rows, "{what}");
+                let shape = shape(&sets, case);
+                assert_eq!(ended.traffic.payload_sent, ENTRY.bytes(Role::Receiver, &shape), "{what}");
+                assert_eq!(ended.traffic.payload_received, ENTRY.bytes(Role::Sender, &shape), "{what}");
+            }
+        }
+    }
+}
+
+/// The plan of two sets of `n` items in a variant.
+fn plan_of(variant: &'static str, n: usize) -> Result<Option<Plan>, Error> {
+    Plan::new(Sizes { receiver: n, sender: n }, &Parameters { variant, ..Parameters::default() })
+}
+
+#[test]
+fn bins_have_as_many_places_as_the_bounds_ask_for() {
+    use vesica_encode::hashing::parameters::{FAILURE, bounds};
+    for log2 in [4, 8, 12, 18] {
+        let n = 1usize << log2;
+        let simple = plan_of(SIMPLE, n).unwrap().unwrap();
+        let bins = simple.layout.bins();
+        // n / ln n bins, and the tail of the binomial distribution.
+        assert!((bins as f64 * (n as f64).ln() / n as f64 - 1.0).abs() < 0.1, "{bins} bins of 2^{log2}");
+        let of_simple = |load: usize| bounds::overflow(n as u64, bins as u64, load as u64);
+        assert!(of_simple(simple.places) <= FAILURE && of_simple(simple.places - 1) > FAILURE);
+        assert_eq!((simple.layout.functions(), simple.stash, simple.load), (1, 0, simple.places));
+        let balanced = plan_of(BALANCED, n).unwrap().unwrap();
+        let of_balanced = |load: usize| bounds::balanced(2, n as u64, n as u64, load as u64);
+        // Of few items the bound for all bins of every item is the lower one.
+        let proven = of_balanced(balanced.places) <= FAILURE && of_balanced(balanced.places - 1) > FAILURE;
+        assert!(proven || log2 == 4 && balanced.places == balanced.load, "2^{log2}");
+        assert_eq!((balanced.layout.functions(), balanced.layout.bins(), balanced.stash), (2, n, 0));
+        assert!(balanced.places <= balanced.load && balanced.places < 12 && simple.places < 70);
+        eprintln!("2^{log2}: {} of {bins}, {} of {n}", simple.places, balanced.places);
+    }
+    let alone = plan_of(NO_HASHING, 1 << 12).unwrap().unwrap();
+    assert_eq!((alone.all_places(), alone.lists(), alone.width), (0, 1 << 12, alone.word));
+}
+
+#[test]
+fn forms_that_would_send_too_many_masks_are_refused_by_name() {
+    for (variant, fits, not) in
+        [(NO_HASHING, 1 << 14, 1 << 15), (SIMPLE, 1 << 18, 1 << 24), (BALANCED, 1 << 20, 1 << 25)]
+    {
+        assert!(plan_of(variant, fits).is_ok(), "{variant}");
+        let refused = plan_of(variant, not).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains(variant) && refused.contains("without `--variant`"), "{refused}");
+    }
+    // Few items of the sender make short lists, but every list has OTs.
+    let sizes = Sizes { receiver: 1 << 21, sender: 1 };
+    assert!(Plan::new(sizes, &Parameters { variant: NO_HASHING, ..Parameters::default() }).is_err());
+    assert!(plan_of("", 1 << 24).is_ok());
+}
+
+#[test]
+fn masks_that_a_sender_chose_cost_the_receiver_no_more_than_others() {
+    use super::receiver::{Held, search};
+    use vesica_crypto::join::{PackedTags, probes};
+    // All agree in the bits by which a table would find a slot for them.
+    let sizes = Sizes { receiver: 1 << 10, sender: 1 << 13 };
+    let plan = Plan::new(sizes, &Parameters::default()).unwrap().unwrap();
+    let mut held = Held { items: (0..1 << 10).collect(), strings: vec![Block::ZERO; plan.characters << 10] };
+    Prg::from_seed([6; 16]).fill_blocks(&mut held.strings);
+    let mut list = Vec::new();
+    for i in 0..1u128 << 13 {
+        list.extend_from_slice(&(i << 48 | 77).to_le_bytes()[..plan.width.bytes()]);
+    }
+    assert!(plan.width.bits() > 48 + 13);
+    let (before, mut found) = (probes(), Vec::new());
+    search(
+        &run(sizes, Parameters::default()),
+        &plan,
+        &held,
+        &PackedTags::new(&list, plan.width.bytes()),
+        &mut found,
+    )
+    .unwrap();
+    let (work, candidates) = (probes() - before, (plan.load << 10) as u64);
+    assert!(found.is_empty() && work < 8 * (candidates + (1 << 13)), "{work} probes for {candidates} masks");
 }
 
 fn context(sizes: Sizes) -> vesica_crypto::hash::Context {
@@ -51,7 +147,8 @@ fn items_in_the_stash_are_found() {
     // With 2.4 n bins and tens of thousands of runs some items are left over; here bins are too few for all.
     let sets = planted_for(&Parameters::default(), 12, 30, 9, 2);
     let plan = || Plan {
-        cuckoo: Cuckoo { layout: Layout::new(2, 8), stash: 8 },
+        layout: Layout::new(2, 8),
+        stash: 8,
         load: 30,
         ..plan(&shape(&sets, Case::default())).unwrap()
     };
