@@ -46,7 +46,7 @@ const fn product(a: u8, b: u8) -> u8 {
         if b >> bit & 1 == 1 {
             product ^= a;
         }
-        a = a << 1 ^ if a >> 3 & 1 == 1 { 0b1_0011 } else { 0 };
+        a = (a << 1) ^ if a >> 3 & 1 == 1 { 0b1_0011 } else { 0 };
         bit += 1;
     }
     product

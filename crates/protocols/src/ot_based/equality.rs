@@ -169,7 +169,7 @@ mod tests {
     fn one_pair_has_a_mask_of_forty_bits() {
         assert_eq!(bytes(1, 4, 32).unwrap(), [128, 5]);
         assert_eq!(bytes(1, 4, 21).unwrap(), [84, 5]);
-        assert_eq!(bytes(1 << 10, 4, 32).unwrap(), [4 * 32 << 10, 7 << 10]);
+        assert_eq!(bytes(1 << 10, 4, 32).unwrap(), [128 << 10, 7 << 10]);
         assert!(bytes(1, 0, 32).is_err());
     }
 }
