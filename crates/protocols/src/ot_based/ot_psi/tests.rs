@@ -186,25 +186,20 @@ fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
     let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
     let (context, keeping) = (context(sizes), Keeping::of(kept()));
     let run = Run { base_ots: Some(&keeping), ..run_of(context, sizes, parameters) };
-    let rng = || Prg::from_seed([2; 16]);
+    let ots = |channel: &mut Channel| {
+        let (code, rng) = (WalshHadamard::default(), &mut Prg::from_seed([2; 16]));
+        kk13::Receiver::setup(code, &run.context, 1, run.base_ots, channel, rng).unwrap()
+    };
     let asked = sent(32 * plan.transfers(), |channel| {
         // The sender's masks never come.
-        assert!(receiver::pairs(&run, &plan, &sets.receiver, channel, &mut rng()).is_err());
+        assert!(receiver::pairs(&run, &plan, &sets.receiver, ots(channel), channel).is_err());
     });
     let expected = sent(32 * plan.transfers(), |channel| {
         let words = Words::of(&run, &plan, &sets.receiver, None).unwrap();
-        let places = vesica_encode::hashing::Digests::new(&words.digests, plan.cuckoo.layout);
-        let table = super::super::table(&places, plan.cuckoo.stash, false).unwrap();
-        assert!((0..plan.bins()).any(|bin| table.get(bin).is_none()) && plan.cuckoo.stash > 0);
-        let mut ots = kk13::Receiver::setup(
-            kk13::WalshHadamard::default(),
-            &run.context,
-            1,
-            run.base_ots,
-            channel,
-            &mut rng(),
-        )
-        .unwrap();
+        let places = vesica_encode::hashing::Digests::new(&words.digests, plan.layout);
+        let table = super::super::table(&places, plan.stash, false).unwrap();
+        assert!((0..plan.bins()).any(|bin| table.get(bin).is_none()) && plan.stash > 0);
+        let mut ots = ots(channel);
         let mut ask = |items: &mut dyn Iterator<Item = Option<u32>>| {
             let mut chosen = Vec::new();
             for item in items {
@@ -215,7 +210,7 @@ fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
         };
         assert!(plan.bins() <= REGION, "one call");
         ask(&mut (0..plan.bins()).map(|bin| table.get(bin)));
-        ask(&mut (0..plan.cuckoo.stash).map(|place| table.stash().get(place).copied()));
+        ask(&mut (0..plan.stash).map(|place| table.stash().get(place).copied()));
         channel.flush().unwrap();
     });
     assert!(asked == expected);
@@ -254,8 +249,13 @@ fn flaw_places_in_the_lists_do_not_tell_of_items() {
         let (mut a, mut b) = vesica_net::memory::pair(&vesica_net::Options::default());
         let rng = |party| Prg::from_seed([2 * seed + party; 16]);
         let pairs = std::thread::scope(|scope| {
-            scope.spawn(|| sender::masks(&run(), &plan(), &sets.sender, &mut a, &mut rng(0)).unwrap());
-            receiver::pairs(&run(), &plan(), &sets.sender, &mut b, &mut rng(1)).unwrap()
+            scope.spawn(|| {
+                let rng = &mut rng(0);
+                let ots = ideal::Sender::setup(&context(sizes), &mut a, rng).unwrap();
+                sender::masks(&run(), &plan(), &sets.sender, ots, &mut a, rng).unwrap()
+            });
+            let ots = ideal::Receiver::setup(&context(sizes), &mut b, &mut rng(1)).unwrap();
+            receiver::pairs(&run(), &plan(), &sets.sender, ots, &mut b).unwrap()
         });
         order::places(&pairs)
     };
