@@ -150,7 +150,8 @@ Letters of the formulas (docs/protocols/NAME.md has each one's size):
   β, max_β     bins of a hash table, and the items in the fullest of them
   s            places of the stash (ot-psi, ot-phasing); slots of a slice (gbf, gbf-random)
   t, t', h     pieces of an item, pieces of a stashed one, and hash functions (ot-psi, ot-phasing)
-  c            bits of a code word (kkrt)
+  c, κ'        bits of a code word (kkrt; ot-psi)
+  p            the receiver's places in a bin (ot-psi, 1 unless a variant says otherwise)
   b, m         bins of a Bloom filter, and all of its slots: m = b·κ·s (gbf, gbf-random)
   m            elements of the encoded set (vole); r(m), s(m), c(m) and c'(m) are bytes that grow with log m
 ";
