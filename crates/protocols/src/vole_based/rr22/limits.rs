@@ -3,7 +3,7 @@
 //! From the opened coin on a receiver knows every hash of the run, and until A' it can evaluate them to put more items
 //! into its store than it named. From w_r on the sender knows the hash of the masks, and until its masks are there it can
 //! look for two items with one. So each waits for the other no longer than a limit here, heartbeats or not: that bounds
-//! the evaluations by a rate times a time (`docs/security-of-the-default.md`). The limit is for honest partners on slow
+//! the evaluations by a rate times a time (`docs/security-against-cheating.md`). The limit is for honest partners on slow
 //! machines and slow networks, with some to spare.
 
 use std::time::Duration;

@@ -1,0 +1,119 @@
+//! A sender that cheats, in the whole conversation: terms, sizes, protocol, digests. The receiver's checks end the run, and what
+//! is no more than a choice of set is confirmed like an honest run.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
+
+use std::thread;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand_core::CryptoRng;
+use vesica::session::{self, SessionError};
+use vesica::settings::{Choice, Settings};
+use vesica::terms::Terms;
+use vesica_crypto::block::Block;
+use vesica_encode::items::{Items, Matches};
+use vesica_net::{Channel, Options, memory};
+use vesica_ot::vole::Plan;
+use vesica_ot::vole::cheating::WrongWord;
+use vesica_protocols::registry::Entry;
+use vesica_protocols::testing::{Planted, planted_for};
+use vesica_protocols::vole_based::rr22::ENTRY;
+use vesica_protocols::vole_based::rr22::cheating::{self, CoinCheat, SenderCheat, mask_message};
+use vesica_protocols::{Error, Misbehaviour, Parameters, Role, Run, Security, Unwatched};
+
+/// A sender's role.
+type Send = fn(&Run<'_>, &Items, &mut Channel, &mut dyn CryptoRng) -> Result<Option<Matches>, Error>;
+
+fn with(
+    run: &Run<'_>,
+    items: &Items,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+    cheat: &SenderCheat<'_>,
+) -> Result<Option<Matches>, Error> {
+    cheating::send(run, items, channel, rng, cheat).map(|()| None)
+}
+
+/// One end's conversation, as a job leads it; `send` in place of the honest sender, if given.
+fn converse(
+    role: Role,
+    items: &Items,
+    mut channel: Channel,
+    send: Option<Send>,
+) -> Result<Option<Matches>, SessionError> {
+    let settings = Settings {
+        protocol: Choice::Named("vole".into()),
+        security: Security::Malicious,
+        ..Settings::default()
+    };
+    let terms = Terms::new(role, &settings, &["email".to_owned()]);
+    let mut agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), None)?;
+    if let Some(send) = send {
+        let cheat: &'static Entry = Box::leak(Box::new(Entry { send, ..ENTRY }));
+        agreed.protocol = cheat;
+    }
+    let rng = &mut StdRng::seed_from_u64(role as u64);
+    let matches = agreed.run(items, &mut channel, 1, &Unwatched, None, rng)?;
+    agreed.confirm(matches.as_ref(), &mut channel, &Unwatched)?;
+    Ok(matches)
+}
+
+type Ends = [Result<Option<Matches>, SessionError>; 2];
+
+fn run(sets: &Planted, send: Send) -> Ends {
+    let (first, second) = memory::pair(&Options::default());
+    thread::scope(|scope| {
+        let sender = scope.spawn(|| converse(Role::Sender, &sets.sender, second, Some(send)));
+        [converse(Role::Receiver, &sets.receiver, first, None), sender.join().unwrap()]
+    })
+}
+
+fn sets() -> Planted {
+    let parameters = Parameters { security: Security::Malicious, ..Parameters::default() };
+    // So many that there are trees.
+    planted_for(&parameters, 1450, 9, 5, 1)
+}
+
+#[test]
+fn a_sender_that_fails_a_check_ends_the_session_on_both_sides() {
+    let coins: Send = |run, items, channel, rng| {
+        let cheat = SenderCheat { coins: CoinCheat::Mirrored, ..SenderCheat::default() };
+        with(run, items, channel, rng, &cheat)
+    };
+    let words: Send = |run, items, channel, rng| {
+        // A guess of forty paths.
+        let words = |_: &Plan| {
+            let word = |tree| WrongWord { tree, word: usize::MAX, error: Block::from(3u128), guess: 1 };
+            (0..40).map(word).collect()
+        };
+        with(run, items, channel, rng, &SenderCheat { words: &words, ..SenderCheat::default() })
+    };
+    let failed = Misbehaviour::FailedCheck;
+    let inconsistent = Misbehaviour::Transfer(vesica_ot::Error::Inconsistent);
+    for (send, fault) in [(coins, failed), (words, inconsistent)] {
+        let [receiver, sender] = run(&sets(), send);
+        let Err(SessionError::Protocol(error)) = receiver else { panic!("the receiver noticed nothing") };
+        assert_eq!(error, Error::PeerMisbehaved(fault));
+        assert!(sender.is_err(), "the sender is told that the run is over");
+    }
+}
+
+#[test]
+fn a_sender_that_chooses_its_masks_has_chosen_a_set() {
+    let sets = sets();
+    let honest: Send = |run, items, channel, rng| with(run, items, channel, rng, &SenderCheat::default());
+    let [receiver, sender] = run(&sets, honest);
+    assert!(sender.is_ok());
+    assert_eq!(receiver.unwrap().unwrap().rows(), sets.receiver_rows);
+    let half: Send = |run, items, channel, rng| {
+        let half = |mut masks: Vec<u128>| {
+            (1u128..).zip(&mut masks[4..]).for_each(|(number, mask)| *mask = number << 100);
+            mask_message(masks)
+        };
+        with(run, items, channel, rng, &SenderCheat { masks: &half, ..SenderCheat::default() })
+    };
+    let [receiver, sender] = run(&sets, half);
+    assert!(sender.is_ok());
+    let found = receiver.unwrap().unwrap();
+    assert!(found.items() < 5 && found.rows().iter().all(|row| sets.receiver_rows.contains(row)));
+}
