@@ -5,8 +5,9 @@
 //!   address does not touch a partner at another.
 //! * Of those, first one who has had time to send a whole ClientHello, and has not.
 //! * Of those one is drawn by lot. Were it the newest, a crowd that shares the partner's address (the same NAT) would
-//!   keep it out for good; were it the oldest, one that comes fast enough would. By lot the partner's attempt lives long
-//!   enough with a probability that no crowd makes zero, and it makes many attempts.
+//!   leave it no seat but those that fall free when somebody's time is over; were it the oldest, a crowd that comes fast
+//!   enough would leave it none. By lot the partner's attempt lives long enough with a probability that no crowd makes
+//!   zero, and it makes many attempts.
 //!
 //! A visitor takes a thread and a descriptor until it has proven its key. Where the system gives no more of either, the
 //! door holds as many as there are, and the same rules apply.
