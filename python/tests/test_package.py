@@ -41,9 +41,17 @@ def test_types_are_what_a_user_sees(tmp_path: Path) -> None:
         "reveal_type(found)\n"
         "reveal_type(vesica.receive('a.csv', key='a', output='b.csv'))\n"
         "reveal_type(vesica.send('a.csv', key='a').sizes.peer_items)\n"
+        "reveal_type(vesica.local(polars.LazyFrame(), 'b.csv', key='a', delimiter=(None, ';')))\n"
+        "reveal_type(vesica.receive('a.csv', key='a', row_numbers=True, header=False))\n"
     )
     shown = run("-m", "mypy", "--strict", str(tmp_path / "use.py"))
-    for words in ["polars.dataframe.frame.DataFrame", "pathlib.Path", "int | None"]:
+    for words in [
+        "polars.dataframe.frame.DataFrame",
+        "polars.lazyframe.frame.LazyFrame",
+        "array[int]",
+        "pathlib.Path",
+        "int | None",
+    ]:
         assert words in shown, shown
 
 

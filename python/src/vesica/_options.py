@@ -89,9 +89,9 @@ class ReadOptions(TypedDict, total=False):
 class PairReadOptions(TypedDict, total=False):
     """The same for two tables: one value for both, or a tuple with each one's."""
 
-    delimiter: str | None | tuple[str | None, str | None]
+    delimiter: str | tuple[str | None, str | None] | None
     """What separates fields."""
-    encoding: str | None | tuple[str | None, str | None]
+    encoding: str | tuple[str | None, str | None] | None
     """The encoding of text without a byte-order mark."""
     header: bool | tuple[bool, bool]
     """Whether the first line names the columns."""

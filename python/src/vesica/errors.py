@@ -41,7 +41,7 @@ def _python(text: str) -> str:
         python = name.replace("-", "_")
         if name in _FLAGS:
             return f"{python}=True"
-        return python if value is None else f"{python}=\"{value.strip(chr(39))}\""
+        return python if value is None else f'{python}="{value.strip(chr(39))}"'
 
     return _OPTION.sub(option, text.replace("repeat `--key`, once for each of", "give `key` as a list of"))
 
