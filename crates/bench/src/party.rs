@@ -11,7 +11,7 @@ use vesica::net::codec::{CodecError, Writer};
 use vesica::net::{
     Address, CancelToken, Identity, NetError, NetEvent, Options, PublicKey, Security as Transport, shaped,
 };
-use vesica::protocols::{Learns, Phase, Role, Watch};
+use vesica::protocols::{Learns, Pending, Phase, Role, Watch};
 use vesica::resources;
 use vesica::session;
 use vesica::settings::Settings;
@@ -94,12 +94,14 @@ pub fn play(
     resources::reset_peak_rss();
     let started = Instant::now();
     let matches = agreed.run(&items, &mut channel, settings.threads(), &watch, kept.as_ref(), &mut rng);
+    // The search for the matches belongs to what is measured, the confirmation does not.
+    let matches = matches.and_then(|pending| Ok(pending.map(Pending::finish).transpose()?));
     let wall = started.elapsed();
     let matches = matches.map_err(|error| failed(error.to_string()))?;
     let (cpu_s, after) = (resources::cpu_seconds() - cpu, channel.traffic());
     let peak_bytes = resources::peak_rss().unwrap_or(0);
-    let confirmed = agreed.confirm(matches.as_ref(), &mut channel, &watch);
-    confirmed.map_err(|error| failed(error.to_string()))?;
+    let confirmed = agreed.confirm(matches.map(Pending::found), &mut channel, &watch);
+    let matches = confirmed.map_err(|error| failed(error.to_string()))?;
     check(cell, role, matches.as_ref())?;
     Ok(Measured {
         wall_s: wall.as_secs_f64(),

@@ -91,6 +91,11 @@ fn as_text(outlook: &Outlook, settings: &Settings, sizes: Sizes, conditions: &Co
     let sent = bytes(traffic.receiver + traffic.sender);
     line("traffic", format!("{sent}: {} sent", parties(traffic.receiver, traffic.sender)));
     line("memory", format!("{} at most, tables and keys included", parties(memory.receiver, memory.sender)));
+    if let Some(tested) = estimate.max_tested_keys {
+        let bound =
+            format!("a receiver that cheats can ask about {tested} keys at most, with 2^64 hash evaluations");
+        line("questions", bound);
+    }
     line(
         "time",
         estimate.time.map_or("no record of this protocol".to_owned(), |time| explain(&time, conditions)),
@@ -109,7 +114,7 @@ fn as_text(outlook: &Outlook, settings: &Settings, sizes: Sizes, conditions: &Co
     for Alternative { protocol, outcome } in alternatives {
         let chosen = if protocol.name == choice.protocol.name { ">" } else { " " };
         match outcome {
-            Ok(Estimate { traffic, memory, time }) => {
+            Ok(Estimate { traffic, memory, time, .. }) => {
                 let fastest = if cheapest == Some(protocol.name) { "  fastest here" } else { "" };
                 let _ = writeln!(
                     text,

@@ -260,7 +260,7 @@ fn the_report_tells_the_run() {
     let phases: Vec<_> =
         mine["phases"].as_array().unwrap().iter().map(|phase| phase["name"].clone()).collect();
     let names = [
-        "prepare", "read", "connect", "agree", "blind", "unblind", "exchange", "compare", "confirm", "write",
+        "prepare", "read", "connect", "agree", "blind", "unblind", "exchange", "confirm", "compare", "write",
     ];
     assert_eq!(phases, names);
     assert_eq!((&mine["profile"], &mine["security"]), (&"conservative".into(), &"malicious".into()));

@@ -9,6 +9,9 @@
 //! |---|---|---|---|
 //! | [`Band`] | a band of w random bits at a random place | about 1.20, 1.09, 1.05 a key for w = 128, 256, 512 | BPSY23 §4 |
 //! | [`ThreeHash`] | three places of a cluster, and some of its dense columns | about 1.32 a key | RR22 §4, GPRTY21 |
+//! | [`Polynomial`] | powers of the key, in GF(2^128) | 1 a key | Newton's interpolation |
+//!
+//! The polynomial, for few keys, is linear over GF(2^128) and never fails; what follows is of the other two.
 //!
 //! **Keys** are 128-bit digests under a key of the run, distinct. The rows of distinct keys are independent and uniform in
 //! the ideal-cipher model, and those of another seed are independent of them. A seed that is drawn after the keys are fixed
@@ -30,6 +33,7 @@ pub mod parameters;
 mod band;
 mod elimination;
 mod placed;
+mod polynomial;
 mod regions;
 mod rows;
 mod three_hash;
@@ -40,6 +44,7 @@ use vesica_crypto::block::Block;
 
 pub use band::Band;
 pub use placed::{Decoded, Placed};
+pub use polynomial::Polynomial;
 pub use three_hash::ThreeHash;
 
 /// Random band of 128 bits, 1.20 columns a key (1.23 above 2^23 keys).

@@ -33,6 +33,12 @@ pub enum SortedError {
     /// The vector does not have one bit for each number.
     #[error("a list of another number of entries")]
     Count,
+    /// A number stands there twice, in a list of distinct ones.
+    #[error("a list that holds a number twice (entry {position})")]
+    Repeated {
+        /// Where it stands for the second time.
+        position: usize,
+    },
     /// A number is smaller than the one before it.
     #[error("a list that is not sorted (entry {position})")]
     Unsorted {
@@ -123,6 +129,26 @@ pub fn decode(bytes: &[u8], count: usize, bits: u32) -> Result<Vec<u128>, Sorted
     Ok(numbers)
 }
 
+/// Whether a list may hold a number more than once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeats {
+    /// As often as it likes.
+    Allowed,
+    /// No: then it is the form of a set.
+    Refused,
+}
+
+/// Holds these bytes to the form of a list of `count` numbers of `bits` bits, in time that depends on the bytes alone.
+///
+/// # Errors
+/// If they are no such list.
+///
+/// # Panics
+/// As [`decode`].
+pub fn check(bytes: &[u8], count: usize, bits: u32, repeats: Repeats) -> Result<(), SortedError> {
+    walk(bytes, (count, bits), repeats, |_| ())
+}
+
 /// Calls `each` with one batch after another of the numbers of the list that these bytes are the form of: the same without
 /// the memory for a list. What is wrong with a list may be found after calls.
 ///
@@ -135,6 +161,15 @@ pub fn for_each_batch(
     bytes: &[u8],
     count: usize,
     bits: u32,
+    each: impl FnMut(&[u128]),
+) -> Result<(), SortedError> {
+    walk(bytes, (count, bits), Repeats::Allowed, each)
+}
+
+fn walk(
+    bytes: &[u8],
+    (count, bits): (usize, u32),
+    repeats: Repeats,
     mut each: impl FnMut(&[u128]),
 ) -> Result<(), SortedError> {
     if bytes.len() != encoded_bytes(count, bits) {
@@ -164,6 +199,9 @@ pub fn for_each_batch(
             let number = parts.take(layout.low_bits) | part.checked_shl(layout.low_bits).unwrap_or(0);
             if number < before {
                 return Err(SortedError::Unsorted { position });
+            }
+            if number == before && position > 0 && repeats == Repeats::Refused {
+                return Err(SortedError::Repeated { position });
             }
             before = number;
             position += 1;
@@ -297,6 +335,30 @@ mod tests {
                 assert_eq!(decode(&bytes, count, bits).as_deref(), Ok(&numbers[..]), "{bits} {count}");
             }
         }
+    }
+
+    #[test]
+    fn a_list_of_distinct_numbers_holds_none_twice() {
+        for bits in [33, 64, 128] {
+            for distinct in [vec![], vec![0], vec![0, 1, 7], vec![5, 6, mask(bits)]] {
+                let bytes = encode(&distinct, bits);
+                assert_eq!(check(&bytes, distinct.len(), bits, Repeats::Refused), Ok(()));
+                for position in 0..distinct.len() {
+                    let mut twice = distinct.clone();
+                    twice.insert(position, distinct[position]);
+                    let bytes = encode(&twice, bits);
+                    assert_eq!(check(&bytes, twice.len(), bits, Repeats::Allowed), Ok(()));
+                    let found = check(&bytes, twice.len(), bits, Repeats::Refused);
+                    assert_eq!(found, Err(SortedError::Repeated { position: position + 1 }));
+                }
+            }
+        }
+        // Far from the first batch, with equal low parts behind equal high ones.
+        let mut numbers: Vec<u128> = (0..5000).map(|i| i << 100).collect();
+        numbers[4000] = numbers[3999];
+        let found = check(&encode(&numbers, 128), 5000, 128, Repeats::Refused);
+        assert_eq!(found, Err(SortedError::Repeated { position: 4000 }));
+        assert_eq!(check(&[0; 3], 5000, 128, Repeats::Refused), Err(SortedError::Length));
     }
 
     #[test]

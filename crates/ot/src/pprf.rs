@@ -19,6 +19,16 @@
 //! not there, to the right of an only child, is told nothing about that child and lacks it instead. Were it in the left
 //! sum, a party that lies about its path would have every leaf, and with them whatever the leaves' sum hides.
 //!
+//! **A key for each tree.** Of every inner level the side that lacks a leaf knows a node x and the hash of x ⊕ Δ, or that
+//! hash added to x ⊕ Δ. Were all trees hashed under one key of AES, an evaluation at one guess of x ⊕ Δ could be looked up among
+//! the values of all levels of all trees, and a run of t trees with h levels would lose log2(t·h) bits against such a search:
+//! 13 of 128 at 848 trees of 11 levels. So each tree has its own keys, and what is left are the levels of one tree.
+//!
+//! ```text
+//! K                 = H(context, label)
+//! keys of tree i    = AES_K(2i), AES_K(2i + 1)            left, right
+//! ```
+//!
 //! **Constant time.** The path is secret. Every node of a level is touched alike, wherever the path goes.
 
 use vesica_crypto::aes_hash::FixedKey;
@@ -50,8 +60,28 @@ pub(crate) fn levels(leaves: usize) -> usize {
     leaves.next_power_of_two().ilog2() as usize
 }
 
-/// The functions that make children.
+/// The trees of a context.
 pub(crate) struct Trees {
+    shape: Shape,
+    keys: FixedKey,
+}
+
+impl Trees {
+    /// The trees of this context; those of different labels have nothing in common.
+    pub(crate) fn new(context: &Context, label: Label, shape: Shape) -> Self {
+        Self { shape, keys: FixedKey::of(context, label) }
+    }
+
+    /// The functions that make the children of tree `number`. No two trees have a key in common.
+    pub(crate) fn tree(&self, number: u64) -> Tree {
+        let mut keys = [0, 1].map(|side| Block::from(2 * u128::from(number) + side));
+        self.keys.permute(&mut keys);
+        Tree::new(self.shape, keys)
+    }
+}
+
+/// The functions that make children.
+pub(crate) struct Tree {
     shape: Shape,
     left: FixedKey,
     right: FixedKey,
@@ -59,10 +89,9 @@ pub(crate) struct Trees {
     below_zero: [Block; 2],
 }
 
-impl Trees {
-    /// The trees of this context; those of different labels have nothing in common.
-    pub(crate) fn new(context: &Context, left: Label, right: Label, shape: Shape) -> Self {
-        let (left, right) = (FixedKey::of(context, left), FixedKey::of(context, right));
+impl Tree {
+    fn new(shape: Shape, keys: [Block; 2]) -> Self {
+        let [left, right] = keys.map(FixedKey::new);
         let mut below_zero = [Block::ZERO; 2];
         left.ccr(&mut below_zero[..1]);
         right.ccr(&mut below_zero[1..]);
@@ -168,11 +197,15 @@ pub(crate) fn sum(blocks: &[Block]) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
     use vesica_crypto::prg::Prg;
 
     fn trees(shape: Shape) -> Trees {
-        let context = Context::new(&[3; 32], "test", b"", 0, 0);
-        Trees::new(&context, Label::new("left"), Label::new("right"), shape)
+        Trees::new(&Context::new(&[3; 32], "test", b"", 0, 0), Label::new("trees"), shape)
+    }
+
+    fn tree(shape: Shape) -> Tree {
+        trees(shape).tree(7)
     }
 
     /// A tree: its first two nodes, its leaves, the sums of its levels.
@@ -187,7 +220,7 @@ mod tests {
         let mut nodes = vec![Block::ZERO; leaves];
         nodes[..shape.start()].copy_from_slice(&first[..shape.start()]);
         let mut sums = vec![[Block::ZERO; 2]; levels(leaves) + 1 - shape.start()];
-        assert!(trees(shape).grow(&mut nodes, &mut sums) == sum(&nodes));
+        assert!(tree(shape).grow(&mut nodes, &mut sums) == sum(&nodes));
         Full { first, leaves: nodes, sums }
     }
 
@@ -200,8 +233,8 @@ mod tests {
         let beside = |(i, sums): (usize, &[Block; 2])| sums[1 - (path >> (i + shape.start() - 1) & 1)];
         let known: Vec<Block> = full.sums.iter().enumerate().map(beside).collect();
         let mut completed = nodes.clone();
-        trees(shape).grow_punctured(&mut nodes, path, &known, |_| Block::ZERO);
-        trees(shape).grow_punctured(&mut completed, path, &known, |others| {
+        tree(shape).grow_punctured(&mut nodes, path, &known, |_| Block::ZERO);
+        tree(shape).grow_punctured(&mut completed, path, &known, |others| {
             assert!(others == sum(&nodes), "{path} of {}", nodes.len());
             Block::ONES
         });
@@ -252,11 +285,28 @@ mod tests {
     }
 
     #[test]
+    fn trees_of_one_run_from_the_same_nodes_have_nothing_in_common() {
+        for shape in [Shape::HalfTree, Shape::Plain] {
+            let sets = [0, 1, 2, 9, 10, 1 << 32, u64::MAX].map(|number| {
+                let mut nodes = vec![Block::ZERO; 16];
+                (nodes[0], nodes[1]) = (Block::from(9u128), Block::from(5u128));
+                let mut sums = vec![[Block::ZERO; 2]; levels(16) + 1 - shape.start()];
+                trees(shape).tree(number).grow(&mut nodes, &mut sums);
+                // Neither leaves nor what is told of any level.
+                let known = sums.as_flattened().iter().map(|sum| sum.to_u128());
+                nodes.iter().map(|node| node.to_u128()).chain(known).collect::<HashSet<_>>()
+            });
+            let all: HashSet<_> = sets.iter().flatten().collect();
+            assert_eq!(all.len(), sets.iter().map(HashSet::len).sum::<usize>(), "{shape:?}");
+        }
+    }
+
+    #[test]
     fn leaves_are_distinct_and_their_number_changes_no_leaf() {
-        let trees = trees(Shape::Plain);
+        let tree = tree(Shape::Plain);
         let grown = |leaves| {
             let mut nodes = vec![Block::from(9u128); leaves];
-            trees.grow(&mut nodes, &mut vec![[Block::ZERO; 2]; levels(leaves)]);
+            tree.grow(&mut nodes, &mut vec![[Block::ZERO; 2]; levels(leaves)]);
             nodes
         };
         let (nine, sixteen) = (grown(9), grown(16));

@@ -76,8 +76,7 @@ pub enum Security {
     Malicious,
 }
 
-const LEFT: Label = Label::new("small field: left children");
-const RIGHT: Label = Label::new("small field: right children");
+const TREES: Label = Label::new("small field: keys of the trees");
 const PAD: Label = Label::new("small field: pads of the tree sums");
 const TAG: Label = Label::new("small field: tags and seeds of leaves");
 const ALL_TAGS: Label = Label::new("small field: hash of all tags");
@@ -132,14 +131,14 @@ impl Receiver {
         roots: &[Block],
     ) -> (Self, Vec<u8>) {
         assert_eq!(base.len(), ROWS, "one base OT for each bit of Δ");
-        let trees = Trees::new(context, LEFT, RIGHT, Shape::Plain);
+        let trees = Trees::new(context, TREES, Shape::Plain);
         let (mut message, mut checks) = (Vec::with_capacity(SUMS), Vec::new());
         let mut groups = Vec::with_capacity(width.groups());
         for (group, (base, root)) in base.chunks(width.bits()).zip(roots).enumerate() {
             let mut leaves = vec![Block::ZERO; 1 << width.bits()];
             leaves[0] = *root;
             let mut sums = vec![[Block::ZERO; 2]; width.bits()];
-            trees.grow(&mut leaves, &mut sums);
+            trees.tree(group as u64).grow(&mut leaves, &mut sums);
             for (level, (sums, seeds)) in sums.iter().zip(base).enumerate() {
                 // Whoever chose bit c gets the sum of the side that a path through c does not take.
                 let index = group * width.bits() + level;
@@ -207,7 +206,7 @@ impl Sender {
         let (sums, checks) = message.split_at(SUMS);
         let hidden: &[[[u8; 16]; 2]] = sums.as_chunks::<16>().0.as_chunks().0;
         let mut checks = checks.as_chunks::<TAG_BYTES>().0.as_chunks::<2>().0.iter();
-        let trees = Trees::new(context, LEFT, RIGHT, Shape::Plain);
+        let trees = Trees::new(context, TREES, Shape::Plain);
         let k = width.bits();
         let mut groups = Vec::with_capacity(width.groups());
         let mut consistent = Choice::from(1);
@@ -221,7 +220,7 @@ impl Sender {
                 })
                 .collect();
             let mut leaves = vec![Block::ZERO; 1 << k];
-            trees.grow_punctured(&mut leaves, digit, &known, |_| Block::ZERO);
+            trees.tree(group as u64).grow_punctured(&mut leaves, digit, &known, |_| Block::ZERO);
             if let Some([sum, hash]) = checks.next() {
                 let fits;
                 (leaves, fits) = checked(context, group, &leaves, digit, sum, hash);

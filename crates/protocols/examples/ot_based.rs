@@ -15,7 +15,7 @@ use vesica_crypto::hash::Context;
 use vesica_net::{Address, Channel, Identity, NetEvent, Options, Security, establish, memory};
 use vesica_protocols::registry::{self, Entry, Shape};
 use vesica_protocols::testing::{Planted, planted_for};
-use vesica_protocols::{Learns, Parameters, Phase, Role, Run, Sizes, Watch};
+use vesica_protocols::{Learns, Parameters, Pending, Phase, Role, Run, Sizes, Watch};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -95,7 +95,8 @@ fn once(
         });
         let mut rng = StdRng::seed_from_u64(1);
         let matches = (protocol.receive)(&run(&watches[0]), &sets.receiver, &mut mine, &mut rng);
-        (matches.expect("receiver"), started.elapsed())
+        let matches = matches.and_then(Pending::finish).expect("receiver");
+        (matches, started.elapsed())
     });
     watches[0].end();
     assert_eq!(matches.rows(), sets.receiver_rows);

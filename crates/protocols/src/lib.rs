@@ -36,7 +36,7 @@
 //! let (mut my_rng, mut their_rng) = (StdRng::try_from_rng(&mut SysRng)?, StdRng::try_from_rng(&mut SysRng)?);
 //! let matches = std::thread::scope(|scope| {
 //!     scope.spawn(|| (protocol.send)(&run(), &theirs, &mut there, &mut their_rng));
-//!     (protocol.receive)(&run(), &mine, &mut here, &mut my_rng)
+//!     (protocol.receive)(&run(), &mine, &mut here, &mut my_rng)?.finish()
 //! })?;
 //! assert_eq!(matches.rows(), [2]); // "eve"
 //! # Ok(())
@@ -65,5 +65,5 @@ pub use error::{Error, Misbehaviour, Misuse};
 pub use masks::MaskWidth;
 pub use parameters::{DEFAULT_LEVEL, Offers, Parameters, Profile, Security, Unoffered, Variant};
 pub use protocol::{
-    Learns, Phase, Receive, Role, Run, STATISTICAL_SECURITY, Send, Sizes, Step, Unwatched, Watch,
+    Learns, Pending, Phase, Receive, Role, Run, STATISTICAL_SECURITY, Send, Sizes, Step, Unwatched, Watch,
 };

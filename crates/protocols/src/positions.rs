@@ -9,7 +9,7 @@ use vesica_encode::items::{Items, Matches};
 use vesica_net::{RecvHalf, SendHalf};
 
 use crate::error::{Error, Misbehaviour};
-use crate::protocol::{Learns, Role, Run};
+use crate::protocol::{Learns, Pending, Phase, Role, Run};
 use crate::registry::Message;
 
 /// The message, for a registry's entry; k is the number of matches.
@@ -83,16 +83,35 @@ pub(crate) fn recv(listed: usize, most: usize, channel: &mut RecvHalf) -> Result
 
 /// The receiver's last step: the pairs of its own item and a position of the sender's list become its matches; the
 /// sender is told the positions where the run was agreed for both.
-pub(crate) fn finish(
-    run: &Run<'_>,
-    pairs: &[(u32, u32)],
+pub(crate) fn finish<'a>(
+    run: &Run<'a>,
+    pairs: Vec<(u32, u32)>,
     channel: &mut SendHalf,
-    items: &Items,
-) -> Result<Matches, Error> {
+    items: &'a Items,
+) -> Result<Pending<'a>, Error> {
     if run.learns == Learns::Both {
         send(run.sizes.sender, pairs.iter().map(|&(_, position)| position), channel)?;
     }
-    Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize)))
+    Ok(Pending::of_pairs(items, pairs))
+}
+
+/// The same where the pairs are still to be found, by a join of lists that are both here: it waits for the confirmation,
+/// unless the sender is to be told.
+pub(crate) fn finish_with<'a>(
+    run: &Run<'a>,
+    join: impl FnOnce() -> Vec<(u32, u32)> + 'a,
+    channel: &mut SendHalf,
+    items: &'a Items,
+) -> Result<Pending<'a>, Error> {
+    let watch = run.watch;
+    let join = move || {
+        watch.phase(Phase::Compare, 0);
+        join()
+    };
+    match run.learns {
+        Learns::Both => finish(run, join(), channel, items),
+        Learns::Receiver => Ok(Pending::new(move || Pending::of_pairs(items, join()).finish())),
+    }
 }
 
 /// The sender's last step: its own matches, where the run was agreed for both. `item_at` says which of its items stands

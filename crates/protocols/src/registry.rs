@@ -3,6 +3,7 @@
 use crate::masks::mask_bits;
 use crate::parameters::{Offers, Parameters};
 use crate::protocol::{Learns, Receive, Role, Send, Sizes};
+use crate::vole_based::rr22::entry::max_malicious_items;
 use crate::{bloom_filter, insecure, ot_based, public_key, vole_based};
 
 pub use crate::parameters::Security;
@@ -161,6 +162,15 @@ impl Entry {
             .sum()
     }
 
+    /// In a malicious run: the most keys of its choice that a receiver can test against the sender's set, if it
+    /// evaluates the run's hash at most 2^64 times; more with probability at most 2^-40. What a limit on the receiver's size is
+    /// worth.
+    pub fn max_tested_keys(&self, shape: &Shape) -> Option<u64> {
+        // The one protocol that withstands malicious parties.
+        (shape.parameters.security == Security::Malicious)
+            .then(|| max_malicious_items(shape.sizes.receiver, 64) as u64)
+    }
+
     /// Whether it runs only with `--allow-insecure`.
     pub fn needs_allow_insecure(&self) -> bool {
         self.standing != Standing::Standard
@@ -197,6 +207,26 @@ mod tests {
             assert_eq!(find(entry.name).unwrap().name, entry.name);
         }
         assert!(find("auto").is_none());
+    }
+
+    #[test]
+    fn what_a_receiver_can_test_is_known_of_every_malicious_run() {
+        let shape = |security, receiver| Shape {
+            sizes: Sizes { receiver, sender: 1000 },
+            parameters: Parameters { security, ..Parameters::default() },
+            learns: Learns::Receiver,
+            matches: 0,
+            kept_base_ots: false,
+        };
+        for entry in PROTOCOLS {
+            let malicious = entry.security.contains(&Security::Malicious);
+            assert!(!malicious || entry.name == vole_based::rr22::ENTRY.name, "{} has a bound", entry.name);
+            assert_eq!(entry.max_tested_keys(&shape(Security::SemiHonest, 9)), None);
+        }
+        let tested =
+            |receiver| vole_based::rr22::ENTRY.max_tested_keys(&shape(Security::Malicious, receiver));
+        assert_eq!([tested(0), tested(1)], [Some(0), Some(3)]);
+        assert!(tested(256) < tested(257) && tested(1 << 20) < Some(2 << 20));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use vesica_ot::base::kept::Keeping;
 
 use crate::error::Error;
 use crate::parameters::{Parameters, Security};
-use crate::protocol::{Learns, Role, Run, Sizes, Unwatched, Watch};
+use crate::protocol::{Learns, Pending, Role, Run, Sizes, Unwatched, Watch};
 use crate::registry::{Entry, Shape};
 
 mod ideal_group;
@@ -205,7 +205,7 @@ pub fn run_watched(
         (entry, sets, case),
         ends,
         (base_ots, watch),
-        |run, channel, rng| (entry.receive)(run, &sets.receiver, channel, rng),
+        |run, channel, rng| (entry.receive)(run, &sets.receiver, channel, rng)?.finish(),
         |run, channel, rng| (entry.send)(run, &sets.sender, channel, rng),
     );
     Ended {
@@ -264,7 +264,9 @@ pub fn play_role(
     let context = context(entry, sets, case);
     let run = Run { base_ots, ..run(&context, sets, case) };
     let ended = match role {
-        Role::Receiver => (entry.receive)(&run, &sets.receiver, &mut channel, rng).map(Some),
+        Role::Receiver => {
+            (entry.receive)(&run, &sets.receiver, &mut channel, rng).and_then(Pending::finish).map(Some)
+        }
         Role::Sender => (entry.send)(&run, &sets.sender, &mut channel, rng),
     };
     let ended = ended.and_then(|result| Ok(channel.flush().map(|()| result)?));

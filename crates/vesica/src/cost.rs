@@ -163,6 +163,8 @@ pub struct Estimate {
     pub traffic: Parties,
     /// Bytes that each party needs at most, its items included.
     pub memory: Parties,
+    /// In a malicious run: keys of its choice that a receiver can test at most, with 2^64 evaluations of the run's hash.
+    pub max_tested_keys: Option<u64>,
     /// Seconds; none for a protocol without a record.
     pub time: Option<Time>,
 }
@@ -210,7 +212,7 @@ pub fn estimate(entry: &Entry, shape: &Shape, conditions: &Conditions) -> Option
     };
     let time = Fitted::find(&Form::of(entry, shape))
         .map(|(fitted, measured)| Time { measured, ..fitted.time(sizes, traffic, conditions) });
-    Some(Estimate { traffic, memory, time })
+    Some(Estimate { traffic, memory, max_tested_keys: entry.max_tested_keys(shape), time })
 }
 
 /// A protocol of the registry beside the chosen one.

@@ -215,10 +215,7 @@ pub(crate) fn converse(
     let keeping = held.as_ref().map(Held::keeping);
     let ended = agreed.run(&items, &mut channel, settings.threads(), watcher, keeping, rng);
     watcher.transcript(&channel);
-    let ended = ended.and_then(|matches| {
-        agreed.confirm(matches.as_ref(), &mut channel, watcher)?;
-        Ok(matches)
-    });
+    let ended = ended.and_then(|pending| agreed.confirm(pending, &mut channel, watcher));
     let matches = match ended {
         Ok(matches) => matches,
         Err(error) => {

@@ -8,6 +8,10 @@
 //!   DONE: digests, count      ◄──►     what I sent is what you received, and the other way round
 //! ```
 //!
+//! Where the receiver alone learns the result it looks for its matches, and walks their rows, after DONE: when DONE comes
+//! then tells the sender of neither. Protocols that join lists while they arrive have found the matches by then, and not yet
+//! walked the rows.
+//!
 //! The session id hashes the TLS exporter, both hellos, both public keys, the roles and the terms, receiver's first, so
 //! both ends compute it alike and nothing of another session fits. Protocol context = H(sid, name, parameters, n_r, n_s).
 
@@ -18,7 +22,7 @@ use vesica_net::codec::{CodecError, Reader, Writer};
 use vesica_net::{Channel, NetError, PublicKey};
 use vesica_ot::base::kept::Keeping;
 use vesica_protocols::registry::{Entry, Shape};
-use vesica_protocols::{self as protocols, Learns, Parameters, Phase, Role, Run, Sizes, Watch};
+use vesica_protocols::{self as protocols, Learns, Parameters, Pending, Phase, Role, Run, Sizes, Watch};
 
 use crate::base_ots::BaseOts;
 use crate::match_numbers;
@@ -256,43 +260,61 @@ impl Agreed {
         blake3::Hash::from_bytes(blake3::derive_key("vesica run name v1", &self.sid)).to_hex().to_string()
     }
 
-    /// Runs the protocol. The matches are mine, where I learn them; they are not confirmed yet. `keeping` is for
-    /// [`base_ots`](Self::base_ots) that are kept, or to be kept.
-    pub fn run(
+    /// Runs the protocol up to its last message. What is pending are my matches, where I learn them: for
+    /// [`confirm`](Self::confirm). `keeping` is for [`base_ots`](Self::base_ots) that are kept, or to be kept.
+    pub fn run<'a>(
         &self,
-        items: &Items,
+        items: &'a Items,
         channel: &mut Channel,
         threads: usize,
-        watch: &dyn Watch,
-        keeping: Option<&Keeping>,
+        watch: &'a dyn Watch,
+        keeping: Option<&'a Keeping>,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Matches>, SessionError> {
+    ) -> Result<Option<Pending<'a>>, SessionError> {
         let (receiver, sender) = (self.sizes.receiver as u64, self.sizes.sender as u64);
         let parameters = self.parameters;
         let context =
             Context::new(&self.sid, self.protocol.name, parameters.text().as_bytes(), receiver, sender);
         let (sizes, learns) = (self.sizes, self.learns);
         let run = Run { context, sizes, parameters, learns, threads, watch, base_ots: keeping };
-        let matches = match self.role {
+        let pending = match self.role {
             Role::Receiver => (self.protocol.receive)(&run, items, channel, rng).map(Some),
-            Role::Sender => (self.protocol.send)(&run, items, channel, rng),
+            Role::Sender => {
+                (self.protocol.send)(&run, items, channel, rng).map(|matches| matches.map(Pending::found))
+            }
         };
         // One fixed ABORT, the same for every check.
-        let matches = matches.inspect_err(|_| channel.abort())?;
+        let pending = pending.inspect_err(|_| channel.abort())?;
         channel.flush()?;
-        Ok(matches)
+        Ok(pending)
     }
 
-    /// Exchanges digests, the count where both learn it, and DONE. What was found is right only after this.
+    /// Exchanges digests, the count where both learn it, and DONE; and then, where the receiver alone learns the matches, looks
+    /// for them. Not before: a sender could tell from the time of DONE how many there are, or of how many rows.
     pub fn confirm(
         &self,
-        matches: Option<&Matches>,
+        pending: Option<Pending<'_>>,
         channel: &mut Channel,
         watch: &dyn Watch,
-    ) -> Result<(), SessionError> {
+    ) -> Result<Option<Matches>, SessionError> {
+        let (found, pending) = match self.learns {
+            Learns::Both => {
+                let found = pending.map(Pending::finish).transpose();
+                (found.inspect_err(|_| channel.abort())?, None)
+            }
+            Learns::Receiver => (None, pending),
+        };
+        let count = found.as_ref().map_or(u64::MAX, |matches| matches.items() as u64);
+        Self::exchange_digests(count, channel, watch)?;
+        Ok(match pending {
+            Some(pending) => Some(pending.finish()?),
+            None => found,
+        })
+    }
+
+    fn exchange_digests(count: u64, channel: &mut Channel, watch: &dyn Watch) -> Result<(), SessionError> {
         watch.phase(Phase::Confirm, 0);
         let digests = channel.digests();
-        let count = matches.filter(|_| self.learns == Learns::Both).map_or(u64::MAX, |m| m.items() as u64);
         let mut mine = Writer::new();
         mine.fixed(&digests.sent).fixed(&digests.received).u64(count);
         let theirs = channel.finish(mine.as_slice())?;

@@ -242,6 +242,9 @@ impl<'a> Watcher<'a> {
         if let Ok(width) = MaskWidth::for_run(agreed.sizes, parameters.security) {
             report.parameters.insert("mask_bits", width.bits().into());
         }
+        if let Some(tested) = entry.max_tested_keys(&shape) {
+            report.parameters.insert("max_tested_keys", tested.into());
+        }
         report.profile = parameters.profile.name();
         report.parameters.insert("level", parameters.level.into());
         if let Some(sigma) = parameters.sigma {

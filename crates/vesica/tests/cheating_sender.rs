@@ -54,8 +54,7 @@ fn converse(
     }
     let rng = &mut StdRng::seed_from_u64(role as u64);
     let matches = agreed.run(items, &mut channel, 1, &Unwatched, None, rng)?;
-    agreed.confirm(matches.as_ref(), &mut channel, &Unwatched)?;
-    Ok(matches)
+    agreed.confirm(matches, &mut channel, &Unwatched)
 }
 
 type Ends = [Result<Option<Matches>, SessionError>; 2];

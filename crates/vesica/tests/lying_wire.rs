@@ -24,9 +24,8 @@ fn converse(role: Role, items: &Items, mut channel: Channel) -> Result<Matches, 
     let terms = Terms::new(role, &settings, &rules);
     let agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), None)?;
     let rng = &mut StdRng::seed_from_u64(role as u64);
-    let matches = agreed.run(items, &mut channel, 1, &Unwatched, None, rng)?;
-    agreed.confirm(matches.as_ref(), &mut channel, &Unwatched)?;
-    Ok(matches.unwrap())
+    let pending = agreed.run(items, &mut channel, 1, &Unwatched, None, rng)?;
+    Ok(agreed.confirm(pending, &mut channel, &Unwatched)?.unwrap())
 }
 
 type Ends = [Result<Matches, SessionError>; 2];

@@ -112,7 +112,7 @@ impl Cell {
     fn makes_sense(&self) -> bool {
         match self.fault {
             // There is no line yet, or none any more.
-            Fault::Cut => !matches!(self.step.as_str(), "prepare" | "read" | "write"),
+            Fault::Cut => !matches!(self.step.as_str(), "prepare" | "read" | "compare" | "write"),
             Fault::DiskFull | Fault::OutputClosed => self.victim == Role::Receiver,
             _ => true,
         }
@@ -125,14 +125,14 @@ impl Cell {
 
     /// The partner has confirmed the run, or finds the victim again.
     fn harmless(&self) -> bool {
-        self.step == "write" || self.fault == Fault::Cut && self.early()
+        matches!(self.step.as_str(), "compare" | "write") || self.fault == Fault::Cut && self.early()
     }
 
     /// The partner may have said all it had to say before the victim froze: a partner who gives up afterwards is then
     /// not missed. (Of two parties one always has the last word, and cannot know whether it was heard.)
     fn may_have_all(&self) -> bool {
         let late: &[&str] = match self.victim {
-            Role::Receiver => &["answer", "unblind", "exchange", "compare", "confirm"],
+            Role::Receiver => &["answer", "unblind", "exchange", "confirm"],
             Role::Sender => &["confirm"],
         };
         self.fault == Fault::Frozen && late.contains(&self.step.as_str())

@@ -85,12 +85,6 @@ impl<V: Copy + Send + Sync> Placed<V> {
         Placed { keys: self.keys, values, numbers: self.numbers, ends: self.ends }
     }
 
-    /// The same without the numbers of the keys: what these decode to has no other order then.
-    #[must_use]
-    pub fn without_numbers(self) -> Self {
-        Placed { numbers: Vec::new(), ..self }
-    }
-
     /// How many keys there are.
     pub(super) fn count(&self) -> usize {
         self.keys.len()
@@ -150,7 +144,7 @@ pub struct Decoded<V> {
     pub outputs: Wiped<Block>,
     /// The value that was placed with the key.
     pub values: Vec<V>,
-    /// The number of the key in the list that was placed, unless that was dropped.
+    /// The number of the key in the list that was placed.
     pub numbers: Vec<u32>,
 }
 

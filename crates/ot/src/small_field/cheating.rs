@@ -5,7 +5,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::fold::{BLOCKS, Strings};
 use vesica_crypto::hash::Context;
 
-use super::{LEFT, RIGHT, Receiver, SUMS, Security, TAG_BYTES, Width, hash_of, sum_of, tag};
+use super::{Receiver, SUMS, Security, TAG_BYTES, TREES, Width, hash_of, sum_of, tag};
 use crate::pprf::{Shape, Trees};
 
 /// A lie about a tree. Each is noticed unless a guess of bits of Δ is right.
@@ -68,8 +68,8 @@ impl Receiver {
                 Cheat::Leaf { group, place } => {
                     let mut leaves = vec![Block::ZERO; 1 << width.bits()];
                     leaves[0] = roots[group];
-                    let trees = Trees::new(context, LEFT, RIGHT, Shape::Plain);
-                    trees.grow(&mut leaves, &mut vec![[Block::ZERO; 2]; width.bits()]);
+                    let tree = Trees::new(context, TREES, Shape::Plain).tree(group as u64);
+                    tree.grow(&mut leaves, &mut vec![[Block::ZERO; 2]; width.bits()]);
                     leaves[place] ^= Block::from(1u128);
                     let (tags, _) = tag(context, group, &leaves);
                     let checks = &mut message[SUMS + 2 * TAG_BYTES * group..][..2 * TAG_BYTES];
@@ -92,12 +92,12 @@ impl Receiver {
         rng: &mut dyn rand_core::CryptoRng,
         alike: [usize; 2],
     ) -> (Self, Vec<u8>) {
-        let trees = Trees::new(context, LEFT, RIGHT, Shape::Plain);
+        let trees = Trees::new(context, TREES, Shape::Plain);
         let mut fits = |group: usize| {
             let mut leaves = vec![Block::ZERO; 1 << width.bits()];
             let root = Block::random(rng);
             leaves[0] = root;
-            trees.grow(&mut leaves, &mut vec![[Block::ZERO; 2]; width.bits()]);
+            trees.tree(group as u64).grow(&mut leaves, &mut vec![[Block::ZERO; 2]; width.bits()]);
             let (_, seeds) = tag(context, group, &leaves);
             let (mut sum, mut rows) = ([Block::ZERO; BLOCKS], vec![[Block::ZERO; BLOCKS]; width.bits()]);
             Strings::new(&seeds).fold(0, &mut sum, &mut rows);

@@ -512,23 +512,23 @@ mod tests {
         let (mut receiver, corrections) = Receiver::grinding(&context(), &plan, &pairs, &mut rng);
         let first = levels(plan.blocks().next().map_or(0, |block| block.len()));
         assert!(receiver.known[0] == receiver.known[first], "one first correlation");
-        // Trees whose first level is that correlation, which is what saving a word in each would come to, are one.
+        // Trees whose first level is that correlation, which is what saving a word in each would come to, are one if they
+        // are hashed under one key; a key for each of them, which is there for another reason, is a second wall.
         let Correlations { offsets, .. } =
             Correlations::new::<Block>(&context(), &plan, delta, &chosen, &corrections)
                 .unwrap_or_else(|error| panic!("{error}"));
         let forest = Forest::new(&context(), plan.shape());
-        let mut flawed = Vec::new();
-        for index in [0, first] {
-            let (offsets, mut leaves) = (&offsets[index..index + first], vec![Block::ZERO; 5]);
-            forest.grow(
-                index as u64,
-                (offsets, delta),
-                (offsets[0][0], Block::ZERO),
-                &mut leaves,
-                &mut flawed,
-            );
-        }
-        assert!(receiver.sum_of_two_trees(Block::slice_as_bytes(&flawed)) == delta, "the flaw");
+        let flawed = |keys: [usize; 2]| {
+            let mut words = Vec::new();
+            for (index, key) in [0, first].into_iter().zip(keys) {
+                let (offsets, mut leaves) = (&offsets[index..index + first], vec![Block::ZERO; 5]);
+                let root = (offsets[0][0], Block::ZERO);
+                forest.grow(key as u64, (offsets, delta), root, &mut leaves, &mut words);
+            }
+            receiver.sum_of_two_trees(Block::slice_as_bytes(&words))
+        };
+        assert!(flawed([0, 0]) == delta, "the flaw");
+        assert!(flawed([0, first]) != delta, "a key for each tree");
         // Ours are not, and nothing of it is noticed.
         let (mut sender, words) =
             Sender::new::<Block>(&context(), &plan, delta, &chosen, &corrections, &mut rng)

@@ -28,15 +28,15 @@ pub(super) struct Forest {
 
 impl Forest {
     pub(super) fn new(context: &Context, shape: Shape) -> Self {
-        let (left, right) = (Label::new("vole: left children"), Label::new("vole: right children"));
         Self {
             shape,
-            trees: Trees::new(context, left, right, shape),
+            trees: Trees::new(context, Label::new("vole: keys of the trees"), shape),
             pads: FixedKey::of(context, Label::new("vole: pads of the words")),
         }
     }
 
-    /// Grows a tree into `leaves`. `offsets` are the q_l, the first of which has the number `index` in this run; `root` is
+    /// Grows a tree into `leaves`. `offsets` are the q_l, the first of which has the number `index` in this run, which is
+    /// the tree's number, too; `root` is
     /// random: the root of a plain tree, k of a half-tree; `gamma` is the sender's share of the VOLE of the noise value. The
     /// words are appended: the last one, γ ⊕ Σ leaves, lets the receiver, who has γ + Δ·β, complete the block.
     pub(super) fn grow(
@@ -56,7 +56,7 @@ impl Forest {
             Shape::Plain => leaves[0] = root,
         }
         let mut sums = vec![[Block::ZERO; 2]; levels(leaves.len()) + 1 - start];
-        let total = self.trees.grow(leaves, &mut sums);
+        let total = self.trees.tree(index).grow(leaves, &mut sums);
         let last = sums.len() - 1;
         for (level, [left, right]) in sums.into_iter().enumerate() {
             let (number, [offset]) = (level + start - 1, offsets[level + start - 1]);
@@ -103,7 +103,8 @@ impl Forest {
                 self.pad(index, number, offset) ^ (left & goes_right) ^ (right & !goes_right)
             })
             .collect();
-        self.trees.grow_punctured(leaves, path, &sums, |others| delta ^ completion ^ others);
+        let tree = self.trees.tree(index);
+        tree.grow_punctured(leaves, path, &sums, |others| delta ^ completion ^ others);
     }
 
     fn pad(&self, index: u64, number: usize, offset: Block) -> Block {

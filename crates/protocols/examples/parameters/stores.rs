@@ -3,11 +3,14 @@
 use vesica_crypto::block::Block;
 use vesica_encode::okvs::parameters::{BANDS, ClusterShape, SECURITY, band_failure, band_starts};
 use vesica_encode::okvs::{Band128, Band256, Band512, Okvs, ThreeHash};
+use vesica_protocols::registry::{self, Shape};
+use vesica_protocols::vole_based::rr22::entry::max_malicious_items;
+use vesica_protocols::{Learns, Parameters, Security, Sizes};
 
 use crate::table::{Section, count, log2_factorial, power};
 
 pub(crate) fn sections() -> Vec<Section> {
-    vec![bands(), columns(), clusters()]
+    vec![bands(), columns(), clusters(), malicious()]
 }
 
 fn bands() -> Section {
@@ -63,6 +66,56 @@ fn columns() -> Section {
         section.row(&cells, right && failure <= -f64::from(SECURITY));
     }
     section
+}
+
+fn malicious() -> Section {
+    let mut section = Section::new(
+        "The store of malicious runs of `vole`",
+        "Up to 2^8 keys a polynomial over GF(2^128), with one column a key, which never fails (distinct points: Vandermonde); the \
+         128-bit band above. What a receiver that cheats can have in it: m keys without effort, and n' with q hash evaluations, the largest n' \
+         with log2 C(q, n') ≥ 128·(n' - m) - λ (exact factorials here, a bound from above in the code).",
+        &["n_r", "m", "n' for q = 2^40", "n' for q = 2^64", "in the code"],
+    );
+    for keys in [1usize, 2, 10, 100, 256, 257, 1000, 10_000] {
+        let few = keys <= 256;
+        let columns = if few { keys } else { band_starts(128, keys).unwrap() as usize + 127 };
+        let derived = |log2_queries: u32| {
+            let holds = |more: usize| {
+                let ways = more as f64 * f64::from(log2_queries) - log2_factorial(more as f64);
+                ways >= 128.0 * (more as f64 - columns as f64) - f64::from(SECURITY)
+            };
+            (columns..).take_while(|more| holds(*more)).last().unwrap_or(columns)
+        };
+        let found = [40, 64].map(derived);
+        let code = [40, 64].map(|queries| max_malicious_items(keys, queries));
+        let near = |i: usize| code[i] >= found[i] && code[i] as f64 <= found[i] as f64 * 1.002 + 4.0;
+        section.row(
+            &[
+                count(keys),
+                columns.to_string(),
+                found[0].to_string(),
+                found[1].to_string(),
+                format!("{}, {}", code[0], code[1]),
+            ],
+            near(0) && near(1) && columns_on_the_wire(keys) == columns,
+        );
+    }
+    section
+}
+
+/// m of a malicious run, from what the registry says of the message with A'.
+fn columns_on_the_wire(receiver: usize) -> usize {
+    let entry = registry::find("vole").unwrap();
+    let shape = Shape {
+        sizes: Sizes { receiver, sender: 1000 },
+        parameters: Parameters { security: Security::Malicious, ..Parameters::default() },
+        learns: Learns::Receiver,
+        matches: 0,
+        kept_base_ots: false,
+    };
+    let message = entry.messages.iter().find(|message| message.formula.starts_with("m·(16")).unwrap();
+    // 32 bytes are w_r.
+    ((message.bytes)(&shape) as usize - 32) / Block::BYTES
 }
 
 /// Columns of a cluster that are no hash's.

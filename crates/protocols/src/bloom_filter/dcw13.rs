@@ -69,7 +69,7 @@ use super::extension;
 use super::transfer::{self, STRINGS, choices_of, for_each_batch, receiver_sums, sender_sums};
 use crate::error::Error;
 use crate::parameters::{Offers, Variant};
-use crate::protocol::{Phase, Role, Run};
+use crate::protocol::{Pending, Phase, Role, Run};
 use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
 
 /// Items that one thread hashes at a time.
@@ -149,19 +149,19 @@ fn filter(shape: &Shape) -> Filter {
 }
 
 /// The receiver's role.
-pub fn receive(
-    run: &Run<'_>,
-    items: &Items,
+pub fn receive<'a>(
+    run: &Run<'a>,
+    items: &'a Items,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Matches, Error> {
+) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
     let matching = match run.parameters.level {
         _ if extension::is_empty(run.sizes) => Vec::new(),
         ..=128 => Party::<1>::new(run, items).receive(channel, rng)?,
         _ => Party::<2>::new(run, items).receive(channel, rng)?,
     };
-    Ok(items.matches(matching.into_iter().map(|item| item as usize)))
+    Ok(Pending::new(move || Ok(items.matches(matching.into_iter().map(|item| item as usize)))))
 }
 
 /// The sender's role.

@@ -45,7 +45,7 @@ use crate::error::Error;
 use crate::masks::{self, MaskWidth, Tagged};
 use crate::parameters::Offers;
 use crate::positions;
-use crate::protocol::{Phase, Role, Run, Sizes};
+use crate::protocol::{Pending, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
 
 /// Items that one thread handles at a time.
@@ -105,19 +105,18 @@ fn filter(shape: &Shape) -> Filter {
 }
 
 /// The receiver's role.
-pub fn receive(
-    run: &Run<'_>,
-    items: &Items,
+pub fn receive<'a>(
+    run: &Run<'a>,
+    items: &'a Items,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Matches, Error> {
+) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
-    let pairs = match run.parameters.level {
-        _ if extension::is_empty(run.sizes) => Vec::new(),
-        ..=128 => receive_masks::<1>(run, items, channel, rng)?,
-        _ => receive_masks::<2>(run, items, channel, rng)?,
-    };
-    positions::finish(run, &pairs, channel.split().0, items)
+    match run.parameters.level {
+        _ if extension::is_empty(run.sizes) => positions::finish(run, Vec::new(), channel.split().0, items),
+        ..=128 => receive_masks::<1>(run, items, channel, rng),
+        _ => receive_masks::<2>(run, items, channel, rng),
+    }
 }
 
 /// The sender's role.
@@ -136,13 +135,12 @@ pub fn send(
     positions::recv_if_both(run, channel.split().1, |position| sent[position].item, items)
 }
 
-/// Pairs (item of mine, position in the sender's masks).
-fn receive_masks<const W: usize>(
-    run: &Run<'_>,
-    items: &Items,
+fn receive_masks<'a, const W: usize>(
+    run: &Run<'a>,
+    items: &'a Items,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Vec<(u32, u32)>, Error> {
+) -> Result<Pending<'a>, Error> {
     // 1. The Bloom filter of Y is the choice of m OTs; S(y) for each item.
     let (level, Sizes { receiver, sender }) = (run.parameters.level, run.sizes);
     let placed = Placed::new(&run.context, Filter::for_items(level, receiver), items, run.threads);
@@ -154,9 +152,12 @@ fn receive_masks<const W: usize>(
     drop(sums);
     run.phase(Phase::Exchange, sender);
     let theirs = masks::recv_sorted(masks.width, sender, channel.split().1, &mut |masks| run.advance(masks))?;
-    run.phase(Phase::Compare, 0);
-    let pairs = join(run.threads, &mine[..], &theirs[..]);
-    Ok(pairs.into_iter().map(|(place, position)| (placed.items()[place as usize], position)).collect())
+    let threads = run.threads;
+    let pairs = move || {
+        let pairs = join(threads, &mine[..], &theirs[..]).into_iter();
+        pairs.map(|(place, position)| (placed.items()[place as usize], position)).collect()
+    };
+    positions::finish_with(run, pairs, channel.split().0, items)
 }
 
 /// The masks sent, with the items behind them.

@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::masks::{self, MaskWidth, Tagged};
 use crate::parameters::Offers;
 use crate::positions;
-use crate::protocol::{Phase, Role, Run};
+use crate::protocol::{Pending, Phase, Role, Run};
 use crate::registry::{Entry, Memory, Message, Standing};
 
 /// Bytes of the salt: 2κ bits.
@@ -75,12 +75,12 @@ pub static ENTRY: Entry = Entry {
 };
 
 /// The receiver's role.
-pub fn receive(
-    run: &Run<'_>,
-    items: &Items,
+pub fn receive<'a>(
+    run: &Run<'a>,
+    items: &'a Items,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Matches, Error> {
+) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
     let width = MaskWidth::for_sizes(run.sizes)?;
     let (outgoing, incoming) = channel.split();
@@ -94,9 +94,8 @@ pub fn receive(
     run.phase(Phase::Exchange, run.sizes.sender);
     let theirs = masks::recv_sorted(width, run.sizes.sender, incoming, &mut |masks| run.advance(masks))?;
     // 3. P2 outputs the items whose hashes it received.
-    run.phase(Phase::Compare, 0);
-    let pairs = join(run.threads, &mine[..], &theirs[..]);
-    positions::finish(run, &pairs, outgoing, items)
+    let threads = run.threads;
+    positions::finish_with(run, move || join(threads, &mine[..], &theirs[..]), outgoing, items)
 }
 
 /// The sender's role.

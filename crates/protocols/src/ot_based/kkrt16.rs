@@ -49,7 +49,7 @@ use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Security};
 use crate::positions;
-use crate::protocol::{Learns, Phase, Role, Run, Sizes};
+use crate::protocol::{Learns, Pending, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Standing};
 
 /// Bins handled at a time. Local: changes no byte.
@@ -145,12 +145,12 @@ impl Plan {
 }
 
 /// The receiver's role.
-pub fn receive(
-    run: &Run<'_>,
-    items: &Items,
+pub fn receive<'a>(
+    run: &Run<'a>,
+    items: &'a Items,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Matches, Error> {
+) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
     let pairs = match Plan::new(run.sizes)? {
         Some(plan) => {
@@ -162,7 +162,7 @@ pub fn receive(
         }
         None => Vec::new(),
     };
-    positions::finish(run, &pairs, channel.split().0, items)
+    positions::finish(run, pairs, channel.split().0, items)
 }
 
 /// The sender's role.

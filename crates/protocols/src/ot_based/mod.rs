@@ -121,7 +121,7 @@ mod tests {
                 (entry.send)(&run, &sets.sender, &mut there, &mut rng).unwrap();
             });
             let (run, mut rng) = (run(&told[0]), Prg::from_seed([2; 16]));
-            (entry.receive)(&run, &sets.receiver, &mut here, &mut rng).unwrap();
+            drop((entry.receive)(&run, &sets.receiver, &mut here, &mut rng).unwrap());
         });
         told.map(|told| {
             let (phases, mut apart, _) = told.0.into_inner().unwrap();

@@ -67,7 +67,7 @@ use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Parameters, Security, Variant};
 use crate::positions;
-use crate::protocol::{Learns, Phase, Role, Run, Sizes};
+use crate::protocol::{Pending, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Standing};
 
 /// OTs of one call, about. Local, as calls are multiples of [`BINS`] or end a segment.
@@ -228,12 +228,12 @@ fn remainder_bits(sigma: u32, layout: Layout) -> u32 {
 }
 
 /// The receiver's role.
-pub fn receive(
-    run: &Run<'_>,
-    items: &Items,
+pub fn receive<'a>(
+    run: &Run<'a>,
+    items: &'a Items,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Matches, Error> {
+) -> Result<Pending<'a>, Error> {
     if run.parameters.variant == ORIGINAL {
         return ot_psi::receive(run, items, channel, rng);
     }
@@ -248,10 +248,7 @@ pub fn receive(
         }
         None => Vec::new(),
     };
-    if run.learns == Learns::Both {
-        positions::send(run.sizes.sender, pairs.iter().map(|&(_, place)| place), channel.split().0)?;
-    }
-    Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize)))
+    positions::finish(run, pairs, channel.split().0, items)
 }
 
 /// The sender's role.

@@ -70,7 +70,7 @@ use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::parameters::{Offers, Parameters, Security, Variant};
 use crate::positions;
-use crate::protocol::{Phase, Role, Run, Sizes};
+use crate::protocol::{Pending, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Standing};
 
 /// Places of bins, or of the stash, handled at a time. Local: a multiple of a tile of the OT extension, so that it changes no byte.
@@ -314,12 +314,12 @@ fn maximum_load(items: usize, layout: Layout) -> usize {
 }
 
 /// The receiver's role.
-pub fn receive(
-    run: &Run<'_>,
-    items: &Items,
+pub fn receive<'a>(
+    run: &Run<'a>,
+    items: &'a Items,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Matches, Error> {
+) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
     let pairs = match Plan::new(run.sizes, &run.parameters)? {
         Some(plan) => {
@@ -337,7 +337,7 @@ pub fn receive(
         }
         None => Vec::new(),
     };
-    positions::finish(run, &pairs, channel.split().0, items)
+    positions::finish(run, pairs, channel.split().0, items)
 }
 
 /// The sender's role.

@@ -48,7 +48,7 @@ use crate::masks::{self, MaskWidth, Tagged};
 use crate::overlap::{Stopped, overlap};
 use crate::parameters::Offers;
 use crate::positions;
-use crate::protocol::{Phase, Role, Run, Sizes};
+use crate::protocol::{Pending, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
 
 /// Elements one thread handles at a time; a piece of a message holds as many for each thread. Local: changes no byte.
@@ -162,21 +162,36 @@ impl Form {
 }
 
 /// The receiver's role, over any group.
-pub fn receive<G: Group>(
-    run: &Run<'_>,
-    items: &Items,
+pub fn receive<'a, G: Group>(
+    run: &Run<'a>,
+    items: &'a Items,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Matches, Error> {
+) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
     // b ←$ Z_q*, and the random order in which H(y)^b travels.
     let party = Party::<G>::new(run, items, rng)?;
     let order = items.shuffled(rng);
-    let pairs = match Form::for_sizes(run.sizes) {
-        Form::ReceiverFirst => party.receive_returned(&order, channel)?,
-        Form::SenderFirst => party.receive_masks(&order, channel)?,
-    };
-    positions::finish(run, &pairs, channel.split().0, items)
+    let threads = run.threads;
+    match Form::for_sizes(run.sizes) {
+        Form::ReceiverFirst => {
+            let (mine, theirs) = party.receive_returned(&order, channel)?;
+            let pairs = move || {
+                let pairs = join(threads, &mine[..], &theirs[..]).into_iter();
+                pairs.map(|(mine, theirs)| (order[mine as usize], theirs)).collect()
+            };
+            positions::finish_with(run, pairs, channel.split().0, items)
+        }
+        Form::SenderFirst => {
+            let (theirs, mine) = party.receive_masks(&order, channel)?;
+            // The masks received may be anything; the tables of the join are made of those computed here.
+            let pairs = move || {
+                let pairs = join(threads, &theirs[..], &mine[..]).into_iter();
+                pairs.map(|(theirs, mine)| (order[mine as usize], theirs)).collect()
+            };
+            positions::finish_with(run, pairs, channel.split().0, items)
+        }
+    }
 }
 
 /// The sender's role, over any group.
@@ -218,8 +233,12 @@ impl<'a, G: Group> Party<'a, G> {
         })
     }
 
-    /// Receiver, [`Form::ReceiverFirst`]: pairs (item of mine, position in the sender's masks).
-    fn receive_returned(&self, order: &[u32], channel: &mut Channel) -> Result<Vec<(u32, u32)>, Error> {
+    /// Receiver, [`Form::ReceiverFirst`]: my masks in this order, and the sender's.
+    fn receive_returned(
+        &self,
+        order: &[u32],
+        channel: &mut Channel,
+    ) -> Result<(Vec<u128>, Vec<u128>), Error> {
         let collect =
             |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(order.len(), channel, push);
         let (mine, ()) = overlap(channel, collect, |channel, returned| {
@@ -236,13 +255,11 @@ impl<'a, G: Group> Party<'a, G> {
             }
             Ok(mine)
         })?;
-        // 3. The sender's masks, sorted, joined with mine.
+        // 3. The sender's masks, sorted, which are joined with mine when the run is confirmed.
         self.run.phase(Phase::Exchange, self.run.sizes.sender);
         let progress = &mut |masks| self.run.advance(masks);
         let theirs = masks::recv_sorted(self.width, self.run.sizes.sender, channel.split().1, progress)?;
-        self.run.phase(Phase::Compare, 0);
-        let pairs = join(self.run.threads, &mine[..], &theirs[..]);
-        Ok(pairs.into_iter().map(|(mine, theirs)| (order[mine as usize], theirs)).collect())
+        Ok((mine, theirs))
     }
 
     /// Sender, [`Form::ReceiverFirst`]: the item behind each mask sent.
@@ -288,14 +305,14 @@ impl<'a, G: Group> Party<'a, G> {
         Ok(mine.iter().map(|tagged| tagged.item).collect())
     }
 
-    /// Receiver, [`Form::SenderFirst`]: pairs (item of mine, position in the sender's elements).
-    fn receive_masks(&self, order: &[u32], channel: &mut Channel) -> Result<Vec<(u32, u32)>, Error> {
+    /// Receiver, [`Form::SenderFirst`]: the masks of the sender's elements, and what it sent for mine in this order.
+    fn receive_masks(&self, order: &[u32], channel: &mut Channel) -> Result<(Vec<u128>, Vec<u128>), Error> {
         let count = self.run.sizes.sender;
         let collect = |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| {
             self.recv_elements(count, channel, push)?;
             masks::recv(self.width, order.len(), channel, &mut |_| Ok(()))
         };
-        let (theirs, mine) = overlap(channel, collect, |channel, elements| {
+        overlap(channel, collect, |channel, elements| {
             // 1. H(y)^b, in the order drawn.
             self.send_blinded(order, channel)?;
             // 2. F((H(x)^a)^b).
@@ -307,12 +324,7 @@ impl<'a, G: Group> Party<'a, G> {
                 self.run.advance(piece.len())?;
             }
             Ok(theirs)
-        })?;
-        // 3. The masks of my own items, in my order, joined with theirs.
-        self.run.phase(Phase::Compare, 0);
-        // The masks received may be anything; the tables of the join are made of those computed here.
-        let pairs = join(self.run.threads, &theirs[..], &mine[..]);
-        Ok(pairs.into_iter().map(|(theirs, mine)| (order[mine as usize], theirs)).collect())
+        })
     }
 
     /// Sender, [`Form::SenderFirst`]: the item behind each element sent.

@@ -6,7 +6,8 @@
 //! rests on stands in `docs/security-of-the-default.md`.
 //!
 //! Source: Rindal, Schoppmann, *VOLE-PSI* (RS21, eprint 2021/266), Figures 3 and 5; Raghuraman, Rindal, *Blazing Fast PSI*
-//! (RR22, eprint 2022/320), §5; the key-value store of Bienstock, Patel, Seo, Yeo (BPSY23, eprint 2023/903).
+//! (RR22, eprint 2022/320), §5; the key-value store of Bienstock, Patel, Seo, Yeo (BPSY23, eprint 2023/903); for few items of a malicious receiver a polynomial
+//! (`store.rs`).
 //! Deviations: the sender's masks travel sorted, in Elias–Fano form, where the papers permute them; the seed of the
 //! store is drawn after the keys are fixed, and in malicious runs from coins of both.
 //!
@@ -17,8 +18,8 @@
 //! the store's seed, its keys being fixed                ──►  its keys in the order of the store
 //! P: Decode(P, x) = H_B(x) for all x in X
 //! A' = A ⊕ P                    ── A' [w_r] ──►              B' = B ⊕ Δ·A'
-//!                               ◄── [w_s,] sort{F(y)} ──     F(y) = H_o(Decode(B', y) ⊕ Δ·H_B(y) [⊕ w, y])
-//! F(x) = H_o(Decode(C, x) [⊕ w, x])
+//!                               ◄── [w_s,] sort{F(y)} ──     F(y) = H_o(Decode(B', y) ⊕ Δ·H_B(y) [⊕ w], y)
+//! F(x) = H_o(Decode(C, x) [⊕ w], x)
 //! output {x : F(x) received}
 //! ```
 //!
@@ -47,6 +48,7 @@ mod limits;
 mod oprf;
 #[cfg(test)]
 mod properties;
+mod store;
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
@@ -54,19 +56,20 @@ use vesica_crypto::hash::Context;
 use vesica_crypto::join::Ascending;
 use vesica_crypto::memory::{Wiped, large_capacity};
 use vesica_encode::items::{Items, Matches};
-use vesica_encode::okvs::{Band128, Free, Okvs};
 use vesica_encode::radix;
-use vesica_encode::sorted;
+use vesica_encode::sorted::{self, Repeats};
 use vesica_net::Channel;
 use vesica_ot::vole::{self, Opening};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, Tagged};
+use crate::parameters::Security;
 use crate::positions;
-use crate::protocol::{Learns, Phase, Role, Run};
+use crate::protocol::{Learns, Pending, Phase, Role, Run, Sizes, Watch};
 use cells::Cell;
 use oprf::{Coins, Oracles, Order, Proofs};
+use store::Store;
 
 pub use entry::ENTRY;
 
@@ -74,15 +77,15 @@ pub use entry::ENTRY;
 const PIECE: usize = 1 << 20;
 
 /// The receiver's role.
-pub fn receive(
-    run: &Run<'_>,
-    items: &Items,
+pub fn receive<'a>(
+    run: &Run<'a>,
+    items: &'a Items,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Matches, Error> {
+) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
     if run.sizes.receiver == 0 || run.sizes.sender == 0 {
-        return Ok(items.matches(std::iter::empty()));
+        return Ok(Pending::of_pairs(items, Vec::new()));
     }
     if entry::small_values(run) {
         receive_over::<u64>(run, items, channel, rng)
@@ -109,12 +112,12 @@ pub fn send(
     }
 }
 
-fn receive_over<V: Cell>(
-    run: &Run<'_>,
-    items: &Items,
+fn receive_over<'a, V: Cell>(
+    run: &Run<'a>,
+    items: &'a Items,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Matches, Error> {
+) -> Result<Pending<'a>, Error> {
     let (n, early) = (items.len(), entry::early(run));
     // Progress in keys: hashed, ordered, stored, hidden and, with early columns, sent.
     run.phase(Phase::Blind, if early { 5 } else { 4 } * n);
@@ -136,11 +139,10 @@ fn receive_over<V: Cell>(
     }
     channel.flush()?;
     // P, while the sender grows its trees.
-    let store = Band128::new(keys.len(), seed)?;
-    let placed = store.place(run.threads, &keys, &values);
-    drop((keys, values));
+    let store = Store::new(run.parameters.security, keys.len(), seed)?;
+    let placed = store.place(run.threads, keys, values);
     run.advance(n)?;
-    let mut table = store.encode_placed(run.threads, &placed, Free::Zero)?;
+    let mut table = placed.encode(run.threads)?;
     let placed = placed.without_values();
     run.advance(n)?;
     let pads = Wiped::from(vole.values());
@@ -165,19 +167,21 @@ fn receive_over<V: Cell>(
     }
     let c = Wiped::from(vole.finish());
     run.advance(n)?;
-    let outputs = store.decode_placed(run.threads, &c, placed);
+    let outputs = placed.decode(run.threads, &c);
     drop(c);
     run.advance(n)?;
     run.phase(Phase::Exchange, n + run.sizes.sender);
     let shift = coins.map(|coins| coins.shift(channel)).transpose()?;
     let (mine, outputs, order) = oracles.masks_of(items, outputs, shift)?;
-    let pairs = find_masks(run, mine, &order, channel)?;
-    if run.learns == Learns::Both {
-        let proofs = Proofs::of(&oracles, items, &outputs, &pairs);
-        positions::send(run.sizes.sender, pairs.iter().map(|&(_, theirs)| theirs), channel.split().0)?;
-        proofs.send(channel)?;
+    let (lists, watch) = (Lists::recv(run, mine, &order, channel)?, run.watch);
+    if run.learns == Learns::Receiver {
+        return Ok(Pending::new(move || Pending::of_pairs(items, lists.join(watch)?).finish()));
     }
-    Ok(items.matches(pairs.iter().map(|&(mine, _)| mine as usize)))
+    let pairs = lists.join(watch)?;
+    let proofs = Proofs::of(&oracles, items, &outputs, &pairs);
+    positions::send(run.sizes.sender, pairs.iter().map(|&(_, theirs)| theirs), channel.split().0)?;
+    proofs.send(channel)?;
+    Ok(Pending::of_pairs(items, pairs))
 }
 
 fn send_over<V: Cell>(
@@ -210,11 +214,8 @@ fn send_over<V: Cell>(
     };
     // My items in the order of the store, while the receiver fills it; before there is memory for B, which the response
     // already takes if there are many columns.
-    let store = Band128::new(run.sizes.receiver, seed)?;
-    let placed = store.place(run.threads, &keys, &values);
-    let placed =
-        if run.learns == Learns::Both || coins.is_some() { placed } else { placed.without_numbers() };
-    drop((keys, values));
+    let store = Store::new(run.parameters.security, run.sizes.receiver, seed)?;
+    let placed = store.place(run.threads, keys, values);
     run.advance(n)?;
     let (mut vole, words) = opening.respond::<V>(&plan, &answer, rng)?;
     channel.send(&words)?;
@@ -230,7 +231,7 @@ fn send_over<V: Cell>(
     V::recv_products(&mut b, *delta, channel, &mut run.paced(theirs, columns))?;
     let shift = coins.map(|coins| coins.open(channel)).transpose()?;
     // Decode(B', y) ⊕ Δ·H_B(y).
-    let mut decoded = store.decode_placed(run.threads, &b, placed);
+    let mut decoded = placed.decode(run.threads, &b);
     drop(b);
     V::add_products(&mut decoded.outputs, *delta, &decoded.values);
     run.advance(n)?;
@@ -275,33 +276,56 @@ fn send_masks(
     Ok(order)
 }
 
-/// The pairs of an item of mine and the position of its mask in the sender's list.
-fn find_masks(
-    run: &Run<'_>,
-    mine: Wiped<u128>,
-    order: &Order,
-    channel: &mut Channel,
-) -> Result<Vec<(u32, u32)>, Error> {
-    let (count, bits) = (run.sizes.sender, entry::mask_bits(run.sizes, run.parameters.security));
-    // Before theirs are here.
-    let mut masks = Ascending::new(&mine, bits, |place| order.item(place));
-    drop(mine);
-    let mut bytes = vec![0; sorted::encoded_bytes(count, bits)];
-    let mut received = run.paced(count, bytes.len());
-    for piece in bytes.chunks_mut(PIECE) {
-        channel.recv_exact(piece)?;
-        received.advance(piece.len())?;
+/// The masks of both, which are still to be joined.
+struct Lists {
+    mine: Ascending,
+    /// The sender's, in their short form, which has been checked.
+    theirs: Vec<u8>,
+    sizes: Sizes,
+    bits: u32,
+}
+
+impl Lists {
+    /// Receives the sender's masks and holds them to their form, which tells nothing of mine.
+    ///
+    /// In malicious runs no mask may stand there twice. Otherwise the sender could send one that it made up n_s times: the
+    /// time that n_s matches take would show it whether the receiver has that item. The masks of an honest sender are 128
+    /// bits of a hash; two of them are equal with probability 2^-89 at n_s = 2^20 (n_s²/2 pairs, 2^-128 each). Shorter
+    /// masks of semi-honest runs may be equal.
+    fn recv(run: &Run<'_>, mine: Wiped<u128>, order: &Order, channel: &mut Channel) -> Result<Self, Error> {
+        let (count, bits) = (run.sizes.sender, entry::mask_bits(run.sizes, run.parameters.security));
+        // Before theirs are here.
+        let masks = Ascending::new(&mine, bits, |place| order.item(place));
+        drop(mine);
+        let mut theirs = vec![0; sorted::encoded_bytes(count, bits)];
+        let mut received = run.paced(count, theirs.len());
+        for piece in theirs.chunks_mut(PIECE) {
+            channel.recv_exact(piece)?;
+            received.advance(piece.len())?;
+        }
+        channel.expect_within(None);
+        let repeats = match run.parameters.security {
+            Security::SemiHonest => Repeats::Allowed,
+            Security::Malicious => Repeats::Refused,
+        };
+        sorted::check(&theirs, count, bits, repeats).map_err(Misbehaviour::InvalidMasks)?;
+        Ok(Self { mine: masks, theirs, sizes: run.sizes, bits })
     }
-    channel.expect_within(None);
-    run.phase(Phase::Compare, count);
-    let (mut pairs, mut first) = (large_capacity(count.min(run.sizes.receiver)), 0);
-    let each = |theirs: &[u128]| {
-        masks.find(theirs, |item, place| pairs.push((item, first + place as u32)));
-        first += theirs.len() as u32;
-        run.watch.advance(theirs.len() as u64);
-    };
-    sorted::for_each_batch(&bytes, count, bits, each).map_err(Misbehaviour::InvalidMasks)?;
-    Ok(pairs)
+
+    /// The pairs of an item of mine and the position of its mask in the sender's list. How long that takes depends on how
+    /// many there are.
+    fn join(mut self, watch: &dyn Watch) -> Result<Vec<(u32, u32)>, Error> {
+        let Sizes { receiver, sender } = self.sizes;
+        watch.phase(Phase::Compare, sender as u64);
+        let (mut pairs, mut first) = (large_capacity(sender.min(receiver)), 0);
+        let each = |theirs: &[u128]| {
+            self.mine.find(theirs, |item, place| pairs.push((item, first + place as u32)));
+            first += theirs.len() as u32;
+            watch.advance(theirs.len() as u64);
+        };
+        sorted::for_each_batch(&self.theirs, sender, self.bits, each).map_err(Misbehaviour::InvalidMasks)?;
+        Ok(pairs)
+    }
 }
 
 /// The context that both coins enter.
@@ -329,7 +353,7 @@ mod tests {
             let [(well, wiped), _] = run(dropped(1)).parties;
             assert!(!well && wiped == honest.parties[0].1, "{security:?}: {wiped}, {:?}", honest.parties);
             // Without the columns: B is there.
-            let columns = Band128::new(200, Block::ZERO).unwrap().columns();
+            let columns = Store::new(security, 200, Block::ZERO).unwrap().columns();
             let [_, (well, wiped)] = run(dropped(0)).parties;
             assert!(!well && wiped >= columns * Block::BYTES, "{security:?}: {wiped}, {columns}");
         }

@@ -8,6 +8,7 @@
 
 mod receivers;
 mod senders;
+mod small_sets;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -65,7 +66,7 @@ fn cheating_sender(
 ) -> Result<Matches, Error> {
     duel(
         (ENTRY_OF_VOLE, sets, case),
-        Box::new(|run, channel, rng| rr22::receive(run, &sets.receiver, channel, rng)),
+        Box::new(|run, channel, rng| rr22::receive(run, &sets.receiver, channel, rng)?.finish()),
         Box::new(|run, channel, rng| cheating::send(run, items, channel, rng, cheat)),
     )
     .0

@@ -6,6 +6,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use vesica_crypto::block::Block;
 use vesica_encode::items::Items;
+use vesica_encode::sorted::SortedError;
 use vesica_ot::testing::credible;
 use vesica_ot::vole::Plan;
 use vesica_ot::vole::cheating::{WrongWord, block_lengths};
@@ -102,6 +103,38 @@ fn coins_that_are_not_those_committed_to_end_the_run() {
     }
 }
 
+#[test]
+fn a_mask_that_is_repeated_is_refused() {
+    // One mask for all, which would show in the time of n_s matches; one mask twice; and, as a control, none. Whether or not
+    // the receiver has the item: the sender is told no difference.
+    let sets = sets(40, 9, 5);
+    let of_all = |masks: Vec<u128>| mask_message(vec![masks[0]; masks.len()]);
+    let twice = |mut masks: Vec<u128>| {
+        masks[8] = masks[3];
+        mask_message(masks)
+    };
+    let in_both =
+        (0..9).filter(|&item| (0..40).any(|other| sets.sender.get(item) == sets.receiver.get(other)));
+    assert!((1..9).contains(&in_both.count()));
+    for learns in [Learns::Receiver, Learns::Both] {
+        for masks in [&of_all as &(dyn Fn(Vec<u128>) -> Vec<u8> + Sync), &twice] {
+            let cheat = SenderCheat { masks, ..SenderCheat::default() };
+            let error = cheating_sender(&sets, &sets.sender, case(learns, 1), &cheat).unwrap_err();
+            let repeated = |error: &Error| {
+                matches!(
+                    error,
+                    Error::PeerMisbehaved(Misbehaviour::InvalidMasks(SortedError::Repeated { .. }))
+                )
+            };
+            assert!(repeated(&error), "{error}");
+        }
+        let honest = SenderCheat::default();
+        let matches = cheating_sender(&sets, &sets.sender, case(learns, 1), &honest);
+        // Under `--learns both` this sender goes without waiting for the positions.
+        assert!(matches.is_ok() || learns == Learns::Both);
+    }
+}
+
 /// The rows that an honest run with this set of the sender's gives.
 fn rows_with(sets: &Planted, sender: &Items) -> Vec<u64> {
     let in_both = |&item: &usize| (0..sender.len()).any(|other| sender.get(other) == sets.receiver.get(item));
@@ -148,12 +181,6 @@ fn masks_are_those_of_some_set_or_refused() {
     let expected = rows_with(&sets, &other);
     assert!(expected.len() > 2);
     assert_eq!(run(&other, &mask_message).unwrap().rows(), expected);
-    // One mask for all: the set of that one item.
-    let first = sets.sender.get(0);
-    let row = (0..40).find(|&item| sets.receiver.get(item) == first);
-    let repeated = |masks: Vec<u128>| mask_message(vec![masks[0]; masks.len()]);
-    let matches = run(&sets.sender, &repeated).unwrap();
-    assert_eq!(matches.items(), usize::from(row.is_some()));
     // Some masks of items, others of nothing.
     let half = |mut masks: Vec<u128>| {
         (1u128..).zip(&mut masks[4..]).for_each(|(number, mask)| *mask = number << 100);

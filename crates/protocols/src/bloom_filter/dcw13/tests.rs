@@ -160,7 +160,10 @@ fn flaw_every_step_of_dcw13_runs_on_all_threads() {
             (&ENTRY, &sets, case),
             Box::new(|run, channel, rng| {
                 let before = par::helpers_started();
-                assert_eq!((ENTRY.receive)(run, &sets.receiver, channel, rng)?.rows(), sets.receiver_rows);
+                assert_eq!(
+                    (ENTRY.receive)(run, &sets.receiver, channel, rng)?.finish()?.rows(),
+                    sets.receiver_rows
+                );
                 Ok(par::helpers_started() - before)
             }),
             Box::new(|run, channel, rng| {

@@ -2,6 +2,7 @@ use super::super::numbers;
 use super::dealt::{Dealt, Entry};
 use super::held::Held;
 use super::*;
+use crate::protocol::Learns;
 use crate::testing::{Case, duel, order, planted_for, run_of, run_pair, shape};
 use vesica_crypto::block::Block;
 use vesica_ot::coded::ideal;

@@ -2,6 +2,7 @@
 
 use vesica_crypto::band;
 use vesica_crypto::block::Block;
+use vesica_encode::okvs::{self, Polynomial};
 use vesica_net::Channel;
 use vesica_ot::vole;
 use zeroize::Zeroize;
@@ -24,6 +25,9 @@ pub(super) trait Cell: vole::Value + band::Value + Zeroize {
     fn to_bytes(cells: &[Self], bytes: &mut Vec<u8>);
 
     fn from_bytes(bytes: &[u8], cells: &mut Vec<Self>);
+
+    /// The table of a polynomial: of values of its field.
+    fn interpolate(store: Polynomial, keys: &[Block], values: &[Self]) -> Result<Vec<Self>, okvs::Error>;
 
     /// Sends the columns.
     fn send(cells: &[Self], channel: &mut Channel, progress: &mut Paced<'_>) -> Result<(), Error> {
@@ -72,6 +76,10 @@ impl Cell for Block {
     fn from_bytes(bytes: &[u8], cells: &mut Vec<Self>) {
         cells.extend(bytes.as_chunks().0.iter().map(|bytes| Self::from_bytes(*bytes)));
     }
+
+    fn interpolate(store: Polynomial, keys: &[Block], values: &[Self]) -> Result<Vec<Self>, okvs::Error> {
+        store.encode(keys, values)
+    }
 }
 
 impl Cell for u64 {
@@ -88,5 +96,10 @@ impl Cell for u64 {
 
     fn from_bytes(bytes: &[u8], cells: &mut Vec<Self>) {
         cells.extend(bytes.as_chunks().0.iter().map(|bytes| Self::from_le_bytes(*bytes)));
+    }
+
+    /// Polynomials are for malicious runs, whose values are not these.
+    fn interpolate(_: Polynomial, keys: &[Block], _: &[Self]) -> Result<Vec<Self>, okvs::Error> {
+        Err(okvs::Error::TooManyKeys { keys: keys.len(), most: 0 })
     }
 }

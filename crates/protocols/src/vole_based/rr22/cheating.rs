@@ -16,9 +16,11 @@ use vesica_ot::vole::cheating::{self, ReceiverCheat as VoleCheat, WrongWord};
 use vesica_ot::vole::{self, Opening, Plan, Value};
 
 use super::cells::Cell;
-use super::oprf::{COIN, COMMITMENT, Coins, Oracles, commit, draw};
+use super::oprf::{COIN, COMMITMENT, Coins, Oracles, Order, commit, draw};
+use super::store::Store;
 use super::{context_of, entry};
 use crate::error::{Error, Misbehaviour};
+use crate::parameters::Security;
 use crate::positions;
 use crate::protocol::{Learns, Run};
 
@@ -94,8 +96,8 @@ pub fn receive(
     channel.flush()?;
     let oracles = Oracles::new(&coins.context, run);
     let (keys, values) = oracles.keyed::<Block>(items)?;
-    let store = Band128::new(run.sizes.receiver, coins.store_seed())?;
-    let (mut table, stored) = overfit(&store, &keys, &values);
+    let store = Store::new(Security::Malicious, run.sizes.receiver, coins.store_seed())?;
+    let (mut table, stored) = overfit(&store, &keys, &values)?;
     table.iter_mut().zip(vole.values()).for_each(|(cell, pad)| *cell ^= pad);
     (cheat.table)(&mut table);
     cheating::accept_anything(&mut vole, &plan, channel, rng)?;
@@ -103,10 +105,9 @@ pub fn receive(
     <Block as Cell>::send(&table, channel, &mut run.paced(0, 1))?;
     Coins::answer(Some(&coins), channel)?;
     channel.flush()?;
-    let mut outputs = vec![Block::ZERO; keys.len()];
-    store.decode(1, &c, &keys, &mut outputs);
+    let mut outputs = store.place(1, keys, values).decode(1, &c).in_order();
     let shift = coins.shift(channel)?;
-    let mine = oracles.masks(items, &mut outputs, Some(shift))?;
+    let mine = oracles.masks((items, &Order::of_items()), &mut outputs, Some(shift))?;
     let theirs = received_masks(run, channel)?;
     let pairs = pairs(&mine, &theirs);
     if run.learns == Learns::Both {
@@ -140,7 +141,18 @@ fn pairs(mine: &[u128], theirs: &[u128]) -> Vec<(u32, u32)> {
 }
 
 /// A table for all of these pairs whose rows are independent of those before, and which pairs these are.
-fn overfit(store: &Band128, keys: &[Block], values: &[Block]) -> (Vec<Block>, Vec<usize>) {
+fn overfit(store: &Store, keys: &[Block], values: &[Block]) -> Result<(Vec<Block>, Vec<usize>), Error> {
+    match store {
+        Store::Band(band) => Ok(overfit_band(band, keys, values)),
+        Store::Polynomial(polynomial) => {
+            let count = polynomial.columns().min(keys.len());
+            Ok((polynomial.encode(&keys[..count], &values[..count])?, (0..count).collect()))
+        }
+    }
+}
+
+/// The same for a band.
+fn overfit_band(store: &Band128, keys: &[Block], values: &[Block]) -> (Vec<Block>, Vec<usize>) {
     // Decoding a table of unit vectors shows the row of a key, 128 columns at a time.
     let columns = store.columns();
     let mut rows = vec![Vec::new(); keys.len()];
@@ -248,7 +260,7 @@ pub fn send(
     vole::confirm(&mut vole, &plan, channel)?;
     let mut b = vole.finish();
     <Block as Cell>::recv_products(&mut b, delta, channel, &mut run.paced(0, 1))?;
-    let store = Band128::new(run.sizes.receiver, coins.store_seed())?;
+    let store = Store::new(Security::Malicious, run.sizes.receiver, coins.store_seed())?;
     let shift = if cheat.coins == CoinCheat::Cancelled {
         let mut theirs = [0; COIN];
         channel.recv_exact(&mut theirs)?;
@@ -258,10 +270,9 @@ pub fn send(
     } else {
         coins.open(channel)?
     };
-    let mut outputs = vec![Block::ZERO; keys.len()];
-    store.decode(1, &b, &keys, &mut outputs);
+    let mut outputs = store.place(1, keys, vec![(); values.len()]).decode(1, &b).in_order();
     Block::add_products(&mut outputs, delta ^ cheat.other_delta, &values);
-    let masks = oracles.masks(items, &mut outputs, Some(shift))?;
+    let masks = oracles.masks((items, &Order::of_items()), &mut outputs, Some(shift))?;
     channel.send(&(cheat.masks)(masks.into_vec()))?;
     Ok(channel.flush()?)
 }

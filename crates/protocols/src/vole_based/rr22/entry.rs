@@ -1,12 +1,12 @@
 //! The registry's entry: what each message costs, and what a run's sizes and profile decide.
 
 use vesica_crypto::block::Block;
-use vesica_encode::okvs::{Band128, Okvs};
 use vesica_encode::sorted;
 use vesica_ot::softspoken;
 use vesica_ot::vole::{self, Family, Opening, Plan};
 
 use super::oprf::{COIN_BYTES, proof_bytes};
+use super::store::Store;
 use super::{receive, send};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
@@ -200,7 +200,7 @@ pub(super) fn plan(run: &Run<'_>) -> Result<Plan, Error> {
 }
 
 fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
-    let columns = Band128::new(sizes.receiver, Block::ZERO).ok()?.columns();
+    let columns = Store::new(parameters.security, sizes.receiver, Block::ZERO).ok()?.columns();
     let profile = match parameters.profile {
         Profile::Conservative | Profile::Fast => vole::Profile::Conservative,
         Profile::Lean => vole::Profile::Lean,
@@ -225,7 +225,11 @@ fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
 /// falls below 2^-λ. (HKLS24 shows that an attack of this kind exists: n' = n_r, as RS21 has it, is too much to claim.)
 #[must_use]
 pub fn max_malicious_items(items: usize, log2_queries: u32) -> usize {
-    let columns = Band128::new(items, Block::ZERO).map_or(items, |store| store.columns()) as f64;
+    if items == 0 {
+        return 0;
+    }
+    let store = Store::new(Security::Malicious, items, Block::ZERO);
+    let columns = store.map_or(items, |store| store.columns()) as f64;
     // log2 C(q, n') < n'·log2(q·e / n').
     let fits = |more: f64| {
         let ways = more * (f64::from(log2_queries) + std::f64::consts::LOG2_E - more.log2());
@@ -250,7 +254,7 @@ mod tests {
             [(10, 64, 1.75), (20, 64, 1.54), (10, 80, 2.2), (20, 80, 1.9)]
         {
             let items = ((1u64 << log2_columns) as f64 / 1.2) as usize;
-            let columns = Band128::new(items, Block::ZERO).unwrap().columns() as f64;
+            let columns = Store::new(Security::Malicious, items, Block::ZERO).unwrap().columns() as f64;
             let ratio = max_malicious_items(items, log2_queries) as f64 / columns;
             assert!((ratio - expected).abs() < 0.1, "{log2_columns} {log2_queries}: {ratio}");
         }

@@ -56,7 +56,7 @@ impl<'a> Oracles<'a> {
         let mut values: Vec<V> = large_zeros(items.len());
         let tasks = keys.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
         par::for_each(self.run.threads, tasks, |index, (keys, values)| {
-            let (bytes, width) = item_bytes(items, index * CHUNK, keys.len());
+            let (bytes, width) = item_bytes(items, index * CHUNK..index * CHUNK + keys.len());
             let mut hashes = vec![[0; 32]; keys.len()];
             self.item.hash_batch(&bytes, width, hashes.as_flattened_mut(), 32);
             for ((key, value), hash) in keys.iter_mut().zip(values).zip(&hashes) {
@@ -68,8 +68,8 @@ impl<'a> Oracles<'a> {
         Ok((keys, values))
     }
 
-    /// The masks of what a store was decoded to, and the order that they are in. Malicious runs, whose masks take the item
-    /// too, have them and the outputs in the order of the items; others have no further use for outputs.
+    /// The masks of what a store was decoded to, and the order that they are in. Malicious runs have them and the outputs in
+    /// the order of the items; others have no further use for outputs.
     pub(super) fn masks_of(
         &self,
         items: &Items,
@@ -80,17 +80,18 @@ impl<'a> Oracles<'a> {
             None => (decoded.outputs, Order(Some(decoded.numbers))),
             Some(_) => (decoded.in_order(), Order::of_items()),
         };
-        let masks = self.masks(items, &mut outputs, shift)?;
+        let masks = self.masks((items, &order), &mut outputs, shift)?;
         if shift.is_none() {
             outputs = Wiped::default();
         }
         Ok((masks, outputs, order))
     }
 
-    /// H_o of every item's output. Malicious runs add `shift` to the outputs first, and hash the item too.
+    /// H_o of every output with its item: one evaluation of the hash is then of use against one item alone, and not against
+    /// all whose masks are known. Malicious runs add `shift` to the outputs first.
     pub(super) fn masks(
         &self,
-        items: &Items,
+        (items, order): (&Items, &Order),
         outputs: &mut [Block],
         shift: Option<Block>,
     ) -> Result<Wiped<u128>, Error> {
@@ -99,16 +100,13 @@ impl<'a> Oracles<'a> {
         let tasks = masks.chunks_mut(CHUNK).zip(outputs.chunks_mut(CHUNK));
         par::for_each(self.run.threads, tasks, |index, (masks, outputs)| {
             let mut hashes = Wiped::from(vec![[0; 16]; outputs.len()]);
-            match shift {
-                None => {
-                    self.mask.hash_batch(Block::slice_as_bytes(outputs), 16, hashes.as_flattened_mut(), 16);
-                }
-                Some(shift) => {
-                    outputs.iter_mut().for_each(|output| *output ^= shift);
-                    let (bytes, width) = with_items(items, index * CHUNK, outputs);
-                    self.mask.hash_batch(&bytes, width, hashes.as_flattened_mut(), 16);
-                }
+            if let Some(shift) = shift {
+                outputs.iter_mut().for_each(|output| *output ^= shift);
             }
+            let first = index * CHUNK;
+            let numbers = (first..first + outputs.len()).map(|place| order.item(place) as usize);
+            let (bytes, width) = with_items(items, numbers, outputs);
+            self.mask.hash_batch(&bytes, width, hashes.as_flattened_mut(), 16);
             for (mask, hash) in masks.iter_mut().zip(hashes.iter()) {
                 *mask = u128::from_le_bytes(*hash) & kept;
             }
@@ -119,7 +117,7 @@ impl<'a> Oracles<'a> {
 
     /// By which a malicious receiver shows that it has this output: a second function of it.
     pub(super) fn proof(&self, items: &Items, item: usize, output: Block) -> [u8; PROOF] {
-        let (bytes, _) = with_items(items, item, &[output]);
+        let (bytes, _) = with_items(items, std::iter::once(item), &[output]);
         let mut proof = [0; PROOF];
         self.proof.hash(&bytes, &mut proof);
         proof
@@ -147,7 +145,7 @@ impl<'a> Oracles<'a> {
 }
 
 /// Which item stands at each place of a list of masks; none: that of the place's number.
-pub(super) struct Order(Option<Vec<u32>>);
+pub(super) struct Order(pub(super) Option<Vec<u32>>);
 
 impl Order {
     /// That of the items themselves.
@@ -183,23 +181,23 @@ impl Proofs {
     }
 }
 
-/// The bytes of `count` items from `first` on, and how many each has.
-fn item_bytes(items: &Items, first: usize, count: usize) -> (Vec<u8>, usize) {
+/// The bytes of the items of these numbers, and how many each has.
+fn item_bytes(items: &Items, numbers: impl Iterator<Item = usize>) -> (Vec<u8>, usize) {
     let native = matches!(items.encoding(), Encoding::Native { .. });
     let width = if native { size_of::<u64>() } else { items.width() };
-    let mut bytes = Vec::with_capacity(count * width);
-    for i in first..first + count {
-        match items.native(i) {
+    let mut bytes = Vec::with_capacity(numbers.size_hint().0 * width);
+    for item in numbers {
+        match items.native(item) {
             Some(number) => bytes.extend_from_slice(&number.to_le_bytes()),
-            None => bytes.extend_from_slice(items.get(i)),
+            None => bytes.extend_from_slice(items.get(item)),
         }
     }
     (bytes, width)
 }
 
 /// Each output with its item behind it.
-fn with_items(items: &Items, first: usize, outputs: &[Block]) -> (Wiped<u8>, usize) {
-    let (bytes, width) = item_bytes(items, first, outputs.len());
+fn with_items(items: &Items, numbers: impl Iterator<Item = usize>, outputs: &[Block]) -> (Wiped<u8>, usize) {
+    let (bytes, width) = item_bytes(items, numbers);
     let mut joined = Vec::with_capacity(outputs.len() * (Block::BYTES + width));
     for (output, item) in outputs.iter().zip(bytes.chunks_exact(width)) {
         joined.extend_from_slice(output.as_bytes());

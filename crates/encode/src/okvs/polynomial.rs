@@ -1,0 +1,185 @@
+//! A polynomial over GF(2^128): a store without slack, for few keys.
+//!
+//! The table holds the coefficients of the polynomial P of degree below n that has the value v_i at the key k_i:
+//! Decode(P, k) = Σ P_j·k^j. So n keys take n columns, and whoever fills a table of n columns as it likes can choose what it
+//! holds for n keys and no more: any n are met, and the values of all others are determined.
+//!
+//! **No failure, no seed.** The rows 1, k, …, k^(n-1) of distinct keys are independent for every set of keys (Vandermonde).
+//!
+//! **Linear over GF(2^128)**, not over GF(2) alone as the others: Δ·Decode(P, k) = Decode(Δ·P, k) for Δ and values of that
+//! field. That is why it is no [`Okvs`](super::Okvs), whose values are any vectors over GF(2).
+//!
+//! **Why this one.** A random matrix with entries of GF(2^128) has n columns, too, but takes n³/3 products to solve and a
+//! pseudo-random block for each entry of a row that is decoded; a random binary matrix takes n + 40 columns, of which a
+//! single key would have 41. Newton's form of the polynomial takes 3·n²/2 products and n inversions.
+//!
+//! **Cost:** a product for each column and each key that is decoded, which grows with both sets' sizes: hence for few keys.
+
+use std::convert::Infallible;
+
+use vesica_crypto::block::Block;
+use vesica_crypto::gf128::{Gf128, multiply, multiply_add};
+use vesica_crypto::par;
+
+use super::{Error, failure};
+
+/// Keys decoded by one thread at a time. Local.
+const CHUNK: usize = 1 << 12;
+
+/// Keys decoded together: they and their sums fit the first cache.
+const BATCH: usize = 1 << 8;
+
+/// A polynomial of so many coefficients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Polynomial {
+    columns: usize,
+}
+
+impl Polynomial {
+    /// The store for at most `keys` keys.
+    #[must_use]
+    pub fn new(keys: usize) -> Self {
+        Self { columns: keys }
+    }
+
+    /// Columns of a table: one for each key.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The table that maps each key to the value in its place.
+    ///
+    /// # Errors
+    /// If there are more keys than columns, or two are equal.
+    ///
+    /// # Panics
+    /// If there is not one value a key.
+    pub fn encode(&self, keys: &[Block], values: &[Block]) -> Result<Vec<Block>, Error> {
+        assert_eq!(keys.len(), values.len(), "one value a key");
+        if keys.len() > self.columns {
+            return Err(Error::TooManyKeys { keys: keys.len(), most: self.columns });
+        }
+        let mut table = vec![Block::ZERO; self.columns];
+        // N = Π (X + k) over the keys so far.
+        let mut vanishing = vec![Block::ZERO; keys.len() + 1];
+        vanishing[0] = Gf128::ONE.to_block();
+        for (count, (key, value)) in keys.iter().zip(values).enumerate() {
+            let key = Gf128::from(*key);
+            let vanishing = &mut vanishing[..count + 2];
+            let at_key = evaluate(vanishing, key);
+            if at_key == Gf128::ZERO {
+                return Err(failure(keys));
+            }
+            // P ← P + (v - P(k)) / N(k) · N.
+            let missing = Gf128::from(*value) + evaluate(&table[..count], key);
+            multiply_add(&mut table[..=count], missing * at_key.invert(), &vanishing[..=count]);
+            // N ← N · (X + k).
+            for degree in (0..=count).rev() {
+                let coefficient = vanishing[degree];
+                vanishing[degree + 1] ^= coefficient;
+                vanishing[degree] = (Gf128::from(coefficient) * key).to_block();
+            }
+        }
+        Ok(table)
+    }
+
+    /// Replaces each key by what a table holds for it.
+    ///
+    /// # Panics
+    /// If the table has another number of columns.
+    pub fn decode(&self, threads: usize, table: &[Block], keys: &mut [Block]) {
+        assert_eq!(table.len(), self.columns, "a table of this store");
+        let Ok(()) = par::fill_chunks::<_, Infallible, _>(threads, CHUNK, keys, |_, keys| {
+            let mut sums = [Block::ZERO; BATCH];
+            for keys in keys.chunks_mut(BATCH) {
+                let sums = &mut sums[..keys.len()];
+                sums.fill(Block::ZERO);
+                // Horner: P_0 + k·(P_1 + k·(…)).
+                for coefficient in table.iter().rev() {
+                    multiply(sums, keys);
+                    sums.iter_mut().for_each(|sum| *sum ^= *coefficient);
+                }
+                keys.copy_from_slice(sums);
+            }
+            Ok(())
+        });
+    }
+}
+
+fn evaluate(coefficients: &[Block], key: Gf128) -> Gf128 {
+    coefficients.iter().rev().fold(Gf128::ZERO, |sum, coefficient| sum * key + Gf128::from(*coefficient))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vesica_crypto::prg::Prg;
+
+    fn pairs(count: usize) -> (Vec<Block>, Vec<Block>) {
+        let mut prg = Prg::from_seed([count as u8; 16]);
+        (0..count).map(|_| (prg.block(), prg.block())).unzip()
+    }
+
+    #[test]
+    fn every_key_has_its_value_and_others_have_none() {
+        for count in [0, 1, 2, 3, 10, 100, 256] {
+            let (keys, values) = pairs(count);
+            for columns in [count, count + 3] {
+                let store = Polynomial::new(columns);
+                let table = store.encode(&keys, &values).unwrap();
+                assert_eq!(table.len(), columns);
+                for threads in [1, 2] {
+                    let mut found = keys.clone();
+                    store.decode(threads, &table, &mut found);
+                    assert!(found == values, "{count} keys in {columns} columns");
+                }
+                let mut others: Vec<Block> = (0..5000).map(|i| Block::from(3 * i as u128)).collect();
+                store.decode(2, &table, &mut others);
+                // (A constant holds its value for every key: the values of an OKVS for other keys need not be random.)
+                assert!(count == 1 || others.iter().all(|other| !values.contains(other)));
+            }
+        }
+        // Also with a key that is zero, or one.
+        let keys = [Block::ZERO, Gf128::ONE.to_block(), Block::ONES];
+        let values = [Block::ONES, Block::ZERO, Block::ONES];
+        let store = Polynomial::new(3);
+        let mut found = keys;
+        store.decode(1, &store.encode(&keys, &values).unwrap(), &mut found);
+        assert!(found == values);
+    }
+
+    #[test]
+    fn multiples_and_sums_of_tables_hold_multiples_and_sums() {
+        let (keys, values) = pairs(40);
+        let store = Polynomial::new(40);
+        let table = store.encode(&keys, &values).unwrap();
+        let other = store.encode(&keys, &keys).unwrap();
+        let delta = Gf128::from(Block::from(0x1234_5678_9abc_def0_u128));
+        let combined: Vec<Block> =
+            table.iter().zip(&other).map(|(a, b)| (delta * Gf128::from(*a)).to_block() ^ *b).collect();
+        let (mut strangers, _) = pairs(300);
+        strangers.extend(&keys);
+        let decoded = |table: &[Block]| {
+            let mut found = strangers.clone();
+            store.decode(1, table, &mut found);
+            found
+        };
+        let expected: Vec<Block> = decoded(&table)
+            .iter()
+            .zip(decoded(&other))
+            .map(|(a, b)| (delta * Gf128::from(*a)).to_block() ^ b)
+            .collect();
+        assert!(decoded(&combined) == expected);
+    }
+
+    #[test]
+    fn equal_and_surplus_keys_are_refused() {
+        let (mut keys, values) = pairs(30);
+        let many = Err(Error::TooManyKeys { keys: 30, most: 29 });
+        assert_eq!(Polynomial::new(29).encode(&keys, &values), many);
+        keys[20] = keys[4];
+        let equal = Err(Error::DuplicateKeys { first: 4, second: 20 });
+        assert_eq!(Polynomial::new(30).encode(&keys, &values), equal);
+    }
+}
