@@ -28,7 +28,7 @@ pub(crate) mod order;
 pub(crate) mod wiped;
 
 pub use ideal_group::IdealGroup;
-pub use lying_wire::{DIRECTIONS, Tampering, Target, Wire, lying_wire};
+pub use lying_wire::{DIRECTIONS, Tampering, Target, Wire, lying_wire, lying_wire_among_lengths};
 
 /// Two sets with a known intersection.
 pub struct Planted {

@@ -11,7 +11,7 @@ use vesica::settings::{Choice, Settings};
 use vesica::terms::Terms;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Channel;
-use vesica_protocols::testing::{Tampering, Target, Wire, lying_wire, planted};
+use vesica_protocols::testing::{Tampering, Target, Wire, lying_wire_among_lengths, planted};
 use vesica_protocols::{Learns, Role, Security, Unwatched};
 
 /// One end's conversation, as a job leads it.
@@ -32,7 +32,7 @@ type Ends = [Result<Matches, SessionError>; 2];
 
 fn run(target: Option<Target>) -> (Ends, Wire) {
     let sets = planted(5, 6, 3, 1);
-    let (first, second, wire) = lying_wire(target);
+    let (first, second, wire) = lying_wire_among_lengths(target);
     let ends = thread::scope(|scope| {
         let sender = scope.spawn(|| converse(Role::Sender, &sets.sender, second));
         [converse(Role::Receiver, &sets.receiver, first), sender.join().unwrap()]

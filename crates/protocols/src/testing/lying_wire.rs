@@ -12,9 +12,12 @@ use vesica_net::{CancelToken, Channel, Options};
 /// conversation is then cancelled, as silence would end it.
 const STUCK: Duration = Duration::from_millis(150);
 
-/// A flip makes a conversation stick only if it changes a length; a cancellation should not be what catches the others,
-/// however slow the machine is.
-const STUCK_BY_LENGTH: Duration = Duration::from_secs(20);
+/// A flip makes a conversation stick only if it changes a length. In a protocol's messages that is rare, and a cancellation should
+/// not be what catches the others, however slow the machine is.
+const STUCK_BY_FLIP: Duration = Duration::from_secs(20);
+
+/// A session's terms are full of lengths.
+const STUCK_BY_LENGTH: Duration = Duration::from_secs(1);
 
 /// A wire that is honest, or still is, waits longer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -119,6 +122,15 @@ impl Wire {
 
 /// Two ends in memory whose conversation is tampered with at `target`, or left alone.
 pub fn lying_wire(target: Option<Target>) -> (Channel, Channel, Wire) {
+    lying_wire_for(STUCK_BY_FLIP, target)
+}
+
+/// The same for a conversation in which many bytes are lengths, which is given up sooner.
+pub fn lying_wire_among_lengths(target: Option<Target>) -> (Channel, Channel, Wire) {
+    lying_wire_for(STUCK_BY_LENGTH, target)
+}
+
+fn lying_wire_for(after_flip: Duration, target: Option<Target>) -> (Channel, Channel, Wire) {
     let options = Options { cancel: CancelToken::new(), ..Options::default() };
     let wire = Wire { frames: Arc::default(), stuck: Arc::default() };
     let (moved, watch) = mpsc::channel();
@@ -145,7 +157,7 @@ pub fn lying_wire(target: Option<Target>) -> (Channel, Channel, Wire) {
     });
     let after = match target.map(|target| target.tampering) {
         None => PATIENCE,
-        Some(Tampering::Flip { .. }) => STUCK_BY_LENGTH,
+        Some(Tampering::Flip { .. }) => after_flip,
         Some(_) => STUCK,
     };
     let stuck = wire.stuck.clone();
