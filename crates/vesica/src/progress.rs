@@ -1,7 +1,7 @@
 //! How far a run is: step k of n, the share that is done, and the time left.
 //!
 //! Steps: 1 the table is read; 2 the partner is met and the terms are compared; then the protocol's phases, which its registry
-//! entry lists for each role; last the confirmation and, where this side gets rows, their writing.
+//! entry lists for each role; last the confirmation, unless matches are looked for after it, and the writing of rows.
 //!
 //! The share counts from the moment when sizes and protocol are agreed, for before that nobody knows what there is to do. Each
 //! phase has a fixed share of the protocol's time, of which the units that are done give a part. The time left is then the time
@@ -51,6 +51,10 @@ impl Course {
         let sum = |steps: &[Step]| steps.iter().map(|(_, share)| f64::from(*share)).sum::<f64>();
         match phase {
             Phase::Prepare | Phase::Read => self.step = 1,
+            // A receiver that learns alone looks for its matches after the confirmation, which is then part of the step before.
+            Phase::Confirm if self.step < steps.len() as u32 + 2 => {
+                (self.before, self.own) = (self.before + self.own, 0.0);
+            }
             Phase::Connect | Phase::Agree => self.step = 2,
             Phase::Confirm | Phase::Write => {
                 (self.step, self.before, self.own) = (steps.len() as u32 + 3, sum(steps), FINISH);
@@ -104,9 +108,28 @@ mod tests {
             let half = course.standing(1, 2).unwrap().share;
             shares.extend([course.standing(0, 0).unwrap().share, half]);
         }
-        assert_eq!(shares[..3].iter().map(|share| share * 104.0).collect::<Vec<_>>(), [0.0, 30.0, 60.0]);
+        assert_eq!(
+            shares[..3].iter().map(|share| (share * 104.0).round()).collect::<Vec<_>>(),
+            [0.0, 30.0, 60.0]
+        );
         assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
         assert_eq!(course.standing(7, 2).unwrap().share, 1.0);
+    }
+
+    #[test]
+    fn a_confirmation_before_the_comparison_is_no_step_back() {
+        let mut course = Course::default();
+        course.enter(Phase::Agree);
+        course.agreed(&[(Phase::Exchange, 70), (Phase::Compare, 30)]);
+        let mut last = 0.0;
+        let phases = [(3, Phase::Exchange), (3, Phase::Confirm), (4, Phase::Compare), (5, Phase::Write)];
+        for (number, phase) in phases {
+            course.enter(phase);
+            assert_eq!(course.step(), (number, Some(5)), "{phase}");
+            let share = course.standing(0, 0).unwrap().share;
+            assert!(share >= last, "{phase}: {share} after {last}");
+            last = share;
+        }
     }
 
     #[test]
