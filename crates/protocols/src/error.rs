@@ -110,7 +110,7 @@ pub enum Misuse {
     /// A form of a protocol that compares too many pairs for sets of this size.
     #[error(
         "variant {variant} of {protocol} would send {masks} masks for sets of {receiver} and {sender} items, and at most {most} are \
-         allowed; take fewer items, or {protocol} without `--variant`"
+         allowed"
     )]
     TooManyMasks {
         /// The protocol.

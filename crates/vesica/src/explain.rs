@@ -153,6 +153,9 @@ impl Error {
             ProtocolError::Misuse(Misuse::TooManyItems { .. } | Misuse::TooManyKeys { .. }) => {
                 (Side::Both, Kind::Refused, "split the tables and run the parts one after the other")
             }
+            ProtocolError::Misuse(Misuse::TooManyMasks { .. }) => {
+                (Side::Both, Kind::Refused, "leave out `--variant` on both sides, or take fewer keys")
+            }
             ProtocolError::Misuse(_) | ProtocolError::Items(_) => (Side::Ours, Kind::Internal, REPORT_A_BUG),
         };
         Error { side, phase, kind, message, remedy: remedy.into() }
@@ -219,6 +222,23 @@ mod tests {
         assert_eq!(terms.kind.exit_code(), 77);
         let wrong = Error::session(Phase::Confirm, &SessionError::Unconfirmed("counts"));
         assert_eq!(wrong.kind.exit_code(), 76);
+    }
+
+    #[test]
+    fn a_form_that_is_too_large_is_refused_with_what_to_leave_out() {
+        let masks = Misuse::TooManyMasks {
+            protocol: "ot-psi",
+            variant: "no-hashing",
+            receiver: 20_000,
+            sender: 20_000,
+            masks: 400_000_000,
+            most: 1 << 28,
+        };
+        let error = Error::session(Phase::Agree, &SessionError::Protocol(masks.into()));
+        assert_eq!((error.side, error.kind.exit_code()), (Side::Both, 77));
+        assert!(
+            error.message.contains("variant no-hashing of ot-psi") && error.remedy.contains("`--variant`")
+        );
     }
 
     #[test]

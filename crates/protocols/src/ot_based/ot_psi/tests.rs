@@ -102,7 +102,7 @@ fn forms_that_would_send_too_many_masks_are_refused_by_name() {
     {
         assert!(plan_of(variant, fits).is_ok(), "{variant}");
         let refused = plan_of(variant, not).map(|_| ()).unwrap_err().to_string();
-        assert!(refused.contains(variant) && refused.contains("without `--variant`"), "{refused}");
+        assert!(refused.contains(variant), "{refused}");
     }
     // Few items of the sender make short lists, but every list has OTs.
     let sizes = Sizes { receiver: 1 << 21, sender: 1 };
