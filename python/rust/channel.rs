@@ -103,7 +103,7 @@ impl Channel {
             let mut rng = randomness()?;
             Ok::<_, Error>(job.run(channel, my_key.as_ref(), cancel, &mut rng, on_event))
         })?;
-        Outcome::of(py, ended.map_err(refused)?, None)
+        Outcome::of(py, ended.map_err(refused)?, None, &net::CancelToken::new())
     }
 
     /// Closes the channel; a run that is using it ends.

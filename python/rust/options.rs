@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use vesica::encode::items::OnDuplicates;
 use vesica::job::Partner;
+use vesica::memory::Budget;
 use vesica::protocols::registry::Security;
 use vesica::protocols::{Learns, Profile};
-use vesica::settings::{Choice, Limits, Settings, duration};
+use vesica::settings::{Choice, Limits, Settings, duration, size};
 use vesica::table::{Dialect, OnFault};
 use vesica::{Error, partner};
 
@@ -27,6 +28,7 @@ pub(crate) struct Options {
     variant: Option<String>,
     paper_parameters: Option<bool>,
     threads: Option<usize>,
+    memory: Option<String>,
     timeout: Option<String>,
     deadline: Option<String>,
     on_duplicates: Option<String>,
@@ -72,6 +74,7 @@ impl Options {
         let profiles = Profile::ALL.map(|profile| (profile.name(), profile));
         let learns = [("receiver", Learns::Receiver), ("both", Learns::Both)];
         let pad_to = self.pad_to.as_ref().map(|text| text.parse()).transpose();
+        let memory = self.memory.as_deref().map(size).transpose();
         let timeout = self.timeout.as_deref().map(duration).transpose();
         let deadline = self.deadline.as_deref().map(duration).transpose();
         if self.sigma.is_some_and(|sigma| !(1..=64).contains(&sigma)) {
@@ -95,6 +98,7 @@ impl Options {
                 max_peer_rows: self.max_peer_rows.unwrap_or(usual.limits.max_peer_rows),
             },
             threads: self.threads.unwrap_or(usual.threads),
+            memory: memory.map_err(|why| wrong("memory", &why))?.map(Budget::named),
             timeout: timeout.map_err(|why| wrong("timeout", &why))?.unwrap_or(usual.timeout),
             deadline: deadline.map_err(|why| wrong("deadline", &why))?,
             on_duplicates: one_of(

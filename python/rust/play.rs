@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use vesica::job::OnEvent;
+use vesica::protocols::Phase;
 use vesica::report::Event;
 use vesica::{Error, caught, net};
 
@@ -75,12 +76,7 @@ pub(crate) fn play<T: Send + 'static>(
     };
     let spawned = thread::Builder::new().name("vesica".into()).spawn(body);
     let thread = spawned.map_err(|error| {
-        let message = format!("a thread cannot be started: {error}");
-        raise(
-            py,
-            &Error { kind: vesica::Kind::Internal, ..Error::usage(message, "close other programs") },
-            None,
-        )
+        raise(py, &Error::resources(Phase::Prepare, "a thread cannot be started", &error), None)
     })?;
     let receiver = Mutex::new(receiver);
     let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(POLL);

@@ -8,8 +8,8 @@ use arrow_schema::ffi::FFI_ArrowSchema;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
-use vesica::job;
 use vesica::table::Output;
+use vesica::{job, net};
 
 use crate::errors::raise;
 
@@ -98,9 +98,14 @@ fn words<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyBytes>>
 
 impl Outcome {
     /// The outcome or the exception, and the report's file in either case.
-    pub(crate) fn of(py: Python<'_>, ended: job::Outcome, report: Option<Output>) -> PyResult<Self> {
+    pub(crate) fn of(
+        py: Python<'_>,
+        ended: job::Outcome,
+        report: Option<Output>,
+        cancel: &net::CancelToken,
+    ) -> PyResult<Self> {
         let job::Outcome { report: told, result, batches, numbers } = ended;
-        let written = report.map_or(Ok(()), |file| py.detach(|| told.write(file)));
+        let written = report.map_or(Ok(()), |file| py.detach(|| told.write(file, cancel)));
         let matches = result.map_err(|error| raise(py, &error, Some(&told)))?;
         written.map_err(|error| raise(py, &error, Some(&told)))?;
         Ok(Outcome {

@@ -62,8 +62,9 @@ impl How<'_> {
     ) -> PyResult<Outcome> {
         let report = report_place(self.report.as_ref(), output, protected);
         let report = report.map_err(|error| raise(py, &error, None))?;
-        let ended = play::play(py, &token(self.cancel.as_ref()), Some(&self.on_event), play)?;
-        Outcome::of(py, ended, report)
+        let cancel = token(self.cancel.as_ref());
+        let ended = play::play(py, &cancel, Some(&self.on_event), play)?;
+        Outcome::of(py, ended, report, &cancel)
     }
 }
 

@@ -182,7 +182,7 @@ pub(crate) struct PartnerOptions {
     /// Go to the partner at this address, as HOST:PORT
     #[arg(long, value_name = "ADDR")]
     pub(crate) connect: Option<String>,
-    /// My identity, made by `vesica keygen` [default: vesica/identity.pem in the configuration folder]
+    /// My identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in the configuration folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) identity: Option<PathBuf>,
     /// The partner's public key, vesica-pub1-…, or @FILE that holds it

@@ -2,23 +2,25 @@
 
 use std::fmt::Write;
 
-use vesica::Kind;
 use vesica::inspect;
 use vesica::net::CancelToken;
+use vesica::protocols::Phase;
 use vesica::table::{Inspection, Keys};
+use vesica::{Error, Kind};
 
 use crate::args::Inspect;
 use crate::documents::print;
-use crate::screen::{self, say};
+use crate::screen;
 use crate::signals;
 
 pub(crate) fn run(args: &Inspect) -> u8 {
     let cancel = CancelToken::new();
-    let received = match signals::watch(&cancel) {
+    let received = match signals::watch("inspect", &cancel) {
         Ok(received) => received,
         Err(error) => {
-            say(&format!("vesica inspect: {error}"));
-            return Kind::Internal.exit_code();
+            let error = Error::resources(Phase::Prepare, "signals cannot be watched", &error);
+            screen::failure("inspect", &error);
+            return error.kind.exit_code();
         }
     };
     match inspect::inspect(&args.input, &args.key, args.text.dialect(), &cancel) {

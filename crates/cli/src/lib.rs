@@ -27,6 +27,10 @@ use std::process::ExitCode;
 use args::{Cli, Command};
 use clap::Parser;
 use clap::error::ErrorKind;
+use rustix::process::{Resource, Rlimit};
+use screen::say;
+use vesica::protocols::Phase;
+use vesica::{Error, Kind};
 
 /// Wrong usage, as in sysexits.
 const USAGE: u8 = 64;
@@ -49,14 +53,33 @@ pub fn main() -> ExitCode {
             hook(info);
         }
     }));
+    if let Err(error) = signals::settle() {
+        say(&format!("vesica: {}", Error::resources(Phase::Prepare, "signals cannot be handled", &error)));
+        return ExitCode::from(Kind::Resources.exit_code());
+    }
     let code = std::panic::catch_unwind(|| run(cli.command)).unwrap_or_else(|_| {
-        screen::say("vesica: a fault of this program (see above); please report it. Nothing more is written");
-        vesica::Kind::Internal.exit_code()
+        say("vesica: a fault of this program (see above); please report it. Nothing more is written");
+        Kind::Internal.exit_code()
     });
     ExitCode::from(code)
 }
 
+/// Keeps keys and tables out of core dumps, and away from other processes of the same user.
+fn guard_memory() {
+    // Where the system refuses, nothing else is lost.
+    let _ = rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+}
+
 fn run(command: Command) -> u8 {
+    let secret = matches!(
+        command,
+        Command::Keygen(_) | Command::Inspect(_) | Command::Receive(_) | Command::Send(_) | Command::Local(_)
+    );
+    if secret {
+        guard_memory();
+    }
     match command {
         Command::Quickstart => quickstart::run(),
         Command::Keygen(args) => keygen::run(&args),

@@ -4,17 +4,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rand_core::CryptoRng;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use vesica::job::{Destination, Job, OnEvent, Outcome, Partner, TableArgs};
 use vesica::net::CancelToken;
-use vesica::protocols::{Learns, Role};
+use vesica::protocols::{Learns, Phase, Role};
 use vesica::report::Event;
-use vesica::table::{Output, PairSpec};
+use vesica::table::{self, Cancelled, Output, PairSpec};
 use vesica::{Error, Kind, local, partner, places, randomness};
 
 use crate::args::{Common, Local, PartnerOptions, Receive, Send, TableOptions};
 use crate::events::Events;
 use crate::screen::{self, Screen, say};
 use crate::signals;
+
+/// What a shell says of a program whose reader went away before the end: 128, and the number of PIPE.
+const READER_LEFT: u8 = 141;
 
 /// A partner gives a sign of life every five seconds; a time-out of less than three of them is hasty.
 const BUSY: Duration = Duration::from_secs(15);
@@ -65,13 +69,22 @@ pub(crate) fn local(args: Local) -> u8 {
 }
 
 fn with_partner(
-    command: &str,
+    command: &'static str,
     role: Role,
     table: TableOptions,
     output: Option<PathBuf>,
     partner: &PartnerOptions,
     common: &Common,
 ) -> u8 {
+    if table.input.as_os_str() == "-"
+        && partner.identity.as_deref().is_some_and(|path| path.as_os_str() == "-")
+    {
+        let error = Error::usage(
+            "only one of --input and --identity can be standard input",
+            "name a file for one of them",
+        );
+        return refused(command, &error);
+    }
     let mut protected = vec![table.input.clone()];
     protected.extend(partner.identity.clone().or_else(|| partner::default_identity().ok()));
     let peer_file = partner.peer.as_deref().and_then(|peer| peer.strip_prefix('@'));
@@ -93,28 +106,25 @@ fn with_partner(
 
 /// What every run has: a screen, events, signals, randomness, a report. `protected` are the files that nothing may replace.
 fn run(
-    command: &str,
+    command: &'static str,
     common: &Common,
     output: Option<&Path>,
     protected: &[PathBuf],
     play: impl FnOnce(OnEvent<'_>, &CancelToken, &mut (dyn CryptoRng + std::marker::Send)) -> Outcome,
 ) -> u8 {
     let cancel = CancelToken::new();
-    let prepared = signals::watch(&cancel).map_err(|error| error.to_string());
-    let prepared =
-        prepared.and_then(|received| Ok((received, randomness().map_err(|error| error.to_string())?)));
-    let (received, mut rng) = match prepared {
+    let watched = signals::watch(command, &cancel)
+        .map_err(|error| Error::resources(Phase::Prepare, "signals cannot be watched", &error));
+    let (received, mut rng) = match watched.and_then(|received| Ok((received, randomness()?))) {
         Ok(prepared) => prepared,
-        Err(message) => {
-            say(&format!("vesica {command}: {message}"));
-            return Kind::Internal.exit_code();
-        }
+        Err(error) => return refused(command, &error),
     };
-    let (report, events) = match open_logs(common, output, protected) {
+    let cancelled = || cancel.is_cancelled();
+    let (report, events) = match open_logs(common, output, protected, &cancelled) {
         Ok(opened) => opened,
         Err(error) => {
             screen::failure(command, &error);
-            return error.kind.exit_code();
+            return exit_code(&error, &received);
         }
     };
     let screen = Screen::new(common.quiet, common.settings().timeout);
@@ -139,22 +149,24 @@ fn run(
         Ok(_) => Event::Done { report: report_copy },
         Err(_) => Event::Failed { report: report_copy },
     });
-    let written = report.map(|file| outcome.report.write(file)).transpose();
+    let written = report.map(|file| outcome.report.write(file, &cancel)).transpose();
     let code = match &outcome.result {
         Ok(_) => {
-            let shown = output.map(|path| path.display().to_string()).filter(|path| path != "-");
+            let shown = output.filter(|path| table::standard(path).is_none()).map(table::shown_path);
             screen.line(&screen::summary(&outcome.report, shown.as_deref(), command == "local"));
             0
         }
+        Err(error) if reader_left(error, output) => READER_LEFT,
         Err(error) => {
             screen::failure(command, error);
             exit_code(error, &received)
         }
     };
     match written {
+        Err(error) if code == 0 && reader_left(&error, common.report.as_deref()) => READER_LEFT,
         Err(error) if code == 0 => {
             say(&format!("vesica {command}: the run ended well, but not its report: {error}"));
-            error.kind.exit_code()
+            exit_code(&error, &received)
         }
         _ => code,
     }
@@ -167,6 +179,23 @@ fn exit_code(error: &Error, received: &signals::Received) -> u8 {
     }
 }
 
+/// Whether it is no more than that the program which reads standard output has seen enough (`| head`).
+fn reader_left(error: &Error, place: Option<&Path>) -> bool {
+    let to_stdout = place.and_then(table::standard) == Some(table::Standard::Output);
+    if error.kind != Kind::Output || !to_stdout {
+        return false;
+    }
+    let stdout = std::io::stdout();
+    let mut looked = [PollFd::new(&stdout, PollFlags::OUT)];
+    poll(&mut looked, Some(&Timespec::default())).is_ok() && looked[0].revents().contains(PollFlags::ERR)
+}
+
+/// The end of a run that cannot even tell its events.
+fn refused(command: &str, error: &Error) -> u8 {
+    screen::failure(command, error);
+    error.kind.exit_code()
+}
+
 fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {
     let address = partner::address(options.listen.as_deref(), options.connect.as_deref())?;
     let Some(peer) = &options.peer else { return Ok(Partner::insecure(address)) };
@@ -176,17 +205,14 @@ fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {
 }
 
 /// Report and events, if asked for.
-fn open_logs(
+fn open_logs<'a>(
     common: &Common,
     output: Option<&Path>,
     protected: &[PathBuf],
-) -> Result<(Option<Output>, Events), Error> {
+    cancelled: Cancelled<'a>,
+) -> Result<(Option<Output>, Events<'a>), Error> {
     let (report, events) = (common.report.as_deref(), common.events.as_deref());
     let [report, place] = places::check(output, [report, events], protected)?;
-    let failed = |error| Error {
-        kind: Kind::Output,
-        ..Error::usage(format!("--events: cannot be written: {error}"), "name a file that can be written")
-    };
-    drop(place);
-    Ok((report, Events::open(events).map_err(failed)?))
+    let events = Events::open(place, cancelled).map_err(|error| Error::log(Phase::Prepare, &error))?;
+    Ok((report, events))
 }

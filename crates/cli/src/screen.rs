@@ -134,7 +134,10 @@ pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> Str
             let place = output.map_or(String::new(), |path| format!("; written to {path}"));
             format!("{} of {} match ({}){place}", matches.rows, rows(sizes.rows), keys(matches.items))
         }
-        None => format!("done: both sides confirmed the run; {} of this side took part", keys(sizes.items)),
+        None => format!(
+            "done: this side's part is complete ({} took part); ask the partner whether it has its result",
+            keys(sizes.items)
+        ),
     };
     let skipped = [("without a key", sizes.nulls), ("with an invalid key", sizes.invalid)];
     for (what, count) in skipped.into_iter().filter(|(_, count)| *count > 0) {

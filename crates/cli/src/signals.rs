@@ -1,13 +1,32 @@
-//! Interruption and termination: the first signal cancels the run in good order, a second one ends it at once.
+//! Signals: the first that asks for the end cancels the run in good order, a second one ends it at once, and so does the
+//! first if the run does not end by itself.
+//!
+//! | signal | |
+//! | --- | --- |
+//! | HUP, INT, QUIT, TERM | end the run: 129, 130, 131, 143. HUP and QUIT do nothing if they were ignored from the start (`nohup`) |
+//! | XFSZ | no end: the write that was too long fails, and is told as such |
+//! | USR1, USR2 | nothing: schedulers send them as a warning |
+//! | ABRT | 71: short of memory the language's runtime says so, and aborts |
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread;
+use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
+use vesica::Kind;
 use vesica::net::CancelToken;
+use vesica::table::remove_unfinished;
+
+use crate::screen::say;
+
+/// How often a run that was cancelled is given another moment, and how long it is: five seconds. Nobody who sends one TERM and
+/// then KILL waits for less.
+const MOMENTS: u32 = 50;
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// Tells which signal came.
 #[derive(Clone)]
@@ -20,19 +39,57 @@ impl Received {
     }
 }
 
-/// Watches for signals from now on.
-pub(crate) fn watch(cancel: &CancelToken) -> io::Result<Received> {
+/// What holds for every command, from the start.
+pub(crate) fn settle() -> io::Result<()> {
+    let nothing = Arc::new(AtomicBool::new(false));
+    for signal in [SIGXFSZ, SIGUSR1, SIGUSR2] {
+        flag::register(signal, nothing.clone())?;
+    }
+    let always = Arc::new(AtomicBool::new(true));
+    flag::register_conditional_shutdown(SIGABRT, Kind::Resources.exit_code().into(), always)?;
+    Ok(())
+}
+
+/// Watches for signals from now on, for a run of that command.
+pub(crate) fn watch(command: &'static str, cancel: &CancelToken) -> io::Result<Received> {
     let received = Received(Arc::new(AtomicU8::new(0)));
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let ignored = ignored();
+    let heard = |signal: &i32| !(matches!(*signal, SIGHUP | SIGQUIT) && ignored >> (signal - 1) & 1 == 1);
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(heard))?;
     let (cancel, seen) = (cancel.clone(), received.clone());
-    thread::spawn(move || {
-        for signal in signals.forever() {
-            let code = if signal == SIGINT { 130 } else { 143 };
-            if seen.0.swap(code, Ordering::Relaxed) != 0 {
-                std::process::exit(code.into());
+    let body = move || {
+        let Some(first) = signals.forever().next() else { return };
+        seen.0.store(code(first), Ordering::Relaxed);
+        cancel.cancel();
+        for _ in 0..MOMENTS {
+            if let Some(second) = signals.pending().next() {
+                leave(second);
             }
-            cancel.cancel();
+            thread::sleep(MOMENT);
         }
-    });
+        say(&format!(
+            "vesica {command}: interrupted, and still waiting for something; ended without a report\n  \
+             what to do: start both sides again; no file was written here"
+        ));
+        leave(first);
+    };
+    thread::Builder::new().name("vesica-signals".into()).spawn(body)?;
     Ok(received)
+}
+
+/// What a shell would say of a program that the signal ended.
+fn code(signal: i32) -> u8 {
+    128 + signal as u8
+}
+
+fn leave(signal: i32) -> ! {
+    remove_unfinished();
+    std::process::exit(code(signal).into())
+}
+
+/// The signals that this process was started to ignore, a bit each; none where the system does not tell.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

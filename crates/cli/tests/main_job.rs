@@ -18,7 +18,7 @@ fn check(rows: [usize; 2], common: usize, sender: &[&str], receiver: &[&str]) ->
     scene.write("receiver.csv", &mine);
     scene.write("sender.csv", &theirs);
     let (received, sent) = scene.pair(&with(&SENDER, sender), &with(&RECEIVER, receiver));
-    sent.expect(0, &["both sides confirmed the run"]);
+    sent.expect(0, &["done: this side's part is complete"]);
     received.expect(0, &[&format!("{common} of {} ", rows[0])]);
     assert_eq!(scene.read("out.csv"), plain_join(&mine, &theirs));
     assert!(

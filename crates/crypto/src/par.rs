@@ -74,7 +74,9 @@ where
     counted::add(helpers);
     let queue = Queue { tasks: Mutex::new(tasks.enumerate()), first_error: Mutex::new(None) };
     thread::scope(|scope| {
-        let joins: Vec<_> = (0..helpers).map(|_| scope.spawn(|| queue.drain(&work))).collect();
+        // Where the system gives no more threads, those there are do it all.
+        let helper = |_| thread::Builder::new().spawn_scoped(scope, || queue.drain(&work)).ok();
+        let joins: Vec<_> = (0..helpers).map_while(helper).collect();
         queue.drain(&work);
         for join in joins {
             if let Err(payload) = join.join() {
@@ -122,10 +124,21 @@ pub fn both<A: Send, B>(
     if threads < 2 {
         return (first(), second());
     }
+    // Not moved into the thread: if the system gives none, the work is still there.
+    let work = Mutex::new(Some(first));
+    let take = || work.lock().unwrap_or_else(PoisonError::into_inner).take();
     thread::scope(|scope| {
-        let first = scope.spawn(first);
+        let helper = thread::Builder::new().spawn_scoped(scope, || take().map(|first| first()));
         let second = second();
-        (first.join().unwrap_or_else(|payload| panic::resume_unwind(payload)), second)
+        let first = match helper.map(thread::ScopedJoinHandle::join) {
+            Ok(Ok(first)) => first,
+            Ok(Err(payload)) => panic::resume_unwind(payload),
+            Err(_) => None,
+        };
+        match first.or_else(|| take().map(|first| first())) {
+            Some(first) => (first, second),
+            None => unreachable!("it was taken by one of the two"),
+        }
     })
 }
 

@@ -10,7 +10,7 @@ use crate::cancel::CancelToken;
 use crate::error::NetError;
 use crate::frame::{Frame, HEADER, Kind, MAX_PAYLOAD};
 use crate::identity::PublicKey;
-use crate::link::Link;
+use crate::link::{DECLINED, Link};
 
 /// Where full frames end in the stream of payload bytes: at its multiples. Longer frames would only leave the processor's
 /// caches; ends elsewhere would cut the digests' tree into subtrees too small for its lanes.
@@ -196,7 +196,20 @@ impl Channel {
 
     /// Gives up. The peer is told so, if it can be, and never why; then the connection is closed.
     pub fn abort(&mut self) {
-        self.tx.link.abort(self.tx.side);
+        self.tx.link.abort(self.tx.side, Frame::new(Kind::Abort, &[]));
+    }
+
+    /// Declines the conversation that was to follow: the peer gets [`NetError::PeerFinished`] where it wants more. Then the
+    /// connection is closed. What has come from the peer in the meantime is not looked at.
+    pub fn decline(&mut self) {
+        // If it fails, the connection is no more.
+        drop(self.tx.flush_inner(true));
+        self.tx.link.abort(self.tx.side, Frame::new(Kind::Done, DECLINED));
+    }
+
+    /// Whether the peer [declined](Self::decline) what was to follow.
+    pub fn was_declined(&self) -> bool {
+        self.rx.link.was_declined(self.rx.side)
     }
 
     /// What has gone over the channel so far.
@@ -285,7 +298,7 @@ impl SendHalf {
 
     /// As [`Channel::abort`]; a receive that waits in another thread ends too.
     pub fn abort(&mut self) {
-        self.link.abort(self.side);
+        self.link.abort(self.side, Frame::new(Kind::Abort, &[]));
     }
 
     fn send_inner(&mut self, mut bytes: &[u8], lift: bool) -> Result<(), NetError> {

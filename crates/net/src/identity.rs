@@ -15,7 +15,7 @@ use base64::engine::{Engine, general_purpose::URL_SAFE_NO_PAD};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use crate::private_file::{self, PrivateFileError};
+use crate::private_file::{self, PrivateFileError, Readers};
 
 /// What every public key in text starts with.
 const PREFIX: &str = "vesica-pub1-";
@@ -84,7 +84,7 @@ pub enum IdentityError {
         /// Its permission bits.
         mode: u32,
     },
-    /// A directory, a device, a pipe, or far too long.
+    /// A directory, a device, or far too long.
     #[error("{} is not a key file", path.display())]
     NotAKeyFile {
         /// The file.
@@ -202,14 +202,15 @@ impl Identity {
             .map_err(|_| IdentityError::Generation)
     }
 
-    /// Reads a key file, which nobody but its owner may be able to read.
+    /// Reads a key file, which nobody but its owner may be able to read, and its group if this process is in it. A pipe is
+    /// read too; `-` is standard input.
     pub fn load(path: &Path) -> Result<Self, IdentityError> {
         let fail = |error: io::Error| IdentityError::File {
             action: "read",
             path: path.to_owned(),
             cause: error.to_string(),
         };
-        let bytes = private_file::read(path, FILE_LIMIT).map_err(|error| match error {
+        let bytes = private_file::read(path, FILE_LIMIT, Readers::Group).map_err(|error| match error {
             PrivateFileError::Exposed { mode } => IdentityError::Exposed { path: path.to_owned(), mode },
             PrivateFileError::NotAFile => IdentityError::NotAKeyFile { path: path.to_owned() },
             PrivateFileError::Io(error) => fail(error),

@@ -41,6 +41,8 @@ pub(crate) struct Lane {
     pub(crate) ended: bool,
     /// Nobody will look at the DATA that comes in.
     pub(crate) discard: bool,
+    /// The DONE declined the conversation.
+    pub(crate) declined: bool,
     /// The TLS state has something of its own to send.
     pub(crate) kicked: bool,
     pub(crate) spares: Vec<Vec<u8>>,
@@ -64,6 +66,7 @@ impl Lane {
             drained: false,
             ended: false,
             discard: false,
+            declined: false,
             kicked: false,
             spares: Vec::new(),
         }

@@ -66,6 +66,9 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 #[cfg(feature = "testing")]
 pub(crate) type Tap = Box<dyn FnMut(usize, Frame) -> Vec<Frame> + Send>;
 
+/// What a DONE says that declines the conversation.
+pub(crate) const DECLINED: &[u8] = b"declined";
+
 pub(crate) struct Link {
     state: Mutex<State>,
     /// Per lane: a frame came in, or none will.
@@ -221,6 +224,7 @@ impl Link {
                 Err(error) => error,
                 Ok(()) => {
                     taken.done = kind == Kind::Done;
+                    taken.declined |= taken.done && frame.payload() == DECLINED;
                     taken.last |= taken.done;
                     taken.push(frame);
                     return kind != Kind::Data || taken.bytes >= taken.wanted || (urgent && !memory);

@@ -6,7 +6,7 @@
 use std::sync::mpsc;
 use std::thread;
 
-use vesica_net::{Channel, RecvHalf, SendHalf};
+use vesica_net::{Channel, NetError, RecvHalf, SendHalf};
 
 use crate::error::Error;
 
@@ -69,7 +69,16 @@ pub(crate) fn overlap<T: Send, C: Send, W>(
     let (push, pieces) = mpsc::channel();
     thread::scope(|scope| {
         // A piece pushed after the work has ended is dropped with the queue.
-        let collector = scope.spawn(move || collect(incoming, &mut |piece| drop(push.send(piece))));
+        let body = move || collect(incoming, &mut |piece| drop(push.send(piece)));
+        let collector = match thread::Builder::new().spawn_scoped(scope, body) {
+            Ok(collector) => collector,
+            Err(error) => {
+                outgoing.abort();
+                return Err(
+                    NetError::System { what: "cannot start a thread", cause: error.to_string() }.into()
+                );
+            }
+        };
         let outgoing = AbortOnPanic(outgoing);
         let worked = work(&mut *outgoing.0, &Inbound(pieces));
         if matches!(worked, Err(Stopped::Failed(_))) {

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 
 use thiserror::Error;
 use vesica_encode::items::ItemsError;
@@ -187,6 +188,12 @@ pub enum OutputFault {
     /// It is the same file as an input, perhaps through a link.
     #[error("it is the same file as an input")]
     IsInput,
+    /// Standard output, which is closed: what is written there nobody sees.
+    #[error("it is closed, so that nobody would get the result")]
+    Closed,
+    /// The path leads to an open file of a process by its number, and would replace that file.
+    #[error("it leads to a file that a process has open, which would be replaced")]
+    Descriptor,
     /// Its name stands for another format than the one that rows leave in.
     #[error("rows leave in the format they came in, which is {format}, and this name stands for another")]
     OtherFormat {
@@ -453,6 +460,11 @@ impl TableError {
     pub fn fault(&self) -> Fault {
         match self {
             TableError::Spec { .. } | TableError::KeyCount { .. } | TableError::NativeKey => Fault::Usage,
+            // Known from the arguments alone.
+            TableError::Output {
+                fault: OutputFault::Directory | OutputFault::NoDirectory | OutputFault::OtherFormat { .. },
+                ..
+            } => Fault::Usage,
             TableError::Output { .. } | TableError::Write { .. } => Fault::Output,
             TableError::Cancelled => Fault::Cancelled,
             TableError::NoSuchRow { .. }
@@ -469,6 +481,12 @@ fn skip(reason: &Invalid) -> &'static str {
         Invalid::OutOfRange { .. } => "",
         _ => " (`--on-invalid skip` leaves such rows out)",
     }
+}
+
+/// A path as people see it: on one line, whatever characters are in it.
+pub fn shown_path(path: &Path) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+    path.to_string_lossy().chars().map(escape).collect()
 }
 
 /// A name from a file as an error shows it: on one line and of limited length.

@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use twox_hash::xxhash3_128::Hasher;
 
 use crate::dialect::Dialect;
-use crate::error::TableError;
+use crate::error::{TableError, shown_path};
 use crate::file_id::FileId;
 use crate::format::{self, Format, Guess};
 
@@ -78,7 +78,7 @@ impl Input {
         if path.as_os_str() == "-" {
             return Input::standard_input(on_progress);
         }
-        let name = path.display().to_string();
+        let name = shown_path(path);
         let failed = |source| TableError::Open { file: name.clone(), source };
         let file = open(path).map_err(|source| no_file(&name, &source).unwrap_or_else(|| failed(source)))?;
         let metadata = file.metadata().map_err(failed)?;

@@ -39,17 +39,20 @@ pub enum Kind {
     Protocol,
     /// The partner is not who we expect, or terms, version or limits differ.
     Refused,
+    /// The system gave no memory, thread or descriptor.
+    Resources,
     /// Interrupted by the user.
     Interrupted,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Usage,
         Kind::Input,
         Kind::Partner,
         Kind::Internal,
+        Kind::Resources,
         Kind::Output,
         Kind::Protocol,
         Kind::Refused,
@@ -64,6 +67,7 @@ impl Kind {
             Kind::Input => (65, "InputError"),
             Kind::Partner => (69, "PartnerError"),
             Kind::Internal => (70, "InternalError"),
+            Kind::Resources => (71, "ResourceError"),
             Kind::Output => (74, "OutputError"),
             Kind::Protocol => (76, "ProtocolError"),
             Kind::Refused => (77, "RefusedError"),

@@ -1,8 +1,11 @@
 //! From the errors of the layers to the one error of a run: which side, which kind, in what words, with which remedy.
 
-use vesica_net::{Fault as NetFault, NetError};
+use std::io::{self, ErrorKind};
+
+use rustix::io::Errno;
+use vesica_net::{Fault as NetFault, NetError, RetryReason};
 use vesica_protocols::{Error as ProtocolError, Misuse, Phase, registry};
-use vesica_table::{Fault as TableFault, TableError};
+use vesica_table::{Fault as TableFault, OutputFault, TableError};
 
 use crate::error::{Error, Kind, Side};
 use crate::plan::PlanError;
@@ -13,6 +16,9 @@ const ASK_THE_PARTNER: &str =
     "ask the partner what their program said, then start both sides again; nothing was written here";
 const COMPARE_KEYS: &str = "compare the public keys with the partner over a channel you trust: each side's --peer is what \
      the other side's `vesica keygen` printed";
+/// What is true of both sides once the exchange is over.
+const SEEN_THROUGH: &str =
+    "the exchange was complete and the partner has ended well; start both sides again to get this result";
 const REPORT_A_BUG: &str = "this should not happen: run again, and report it with this message if it stays";
 
 /// Whether a protocol withstands nothing, and runs only where that is allowed.
@@ -32,38 +38,65 @@ impl Error {
         }
     }
 
-    /// The caller cancelled.
-    pub(crate) fn interrupted(phase: Phase) -> Self {
-        Error {
-            side: Side::Ours,
-            phase,
-            kind: Kind::Interrupted,
-            message: "the run was interrupted".into(),
-            remedy: "start both sides again; nothing was written here".into(),
-        }
+    /// The system refused this process something that every program needs, by `source`.
+    pub fn resources(phase: Phase, what: &str, source: &io::Error) -> Self {
+        let (kind, remedy) = match exhausted(source) {
+            Some(remedy) => (Kind::Resources, remedy),
+            None => (Kind::Internal, REPORT_A_BUG),
+        };
+        Error { side: Side::Ours, phase, kind, message: format!("{what}: {source}"), remedy: remedy.into() }
     }
 
+    /// The caller cancelled.
+    pub fn interrupted(phase: Phase) -> Self {
+        let remedy = match phase {
+            Phase::Write => format!("{SEEN_THROUGH}; no file was written here"),
+            _ => "start both sides again; nothing was written here".into(),
+        };
+        let message = "the run was interrupted".into();
+        Error { side: Side::Ours, phase, kind: Kind::Interrupted, message, remedy }
+    }
+
+    /// A failure of the table or of the rows' output. In the last phase the partner has ended well already.
     pub(crate) fn table(phase: Phase, error: &TableError) -> Self {
-        let (kind, remedy) = match error.fault() {
-            TableFault::Usage => {
-                (Kind::Usage, "give the key as COLUMN or COLUMN:RULE, once for each key column")
+        if error.fault() == TableFault::Cancelled {
+            return Error::interrupted(phase);
+        }
+        let error = Error::log(phase, error);
+        let remedy = match phase {
+            Phase::Write => format!("{}; {SEEN_THROUGH}", error.remedy),
+            _ => error.remedy,
+        };
+        Error { remedy, ..error }
+    }
+
+    /// The same for a file that is not the result: a report, or a log.
+    pub fn log(phase: Phase, error: &TableError) -> Self {
+        let (kind, remedy) = match (source(error).and_then(exhausted), error.fault()) {
+            (Some(remedy), _) => (Kind::Resources, remedy),
+            (None, TableFault::Usage) => (Kind::Usage, usage_remedy(error)),
+            (None, TableFault::Input) if phase == Phase::Write => {
+                (Kind::Input, "leave the input alone until the end of the run")
             }
-            TableFault::Input if phase == Phase::Write => (
-                Kind::Input,
-                "run again on both sides and leave the input alone until the end; nothing was written",
-            ),
-            TableFault::Input => (
+            (None, TableFault::Input) => (
                 Kind::Input,
                 "mend the input or the options and run again; the partner has not been contacted",
             ),
-            TableFault::Output => (
-                Kind::Output,
-                "give an output that can be written and is no input; what was there is untouched",
-            ),
-            TableFault::Ours => (Kind::Internal, REPORT_A_BUG),
-            TableFault::Cancelled => return Error::interrupted(phase),
+            (None, TableFault::Output) => (Kind::Output, output_remedy(error)),
+            (None, TableFault::Ours) => (Kind::Internal, REPORT_A_BUG),
+            (None, TableFault::Cancelled) => {
+                let remedy = "it is not complete; what it was to tell is on the screen".into();
+                return Error { remedy, ..Error::interrupted(phase) };
+            }
         };
         Error { side: Side::Ours, phase, kind, message: error.to_string(), remedy: remedy.into() }
+    }
+
+    /// An error in which only the system's words are left, if they say that it has no more of something.
+    pub(crate) fn short(phase: Phase, message: &str) -> Option<Self> {
+        let number = message.rsplit_once("(os error ")?.1.split(')').next()?.parse().ok()?;
+        let remedy = exhausted(&io::Error::from_raw_os_error(number))?.into();
+        Some(Error { side: Side::Ours, phase, kind: Kind::Resources, message: message.into(), remedy })
     }
 
     pub(crate) fn net(phase: Phase, error: &NetError) -> Self {
@@ -75,7 +108,17 @@ impl Error {
             NetFault::Cancelled => return Error::interrupted(phase),
             NetFault::Ours => (Side::Ours, Kind::Internal),
         };
-        Error { side, phase, kind, message: error.to_string(), remedy: net_remedy(error).into() }
+        let message = error.to_string();
+        let local = matches!(
+            error,
+            NetError::System { .. }
+                | NetError::Bind { .. }
+                | NetError::Unreachable { last: RetryReason::Other(_), .. }
+        );
+        if let Some(error) = Error::short(phase, &message).filter(|_| local) {
+            return error;
+        }
+        Error { side, phase, kind, message, remedy: net_remedy(error).into() }
     }
 
     pub(crate) fn plan(phase: Phase, side: Side, error: &PlanError) -> Self {
@@ -126,6 +169,17 @@ impl Error {
                 Kind::Refused,
                 "change the set, or --min-peer-rows or --max-peer-rows on the side that set it",
             ),
+            SessionError::TooLarge { .. } => (
+                Side::Ours,
+                Kind::Refused,
+                "agree on smaller sets; `--memory SIZE` lets this program use more, and `--max-peer-rows` refuses large \
+                 sets before",
+            ),
+            SessionError::TooLargeForPartner { .. } => (
+                Side::Partner,
+                Kind::Refused,
+                "agree on smaller sets; or the partner gives `--memory SIZE`, or takes a machine with more memory",
+            ),
             SessionError::Decode { .. } => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
             SessionError::Unconfirmed(_) => (
                 Side::Both,
@@ -159,6 +213,72 @@ impl Error {
             ProtocolError::Misuse(_) | ProtocolError::Items(_) => (Side::Ours, Kind::Internal, REPORT_A_BUG),
         };
         Error { side, phase, kind, message, remedy: remedy.into() }
+    }
+}
+
+/// What the system says of an output, if it is the system that refused it.
+fn source(error: &TableError) -> Option<&io::Error> {
+    match error {
+        TableError::Open { source, .. }
+        | TableError::Read { source, .. }
+        | TableError::Spool { source, .. }
+        | TableError::Write { source, .. }
+        | TableError::Output { fault: OutputFault::NotWritable(source), .. } => Some(source),
+        _ => None,
+    }
+}
+
+/// What to do if the system has no more of something for this process.
+fn exhausted(source: &io::Error) -> Option<&'static str> {
+    match Errno::from_io_error(source)? {
+        Errno::MFILE => Some("raise the limit on open files (`ulimit -n`): 64 are enough"),
+        Errno::NFILE => Some("close other programs: the system has too many files open"),
+        Errno::NOMEM => Some("close other programs, or raise the limit on memory"),
+        // What a thread that cannot be started gives.
+        Errno::AGAIN => Some(
+            "raise the limit on processes and threads (`ulimit -u`, or the container's), or give fewer `--threads`",
+        ),
+        _ => None,
+    }
+}
+
+/// What to do about arguments that a table, or an output, cannot have.
+fn usage_remedy(error: &TableError) -> &'static str {
+    match error {
+        TableError::Output { fault: OutputFault::NoDirectory, .. } => {
+            "make the folder first, or name a file in one that is there"
+        }
+        TableError::Output { fault: OutputFault::Directory, .. } => "name a file, not a folder",
+        TableError::Output { .. } => "give the output the ending of the input's format",
+        _ => "give the key as COLUMN or COLUMN:RULE, once for each key column",
+    }
+}
+
+/// What to do about an output, by its cause.
+fn output_remedy(error: &TableError) -> &'static str {
+    match error {
+        TableError::Output { fault: OutputFault::IsInput, .. } => {
+            "name another file; one that the run reads is never replaced"
+        }
+        TableError::Output { fault: OutputFault::Closed, .. } => {
+            "leave standard output open, or name a file for the result"
+        }
+        TableError::Output { fault: OutputFault::Descriptor, .. } => {
+            "name the file itself, or use `-` for standard output"
+        }
+        _ => match source(error).map(io::Error::kind) {
+            Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+                "make room on that disk, or name another place"
+            }
+            Some(ErrorKind::FileTooLarge) => {
+                "raise the limit on the size of files (`ulimit -f`), or name another place"
+            }
+            Some(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
+                "name a file that you may write, in a folder that you may write to"
+            }
+            Some(ErrorKind::BrokenPipe) => "let the program that reads the output run to the end",
+            _ => "name another file or another disk",
+        },
     }
 }
 

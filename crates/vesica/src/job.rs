@@ -17,6 +17,7 @@ use crate::base_ots::Offer;
 use crate::base_ots::file::{Held, Keeper};
 use crate::deadline::Deadline;
 use crate::error::{Error, Side};
+use crate::memory::Budget;
 pub use crate::partner::Partner;
 use crate::places::Protected;
 use crate::plan;
@@ -126,7 +127,9 @@ impl Job {
         // 1. The table is read before the partner is bothered.
         watcher.phase(Phase::Read, 0);
         let path = input.path().cloned();
+        let bytes = path.as_deref().and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
         let input = open(input, dialect, &output, file.as_ref(), watcher)?;
+        watcher.room(file.as_ref(), bytes);
         let (table, items) = read((input, path.as_deref()), keys, &settings, watcher, rng)?;
         // 2. The partner.
         watcher.phase(Phase::Connect, 0);
@@ -142,7 +145,8 @@ impl Job {
         match (file, output) {
             (Some(file), _) => {
                 watcher.phase(Phase::Write, 0);
-                file.commit(|out| table.select(matches, out, on_progress)).map_err(failed)?;
+                let cancelled = || watcher.cancel.is_cancelled();
+                file.commit(&cancelled, |out| table.select(matches, out, on_progress)).map_err(failed)?;
             }
             (None, Destination::Batches) => {
                 watcher.phase(Phase::Write, 0);
@@ -210,7 +214,10 @@ pub(crate) fn converse(
     let agreed = session::agree_greeted(&mut channel, terms, settings.wanted(), items.len(), my_key);
     watcher.transcript(&channel);
     let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
-    watcher.agreed(&agreed, terms);
+    let needed = watcher.agreed(&agreed, terms);
+    agreed
+        .check_memory(needed, settings.memory.or_else(Budget::usual), &mut channel)
+        .map_err(|error| Error::session(Phase::Agree, &error))?;
     let held = pair.keeper.and_then(|keeper| keeper.begin(agreed.base_ots, agreed.base_ots_id()));
     let keeping = held.as_ref().map(Held::keeping);
     let ended = agreed.run(&items, &mut channel, settings.threads(), watcher, keeping, rng);
@@ -227,7 +234,7 @@ pub(crate) fn converse(
         }
     };
     held.map_or(Ok(()), Held::keep)?;
-    watcher.matched(matches.as_ref());
+    watcher.confirmed(matches.as_ref());
     let number = |matches: &Matches| settings.match_id.then(|| agreed.match_numbers(&items, matches));
     let numbers = matches.as_ref().and_then(number);
     Ok(Found { matches, numbers, batches: None })

@@ -41,6 +41,7 @@ pub mod inspect;
 pub mod job;
 pub mod local;
 mod match_numbers;
+pub mod memory;
 pub mod partner;
 pub mod places;
 pub mod plan;

@@ -4,10 +4,11 @@ use std::thread;
 
 use rand_core::CryptoRng;
 use vesica_net::{CancelToken, Channel, Options, memory};
-use vesica_protocols::Role;
+use vesica_protocols::{Phase, Role};
 
 use crate::error::{Error, Kind, Side};
 use crate::job::{Job, OnEvent, Outcome, Pair, TableArgs};
+use crate::memory::Budget;
 use crate::report::Report;
 use crate::settings::Settings;
 
@@ -22,18 +23,28 @@ pub fn run(
     rngs: [&mut (dyn CryptoRng + Send); 2],
     on_event: OnEvent<'_>,
 ) -> (Outcome, Outcome) {
-    let settings = Settings { threads: settings.threads().div_ceil(2), ..settings.clone() };
+    // What there is is looked at once: each party would take it for its own.
+    let memory = settings.memory.or_else(Budget::usual).map(|budget| Budget { parties: 2, ..budget });
+    let settings = Settings { threads: settings.threads().div_ceil(2), memory, ..settings.clone() };
     let options = Options { silence: settings.timeout, cancel: cancel.clone() };
     let (mine, theirs) = memory::pair(&options);
     let [my_rng, their_rng] = rngs;
     let job = |role, table| Job { role, table, settings: settings.clone() };
     let (receiver, sender) = (job(Role::Receiver, receiver), job(Role::Sender, sender));
     thread::scope(|scope| {
-        let sender = scope.spawn(move || {
+        let body = move || {
             sender.run_over(Pair::default(), cancel, their_rng, &|_| {}, |_, greeting, _, _| {
                 Ok(greeted(theirs, greeting))
             })
-        });
+        };
+        let sender = match thread::Builder::new().spawn_scoped(scope, body) {
+            Ok(sender) => sender,
+            Err(error) => {
+                let error = Error::resources(Phase::Prepare, "a thread cannot be started", &error);
+                let refused = || receiver.refuse(error.clone(), on_event);
+                return (refused(), refused());
+            }
+        };
         let outcome = receiver.run_over(Pair::default(), cancel, my_rng, on_event, |_, greeting, _, _| {
             Ok(greeted(mine, greeting))
         });
@@ -53,7 +64,9 @@ pub(crate) fn greeted(mut channel: Channel, greeting: &[u8]) -> Channel {
 /// than a closed connection.
 pub fn told(receiver: Outcome, sender: Outcome) -> Outcome {
     match (&receiver.result, &sender.result) {
-        (Err(seen), Err(cause)) if seen.kind == Kind::Partner => alone(cause.clone(), receiver.report),
+        (Err(seen), Err(cause)) if seen.kind == Kind::Partner || seen.side == Side::Partner => {
+            alone(cause.clone(), receiver.report)
+        }
         (Err(cause), _) => alone(cause.clone(), receiver.report),
         _ => receiver,
     }
@@ -62,6 +75,7 @@ pub fn told(receiver: Outcome, sender: Outcome) -> Outcome {
 /// What is said to two sides, and what is said to one person instead.
 const TO_ONE: &[(&str, &str)] = &[
     ("; the partner has not been contacted", ""),
+    ("the exchange was complete and the partner has ended well; ", ""),
     ("agree with the partner on ", "give "),
     (" and give it on both sides", ""),
     ("if both sides give ", "with "),

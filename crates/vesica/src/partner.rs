@@ -1,13 +1,17 @@
 //! Who the partner is and who we are, from what a user gives: an address, an identity file, a public key.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rand_core::CryptoRng;
+use rustix::fs::OFlags;
+use vesica_net::identity::IdentityError;
 use vesica_net::{Address, Channel, Identity, NetEvent, Options, PublicKey, Security, meet};
 use vesica_protocols::registry::Security as Model;
 use vesica_protocols::{Phase, Role};
+use vesica_table::shown_path;
 use zeroize::Zeroize;
 
 use crate::base_ots::file::Keeper;
@@ -17,6 +21,8 @@ use crate::error::Error;
 const PUBLIC_KEY_FILE: u64 = 4096;
 
 const ASK: &str = "give the line that the partner's `vesica keygen` printed, or @FILE that holds it";
+const EXPOSED: &str = "let nobody but its owner read it (`chmod 600`), or its owner and a group of this process \
+                       (`chmod 640`), as containers do";
 const MAKE: &str = "name the identity with --identity, or make one with `vesica keygen`";
 
 /// How the partner is found and known.
@@ -131,14 +137,23 @@ fn read_key(argument: &str) -> Result<PublicKey, String> {
         };
         return argument.trim().parse().map_err(|error| format!("--peer: {error}{hint}"));
     };
+    let key = read_small(path).and_then(|text| text.trim().parse().map_err(|error| format!("{error}")));
+    key.map_err(|error| format!("--peer @{}: {error}", shown_path(Path::new(path))))
+}
+
+/// The text of a file in which a public key has room. A pipe is not waited for.
+fn read_small(path: &str) -> Result<String, String> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    let file = file.map_err(|error| error.to_string())?;
+    if !file.metadata().is_ok_and(|about| about.is_file()) {
+        return Err("it is not a file".into());
+    }
     let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(PUBLIC_KEY_FILE + 1).read_to_string(&mut text));
-    match read.map_err(|error| error.to_string()) {
-        Ok(bytes) if bytes as u64 <= PUBLIC_KEY_FILE => {
-            text.trim().parse().map_err(|error| format!("--peer @{path}: {error}"))
-        }
-        Ok(_) => Err(format!("--peer @{path}: too long for a public key")),
-        Err(error) => Err(format!("--peer @{path}: {error}")),
+    match file.take(PUBLIC_KEY_FILE + 1).read_to_string(&mut text) {
+        Ok(bytes) if bytes as u64 <= PUBLIC_KEY_FILE => Ok(text),
+        Ok(_) => Err("too long for a public key".into()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -157,10 +172,22 @@ fn is_private(path: &Path) -> bool {
     found
 }
 
-/// The identity in that file, or in the [default one](default_identity).
+/// The identity in that file, or in the [default one](default_identity); `-` is standard input.
 pub fn identity(path: Option<&Path>) -> Result<Identity, Error> {
     let path = path.map_or_else(default_identity, |path| Ok(path.to_owned()))?;
-    Identity::load(&path).map_err(|error| Error::usage(error.to_string(), MAKE))
+    Identity::load(&path).map_err(|error| {
+        let remedy = match &error {
+            IdentityError::Exposed { .. } => EXPOSED,
+            _ => MAKE,
+        };
+        let message = plain(&error);
+        Error::short(Phase::Prepare, &message).unwrap_or_else(|| Error::usage(message, remedy))
+    })
+}
+
+/// The error on one line, whatever characters are in a file's name.
+fn plain(error: &IdentityError) -> String {
+    shown_path(Path::new(&error.to_string()))
 }
 
 /// Where an identity is if nothing else is said.
@@ -179,22 +206,25 @@ pub fn default_identity() -> Result<PathBuf, Error> {
 /// Makes an identity in a new file, the [default one](default_identity) if none is named. Never overwrites one.
 pub fn make_identity(path: Option<&Path>) -> Result<(PathBuf, PublicKey), Error> {
     let refused = |message: String| {
-        Error::usage(message, "name another file with --output, or use the identity that is there")
+        Error::usage(message, "name a file in a folder that can be written to, with `--output`")
     };
     let place = path.map_or_else(default_identity, |path| Ok(path.to_owned()))?;
     if path.is_none()
         && let Some(folder) = place.parent()
     {
         fs::create_dir_all(folder)
-            .map_err(|error| refused(format!("{}: cannot be created: {error}", folder.display())))?;
+            .map_err(|error| refused(format!("{}: cannot be created: {error}", shown_path(folder))))?;
     }
     match Identity::generate().and_then(|identity| identity.save(&place).map(|()| identity)) {
         Ok(identity) => Ok((place, *identity.public_key())),
-        Err(error) => {
+        Err(error @ IdentityError::Exists { .. }) => {
             let known = Identity::load(&place)
                 .map(|identity| format!("\n  its public key is {}", identity.public_key()));
-            Err(refused(format!("{error}{}", known.unwrap_or_default())))
+            let message = format!("{}{}", plain(&error), known.unwrap_or_default());
+            let remedy = "name another file with `--output`, or use the identity that is there";
+            Err(Error::usage(message, remedy))
         }
+        Err(error) => Err(refused(plain(&error))),
     }
 }
 

@@ -2,12 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use vesica_net::CancelToken;
 use vesica_protocols::Phase;
-use vesica_table::{FileId, Output, TableError};
+use vesica_table::{FileId, Output, Standard, TableError, shown_path, standard};
 
 use crate::error::Error;
 use crate::report::Report;
+
+/// How long a report may wait after a cancellation.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Checks the places of report and events, which may be the same neither as each other nor as the output, and are none of the
 /// protected files. `-` is a standard stream.
@@ -66,7 +71,7 @@ impl Protected {
             return Ok(());
         }
         Err(Error::usage(
-            format!("{}: an output, and a file that this run reads or keeps", path.display()),
+            format!("{}: an output, and a file that this run reads or keeps", shown_path(path)),
             "name another file for one of them",
         ))
     }
@@ -74,24 +79,30 @@ impl Protected {
 
 /// What makes two paths the same place: the file where there is one, else folder and name.
 fn place(path: &Path) -> (PathBuf, Option<FileId>) {
+    match standard(path) {
+        Some(Standard::Output) => return (PathBuf::from("-"), None),
+        Some(Standard::Error) => return (PathBuf::from("/dev/stderr"), None),
+        None => {}
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let by_name = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));
     match FileId::of_path(path) {
         // Of a file that is there the number alone counts: it may have several names.
-        Ok(id) if path.as_os_str() != "-" => (PathBuf::new(), Some(id)),
-        _ if path.as_os_str() == "-" => (path.to_owned(), None),
-        _ => (by_name().unwrap_or_else(|| path.to_owned()), None),
+        Ok(id) => (PathBuf::new(), Some(id)),
+        Err(_) => (by_name().unwrap_or_else(|| path.to_owned()), None),
     }
 }
 
 impl Report {
-    /// Writes the report as JSON.
-    pub fn write(&self, to: Output) -> Result<(), Error> {
-        let written = to.commit(|out| {
+    /// Writes the report as JSON. Once the run has been cancelled, a stream that takes nothing is waited for no more than a
+    /// moment.
+    pub fn write(&self, to: Output, cancel: &CancelToken) -> Result<(), Error> {
+        let begun = Instant::now();
+        let written = to.commit(&|| cancel.is_cancelled() && begun.elapsed() > MOMENT, |out| {
             let failed = |source| TableError::Write { path: String::new(), source };
             serde_json::to_writer_pretty(&mut *out, self).map_err(|error| failed(error.into()))?;
             out.write_all(b"\n").map_err(failed)
         });
-        written.map_err(|error| Error::table(Phase::Write, &error))
+        written.map_err(|error| Error::log(Phase::Write, &error))
     }
 }

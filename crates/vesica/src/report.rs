@@ -50,6 +50,9 @@ pub struct Report {
     pub learns: &'static str,
     /// Counts of my table and the size of the partner's.
     pub sizes: Sizes,
+    /// Whether both sides confirmed the exchange. If a run failed after that, only this side's output is at fault, and the
+    /// partner has ended well.
+    pub confirmed: bool,
     /// The result's counts, for a party that learns it.
     pub matches: Option<MatchCounts>,
     /// What the counts suggest: all rows left out, or no match.

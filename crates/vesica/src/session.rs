@@ -4,6 +4,7 @@
 //!   hello (crates/net)                 magic, version, nonces, echoed
 //!   u16 length · terms        ◄──►     compared on both sides ([`crate::terms`])
 //!   u64 set size, padded      ◄──►     held against both sides' limits
+//!   (DONE "declined")                  in their place, from a side that may need more memory than it may use
 //!   the protocol's messages
 //!   DONE: digests, count      ◄──►     what I sent is what you received, and the other way round
 //! ```
@@ -26,6 +27,7 @@ use vesica_protocols::{self as protocols, Learns, Parameters, Pending, Phase, Ro
 
 use crate::base_ots::BaseOts;
 use crate::match_numbers;
+use crate::memory::{Budget, Bytes};
 use crate::plan::{self, PlanError, Wanted};
 use crate::terms::{self, Difference, Terms};
 
@@ -65,6 +67,20 @@ pub enum SessionError {
         least: u64,
         /// `--max-peer-rows`.
         most: u64,
+    },
+    /// The run may take more memory on this side than it may use.
+    #[error("this run may take {} of memory on this side, and {budget}", Bytes(*needed))]
+    TooLarge {
+        /// The bound of what it takes.
+        needed: u64,
+        /// What it may use.
+        budget: Budget,
+    },
+    /// The same on the partner's side, as far as it can be told from here.
+    #[error("the partner refused the run: it may take about {} of memory there, more than the partner allows", Bytes(*needed))]
+    TooLargeForPartner {
+        /// What it takes there without the table.
+        needed: u64,
     },
     /// The protocol failed.
     #[error(transparent)]
@@ -250,6 +266,44 @@ impl Agreed {
         match_numbers::numbers(&self.sid, items, matches)
     }
 
+    /// Bytes of memory that the protocol takes at most on the side of that role.
+    pub fn memory_bound(&self, role: Role) -> u64 {
+        let (sizes, parameters, learns) = (self.sizes, self.parameters, self.learns);
+        let shape = Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false };
+        let memory = (self.protocol.memory_bytes)(&shape);
+        match role {
+            Role::Receiver => memory.receiver,
+            Role::Sender => memory.sender,
+        }
+    }
+
+    /// Holds what the run may take here, `needed`, against what it may use. If it is too much, the partner is told so before
+    /// the first message of the protocol.
+    pub fn check_memory(
+        &self,
+        needed: u64,
+        budget: Option<Budget>,
+        channel: &mut Channel,
+    ) -> Result<(), SessionError> {
+        match budget {
+            Some(budget) if !budget.allows(needed) => {
+                channel.decline();
+                Err(SessionError::TooLarge { needed, budget })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The error of a run. The partner declines one for which it has not the memory.
+    fn failed(&self, error: protocols::Error, channel: &Channel) -> SessionError {
+        match error {
+            protocols::Error::Net(NetError::PeerFinished) if channel.was_declined() => {
+                SessionError::TooLargeForPartner { needed: self.memory_bound(self.role.other()) }
+            }
+            error => error.into(),
+        }
+    }
+
     /// What names base OTs that are made in this session. It tells nothing of the session id.
     pub fn base_ots_id(&self) -> [u8; 32] {
         blake3::derive_key("vesica kept base OTs id v1", &self.sid)
@@ -284,7 +338,8 @@ impl Agreed {
             }
         };
         // One fixed ABORT, the same for every check.
-        let pending = pending.inspect_err(|_| channel.abort())?;
+        let pending = pending.inspect_err(|_| channel.abort());
+        let pending = pending.map_err(|error| self.failed(error, channel))?;
         channel.flush()?;
         Ok(pending)
     }

@@ -9,6 +9,7 @@ use vesica_protocols::registry::Security;
 use vesica_protocols::{DEFAULT_LEVEL, Learns, Profile};
 use vesica_table::OnFault;
 
+use crate::memory::Budget;
 use crate::plan::Wanted;
 
 /// `--protocol NAME|auto`.
@@ -102,6 +103,24 @@ fn decimal(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(10u64.checked_pow(power)?)
 }
 
+/// An amount of memory as a user writes it: `4G`, `512M`, or bytes without a unit. Units are powers of 1024.
+pub fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let power = match unit.to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 1,
+        "M" | "MB" | "MIB" => 2,
+        "G" | "GB" | "GIB" => 3,
+        "T" | "TB" | "TIB" => 4,
+        _ => return Err("write a number and K, M, G or T, such as 512M or 4G".into()),
+    };
+    let number = u64::from_str(number).ok().and_then(|number| number.checked_mul(1 << (10 * power)));
+    match number {
+        Some(0) | None => Err("write a number and K, M, G or T, such as 512M or 4G".into()),
+        Some(bytes) => Ok(bytes),
+    }
+}
+
 /// A time as a user writes it: `90s`, `5m`, `2h`, or seconds without a unit.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
@@ -159,6 +178,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Local: threads to keep busy; 0 means all cores.
     pub threads: usize,
+    /// Local: memory that this process may use; [80 %](crate::memory::USUAL_SHARE) of what there is if none.
+    pub memory: Option<Budget>,
     /// Local: how long silence may last, and how long to wait for the partner.
     pub timeout: Duration,
     /// Local: how long the whole run may take, if that has an end.
@@ -191,6 +212,7 @@ impl Default for Settings {
             match_id: false,
             limits: Limits::default(),
             threads: 0,
+            memory: None,
             timeout: Duration::from_secs(300),
             deadline: None,
             on_duplicates: OnDuplicates::All,
@@ -253,6 +275,15 @@ mod tests {
         for bad in ["", "m", "0", "-1s", "1d", "1.5s", "99999999999999999999", "9999999h"] {
             assert!(duration(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn sizes_are_read() {
+        assert_eq!(
+            ["4G", "512M", "1k", "2TiB", "77"].map(size),
+            [4 << 30, 512 << 20, 1 << 10, 2 << 40, 77].map(Ok)
+        );
+        assert!(["", "0", "G", "-1G", "1.5G", "4X", "99999999999G"].iter().all(|bad| size(bad).is_err()));
     }
 
     #[test]

@@ -12,13 +12,14 @@ use vesica_encode::items::{Items, Matches};
 use vesica_net::{CancelToken, Channel, Digests, Meter, NetEvent, PublicKey, Traffic};
 use vesica_protocols::registry::Shape;
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Phase, Role, Watch};
-use vesica_table::{Progress, TableReport};
+use vesica_table::{Output, Progress, TableReport, shown_path};
 
 use crate::base_ots::Offer;
 use crate::cost::TABLE_BYTES_PER_ROW;
 use crate::error::Error;
 use crate::hints;
 use crate::job::{Found, OnEvent, Outcome};
+use crate::memory::Bytes as Amount;
 use crate::progress::Course;
 use crate::report::{
     self, Bytes, Event, InputReport, Keys, MatchCounts, PhaseLog, Report, Transcript, Versions,
@@ -79,6 +80,7 @@ impl<'a> Watcher<'a> {
             parameters: BTreeMap::new(),
             learns: learns_name(settings.learns),
             sizes: report::Sizes::default(),
+            confirmed: false,
             matches: None,
             hints: Vec::new(),
             bytes: Bytes::default(),
@@ -152,8 +154,7 @@ impl<'a> Watcher<'a> {
 
     /// The input is a stream, and nothing has come out of it for a while.
     pub(crate) fn nothing_came(&self, input: &Path) {
-        let input =
-            if input.as_os_str() == "-" { "standard input".into() } else { input.display().to_string() };
+        let input = if input.as_os_str() == "-" { "standard input".into() } else { shown_path(input) };
         let message = format!("nothing has come from {input} yet; waiting for whoever writes it");
         (self.on_event)(&Event::Notice { message });
     }
@@ -222,7 +223,24 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    pub(crate) fn agreed(&self, agreed: &Agreed, terms: &Terms) {
+    /// Tells of an output that may find no room. It is only a guess: some rows, or packed ones, may do with less.
+    pub(crate) fn room(&self, output: Option<&Output>, input_bytes: Option<u64>) {
+        if let (Some(output), Some(bytes)) = (output, input_bytes)
+            && let Some(room) = output.room()
+            && room < bytes
+        {
+            let message = format!(
+                "{}: {} are free there, and the input has {}; if all its rows match they will not fit",
+                output.name(),
+                Amount(room),
+                Amount(bytes)
+            );
+            (self.on_event)(&Event::Notice { message });
+        }
+    }
+
+    /// Takes what was agreed into the report. Gives what the run may take in memory on this side.
+    pub(crate) fn agreed(&self, agreed: &Agreed, terms: &Terms) -> u64 {
         let entry = agreed.protocol;
         let parameters = agreed.parameters;
         let shape = Shape {
@@ -260,13 +278,9 @@ impl<'a> Watcher<'a> {
             report.parameters.insert("caveat", caveat.into());
         }
         report.sizes.peer_items = Some(agreed.sizes.of(agreed.role().other()) as u64);
-        let memory = (entry.memory_bytes)(&shape);
-        let memory = match agreed.role() {
-            Role::Receiver => memory.receiver,
-            Role::Sender => memory.sender,
-        };
         let table = TABLE_BYTES_PER_ROW * report.sizes.rows.max(agreed.sizes.of(agreed.role()) as u64);
-        report.memory_bound = Some(table + memory);
+        let needed = table.saturating_add(agreed.memory_bound(agreed.role()));
+        report.memory_bound = Some(needed);
         if entry.needs_allow_insecure() {
             report.security = "none";
         }
@@ -297,6 +311,7 @@ impl<'a> Watcher<'a> {
         if keeps {
             notice(format!("base OTs: {}", agreed.base_ots));
         }
+        needed
     }
 
     /// The run failed, and the kept base OTs that it used are no more.
@@ -306,9 +321,12 @@ impl<'a> Watcher<'a> {
         (self.on_event)(&Event::Notice { message });
     }
 
-    pub(crate) fn matched(&self, matches: Option<&Matches>) {
+    /// Both sides have confirmed the run, which found these matches.
+    pub(crate) fn confirmed(&self, matches: Option<&Matches>) {
         let counts = matches.map(|m| MatchCounts { items: m.items() as u64, rows: m.rows().len() as u64 });
-        self.state().report.matches = counts;
+        let mut state = self.state();
+        (state.report.confirmed, state.report.matches) = (true, counts);
+        drop(state);
         if counts.is_some() {
             self.hint();
         }

@@ -27,6 +27,7 @@ from .errors import (
     PartnerError,
     ProtocolError,
     RefusedError,
+    ResourceError,
     UsageError,
     VesicaError,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "ProtocolError",
     "RefusedError",
     "Report",
+    "ResourceError",
     "UsageError",
     "VesicaError",
     "__version__",

@@ -42,6 +42,9 @@ class Options(TypedDict, total=False):
     """The paper's own parameters, for comparison; needs ``allow_insecure``."""
     threads: int | None
     """Threads to keep busy; all cores by default."""
+    memory: int | str | None
+    """Memory that this process may use, in bytes or as ``"512M"`` or ``"4G"``; a run that may take more is refused.
+    80 % of what there is by default."""
     timeout: str | float | timedelta
     """How long to wait for the partner, and how long it may be silent: ``"90s"``, ``"5m"`` (default), or seconds."""
     deadline: str | float | timedelta | None
@@ -149,6 +152,7 @@ def filled(options: dict[str, Any]) -> dict[str, Any]:
     for name in ("timeout", "deadline"):
         if every[name] is not None:
             every[name] = time(every[name])
-    if every["pad_to"] is not None:
-        every["pad_to"] = str(every["pad_to"])
+    for name in ("pad_to", "memory"):
+        if every[name] is not None:
+            every[name] = str(every[name])
     return every

@@ -189,6 +189,11 @@ class Report:
         return _fields(Sizes, self._data["sizes"])  # type: ignore[no-any-return]
 
     @property
+    def confirmed(self) -> bool:
+        """Whether both sides confirmed the exchange. A run that fails after that has only lost its output here."""
+        return bool(self._data["confirmed"])
+
+    @property
     def matches(self) -> Matches | None:
         """The result's counts, for a party that learns it."""
         matches = self._data["matches"]

@@ -19,6 +19,7 @@ __all__ = [
     "PartnerError",
     "ProtocolError",
     "RefusedError",
+    "ResourceError",
     "UsageError",
     "VesicaError",
 ]
@@ -108,6 +109,13 @@ class InternalError(VesicaError):
 
     kind = "internal"
     exit_code = 70
+
+
+class ResourceError(VesicaError):
+    """The system gave no memory, thread or descriptor."""
+
+    kind = "resources"
+    exit_code = 71
 
 
 class OutputError(VesicaError):

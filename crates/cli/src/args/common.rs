@@ -7,9 +7,10 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use vesica::encode::items::OnDuplicates;
+use vesica::memory::Budget;
 use vesica::protocols::registry::{PROTOCOLS, Security};
 use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile};
-use vesica::settings::{Choice, Limits, PadTo, Settings, count, duration};
+use vesica::settings::{Choice, Limits, PadTo, Settings, count, duration, size};
 use vesica::table::OnFault;
 
 /// `auto` and every protocol, for the parser and for completions.
@@ -70,6 +71,9 @@ pub(crate) struct Common {
     /// Threads to keep busy [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+    /// Memory that this program may use, such as 512M or 4G; a run that may take more is refused [default: 80 % of what there is]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
     /// How long to wait for the partner, and how long it may be silent: 90s, 5m, 2h
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     timeout: Duration,
@@ -217,6 +221,7 @@ impl Common {
         Settings {
             limits: Limits { min_peer_rows: self.min_peer_rows, max_peer_rows: self.max_peer_rows },
             threads: self.threads.map_or(0, usize::from),
+            memory: self.memory.map(Budget::named),
             timeout: self.timeout,
             deadline: self.deadline,
             on_duplicates: match self.on_duplicates {

@@ -216,6 +216,15 @@ impl Party {
     /// Waits for the end; a hang fails the test.
     pub(crate) fn end(mut self) -> Ended {
         let stdout = self.stdout.take();
+        self.end_with(stdout)
+    }
+
+    /// The same, and nobody reads its standard output, which stays open.
+    pub(crate) fn end_unread(self) -> Ended {
+        self.end_with(None)
+    }
+
+    fn end_with(mut self, stdout: Option<ChildStdout>) -> Ended {
         let reader = thread::spawn(move || {
             let mut bytes = Vec::new();
             stdout.map(|mut stdout| stdout.read_to_end(&mut bytes).unwrap());

@@ -5,7 +5,7 @@ use std::env;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
@@ -15,6 +15,9 @@ use vesica::report::Event;
 
 const STEP: &str = "VESICA_TEST_STEP";
 const BELL: &str = "VESICA_TEST_BELL";
+
+/// The step in the middle of the last phase, in which the output is half-written.
+pub(crate) const WRITING: &str = "writing";
 
 /// A step that no run has: never paused.
 pub(crate) const NEVER: &str = "never";
@@ -27,14 +30,21 @@ pub(crate) fn is_party() -> bool {
 /// Rings at each of its steps and waits to be released, or to be cancelled.
 pub(crate) fn pause(event: &Event, cancel: &CancelToken) {
     static PAUSED: AtomicUsize = AtomicUsize::new(0);
+    static IN_WRITE: AtomicBool = AtomicBool::new(false);
     let step = match event {
         Event::Started { .. } => "prepare",
         Event::Phase { name, .. } => name,
+        Event::Progress { .. } if IN_WRITE.load(Relaxed) => WRITING,
         _ => return,
     };
+    IN_WRITE.store(matches!(step, "write" | WRITING), Relaxed);
     let (steps, paused) = (env::var(STEP).unwrap(), PAUSED.load(Relaxed));
-    let next = steps.split(',').nth(paused) == Some(step);
-    if !next || PAUSED.compare_exchange(paused, paused + 1, Relaxed, Relaxed).is_err() {
+    let wanted = steps.split(',').nth(paused);
+    if step == "write" && wanted == Some(WRITING) {
+        // Progress is told no more often than that.
+        thread::sleep(Duration::from_millis(150));
+    }
+    if wanted != Some(step) || PAUSED.compare_exchange(paused, paused + 1, Relaxed, Relaxed).is_err() {
         return;
     }
     let mut bell = UnixStream::connect(env::var_os(BELL).unwrap()).unwrap();
@@ -91,12 +101,11 @@ impl Bell {
         self.dress(Command::new(env::current_exe().unwrap()), step)
     }
 
-    /// The same, which outlives an attempt to write to a disk that is full. (The system simulates one by a limit on the
-    /// size of files, and kills whoever meets it and does not look away.)
-    pub(crate) fn command_with_limits(&self, step: &str) -> Command {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#]).arg(env::current_exe().unwrap());
-        self.dress(shell, step)
+    /// The same for one that is to hear a SIGHUP, though whoever runs the tests may have it ignored.
+    pub(crate) fn command_that_hears(&self, step: &str) -> Command {
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP").arg(env::current_exe().unwrap());
+        self.dress(command, step)
     }
 
     fn dress(&self, mut command: Command, step: &str) -> Command {

@@ -23,6 +23,7 @@ impl End {
     fn cell(&self) -> String {
         match (self.code, self.said.as_str()) {
             (None, _) => "killed".into(),
+            (Some(code), "") => code.to_string(),
             (Some(0), _) => "0".into(),
             (Some(code), said) => format!("{code}: {said}"),
         }

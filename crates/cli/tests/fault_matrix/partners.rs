@@ -290,7 +290,10 @@ fn device_without_space() -> Row {
     let (sender, address) = scene.sender(&SENDER);
     let table = ["--input", "receiver.csv", "--key", "email:email", "--output", "/dev/full"];
     let receiver = scene.receiver(&address, &table).end();
-    receiver.expect(74, &["/dev/full", "cannot be written", "on this side", "phase write"]);
+    receiver.expect(
+        74,
+        &["/dev/full", "cannot be written", "on this side", "phase write", "the partner has ended well"],
+    );
     let sender = sender.end();
     sender.expect(0, &[]);
     nothing_lost(&scene, &[&receiver]);

@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, Signal, prlimit};
 use vesica::protocols::Role;
 
 use crate::common::{ANOTHER_DAY, Ended, Party, RECEIVER, SENDER, Scene, nothing_shown, plain_join, with};
-use crate::hook::{Bell, NEVER};
+use crate::hook::{Bell, NEVER, WRITING};
 use crate::page::{Row, Section};
 use crate::wire::{Line, Port};
 use crate::{Job, scene};
@@ -21,10 +21,11 @@ enum Fault {
     DiskFull,
     OutputClosed,
     Interrupted,
+    HungUp,
     Terminated,
 }
 
-const FAULTS: [(Fault, &str, &str); 7] = [
+const FAULTS: [(Fault, &str, &str); 8] = [
     (Fault::Killed, "killed", "The party gets a SIGKILL as it enters the step."),
     (
         Fault::Frozen,
@@ -43,8 +44,17 @@ const FAULTS: [(Fault, &str, &str); 7] = [
         "From this step on no file can grow. (The test sets a limit on the size of files, so the system's reason is \
          another than on a full disk.)",
     ),
-    (Fault::OutputClosed, "without a reader", "With `--output -`, the reader goes away at the step."),
+    (
+        Fault::OutputClosed,
+        "without a reader",
+        "With `--output -`, the reader goes away at the step: it has seen enough, and nothing is said.",
+    ),
     (Fault::Interrupted, "interrupted", "The party gets a SIGINT as it enters the step."),
+    (
+        Fault::HungUp,
+        "hung up",
+        "The party gets a SIGHUP as it enters the step: its terminal or its ssh went away.",
+    ),
     (Fault::Terminated, "terminated", "The party gets a SIGTERM as it enters the step."),
 ];
 
@@ -105,6 +115,9 @@ fn steps_of(role: Role) -> Vec<String> {
         let step = event["name"].as_str().filter(|_| event["event"] == "phase");
         steps.extend(step.filter(|step| seen.insert((*step).to_owned())).map(str::to_owned));
     }
+    if role == Role::Receiver {
+        steps.push(WRITING.to_owned());
+    }
     steps
 }
 
@@ -112,7 +125,7 @@ impl Cell {
     fn makes_sense(&self) -> bool {
         match self.fault {
             // There is no line yet, or none any more.
-            Fault::Cut => !matches!(self.step.as_str(), "prepare" | "read" | "compare" | "write"),
+            Fault::Cut => !matches!(self.step.as_str(), "prepare" | "read" | "compare" | "write" | WRITING),
             Fault::DiskFull | Fault::OutputClosed => self.victim == Role::Receiver,
             _ => true,
         }
@@ -125,7 +138,8 @@ impl Cell {
 
     /// The partner has confirmed the run, or finds the victim again.
     fn harmless(&self) -> bool {
-        matches!(self.step.as_str(), "compare" | "write") || self.fault == Fault::Cut && self.early()
+        matches!(self.step.as_str(), "compare" | "write" | WRITING)
+            || self.fault == Fault::Cut && self.early()
     }
 
     /// The partner may have said all it had to say before the victim froze: a partner who gives up afterwards is then
@@ -143,8 +157,10 @@ impl Cell {
         let victim = match self.fault {
             Fault::Killed => None,
             Fault::Interrupted => Some(130),
+            Fault::HungUp => Some(129),
             Fault::Terminated => Some(143),
-            Fault::DiskFull | Fault::OutputClosed => Some(74),
+            Fault::DiskFull => Some(74),
+            Fault::OutputClosed => Some(141),
             Fault::Frozen | Fault::Cut if self.harmless() => Some(0),
             Fault::Frozen | Fault::Cut => Some(69),
         };
@@ -213,8 +229,8 @@ impl Cell {
     fn command(&self, bell: &Bell) -> Command {
         match self.fault {
             _ if self.stands_at_the_door() => bell.command(&format!("connect,{}", self.step)),
-            Fault::DiskFull => bell.command_with_limits(&self.step),
             Fault::Cut if self.step == "connect" => bell.command(NEVER),
+            Fault::HungUp => bell.command_that_hears(&self.step),
             _ => bell.command(&self.step),
         }
     }
@@ -269,6 +285,7 @@ impl Cell {
         match self.fault {
             Fault::Killed => victim.signal(Signal::KILL),
             Fault::Interrupted => victim.signal(Signal::INT),
+            Fault::HungUp => victim.signal(Signal::HUP),
             Fault::Terminated => victim.signal(Signal::TERM),
             Fault::Frozen => {
                 victim.signal(Signal::STOP);
@@ -310,7 +327,7 @@ impl Cell {
         assert_eq!(partner.code, partner_code, "the partner:\n{}", partner.screen);
         assert!(partner.screen.contains(self.words()), "the partner:\n{}", partner.screen);
         for end in [victim, partner] {
-            if end.code.is_some_and(|code| code != 0) {
+            if end.code.is_some_and(|code| !matches!(code, 0 | 141)) {
                 for part in ["\n  where: ", ", phase ", "\n  what to do: "] {
                     assert!(end.screen.contains(part), "{part:?}:\n{}", end.screen);
                 }

@@ -277,9 +277,16 @@ impl Link {
         }
     }
 
-    /// Gives up: whatever waits is dropped, an ABORT frame goes out if the connection still stands, and that is all.
-    pub(crate) fn abort(&self, side: usize) {
-        let frames = self.through_tap(side, Frame::new(Kind::Abort, &[]));
+    /// Whether the peer's DONE declined the conversation.
+    pub(crate) fn was_declined(&self, side: usize) -> bool {
+        self.lock().lanes[1 - side].declined
+    }
+
+    /// Gives up: a frame that says so goes out if the connection still stands, and that is all. What waits is dropped before an
+    /// ABORT, and goes out before a DONE.
+    pub(crate) fn abort(&self, side: usize, with: Frame) {
+        let kind = with.kind;
+        let frames = self.through_tap(side, with);
         let mut state = self.lock();
         if state.failed[side].is_some() {
             return;
@@ -292,7 +299,9 @@ impl Link {
             return;
         }
         state.failed[side] = Some(NetError::Aborted);
-        state.lanes[HERE].clear();
+        if kind == Kind::Abort {
+            state.lanes[HERE].clear();
+        }
         frames.into_iter().for_each(|frame| state.lanes[HERE].push(frame));
         state.lanes[HERE].last = true;
         state.lanes[THERE].clear();

@@ -3,6 +3,8 @@
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
+use std::fs::{self, OpenOptions};
+
 use super::*;
 use crate::error::Fault;
 use crate::input::Input;
@@ -15,7 +17,9 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 fn write(output: Output, bytes: &[u8]) -> Result<(), TableError> {
-    output.commit(|out| out.write_all(bytes).map_err(|source| TableError::Write { path: "?".into(), source }))
+    output.commit(&|| false, |out| {
+        out.write_all(bytes).map_err(|source| TableError::Write { path: "?".into(), source })
+    })
 }
 
 fn refused(path: &Path, inputs: &[&FileId]) -> OutputFault {
@@ -62,13 +66,13 @@ fn nothing_is_left_after_a_failure() {
             fs::write(&path, old).unwrap();
         }
         let files = names(directory.path());
-        let error = Output::check(&path, &[]).unwrap().commit::<()>(|out| {
+        let error = Output::check(&path, &[]).unwrap().commit::<()>(&|| false, |out| {
             out.write_all(&[b'x'; 100_000]).unwrap();
             Err(TableError::Cancelled)
         });
         assert!(matches!(error, Err(TableError::Cancelled)));
         let panicked = std::panic::catch_unwind(|| {
-            Output::check(&path, &[]).unwrap().commit::<()>(|_| panic!("in the middle")) //
+            Output::check(&path, &[]).unwrap().commit::<()>(&|| false, |_| panic!("in the middle")) //
         });
         assert!(panicked.is_err());
         assert_eq!(names(directory.path()), files);
@@ -78,7 +82,7 @@ fn nothing_is_left_after_a_failure() {
         let source = io::ErrorKind::StorageFull.into();
         Err::<(), _>(TableError::Write { path: "output".into(), source })
     };
-    let error = Output::check(&path, &[]).unwrap().commit(failed).unwrap_err();
+    let error = Output::check(&path, &[]).unwrap().commit(&|| false, failed).unwrap_err();
     assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");
     assert_eq!(error.fault(), Fault::Output);
 }
@@ -131,7 +135,7 @@ fn places_that_cannot_hold_a_file_are_refused() {
     assert!(matches!(refused(&at("file/out.csv"), &[]), OutputFault::NotWritable(_)));
     assert_eq!(names(directory.path()), ["file"]);
     let error = Output::check(directory.path(), &[]).unwrap_err();
-    assert_eq!(error.fault(), Fault::Output);
+    assert_eq!(error.fault(), Fault::Usage);
 }
 
 #[test]
@@ -143,6 +147,63 @@ fn a_device_is_written_to_and_stays() {
         let output = Output::check(Path::new("/dev/full"), &[]).unwrap();
         assert_eq!(write(output, b"no room").unwrap_err().fault(), Fault::Output);
     }
+}
+
+#[test]
+fn a_file_has_no_name_before_it_is_complete() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.csv");
+    let output = Output::check(&path, &[]).unwrap();
+    let during = output.commit(&|| false, |out| {
+        out.write_all(b"result")?;
+        Ok(names(directory.path()))
+    });
+    assert_eq!(during.unwrap(), Vec::<String>::new());
+    assert_eq!(names(directory.path()), ["out.csv"]);
+}
+
+#[test]
+fn where_it_must_have_a_name_only_the_owner_reads_it_and_it_can_be_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, usual) = (directory.path().join("out.csv"), directory.path().join("usual"));
+    File::create(&usual).unwrap();
+    let place = Place::new(path.clone(), directory.path().to_owned(), None).unwrap();
+    let begun = || {
+        let mut temporary = Temporary::with_name(&place).unwrap();
+        temporary.file().write_all(b"result").unwrap();
+        temporary
+    };
+    let temporary = begun();
+    let during = names(directory.path()).into_iter().find(|name| name.ends_with(".tmp")).unwrap();
+    assert_eq!(fs::metadata(directory.path().join(during)).unwrap().mode() & 0o777, 0o600);
+    temporary.put(&place).unwrap();
+    assert_eq!(names(directory.path()), ["out.csv", "usual"]);
+    assert_eq!(fs::read(&path).unwrap(), b"result");
+    assert_eq!(fs::metadata(&path).unwrap().mode(), fs::metadata(&usual).unwrap().mode());
+    let left = begun();
+    remove_unfinished();
+    assert_eq!(names(directory.path()), ["out.csv", "usual"]);
+    assert!(left.put(&place).is_err());
+}
+
+#[test]
+fn a_pipe_without_a_reader_is_waited_for_until_the_caller_gives_up() {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let looks = AtomicU32::new(0);
+    let give_up = || looks.fetch_add(1, Relaxed) == 3;
+    let output = Output::check(&path, &[]).unwrap();
+    let ended = output.commit(&give_up, |out| Ok(out.write_all(b"result")?));
+    assert!(matches!(ended, Err(TableError::Cancelled)), "{ended:?}");
+    // A reader that stops reading holds nobody either.
+    let reader = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    looks.store(0, Relaxed);
+    let output = Output::check(&path, &[]).unwrap();
+    let ended = output.commit(&give_up, |out| Ok(out.write_all(&[b'x'; 4 << 20])?));
+    assert!(matches!(ended, Err(TableError::Cancelled)), "{ended:?}");
+    drop(reader);
 }
 
 #[test]
@@ -167,7 +228,7 @@ fn a_named_pipe_is_left_alone_until_there_is_a_result() {
 #[test]
 fn standard_output_gets_nothing_of_a_failed_run() {
     let output = Output::check(Path::new("-"), &[]).unwrap();
-    let error = output.commit::<()>(|out| {
+    let error = output.commit::<()>(&|| false, |out| {
         out.write_all(b"this would be seen on the screen").unwrap();
         Err(TableError::Cancelled)
     });

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use vesica_net::PublicKey;
 use vesica_net::codec::{CodecError, Reader};
-use vesica_net::private_file::{self, PrivateFileError};
+use vesica_net::private_file::{self, PrivateFileError, Readers};
 use vesica_ot::base::kept::{Keeping, Kept};
 use vesica_protocols::{Phase, Role};
 use zeroize::Zeroizing;
@@ -119,7 +119,7 @@ impl Keeper {
     }
 
     fn read(&self) -> Result<Option<Stored>, Fault> {
-        let bytes = match private_file::read(&self.path, LIMIT) {
+        let bytes = match private_file::read(&self.path, LIMIT, Readers::Owner) {
             Err(PrivateFileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read?,
         };

@@ -1,0 +1,105 @@
+//! Writing to a stream without being held by it: each wait looks at whether the caller still wants it.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::Cancelled;
+
+/// How long one look waits.
+const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// How long until a named pipe is looked at again.
+const PAUSE: Duration = Duration::from_millis(50);
+/// A pipe that has room at all takes so much at once (POSIX's PIPE_BUF on Linux). More could block, since the descriptor may
+/// be shared with other programs and cannot be made non-blocking for this one alone.
+const ATOMIC: usize = 4096;
+
+/// A device, a pipe, or whatever a descriptor of this process leads to.
+pub(super) struct Stream<'a> {
+    file: File,
+    /// The most that is written at once.
+    most: usize,
+    cancelled: Cancelled<'a>,
+}
+
+/// The error of a wait that the caller ended.
+pub(super) fn cancelled() -> io::Error {
+    io::Error::other(GaveUp)
+}
+
+/// Whether it is that error.
+pub(super) fn is_cancelled(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<GaveUp>())
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the run was interrupted")]
+struct GaveUp;
+
+impl<'a> Stream<'a> {
+    /// A descriptor that may be shared with other programs.
+    pub(super) fn of(file: File, cancelled: Cancelled<'a>) -> io::Result<Self> {
+        let most = if file.metadata()?.is_file() { usize::MAX } else { ATOMIC };
+        Ok(Stream { file, most, cancelled })
+    }
+
+    /// Opens a device or a pipe. A named pipe is waited for until somebody reads it.
+    pub(super) fn open(path: &Path, cancelled: Cancelled<'a>) -> io::Result<Self> {
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        loop {
+            match rustix::fs::open(path, flags, Mode::empty()) {
+                Ok(descriptor) => {
+                    return Ok(Stream { file: descriptor.into(), most: usize::MAX, cancelled });
+                }
+                // Nobody reads the pipe yet.
+                Err(Errno::NXIO) if path.metadata()?.file_type().is_fifo() => {}
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if cancelled() {
+                return Err(self::cancelled());
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Waits until it takes something, be it an error.
+    fn wait(&self) -> io::Result<()> {
+        loop {
+            match poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&MOMENT)) {
+                Ok(0) | Err(Errno::INTR) if (self.cancelled)() => return Err(cancelled()),
+                Ok(0) | Err(Errno::INTR) => {}
+                // What else is wrong the write will tell.
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+impl Write for Stream<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            self.wait()?;
+            match self.file.write(&bytes[..bytes.len().min(self.most)]) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if (self.cancelled)() {
+                        return Err(cancelled());
+                    }
+                    thread::sleep(PAUSE);
+                }
+                written => return written,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

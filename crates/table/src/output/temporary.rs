@@ -1,0 +1,170 @@
+//! A file that is complete before anybody can see it.
+//!
+//! Where the system can (Linux, and most file systems), it has no name while it is written (`O_TMPFILE`): a process that is
+//! killed leaves nothing. It gets a temporary name for the moment between `linkat` and `rename`. Elsewhere it has that name
+//! from the start, and only its owner can read it until it is complete; [`remove_unfinished`] takes such files away.
+
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use tempfile::NamedTempFile;
+
+/// A place for a file.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// Links resolved.
+    pub(super) path: PathBuf,
+    pub(super) directory: PathBuf,
+    /// What a new file's permissions are there, or those of the file that is replaced.
+    pub(super) permissions: fs::Permissions,
+}
+
+impl Place {
+    /// Looks whether a file can be made there, and what its permissions will be. Leaves nothing.
+    pub(super) fn new(
+        path: PathBuf,
+        directory: PathBuf,
+        replaces: Option<fs::Permissions>,
+    ) -> io::Result<Self> {
+        let probe = match unnamed(&directory) {
+            Ok(probe) => probe.metadata()?.permissions(),
+            Err(_) => named(&directory, 0o666)?.as_file().metadata()?.permissions(),
+        };
+        Ok(Place { path, directory, permissions: replaces.unwrap_or(probe) })
+    }
+
+    /// Bytes that are free there.
+    pub(super) fn room(&self) -> Option<u64> {
+        let system = rustix::fs::statvfs(&self.directory).ok()?;
+        system.f_bavail.checked_mul(system.f_frsize)
+    }
+}
+
+/// A file on its way.
+pub(super) enum Temporary {
+    Unnamed(File),
+    Named(NamedTempFile, Unfinished),
+}
+
+impl Temporary {
+    pub(super) fn beside(place: &Place) -> io::Result<Self> {
+        match unnamed(&place.directory) {
+            Ok(file) if can_be_named(&file) => Ok(Temporary::Unnamed(file)),
+            // Whatever the reason is, the other way tells it as well.
+            _ => Temporary::with_name(place),
+        }
+    }
+
+    pub(super) fn with_name(place: &Place) -> io::Result<Self> {
+        let file = named(&place.directory, 0o600)?;
+        let unfinished = Unfinished::new(file.path());
+        Ok(Temporary::Named(file, unfinished))
+    }
+
+    pub(super) fn file(&mut self) -> &mut File {
+        match self {
+            Temporary::Unnamed(file) => file,
+            Temporary::Named(file, _) => file.as_file_mut(),
+        }
+    }
+
+    /// Puts the complete file into its place.
+    pub(super) fn put(mut self, place: &Place) -> io::Result<()> {
+        let file = self.file();
+        file.set_permissions(place.permissions.clone())?;
+        file.sync_all()?;
+        match self {
+            Temporary::Named(file, unfinished) => {
+                file.persist(&place.path).map_err(|error| error.error)?;
+                drop(unfinished);
+            }
+            Temporary::Unnamed(mut file) => match link(&file, &place.directory) {
+                Ok(link) => link.persist(&place.path).map_err(|error| error.error)?,
+                // The system gives no name to such a file after all.
+                Err(_) => return copied(&mut file, place),
+            },
+        }
+        // The result is in place; not every file system can sync a directory, and none can undo the rename.
+        let _ = File::open(&place.directory).and_then(|directory| directory.sync_all());
+        Ok(())
+    }
+}
+
+fn copied(from: &mut File, place: &Place) -> io::Result<()> {
+    let mut copy = Temporary::with_name(place)?;
+    from.seek(SeekFrom::Start(0))?;
+    io::copy(from, copy.file())?;
+    copy.put(place)
+}
+
+fn builder() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".vesica-").suffix(".tmp");
+    builder
+}
+
+/// The umask takes its part of the mode.
+fn named(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
+    builder().permissions(fs::Permissions::from_mode(mode)).tempfile_in(directory)
+}
+
+/// A file without a name, with the permissions of any new file: nobody else can open it.
+#[cfg(target_os = "linux")]
+fn unnamed(directory: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(directory, flags, Mode::from_raw_mode(0o666))?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed(_directory: &Path) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// What leads to an open file by its number.
+fn by_number(file: &File) -> PathBuf {
+    use std::os::fd::AsRawFd;
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Without `/proc` a file that has no name cannot be given one.
+fn can_be_named(file: &File) -> bool {
+    fs::metadata(by_number(file)).is_ok()
+}
+
+/// Gives it a temporary name.
+fn link(file: &File, directory: &Path) -> io::Result<NamedTempFile<()>> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    builder().make_in(directory, |name| Ok(linkat(CWD, by_number(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?))
+}
+
+/// Files with a name that are not complete.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A file in that list, until it goes away.
+pub(super) struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn new(path: &Path) -> Self {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        Unfinished(path.to_owned())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
+    }
+}
+
+/// Removes every unfinished output of this process that has a name, for a program that is about to leave without coming back
+/// to whoever writes them.
+pub fn remove_unfinished() {
+    for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        // Nothing is to be done about one that stays.
+        let _ = fs::remove_file(path);
+    }
+}

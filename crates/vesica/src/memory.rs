@@ -1,0 +1,242 @@
+//! How much memory this process may use, and whether a run fits.
+//!
+//! What there is, is the least of three figures: what the machine has free, what the control groups of this process (v1 and
+//! v2) leave, and what its limit on address space leaves. What the process holds already counts as there.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use rustix::process::{Resource, getrlimit};
+
+/// The share of what there is that a process may use if nothing else is said, in percent.
+pub const USUAL_SHARE: u64 = 80;
+
+/// The memory that a run may use, and who says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// In bytes.
+    pub bytes: u64,
+    /// Where the figure is from.
+    pub from: Source,
+    /// How many parties of this process share it.
+    pub parties: u64,
+}
+
+/// What bounds the memory of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// `--memory`.
+    Option,
+    /// What the machine has free.
+    Machine,
+    /// The control group: a container's limit.
+    ControlGroup,
+    /// The limit on the address space of the process.
+    AddressSpace,
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = Bytes(self.bytes);
+        match self.from {
+            Source::Option => write!(f, "`--memory` allows {bytes}"),
+            Source::Machine => write!(f, "there are {bytes}: {USUAL_SHARE} % of the memory that is free"),
+            Source::ControlGroup => {
+                write!(f, "there are {bytes}: {USUAL_SHARE} % of what the container's memory limit leaves")
+            }
+            Source::AddressSpace => {
+                write!(f, "there are {bytes}: {USUAL_SHARE} % of what the limit on address space leaves")
+            }
+        }?;
+        if self.parties > 1 { f.write_str(", for both parties together") } else { Ok(()) }
+    }
+}
+
+impl Budget {
+    /// What a user allows.
+    pub fn named(bytes: u64) -> Self {
+        Budget { bytes, from: Source::Option, parties: 1 }
+    }
+
+    /// The usual share of what there is; none if the system tells nothing.
+    pub fn usual() -> Option<Self> {
+        let there = available(Path::new("/"), getrlimit(Resource::As).current)?;
+        Some(Budget { bytes: there.bytes / 100 * USUAL_SHARE, ..there })
+    }
+
+    /// Whether one party may use so much.
+    pub fn allows(&self, bytes: u64) -> bool {
+        bytes <= self.bytes / self.parties.max(1)
+    }
+}
+
+/// A number of bytes as people read it.
+pub(crate) struct Bytes(pub(crate) u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1000, "kB")];
+        match units.into_iter().find(|(size, _)| self.0 >= *size) {
+            Some((size, unit)) if self.0 < 10 * size => {
+                write!(f, "{:.1} {unit}", self.0 as f64 / size as f64)
+            }
+            Some((size, unit)) => write!(f, "{} {unit}", self.0 / size),
+            None => write!(f, "{} bytes", self.0),
+        }
+    }
+}
+
+/// What there is, told by the files under `root`.
+fn available(root: &Path, address_space: Option<u64>) -> Option<Budget> {
+    let read = |path: &str| fs::read_to_string(root.join(path)).ok();
+    let status = read("proc/self/status").unwrap_or_default();
+    let own = kib(&status, "VmRSS:").unwrap_or(0);
+    let machine = read("proc/meminfo").and_then(|text| kib(&text, "MemAvailable:"));
+    let addresses = address_space.map(|limit| limit.saturating_sub(kib(&status, "VmSize:").unwrap_or(0)));
+    let found = [
+        (machine, Source::Machine),
+        (control_groups(root, &read("proc/self/cgroup").unwrap_or_default()), Source::ControlGroup),
+        (addresses, Source::AddressSpace),
+    ];
+    let found = found.into_iter().filter_map(|(bytes, from)| {
+        bytes.map(|bytes| Budget { bytes: bytes.saturating_add(own), from, parties: 1 })
+    });
+    found.min_by_key(|budget| budget.bytes)
+}
+
+/// A line such as `MemAvailable:  1234 kB`, in bytes.
+fn kib(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The files of a control group's memory, in either version.
+struct Files {
+    folder: &'static str,
+    limit: &'static str,
+    used: &'static str,
+    /// The line of `memory.stat` that tells what the system gives back when it is short: files that were read.
+    reclaimable: &'static str,
+}
+
+const SECOND: Files = Files {
+    folder: "sys/fs/cgroup",
+    limit: "memory.max",
+    used: "memory.current",
+    reclaimable: "inactive_file ",
+};
+const FIRST: Files = Files {
+    folder: "sys/fs/cgroup/memory",
+    limit: "memory.limit_in_bytes",
+    used: "memory.usage_in_bytes",
+    reclaimable: "total_inactive_file ",
+};
+
+/// What the tightest of the groups leaves. `groups` is `/proc/self/cgroup`: a line for each hierarchy.
+fn control_groups(root: &Path, groups: &str) -> Option<u64> {
+    let lines = groups.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        match controllers {
+            "" => Some((&SECOND, path)),
+            controllers => controllers.split(',').any(|name| name == "memory").then_some((&FIRST, path)),
+        }
+    });
+    let left = lines.flat_map(|(files, path)| {
+        let folder = root.join(files.folder);
+        // A group has the limits of those above it, too. In a container the path may be the host's, and is not there.
+        let above = Path::new(path.trim_start_matches('/')).ancestors().map(move |path| folder.join(path));
+        above.filter_map(|folder| left_in(&folder, files))
+    });
+    left.min()
+}
+
+fn left_in(folder: &Path, files: &Files) -> Option<u64> {
+    let number = |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
+    // "max" is no number, and no limit.
+    let limit = number(files.limit)?;
+    let used = number(files.used)?;
+    let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
+    let reclaimable = stat.lines().find_map(|line| line.strip_prefix(files.reclaimable)?.parse().ok());
+    Some(limit.saturating_sub(used.saturating_sub(reclaimable.unwrap_or(0))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// A system of these files.
+    fn system(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    const STATUS: (&str, &str) =
+        ("proc/self/status", "Name:\tx\nVmSize:\t  102400 kB\nVmRSS:\t   10240 kB\n");
+    const MEMORY: (&str, &str) = ("proc/meminfo", "MemTotal: 9999999 kB\nMemAvailable:  1048576 kB\n");
+
+    fn found(files: &[(&str, &str)], address_space: Option<u64>) -> Option<(u64, Source)> {
+        let root = system(files);
+        available(root.path(), address_space).map(|budget| (budget.bytes / MIB, budget.from))
+    }
+
+    #[test]
+    fn the_least_of_the_figures_counts_and_what_is_held_is_there() {
+        assert_eq!(found(&[], None), None);
+        assert_eq!(found(&[STATUS, MEMORY], None), Some((1024 + 10, Source::Machine)));
+        assert_eq!(found(&[STATUS, MEMORY], Some(600 * MIB)), Some((510, Source::AddressSpace)));
+        assert_eq!(found(&[STATUS, MEMORY], Some(50 * MIB)), Some((10, Source::AddressSpace)));
+    }
+
+    #[test]
+    fn a_control_group_of_the_second_version_counts_with_those_above() {
+        let groups = ("proc/self/cgroup", "0::/outer/inner\n");
+        let inner = [
+            ("sys/fs/cgroup/outer/inner/memory.max", "max\n"),
+            ("sys/fs/cgroup/outer/inner/memory.current", "1\n"),
+        ];
+        let outer = [
+            ("sys/fs/cgroup/outer/memory.max", "536870912\n"),
+            ("sys/fs/cgroup/outer/memory.current", "314572800\n"),
+            ("sys/fs/cgroup/outer/memory.stat", "anon 5\ninactive_file 104857600\nslab 1\n"),
+        ];
+        assert_eq!(
+            found(&[&[STATUS, MEMORY, groups][..], &inner].concat(), None).unwrap().1,
+            Source::Machine
+        );
+        let all = [&[STATUS, MEMORY, groups][..], &inner, &outer].concat();
+        assert_eq!(found(&all, None), Some((512 - 300 + 100 + 10, Source::ControlGroup)));
+    }
+
+    #[test]
+    fn a_control_group_of_the_first_version_counts_in_a_container_too() {
+        let groups = ("proc/self/cgroup", "3:cpu,cpuacct:/a\n2:memory:/docker/0123\n1:name=systemd:/x\n");
+        let memory = [
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "268435456\n"),
+            ("sys/fs/cgroup/memory/memory.usage_in_bytes", "67108864\n"),
+        ];
+        let all = [&[STATUS, MEMORY, groups][..], &memory].concat();
+        assert_eq!(found(&all, None), Some((256 - 64 + 10, Source::ControlGroup)));
+    }
+
+    #[test]
+    fn a_named_budget_is_taken_as_it_is() {
+        let named = Budget::named(5);
+        assert!(named.allows(5) && !named.allows(6) && !Budget { parties: 2, ..named }.allows(3));
+        assert!(Budget::usual().is_none_or(|budget| budget.bytes > 0 && budget.from != Source::Option));
+    }
+
+    #[test]
+    fn figures_are_for_people() {
+        let shown = [5, 1500, 22_400_000_000, 999_999].map(|bytes| Bytes(bytes).to_string());
+        assert_eq!(shown, ["5 bytes", "1.5 kB", "22 GB", "999 kB"]);
+    }
+}
