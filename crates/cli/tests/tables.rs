@@ -130,7 +130,9 @@ fn a_look_at_a_table() {
         assert_eq!(names, [Some("id"), Some("email")].into());
     }
     scene.run(&["inspect", "--input", "table.parquet"]).expect(0, &[]);
-    scene.run(&["inspect", "--input", "absent.csv"]).expect(65, &["absent.csv"]);
+    let absent = scene.run(&["inspect", "--input", "absent.csv"]);
+    absent.expect(65, &["absent.csv"]);
+    assert!(!absent.screen.contains("partner"), "{}", absent.screen);
     scene
         .run(&["inspect", "--input", "table.csv", "--key", "post"])
         .expect(65, &["no column `post`; the header has 2 columns"]);

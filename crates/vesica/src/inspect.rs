@@ -24,7 +24,12 @@ pub fn inspect(
     let looked = Input::open_with(path, on_progress)
         .and_then(|input| input.with_dialect(dialect))
         .and_then(|input| input.inspect(keys, on_progress));
-    looked.map_err(|error| Error::table(Phase::Read, &error))
+    looked.map_err(|error| {
+        let error = Error::table(Phase::Read, &error);
+        // There is none.
+        let remedy = error.remedy.replace("; the partner has not been contacted", "");
+        Error { remedy, ..error }
+    })
 }
 
 /// The JSON form of an inspection, for programs.
