@@ -68,7 +68,7 @@ fn no_column_of_the_plain_table_runs_into_the_next() {
             .any(|line| { line.find("from the ").is_some_and(|at| at > 0 && !line[..at].ends_with(' ')) }),
         "{text}"
     );
-    for letter in ["n_r, n_s ", "ℓ, ℓ' ", "κ ", "k ", "β, max_β", "s ", "t, t', h", "c ", "b, m", "m "]
+    for letter in ["n_r, n_s ", "ℓ, ℓ' ", "κ ", "k ", "β, max_β", "s ", "t, t', h", "c", "b, m", "m "]
     {
         assert!(text.lines().any(|line| line.starts_with(&format!("  {letter}"))), "{letter}");
     }
