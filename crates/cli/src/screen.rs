@@ -14,8 +14,10 @@ use vesica::report::{Event, Report};
 use crate::figures::{bytes, seconds};
 
 mod line;
+mod margin;
 
 use line::Line;
+use margin::{MARGIN, Margin};
 
 /// Shows events.
 pub(crate) struct Screen {
@@ -30,7 +32,7 @@ impl Screen {
     pub(crate) fn new(quiet: bool, timeout: Duration) -> Self {
         let now = Arc::new(Mutex::new(Line::default()));
         let bar = (!quiet && io::stderr().is_terminal()).then(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let bar = ProgressBar::with_draw_target(None, terminal());
             bar.set_style(style(now.clone()));
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
@@ -91,14 +93,19 @@ impl Screen {
     }
 }
 
+/// Standard error, fifteen times a second at most, with a margin.
+fn terminal() -> ProgressDrawTarget {
+    ProgressDrawTarget::term_like_with_hz(Box::new(Margin(Term::buffered_stderr())), 15)
+}
+
 /// One line whose text is made anew at each tick, never wider than the terminal.
 fn style(now: Arc<Mutex<Line>>) -> ProgressStyle {
     // A template that does not parse is a mistake in this file; the bar is then plain.
     let style =
         ProgressStyle::with_template("{spinner} {line}").unwrap_or_else(|_| ProgressStyle::default_bar());
     style.with_key("line", move |_: &ProgressState, out: &mut dyn fmt::Write| {
-        // Beside the spinner and its blank, and with room for the ^C of a user, which would else begin another line.
-        let width = usize::from(Term::stderr().size().1).saturating_sub(5);
+        // Beside the spinner and its blank.
+        let width = usize::from(Term::stderr().size().1).saturating_sub(usize::from(MARGIN) + 2);
         let text = now.lock().unwrap_or_else(PoisonError::into_inner).text(width);
         // A bar that cannot be written is no reason to stop.
         let _ = out.write_str(&text);
