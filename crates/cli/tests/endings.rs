@@ -318,7 +318,7 @@ fn a_run_that_may_take_more_memory_than_allowed_is_refused_on_both_sides() {
 fn a_limit_on_the_address_space_is_looked_at() {
     let scene = scene(2000);
     let args = with(&LOCAL, &["--output", "out.csv", "--pad-to", "2^20", "--threads", "1"]);
-    let end = shell(&scene, &format!("ulimit -v 800000; {PROGRAM}"), &args).end();
+    let end = shell(&scene, &format!("ulimit -v 600000; {PROGRAM}"), &args).end();
     end.expect(77, &["this run may take", "what the limit on address space leaves"]);
     nothing_lost(&scene, &[&end]);
 }

@@ -118,7 +118,7 @@ fn options_are_terms_of_the_run() {
 #[test]
 fn what_cannot_be_planned_is_told() {
     for (args, words) in [
-        (&["--protocol", "nothing"][..], "no protocol named"),
+        (&["--protocol", "nothing"][..], "possible values: auto, vole"),
         (&["--protocol", "dh", "--security", "malicious"], "not secure against malicious"),
         (&["--kept-base-ots", "--security", "malicious"], "only where both sides follow the protocol"),
         (&["--bandwidth", "fast"], "write bits a second"),

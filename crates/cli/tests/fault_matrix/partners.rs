@@ -198,7 +198,7 @@ fn two_receivers() -> Row {
     let line = listening.wait_for("listening on ");
     let address = line.trim_start_matches("listening on ").split(';').next().unwrap();
     let receiver = scene.receiver(address, &RECEIVER).end();
-    let words: &[&str] = &["role: mine receiver, theirs receiver"];
+    let words: &[&str] = &["both sides run `receive`", "one side runs `receive`, the other `send`"];
     let what = "both are receivers (the second column is one too)";
     both(what, &scene, [receiver, listening.end()], 77, [words; 2])
 }

@@ -107,7 +107,7 @@ const PEERS: [(&str, &str, Play, i32, &str); 23] = [
         76,
         "more than the conversation",
     ),
-    ("has other terms, and then only lives", SHORT, differs_and_beats, 77, "role: mine sender"),
+    ("has other terms, and then only lives", SHORT, differs_and_beats, 77, "both sides run `send`"),
     ("confirms another run", LONG, other_run, 76, "did not see the same run"),
 ];
 
