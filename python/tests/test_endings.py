@@ -167,6 +167,6 @@ def test_events_and_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
     assert (kinds[0], kinds[-1]) == ("started", "done")
     assert events[-1]["report"]["outcome"] == "done"
     out, err = capsys.readouterr()
-    assert not out and "compare" in err
+    assert not out and "step " in err and "comparing masks" in err
     vesica.local(table("pandas", MINE), table("pandas", THEIRS), key="email:email")
     assert capsys.readouterr() == ("", "")
