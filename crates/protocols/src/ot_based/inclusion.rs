@@ -173,7 +173,7 @@ impl Masks {
         Self(strings.iter().map(|string| Prg::from_seed(*string)).collect())
     }
 
-    /// G(S_1)[k] ⊕ … ⊕ G(S_t)[k], for the next k.
+    /// `G(S_1)[k] ⊕ … ⊕ G(S_t)[k]`, for the next k.
     pub(super) fn next(&mut self) -> Block {
         self.0.iter_mut().fold(Block::ZERO, |mask, stream| mask ^ stream.block())
     }
