@@ -233,7 +233,7 @@ fn a_closed_standard_output_is_refused_before_anything_happens() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_word_worth() {
+fn a_reader_that_has_seen_enough_ends_a_run_without_a_word() {
     let scene = all_match(MANY);
     let mut party = scene.start(&with(&LOCAL, &["--output", "-", "--report", "r.json"]));
     party.close_stdout();
@@ -352,7 +352,11 @@ fn too_few_descriptors_are_named() {
 #[test]
 fn a_run_leaves_no_core() {
     let scene = scene(3);
-    let (party, _) = scene.sender(&SENDER);
+    let args = ["send", "--listen", "127.0.0.1:0", "--identity", "sender.pem", "--peer", &scene.receiver_key];
+    // Where that is allowed, so that the limit is not there already.
+    let script = format!("ulimit -c unlimited; {PROGRAM}");
+    let mut party = shell(&scene, &script, &with(&args, &SENDER));
+    party.wait_for("listening on ");
     let limits = fs::read_to_string(format!("/proc/{}/limits", party.pid().as_raw_nonzero())).unwrap();
     let line = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
     assert_eq!(line.split_whitespace().nth(4), Some("0"), "{line}");
