@@ -101,7 +101,8 @@ pub fn play(
     let (cpu_s, after) = (resources::cpu_seconds() - cpu, channel.traffic());
     let peak_bytes = resources::peak_rss().unwrap_or(0);
     let confirmed = agreed.confirm(matches.map(Pending::found), &mut channel, &watch);
-    let matches = confirmed.map_err(|error| failed(error.to_string()))?;
+    let confirmed = confirmed.map_err(|error| failed(error.to_string()))?;
+    let matches = confirmed.map(Pending::finish).transpose().map_err(|error| failed(error.to_string()))?;
     check(cell, role, matches.as_ref())?;
     Ok(Measured {
         wall_s: wall.as_secs_f64(),

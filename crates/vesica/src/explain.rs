@@ -57,6 +57,11 @@ impl Error {
         Error { side: Side::Ours, phase, kind: Kind::Interrupted, message, remedy }
     }
 
+    /// The same after the partner has ended well.
+    pub(crate) fn seen_through(self) -> Self {
+        Error { remedy: format!("{SEEN_THROUGH}; no file was written here"), ..self }
+    }
+
     /// A failure of the table or of the rows' output. In the last phase the partner has ended well already.
     pub(crate) fn table(phase: Phase, error: &TableError) -> Self {
         if error.fault() == TableFault::Cancelled {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rand_core::CryptoRng;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{CancelToken, Channel, Options, PublicKey};
-use vesica_protocols::{Learns, Phase, Role, Watch};
+use vesica_protocols::{Learns, Pending, Phase, Role, Watch};
 use vesica_table::{Dialect, Input, InputDigest, KeySpec, Output, Progress, Request, Table};
 
 use crate::base_ots::Offer;
@@ -222,9 +222,17 @@ pub(crate) fn converse(
     let keeping = held.as_ref().map(Held::keeping);
     let ended = agreed.run(&items, &mut channel, settings.threads(), watcher, keeping, rng);
     watcher.transcript(&channel);
-    let ended = ended.and_then(|pending| agreed.confirm(pending, &mut channel, watcher));
-    let matches = match ended {
-        Ok(matches) => matches,
+    let ended = match ended.and_then(|pending| agreed.confirm(pending, &mut channel, watcher)) {
+        Ok(pending) => {
+            watcher.confirmed();
+            // Before the matches are looked for: the end of the connection would tell how long that takes.
+            drop(channel);
+            Ok(pending.map(Pending::finish).transpose())
+        }
+        Err(error) => Err(error),
+    };
+    let found = match ended {
+        Ok(found) => found,
         Err(error) => {
             let error = Error::session(watcher.current(), &error);
             if held.is_some_and(Held::forget) {
@@ -233,8 +241,10 @@ pub(crate) fn converse(
             return Err(error);
         }
     };
+    let phase = watcher.current();
     held.map_or(Ok(()), Held::keep)?;
-    watcher.confirmed(matches.as_ref());
+    let matches = found.map_err(|error| Error::session(phase, &error.into()).seen_through())?;
+    watcher.found(matches.as_ref());
     let number = |matches: &Matches| settings.match_id.then(|| agreed.match_numbers(&items, matches));
     let numbers = matches.as_ref().and_then(number);
     Ok(Found { matches, numbers, batches: None })

@@ -344,27 +344,22 @@ impl Agreed {
         Ok(pending)
     }
 
-    /// Exchanges digests, the count where both learn it, and DONE; and then, where the receiver alone learns the matches, looks
-    /// for them. Not before: a sender could tell from the time of DONE how many there are, or of how many rows.
-    pub fn confirm(
+    /// Exchanges digests, the count where both learn it, and DONE. Where the receiver alone learns the matches they are still
+    /// to be looked for then. Not before: a sender could tell from the time of DONE how many there are, or of how many rows.
+    pub fn confirm<'a>(
         &self,
-        pending: Option<Pending<'_>>,
+        pending: Option<Pending<'a>>,
         channel: &mut Channel,
         watch: &dyn Watch,
-    ) -> Result<Option<Matches>, SessionError> {
-        let (found, pending) = match self.learns {
-            Learns::Both => {
-                let found = pending.map(Pending::finish).transpose();
-                (found.inspect_err(|_| channel.abort())?, None)
-            }
-            Learns::Receiver => (None, pending),
-        };
+    ) -> Result<Option<Pending<'a>>, SessionError> {
+        if self.learns == Learns::Receiver {
+            Self::exchange_digests(u64::MAX, channel, watch)?;
+            return Ok(pending);
+        }
+        let found = pending.map(Pending::finish).transpose().inspect_err(|_| channel.abort())?;
         let count = found.as_ref().map_or(u64::MAX, |matches| matches.items() as u64);
         Self::exchange_digests(count, channel, watch)?;
-        Ok(match pending {
-            Some(pending) => Some(pending.finish()?),
-            None => found,
-        })
+        Ok(found.map(Pending::found))
     }
 
     fn exchange_digests(count: u64, channel: &mut Channel, watch: &dyn Watch) -> Result<(), SessionError> {

@@ -321,12 +321,15 @@ impl<'a> Watcher<'a> {
         (self.on_event)(&Event::Notice { message });
     }
 
-    /// Both sides have confirmed the run, which found these matches.
-    pub(crate) fn confirmed(&self, matches: Option<&Matches>) {
+    /// Both sides have confirmed the run.
+    pub(crate) fn confirmed(&self) {
+        self.state().report.confirmed = true;
+    }
+
+    /// The run found these matches, or the sender none to know.
+    pub(crate) fn found(&self, matches: Option<&Matches>) {
         let counts = matches.map(|m| MatchCounts { items: m.items() as u64, rows: m.rows().len() as u64 });
-        let mut state = self.state();
-        (state.report.confirmed, state.report.matches) = (true, counts);
-        drop(state);
+        self.state().report.matches = counts;
         if counts.is_some() {
             self.hint();
         }

@@ -69,10 +69,11 @@ fn receiver<'a>(
         let (items, rng) = (&sets.receiver, &mut StdRng::seed_from_u64(1));
         let agreed = agree(settings, Role::Receiver, items, &mut here);
         let found = agreed.run(items, &mut here, 1, seen, None, rng)?;
-        match mine {
-            Some(mine) => agreed.confirm(Some(mine), &mut here, seen),
-            None => agreed.confirm(found, &mut here, seen),
-        }
+        let pending = match mine {
+            Some(mine) => agreed.confirm(Some(mine), &mut here, seen)?,
+            None => agreed.confirm(found, &mut here, seen)?,
+        };
+        Ok(pending.map(Pending::finish).transpose()?)
     })
 }
 
