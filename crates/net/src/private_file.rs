@@ -7,9 +7,9 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, fgetxattr};
 use rustix::io::Errno;
-use rustix::process::{getegid, getgroups};
+use rustix::process::{getegid, geteuid, getgroups};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
@@ -61,7 +61,7 @@ pub fn read(path: &Path, limit: u64, readers: Readers) -> Result<Zeroizing<Vec<u
     let mode = about.permissions().mode() & 0o777;
     let others = match readers {
         // Its group may read it, and do nothing else.
-        Readers::Group if is_own_group(about.gid()) => 0o037,
+        Readers::Group if is_own_group(about.gid()) && is_trusted(about.uid()) && !has_acl(&file) => 0o037,
         _ => 0o077,
     };
     if mode & others != 0 {
@@ -86,6 +86,17 @@ pub fn read(path: &Path, limit: u64, readers: Readers) -> Result<Zeroizing<Vec<u
     }
     bytes.truncate(length);
     Ok(bytes)
+}
+
+/// The owner of a file can read and replace it: that is this user, or the system that mounted it.
+fn is_trusted(owner: u32) -> bool {
+    owner == 0 || owner == geteuid().as_raw()
+}
+
+/// Whether an access control list lets further users in: the bits of the group tell its most then, not the group's.
+fn has_acl(file: &File) -> bool {
+    let found = fgetxattr(file, "system.posix_acl_access", &mut [0_u8; 0][..]);
+    !matches!(found, Err(Errno::NODATA | Errno::OPNOTSUPP))
 }
 
 fn is_own_group(group: u32) -> bool {

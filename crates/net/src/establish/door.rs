@@ -26,6 +26,8 @@ use super::shake::Stage;
 const SEATS: usize = 512;
 /// At least so many are tried.
 const FEWEST_SEATS: usize = 4;
+/// Threads and descriptors that a connection takes beside its visitor's.
+const SPARE: usize = 4;
 /// How long a visitor may take for its ClientHello before it is the first to leave. One round trip is enough, and some
 /// time for a busy machine.
 const GREETING: Duration = Duration::from_secs(1);
@@ -113,11 +115,14 @@ impl Visitors {
         leaves.map(|index| self.seated.swap_remove(index).send_away()).is_some()
     }
 
-    /// The system gives no more threads or descriptors: so many as there are have to do, less one who leaves.
+    /// The system gives no more threads or descriptors: fewer seats than there are have to do, so that the partner's
+    /// connection finds what it needs.
     pub(super) fn full(&mut self, lot: u32) {
-        self.seats = self.seated.len().max(FEWEST_SEATS);
-        if let Some(index) = self.choose(None, lot, Instant::now()) {
-            self.seated.swap_remove(index).send_away();
+        self.seats = self.seated.len().saturating_sub(SPARE).max(FEWEST_SEATS);
+        for _ in 0..=self.seated.len().saturating_sub(self.seats) {
+            if let Some(index) = self.choose(None, lot, Instant::now()) {
+                self.seated.swap_remove(index).send_away();
+            }
         }
     }
 
@@ -246,7 +251,7 @@ mod tests {
         let crowd = vec![("192.0.2.1", Stage::Silent); 9];
         let mut door = door(SEATS, &crowd);
         door.full(3);
-        assert_eq!((door.seats, door.seated.len()), (9, 8));
-        assert!(door.make_room("192.0.2.9:9".parse().unwrap(), 7) && door.seated.len() == 8);
+        assert_eq!((door.seats, door.seated.len()), (5, 4), "and leaves some for the partner's connection");
+        assert!(door.make_room("192.0.2.9:9".parse().unwrap(), 7) && door.seated.len() == 4);
     }
 }

@@ -219,6 +219,11 @@ impl Door {
             Err(Trouble::Ours(NetError::Silent { .. } | NetError::Unanswered { .. })) if !over => {
                 return Ok(Err(self.gone()));
             }
+            // A crowd took the threads that its connection needs.
+            Err(Trouble::Ours(NetError::System { .. })) if !over => {
+                self.visitors.full(report.number as u32);
+                return Ok(Err(self.gone()));
+            }
             Err(Trouble::Ours(error)) => return Err(error),
             Err(Trouble::OtherKey(key)) => StrangerReason::OtherKey(key),
             Err(Trouble::RefusedUs) => StrangerReason::RefusedUs,
