@@ -178,7 +178,7 @@ pub struct Settings {
     pub limits: Limits,
     /// Local: threads to keep busy; 0 means all cores.
     pub threads: usize,
-    /// Local: memory that this process may use; [80 %](crate::memory::USUAL_SHARE) of what there is if none.
+    /// Local: memory that this process may use; [90 %](crate::memory::USUAL_SHARE) of what there is if none.
     pub memory: Option<Budget>,
     /// Local: how long silence may last, and how long to wait for the partner.
     pub timeout: Duration,

@@ -44,7 +44,7 @@ class Options(TypedDict, total=False):
     """Threads to keep busy; all cores by default."""
     memory: int | str | None
     """Memory that this process may use, in bytes or as ``"512M"`` or ``"4G"``; a run that may take more is refused.
-    80 % of what there is by default."""
+    90 % of what there is by default."""
     timeout: str | float | timedelta
     """How long to wait for the partner, and how long it may be silent: ``"90s"``, ``"5m"`` (default), or seconds."""
     deadline: str | float | timedelta | None

@@ -71,7 +71,7 @@ pub(crate) struct Common {
     /// Threads to keep busy [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Memory that this program may use, such as 512M or 4G; a run that may take more is refused [default: 80 % of what there is]
+    /// Memory that this program may use, such as 512M or 4G; a run that may take more is refused [default: 90 % of what there is]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<u64>,
     /// How long to wait for the partner, and how long it may be silent: 90s, 5m, 2h
