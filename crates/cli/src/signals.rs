@@ -67,10 +67,17 @@ pub(crate) fn watch(command: &'static str, cancel: &CancelToken) -> io::Result<R
             }
             thread::sleep(MOMENT);
         }
-        say(&format!(
-            "vesica {command}: interrupted, and still waiting for something; ended without a report\n  \
-             what to do: start both sides again; no file was written here"
-        ));
+        // On a thread of its own: standard error may be what the run waits for.
+        let last_words = move || {
+            say(&format!(
+                "vesica {command}: interrupted, and still waiting for something; ended without a report\n  \
+                 what to do: see whether the output is new; if not, start both sides again"
+            ));
+        };
+        let said = thread::Builder::new().spawn(last_words);
+        if said.is_ok() {
+            thread::sleep(MOMENT);
+        }
         leave(first);
     };
     thread::Builder::new().name("vesica-signals".into()).spawn(body)?;

@@ -157,6 +157,9 @@ impl<R: Read> Records<R> {
         if self.dialect.delimiter.is_some_and(|asked| asked != delimiter) {
             return Err(self.fault(0, Syntax::OtherDelimiter { delimiter }));
         }
+        if let Some(what) = (Dialect { delimiter: Some(delimiter), ..self.dialect }).fault() {
+            return Err(self.fault(0, Syntax::BadDelimiter(what)));
+        }
         let line = self.record.clone();
         self.header.preamble.extend_from_slice(&self.buffer[line]);
         self.delimiter = byte;

@@ -170,6 +170,9 @@ pub enum Syntax {
         /// What the line names.
         delimiter: Delimiter,
     },
+    /// A first line `sep=` with a delimiter that the encoding does not allow.
+    #[error("this line names a delimiter that cannot be one: {0}")]
+    BadDelimiter(String),
 }
 
 /// Why an output path cannot be used.

@@ -231,7 +231,9 @@ fn dribbles(peer: RawPeer) -> RawPeer {
 }
 
 fn hangs_up(peer: RawPeer) -> RawPeer {
-    let peer = says(greeted(peer), &data(&[200, 0, 1, 2, 3]));
+    let mut peer = says(greeted(peer), &data(&[200, 0, 1, 2, 3]));
+    // What came is read: otherwise the system may reset the connection, and what was sent is lost.
+    next(&mut peer, DATA);
     peer.hang_up();
     peer
 }

@@ -74,8 +74,9 @@ impl Temporary {
     /// Puts the complete file into its place.
     pub(super) fn put(mut self, place: &Place) -> io::Result<()> {
         let file = self.file();
-        file.set_permissions(place.permissions.clone())?;
+        // Others may read it only once it is about to have its name.
         file.sync_all()?;
+        file.set_permissions(place.permissions.clone())?;
         match self {
             Temporary::Named(file, unfinished) => {
                 file.persist(&place.path).map_err(|error| error.error)?;
