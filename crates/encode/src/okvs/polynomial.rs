@@ -20,6 +20,7 @@ use std::convert::Infallible;
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128::{Gf128, multiply, multiply_add};
 use vesica_crypto::par;
+use zeroize::Zeroize;
 
 use super::{Error, failure};
 
@@ -102,6 +103,7 @@ impl Polynomial {
                 }
                 keys.copy_from_slice(sums);
             }
+            sums.zeroize();
             Ok(())
         });
     }

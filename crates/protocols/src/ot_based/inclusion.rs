@@ -47,7 +47,7 @@ const CALL: usize = 1 << 12;
 /// Elements of a set whose masks are made at a time. Local.
 const STRETCH: usize = 1 << 12;
 
-/// Most masks of a batch, and most characters of either party.
+/// Masks of a batch, and characters of either party: fewer than so many.
 const MOST: usize = 1 << 32;
 
 /// What both parties know of a batch. Agreed.
@@ -69,7 +69,7 @@ impl Batch {
     pub fn width(self) -> Result<MaskWidth, Error> {
         let Self { items, set, characters } = self;
         let most = items.checked_mul(set.max(1)).and_then(|masks| masks.checked_mul(characters));
-        if characters == 0 || most.is_none_or(|most| most > MOST) {
+        if characters == 0 || most.is_none_or(|most| most >= MOST) {
             return Err(Misuse::InvalidBatch.into());
         }
         MaskWidth::for_sizes(Sizes { receiver: items, sender: set })
