@@ -16,7 +16,7 @@ use vesica_ot::vole::cheating::{self, ReceiverCheat as VoleCheat, WrongWord};
 use vesica_ot::vole::{self, Opening, Plan, Value};
 
 use super::cells::Cell;
-use super::oprf::{COIN, COMMITMENT, Coins, Oracles, Order, commit, draw};
+use super::oprf::{COIN, COMMITMENT, Coins, Oracles, commit, draw};
 use super::store::Store;
 use super::{context_of, entry};
 use crate::error::{Error, Misbehaviour};
@@ -107,7 +107,7 @@ pub fn receive(
     channel.flush()?;
     let mut outputs = store.place(1, keys, values).decode(1, &c).in_order();
     let shift = coins.shift(channel)?;
-    let mine = oracles.masks((items, &Order::of_items()), &mut outputs, Some(shift))?;
+    let mine = oracles.masks(items, &mut outputs, Some(shift))?;
     let theirs = received_masks(run, channel)?;
     let pairs = pairs(&mine, &theirs);
     if run.learns == Learns::Both {
@@ -272,7 +272,7 @@ pub fn send(
     };
     let mut outputs = store.place(1, keys, vec![(); values.len()]).decode(1, &b).in_order();
     Block::add_products(&mut outputs, delta ^ cheat.other_delta, &values);
-    let masks = oracles.masks((items, &Order::of_items()), &mut outputs, Some(shift))?;
+    let masks = oracles.masks(items, &mut outputs, Some(shift))?;
     channel.send(&(cheat.masks)(masks.into_vec()))?;
     Ok(channel.flush()?)
 }

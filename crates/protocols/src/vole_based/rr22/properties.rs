@@ -11,7 +11,7 @@ use vesica_net::{Options, memory};
 use vesica_ot::vole::cheating::fingerprint_of_code;
 
 use super::entry;
-use super::oprf::{Coins, Oracles, Order};
+use super::oprf::{Coins, Oracles};
 use crate::parameters::{Parameters, Security};
 use crate::protocol::{Run, Sizes};
 use crate::testing::{planted_for, run_of};
@@ -56,10 +56,7 @@ fn each_partys_coin_decides_the_store_the_code_the_keys_and_the_masks() {
         let oracles = Oracles::new(&coins.context, &run);
         let (keys, values) = oracles.keyed::<Block>(&sets.receiver).unwrap();
         let mut outputs = vec![Block::from(5u128); 3];
-        let masks = oracles
-            .masks((&sets.receiver, &Order::of_items()), &mut outputs, Some(Block::ZERO))
-            .unwrap()
-            .to_vec();
+        let masks = oracles.masks(&sets.receiver, &mut outputs, Some(Block::ZERO)).unwrap().to_vec();
         (coins.store_seed(), fingerprint_of_code(&coins.context, &plan)[0], keys[0], values[0], masks[0])
     };
     let [first, others @ ..] = RUNS.map(|(receiver, sender)| {
@@ -99,28 +96,9 @@ fn of_equal_outputs(parameters: Parameters, items: &Items, shift: Block) -> (Vec
     let run = run(parameters);
     let oracles = Oracles::new(&run.context, &run);
     let mut outputs = vec![Block::from(5u128); items.len()];
-    let masks = oracles.masks((items, &Order::of_items()), &mut outputs, Some(shift)).unwrap().to_vec();
+    let masks = oracles.masks(items, &mut outputs, Some(shift)).unwrap().to_vec();
     let proof = |item| u128::from_le_bytes(oracles.proof(items, item, outputs[item]));
     (masks, (0..items.len()).map(proof).collect())
-}
-
-#[test]
-fn masks_of_semi_honest_runs_take_the_item() {
-    // One evaluation of the hash would test all items of the sender otherwise.
-    for sigma in [None, Some(32)] {
-        let parameters = Parameters { security: Security::SemiHonest, sigma, ..MALICIOUS };
-        let items = planted_for(&parameters, 3, 3, 3, 1).receiver;
-        let run = run(parameters);
-        let oracles = Oracles::new(&run.context, &run);
-        let masks = |order: &Order| {
-            let mut outputs = vec![Block::from(5u128); 3];
-            oracles.masks((&items, order), &mut outputs, None).unwrap().to_vec()
-        };
-        let own = masks(&Order::of_items());
-        assert!(own[0] != own[1] && own[1] != own[2] && own[0] != own[2], "{parameters:?}");
-        // Each output's own item, in whichever order they stand.
-        assert_eq!(masks(&Order(Some(vec![2, 0, 1]))), [own[2], own[0], own[1]]);
-    }
 }
 
 #[test]
