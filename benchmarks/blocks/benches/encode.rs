@@ -94,6 +94,7 @@ fn bloom_filters(criterion: &mut Criterion) {
         b.iter(|| {
             let (mut prg, mut written) = (Prg::from_seed([9; 16]), 0);
             let built: Result<(), Unplaced> = bloom::garble(
+                1,
                 &bin,
                 &targets,
                 |strings| prg.fill_blocks(strings.as_flattened_mut()),
