@@ -105,7 +105,8 @@ const AUTO: &[Rule] = &[
     Rule { protocol: "vole", larger: 0.., reason: ONLY_ONE },
 ];
 
-/// The table in words, a term of every run: two programs with different tables would wait for each other's protocols.
+/// The table in words. Where a side says `auto` it is one of the terms, since two programs with different tables would wait
+/// for each other's protocols.
 pub(crate) fn auto_table() -> String {
     let line = |rule: &Rule| format!("{} from {}", rule.protocol, rule.larger.start);
     AUTO.iter().map(line).collect::<Vec<_>>().join(", ")

@@ -382,3 +382,48 @@ impl Agreed {
         reader.finish().map_err(decode)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use vesica_net::{Options, memory};
+
+    use super::*;
+    use crate::settings::{Choice, Settings};
+
+    /// Agreement of a receiver with this version's table of `auto` and a sender with another one.
+    fn with_other_table(receiver: &str, sender: &str) -> [Result<&'static str, SessionError>; 2] {
+        let (mut here, mut there) = memory::pair(&Options::default());
+        let agree = |role, protocol: &str, table: Option<&str>, channel: &mut Channel| {
+            let protocol = if protocol == "auto" { Choice::Auto } else { Choice::Named(protocol.into()) };
+            let settings = Settings { protocol, ..Settings::default() };
+            let terms = Terms::new(role, &settings, &["raw".to_owned()]);
+            let terms = table.map_or(terms.clone(), |table| terms.with("table of auto", table));
+            agree(channel, &terms, settings.wanted(), 5, None).map(|agreed| agreed.protocol.name)
+        };
+        thread::scope(|scope| {
+            let sender = scope.spawn(|| agree(Role::Sender, sender, Some("kkrt from 0"), &mut there));
+            [agree(Role::Receiver, receiver, None, &mut here), sender.join().unwrap()]
+        })
+    }
+
+    #[test]
+    fn sides_that_name_the_protocol_agree_across_tables_of_auto() {
+        for ended in with_other_table("vole", "vole") {
+            assert_eq!(ended, Ok("vole"));
+        }
+    }
+
+    #[test]
+    fn where_a_side_says_auto_another_table_is_refused_on_both_sides_and_named() {
+        for (receiver, sender) in [("auto", "auto"), ("auto", "vole"), ("vole", "auto")] {
+            for ended in with_other_table(receiver, sender) {
+                let error = crate::Error::session(Phase::Agree, &ended.unwrap_err());
+                assert_eq!(error.kind.exit_code(), 77);
+                assert!(error.message.contains("table of auto: mine "), "{error}");
+                assert!(error.remedy.contains("`--protocol` on both sides"), "{error}");
+            }
+        }
+    }
+}

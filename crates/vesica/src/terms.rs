@@ -1,10 +1,15 @@
 //! Terms: what both parties must have asked for alike, exchanged before anything of the tables moves.
 //!
-//! *Equal* terms are named text fields that must agree word for word; the protocol agrees also where one side left it to
-//! `auto`. *Bound* terms are the sizes each side accepts. *Local* settings are never sent. Both sides compare the same
-//! two messages, so both end with the same list of differences. Whether a side allows what is marked insecure is bound
-//! too: such a protocol runs only if both do. So is what a side has of base OTs kept from an earlier run
-//! ([`crate::base_ots`]): they serve only if both have them.
+//! *Equal* terms are named text fields that must agree word for word. There are two exceptions. The protocol agrees also
+//! where one side named it and the other one left it to `auto`. The table of `auto` is compared only if a side says
+//! `auto`: two sides that name the same protocol run it whatever their tables are.
+//!
+//! *Bound* terms are the sizes each side accepts. *Local* settings are never sent. Both sides compare the same two
+//! messages, so both end with the same list of differences. A protocol that is marked insecure runs only if both sides
+//! allow it. Base OTs of an earlier run ([`crate::base_ots`]) are used only if both sides still have them.
+//!
+//! `result` and `parts` have one value today. They are on the wire already so that a version which counts matches, or splits
+//! a run into parts, and one which does not refuse each other with a message that names the field.
 //!
 //! Wire form, little-endian: u8 role (1: sender) · u8 allow-insecure · u64 least peer rows · u64 most peer rows · protocol
 //! · u32 count of further fields · the fields as name and value · base OTs; a text is u32 length and printable ASCII.
@@ -61,6 +66,10 @@ impl Difference {
         let known = [&self.mine, &self.theirs].iter().all(|value| value.as_str() != ABSENT);
         let agree = |option: &str| Some(format!("agree on `{option}`"));
         match self.field.as_str() {
+            AUTO_TABLE => Some(
+                "name the protocol with `--protocol` on both sides, or install the same version of vesica on both"
+                    .into(),
+            ),
             _ if !known => None,
             ROLE => Some("one side runs `receive`, the other `send`".into()),
             "key rules" => {
@@ -88,6 +97,9 @@ pub(crate) fn remedy(differences: &[Difference]) -> String {
 /// The field of the roles.
 const ROLE: &str = "role";
 
+/// The field of the table by which `auto` chooses.
+const AUTO_TABLE: &str = "table of auto";
+
 /// A field that one of the sides does not know.
 const ABSENT: &str = "(not known)";
 
@@ -107,7 +119,7 @@ impl Terms {
             ("profile", settings.profile.name().to_owned()),
             ("paper parameters", if settings.paper_parameters { "yes" } else { "no" }.to_owned()),
             ("parts", "1".to_owned()),
-            ("table of auto", plan::auto_table()),
+            (AUTO_TABLE, plan::auto_table()),
         ];
         Terms {
             role,
@@ -194,13 +206,16 @@ impl Terms {
         if self.protocol().or(theirs.protocol()) != theirs.protocol().or(self.protocol()) {
             differ("protocol", &self.protocol, &theirs.protocol);
         }
-        for (name, mine) in &self.equal {
+        let somebody_says_auto = self.protocol().is_none() || theirs.protocol().is_none();
+        let compared = |(name, _): &&(String, String)| somebody_says_auto || name != AUTO_TABLE;
+        for (name, mine) in self.equal.iter().filter(compared) {
             let theirs = theirs.field(name);
             if theirs != Some(mine) {
                 differ(name, mine, theirs.unwrap_or(ABSENT));
             }
         }
-        for (name, theirs) in theirs.equal.iter().filter(|(name, _)| self.field(name).is_none()) {
+        let unknown = |(name, _): &&(String, String)| self.field(name).is_none();
+        for (name, theirs) in theirs.equal.iter().filter(compared).filter(unknown) {
             differ(name, ABSENT, theirs);
         }
         differences
@@ -227,6 +242,14 @@ impl Terms {
     /// The fields that must be equal, as name and value.
     pub fn equal(&self) -> &[(String, String)] {
         &self.equal
+    }
+
+    /// The same terms with another value of one field, as another version of the program could have it.
+    #[cfg(test)]
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        let field = self.equal.iter_mut().find(|(field, _)| field == name).unwrap();
+        field.1 = value.to_owned();
+        self
     }
 
     fn protocol(&self) -> Option<&str> {
@@ -292,6 +315,29 @@ mod tests {
     }
 
     #[test]
+    fn the_table_of_auto_is_compared_only_where_a_side_says_auto() {
+        let fields = |mine: &str, theirs: &str| {
+            let mine = terms(Role::Receiver, mine, "raw");
+            let theirs = terms(Role::Sender, theirs, "raw").with(AUTO_TABLE, "dh from 0");
+            let mut unaware = theirs.clone();
+            unaware.equal.retain(|(name, _)| name != AUTO_TABLE);
+            let seen = |a: &Terms, b: &Terms| {
+                a.differences(b).into_iter().map(|difference| difference.field).collect::<Vec<_>>()
+            };
+            let here = seen(&mine, &theirs);
+            // Both sides see the same, also where one of them has no table.
+            assert_eq!(here, seen(&theirs, &mine));
+            assert_eq!([seen(&mine, &unaware), seen(&unaware, &mine)], [here.clone(), here.clone()]);
+            here
+        };
+        assert_eq!(fields("auto", "auto"), [AUTO_TABLE]);
+        assert_eq!(fields("dh", "auto"), [AUTO_TABLE]);
+        assert_eq!(fields("auto", "dh"), [AUTO_TABLE]);
+        assert_eq!(fields("dh", "dh"), [""; 0]);
+        assert_eq!(fields("dh", "vole"), ["protocol"]);
+    }
+
+    #[test]
     fn differences_name_field_mine_and_theirs_on_both_sides() {
         let mine = terms(Role::Receiver, "auto", "email");
         let theirs = terms(Role::Receiver, "auto", "text");
@@ -308,7 +354,8 @@ mod tests {
         assert_eq!(advice(&mine), "one side runs `receive`, the other `send`; then start both sides again");
         let option_of = |field: &str| match field {
             "key rules" => Some("`--key COLUMN:RULE`".to_owned()),
-            "parts" | "table of auto" => None,
+            "parts" => None,
+            AUTO_TABLE => Some("`--protocol` on both sides".to_owned()),
             field => Some(format!("`--{}`", field.replace(' ', "-"))),
         };
         for number in 0..mine.equal.len() {
@@ -336,8 +383,8 @@ mod tests {
         assert_eq!(mine.differences(&theirs)[0].to_string(), "audit: mine (not known), theirs 10");
         assert_eq!(theirs.differences(&mine)[0].to_string(), "audit: mine 10, theirs (not known)");
         let mut older = terms(Role::Sender, "auto", "email");
-        older.equal.retain(|(name, _)| name != "table of auto");
-        assert_eq!(mine.differences(&older)[0].field, "table of auto");
+        older.equal.retain(|(name, _)| name != AUTO_TABLE);
+        assert_eq!(mine.differences(&older)[0].field, AUTO_TABLE);
         // Nor does a value stand for no value.
         theirs.equal[0].1 = ABSENT.into();
         let mut without = mine.clone();

@@ -245,7 +245,12 @@ fn mirrored(theirs: &[u8], edit: &str) -> Vec<u8> {
     writer.bool(sends == (edit == "role"));
     writer.u8(reader.u8().unwrap()).u64(reader.u64().unwrap()).u64(reader.u64().unwrap());
     let protocol = reader.text(1024).unwrap();
-    writer.text(if edit == "protocol" { "other" } else { protocol });
+    writer.text(match edit {
+        "protocol" => "other",
+        // It is compared only where a side says `auto`.
+        "table of auto" => "auto",
+        _ => protocol,
+    });
     let fields = reader.list(64, |reader| Ok((reader.text(1024)?, reader.text(1024)?))).unwrap();
     writer.list(&fields, |writer, (name, value)| {
         writer.text(name).text(if *name == edit { "other" } else { value });
