@@ -54,6 +54,7 @@ mod protocol;
 
 pub mod bloom_filter;
 pub mod insecure;
+pub mod oprf;
 pub mod ot_based;
 pub mod public_key;
 pub mod registry;
