@@ -21,7 +21,7 @@
 //! | [`short`] | short texts in blocks, and what their bytes are |
 //! | [`memory`] | large vectors on huge pages |
 //! | [`par`] | chunked loops whose result does not depend on the number of threads |
-//! | [`piles`] | records dealt to many piles that share their memory |
+//! | [`partitions`] | records partitioned into many buckets that share their memory |
 //! | [`backend`] | what the processor can do, and the kernels; the only unsafe code |
 //!
 //! Every computation is a function of its arguments: randomness comes in as `&mut dyn CryptoRng`, and no result
@@ -43,7 +43,7 @@ pub mod join;
 pub mod marks;
 pub mod memory;
 pub mod par;
-pub mod piles;
+pub mod partitions;
 pub mod prg;
 pub mod short;
 pub mod transpose;

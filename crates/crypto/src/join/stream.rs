@@ -8,7 +8,7 @@
 //! the cache; the table has them part after part, in each part by words of the filter.
 
 use crate::memory::{large_capacity, large_vec, prefetch};
-use crate::piles::{Piles, Record};
+use crate::partitions::{Partitions, Record};
 
 use super::Tags;
 
@@ -30,7 +30,7 @@ const RECORD_BITS: u32 = u128::BITS - u32::BITS;
 /// My tags, each with the number of what it stands for, while they become known.
 pub struct Collection {
     /// The bits of a tag above those of its part, above the number.
-    piles: Piles<u128>,
+    partitions: Partitions<u128>,
     parts: Parts,
     count: usize,
 }
@@ -64,13 +64,13 @@ impl Collection {
         let wanted = (count / PART).next_power_of_two().ilog2().min(MOST_PART_BITS);
         let parts = Parts { bits: wanted.max(bits.saturating_sub(RECORD_BITS)) };
         let width = bits.saturating_sub(parts.bits).div_ceil(8) as usize + size_of::<u32>();
-        Self { piles: Piles::new(1 << parts.bits, width.min(u128::BYTES), count), parts, count: 0 }
+        Self { partitions: Partitions::new(1 << parts.bits, width.min(u128::BYTES), count), parts, count: 0 }
     }
 
     /// `number` is found where the other list has `tag`. Of several equal tags one is found.
     #[inline]
     pub fn push(&mut self, tag: u128, number: u32) {
-        self.piles.push(self.parts.of(tag), self.parts.rest(tag) << u32::BITS | u128::from(number));
+        self.partitions.push(self.parts.of(tag), self.parts.rest(tag) << u32::BITS | u128::from(number));
         self.count += 1;
     }
 }
@@ -107,7 +107,7 @@ impl Lookup {
         let (mut part_of_mine, mut block) = (Vec::new(), Vec::new());
         for part in 0..parts {
             part_of_mine.clear();
-            while mine.piles.take(part, &mut block) {
+            while mine.partitions.take(part, &mut block) {
                 part_of_mine.extend_from_slice(&block);
             }
             lookup.append(part, &part_of_mine);

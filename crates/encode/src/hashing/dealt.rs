@@ -4,7 +4,7 @@
 //! the order of the bins, and what belongs to a region of bins stays in the cache while its keys do.
 
 use vesica_crypto::block::Block;
-use vesica_crypto::piles::Piles;
+use vesica_crypto::partitions::Partitions;
 
 use super::Layout;
 
@@ -18,7 +18,7 @@ const MOST_REGIONS: u32 = 1 << 11;
 pub struct Dealt {
     layout: Layout,
     region_bits: u32,
-    piles: Piles<(Block, u32)>,
+    partitions: Partitions<(Block, u32)>,
 }
 
 impl Dealt {
@@ -29,9 +29,13 @@ impl Dealt {
         while layout.segment() >> region_bits >= MOST_REGIONS {
             region_bits += 1;
         }
-        // A region in which a segment ends has a pile on either side.
-        let piles = (layout.bins() >> region_bits) + 1 + layout.functions();
-        Self { layout, region_bits, piles: Piles::new(piles, Block::BYTES + size_of::<u32>(), items) }
+        // A region in which a segment ends has a bucket on either side.
+        let buckets = (layout.bins() >> region_bits) + 1 + layout.functions();
+        Self {
+            layout,
+            region_bits,
+            partitions: Partitions::new(buckets, Block::BYTES + size_of::<u32>(), items),
+        }
     }
 
     /// What both parties agreed on.
@@ -50,13 +54,13 @@ impl Dealt {
     #[inline]
     pub fn push(&mut self, function: usize, key: Block, number: u32) {
         let bin = self.layout.bin_of(key, function);
-        self.piles.push((bin >> self.region_bits) as usize + function, (key, number));
+        self.partitions.push((bin >> self.region_bits) as usize + function, (key, number));
     }
 
     /// Takes some of those that wait for `function` in the region that begins with bin `first`, until there are none and it says
     /// so.
     pub fn take(&mut self, function: usize, first: usize, records: &mut Vec<(Block, u32)>) -> bool {
-        self.piles.take((first >> self.region_bits) + function, records)
+        self.partitions.take((first >> self.region_bits) + function, records)
     }
 }
 

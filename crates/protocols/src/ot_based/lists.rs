@@ -16,7 +16,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::join::{Collection, Lookup, PackedTags};
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::par;
-use vesica_crypto::piles::Piles;
+use vesica_crypto::partitions::Partitions;
 use vesica_net::{Channel, RecvHalf, SendHalf};
 
 use crate::error::{Error, Misbehaviour};
@@ -78,7 +78,7 @@ pub(super) struct Departing {
     width: MaskWidth,
     items: usize,
     /// The stretches of the list in the making and of the one before it, by turns: masks, each above its place in the stretch.
-    piles: Piles<u128>,
+    partitions: Partitions<u128>,
     /// Lists that are complete, and how many stretches of the last of these have left.
     complete: usize,
     left: usize,
@@ -90,20 +90,28 @@ impl Departing {
     /// Lists of a mask for each of `items` items, which number fewer than 2^32.
     pub(super) fn new(width: MaskWidth, items: usize) -> Self {
         let stretches = items.div_ceil(STRETCH);
-        let piles = Piles::new(2 * stretches, width.bytes() + size_of::<u16>(), items);
-        Self { width, items, piles, complete: 0, left: stretches, records: Vec::new(), bytes: Vec::new() }
+        let partitions = Partitions::new(2 * stretches, width.bytes() + size_of::<u16>(), items);
+        Self {
+            width,
+            items,
+            partitions,
+            complete: 0,
+            left: stretches,
+            records: Vec::new(),
+            bytes: Vec::new(),
+        }
     }
 
     fn stretches(&self) -> usize {
-        self.piles.piles() / 2
+        self.partitions.buckets() / 2
     }
 
     /// Puts the first ℓ bits of `hash` at `place` of the list in the making.
     #[inline]
     pub(super) fn set(&mut self, place: usize, hash: u128) {
         let mask = self.width.truncate(&hash.to_le_bytes());
-        let pile = self.complete % 2 * self.stretches() + place / STRETCH;
-        self.piles.push(pile, mask << u16::BITS | (place % STRETCH) as u128);
+        let bucket = self.complete % 2 * self.stretches() + place / STRETCH;
+        self.partitions.push(bucket, mask << u16::BITS | (place % STRETCH) as u128);
     }
 
     /// Puts the hashes at the places that go with them.
@@ -147,9 +155,9 @@ impl Departing {
     /// The next stretch of the list that leaves.
     fn leave(&mut self, channel: &mut SendHalf) -> Result<(), Error> {
         let width = self.width.bytes();
-        let pile = (self.complete + 1) % 2 * self.stretches() + self.left;
+        let bucket = (self.complete + 1) % 2 * self.stretches() + self.left;
         self.bytes.resize(STRETCH.min(self.items - self.left * STRETCH) * width, 0);
-        while self.piles.take(pile, &mut self.records) {
+        while self.partitions.take(bucket, &mut self.records) {
             for record in &self.records {
                 let place = *record as usize % STRETCH;
                 put(record >> u16::BITS, &mut self.bytes[place * width..][..width]);

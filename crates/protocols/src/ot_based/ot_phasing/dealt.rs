@@ -1,6 +1,6 @@
 //! What the sender has in its bins: whole items, or their remainders, dealt to regions of bins.
 
-use vesica_crypto::piles::{Piles, Record};
+use vesica_crypto::partitions::{Partitions, Record};
 use vesica_encode::hashing::permutation::{Permutation, Placed};
 use vesica_encode::hashing::{Digests, Places};
 use vesica_encode::items::Items;
@@ -57,7 +57,7 @@ pub(super) struct Dealt {
     /// Regions of a segment; each segment begins a new one.
     regions: usize,
     segment: usize,
-    piles: Piles<Entry>,
+    partitions: Partitions<Entry>,
     /// By their places, whole items; where there is a stash.
     pub(super) numbers: Vec<u128>,
 }
@@ -102,10 +102,10 @@ impl Dealt {
             region_bits += 1;
         }
         let regions = segment.div_ceil(1 << region_bits);
-        let piles =
-            Piles::new(layout.functions() * regions, HEAD + plan.characters, layout.functions() * items);
+        let partitions =
+            Partitions::new(layout.functions() * regions, HEAD + plan.characters, layout.functions() * items);
         let numbers = if plan.cuckoo.stash > 0 { vec![0; items] } else { Vec::new() };
-        Self { region_bits, regions, segment, piles, numbers }
+        Self { region_bits, regions, segment, partitions, numbers }
     }
 
     fn push_all(
@@ -118,16 +118,16 @@ impl Dealt {
         let first = (function * self.segment) as u32;
         for (item, (place, value)) in places.iter().zip(values).enumerate() {
             let offset = bins.bin_of(item, function) - first;
-            let pile = function * self.regions + (offset >> self.region_bits) as usize;
+            let bucket = function * self.regions + (offset >> self.region_bits) as usize;
             let bin = (offset & ((1 << self.region_bits) - 1)) as u16;
-            self.piles.push(pile, Entry { place: *place, bin, value });
+            self.partitions.push(bucket, Entry { place: *place, bin, value });
         }
     }
 
     /// The regions in order: function, first bin, bins. Whole tiles of OTs, but for the last of each segment.
     pub(super) fn regions(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
         let (size, segment, regions) = (1 << self.region_bits, self.segment, self.regions);
-        (0..self.piles.piles()).map(move |region| {
+        (0..self.partitions.buckets()).map(move |region| {
             let (function, offset) = (region / regions, region % regions * size);
             (function, function * segment + offset, size.min(segment - offset))
         })
@@ -136,6 +136,6 @@ impl Dealt {
     /// Hands out some of what is in a region. Says whether there was anything.
     #[inline]
     pub(super) fn take(&mut self, region: usize, each: impl FnMut(Entry)) -> bool {
-        self.piles.take_each(region, each)
+        self.partitions.take_each(region, each)
     }
 }

@@ -1,9 +1,9 @@
-//! Records dealt to many piles, whose memory passes from piles that are taken to piles that grow.
+//! Records dealt to many buckets, whose memory passes from buckets that are taken to buckets that grow.
 //!
 //! Many items that are wanted in another order than they come in would be fetched from all over memory one by one. Dealt to a
-//! pile for each stretch of that order first, a few hundred bytes apart in each of some hundred streams, they come back
-//! a pile at a time, which fits the cache. A pile is a chain of blocks of one room: a block that was taken is the next one to be
-//! filled, so that dealing from piles to piles again needs hardly more memory than the records.
+//! bucket for each stretch of that order first, a few hundred bytes apart in each of some hundred streams, they come back
+//! a bucket at a time, which fits the cache. A bucket is a chain of blocks of one room: a block that was taken is the next one to be
+//! filled, so that dealing from buckets to buckets again needs hardly more memory than the records.
 
 use crate::block::Block;
 use crate::memory::{large_capacity, prefetch};
@@ -69,41 +69,41 @@ impl Record for (Block, u32) {
     }
 }
 
-/// Records in piles.
-pub struct Piles<R> {
+/// Records in buckets.
+pub struct Partitions<R> {
     /// Bytes that are kept of a record.
     width: usize,
     /// Records of a block, and its bytes: the last record is written whole.
     count: usize,
     bytes: usize,
     room: Vec<u8>,
-    /// The block below each block of a pile, or the next one of those that are free.
+    /// The block below each block of a bucket, or the next one of those that are free.
     below: Vec<u32>,
     free: u32,
-    piles: Vec<Pile>,
+    buckets: Vec<Bucket>,
     record: std::marker::PhantomData<R>,
 }
 
-/// A pile's highest block, where its next record goes and how many more there is room for.
+/// A bucket's highest block, where its next record goes and how many more there is room for.
 #[derive(Clone, Copy)]
-struct Pile {
+struct Bucket {
     at: usize,
     left: u32,
     block: u32,
 }
 
-impl<R: Record> Piles<R> {
-    /// So many empty piles of records of which `width` bytes are kept; `records` are foreseen at a time, in all of them.
+impl<R: Record> Partitions<R> {
+    /// So many empty buckets of records of which `width` bytes are kept; `records` are foreseen at a time, in all of them.
     ///
     /// # Panics
     /// If the width is zero or more than that of a record.
     #[must_use]
-    pub fn new(piles: usize, width: usize, records: usize) -> Self {
+    pub fn new(buckets: usize, width: usize, records: usize) -> Self {
         assert!((1..=R::BYTES).contains(&width), "some bytes of a record");
         let count = BLOCK / width;
         let bytes = count * width + R::BYTES - width;
-        // Each pile has one block that is not full at most.
-        let blocks = records / count + piles.min(records);
+        // Each bucket has one block that is not full at most.
+        let blocks = records / count + buckets.min(records);
         Self {
             width,
             count,
@@ -111,53 +111,53 @@ impl<R: Record> Piles<R> {
             room: large_capacity(blocks * bytes),
             below: Vec::with_capacity(blocks),
             free: NONE,
-            piles: vec![Pile { at: 0, left: 0, block: NONE }; piles],
+            buckets: vec![Bucket { at: 0, left: 0, block: NONE }; buckets],
             record: std::marker::PhantomData,
         }
     }
 
-    /// How many piles there are.
+    /// How many buckets there are.
     #[must_use]
-    pub fn piles(&self) -> usize {
-        self.piles.len()
+    pub fn buckets(&self) -> usize {
+        self.buckets.len()
     }
 
-    /// Puts a record, zero beyond its width, on a pile.
+    /// Puts a record, zero beyond its width, on a bucket.
     ///
     /// # Panics
-    /// If there is no such pile.
+    /// If there is no such bucket.
     #[inline]
-    pub fn push(&mut self, pile: usize, record: R) {
-        if self.piles[pile].left == 0 {
-            self.grow(pile);
+    pub fn push(&mut self, bucket: usize, record: R) {
+        if self.buckets[bucket].left == 0 {
+            self.grow(bucket);
         }
-        let Pile { at, left, .. } = &mut self.piles[pile];
+        let Bucket { at, left, .. } = &mut self.buckets[bucket];
         record.write(&mut self.room[*at..]);
-        // What comes next in this pile is written after one record of each other pile: no prefetcher of the processor follows so
+        // What comes next in this bucket is written after one record of each other bucket: no prefetcher of the processor follows so
         // many streams.
         prefetch(&self.room, *at + AHEAD);
         *at += self.width;
         *left -= 1;
     }
 
-    /// Takes the highest block off a pile: its records go to `records` in place of what was there. Says whether there was
+    /// Takes the highest block off a bucket: its records go to `records` in place of what was there. Says whether there was
     /// one.
     ///
     /// # Panics
-    /// If there is no such pile.
-    pub fn take(&mut self, pile: usize, records: &mut Vec<R>) -> bool {
+    /// If there is no such bucket.
+    pub fn take(&mut self, bucket: usize, records: &mut Vec<R>) -> bool {
         records.clear();
         records.reserve(self.count);
-        self.take_each(pile, |record| records.push(record))
+        self.take_each(bucket, |record| records.push(record))
     }
 
-    /// Takes the highest block off a pile and hands out its records. Says whether there was one.
+    /// Takes the highest block off a bucket and hands out its records. Says whether there was one.
     ///
     /// # Panics
-    /// If there is no such pile.
+    /// If there is no such bucket.
     #[inline]
-    pub fn take_each(&mut self, pile: usize, each: impl FnMut(R)) -> bool {
-        let Pile { left, block, .. } = self.piles[pile];
+    pub fn take_each(&mut self, bucket: usize, each: impl FnMut(R)) -> bool {
+        let Bucket { left, block, .. } = self.buckets[bucket];
         if block == NONE {
             return false;
         }
@@ -168,14 +168,14 @@ impl<R: Record> Piles<R> {
         let below = std::mem::replace(&mut self.below[block as usize], self.free);
         self.free = block;
         let at = if below == NONE { 0 } else { below as usize * self.bytes + self.count * self.width };
-        self.piles[pile] = Pile { at, left: 0, block: below };
+        self.buckets[bucket] = Bucket { at, left: 0, block: below };
         true
     }
 
-    /// A block more for a pile.
+    /// A block more for a bucket.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, pile: usize) {
+    fn grow(&mut self, bucket: usize) {
         let mut block = self.free;
         if block == NONE {
             block = self.below.len() as u32;
@@ -184,9 +184,9 @@ impl<R: Record> Piles<R> {
         } else {
             self.free = self.below[block as usize];
         }
-        let pile = &mut self.piles[pile];
-        self.below[block as usize] = pile.block;
-        *pile = Pile { at: block as usize * self.bytes, left: self.count as u32, block };
+        let bucket = &mut self.buckets[bucket];
+        self.below[block as usize] = bucket.block;
+        *bucket = Bucket { at: block as usize * self.bytes, left: self.count as u32, block };
     }
 }
 
@@ -195,36 +195,36 @@ mod tests {
     use super::*;
 
     fn check<R: Record>(width: usize, record: impl Fn(u64) -> R, values: impl Fn(&R) -> (u128, u32)) {
-        for (piles, records) in [(1, 0), (1, 1), (3, 5000), (40, 20_000), (700, 300)] {
-            let mut dealt = Piles::new(2 * piles, width, records);
-            let mut expected = vec![Vec::new(); piles];
+        for (buckets, records) in [(1, 0), (1, 1), (3, 5000), (40, 20_000), (700, 300)] {
+            let mut dealt = Partitions::new(2 * buckets, width, records);
+            let mut expected = vec![Vec::new(); buckets];
             for i in 0..records as u64 {
-                let pile = (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % piles;
-                dealt.push(pile, record(i));
-                expected[pile].push(values(&record(i)));
+                let bucket = (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % buckets;
+                dealt.push(bucket, record(i));
+                expected[bucket].push(values(&record(i)));
             }
             let room = dealt.room.len();
-            // Each pile moves to another one while it is taken, and then back.
+            // Each bucket moves to another one while it is taken, and then back.
             let mut taken = Vec::new();
             for (from, to) in
-                (0..piles).map(|i| (i, piles + i)).chain((0..piles).rev().map(|i| (piles + i, i)))
+                (0..buckets).map(|i| (i, buckets + i)).chain((0..buckets).rev().map(|i| (buckets + i, i)))
             {
                 while dealt.take(from, &mut taken) {
                     taken.iter().for_each(|record| dealt.push(to, *record));
                 }
             }
-            // A pile that was not empty has a block that is not full; no other memory was needed.
+            // A bucket that was not empty has a block that is not full; no other memory was needed.
             assert!(dealt.room.len() <= room + 2 * dealt.bytes);
-            for (pile, expected) in expected.iter_mut().enumerate() {
+            for (bucket, expected) in expected.iter_mut().enumerate() {
                 let mut found = Vec::new();
-                while dealt.take(pile, &mut taken) {
+                while dealt.take(bucket, &mut taken) {
                     found.extend(taken.iter().map(&values));
                 }
                 found.sort_unstable();
                 expected.sort_unstable();
                 assert_eq!(&found, expected);
             }
-            assert!((0..2 * piles).all(|pile| !dealt.take(pile, &mut taken) && taken.is_empty()));
+            assert!((0..2 * buckets).all(|bucket| !dealt.take(bucket, &mut taken) && taken.is_empty()));
         }
     }
 
