@@ -5,7 +5,7 @@ use vesica_blocks::{blocks, context};
 use vesica_crypto::block::Block;
 use vesica_crypto::prg::Prg;
 use vesica_encode::bloom::{self, Bin, GROUP, Placed, Shape, Sums, Unplaced};
-use vesica_encode::hashing::{Digests, Permutation, Places, balanced, cuckoo, parameters, simple};
+use vesica_encode::hashing::{Digests, ItemBins, Permutation, balanced, cuckoo, parameters, simple};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates, Width};
 use vesica_encode::okvs::{Band128, Band256, Free, Okvs, ThreeHash};
 

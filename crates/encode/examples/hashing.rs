@@ -52,7 +52,7 @@ fn main() {
             &format!("permutation, sigma = {sigma}, {} functions", parameters.layout.functions()),
             items,
             hashes * 0.7,
-            || vesica_encode::hashing::Places::items(&permutation.place(1, items, value)),
+            || vesica_encode::hashing::ItemBins::items(&permutation.place(1, items, value)),
         );
     }
 }

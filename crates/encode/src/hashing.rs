@@ -2,7 +2,7 @@
 //!
 //! | module | what it makes |
 //! |---|---|
-//! | [`places`] | the bins that each item may go to, the same for both parties |
+//! | [`bins`] | the bins that each item may go to, the same for both parties |
 //! | [`permutation`] | the same for short items, of which a bin then holds only what it does not say itself |
 //! | [`simple`] | every item in all of its bins: the sender's table |
 //! | [`balanced`] | every item in the emptiest of its bins: a receiver's table whose bins are padded |
@@ -18,12 +18,12 @@
 //! (SIAM J. Comput. 39, 2009) is for this form; [`parameters`] bounds its failures for any h.
 
 pub mod balanced;
+pub mod bins;
 pub mod cuckoo;
 pub mod dealt;
 pub mod parameters;
 pub mod permutation;
-pub mod places;
 pub mod simple;
 
+pub use bins::{Digests, ItemBins, Layout};
 pub use permutation::{Permutation, Placed};
-pub use places::{Digests, Layout, Places};

@@ -7,7 +7,7 @@
 //! Items are placed one after the other; of bins that are equally full the first function's is taken. The order of the
 //! items must not depend on their bins, which it does not if it was chosen before the run's keys were.
 
-use super::places::Places;
+use super::bins::ItemBins;
 use super::simple::Table;
 
 #[cfg(doc)]
@@ -17,7 +17,7 @@ use super::simple;
 ///
 /// # Panics
 /// If there are 2^32 items or more.
-pub fn build<P: Places + ?Sized>(places: &P) -> Table {
+pub fn build<P: ItemBins + ?Sized>(places: &P) -> Table {
     let layout = places.layout();
     assert!(u32::try_from(places.items()).is_ok(), "fewer than 2^32 items");
     let mut loads = vec![0u32; layout.bins()];

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use vesica_crypto::memory::{large_vec, prefetch};
 
-use super::places::{Bins, Layout, Places};
+use super::bins::{Bins, ItemBins, Layout};
 
 mod keyed;
 
@@ -54,7 +54,7 @@ impl Table {
     ///
     /// # Panics
     /// If there are 2^32 - 1 items or more.
-    pub fn build<P: Places + ?Sized>(places: &P, stash: usize) -> Result<Self, Failure> {
+    pub fn build<P: ItemBins + ?Sized>(places: &P, stash: usize) -> Result<Self, Failure> {
         assert!(u32::try_from(places.items()).is_ok_and(|items| items < EMPTY), "fewer than 2^32 - 1 items");
         let layout = places.layout();
         let guests = Numbers(places);
@@ -139,7 +139,7 @@ trait Guests {
 /// Items by their numbers.
 struct Numbers<'a, P: ?Sized>(&'a P);
 
-impl<P: Places + ?Sized> Guests for Numbers<'_, P> {
+impl<P: ItemBins + ?Sized> Guests for Numbers<'_, P> {
     type Guest = u32;
     const NONE: u32 = EMPTY;
 
@@ -176,7 +176,7 @@ struct Bird<T> {
     bins: Option<Bins>,
 }
 
-impl<P: Places + ?Sized> Nest<'_, Numbers<'_, P>> {
+impl<P: ItemBins + ?Sized> Nest<'_, Numbers<'_, P>> {
     /// Puts items into free bins; returns those that have none. A block of items asks for its bins under one function, then
     /// for those of the next function only where these are taken.
     fn settle(&mut self) -> Vec<u32> {

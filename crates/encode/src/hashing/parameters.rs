@@ -20,7 +20,7 @@ pub mod experiment;
 mod logarithm;
 pub mod paper;
 
-use super::places::Layout;
+use super::bins::Layout;
 
 /// The most that any hashing may fail, as a power of 2.
 pub const FAILURE: f64 = -40.0;

@@ -32,7 +32,7 @@ use vesica_crypto::hash::{Context, Label};
 
 pub use placed::Placed;
 
-use super::places::{Layout, MOST_FUNCTIONS};
+use super::bins::{Layout, MOST_FUNCTIONS};
 
 const CIPHER: Label = Label::new("hashing: permutation, cipher");
 const MASKS: Label = Label::new("hashing: permutation, masks");

@@ -14,7 +14,7 @@ use std::ops::Range;
 use vesica_crypto::memory::{large_capacity, large_vec};
 use vesica_crypto::par;
 
-use super::places::{Layout, Places};
+use super::bins::{ItemBins, Layout};
 
 /// A bin holds more items than are allowed to be in it; which the parameters make a matter of 2^-40.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,7 +39,7 @@ impl Table {
     ///
     /// # Panics
     /// If there are 2^32 entries or more.
-    pub fn build<P: Places + ?Sized>(threads: usize, places: &P) -> Self {
+    pub fn build<P: ItemBins + ?Sized>(threads: usize, places: &P) -> Self {
         let layout = places.layout();
         let (items, segment) = (places.items(), layout.segment() as usize);
         assert!(u32::try_from(items * layout.functions()).is_ok(), "fewer than 2^32 entries");
@@ -133,7 +133,7 @@ const PART_BITS: u32 = 12;
 const MOST_PARTS: usize = 1 << 10;
 
 /// Sorts the items by their bins under one function; `starts` are relative to all entries.
-fn fill_segment<P: Places + ?Sized>(places: &P, function: usize, starts: &mut [u32], entries: &mut [u32]) {
+fn fill_segment<P: ItemBins + ?Sized>(places: &P, function: usize, starts: &mut [u32], entries: &mut [u32]) {
     let first_bin = places.layout().bin(function, 0);
     let mut shift = PART_BITS;
     while (starts.len() - 1) >> shift >= MOST_PARTS {

@@ -13,7 +13,7 @@ pub mod ot_phasing;
 pub mod ot_psi;
 
 use vesica_crypto::memory::large_vec;
-use vesica_encode::hashing::{Places, cuckoo};
+use vesica_encode::hashing::{ItemBins, cuckoo};
 use vesica_ot::coded::Step;
 
 use crate::error::{Error, Misuse};
@@ -46,7 +46,7 @@ fn six_phases(role: Role, _: &Shape) -> &'static [Share] {
 }
 
 /// Our table of `places`, whose size is the paper's or one that does but for 2^-40.
-fn table<P: Places + ?Sized>(places: &P, stash: usize, paper: bool) -> Result<cuckoo::Table, Error> {
+fn table<P: ItemBins + ?Sized>(places: &P, stash: usize, paper: bool) -> Result<cuckoo::Table, Error> {
     cuckoo::Table::build(places, stash).map_err(|_| homeless(paper))
 }
 

@@ -10,8 +10,8 @@ use std::ops::Range;
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::{large_capacity, prefetch};
 
+use super::super::bins::{Bins, Layout};
 use super::super::dealt::Dealt;
-use super::super::places::{Bins, Layout};
 use super::{Failure, Guests, Nest};
 
 /// Rounds over all bins. Each leaves about 0.4 times as many keys, where three functions have 1.27 bins a key.

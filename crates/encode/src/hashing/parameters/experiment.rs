@@ -7,7 +7,7 @@
 use vesica_crypto::block::Block;
 use vesica_crypto::prg::Prg;
 
-use super::super::places::scale;
+use super::super::bins::scale;
 use super::bounds::Table;
 
 /// A graph whose edges come one by one.

@@ -3,7 +3,7 @@
 //! The paper ran three functions with 1.2 n bins on stash sizes that it had estimated for two functions, and without a
 //! stash for sets of different sizes. [`three_way`] and [`two_way`] are for comparing with its figures, not for use.
 
-use super::super::places::Layout;
+use super::super::bins::Layout;
 use super::Cuckoo;
 use super::bounds::saddle;
 use super::logarithm::log2;

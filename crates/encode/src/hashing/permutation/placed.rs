@@ -6,7 +6,7 @@ use vesica_crypto::memory::{large_zeros, prefetch};
 use vesica_crypto::par;
 
 use super::{BATCH, Permutation};
-use crate::hashing::places::{Bins, Layout, MOST_FUNCTIONS, Places};
+use crate::hashing::bins::{Bins, ItemBins, Layout, MOST_FUNCTIONS};
 
 /// Bytes that a remainder is read and written by.
 pub(super) const WHOLE: usize = 16;
@@ -163,7 +163,7 @@ impl Placed {
     }
 }
 
-impl Places for Placed {
+impl ItemBins for Placed {
     #[inline]
     fn layout(&self) -> Layout {
         self.layout

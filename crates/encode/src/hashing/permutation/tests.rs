@@ -1,7 +1,7 @@
 use super::*;
+use crate::hashing::bins::ItemBins;
 use crate::hashing::cuckoo;
 use crate::hashing::parameters::two_way;
-use crate::hashing::places::Places;
 use std::collections::HashSet;
 use vesica_crypto::prg::Prg;
 

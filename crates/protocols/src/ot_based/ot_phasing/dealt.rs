@@ -2,7 +2,7 @@
 
 use vesica_crypto::partitions::{Partitions, Record};
 use vesica_encode::hashing::permutation::{Permutation, Placed};
-use vesica_encode::hashing::{Digests, Places};
+use vesica_encode::hashing::{Digests, ItemBins};
 use vesica_encode::items::Items;
 
 use super::super::{keys, numbers};
@@ -112,7 +112,7 @@ impl Dealt {
         &mut self,
         function: usize,
         places: &[u32],
-        bins: &impl Places,
+        bins: &impl ItemBins,
         values: impl Iterator<Item = u128>,
     ) {
         let first = (function * self.segment) as u32;

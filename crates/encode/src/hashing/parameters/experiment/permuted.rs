@@ -8,7 +8,7 @@ use super::super::bounds::Table;
 use super::super::{Cuckoo, bounds, two_way};
 use super::tests::frequency;
 use crate::hashing::permutation::Permutation;
-use crate::hashing::{Digests, Layout, Places, cuckoo, simple};
+use crate::hashing::{Digests, ItemBins, Layout, cuckoo, simple};
 use vesica_crypto::hash::Context;
 use vesica_crypto::prg::Prg;
 
@@ -79,7 +79,7 @@ fn permuted(
     layout: Layout,
     items: usize,
     repetitions: u64,
-    fails: impl Fn(&dyn Places) -> bool,
+    fails: impl Fn(&dyn ItemBins) -> bool,
 ) -> Option<u64> {
     let mut count = 0;
     for repetition in 0..repetitions {
@@ -98,7 +98,7 @@ fn agrees_with_independent_bins(
     items: usize,
     repetitions: u64,
     bound: f64,
-    fails: impl Fn(&dyn Places) -> bool,
+    fails: impl Fn(&dyn ItemBins) -> bool,
 ) {
     const MORE: u64 = 4;
     let independent = frequency(items, MORE * repetitions, |digests| fails(&Digests::new(digests, layout)));

@@ -1,6 +1,6 @@
 //! The bins that each item may go to.
 //!
-//! A [`Layout`] is what both parties agree on, [`Places`] says which bins an item has under it. [`Digests`] reads them off
+//! A [`Layout`] is what both parties agree on, [`ItemBins`] says which bins an item has under it. [`Digests`] reads them off
 //! keyed digests: with u a half of the digest as a fraction of 1, ⌊u·m⌋ is the offset under the first function of that
 //! half, and the fraction that remains of u·m gives the second one in the same way. Offsets are uniform up to m²/2^64.
 
@@ -114,7 +114,7 @@ impl Layout {
 }
 
 /// The bins of every item of a set. The same item has the same bins in both parties' sets.
-pub trait Places: Sync {
+pub trait ItemBins: Sync {
     /// What both parties agreed on.
     fn layout(&self) -> Layout;
 
@@ -147,7 +147,7 @@ impl<'a> Digests<'a> {
     }
 }
 
-impl Places for Digests<'_> {
+impl ItemBins for Digests<'_> {
     #[inline]
     fn layout(&self) -> Layout {
         self.layout
