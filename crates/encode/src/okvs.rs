@@ -32,10 +32,10 @@ pub mod parameters;
 
 mod band;
 mod elimination;
-mod placed;
 mod polynomial;
 mod regions;
 mod rows;
+mod sorted_keys;
 mod three_hash;
 
 use rand_core::CryptoRng;
@@ -43,8 +43,8 @@ use vesica_crypto::band::Value;
 use vesica_crypto::block::Block;
 
 pub use band::Band;
-pub use placed::{Decoded, Placed};
 pub use polynomial::Polynomial;
+pub use sorted_keys::{Decoded, SortedKeys};
 pub use three_hash::ThreeHash;
 
 /// Random band of 128 bits, 1.20 columns a key (1.23 above 2^23 keys).

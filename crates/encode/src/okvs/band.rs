@@ -11,9 +11,9 @@ use vesica_crypto::block::Block;
 use vesica_crypto::par;
 
 use super::elimination::{Dependent, Left, Segment};
-use super::placed::{Decoded, Placed};
 use super::regions::Regions;
 use super::rows::{BATCH, Rows};
+use super::sorted_keys::{Decoded, SortedKeys};
 use super::{Error, Free, Okvs, new_table, parameters};
 
 /// Keys decoded together, at least. Chunks and segments are local to speed.
@@ -51,7 +51,7 @@ impl<const N: usize> Okvs for Band<N> {
         values: &[V],
         free: Free<'_>,
     ) -> Result<Vec<V>, Error> {
-        self.encode_placed(threads, &self.place(threads, keys, values), free)
+        self.encode_sorted(threads, &self.sort_keys(threads, keys, values), free)
     }
 
     fn decode<V: Value>(&self, threads: usize, table: &[V], keys: &[Block], values: &mut [V]) {
@@ -63,8 +63,8 @@ impl<const N: usize> Okvs for Band<N> {
                 if table.len() <= SMALL {
                     self.decode_in_order(table, keys, values);
                 } else {
-                    let placed = self.place(1, keys, &vec![(); keys.len()]);
-                    placed.decode(values, &self.rows, |rows, found| sums(table, rows, found));
+                    let sorted = self.sort_keys(1, keys, &vec![(); keys.len()]);
+                    sorted.decode(values, &self.rows, |rows, found| sums(table, rows, found));
                 }
                 Ok(())
             });
@@ -82,25 +82,30 @@ impl<const N: usize> Band<N> {
     ///
     /// # Panics
     /// If there is not one value a key.
-    pub fn place<V: Copy + Send + Sync>(&self, threads: usize, keys: &[Block], values: &[V]) -> Placed<V> {
-        Placed::new(&self.rows, Regions::of(self.rows.starts()), threads, keys, values)
+    pub fn sort_keys<V: Copy + Send + Sync>(
+        &self,
+        threads: usize,
+        keys: &[Block],
+        values: &[V],
+    ) -> SortedKeys<V> {
+        SortedKeys::new(&self.rows, Regions::of(self.rows.starts()), threads, keys, values)
     }
 
-    /// As [`encode`](Okvs::encode), of what this store has placed.
+    /// As [`encode`](Okvs::encode), of what this store has sorted.
     ///
     /// # Errors
     /// As [`Error`] says.
-    pub fn encode_placed<V: Value>(
+    pub fn encode_sorted<V: Value>(
         &self,
         threads: usize,
-        placed: &Placed<V>,
+        sorted: &SortedKeys<V>,
         free: Free<'_>,
     ) -> Result<Vec<V>, Error> {
-        if placed.count() > self.keys {
-            return Err(Error::TooManyKeys { keys: placed.count(), most: self.keys });
+        if sorted.count() > self.keys {
+            return Err(Error::TooManyKeys { keys: sorted.count(), most: self.keys });
         }
         let mut table = new_table(self.columns(), margin(N), free);
-        self.solve(threads, placed, &mut table).map_err(|Dependent| match placed.equal() {
+        self.solve(threads, sorted, &mut table).map_err(|Dependent| match sorted.equal() {
             Some([first, second]) => Error::DuplicateKeys { first, second },
             None => Error::Dependent,
         })?;
@@ -108,26 +113,31 @@ impl<const N: usize> Band<N> {
         Ok(table)
     }
 
-    /// What a table holds for keys that this store has placed; in their memory.
+    /// What a table holds for keys that this store has sorted; in their memory.
     ///
     /// # Panics
     /// If the table has another number of columns.
     #[must_use]
-    pub fn decode_placed<V: Copy + Send + Sync>(
+    pub fn decode_sorted<V: Copy + Send + Sync>(
         &self,
         threads: usize,
         table: &[Block],
-        placed: Placed<V>,
+        sorted: SortedKeys<V>,
     ) -> Decoded<V> {
         assert_eq!(table.len(), self.columns(), "a table of this store");
-        placed.replace(threads, &self.rows, |rows, found| sums(table, rows, found))
+        sorted.replace(threads, &self.rows, |rows, found| sums(table, rows, found))
     }
 
     /// Solves for the columns that rows determine, one stretch of the table after another, from its end on.
     ///
     /// No row leaves its band: one that starts in a stretch may go on into the next one, and no further. So a stretch is
     /// solved when the one before it is in echelon form, and there are bands of two stretches at a time, which a cache holds.
-    fn solve<V: Value>(&self, threads: usize, placed: &Placed<V>, table: &mut [V]) -> Result<(), Dependent> {
+    fn solve<V: Value>(
+        &self,
+        threads: usize,
+        sorted: &SortedKeys<V>,
+        table: &mut [V],
+    ) -> Result<(), Dependent> {
         let regions = Regions::of(self.rows.starts());
         let segment = (SEGMENT / regions.columns()).max(1);
         let stretch = segment * threads.max(1);
@@ -140,7 +150,7 @@ impl<const N: usize> Band<N> {
             bands.clear();
             bands.resize(table.len(), [0; N]);
             let own = start..(start + stretch).min(regions.count());
-            let outcomes = self.eliminate(threads, placed, (own, segment), &mut bands, table);
+            let outcomes = self.eliminate(threads, sorted, (own, segment), &mut bands, table);
             let mut own = Segment { first, bands: &mut bands, table };
             let mut next = Segment { first: end, bands: &mut later, table: later_table };
             for left in outcomes.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
@@ -162,7 +172,7 @@ impl<const N: usize> Band<N> {
     fn eliminate<V: Value>(
         &self,
         threads: usize,
-        placed: &Placed<V>,
+        sorted: &SortedKeys<V>,
         (regions, segment): (core::ops::Range<usize>, usize),
         bands: &mut [[u64; N]],
         table: &mut [V],
@@ -178,7 +188,7 @@ impl<const N: usize> Band<N> {
                 let first = regions.start + number * segment;
                 let mut rows_of = Segment { first: first * columns, bands, table };
                 let of_segment = first.min(regions.end)..(first + segment).min(regions.end);
-                *outcome = self.eliminate_segment(&mut rows_of, placed.of_regions(of_segment));
+                *outcome = self.eliminate_segment(&mut rows_of, sorted.of_regions(of_segment));
                 Ok(())
             },
         );

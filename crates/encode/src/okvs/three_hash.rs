@@ -17,12 +17,12 @@ use vesica_crypto::par;
 
 use super::elimination::Dependent;
 use super::parameters::{ClusterShape, DENSE};
-use super::placed::Placed;
 use super::regions::Regions;
 use super::rows::{BATCH, Rows};
+use super::sorted_keys::SortedKeys;
 use super::{Error, Free, Okvs, failure, new_table};
 
-/// Keys placed together when decoding. Local to speed.
+/// Keys sorted together when decoding. Local to speed.
 const CHUNK: usize = 1 << 20;
 
 /// Words of hash for a row: two for the sparse columns, one for the dense ones.
@@ -82,10 +82,10 @@ impl Okvs for ThreeHash {
             return Err(Error::TooManyKeys { keys: keys.len(), most: self.keys });
         }
         let mut table = new_table(self.columns(), 0, free);
-        let placed = Placed::new(&self.rows, Regions::single(self.rows.starts()), threads, keys, values);
+        let sorted = SortedKeys::new(&self.rows, Regions::single(self.rows.starts()), threads, keys, values);
         let clusters = table.chunks_mut(self.shape.columns());
         par::for_each(threads, clusters, |number, table| {
-            let (keys, values) = placed.of_regions(number..number + 1);
+            let (keys, values) = sorted.of_regions(number..number + 1);
             if keys.len() > self.shape.keys {
                 return Err(Dependent);
             }
@@ -110,8 +110,8 @@ impl Okvs for ThreeHash {
         let Ok(()) =
             par::for_each_chunk::<_, _, Infallible, _>(threads, CHUNK, keys, values, |_, keys, values| {
                 let unvalued = vec![(); keys.len()];
-                let placed = Placed::new(&self.rows, Regions::single(clusters), 1, keys, &unvalued);
-                placed.decode(values, &self.rows, |rows, found| self.decode_batch(table, rows, found));
+                let sorted = SortedKeys::new(&self.rows, Regions::single(clusters), 1, keys, &unvalued);
+                sorted.decode(values, &self.rows, |rows, found| self.decode_batch(table, rows, found));
                 Ok(())
             });
     }

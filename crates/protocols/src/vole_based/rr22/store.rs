@@ -29,7 +29,7 @@ pub(super) enum Store {
 
 /// Keys, and the value that goes with each, in the order of their store.
 pub(super) enum Placed<'a, V> {
-    Band(&'a Band128, okvs::Placed<V>),
+    Band(&'a Band128, okvs::SortedKeys<V>),
     /// In their own.
     Polynomial(Polynomial, Vec<Block>, Vec<V>),
 }
@@ -60,7 +60,7 @@ impl Store {
         values: Vec<V>,
     ) -> Placed<'_, V> {
         match self {
-            Store::Band(band) => Placed::Band(band, band.place(threads, &keys, &values)),
+            Store::Band(band) => Placed::Band(band, band.sort_keys(threads, &keys, &values)),
             Store::Polynomial(polynomial) => Placed::Polynomial(*polynomial, keys, values),
         }
     }
@@ -73,7 +73,7 @@ impl<'a, V: Copy + Send + Sync> Placed<'a, V> {
         V: Cell,
     {
         match self {
-            Placed::Band(band, placed) => band.encode_placed(threads, placed, Free::Zero),
+            Placed::Band(band, placed) => band.encode_sorted(threads, placed, Free::Zero),
             Placed::Polynomial(store, keys, values) => V::interpolate(*store, keys, values),
         }
     }
@@ -81,7 +81,7 @@ impl<'a, V: Copy + Send + Sync> Placed<'a, V> {
     /// What a table holds for the keys; in their memory.
     pub(super) fn decode(self, threads: usize, table: &[Block]) -> Decoded<V> {
         match self {
-            Placed::Band(band, placed) => band.decode_placed(threads, table, placed),
+            Placed::Band(band, placed) => band.decode_sorted(threads, table, placed),
             Placed::Polynomial(store, mut keys, values) => {
                 store.decode(threads, table, &mut keys);
                 let numbers = (0..keys.len() as u32).collect();

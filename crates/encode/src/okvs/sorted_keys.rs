@@ -24,7 +24,7 @@ const CHUNK: usize = 1 << 18;
 const AHEAD: usize = 8;
 
 /// Keys in the order in which their rows start in the table, to within eight columns, and a value with each.
-pub struct Placed<V> {
+pub struct SortedKeys<V> {
     keys: Vec<Block>,
     values: Vec<V>,
     numbers: Vec<u32>,
@@ -32,7 +32,7 @@ pub struct Placed<V> {
     ends: Vec<usize>,
 }
 
-impl<V: Copy + Send + Sync> Placed<V> {
+impl<V: Copy + Send + Sync> SortedKeys<V> {
     /// The order does not depend on the number of threads.
     pub(super) fn new<const N: usize>(
         rows: &Rows<N>,
@@ -44,7 +44,7 @@ impl<V: Copy + Send + Sync> Placed<V> {
         assert_eq!(keys.len(), values.len(), "one value a key");
         let mut starts = large_zeros(keys.len());
         let ends = ends(rows, regions, threads, keys, &mut starts);
-        let mut placed = Self {
+        let mut sorted = Self {
             keys: large_zeros(keys.len()),
             values: values.first().map_or_else(Vec::new, |first| large_vec(*first, keys.len())),
             numbers: large_zeros(keys.len()),
@@ -52,10 +52,10 @@ impl<V: Copy + Send + Sync> Placed<V> {
         };
         // Each thread has some regions: it goes over all keys and takes those that are for it.
         let share = regions.count().div_ceil(threads.max(1)).max(1);
-        let mut rest = (&mut placed.keys[..], &mut placed.values[..], &mut placed.numbers[..]);
+        let mut rest = (&mut sorted.keys[..], &mut sorted.values[..], &mut sorted.numbers[..]);
         let mut tasks = Vec::with_capacity(threads);
-        for (index, ends) in placed.ends.chunks(share).enumerate() {
-            let begin = (index * share).checked_sub(1).map_or(0, |last| placed.ends[last]);
+        for (index, ends) in sorted.ends.chunks(share).enumerate() {
+            let begin = (index * share).checked_sub(1).map_or(0, |last| sorted.ends[last]);
             let count = ends.last().map_or(0, |end| end - begin);
             let (keys, values, numbers);
             (keys, rest.0) = rest.0.split_at_mut(count);
@@ -68,7 +68,7 @@ impl<V: Copy + Send + Sync> Placed<V> {
             share.sort_nearly(regions, near);
             Ok(())
         });
-        placed
+        sorted
     }
 
     /// Keys and values of some regions.
@@ -80,9 +80,9 @@ impl<V: Copy + Send + Sync> Placed<V> {
 
     /// The same without the values.
     #[must_use]
-    pub fn without_values(self) -> Placed<()> {
+    pub fn without_values(self) -> SortedKeys<()> {
         let values = vec![(); self.keys.len()];
-        Placed { keys: self.keys, values, numbers: self.numbers, ends: self.ends }
+        SortedKeys { keys: self.keys, values, numbers: self.numbers, ends: self.ends }
     }
 
     /// How many keys there are.
@@ -90,7 +90,7 @@ impl<V: Copy + Send + Sync> Placed<V> {
         self.keys.len()
     }
 
-    /// Decodes batches of rows in order, and puts what is found for each key into its place of the list that was placed.
+    /// Decodes batches of rows in order, and puts what is found for each key into its place of the list that was sorted.
     pub(super) fn decode<const N: usize, W: Value>(
         &self,
         found: &mut [W],
@@ -129,7 +129,7 @@ impl<V: Copy + Send + Sync> Placed<V> {
         Decoded { outputs: self.keys.into(), values: self.values, numbers: self.numbers }
     }
 
-    /// Of two equal keys of the list that was placed the numbers, if there are any.
+    /// Of two equal keys of the list that was sorted the numbers, if there are any.
     pub(super) fn equal(&self) -> Option<[usize; 2]> {
         let mut order: Vec<usize> = (0..self.keys.len()).collect();
         order.sort_unstable_by_key(|&place| (self.keys[place].to_u128(), self.numbers[place]));
@@ -142,9 +142,9 @@ impl<V: Copy + Send + Sync> Placed<V> {
 pub struct Decoded<V> {
     /// What each key was decoded to.
     pub outputs: Wiped<Block>,
-    /// The value that was placed with the key.
+    /// The value that was sorted with the key.
     pub values: Vec<V>,
-    /// The number of the key in the list that was placed.
+    /// The number of the key in the list that was sorted.
     pub numbers: Vec<u32>,
 }
 
@@ -156,7 +156,7 @@ impl<V> Decoded<V> {
         Decoded { outputs: self.outputs, values, numbers: self.numbers }
     }
 
-    /// The outputs in the order of the list that was placed.
+    /// The outputs in the order of the list that was sorted.
     #[must_use]
     pub fn in_order(self) -> Wiped<Block> {
         let mut outputs: Vec<Block> = large_zeros(self.outputs.len());
