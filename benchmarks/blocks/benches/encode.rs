@@ -4,7 +4,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use vesica_blocks::{blocks, context};
 use vesica_crypto::block::Block;
 use vesica_crypto::prg::Prg;
-use vesica_encode::bloom::{self, Bin, GROUP, Placed, Shape, Sums, Unplaced};
+use vesica_encode::bloom::{self, Bin, FilterPositions, FilterShape, NoFreeSlot, SLICES_PER_BLOCK, Sums};
 use vesica_encode::hashing::{Digests, ItemBins, Permutation, balanced, cuckoo, parameters, simple};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates, Width};
 use vesica_encode::okvs::{Band128, Band256, Free, Okvs, ThreeHash};
@@ -62,10 +62,10 @@ fn items(count: u64) -> Result<Items, ItemsError> {
 fn each_slice(bin: &Bin<'_>, mut visit: impl FnMut(usize, &[u32])) {
     let (mut blocks, mut slots) = (Vec::new(), Default::default());
     for slice in 0..bin.shape().hashes() {
-        if slice % GROUP == 0 {
-            bin.positions(slice / GROUP, &mut blocks, &mut slots);
+        if slice % SLICES_PER_BLOCK == 0 {
+            bin.positions(slice / SLICES_PER_BLOCK, &mut blocks, &mut slots);
         }
-        visit(slice, &slots[slice % GROUP]);
+        visit(slice, &slots[slice % SLICES_PER_BLOCK]);
     }
 }
 
@@ -73,13 +73,13 @@ fn each_slice(bin: &Bin<'_>, mut visit: impl FnMut(usize, &[u32])) {
 fn bloom_filters(criterion: &mut Criterion) {
     const COUNT: usize = 1 << 13;
     let Ok(items) = items(COUNT as u64) else { return };
-    let shape = Shape::for_items(128, COUNT);
-    let placed = Placed::new(&context(), shape, &items, 1);
+    let shape = FilterShape::for_items(128, COUNT);
+    let placed = FilterPositions::new(&context(), shape, &items, 1);
     let Some(bin) = placed.bins().next() else { return };
     let mut group = criterion.benchmark_group("Bloom filter, 128 functions");
     group.sample_size(20).throughput(Throughput::Elements(COUNT as u64));
     group.bench_function("items to bins and seeds", |b| {
-        b.iter(|| Placed::new(&context(), shape, &items, 1).items().len());
+        b.iter(|| FilterPositions::new(&context(), shape, &items, 1).items().len());
     });
     let mut bits = vec![0; shape.all_slots().div_ceil(8) as usize];
     group.bench_function("bits", |b| {
@@ -93,7 +93,7 @@ fn bloom_filters(criterion: &mut Criterion) {
     group.bench_function("garbled, build", |b| {
         b.iter(|| {
             let (mut prg, mut written) = (Prg::from_seed([9; 16]), 0);
-            let built: Result<(), Unplaced> = bloom::garble(
+            let built: Result<(), NoFreeSlot> = bloom::garble(
                 1,
                 &bin,
                 &targets,

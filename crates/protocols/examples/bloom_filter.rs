@@ -21,7 +21,7 @@ use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::prg::Prg;
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
-use vesica_encode::bloom::{Shape, Sums};
+use vesica_encode::bloom::{FilterShape, Sums};
 use vesica_net::{Options, memory};
 use vesica_protocols::bloom_filter::{dcw13, random_gbf};
 use vesica_protocols::testing::{Case, planted, run_pair, shape};
@@ -120,7 +120,7 @@ fn main() {
     if level == 128 && variant.is_empty() {
         let prices = Prices::measure();
         let Prices { generated, transposed, hashed, picked, channel_byte } = prices;
-        let slots = Shape::for_items(level, items).all_slots() as f64;
+        let slots = FilterShape::for_items(level, items).all_slots() as f64;
         let picks = (items * level as usize) as f64;
         // An OT of SoftSpoken with k = 4; each position of an item picks a row and hashes it.
         let mut party = slots * (4.0 * generated + transposed) + picks * (picked + hashed);

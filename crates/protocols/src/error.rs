@@ -1,6 +1,6 @@
 //! What can go wrong while a protocol runs, by who is at fault.
 
-use vesica_encode::bloom::Unplaced;
+use vesica_encode::bloom::NoFreeSlot;
 use vesica_encode::items::{Encoding, ItemsError};
 use vesica_encode::okvs;
 use vesica_encode::sorted::SortedError;
@@ -153,8 +153,8 @@ impl From<Misuse> for Error {
     }
 }
 
-impl From<Unplaced> for Error {
-    fn from(_: Unplaced) -> Self {
+impl From<NoFreeSlot> for Error {
+    fn from(_: NoFreeSlot) -> Self {
         Error::Chance("my items have no garbled Bloom filter under the hash functions of this run")
     }
 }

@@ -5,8 +5,8 @@
 //!
 //! 1. *Own slots* (lines 6–20, which slot is `emptySlot`): from the last slice backwards, an item whose slot no earlier
 //!    item touches makes it its own, until every item has one. A slice serves half of the items or more, so that
-//!    about log2 n slices do; if all k do not, the item is [`Unplaced`] (line 20 with `emptySlot` = -1), with
-//!    probability at most that of a false positive ([`Shape::false_positive`](super::Shape::false_positive)).
+//!    about log2 n slices do; if all k do not, the item is [`NoFreeSlot`] (line 20 with `emptySlot` = -1), with
+//!    probability at most that of a false positive ([`FilterShape::false_positive`](super::FilterShape::false_positive)).
 //! 2. All other slots get random strings (lines 13 and 22–26: shares and empty slots alike).
 //! 3. In the order of the items, an own slot gets the item's value XOR the strings at its other positions. They are
 //!    known: what later items own, earlier ones do not touch.
@@ -24,13 +24,13 @@ use vesica_crypto::block::Block;
 use vesica_crypto::memory::Wiped;
 use vesica_crypto::par;
 
-use super::{Bin, GROUP, Sums};
+use super::{Bin, SLICES_PER_BLOCK, Sums};
 
 /// Items of a task, where several threads work.
 const CHUNK: usize = 1 << 10;
 
 /// Slices that are filled before the threads add their strings: so many that starting threads costs little.
-const SLICES: usize = 4 * GROUP;
+const SLICES: usize = 4 * SLICES_PER_BLOCK;
 
 /// No slice.
 const NONE: u32 = u32::MAX;
@@ -38,17 +38,17 @@ const NONE: u32 = u32::MAX;
 /// An item found all its slots taken by earlier ones; no filter of this form can be built in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no free slot in a garbled Bloom filter")]
-pub struct Unplaced;
+pub struct NoFreeSlot;
 
 /// Writes the garbled Bloom filter of a bin: `emit` gets its slices in order. `targets` has the value of each item, `fill`
 /// makes random strings, slice after slice. At most `threads` threads work on it.
 ///
 /// # Errors
-/// [`Unplaced`], before anything is emitted; or what `emit` returns.
+/// [`NoFreeSlot`], before anything is emitted; or what `emit` returns.
 ///
 /// # Panics
 /// If there are not as many targets as items.
-pub fn garble<const W: usize, E: From<Unplaced>>(
+pub fn garble<const W: usize, E: From<NoFreeSlot>>(
     threads: usize,
     bin: &Bin<'_>,
     targets: &[[Block; W]],
@@ -60,7 +60,7 @@ pub fn garble<const W: usize, E: From<Unplaced>>(
     let own = OwnSlots::find(bin)?;
     let first_own = slices - own.slices.len();
     let mut values = Wiped::from(targets.to_vec());
-    let at_once = if threads > 1 { SLICES } else { GROUP };
+    let at_once = if threads > 1 { SLICES } else { SLICES_PER_BLOCK };
     let mut free = Wiped::from(vec![[Block::ZERO; W]; slots * at_once]);
     for first in (0..first_own).step_by(at_once) {
         let free = &mut free[..at_once.min(first_own - first) * slots];
@@ -77,7 +77,7 @@ pub fn garble<const W: usize, E: From<Unplaced>>(
     Ok(())
 }
 
-/// Adds to each value the strings that its item has in the slices from number `first` on, a multiple of [`GROUP`].
+/// Adds to each value the strings that its item has in the slices from number `first` on, a multiple of [`SLICES_PER_BLOCK`].
 fn add_slices<const W: usize>(
     threads: usize,
     bin: &Bin<'_>,
@@ -88,8 +88,10 @@ fn add_slices<const W: usize>(
     let slots_of_slice = bin.shape().slots();
     let tasks = bin.chunks(CHUNK).zip(values.chunks_mut(CHUNK));
     let Ok(()) = par::for_each(threads, tasks, |_, (part, values)| {
-        let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; GROUP]>::default());
-        for (group, slices) in (first / GROUP..).zip(slices.chunks(GROUP * slots_of_slice)) {
+        let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; SLICES_PER_BLOCK]>::default());
+        for (group, slices) in
+            (first / SLICES_PER_BLOCK..).zip(slices.chunks(SLICES_PER_BLOCK * slots_of_slice))
+        {
             part.positions(group, &mut blocks, &mut slots);
             for (slice, slots) in slices.chunks_exact(slots_of_slice).zip(&slots) {
                 Sums(values).add(slice, slots);
@@ -104,7 +106,7 @@ struct Reader<'a> {
     bin: &'a Bin<'a>,
     group: usize,
     blocks: Vec<Block>,
-    slots: [Vec<u32>; GROUP],
+    slots: [Vec<u32>; SLICES_PER_BLOCK],
 }
 
 impl<'a> Reader<'a> {
@@ -113,11 +115,11 @@ impl<'a> Reader<'a> {
     }
 
     fn slice(&mut self, index: usize) -> &[u32] {
-        if self.group != index / GROUP {
-            self.group = index / GROUP;
+        if self.group != index / SLICES_PER_BLOCK {
+            self.group = index / SLICES_PER_BLOCK;
             self.bin.positions(self.group, &mut self.blocks, &mut self.slots);
         }
-        &self.slots[index % GROUP]
+        &self.slots[index % SLICES_PER_BLOCK]
     }
 }
 
@@ -130,7 +132,7 @@ struct OwnSlots {
 }
 
 impl OwnSlots {
-    fn find(bin: &Bin<'_>) -> Result<Self, Unplaced> {
+    fn find(bin: &Bin<'_>) -> Result<Self, NoFreeSlot> {
         let (items, slices) = (bin.len(), bin.shape().hashes());
         let mut from_end = vec![NONE; items];
         let (mut left, mut found) = (items, Vec::new());
@@ -152,7 +154,7 @@ impl OwnSlots {
             found.push(slots.to_vec());
         }
         found.reverse();
-        if left == 0 { Ok(Self { slices: found, from_end }) } else { Err(Unplaced) }
+        if left == 0 { Ok(Self { slices: found, from_end }) } else { Err(NoFreeSlot) }
     }
 
     /// Pass 3 over the last slices, side by side in `strings`, otherwise random.

@@ -23,13 +23,13 @@ const MOST_ITEMS: usize = usize::MAX >> usize::BITS.saturating_sub(44);
 
 /// The public form of a filter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shape {
+pub struct FilterShape {
     pub(super) hashes: u32,
     pub(super) bins: u32,
     pub(super) slots: u32,
 }
 
-impl Shape {
+impl FilterShape {
     /// The filter with `hashes` functions for `items` items whose false positives have probability 2^-hashes. Beyond 2^44 items,
     /// which no party holds but a partner may say, it is that for 2^44.
     #[must_use]

@@ -37,7 +37,7 @@ fn numbers_of(width: Width, range: std::ops::Range<u64>) -> Items {
 fn all_positions(bin: &Bin<'_>) -> Vec<Vec<u32>> {
     let (mut blocks, mut slots) = (Vec::new(), Default::default());
     let mut all = Vec::new();
-    for group in 0..bin.shape().hashes().div_ceil(GROUP) {
+    for group in 0..bin.shape().hashes().div_ceil(SLICES_PER_BLOCK) {
         bin.positions(group, &mut blocks, &mut slots);
         all.extend(slots.iter().cloned());
     }
@@ -49,11 +49,11 @@ fn all_positions(bin: &Bin<'_>) -> Vec<Vec<u32>> {
 fn shapes_are_the_smallest_that_hold_the_bound() {
     for hashes in [80, 128, 192, 256] {
         for items in [0, 1, 2, 3, 100, 1 << 12, 8192, 8193, 100_000, 1 << 20, 1 << 24] {
-            let shape = Shape::for_items(hashes, items);
+            let shape = FilterShape::for_items(hashes, items);
             let bound = power(0.5, hashes);
             assert!(shape.false_positive(items) <= bound, "{shape:?} for {items}");
             if shape.slots > 1 {
-                let smaller = Shape { slots: shape.slots - 1, ..shape };
+                let smaller = FilterShape { slots: shape.slots - 1, ..shape };
                 assert!(smaller.false_positive(items) > bound, "{shape:?} for {items}");
             }
         }
@@ -65,10 +65,10 @@ fn any_number_of_items_has_a_shape() {
     // What a partner says of its set is not checked before the cost of a run is known.
     let bound = power(0.5, 128);
     for items in [1 << 31, u32::MAX as usize, 1 << 40] {
-        let shape = Shape::for_items(128, items);
+        let shape = FilterShape::for_items(128, items);
         assert!(shape.bins() == items.div_ceil(1 << 13) && shape.false_positive(items) <= bound);
     }
-    assert_eq!(Shape::for_items(128, usize::MAX), Shape::for_items(128, 1 << 44));
+    assert_eq!(FilterShape::for_items(128, usize::MAX), FilterShape::for_items(128, 1 << 44));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_filter_is_as_long_as_in_the_paper() {
         (256, 1 << 20, 0.012),
         (128, 1 << 24, 0.006),
     ] {
-        let shape = Shape::for_items(hashes, items);
+        let shape = FilterShape::for_items(hashes, items);
         let paper = f64::from(hashes) * items as f64 * std::f64::consts::LOG2_E;
         let ratio = shape.all_slots() as f64 / paper;
         assert!(ratio > 1.0 && ratio < 1.0 + excess, "{shape:?} for {items}: {ratio}");
@@ -91,7 +91,7 @@ fn a_filter_is_as_long_as_in_the_paper() {
 #[test]
 fn shapes_are_these_on_every_machine() {
     let shape = |hashes, items| {
-        let shape = Shape::for_items(hashes, items);
+        let shape = FilterShape::for_items(hashes, items);
         (shape.bins, shape.slots)
     };
     let found = [
@@ -113,7 +113,7 @@ fn shapes_are_these_on_every_machine() {
 #[test]
 fn the_program_averages_over_the_loads_of_the_bins() {
     // Against the definition, with weights from factorials.
-    let (items, shape) = (40usize, Shape { hashes: 5, bins: 3, slots: 21 });
+    let (items, shape) = (40usize, FilterShape { hashes: 5, bins: 3, slots: 21 });
     let choose = |n: usize, j: usize| (0..j).map(|i| (n - i) as f64 / (j - i) as f64).product::<f64>();
     let expected: f64 = (0..=items)
         .map(|load| {
@@ -129,11 +129,11 @@ fn the_program_averages_over_the_loads_of_the_bins() {
 #[test]
 fn foreign_items_are_found_as_often_as_the_program_says() {
     // One bin and five of them, six functions: about 2^-6 of the foreign items.
-    for shape in [Shape::for_items(6, 300), Shape { hashes: 6, bins: 5, slots: 90 }] {
+    for shape in [FilterShape::for_items(6, 300), FilterShape { hashes: 6, bins: 5, slots: 90 }] {
         let (mut found, mut asked) = (0u32, 0u32);
         for trial in 0..40 {
-            let mine = Placed::new(&context(trial), shape, &numbers(0..300), 1);
-            let other = Placed::new(&context(trial), shape, &numbers(1000..3000), 1);
+            let mine = FilterPositions::new(&context(trial), shape, &numbers(0..300), 1);
+            let other = FilterPositions::new(&context(trial), shape, &numbers(1000..3000), 1);
             for (mine, other) in mine.bins().zip(other.bins()) {
                 let taken: Vec<HashSet<u32>> =
                     all_positions(&mine).iter().map(|slots| slots.iter().copied().collect()).collect();
@@ -160,7 +160,7 @@ fn garbled<const W: usize>(
     bin: &Bin<'_>,
     targets: &[[Block; W]],
     seed: u128,
-) -> Result<Vec<[Block; W]>, Unplaced> {
+) -> Result<Vec<[Block; W]>, NoFreeSlot> {
     garbled_on(1, bin, targets, seed)
 }
 
@@ -169,7 +169,7 @@ fn garbled_on<const W: usize>(
     bin: &Bin<'_>,
     targets: &[[Block; W]],
     seed: u128,
-) -> Result<Vec<[Block; W]>, Unplaced> {
+) -> Result<Vec<[Block; W]>, NoFreeSlot> {
     let (mut prg, mut strings) = (Prg::from_seed(Block::from(seed)), Vec::new());
     garble(
         threads,
@@ -178,7 +178,7 @@ fn garbled_on<const W: usize>(
         |strings| prg.fill_blocks(strings.as_flattened_mut()),
         |slice: &[[Block; W]]| {
             strings.extend_from_slice(slice);
-            Ok::<_, Unplaced>(())
+            Ok::<_, NoFreeSlot>(())
         },
     )?;
     Ok(strings)
@@ -187,7 +187,8 @@ fn garbled_on<const W: usize>(
 #[test]
 fn threads_change_no_string_of_a_filter() {
     fn check<const W: usize>(hashes: u32) {
-        let placed = Placed::new(&context(3), Shape::for_items(hashes, 5000), &numbers(0..5000), 1);
+        let placed =
+            FilterPositions::new(&context(3), FilterShape::for_items(hashes, 5000), &numbers(0..5000), 1);
         for bin in placed.bins() {
             let targets: Vec<_> = (0..bin.len()).map(|item| [Block::from(item as u128); W]).collect();
             let one = garbled_on(1, &bin, &targets, 5).unwrap();
@@ -202,11 +203,11 @@ fn threads_change_no_string_of_a_filter() {
 fn building_fails_as_often_as_the_program_says() {
     // The i-th item finds no slot with probability (1 - (1 - 1/s)^(i-1))^k exactly, so at most one of the n fails with
     // the sum of these, and hardly less while the sum is small.
-    let (items, shape) = (60u32, Shape { hashes: 9, bins: 1, slots: 87 });
+    let (items, shape) = (60u32, FilterShape { hashes: 9, bins: 1, slots: 87 });
     let trials = 4000;
     let failed = (0..trials)
         .filter(|&trial| {
-            let placed = Placed::new(&context(trial), shape, &numbers(0..items.into()), 1);
+            let placed = FilterPositions::new(&context(trial), shape, &numbers(0..items.into()), 1);
             let bin = placed.bins().next().unwrap();
             garbled(&bin, &vec![[Block::ZERO]; items as usize], 1).is_err()
         })
@@ -223,8 +224,8 @@ fn building_fails_as_often_as_the_program_says() {
 
 #[test]
 fn a_garbled_filter_holds_the_values_and_is_random_otherwise() {
-    fn check<const W: usize>(items: u64, shape: Shape) {
-        let placed = Placed::new(&context(1), shape, &numbers(0..items), 1);
+    fn check<const W: usize>(items: u64, shape: FilterShape) {
+        let placed = FilterPositions::new(&context(1), shape, &numbers(0..items), 1);
         let mut total = 0;
         for bin in placed.bins() {
             let mut prg = Prg::from_seed(Block::from(77u128));
@@ -244,17 +245,17 @@ fn a_garbled_filter_holds_the_values_and_is_random_otherwise() {
         }
         assert_eq!(total as u64, items);
     }
-    check::<1>(0, Shape::for_items(80, 0));
-    check::<1>(1, Shape::for_items(80, 1));
-    check::<2>(3, Shape::for_items(256, 3));
-    check::<1>(500, Shape::for_items(128, 500));
-    check::<2>(500, Shape::for_items(192, 500));
-    check::<1>(500, Shape { hashes: 40, bins: 4, slots: 300 });
+    check::<1>(0, FilterShape::for_items(80, 0));
+    check::<1>(1, FilterShape::for_items(80, 1));
+    check::<2>(3, FilterShape::for_items(256, 3));
+    check::<1>(500, FilterShape::for_items(128, 500));
+    check::<2>(500, FilterShape::for_items(192, 500));
+    check::<1>(500, FilterShape { hashes: 40, bins: 4, slots: 300 });
 }
 
 #[test]
 fn garbled_filters_of_one_set_differ_in_every_slot() {
-    let placed = Placed::new(&context(2), Shape::for_items(80, 50), &numbers(0..50), 1);
+    let placed = FilterPositions::new(&context(2), FilterShape::for_items(80, 50), &numbers(0..50), 1);
     let bin = placed.bins().next().unwrap();
     let targets = [[Block::ONES]; 50];
     let (one, other) = (garbled(&bin, &targets, 1).unwrap(), garbled(&bin, &targets, 2).unwrap());
@@ -264,12 +265,12 @@ fn garbled_filters_of_one_set_differ_in_every_slot() {
 #[test]
 fn positions_follow_their_definition() {
     let (items, context) = (numbers(0..200), context(3));
-    let shape = Shape { hashes: 10, bins: 7, slots: 50 };
-    let placed = Placed::new(&context, shape, &items, 2);
+    let shape = FilterShape { hashes: 10, bins: 7, slots: 50 };
+    let placed = FilterPositions::new(&context, shape, &items, 2);
     assert_eq!(placed.items().iter().copied().collect::<HashSet<_>>(), (0..200).collect());
     for (number, bin) in placed.bins().enumerate() {
         let positions = all_positions(&bin);
-        for (at, place) in bin.places().enumerate() {
+        for (at, place) in bin.range().enumerate() {
             let mut hashed = [0; 24];
             context.hash(
                 Label::new("bloom: item to bin and seed"),
@@ -296,11 +297,11 @@ fn positions_follow_their_definition() {
 fn wide_positions_follow_their_definition() {
     // More than 256 items in a bin, and more than 128 functions.
     let (items, context) = (numbers_of(Width::Digest256, 0..700), context(3));
-    let shape = Shape { hashes: 130, bins: 2, slots: 50 };
-    let placed = Placed::new(&context, shape, &items, 2);
+    let shape = FilterShape { hashes: 130, bins: 2, slots: 50 };
+    let placed = FilterPositions::new(&context, shape, &items, 2);
     for (number, bin) in placed.bins().enumerate() {
         let positions = all_positions(&bin);
-        for (at, place) in bin.places().enumerate() {
+        for (at, place) in bin.range().enumerate() {
             let mut hashed = [0; 40];
             context.hash(
                 Label::new("bloom: item to bin and seed"),
@@ -324,9 +325,9 @@ fn wide_positions_follow_their_definition() {
 
 #[test]
 fn other_contexts_give_other_positions_and_threads_do_not_matter() {
-    let (items, shape) = (numbers(0..10_000), Shape::for_items(8, 10_000));
+    let (items, shape) = (numbers(0..10_000), FilterShape::for_items(8, 10_000));
     let positions = |number, threads| {
-        let placed = Placed::new(&context(number), shape, &items, threads);
+        let placed = FilterPositions::new(&context(number), shape, &items, threads);
         placed.bins().map(|bin| all_positions(&bin)).collect::<Vec<_>>()
     };
     assert_eq!(shape.bins(), 2);
@@ -387,9 +388,9 @@ fn flaw_overwritten_slot() {
     }
     assert!(lost > 50, "the published construction loses items: {lost}");
 
-    let (mut built, shape) = (0, Shape::for_items(hashes as u32, items));
+    let (mut built, shape) = (0, FilterShape::for_items(hashes as u32, items));
     for trial in 0..300 {
-        let placed = Placed::new(&context(trial), shape, &numbers(0..items as u64), 1);
+        let placed = FilterPositions::new(&context(trial), shape, &numbers(0..items as u64), 1);
         let bin = placed.bins().next().unwrap();
         let targets = vec![[Block::from(u128::from(trial))]; items];
         if let Ok(strings) = garbled(&bin, &targets, trial.into()) {
@@ -415,8 +416,8 @@ fn flaw_cancelling_positions() {
     assert!(known > 5, "the published construction has summaries that need no string: {known}");
 
     // Here each slice counts once in every sum.
-    let shape = Shape { hashes: 4, bins: 1, slots: 15 };
-    let placed = Placed::new(&context(1), shape, &numbers(0..20_000), 1);
+    let shape = FilterShape { hashes: 4, bins: 1, slots: 15 };
+    let placed = FilterPositions::new(&context(1), shape, &numbers(0..20_000), 1);
     let bin = placed.bins().next().unwrap();
     let mut sums = vec![[Block::ZERO]; bin.len()];
     for (slice, slots) in all_positions(&bin).iter().enumerate() {
@@ -428,16 +429,16 @@ fn flaw_cancelling_positions() {
 }
 
 /// Items in filters of one bin, those of the next two tests.
-fn place(items: &Items) -> Placed {
-    Placed::new(&context(4), Shape::for_items(20, 200), items, 1)
+fn place(items: &Items) -> FilterPositions {
+    FilterPositions::new(&context(4), FilterShape::for_items(20, 200), items, 1)
 }
 
-fn only_bin(placed: &Placed) -> Bin<'_> {
+fn only_bin(placed: &FilterPositions) -> Bin<'_> {
     placed.bins().next().unwrap()
 }
 
 /// The Bloom filter, packed.
-fn bits(placed: &Placed) -> Vec<u8> {
+fn bits(placed: &FilterPositions) -> Vec<u8> {
     let mut bits = vec![0; placed.shape().all_slots().div_ceil(8) as usize];
     for (slice, slots) in all_positions(&only_bin(placed)).iter().enumerate() {
         choices(slice * placed.shape().slots(), slots, &mut bits);
@@ -464,7 +465,7 @@ fn flaw_intersection_of_two_bloom_filters() {
     // So the receiver tells items outside its set that the sender has from those that it has not: of their positions,
     // one half are ones for the former, a quarter for the latter.
     let (has, has_not) = (place(&numbers(200..350)), place(&numbers(350..500)));
-    let share = |placed: &Placed| {
+    let share = |placed: &FilterPositions| {
         let one = |slot: usize| u32::from(and[slot / 8] >> (slot % 8) & 1);
         let slices = all_positions(&only_bin(placed)).into_iter().enumerate();
         let ones: u32 = slices
@@ -481,7 +482,7 @@ fn flaw_intersection_of_two_bloom_filters() {
 fn the_garbled_filter_of_an_intersection_tells_no_more_than_it() {
     // By the bits of its own filter the receiver chooses the strings of the sender's garbled one, and has random ones for the
     // others. An item's value is its digest.
-    let value = |items: &Items, placed: &Placed| -> Vec<[Block; 1]> {
+    let value = |items: &Items, placed: &FilterPositions| -> Vec<[Block; 1]> {
         let bytes = |item: &u32| *items.get(*item as usize).first_chunk::<16>().unwrap();
         placed.items().iter().map(|item| [Block::from(bytes(item))]).collect()
     };
@@ -496,7 +497,7 @@ fn the_garbled_filter_of_an_intersection_tells_no_more_than_it() {
         .enumerate()
         .map(|(slot, string)| if chosen(slot) { *string } else { [prg.block()] })
         .collect();
-    let sums = |placed: &Placed, counted: &dyn Fn(usize) -> bool| {
+    let sums = |placed: &FilterPositions, counted: &dyn Fn(usize) -> bool| {
         let mut sums = vec![[Block::ZERO]; placed.items().len()];
         for (slice, slots) in all_positions(&only_bin(placed)).iter().enumerate() {
             let first = slice * shape.slots();

@@ -20,7 +20,7 @@ fn shapes() -> Section {
     );
     for level in [80u32, 128, 192, 256] {
         for items in [1, 1000, 1 << 12, 1 << 16, 1 << 20] {
-            let shape = Shape::for_items(level, items);
+            let shape = FilterShape::for_items(level, items);
             let derived = least_slots(level, items, shape.bins());
             let positive = log2_positive(level, items, shape.bins(), shape.slots());
             section.row(

@@ -2,8 +2,8 @@
 //!
 //! **Security:** semi-honest, in the random oracle model, given OT. Leaks n_r and n_s. What the receiver could learn
 //! beyond the intersection is an item of the sender whose k positions are all taken in its own filter: probability
-//! n_s·2^-κ over the hash functions ([`Filter`]), and n_r·n_s·2^-128 (above level 128: 2^-256) for two items with one
-//! digest or one seed ([`Placed`]). Building fails with probability at most n_s·2^-κ; the run then ends with an error. A
+//! n_s·2^-κ over the hash functions ([`FilterShape`]), and n_r·n_s·2^-128 (above level 128: 2^-256) for two items with one
+//! digest or one seed ([`FilterPositions`]). Building fails with probability at most n_s·2^-κ; the run then ends with an error. A
 //! malicious party is not held to anything: a receiver whose filter is all ones learns X, and what DCW13 §5 adds against
 //! that is broken (RR16 §3.1).
 //!
@@ -48,9 +48,9 @@
 //!
 //! The strings of an OT in the first two are [`chosen`]'s, in the third and in the standard form [`vesica_ot::random`]'s.
 //!
-//! Names: k = κ hash functions h_i, [`Placed`]; GBF, D = [`garble`]; S = `receiver_sums`, `sender_sums`; v = `values`.
+//! Names: k = κ hash functions h_i, [`FilterPositions`]; GBF, D = [`garble`]; S = `receiver_sums`, `sender_sums`; v = `values`.
 //! Cost: m = b·k·s slots for n = max(n_r, n_s): b = ⌈n/2^13⌉ bins of k slices, and s, the slots of a slice, the least for
-//! which a foreign item is positive with probability 2^-k ([`Filter`]). With one bin s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2
+//! which a foreign item is positive with probability 2^-k ([`FilterShape`]). With one bin s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2
 //! e + ½; several bins of unequal load take a little more, 0.4 to 1.1 % at 2^20 items.
 
 use rand_core::CryptoRng;
@@ -59,7 +59,7 @@ use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::memory::Wiped;
 use vesica_crypto::par;
 use vesica_crypto::prg::Prg;
-use vesica_encode::bloom::{Bin, GROUP, Placed, Shape as Filter, Sums, Unplaced, garble};
+use vesica_encode::bloom::{Bin, FilterPositions, FilterShape, NoFreeSlot, SLICES_PER_BLOCK, Sums, garble};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Channel, RecvHalf, SendHalf};
 use vesica_ot::chosen::{self, recv_strings, send_strings};
@@ -144,8 +144,8 @@ const TWO_STRINGS: &str = "two-strings";
 const CORRELATED: &str = "correlated";
 
 /// The filter of a run: k = κ functions, the larger set.
-fn filter(shape: &Shape) -> Filter {
-    Filter::for_items(shape.parameters.level, shape.sizes.receiver.max(shape.sizes.sender))
+fn filter(shape: &Shape) -> FilterShape {
+    FilterShape::for_items(shape.parameters.level, shape.sizes.receiver.max(shape.sizes.sender))
 }
 
 /// The receiver's role.
@@ -184,17 +184,17 @@ pub fn send(
 struct Party<'a, const W: usize> {
     run: &'a Run<'a>,
     items: &'a Items,
-    placed: Placed,
+    placed: FilterPositions,
     values: Oracle,
 }
 
 impl<'a, const W: usize> Party<'a, W> {
     fn new(run: &'a Run<'a>, items: &'a Items) -> Self {
-        let filter = Filter::for_items(run.parameters.level, run.sizes.receiver.max(run.sizes.sender));
+        let filter = FilterShape::for_items(run.parameters.level, run.sizes.receiver.max(run.sizes.sender));
         Party {
             run,
             items,
-            placed: Placed::new(&run.context, filter, items, run.threads),
+            placed: FilterPositions::new(&run.context, filter, items, run.threads),
             values: run.context.oracle(Label::new("gbf: item to value")),
         }
     }
@@ -269,7 +269,7 @@ impl<'a, const W: usize> Party<'a, W> {
             garble(
                 self.run.threads,
                 &bin,
-                &sums[bin.places()],
+                &sums[bin.range()],
                 |strings| random.fill(strings),
                 |slice| {
                     send_strings(slice, self.width(), channel)?;
@@ -285,13 +285,13 @@ impl<'a, const W: usize> Party<'a, W> {
         let shape = self.placed.shape();
         self.run.phase(Phase::Exchange, shape.all_slots() as usize);
         let mut slice = vec![[Block::ZERO; W]; shape.slots()];
-        let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; GROUP]>::default());
+        let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; SLICES_PER_BLOCK]>::default());
         for bin in self.placed.bins() {
-            for group in 0..shape.hashes() / GROUP {
+            for group in 0..shape.hashes() / SLICES_PER_BLOCK {
                 bin.positions(group, &mut blocks, &mut slots);
                 for slots in &slots {
                     recv_strings(&mut slice, self.width(), channel)?;
-                    Sums(&mut sums[bin.places()]).add(&slice, slots);
+                    Sums(&mut sums[bin.range()]).add(&slice, slots);
                     self.run.advance(slice.len())?;
                 }
             }
@@ -318,7 +318,7 @@ impl<'a, const W: usize> Party<'a, W> {
             }
             let slices = strings.chunks_exact(batch.bin.shape().slots());
             for (slice, slots) in slices.zip(batch.slots) {
-                Sums(&mut sums[batch.bin.places()]).add(slice, slots);
+                Sums(&mut sums[batch.bin.range()]).add(slice, slots);
             }
             Ok(())
         })?;
@@ -364,7 +364,7 @@ impl<'a, const W: usize> Party<'a, W> {
         // Room for all of it: what a vector grows out of is not wiped.
         filter.reserve_exact(self.placed.shape().hashes() * bin.shape().slots());
         let mut values = Wiped::from(vec![[Block::ZERO; W]; bin.len()]);
-        self.values(bin.places().start, &mut values);
+        self.values(bin.range().start, &mut values);
         garble(
             self.run.threads,
             bin,
@@ -372,7 +372,7 @@ impl<'a, const W: usize> Party<'a, W> {
             |strings| random.fill(strings),
             |slice| {
                 filter.extend_from_slice(slice);
-                Ok::<_, Unplaced>(())
+                Ok::<_, NoFreeSlot>(())
             },
         )?;
         Ok(())

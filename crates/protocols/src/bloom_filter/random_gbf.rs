@@ -2,8 +2,8 @@
 //!
 //! **Security:** semi-honest, in the random oracle model, given OT. Leaks n_r and n_s. What the receiver could learn
 //! beyond the intersection is an item of the sender whose k positions are all taken in its own filter: probability
-//! n_s·2^-κ over the hash functions ([`Filter`]), and n_r·n_s·2^-128 (above level 128: 2^-256) for two items with one digest
-//! or one seed ([`Placed`]).
+//! n_s·2^-κ over the hash functions ([`FilterShape`]), and n_r·n_s·2^-128 (above level 128: 2^-256) for two items with one digest
+//! or one seed ([`FilterPositions`]).
 //!
 //! Source: PSZ14, "Our optimizations" of the garbled Bloom filter. The filter of the sender is what random OT gives;
 //! nothing is encoded into it and no string travels. Deviations: the summary of an item is a hash of context, item and
@@ -24,9 +24,9 @@
 //! output {y : F(y, S(y)) received}
 //! ```
 //!
-//! Names: k = κ hash functions h_i, `Placed`; S = `receiver_sums`, `sender_sums`; F = `Masks`; Δ, q, t as in `vesica_ot`.
+//! Names: k = κ hash functions h_i, `FilterPositions`; S = `receiver_sums`, `sender_sums`; F = `Masks`; Δ, q, t as in `vesica_ot`.
 //! Cost: m = b·k·s slots: b = ⌈n_r/2^13⌉ bins of k slices, and s, the slots of a slice, the least for which a foreign item is
-//! positive with probability 2^-k: about log2 e for an item ([`Filter`]). A slot takes from each party four blocks of a generator
+//! positive with probability 2^-k: about log2 e for an item ([`FilterShape`]). A slot takes from each party four blocks of a generator
 //! and its share of a transposition (IKNP: two blocks from the receiver, one from the sender), an item k hashes.
 
 use rand_core::CryptoRng;
@@ -35,7 +35,7 @@ use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::join::join;
 use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::par;
-use vesica_encode::bloom::{Placed, Shape as Filter};
+use vesica_encode::bloom::{FilterPositions, FilterShape};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Channel;
 
@@ -100,8 +100,8 @@ pub static ENTRY: Entry = Entry {
 };
 
 /// The filter of a run: k = κ functions, the receiver's items.
-fn filter(shape: &Shape) -> Filter {
-    Filter::for_items(shape.parameters.level, shape.sizes.receiver)
+fn filter(shape: &Shape) -> FilterShape {
+    FilterShape::for_items(shape.parameters.level, shape.sizes.receiver)
 }
 
 /// The receiver's role.
@@ -143,7 +143,8 @@ fn receive_masks<'a, const W: usize>(
 ) -> Result<Pending<'a>, Error> {
     // 1. The Bloom filter of Y is the choice of m OTs; S(y) for each item.
     let (level, Sizes { receiver, sender }) = (run.parameters.level, run.sizes);
-    let placed = Placed::new(&run.context, Filter::for_items(level, receiver), items, run.threads);
+    let placed =
+        FilterPositions::new(&run.context, FilterShape::for_items(level, receiver), items, run.threads);
     let mut ot = extension::Receiver::<W>::setup(run, channel, rng)?;
     let sums = receiver_sums(run, &placed, &mut ot, channel)?;
     // 2. The sender's masks, sorted, joined with F(y, S(y)).
@@ -169,7 +170,8 @@ fn send_masks<const W: usize>(
 ) -> Result<Vec<Tagged>, Error> {
     // 1. S(x) from all strings of the OTs.
     let (level, Sizes { receiver, .. }) = (run.parameters.level, run.sizes);
-    let placed = Placed::new(&run.context, Filter::for_items(level, receiver), items, run.threads);
+    let placed =
+        FilterPositions::new(&run.context, FilterShape::for_items(level, receiver), items, run.threads);
     let mut ot = extension::Sender::<W>::setup(run, channel, rng)?;
     let sums = sender_sums(run, &placed, &mut ot, channel)?;
     // 2. F(x, S(x)), sorted.
@@ -202,7 +204,7 @@ impl Masks {
         &self,
         threads: usize,
         items: &Items,
-        placed: &Placed,
+        placed: &FilterPositions,
         sums: &[[Block; W]],
     ) -> Vec<u128> {
         let mut masks = large_vec(0, sums.len());
@@ -232,14 +234,14 @@ mod tests {
     use std::collections::HashMap;
     use vesica_crypto::hash::Context;
     use vesica_crypto::prg::Prg;
-    use vesica_encode::bloom::{GROUP, Sums};
+    use vesica_encode::bloom::{SLICES_PER_BLOCK, Sums};
 
     fn run(sizes: Sizes) -> Run<'static> {
         run_of(Context::new(&[1; 32], "gbf-random", b"", 1, 1), sizes, crate::Parameters::default())
     }
 
     /// Sums over random strings, as the sender has them, in a filter of four functions; and all positions.
-    fn sums(placed: &Placed, seed: u128) -> (Vec<[Block; 1]>, [Vec<u32>; GROUP]) {
+    fn sums(placed: &FilterPositions, seed: u128) -> (Vec<[Block; 1]>, [Vec<u32>; SLICES_PER_BLOCK]) {
         let mut prg = Prg::from_seed(Block::from(seed));
         let mut sums = vec![[Block::ZERO]; placed.items().len()];
         let (mut blocks, mut slots) = (Vec::new(), Default::default());
@@ -259,7 +261,7 @@ mod tests {
         // the four sums is zero, whatever the strings. Who sees raw sums sees that the set has four such items.
         let set = planted(4000, 1, 0, 5).receiver;
         let run = run(Sizes { receiver: 20, sender: set.len() });
-        let placed = Placed::new(&run.context, Filter::for_items(4, 20), &set, 1);
+        let placed = FilterPositions::new(&run.context, FilterShape::for_items(4, 20), &set, 1);
         let (sums, slots) = sums(&placed, 1);
         let mut by_rest: HashMap<[u32; 3], Vec<usize>> = HashMap::new();
         let [_, second, third, fourth] = &slots;
@@ -286,7 +288,7 @@ mod tests {
     fn items_with_the_same_positions_have_different_masks() {
         let set = planted(3000, 1, 0, 5).receiver;
         let run = run(Sizes { receiver: 1, sender: set.len() });
-        let placed = Placed::new(&run.context, Filter::for_items(4, 1), &set, 1);
+        let placed = FilterPositions::new(&run.context, FilterShape::for_items(4, 1), &set, 1);
         let (sums, _) = sums(&placed, 1);
         let different = |masks: &[u128]| masks.iter().collect::<std::collections::HashSet<_>>().len();
         let raw: Vec<u128> = sums.iter().map(|sum| sum[0].to_u128()).collect();
@@ -301,12 +303,12 @@ mod tests {
         let run = run(Sizes { receiver: 1 << 10, sender: 1 << 10 });
         let masks = Masks::new(&run).unwrap();
         assert_eq!(masks.width.bits(), 60);
-        let filter = Filter::for_items(4, 1 << 10);
+        let filter = FilterShape::for_items(4, 1 << 10);
         let (mut short, mut full) = (0, 0);
         for seed in 0..10 {
             let [mine, theirs] =
                 [(&sets.receiver, 2 * seed), (&sets.sender, 2 * seed + 1)].map(|(set, seed)| {
-                    let placed = Placed::new(&run.context, filter, set, 1);
+                    let placed = FilterPositions::new(&run.context, filter, set, 1);
                     masks.of(1, set, &placed, &sums(&placed, seed).0)
                 });
             full += join(1, &mine[..], &theirs[..]).len();

@@ -21,7 +21,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
 use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::par;
-use vesica_encode::bloom::{Bin, GROUP, Placed, Shape, choices};
+use vesica_encode::bloom::{Bin, FilterPositions, FilterShape, SLICES_PER_BLOCK, choices};
 use vesica_net::Channel;
 use vesica_ot::random::Strings;
 use vesica_ot::{CotReceiver, CotSender};
@@ -54,7 +54,7 @@ pub(super) fn wider(parameters: &Parameters) -> u64 {
 }
 
 /// Bytes of the receiver's choices in the OTs of a filter.
-pub(super) fn choice_bytes(shape: &registry::Shape, filter: impl Fn(&registry::Shape) -> Shape) -> u64 {
+pub(super) fn choice_bytes(shape: &registry::Shape, filter: impl Fn(&registry::Shape) -> FilterShape) -> u64 {
     extension::unless_empty(shape, || {
         let filter = filter(shape);
         let calls = (0..filter.bins()).flat_map(|_| batches(filter));
@@ -84,30 +84,30 @@ impl Batch<'_> {
 }
 
 /// Groups of slices in a batch: agreed, since an extension fills up what it sends for a batch.
-fn groups_at_once(shape: Shape) -> usize {
-    (ROWS / (GROUP * shape.slots())).clamp(1, shape.hashes().div_ceil(GROUP))
+fn groups_at_once(shape: FilterShape) -> usize {
+    (ROWS / (SLICES_PER_BLOCK * shape.slots())).clamp(1, shape.hashes().div_ceil(SLICES_PER_BLOCK))
 }
 
 /// The rows of the batches of one bin, in their order.
-pub(super) fn batches(shape: Shape) -> impl Iterator<Item = usize> {
-    let (slices, at_once) = (shape.hashes(), groups_at_once(shape) * GROUP);
+pub(super) fn batches(shape: FilterShape) -> impl Iterator<Item = usize> {
+    let (slices, at_once) = (shape.hashes(), groups_at_once(shape) * SLICES_PER_BLOCK);
     (0..slices).step_by(at_once).map(move |first| at_once.min(slices - first) * shape.slots())
 }
 
 /// Goes through all slices, bin by bin.
 pub(super) fn for_each_batch(
     run: &Run<'_>,
-    placed: &Placed,
+    placed: &FilterPositions,
     mut work: impl FnMut(Batch<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let shape = placed.shape();
     run.phase(Phase::Answer, shape.all_slots() as usize);
-    let groups: Vec<usize> = (0..shape.hashes().div_ceil(GROUP)).collect();
+    let groups: Vec<usize> = (0..shape.hashes().div_ceil(SLICES_PER_BLOCK)).collect();
     let (mut first, mut blocks, mut slots) = (0, Vec::new(), Vec::new());
     for bin in placed.bins() {
         for groups in groups.chunks(groups_at_once(shape)) {
             positions(&bin, groups, &mut blocks, &mut slots);
-            let batch = Batch { bin, slots: &slots, slice: groups[0] * GROUP, first };
+            let batch = Batch { bin, slots: &slots, slice: groups[0] * SLICES_PER_BLOCK, first };
             let rows = batch.rows();
             work(batch)?;
             first += rows as u64;
@@ -119,7 +119,7 @@ pub(super) fn for_each_batch(
 
 /// The slots of the slices of these groups.
 fn positions(bin: &Bin<'_>, groups: &[usize], blocks: &mut Vec<Block>, slots: &mut Vec<Vec<u32>>) {
-    slots.resize_with(groups.len() * GROUP, Vec::new);
+    slots.resize_with(groups.len() * SLICES_PER_BLOCK, Vec::new);
     for (&group, slots) in groups.iter().zip(slots.as_chunks_mut().0) {
         bin.positions(group, blocks, slots);
     }
@@ -128,7 +128,7 @@ fn positions(bin: &Bin<'_>, groups: &[usize], blocks: &mut Vec<Block>, slots: &m
 /// The receiver's sums, by place.
 pub(super) fn receiver_sums<const W: usize>(
     run: &Run<'_>,
-    placed: &Placed,
+    placed: &FilterPositions,
     ot: &mut impl CotReceiver<W>,
     channel: &mut Channel,
 ) -> Result<Wiped<[Block; W]>, Error> {
@@ -148,7 +148,7 @@ pub(super) fn receiver_sums<const W: usize>(
 /// The sender's sums, by place.
 pub(super) fn sender_sums<const W: usize>(
     run: &Run<'_>,
-    placed: &Placed,
+    placed: &FilterPositions,
     ot: &mut impl CotSender<W>,
     channel: &mut Channel,
 ) -> Result<Wiped<[Block; W]>, Error> {
@@ -182,7 +182,7 @@ fn add<const W: usize>(
     offset: &[Block; W],
     sums: &mut [[Block; W]],
 ) {
-    let sums = &mut sums[batch.bin.places()];
+    let sums = &mut sums[batch.bin.range()];
     let per_slice = batch.bin.shape().slots();
     let Ok(()) = par::fill_chunks(threads, ITEMS, sums, |chunk, sums| {
         let (mut picked, mut numbers) = ([[Block::ZERO; W]; PICKED], [0; PICKED]);
@@ -254,12 +254,12 @@ mod tests {
     fn flaw_every_slot_of_the_run_has_a_number_of_its_own() {
         fn check<const W: usize>(level: u32) {
             // Several bins, and several batches in each.
-            let (items, filter) = (planted(20_000, 1, 1, 1).receiver, Shape::for_items(level, 20_000));
+            let (items, filter) = (planted(20_000, 1, 1, 1).receiver, FilterShape::for_items(level, 20_000));
             assert!(filter.bins() > 1 && batches(filter).count() > 1);
             let sizes = Sizes { receiver: items.len(), sender: items.len() };
             let context = Context::new(&[1; 32], "gbf", b"", 1, 1);
             let run = Run { threads: 2, ..run_of(context, sizes, crate::Parameters::default()) };
-            let placed = Placed::new(&run.context, filter, &items, 1);
+            let placed = FilterPositions::new(&run.context, filter, &items, 1);
             let (mut channel, _there) = memory::pair(&Options::default());
             let mine = receiver_sums::<W>(&run, &placed, &mut Same, &mut channel).unwrap();
             let theirs = sender_sums::<W>(&run, &placed, &mut Same, &mut channel).unwrap();
@@ -268,17 +268,17 @@ mod tests {
                 mine.iter().map(|sum| sum.map(Block::to_bytes)).collect();
             assert_eq!(different.len(), items.len(), "equal sums of different items");
             let strings = Strings::<W>::of(&run.context, STRINGS);
-            let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; GROUP]>::default());
+            let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; SLICES_PER_BLOCK]>::default());
             for (number, bin) in placed.bins().enumerate() {
                 let mut sum = [Block::ZERO; W];
                 for slice in 0..filter.hashes() {
-                    bin.positions(slice / GROUP, &mut blocks, &mut slots);
+                    bin.positions(slice / SLICES_PER_BLOCK, &mut blocks, &mut slots);
                     let row = (number * filter.hashes() + slice) * filter.slots();
                     let mut string = [[Block::ONES; W]];
-                    strings.hash(row as u64 + u64::from(slots[slice % GROUP][5]), &mut string);
+                    strings.hash(row as u64 + u64::from(slots[slice % SLICES_PER_BLOCK][5]), &mut string);
                     sum = xor(sum, string[0]);
                 }
-                assert!(mine[bin.places().start + 5] == sum, "bin {number}");
+                assert!(mine[bin.range().start + 5] == sum, "bin {number}");
             }
         }
         check::<1>(128);
@@ -291,17 +291,17 @@ mod tests {
         let sizes = Sizes { receiver: 300, sender: 200 };
         let context = Context::new(&[1; 32], "gbf", b"", 300, 200);
         let run = || Run { threads: 2, ..run_of(context.clone(), sizes, crate::Parameters::default()) };
-        let filter = Shape::for_items(128, 300);
+        let filter = FilterShape::for_items(128, 300);
         let (mut here, mut there) = memory::pair(&Options::default());
         let (mine, theirs) = std::thread::scope(|scope| {
             let sender = scope.spawn(|| {
                 let (run, rng) = (run(), &mut StdRng::seed_from_u64(1));
-                let placed = Placed::new(&run.context, filter, &sets.sender, 1);
+                let placed = FilterPositions::new(&run.context, filter, &sets.sender, 1);
                 let mut ot = extension::Sender::<1>::setup(&run, &mut there, rng).unwrap();
                 sender_sums(&run, &placed, &mut ot, &mut there).unwrap()
             });
             let (run, rng) = (run(), &mut StdRng::seed_from_u64(2));
-            let placed = Placed::new(&run.context, filter, &sets.receiver, 1);
+            let placed = FilterPositions::new(&run.context, filter, &sets.receiver, 1);
             let mut ot = extension::Receiver::<1>::setup(&run, &mut here, rng).unwrap();
             (receiver_sums(&run, &placed, &mut ot, &mut here).unwrap(), sender.join().unwrap())
         });
@@ -318,7 +318,7 @@ mod tests {
                 let parameters = crate::Parameters { variant, ..crate::Parameters::default() };
                 let honest = wiped::run(entry, parameters, None);
                 // Sums of 200 and 150 items, and more than one slice of rows.
-                let rows = 2 * Shape::for_items(128, 200).slots();
+                let rows = 2 * FilterShape::for_items(128, 200).slots();
                 for (party, items) in [200, 150].into_iter().enumerate() {
                     let (well, wiped) = honest.parties[party];
                     assert!(well && wiped > (items + rows) * Block::BYTES, "{}: {wiped}", entry.name);

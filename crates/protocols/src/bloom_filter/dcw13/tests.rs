@@ -71,15 +71,15 @@ fn sums(party: &Party<'_, 1>, strings: &[[Block; 1]]) -> Vec<[[Block; 1]; 2]> {
     let (shape, mut all) = (party.placed.shape(), vec![[[Block::ZERO]; 2]; party.items.len()]);
     let mut values = vec![[Block::ZERO]; party.items.len()];
     party.values(0, &mut values);
-    let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; GROUP]>::default());
+    let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; SLICES_PER_BLOCK]>::default());
     for (number, bin) in party.placed.bins().enumerate() {
         let mut sums = vec![[Block::ZERO]; bin.len()];
         for slice in 0..shape.hashes() {
-            bin.positions(slice / GROUP, &mut blocks, &mut slots);
+            bin.positions(slice / SLICES_PER_BLOCK, &mut blocks, &mut slots);
             let slice_of = &strings[(number * shape.hashes() + slice) * shape.slots()..][..shape.slots()];
-            Sums(&mut sums).add(slice_of, &slots[slice % GROUP]);
+            Sums(&mut sums).add(slice_of, &slots[slice % SLICES_PER_BLOCK]);
         }
-        for (place, sum) in bin.places().zip(sums) {
+        for (place, sum) in bin.range().zip(sums) {
             all[party.placed.items()[place] as usize] = [sum, values[place]];
         }
     }
@@ -132,14 +132,14 @@ fn flaw_a_filter_is_drawn_anew_in_every_run() {
     for hashes in [128, 192] {
         let items = planted_for(&Parameters::default(), 1, 500, 1, 6).sender;
         let context = vesica_crypto::hash::Context::new(&[1; 32], "gbf", b"", 1, 1);
-        let placed = Placed::new(&context, Filter::for_items(hashes, 500), &items, 1);
+        let placed = FilterPositions::new(&context, FilterShape::for_items(hashes, 500), &items, 1);
         let bin = placed.bins().next().unwrap();
         let strings = |seed| {
             let rng = &mut <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(seed);
             let (mut random, mut strings) = (RandomStrings::new::<1>(rng), Vec::new());
             let emit = |slice: &[[Block; 1]]| {
                 strings.extend_from_slice(slice);
-                Ok::<_, Unplaced>(())
+                Ok::<_, NoFreeSlot>(())
             };
             garble(1, &bin, &vec![[Block::ZERO]; bin.len()], |strings| random.fill(strings), emit).unwrap();
             strings

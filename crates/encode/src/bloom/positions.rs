@@ -13,8 +13,8 @@
 //! different seeds are uniform but for being different from one another: whatever is asked of the blocks of one item, given
 //! those of the others, is at most (1 - n/2^128)^-⌈k/4⌉ times as likely as of independent uniform ones. Above, seeds are
 //! equal with probability 2^-256 a pair, and the blocks of different seeds are independent and uniform in the random oracle
-//! model. So beside what [`Shape`] counts, an item has the positions of another one with probability n·2^-128 or n·2^-256,
-//! its digest aside. What the reduction to a slot adds is in [`Shape`]. The functions are public once the session is: as in
+//! model. So beside what [`FilterShape`] counts, an item has the positions of another one with probability n·2^-128 or n·2^-256,
+//! its digest aside. What the reduction to a slot adds is in [`FilterShape`]. The functions are public once the session is: as in
 //! DCW13, sets are chosen before it.
 
 use vesica_crypto::aes_hash::FixedKey;
@@ -23,11 +23,11 @@ use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::par;
 
-use super::Shape;
+use super::FilterShape;
 use crate::items::Items;
 
 /// Slices whose positions one block gives.
-pub const GROUP: usize = 4;
+pub const SLICES_PER_BLOCK: usize = 4;
 
 /// Items that one thread hashes at a time.
 const CHUNK: usize = 1 << 12;
@@ -39,8 +39,8 @@ const BATCH: usize = 256;
 const NARROW: usize = 128;
 
 /// The items of a set, bin by bin.
-pub struct Placed {
-    shape: Shape,
+pub struct FilterPositions {
+    shape: FilterShape,
     seeds: Seeds,
     items: Vec<u32>,
     /// Where each bin begins, and where the last one ends.
@@ -53,10 +53,10 @@ enum Seeds {
     Wide { function: Oracle, seeds: Vec<[Block; 2]> },
 }
 
-impl Placed {
+impl FilterPositions {
     /// Places `items` by the hash functions of this context.
     #[must_use]
-    pub fn new(context: &Context, shape: Shape, items: &Items, threads: usize) -> Self {
+    pub fn new(context: &Context, shape: FilterShape, items: &Items, threads: usize) -> Self {
         let seed = context.oracle(Label::new("bloom: item to bin and seed"));
         if shape.hashes() > NARROW {
             let function = context.oracle(Label::new("bloom: seed to positions"));
@@ -64,7 +64,7 @@ impl Placed {
             return Self { shape, seeds: Seeds::Wide { function, seeds }, items, starts };
         }
         let key = context.oracle(Label::new("bloom: key of a hash function"));
-        let functions = (0..shape.hashes().div_ceil(GROUP) as u64).map(|group| {
+        let functions = (0..shape.hashes().div_ceil(SLICES_PER_BLOCK) as u64).map(|group| {
             let mut bytes = [0; Block::BYTES];
             key.hash(&group.to_le_bytes(), &mut bytes);
             FixedKey::new(Block::from(bytes))
@@ -75,7 +75,7 @@ impl Placed {
 
     /// The form of the filter.
     #[must_use]
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> FilterShape {
         self.shape
     }
 
@@ -88,7 +88,7 @@ impl Placed {
     /// The bins in their order.
     pub fn bins(&self) -> impl ExactSizeIterator<Item = Bin<'_>> {
         (0..self.shape.bins()).map(|bin| Bin {
-            placed: self,
+            set: self,
             first: self.starts[bin],
             end: self.starts[bin + 1],
         })
@@ -111,7 +111,7 @@ fn hashed<const HASHED: usize>(seed: &Oracle, items: &Items, threads: usize) -> 
 /// Hashed items, seeds of `W` blocks before 64 bits for the bin, sorted by bin and in their order within one: seeds, item
 /// numbers, and where each bin begins.
 fn by_bin<const W: usize, const HASHED: usize>(
-    shape: Shape,
+    shape: FilterShape,
     hashed: &[[u8; HASHED]],
 ) -> (Vec<[Block; W]>, Vec<u32>, Vec<usize>) {
     let bin_of = |hashed: &[u8; HASHED]| {
@@ -140,7 +140,7 @@ fn by_bin<const W: usize, const HASHED: usize>(
 /// The items of one bin.
 #[derive(Clone, Copy)]
 pub struct Bin<'a> {
-    placed: &'a Placed,
+    set: &'a FilterPositions,
     first: usize,
     end: usize,
 }
@@ -148,13 +148,13 @@ pub struct Bin<'a> {
 impl Bin<'_> {
     /// The form of the filter.
     #[must_use]
-    pub fn shape(&self) -> Shape {
-        self.placed.shape
+    pub fn shape(&self) -> FilterShape {
+        self.set.shape
     }
 
-    /// The places of the bin's items in [`Placed::items`].
+    /// The places of the bin's items in [`FilterPositions::items`].
     #[must_use]
-    pub fn places(&self) -> std::ops::Range<usize> {
+    pub fn range(&self) -> std::ops::Range<usize> {
         self.first..self.end
     }
 
@@ -166,11 +166,11 @@ impl Bin<'_> {
 
     /// Some of its items, in tasks of `count`.
     pub(super) fn chunks(&self, count: usize) -> impl ExactSizeIterator<Item = Self> + Send {
-        let (placed, first, end) = (self.placed, self.first, self.end);
+        let (set, first, end) = (self.set, self.first, self.end);
         let parts = (end - first).div_ceil(count);
         (0..parts).map(move |part| {
             let first = first + part * count;
-            Bin { placed, first, end: end.min(first + count) }
+            Bin { set, first, end: end.min(first + count) }
         })
     }
 
@@ -180,27 +180,30 @@ impl Bin<'_> {
         self.len() == 0
     }
 
-    /// Writes the slots of all items in the slices `GROUP`·`group` and following, one list for each slice.
+    /// Writes the slots of all items in the slices `SLICES_PER_BLOCK`·`group` and following, one list for each slice.
     ///
     /// # Panics
     /// If there is no such group.
-    pub fn positions(&self, group: usize, blocks: &mut Vec<Block>, slots: &mut [Vec<u32>; GROUP]) {
+    pub fn positions(&self, group: usize, blocks: &mut Vec<Block>, slots: &mut [Vec<u32>; SLICES_PER_BLOCK]) {
         blocks.clear();
-        match &self.placed.seeds {
+        match &self.set.seeds {
             Seeds::Narrow { functions, seeds } => {
-                blocks.extend_from_slice(seeds[self.places()].as_flattened());
+                blocks.extend_from_slice(seeds[self.range()].as_flattened());
                 functions[group].ccr(blocks);
             }
             Seeds::Wide { function, seeds } => {
-                assert!(group < self.placed.shape.hashes().div_ceil(GROUP), "no such group of slices");
+                assert!(
+                    group < self.set.shape.hashes().div_ceil(SLICES_PER_BLOCK),
+                    "no such group of slices"
+                );
                 blocks.resize(self.len(), Block::ZERO);
                 let numbers = [group as u64; BATCH];
-                for (seeds, blocks) in seeds[self.places()].chunks(BATCH).zip(blocks.chunks_mut(BATCH)) {
+                for (seeds, blocks) in seeds[self.range()].chunks(BATCH).zip(blocks.chunks_mut(BATCH)) {
                     function.hash_numbered(seeds, 1, &numbers[..seeds.len()], blocks);
                 }
             }
         }
-        let count = self.placed.shape.slots() as u64;
+        let count = self.set.shape.slots() as u64;
         let slot = |word: u64| ((u64::from(word as u32) * count) >> u32::BITS) as u32;
         slots.iter_mut().for_each(|slots| slots.resize(blocks.len(), 0));
         let [first, second, third, fourth] = slots;
@@ -223,17 +226,21 @@ mod tests {
     #[test]
     fn either_half_of_a_wide_seed_counts() {
         let context = Context::new(&[1; 32], "bloom", b"", 4, 4);
-        let shape = Shape { hashes: 256, bins: 1, slots: 1 << 16 };
+        let shape = FilterShape { hashes: 256, bins: 1, slots: 1 << 16 };
         let [a, b, c, d] = [3u128, 5, 1 << 127, 0].map(Block::from);
         let seeds = vec![[a, c], [a, d], [b, c], [b, d]];
         let function = context.oracle(Label::new("bloom: seed to positions"));
         let starts = vec![0, seeds.len()];
-        let placed =
-            Placed { shape, seeds: Seeds::Wide { function, seeds }, items: (0..4).collect(), starts };
+        let set = FilterPositions {
+            shape,
+            seeds: Seeds::Wide { function, seeds },
+            items: (0..4).collect(),
+            starts,
+        };
         let (mut blocks, mut slots) = (Vec::new(), Default::default());
         let mut equal = 0;
         for group in 0..64 {
-            placed.bins().next().unwrap().positions(group, &mut blocks, &mut slots);
+            set.bins().next().unwrap().positions(group, &mut blocks, &mut slots);
             for slots in &slots {
                 let pairs = (0..4).flat_map(|i| (0..i).map(move |j| (i, j)));
                 equal += pairs.filter(|&(i, j)| slots[i] == slots[j]).count();
