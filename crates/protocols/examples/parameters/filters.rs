@@ -1,6 +1,6 @@
 //! Bloom filters and garbled Bloom filters.
 
-use vesica_encode::bloom::Shape;
+use vesica_encode::bloom::FilterShape;
 
 use crate::table::{Section, count, log2_factorial, power};
 
