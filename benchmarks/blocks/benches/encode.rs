@@ -55,7 +55,7 @@ fn bins(criterion: &mut Criterion) {
 fn items(count: u64) -> Result<Items, ItemsError> {
     let mut builder = ItemsBuilder::new(Encoding::Digest(Width::Digest128), count as usize)?;
     (0..count).try_for_each(|number| builder.push(number, &number.to_le_bytes()))?;
-    builder.finish(OnDuplicates::All)
+    builder.build(OnDuplicates::All)
 }
 
 /// `visit(slice, slots)` for the slots of all items in each slice.

@@ -164,7 +164,7 @@ fn items(cell: &Cell, role: Role, settings: &Settings) -> Result<Items, ItemsErr
             Encoding::Digest(_) => builder.push(row as u64, &number(row).to_le_bytes())?,
         }
     }
-    builder.finish(OnDuplicates::Error)
+    builder.build(OnDuplicates::Error)
 }
 
 /// The benchmark of a wrong result fails.

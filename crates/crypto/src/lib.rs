@@ -11,7 +11,7 @@
 //! | [`transpose`] | bit matrices of 128 rows |
 //! | [`gf128`] | the field GF(2^128) |
 //! | [`gf64`] | the field GF(2^64), and pairs of its elements |
-//! | [`fold`] | sums of many pseudo-random strings, weighted by the bits of their numbers |
+//! | [`weighted_xor_sum`] | sums of many pseudo-random strings, weighted by the bits of their numbers |
 //! | [`band`] | sums of values selected by the bits of a band |
 //! | [`convolve`] | convolutions with random taps |
 //! | [`golay`] | blocks of the Golay code, gathered and compressed |
@@ -32,7 +32,6 @@ pub mod backend;
 pub mod band;
 pub mod block;
 pub mod convolve;
-pub mod fold;
 pub mod gf128;
 pub mod gf64;
 pub mod golay;
@@ -48,4 +47,5 @@ pub mod prg;
 pub mod short;
 pub mod transpose;
 pub mod tree;
+pub mod weighted_xor_sum;
 pub mod wide_prg;

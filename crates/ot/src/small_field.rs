@@ -27,9 +27,9 @@
 
 use subtle::{Choice, ConstantTimeEq};
 use vesica_crypto::block::Block;
-use vesica_crypto::fold::{BLOCKS, Row, Strings};
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::transpose::{ROWS, Tile};
+use vesica_crypto::weighted_xor_sum::{BLOCKS, SeedStreams, TileRow};
 use zeroize::Zeroize;
 
 use crate::Error;
@@ -99,7 +99,7 @@ pub const fn message_bytes(width: Width, security: Security) -> usize {
 
 /// The side that knows all strings.
 pub struct Receiver {
-    groups: Vec<Strings>,
+    groups: Vec<SeedStreams>,
     next: u64,
 }
 
@@ -154,7 +154,7 @@ impl Receiver {
                 leaves.zeroize();
                 leaves = seeds;
             }
-            groups.push(Strings::new(&leaves));
+            groups.push(SeedStreams::new(&leaves));
             leaves.zeroize();
         }
         message.append(&mut checks);
@@ -165,11 +165,11 @@ impl Receiver {
     ///
     /// # Panics
     /// If there is not one sum for each group.
-    pub fn tile(&mut self, tile: &mut Tile, sums: &mut [Row]) {
+    pub fn tile(&mut self, tile: &mut Tile, sums: &mut [TileRow]) {
         assert_eq!(sums.len(), self.groups.len(), "one string for each group");
         let rows = tile.chunks_mut(ROWS / self.groups.len());
         for ((strings, sum), rows) in self.groups.iter().zip(sums).zip(rows) {
-            strings.fold(self.next, sum, rows);
+            strings.sum_at(self.next, sum, rows);
         }
         self.next += BLOCKS as u64;
     }
@@ -177,7 +177,7 @@ impl Receiver {
 
 /// The side that knows Δ.
 pub struct Sender {
-    groups: Vec<Strings>,
+    groups: Vec<SeedStreams>,
     delta: Block,
     next: u64,
 }
@@ -227,7 +227,7 @@ impl Sender {
                 consistent &= fits;
             }
             order_by_difference(&mut leaves, digit);
-            groups.push(Strings::new(&leaves));
+            groups.push(SeedStreams::new(&leaves));
             leaves.zeroize();
         }
         // Which tree was wrong is not to be told, not even by the time that passes.
@@ -244,7 +244,7 @@ impl Sender {
     pub fn tile(&mut self, tile: &mut Tile) {
         let mut unused = [Block::ZERO; BLOCKS];
         for (strings, rows) in self.groups.iter().zip(tile.chunks_mut(ROWS / self.groups.len())) {
-            strings.fold(self.next, &mut unused, rows);
+            strings.sum_at(self.next, &mut unused, rows);
         }
         self.next += BLOCKS as u64;
     }
@@ -396,7 +396,7 @@ pub(crate) mod tests {
     pub(crate) const EMPTY: Tile = [[Block::ZERO; BLOCKS]; ROWS];
 
     /// w_i = v_i ⊕ Δ_i·u_g, before the groups are made to agree.
-    pub(crate) fn assert_tiles(width: Width, delta: Block, v: &Tile, w: &Tile, u: &[Row]) {
+    pub(crate) fn assert_tiles(width: Width, delta: Block, v: &Tile, w: &Tile, u: &[TileRow]) {
         for (i, (v, w)) in v.iter().zip(w).enumerate() {
             for place in 0..BLOCKS {
                 let shift = Block::mask(delta.bit(i)) & u[i / width.bits()][place];

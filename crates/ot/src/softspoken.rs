@@ -39,11 +39,11 @@
 
 use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
-use vesica_crypto::fold::{BLOCKS, Row};
 use vesica_crypto::gf128::{self, RowProducts};
 use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::prg::Prg;
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
+use vesica_crypto::weighted_xor_sum::{BLOCKS, TileRow};
 use vesica_net::Channel;
 use zeroize::Zeroize;
 
@@ -166,7 +166,7 @@ pub struct Receiver {
     field: small_field::Receiver,
     terms: Terms,
     tiles: Vec<Tile>,
-    sums: Vec<Row>,
+    sums: Vec<TileRow>,
 }
 
 impl Receiver {

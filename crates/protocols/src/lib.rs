@@ -19,7 +19,7 @@
 //!     for (row, key) in (0..).zip(keys) {
 //!         builder.push(row, key.as_bytes())?;
 //!     }
-//!     builder.finish(OnDuplicates::All)
+//!     builder.build(OnDuplicates::All)
 //! };
 //! let (mine, theirs) = (items(&["ada", "bob", "eve"])?, items(&["zoe", "eve"])?);
 //! let protocol = registry::find("dh").ok_or("no such protocol")?;

@@ -89,7 +89,7 @@ fn numbered(parameters: &Parameters, numbers: &[u64], seed: u64) -> Items {
             }
         }
     }
-    builder.finish(OnDuplicates::All).unwrap()
+    builder.build(OnDuplicates::All).unwrap()
 }
 
 /// Every way in which `entry` can be run: its standard form in each security model, then each offer for itself.
@@ -126,7 +126,7 @@ pub fn items_for<S: AsRef<str>>(parameters: &Parameters, keys: &[S]) -> Items {
     for (row, key) in (0..).zip(keys) {
         builder.push(row, key.as_ref().as_bytes()).unwrap();
     }
-    builder.finish(OnDuplicates::All).unwrap()
+    builder.build(OnDuplicates::All).unwrap()
 }
 
 /// How a test runs a pair.

@@ -113,7 +113,7 @@ fn sorting(rows: u64, width: Width) -> Result<f64, Box<dyn Error>> {
         builder.push_key(row)?;
     }
     let start = Instant::now();
-    let items = builder.finish(OnDuplicates::All)?;
+    let items = builder.build(OnDuplicates::All)?;
     std::hint::black_box(items.len());
     Ok(start.elapsed().as_secs_f64())
 }

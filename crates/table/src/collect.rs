@@ -230,7 +230,7 @@ impl Collector {
         let Encoding::Native { sigma } = self.builder.encoding() else {
             return Ok(self.builder.push_key(row)?);
         };
-        let key = self.builder.key().finish()?;
+        let key = self.builder.key().canonical()?;
         // Behind the arity and the length stands the text of the one part.
         let text = key.get(5..).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
         let value = match self.rules[..] {
@@ -246,7 +246,7 @@ impl Collector {
     }
 
     pub(crate) fn finish(self, request: &Request) -> Result<(Items, TableReport), ItemsError> {
-        let items = self.builder.finish(request.on_duplicates)?;
+        let items = self.builder.build(request.on_duplicates)?;
         let report = TableReport { items: items.len() as u64, duplicates: items.duplicates(), ..self.report };
         Ok((items, report))
     }

@@ -43,9 +43,9 @@ mod tests {
         for (row, key) in (0..).zip(keys) {
             let mut encoder = KeyEncoder::new(1).unwrap();
             encoder.part(key.as_bytes()).unwrap();
-            builder.push(row, encoder.finish().unwrap()).unwrap();
+            builder.push(row, encoder.canonical().unwrap()).unwrap();
         }
-        builder.finish(OnDuplicates::All).unwrap()
+        builder.build(OnDuplicates::All).unwrap()
     }
 
     /// The keys by number, of a table in which these match.

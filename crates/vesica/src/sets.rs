@@ -49,9 +49,9 @@ pub fn items<'a>(keys: impl ExactSizeIterator<Item = &'a [u8]>, settings: &Setti
         for (row, key) in (0..).zip(keys) {
             encoder.clear();
             encoder.part(key)?;
-            builder.push(row, encoder.finish()?)?;
+            builder.push(row, encoder.canonical()?)?;
         }
-        builder.finish(settings.on_duplicates)
+        builder.build(settings.on_duplicates)
     };
     build().map_err(|error| refused(&error))
 }
@@ -63,7 +63,7 @@ pub fn integers(keys: impl ExactSizeIterator<Item = u64>, settings: &Settings) -
         for (row, key) in (0..).zip(keys) {
             builder.push_native(row, key)?;
         }
-        builder.finish(settings.on_duplicates)
+        builder.build(settings.on_duplicates)
     };
     build().map_err(|error| refused(&error))
 }

@@ -14,7 +14,6 @@ pub(crate) mod band;
 pub(crate) mod blake3;
 pub(crate) mod bytes;
 pub(crate) mod convolve;
-pub(crate) mod fold;
 pub(crate) mod gf128;
 pub(crate) mod gf64;
 pub(crate) mod golay;
@@ -26,6 +25,7 @@ pub(crate) mod prefetch;
 pub(crate) mod ristretto_ifma;
 pub(crate) mod short;
 pub(crate) mod transpose;
+pub(crate) mod weighted_xor_sum;
 
 use std::sync::OnceLock;
 

@@ -30,7 +30,7 @@ fn numbers_of(width: Width, range: std::ops::Range<u64>) -> Items {
     for (row, number) in (0..).zip(range) {
         builder.push(row, &number.to_le_bytes()).unwrap();
     }
-    builder.finish(OnDuplicates::All).unwrap()
+    builder.build(OnDuplicates::All).unwrap()
 }
 
 /// All positions of the items of a bin: slot by slice.

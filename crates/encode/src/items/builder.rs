@@ -94,7 +94,7 @@ impl ItemsBuilder {
         if matches!(self.encoding, Encoding::Native { .. }) {
             return Err(ItemsError::WrongEncoding);
         }
-        self.keys.finish()?;
+        self.keys.canonical()?;
         self.rows.push(row_number(row)?);
         let end = self.keys.keep();
         self.pushed(end);
@@ -173,10 +173,10 @@ impl ItemsBuilder {
     }
 
     /// Sorts the items and treats duplicates as told.
-    pub fn finish(mut self, on_duplicates: OnDuplicates) -> Result<Items, ItemsError> {
+    pub fn build(mut self, on_duplicates: OnDuplicates) -> Result<Items, ItemsError> {
         self.flush();
         let mut store = self.store;
-        let duplicates = on_store!(&mut store, s => s.finish(on_duplicates))?;
+        let duplicates = on_store!(&mut store, s => s.sort(on_duplicates))?;
         Ok(Items { store, encoding: self.encoding, dummies: 0, duplicates })
     }
 }

@@ -87,7 +87,7 @@ impl KeyEncoder {
     }
 
     /// The key, once all its parts are there.
-    pub fn finish(&self) -> Result<&[u8], ItemsError> {
+    pub fn canonical(&self) -> Result<&[u8], ItemsError> {
         if self.parts != self.arity() {
             return Err(ItemsError::KeyParts { parts: self.parts.into() });
         }

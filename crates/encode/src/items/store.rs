@@ -93,7 +93,7 @@ impl<const N: usize> Records<N> {
     }
 
     /// Sorts, treats duplicates as told, and returns how many there were.
-    pub(super) fn finish(&mut self, on_duplicates: OnDuplicates) -> Result<u64, ItemsError> {
+    pub(super) fn sort(&mut self, on_duplicates: OnDuplicates) -> Result<u64, ItemsError> {
         sort(&mut self.records);
         let duplicates = self.repeated();
         let mut left = duplicates;

@@ -12,7 +12,7 @@ fn build(width: Width, keys: &[&[u8]], on_duplicates: OnDuplicates) -> Result<It
     for (row, key) in keys.iter().enumerate() {
         builder.push(row as u64, key)?;
     }
-    builder.finish(on_duplicates)
+    builder.build(on_duplicates)
 }
 
 fn find(items: &Items, key: &[u8]) -> usize {
@@ -40,8 +40,8 @@ fn digests_keep_their_bytes() {
     let mut key = KeyEncoder::new(1).unwrap();
     key.part(b"ada@example.com").unwrap();
     let (mut narrow, mut wide) = ([0; 16], [0; 32]);
-    digest(Width::Digest128, key.finish().unwrap(), &mut narrow);
-    digest(Width::Digest256, key.finish().unwrap(), &mut wide);
+    digest(Width::Digest128, key.canonical().unwrap(), &mut narrow);
+    digest(Width::Digest256, key.canonical().unwrap(), &mut wide);
     let reference = |width: u8| {
         let key_of_width =
             blake3::Hasher::new_derive_key("vesica item digest v1").update(&[width]).finalize();
@@ -71,16 +71,16 @@ fn keys_written_in_place_are_keys_pushed() {
             // Some keys are begun and given up, and some come from elsewhere.
             written.key().part(b"given up").unwrap();
             if row % 7 == 0 {
-                written.push(row, key.finish().unwrap()).unwrap();
+                written.push(row, key.canonical().unwrap()).unwrap();
             } else {
                 written.key().clear();
                 assert!(written.push_key(row).is_err(), "a key without its parts");
                 parts.iter().for_each(|part| written.key().part(part).unwrap());
                 written.push_key(row).unwrap();
             }
-            pushed.push(row, key.finish().unwrap()).unwrap();
+            pushed.push(row, key.canonical().unwrap()).unwrap();
         }
-        let [written, pushed] = [written, pushed].map(|builder| builder.finish(OnDuplicates::All).unwrap());
+        let [written, pushed] = [written, pushed].map(|builder| builder.build(OnDuplicates::All).unwrap());
         assert!(written.digests().eq(pushed.digests()));
         assert!((0..written.len()).all(|item| written.rows_of(item).eq(pushed.rows_of(item))));
     }
@@ -101,13 +101,13 @@ fn short_keys_in_blocks_are_keys_pushed() {
                 rng.fill(part);
                 let mut key = KeyEncoder::new(1).unwrap();
                 key.part(part).unwrap();
-                pushed.push(row, key.finish().unwrap()).unwrap();
+                pushed.push(row, key.canonical().unwrap()).unwrap();
                 keys.push(ShortKey { row, length: length as u8 });
                 row += 1;
             }
             short.push_short(&keys, &mut blocks).unwrap();
         }
-        let [short, pushed] = [short, pushed].map(|builder| builder.finish(OnDuplicates::All).unwrap());
+        let [short, pushed] = [short, pushed].map(|builder| builder.build(OnDuplicates::All).unwrap());
         assert!(short.len() > 1000 && short.digests().eq(pushed.digests()));
         assert!((0..short.len()).all(|item| short.rows_of(item).eq(pushed.rows_of(item))));
     }
@@ -249,7 +249,7 @@ fn native_items_are_the_integers() {
             assert_eq!(error, Err(ItemsError::ValueOutOfRange { row: 9, sigma }));
         }
         assert_eq!(builder.push(9, b"key"), Err(ItemsError::WrongEncoding));
-        let mut items = builder.finish(OnDuplicates::All).unwrap();
+        let mut items = builder.build(OnDuplicates::All).unwrap();
         assert_eq!((items.native(0), items.native(1), items.len()), (Some(0), Some(top), 2));
         assert_eq!(items.get(1), top.to_be_bytes());
         assert_eq!(items.matches([1].into_iter()).rows(), [0, 2]);
@@ -270,7 +270,7 @@ fn rows_end_below_the_dummies() {
     for row in [u64::from(u32::MAX), u64::from(u32::MAX) + 1, u64::MAX] {
         assert_eq!(builder.push(row, b"beyond"), Err(ItemsError::TooManyRows));
     }
-    let items = builder.finish(OnDuplicates::All).unwrap();
+    let items = builder.build(OnDuplicates::All).unwrap();
     assert_eq!(items.matches(0..1).rows(), [u64::from(u32::MAX) - 1]);
 }
 
@@ -294,7 +294,7 @@ fn keys_do_not_collide_across_their_parts() {
         for part in parts {
             key.part(part).unwrap();
         }
-        key.finish().unwrap().to_vec()
+        key.canonical().unwrap().to_vec()
     };
     assert_eq!(encode(&[b"ab"]), b"\x01\x02\0\0\0ab");
     assert_eq!(encode(&[b"", b"c"]), b"\x02\0\0\0\0\x01\0\0\0c");
@@ -308,13 +308,13 @@ fn keys_do_not_collide_across_their_parts() {
 fn keys_are_reused_and_counted() {
     let mut key = KeyEncoder::new(2).unwrap();
     key.part(b"long enough to matter").unwrap();
-    assert_eq!(key.finish(), Err(ItemsError::KeyParts { parts: 1 }));
+    assert_eq!(key.canonical(), Err(ItemsError::KeyParts { parts: 1 }));
     key.clear();
     key.part(b"a").unwrap();
     assert_eq!(key.part_with(|bytes| bytes.push(b'b')), Ok(()));
-    assert_eq!(key.finish().unwrap(), b"\x02\x01\0\0\0a\x01\0\0\0b");
+    assert_eq!(key.canonical().unwrap(), b"\x02\x01\0\0\0a\x01\0\0\0b");
     key.part(b"c").unwrap();
-    assert_eq!(key.finish(), Err(ItemsError::KeyParts { parts: 3 }));
+    assert_eq!(key.canonical(), Err(ItemsError::KeyParts { parts: 3 }));
     for parts in [0, 256] {
         assert_eq!(KeyEncoder::new(parts).unwrap_err(), ItemsError::KeyParts { parts });
     }

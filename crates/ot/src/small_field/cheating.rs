@@ -2,8 +2,8 @@
 //! Nothing but tests can reach it.
 
 use vesica_crypto::block::Block;
-use vesica_crypto::fold::{BLOCKS, Strings};
 use vesica_crypto::hash::Context;
+use vesica_crypto::weighted_xor_sum::{BLOCKS, SeedStreams};
 
 use super::{Receiver, SUMS, Security, TAG_BYTES, TREES, Width, hash_of, sum_of, tag};
 use crate::pprf::{Shape, Trees};
@@ -100,7 +100,7 @@ impl Receiver {
             trees.tree(group as u64).grow(&mut leaves, &mut vec![[Block::ZERO; 2]; width.bits()]);
             let (_, seeds) = tag(context, group, &leaves);
             let (mut sum, mut rows) = ([Block::ZERO; BLOCKS], vec![[Block::ZERO; BLOCKS]; width.bits()]);
-            Strings::new(&seeds).fold(0, &mut sum, &mut rows);
+            SeedStreams::new(&seeds).sum_at(0, &mut sum, &mut rows);
             rows.iter().all(|row| row[0].bit(alike[0]) == row[0].bit(alike[1])).then_some(root)
         };
         let mut root = |group| (0..1 << 16).find_map(|_| fits(group)).unwrap_or(Block::ZERO);
@@ -163,7 +163,7 @@ mod tests {
         let mut sender = Sender::new(&context(), width, Security::Malicious, delta, &chosen, &message)
             .unwrap_or_else(|error| panic!("{error}"));
         let (mut v, mut w) = (EMPTY, EMPTY);
-        let mut u = vec![[Block::ZERO; vesica_crypto::fold::BLOCKS]; width.groups()];
+        let mut u = vec![[Block::ZERO; vesica_crypto::weighted_xor_sum::BLOCKS]; width.groups()];
         receiver.tile(&mut v, &mut u);
         sender.tile(&mut w);
         assert_tiles(width, delta, &v, &w, &u);

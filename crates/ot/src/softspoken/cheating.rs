@@ -2,10 +2,10 @@
 //! hides. Nothing but tests can reach it.
 
 use vesica_crypto::block::Block;
-use vesica_crypto::fold::BLOCKS;
 use vesica_crypto::gf128::{self, Gf128};
 use vesica_crypto::hash::Context;
 use vesica_crypto::prg::Prg;
+use vesica_crypto::weighted_xor_sum::BLOCKS;
 use zeroize::Zeroize;
 
 use super::{HASH, Receiver, Security, Terms, Width, checked_rows, small_field};

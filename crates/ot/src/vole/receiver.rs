@@ -3,10 +3,10 @@
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
-use vesica_crypto::fold::BLOCKS;
 use vesica_crypto::gf128;
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::wipe;
+use vesica_crypto::weighted_xor_sum::BLOCKS;
 use zeroize::Zeroize;
 
 use super::check::{self, block_at};

@@ -3,11 +3,11 @@
 use std::sync::{Mutex, PoisonError};
 
 use vesica_crypto::block::Block;
-use vesica_crypto::fold::BLOCKS;
 use vesica_crypto::gf128::{self, Gf128};
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::{Wiped, wipe};
 use vesica_crypto::prg::Prg;
+use vesica_crypto::weighted_xor_sum::BLOCKS;
 use zeroize::Zeroize;
 
 use super::check;

@@ -31,7 +31,7 @@ fn rows_of(items: &Items, parts: &[&[u8]]) -> Vec<u64> {
     let mut key = KeyEncoder::new(parts.len()).unwrap();
     parts.iter().for_each(|part| key.part(part).unwrap());
     let mut wanted = [0; 16];
-    digest(Width::Digest128, key.finish().unwrap(), &mut wanted);
+    digest(Width::Digest128, key.canonical().unwrap(), &mut wanted);
     items.digests().position(|item| item == wanted).map_or(Vec::new(), |item| items.rows_of(item).collect())
 }
 

@@ -316,7 +316,7 @@ fn integers(sigma: u32, integers: impl Iterator<Item = u64>) -> Items {
     let mut builder =
         vesica_encode::items::ItemsBuilder::new(vesica_encode::items::Encoding::Native { sigma }, 0).unwrap();
     (0..).zip(integers).for_each(|(row, integer)| builder.push_native(row, integer).unwrap());
-    builder.finish(vesica_encode::items::OnDuplicates::Error).unwrap()
+    builder.build(vesica_encode::items::OnDuplicates::Error).unwrap()
 }
 
 #[test]

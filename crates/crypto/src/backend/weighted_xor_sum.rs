@@ -13,7 +13,7 @@ use super::Backend;
 use super::Level;
 use super::aes;
 use crate::block::Block;
-use crate::fold::{BLOCKS, Row};
+use crate::weighted_xor_sum::{BLOCKS, TileRow};
 
 /// Key schedules; wiped when dropped.
 pub(crate) enum Keys {
@@ -58,7 +58,7 @@ impl Keys {
     }
 
     /// The sums of the encrypted counters from `first` on; as many keys as 2 to the number of weighted sums.
-    pub(crate) fn fold(&self, first: u64, sum: &mut Row, weighted: &mut [Row]) {
+    pub(crate) fn sum_at(&self, first: u64, sum: &mut TileRow, weighted: &mut [TileRow]) {
         assert_eq!(self.count(), 1 << weighted.len(), "a power of two of keys");
         match self {
             Self::Each(keys) => {
@@ -101,11 +101,11 @@ impl Drop for Keys {
     }
 }
 
-fn clear(sum: &mut Row, weighted: &mut [Row]) {
+fn clear(sum: &mut TileRow, weighted: &mut [TileRow]) {
     *sum = [Block::ZERO; BLOCKS];
     weighted.fill(*sum);
 }
 
-fn add(sum: &mut Row, row: &Row) {
+fn add(sum: &mut TileRow, row: &TileRow) {
     sum.iter_mut().zip(row).for_each(|(sum, block)| *sum ^= *block);
 }

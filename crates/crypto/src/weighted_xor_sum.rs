@@ -5,7 +5,7 @@
 //! oblivious linear evaluation over a small field consists of. Adding in the field takes no multiplication, and the
 //! strings are added up as they are generated.
 
-use crate::backend::{Backend, fold as kernels};
+use crate::backend::{Backend, weighted_xor_sum as kernels};
 use crate::block::Block;
 use crate::transpose::Tile;
 
@@ -13,16 +13,16 @@ use crate::transpose::Tile;
 pub const BLOCKS: usize = size_of::<[Block; 8]>() / Block::BYTES;
 
 /// A piece of a string: the row of a [`Tile`].
-pub type Row = [Block; BLOCKS];
+pub type TileRow = [Block; BLOCKS];
 
-const _: () = assert!(size_of::<Row>() * crate::transpose::ROWS == size_of::<Tile>(), "a row of a tile");
+const _: () = assert!(size_of::<TileRow>() * crate::transpose::ROWS == size_of::<Tile>(), "a row of a tile");
 
 /// The strings of 2^k seeds, each the stream of [`Prg::from_seed`](crate::prg::Prg::from_seed); wiped when dropped.
-pub struct Strings {
+pub struct SeedStreams {
     keys: kernels::Keys,
 }
 
-impl Strings {
+impl SeedStreams {
     /// The strings of `seeds`.
     ///
     /// # Panics
@@ -53,9 +53,9 @@ impl Strings {
     ///
     /// # Panics
     /// If there is not one weighted sum for each bit.
-    pub fn fold(&self, first: u64, sum: &mut Row, weighted: &mut [Row]) {
+    pub fn sum_at(&self, first: u64, sum: &mut TileRow, weighted: &mut [TileRow]) {
         assert_eq!(weighted.len(), self.bits(), "one sum for each bit");
-        self.keys.fold(first, sum, weighted);
+        self.keys.sum_at(first, sum, weighted);
     }
 }
 
@@ -69,11 +69,11 @@ mod tests {
         for backend in Backend::available() {
             for bits in 2..=8 {
                 let seeds: Vec<Block> = (0..1u128 << bits).map(|x| Block::from(77 * x + 5)).collect();
-                let strings = Strings::with_backend(backend, &seeds);
+                let strings = SeedStreams::with_backend(backend, &seeds);
                 assert_eq!(strings.bits(), bits);
                 let (mut sum, mut weighted) = ([Block::ONES; BLOCKS], vec![[Block::ONES; BLOCKS]; bits]);
                 let (mut expected, mut weights) = ([Block::ZERO; BLOCKS], vec![[Block::ZERO; BLOCKS]; bits]);
-                strings.fold(3, &mut sum, &mut weighted);
+                strings.sum_at(3, &mut sum, &mut weighted);
                 for (x, seed) in seeds.iter().enumerate() {
                     let mut stream = [Block::ZERO; BLOCKS + 3];
                     Prg::from_seed(*seed).fill_blocks(&mut stream);

@@ -1,4 +1,4 @@
-//! The folding kernels for x86-64.
+//! The kernels of weighted XOR sums for x86-64.
 //!
 //! The wide one keeps the streams of four keys, two vectors each, in flight: enough to hide the latency of the
 //! instructions, and what is added up first. States, round keys and sums fit the registers; a loop over the rounds that is
@@ -10,7 +10,7 @@ use core::arch::x86_64::*;
 use core::hint::black_box;
 
 use crate::block::Block;
-use crate::fold::{BLOCKS, Row};
+use crate::weighted_xor_sum::{BLOCKS, TileRow};
 
 /// Vectors of a row.
 const VECTORS: usize = BLOCKS / 4;
@@ -37,7 +37,7 @@ macro_rules! add_sixteen {
 
 /// Adds up the streams of all keys; 2 to the number of weighted sums are the keys.
 #[target_feature(enable = "vaes,avx512f")]
-pub(super) fn wide(quads: &[Quad], first: u64, sum: &mut Row, weighted: &mut [Row]) {
+pub(super) fn wide(quads: &[Quad], first: u64, sum: &mut TileRow, weighted: &mut [TileRow]) {
     let first = _mm512_set_epi64(0, first as i64, 0, first as i64, 0, first as i64, 0, first as i64);
     let numbers = _mm512_add_epi64(first, _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0));
     let counters = [numbers, _mm512_add_epi64(numbers, _mm512_set_epi64(0, 4, 0, 4, 0, 4, 0, 4))];
@@ -66,7 +66,7 @@ pub(super) fn wide(quads: &[Quad], first: u64, sum: &mut Row, weighted: &mut [Ro
 /// Sixteen keys at a time; their sum is added for each higher bit that their number has.
 #[target_feature(enable = "vaes,avx512f")]
 #[inline]
-fn many(quads: &[Quad], counters: &Vectors, sum: &mut Row, weighted: &mut [Row]) {
+fn many(quads: &[Quad], counters: &Vectors, sum: &mut TileRow, weighted: &mut [TileRow]) {
     let zero = [_mm512_setzero_si512(); VECTORS];
     let mut sums = Sums::zero();
     let (mut total, mut high) = (zero, [zero; 4]);
@@ -145,7 +145,7 @@ impl Sums {
     /// Stores the sum of all, and as many of the others as there is room for.
     #[target_feature(enable = "avx512f")]
     #[inline]
-    fn store(&self, sum: &mut Row, weighted: &mut [Row]) {
+    fn store(&self, sum: &mut TileRow, weighted: &mut [TileRow]) {
         store_wide(sum, self.all);
         for bit in 0..weighted.len().min(self.low.len()) {
             store_wide(&mut weighted[bit], self.low[bit]);
@@ -162,7 +162,7 @@ fn splat(key: &Block) -> __m512i {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn store_wide(row: &mut Row, vectors: [__m512i; VECTORS]) {
+fn store_wide(row: &mut TileRow, vectors: [__m512i; VECTORS]) {
     let bytes = Block::slice_as_mut_bytes(row).as_chunks_mut::<64>().0;
     for i in 0..VECTORS {
         // SAFETY: 64 writable bytes; the store has no alignment.
@@ -171,7 +171,7 @@ fn store_wide(row: &mut Row, vectors: [__m512i; VECTORS]) {
 }
 
 #[target_feature(enable = "aes,avx2")]
-pub(super) fn narrow(rounds: &[[Block; 11]], first: u64, sum: &mut Row, weighted: &mut [Row]) {
+pub(super) fn narrow(rounds: &[[Block; 11]], first: u64, sum: &mut TileRow, weighted: &mut [TileRow]) {
     for (x, rounds) in rounds.iter().enumerate() {
         let mut stream = [_mm_setzero_si128(); BLOCKS];
         for (number, stream) in (first..).zip(&mut stream) {
@@ -205,7 +205,7 @@ fn load(block: &Block) -> __m128i {
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn add(row: &mut Row, stream: &[__m128i; BLOCKS]) {
+fn add(row: &mut TileRow, stream: &[__m128i; BLOCKS]) {
     for (block, stream) in row.iter_mut().zip(stream) {
         let sum = _mm_xor_si128(load(block), *stream);
         // SAFETY: sixteen writable bytes; the store has no alignment.
