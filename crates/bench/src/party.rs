@@ -11,7 +11,7 @@ use vesica::net::codec::{CodecError, Writer};
 use vesica::net::{
     Address, CancelToken, Identity, NetError, NetEvent, Options, PublicKey, Security as Transport, shaped,
 };
-use vesica::protocols::{Learns, Pending, Phase, Role, Watch};
+use vesica::protocols::{Learns, Pending, Phase, Progress, Role};
 use vesica::resources;
 use vesica::session;
 use vesica::settings::Settings;
@@ -202,7 +202,7 @@ impl Stopwatch {
     }
 }
 
-impl Watch for Stopwatch {
+impl Progress for Stopwatch {
     fn phase(&self, phase: Phase, _: u64) {
         self.began().push(Began { phase, current: phase, at: Instant::now() });
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 
 use clap::CommandFactory;
 use vesica::catalogue;
-use vesica::protocols::Offers;
+use vesica::protocols::Supported;
 use vesica::protocols::registry::{Entry, PROTOCOLS};
 
 use vesica::Kind;
@@ -71,14 +71,14 @@ pub(crate) fn print(text: &[u8]) -> u8 {
 
 fn security(entry: &Entry) -> String {
     if entry.needs_allow_insecure() {
-        return format!("none ({})", entry.standing.name());
+        return format!("none ({})", entry.status.name());
     }
     entry.security.iter().map(|security| security.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// The options that this protocol takes and `dh` does not.
-fn offers(entry: &Entry) -> Vec<(&'static str, String)> {
-    let Offers { levels, sigma, variants, profiles, paper } = entry.offers;
+fn supported(entry: &Entry) -> Vec<(&'static str, String)> {
+    let Supported { levels, sigma, variants, profiles, paper } = entry.supports;
     let mut lines = Vec::new();
     let list = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<_>>().join(", ");
     if levels.len() > 1 {
@@ -122,7 +122,7 @@ fn as_text() -> String {
         ];
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}: {}", entry.name, entry.title);
-        for (name, value) in rows.into_iter().chain(offers(entry)) {
+        for (name, value) in rows.into_iter().chain(supported(entry)) {
             let _ = writeln!(text, "  {name:9} {value}");
         }
         text.push('\n');

@@ -145,7 +145,7 @@ fn refusal(name: &str, unfit: &Unfit) -> String {
 fn parameters(outlook: &Outlook, settings: &Settings) -> String {
     let parameters = &outlook.choice.parameters;
     let mut text = if outlook.choice.protocol.needs_allow_insecure() {
-        format!("security none ({})", outlook.choice.protocol.standing.name())
+        format!("security none ({})", outlook.choice.protocol.status.name())
     } else {
         format!("security {}", parameters.security)
     };

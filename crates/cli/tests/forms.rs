@@ -15,11 +15,11 @@ const ROWS: [usize; 2] = [80, 80];
 
 /// Levels of `entry` with its variants, widths of items, and its own and the paper's parameters.
 fn forms(entry: &Entry) -> Vec<Parameters> {
-    let offers = &entry.offers;
-    let variants = || std::iter::once("").chain(offers.variants.iter().map(|variant| variant.name));
+    let supports = &entry.supports;
+    let variants = || std::iter::once("").chain(supports.variants.iter().map(|variant| variant.name));
     let widths = [None, Some(32)];
     let mut forms = Vec::new();
-    for &level in offers.levels {
+    for &level in supports.levels {
         for variant in variants() {
             for sigma in widths {
                 for paper in [false, true] {
@@ -31,7 +31,7 @@ fn forms(entry: &Entry) -> Vec<Parameters> {
     // Above 128 base OTs take half a second: one form each, by turns.
     let turn = |level: u32| variants().cycle().nth(level as usize / 64).unwrap_or_default();
     forms.retain(|form| {
-        offers.refuse(form).is_none() && (form.level <= 128 || form.variant == turn(form.level))
+        supports.unsupported(form).is_none() && (form.level <= 128 || form.variant == turn(form.level))
     });
     forms
 }

@@ -15,7 +15,7 @@ use vesica_crypto::hash::Context;
 use vesica_net::{Address, Channel, Identity, NetEvent, Options, Security, establish, memory};
 use vesica_protocols::registry::{self, Entry, Shape};
 use vesica_protocols::testing::{Planted, planted_for};
-use vesica_protocols::{Learns, Parameters, Pending, Phase, Role, Run, Sizes, Watch};
+use vesica_protocols::{Learns, Parameters, Pending, Phase, Progress, Role, Run, Sizes};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -25,7 +25,7 @@ fn main() {
     let sigma = args.get(3).and_then(|text| text.parse().ok());
     let connect = if args.get(4).is_some_and(|link| link == "tls") { tls } else { in_memory };
     let variant = args.get(6).map_or("", |name| {
-        protocol.offers.variants.iter().find(|variant| variant.name == name).expect("a variant").name
+        protocol.supports.variants.iter().find(|variant| variant.name == name).expect("a variant").name
     });
     let parameters = Parameters { sigma, variant, ..Parameters::default() };
     let sets = planted_for(&parameters, receiver, sender, receiver.min(sender) / 2, 1);
@@ -76,13 +76,13 @@ fn once(
     let text = shape.parameters.text();
     let context = || Context::new(&[7; 32], protocol.name, text.as_bytes(), receiver as u64, sender as u64);
     let watches = ["receiver", "sender"].map(Phases::new);
-    let run = |watch| Run {
+    let run = |progress| Run {
         context: context(),
         sizes: shape.sizes,
         parameters: shape.parameters,
         learns: shape.learns,
         threads: 1,
-        watch,
+        progress,
         base_ots: None,
     };
     let started = Instant::now();
@@ -133,7 +133,7 @@ impl Phases {
     }
 }
 
-impl Watch for Phases {
+impl Progress for Phases {
     fn phase(&self, phase: Phase, _: u64) {
         self.marks.lock().unwrap().push((phase.name().to_owned(), Instant::now()));
     }

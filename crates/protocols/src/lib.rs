@@ -11,7 +11,7 @@
 //! use vesica_crypto::hash::Context;
 //! use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates, Width};
 //! use vesica_net::{Options, memory};
-//! use vesica_protocols::{Learns, Parameters, Run, Sizes, Unwatched, registry};
+//! use vesica_protocols::{Learns, Parameters, Run, Sizes, NoProgress, registry};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let items = |keys: &[&str]| -> Result<Items, ItemsError> {
@@ -30,7 +30,7 @@
 //! let context =
 //!     Context::new(&[7; 32], protocol.name, agreed.as_bytes(), sizes.receiver as u64, sizes.sender as u64);
 //! let learns = Learns::Receiver;
-//! let run = || Run { context: context.clone(), sizes, parameters, learns, threads: 1, watch: &Unwatched, base_ots: None };
+//! let run = || Run { context: context.clone(), sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None };
 //!
 //! let (mut here, mut there) = memory::pair(&Options::default());
 //! let (mut my_rng, mut their_rng) = (StdRng::try_from_rng(&mut SysRng)?, StdRng::try_from_rng(&mut SysRng)?);
@@ -64,7 +64,7 @@ pub mod vole_based;
 
 pub use error::{Error, Misbehaviour, Misuse};
 pub use masks::MaskWidth;
-pub use parameters::{DEFAULT_LEVEL, Offers, Parameters, Profile, Security, Unoffered, Variant};
+pub use parameters::{DEFAULT_LEVEL, Parameters, Profile, Security, Supported, Unsupported, Variant};
 pub use protocol::{
-    Learns, Pending, Phase, Receive, Role, Run, STATISTICAL_SECURITY, Send, Sizes, Step, Unwatched, Watch,
+    Learns, NoProgress, Pending, Phase, Progress, Receive, Role, Run, STATISTICAL_SECURITY, Send, Sizes, Step,
 };

@@ -138,7 +138,7 @@ pub struct Variant {
 
 /// The parameters that a protocol can be run with, beside the security models its entry names.
 #[derive(Debug, Clone, Copy)]
-pub struct Offers {
+pub struct Supported {
     /// The levels κ.
     pub levels: &'static [u32],
     /// The widths σ of native items; none if it takes digests only.
@@ -151,9 +151,9 @@ pub struct Offers {
     pub paper: bool,
 }
 
-impl Offers {
-    /// One level, digests, one form, one profile: to be extended by `..Offers::STANDARD`.
-    pub const STANDARD: Offers = Offers {
+impl Supported {
+    /// One level, digests, one form, one profile: to be extended by `..Supported::STANDARD`.
+    pub const STANDARD: Supported = Supported {
         levels: &[DEFAULT_LEVEL],
         sigma: None,
         variants: &[],
@@ -162,31 +162,31 @@ impl Offers {
     };
 
     /// What of `parameters` is not among the offers.
-    pub fn refuse(&self, parameters: &Parameters) -> Option<Unoffered> {
+    pub fn unsupported(&self, parameters: &Parameters) -> Option<Unsupported> {
         let Parameters { level, sigma, variant, profile, paper, .. } = *parameters;
         if !self.levels.contains(&level) {
-            return Some(Unoffered::Level { level, offered: self.levels });
+            return Some(Unsupported::Level { level, offered: self.levels });
         }
         match (sigma, self.sigma) {
-            (Some(_), None) => return Some(Unoffered::Native),
+            (Some(_), None) => return Some(Unsupported::Native),
             (Some(sigma), Some((least, most))) if !(least..=most).contains(&sigma) => {
-                return Some(Unoffered::Sigma { sigma, least, most });
+                return Some(Unsupported::Sigma { sigma, least, most });
             }
             _ => {}
         }
         if !variant.is_empty() && !self.variants.iter().any(|offered| offered.name == variant) {
-            return Some(Unoffered::Variant);
+            return Some(Unsupported::Variant);
         }
         if !self.profiles.contains(&profile) {
-            return Some(Unoffered::Profile(profile.name()));
+            return Some(Unsupported::Profile(profile.name()));
         }
-        (paper && !self.paper).then_some(Unoffered::Paper)
+        (paper && !self.paper).then_some(Unsupported::Paper)
     }
 }
 
 /// A parameter that a protocol cannot be run with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unoffered {
+pub enum Unsupported {
     /// No such level.
     #[error("level {level} (it has {offered:?})")]
     Level {
@@ -223,31 +223,37 @@ pub enum Unoffered {
 mod tests {
     use super::*;
 
-    const OFFERS: Offers = Offers {
+    const OFFERS: Supported = Supported {
         levels: &[80, 128],
         sigma: Some((8, 64)),
         variants: &[Variant { name: "original", what: "as first published" }],
         paper: true,
-        ..Offers::STANDARD
+        ..Supported::STANDARD
     };
 
     #[test]
     fn what_is_offered_is_taken_and_nothing_else() {
         let base = Parameters::default();
-        assert_eq!(Offers::STANDARD.refuse(&base), None);
+        assert_eq!(Supported::STANDARD.unsupported(&base), None);
         let all = Parameters { level: 80, sigma: Some(32), variant: "original", paper: true, ..base };
-        assert_eq!(OFFERS.refuse(&all), None);
+        assert_eq!(OFFERS.unsupported(&all), None);
         let refused = [
-            (Parameters { level: 192, ..base }, Unoffered::Level { level: 192, offered: &[80, 128] }),
-            (Parameters { sigma: Some(65), ..base }, Unoffered::Sigma { sigma: 65, least: 8, most: 64 }),
-            (Parameters { variant: "other", ..base }, Unoffered::Variant),
-            (Parameters { profile: Profile::Fast, ..base }, Unoffered::Profile("fast")),
+            (Parameters { level: 192, ..base }, Unsupported::Level { level: 192, offered: &[80, 128] }),
+            (Parameters { sigma: Some(65), ..base }, Unsupported::Sigma { sigma: 65, least: 8, most: 64 }),
+            (Parameters { variant: "other", ..base }, Unsupported::Variant),
+            (Parameters { profile: Profile::Fast, ..base }, Unsupported::Profile("fast")),
         ];
         for (parameters, why) in refused {
-            assert_eq!(OFFERS.refuse(&parameters), Some(why));
+            assert_eq!(OFFERS.unsupported(&parameters), Some(why));
         }
-        assert_eq!(Offers::STANDARD.refuse(&Parameters { sigma: Some(32), ..base }), Some(Unoffered::Native));
-        assert_eq!(Offers::STANDARD.refuse(&Parameters { paper: true, ..base }), Some(Unoffered::Paper));
+        assert_eq!(
+            Supported::STANDARD.unsupported(&Parameters { sigma: Some(32), ..base }),
+            Some(Unsupported::Native)
+        );
+        assert_eq!(
+            Supported::STANDARD.unsupported(&Parameters { paper: true, ..base }),
+            Some(Unsupported::Paper)
+        );
     }
 
     #[test]

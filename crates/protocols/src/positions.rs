@@ -103,9 +103,9 @@ pub(crate) fn finish_with<'a>(
     channel: &mut SendHalf,
     items: &'a Items,
 ) -> Result<Pending<'a>, Error> {
-    let watch = run.watch;
+    let progress = run.progress;
     let join = move || {
-        watch.phase(Phase::Compare, 0);
+        progress.phase(Phase::Compare, 0);
         join()
     };
     match run.learns {

@@ -163,7 +163,7 @@ impl std::fmt::Display for Phase {
 
 /// Told how far a run is; asked whether to go on. A phase begins in the thread that runs the protocol; threads that share its
 /// work tell of theirs.
-pub trait Watch: Sync {
+pub trait Progress: Sync {
     /// A phase begins, in which `total` units of work are to be done (0: not known).
     fn phase(&self, phase: Phase, total: u64);
     /// What is done from here on counts as work of another phase, for a report that tells them apart; of the current one
@@ -177,9 +177,9 @@ pub trait Watch: Sync {
 
 /// Nobody watches.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Unwatched;
+pub struct NoProgress;
 
-impl Watch for Unwatched {
+impl Progress for NoProgress {
     fn phase(&self, _: Phase, _: u64) {}
     fn advance(&self, _: u64) {}
     fn cancelled(&self) -> bool {
@@ -200,7 +200,7 @@ pub struct Run<'a> {
     /// Local: threads this party may keep busy, at least 1.
     pub threads: usize,
     /// Local: who is told of progress.
-    pub watch: &'a dyn Watch,
+    pub progress: &'a dyn Progress,
     /// Agreed: what becomes of base OTs beyond this run, or where they come from. Made for this run alone if none; no part
     /// in protocols whose entry names no [`base_ots`](crate::registry::Entry::base_ots).
     pub base_ots: Option<&'a Keeping>,
@@ -220,21 +220,21 @@ impl Run<'_> {
 
     /// Begins a phase of `total` units.
     pub fn phase(&self, phase: Phase, total: usize) {
-        self.watch.phase(phase, total as u64);
+        self.progress.phase(phase, total as u64);
     }
 
     /// Does a piece of work that belongs to another phase than the current one.
     pub fn apart<T>(&self, phase: Phase, work: impl FnOnce() -> T) -> T {
-        self.watch.count(Some(phase));
+        self.progress.count(Some(phase));
         let done = work();
-        self.watch.count(None);
+        self.progress.count(None);
         done
     }
 
     /// `units` more are done; ends the run if the caller cancelled it.
     pub fn advance(&self, units: usize) -> Result<(), Error> {
-        self.watch.advance(units as u64);
-        if self.watch.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+        self.progress.advance(units as u64);
+        if self.progress.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
     /// Progress of `units`, told in proportion while `pieces` of other things are done.

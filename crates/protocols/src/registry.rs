@@ -1,7 +1,7 @@
 //! The one list of protocols: it feeds the command line, the tables in the documents, the benchmarks and the test loop.
 
 use crate::masks::mask_bits;
-use crate::parameters::{Offers, Parameters};
+use crate::parameters::{Parameters, Supported};
 use crate::protocol::{Learns, Receive, Role, Send, Sizes};
 use crate::vole_based::rr22::entry::max_malicious_items;
 use crate::{bloom_filter, insecure, ot_based, public_key, vole_based};
@@ -11,7 +11,7 @@ pub use crate::protocol::Step;
 
 /// Whether a protocol may be taken without being asked for by name, or at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Status {
     /// Secure as its entry says.
     Standard,
     /// Protects nothing worth the name; runs only with `--allow-insecure`.
@@ -20,13 +20,13 @@ pub enum Standing {
     Broken,
 }
 
-impl Standing {
+impl Status {
     /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
-            Standing::Standard => "standard",
-            Standing::Insecure => "insecure",
-            Standing::Broken => "broken",
+            Status::Standard => "standard",
+            Status::Insecure => "insecure",
+            Status::Broken => "broken",
         }
     }
 }
@@ -103,9 +103,9 @@ pub struct Entry {
     /// The security models it is offered in.
     pub security: &'static [Security],
     /// The parameters it can be run with.
-    pub offers: Offers,
+    pub supports: Supported,
     /// Whether it may be used freely.
-    pub standing: Standing,
+    pub status: Status,
     /// Whether it has a path by which the sender learns the result too.
     pub learns_both: bool,
     /// Who learns what.
@@ -173,7 +173,7 @@ impl Entry {
 
     /// Whether it runs only with `--allow-insecure`.
     pub fn needs_allow_insecure(&self) -> bool {
-        self.standing != Standing::Standard
+        self.status != Status::Standard
     }
 }
 

@@ -17,7 +17,7 @@ use vesica_ot::base::kept::Keeping;
 
 use crate::error::Error;
 use crate::parameters::{Parameters, Security};
-use crate::protocol::{Learns, Pending, Role, Run, Sizes, Unwatched, Watch};
+use crate::protocol::{Learns, NoProgress, Pending, Progress, Role, Run, Sizes};
 use crate::registry::{Entry, Shape};
 
 mod ideal_group;
@@ -99,19 +99,19 @@ pub fn ways(entry: &Entry) -> Vec<Parameters> {
     let mut ways = Vec::new();
     for &security in models {
         let base = Parameters { security, ..Parameters::default() };
-        let offers = &entry.offers;
+        let supports = &entry.supports;
         ways.push(base);
-        ways.extend(offers.levels.iter().map(|&level| Parameters { level, ..base }));
-        let widths = offers.sigma.iter().flat_map(|&(least, most)| [least.max(20), 32, most]);
+        ways.extend(supports.levels.iter().map(|&level| Parameters { level, ..base }));
+        let widths = supports.sigma.iter().flat_map(|&(least, most)| [least.max(20), 32, most]);
         ways.extend(widths.map(|sigma| Parameters { sigma: Some(sigma), ..base }));
-        ways.extend(offers.variants.iter().map(|variant| Parameters { variant: variant.name, ..base }));
-        ways.extend(offers.profiles.iter().map(|&profile| Parameters { profile, ..base }));
-        if offers.paper {
+        ways.extend(supports.variants.iter().map(|variant| Parameters { variant: variant.name, ..base }));
+        ways.extend(supports.profiles.iter().map(|&profile| Parameters { profile, ..base }));
+        if supports.paper {
             ways.push(Parameters { paper: true, ..base });
         }
     }
     let mut seen = std::collections::HashSet::new();
-    ways.retain(|parameters| entry.offers.refuse(parameters).is_none() && seen.insert(*parameters));
+    ways.retain(|parameters| entry.supports.unsupported(parameters).is_none() && seen.insert(*parameters));
     ways
 }
 
@@ -190,7 +190,7 @@ pub fn run_keeping(
     ends: (Channel, Channel),
     base_ots: [Option<&Keeping>; 2],
 ) -> Ended {
-    run_watched(entry, sets, case, ends, (base_ots, [&Unwatched; 2]))
+    run_watched(entry, sets, case, ends, (base_ots, [&NoProgress; 2]))
 }
 
 /// The same with somebody who watches each party.
@@ -199,12 +199,12 @@ pub fn run_watched(
     sets: &Planted,
     case: Case,
     ends: (Channel, Channel),
-    (base_ots, watch): ([Option<&Keeping>; 2], [&dyn Watch; 2]),
+    (base_ots, progress): ([Option<&Keeping>; 2], [&dyn Progress; 2]),
 ) -> Ended {
     let (receiver, sender) = play_both(
         (entry, sets, case),
         ends,
-        (base_ots, watch),
+        (base_ots, progress),
         |run, channel, rng| (entry.receive)(run, &sets.receiver, channel, rng)?.finish(),
         |run, channel, rng| (entry.send)(run, &sets.sender, channel, rng),
     );
@@ -228,7 +228,7 @@ pub fn duel<R: Send, S: Send>(
     sender: Box<Party<'_, S>>,
 ) -> (Result<R, Error>, Result<S, Error>) {
     let (receiver, sender) =
-        play_both(agreed, memory::pair(&Options::default()), ([None; 2], [&Unwatched; 2]), receiver, sender);
+        play_both(agreed, memory::pair(&Options::default()), ([None; 2], [&NoProgress; 2]), receiver, sender);
     (receiver.0, sender.0)
 }
 
@@ -237,12 +237,13 @@ type Played<T> = (Result<T, Error>, Digests, Traffic);
 fn play_both<R: Send, S: Send>(
     (entry, sets, case): (&Entry, &Planted, Case),
     (mine, theirs): (Channel, Channel),
-    (base_ots, watch): ([Option<&Keeping>; 2], [&dyn Watch; 2]),
+    (base_ots, progress): ([Option<&Keeping>; 2], [&dyn Progress; 2]),
     receiver: impl FnOnce(&Run<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<R, Error>,
     sender: impl FnOnce(&Run<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<S, Error> + Send,
 ) -> (Played<R>, Played<S>) {
     let context = context(entry, sets, case);
-    let run = |party| Run { base_ots: base_ots[party], watch: watch[party], ..run(&context, sets, case) };
+    let run =
+        |party| Run { base_ots: base_ots[party], progress: progress[party], ..run(&context, sets, case) };
     let mut rngs = [0, 1].map(|party| StdRng::seed_from_u64(case.seed << 1 | party));
     let [my_rng, their_rng] = &mut rngs;
     thread::scope(|scope| {
@@ -289,7 +290,7 @@ fn run<'a>(context: &Context, sets: &Planted, case: Case) -> Run<'a> {
 /// What a run is called with, on one thread, the receiver alone learning; nobody watches it.
 pub(crate) fn run_of<'a>(context: Context, sizes: Sizes, parameters: Parameters) -> Run<'a> {
     let learns = Learns::Receiver;
-    Run { context, sizes, parameters, learns, threads: 1, watch: &Unwatched, base_ots: None }
+    Run { context, sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None }
 }
 
 fn play<T>(mut channel: Channel, role: impl FnOnce(&mut Channel) -> Result<T, Error>) -> Played<T> {

@@ -285,7 +285,7 @@ fn fresh_randomness_changes_the_transcript_and_not_the_result() {
 #[test]
 fn a_set_of_another_size_than_agreed_is_refused() {
     use vesica_crypto::hash::Context;
-    use vesica_protocols::{Run, Sizes, Unwatched};
+    use vesica_protocols::{NoProgress, Run, Sizes};
     let sets = planted(4, 4, 1, 1);
     for entry in PROTOCOLS {
         let run = Run {
@@ -294,7 +294,7 @@ fn a_set_of_another_size_than_agreed_is_refused() {
             parameters: Parameters::default(),
             learns: Learns::Receiver,
             threads: 1,
-            watch: &Unwatched,
+            progress: &NoProgress,
             base_ots: None,
         };
         let (mut a, _b) = vesica_net::memory::pair(&vesica_net::Options::default());

@@ -6,13 +6,13 @@ use std::sync::Mutex;
 use vesica_net::{Options, memory};
 use vesica_protocols::registry::{Entry, PROTOCOLS, find};
 use vesica_protocols::testing::{Case, planted_for, run_watched, shape, ways};
-use vesica_protocols::{Phase, Role, Security, Watch};
+use vesica_protocols::{Phase, Progress, Role, Security};
 
 /// Each phase, what it said it would do, and what it did.
 #[derive(Default)]
 struct Seen(Mutex<Vec<(Phase, u64, Vec<u64>)>>);
 
-impl Watch for Seen {
+impl Progress for Seen {
     fn phase(&self, phase: Phase, total: u64) {
         self.0.lock().unwrap().push((phase, total, Vec::new()));
     }

@@ -14,7 +14,7 @@ pub fn json() -> serde_json::Value {
                 |message| json!({"from": message.from.name(), "what": message.what, "bytes": message.formula}),
             );
             let variants =
-                entry.offers.variants.iter().map(|v| json!({"name": v.name, "what": v.what}));
+                entry.supports.variants.iter().map(|v| json!({"name": v.name, "what": v.what}));
             let flights: Map<String, Value> = entry
                 .usual_flights()
                 .map(|(security, flights)| (security.name().to_owned(), flights.into()))
@@ -26,12 +26,12 @@ pub fn json() -> serde_json::Value {
                 "paper": entry.paper,
                 "security": entry.security.iter().map(|security| security.name()).collect::<Vec<_>>(),
                 "needs_allow_insecure": entry.needs_allow_insecure(),
-                "standing": entry.standing.name(),
-                "levels": entry.offers.levels,
-                "sigma": entry.offers.sigma.map(|(least, most)| [least, most]),
+                "standing": entry.status.name(),
+                "levels": entry.supports.levels,
+                "sigma": entry.supports.sigma.map(|(least, most)| [least, most]),
                 "variants": variants.collect::<Vec<_>>(),
-                "profiles": entry.offers.profiles.iter().map(|profile| profile.name()).collect::<Vec<_>>(),
-                "paper_parameters": entry.offers.paper,
+                "profiles": entry.supports.profiles.iter().map(|profile| profile.name()).collect::<Vec<_>>(),
+                "paper_parameters": entry.supports.paper,
                 "learns": entry.learns,
                 "learns_both": entry.learns_both,
                 "leakage": entry.leakage,

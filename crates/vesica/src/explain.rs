@@ -141,7 +141,7 @@ impl Error {
             PlanError::Nothing(_) => {
                 "leave out what no protocol offers, or agree with the partner on --security semi-honest"
             }
-            PlanError::Unoffered { .. } => "leave the option out, or choose a protocol that offers it",
+            PlanError::Unsupported { .. } => "leave the option out, or choose a protocol that offers it",
             PlanError::PaperNotAllowed => {
                 "leave out --paper-parameters, or give --allow-insecure on both sides"
             }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use rand_core::CryptoRng;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{CancelToken, Channel, Options, PublicKey};
-use vesica_protocols::{Learns, Pending, Phase, Role, Watch};
-use vesica_table::{Dialect, Input, InputDigest, KeySpec, Output, Progress, Request, Table};
+use vesica_protocols::{Learns, Pending, Phase, Progress, Role};
+use vesica_table::{Dialect, Input, InputDigest, KeySpec, Output, Request, Table};
 
 use crate::base_ots::Offer;
 use crate::base_ots::file::{Held, Keeper};
@@ -22,11 +22,11 @@ pub use crate::partner::Partner;
 use crate::places::Protected;
 use crate::plan;
 use crate::report::{Event, InputReport, Report};
+use crate::reporter::Reporter;
 use crate::session;
 use crate::settings::Settings;
 pub use crate::tables::{Batches, Destination, Source, TableArgs};
 use crate::terms::Terms;
-use crate::watcher::Watcher;
 
 /// When a stream that gives nothing is spoken of. It is waited for: what writes it may take its time.
 const A_WHILE: Duration = Duration::from_secs(2);
@@ -82,15 +82,15 @@ impl Job {
             Ok(keeper) => Pair { my_key: partner.my_key(), keeper },
             Err(error) => return self.refuse(error, on_event),
         };
-        self.run_over(pair, cancel, rng, on_event, |watcher, greeting, options, rng| {
-            partner.meet(greeting, options, rng, &mut |event| watcher.net_event(&event))
+        self.run_over(pair, cancel, rng, on_event, |reporter, greeting, options, rng| {
+            partner.meet(greeting, options, rng, &mut |event| reporter.net_event(&event))
         })
     }
 
     /// The end of a run that could not begin, for a reason its caller found.
     pub fn refuse(&self, error: Error, on_event: OnEvent<'_>) -> Outcome {
         let cancel = CancelToken::new();
-        Watcher::new(self.role, &self.settings, &cancel, on_event).end(Err(error))
+        Reporter::new(self.role, &self.settings, &cancel, on_event).end(Err(error))
     }
 
     /// Runs over a channel that is made when the table has been read, and that has sent what `connect` is given.
@@ -100,56 +100,56 @@ impl Job {
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
-        connect: impl FnOnce(&Watcher<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
+        connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
     ) -> Outcome {
         let (role, settings) = (self.role, self.settings.clone());
         let deadline = match Deadline::start(settings.deadline, cancel) {
             Ok(deadline) => deadline,
             Err(error) => return self.refuse(error, on_event),
         };
-        let watcher = Watcher::new(role, &settings, deadline.cancel(), on_event).with_key(pair.my_key);
+        let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(pair.my_key);
         on_event(&Event::Started { role: role.name() });
-        let result = self.steps(pair, &watcher, rng, connect);
-        watcher.end(result.map_err(|error| deadline.explain(error)))
+        let result = self.steps(pair, &reporter, rng, connect);
+        reporter.end(result.map_err(|error| deadline.explain(error)))
     }
 
     fn steps(
         self,
         pair: Pair,
-        watcher: &Watcher<'_>,
+        reporter: &Reporter<'_>,
         rng: &mut dyn CryptoRng,
-        connect: impl FnOnce(&Watcher<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
+        connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
     ) -> Result<Found, Error> {
         let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
         let terms = prepare(self.role, &self.settings, &rules)?.with_base_ots(pair.offer());
         let file = self.output()?;
         let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
         // 1. The table is read before the partner is bothered.
-        watcher.phase(Phase::Read, 0);
+        reporter.phase(Phase::Read, 0);
         let path = input.path().cloned();
         let bytes = path.as_deref().and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
-        let input = open(input, dialect, &output, file.as_ref(), watcher)?;
-        watcher.room(file.as_ref(), bytes);
-        let (table, items) = read((input, path.as_deref()), keys, &settings, watcher, rng)?;
+        let input = open(input, dialect, &output, file.as_ref(), reporter)?;
+        reporter.room(file.as_ref(), bytes);
+        let (table, items) = read((input, path.as_deref()), keys, &settings, reporter, rng)?;
         // 2. The partner.
-        watcher.phase(Phase::Connect, 0);
-        let options = Options { silence: settings.timeout, cancel: watcher.cancel.clone() };
-        let channel = connect(watcher, &session::greeting(&terms), &options, rng)?;
+        reporter.phase(Phase::Connect, 0);
+        let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
+        let channel = connect(reporter, &session::greeting(&terms), &options, rng)?;
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
-        let mut found = converse(&settings, &terms, items, channel, pair, watcher, rng)?;
+        let mut found = converse(&settings, &terms, items, channel, pair, reporter, rng)?;
         // 4. The rows.
         let Some(matches) = &found.matches else { return Ok(found) };
         let table = table.with_numbers(found.numbers.clone());
         let failed = |error| Error::table(Phase::Write, &error);
-        let on_progress = &mut |progress| watcher.bytes(progress);
+        let on_progress = &mut |progress| reporter.bytes(progress);
         match (file, output) {
             (Some(file), _) => {
-                watcher.phase(Phase::Write, 0);
-                let cancelled = || watcher.cancel.is_cancelled();
+                reporter.phase(Phase::Write, 0);
+                let cancelled = || reporter.cancel.is_cancelled();
                 file.commit(&cancelled, |out| table.select(matches, out, on_progress)).map_err(failed)?;
             }
             (None, Destination::Batches) => {
-                watcher.phase(Phase::Write, 0);
+                reporter.phase(Phase::Write, 0);
                 found.batches = Some(Batches::select(&table, matches, on_progress).map_err(failed)?);
             }
             _ => {}
@@ -204,27 +204,27 @@ pub(crate) fn converse(
     items: Items,
     mut channel: Channel,
     pair: Pair,
-    watcher: &Watcher<'_>,
+    reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Found, Error> {
-    channel.obey(watcher.cancel);
-    watcher.connected(&channel);
-    watcher.phase(Phase::Agree, 0);
+    channel.obey(reporter.cancel);
+    reporter.connected(&channel);
+    reporter.phase(Phase::Agree, 0);
     let my_key = pair.my_key.as_ref();
     let agreed = session::agree_greeted(&mut channel, terms, settings.wanted(), items.len(), my_key);
-    watcher.transcript(&channel);
+    reporter.transcript(&channel);
     let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
-    let needed = watcher.agreed(&agreed, terms);
+    let needed = reporter.agreed(&agreed, terms);
     agreed
         .check_memory(needed, settings.memory.or_else(Budget::usual), &mut channel)
         .map_err(|error| Error::session(Phase::Agree, &error))?;
     let held = pair.keeper.and_then(|keeper| keeper.begin(agreed.base_ots, agreed.base_ots_id()));
     let keeping = held.as_ref().map(Held::keeping);
-    let ended = agreed.run(&items, &mut channel, settings.threads(), watcher, keeping, rng);
-    watcher.transcript(&channel);
-    let ended = match ended.and_then(|pending| agreed.confirm(pending, &mut channel, watcher)) {
+    let ended = agreed.run(&items, &mut channel, settings.threads(), reporter, keeping, rng);
+    reporter.transcript(&channel);
+    let ended = match ended.and_then(|pending| agreed.confirm(pending, &mut channel, reporter)) {
         Ok(pending) => {
-            watcher.confirmed();
+            reporter.confirmed();
             // Before the matches are looked for: the end of the connection would tell how long that takes.
             drop(channel);
             Ok(pending.map(Pending::finish).transpose())
@@ -234,17 +234,17 @@ pub(crate) fn converse(
     let found = match ended {
         Ok(found) => found,
         Err(error) => {
-            let error = Error::session(watcher.current(), &error);
+            let error = Error::session(reporter.current(), &error);
             if held.is_some_and(Held::forget) {
-                watcher.forgot_base_ots();
+                reporter.forgot_base_ots();
             }
             return Err(error);
         }
     };
-    let phase = watcher.current();
+    let phase = reporter.current();
     held.map_or(Ok(()), Held::keep)?;
     let matches = found.map_err(|error| Error::session(phase, &error.into()).seen_through())?;
-    watcher.found(matches.as_ref());
+    reporter.found(matches.as_ref());
     let number = |matches: &Matches| settings.match_id.then(|| agreed.match_numbers(&items, matches));
     let numbers = matches.as_ref().and_then(number);
     Ok(Found { matches, numbers, batches: None })
@@ -270,17 +270,17 @@ fn open(
     dialect: Dialect,
     output: &Destination,
     file: Option<&Output>,
-    watcher: &Watcher<'_>,
+    reporter: &Reporter<'_>,
 ) -> Result<Input, Error> {
     let failed = |error| Error::table(Phase::Read, &error);
     let path = input.path().cloned();
     let mut patience = path.as_deref().map(|path| (path, Instant::now() + A_WHILE));
-    let on_open = &mut |progress: Progress| {
+    let on_open = &mut |progress: vesica_table::Progress| {
         if let Some((path, _)) = patience.take_if(|(_, until)| progress.done == 0 && Instant::now() > *until)
         {
-            watcher.nothing_came(path);
+            reporter.nothing_came(path);
         }
-        watcher.bytes(progress)
+        reporter.bytes(progress)
     };
     let input = input.open(on_open).and_then(|input| input.with_dialect(dialect)).map_err(failed)?;
     file.map_or(Ok(()), |file| file.check_format(input.format())).map_err(failed)?;
@@ -292,7 +292,7 @@ fn read(
     (input, name): (Input, Option<&Path>),
     keys: Vec<KeySpec>,
     settings: &Settings,
-    watcher: &Watcher<'_>,
+    reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<(Table, Items), Error> {
     let request = Request {
@@ -303,29 +303,29 @@ fn read(
         on_duplicates: settings.on_duplicates,
     };
     let digest = match (settings.digest_input, name) {
-        (true, Some(name)) => digest(&input, name, watcher)?,
+        (true, Some(name)) => digest(&input, name, reporter)?,
         _ => None,
     };
     let (table, mut items) = input
-        .load(&request, &mut |progress| watcher.bytes(progress))
+        .load(&request, &mut |progress| reporter.bytes(progress))
         .map_err(|error| Error::table(Phase::Read, &error))?;
     if let Some(digest) = digest {
         table.is_of(&digest).map_err(|error| Error::table(Phase::Read, &error))?;
     }
     pad(&mut items, settings, rng)?;
-    watcher.read(table.report(), &items);
+    reporter.read(table.report(), &items);
     Ok((table, items))
 }
 
 /// Puts the digest of the bytes of a file, or of a stream that was kept, into the report.
-fn digest(input: &Input, path: &Path, watcher: &Watcher<'_>) -> Result<Option<InputDigest>, Error> {
-    let digest = input.digest(&mut |progress| watcher.bytes(progress));
+fn digest(input: &Input, path: &Path, reporter: &Reporter<'_>) -> Result<Option<InputDigest>, Error> {
+    let digest = input.digest(&mut |progress| reporter.bytes(progress));
     let digest = digest.map_err(|error| Error::table(Phase::Read, &error))?;
     if let Some(InputDigest { bytes, blake3, .. }) = digest {
         let name =
             path.file_name().filter(|name| *name != "-").map(|name| name.to_string_lossy().into_owned());
         let blake3 = blake3::Hash::from_bytes(blake3).to_hex().to_string();
-        watcher.input(InputReport { name, bytes, blake3 });
+        reporter.input(InputReport { name, bytes, blake3 });
     }
     Ok(digest)
 }

@@ -48,6 +48,7 @@ pub mod plan;
 mod progress;
 mod randomness;
 pub mod report;
+mod reporter;
 pub mod resources;
 pub mod session;
 pub mod sets;
@@ -55,7 +56,6 @@ pub mod settings;
 mod strangers;
 mod tables;
 pub mod terms;
-mod watcher;
 
 pub use error::{Error, Kind, Side, caught};
 pub use randomness::randomness;

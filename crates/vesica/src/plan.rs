@@ -3,7 +3,7 @@
 use std::ops::RangeFrom;
 
 use vesica_protocols::registry::{self, Entry, Security};
-use vesica_protocols::{Learns, Parameters, Profile, Sizes, Unoffered};
+use vesica_protocols::{Learns, Parameters, Profile, Sizes, Unsupported};
 
 use crate::settings;
 
@@ -34,11 +34,11 @@ pub enum PlanError {
     },
     /// The protocol cannot be run with one of the parameters.
     #[error("protocol {name} does not offer {what}")]
-    Unoffered {
+    Unsupported {
         /// Its name.
         name: &'static str,
         /// What it does not offer.
-        what: Unoffered,
+        what: Unsupported,
     },
     /// The paper's own parameters, without leave for them.
     #[error(
@@ -151,14 +151,14 @@ fn permit(protocol: &'static Entry, wanted: Wanted<'_>) -> Result<Choice, PlanEr
         return Err(PlanError::LearnsBoth(name));
     }
     if needs_allow_insecure && !wanted.allow_insecure {
-        return Err(PlanError::NotAllowed { name, standing: protocol.standing.name() });
+        return Err(PlanError::NotAllowed { name, standing: protocol.status.name() });
     }
-    let unoffered = |what| PlanError::Unoffered { name, what };
+    let unsupported = |what| PlanError::Unsupported { name, what };
     let variant = match wanted.variant {
         None => "",
         Some(wanted) => {
-            let variant = protocol.offers.variants.iter().find(|variant| variant.name == wanted);
-            variant.ok_or(unoffered(Unoffered::Variant))?.name
+            let variant = protocol.supports.variants.iter().find(|variant| variant.name == wanted);
+            variant.ok_or(unsupported(Unsupported::Variant))?.name
         }
     };
     let parameters = Parameters {
@@ -169,8 +169,8 @@ fn permit(protocol: &'static Entry, wanted: Wanted<'_>) -> Result<Choice, PlanEr
         profile: wanted.profile,
         paper: wanted.paper_parameters,
     };
-    if let Some(what) = protocol.offers.refuse(&parameters) {
-        return Err(unoffered(what));
+    if let Some(what) = protocol.supports.unsupported(&parameters) {
+        return Err(unsupported(what));
     }
     if parameters.paper && !wanted.allow_insecure {
         return Err(PlanError::PaperNotAllowed);
@@ -269,15 +269,15 @@ mod tests {
     fn parameters_are_held_to_what_the_protocol_offers() {
         let choose = |choice: &Choice, wanted| choose(choice, wanted, None).map(|chosen| chosen.parameters);
         let dh = Choice::Named("dh".into());
-        let unoffered = |what| Err(PlanError::Unoffered { name: "dh", what });
+        let unsupported = |what| Err(PlanError::Unsupported { name: "dh", what });
         assert_eq!(choose(&dh, wanted()), Ok(Parameters::default()));
-        assert_eq!(choose(&dh, Wanted { variant: Some("x"), ..wanted() }), unoffered(Unoffered::Variant));
-        assert_eq!(choose(&dh, Wanted { sigma: Some(32), ..wanted() }), unoffered(Unoffered::Native));
+        assert_eq!(choose(&dh, Wanted { variant: Some("x"), ..wanted() }), unsupported(Unsupported::Variant));
+        assert_eq!(choose(&dh, Wanted { sigma: Some(32), ..wanted() }), unsupported(Unsupported::Native));
         assert_eq!(
             choose(&Choice::Auto, Wanted { variant: Some("x"), ..wanted() }),
             Err(PlanError::VariantOfAuto)
         );
-        for entry in PROTOCOLS.iter().filter(|entry| entry.offers.paper) {
+        for entry in PROTOCOLS.iter().filter(|entry| entry.supports.paper) {
             let named = Choice::Named(entry.name.into());
             let paper = Wanted { paper_parameters: true, ..wanted() };
             assert_eq!(choose(&named, paper), Err(PlanError::PaperNotAllowed));

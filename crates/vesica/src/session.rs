@@ -23,7 +23,7 @@ use vesica_net::codec::{CodecError, Reader, Writer};
 use vesica_net::{Channel, NetError, PublicKey};
 use vesica_ot::base::kept::Keeping;
 use vesica_protocols::registry::{Entry, Shape};
-use vesica_protocols::{self as protocols, Learns, Parameters, Pending, Phase, Role, Run, Sizes, Watch};
+use vesica_protocols::{self as protocols, Learns, Parameters, Pending, Phase, Progress, Role, Run, Sizes};
 
 use crate::base_ots::BaseOts;
 use crate::match_numbers;
@@ -321,7 +321,7 @@ impl Agreed {
         items: &'a Items,
         channel: &mut Channel,
         threads: usize,
-        watch: &'a dyn Watch,
+        progress: &'a dyn Progress,
         keeping: Option<&'a Keeping>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
@@ -330,7 +330,7 @@ impl Agreed {
         let context =
             Context::new(&self.sid, self.protocol.name, parameters.text().as_bytes(), receiver, sender);
         let (sizes, learns) = (self.sizes, self.learns);
-        let run = Run { context, sizes, parameters, learns, threads, watch, base_ots: keeping };
+        let run = Run { context, sizes, parameters, learns, threads, progress, base_ots: keeping };
         let pending = match self.role {
             Role::Receiver => (self.protocol.receive)(&run, items, channel, rng).map(Some),
             Role::Sender => {
@@ -350,20 +350,24 @@ impl Agreed {
         &self,
         pending: Option<Pending<'a>>,
         channel: &mut Channel,
-        watch: &dyn Watch,
+        progress: &dyn Progress,
     ) -> Result<Option<Pending<'a>>, SessionError> {
         if self.learns == Learns::Receiver {
-            Self::exchange_digests(u64::MAX, channel, watch)?;
+            Self::exchange_digests(u64::MAX, channel, progress)?;
             return Ok(pending);
         }
         let found = pending.map(Pending::finish).transpose().inspect_err(|_| channel.abort())?;
         let count = found.as_ref().map_or(u64::MAX, |matches| matches.items() as u64);
-        Self::exchange_digests(count, channel, watch)?;
+        Self::exchange_digests(count, channel, progress)?;
         Ok(found.map(Pending::found))
     }
 
-    fn exchange_digests(count: u64, channel: &mut Channel, watch: &dyn Watch) -> Result<(), SessionError> {
-        watch.phase(Phase::Confirm, 0);
+    fn exchange_digests(
+        count: u64,
+        channel: &mut Channel,
+        progress: &dyn Progress,
+    ) -> Result<(), SessionError> {
+        progress.phase(Phase::Confirm, 0);
         let digests = channel.digests();
         let mut mine = Writer::new();
         mine.fixed(&digests.sent).fixed(&digests.received).u64(count);

@@ -37,9 +37,9 @@ use crate::error::Error;
 use crate::job::{OnEvent, Outcome, Pair, converse, pad, prepare};
 use crate::local::greeted;
 use crate::report::Event;
+use crate::reporter::Reporter;
 use crate::session;
 use crate::settings::Settings;
-use crate::watcher::Watcher;
 
 /// The set of these byte strings, each at its place as a row.
 pub fn items<'a>(keys: impl ExactSizeIterator<Item = &'a [u8]>, settings: &Settings) -> Result<Items, Error> {
@@ -97,9 +97,9 @@ impl SetJob {
         let SetJob { role, mut items, settings } = self;
         let deadline = match Deadline::start(settings.deadline, cancel) {
             Ok(deadline) => deadline,
-            Err(error) => return Watcher::new(role, &settings, cancel, on_event).end(Err(error)),
+            Err(error) => return Reporter::new(role, &settings, cancel, on_event).end(Err(error)),
         };
-        let watcher = Watcher::new(role, &settings, deadline.cancel(), on_event).with_key(my_key.copied());
+        let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(my_key.copied());
         on_event(&Event::Started { role: role.name() });
         let rule = if settings.sigma.is_some() { "int" } else { "raw" };
         let play = || {
@@ -107,12 +107,12 @@ impl SetJob {
             let (rows, distinct, duplicates) = (items.rows(), items.distinct() as u64, items.duplicates());
             let counts = TableReport { rows, items: distinct, duplicates, ..TableReport::default() };
             pad(&mut items, &settings, rng)?;
-            watcher.read(counts, &items);
+            reporter.read(counts, &items);
             let pair = Pair { my_key: my_key.copied(), keeper: None };
             let channel = greeted(channel, &session::greeting(&terms));
-            converse(&settings, &terms, items, channel, pair, &watcher, rng)
+            converse(&settings, &terms, items, channel, pair, &reporter, rng)
         };
         let result = play().map_err(|error| deadline.explain(error));
-        watcher.end(result)
+        reporter.end(result)
     }
 }

@@ -19,7 +19,7 @@ use vesica_protocols::registry::Entry;
 use vesica_protocols::testing::{Planted, planted_for};
 use vesica_protocols::vole_based::rr22::ENTRY;
 use vesica_protocols::vole_based::rr22::cheating::{self, CoinCheat, SenderCheat, mask_message};
-use vesica_protocols::{Error, Misbehaviour, Parameters, Pending, Role, Run, Security, Unwatched};
+use vesica_protocols::{Error, Misbehaviour, NoProgress, Parameters, Pending, Role, Run, Security};
 
 /// A sender's role.
 type Send = fn(&Run<'_>, &Items, &mut Channel, &mut dyn CryptoRng) -> Result<Option<Matches>, Error>;
@@ -53,8 +53,8 @@ fn converse(
         agreed.protocol = cheat;
     }
     let rng = &mut StdRng::seed_from_u64(role as u64);
-    let matches = agreed.run(items, &mut channel, 1, &Unwatched, None, rng)?;
-    Ok(agreed.confirm(matches, &mut channel, &Unwatched)?.map(Pending::finish).transpose()?)
+    let matches = agreed.run(items, &mut channel, 1, &NoProgress, None, rng)?;
+    Ok(agreed.confirm(matches, &mut channel, &NoProgress)?.map(Pending::finish).transpose()?)
 }
 
 type Ends = [Result<Option<Matches>, SessionError>; 2];

@@ -13,7 +13,7 @@ use vesica::terms::Terms;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Channel, Options, memory};
 use vesica_protocols::testing::planted_for;
-use vesica_protocols::{Learns, Parameters, Pending, Phase, Role, Security, Watch};
+use vesica_protocols::{Learns, Parameters, Pending, Phase, Progress, Role, Security};
 
 /// The phases that a run has been through.
 #[derive(Default)]
@@ -25,7 +25,7 @@ impl Seen {
     }
 }
 
-impl Watch for Seen {
+impl Progress for Seen {
     fn phase(&self, phase: Phase, _: u64) {
         self.0.lock().unwrap().push(phase);
     }

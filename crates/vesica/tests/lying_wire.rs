@@ -12,7 +12,7 @@ use vesica::terms::Terms;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Channel;
 use vesica_protocols::testing::{Tampering, Target, Wire, lying_wire_among_lengths, planted};
-use vesica_protocols::{Learns, Role, Security, Unwatched};
+use vesica_protocols::{Learns, NoProgress, Role, Security};
 
 /// One end's conversation, as a job leads it.
 fn converse(role: Role, items: &Items, mut channel: Channel) -> Result<Matches, SessionError> {
@@ -24,8 +24,8 @@ fn converse(role: Role, items: &Items, mut channel: Channel) -> Result<Matches, 
     let terms = Terms::new(role, &settings, &rules);
     let agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), None)?;
     let rng = &mut StdRng::seed_from_u64(role as u64);
-    let pending = agreed.run(items, &mut channel, 1, &Unwatched, None, rng)?;
-    Ok(agreed.confirm(pending, &mut channel, &Unwatched)?.unwrap().finish()?)
+    let pending = agreed.run(items, &mut channel, 1, &NoProgress, None, rng)?;
+    Ok(agreed.confirm(pending, &mut channel, &NoProgress)?.unwrap().finish()?)
 }
 
 type Ends = [Result<Matches, SessionError>; 2];

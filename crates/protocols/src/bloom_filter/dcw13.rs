@@ -68,9 +68,9 @@ use zeroize::Zeroizing;
 use super::extension;
 use super::transfer::{self, STRINGS, choices_of, for_each_batch, receiver_sums, sender_sums};
 use crate::error::Error;
-use crate::parameters::{Offers, Variant};
+use crate::parameters::{Supported, Variant};
 use crate::protocol::{Pending, Phase, Role, Run};
-use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
+use crate::registry::{Entry, Memory, Message, Security, Shape, Status};
 
 /// Items that one thread hashes at a time.
 const CHUNK: usize = 1 << 12;
@@ -82,16 +82,16 @@ pub static ENTRY: Entry = Entry {
     family: "bloom_filter",
     paper: "DCW13 §4, appendix A; PSZ14",
     security: &[Security::SemiHonest],
-    offers: Offers {
+    supports: Supported {
         levels: transfer::LEVELS,
         variants: &[
             transfer::IKNP,
             Variant { name: TWO_STRINGS, what: "two strings an OT, as DCW13 sends them" },
             Variant { name: CORRELATED, what: "one string an OT by correlated OT (ALSZ13)" },
         ],
-        ..Offers::STANDARD
+        ..Supported::STANDARD
     },
-    standing: Standing::Standard,
+    status: Status::Standard,
     learns_both: false,
     learns: "receiver: the intersection",
     leakage: "the sizes of both sets",

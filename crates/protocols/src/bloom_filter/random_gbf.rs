@@ -43,10 +43,10 @@ use super::extension;
 use super::transfer::{self, receiver_sums, sender_sums};
 use crate::error::Error;
 use crate::masks::{self, MaskWidth, Tagged};
-use crate::parameters::Offers;
+use crate::parameters::Supported;
 use crate::positions;
 use crate::protocol::{Pending, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
+use crate::registry::{Entry, Memory, Message, Security, Shape, Status};
 
 /// Items that one thread handles at a time.
 const CHUNK: usize = 1 << 12;
@@ -58,8 +58,8 @@ pub static ENTRY: Entry = Entry {
     family: "bloom_filter",
     paper: "PSZ14, optimised garbled Bloom filter",
     security: &[Security::SemiHonest],
-    offers: Offers { levels: transfer::LEVELS, variants: &[transfer::IKNP], ..Offers::STANDARD },
-    standing: Standing::Standard,
+    supports: Supported { levels: transfer::LEVELS, variants: &[transfer::IKNP], ..Supported::STANDARD },
+    status: Status::Standard,
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "the sizes of both sets",

@@ -314,7 +314,7 @@ mod tests {
     fn rows_and_sums_are_wiped_where_a_run_breaks_off() {
         use crate::testing::{DIRECTIONS, Tampering, Target, wiped};
         for entry in [&super::super::dcw13::ENTRY, &super::super::random_gbf::ENTRY] {
-            for variant in entry.offers.variants.iter().map(|variant| variant.name).chain([""]) {
+            for variant in entry.supports.variants.iter().map(|variant| variant.name).chain([""]) {
                 let parameters = crate::Parameters { variant, ..crate::Parameters::default() };
                 let honest = wiped::run(entry, parameters, None);
                 // Sums of 200 and 150 items, and more than one slice of rows.

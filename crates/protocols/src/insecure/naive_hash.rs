@@ -25,10 +25,10 @@ use vesica_net::Channel;
 
 use crate::error::Error;
 use crate::masks::{self, MaskWidth, Tagged};
-use crate::parameters::Offers;
+use crate::parameters::Supported;
 use crate::positions;
 use crate::protocol::{Pending, Phase, Role, Run};
-use crate::registry::{Entry, Memory, Message, Standing};
+use crate::registry::{Entry, Memory, Message, Status};
 
 /// Bytes of the salt: 2κ bits.
 const SALT: usize = 32;
@@ -43,8 +43,8 @@ pub static ENTRY: Entry = Entry {
     family: "insecure",
     paper: "PSSZ15 §3.1",
     security: &[],
-    offers: Offers::STANDARD,
-    standing: Standing::Insecure,
+    supports: Supported::STANDARD,
+    status: Status::Insecure,
     learns_both: true,
     learns: "receiver: the intersection, and any other sender item it can guess",
     leakage: "the sizes of both sets; every sender item of guessable form, now or later",

@@ -47,10 +47,10 @@ use super::lists::{Departing, Search, Sought};
 use super::{check_sizes, homeless, inverse, with_base_ots};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
-use crate::parameters::{Offers, Security};
+use crate::parameters::{Security, Supported};
 use crate::positions;
 use crate::protocol::{Learns, Pending, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Shape, Standing};
+use crate::registry::{Entry, Memory, Message, Shape, Status};
 
 /// Bins handled at a time. Local: changes no byte.
 const REGION: usize = 1 << 13;
@@ -62,8 +62,8 @@ pub static ENTRY: Entry = Entry {
     family: "ot_based",
     paper: "KKRT16 (eprint 2016/799), Figures 2 and 6",
     security: &[Security::SemiHonest],
-    offers: Offers::STANDARD,
-    standing: Standing::Standard,
+    supports: Supported::STANDARD,
+    status: Status::Standard,
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "the sizes of both sets",

@@ -260,7 +260,7 @@ impl<'a> Search<'a> {
         let (masks, width) = (self.piece(), self.width.bytes());
         self.bytes.resize(masks * width, 0);
         self.run.apart(Phase::Exchange, || channel.recv_exact(&mut self.bytes))?;
-        self.run.watch.count(Some(Phase::Compare));
+        self.run.progress.count(Some(Phase::Compare));
         let first = self.list * self.count + self.taken;
         check(self.width, &self.bytes).map_err(|place| Misbehaviour::WideMask { position: first + place })?;
         let sought = &mut self.sought[self.list];
@@ -282,7 +282,7 @@ impl<'a> Search<'a> {
         if self.taken == self.count {
             (self.list, self.taken, self.lookup) = (self.list + 1, 0, None);
         }
-        self.run.watch.count(None);
+        self.run.progress.count(None);
         Ok(masks)
     }
 }

@@ -58,7 +58,7 @@ fn homeless(paper: bool) -> Error {
 
 /// Tells what a receiver of OTs does within [`Phase::Extend`].
 fn step_begins(run: &Run<'_>, step: Step) {
-    run.watch.count((step == Step::Evaluate).then_some(Phase::Evaluate));
+    run.progress.count((step == Step::Evaluate).then_some(Phase::Evaluate));
 }
 
 /// The item at each place, given the place of each item.
@@ -78,7 +78,7 @@ mod tests {
     use vesica_net::{Options, memory};
 
     use crate::Parameters;
-    use crate::protocol::Watch;
+    use crate::protocol::Progress;
     use crate::registry::Entry;
     use crate::testing::{DIRECTIONS, Tampering, Target, planted, run_of, wiped};
 
@@ -86,7 +86,7 @@ mod tests {
     #[derive(Default)]
     struct Told(Mutex<(Vec<Phase>, Vec<Phase>, Option<Phase>)>);
 
-    impl Watch for Told {
+    impl Progress for Told {
         fn phase(&self, phase: Phase, _: u64) {
             let mut told = self.0.lock().unwrap();
             assert_eq!(told.2, None, "{phase} begins within work that counts apart");
@@ -113,7 +113,7 @@ mod tests {
         let (sets, told) = (planted(3000, 2000, 500, 1), [Told::default(), Told::default()]);
         let sizes = Sizes { receiver: 3000, sender: 2000 };
         let context = Context::new(&[4; 32], entry.name, b"", 3000, 2000);
-        let run = |watch| Run { watch, ..run_of(context.clone(), sizes, Parameters::default()) };
+        let run = |progress| Run { progress, ..run_of(context.clone(), sizes, Parameters::default()) };
         let (mut here, mut there) = memory::pair(&Options::default());
         std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -65,10 +65,10 @@ use super::numbers::{characters, item_bits};
 use super::{check_sizes, ot_psi, six_phases, with_base_ots};
 use crate::error::Error;
 use crate::masks::MaskWidth;
-use crate::parameters::{Offers, Parameters, Security, Variant};
+use crate::parameters::{Parameters, Security, Supported, Variant};
 use crate::positions;
 use crate::protocol::{Pending, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Shape, Standing};
+use crate::registry::{Entry, Memory, Message, Shape, Status};
 
 /// OTs of one call, about. Local, as calls are multiples of [`BINS`] or end a segment.
 const ROWS: usize = 1 << 13;
@@ -87,7 +87,7 @@ pub static ENTRY: Entry = Entry {
     family: "ot_based",
     paper: "PSSZ15 §4, §6, §7",
     security: &[Security::SemiHonest],
-    offers: Offers {
+    supports: Supported {
         sigma: Some((1, 64)),
         variants: &[
             Variant { name: ORIGINAL, what: "appendix A: ot-psi, a mask for each place of a bin" },
@@ -95,9 +95,9 @@ pub static ENTRY: Entry = Entry {
             Variant { name: PERMUTATION, what: "appendix A: two functions, permutation-based hashing" },
         ],
         paper: true,
-        ..Offers::STANDARD
+        ..Supported::STANDARD
     },
-    standing: Standing::Standard,
+    status: Status::Standard,
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "the sizes of both sets",

@@ -68,10 +68,10 @@ use super::numbers::{characters, item_bits};
 use super::{check_sizes, keys, six_phases, with_base_ots};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
-use crate::parameters::{Offers, Parameters, Security, Variant};
+use crate::parameters::{Parameters, Security, Supported, Variant};
 use crate::positions;
 use crate::protocol::{Pending, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Shape, Standing};
+use crate::registry::{Entry, Memory, Message, Shape, Status};
 
 /// Places of bins, or of the stash, handled at a time. Local: a multiple of a tile of the OT extension, so that it changes no byte.
 const REGION: usize = 1 << 12;
@@ -102,7 +102,7 @@ pub static ENTRY: Entry = Entry {
     family: "ot_based",
     paper: "PSZ14; PSSZ15 §3.5, Figure 1",
     security: &[Security::SemiHonest],
-    offers: Offers {
+    supports: Supported {
         levels: &[SHORT, 128],
         sigma: Some((1, 64)),
         variants: &[
@@ -114,9 +114,9 @@ pub static ENTRY: Entry = Entry {
             Variant { name: BALANCED, what: "PSZ14: the receiver's items in the emptier of two bins" },
         ],
         paper: true,
-        ..Offers::STANDARD
+        ..Supported::STANDARD
     },
-    standing: Standing::Standard,
+    status: Status::Standard,
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "the sizes of both sets",

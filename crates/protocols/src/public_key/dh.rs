@@ -46,10 +46,10 @@ use vesica_net::{Channel, RecvHalf, SendHalf};
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, MaskWidth, Tagged};
 use crate::overlap::{Stopped, overlap};
-use crate::parameters::Offers;
+use crate::parameters::Supported;
 use crate::positions;
 use crate::protocol::{Pending, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Security, Shape, Standing};
+use crate::registry::{Entry, Memory, Message, Security, Shape, Status};
 
 /// Elements one thread handles at a time; a piece of a message holds as many for each thread. Local: changes no byte.
 const CHUNK: usize = 512;
@@ -67,8 +67,8 @@ impl<G: Group> Over<G> {
         family: "public_key",
         paper: "Mea86, HFH99; PSSZ15 §3.3",
         security: &[Security::SemiHonest],
-        offers: Offers::STANDARD,
-        standing: Standing::Standard,
+        supports: Supported::STANDARD,
+        status: Status::Standard,
         learns_both: true,
         learns: "receiver: the intersection",
         leakage: "the sizes of both sets",

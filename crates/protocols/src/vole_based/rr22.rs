@@ -66,7 +66,7 @@ use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, Tagged};
 use crate::parameters::Security;
 use crate::positions;
-use crate::protocol::{Learns, Pending, Phase, Role, Run, Sizes, Watch};
+use crate::protocol::{Learns, Pending, Phase, Progress, Role, Run, Sizes};
 use cells::Cell;
 use oprf::{Coins, Oracles, Order, Proofs};
 use store::Store;
@@ -173,11 +173,11 @@ fn receive_over<'a, V: Cell>(
     run.phase(Phase::Exchange, n + run.sizes.sender);
     let shift = coins.map(|coins| coins.shift(channel)).transpose()?;
     let (mine, outputs, order) = oracles.masks_of(items, outputs, shift)?;
-    let (lists, watch) = (Lists::recv(run, mine, &order, channel)?, run.watch);
+    let (lists, progress) = (Lists::recv(run, mine, &order, channel)?, run.progress);
     if run.learns == Learns::Receiver {
-        return Ok(Pending::new(move || Pending::of_pairs(items, lists.join(watch)?).finish()));
+        return Ok(Pending::new(move || Pending::of_pairs(items, lists.join(progress)?).finish()));
     }
-    let pairs = lists.join(watch)?;
+    let pairs = lists.join(progress)?;
     let proofs = Proofs::of(&oracles, items, &outputs, &pairs);
     positions::send(run.sizes.sender, pairs.iter().map(|&(_, theirs)| theirs), channel.split().0)?;
     proofs.send(channel)?;
@@ -314,14 +314,14 @@ impl Lists {
 
     /// The pairs of an item of mine and the position of its mask in the sender's list. How long that takes depends on how
     /// many there are.
-    fn join(mut self, watch: &dyn Watch) -> Result<Vec<(u32, u32)>, Error> {
+    fn join(mut self, progress: &dyn Progress) -> Result<Vec<(u32, u32)>, Error> {
         let Sizes { receiver, sender } = self.sizes;
-        watch.phase(Phase::Compare, sender as u64);
+        progress.phase(Phase::Compare, sender as u64);
         let (mut pairs, mut first) = (large_capacity(sender.min(receiver)), 0);
         let each = |theirs: &[u128]| {
             self.mine.find(theirs, |item, place| pairs.push((item, first + place as u32)));
             first += theirs.len() as u32;
-            watch.advance(theirs.len() as u64);
+            progress.advance(theirs.len() as u64);
         };
         sorted::for_each_batch(&self.theirs, sender, self.bits, each).map_err(Misbehaviour::InvalidMasks)?;
         Ok(pairs)

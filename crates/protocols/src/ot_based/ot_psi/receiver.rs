@@ -103,13 +103,13 @@ fn find(
         let mut masks = inclusion::Masks::new(strings);
         by_pieces(run, plan, held.len() + place, channel, |first, piece| {
             let Some(item) = item else { return };
-            run.watch.count(Some(Phase::Compare));
+            run.progress.count(Some(Phase::Compare));
             for (k, theirs) in (first as u32..).zip(piece.chunks_exact(width)) {
                 if plan.width.truncate(&masks.next().to_bytes()).to_le_bytes()[..width] == *theirs {
                     pairs.push((*item, k));
                 }
             }
-            run.watch.count(None);
+            run.progress.count(None);
         })?;
     }
     Ok(pairs)

@@ -10,10 +10,10 @@ use super::store::Store;
 use super::{receive, send};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
-use crate::parameters::{Offers, Parameters, Profile, Security, Variant};
+use crate::parameters::{Parameters, Profile, Security, Supported, Variant};
 use crate::positions;
 use crate::protocol::{Phase, Role, Run, STATISTICAL_SECURITY, Sizes};
-use crate::registry::{Entry, Memory, Message, Shape, Standing};
+use crate::registry::{Entry, Memory, Message, Shape, Status};
 
 /// The registry's entry.
 pub static ENTRY: Entry = Entry {
@@ -22,8 +22,13 @@ pub static ENTRY: Entry = Entry {
     family: "vole_based",
     paper: "RS21, RR22; BPSY23",
     security: &[Security::SemiHonest, Security::Malicious],
-    offers: Offers { profiles: &Profile::ALL, sigma: Some((1, 64)), variants: CODES, ..Offers::STANDARD },
-    standing: Standing::Standard,
+    supports: Supported {
+        profiles: &Profile::ALL,
+        sigma: Some((1, 64)),
+        variants: CODES,
+        ..Supported::STANDARD
+    },
+    status: Status::Standard,
     learns_both: true,
     learns: "receiver: the intersection",
     leakage: "the sizes of both sets",

@@ -11,8 +11,8 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{CancelToken, Channel, Digests, Meter, NetEvent, PublicKey, Traffic};
 use vesica_protocols::registry::Shape;
-use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Phase, Role, Watch};
-use vesica_table::{Output, Progress, TableReport, shown_path};
+use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Phase, Progress, Role};
+use vesica_table::{Output, TableReport, shown_path};
 
 use crate::base_ots::Offer;
 use crate::cost::TABLE_BYTES_PER_ROW;
@@ -34,7 +34,7 @@ use crate::terms::Terms;
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// The report so far, and who is told.
-pub(crate) struct Watcher<'a> {
+pub(crate) struct Reporter<'a> {
     pub(crate) cancel: &'a CancelToken,
     on_event: OnEvent<'a>,
     state: Mutex<State>,
@@ -55,7 +55,7 @@ struct State {
     strangers: Strangers,
 }
 
-impl<'a> Watcher<'a> {
+impl<'a> Reporter<'a> {
     pub(crate) fn new(
         role: Role,
         settings: &Settings,
@@ -101,13 +101,13 @@ impl<'a> Watcher<'a> {
             retrying: String::new(),
             strangers: Strangers::default(),
         };
-        Watcher { cancel, on_event, state: Mutex::new(state), done: AtomicU64::new(0), my_key: None }
+        Reporter { cancel, on_event, state: Mutex::new(state), done: AtomicU64::new(0), my_key: None }
     }
 
     /// The same for a side that shows this key.
     #[must_use]
     pub(crate) fn with_key(self, my_key: Option<PublicKey>) -> Self {
-        Watcher { my_key, ..self }
+        Reporter { my_key, ..self }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -119,7 +119,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Progress of a pass over a file, in bytes.
-    pub(crate) fn bytes(&self, progress: Progress) -> ControlFlow<()> {
+    pub(crate) fn bytes(&self, progress: vesica_table::Progress) -> ControlFlow<()> {
         self.state().total = progress.total;
         self.done.store(progress.done, Relaxed);
         self.tell();
@@ -292,7 +292,7 @@ impl<'a> Watcher<'a> {
         notice(format!("protocol {}: {}", entry.name, agreed.reason));
         notice(match (entry.needs_allow_insecure(), security) {
             (true, _) => {
-                format!("WARNING: {} is {}. It reveals {}", entry.name, entry.standing.name(), entry.leakage)
+                format!("WARNING: {} is {}. It reveals {}", entry.name, entry.status.name(), entry.leakage)
             }
             (false, "semi-honest") => {
                 "security: holds against a curious partner that follows the protocol (semi-honest)".into()
@@ -382,7 +382,7 @@ impl State {
     }
 }
 
-impl Watch for Watcher<'_> {
+impl Progress for Reporter<'_> {
     fn phase(&self, phase: Phase, total: u64) {
         let mut state = self.state();
         let traffic = state.traffic();
