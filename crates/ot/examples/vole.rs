@@ -14,7 +14,7 @@ use vesica_crypto::prg::Prg;
 use vesica_ot::softspoken::{self, Receiver, Security, Sender, Width};
 use vesica_ot::vole::codes::accumulate::Accumulate;
 use vesica_ot::vole::codes::convolute::Convolute;
-use vesica_ot::vole::codes::{Code, Field, Word};
+use vesica_ot::vole::codes::{Code, Word};
 use vesica_ot::vole::{self, Family, Plan, Profile, Value, parameters};
 
 /// Best of this many runs.
@@ -42,7 +42,6 @@ fn main() {
         let rounds = if log < 18 { 3 } else { 2 };
         for (name, family) in [
             ("block-accumulate", Family::Accumulate),
-            ("with multipliers", Family::Multiplied),
             ("expand-convolute", Family::Convolute),
         ] {
             for (words, code) in [("16", code::<Block> as fn(_, _, _) -> f64), ("8", code::<u64>)] {
@@ -116,12 +115,8 @@ fn silent<V: Value>(name: &str, length: usize, aes: f64, copy: f64) {
 /// Nanoseconds an output that a code of the family takes to compress.
 fn code<W: Word>(outputs: usize, rounds: usize, family: Family) -> f64 {
     let prg = &mut Prg::from_seed([5; 16]);
-    let field = if size_of::<W>() == 8 { Field::Narrow } else { Field::Wide };
     match family {
         Family::Accumulate => compress::<W>(&Accumulate::new(outputs, rounds, prg)),
-        Family::Multiplied => {
-            compress::<W>(&Accumulate::new(outputs, rounds, prg).with_multipliers(field, prg))
-        }
         Family::Convolute => compress::<W>(&Convolute::new(outputs, parameters::regions(outputs), prg)),
     }
 }

@@ -21,7 +21,6 @@ use vesica_crypto::block::Block;
 use vesica_crypto::convolve::convolve;
 use vesica_crypto::golay::{self, LONG, SHORT};
 use vesica_crypto::memory::{Blank, large_capacity, large_vec, large_zeros, prefetch, wipe};
-use vesica_crypto::{gf64, gf128};
 
 /// What is compressed: an element of a field of characteristic two.
 pub trait Word:
@@ -38,10 +37,6 @@ pub trait Word:
             }
         }
     }
-
-    /// Multiplies each word by the factor in its place, an element of the field that values are from: a block, or its
-    /// lower half for both coordinates. Words that are bits have no factor but one.
-    fn multiply(_words: &mut [Self], _factors: &[Block], _field: Field) {}
 
     /// So many words that are zero, as [`large_zeros`] has them.
     fn zeros(count: usize) -> Vec<Self> {
@@ -69,14 +64,6 @@ impl Word for Block {
     fn convolve(words: &mut [Self], taps: &[u32]) {
         convolve(words, taps);
     }
-
-    fn multiply(words: &mut [Self], factors: &[Block], field: Field) {
-        match field {
-            Field::Bits => {}
-            Field::Wide => gf128::multiply(words, factors),
-            Field::Narrow => gf64::scale(words, &lower_halves(factors)),
-        }
-    }
 }
 
 impl Word for u64 {
@@ -91,25 +78,6 @@ impl Word for u64 {
     fn convolve(words: &mut [Self], taps: &[u32]) {
         convolve(words, taps);
     }
-
-    fn multiply(words: &mut [Self], factors: &[Block], _field: Field) {
-        gf64::multiply(words, &lower_halves(factors));
-    }
-}
-
-fn lower_halves(blocks: &[Block]) -> Vec<u64> {
-    blocks.iter().map(|block| block.to_halves().0).collect()
-}
-
-/// The field that values are from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
-    /// GF(2).
-    Bits,
-    /// GF(2^64); a block is a pair.
-    Narrow,
-    /// GF(2^128).
-    Wide,
 }
 
 /// Which codes are taken from the length on where uniformly random matrices are too slow.
@@ -118,8 +86,6 @@ pub enum Family {
     /// [`accumulate`].
     #[default]
     Accumulate,
-    /// [`accumulate`], with random elements of the field between its stages.
-    Multiplied,
     /// [`convolute`].
     Convolute,
 }

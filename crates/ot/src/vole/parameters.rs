@@ -13,14 +13,14 @@
 //! [`log2_light_words`](super::codes::accumulate::log2_light_words) and its likes show the codes to have, but for a
 //! probability of 2^-40 over the choice of the code. Value zero in a block (probability 2^-128, or 2^-64) is not excluded.
 //!
-//! **Profiles `lean` and `leanest`** take the weights that would make a test of 128 and of 64 bits at δ = 0.20: 400 and 200.
+//! **Profile `lean`** takes the weights that would make a test of 128 bits at δ = 0.20.
 //! No long code of rate 1/2 has that distance (the first linear-programming bound allows 0.187), and a random one has about
 //! 2^(0.22·N) words below it. What `lean` rests on is that nobody *finds* words so light that a test with them gets below
 //! 128 bits, the cost of finding them counted. `make parameters` has the figures.
 //!
 //! **Subspace attack.** A binary code over field-valued noise makes outputs combinations of t values with coefficients
 //! 0 and 1. They are pseudo-random only if no few outputs depend on too few values: codes here are not systematic, and t
-//! is above 256. (In `leanest` it is not: that profile is for experiments.)
+//! is above 256.
 
 /// How much margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -30,8 +30,6 @@ pub enum Profile {
     Conservative,
     /// Weights that suffice if words lighter than 0.20·N, which exist, are hard to find.
     Lean,
-    /// The smallest weights in use elsewhere.
-    Leanest,
 }
 
 impl Profile {
@@ -41,7 +39,6 @@ impl Profile {
         match self {
             Self::Conservative => 848,
             Self::Lean => 400,
-            Self::Leanest => 200,
         }
     }
 
@@ -51,7 +48,6 @@ impl Profile {
         match self {
             Self::Conservative => 400,
             Self::Lean => 176,
-            Self::Leanest => 128,
         }
     }
 }
@@ -114,13 +110,10 @@ mod tests {
 
     #[test]
     fn codes_have_the_distance() {
-        // Random matrices, from the shortest that is used.
-        for outputs in [2 * 200, 2 * 848, STRUCTURED - 1] {
+        // Random matrices, from the shortest that the conservative profile has.
+        for outputs in [2 * 848, STRUCTURED - 1] {
             let noise = random::Random::noise_for(outputs);
-            // The distance falls a little at the lengths that only the lean profiles reach.
-            if outputs > 800 {
-                assert!(random::log2_light_words(noise, DISTANCE) < -CODE, "{outputs}");
-            }
+            assert!(random::log2_light_words(noise, DISTANCE) < -CODE, "{outputs}");
         }
         // Three rounds, from the shortest; the number falls with the length.
         let mut last = -CODE;

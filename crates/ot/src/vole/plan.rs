@@ -9,10 +9,10 @@ use vesica_crypto::prg::Prg;
 use super::codes::accumulate::Accumulate;
 use super::codes::convolute::Convolute;
 use super::codes::random::Random;
-use super::codes::{Code, Family, Field, Intake, Word};
+use super::codes::{Code, Family, Intake, Word};
 use super::parameters::{PIECE, Profile, STRUCTURED, TWO_ROUNDS, regions};
 use super::value::Value;
-use crate::pprf::{self, Shape};
+use crate::pprf;
 use crate::softspoken::{self, Security, Width};
 
 /// Seeds the public code of a run.
@@ -32,10 +32,7 @@ const SILENT_BITS: usize = 1 << 16;
 pub struct Plan {
     length: usize,
     security: Security,
-    shape: Shape,
     family: Family,
-    /// Where values are from; once they are known.
-    field: Field,
     weight: usize,
     /// Pieces, and outputs of each; no pieces: without LPN.
     pieces: usize,
@@ -48,12 +45,15 @@ impl Plan {
     /// The plan for `length` outputs.
     #[must_use]
     pub fn new(length: usize, profile: Profile, security: Security) -> Self {
-        let weight = profile.field_weight();
+        Self::of_weight(length, profile.field_weight(), security)
+    }
+
+    /// The plan for `length` outputs from so many noise values in each piece.
+    pub(super) fn of_weight(length: usize, weight: usize, security: Security) -> Self {
         // Below, the noise values would be as many as the outputs that they make.
         let pieces = if length <= 2 * weight { 0 } else { length.div_ceil(PIECE) };
         let outputs = length.checked_div(pieces).map_or(0, |_| length.div_ceil(pieces));
-        let (shape, family, field) = (Shape::HalfTree, Family::Accumulate, Field::Bits);
-        Self { length, security, shape, family, field, weight, pieces, outputs, threads: 1 }
+        Self { length, security, family: Family::Accumulate, weight, pieces, outputs, threads: 1 }
     }
 
     /// The plan for `length` correlated OTs, which is a VOLE over values that are a [`Bit`](super::Bit).
@@ -65,13 +65,6 @@ impl Plan {
             (plan.pieces, plan.outputs) = (0, 0);
         }
         plan
-    }
-
-    /// The same with trees of this shape.
-    #[must_use]
-    pub fn with_shape(mut self, shape: Shape) -> Self {
-        self.shape = shape;
-        self
     }
 
     /// The same with codes of this family.
@@ -86,11 +79,6 @@ impl Plan {
     pub(super) fn in_pieces(mut self, pieces: usize) -> Self {
         (self.pieces, self.outputs) = (pieces, self.length.div_ceil(pieces));
         self
-    }
-
-    /// The same for values of this kind.
-    pub(super) fn over<V: Value>(&self) -> Self {
-        Self { field: V::FIELD, ..self.clone() }
     }
 
     /// The same, worked on by so many threads. No message depends on it.
@@ -147,7 +135,7 @@ impl Plan {
     /// Bytes of the sender's message.
     #[must_use]
     pub fn sender_bytes(&self) -> usize {
-        16 * self.pieces * self.blocks().map(|block| self.words(block.len()) + 1).sum::<usize>()
+        16 * self.pieces * self.blocks().map(|block| words(block.len()) + 1).sum::<usize>()
     }
 
     pub(super) fn threads(&self) -> usize {
@@ -158,14 +146,10 @@ impl Plan {
         self.security
     }
 
-    pub(super) fn shape(&self) -> Shape {
-        self.shape
-    }
-
     pub(super) fn noise(&self) -> usize {
         match self.family {
             _ if self.outputs < STRUCTURED => Random::noise_for(self.outputs),
-            Family::Accumulate | Family::Multiplied => Accumulate::noise_for(self.outputs),
+            Family::Accumulate => Accumulate::noise_for(self.outputs),
             Family::Convolute => Convolute::noise_for(self.outputs, regions(self.outputs)),
         }
     }
@@ -194,14 +178,6 @@ impl Plan {
         self.pieces * self.blocks().map(|block| pprf::levels(block.len())).sum::<usize>()
     }
 
-    /// Words that let a tree of so many leaves be grown.
-    pub(super) fn words(&self, leaves: usize) -> usize {
-        match self.shape {
-            Shape::HalfTree => pprf::levels(leaves) + 1,
-            Shape::Plain => 2 * pprf::levels(leaves),
-        }
-    }
-
     /// The blocks of the noise of one piece, as even as can be.
     pub(super) fn blocks(&self) -> impl Iterator<Item = Range<usize>> + Clone {
         let (noise, weight) = if self.pieces == 0 { (0, 0) } else { (self.noise(), self.weight) };
@@ -213,7 +189,7 @@ impl Plan {
         let (mut choice, mut word) = (piece * self.choices() / self.pieces.max(1), 0);
         (piece * self.weight..).zip(self.blocks()).map(move |(number, block)| {
             let (choices, words) =
-                (choice..choice + pprf::levels(block.len()), word..word + self.words(block.len()) + 1);
+                (choice..choice + pprf::levels(block.len()), word..word + words(block.len()) + 1);
             (choice, word) = (choices.end, words.end);
             Tree { number, leaves: block.len(), choices, words }
         })
@@ -228,15 +204,16 @@ impl Plan {
         match self.family {
             _ if self.outputs < STRUCTURED => AnyCode::Random(Random::new(self.outputs, &mut prg)),
             Family::Accumulate => AnyCode::Accumulate(Accumulate::new(self.outputs, rounds, &mut prg)),
-            Family::Multiplied => {
-                let code = Accumulate::new(self.outputs, rounds, &mut prg);
-                AnyCode::Accumulate(code.with_multipliers(self.field, &mut prg))
-            }
             Family::Convolute => {
                 AnyCode::Convolute(Convolute::new(self.outputs, regions(self.outputs), &mut prg))
             }
         }
     }
+}
+
+/// Words that let a half-tree of so many leaves be grown: one a level, and two for the last.
+pub(super) fn words(leaves: usize) -> usize {
+    pprf::levels(leaves) + 1
 }
 
 /// Whichever code a plan takes.

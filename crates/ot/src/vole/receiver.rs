@@ -96,7 +96,7 @@ impl<V: Value> Receiver<V> {
         let spare = spare.into_iter().zip(shares).collect();
         (
             Self {
-                plan: plan.over::<V>(),
+                plan: plan.clone(),
                 context: context.clone(),
                 paths,
                 known,
@@ -235,7 +235,7 @@ impl<V: Value> Receiver<V> {
     /// Takes in the leaves of the trees of a piece.
     fn grow(&self, threads: usize, piece: usize, message: &[u8], intake: &mut Intake<'_, Block>) {
         let plan = &self.plan;
-        let forest = Forest::new(&self.context, plan.shape());
+        let forest = Forest::new(&self.context);
         let words =
             &message.as_chunks::<16>().0[piece * plan.sender_bytes() / Block::BYTES / plan.pieces()..];
         let words = plan.trees(piece).map(|tree| &words[tree.words]);

@@ -70,7 +70,7 @@ impl Sender {
         let Correlations { offsets, gammas, spare } =
             Correlations::new::<V>(context, plan, delta, base, message)?;
         let mut sender = Self {
-            plan: plan.over::<V>(),
+            plan: plan.clone(),
             context: context.clone(),
             delta,
             noise: Vec::new(),
@@ -141,7 +141,7 @@ impl Sender {
         let mut roots: Vec<Block> = (0..plan.pieces() * plan.weight()).map(|_| prg.block()).collect();
         let grower = Grower {
             plan,
-            forest: Forest::new(&self.context, plan.shape()),
+            forest: Forest::new(&self.context),
             delta: self.delta,
             offsets,
             gammas,

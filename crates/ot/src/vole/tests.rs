@@ -5,7 +5,6 @@ use vesica_crypto::prg::Prg;
 
 use super::*;
 use crate::Error;
-use crate::pprf::Shape;
 use crate::small_field::tests::{context, deal};
 use crate::softspoken::Security;
 
@@ -49,36 +48,26 @@ fn c_is_b_plus_delta_times_a() {
         }
     }
     for length in [401, 801, 3000, 65_535] {
-        for profile in [Profile::Conservative, Profile::Lean, Profile::Leanest] {
-            for shape in [Shape::HalfTree, Shape::Plain] {
-                assert_relation::<Block>(
-                    &Plan::new(length, profile, Security::SemiHonest).with_shape(shape),
-                    3,
-                );
-            }
+        for weight in [Profile::Conservative.field_weight(), Profile::Lean.field_weight(), 200] {
+            assert_relation::<Block>(&Plan::of_weight(length, weight, Security::SemiHonest), 3);
         }
     }
 }
 
-/// The codes beside block-accumulate.
-const OTHERS: [Family; 2] = [Family::Multiplied, Family::Convolute];
-
 #[test]
-fn every_family_of_codes_keeps_the_relation() {
-    for family in OTHERS {
-        for length in [1, 4096, 4097, 8191, 8192, 20_000] {
-            for security in [Security::SemiHonest, Security::Malicious] {
-                let plan = Plan::new(length, Profile::Conservative, security).with_family(family);
-                assert_relation::<Block>(&plan, 1);
-                if security == Security::SemiHonest {
-                    assert_relation::<u64>(&plan, 2);
-                }
+fn expand_convolute_codes_keep_the_relation() {
+    for length in [1, 4096, 4097, 8191, 8192, 20_000] {
+        for security in [Security::SemiHonest, Security::Malicious] {
+            let plan = Plan::new(length, Profile::Conservative, security).with_family(Family::Convolute);
+            assert_relation::<Block>(&plan, 1);
+            if security == Security::SemiHonest {
+                assert_relation::<u64>(&plan, 2);
             }
         }
-        let plan = Plan::of_bits(70_000, Profile::Lean, Security::SemiHonest).with_family(family);
-        let (delta, a, b, c) = run::<Bit>(&plan, 6);
-        assert!(a.iter().zip(&b).zip(&c).all(|((a, b), c)| *c == *b ^ a.times(delta)));
     }
+    let plan = Plan::of_bits(70_000, Profile::Lean, Security::SemiHonest).with_family(Family::Convolute);
+    let (delta, a, b, c) = run::<Bit>(&plan, 6);
+    assert!(a.iter().zip(&b).zip(&c).all(|((a, b), c)| *c == *b ^ a.times(delta)));
 }
 
 #[test]
@@ -87,13 +76,12 @@ fn codes_of_different_families_differ() {
         let plan = Plan::new(5000, Profile::Conservative, Security::SemiHonest).with_family(family);
         run::<Block>(&plan, 3).1
     };
-    let [one, two, three] = [Family::Accumulate, Family::Multiplied, Family::Convolute].map(outputs);
-    assert!(one != two && two != three && one != three);
+    assert!(outputs(Family::Accumulate) != outputs(Family::Convolute));
 }
 
 #[test]
 fn long_vectors_are_made_in_pieces() {
-    let plan = Plan::new(parameters::PIECE + 5, Profile::Leanest, Security::SemiHonest);
+    let plan = Plan::of_weight(parameters::PIECE + 5, 200, Security::SemiHonest);
     assert_eq!(plan.pieces(), 2);
     assert_relation::<u64>(&plan, 4);
 }
@@ -105,7 +93,7 @@ fn any_number_of_threads_makes_the_same() {
         (5000, Security::Malicious),
         (2 * parameters::PIECE + 5, Security::SemiHonest),
     ] {
-        let plan = Plan::new(length, Profile::Leanest, security);
+        let plan = Plan::of_weight(length, 200, security);
         let one = run::<Block>(&plan, 9);
         for threads in [2, 3] {
             assert!(run::<Block>(&plan.clone().with_threads(threads), 9) == one, "{length} {security:?}");
@@ -131,7 +119,7 @@ fn correlated_ots_are_voles_of_bits() {
 
 #[test]
 fn a_sender_whose_words_are_wrong_is_noticed_or_guesses_a_path() {
-    let plan = Plan::new(2000, Profile::Leanest, Security::Malicious);
+    let plan = Plan::of_weight(2000, 200, Security::Malicious);
     let (pairs, delta, chosen) = deal(7);
     // The word changed, how the reply fits, and whether the receiver's path shows it.
     let passes = |word: usize, bit: u8| {
@@ -157,7 +145,7 @@ fn a_sender_whose_words_are_wrong_is_noticed_or_guesses_a_path() {
 
 #[test]
 fn a_wrong_reply_is_noticed() {
-    let plan = Plan::new(2000, Profile::Leanest, Security::Malicious);
+    let plan = Plan::of_weight(2000, 200, Security::Malicious);
     let (pairs, delta, chosen) = deal(8);
     for change in 0..4 {
         let mut rng = Prg::from_seed([8; 16]);
@@ -277,30 +265,12 @@ fn outputs_do_not_lie_in_a_subspace() {
         }
     }
     // What comes of it: any 300 outputs span all 128 dimensions.
-    for family in [Family::Accumulate, Family::Multiplied, Family::Convolute] {
+    for family in [Family::Accumulate, Family::Convolute] {
         let plan = Plan::new(5000, Profile::Conservative, Security::SemiHonest).with_family(family);
         let (_, a, b, _) = run::<Block>(&plan, 8);
         assert_eq!(rank(&a[..300]), 128);
         assert_eq!(rank(&b[4700..]), 128);
     }
-}
-
-#[test]
-fn multipliers_lead_out_of_every_subspace() {
-    // Noise values from eight dimensions: sums of them stay there, whatever the code; multiples do not.
-    let dimensions = |family| {
-        let plan = Plan::new(5000, Profile::Conservative, Security::SemiHonest).with_family(family);
-        let code = plan.over::<Block>().code(&context());
-        let mut prg = Prg::from_seed([7; 16]);
-        let mut noise = vec![Block::ZERO; plan.noise()];
-        for block in plan.blocks() {
-            noise[block.start] = Block::from(prg.block().to_u128() % 256);
-        }
-        rank(&super::codes::compressed(&code, &noise)[..300])
-    };
-    assert_eq!(dimensions(Family::Accumulate), 8);
-    assert_eq!(dimensions(Family::Convolute), 8);
-    assert_eq!(dimensions(Family::Multiplied), 128);
 }
 
 /// The rank over GF(2) of rows that are spread over several planes.
@@ -325,7 +295,7 @@ fn wide_rank(planes: &[Vec<Block>], rows: core::ops::Range<usize>) -> usize {
 fn sums_of_few_outputs_are_not_biased() {
     // Every bit of single outputs and of sums of two to four neighbours, over 20,000 outputs: within six standard
     // deviations of one half.
-    for (family, taken) in [Family::Accumulate, Family::Multiplied, Family::Convolute]
+    for (family, taken) in [Family::Accumulate, Family::Convolute]
         .into_iter()
         .flat_map(|family| (1..=4).map(move |taken| (family, taken)))
     {

@@ -3,10 +3,9 @@
 //! Tree i starts from correlated OTs with offset Δ, one for each level: the sender has q_l, the receiver
 //! t_l = q_l ⊕ ¬α_l·Δ, where α_l is bit l of the path.
 //!
-//! * **Half-tree.** Level one is (k, k ⊕ Δ) for the sender's random k. At level l the left nodes add up to K, which is k at
-//!   level one, and the right ones to K ⊕ Δ; the word q_l ⊕ K gives the receiver, who adds t_l, whichever sum it may know.
-//!   In the last level, whose two sums are independent, there are two words under the hashes of q_l and of q_l ⊕ Δ.
-//! * **Plain.** The root is random, and every level is like that last one.
+//! The tree is a half-tree. Level one is (k, k ⊕ Δ) for the sender's random k. At level l the left nodes add up to K, which
+//! is k at level one, and the right ones to K ⊕ Δ; the word q_l ⊕ K gives the receiver, who adds t_l, whichever sum it may
+//! know. In the last level, whose two sums are independent, there are two words under the hashes of q_l and of q_l ⊕ Δ.
 //!
 //! **Why k is random** and level one not simply (q_1, q_1 ⊕ Δ), which would save a word: a receiver that cheats chooses
 //! t_1. By trying seeds of its small trees it can give two noise trees one t_1 and one α_1, and they would be one tree.
@@ -21,23 +20,20 @@ use crate::pprf::{Shape, Trees, levels};
 
 /// Children, and the pads of the words.
 pub(super) struct Forest {
-    shape: Shape,
     trees: Trees,
     pads: FixedKey,
 }
 
 impl Forest {
-    pub(super) fn new(context: &Context, shape: Shape) -> Self {
+    pub(super) fn new(context: &Context) -> Self {
         Self {
-            shape,
-            trees: Trees::new(context, Label::new("vole: keys of the trees"), shape),
+            trees: Trees::new(context, Label::new("vole: keys of the trees"), Shape::HalfTree),
             pads: FixedKey::of(context, Label::new("vole: pads of the words")),
         }
     }
 
     /// Grows a tree into `leaves`. `offsets` are the q_l, the first of which has the number `index` in this run, which is
-    /// the tree's number, too; `root` is
-    /// random: the root of a plain tree, k of a half-tree; `gamma` is the sender's share of the VOLE of the noise value. The
+    /// the tree's number, too; `root` is k; `gamma` is the sender's share of the VOLE of the noise value. The
     /// words are appended: the last one, γ ⊕ Σ leaves, lets the receiver, who has γ + Δ·β, complete the block.
     pub(super) fn grow(
         &self,
@@ -47,20 +43,14 @@ impl Forest {
         leaves: &mut [Block],
         words: &mut Vec<Block>,
     ) {
-        let start = self.shape.start();
-        match self.shape {
-            Shape::HalfTree => {
-                (leaves[0], leaves[1]) = (root, root ^ delta);
-                words.push(offsets[0][0] ^ root);
-            }
-            Shape::Plain => leaves[0] = root,
-        }
-        let mut sums = vec![[Block::ZERO; 2]; levels(leaves.len()) + 1 - start];
+        (leaves[0], leaves[1]) = (root, root ^ delta);
+        words.push(offsets[0][0] ^ root);
+        let mut sums = vec![[Block::ZERO; 2]; levels(leaves.len()) - 1];
         let total = self.trees.tree(index).grow(leaves, &mut sums);
         let last = sums.len() - 1;
         for (level, [left, right]) in sums.into_iter().enumerate() {
-            let (number, [offset]) = (level + start - 1, offsets[level + start - 1]);
-            if self.shape == Shape::HalfTree && level < last {
+            let (number, [offset]) = (level + 1, offsets[level + 1]);
+            if level < last {
                 words.push(offset ^ left);
             } else {
                 // Who has the hash of q chose 0: its path goes right, and it may know the left sum.
@@ -81,21 +71,17 @@ impl Forest {
         words: &[Block],
         leaves: &mut [Block],
     ) {
-        let start = self.shape.start();
         let (completion, words) =
             words.split_last().map_or((Block::ZERO, words), |(last, words)| (*last, words));
         let mut words = words.iter().copied();
         let mut next = || words.next().unwrap_or(Block::ZERO);
-        leaves[0] = Block::ZERO;
-        if self.shape == Shape::HalfTree {
-            let (sibling, goes_right) = (next() ^ known[0][0], Block::mask(path & 1 == 1));
-            (leaves[0], leaves[1]) = (sibling & goes_right, sibling & !goes_right);
-        }
-        let count = levels(leaves.len()) + 1 - start;
+        let (sibling, goes_right) = (next() ^ known[0][0], Block::mask(path & 1 == 1));
+        (leaves[0], leaves[1]) = (sibling & goes_right, sibling & !goes_right);
+        let count = levels(leaves.len()) - 1;
         let sums: Vec<Block> = (0..count)
             .map(|level| {
-                let (number, [offset]) = (level + start - 1, known[level + start - 1]);
-                if self.shape == Shape::HalfTree && level + 1 < count {
+                let (number, [offset]) = (level + 1, known[level + 1]);
+                if level + 1 < count {
                     return next() ^ offset;
                 }
                 let [left, right] = [next(), next()];

@@ -11,7 +11,7 @@ use vesica_crypto::gf128::{self, Gf128};
 use vesica_crypto::transpose::{COLUMNS, Tile, transpose};
 use vesica_crypto::tree::add_at;
 
-use super::codes::{Field, Word};
+use super::codes::Word;
 use crate::small_field;
 
 /// A value: an element of GF(2^128) ([`Block`]), of GF(2^64) (`u64`), or a [`Bit`].
@@ -21,9 +21,6 @@ pub trait Value: Word + core::fmt::Debug + PartialEq + private::Sealed {
 
     /// Columns of correlated OT that one random value takes.
     const COLUMNS: usize;
-
-    /// The field itself.
-    const FIELD: Field;
 
     /// The only value that noise may have, if there is but one: it takes no correlation then.
     const ONLY: Option<Self>;
@@ -65,7 +62,6 @@ mod private {
 impl Value for Block {
     const CHECKED: bool = true;
     const COLUMNS: usize = 128;
-    const FIELD: Field = Field::Wide;
     const ONLY: Option<Self> = None;
 
     fn correlations(
@@ -103,7 +99,6 @@ impl Value for u64 {
     // In a quadratic extension the check would need the product of F, which is another one than that of GF(2^128).
     const CHECKED: bool = false;
     const COLUMNS: usize = 64;
-    const FIELD: Field = Field::Narrow;
     const ONLY: Option<Self> = None;
 
     fn correlations(
@@ -187,7 +182,6 @@ impl Word for Bit {}
 impl Value for Bit {
     const CHECKED: bool = true;
     const COLUMNS: usize = 1;
-    const FIELD: Field = Field::Bits;
     const ONLY: Option<Self> = Some(Self(1));
 
     fn correlations(

@@ -33,30 +33,25 @@ fn weights() -> Section {
          length is hit more often, by the inequality of the means; blocks whose lengths differ by a place have a table below). t is the least multiple of 16 that brings this below 2^-128. \
          δ = 0.10 is what the next table shows the codes to have. `lean` takes δ = 0.20, a weight below which words are \
          believed to be hard to find (pseudo-distances of the field's libraries, from low-weight search). They exist: see \
-         below. `leanest` is for experiments.",
+         below.",
         &["profile, values", "t in the code", "t derived", "δ", "test at δ", "test at 0.10"],
     );
     let test = |delta: f64, weight: usize, twice: f64| weight as f64 * (1.0 - twice * delta).log2();
     for (name, profile, delta) in [
         ("conservative and fast", Profile::Conservative, DISTANCE),
         ("lean", Profile::Lean, 0.20),
-        ("leanest (not offered)", Profile::Leanest, 0.20),
     ] {
         for (values, twice, weight, derived) in [
             ("a field", 1.0, profile.field_weight(), derived_field_weight(delta)),
             ("bits", 2.0, profile.binary_weight(), derived_binary_weight(delta)),
         ] {
             let (at, proven) = (test(delta, weight, twice), test(DISTANCE, weight, twice));
-            let (shown, right) = match profile {
-                Profile::Conservative => (derived.to_string(), weight == derived && proven <= -128.0),
-                Profile::Lean => (derived.to_string(), weight == derived && at <= -128.0),
-                Profile::Leanest => ("–".into(), at <= -64.0),
-            };
+            let right = weight == derived && at <= -128.0;
             section.row(
                 &[
                     format!("{name}, {values}"),
                     weight.to_string(),
-                    shown,
+                    derived.to_string(),
                     delta.to_string(),
                     power(at),
                     power(proven),

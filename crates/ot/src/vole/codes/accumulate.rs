@@ -12,25 +12,16 @@
 //! Passes: noise ─► sums into the buckets of π₁ ─► sums into the buckets of π₂ ─► blocks. Each pass reads and writes
 //! memory in sequence: a permutation scatters into some hundred streams and gathers within one cached bucket.
 //!
-//! **Multipliers.** [`with_multipliers`](Accumulate::with_multipliers) puts a diagonal of public random nonzero elements of
-//! the values' field behind each permutation. Outputs are then combinations of the noise values with coefficients from the
-//! whole field, no longer sums. (A diagonal keeps weights, but a code over a larger field has more words than its bit
-//! planes: the bound below is for codes without one.)
-//!
 //! **Distance.** [`log2_light_words`] is the logarithm of the expected number of nonzero codewords of weight up to δN
 //! over the choice of the permutations; by Markov's bound that of the probability that a code has one at all. A vector
 //! over a larger field has at least the weight of each of its bit planes that is not zero, so the bound holds for it, too.
 
-use vesica_crypto::block::Block;
 use vesica_crypto::golay;
 use vesica_crypto::memory::{prefetch, wipe_rest};
 use vesica_crypto::prg::Prg;
 
 use super::permutation::Permutation;
-use super::{Code, Field, Intake, Word, append, log2_sum, make_room};
-
-/// Words multiplied with the factors that are drawn at once.
-const TILE: usize = 1 << 10;
+use super::{Code, Intake, Word, append, log2_sum, make_room};
 
 /// Blocks compressed at once: their results stay in the first-level cache.
 const AT_ONCE: usize = 64;
@@ -39,8 +30,6 @@ const AT_ONCE: usize = 64;
 pub struct Accumulate {
     outputs: usize,
     permutations: Vec<Permutation>,
-    /// The seed of each diagonal, and the field that its elements are from.
-    multipliers: Option<(Field, Vec<Block>)>,
 }
 
 impl Accumulate {
@@ -59,30 +48,7 @@ impl Accumulate {
         assert!(rounds > 0, "a code of blocks alone is none");
         let noise = Self::noise_for(outputs);
         let permutations = (0..rounds).map(|_| Permutation::random(noise, prg)).collect();
-        Self { outputs, permutations, multipliers: None }
-    }
-
-    /// The code with elements of `field` between its stages, drawn from `prg`.
-    #[must_use]
-    pub fn with_multipliers(mut self, field: Field, prg: &mut Prg) -> Self {
-        if field != Field::Bits {
-            self.multipliers = Some((field, self.permutations.iter().map(|_| prg.block()).collect()));
-        }
-        self
-    }
-
-    /// Multiplies by the diagonal behind permutation number `round`, if there is one.
-    fn multiply<W: Word>(&self, round: usize, words: &mut [W]) {
-        let Some((field, seeds)) = &self.multipliers else { return };
-        let mut factors = [Block::ZERO; TILE];
-        for (tile, words) in words.chunks_mut(TILE).enumerate() {
-            Prg::fork(seeds[round], tile as u64).fill_blocks(&mut factors);
-            // Zero has no inverse; in a wide field it does not come up.
-            for factor in &mut factors {
-                *factor ^= Block::from(u128::from(factor.to_halves().0 == 0));
-            }
-            W::multiply(words, &factors[..words.len()], *field);
-        }
+        Self { outputs, permutations }
     }
 }
 
@@ -138,12 +104,10 @@ impl Accumulate {
             make_room(scratch, self.noise());
         }
         let (mut from, mut to) = (scratch, room);
-        self.multiply(0, to);
-        for (round, pair) in (1..).zip(self.permutations.windows(2)) {
+        for pair in self.permutations.windows(2) {
             // What was read is spent: its memory takes the next buckets.
             (from, to) = (to, from);
             accumulate(pair, from, to);
-            self.multiply(round, to);
         }
         [to, from]
     }
@@ -286,8 +250,7 @@ impl Factorials {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vesica_crypto::gf64;
-    use vesica_crypto::gf128::Gf128;
+    use vesica_crypto::block::Block;
 
     fn compressed<W: Word + PartialEq>(code: &Accumulate, noise: &[W]) -> Vec<W> {
         crate::vole::codes::compressed(code, noise)
@@ -341,39 +304,6 @@ mod tests {
         for (low, block) in compressed(&code, &low).iter().zip(&a_out) {
             assert_eq!(*low, block.to_halves().0);
         }
-    }
-
-    #[test]
-    fn with_multipliers_it_is_linear_over_the_field_and_not_a_binary_code() {
-        let code = |field| {
-            let prg = &mut Prg::from_seed([8; 16]);
-            Accumulate::new(1000, 3, prg).with_multipliers(field, prg)
-        };
-        let mut prg = Prg::from_seed([9; 16]);
-        let noise: Vec<Block> = (0..code(Field::Wide).noise()).map(|_| prg.block()).collect();
-        let factor = prg.block();
-        let (low, _) = factor.to_halves();
-        // A multiple of the noise gives that multiple of the outputs: by the wide field, and by coordinates.
-        let wide = compressed(&code(Field::Wide), &noise);
-        let times = |block: &Block| (Gf128::from(*block) * Gf128::from(factor)).to_block();
-        let multiples: Vec<Block> = noise.iter().map(times).collect();
-        assert!(compressed(&code(Field::Wide), &multiples) == wide.iter().map(times).collect::<Vec<_>>());
-        let narrow = compressed(&code(Field::Narrow), &noise);
-        let both = |block: &Block| {
-            let (first, second) = block.to_halves();
-            Block::from_halves(gf64::product(first, low), gf64::product(second, low))
-        };
-        let multiples: Vec<Block> = noise.iter().map(both).collect();
-        assert!(compressed(&code(Field::Narrow), &multiples) == narrow.iter().map(both).collect::<Vec<_>>());
-        // Values are the first coordinate.
-        let values: Vec<u64> = noise.iter().map(|block| block.to_halves().0).collect();
-        let firsts: Vec<u64> = narrow.iter().map(|block| block.to_halves().0).collect();
-        assert_eq!(compressed(&code(Field::Narrow), &values), firsts);
-        // From noise that is all ones or zeros a binary code makes ones and zeros.
-        let ones: Vec<u64> = values.iter().map(|value| (value & 1) * u64::MAX).collect();
-        let is_plain = |word: &u64| [0, u64::MAX].contains(word);
-        assert!(compressed(&code(Field::Bits), &ones).iter().all(is_plain));
-        assert!(!compressed(&code(Field::Narrow), &ones).iter().any(is_plain));
     }
 
     #[test]

@@ -143,13 +143,10 @@ fn flights(shape: &Shape) -> u32 {
 }
 
 /// Codes for the noise other than block-accumulate.
-const CODES: &[Variant] = &[
-    Variant { name: EXPAND_CONVOLUTE, what: "silent VOLE with expand-convolute codes (RRT23)" },
-    Variant { name: MULTIPLIERS, what: "silent VOLE with field elements between the stages of its code" },
-];
+const CODES: &[Variant] =
+    &[Variant { name: EXPAND_CONVOLUTE, what: "silent VOLE with expand-convolute codes (RRT23)" }];
 
 const EXPAND_CONVOLUTE: &str = "expand-convolute";
-const MULTIPLIERS: &str = "multipliers";
 
 /// A message of coins.
 const fn coin(from: Role, what: &'static str, bytes: usize) -> Message {
@@ -216,7 +213,6 @@ fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
     };
     let family = match parameters.variant {
         EXPAND_CONVOLUTE => Family::Convolute,
-        MULTIPLIERS => Family::Multiplied,
         _ => Family::Accumulate,
     };
     Some(Plan::new(columns, profile, security).with_family(family))
