@@ -40,10 +40,9 @@ fn main() {
     }
     for log in [13, 16, 18, 20] {
         let rounds = if log < 18 { 3 } else { 2 };
-        for (name, family) in [
-            ("block-accumulate", Family::Accumulate),
-            ("expand-convolute", Family::Convolute),
-        ] {
+        for (name, family) in
+            [("block-accumulate", Family::Accumulate), ("expand-convolute", Family::Convolute)]
+        {
             for (words, code) in [("16", code::<Block> as fn(_, _, _) -> f64), ("8", code::<u64>)] {
                 let name = format!("code {name}, 2^{log}, {words} bytes");
                 if name.contains(&filter) {

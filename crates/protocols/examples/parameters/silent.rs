@@ -37,10 +37,9 @@ fn weights() -> Section {
         &["profile, values", "t in the code", "t derived", "δ", "test at δ", "test at 0.10"],
     );
     let test = |delta: f64, weight: usize, twice: f64| weight as f64 * (1.0 - twice * delta).log2();
-    for (name, profile, delta) in [
-        ("conservative and fast", Profile::Conservative, DISTANCE),
-        ("lean", Profile::Lean, 0.20),
-    ] {
+    for (name, profile, delta) in
+        [("conservative and fast", Profile::Conservative, DISTANCE), ("lean", Profile::Lean, 0.20)]
+    {
         for (values, twice, weight, derived) in [
             ("a field", 1.0, profile.field_weight(), derived_field_weight(delta)),
             ("bits", 2.0, profile.binary_weight(), derived_binary_weight(delta)),
