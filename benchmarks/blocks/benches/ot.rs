@@ -11,8 +11,9 @@ use vesica_ot::base::{masny_rindal, naor_pinkas};
 use vesica_ot::chosen;
 use vesica_ot::coded::{self, Code, OprfSender};
 use vesica_ot::random::Strings;
-use vesica_ot::softspoken::{self, Security, Width};
-use vesica_ot::vole::{self, Plan, Profile, Value};
+use vesica_ot::security::{Profile, Security};
+use vesica_ot::softspoken::{self, Width};
+use vesica_ot::vole::{self, Plan, Value};
 use vesica_ot::{CotReceiver, CotSender, Error, Seed, iknp, kk13, kkrt};
 
 const LABEL: Label = Label::new("blocks");

@@ -22,6 +22,7 @@
 //! | [`memory`] | large vectors on huge pages |
 //! | [`par`] | chunked loops whose result does not depend on the number of threads |
 //! | [`partitions`] | records partitioned into many buckets that share their memory |
+//! | [`security`] | the security models, and λ |
 //! | [`backend`] | what the processor can do, and the kernels; the only unsafe code |
 //!
 //! Every computation is a function of its arguments: randomness comes in as `&mut dyn CryptoRng`, and no result
@@ -44,6 +45,7 @@ pub mod memory;
 pub mod par;
 pub mod partitions;
 pub mod prg;
+pub mod security;
 pub mod short;
 pub mod transpose;
 pub mod tree;

@@ -11,11 +11,12 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::prg::Prg;
-use vesica_ot::softspoken::{self, Receiver, Security, Sender, Width};
+use vesica_ot::security::{Profile, Security};
+use vesica_ot::softspoken::{self, Receiver, Sender, Width};
 use vesica_ot::vole::codes::accumulate::Accumulate;
 use vesica_ot::vole::codes::convolute::Convolute;
 use vesica_ot::vole::codes::{Code, Word};
-use vesica_ot::vole::{self, Family, Plan, Profile, Value, parameters};
+use vesica_ot::vole::{self, Family, Plan, Value, parameters};
 
 /// Best of this many runs.
 const RUNS: usize = 7;

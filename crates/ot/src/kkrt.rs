@@ -22,6 +22,7 @@ use vesica_crypto::hash::{Context, Label};
 use zeroize::Zeroize;
 
 use crate::coded::{self, Code};
+use crate::security::STATISTICAL_SECURITY;
 
 /// Blocks of a row.
 pub const BLOCKS: usize = 4;
@@ -34,9 +35,6 @@ pub type Receiver = coded::Receiver<PseudoRandomCode, BLOCKS>;
 
 /// Can compute F(j, ·).
 pub type Sender = coded::Sender<PseudoRandomCode, BLOCKS>;
-
-/// λ.
-const STATISTICAL_SECURITY: u32 = 40;
 
 /// The widths k, and ⌊-log2⌋ of the probability that two codewords of that width differ in fewer than 128 places.
 const WIDTHS: [(usize, u32); 9] =

@@ -22,6 +22,7 @@ pub mod kk13;
 pub mod kkrt;
 pub mod pprf;
 pub mod random;
+pub mod security;
 mod seed;
 pub mod silent;
 pub mod small_field;

@@ -22,8 +22,8 @@ use vesica_crypto::hash::Context;
 use vesica_net::Channel;
 use zeroize::Zeroize;
 
-use crate::softspoken::Security;
-use crate::vole::{self, Bit, Plan, Profile};
+use crate::security::{Profile, Security};
+use crate::vole::{self, Bit, Plan};
 use crate::{CotReceiver, CotSender, Error};
 
 /// Rows handled between two calls of the channel.

@@ -34,6 +34,7 @@ use zeroize::Zeroize;
 
 use crate::Error;
 use crate::pprf::{Shape, Trees};
+use crate::security::Security;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod cheating;
@@ -65,15 +66,6 @@ impl Width {
     pub const fn groups(self) -> usize {
         ROWS / self.bits()
     }
-}
-
-/// What the parties may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Security {
-    /// Follow the protocol.
-    SemiHonest,
-    /// Anything.
-    Malicious,
 }
 
 const TREES: Label = Label::new("small field: keys of the trees");

@@ -48,8 +48,9 @@ use vesica_net::Channel;
 use zeroize::Zeroize;
 
 use crate::base::kept::{self, Keeping, LEAST_LEVEL};
+use crate::security::Security;
 use crate::small_field;
-pub use crate::small_field::{Security, Width};
+pub use crate::small_field::Width;
 use crate::{CotReceiver, CotSender, Error, Seed};
 
 #[cfg(any(test, feature = "testing"))]

@@ -53,7 +53,6 @@ mod trees;
 mod value;
 
 pub use codes::Family;
-pub use parameters::Profile;
 pub use plan::Plan;
 pub use receiver::Receiver;
 pub use sender::Sender;

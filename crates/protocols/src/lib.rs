@@ -64,7 +64,8 @@ pub mod vole_based;
 
 pub use error::{Error, Misbehaviour, Misuse};
 pub use masks::MaskWidth;
-pub use parameters::{DEFAULT_LEVEL, Parameters, Profile, Security, Supported, Unsupported, Variant};
-pub use protocol::{
-    Learns, NoProgress, Pending, Phase, Progress, Receive, Role, Run, STATISTICAL_SECURITY, Send, Sizes, Step,
+pub use parameters::{
+    DEFAULT_LEVEL, Parameters, Profile, STATISTICAL_SECURITY, Security, Supported, Unsupported, Variant,
+    encoding_for,
 };
+pub use protocol::{Learns, NoProgress, Pending, Phase, Progress, Receive, Role, Run, Send, Sizes, Step};

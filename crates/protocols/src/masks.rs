@@ -8,8 +8,9 @@ use vesica_encode::radix::{self, Prefixed};
 use vesica_net::{RecvHalf, SendHalf};
 
 use crate::error::{Error, Misbehaviour, Misuse};
+use crate::parameters::STATISTICAL_SECURITY;
 use crate::parameters::Security;
-use crate::protocol::{STATISTICAL_SECURITY, Sizes};
+use crate::protocol::Sizes;
 
 /// Masks handled between two calls of the channel.
 const CHUNK: usize = 1 << 14;

@@ -1,76 +1,20 @@
 //! What both parties agree on beside the sizes: security model, level, item width, variant and profile.
 
 use vesica_encode::items::{Encoding, Width};
-
-/// What a protocol withstands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Security {
-    /// Parties that follow the protocol and look at all they saw.
-    SemiHonest,
-    /// Parties that do anything.
-    Malicious,
-}
-
-impl Security {
-    /// Both models.
-    pub const ALL: [Security; 2] = [Security::SemiHonest, Security::Malicious];
-
-    /// The name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Security::SemiHonest => "semi-honest",
-            Security::Malicious => "malicious",
-        }
-    }
-}
-
-impl Security {
-    /// What the items of such a run at level κ are: native integers of σ bits, or digests, of 256 bits above level 128 and
-    /// where a party which does anything is to find no two keys with one digest.
-    pub fn encoding(self, level: u32, sigma: Option<u32>) -> Encoding {
-        match (sigma, self) {
-            (Some(sigma), _) => Encoding::Native { sigma },
-            (None, Security::SemiHonest) if level <= DEFAULT_LEVEL => Encoding::Digest(Width::Digest128),
-            (None, _) => Encoding::Digest(Width::Digest256),
-        }
-    }
-}
-
-impl std::fmt::Display for Security {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// What a protocol's parameters rest on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Profile {
-    /// Published constructions, and bounds that are proven or computed (docs/security-of-the-default.md names what is ours
-    /// in it).
-    #[default]
-    Conservative,
-    /// Steps that rest on an argument of this project's own.
-    Fast,
-    /// Noise weights that suffice if light words of the codes, which exist, are hard to find.
-    Lean,
-}
-
-impl Profile {
-    /// Every profile.
-    pub const ALL: [Profile; 3] = [Profile::Conservative, Profile::Fast, Profile::Lean];
-
-    /// The name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Profile::Conservative => "conservative",
-            Profile::Fast => "fast",
-            Profile::Lean => "lean",
-        }
-    }
-}
+pub use vesica_ot::security::{Profile, STATISTICAL_SECURITY, Security};
 
 /// The computational security level κ where nothing else is asked for.
 pub const DEFAULT_LEVEL: u32 = 128;
+
+/// What the items of a run at level κ are: native integers of σ bits, or digests. Digests have 256 bits above level 128, and
+/// in malicious runs, where a party must not find two keys with one digest.
+pub fn encoding_for(security: Security, level: u32, sigma: Option<u32>) -> Encoding {
+    match (sigma, security) {
+        (Some(sigma), _) => Encoding::Native { sigma },
+        (None, Security::SemiHonest) if level <= DEFAULT_LEVEL => Encoding::Digest(Width::Digest128),
+        (None, _) => Encoding::Digest(Width::Digest256),
+    }
+}
 
 /// The parameters of a run. All are terms: both parties have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -105,7 +49,7 @@ impl Default for Parameters {
 impl Parameters {
     /// What the items of the run are.
     pub fn encoding(&self) -> Encoding {
-        self.security.encoding(self.level, self.sigma)
+        encoding_for(self.security, self.level, self.sigma)
     }
 
     /// What a run with these parameters rests on beside what its security model's page shows, for whoever reads a plan or a

@@ -9,9 +9,6 @@ use vesica_ot::base::kept::Keeping;
 use crate::error::{Error, Misuse};
 use crate::parameters::Parameters;
 
-/// Statistical security parameter λ: a wrong result has probability at most 2^-λ (PSSZ15 §2.1, "λ = 40").
-pub const STATISTICAL_SECURITY: u32 = 40;
-
 /// The part a party plays. Who listens and who connects has nothing to do with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {

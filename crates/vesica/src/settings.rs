@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use vesica_encode::items::{Encoding, OnDuplicates};
 use vesica_protocols::registry::Security;
-use vesica_protocols::{DEFAULT_LEVEL, Learns, Profile};
+use vesica_protocols::{DEFAULT_LEVEL, Learns, Profile, encoding_for};
 use vesica_table::OnFault;
 
 use crate::memory::Budget;
@@ -242,7 +242,7 @@ impl Settings {
 
     /// What the items are.
     pub fn encoding(&self) -> Encoding {
-        self.security.encoding(self.level, self.sigma)
+        encoding_for(self.security, self.level, self.sigma)
     }
 
     /// Threads to keep busy, at least 1.

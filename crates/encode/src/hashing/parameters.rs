@@ -20,10 +20,12 @@ pub mod experiment;
 mod logarithm;
 pub mod paper;
 
+use vesica_crypto::security::STATISTICAL_SECURITY;
+
 use super::bins::Layout;
 
-/// The most that any hashing may fail, as a power of 2.
-pub const FAILURE: f64 = -40.0;
+/// The most that any hashing may fail, as a power of 2: -λ.
+pub const FAILURE: f64 = -(STATISTICAL_SECURITY as f64);
 
 /// What both parties agree on for a cuckoo table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,9 +24,6 @@
 
 use super::Error;
 
-/// Failures have at most this probability, as a power of one half.
-pub const SECURITY: u32 = 40;
-
 /// What bands of a width are good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BandShape {
@@ -34,7 +31,7 @@ pub struct BandShape {
     pub width: usize,
     /// 1000·(1 + ε): places at which bands may start, for a thousand keys.
     pub per_mille: u64,
-    /// Keys up to which failures have a probability of at most 2^-[`SECURITY`].
+    /// Keys up to which failures have a probability of at most 2^-λ, λ = 40.
     pub most_keys: usize,
 }
 

@@ -17,10 +17,11 @@ use super::{Receiver, Sender};
 use crate::Error;
 use crate::base::masny_rindal;
 use crate::pprf::{levels, sum};
+use crate::security::Security;
 use crate::small_field::cheating::Cheat;
 use crate::small_field::message_bytes;
+use crate::softspoken;
 use crate::softspoken::cheating::Deviation;
-use crate::softspoken::{self, Security};
 
 /// What a receiver lies about.
 #[derive(Clone, Debug, Default)]
@@ -269,11 +270,12 @@ pub fn respond(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::security::Profile;
     use crate::small_field::tests::{context, deal_from};
     use crate::testing::credible;
+    use crate::vole::Value;
     use crate::vole::check;
     use crate::vole::codes::Family;
-    use crate::vole::{Profile, Value};
     use vesica_crypto::prg::Prg;
 
     /// 200 blocks of noise, of five places and a few of six.

@@ -22,22 +22,14 @@
 //! 0 and 1. They are pseudo-random only if no few outputs depend on too few values: codes here are not systematic, and t
 //! is above 256.
 
-/// How much margin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Profile {
-    /// Weights for a distance that the codes are shown to have.
-    #[default]
-    Conservative,
-    /// Weights that suffice if words lighter than 0.20·N, which exist, are hard to find.
-    Lean,
-}
+use crate::security::{Profile, STATISTICAL_SECURITY};
 
 impl Profile {
     /// Weight of field-valued noise.
     #[must_use]
     pub const fn field_weight(self) -> usize {
         match self {
-            Self::Conservative => 848,
+            Self::Conservative | Self::Fast => 848,
             Self::Lean => 400,
         }
     }
@@ -46,7 +38,7 @@ impl Profile {
     #[must_use]
     pub const fn binary_weight(self) -> usize {
         match self {
-            Self::Conservative => 400,
+            Self::Conservative | Self::Fast => 400,
             Self::Lean => 176,
         }
     }
@@ -58,8 +50,8 @@ pub const DISTANCE: f64 = 0.10;
 /// Security of the linear test in bits.
 const TEST: f64 = 128.0;
 
-/// -log2 of the probability that a code of less distance is drawn.
-pub const CODE: f64 = 40.0;
+/// -log2 of the probability that a code of less distance is drawn: λ.
+pub const CODE: f64 = STATISTICAL_SECURITY as f64;
 
 /// From how many outputs on a structured code replaces the random matrix.
 pub const STRUCTURED: usize = (1 << 12) + 1;

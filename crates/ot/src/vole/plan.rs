@@ -10,10 +10,11 @@ use super::codes::accumulate::Accumulate;
 use super::codes::convolute::Convolute;
 use super::codes::random::Random;
 use super::codes::{Code, Family, Intake, Word};
-use super::parameters::{PIECE, Profile, STRUCTURED, TWO_ROUNDS, regions};
+use super::parameters::{PIECE, STRUCTURED, TWO_ROUNDS, regions};
 use super::value::Value;
 use crate::pprf;
-use crate::softspoken::{self, Security, Width};
+use crate::security::{Profile, Security};
+use crate::softspoken::{self, Width};
 
 /// Seeds the public code of a run.
 const CODE: Label = Label::new("vole: code");

@@ -17,7 +17,8 @@ use super::trees::Forest;
 use super::value::Value;
 use crate::Error;
 use crate::pprf::levels;
-use crate::softspoken::{self, Security};
+use crate::security::Security;
+use crate::softspoken;
 
 /// The receiver between its message and the sender's.
 pub struct Receiver<V: Value> {

@@ -18,7 +18,8 @@ use super::trees::Forest;
 use super::value::Value;
 use crate::CotSender;
 use crate::Error;
-use crate::softspoken::{self, Security};
+use crate::security::Security;
+use crate::softspoken;
 
 /// The sender after the receiver's message.
 pub struct Sender {

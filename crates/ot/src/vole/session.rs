@@ -11,7 +11,7 @@ use super::plan::Plan;
 use super::value::Value;
 use super::{Receiver, Sender};
 use crate::base::masny_rindal;
-use crate::softspoken::Security;
+use crate::security::Security;
 use crate::{Error, Seed};
 
 const BASE: Label = Label::new("vole: base OT");

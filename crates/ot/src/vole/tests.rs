@@ -5,8 +5,8 @@ use vesica_crypto::prg::Prg;
 
 use super::*;
 use crate::Error;
+use crate::security::{Profile, Security};
 use crate::small_field::tests::{context, deal};
-use crate::softspoken::Security;
 
 /// Δ, A, B, C.
 fn run<V: Value>(plan: &Plan, seed: u8) -> (Block, Vec<V>, Vec<Block>, Vec<Block>) {

@@ -17,9 +17,9 @@ use vesica_ot::coded::{self, OprfReceiver, OprfSender};
 use vesica_ot::kk13::WalshHadamard;
 use vesica_ot::kkrt::PseudoRandomCode;
 use vesica_ot::random::{Strings, add_delta};
+use vesica_ot::security::{Profile, Security};
 use vesica_ot::silent;
-use vesica_ot::softspoken::{self, Security, Width};
-use vesica_ot::vole::Profile;
+use vesica_ot::softspoken::{self, Width};
 use vesica_ot::{CotReceiver, CotSender, Error, Seed, ideal, iknp, kk13, kkrt};
 
 const LABEL: Label = Label::new("test: blocks");

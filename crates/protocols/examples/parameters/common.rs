@@ -2,11 +2,9 @@
 
 use vesica_crypto::group::{Group, P256, P384, P521, Ristretto255};
 use vesica_encode::items::Width;
-use vesica_encode::{hashing, okvs};
 use vesica_ot::base::{kept, masny_rindal, naor_pinkas};
-use vesica_ot::vole;
 use vesica_protocols::registry::Security;
-use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, STATISTICAL_SECURITY, Sizes};
+use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, STATISTICAL_SECURITY, Sizes, encoding_for};
 
 use crate::table::{Section, count, power};
 
@@ -19,17 +17,12 @@ fn levels() -> Section {
         "Security parameters",
         "κ: computational, in bits. λ: statistical; each event that would make a run wrong, or fail, or tell something, \
          has probability at most 2^-λ a run, over coins drawn after the sets are fixed. A protocol has a few such events: \
-         `ot-phasing` three (numbers, masks, bins), `kkrt` three (code, masks, bins). One constant each, of which the crates \
-         below the protocols have their own copies.",
+         `ot-phasing` three (numbers, masks, bins), `kkrt` three (code, masks, bins). Each is one constant that \
+         all crates share.",
         &["parameter", "in the code", "must be", "from"],
     );
     section.same("κ where nothing else is asked for", DEFAULT_LEVEL, 128, "the default of `--level`");
-    section.same("λ of protocols", STATISTICAL_SECURITY, 40, "PSSZ15 §2.1");
-    section.same("λ of key-value stores", okvs::parameters::SECURITY, STATISTICAL_SECURITY, "λ");
-    let hashing = -hashing::parameters::FAILURE as u32;
-    section.same("λ of hashing to bins", hashing, STATISTICAL_SECURITY, "λ");
-    let code = vole::parameters::CODE as u32;
-    section.same("λ of the choice of a code", code, STATISTICAL_SECURITY, "λ");
+    section.same("λ", STATISTICAL_SECURITY, 40, "PSSZ15 §2.1");
     section
 }
 
@@ -119,7 +112,7 @@ fn digests() -> Section {
         &["semi-honest", &code.to_string(), &format!("at least {birthday}"), "birthday bound for 2^33 items"],
         code >= birthday,
     );
-    let wide = Security::SemiHonest.encoding(256, None).bytes() as u32;
+    let wide = encoding_for(Security::SemiHonest, 256, None).bytes() as u32;
     section.same("semi-honest, levels 192 and 256", 8 * wide, 256, "2^-κ a pair");
     section.same("malicious", 8 * Width::Digest256.bytes() as u32, 2 * DEFAULT_LEVEL, "collisions cost 2^κ");
     section

@@ -1,8 +1,9 @@
 //! What noise rests on beside linear tests by words of the guaranteed weight: light words of codes without a proven
 //! distance, and algebraic attacks on regular noise.
 
+use vesica_ot::security::Profile;
 use vesica_ot::vole::codes::{accumulate, random};
-use vesica_ot::vole::parameters::{PIECE, Profile, STRUCTURED};
+use vesica_ot::vole::parameters::{PIECE, STRUCTURED};
 
 use crate::table::{Section, count, log2_factorial, power};
 

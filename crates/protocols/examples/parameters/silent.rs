@@ -2,16 +2,15 @@
 
 use vesica_crypto::block::Block;
 use vesica_encode::okvs::{Band128, Okvs};
-use vesica_ot::softspoken::Security as OtSecurity;
+use vesica_ot::vole::Plan;
 use vesica_ot::vole::codes::{accumulate, convolute, random};
 use vesica_ot::vole::parameters::{
-    CODE, DISTANCE, FEWER_REGIONS, PIECE, Profile, STRUCTURED, TWO_ROUNDS, derived_binary_weight,
+    CODE, DISTANCE, FEWER_REGIONS, PIECE, STRUCTURED, TWO_ROUNDS, derived_binary_weight,
     derived_field_weight, regions,
 };
-use vesica_ot::vole::{self, Plan};
 use vesica_protocols::registry::{self, Shape};
 use vesica_protocols::vole_based::rr22::entry::max_malicious_items;
-use vesica_protocols::{Learns, Parameters, Profile as RunProfile, Role, STATISTICAL_SECURITY, Sizes};
+use vesica_protocols::{Learns, Parameters, Profile, Role, STATISTICAL_SECURITY, Security, Sizes};
 
 use crate::table::{Section, count, log2_factorial, power};
 
@@ -242,7 +241,7 @@ fn lengths() -> Section {
          at whole blocks and outputs are cut off, which takes words away and adds none.",
         &["parameter", "in the code", "derived", "from"],
     );
-    let plan = |length| Plan::new(length, vole::Profile::Conservative, OtSecurity::SemiHonest);
+    let plan = |length| Plan::new(length, Profile::Conservative, Security::SemiHonest);
     let weight = Profile::Conservative.field_weight();
     let first = (1..10_000).find(|length| plan(*length).pieces() > 0).unwrap();
     section.same("first length with LPN", first, 2 * weight + 1, "more than 2t outputs");
@@ -273,16 +272,16 @@ fn values() -> Section {
         &["n_s, profile", "bits in the code", "bits derived", "bad event"],
     );
     for (sender, profile, name) in [
-        (1 << 20, RunProfile::Conservative, "conservative"),
-        (1 << 20, RunProfile::Fast, "fast"),
-        (1 << 24, RunProfile::Fast, "fast"),
-        ((1 << 24) + 1, RunProfile::Fast, "fast"),
-        ((1 << 24) + 1, RunProfile::Lean, "lean"),
+        (1 << 20, Profile::Conservative, "conservative"),
+        (1 << 20, Profile::Fast, "fast"),
+        (1 << 24, Profile::Fast, "fast"),
+        ((1 << 24) + 1, Profile::Fast, "fast"),
+        ((1 << 24) + 1, Profile::Lean, "lean"),
     ] {
         let bits = value_bits(sender, profile);
         let log2 = (sender as f64).log2();
         let fits = log2 + f64::from(STATISTICAL_SECURITY) <= 64.0;
-        let derived = if fits && profile != RunProfile::Conservative { 64 } else { 128 };
+        let derived = if fits && profile != Profile::Conservative { 64 } else { 128 };
         section.row(
             &[
                 format!("{}, {name}", if sender % 2 == 1 { "2^24 + 1".into() } else { count(sender) }),
@@ -297,7 +296,7 @@ fn values() -> Section {
 }
 
 /// |B|, from what the registry says of the message with A'.
-fn value_bits(sender: usize, profile: RunProfile) -> u64 {
+fn value_bits(sender: usize, profile: Profile) -> u64 {
     let receiver = 1000;
     let entry = registry::find("vole").unwrap();
     let shape = Shape {

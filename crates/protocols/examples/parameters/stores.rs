@@ -1,11 +1,11 @@
 //! Oblivious key-value stores.
 
 use vesica_crypto::block::Block;
-use vesica_encode::okvs::parameters::{BANDS, ClusterShape, SECURITY, band_failure, band_starts};
+use vesica_encode::okvs::parameters::{BANDS, ClusterShape, band_failure, band_starts};
 use vesica_encode::okvs::{Band128, Band256, Band512, Okvs, ThreeHash};
 use vesica_protocols::registry::{self, Shape};
 use vesica_protocols::vole_based::rr22::entry::max_malicious_items;
-use vesica_protocols::{Learns, Parameters, Security, Sizes};
+use vesica_protocols::{Learns, Parameters, STATISTICAL_SECURITY, Security, Sizes};
 
 use crate::table::{Section, count, log2_factorial, power};
 
@@ -24,7 +24,7 @@ fn bands() -> Section {
     for shape in BANDS {
         let starts = band_starts(shape.width, shape.most_keys).unwrap() as usize;
         let failure = band_failure(shape.width, shape.most_keys, starts).log2();
-        let right = failure <= -f64::from(SECURITY)
+        let right = failure <= -f64::from(STATISTICAL_SECURITY)
             && starts == (shape.most_keys as u64 * shape.per_mille).div_ceil(1000) as usize;
         section.row(
             &[
@@ -32,7 +32,7 @@ fn bands() -> Section {
                 format!("{:.3}", shape.per_mille as f64 / 1000.0),
                 count(shape.most_keys),
                 power(failure),
-                power(-f64::from(SECURITY)),
+                power(-f64::from(STATISTICAL_SECURITY)),
             ],
             right,
         );
@@ -63,7 +63,7 @@ fn columns() -> Section {
         let widths = [128, 256, 512];
         let right =
             (0..3).all(|i| found[i] == band_starts(widths[i], keys).unwrap() as usize + widths[i] - 1);
-        section.row(&cells, right && failure <= -f64::from(SECURITY));
+        section.row(&cells, right && failure <= -f64::from(STATISTICAL_SECURITY));
     }
     section
 }
@@ -82,7 +82,7 @@ fn malicious() -> Section {
         let derived = |log2_queries: u32| {
             let holds = |more: usize| {
                 let ways = more as f64 * f64::from(log2_queries) - log2_factorial(more as f64);
-                ways >= 128.0 * (more as f64 - columns as f64) - f64::from(SECURITY)
+                ways >= 128.0 * (more as f64 - columns as f64) - f64::from(STATISTICAL_SECURITY)
             };
             (columns..).take_while(|more| holds(*more)).last().unwrap_or(columns)
         };

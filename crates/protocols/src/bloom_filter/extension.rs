@@ -12,7 +12,8 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
 use vesica_net::Channel;
 use vesica_ot::base::kept::{self, Keeping};
-use vesica_ot::softspoken::{self, Security, Width};
+use vesica_ot::security::Security;
+use vesica_ot::softspoken::{self, Width};
 use vesica_ot::{CotReceiver, CotSender, iknp, small_field};
 
 use crate::error::Error;

@@ -2,17 +2,16 @@
 
 use vesica_crypto::block::Block;
 use vesica_encode::sorted;
-use vesica_ot::softspoken;
-use vesica_ot::vole::{self, Family, Opening, Plan};
+use vesica_ot::vole::{Family, Opening, Plan};
 
 use super::oprf::{COIN_BYTES, proof_bytes};
 use super::store::Store;
 use super::{receive, send};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
-use crate::parameters::{Parameters, Profile, Security, Supported, Variant};
+use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security, Supported, Variant};
 use crate::positions;
-use crate::protocol::{Phase, Role, Run, STATISTICAL_SECURITY, Sizes};
+use crate::protocol::{Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Status};
 
 /// The registry's entry.
@@ -203,19 +202,11 @@ pub(super) fn plan(run: &Run<'_>) -> Result<Plan, Error> {
 
 fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
     let columns = Store::new(parameters.security, sizes.receiver, Block::ZERO).ok()?.columns();
-    let profile = match parameters.profile {
-        Profile::Conservative | Profile::Fast => vole::Profile::Conservative,
-        Profile::Lean => vole::Profile::Lean,
-    };
-    let security = match parameters.security {
-        Security::SemiHonest => softspoken::Security::SemiHonest,
-        Security::Malicious => softspoken::Security::Malicious,
-    };
     let family = match parameters.variant {
         EXPAND_CONVOLUTE => Family::Convolute,
         _ => Family::Accumulate,
     };
-    Some(Plan::new(columns, profile, security).with_family(family))
+    Some(Plan::new(columns, parameters.profile, parameters.security).with_family(family))
 }
 
 /// The most items that a malicious receiver can have put into a store made for `items`, if it asks the hash at most

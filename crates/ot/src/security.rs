@@ -1,0 +1,64 @@
+//! What an OT withstands, as a type: a protocol that needs malicious security asks for `S = Malicious`, and does not
+//! compile with anything less.
+//!
+//! [`Security`] names the same two models as values, for what is decided at run time (terms, formulas of bytes).
+//! [`Profile`] is what the parameters of a run rest on.
+
+pub use vesica_crypto::security::{STATISTICAL_SECURITY, Security};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A security model as a type parameter: [`SemiHonest`] or [`Malicious`], and no other.
+pub trait SecurityModel: sealed::Sealed + Send + Sync + 'static {
+    /// The same model as a value.
+    const SECURITY: Security;
+}
+
+/// The other party follows the protocol and tries to learn more from what it sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SemiHonest {}
+
+/// The other party may deviate from the protocol in any way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Malicious {}
+
+impl sealed::Sealed for SemiHonest {}
+impl sealed::Sealed for Malicious {}
+
+impl SecurityModel for SemiHonest {
+    const SECURITY: Security = Security::SemiHonest;
+}
+
+impl SecurityModel for Malicious {
+    const SECURITY: Security = Security::Malicious;
+}
+
+/// What the parameters of a run rest on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Profile {
+    /// Published constructions, and bounds that are proven or computed. (docs/security-of-the-default.md names the parts
+    /// that are this project's own.)
+    #[default]
+    Conservative,
+    /// Steps that rest on an argument of this project's own.
+    Fast,
+    /// Noise weights that suffice if the light words of the codes, which exist, are hard to find.
+    Lean,
+}
+
+impl Profile {
+    /// Every profile.
+    pub const ALL: [Profile; 3] = [Profile::Conservative, Profile::Fast, Profile::Lean];
+
+    /// The name on the command line and in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Conservative => "conservative",
+            Profile::Fast => "fast",
+            Profile::Lean => "lean",
+        }
+    }
+}
