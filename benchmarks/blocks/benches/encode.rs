@@ -35,15 +35,15 @@ fn bins(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("bins");
     group.sample_size(20).throughput(Throughput::Elements(COUNT as u64));
     for (functions, parameters) in [(2, parameters::two_way(COUNT)), (3, parameters::three_way(COUNT))] {
-        let places = Digests::new(&digests, parameters.layout);
+        let item_bins = Digests::new(&digests, parameters.layout);
         group.bench_function(format!("simple, {functions} functions"), |b| {
-            b.iter(|| simple::Table::build(1, &places).entries().len());
+            b.iter(|| simple::Table::build(1, &item_bins).entries().len());
         });
         group.bench_function(format!("balanced, {functions} functions"), |b| {
-            b.iter(|| balanced::build(&places).entries().len());
+            b.iter(|| balanced::build(&item_bins).entries().len());
         });
         group.bench_function(format!("cuckoo, {functions} functions"), |b| {
-            b.iter(|| cuckoo::Table::build(&places, parameters.stash).is_ok());
+            b.iter(|| cuckoo::Table::build(&item_bins, parameters.stash).is_ok());
         });
         let permutation = Permutation::new(&context(), 32, parameters.layout);
         group.bench_function(format!("permutation of 32 bits, {functions} functions"), |b| {

@@ -26,13 +26,13 @@ fn main() {
     let visit = if log > 21 { 3.8 } else { 1.9 };
 
     for (functions, parameters) in [(2, two), (3, three)] {
-        let places = Digests::new(&digests, parameters.layout);
+        let item_bins = Digests::new(&digests, parameters.layout);
         let entries = (items * functions) as f64;
         report(&format!("simple, {functions} functions"), items, entries * 2.0 * 2.1, || {
-            simple::Table::build(1, &places).entries().len()
+            simple::Table::build(1, &item_bins).entries().len()
         });
         report(&format!("cuckoo, {functions} functions"), items, entries * visit, || {
-            cuckoo::Table::build(&places, parameters.stash).map_or(0, |table| table.stash().len())
+            cuckoo::Table::build(&item_bins, parameters.stash).map_or(0, |table| table.stash().len())
         });
         // A record of 20 bytes is written to a region and read again about 2.2 times an item.
         report(&format!("cuckoo of keys, {functions} functions"), items, items as f64 * 2.2 * 6.0, || {

@@ -7,7 +7,7 @@
 //! | [`simple`] | every item in all of its bins: the sender's table |
 //! | [`balanced`] | every item in the emptiest of its bins: a receiver's table whose bins are padded |
 //! | [`cuckoo`] | every item in one of its bins, one item a bin: the receiver's table |
-//! | [`dealt`] | keys dealt to regions of bins, which they come by one function after the other |
+//! | [`partitioned`] | keys partitioned by regions of bins |
 //! | [`parameters`] | how many bins, how large a stash, how full a bin: derived, with a failure of at most 2^-40 |
 //!
 //! **Segments.** Function i of h maps to a segment of its own, the bins i·m to (i + 1)·m - 1 of β = h·m. The papers let
@@ -20,10 +20,10 @@
 pub mod balanced;
 pub mod bins;
 pub mod cuckoo;
-pub mod dealt;
 pub mod parameters;
+pub mod partitioned;
 pub mod permutation;
 pub mod simple;
 
 pub use bins::{Digests, ItemBins, Layout};
-pub use permutation::{Permutation, Placed};
+pub use permutation::{BinAssignments, Permutation};

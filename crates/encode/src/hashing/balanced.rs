@@ -17,13 +17,13 @@ use super::simple;
 ///
 /// # Panics
 /// If there are 2^32 items or more.
-pub fn build<P: ItemBins + ?Sized>(places: &P) -> Table {
-    let layout = places.layout();
-    assert!(u32::try_from(places.items()).is_ok(), "fewer than 2^32 items");
+pub fn build<P: ItemBins + ?Sized>(item_bins: &P) -> Table {
+    let layout = item_bins.layout();
+    assert!(u32::try_from(item_bins.items()).is_ok(), "fewer than 2^32 items");
     let mut loads = vec![0u32; layout.bins()];
-    let mut chosen = Vec::with_capacity(places.items());
-    for item in 0..places.items() {
-        let bins = places.bins_of(item);
+    let mut chosen = Vec::with_capacity(item_bins.items());
+    for item in 0..item_bins.items() {
+        let bins = item_bins.bins_of(item);
         let mut emptiest = bins[0];
         for &bin in &bins[1..layout.functions()] {
             if loads[bin as usize] < loads[emptiest as usize] {
@@ -56,14 +56,14 @@ mod tests {
             [(0, 2, 4), (1, 2, 1), (9, 1, 3), (1000, 2, 300), (1000, 3, 1000), (5000, 4, 7)]
         {
             let digests = digests(items, 0);
-            let places = Digests::new(&digests, Layout::new(functions, bins));
-            let mut expected: Vec<Vec<u32>> = vec![Vec::new(); places.layout().bins()];
+            let item_bins = Digests::new(&digests, Layout::new(functions, bins));
+            let mut expected: Vec<Vec<u32>> = vec![Vec::new(); item_bins.layout().bins()];
             for item in 0..items {
-                let bins = &places.bins_of(item)[..functions];
+                let bins = &item_bins.bins_of(item)[..functions];
                 let emptiest = *bins.iter().min_by_key(|bin| expected[**bin as usize].len()).unwrap();
                 expected[emptiest as usize].push(item as u32);
             }
-            let table = build(&places);
+            let table = build(&item_bins);
             assert!(table.bins().eq(expected.iter().map(|bin| &bin[..])), "{items} {functions} {bins}");
             assert_eq!(table.entries().len(), items);
         }

@@ -216,15 +216,15 @@ mod tests {
         let mut digests = vec![Block::ZERO; 1 << 16];
         Prg::from_seed([1; 16]).fill_blocks(&mut digests);
         let layout = Layout::new(4, 32);
-        let places = Digests::new(&digests, layout);
+        let item_bins = Digests::new(&digests, layout);
         // The 4096 combinations of four offsets of 8, about 16 items each: chi-square within six deviations.
         let mut counts = vec![0u32; 4096];
         for item in 0..digests.len() {
-            let bins = places.bins_of(item);
+            let bins = item_bins.bins_of(item);
             let mut cell = 0;
             for (function, bin) in bins.into_iter().enumerate() {
                 assert_eq!(layout.function_of(bin as usize), function);
-                assert_eq!(places.bin_of(item, function), bin);
+                assert_eq!(item_bins.bin_of(item, function), bin);
                 cell = cell * 8 + bin as usize % 8;
             }
             counts[cell] += 1;

@@ -54,10 +54,13 @@ impl Table {
     ///
     /// # Panics
     /// If there are 2^32 - 1 items or more.
-    pub fn build<P: ItemBins + ?Sized>(places: &P, stash: usize) -> Result<Self, Failure> {
-        assert!(u32::try_from(places.items()).is_ok_and(|items| items < EMPTY), "fewer than 2^32 - 1 items");
-        let layout = places.layout();
-        let guests = Numbers(places);
+    pub fn build<P: ItemBins + ?Sized>(item_bins: &P, stash: usize) -> Result<Self, Failure> {
+        assert!(
+            u32::try_from(item_bins.items()).is_ok_and(|items| items < EMPTY),
+            "fewer than 2^32 - 1 items"
+        );
+        let layout = item_bins.layout();
+        let guests = Numbers(item_bins);
         let mut nest =
             Nest { guests: &guests, functions: layout.functions(), slots: large_vec(EMPTY, layout.bins()) };
         let homeless = nest.settle();
@@ -180,14 +183,14 @@ impl<P: ItemBins + ?Sized> Nest<'_, Numbers<'_, P>> {
     /// Puts items into free bins; returns those that have none. A block of items asks for its bins under one function, then
     /// for those of the next function only where these are taken.
     fn settle(&mut self) -> Vec<u32> {
-        let places = self.guests.0;
-        let items = places.items();
+        let item_bins = self.guests.0;
+        let items = item_bins.items();
         let mut homeless = Vec::new();
         let mut block = [(0, Bins::default()); BLOCK];
         for first in (0..items).step_by(BLOCK) {
             let mut left = BLOCK.min(items - first);
             for (item, entry) in (first..).zip(&mut block[..left]) {
-                *entry = (item as u32, places.bins_of(item));
+                *entry = (item as u32, item_bins.bins_of(item));
                 prefetch(&self.slots, entry.1[0] as usize);
             }
             for function in 0..self.functions {
@@ -340,19 +343,19 @@ mod tests {
         digests
     }
 
-    fn check(places: &Digests<'_>, table: &Table) {
-        let mut seen = vec![false; places.items()];
+    fn check(item_bins: &Digests<'_>, table: &Table) {
+        let mut seen = vec![false; item_bins.items()];
         let mut see = |item: u32| assert!(!std::mem::replace(&mut seen[item as usize], true));
         let bins = table.layout().bins();
         for cut in [0, bins / 3, bins] {
             let occupied = table.occupied(0..cut) + table.occupied(cut..bins);
-            assert_eq!(occupied, places.items() - table.stash().len());
+            assert_eq!(occupied, item_bins.items() - table.stash().len());
         }
         for (bin, item) in table.bins().enumerate() {
             assert_eq!(item, table.get(bin));
             if let Some(item) = item {
                 let function = table.layout().function_of(bin);
-                assert_eq!(places.bins_of(item as usize)[function] as usize, bin);
+                assert_eq!(item_bins.bins_of(item as usize)[function] as usize, bin);
                 see(item);
             }
         }
@@ -366,18 +369,18 @@ mod tests {
             [(0, 3, 0), (1, 2, 2), (2, 1, 50), (300, 2, 720), (50_000, 3, 63_500), (9000, 4, 9400)]
         {
             let digests = digests(1, items);
-            let places = Digests::new(&digests, Layout::new(functions, bins));
-            let table = Table::build(&places, usize::MAX);
+            let item_bins = Digests::new(&digests, Layout::new(functions, bins));
+            let table = Table::build(&item_bins, usize::MAX);
             let table = table.unwrap();
-            check(&places, &table);
+            check(&item_bins, &table);
             assert!(table.stash().len() <= 2);
         }
     }
 
     /// The items that no placement of two functions has a bin for.
-    fn least_stash(places: &Digests<'_>) -> usize {
-        let mut graph = Graph::new(places.layout().bins());
-        let bins = (0..places.items()).map(|item| places.bins_of(item));
+    fn least_stash(item_bins: &Digests<'_>) -> usize {
+        let mut graph = Graph::new(item_bins.layout().bins());
+        let bins = (0..item_bins.items()).map(|item| item_bins.bins_of(item));
         bins.filter(|bins| !graph.insert(bins[0], bins[1])).count()
     }
 
@@ -385,20 +388,20 @@ mod tests {
     fn the_stash_is_as_small_as_it_can_be() {
         for (seed, bins) in (0..40).zip([40, 44, 50, 60].into_iter().cycle()) {
             let digests = digests(seed, 30);
-            let places = Digests::new(&digests, Layout::new(2, bins));
-            let table = Table::build(&places, usize::MAX);
+            let item_bins = Digests::new(&digests, Layout::new(2, bins));
+            let table = Table::build(&item_bins, usize::MAX);
             let table = table.unwrap();
-            check(&places, &table);
-            assert_eq!(table.stash().len(), least_stash(&places));
+            check(&item_bins, &table);
+            assert_eq!(table.stash().len(), least_stash(&item_bins));
         }
     }
 
     #[test]
     fn a_stash_without_room_is_a_failure() {
         let digests = vec![Block::from(7u128); 5];
-        let places = Digests::new(&digests, Layout::new(3, 30));
-        assert_eq!(Table::build(&places, 1).err(), Some(Failure { items: 2, stash: 1 }));
-        assert_eq!(Table::build(&places, 2).map(|table| table.stash().len()), Ok(2));
+        let item_bins = Digests::new(&digests, Layout::new(3, 30));
+        assert_eq!(Table::build(&item_bins, 1).err(), Some(Failure { items: 2, stash: 1 }));
+        assert_eq!(Table::build(&item_bins, 2).map(|table| table.stash().len()), Ok(2));
         let one = Digests::new(&digests, Layout::new(1, 4));
         assert_eq!(Table::build(&one, 4).map(|table| table.stash().len()), Ok(4));
     }

@@ -22,7 +22,7 @@
 //! The functions f, g are AES hashes under keys of the run's context, scaled to m and M ([`FixedKey::step`]). They are
 //! public: this spreads, it hides nothing.
 
-mod placed;
+mod assignments;
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 
-pub use placed::Placed;
+pub use assignments::BinAssignments;
 
 use super::bins::{Layout, MOST_FUNCTIONS};
 
@@ -159,10 +159,15 @@ impl Permutation {
     /// # Panics
     /// If an item is 2^σ or more.
     #[must_use]
-    pub fn place(&self, threads: usize, count: usize, value: impl Fn(usize) -> u128 + Sync) -> Placed {
-        let mut placed = Placed::with_room(self, count);
-        placed.extend(self, threads, count, value);
-        placed
+    pub fn place(
+        &self,
+        threads: usize,
+        count: usize,
+        value: impl Fn(usize) -> u128 + Sync,
+    ) -> BinAssignments {
+        let mut assignments = BinAssignments::with_room(self, count);
+        assignments.extend(self, threads, count, value);
+        assignments
     }
 
     /// The bins and remainders of one batch, each function's remainders at the beginning of a slice.

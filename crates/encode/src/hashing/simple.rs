@@ -39,9 +39,9 @@ impl Table {
     ///
     /// # Panics
     /// If there are 2^32 entries or more.
-    pub fn build<P: ItemBins + ?Sized>(threads: usize, places: &P) -> Self {
-        let layout = places.layout();
-        let (items, segment) = (places.items(), layout.segment() as usize);
+    pub fn build<P: ItemBins + ?Sized>(threads: usize, item_bins: &P) -> Self {
+        let layout = item_bins.layout();
+        let (items, segment) = (item_bins.items(), layout.segment() as usize);
         assert!(u32::try_from(items * layout.functions()).is_ok(), "fewer than 2^32 entries");
         let mut starts = large_capacity(layout.bins() + 1);
         starts.resize(layout.bins(), 0);
@@ -49,7 +49,7 @@ impl Table {
         if items > 0 {
             let segments = starts.chunks_mut(segment).zip(entries.chunks_mut(items));
             let Ok(()) = par::for_each::<_, Infallible, _>(threads, segments, |function, segment| {
-                fill_segment(places, function, segment.0, segment.1);
+                fill_segment(item_bins, function, segment.0, segment.1);
                 Ok(())
             });
         }
@@ -133,13 +133,18 @@ const PART_BITS: u32 = 12;
 const MOST_PARTS: usize = 1 << 10;
 
 /// Sorts the items by their bins under one function; `starts` are relative to all entries.
-fn fill_segment<P: ItemBins + ?Sized>(places: &P, function: usize, starts: &mut [u32], entries: &mut [u32]) {
-    let first_bin = places.layout().bin(function, 0);
+fn fill_segment<P: ItemBins + ?Sized>(
+    item_bins: &P,
+    function: usize,
+    starts: &mut [u32],
+    entries: &mut [u32],
+) {
+    let first_bin = item_bins.layout().bin(function, 0);
     let mut shift = PART_BITS;
     while (starts.len() - 1) >> shift >= MOST_PARTS {
         shift += 1;
     }
-    let offset_of = |item: usize| places.bin_of(item, function) - first_bin;
+    let offset_of = |item: usize| item_bins.bin_of(item, function) - first_bin;
 
     let mut ends = vec![0u32; ((starts.len() - 1) >> shift) + 1];
     for item in 0..entries.len() {
@@ -213,15 +218,15 @@ mod tests {
             (300, 4, 90_000),
         ] {
             let digests = digests(items);
-            let places = Digests::new(&digests, Layout::new(functions, bins));
-            let mut expected = vec![Vec::new(); places.layout().bins()];
+            let item_bins = Digests::new(&digests, Layout::new(functions, bins));
+            let mut expected = vec![Vec::new(); item_bins.layout().bins()];
             for item in 0..items {
-                for bin in &places.bins_of(item)[..functions] {
+                for bin in &item_bins.bins_of(item)[..functions] {
                     expected[*bin as usize].push(item as u32);
                 }
             }
             for threads in [1, 3] {
-                let table = Table::build(threads, &places);
+                let table = Table::build(threads, &item_bins);
                 assert_eq!(table.entries().len(), items * functions);
                 assert!(table.bins().eq(expected.iter().map(|bin| &bin[..])));
                 assert!((0..expected.len()).all(|bin| table.bin(bin) == expected[bin]));
@@ -232,10 +237,10 @@ mod tests {
     #[test]
     fn many_bins_are_split_into_larger_parts() {
         let digests = digests(3000);
-        let places = Digests::new(&digests, Layout::new(1, 10_000_000));
-        let table = Table::build(1, &places);
+        let item_bins = Digests::new(&digests, Layout::new(1, 10_000_000));
+        let table = Table::build(1, &item_bins);
         for item in 0..digests.len() {
-            assert!(table.bin(places.bins_of(item)[0] as usize).contains(&(item as u32)));
+            assert!(table.bin(item_bins.bins_of(item)[0] as usize).contains(&(item as u32)));
         }
         assert_eq!(table.entries().len(), digests.len());
     }

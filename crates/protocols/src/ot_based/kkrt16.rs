@@ -35,7 +35,7 @@ use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::memory::Wiped;
-use vesica_encode::hashing::dealt::Dealt;
+use vesica_encode::hashing::partitioned::PartitionedKeys;
 use vesica_encode::hashing::{Layout, cuckoo, parameters};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Channel;
@@ -244,24 +244,24 @@ fn send_masks<S: OprfSender<Block, { kkrt::BLOCKS }>>(
 ) -> Result<Vec<u32>, Error> {
     // 2. Each item to its first bin; from here on it is known by its place in the lists.
     let places = items.shuffled(rng);
-    let mut dealt = Dealt::new(plan.layout, items.len());
+    let mut waiting = PartitionedKeys::of_keys(plan.layout, items.len());
     keys::by_pieces(run, &item_oracle(run), items, |first, keys| {
-        keys.iter().zip(&places[first..]).for_each(|(key, place)| dealt.push(0, *key, *place));
+        keys.iter().zip(&places[first..]).for_each(|(key, place)| waiting.push_key(0, *key, *place));
     })?;
     let order = if run.learns == Learns::Both { inverse(&places) } else { Vec::new() };
     drop(places);
     // 3. F(h_i(x), x), bin by bin; a list goes when the last bin of its function is done.
     run.phase(Phase::Answer, plan.layout.bins());
-    let mut rows = Wiped::from(vec![[Block::ZERO; kkrt::BLOCKS]; dealt.region().min(plan.layout.bins())]);
-    let mut answer = Answer::new(dealt, Departing::new(plan.width, items.len()));
-    for first in (0..plan.layout.bins()).step_by(answer.dealt.region()) {
-        let bins = first..plan.layout.bins().min(first + answer.dealt.region());
-        let rows = &mut rows[..bins.len()];
-        oprf.extend(rows, channel.split().1)?;
+    let mut rows = Wiped::default();
+    let mut answer = Answer::new(waiting, Departing::new(plan.width, items.len()));
+    for bins in answer.waiting.regions().iter() {
+        let first = bins.start;
+        rows.resize(bins.len(), [Block::ZERO; kkrt::BLOCKS]);
+        oprf.extend(&mut rows, channel.split().1)?;
         run.advance(rows.len())?;
         for part in plan.layout.segments_of(bins) {
             let function = plan.layout.function_of(part.start);
-            answer.part(&oprf, first, rows, function);
+            answer.part(&oprf, first, &rows, function);
             // As much of the list before leaves as bins are done. How many items were in them is the sender's secret.
             let segment = plan.layout.segment_of(function);
             answer.masks.advance(part.end - segment.start, segment.len(), channel.split().0)?;
@@ -275,7 +275,7 @@ fn send_masks<S: OprfSender<Block, { kkrt::BLOCKS }>>(
 
 /// Masks in the making.
 struct Answer {
-    dealt: Dealt,
+    waiting: PartitionedKeys<(Block, u32)>,
     masks: Departing,
     records: Vec<(Block, u32)>,
     at: Vec<u32>,
@@ -284,9 +284,9 @@ struct Answer {
 }
 
 impl Answer {
-    fn new(dealt: Dealt, masks: Departing) -> Self {
+    fn new(waiting: PartitionedKeys<(Block, u32)>, masks: Departing) -> Self {
         let (records, at, words, outputs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { dealt, masks, records, at, words, outputs }
+        Self { waiting, masks, records, at, words, outputs }
     }
 
     /// The masks of the items that `function` has in the region from bin `first` on, whose rows these are.
@@ -297,15 +297,15 @@ impl Answer {
         rows: &[kkrt::Row],
         function: usize,
     ) {
-        while self.dealt.take(function, first, &mut self.records) {
+        while self.waiting.take(function, first, &mut self.records) {
             self.at.clear();
             self.words.clear();
-            let layout = self.dealt.layout();
+            let layout = self.waiting.regions().layout();
             for (key, place) in &self.records {
                 self.at.push(layout.bin_of(*key, function) - first as u32);
                 self.words.push(*key);
                 if function + 1 < layout.functions() {
-                    self.dealt.push(function + 1, *key, *place);
+                    self.waiting.push_key(function + 1, *key, *place);
                 }
             }
             self.outputs.resize(self.records.len(), Block::ZERO);

@@ -11,7 +11,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::memory::{large_capacity, prefetch};
 
 use super::super::bins::{Bins, Layout};
-use super::super::dealt::Dealt;
+use super::super::partitioned::PartitionedKeys;
 use super::{Failure, Guests, Nest};
 
 /// Rounds over all bins. Each leaves about 0.4 times as many keys, where three functions have 1.27 bins a key.
@@ -29,7 +29,7 @@ pub(super) struct Slot {
 
 /// Keys that wait to be placed.
 pub struct Keys {
-    dealt: Dealt,
+    waiting: PartitionedKeys<(Block, u32)>,
     count: usize,
 }
 
@@ -60,13 +60,13 @@ impl Keys {
     /// None yet, of about `count`.
     #[must_use]
     pub fn new(layout: Layout, count: usize) -> Self {
-        Self { dealt: Dealt::new(layout, count), count: 0 }
+        Self { waiting: PartitionedKeys::of_keys(layout, count), count: 0 }
     }
 
     /// A key that is different from all others, and its number, which is below 2^32 - 1.
     #[inline]
     pub fn push(&mut self, key: Block, number: u32) {
-        self.dealt.push(0, key, number);
+        self.waiting.push_key(0, key, number);
         self.count += 1;
     }
 
@@ -75,7 +75,7 @@ impl Keys {
     /// # Errors
     /// [`Failure`] if one has no bin.
     pub fn place(self) -> Result<KeyedTable, Failure> {
-        let layout = self.dealt.layout();
+        let layout = self.waiting.regions().layout();
         let mut nest = Nest { guests: &layout, functions: layout.functions(), slots: Vec::new() };
         let homeless = self.settle(&mut nest.slots);
         let lost = nest.evict(&homeless);
@@ -87,24 +87,24 @@ impl Keys {
 
     /// The rounds; gives those that have no bin yet.
     fn settle(mut self, slots: &mut Vec<Slot>) -> Vec<Slot> {
-        let layout = self.dealt.layout();
+        let layout = self.waiting.regions().layout();
         *slots = large_capacity(layout.bins());
         let (mut homeless, mut records) = (Vec::new(), Vec::new());
         // A key of a single function has nowhere to go on to.
         let rounds = if layout.functions() == 1 { 1 } else { ROUNDS };
         for round in 0..rounds {
-            for first in (0..layout.bins()).step_by(self.dealt.region()) {
-                let region = first..layout.bins().min(first + self.dealt.region());
+            for region in self.waiting.regions().iter() {
+                let first = region.start;
                 slots.resize(slots.len().max(region.end), Layout::NONE);
                 for function in layout.segments_of(region).map(|part| layout.function_of(part.start)) {
                     let last = function + 1 == layout.functions();
-                    while self.dealt.take(function, first, &mut records) {
+                    while self.waiting.take(function, first, &mut records) {
                         let go_on = |on: Slot| {
                             if last && round + 1 == rounds {
                                 homeless.push(on);
                             } else {
                                 let next = if last { 0 } else { function + 1 };
-                                self.dealt.push(next, Block::from(on.key), on.number);
+                                self.waiting.push_key(next, Block::from(on.key), on.number);
                             }
                         };
                         visit(slots, layout, function, round > 0, &records, go_on);

@@ -168,10 +168,10 @@ mod tests {
             let (two, three) = (two_way(items), three_way(items));
             let load = maximum_load(items, two.layout);
             let count = frequency(items, 200, |digests| {
-                let places = Digests::new(digests, two.layout);
-                cuckoo::Table::build(&places, two.stash).is_err()
+                let item_bins = Digests::new(digests, two.layout);
+                cuckoo::Table::build(&item_bins, two.stash).is_err()
                     || cuckoo::Table::build(&Digests::new(digests, three.layout), three.stash).is_err()
-                    || simple::Table::build(1, &places).check_load(load).is_err()
+                    || simple::Table::build(1, &item_bins).check_load(load).is_err()
             });
             assert_eq!(count, 0, "{items} items");
         }

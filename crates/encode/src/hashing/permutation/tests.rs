@@ -17,9 +17,9 @@ fn bin_and_remainder_belong_to_one_item_and_function() {
         let mut seen = HashSet::new();
         for function in 0..functions {
             let mut values: Vec<u128> = (0..1 << sigma).collect();
-            let mut places = vec![0; values.len()];
-            permutation.evaluate(function, &mut values, &mut places);
-            for (remainder, bin) in values.into_iter().zip(places) {
+            let mut bins = vec![0; values.len()];
+            permutation.evaluate(function, &mut values, &mut bins);
+            for (remainder, bin) in values.into_iter().zip(bins) {
                 assert_eq!(permutation.layout().function_of(bin as usize), function);
                 assert!(remainder < permutation.remainders());
                 assert!(seen.insert((bin, remainder)));
@@ -47,41 +47,44 @@ fn remainders_are_shorter_by_the_bits_of_a_bin() {
 }
 
 #[test]
-fn places_are_what_evaluate_says_for_any_number_of_threads() {
+fn bins_are_what_evaluate_says_for_any_number_of_threads() {
     // Remainders of one byte to sixteen.
     for sigma in [15, 24, 40, 45, 70, 128] {
-        places_are_what_evaluate_says(sigma);
+        bins_are_what_evaluate_says(sigma);
     }
 }
 
-fn places_are_what_evaluate_says(sigma: u32) {
+fn bins_are_what_evaluate_says(sigma: u32) {
     let permutation = permutation(sigma, Layout::new(3, 9000));
     let value = |index: usize| (index as u128).wrapping_mul(u128::MAX / 7) >> (128 - sigma);
-    let mut places: Vec<Placed> =
+    let mut all: Vec<BinAssignments> =
         [1, 3].iter().map(|threads| permutation.place(*threads, 20_011, value)).collect();
     // By pieces, into room for more.
-    let mut pieces = Placed::with_room(&permutation, 30_000);
+    let mut pieces = BinAssignments::with_room(&permutation, 30_000);
     for first in (0..20_011).step_by(4100) {
         pieces.extend(&permutation, 2, 4100.min(20_011 - first), |i| value(first + i));
     }
-    places.push(pieces);
+    all.push(pieces);
     for function in 0..3 {
         let mut items: Vec<u128> = (0..20_011).map(value).collect();
         let mut bins = vec![0; items.len()];
         permutation.evaluate(function, &mut items, &mut bins);
-        for placed in &places {
-            let (width, mut bytes) = (placed.width(), vec![9; 3]);
+        for assignments in &all {
+            let (width, mut bytes) = (assignments.width(), vec![9; 3]);
             // Backwards, and none in the place of every seventh.
             let item = |i: usize| (!i.is_multiple_of(7)).then_some((20_010 - i) as u32);
-            placed.remainders(function, 20_011, item, permutation.vacant(), &mut bytes);
+            assignments.remainders(function, 20_011, item, permutation.vacant(), &mut bytes);
             assert_eq!(bytes.len(), 20_011 * width);
             for (i, bytes) in bytes.chunks(width).enumerate() {
                 let remainder = item(i).map_or(permutation.vacant(), |item| items[item as usize]);
                 assert_eq!(*bytes, remainder.to_le_bytes()[..width]);
             }
-            assert!(placed.remainders_under(function).eq(items.iter().copied()));
+            assert!(assignments.remainders_under(function).eq(items.iter().copied()));
             for (item, bin) in bins.iter().enumerate() {
-                assert_eq!((placed.bins_of(item)[function], placed.bin_of(item, function)), (*bin, *bin));
+                assert_eq!(
+                    (assignments.bins_of(item)[function], assignments.bin_of(item, function)),
+                    (*bin, *bin)
+                );
             }
         }
     }
@@ -124,7 +127,9 @@ fn one_round_would_move_ranges_of_items_as_a_whole() {
     let layout = parameters.layout;
     let segment = layout.segment();
     let item = |i: usize| (i / 256 * 9) as u128 * u128::from(segment) + (i % 256) as u128;
-    let fails = |placed: Placed| usize::from(cuckoo::Table::build(&placed, parameters.stash).is_err());
+    let fails = |assignments: BinAssignments| {
+        usize::from(cuckoo::Table::build(&assignments, parameters.stash).is_err())
+    };
     let (mut paper, mut ours) = (0, 0);
     for seed in 0..300 {
         let mut rng = Prg::fork([6; 16], seed);
@@ -134,7 +139,8 @@ fn one_round_would_move_ranges_of_items_as_a_whole() {
             layout.bin(function, ((i % 256) as u32 + f[i / 256 * 2 + function]) % segment)
         });
         let bins = bins.collect();
-        paper += fails(Placed { layout, room: 4096, items: 4096, bins, width: 1, remainders: Vec::new() });
+        paper +=
+            fails(BinAssignments { layout, room: 4096, items: 4096, bins, width: 1, remainders: Vec::new() });
         let context = Context::new(&[7; 32], "test", b"", seed, 1);
         ours += fails(Permutation::new(&context, 32, layout).place(1, 4096, item));
     }
@@ -156,11 +162,11 @@ fn items_in_ranges_and_steps_are_spread_like_any_others() {
         for (functions, bins) in [(3, 5202), (2, 9830)] {
             let permutation = permutation(sigma, Layout::new(functions, bins));
             let gap = (1u128 << sigma) / (4096 / run);
-            let placed = permutation.place(1, 4096, |i| {
+            let assignments = permutation.place(1, 4096, |i| {
                 let (block, inside) = (i as u128 / run, i as u128 % run);
                 (block * gap + inside * step) % (1 << sigma)
             });
-            let table = cuckoo::Table::build(&placed, 1);
+            let table = cuckoo::Table::build(&assignments, 1);
             assert!(table.is_ok(), "{sigma} {step} {run} {functions}");
         }
     }

@@ -1,7 +1,7 @@
 //! What the sender has in its bins: whole items, or their remainders, dealt to regions of bins.
 
 use vesica_crypto::partitions::{Partitions, Record};
-use vesica_encode::hashing::permutation::{Permutation, Placed};
+use vesica_encode::hashing::permutation::{BinAssignments, Permutation};
 use vesica_encode::hashing::{Digests, ItemBins};
 use vesica_encode::items::Items;
 
@@ -66,9 +66,9 @@ impl Dealt {
     pub(super) fn new(run: &Run<'_>, plan: &Plan, items: &Items, places: &[u32]) -> Result<Self, Error> {
         let layout = plan.cuckoo.layout;
         let mut dealt = Self::empty(plan, items.len());
-        let mut permuted: Option<(Permutation, Placed)> = plan.permuted.then(|| {
+        let mut permuted: Option<(Permutation, BinAssignments)> = plan.permuted.then(|| {
             let permutation = plan.permutation(&run.context);
-            let placed = Placed::with_room(&permutation, keys::piece(run));
+            let placed = BinAssignments::with_room(&permutation, keys::piece(run));
             (permutation, placed)
         });
         numbers::by_pieces(run, plan.hashed, items, !plan.permuted, |first, values, keys| {

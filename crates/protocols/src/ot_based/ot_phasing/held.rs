@@ -2,7 +2,7 @@
 
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::{large_capacity, prefetch};
-use vesica_encode::hashing::permutation::{Permutation, Placed};
+use vesica_encode::hashing::permutation::{BinAssignments, Permutation};
 use vesica_encode::hashing::{Digests, cuckoo};
 use vesica_encode::items::Items;
 
@@ -20,7 +20,7 @@ pub(super) struct Held<'a> {
     run: &'a Run<'a>,
     pub(super) plan: &'a Plan,
     /// Bins and remainders, where these stand for the items.
-    placed: Option<Placed>,
+    placed: Option<BinAssignments>,
     /// What stands for no item in a bin: [`Permutation::vacant`], or a whole item of the receiver's own.
     vacant: u128,
     /// What is asked for at a place of the stash that has no item: one that the receiver has. It learns whether the sender has
@@ -34,7 +34,8 @@ pub(super) struct Held<'a> {
 impl<'a> Held<'a> {
     pub(super) fn new(run: &'a Run<'a>, plan: &'a Plan, items: &Items) -> Result<Self, Error> {
         let permutation: Option<Permutation> = plan.permuted.then(|| plan.permutation(&run.context));
-        let mut placed = permutation.as_ref().map(|permutation| Placed::with_room(permutation, items.len()));
+        let mut placed =
+            permutation.as_ref().map(|permutation| BinAssignments::with_room(permutation, items.len()));
         let room = |wanted: bool| if wanted { items.len() } else { 0 };
         let (whole, mut own) = (!plan.permuted || plan.cuckoo.stash > 0, None);
         let mut numbers = large_capacity(room(whole));

@@ -136,8 +136,8 @@ fn three_functions_fail_no_more_often_than_with_independent_bins() {
     {
         let layout = Layout::new(3, bins);
         let bound = bounds::cuckoo(Table::Segments, 3, items as u64, bins, 0);
-        agrees_with_independent_bins(layout, items, repetitions, bound, |places| {
-            cuckoo::Table::build(places, 0).is_err()
+        agrees_with_independent_bins(layout, items, repetitions, bound, |item_bins| {
+            cuckoo::Table::build(item_bins, 0).is_err()
         });
     }
 }
@@ -147,8 +147,8 @@ fn a_stash_is_exceeded_no_more_often_than_with_independent_bins() {
     for (items, stash, repetitions) in [(64, 0, 1 << 12), (64, 1, 1 << 13), (256, 0, 1 << 12)] {
         let Cuckoo { layout, .. } = two_way(items);
         let bound = bounds::cuckoo(Table::Segments, 2, items as u64, layout.bins() as u64, stash);
-        agrees_with_independent_bins(layout, items, repetitions, bound, |places| {
-            cuckoo::Table::build(places, stash).is_err()
+        agrees_with_independent_bins(layout, items, repetitions, bound, |item_bins| {
+            cuckoo::Table::build(item_bins, stash).is_err()
         });
     }
 }
@@ -161,8 +161,8 @@ fn bins_overflow_no_more_often_than_independent_ones() {
             bounds::overflow(items as u64, u64::from(layout.segment()), load) + (functions as f64).log2()
         };
         let load = (1..).find(|load| bound(*load) < -4.0).unwrap();
-        agrees_with_independent_bins(layout, items, 1 << 11, bound(load), |places| {
-            simple::Table::build(1, places).check_load(load as usize).is_err()
+        agrees_with_independent_bins(layout, items, 1 << 11, bound(load), |item_bins| {
+            simple::Table::build(1, item_bins).check_load(load as usize).is_err()
         });
     }
 }

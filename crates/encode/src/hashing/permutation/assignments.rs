@@ -18,7 +18,7 @@ const TASK: usize = 32 * BATCH;
 const AHEAD: usize = 64;
 
 /// The bins and remainders of a set of items under their permutations.
-pub struct Placed {
+pub struct BinAssignments {
     pub(super) layout: Layout,
     /// Items that there is room for, and that are here.
     pub(super) room: usize,
@@ -31,7 +31,7 @@ pub struct Placed {
     pub(super) remainders: Vec<u8>,
 }
 
-impl Placed {
+impl BinAssignments {
     /// No items yet, and room for `room` under this permutation.
     #[must_use]
     pub fn with_room(permutation: &Permutation, room: usize) -> Self {
@@ -163,7 +163,7 @@ impl Placed {
     }
 }
 
-impl ItemBins for Placed {
+impl ItemBins for BinAssignments {
     #[inline]
     fn layout(&self) -> Layout {
         self.layout
