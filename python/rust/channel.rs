@@ -19,7 +19,7 @@ use crate::result::Outcome;
 /// A connection to the partner, for one run.
 #[pyclass(frozen, module = "vesica")]
 pub(crate) struct Channel {
-    channel: Mutex<Option<net::Channel>>,
+    channel: Mutex<Option<net::Connection>>,
     my_key: Option<PublicKey>,
     cancel: net::CancelToken,
 }
@@ -32,7 +32,7 @@ enum Keys {
 }
 
 impl Channel {
-    fn new(channel: net::Channel, my_key: Option<PublicKey>, cancel: net::CancelToken) -> Self {
+    fn new(channel: net::Connection, my_key: Option<PublicKey>, cancel: net::CancelToken) -> Self {
         Channel { channel: Mutex::new(Some(channel)), my_key, cancel }
     }
 }

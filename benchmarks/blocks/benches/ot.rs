@@ -6,7 +6,8 @@ use vesica_crypto::block::Block;
 use vesica_crypto::group::{Group, P256};
 use vesica_crypto::hash::Label;
 use vesica_crypto::prg::Prg;
-use vesica_net::{Channel, Options, memory};
+use vesica_channel::Channel;
+use vesica_net::{Connection, Options, memory};
 use vesica_ot::base::{masny_rindal, naor_pinkas};
 use vesica_ot::chosen;
 use vesica_ot::coded::{self, Code, OprfSender};
@@ -62,10 +63,10 @@ fn naor_pinkas(criterion: &mut Criterion) {
     const COUNT: usize = 128;
     let mut group = criterion.benchmark_group("base OT");
     let (context, choices) = (context(), [0x5a; COUNT / 8]);
-    let send = |channel: &mut Channel| {
+    let send = |channel: &mut dyn Channel| {
         naor_pinkas::send::<P256>(&context, LABEL, COUNT, channel, &mut Prg::from_seed([3; 16]))
     };
-    let receive = |channel: &mut Channel| {
+    let receive = |channel: &mut dyn Channel| {
         naor_pinkas::receive::<P256>(&context, LABEL, &choices, COUNT, channel, &mut Prg::from_seed([4; 16]))
     };
     let mut first = vec![0; naor_pinkas::sender_bytes::<P256>()];
@@ -102,14 +103,14 @@ impl CotSender<1> for Dealt {
         [Block::ONES]
     }
 
-    fn extend(&mut self, rows: &mut [[Block; 1]], _: &mut Channel) -> Result<(), Error> {
+    fn extend(&mut self, rows: &mut [[Block; 1]], _: &mut dyn Channel) -> Result<(), Error> {
         rows.fill(self.delta());
         Ok(())
     }
 }
 
 impl CotReceiver<1> for Dealt {
-    fn extend(&mut self, _: &[u8], rows: &mut [[Block; 1]], _: &mut Channel) -> Result<(), Error> {
+    fn extend(&mut self, _: &[u8], rows: &mut [[Block; 1]], _: &mut dyn Channel) -> Result<(), Error> {
         rows.fill([Block::ZERO]);
         Ok(())
     }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use vesica::base_ots::{Mark, Offer};
+use vesica::channel::codec::{CodecError, Writer};
 use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, Matches, OnDuplicates};
-use vesica::net::codec::{CodecError, Writer};
 use vesica::net::{
     Address, CancelToken, Identity, NetError, NetEvent, Options, PublicKey, Security as Transport, shaped,
 };

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rand::{SeedableRng, rngs::StdRng};
-use vesica_net::{Address, Channel, Identity, NetEvent, Options, Security, establish, memory};
+use vesica_net::{Address, Connection, Identity, NetEvent, Options, Security, establish, memory};
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -19,7 +19,9 @@ fn main() {
         None => vec![4 << 10, 64 << 10, 1 << 20, 16 << 20],
     };
     println!("{} MiB, payload GB/s by size of one send and one receive", total >> 20);
-    for (name, connect) in [("memory", in_memory as fn() -> (Channel, Channel)), ("tcp", tcp), ("tls", tls)] {
+    for (name, connect) in
+        [("memory", in_memory as fn() -> (Connection, Connection)), ("tcp", tcp), ("tls", tls)]
+    {
         if only.as_ref().is_some_and(|only| only != name) {
             continue;
         }
@@ -41,17 +43,17 @@ fn main() {
     println!("tls ping-pong {:.1} us", started.elapsed().as_secs_f64() * 1e6 / f64::from(rounds));
 }
 
-fn ping(channel: &mut Channel) {
+fn ping(channel: &mut Connection) {
     channel.send(&[1; 16]).expect("send");
     channel.recv_exact(&mut [0; 16]).expect("receive");
 }
 
-fn pong(channel: &mut Channel) {
+fn pong(channel: &mut Connection) {
     channel.recv_exact(&mut [0; 16]).expect("receive");
     channel.send(&[1; 16]).and_then(|()| channel.flush()).expect("send");
 }
 
-fn measure(mut one: Channel, mut two: Channel, total: usize, piece: usize) -> f64 {
+fn measure(mut one: Connection, mut two: Connection, total: usize, piece: usize) -> f64 {
     let (out, mut into) = (vec![7; piece], vec![0; piece]);
     let started = Instant::now();
     thread::scope(|scope| {
@@ -71,15 +73,15 @@ fn options() -> Options {
     Options { silence: Duration::from_secs(30), ..Options::default() }
 }
 
-fn in_memory() -> (Channel, Channel) {
+fn in_memory() -> (Connection, Connection) {
     memory::pair(&options())
 }
 
-fn tcp() -> (Channel, Channel) {
+fn tcp() -> (Connection, Connection) {
     connect(&Security::InsecurePlaintext, &Security::InsecurePlaintext)
 }
 
-fn tls() -> (Channel, Channel) {
+fn tls() -> (Connection, Connection) {
     let [one, two] = [(); 2].map(|()| Identity::generate().expect("key"));
     connect(
         &Security::Tls { identity: &one, peer: two.public_key() },
@@ -87,7 +89,7 @@ fn tls() -> (Channel, Channel) {
     )
 }
 
-fn connect(here: &Security<'_>, there: &Security<'_>) -> (Channel, Channel) {
+fn connect(here: &Security<'_>, there: &Security<'_>) -> (Connection, Connection) {
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         let listening = scope.spawn(move || {

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use crate::error::NetError;
 use crate::link::Link;
+use vesica_channel::ChannelError;
 
 /// A clonable switch, thrown once. All clones share it.
 ///
@@ -34,7 +34,7 @@ impl CancelToken {
         Self::default()
     }
 
-    /// Throws the switch: every wait that obeys it ends with [`NetError::Cancelled`], and its sockets are closed.
+    /// Throws the switch: every wait that obeys it ends with [`ChannelError::Cancelled`], and its sockets are closed.
     pub fn cancel(&self) {
         let (links, children) = {
             let mut state = self.lock();
@@ -46,7 +46,7 @@ impl CancelToken {
             CancelToken { shared }.cancel();
         }
         for link in links.iter().filter_map(Weak::upgrade) {
-            link.fail_both(&NetError::Cancelled);
+            link.fail_both(&ChannelError::Cancelled);
         }
     }
 
@@ -71,17 +71,17 @@ impl CancelToken {
     }
 
     /// Fails if the switch has been thrown.
-    pub(crate) fn check(&self) -> Result<(), NetError> {
-        if self.is_cancelled() { Err(NetError::Cancelled) } else { Ok(()) }
+    pub(crate) fn check(&self) -> Result<(), ChannelError> {
+        if self.is_cancelled() { Err(ChannelError::Cancelled) } else { Ok(()) }
     }
 
     /// Sleeps, unless the switch is thrown before.
-    pub(crate) fn sleep(&self, duration: Duration) -> Result<(), NetError> {
+    pub(crate) fn sleep(&self, duration: Duration) -> Result<(), ChannelError> {
         let until = Instant::now() + duration;
         let mut state = self.lock();
         loop {
             if state.cancelled {
-                return Err(NetError::Cancelled);
+                return Err(ChannelError::Cancelled);
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -96,7 +96,7 @@ impl CancelToken {
         let mut state = self.lock();
         if state.cancelled {
             drop(state);
-            link.fail_both(&NetError::Cancelled);
+            link.fail_both(&ChannelError::Cancelled);
             return;
         }
         state.links.retain(|old| old.strong_count() > 0);

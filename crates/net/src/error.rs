@@ -6,29 +6,11 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::codec::CodecError;
-use crate::frame::{Kind, MAX_PAYLOAD};
+use vesica_channel::{ChannelError, Fault, Span};
+
 use crate::identity::PublicKey;
-use crate::span::Span;
 
-/// Who is at fault for a [`NetError`]; a program's exit status follows from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Fault {
-    /// The caller's arguments: an address that cannot be used.
-    Usage,
-    /// The partner cannot be reached, fell silent, closed, or gave up.
-    Partner,
-    /// Bytes that do not decode, or that come where none may.
-    Protocol,
-    /// The other side is not the partner we expect, or speaks another version.
-    Identity,
-    /// The caller cancelled.
-    Cancelled,
-    /// A fault of this program.
-    Ours,
-}
-
-/// Everything that ends a connection or keeps it from being made.
+/// Everything that keeps a connection from being made, or ends it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NetError {
@@ -75,58 +57,6 @@ pub enum NetError {
         /// Who came in its place.
         others: Box<Others>,
     },
-    /// Nothing arrived for the allowed time, not even a heartbeat.
-    #[error("the partner fell silent: nothing arrived for {}, not even a heartbeat", Span(*after))]
-    Silent {
-        /// The allowed time.
-        after: Duration,
-    },
-    /// What had to come within a given time did not, though heartbeats did.
-    #[error("the partner did not complete its answer within {}, though its program is alive", Span(*after))]
-    Unanswered {
-        /// The allowed time.
-        after: Duration,
-    },
-    /// The connection ended before the partner said that it was done.
-    #[error("the partner closed the connection before the end")]
-    Closed,
-    /// The partner gave up and said so.
-    #[error("the partner gave up")]
-    PeerAborted,
-
-    /// A frame of a type that does not exist.
-    #[error("the partner sent a frame of unknown type {byte}")]
-    FrameKind {
-        /// The type found.
-        byte: u8,
-    },
-    /// A frame with a length that its type does not allow.
-    #[error("the partner sent a {kind:?} frame of {length} bytes, which is not allowed")]
-    FrameLength {
-        /// The frame's type.
-        kind: Kind,
-        /// The length found.
-        length: u64,
-    },
-    /// Something followed the partner's DONE.
-    #[error("the partner went on sending after it had said that it was done")]
-    AfterDone,
-    /// The partner is done while we expect more from it, or have more for it.
-    #[error("the partner said that it was done in the middle of the conversation")]
-    PeerFinished,
-    /// We are done, but the partner had sent more.
-    #[error("the partner sent more than the conversation asks for")]
-    LeftoverData,
-    /// A message inside the stream does not decode.
-    #[error("the partner sent a message that does not decode: {0}")]
-    Codec(#[from] CodecError),
-    /// A TLS record was altered on the way, or is not a TLS record.
-    #[error("the encrypted connection was damaged: {cause}")]
-    Tls {
-        /// What the TLS library says.
-        cause: String,
-    },
-
     /// Whoever answered does not speak Vesica's protocol.
     #[error("{address} does not speak the vesica protocol")]
     NotVesica {
@@ -156,38 +86,9 @@ pub enum NetError {
         ours: PublicKey,
     },
 
-    /// The caller cancelled.
-    #[error("cancelled")]
-    Cancelled,
-
-    /// Both sides send at the same moment, more than can be held.
-    #[error(
-        "both sides are sending, and {limit} bytes wait unread: the conversation must receive before it sends more"
-    )]
-    Deadlock {
-        /// The most that is held.
-        limit: u64,
-    },
-    /// The channel was used after [`finish`](crate::Channel::finish).
-    #[error("the channel was used after its end")]
-    Finished,
-    /// The channel was used after [`abort`](crate::Channel::abort).
-    #[error("the channel was used after it had been aborted")]
-    Aborted,
-    /// The payload of a DONE frame is too long.
-    #[error("a final message of {length} bytes is too long: {MAX_PAYLOAD} are allowed")]
-    DoneTooLong {
-        /// Its length.
-        length: usize,
-    },
-    /// The system refused something that should have worked.
-    #[error("{what}: {cause}")]
-    System {
-        /// What was tried.
-        what: &'static str,
-        /// The system's reason.
-        cause: String,
-    },
+    /// The conversation failed, or could not begin.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
 }
 
 impl NetError {
@@ -197,34 +98,17 @@ impl NetError {
             Self::BadAddress { .. } | Self::Bind { .. } | Self::PlaintextNotLoopback { .. } => Fault::Usage,
             // Whoever came alone, with another key, is most likely the partner.
             Self::NobodyCame { others, .. } if others.is_one_key() => Fault::Identity,
-            Self::Unreachable { .. }
-            | Self::NobodyCame { .. }
-            | Self::Silent { .. }
-            | Self::Unanswered { .. }
-            | Self::Closed
-            | Self::PeerAborted => Fault::Partner,
-            Self::FrameKind { .. }
-            | Self::FrameLength { .. }
-            | Self::AfterDone
-            | Self::PeerFinished
-            | Self::LeftoverData
-            | Self::Codec(_)
-            | Self::Tls { .. } => Fault::Protocol,
+            Self::Unreachable { .. } | Self::NobodyCame { .. } => Fault::Partner,
             Self::NotVesica { .. }
             | Self::VersionMismatch { .. }
             | Self::WrongPeer { .. }
             | Self::RefusedByPeer { .. } => Fault::Identity,
-            Self::Cancelled => Fault::Cancelled,
-            Self::Deadlock { .. }
-            | Self::Finished
-            | Self::Aborted
-            | Self::DoneTooLong { .. }
-            | Self::System { .. } => Fault::Ours,
+            Self::Channel(error) => error.fault(),
         }
     }
 
     pub(crate) fn system(what: &'static str, cause: &impl ToString) -> Self {
-        Self::System { what, cause: cause.to_string() }
+        ChannelError::system(what, cause).into()
     }
 }
 

@@ -23,10 +23,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
+use vesica_channel::ChannelError;
 
 use crate::Options;
 use crate::cancel::CancelToken;
-use crate::channel::{About, Channel};
+use crate::connection::{About, Connection};
 use crate::error::Others;
 use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::{Identity, PublicKey};
@@ -117,7 +118,7 @@ pub fn establish(
     options: &Options,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Channel, NetError> {
+) -> Result<Connection, NetError> {
     meet(address, security, &[], options, rng, on_event)
 }
 
@@ -134,7 +135,7 @@ pub fn meet(
     options: &Options,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Channel, NetError> {
+) -> Result<Connection, NetError> {
     let opener = Opener { network: None, options: options.clone(), first: first.to_vec() };
     establish_over(address, security, opener, rng, on_event)
 }
@@ -147,7 +148,7 @@ pub(crate) fn establish_shaped(
     options: &Options,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Channel, NetError> {
+) -> Result<Connection, NetError> {
     let opener = Opener { network: Some(network), options: options.clone(), first: Vec::new() };
     establish_over(address, security, opener, rng, on_event)
 }
@@ -158,7 +159,7 @@ fn establish_over(
     opener: Opener,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Channel, NetError> {
+) -> Result<Connection, NetError> {
     opener.options.cancel.check()?;
     let opener = Arc::new(opener);
     let channel = match address {
@@ -181,7 +182,7 @@ struct Opener {
 
 impl Opener {
     /// From handshake to meeting.
-    fn open(&self, shaken: Shaken) -> Result<Channel, Trouble> {
+    fn open(&self, shaken: Shaken) -> Result<Connection, Trouble> {
         let mut channel = open(shaken, self.network, &self.options).map_err(Trouble::Ours)?;
         if self.first.is_empty() {
             return Ok(channel);
@@ -189,22 +190,22 @@ impl Opener {
         let sent = channel.send(&self.first).and_then(|()| channel.flush());
         match sent.and_then(|()| channel.await_first()) {
             // A partner that is done at once has said something, which is for the caller to find.
-            Ok(()) | Err(NetError::PeerFinished) => Ok(channel),
-            Err(NetError::Closed) => Err(Trouble::LeftEarly),
-            Err(error) => Err(Trouble::Ours(error)),
+            Ok(()) | Err(ChannelError::PeerFinished) => Ok(channel),
+            Err(ChannelError::Closed) => Err(Trouble::LeftEarly),
+            Err(error) => Err(Trouble::Ours(error.into())),
         }
     }
 }
 
 /// From handshake to channel.
-fn open(shaken: Shaken, network: Option<Network>, options: &Options) -> Result<Channel, NetError> {
+fn open(shaken: Shaken, network: Option<Network>, options: &Options) -> Result<Connection, NetError> {
     let Shaken { socket, tls, peer, peer_key, hello, binding, sent, received } = shaken;
     let clone = socket.try_clone().map_err(|error| NetError::system("cannot duplicate a socket", &error))?;
     let link = Arc::new(Link::socket(clone, [sent, received], network, options));
     options.cancel.watch(&link);
     let threads = pump::start(&link, socket, tls, network, options.heartbeat())?;
     let about = About { hello, binding, peer_key, peer_address: Some(peer) };
-    Ok(Channel::new(link, HERE, about, threads))
+    Ok(Connection::new(link, HERE, about, threads))
 }
 
 /// The whole time there is, and what may end it early.
@@ -270,7 +271,7 @@ fn resolve(text: &str, patience: &Patience<'_>) -> Result<Vec<SocketAddr>, Unres
             }
             Ok(Ok(found)) => return Ok(found),
             Ok(Err(cause)) => return Err(Unresolved::Name(cause)),
-            Err(_) => patience.cancel.check().map_err(Unresolved::Fatal)?,
+            Err(_) => patience.cancel.check().map_err(|error| Unresolved::Fatal(error.into()))?,
         }
         if patience.left().is_zero() {
             return Err(Unresolved::Silent);

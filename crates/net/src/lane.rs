@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use crate::air::Air;
-use crate::frame::{Frame, Kind};
 use crate::shaped::Network;
+use vesica_channel::{Frame, Kind};
 
 /// What remains of a bound that has been lifted.
 const LIFTED_BOUND: usize = 1 << 30;

@@ -1,7 +1,7 @@
 //! Channels between the parties: memory, TCP and TLS behind one type, with frames, heartbeats, counters and digests.
 //!
-//! A [`Channel`] is a byte stream each way. Protocols call [`send`](Channel::send) and
-//! [`recv_exact`](Channel::recv_exact) and never see a socket, a frame or a thread:
+//! A [`Connection`] is a byte stream each way. Protocols call [`send`](Connection::send) and
+//! [`recv_exact`](Connection::recv_exact) and never see a socket, a frame or a thread:
 //!
 //! ```text
 //!  protocol                                                                    peer
@@ -15,8 +15,8 @@
 //!   cut into frames.
 //! * A connection whose peer says nothing, not even a heartbeat, for [`Options::silence`] is over. The writer thread
 //!   sends the heartbeats, so they go out while the protocol computes.
-//! * Where a peer must not take its time, a limit ends the wait, heartbeats or not: [`Channel::expect_within`].
-//! * Both sides may send any amount at the same moment: see [`Channel::send`].
+//! * Where a peer must not take its time, a limit ends the wait, heartbeats or not: [`Connection::expect_within`].
+//! * Both sides may send any amount at the same moment: see [`Connection::send`].
 //!
 //! [`establish()`] makes a connection: TLS 1.3 with mutual raw public keys, or plaintext on a loopback address.
 //! [`meet()`] does so too, and goes on trying until the partner's first message is there.
@@ -27,11 +27,9 @@
 
 mod air;
 mod cancel;
-mod channel;
-pub mod codec;
+mod connection;
 mod error;
 mod establish;
-mod frame;
 pub mod identity;
 mod lane;
 mod link;
@@ -41,19 +39,17 @@ pub mod private_file;
 mod pump;
 pub mod shaped;
 mod signal;
-mod span;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 use std::time::Duration;
 
 pub use cancel::CancelToken;
-pub use channel::{Channel, Digests, Hello, Meter, RecvHalf, SendHalf, Traffic};
-pub use error::{Fault, NetError, Others, RetryReason, StrangerReason};
+pub use connection::{Connection, Digests, Hello, Meter, RecvHalf, SendHalf, Traffic};
+pub use error::{NetError, Others, RetryReason, StrangerReason};
 pub use establish::{Address, NetEvent, Security, VERSION, establish, meet};
-pub use frame::{Kind, MAX_PAYLOAD};
 pub use identity::{Identity, PublicKey};
-pub use span::Span;
+pub use vesica_channel::{ChannelError, Fault, Kind, MAX_PAYLOAD, Span};
 
 /// What a connection obeys besides its address and keys. Local: never sent to the peer.
 #[derive(Clone, Debug)]

@@ -33,12 +33,12 @@ use std::time::{Duration, Instant};
 
 use crate::Options;
 use crate::cancel::CancelToken;
-use crate::channel::Traffic;
-use crate::error::NetError;
-use crate::frame::{Frame, Kind};
+use crate::connection::Traffic;
 use crate::lane::Lane;
 use crate::shaped::Network;
 use crate::signal::Signal;
+use vesica_channel::ChannelError;
+use vesica_channel::{Frame, Kind};
 
 pub(crate) use threads::Outgoing;
 
@@ -93,7 +93,7 @@ enum Transport {
 
 struct State {
     lanes: [Lane; 2],
-    failed: [Option<NetError>; 2],
+    failed: [Option<ChannelError>; 2],
     /// The threads of a connection are to end at once.
     closed: bool,
     /// Per side: until when what it awaits has to be there, heartbeats or not.
@@ -195,12 +195,12 @@ impl Link {
     }
 
     /// The first failure of a side, or else this one from now on; ends the connection.
-    pub(crate) fn fail(&self, side: usize, error: NetError) -> NetError {
+    pub(crate) fn fail(&self, side: usize, error: ChannelError) -> ChannelError {
         self.fail_locked(&mut self.lock(), side, error)
     }
 
     /// The same failure for whoever has none yet.
-    pub(crate) fn fail_both(&self, error: &NetError) {
+    pub(crate) fn fail_both(&self, error: &ChannelError) {
         let mut state = self.lock();
         for side in [HERE, THERE] {
             self.fail_locked(&mut state, side, error.clone());
@@ -218,8 +218,8 @@ impl Link {
         let fault = match frame.kind {
             Kind::Heartbeat => return false,
             Kind::Data if taken.discard => return false,
-            _ if taken.done => NetError::AfterDone,
-            Kind::Abort => NetError::PeerAborted,
+            _ if taken.done => ChannelError::AfterDone,
+            Kind::Abort => ChannelError::PeerAborted,
             kind => match kind.check(frame.payload().len()) {
                 Err(error) => error,
                 Ok(()) => {
@@ -235,10 +235,10 @@ impl Link {
         false
     }
 
-    fn fail_locked(&self, state: &mut State, side: usize, error: NetError) -> NetError {
+    fn fail_locked(&self, state: &mut State, side: usize, error: ChannelError) -> ChannelError {
         let first = state.failed[side].is_none();
         // Two connections under one switch: the end of the one may reach the other before the switch does.
-        let error = if first && self.cancel.is_cancelled() { NetError::Cancelled } else { error };
+        let error = if first && self.cancel.is_cancelled() { ChannelError::Cancelled } else { error };
         let error = state.failed[side].get_or_insert(error).clone();
         if first {
             self.shut(state, side);
@@ -286,10 +286,11 @@ impl Link {
         side: usize,
         started: Instant,
         lift: bool,
-    ) -> Option<(Instant, NetError)> {
+    ) -> Option<(Instant, ChannelError)> {
         let silent = self.deadline(&state.lanes[1 - side], started, lift);
-        let silent = silent.map(|(at, after)| (at, NetError::Silent { after }));
-        let late = state.limits[side].map(|limit| (limit.at, NetError::Unanswered { after: limit.length }));
+        let silent = silent.map(|(at, after)| (at, ChannelError::Silent { after }));
+        let late =
+            state.limits[side].map(|limit| (limit.at, ChannelError::Unanswered { after: limit.length }));
         silent.into_iter().chain(late).min_by_key(|(at, _)| *at)
     }
 
@@ -310,9 +311,9 @@ impl Link {
 
 impl State {
     /// Whether a wait that came to this end may go on for a moment, once.
-    fn grace(&mut self, side: usize, end: &NetError) -> bool {
+    fn grace(&mut self, side: usize, end: &ChannelError) -> bool {
         match (&mut self.limits[side], end) {
-            (Some(limit), NetError::Unanswered { .. }) if !limit.graced => {
+            (Some(limit), ChannelError::Unanswered { .. }) if !limit.graced => {
                 limit.graced = true;
                 limit.at = Instant::now() + limit.length.min(GRACE);
                 true
@@ -321,12 +322,12 @@ impl State {
         }
     }
 
-    fn may_send(&self, side: usize, kind: Kind) -> Result<(), NetError> {
+    fn may_send(&self, side: usize, kind: Kind) -> Result<(), ChannelError> {
         let incoming = &self.lanes[1 - side];
         match &self.failed[side] {
             Some(error) => Err(error.clone()),
-            None if kind == Kind::Data && incoming.done => Err(NetError::PeerFinished),
-            None if incoming.ended && !incoming.done => Err(NetError::Closed),
+            None if kind == Kind::Data && incoming.done => Err(ChannelError::PeerFinished),
+            None if incoming.ended && !incoming.done => Err(ChannelError::Closed),
             None => Ok(()),
         }
     }
@@ -351,7 +352,7 @@ mod tests {
         Frame::new(Kind::Data, &[0; SMALL / 2])
     }
 
-    fn push_until_error(link: &Link, side: usize) -> NetError {
+    fn push_until_error(link: &Link, side: usize) -> ChannelError {
         loop {
             if let Err(error) = link.push(side, frame(), true, false) {
                 return error;
@@ -367,8 +368,8 @@ mod tests {
             let other = scope.spawn(|| push_until_error(&link, THERE));
             [push_until_error(&link, HERE), other.join().unwrap()]
         });
-        errors.sort_by_key(|error| *error == NetError::Closed);
-        assert_eq!(errors, [NetError::Deadlock { limit: 3 * SMALL as u64 }, NetError::Closed]);
+        errors.sort_by_key(|error| *error == ChannelError::Closed);
+        assert_eq!(errors, [ChannelError::Deadlock { limit: 3 * SMALL as u64 }, ChannelError::Closed]);
     }
 
     /// A connection without its threads: the test plays them.
@@ -385,7 +386,7 @@ mod tests {
         let (link, _peer) = connection(Duration::from_millis(200));
         thread::scope(|scope| {
             scope.spawn(|| while link.incoming(frame()).is_some() {});
-            assert_eq!(push_until_error(&link, HERE), NetError::Deadlock { limit: 3 * SMALL as u64 });
+            assert_eq!(push_until_error(&link, HERE), ChannelError::Deadlock { limit: 3 * SMALL as u64 });
         });
     }
 
@@ -412,8 +413,8 @@ mod tests {
             }
             let lifted = most(&link);
             assert!(lifted > SMALL && lifted <= 3 * SMALL);
-            link.fail(HERE, NetError::Closed);
-            assert_eq!(sender.join().unwrap(), NetError::Closed);
+            link.fail(HERE, ChannelError::Closed);
+            assert_eq!(sender.join().unwrap(), ChannelError::Closed);
         });
     }
 
@@ -426,6 +427,6 @@ mod tests {
             }
             assert!(!link.lock().lanes[THERE].lifted);
         };
-        assert_eq!(error, NetError::Silent { after: Duration::from_millis(200) });
+        assert_eq!(error, ChannelError::Silent { after: Duration::from_millis(200) });
     }
 }

@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use rustls::Connection;
 
-use crate::error::NetError;
-use crate::frame::{Frame, HEADER, Kind, header, parse_header};
 use crate::link::{Link, Outgoing};
 use crate::outlet::{Outlet, Plan};
 use crate::shaped::Network;
+use vesica_channel::ChannelError;
+use vesica_channel::{Frame, HEADER, Kind, header, parse_header};
 
 /// Bytes gathered for one write to the socket, and plaintext given to TLS at a time.
 const PIECE: usize = 64 << 10;
@@ -36,10 +36,10 @@ pub(crate) fn start(
     tls: Option<Connection>,
     network: Option<Network>,
     heartbeat: Duration,
-) -> Result<Vec<JoinHandle<()>>, NetError> {
+) -> Result<Vec<JoinHandle<()>>, ChannelError> {
     let tls = tls.map(|connection| Arc::new(Mutex::new(connection)));
     let reading =
-        socket.try_clone().map_err(|error| NetError::system("cannot duplicate a socket", &error))?;
+        socket.try_clone().map_err(|error| ChannelError::system("cannot duplicate a socket", &error))?;
     let writer =
         Writer { outlet: Outlet::new(link.clone(), socket, network), tls: tls.clone(), out: Vec::new() };
     let reader = Reader {
@@ -54,7 +54,7 @@ pub(crate) fn start(
         thread::Builder::new()
             .name(name.into())
             .spawn(body)
-            .map_err(|error| NetError::system("cannot start a thread", &error))
+            .map_err(|error| ChannelError::system("cannot start a thread", &error))
     };
     let writing = link.clone();
     let reading = spawn("vesica-net-reader", Box::new(move || read_frames(reader)))?;
@@ -220,7 +220,7 @@ impl<R: Read> Frames<R> {
     }
 
     /// The next frame, in this buffer, or why there is none; nothing special where the connection just ended.
-    pub(crate) fn next(&mut self, mut buffer: Vec<u8>) -> Result<Frame, Option<NetError>> {
+    pub(crate) fn next(&mut self, mut buffer: Vec<u8>) -> Result<Frame, Option<ChannelError>> {
         while self.unread.len() < HEADER {
             self.read_ahead()?;
         }
@@ -245,7 +245,7 @@ impl<R: Read> Frames<R> {
         Ok(Frame { kind, bytes: buffer })
     }
 
-    fn read_ahead(&mut self) -> Result<(), Option<NetError>> {
+    fn read_ahead(&mut self) -> Result<(), Option<ChannelError>> {
         self.ahead.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
         let mut ahead = std::mem::take(&mut self.ahead);
@@ -256,7 +256,7 @@ impl<R: Read> Frames<R> {
     }
 
     /// Reads something, once.
-    fn read(&mut self, into: &mut [u8]) -> Result<usize, Option<NetError>> {
+    fn read(&mut self, into: &mut [u8]) -> Result<usize, Option<ChannelError>> {
         loop {
             match self.source.read(into) {
                 Ok(0) => return Err(None),
@@ -268,9 +268,9 @@ impl<R: Read> Frames<R> {
     }
 }
 
-fn damage(error: &io::Error) -> Option<NetError> {
+fn damage(error: &io::Error) -> Option<ChannelError> {
     let cause = error.get_ref()?.downcast_ref::<rustls::Error>()?.to_string();
-    Some(NetError::Tls { cause })
+    Some(ChannelError::Damaged { cause })
 }
 
 impl Read for Reader {

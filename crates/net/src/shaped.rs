@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use rand_core::CryptoRng;
 
-use crate::channel::Channel;
+use crate::connection::Connection;
 use crate::error::NetError;
 use crate::establish::{self, Address, NetEvent, Security};
 use crate::{Options, memory};
@@ -98,7 +98,7 @@ impl Network {
 /// As [`memory::pair`], with a network in between.
 ///
 /// What is sent may run ahead of the link by some MiB, as with a system's send buffer.
-pub fn pair(options: &Options, network: Network) -> (Channel, Channel) {
+pub fn pair(options: &Options, network: Network) -> (Connection, Connection) {
     memory::shaped_pair(options, network)
 }
 
@@ -110,7 +110,7 @@ pub fn establish(
     options: &Options,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Channel, NetError> {
+) -> Result<Connection, NetError> {
     establish::establish_shaped(address, security, network, options, rng, on_event)
 }
 

@@ -5,12 +5,12 @@ use std::io::{self, Cursor, Read, Write};
 
 pub use crate::establish::RawPeer;
 use crate::establish::exchange_hellos;
-use crate::frame::{Frame, Kind};
 use crate::pump;
-use crate::{MAX_PAYLOAD, NetError};
+use crate::{ChannelError, MAX_PAYLOAD};
+use vesica_channel::{Frame, Kind};
 
 /// The frames that a reader of `bytes` takes for such, and what ended it: none where the connection just ended.
-pub fn frames(bytes: &[u8]) -> (Vec<(Kind, Vec<u8>)>, Option<NetError>) {
+pub fn frames(bytes: &[u8]) -> (Vec<(Kind, Vec<u8>)>, Option<ChannelError>) {
     let (mut source, mut frames) = (pump::Frames::new(bytes), Vec::new());
     loop {
         match source.next(Vec::new()) {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use common::{Listener, identities, options, receive, rng, security};
 use socket2::{Domain, Socket, Type};
-use vesica_net::{Address, Channel, Identity, NetError, NetEvent, PublicKey, RetryReason, Security, meet};
+use vesica_net::{Address, Connection, Identity, NetError, NetEvent, PublicKey, RetryReason, Security, meet};
 
 /// Half a round trip.
 const CROSSING: Duration = Duration::from_millis(50);
@@ -166,12 +166,12 @@ fn gets_through(kind: Stranger, sources: Sources) {
 }
 
 /// The partner: it tries until it is through or its time is over.
-fn comes(keys: (Identity, PublicKey), to: SocketAddr) -> Result<Channel, NetError> {
+fn comes(keys: (Identity, PublicKey), to: SocketAddr) -> Result<Connection, NetError> {
     let address = Address::Connect(to.to_string());
     meet(&address, &security(&Some(keys)), b"there", &options(PATIENCE), &mut rng(2), &mut |_| ())
 }
 
-fn talk(mut here: Channel, mut there: Channel) {
+fn talk(mut here: Connection, mut there: Connection) {
     assert_eq!(receive(&mut here, 5).unwrap(), b"there");
     assert_eq!(receive(&mut there, 4).unwrap(), b"here");
 }

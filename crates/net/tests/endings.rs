@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use common::{
     against_raw, bytes, everywhere, frame, impatient, options, patient, plain_pair, receive, tls_pair,
 };
-use vesica_net::{Channel, Fault, Kind, MAX_PAYLOAD, NetError, memory};
+use vesica_net::{ChannelError, Connection, Fault, Kind, MAX_PAYLOAD, memory};
 
 const DATA: u8 = 1;
 const HEARTBEAT: u8 = 2;
@@ -19,7 +19,7 @@ const ABORT: u8 = 3;
 const DONE: u8 = 4;
 
 /// What a channel receives after a raw peer has written these bytes, and perhaps closed.
-fn after_bytes(written: &[u8], close: bool) -> NetError {
+fn after_bytes(written: &[u8], close: bool) -> ChannelError {
     let (mut channel, mut peer) = against_raw(&patient());
     peer.write_all(written).unwrap();
     if close {
@@ -37,19 +37,19 @@ fn bytes_that_no_partner_sends_are_named() {
     let huge = [&[DATA][..], &(MAX_PAYLOAD as u32 + 1).to_le_bytes()].concat();
     let endless = [&[DONE][..], &u32::MAX.to_le_bytes()].concat();
     for (written, expected) in [
-        (frame(0, b""), NetError::FrameKind { byte: 0 }),
-        (frame(77, b"abc"), NetError::FrameKind { byte: 77 }),
-        (huge, NetError::FrameLength { kind: Kind::Data, length: MAX_PAYLOAD as u64 + 1 }),
-        (endless, NetError::FrameLength { kind: Kind::Done, length: u64::from(u32::MAX) }),
-        (frame(DATA, b""), NetError::FrameLength { kind: Kind::Data, length: 0 }),
-        (frame(ABORT, b"because"), NetError::FrameLength { kind: Kind::Abort, length: 7 }),
-        (frame(HEARTBEAT, b"."), NetError::FrameLength { kind: Kind::Heartbeat, length: 1 }),
-        ([frame(DONE, b""), frame(DATA, b"x")].concat(), NetError::AfterDone),
-        (b"GET / HTTP/1.1\r\n\r\n".to_vec(), NetError::FrameKind { byte: b'G' }),
+        (frame(0, b""), ChannelError::FrameKind { byte: 0 }),
+        (frame(77, b"abc"), ChannelError::FrameKind { byte: 77 }),
+        (huge, ChannelError::FrameLength { kind: Kind::Data, length: MAX_PAYLOAD as u64 + 1 }),
+        (endless, ChannelError::FrameLength { kind: Kind::Done, length: u64::from(u32::MAX) }),
+        (frame(DATA, b""), ChannelError::FrameLength { kind: Kind::Data, length: 0 }),
+        (frame(ABORT, b"because"), ChannelError::FrameLength { kind: Kind::Abort, length: 7 }),
+        (frame(HEARTBEAT, b"."), ChannelError::FrameLength { kind: Kind::Heartbeat, length: 1 }),
+        ([frame(DONE, b""), frame(DATA, b"x")].concat(), ChannelError::AfterDone),
+        (b"GET / HTTP/1.1\r\n\r\n".to_vec(), ChannelError::FrameKind { byte: b'G' }),
     ] {
         let error = after_bytes(&written, false);
         // The reader may be ahead of the receiver, or not.
-        let expected = if expected == NetError::AfterDone && error == NetError::PeerFinished {
+        let expected = if expected == ChannelError::AfterDone && error == ChannelError::PeerFinished {
             error.clone()
         } else {
             expected
@@ -64,7 +64,7 @@ fn an_end_without_done_is_a_break() {
     let cut_payload = frame(DATA, b"abcdef")[..8].to_vec();
     for written in [Vec::new(), frame(HEARTBEAT, b""), frame(DATA, b"abc"), cut_header, cut_payload] {
         let error = after_bytes(&written, true);
-        assert_eq!((error.fault(), error), (Fault::Partner, NetError::Closed));
+        assert_eq!((error.fault(), error), (Fault::Partner, ChannelError::Closed));
     }
 }
 
@@ -74,7 +74,7 @@ fn what_came_before_the_break_is_received() {
     peer.write_all(&frame(DATA, b"last words")).unwrap();
     drop(peer);
     assert_eq!(receive(&mut channel, 10).unwrap(), b"last words");
-    assert_eq!(receive(&mut channel, 1), Err(NetError::Closed));
+    assert_eq!(receive(&mut channel, 1), Err(ChannelError::Closed));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn silence_ends_a_receive() {
     let (mut channel, peer) = against_raw(&impatient());
     let started = Instant::now();
     let error = channel.recv_exact(&mut [0]).unwrap_err();
-    assert_eq!((error.fault(), error), (Fault::Partner, NetError::Silent { after: impatient().silence }));
+    assert_eq!((error.fault(), error), (Fault::Partner, ChannelError::Silent { after: impatient().silence }));
     assert!(started.elapsed() >= impatient().silence / 2);
     drop(peer);
 }
@@ -98,7 +98,7 @@ fn silence_ends_a_blocked_send() {
                 break error;
             }
         };
-        assert_eq!(error, NetError::Silent { after: impatient().silence });
+        assert_eq!(error, ChannelError::Silent { after: impatient().silence });
         let dropping = Instant::now();
         drop(channel);
         assert!(dropping.elapsed() < Duration::from_secs(5), "the threads end although the socket is full");
@@ -121,16 +121,16 @@ fn a_long_computation_can_ask_whether_the_peer_is_there() {
             break error;
         }
     };
-    assert_eq!(error, NetError::Closed);
-    assert_eq!(channel.recv_exact(&mut [0]), Err(NetError::Closed), "errors stick");
+    assert_eq!(error, ChannelError::Closed);
+    assert_eq!(channel.recv_exact(&mut [0]), Err(ChannelError::Closed), "errors stick");
 
     let (mut channel, _silent) = against_raw(&impatient());
     thread::sleep(impatient().silence * 2);
-    assert_eq!(channel.split().0.check(), Err(NetError::Silent { after: impatient().silence }));
+    assert_eq!(channel.split().0.check(), Err(ChannelError::Silent { after: impatient().silence }));
     let (mut here, there) = memory::pair(&patient());
     assert_eq!(here.split().0.check(), Ok(()));
     drop(there);
-    assert_eq!(here.split().0.check(), Err(NetError::Closed));
+    assert_eq!(here.split().0.check(), Err(ChannelError::Closed));
 }
 
 #[test]
@@ -159,7 +159,10 @@ fn a_peer_that_has_nothing_to_compute_does_not_hold_us_with_heartbeats() {
         }
     });
     let error = channel.recv_exact(&mut [0]).unwrap_err();
-    assert_eq!((error.fault(), error), (Fault::Partner, NetError::Unanswered { after: impatient().silence }));
+    assert_eq!(
+        (error.fault(), error),
+        (Fault::Partner, ChannelError::Unanswered { after: impatient().silence })
+    );
     drop(channel);
     beating.join().unwrap();
 }
@@ -175,7 +178,7 @@ fn a_peer_that_dribbles_does_not_hold_us_beyond_the_limit() {
         }
     });
     let error = channel.recv_exact(&mut [0; 1 << 20]).unwrap_err();
-    assert_eq!(error, NetError::Unanswered { after: impatient().silence });
+    assert_eq!(error, ChannelError::Unanswered { after: impatient().silence });
     drop(channel);
     dribbling.join().unwrap();
 }
@@ -191,7 +194,7 @@ fn a_peer_that_reads_nothing_does_not_hold_us_beyond_the_limit() {
         }
     });
     let error = channel.send(&vec![0; 64 << 20]).unwrap_err();
-    assert_eq!(error, NetError::Unanswered { after: Duration::from_millis(300) });
+    assert_eq!(error, ChannelError::Unanswered { after: Duration::from_millis(300) });
     drop(channel);
     beating.join().unwrap();
 }
@@ -205,9 +208,9 @@ fn a_limit_holds_in_memory_and_what_came_in_time_is_no_fault() {
     one.expect_within(Some(limit));
     thread::sleep(2 * limit);
     assert_eq!(receive(&mut one, 7).unwrap(), b"in time");
-    assert_eq!(one.recv_exact(&mut [0]).unwrap_err(), NetError::Unanswered { after: limit });
+    assert_eq!(one.recv_exact(&mut [0]).unwrap_err(), ChannelError::Unanswered { after: limit });
     // The other side has a limit of its own, and none is set.
-    assert_eq!(two.recv_exact(&mut [0]).unwrap_err(), NetError::Closed);
+    assert_eq!(two.recv_exact(&mut [0]).unwrap_err(), ChannelError::Closed);
 }
 
 #[test]
@@ -249,7 +252,7 @@ fn a_full_inbox_is_not_the_peers_silence() {
 fn a_full_inbox_does_not_make_the_other_half_see_silence() {
     let (mut one, mut two) = plain_pair(&impatient());
     let data = bytes(24 << 20, 1);
-    let slow = |channel: &mut Channel| {
+    let slow = |channel: &mut Connection| {
         let (tx, rx) = channel.split();
         thread::scope(|scope| {
             scope.spawn(|| tx.send(&data).and_then(|()| tx.flush()).unwrap());
@@ -270,10 +273,10 @@ fn an_abort_reaches_the_peer() {
     everywhere(&patient(), |name, mut one, mut two| {
         one.send(b"never flushed").unwrap();
         one.abort();
-        assert_eq!(one.send(b"x").and_then(|()| one.flush()), Err(NetError::Aborted), "{name}");
+        assert_eq!(one.send(b"x").and_then(|()| one.flush()), Err(ChannelError::Aborted), "{name}");
         let error = two.recv_exact(&mut [0; 3]).unwrap_err();
-        assert_eq!((error.fault(), error), (Fault::Partner, NetError::PeerAborted), "{name}");
-        assert_eq!(two.finish(b""), Err(NetError::PeerAborted));
+        assert_eq!((error.fault(), error), (Fault::Partner, ChannelError::PeerAborted), "{name}");
+        assert_eq!(two.finish(b""), Err(ChannelError::PeerAborted));
     });
 }
 
@@ -291,7 +294,7 @@ fn an_abort_reaches_a_peer_that_sends() {
                     break error;
                 }
             };
-            assert_eq!(error, NetError::PeerAborted, "{name}");
+            assert_eq!(error, ChannelError::PeerAborted, "{name}");
         });
     });
 }
@@ -315,8 +318,8 @@ fn done_carries_a_message_each_way() {
             scope.spawn(|| assert_eq!(one.finish(b"from one").unwrap(), b"from two"));
             assert_eq!(two.finish(b"from two").unwrap(), b"from one", "{name}");
         });
-        assert_eq!(two.send(b"x").and_then(|()| two.flush()), Err(NetError::Finished));
-        assert_eq!(one.finish(b""), Err(NetError::Finished));
+        assert_eq!(two.send(b"x").and_then(|()| two.flush()), Err(ChannelError::Finished));
+        assert_eq!(one.finish(b""), Err(ChannelError::Finished));
         drop(one);
         drop(two);
     });
@@ -357,7 +360,7 @@ fn what_is_left_over_is_an_error() {
             });
             assert_eq!(receive(&mut two, 4).unwrap(), b"more");
             let error = two.finish(b"").unwrap_err();
-            assert_eq!((error.fault(), error), (Fault::Protocol, NetError::LeftoverData), "{name}");
+            assert_eq!((error.fault(), error), (Fault::Protocol, ChannelError::LeftoverData), "{name}");
             drop(two);
         });
     });
@@ -368,7 +371,7 @@ fn a_peer_that_is_done_too_early_is_an_error() {
     everywhere(&patient(), |name, mut one, mut two| {
         thread::scope(|scope| {
             scope.spawn(|| one.finish(b"").unwrap_err());
-            assert_eq!(two.recv_exact(&mut [0]), Err(NetError::PeerFinished), "{name}");
+            assert_eq!(two.recv_exact(&mut [0]), Err(ChannelError::PeerFinished), "{name}");
             drop(two);
         });
     });
@@ -378,7 +381,7 @@ fn a_peer_that_is_done_too_early_is_an_error() {
 fn a_final_message_has_a_limit() {
     let (mut one, _two) = memory::pair(&patient());
     let error = one.finish(&vec![0; MAX_PAYLOAD + 1]).unwrap_err();
-    assert_eq!((error.fault(), error), (Fault::Ours, NetError::DoneTooLong { length: MAX_PAYLOAD + 1 }));
+    assert_eq!((error.fault(), error), (Fault::Ours, ChannelError::DoneTooLong { length: MAX_PAYLOAD + 1 }));
 }
 
 #[test]
@@ -388,13 +391,13 @@ fn dropping_closes_at_once() {
         let started = Instant::now();
         drop(one);
         assert!(started.elapsed() < Duration::from_secs(5), "{name}");
-        assert_eq!(two.recv_exact(&mut [0]), Err(NetError::Closed), "{name}");
+        assert_eq!(two.recv_exact(&mut [0]), Err(ChannelError::Closed), "{name}");
     });
 }
 
 #[test]
 fn cancelling_ends_every_wait() {
-    let wait = |channel: &mut Channel, way: usize| match way {
+    let wait = |channel: &mut Connection, way: usize| match way {
         0 => channel.recv_exact(&mut [0]),
         1 => channel.finish(b"").map(drop),
         _ => loop {
@@ -418,7 +421,7 @@ fn cancelling_ends_every_wait() {
                 });
                 let started = Instant::now();
                 let error = wait(&mut one, way).unwrap_err();
-                assert_eq!((error.fault(), error), (Fault::Cancelled, NetError::Cancelled));
+                assert_eq!((error.fault(), error), (Fault::Cancelled, ChannelError::Cancelled));
                 assert!(started.elapsed() < Duration::from_secs(5));
             });
             drop(two);

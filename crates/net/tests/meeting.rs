@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use common::{Listener, MAGIC, dial, identities, impatient, options, patient, raw_hello, receive, rng};
 use vesica_net::{
-    Address, Channel, Fault, Identity, NetError, NetEvent, PublicKey, RetryReason, Security, StrangerReason,
-    establish,
+    Address, ChannelError, Connection, Fault, Identity, NetError, NetEvent, PublicKey, RetryReason, Security,
+    StrangerReason, establish,
 };
 
-fn talk(mut one: Channel, mut two: Channel) {
+fn talk(mut one: Connection, mut two: Connection) {
     one.send(b"hello").and_then(|()| one.flush()).unwrap();
     assert_eq!(receive(&mut two, 5).unwrap(), b"hello");
 }
@@ -349,11 +349,11 @@ fn cancelling_ends_the_meeting() {
             });
             let outcome =
                 establish(&address, &Security::InsecurePlaintext, &options, &mut rng(1), &mut |_| ());
-            assert_eq!(outcome.map(drop), Err(NetError::Cancelled), "{address:?}");
+            assert_eq!(outcome.map(drop), Err(ChannelError::Cancelled.into()), "{address:?}");
         });
         assert!(started.elapsed() < Duration::from_secs(5), "{address:?}");
         let again = establish(&address, &Security::InsecurePlaintext, &options, &mut rng(1), &mut |_| ());
-        assert_eq!(again.map(drop), Err(NetError::Cancelled));
+        assert_eq!(again.map(drop), Err(ChannelError::Cancelled.into()));
     }
 }
 

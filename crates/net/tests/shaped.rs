@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use common::{Listener, bytes, identities, options, patient, plain_pair, receive, rng, security, tls_pair};
 use vesica_net::shaped::{self, Network};
 use vesica_net::{
-    Address, Channel, Digests, Identity, MAX_PAYLOAD, NetError, Options, PublicKey, Traffic, memory,
+    Address, ChannelError, Connection, Digests, Identity, MAX_PAYLOAD, Options, PublicKey, Traffic, memory,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -32,7 +32,7 @@ fn connect(
     keys: [Option<(Identity, PublicKey)>; 2],
     networks: [Network; 2],
     options: &Options,
-) -> (Channel, Channel) {
+) -> (Connection, Connection) {
     let [here, there] = keys;
     let listener = Listener::start_shaped(here, networks[0], options.clone());
     let address = Address::Connect(listener.address.to_string());
@@ -40,11 +40,11 @@ fn connect(
     (listener.outcome().unwrap(), two.unwrap())
 }
 
-fn plain(network: Network, options: &Options) -> (Channel, Channel) {
+fn plain(network: Network, options: &Options) -> (Connection, Connection) {
     connect([None, None], [network; 2], options)
 }
 
-fn tls(network: Network, options: &Options) -> (Channel, Channel) {
+fn tls(network: Network, options: &Options) -> (Connection, Connection) {
     let (one, two) = identities();
     let (one_key, two_key) = (*one.public_key(), *two.public_key());
     connect([Some((one, two_key)), Some((two, one_key))], [network; 2], options)
@@ -52,7 +52,7 @@ fn tls(network: Network, options: &Options) -> (Channel, Channel) {
 
 const KINDS: [&str; 3] = ["memory", "tcp", "tls"];
 
-fn open(kind: &str, network: Network, options: &Options) -> (Channel, Channel) {
+fn open(kind: &str, network: Network, options: &Options) -> (Connection, Connection) {
     match kind {
         "memory" => shaped::pair(options, network),
         "tcp" => plain(network, options),
@@ -76,7 +76,7 @@ fn one_way(network: Network, payload: usize) -> Duration {
 type Timed = (Duration, Duration);
 
 /// Runs a transfer over every kind of channel.
-fn timed(network: Network, transfer: impl Fn(Channel, Channel) -> Vec<Timed>) {
+fn timed(network: Network, transfer: impl Fn(Connection, Connection) -> Vec<Timed>) {
     for name in KINDS {
         let in_time = (0..3).any(|_| {
             let (one, two) = open(name, network, &patient());
@@ -93,10 +93,10 @@ fn timed(network: Network, transfer: impl Fn(Channel, Channel) -> Vec<Timed>) {
 
 /// Both sides on threads of their own. They are given the moment before anything was sent.
 fn together<A: Send, B>(
-    mut one: Channel,
-    mut two: Channel,
-    first: impl FnOnce(&mut Channel, Instant) -> A + Send,
-    second: impl FnOnce(&mut Channel, Instant) -> B,
+    mut one: Connection,
+    mut two: Connection,
+    first: impl FnOnce(&mut Connection, Instant) -> A + Send,
+    second: impl FnOnce(&mut Connection, Instant) -> B,
 ) -> (A, B) {
     let start = Instant::now();
     thread::scope(|scope| {
@@ -106,7 +106,7 @@ fn together<A: Send, B>(
     })
 }
 
-fn flushed(channel: &mut Channel, payload: &[u8]) {
+fn flushed(channel: &mut Connection, payload: &[u8]) {
     channel.send(payload).and_then(|()| channel.flush()).unwrap();
 }
 
@@ -117,7 +117,7 @@ fn bulk_in_both_directions_at_once_takes_what_one_direction_takes() {
     let network = network(40, 40);
     let payload = bytes(1 << 20, 1);
     timed(network, |one, two| {
-        let talk = |channel: &mut Channel, start: Instant| {
+        let talk = |channel: &mut Connection, start: Instant| {
             flushed(channel, &payload);
             assert!(receive(channel, payload.len()).unwrap() == payload);
             (start.elapsed(), one_way(network, payload.len()))
@@ -210,7 +210,7 @@ fn halves_share_nothing_but_the_network() {
     let network = network(40, 20);
     let payload = 1 << 20;
     timed(network, |one, two| {
-        let talk = |channel: &mut Channel, start: Instant| {
+        let talk = |channel: &mut Connection, start: Instant| {
             let (tx, rx) = channel.split();
             thread::scope(|scope| {
                 scope.spawn(|| {
@@ -284,9 +284,9 @@ fn what_is_under_way_is_not_readable() {
 
 /// What both sides have counted and digested after a conversation with frames of many sizes. Bytes read from the socket
 /// are left out: the peer's farewell in TLS may or may not be among them yet.
-fn conversation(one: Channel, two: Channel) -> [(Traffic, Digests); 2] {
+fn conversation(one: Connection, two: Connection) -> [(Traffic, Digests); 2] {
     let sizes = [1, 16, 1000, 70_000, 3, 200_000];
-    let talk = |channel: &mut Channel, first: bool| {
+    let talk = |channel: &mut Connection, first: bool| {
         for (seed, size) in sizes.into_iter().enumerate() {
             let sent = bytes(size, seed as u64);
             if first {
@@ -362,7 +362,7 @@ fn the_last_done_and_an_abort_arrive_before_the_end() {
     let slow = network(100, 100);
     for name in KINDS {
         let (one, two) = open(name, slow, &patient());
-        let leave = |channel: &mut Channel, start: Instant| {
+        let leave = |channel: &mut Connection, start: Instant| {
             let theirs = channel.finish(&vec![1; MAX_PAYLOAD]).unwrap();
             assert_eq!(theirs.len(), MAX_PAYLOAD, "{name}");
             assert!(start.elapsed() >= one_way(slow, MAX_PAYLOAD), "{name}");
@@ -373,14 +373,14 @@ fn the_last_done_and_an_abort_arrive_before_the_end() {
         flushed(&mut one, &[1; 3000]);
         one.abort();
         let error = two.recv_exact(&mut [0; 3001]).unwrap_err();
-        assert_eq!(error, NetError::PeerAborted, "{name}");
+        assert_eq!(error, ChannelError::PeerAborted, "{name}");
     }
 }
 
 #[test]
 fn a_switch_ends_every_wait_on_a_network() {
     let endless = Network { bandwidth_bits_per_s: Some(1000), round_trip: Duration::from_secs(60) };
-    let wait = |channel: &mut Channel, way: usize| match way {
+    let wait = |channel: &mut Connection, way: usize| match way {
         0 => channel.recv_exact(&mut [0]),
         1 => channel.finish(b"").map(drop),
         _ => loop {
@@ -399,7 +399,7 @@ fn a_switch_ends_every_wait_on_a_network() {
                     thread::sleep(20 * MS);
                     options.cancel.cancel();
                 });
-                assert_eq!(wait(&mut one, way).unwrap_err(), NetError::Cancelled, "{name} {way}");
+                assert_eq!(wait(&mut one, way).unwrap_err(), ChannelError::Cancelled, "{name} {way}");
             });
             let dropping = Instant::now();
             drop((one, two));
@@ -426,7 +426,7 @@ fn both_sides_send_first_and_receive_afterwards() {
     let payload = vec![3; 24 << 20];
     for name in KINDS {
         let (one, two) = open(name, network, &patient());
-        let talk = |channel: &mut Channel, _: Instant| {
+        let talk = |channel: &mut Connection, _: Instant| {
             channel.send(&payload).unwrap();
             assert!(receive(channel, payload.len()).unwrap() == payload, "{name}");
             channel.finish(b"").unwrap();

@@ -7,7 +7,7 @@ mod common;
 use std::thread;
 
 use common::{bytes, everywhere, patient, receive};
-use vesica_net::{Channel, NetError, memory};
+use vesica_net::{ChannelError, Connection, memory};
 
 #[test]
 fn round_trips_at_many_sizes() {
@@ -43,8 +43,8 @@ fn round_trips_at_many_sizes() {
 
 /// Sends the bytes in pieces, flushed or not, and receives them in other pieces.
 fn in_pieces(
-    mut one: Channel,
-    mut two: Channel,
+    mut one: Connection,
+    mut two: Connection,
     data: &[u8],
     out: usize,
     flush: bool,
@@ -100,7 +100,7 @@ fn digests_cover_what_was_flushed_and_what_was_received() {
 fn both_sides_send_64_mib_at_once() {
     let size = 64 << 20;
     everywhere(&patient(), |name, mut one, mut two| {
-        let talk = |channel: &mut Channel, byte: u8| {
+        let talk = |channel: &mut Connection, byte: u8| {
             channel.send(&vec![byte; size]).unwrap();
             let got = receive(channel, size).unwrap();
             assert!(got.iter().all(|&other| other == 1 - byte), "{name}");
@@ -118,7 +118,7 @@ fn both_sides_send_64_mib_at_once() {
 fn halves_work_on_two_threads() {
     everywhere(&patient(), |name, mut one, mut two| {
         let data = bytes(20 << 20, 3);
-        let stream = |channel: &mut Channel| {
+        let stream = |channel: &mut Connection| {
             let (tx, rx) = channel.split();
             thread::scope(|scope| {
                 scope.spawn(|| {
@@ -153,9 +153,9 @@ fn one_thread_can_drive_a_memory_pair() {
     one.flush().unwrap();
     assert_eq!(receive(&mut two, 7 << 20).unwrap(), vec![5; 7 << 20]);
     drop(two);
-    assert_eq!(receive(&mut one, 1), Err(NetError::Closed));
-    assert_eq!(one.send(b"x").and_then(|()| one.flush()), Err(NetError::Closed));
-    assert_eq!(one.send(b"x"), Err(NetError::Closed));
+    assert_eq!(receive(&mut one, 1), Err(ChannelError::Closed));
+    assert_eq!(one.send(b"x").and_then(|()| one.flush()), Err(ChannelError::Closed));
+    assert_eq!(one.send(b"x"), Err(ChannelError::Closed));
 }
 
 #[test]

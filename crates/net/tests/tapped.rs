@@ -7,9 +7,9 @@ use std::thread;
 
 use common::{patient, receive};
 use vesica_net::memory::{Direction, Frame, tapped_pair};
-use vesica_net::{Channel, Kind, MAX_PAYLOAD, NetError};
+use vesica_net::{ChannelError, Connection, Kind, MAX_PAYLOAD};
 
-fn send(channel: &mut Channel, bytes: &[u8]) {
+fn send(channel: &mut Connection, bytes: &[u8]) {
     channel.send(bytes).and_then(|()| channel.flush()).unwrap();
 }
 
@@ -49,13 +49,13 @@ fn frames_that_no_partner_sends_are_errors() {
         send(&mut one, b"x");
         two.recv_exact(&mut [0]).unwrap_err()
     };
-    assert_eq!(replaced(Kind::Abort, Vec::new()), NetError::PeerAborted);
-    assert_eq!(replaced(Kind::Done, Vec::new()), NetError::PeerFinished);
-    assert_eq!(replaced(Kind::Data, Vec::new()), NetError::FrameLength { kind: Kind::Data, length: 0 });
+    assert_eq!(replaced(Kind::Abort, Vec::new()), ChannelError::PeerAborted);
+    assert_eq!(replaced(Kind::Done, Vec::new()), ChannelError::PeerFinished);
+    assert_eq!(replaced(Kind::Data, Vec::new()), ChannelError::FrameLength { kind: Kind::Data, length: 0 });
     let length = MAX_PAYLOAD as u64 + 1;
     assert_eq!(
         replaced(Kind::Data, vec![0; MAX_PAYLOAD + 1]),
-        NetError::FrameLength { kind: Kind::Data, length }
+        ChannelError::FrameLength { kind: Kind::Data, length }
     );
 }
 

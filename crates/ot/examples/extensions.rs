@@ -19,12 +19,13 @@ use std::time::Instant;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
-use vesica_net::{Channel, Options, memory};
+use vesica_net::{Options, memory};
 use vesica_ot::random::{Strings, add_delta};
 use vesica_ot::{CotReceiver, CotSender, base, iknp};
 
@@ -52,8 +53,8 @@ fn line(what: &str, figure: f64, floor: f64) {
 
 /// Both roles at once, each with an end of a memory channel.
 fn both<A: Send, B>(
-    sender: impl FnOnce(&mut Channel) -> A + Send,
-    receiver: impl FnOnce(&mut Channel) -> B,
+    sender: impl FnOnce(&mut dyn Channel) -> A + Send,
+    receiver: impl FnOnce(&mut dyn Channel) -> B,
 ) -> (A, B) {
     let (mut here, mut there) = memory::pair(&Options::default());
     thread::scope(|scope| {

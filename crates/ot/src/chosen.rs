@@ -18,10 +18,10 @@
 //!
 //! Cost on top of the extension: 2 strings (chosen) or 1 (correlated) an OT; the sender hashes two rows, the receiver one.
 
+use vesica_channel::{Channel, ChannelError, RecvHalf, SendHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::memory::Wiped;
-use vesica_net::{Channel, NetError, RecvHalf, SendHalf};
 
 use crate::base::bit;
 use crate::random::{Strings, add_delta};
@@ -86,7 +86,7 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
     ///
     /// # Errors
     /// If the extension or the connection fails.
-    pub fn send(&mut self, pairs: &[[[Block; W]; 2]], channel: &mut Channel) -> Result<(), Error> {
+    pub fn send(&mut self, pairs: &[[[Block; W]; 2]], channel: &mut dyn Channel) -> Result<(), Error> {
         for pairs in pairs.chunks(PIECE) {
             let [zeros, ones] = self.masks(pairs.len(), channel)?;
             let mut sent = Wiped::from(pairs.to_vec());
@@ -106,7 +106,7 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
         &mut self,
         zeros: &mut [[Block; W]],
         mut other: impl FnMut(usize, &[Block; W]) -> [Block; W],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         for (piece, zeros) in zeros.chunks_mut(PIECE).enumerate() {
             let [mut drawn, mut sent] = self.masks(zeros.len(), channel)?;
@@ -121,7 +121,7 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
     }
 
     /// H(j, q_j) and H(j, q_j ⊕ Δ) of the next rows.
-    fn masks(&mut self, count: usize, channel: &mut Channel) -> Result<[Wiped<[Block; W]>; 2], Error> {
+    fn masks(&mut self, count: usize, channel: &mut dyn Channel) -> Result<[Wiped<[Block; W]>; 2], Error> {
         let mut zeros = Wiped::from(vec![[Block::ZERO; W]; count]);
         self.rows.extend(&mut zeros, channel)?;
         let mut ones = Wiped::from(zeros.to_vec());
@@ -160,7 +160,7 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         &mut self,
         choices: &[u8],
         strings: &mut [[Block; W]],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         self.masks(choices, strings, channel)?;
         self.unmask(choices, strings, channel.split().1, |[zero, one]: &[[Block; W]; 2], chosen| {
@@ -179,7 +179,7 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         &mut self,
         choices: &[u8],
         strings: &mut [[Block; W]],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         self.masks(choices, strings, channel)?;
         self.unmask(choices, strings, channel.split().1, |[sent]: &[[Block; W]; 1], chosen| {
@@ -192,7 +192,7 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         &self,
         choices: &[u8],
         strings: &mut [[Block; W]],
-        channel: &mut RecvHalf,
+        channel: &mut dyn RecvHalf,
         pick: impl Fn(&[[Block; W]; N], Block) -> [Block; W],
     ) -> Result<(), Error> {
         let mut sent = vec![[[Block::ZERO; W]; N]; strings.len().min(PIECE)];
@@ -208,7 +208,12 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
 
     /// H(j, t_j) of the next rows. All calls of the extension come before the first string, which is a flight each way for
     /// any number of OTs.
-    fn masks(&mut self, choices: &[u8], rows: &mut [[Block; W]], channel: &mut Channel) -> Result<(), Error> {
+    fn masks(
+        &mut self,
+        choices: &[u8],
+        rows: &mut [[Block; W]],
+        channel: &mut dyn Channel,
+    ) -> Result<(), Error> {
         for (rows, choices) in rows.chunks_mut(PIECE).zip(choices.chunks(PIECE / 8)) {
             self.rows.extend(choices, rows, channel)?;
         }
@@ -236,8 +241,8 @@ fn cut<const W: usize>(string: &mut [Block; W], width: usize) {
 pub fn send_strings<const W: usize>(
     strings: &[[Block; W]],
     width: usize,
-    channel: &mut SendHalf,
-) -> Result<(), NetError> {
+    channel: &mut dyn SendHalf,
+) -> Result<(), ChannelError> {
     if width == W * Block::BYTES {
         return channel.send(Block::slice_as_bytes(strings.as_flattened()));
     }
@@ -257,8 +262,8 @@ pub fn send_strings<const W: usize>(
 pub fn recv_strings<const W: usize>(
     strings: &mut [[Block; W]],
     width: usize,
-    channel: &mut RecvHalf,
-) -> Result<(), NetError> {
+    channel: &mut dyn RecvHalf,
+) -> Result<(), ChannelError> {
     if width == W * Block::BYTES {
         return channel.recv_exact(Block::slice_as_mut_bytes(strings.as_flattened_mut()));
     }
@@ -282,7 +287,7 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use std::thread;
     use vesica_net::shaped::{self, Network};
-    use vesica_net::{Options, memory};
+    use vesica_net::{Connection, Options, memory};
 
     const LABEL: Label = Label::new("test: chosen");
     const SETUP: Label = Label::new("test: rows");
@@ -300,9 +305,9 @@ mod tests {
     /// Chosen, then correlated, then chosen OTs of strings of `width` bytes.
     fn run<const W: usize, S: CotSender<W>, R: CotReceiver<W> + Send>(
         width: usize,
-        sender: impl FnOnce(&mut Channel) -> S + Send,
-        receiver: impl FnOnce(&mut Channel) -> R,
-        (mut here, mut there): (Channel, Channel),
+        sender: impl FnOnce(&mut dyn Channel) -> S + Send,
+        receiver: impl FnOnce(&mut dyn Channel) -> R,
+        (mut here, mut there): (Connection, Connection),
     ) {
         let counts = [9000, 1, 300];
         let pairs = counts.map(|count| {
@@ -349,7 +354,7 @@ mod tests {
         });
     }
 
-    fn over_iknp<const W: usize>(columns: u32, width: usize, ends: (Channel, Channel)) {
+    fn over_iknp<const W: usize>(columns: u32, width: usize, ends: (Connection, Connection)) {
         run::<W, _, _>(
             width,
             |channel| {
@@ -403,7 +408,7 @@ mod tests {
             fn delta(&self) -> [Block; 1] {
                 [Block::ZERO]
             }
-            fn extend(&mut self, rows: &mut [[Block; 1]], _: &mut Channel) -> Result<(), Error> {
+            fn extend(&mut self, rows: &mut [[Block; 1]], _: &mut dyn Channel) -> Result<(), Error> {
                 rows.fill([Block::ONES]);
                 Ok(())
             }

@@ -1,7 +1,7 @@
 //! What can go wrong, and who is at fault.
 
 use thiserror::Error;
-use vesica_net::NetError;
+use vesica_channel::ChannelError;
 
 /// Everything that ends an oblivious transfer or a vector OLE.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -9,7 +9,7 @@ use vesica_net::NetError;
 pub enum Error {
     /// The connection.
     #[error(transparent)]
-    Net(#[from] NetError),
+    Channel(#[from] ChannelError),
     /// The partner's message does not have the agreed length.
     #[error("the partner's message ({what}) does not have the agreed length")]
     MessageLength {

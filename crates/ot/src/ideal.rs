@@ -8,10 +8,10 @@
 //! ```
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::prg::Prg;
-use vesica_net::Channel;
 
 use crate::base::bit;
 use crate::{CotReceiver, CotSender, Error};
@@ -50,7 +50,7 @@ impl<const W: usize> Sender<W> {
     pub fn setup(
         _: &Context,
         columns: u32,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let (seed, columns) = (Block::random(rng), columns as usize);
@@ -70,7 +70,7 @@ impl<const W: usize> Receiver<W> {
     pub fn setup(
         _: &Context,
         columns: u32,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         _: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let mut seed = Block::ZERO;
@@ -84,7 +84,7 @@ impl<const W: usize> CotSender<W> for Sender<W> {
         self.delta
     }
 
-    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut Channel) -> Result<(), Error> {
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), Error> {
         let mut choices = vec![0; rows.len().div_ceil(8)];
         channel.recv_exact(&mut choices)?;
         for (j, row) in rows.iter_mut().enumerate() {
@@ -101,7 +101,7 @@ impl<const W: usize> CotReceiver<W> for Receiver<W> {
         &mut self,
         choices: &[u8],
         rows: &mut [[Block; W]],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         channel.send(&choices[..rows.len().div_ceil(8)])?;
         rows.fill_with(|| self.dealer.row());

@@ -30,13 +30,13 @@
 use core::convert::Infallible;
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::par;
 use vesica_crypto::prg::Streams;
 use vesica_crypto::transpose::{COLUMNS as TILE, ROWS, Tile, transpose};
 use vesica_crypto::wide_prg::WideStreams;
-use vesica_net::Channel;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::base::bit;
@@ -223,7 +223,7 @@ impl<const W: usize> Sender<W> {
         label: Label,
         columns: u32,
         keeping: Option<&Keeping>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let (level, columns) = (columns, check::<W>(columns as usize));
@@ -258,7 +258,7 @@ impl<const W: usize> CotSender<W> for Sender<W> {
         self.delta
     }
 
-    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut Channel) -> Result<(), Error> {
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), Error> {
         let (columns, delta, generators) = (self.progress.columns, &self.delta, &self.generators);
         let mut strings = self.progress.strings(rows.len());
         for rows in rows.chunks_mut(self.progress.group()) {
@@ -311,7 +311,7 @@ impl<const W: usize> Receiver<W> {
         label: Label,
         columns: u32,
         keeping: Option<&Keeping>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let (level, columns) = (columns, check::<W>(columns as usize));
@@ -341,7 +341,7 @@ impl<const W: usize> CotReceiver<W> for Receiver<W> {
         &mut self,
         choices: &[u8],
         rows: &mut [[Block; W]],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         assert!(choices.len() >= rows.len().div_ceil(8), "a choice for each row");
         let (columns, generators, group) = (self.progress.columns, &self.generators, self.progress.group());

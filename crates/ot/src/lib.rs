@@ -31,8 +31,8 @@ pub mod softspoken;
 pub mod testing;
 pub mod vole;
 
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
-use vesica_net::Channel;
 
 pub use error::Error;
 pub use seed::Seed;
@@ -49,7 +49,7 @@ pub trait CotSender<const W: usize> {
     ///
     /// # Errors
     /// If the connection fails or the partner's message is not what it must be.
-    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut Channel) -> Result<(), Error>;
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), Error>;
 }
 
 /// The side of correlated OTs that holds the choices c_j and rows t_j.
@@ -61,6 +61,10 @@ pub trait CotReceiver<const W: usize> {
     ///
     /// # Panics
     /// If there are fewer choices than rows.
-    fn extend(&mut self, choices: &[u8], rows: &mut [[Block; W]], channel: &mut Channel)
-    -> Result<(), Error>;
+    fn extend(
+        &mut self,
+        choices: &[u8],
+        rows: &mut [[Block; W]],
+        channel: &mut dyn Channel,
+    ) -> Result<(), Error>;
 }

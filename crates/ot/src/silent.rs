@@ -17,9 +17,9 @@
 //!
 //! Memory: 17 bytes a row on the receiver's side, 16 on the sender's, and three times that during the setup.
 
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
-use vesica_net::Channel;
 use zeroize::Zeroize;
 
 use crate::security::{Profile, Security};
@@ -46,7 +46,7 @@ impl Sender {
         count: usize,
         profile: Profile,
         security: Security,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
         let plan = Plan::of_bits(count, profile, security);
@@ -78,7 +78,7 @@ impl CotSender<1> for Sender {
 
     /// # Panics
     /// If fewer rows are left.
-    fn extend(&mut self, rows: &mut [[Block; 1]], channel: &mut Channel) -> Result<(), Error> {
+    fn extend(&mut self, rows: &mut [[Block; 1]], channel: &mut dyn Channel) -> Result<(), Error> {
         let mut differences = vec![0; CHUNK / 8];
         for rows in rows.as_flattened_mut().chunks_mut(CHUNK) {
             let differences = &mut differences[..rows.len().div_ceil(8)];
@@ -117,7 +117,7 @@ impl Receiver {
         count: usize,
         profile: Profile,
         security: Security,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
         let plan = Plan::of_bits(count, profile, security);
@@ -149,7 +149,7 @@ impl CotReceiver<1> for Receiver {
         &mut self,
         choices: &[u8],
         rows: &mut [[Block; 1]],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         assert!(choices.len() * 8 >= rows.len(), "one choice for each row");
         let mut differences = Vec::with_capacity(CHUNK / 8);

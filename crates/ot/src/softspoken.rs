@@ -38,13 +38,13 @@
 //! checked run one more block and 48 bytes; 2^k/k AES blocks an OT on either side.
 
 use subtle::ConstantTimeEq;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128::{self, RowProducts};
 use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::prg::Prg;
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
 use vesica_crypto::weighted_xor_sum::{BLOCKS, TileRow};
-use vesica_net::Channel;
 use zeroize::Zeroize;
 
 use crate::base::kept::{self, Keeping, LEAST_LEVEL};
@@ -201,7 +201,7 @@ impl Receiver {
         width: Width,
         security: Security,
         keeping: Option<&Keeping>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
         check_keeping(security, keeping);
@@ -273,7 +273,7 @@ impl Receiver {
         &mut self,
         choices: &mut [u8],
         rows: &mut [[Block; 1]],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         self.extend_to(false, choices, rows, |message| Ok(channel.send(message)?))
     }
@@ -321,7 +321,7 @@ impl CotReceiver<1> for Receiver {
         &mut self,
         choices: &[u8],
         rows: &mut [[Block; 1]],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         let mut choices = choices.to_vec();
         let result = self.extend_to(true, &mut choices, rows, |message| Ok(channel.send(message)?));
@@ -377,7 +377,7 @@ impl Sender {
         width: Width,
         security: Security,
         keeping: Option<&Keeping>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
         check_keeping(security, keeping);
@@ -447,7 +447,7 @@ impl Sender {
         &mut self,
         chosen: bool,
         rows: &mut [[Block; 1]],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         self.extend_from(chosen, rows, |message| Ok(channel.recv_exact(message)?))
     }
@@ -478,7 +478,7 @@ impl CotSender<1> for Sender {
         [self.field.delta()]
     }
 
-    fn extend(&mut self, rows: &mut [[Block; 1]], channel: &mut Channel) -> Result<(), Error> {
+    fn extend(&mut self, rows: &mut [[Block; 1]], channel: &mut dyn Channel) -> Result<(), Error> {
         self.extend_as(true, rows, channel)
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_crypto::hash::Context;
-use vesica_net::{Address, Channel, Identity, NetEvent, Options, Security, establish, memory};
+use vesica_net::{Address, Connection, Identity, NetEvent, Options, Security, establish, memory};
 use vesica_protocols::registry::{self, Entry, Shape};
 use vesica_protocols::testing::{Planted, planted_for};
 use vesica_protocols::{Learns, Parameters, Pending, Phase, Progress, Role, Run, Sizes};
@@ -68,7 +68,7 @@ fn once(
     sets: &Planted,
     shape: &Shape,
     bytes: [u64; 2],
-    ends: (Channel, Channel),
+    ends: (Connection, Connection),
     told: bool,
 ) -> Duration {
     let (mut mine, mut theirs) = ends;
@@ -143,10 +143,10 @@ impl Progress for Phases {
     }
 }
 
-fn in_memory() -> (Channel, Channel) {
+fn in_memory() -> (Connection, Connection) {
     memory::pair(&Options::default())
 }
-fn tls() -> (Channel, Channel) {
+fn tls() -> (Connection, Connection) {
     let [one, two] = [(); 2].map(|()| Identity::generate().expect("key"));
     connect(
         &Security::Tls { identity: &one, peer: two.public_key() },
@@ -154,7 +154,7 @@ fn tls() -> (Channel, Channel) {
     )
 }
 
-fn connect(here: &Security<'_>, there: &Security<'_>) -> (Channel, Channel) {
+fn connect(here: &Security<'_>, there: &Security<'_>) -> (Connection, Connection) {
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         let listening = scope.spawn(move || {

@@ -1,17 +1,17 @@
 //! What can go wrong while a protocol runs, by who is at fault.
 
+use vesica_channel::ChannelError;
 use vesica_encode::bloom::NoFreeSlot;
 use vesica_encode::items::{Encoding, ItemsError};
 use vesica_encode::okvs;
 use vesica_encode::sorted::SortedError;
-use vesica_net::NetError;
 
 /// A protocol run that did not end with a result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The connection failed, fell silent, or carried something that is not a frame.
     #[error(transparent)]
-    Net(#[from] NetError),
+    Channel(#[from] ChannelError),
     /// The partner's authenticated bytes do not decode, or fail a check of the protocol.
     #[error("the partner sent {0}")]
     PeerMisbehaved(Misbehaviour),
@@ -162,7 +162,7 @@ impl From<NoFreeSlot> for Error {
 impl From<vesica_ot::Error> for Error {
     fn from(error: vesica_ot::Error) -> Self {
         match error {
-            vesica_ot::Error::Net(error) => Error::Net(error),
+            vesica_ot::Error::Channel(error) => Error::Channel(error),
             vesica_ot::Error::UnfitBaseOts => Misuse::UnfitBaseOts.into(),
             error => Error::PeerMisbehaved(Misbehaviour::Transfer(error)),
         }

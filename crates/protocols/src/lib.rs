@@ -1,6 +1,6 @@
 //! Every private set intersection protocol, one file per paper.
 //!
-//! A protocol takes [`Items`](vesica_encode::items::Items) and a [`Channel`](vesica_net::Channel) and gives
+//! A protocol takes [`Items`](vesica_encode::items::Items) and a [`Channel`](vesica_channel::Channel) and gives
 //! [`Matches`](vesica_encode::items::Matches); it never sees a column, a file or a socket. The [`registry`] lists them
 //! all. A protocol file opens with what it computes, under which security model, its messages and its cost.
 //!

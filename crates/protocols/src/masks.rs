@@ -4,8 +4,8 @@
 //! different items two equal masks appear with probability at most 2^-λ. On the wire it takes ⌈ℓ/8⌉ bytes, little-endian.
 //! A list that travels in an order of the sender's own choice is *sorted*: that hides the order of its items.
 
+use vesica_channel::{RecvHalf, SendHalf};
 use vesica_encode::radix::{self, Prefixed};
-use vesica_net::{RecvHalf, SendHalf};
 
 use crate::error::{Error, Misbehaviour, Misuse};
 use crate::parameters::STATISTICAL_SECURITY;
@@ -98,7 +98,7 @@ pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(usize) -> Result<(), Error>;
 pub(crate) fn send(
     width: MaskWidth,
     masks: impl ExactSizeIterator<Item = u128>,
-    channel: &mut SendHalf,
+    channel: &mut dyn SendHalf,
     on_progress: OnProgress<'_>,
 ) -> Result<(), Error> {
     let mut buffer = Vec::with_capacity(CHUNK.min(masks.len()) * width.bytes());
@@ -118,7 +118,7 @@ pub(crate) fn send(
 pub(crate) fn recv(
     width: MaskWidth,
     count: usize,
-    channel: &mut RecvHalf,
+    channel: &mut dyn RecvHalf,
     on_progress: OnProgress<'_>,
 ) -> Result<Vec<u128>, Error> {
     let mut masks = Vec::new();
@@ -145,7 +145,7 @@ pub(crate) fn recv(
 pub(crate) fn recv_sorted(
     width: MaskWidth,
     count: usize,
-    channel: &mut RecvHalf,
+    channel: &mut dyn RecvHalf,
     on_progress: OnProgress<'_>,
 ) -> Result<Vec<u128>, Error> {
     let masks = recv(width, count, channel, on_progress)?;

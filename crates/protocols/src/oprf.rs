@@ -21,9 +21,9 @@
 //! An implementation is built by its protocol, from parameters and a set-up that it has begun ([`OprfReceiver::evaluate`]
 //! may end it), and is used once.
 
+use vesica_channel::{Channel, SendHalf};
 use vesica_crypto::block::Block;
 use vesica_encode::items::Items;
-use vesica_net::{Channel, SendHalf};
 
 use crate::error::Error;
 
@@ -39,7 +39,7 @@ pub trait OprfReceiver {
     fn evaluate(
         self,
         items: &Items,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         sink: &mut impl OutputSink,
     ) -> Result<Self::Proofs, Error>;
 }
@@ -59,7 +59,7 @@ pub trait OprfSender {
         self,
         items: &Items,
         position: impl Fn(usize) -> u32,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         sink: &mut impl EvaluationSink,
     ) -> Result<Self::Proofs, Error>;
 }
@@ -77,7 +77,7 @@ pub trait OutputSink {
     ///
     /// # Errors
     /// If the connection fails, or what came is not what it must be.
-    fn pause(&mut self, functions: usize, channel: &mut Channel) -> Result<(), Error>;
+    fn pause(&mut self, functions: usize, channel: &mut dyn Channel) -> Result<(), Error>;
 }
 
 /// Takes the sender's outputs.
@@ -90,11 +90,11 @@ pub trait EvaluationSink {
     ///
     /// # Errors
     /// If the connection fails.
-    fn pause(&mut self, done: usize, all: usize, channel: &mut SendHalf) -> Result<(), Error>;
+    fn pause(&mut self, done: usize, all: usize, channel: &mut dyn SendHalf) -> Result<(), Error>;
 
     /// All outputs of the current function are there. The next function's follow, if there is one.
     ///
     /// # Errors
     /// If the connection fails.
-    fn complete(&mut self, channel: &mut SendHalf) -> Result<(), Error>;
+    fn complete(&mut self, channel: &mut dyn SendHalf) -> Result<(), Error>;
 }

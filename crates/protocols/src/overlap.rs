@@ -6,7 +6,7 @@
 use std::sync::mpsc;
 use std::thread;
 
-use vesica_net::{Channel, NetError, RecvHalf, SendHalf};
+use vesica_channel::{Channel, ChannelError, RecvHalf, SendHalf};
 
 use crate::error::Error;
 
@@ -45,7 +45,7 @@ impl<E: Into<Error>> From<E> for Stopped {
 }
 
 /// Ends the connection if the work panics, so that the collecting thread, which is waited for, ends too.
-struct AbortOnPanic<'a>(&'a mut SendHalf);
+struct AbortOnPanic<'a>(&'a mut dyn SendHalf);
 
 impl Drop for AbortOnPanic<'_> {
     fn drop(&mut self) {
@@ -61,9 +61,9 @@ impl Drop for AbortOnPanic<'_> {
 /// must read a length both sides agreed on; what it returns comes back beside the work's result. If `work` fails the
 /// connection is aborted, so that `collect` ends too.
 pub(crate) fn overlap<T: Send, C: Send, W>(
-    channel: &mut Channel,
-    collect: impl FnOnce(&mut RecvHalf, &mut dyn FnMut(T)) -> Result<C, Error> + Send,
-    work: impl FnOnce(&mut SendHalf, &Inbound<T>) -> Result<W, Stopped>,
+    channel: &mut dyn Channel,
+    collect: impl FnOnce(&mut dyn RecvHalf, &mut dyn FnMut(T)) -> Result<C, Error> + Send,
+    work: impl FnOnce(&mut dyn SendHalf, &Inbound<T>) -> Result<W, Stopped>,
 ) -> Result<(W, C), Error> {
     let (outgoing, incoming) = channel.split();
     let (push, pieces) = mpsc::channel();
@@ -74,9 +74,7 @@ pub(crate) fn overlap<T: Send, C: Send, W>(
             Ok(collector) => collector,
             Err(error) => {
                 outgoing.abort();
-                return Err(
-                    NetError::System { what: "cannot start a thread", cause: error.to_string() }.into()
-                );
+                return Err(ChannelError::system("cannot start a thread", &error).into());
             }
         };
         let outgoing = AbortOnPanic(outgoing);

@@ -5,8 +5,8 @@
 //! whichever is shorter. In a semi-honest run that is all; a receiver that lies can withhold or invent, and the
 //! registry lists such a run as semi-honest.
 
+use vesica_channel::{RecvHalf, SendHalf};
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{RecvHalf, SendHalf};
 
 use crate::error::{Error, Misbehaviour};
 use crate::protocol::{Learns, Pending, Phase, Role, Run};
@@ -35,7 +35,7 @@ fn is_bitmap(listed: usize, matched: usize) -> bool {
 pub(crate) fn send(
     listed: usize,
     matched: impl Iterator<Item = u32>,
-    channel: &mut SendHalf,
+    channel: &mut dyn SendHalf,
 ) -> Result<(), Error> {
     let mut matched = matched.collect::<Vec<_>>();
     // Two of my items can have matched one mask, with probability 2^-λ.
@@ -57,7 +57,7 @@ pub(crate) fn send(
 }
 
 /// Receives positions in a list of `listed` masks, ascending.
-pub(crate) fn recv(listed: usize, most: usize, channel: &mut RecvHalf) -> Result<Vec<u32>, Error> {
+pub(crate) fn recv(listed: usize, most: usize, channel: &mut dyn RecvHalf) -> Result<Vec<u32>, Error> {
     let mut count = [0; 4];
     channel.recv_exact(&mut count)?;
     let count = u32::from_le_bytes(count) as usize;
@@ -86,7 +86,7 @@ pub(crate) fn recv(listed: usize, most: usize, channel: &mut RecvHalf) -> Result
 pub(crate) fn finish<'a>(
     run: &Run<'a>,
     pairs: Vec<(u32, u32)>,
-    channel: &mut SendHalf,
+    channel: &mut dyn SendHalf,
     items: &'a Items,
 ) -> Result<Pending<'a>, Error> {
     if run.learns == Learns::Both {
@@ -100,7 +100,7 @@ pub(crate) fn finish<'a>(
 pub(crate) fn finish_with<'a>(
     run: &Run<'a>,
     join: impl FnOnce() -> Vec<(u32, u32)> + 'a,
-    channel: &mut SendHalf,
+    channel: &mut dyn SendHalf,
     items: &'a Items,
 ) -> Result<Pending<'a>, Error> {
     let progress = run.progress;
@@ -118,7 +118,7 @@ pub(crate) fn finish_with<'a>(
 /// at a position of the list it sent.
 pub(crate) fn recv_if_both(
     run: &Run<'_>,
-    channel: &mut RecvHalf,
+    channel: &mut dyn RecvHalf,
     item_at: impl Fn(usize) -> u32,
     items: &Items,
 ) -> Result<Option<Matches>, Error> {

@@ -1,9 +1,9 @@
 //! What every protocol takes and gives: the agreed run, the two roles, and the progress it tells.
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::Channel;
 use vesica_ot::base::kept::Keeping;
 
 use crate::error::{Error, Misuse};
@@ -299,7 +299,7 @@ impl<'a> Pending<'a> {
 
 /// The receiver's role: own items in, matches out, once they are looked for.
 pub type Receive =
-    for<'a> fn(&Run<'a>, &'a Items, &mut Channel, &mut dyn CryptoRng) -> Result<Pending<'a>, Error>;
+    for<'a> fn(&Run<'a>, &'a Items, &mut dyn Channel, &mut dyn CryptoRng) -> Result<Pending<'a>, Error>;
 
 /// The sender's role: own items in; matches out where the run was agreed for both to learn them.
-pub type Send = fn(&Run<'_>, &Items, &mut Channel, &mut dyn CryptoRng) -> Result<Option<Matches>, Error>;
+pub type Send = fn(&Run<'_>, &Items, &mut dyn Channel, &mut dyn CryptoRng) -> Result<Option<Matches>, Error>;

@@ -10,9 +10,10 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates};
-use vesica_net::{Channel, Digests, Options, Traffic, memory};
+use vesica_net::{Connection, Digests, Options, Traffic, memory};
 use vesica_ot::base::kept::Keeping;
 
 use crate::error::Error;
@@ -178,7 +179,7 @@ pub fn run_pair(entry: &Entry, sets: &Planted, case: Case) -> Ended {
 
 /// Runs both roles of `entry` over the two ends of a channel: receiver's, sender's. An end is dropped when its role ends,
 /// and aborted if it failed, as it is between processes.
-pub fn run_over(entry: &Entry, sets: &Planted, case: Case, ends: (Channel, Channel)) -> Ended {
+pub fn run_over(entry: &Entry, sets: &Planted, case: Case, ends: (Connection, Connection)) -> Ended {
     run_keeping(entry, sets, case, ends, [None, None])
 }
 
@@ -187,7 +188,7 @@ pub fn run_keeping(
     entry: &Entry,
     sets: &Planted,
     case: Case,
-    ends: (Channel, Channel),
+    ends: (Connection, Connection),
     base_ots: [Option<&Keeping>; 2],
 ) -> Ended {
     run_watched(entry, sets, case, ends, (base_ots, [&NoProgress; 2]))
@@ -198,7 +199,7 @@ pub fn run_watched(
     entry: &Entry,
     sets: &Planted,
     case: Case,
-    ends: (Channel, Channel),
+    ends: (Connection, Connection),
     (base_ots, progress): ([Option<&Keeping>; 2], [&dyn Progress; 2]),
 ) -> Ended {
     let (receiver, sender) = play_both(
@@ -219,7 +220,7 @@ pub fn run_watched(
 
 /// A party, honest or not, and what it ends with.
 pub type Party<'a, T> =
-    dyn FnOnce(&Run<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<T, Error> + Send + 'a;
+    dyn FnOnce(&Run<'_>, &mut dyn Channel, &mut dyn CryptoRng) -> Result<T, Error> + Send + 'a;
 
 /// Runs two parties in the places of receiver and sender; at least one of them is usually a cheat.
 pub fn duel<R: Send, S: Send>(
@@ -227,8 +228,17 @@ pub fn duel<R: Send, S: Send>(
     receiver: Box<Party<'_, R>>,
     sender: Box<Party<'_, S>>,
 ) -> (Result<R, Error>, Result<S, Error>) {
-    let (receiver, sender) =
-        play_both(agreed, memory::pair(&Options::default()), ([None; 2], [&NoProgress; 2]), receiver, sender);
+    duel_over(agreed, memory::pair(&Options::default()), receiver, sender)
+}
+
+/// The same over these two ends: receiver's, sender's.
+pub(crate) fn duel_over<R: Send, S: Send>(
+    agreed: (&Entry, &Planted, Case),
+    ends: (Connection, Connection),
+    receiver: Box<Party<'_, R>>,
+    sender: Box<Party<'_, S>>,
+) -> (Result<R, Error>, Result<S, Error>) {
+    let (receiver, sender) = play_both(agreed, ends, ([None; 2], [&NoProgress; 2]), receiver, sender);
     (receiver.0, sender.0)
 }
 
@@ -236,10 +246,10 @@ type Played<T> = (Result<T, Error>, Digests, Traffic);
 
 fn play_both<R: Send, S: Send>(
     (entry, sets, case): (&Entry, &Planted, Case),
-    (mine, theirs): (Channel, Channel),
+    (mine, theirs): (Connection, Connection),
     (base_ots, progress): ([Option<&Keeping>; 2], [&dyn Progress; 2]),
-    receiver: impl FnOnce(&Run<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<R, Error>,
-    sender: impl FnOnce(&Run<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<S, Error> + Send,
+    receiver: impl FnOnce(&Run<'_>, &mut dyn Channel, &mut dyn CryptoRng) -> Result<R, Error>,
+    sender: impl FnOnce(&Run<'_>, &mut dyn Channel, &mut dyn CryptoRng) -> Result<S, Error> + Send,
 ) -> (Played<R>, Played<S>) {
     let context = context(entry, sets, case);
     let run =
@@ -258,7 +268,7 @@ fn play_both<R: Send, S: Send>(
 pub fn play_role(
     (entry, sets, case): (&Entry, &Planted, Case),
     role: Role,
-    mut channel: Channel,
+    mut channel: Connection,
     base_ots: Option<&Keeping>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
@@ -293,7 +303,7 @@ pub(crate) fn run_of<'a>(context: Context, sizes: Sizes, parameters: Parameters)
     Run { context, sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None }
 }
 
-fn play<T>(mut channel: Channel, role: impl FnOnce(&mut Channel) -> Result<T, Error>) -> Played<T> {
+fn play<T>(mut channel: Connection, role: impl FnOnce(&mut dyn Channel) -> Result<T, Error>) -> Played<T> {
     let ended = role(&mut channel).and_then(|result| Ok(channel.flush().map(|()| result)?));
     let seen = (channel.digests(), channel.traffic());
     if ended.is_err() {

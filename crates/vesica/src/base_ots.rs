@@ -4,7 +4,7 @@
 //! OTs anew and both keep those, whatever had happened to the old ones. [`vesica_ot::base::kept`] has what a run derives from
 //! them and why that is sound, docs/base-ots.md what it means for users; the file is in `base_ots/file.rs`.
 
-use vesica_net::codec::{CodecError, Reader, Writer};
+use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_ot::base::kept;
 
 pub(crate) mod file;

@@ -4,7 +4,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use vesica_net::{CancelToken, NetError, Span};
+use vesica_channel::{ChannelError, Span};
+use vesica_net::CancelToken;
 use vesica_protocols::Phase;
 
 use crate::error::{Error, Kind, Side};
@@ -51,8 +52,7 @@ fn watch(limit: Duration, cancel: CancelToken) -> Result<mpsc::Sender<()>, Error
     match thread::Builder::new().name("vesica-deadline".into()).spawn(body) {
         Ok(_) => Ok(running),
         Err(error) => {
-            let cause = error.to_string();
-            Err(Error::net(Phase::Prepare, &NetError::System { what: "cannot start a thread", cause }))
+            Err(Error::channel(Phase::Prepare, &ChannelError::system("cannot start a thread", &error)))
         }
     }
 }

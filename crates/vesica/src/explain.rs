@@ -3,7 +3,8 @@
 use std::io::{self, ErrorKind};
 
 use rustix::io::Errno;
-use vesica_net::{Fault as NetFault, NetError, RetryReason};
+use vesica_channel::{ChannelError, Fault as NetFault};
+use vesica_net::{NetError, RetryReason};
 use vesica_protocols::{Error as ProtocolError, Misuse, Phase, registry};
 use vesica_table::{Fault as TableFault, OutputFault, TableError};
 
@@ -104,6 +105,10 @@ impl Error {
         Some(Error { side: Side::Ours, phase, kind: Kind::Resources, message: message.into(), remedy })
     }
 
+    pub(crate) fn channel(phase: Phase, error: &ChannelError) -> Self {
+        Self::net(phase, &error.clone().into())
+    }
+
     pub(crate) fn net(phase: Phase, error: &NetError) -> Self {
         let (side, kind) = match error.fault() {
             NetFault::Usage => (Side::Ours, Kind::Usage),
@@ -116,7 +121,7 @@ impl Error {
         let message = error.to_string();
         let local = matches!(
             error,
-            NetError::System { .. }
+            NetError::Channel(ChannelError::System { .. })
                 | NetError::Bind { .. }
                 | NetError::Unreachable { last: RetryReason::Other(_), .. }
         );
@@ -157,7 +162,7 @@ impl Error {
     pub(crate) fn session(phase: Phase, error: &SessionError) -> Self {
         let message = error.to_string();
         let (side, kind, remedy) = match error {
-            SessionError::Net(error) => return Error::net(phase, error),
+            SessionError::Channel(error) => return Error::channel(phase, error),
             SessionError::Plan(error) => return Error::plan(phase, Side::Both, error),
             SessionError::Protocol(error) => return Error::protocol(phase, error),
             SessionError::TermsDiffer(differences) => {
@@ -198,7 +203,7 @@ impl Error {
     fn protocol(phase: Phase, error: &ProtocolError) -> Self {
         let message = error.to_string();
         let (side, kind, remedy) = match error {
-            ProtocolError::Net(error) => return Error::net(phase, error),
+            ProtocolError::Channel(error) => return Error::channel(phase, error),
             ProtocolError::Cancelled => return Error::interrupted(phase),
             ProtocolError::PeerMisbehaved(_) => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
             ProtocolError::Chance(_) => (
@@ -308,22 +313,29 @@ fn net_remedy(error: &NetError) -> &'static str {
             "check that the partner connects to this address, and that no firewall is between you; --timeout lets \
              you wait longer"
         }
-        NetError::Silent { .. } => {
+        NetError::NotVesica { .. } => "check the address and port: something else is listening there",
+        NetError::VersionMismatch { .. } => "install the same version of vesica on both sides",
+        NetError::Channel(error) => channel_remedy(error),
+        _ => REPORT_A_BUG,
+    }
+}
+
+fn channel_remedy(error: &ChannelError) -> &'static str {
+    match error {
+        ChannelError::Silent { .. } => {
             "check the partner's machine and the network between you, then start both sides again; nothing was \
              written here"
         }
-        NetError::NotVesica { .. } => "check the address and port: something else is listening there",
-        NetError::VersionMismatch { .. } => "install the same version of vesica on both sides",
-        NetError::Closed
-        | NetError::Unanswered { .. }
-        | NetError::PeerAborted
-        | NetError::FrameKind { .. }
-        | NetError::FrameLength { .. }
-        | NetError::AfterDone
-        | NetError::PeerFinished
-        | NetError::LeftoverData
-        | NetError::Codec(_) => ASK_THE_PARTNER,
-        NetError::Tls { .. } => "check the network between you, then start both sides again",
+        ChannelError::Closed
+        | ChannelError::Unanswered { .. }
+        | ChannelError::PeerAborted
+        | ChannelError::FrameKind { .. }
+        | ChannelError::FrameLength { .. }
+        | ChannelError::AfterDone
+        | ChannelError::PeerFinished
+        | ChannelError::LeftoverData
+        | ChannelError::Codec(_) => ASK_THE_PARTNER,
+        ChannelError::Damaged { .. } => "check the network between you, then start both sides again",
         _ => REPORT_A_BUG,
     }
 }
@@ -336,13 +348,13 @@ mod tests {
     #[test]
     fn kinds_have_the_exit_codes_of_the_contract() {
         let code = |error: NetError| Error::net(Phase::Connect, &error).kind.exit_code();
-        assert_eq!(code(NetError::Closed), 69);
-        assert_eq!(code(NetError::PeerAborted), 69);
-        assert_eq!(code(NetError::Silent { after: Duration::from_secs(1) }), 69);
+        assert_eq!(code(ChannelError::Closed.into()), 69);
+        assert_eq!(code(ChannelError::PeerAborted.into()), 69);
+        assert_eq!(code(ChannelError::Silent { after: Duration::from_secs(1) }.into()), 69);
         assert_eq!(code(NetError::Bind { address: "x".into(), cause: "y".into() }), 64);
         assert_eq!(code(NetError::VersionMismatch { mine: 1, theirs: 2 }), 77);
-        assert_eq!(code(NetError::LeftoverData), 76);
-        assert_eq!(code(NetError::Cancelled), 130);
+        assert_eq!(code(ChannelError::LeftoverData.into()), 76);
+        assert_eq!(code(ChannelError::Cancelled.into()), 130);
         let terms = Error::session(Phase::Agree, &SessionError::TermsDiffer(Vec::new()));
         assert_eq!(terms.kind.exit_code(), 77);
         let wrong = Error::session(Phase::Confirm, &SessionError::Unconfirmed("counts"));
@@ -368,7 +380,7 @@ mod tests {
 
     #[test]
     fn an_error_names_side_phase_cause_and_remedy() {
-        let shown = Error::net(Phase::Answer, &NetError::Closed).to_string();
+        let shown = Error::channel(Phase::Answer, &ChannelError::Closed).to_string();
         for part in
             ["on the partner's side", "phase answer", "closed the connection", "what to do: ask the partner"]
         {

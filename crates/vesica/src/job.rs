@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{CancelToken, Channel, Options, PublicKey};
+use vesica_net::{CancelToken, Connection, Options, PublicKey};
 use vesica_protocols::{Learns, Pending, Phase, Progress, Role};
 use vesica_table::{Dialect, Input, InputDigest, KeySpec, Output, Request, Table};
 
@@ -100,7 +100,7 @@ impl Job {
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
-        connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
+        connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Connection, Error>,
     ) -> Outcome {
         let (role, settings) = (self.role, self.settings.clone());
         let deadline = match Deadline::start(settings.deadline, cancel) {
@@ -118,7 +118,7 @@ impl Job {
         pair: Pair,
         reporter: &Reporter<'_>,
         rng: &mut dyn CryptoRng,
-        connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Channel, Error>,
+        connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Connection, Error>,
     ) -> Result<Found, Error> {
         let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
         let terms = prepare(self.role, &self.settings, &rules)?.with_base_ots(pair.offer());
@@ -202,7 +202,7 @@ pub(crate) fn converse(
     settings: &Settings,
     terms: &Terms,
     items: Items,
-    mut channel: Channel,
+    mut channel: Connection,
     pair: Pair,
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,

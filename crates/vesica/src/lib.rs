@@ -2,7 +2,7 @@
 //!
 //! [`job::Job`] is a whole run for one party: a table, a partner, a protocol, the matching rows. The table is a file, or
 //! record batches in memory, which are not copied. [`local::run`] plays both parties in one process. [`sets::SetJob`] takes a
-//! set of byte strings and a [`Channel`](vesica_net::Channel). Below them, [`session`] is the conversation around a
+//! set of byte strings and a [`Connection`](vesica_net::Connection). Below them, [`session`] is the conversation around a
 //! protocol, and [`vesica_protocols::registry`] the protocols themselves.
 //!
 //! ```
@@ -59,6 +59,7 @@ pub mod terms;
 
 pub use error::{Error, Kind, Side, caught};
 pub use randomness::randomness;
+pub use vesica_channel as channel;
 pub use vesica_crypto::memory::keep_freed_memory;
 pub use vesica_encode as encode;
 pub use vesica_net as net;

@@ -3,7 +3,7 @@
 use std::thread;
 
 use rand_core::CryptoRng;
-use vesica_net::{CancelToken, Channel, Options, memory};
+use vesica_net::{CancelToken, Connection, Options, memory};
 use vesica_protocols::{Phase, Role};
 
 use crate::error::{Error, Kind, Side};
@@ -54,7 +54,7 @@ pub fn run(
 }
 
 /// The channel, once this has been sent.
-pub(crate) fn greeted(mut channel: Channel, greeting: &[u8]) -> Channel {
+pub(crate) fn greeted(mut channel: Connection, greeting: &[u8]) -> Connection {
     // The errors of a channel stick: what comes next reports this one.
     let _ = channel.send(greeting);
     channel

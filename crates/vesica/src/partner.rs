@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rand_core::CryptoRng;
 use rustix::fs::OFlags;
 use vesica_net::identity::IdentityError;
-use vesica_net::{Address, Channel, Identity, NetEvent, Options, PublicKey, Security, meet};
+use vesica_net::{Address, Connection, Identity, NetEvent, Options, PublicKey, Security, meet};
 use vesica_protocols::registry::Security as Model;
 use vesica_protocols::{Phase, Role};
 use vesica_table::shown_path;
@@ -86,7 +86,7 @@ impl Partner {
         options: &Options,
         rng: &mut dyn CryptoRng,
         on_event: &mut dyn FnMut(NetEvent),
-    ) -> Result<Channel, Error> {
+    ) -> Result<Connection, Error> {
         let security = match &self.keys {
             Some((identity, peer)) => Security::Tls { identity, peer },
             None => Security::InsecurePlaintext,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{CancelToken, Channel, Digests, Meter, NetEvent, PublicKey, Traffic};
+use vesica_net::{CancelToken, Connection, Digests, Meter, NetEvent, PublicKey, Traffic};
 use vesica_protocols::registry::Shape;
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Phase, Progress, Role};
 use vesica_table::{Output, TableReport, shown_path};
@@ -145,7 +145,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// What went over the channel, which may have ended early.
-    pub(crate) fn transcript(&self, channel: &Channel) {
+    pub(crate) fn transcript(&self, channel: &Connection) {
         let Digests { sent, received } = channel.digests();
         let [sent, received] = [sent, received].map(|digest| blake3::Hash::from_bytes(digest).to_hex());
         self.state().report.transcript =
@@ -184,7 +184,7 @@ impl<'a> Reporter<'a> {
         (self.on_event)(&Event::Notice { message });
     }
 
-    pub(crate) fn connected(&self, channel: &Channel) {
+    pub(crate) fn connected(&self, channel: &Connection) {
         {
             let mut state = self.state();
             state.meter = Some(channel.meter());

@@ -17,10 +17,11 @@
 //! both ends compute it alike and nothing of another session fits. Protocol context = H(sid, name, parameters, n_r, n_s).
 
 use rand_core::CryptoRng;
+use vesica_channel::ChannelError;
+use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_crypto::hash::Context;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::codec::{CodecError, Reader, Writer};
-use vesica_net::{Channel, NetError, PublicKey};
+use vesica_net::{Connection, PublicKey};
 use vesica_ot::base::kept::Keeping;
 use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{self as protocols, Learns, Parameters, Pending, Phase, Progress, Role, Run, Sizes};
@@ -36,7 +37,7 @@ use crate::terms::{self, Difference, Terms};
 pub enum SessionError {
     /// The connection failed.
     #[error(transparent)]
-    Net(#[from] NetError),
+    Channel(#[from] ChannelError),
     /// A message of the session does not decode.
     #[error("the partner sent {what} that does not decode: {cause}")]
     Decode {
@@ -117,7 +118,7 @@ pub fn greeting(mine: &Terms) -> Vec<u8> {
 
 /// Sends the greeting and goes on as [`agree_greeted`].
 pub fn agree(
-    channel: &mut Channel,
+    channel: &mut Connection,
     mine: &Terms,
     wanted: Wanted<'_>,
     items: usize,
@@ -133,13 +134,13 @@ pub fn agree(
 ///
 /// The partner has as long for its part of all this as it may be silent, whether it lives or not.
 pub fn agree_greeted(
-    channel: &mut Channel,
+    channel: &mut Connection,
     mine: &Terms,
     wanted: Wanted<'_>,
     items: usize,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
-    let compare = |channel: &mut Channel| {
+    let compare = |channel: &mut Connection| {
         let my_bytes = mine.encode();
         let their_bytes = recv_terms(channel)?;
         let theirs = Terms::decode(&their_bytes)
@@ -174,7 +175,7 @@ pub fn agree_greeted(
     channel.expect_prompt(true);
     let agreed = compare(channel);
     let refused = |error| match error {
-        SessionError::Net(NetError::PeerFinished) => SessionError::RefusedTerms,
+        SessionError::Channel(ChannelError::PeerFinished) => SessionError::RefusedTerms,
         error => error,
     };
     let agreed = agreed.map_err(refused).inspect_err(|error| match error {
@@ -189,7 +190,7 @@ pub fn agree_greeted(
     Ok(agreed)
 }
 
-fn recv_terms(channel: &mut Channel) -> Result<Vec<u8>, SessionError> {
+fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
     let mut length = [0; 2];
     channel.recv_exact(&mut length)?;
     let length = usize::from(u16::from_le_bytes(length));
@@ -204,7 +205,7 @@ fn recv_terms(channel: &mut Channel) -> Result<Vec<u8>, SessionError> {
 
 /// Tells the partner my size and learns its; both sizes are held against both sides' limits, on both sides alike.
 fn exchange_sizes(
-    channel: &mut Channel,
+    channel: &mut Connection,
     mine: &Terms,
     theirs: &Terms,
     items: usize,
@@ -231,7 +232,7 @@ fn exchange_sizes(
 }
 
 fn session_id(
-    channel: &Channel,
+    channel: &Connection,
     role: Role,
     my_key: Option<&PublicKey>,
     my_terms: &[u8],
@@ -283,7 +284,7 @@ impl Agreed {
         &self,
         needed: u64,
         budget: Option<Budget>,
-        channel: &mut Channel,
+        channel: &mut Connection,
     ) -> Result<(), SessionError> {
         match budget {
             Some(budget) if !budget.allows(needed) => {
@@ -295,9 +296,9 @@ impl Agreed {
     }
 
     /// The error of a run. The partner declines one for which it has not the memory.
-    fn failed(&self, error: protocols::Error, channel: &Channel) -> SessionError {
+    fn failed(&self, error: protocols::Error, channel: &Connection) -> SessionError {
         match error {
-            protocols::Error::Net(NetError::PeerFinished) if channel.was_declined() => {
+            protocols::Error::Channel(ChannelError::PeerFinished) if channel.was_declined() => {
                 SessionError::TooLargeForPartner { needed: self.memory_bound(self.role.other()) }
             }
             error => error.into(),
@@ -319,7 +320,7 @@ impl Agreed {
     pub fn run<'a>(
         &self,
         items: &'a Items,
-        channel: &mut Channel,
+        channel: &mut Connection,
         threads: usize,
         progress: &'a dyn Progress,
         keeping: Option<&'a Keeping>,
@@ -349,7 +350,7 @@ impl Agreed {
     pub fn confirm<'a>(
         &self,
         pending: Option<Pending<'a>>,
-        channel: &mut Channel,
+        channel: &mut Connection,
         progress: &dyn Progress,
     ) -> Result<Option<Pending<'a>>, SessionError> {
         if self.learns == Learns::Receiver {
@@ -364,7 +365,7 @@ impl Agreed {
 
     fn exchange_digests(
         count: u64,
-        channel: &mut Channel,
+        channel: &mut Connection,
         progress: &dyn Progress,
     ) -> Result<(), SessionError> {
         progress.phase(Phase::Confirm, 0);
@@ -399,7 +400,7 @@ mod tests {
     /// Agreement of a receiver with this version's table of `auto` and a sender with another one.
     fn with_other_table(receiver: &str, sender: &str) -> [Result<&'static str, SessionError>; 2] {
         let (mut here, mut there) = memory::pair(&Options::default());
-        let agree = |role, protocol: &str, table: Option<&str>, channel: &mut Channel| {
+        let agree = |role, protocol: &str, table: Option<&str>, channel: &mut Connection| {
             let protocol = if protocol == "auto" { Choice::Auto } else { Choice::Named(protocol.into()) };
             let settings = Settings { protocol, ..Settings::default() };
             let terms = Terms::new(role, &settings, &["raw".to_owned()]);

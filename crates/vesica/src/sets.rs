@@ -28,7 +28,7 @@
 
 use rand_core::CryptoRng;
 use vesica_encode::items::{Items, ItemsBuilder, ItemsError, KeyEncoder};
-use vesica_net::{CancelToken, Channel, PublicKey};
+use vesica_net::{CancelToken, Connection, PublicKey};
 use vesica_protocols::{Phase, Role};
 use vesica_table::TableReport;
 
@@ -88,7 +88,7 @@ impl SetJob {
     /// at between steps; a wait on the channel ends by the token that the channel was made with.
     pub fn run(
         self,
-        channel: Channel,
+        channel: Connection,
         my_key: Option<&PublicKey>,
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,

@@ -14,7 +14,7 @@
 //! Wire form, little-endian: u8 role (1: sender) · u8 allow-insecure · u64 least peer rows · u64 most peer rows · protocol
 //! · u32 count of further fields · the fields as name and value · base OTs; a text is u32 length and printable ASCII.
 
-use vesica_net::codec::{CodecError, Reader, Writer};
+use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_protocols::Role;
 
 use crate::base_ots::Offer;

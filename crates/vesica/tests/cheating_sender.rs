@@ -10,9 +10,10 @@ use rand_core::CryptoRng;
 use vesica::session::{self, SessionError};
 use vesica::settings::{Choice, Settings};
 use vesica::terms::Terms;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{Channel, Options, memory};
+use vesica_net::{Connection, Options, memory};
 use vesica_ot::vole::Plan;
 use vesica_ot::vole::cheating::WrongWord;
 use vesica_protocols::registry::Entry;
@@ -22,12 +23,12 @@ use vesica_protocols::vole_based::rr22::cheating::{self, CoinCheat, SenderCheat,
 use vesica_protocols::{Error, Misbehaviour, NoProgress, Parameters, Pending, Role, Run, Security};
 
 /// A sender's role.
-type Send = fn(&Run<'_>, &Items, &mut Channel, &mut dyn CryptoRng) -> Result<Option<Matches>, Error>;
+type Send = fn(&Run<'_>, &Items, &mut dyn Channel, &mut dyn CryptoRng) -> Result<Option<Matches>, Error>;
 
 fn with(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
     cheat: &SenderCheat<'_>,
 ) -> Result<Option<Matches>, Error> {
@@ -38,7 +39,7 @@ fn with(
 fn converse(
     role: Role,
     items: &Items,
-    mut channel: Channel,
+    mut channel: Connection,
     send: Option<Send>,
 ) -> Result<Option<Matches>, SessionError> {
     let settings = Settings {

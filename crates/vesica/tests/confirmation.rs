@@ -11,7 +11,7 @@ use vesica::session::{self, Agreed, SessionError};
 use vesica::settings::{Choice, Settings};
 use vesica::terms::Terms;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{Channel, Options, memory};
+use vesica_net::{Connection, Options, memory};
 use vesica_protocols::testing::planted_for;
 use vesica_protocols::{Learns, Parameters, Pending, Phase, Progress, Role, Security};
 
@@ -37,7 +37,7 @@ impl Progress for Seen {
     }
 }
 
-fn agree(settings: &Settings, role: Role, items: &Items, channel: &mut Channel) -> Agreed {
+fn agree(settings: &Settings, role: Role, items: &Items, channel: &mut Connection) -> Agreed {
     let terms = Terms::new(role, settings, &["raw".to_owned()]);
     session::agree(channel, &terms, settings.wanted(), items.len(), None).unwrap()
 }

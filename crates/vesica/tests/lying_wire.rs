@@ -10,12 +10,12 @@ use vesica::session::{self, SessionError};
 use vesica::settings::{Choice, Settings};
 use vesica::terms::Terms;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::Channel;
+use vesica_net::Connection;
 use vesica_protocols::testing::{Tampering, Target, Wire, lying_wire_among_lengths, planted};
 use vesica_protocols::{Learns, NoProgress, Role, Security};
 
 /// One end's conversation, as a job leads it.
-fn converse(role: Role, items: &Items, mut channel: Channel) -> Result<Matches, SessionError> {
+fn converse(role: Role, items: &Items, mut channel: Connection) -> Result<Matches, SessionError> {
     let rules = ["email".to_owned()];
     // The shortest messages: every byte of them is flipped.
     let protocol = Choice::Named("dh".into());

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use vesica::net::codec::{Reader, Writer};
+use vesica::channel::codec::{Reader, Writer};
 use vesica::net::{Identity, Kind, MAX_PAYLOAD, PublicKey};
 use vesica_net::testing::{RawPeer, frame};
 

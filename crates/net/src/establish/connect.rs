@@ -15,8 +15,9 @@ use super::{
     HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Patience, Security, Unresolved, check_form, check_loopback,
     hello, nonce, resolve,
 };
-use crate::channel::Channel;
+use crate::connection::Connection;
 use crate::error::{NetError, RetryReason};
+use vesica_channel::ChannelError;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -27,7 +28,7 @@ pub(super) fn connect(
     opener: &Opener,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Channel, NetError> {
+) -> Result<Connection, NetError> {
     check_form(text)?;
     if text.rsplit_once(':').is_some_and(|(_, port)| port.parse() == Ok(0_u16)) {
         return Err(NetError::BadAddress { address: text.to_owned(), why: "port 0 is for listening only" });
@@ -86,7 +87,11 @@ struct Seeker<'a> {
 
 impl Seeker<'_> {
     /// Tries every address that the name has now.
-    fn attempt(&self, rng: &mut dyn CryptoRng, on_event: &mut dyn FnMut(NetEvent)) -> Result<Channel, Miss> {
+    fn attempt(
+        &self,
+        rng: &mut dyn CryptoRng,
+        on_event: &mut dyn FnMut(NetEvent),
+    ) -> Result<Connection, Miss> {
         let addresses = resolve(self.text, &self.patience).map_err(|unresolved| match unresolved {
             Unresolved::Name(cause) => Miss::Again(RetryReason::Resolve(cause)),
             Unresolved::Silent => Miss::Again(RetryReason::ResolverSilent),
@@ -106,7 +111,7 @@ impl Seeker<'_> {
         Err(Miss::Again(last))
     }
 
-    fn try_address(&self, address: SocketAddr, nonce: [u8; 32]) -> Result<Channel, Miss> {
+    fn try_address(&self, address: SocketAddr, nonce: [u8; 32]) -> Result<Connection, Miss> {
         let deadline = Instant::now() + HANDSHAKE_LIMIT.min(self.patience.left());
         let socket = self.dial(address, deadline)?;
         // A port that nobody listens on may be given to this very connection, which then meets itself.
@@ -129,7 +134,7 @@ impl Seeker<'_> {
                 NetError::NotVesica { address }
             }
             (Trouble::Version(theirs), _) => NetError::VersionMismatch { mine: hello::VERSION, theirs },
-            (Trouble::Stopped, _) => NetError::Cancelled,
+            (Trouble::Stopped, _) => ChannelError::Cancelled.into(),
             (Trouble::Ours(error), _) => error,
             (Trouble::TooSlow, _) => return Miss::Again(RetryReason::NoAnswer),
             (Trouble::ClosedEarly, _) => return Miss::Again(RetryReason::ClosedEarly),
@@ -148,7 +153,7 @@ impl Seeker<'_> {
             Err(error) => return Err(error.into()),
         }
         loop {
-            self.patience.cancel.check().map_err(Miss::Fatal)?;
+            self.patience.cancel.check().map_err(|error| Miss::Fatal(error.into()))?;
             if Instant::now() >= deadline {
                 return Err(Miss::Again(RetryReason::NoAnswer));
             }

@@ -12,8 +12,8 @@
 
 use std::io::{self, Read, Write};
 
-use crate::channel::Hello;
-use crate::codec::Writer;
+use crate::connection::Hello;
+use vesica_channel::codec::Writer;
 
 /// The version of everything that goes over the wire.
 pub const VERSION: u16 = 1;

@@ -25,8 +25,9 @@ use super::{
     HANDSHAKE_LIMIT, NetEvent, Opener, Others, POLL, Patience, Security, Unresolved, check_form,
     check_loopback, hello, nonce, resolve,
 };
-use crate::channel::Channel;
+use crate::connection::Connection;
 use crate::error::{NetError, RetryReason, StrangerReason};
+use vesica_channel::ChannelError;
 
 /// Callers that the system holds for us.
 const BACKLOG: i32 = 1024;
@@ -41,7 +42,7 @@ pub(super) fn listen(
     opener: &Arc<Opener>,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Channel, NetError> {
+) -> Result<Connection, NetError> {
     check_form(text)?;
     let patience = Patience::new(&opener.options);
     let tls = super::tls_of(security)?.map(Arc::new);
@@ -116,7 +117,7 @@ struct Door {
 struct Report {
     number: u64,
     from: SocketAddr,
-    outcome: Result<Channel, Trouble>,
+    outcome: Result<Connection, Trouble>,
 }
 
 impl Door {
@@ -208,7 +209,7 @@ impl Door {
     }
 
     /// The partner, or somebody else to be told of, or an end to the waiting. `over`: there is no time for another.
-    fn judge(&mut self, report: Report, over: bool) -> Result<Result<Channel, NetEvent>, NetError> {
+    fn judge(&mut self, report: Report, over: bool) -> Result<Result<Connection, NetEvent>, NetError> {
         self.visitors.remove(report.number);
         let reason = match report.outcome {
             Ok(channel) => return Ok(Ok(channel)),
@@ -216,11 +217,13 @@ impl Door {
                 return Err(NetError::VersionMismatch { mine: hello::VERSION, theirs });
             }
             Err(Trouble::LeftEarly) => return Ok(Err(self.gone())),
-            Err(Trouble::Ours(NetError::Silent { .. } | NetError::Unanswered { .. })) if !over => {
+            Err(Trouble::Ours(NetError::Channel(
+                ChannelError::Silent { .. } | ChannelError::Unanswered { .. },
+            ))) if !over => {
                 return Ok(Err(self.gone()));
             }
             // A crowd took the threads that its connection needs.
-            Err(Trouble::Ours(NetError::System { .. })) if !over => {
+            Err(Trouble::Ours(NetError::Channel(ChannelError::System { .. }))) if !over => {
                 self.visitors.full(report.number as u32);
                 return Ok(Err(self.gone()));
             }
@@ -243,7 +246,7 @@ impl Door {
 
     fn nobody_came(&mut self, address: SocketAddr, waited: Duration) -> NetError {
         if self.left {
-            return NetError::Closed;
+            return ChannelError::Closed.into();
         }
         NetError::NobodyCame { address, waited, others: Box::new(std::mem::take(&mut self.others)) }
     }

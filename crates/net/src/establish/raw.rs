@@ -10,6 +10,7 @@ use super::hello::{self, Failure};
 use super::tls::{Role, Tls};
 use crate::error::NetError;
 use crate::identity::{Identity, PublicKey};
+use vesica_channel::ChannelError;
 
 /// A test that reads for longer than this hangs.
 const HANG: Duration = Duration::from_secs(120);
@@ -25,7 +26,7 @@ impl RawPeer {
         socket.set_nodelay(true).and_then(|()| socket.set_read_timeout(Some(HANG))).map_err(failed)?;
         match Tls::new(identity, peer)?.connection(Role::Client)?.0 {
             Connection::Client(client) => Ok(Self(StreamOwned::new(client, socket))),
-            Connection::Server(_) => Err(NetError::Closed),
+            Connection::Server(_) => Err(ChannelError::Closed.into()),
         }
     }
 

@@ -11,7 +11,7 @@ use rustls::{AlertDescription, Connection};
 use super::hello::{self, Failure};
 use super::tls::{Role, Tls};
 use super::{POLL, prepare};
-use crate::channel::Hello;
+use crate::connection::Hello;
 use crate::error::{NetError, RetryReason};
 use crate::identity::PublicKey;
 use crate::memory::no_binding;

@@ -4,8 +4,8 @@ use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use super::{GRACE, HANDED_OVER, HERE, LONGEST, Limit, Link, State, THERE, Transport};
-use crate::error::NetError;
-use crate::frame::{Frame, Kind};
+use vesica_channel::ChannelError;
+use vesica_channel::{Frame, Kind};
 
 impl Link {
     /// Sends a frame and returns an emptied buffer for the next one. `lift`: the caller is also the one who receives;
@@ -16,7 +16,7 @@ impl Link {
         frame: Frame,
         lift: bool,
         urgent: bool,
-    ) -> Result<Vec<u8>, NetError> {
+    ) -> Result<Vec<u8>, ChannelError> {
         #[cfg(feature = "testing")]
         if self.tap.is_some() {
             for frame in self.through_tap(side, frame) {
@@ -40,7 +40,7 @@ impl Link {
         vec![frame]
     }
 
-    fn push_one(&self, side: usize, frame: Frame, lift: bool, urgent: bool) -> Result<Vec<u8>, NetError> {
+    fn push_one(&self, side: usize, frame: Frame, lift: bool, urgent: bool) -> Result<Vec<u8>, ChannelError> {
         let mut state = self.lock();
         let mut started = None;
         let outcome = loop {
@@ -94,12 +94,12 @@ impl Link {
         length: usize,
         started: Instant,
         lift: bool,
-    ) -> (MutexGuard<'a, State>, Option<NetError>) {
+    ) -> (MutexGuard<'a, State>, Option<ChannelError>) {
         state.lanes[side].stalled = Some(length);
         let end = self.end_of_wait(&state, side, started, lift);
         let incoming = &state.lanes[1 - side];
         let overfull = lift && incoming.stalled.is_some_and(|wanted| !incoming.accepts(wanted));
-        let deadlock = NetError::Deadlock { limit: incoming.cap as u64 };
+        let deadlock = ChannelError::Deadlock { limit: incoming.cap as u64 };
         // In memory the other side is in sight: if it is blocked like this one, nothing will ever move.
         let memory = matches!(self.transport, Transport::Memory);
         if memory && overfull && state.lanes[side].lifted && !state.lanes[side].accepts(length) {
@@ -120,7 +120,7 @@ impl Link {
 
     /// Takes the next frame, DATA or DONE, and gives back a buffer that is no longer needed. `wanted`: the caller has
     /// nothing to do before so many bytes are there, or DONE.
-    pub(crate) fn pop(&self, side: usize, spent: Vec<u8>, wanted: usize) -> Result<Frame, NetError> {
+    pub(crate) fn pop(&self, side: usize, spent: Vec<u8>, wanted: usize) -> Result<Frame, ChannelError> {
         let lane = 1 - side;
         let mut state = self.lock();
         state.lanes[lane].recycle(spent);
@@ -147,7 +147,7 @@ impl Link {
                 continue;
             }
             if state.lanes[lane].ended {
-                return Err(self.fail_locked(&mut state, side, NetError::Closed));
+                return Err(self.fail_locked(&mut state, side, ChannelError::Closed));
             }
             let started = *started.get_or_insert_with(Instant::now);
             state = self.wait_for_more(state, side, started)?;
@@ -160,7 +160,7 @@ impl Link {
         state: MutexGuard<'a, State>,
         side: usize,
         started: Instant,
-    ) -> Result<MutexGuard<'a, State>, NetError> {
+    ) -> Result<MutexGuard<'a, State>, ChannelError> {
         let filled = &self.filled[1 - side];
         let Some((deadline, reason)) = self.end_of_wait(&state, side, started, false) else {
             return Ok(filled.wait(state));
@@ -177,7 +177,7 @@ impl Link {
     }
 
     /// Waits for the first frame, and leaves it where it is.
-    pub(crate) fn await_first(&self, side: usize) -> Result<(), NetError> {
+    pub(crate) fn await_first(&self, side: usize) -> Result<(), ChannelError> {
         let started = Instant::now();
         let mut state = self.lock();
         state.lanes[1 - side].wanted = 0;
@@ -189,7 +189,7 @@ impl Link {
                 return Err(error.clone());
             }
             if state.lanes[1 - side].ended {
-                return Err(self.fail_locked(&mut state, side, NetError::Closed));
+                return Err(self.fail_locked(&mut state, side, ChannelError::Closed));
             }
             state = self.wait_for_more(state, side, started)?;
         }
@@ -197,7 +197,7 @@ impl Link {
 
     /// Fails if the conversation has failed, the peer has gone, or it has been silent for too long. Waits only in the last
     /// case, and no longer than a moment: after the whole process stood still the reader thread is to look first.
-    pub(crate) fn check(&self, side: usize) -> Result<(), NetError> {
+    pub(crate) fn check(&self, side: usize) -> Result<(), ChannelError> {
         let mut state = self.lock();
         state.lanes[1 - side].wanted = 0;
         let mut grace = None;
@@ -208,9 +208,9 @@ impl Link {
                 self.deadline(incoming, incoming.heard, false).filter(|(end, _)| *end < Instant::now());
             let (error, silence) = match (&state.failed[side], gone, overdue) {
                 (Some(error), ..) => return Err(error.clone()),
-                (None, true, _) => return Err(self.fail_locked(&mut state, side, NetError::Closed)),
+                (None, true, _) => return Err(self.fail_locked(&mut state, side, ChannelError::Closed)),
                 (None, false, None) => return Ok(()),
-                (None, false, Some((_, silence))) => (NetError::Silent { after: silence }, silence),
+                (None, false, Some((_, silence))) => (ChannelError::Silent { after: silence }, silence),
             };
             let until = *grace.get_or_insert_with(|| Instant::now() + silence.min(GRACE));
             let (guard, more) = self.wait_until(&self.filled[1 - side], state, until);
@@ -253,7 +253,7 @@ impl Link {
     }
 
     /// Waits until the writer thread has handed everything to the system, then lets the side do nothing more.
-    pub(crate) fn finish(&self, side: usize) -> Result<(), NetError> {
+    pub(crate) fn finish(&self, side: usize) -> Result<(), ChannelError> {
         let mut state = self.lock();
         if let Transport::Socket { silence, .. } = &self.transport {
             let deadline = Instant::now() + *silence;
@@ -264,14 +264,14 @@ impl Link {
                 let (guard, more) = self.wait_until(&self.space[HERE], state, deadline);
                 state = guard;
                 if !more {
-                    return Err(self.fail_locked(&mut state, side, NetError::Silent { after: *silence }));
+                    return Err(self.fail_locked(&mut state, side, ChannelError::Silent { after: *silence }));
                 }
             }
         }
         match &state.failed[side] {
             Some(error) => Err(error.clone()),
             None => {
-                state.failed[side] = Some(NetError::Finished);
+                state.failed[side] = Some(ChannelError::Finished);
                 Ok(())
             }
         }
@@ -295,10 +295,10 @@ impl Link {
             for frame in frames {
                 self.deliver(&mut state, side, frame, true);
             }
-            self.fail_locked(&mut state, side, NetError::Aborted);
+            self.fail_locked(&mut state, side, ChannelError::Aborted);
             return;
         }
-        state.failed[side] = Some(NetError::Aborted);
+        state.failed[side] = Some(ChannelError::Aborted);
         if kind == Kind::Abort {
             state.lanes[HERE].clear();
         }
@@ -319,7 +319,7 @@ impl Link {
             self.space[THERE].notify();
             state = self.linger(state);
         }
-        self.fail_locked(&mut state, side, NetError::Finished);
+        self.fail_locked(&mut state, side, ChannelError::Finished);
         self.shut(&mut state, side);
     }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use super::{GATHERING, HANDED_OVER, HERE, LINGER, Link, THERE};
-use crate::error::NetError;
-use crate::frame::Frame;
+use vesica_channel::ChannelError;
+use vesica_channel::Frame;
 
 /// What the writer thread has to do next.
 pub(crate) enum Outgoing {
@@ -94,7 +94,7 @@ impl Link {
                     break;
                 }
             }
-            self.fail_locked(&mut state, HERE, NetError::Closed);
+            self.fail_locked(&mut state, HERE, ChannelError::Closed);
         }
         state.lanes[HERE].drained = true;
         self.wake_all();
@@ -129,7 +129,7 @@ impl Link {
     }
 
     /// The reader thread has ended; `error`: what was wrong with what it read.
-    pub(crate) fn incoming_ended(&self, error: Option<NetError>) {
+    pub(crate) fn incoming_ended(&self, error: Option<ChannelError>) {
         let mut state = self.lock();
         if let Some(error) = error {
             self.fail_locked(&mut state, HERE, error);

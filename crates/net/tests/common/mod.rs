@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_net::{
-    Address, CancelToken, Channel, Identity, NetError, NetEvent, Options, PublicKey, Security, establish,
-    meet, memory,
+    Address, CancelToken, ChannelError, Connection, Identity, NetError, NetEvent, Options, PublicKey,
+    Security, establish, meet, memory,
     shaped::{self, Network},
 };
 
@@ -43,7 +43,7 @@ pub fn rng(seed: u64) -> StdRng {
 pub struct Listener {
     pub address: SocketAddr,
     pub events: mpsc::Receiver<NetEvent>,
-    outcome: thread::JoinHandle<Result<Channel, NetError>>,
+    outcome: thread::JoinHandle<Result<Connection, NetError>>,
 }
 
 impl Listener {
@@ -70,7 +70,7 @@ impl Listener {
     }
 
     fn run(
-        establish: impl FnOnce(&mut dyn FnMut(NetEvent)) -> Result<Channel, NetError> + Send + 'static,
+        establish: impl FnOnce(&mut dyn FnMut(NetEvent)) -> Result<Connection, NetError> + Send + 'static,
     ) -> Self {
         let (sender, events) = mpsc::channel();
         let outcome = thread::spawn(move || establish(&mut |event| drop(sender.send(event))));
@@ -81,7 +81,7 @@ impl Listener {
         Self { address, events, outcome }
     }
 
-    pub fn outcome(self) -> Result<Channel, NetError> {
+    pub fn outcome(self) -> Result<Connection, NetError> {
         self.outcome.join().unwrap()
     }
 }
@@ -97,7 +97,7 @@ pub fn dial(
     address: SocketAddr,
     keys: Option<(Identity, PublicKey)>,
     options: &Options,
-) -> Result<Channel, NetError> {
+) -> Result<Connection, NetError> {
     let address = Address::Connect(address.to_string());
     establish(&address, &security(&keys), options, &mut rng(2), &mut |_| ())
 }
@@ -106,13 +106,13 @@ pub fn identities() -> (Identity, Identity) {
     (Identity::generate().unwrap(), Identity::generate().unwrap())
 }
 
-pub fn plain_pair(options: &Options) -> (Channel, Channel) {
+pub fn plain_pair(options: &Options) -> (Connection, Connection) {
     let listener = Listener::start(None, options.clone());
     let there = dial(listener.address, None, options).unwrap();
     (listener.outcome().unwrap(), there)
 }
 
-pub fn tls_pair(options: &Options) -> (Channel, Channel) {
+pub fn tls_pair(options: &Options) -> (Connection, Connection) {
     let (one, two) = identities();
     let (one_key, two_key) = (*one.public_key(), *two.public_key());
     let listener = Listener::start(Some((one, two_key)), options.clone());
@@ -121,7 +121,7 @@ pub fn tls_pair(options: &Options) -> (Channel, Channel) {
 }
 
 /// Runs a test over every kind of connection.
-pub fn everywhere(options: &Options, test: impl Fn(&str, Channel, Channel)) {
+pub fn everywhere(options: &Options, test: impl Fn(&str, Connection, Connection)) {
     let (one, two) = memory::pair(options);
     test("memory", one, two);
     let (one, two) = plain_pair(options);
@@ -131,7 +131,7 @@ pub fn everywhere(options: &Options, test: impl Fn(&str, Channel, Channel)) {
 }
 
 /// A channel over plaintext whose other end is a bare socket that has said a proper hello.
-pub fn against_raw(options: &Options) -> (Channel, TcpStream) {
+pub fn against_raw(options: &Options) -> (Connection, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let peer = thread::spawn(move || {
@@ -164,7 +164,7 @@ pub fn bytes(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-pub fn receive(channel: &mut Channel, length: usize) -> Result<Vec<u8>, NetError> {
+pub fn receive(channel: &mut Connection, length: usize) -> Result<Vec<u8>, ChannelError> {
     let mut bytes = vec![0; length];
     channel.recv_exact(&mut bytes)?;
     Ok(bytes)

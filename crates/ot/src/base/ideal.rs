@@ -1,8 +1,8 @@
 //! The ideal twin of a base OT: the sender draws the strings and hands both over. Nothing but tests can reach it.
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::hash::{Context, Label};
-use vesica_net::Channel;
 
 use super::bit;
 use crate::{Error, Seed};
@@ -15,7 +15,7 @@ pub fn send(
     _: &Context,
     _: Label,
     count: usize,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<[Seed; 2]>, Error> {
     let mut strings = Vec::with_capacity(count);
@@ -43,7 +43,7 @@ pub fn receive(
     _: Label,
     choices: &[u8],
     count: usize,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     _: &mut dyn CryptoRng,
 ) -> Result<Vec<Seed>, Error> {
     let mut strings = Vec::with_capacity(count);

@@ -34,9 +34,9 @@
 use std::sync::OnceLock;
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
+use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_crypto::hash::{Context, Label, Oracle};
-use vesica_net::Channel;
-use vesica_net::codec::{CodecError, Reader, Writer};
 use zeroize::Zeroizing;
 
 use super::{masny_rindal, naor_pinkas};
@@ -281,7 +281,7 @@ pub fn open<'a>(
     context: &Context,
     label: Label,
     keeping: Option<&'a Keeping>,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Opening<'a>, Error> {
     let opening = |made| Opening { context: context.clone(), label, keeping, made };
@@ -299,7 +299,7 @@ impl Opening<'_> {
     ///
     /// # Errors
     /// If the connection fails, the partner's elements are not valid, or kept ones do not fit.
-    pub fn finish(self, count: usize, channel: &mut Channel) -> Result<Vec<[Seed; 2]>, Error> {
+    pub fn finish(self, count: usize, channel: &mut dyn Channel) -> Result<Vec<[Seed; 2]>, Error> {
         let made = self.made.map(|sender| sender.receive(count, channel)).transpose()?;
         pairs(LEAST_LEVEL, &self.context, self.label, count, self.keeping, made)
     }
@@ -332,7 +332,7 @@ pub fn send(
     label: Label,
     count: usize,
     keeping: Option<&Keeping>,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<[Seed; 2]>, Error> {
     let keeping = Keeping::at(keeping, level)?;
@@ -360,7 +360,7 @@ pub fn receive(
     label: Label,
     count: usize,
     keeping: Option<&Keeping>,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Chosen, Error> {
     assert!(count.is_multiple_of(8), "whole bytes of choices");

@@ -28,9 +28,9 @@
 
 use rand_core::CryptoRng;
 use subtle::{Choice, ConditionallySelectable};
+use vesica_channel::Channel;
 use vesica_crypto::group::{Group, Ristretto255};
 use vesica_crypto::hash::{Context, Label, Oracle};
-use vesica_net::Channel;
 use zeroize::Zeroizing;
 
 use super::bit;
@@ -58,7 +58,7 @@ pub fn send(
     context: &Context,
     label: Label,
     count: usize,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<[Seed; 2]>, Error> {
     let (sender, message) = Sender::new(context, label, rng);
@@ -79,7 +79,7 @@ pub fn receive(
     label: Label,
     choices: &[u8],
     count: usize,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<Seed>, Error> {
     let (receiver, message) = Receiver::new(context, label, choices, count, rng);
@@ -110,7 +110,7 @@ impl Sender {
     ///
     /// # Errors
     /// If the connection fails or the partner's elements are not valid.
-    pub fn receive(self, count: usize, channel: &mut Channel) -> Result<Vec<[Seed; 2]>, Error> {
+    pub fn receive(self, count: usize, channel: &mut dyn Channel) -> Result<Vec<[Seed; 2]>, Error> {
         let mut theirs = vec![0; count * RECEIVER_BYTES];
         channel.recv_exact(&mut theirs)?;
         self.finish(&theirs)

@@ -26,9 +26,9 @@
 
 use rand_core::CryptoRng;
 use subtle::{Choice, ConditionallySelectable};
+use vesica_channel::Channel;
 use vesica_crypto::group::{Group, P256, P384, P521};
 use vesica_crypto::hash::{Context, Label, Oracle};
-use vesica_net::Channel;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::bit;
@@ -66,7 +66,7 @@ pub fn send_at_level(
     context: &Context,
     label: Label,
     count: usize,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<[Seed; 2]>, Error> {
     match level {
@@ -89,7 +89,7 @@ pub fn receive_at_level(
     label: Label,
     choices: &[u8],
     count: usize,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<Seed>, Error> {
     match level {
@@ -107,7 +107,7 @@ pub fn send<G: Group>(
     context: &Context,
     label: Label,
     count: usize,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<[Seed; 2]>, Error> {
     let oracle = context.oracle(label);
@@ -147,7 +147,7 @@ pub fn receive<G: Group>(
     label: Label,
     choices: &[u8],
     count: usize,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<Seed>, Error> {
     let oracle = context.oracle(label);

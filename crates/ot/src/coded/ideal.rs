@@ -11,9 +11,9 @@
 //! number of the first OT of a group and the group's words.
 
 use rand_core::CryptoRng;
+use vesica_channel::{Channel, RecvHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Oracle};
-use vesica_net::{Channel, RecvHalf};
 
 use super::oprf::{OprfReceiver, OprfSender, Step};
 use crate::error::Error;
@@ -70,7 +70,7 @@ impl Receiver {
     ///
     /// # Errors
     /// If the connection fails.
-    pub fn setup(_: &Context, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self, Error> {
+    pub fn setup(_: &Context, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self, Error> {
         let mut key = [0; 32];
         rng.fill_bytes(&mut key);
         channel.send(&key)?;
@@ -85,7 +85,7 @@ impl<T: Word> OprfReceiver<T> for Receiver {
         size: usize,
         words: &[T],
         outputs: &mut [Block],
-        _: &mut Channel,
+        _: &mut dyn Channel,
         _: &mut dyn FnMut(Step),
     ) -> Result<(), Error> {
         assert_eq!(words.len(), size * outputs.len(), "one output a group of words");
@@ -105,7 +105,7 @@ impl Sender {
     ///
     /// # Errors
     /// If the connection fails.
-    pub fn setup(_: &Context, channel: &mut Channel, _: &mut dyn CryptoRng) -> Result<Self, Error> {
+    pub fn setup(_: &Context, channel: &mut dyn Channel, _: &mut dyn CryptoRng) -> Result<Self, Error> {
         let mut key = [0; 32];
         channel.recv_exact(&mut key)?;
         Ok(Self(Dealer::new(key)))
@@ -118,7 +118,7 @@ impl<T: Word, const W: usize> OprfSender<T, W> for Sender {
     }
 
     /// A row has the number of its OT and nothing else.
-    fn extend(&mut self, rows: &mut [[Block; W]], _: &mut RecvHalf) -> Result<(), Error> {
+    fn extend(&mut self, rows: &mut [[Block; W]], _: &mut dyn RecvHalf) -> Result<(), Error> {
         for (number, row) in (self.0.take(rows.len())..).zip(rows) {
             *row = [Block::ZERO; W];
             row[0] = Block::from(u128::from(number));

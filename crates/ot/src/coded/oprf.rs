@@ -1,8 +1,8 @@
 //! What a protocol takes of a batched OPRF or of 1-out-of-N OTs, whichever they come from: [`Receiver`](super::Receiver) and
 //! [`Sender`](super::Sender), or their ideal twins (`coded::ideal`, for tests).
 
+use vesica_channel::{Channel, RecvHalf};
 use vesica_crypto::block::Block;
-use vesica_net::{Channel, RecvHalf};
 
 use crate::error::Error;
 
@@ -31,7 +31,7 @@ pub trait OprfReceiver<Word> {
         size: usize,
         words: &[Word],
         outputs: &mut [Block],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         self.extend_in_steps(size, words, outputs, channel, &mut |_| ())
     }
@@ -49,7 +49,7 @@ pub trait OprfReceiver<Word> {
         size: usize,
         words: &[Word],
         outputs: &mut [Block],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         on_step: &mut dyn FnMut(Step),
     ) -> Result<(), Error>;
 }
@@ -66,7 +66,7 @@ pub trait OprfSender<Word, const W: usize> {
     ///
     /// # Panics
     /// If there are more than 2^48 OTs of one setup.
-    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut RecvHalf) -> Result<(), Error>;
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn RecvHalf) -> Result<(), Error>;
 
     /// The outputs of groups of `size` OTs at any values: `outputs[i]` is that of the OTs of rows `at[i]` to `at[i]` +
     /// `size` - 1 together at group i of `words`. `rows` are what [`extend`](Self::extend) gave for the OTs from number

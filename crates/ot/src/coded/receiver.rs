@@ -1,11 +1,11 @@
 //! The party that chooses one value in each OT.
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Oracle};
 use vesica_crypto::par;
 use vesica_crypto::transpose::COLUMNS as TILE;
-use vesica_net::Channel;
 use zeroize::Zeroize;
 
 use super::columns::{Columns, Scratch};
@@ -57,7 +57,7 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         context: &Context,
         threads: usize,
         keeping: Option<&Keeping>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         Self::open(code, context, threads, keeping, channel, rng)?.finish(channel)
@@ -69,7 +69,7 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         context: &Context,
         threads: usize,
         keeping: Option<&'a Keeping>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Opening<'a, C, W>, Error> {
         let base = kept::open(context, C::BASE, keeping, channel, rng)?;
@@ -102,7 +102,7 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         &mut self,
         words: &[C::Word],
         outputs: &mut [Block],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         self.extend_groups(1, words, outputs, channel)
     }
@@ -199,7 +199,7 @@ impl<C: Code<W>, const W: usize> OprfReceiver<C::Word> for Receiver<C, W> {
         size: usize,
         words: &[C::Word],
         outputs: &mut [Block],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         on_step: &mut dyn FnMut(Step),
     ) -> Result<(), Error> {
         assert!(size > 0 && words.len() == size * outputs.len(), "one output a group of words");
@@ -227,7 +227,7 @@ impl<C: Code<W>, const W: usize> OprfReceiver<C::Word> for Receiver<C, W> {
 
 impl<C: Code<W>, const W: usize> Opening<'_, C, W> {
     /// Receives the other party's message.
-    pub fn finish(self, channel: &mut Channel) -> Result<Receiver<C, W>, Error> {
+    pub fn finish(self, channel: &mut dyn Channel) -> Result<Receiver<C, W>, Error> {
         let pairs = self.base.finish(self.code.columns(), channel)?;
         let mut seeds: Vec<[Block; 2]> = pairs.iter().map(|[a, b]| [a.block(), b.block()]).collect();
         let receiver = Receiver::from_seeds(self.code, &self.context, self.threads, &seeds);

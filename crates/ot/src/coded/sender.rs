@@ -1,12 +1,12 @@
 //! The party that can evaluate every OT at any value.
 
 use rand_core::CryptoRng;
+use vesica_channel::{Channel, RecvHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Oracle};
 use vesica_crypto::memory::Wiped;
 use vesica_crypto::par;
 use vesica_crypto::transpose::COLUMNS as TILE;
-use vesica_net::{Channel, RecvHalf};
 use zeroize::Zeroize;
 
 use super::columns::{Columns, Scratch};
@@ -45,7 +45,7 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         context: &Context,
         threads: usize,
         keeping: Option<&Keeping>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let (bits, seeds) =
@@ -112,7 +112,7 @@ impl<C: Code<W>, const W: usize> OprfSender<C::Word, W> for Sender<C, W> {
         self.place.number
     }
 
-    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut RecvHalf) -> Result<(), Error> {
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn RecvHalf) -> Result<(), Error> {
         let place = self.place.take(rows.len());
         let width = self.code.columns() / 8;
         // Rows are read whole; what is beyond their width meets zeros of s.

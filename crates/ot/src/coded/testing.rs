@@ -4,7 +4,7 @@ use super::columns::Scratch;
 use super::*;
 use vesica_crypto::hash::Context;
 use vesica_crypto::prg::Prg;
-use vesica_net::{Channel, Options, memory};
+use vesica_net::{Connection, Options, memory};
 
 pub(crate) fn context() -> Context {
     Context::new(&[3; 32], "test", b"", 5, 6)
@@ -18,7 +18,7 @@ pub(crate) fn distance<const W: usize>(a: &[Block; W], b: &[Block; W]) -> u32 {
 pub(crate) struct Pair<C, const W: usize> {
     pub(crate) receiver: Receiver<C, W>,
     pub(crate) sender: Sender<C, W>,
-    ends: [Channel; 2],
+    ends: [Connection; 2],
 }
 
 /// Two parties whose base OTs a dealer did.

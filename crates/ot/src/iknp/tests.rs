@@ -85,7 +85,10 @@ fn a_partner_that_leaves_or_sends_nonsense_is_told() {
     let (mut here, there) = memory::pair(&Options::default());
     drop(there);
     let rng = &mut StdRng::seed_from_u64(2);
-    assert!(matches!(Receiver::<1>::setup(&context(), LABEL, 128, None, &mut here, rng), Err(Error::Net(_))));
+    assert!(matches!(
+        Receiver::<1>::setup(&context(), LABEL, 128, None, &mut here, rng),
+        Err(Error::Channel(_))
+    ));
     let (mut here, mut there) = memory::pair(&Options::default());
     there.send(&vec![0xff; 128 * 64]).unwrap();
     there.flush().unwrap();
@@ -174,5 +177,5 @@ fn strings_cut_short_are_told() {
     there.flush().unwrap();
     drop(there);
     let mut sender = Sender::<1>::from_base(&[Block::ONES], &seeds);
-    assert!(matches!(sender.extend(&mut [[Block::ZERO]; 2000], &mut here), Err(Error::Net(_))));
+    assert!(matches!(sender.extend(&mut [[Block::ZERO]; 2000], &mut here), Err(Error::Channel(_))));
 }

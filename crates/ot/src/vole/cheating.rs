@@ -4,9 +4,9 @@
 use core::ops::Range;
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
-use vesica_net::Channel;
 
 use super::pieces::compressed_kept;
 use super::plan::{self, Plan, Tree, WIDTH};
@@ -224,7 +224,7 @@ pub fn open(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Openin
 pub fn accept_anything(
     receiver: &mut Receiver<Block>,
     plan: &Plan,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<(), Error> {
     match super::accept(receiver, plan, channel, rng) {

@@ -1,10 +1,10 @@
 //! From base OTs on: the three flights, one by one or as a conversation.
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::transpose::ROWS;
-use vesica_net::Channel;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::plan::Plan;
@@ -120,7 +120,7 @@ pub(super) fn answer_with<R>(
 pub fn send<V: Value>(
     context: &Context,
     plan: &Plan,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<(Block, Vec<Block>), Error> {
     let (opening, message) = Opening::new(context, rng);
@@ -138,7 +138,7 @@ pub fn send<V: Value>(
 ///
 /// # Errors
 /// If the connection fails.
-pub fn confirm(sender: &mut Sender, plan: &Plan, channel: &mut Channel) -> Result<(), Error> {
+pub fn confirm(sender: &mut Sender, plan: &Plan, channel: &mut dyn Channel) -> Result<(), Error> {
     if plan.challenge_bytes() > 0 {
         let mut challenge = vec![0; plan.challenge_bytes()];
         channel.recv_exact(&mut challenge)?;
@@ -155,7 +155,7 @@ pub fn confirm(sender: &mut Sender, plan: &Plan, channel: &mut Channel) -> Resul
 pub fn accept<V: Value>(
     receiver: &mut Receiver<V>,
     plan: &Plan,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<(), Error> {
     let mut words = vec![0; plan.sender_bytes()];
@@ -176,7 +176,7 @@ pub fn accept<V: Value>(
 pub fn receive<V: Value>(
     context: &Context,
     plan: &Plan,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<(Vec<V>, Vec<Block>), Error> {
     let mut opening = vec![0; Opening::BYTES];

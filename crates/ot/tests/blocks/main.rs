@@ -7,10 +7,11 @@ mod vectors;
 use std::thread;
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::Prg;
-use vesica_net::{Channel, Options, memory};
+use vesica_net::{Options, memory};
 use vesica_ot::base::{ideal as ideal_base, masny_rindal, naor_pinkas};
 use vesica_ot::chosen;
 use vesica_ot::coded::{self, OprfReceiver, OprfSender};
@@ -57,8 +58,8 @@ struct Ran<S, R> {
 
 /// Both parties at once, each with randomness of its own.
 fn run<S: Send, R>(
-    sender: impl FnOnce(&mut Channel, &mut Prg) -> Result<S, Error> + Send,
-    receiver: impl FnOnce(&mut Channel, &mut Prg) -> Result<R, Error>,
+    sender: impl FnOnce(&mut dyn Channel, &mut Prg) -> Result<S, Error> + Send,
+    receiver: impl FnOnce(&mut dyn Channel, &mut Prg) -> Result<R, Error>,
 ) -> Ran<S, R> {
     let (mut here, mut there) = memory::pair(&Options::default());
     thread::scope(|scope| {
@@ -112,9 +113,9 @@ trait Extension<const W: usize>: Copy + Send {
         128
     }
 
-    fn sender(self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error>;
+    fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error>;
 
-    fn receiver(self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error>;
+    fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error>;
 }
 
 /// At a level.
@@ -133,11 +134,11 @@ impl<const W: usize> Extension<W> for Ideal {
         self.0
     }
 
-    fn sender(self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
+    fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
         ideal::Sender::setup(&context(), self.0, channel, rng)
     }
 
-    fn receiver(self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
+    fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
         ideal::Receiver::setup(&context(), self.0, channel, rng)
     }
 }
@@ -158,11 +159,11 @@ impl<const W: usize> Extension<W> for Iknp {
         self.0
     }
 
-    fn sender(self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
+    fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
         iknp::Sender::setup(&context(), LABEL, self.0, None, channel, rng)
     }
 
-    fn receiver(self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
+    fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
         iknp::Receiver::setup(&context(), LABEL, self.0, None, channel, rng)
     }
 }
@@ -178,11 +179,11 @@ impl Extension<1> for SoftSpoken {
         format!("SoftSpoken, k = {}, {:?}", self.0.bits(), self.1)
     }
 
-    fn sender(self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
+    fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
         softspoken::Sender::setup(&context(), self.0, self.1, None, channel, rng)
     }
 
-    fn receiver(self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
+    fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
         softspoken::Receiver::setup(&context(), self.0, self.1, None, channel, rng)
     }
 }
@@ -201,11 +202,11 @@ impl Extension<1> for Silent {
         format!("silent OT, {:?}", self.0)
     }
 
-    fn sender(self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
+    fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
         silent::Sender::setup(&context(), SILENT_ROWS, Profile::Conservative, self.0, channel, rng)
     }
 
-    fn receiver(self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
+    fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
         silent::Receiver::setup(&context(), SILENT_ROWS, Profile::Conservative, self.0, channel, rng)
     }
 }
@@ -304,8 +305,8 @@ struct Evaluated {
 fn oprf<Word: Copy + Send + Sync, const W: usize, S: OprfSender<Word, W>, R: OprfReceiver<Word>>(
     word: impl Fn(usize) -> Word + Sync,
     other: impl Fn(Word) -> Word + Send,
-    sender: impl FnOnce(&mut Channel, &mut Prg) -> Result<S, Error> + Send,
-    receiver: impl FnOnce(&mut Channel, &mut Prg) -> Result<R, Error>,
+    sender: impl FnOnce(&mut dyn Channel, &mut Prg) -> Result<S, Error> + Send,
+    receiver: impl FnOnce(&mut dyn Channel, &mut Prg) -> Result<R, Error>,
 ) -> Ran<Evaluated, Vec<Block>> {
     let word = &word;
     run(
@@ -370,9 +371,10 @@ fn oprfs() -> Vec<(String, Ran<Evaluated, Vec<Block>>)> {
         );
         (format!("KKRT, {columns} columns"), ran)
     });
-    let ideal_sender = |channel: &mut _, rng: &mut Prg| coded::ideal::Sender::setup(&context, channel, rng);
+    let ideal_sender =
+        |channel: &mut dyn Channel, rng: &mut Prg| coded::ideal::Sender::setup(&context, channel, rng);
     let ideal_receiver =
-        |channel: &mut _, rng: &mut Prg| coded::ideal::Receiver::setup(&context, channel, rng);
+        |channel: &mut dyn Channel, rng: &mut Prg| coded::ideal::Receiver::setup(&context, channel, rng);
     let ideal_bytes = oprf::<_, 2, _, _>(byte, other_byte, ideal_sender, ideal_receiver);
     let ideal_blocks = oprf::<_, 4, _, _>(block, other_block, ideal_sender, ideal_receiver);
     let mut all = vec![

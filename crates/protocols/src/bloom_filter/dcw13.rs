@@ -54,6 +54,7 @@
 //! e + ½; several bins of unequal load take a little more, 0.4 to 1.1 % at 2^20 items.
 
 use rand_core::CryptoRng;
+use vesica_channel::{Channel, RecvHalf, SendHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::memory::Wiped;
@@ -61,7 +62,6 @@ use vesica_crypto::par;
 use vesica_crypto::prg::Prg;
 use vesica_encode::bloom::{Bin, FilterPositions, FilterShape, NoFreeSlot, SLICES_PER_BLOCK, Sums, garble};
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{Channel, RecvHalf, SendHalf};
 use vesica_ot::chosen::{self, recv_strings, send_strings};
 use zeroize::Zeroizing;
 
@@ -152,7 +152,7 @@ fn filter(shape: &Shape) -> FilterShape {
 pub fn receive<'a>(
     run: &Run<'a>,
     items: &'a Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
@@ -168,7 +168,7 @@ pub fn receive<'a>(
 pub fn send(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     run.expect_items(Role::Sender, items)?;
@@ -205,7 +205,7 @@ impl<'a, const W: usize> Party<'a, W> {
     }
 
     /// The items of mine that the sender has, too.
-    fn receive(&self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<u32>, Error> {
+    fn receive(&self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Vec<u32>, Error> {
         let mut ot = extension::Receiver::<W>::setup(self.run, channel, rng)?;
         // GBF_C∩S summed over the positions of each item: Algorithm 2.
         let recovered = match self.run.parameters.variant {
@@ -228,7 +228,7 @@ impl<'a, const W: usize> Party<'a, W> {
         Ok((0..recovered.len()).filter(equal).map(|place| self.placed.items()[place]).collect())
     }
 
-    fn send(&self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<(), Error> {
+    fn send(&self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<(), Error> {
         let mut ot = extension::Sender::<W>::setup(self.run, channel, rng)?;
         match self.run.parameters.variant {
             TWO_STRINGS | CORRELATED => self.send_filter_by_ots(ot, channel, rng),
@@ -259,7 +259,7 @@ impl<'a, const W: usize> Party<'a, W> {
     fn send_filter(
         &self,
         mut sums: Wiped<[Block; W]>,
-        channel: &mut SendHalf,
+        channel: &mut dyn SendHalf,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
         self.run.phase(Phase::Exchange, self.placed.shape().all_slots() as usize);
@@ -281,7 +281,7 @@ impl<'a, const W: usize> Party<'a, W> {
     }
 
     /// Receives D and adds its strings to the sums.
-    fn add_filter(&self, sums: &mut [[Block; W]], channel: &mut RecvHalf) -> Result<(), Error> {
+    fn add_filter(&self, sums: &mut [[Block; W]], channel: &mut dyn RecvHalf) -> Result<(), Error> {
         let shape = self.placed.shape();
         self.run.phase(Phase::Exchange, shape.all_slots() as usize);
         let mut slice = vec![[Block::ZERO; W]; shape.slots()];
@@ -303,7 +303,7 @@ impl<'a, const W: usize> Party<'a, W> {
     fn receive_strings(
         &self,
         ot: extension::Receiver<W>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<Wiped<[Block; W]>, Error> {
         let (context, threads) = (&self.run.context, self.run.threads);
         let mut ot = chosen::Receiver::new(context, STRINGS, self.width(), ot).with_threads(threads);
@@ -329,7 +329,7 @@ impl<'a, const W: usize> Party<'a, W> {
     fn send_filter_by_ots(
         &self,
         ot: extension::Sender<W>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
         let (context, threads) = (&self.run.context, self.run.threads);

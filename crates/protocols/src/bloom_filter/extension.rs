@@ -8,9 +8,9 @@
 //! SoftSpoken's by one; the bytes depend on neither.
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
-use vesica_net::Channel;
 use vesica_ot::base::kept::{self, Keeping};
 use vesica_ot::security::Security;
 use vesica_ot::softspoken::{self, Width};
@@ -53,7 +53,7 @@ pub(super) enum Sender<const W: usize> {
 impl<const W: usize> Sender<W> {
     pub(super) fn setup(
         run: &Run<'_>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let (context, level, kept) = (&run.context, run.parameters.level, keeping(run));
@@ -80,7 +80,7 @@ impl<const W: usize> CotSender<W> for Sender<W> {
         }
     }
 
-    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut Channel) -> Result<(), vesica_ot::Error> {
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), vesica_ot::Error> {
         match self {
             Sender::SoftSpoken(sender) => {
                 sender.extend_as(true, rows.as_flattened_mut().as_chunks_mut().0, channel)
@@ -99,7 +99,7 @@ pub(super) enum Receiver<const W: usize> {
 impl<const W: usize> Receiver<W> {
     pub(super) fn setup(
         run: &Run<'_>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let (context, level, kept) = (&run.context, run.parameters.level, keeping(run));
@@ -122,7 +122,7 @@ impl<const W: usize> CotReceiver<W> for Receiver<W> {
         &mut self,
         choices: &[u8],
         rows: &mut [[Block; W]],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), vesica_ot::Error> {
         match self {
             Receiver::SoftSpoken(receiver) => {

@@ -30,6 +30,7 @@
 //! and its share of a transposition (IKNP: two blocks from the receiver, one from the sender), an item k hashes.
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::join::join;
@@ -37,7 +38,6 @@ use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::par;
 use vesica_encode::bloom::{FilterPositions, FilterShape};
 use vesica_encode::items::{Items, Matches};
-use vesica_net::Channel;
 
 use super::extension;
 use super::transfer::{self, receiver_sums, sender_sums};
@@ -108,7 +108,7 @@ fn filter(shape: &Shape) -> FilterShape {
 pub fn receive<'a>(
     run: &Run<'a>,
     items: &'a Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
@@ -123,7 +123,7 @@ pub fn receive<'a>(
 pub fn send(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     run.expect_items(Role::Sender, items)?;
@@ -138,7 +138,7 @@ pub fn send(
 fn receive_masks<'a, const W: usize>(
     run: &Run<'a>,
     items: &'a Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Pending<'a>, Error> {
     // 1. The Bloom filter of Y is the choice of m OTs; S(y) for each item.
@@ -165,7 +165,7 @@ fn receive_masks<'a, const W: usize>(
 fn send_masks<const W: usize>(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<Tagged>, Error> {
     // 1. S(x) from all strings of the OTs.

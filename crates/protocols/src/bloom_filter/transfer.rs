@@ -17,12 +17,12 @@
 //!
 //! H is that of [`vesica_ot::random`]: of AES up to level 128, BLAKE3 above. j counts over the whole run: no number occurs twice.
 
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
 use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::par;
 use vesica_encode::bloom::{Bin, FilterPositions, FilterShape, SLICES_PER_BLOCK, choices};
-use vesica_net::Channel;
 use vesica_ot::random::Strings;
 use vesica_ot::{CotReceiver, CotSender};
 use zeroize::Zeroizing;
@@ -130,7 +130,7 @@ pub(super) fn receiver_sums<const W: usize>(
     run: &Run<'_>,
     placed: &FilterPositions,
     ot: &mut impl CotReceiver<W>,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
 ) -> Result<Wiped<[Block; W]>, Error> {
     let strings = Strings::of(&run.context, STRINGS);
     let mut sums = Wiped::from(large_vec([Block::ZERO; W], placed.items().len()));
@@ -150,7 +150,7 @@ pub(super) fn sender_sums<const W: usize>(
     run: &Run<'_>,
     placed: &FilterPositions,
     ot: &mut impl CotSender<W>,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
 ) -> Result<Wiped<[Block; W]>, Error> {
     let strings = Strings::of(&run.context, STRINGS);
     let mut sums = Wiped::from(large_vec([Block::ZERO; W], placed.items().len()));
@@ -232,7 +232,7 @@ mod tests {
             [Block::ZERO; W]
         }
 
-        fn extend(&mut self, rows: &mut [[Block; W]], _: &mut Channel) -> Result<(), vesica_ot::Error> {
+        fn extend(&mut self, rows: &mut [[Block; W]], _: &mut dyn Channel) -> Result<(), vesica_ot::Error> {
             rows.fill([Block::ONES; W]);
             Ok(())
         }
@@ -243,7 +243,7 @@ mod tests {
             &mut self,
             _: &[u8],
             rows: &mut [[Block; W]],
-            channel: &mut Channel,
+            channel: &mut dyn Channel,
         ) -> Result<(), vesica_ot::Error> {
             CotSender::extend(self, rows, channel)
         }

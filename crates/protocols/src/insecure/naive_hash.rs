@@ -18,10 +18,10 @@
 //! Cost: n_r hashes, n_s hashes, 32 + n_s · ⌈ℓ/8⌉ bytes.
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::hash::Label;
 use vesica_crypto::join::join;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::Channel;
 
 use crate::error::Error;
 use crate::masks::{self, MaskWidth, Tagged};
@@ -78,7 +78,7 @@ pub static ENTRY: Entry = Entry {
 pub fn receive<'a>(
     run: &Run<'a>,
     items: &'a Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
@@ -102,7 +102,7 @@ pub fn receive<'a>(
 pub fn send(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     _rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     run.expect_items(Role::Sender, items)?;

@@ -46,7 +46,7 @@
 //! ```
 
 use rand_core::CryptoRng;
-use vesica_net::Channel;
+use vesica_channel::Channel;
 use vesica_ot::coded::{OprfReceiver, OprfSender};
 
 use super::inclusion::{self, Batch};
@@ -71,7 +71,7 @@ pub fn receive(
     characters: usize,
     strings: &[u8],
     ots: &mut impl OprfReceiver<u8>,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
 ) -> Result<Vec<bool>, Error> {
     inclusion::receive(batch(pairs, characters), strings, ots, channel)
 }
@@ -85,7 +85,7 @@ pub fn send<const W: usize>(
     characters: usize,
     strings: &[u8],
     ots: &mut impl OprfSender<u8, W>,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<(), Error> {
     inclusion::send(batch(pairs, characters), strings, ots, channel, rng)

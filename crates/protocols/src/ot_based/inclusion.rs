@@ -28,12 +28,12 @@
 //! t·n if that is less, and t·n AES.
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::aes_hash::rekeyed_encrypt;
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::Wiped;
 use vesica_crypto::prg::Prg;
 use vesica_encode::items::random_order;
-use vesica_net::Channel;
 use vesica_ot::coded::{OprfReceiver, OprfSender};
 use vesica_ot::kk13::VALUES;
 
@@ -96,7 +96,7 @@ pub fn receive(
     batch: Batch,
     items: &[u8],
     ots: &mut impl OprfReceiver<u8>,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
 ) -> Result<Vec<bool>, Error> {
     let (width, t) = (batch.width()?, batch.characters);
     expect(batch.items * t, items.len())?;
@@ -132,7 +132,7 @@ pub fn send<const W: usize>(
     batch: Batch,
     sets: &[u8],
     ots: &mut impl OprfSender<u8, W>,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<(), Error> {
     let (width, t) = (batch.width()?, batch.characters);

@@ -32,13 +32,13 @@
 //! evaluation is 4 blocks and a hash (`ot/examples/coded.rs` prints them beside their floors).
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::memory::Wiped;
 use vesica_encode::hashing::partitioned::PartitionedKeys;
 use vesica_encode::hashing::{Layout, cuckoo, parameters};
 use vesica_encode::items::{Items, Matches};
-use vesica_net::Channel;
 use vesica_ot::coded::{OprfReceiver, OprfSender};
 use vesica_ot::kkrt::{self, PseudoRandomCode};
 
@@ -148,7 +148,7 @@ impl Plan {
 pub fn receive<'a>(
     run: &Run<'a>,
     items: &'a Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
@@ -169,7 +169,7 @@ pub fn receive<'a>(
 pub fn send(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     run.expect_items(Role::Sender, items)?;
@@ -191,8 +191,8 @@ fn receive_pairs<R: OprfReceiver<Block>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
-    oprf: impl FnOnce(&mut Channel) -> Result<R, vesica_ot::Error>,
-    channel: &mut Channel,
+    oprf: impl FnOnce(&mut dyn Channel) -> Result<R, vesica_ot::Error>,
+    channel: &mut dyn Channel,
 ) -> Result<Vec<(u32, u32)>, Error> {
     // 2. While the sender answers: each item in one of its bins.
     let mut keys = cuckoo::Keys::new(plan.layout, items.len());
@@ -239,7 +239,7 @@ fn send_masks<S: OprfSender<Block, { kkrt::BLOCKS }>>(
     plan: &Plan,
     items: &Items,
     mut oprf: S,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
     // 2. Each item to its first bin; from here on it is known by its place in the lists.
@@ -352,7 +352,7 @@ mod tests {
             (&ENTRY, sets, case),
             Box::new(|run, channel, rng| {
                 let plan = Plan::new(run.sizes)?.unwrap();
-                let oprf = |channel: &mut Channel| ideal::Receiver::setup(&run.context, channel, rng);
+                let oprf = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
                 receive_pairs(run, &plan, &sets.receiver, oprf, channel)
             }),
             Box::new(|run, channel, rng| {
@@ -424,7 +424,8 @@ mod tests {
                     (&ENTRY, sets, Case { seed, ..Case::default() }),
                     Box::new(|run, channel, rng| {
                         let plan = Plan::new(run.sizes)?.unwrap();
-                        let oprf = |channel: &mut Channel| ideal::Receiver::setup(&run.context, channel, rng);
+                        let oprf =
+                            |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
                         receive_pairs(run, &plan, &sets.sender, oprf, channel)
                     }),
                     Box::new(|run, channel, rng| {

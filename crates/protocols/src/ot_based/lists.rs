@@ -12,12 +12,12 @@
 
 use std::convert::Infallible;
 
+use vesica_channel::{Channel, RecvHalf, SendHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::join::{Collection, Lookup, PackedTags};
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::par;
 use vesica_crypto::partitions::Partitions;
-use vesica_net::{Channel, RecvHalf, SendHalf};
 
 use crate::error::{Error, Misbehaviour};
 use crate::masks::MaskWidth;
@@ -53,7 +53,7 @@ impl MaskLists {
     }
 
     /// Sends all lists, which end the message, in a phase of their own.
-    pub(super) fn send(&self, run: &Run<'_>, channel: &mut SendHalf) -> Result<(), Error> {
+    pub(super) fn send(&self, run: &Run<'_>, channel: &mut dyn SendHalf) -> Result<(), Error> {
         run.phase(Phase::Exchange, self.bytes.len());
         self.send_part(run, channel)?;
         Ok(channel.flush()?)
@@ -62,7 +62,7 @@ impl MaskLists {
 
 impl MaskLists {
     /// Sends these lists, of more that the message has.
-    pub(super) fn send_part(&self, run: &Run<'_>, channel: &mut SendHalf) -> Result<(), Error> {
+    pub(super) fn send_part(&self, run: &Run<'_>, channel: &mut dyn SendHalf) -> Result<(), Error> {
         for piece in self.bytes.chunks(PIECE) {
             channel.send(piece)?;
             run.advance(piece.len())?;
@@ -123,7 +123,12 @@ impl Departing {
     }
 
     /// Sends as much of the list that leaves as `done` of `all` steps of the next one ask for.
-    pub(super) fn advance(&mut self, done: usize, all: usize, channel: &mut SendHalf) -> Result<(), Error> {
+    pub(super) fn advance(
+        &mut self,
+        done: usize,
+        all: usize,
+        channel: &mut dyn SendHalf,
+    ) -> Result<(), Error> {
         let until = (self.stretches() as u128 * done as u128 / all as u128) as usize;
         while self.left < until {
             self.leave(channel)?;
@@ -136,7 +141,7 @@ impl Departing {
         &mut self,
         run: &Run<'_>,
         last: bool,
-        channel: &mut SendHalf,
+        channel: &mut dyn SendHalf,
     ) -> Result<(), Error> {
         run.apart(Phase::Exchange, || self.advance(1, 1, channel))?;
         self.complete += 1;
@@ -153,7 +158,7 @@ impl Departing {
     }
 
     /// The next stretch of the list that leaves.
-    fn leave(&mut self, channel: &mut SendHalf) -> Result<(), Error> {
+    fn leave(&mut self, channel: &mut dyn SendHalf) -> Result<(), Error> {
         let width = self.width.bytes();
         let bucket = (self.complete + 1) % 2 * self.stretches() + self.left;
         self.bytes.resize(STRETCH.min(self.items - self.left * STRETCH) * width, 0);
@@ -231,7 +236,7 @@ impl<'a> Search<'a> {
     }
 
     /// Looks at what has come of the first `lists` lists, in which it is known by now what is sought; waits for nothing.
-    pub(super) fn take_ready(&mut self, lists: usize, channel: &mut Channel) -> Result<(), Error> {
+    pub(super) fn take_ready(&mut self, lists: usize, channel: &mut dyn Channel) -> Result<(), Error> {
         while self.list < lists && channel.readable() >= self.piece() * self.width.bytes() {
             self.take(channel.split().1)?;
             self.run.advance(0)?;
@@ -240,7 +245,7 @@ impl<'a> Search<'a> {
     }
 
     /// Waits for what is still to come. Gives pairs (item of mine, place in the lists).
-    pub(super) fn finish(mut self, channel: &mut RecvHalf) -> Result<Vec<(u32, u32)>, Error> {
+    pub(super) fn finish(mut self, channel: &mut dyn RecvHalf) -> Result<Vec<(u32, u32)>, Error> {
         let left = (self.sought.len() - self.list) * self.count - self.taken;
         self.run.phase(Phase::Exchange, left * self.width.bytes());
         while self.list < self.sought.len() {
@@ -256,7 +261,7 @@ impl<'a> Search<'a> {
     }
 
     /// Looks at the next piece, and says how many masks it has.
-    fn take(&mut self, channel: &mut RecvHalf) -> Result<usize, Error> {
+    fn take(&mut self, channel: &mut dyn RecvHalf) -> Result<usize, Error> {
         let (masks, width) = (self.piece(), self.width.bytes());
         self.bytes.resize(masks * width, 0);
         self.run.apart(Phase::Exchange, || channel.recv_exact(&mut self.bytes))?;
@@ -293,7 +298,7 @@ pub(super) fn recv_one(
     width: MaskWidth,
     first: usize,
     bytes: &mut [u8],
-    channel: &mut RecvHalf,
+    channel: &mut dyn RecvHalf,
 ) -> Result<(), Error> {
     for piece in bytes.chunks_mut(PIECE) {
         channel.recv_exact(piece)?;

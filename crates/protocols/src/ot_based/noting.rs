@@ -1,33 +1,38 @@
 //! An ideal OPRF whose sender notes how much its party had sent whenever it asked for the next rows.
 
+use std::sync::Mutex;
+
 use rand_core::CryptoRng;
+use vesica_channel::{Channel, RecvHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
-use vesica_net::{Channel, Meter, RecvHalf};
+use vesica_net::{Meter, Options, memory};
 use vesica_ot::Error;
 use vesica_ot::coded::OprfSender;
 use vesica_ot::coded::ideal::{self, Word};
 
-use crate::testing::{Case, Party, Planted, duel};
+use crate::testing::{Case, Party, Planted, duel_over};
 
-/// What had been sent at each call, in bytes.
-pub(super) type Sent = std::sync::Mutex<Vec<u64>>;
+/// What had been sent at each call, in bytes, by the meter of the sender's end.
+pub(super) struct Sent {
+    meter: Meter,
+    notes: Mutex<Vec<u64>>,
+}
 
 /// The sender of the ideal OPRF, which notes.
 pub(super) struct Sender<'a> {
     ideal: ideal::Sender,
-    meter: Meter,
     sent: &'a Sent,
 }
 
 impl<'a> Sender<'a> {
     pub(super) fn setup(
         context: &Context,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
         sent: &'a Sent,
     ) -> Result<Self, Error> {
-        Ok(Self { meter: channel.meter(), ideal: ideal::Sender::setup(context, channel, rng)?, sent })
+        Ok(Self { ideal: ideal::Sender::setup(context, channel, rng)?, sent })
     }
 }
 
@@ -36,8 +41,8 @@ impl<T: Word, const W: usize> OprfSender<T, W> for Sender<'_> {
         OprfSender::<T, W>::next(&self.ideal)
     }
 
-    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut RecvHalf) -> Result<(), Error> {
-        self.sent.lock().unwrap().push(self.meter.traffic().payload_sent);
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn RecvHalf) -> Result<(), Error> {
+        self.sent.notes.lock().unwrap().push(self.sent.meter.traffic().payload_sent);
         OprfSender::<T, W>::extend(&mut self.ideal, rows, channel)
     }
 
@@ -57,11 +62,12 @@ impl<T: Word, const W: usize> OprfSender<T, W> for Sender<'_> {
 /// What a sender had sent whenever it asked for rows, against a receiver that takes whatever comes.
 pub(super) fn noted(
     agreed: (&crate::registry::Entry, &Planted, Case),
-    sender: impl Fn(&crate::Run<'_>, &mut Channel, &mut dyn CryptoRng, &Sent) -> Result<(), crate::Error>
+    sender: impl Fn(&crate::Run<'_>, &mut dyn Channel, &mut dyn CryptoRng, &Sent) -> Result<(), crate::Error>
     + Send
     + Sync,
 ) -> Vec<u64> {
-    let sent = Sent::default();
+    let ends = memory::pair(&Options::default());
+    let sent = Sent { meter: ends.1.meter(), notes: Mutex::default() };
     let all = agreed.0.bytes(crate::Role::Sender, &crate::testing::shape(agreed.1, agreed.2));
     let receiver: Box<Party<'_, ()>> = Box::new(|run, channel, rng| {
         let _: ideal::Receiver = ideal::Receiver::setup(&run.context, channel, rng)?;
@@ -69,7 +75,8 @@ pub(super) fn noted(
         let mut byte = [0];
         (0..all).try_for_each(|_| channel.recv_exact(&mut byte)).or(Ok(()))
     });
-    let (_, ended) = duel(agreed, receiver, Box::new(|run, channel, rng| sender(run, channel, rng, &sent)));
+    let (_, ended) =
+        duel_over(agreed, ends, receiver, Box::new(|run, channel, rng| sender(run, channel, rng, &sent)));
     ended.unwrap();
-    sent.into_inner().unwrap()
+    sent.notes.into_inner().unwrap()
 }

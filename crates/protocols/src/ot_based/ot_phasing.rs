@@ -53,12 +53,12 @@ mod receiver;
 mod sender;
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::hash::Context;
 use vesica_encode::hashing::Layout;
 use vesica_encode::hashing::parameters::{self, Cuckoo, paper};
 use vesica_encode::hashing::permutation::Permutation;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::Channel;
 use vesica_ot::kk13::{self, WalshHadamard};
 
 use super::numbers::{characters, item_bits};
@@ -231,7 +231,7 @@ fn remainder_bits(sigma: u32, layout: Layout) -> u32 {
 pub fn receive<'a>(
     run: &Run<'a>,
     items: &'a Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Pending<'a>, Error> {
     if run.parameters.variant == ORIGINAL {
@@ -255,7 +255,7 @@ pub fn receive<'a>(
 pub fn send(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     if run.parameters.variant == ORIGINAL {

@@ -53,12 +53,12 @@ mod receiver;
 mod sender;
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
 use vesica_encode::hashing::Layout;
 use vesica_encode::hashing::parameters::{self, paper};
 use vesica_encode::items::{Items, Matches};
-use vesica_net::Channel;
 use vesica_ot::coded;
 use vesica_ot::kk13::{self, Concatenated, WalshHadamard};
 
@@ -317,7 +317,7 @@ fn maximum_load(items: usize, layout: Layout) -> usize {
 pub fn receive<'a>(
     run: &Run<'a>,
     items: &'a Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
@@ -344,7 +344,7 @@ pub fn receive<'a>(
 pub fn send(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     run.expect_items(Role::Sender, items)?;

@@ -36,12 +36,12 @@
 use std::marker::PhantomData;
 
 use rand_core::CryptoRng;
+use vesica_channel::{Channel, RecvHalf, SendHalf};
 use vesica_crypto::group::{Group, InvalidElement, Ristretto255};
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::join::join;
 use vesica_crypto::par;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{Channel, RecvHalf, SendHalf};
 
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, MaskWidth, Tagged};
@@ -165,7 +165,7 @@ impl Form {
 pub fn receive<'a, G: Group>(
     run: &Run<'a>,
     items: &'a Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
@@ -198,7 +198,7 @@ pub fn receive<'a, G: Group>(
 pub fn send<G: Group>(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     run.expect_items(Role::Sender, items)?;
@@ -237,10 +237,11 @@ impl<'a, G: Group> Party<'a, G> {
     fn receive_returned(
         &self,
         order: &[u32],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(Vec<u128>, Vec<u128>), Error> {
-        let collect =
-            |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(order.len(), channel, push);
+        let collect = |channel: &mut dyn RecvHalf, push: &mut dyn FnMut(_)| {
+            self.recv_elements(order.len(), channel, push)
+        };
         let (mine, ()) = overlap(channel, collect, |channel, returned| {
             // 1. H(y)^b, in the order drawn.
             self.send_blinded(order, channel)?;
@@ -263,11 +264,11 @@ impl<'a, G: Group> Party<'a, G> {
     }
 
     /// Sender, [`Form::ReceiverFirst`]: the item behind each mask sent.
-    fn send_returned(&self, channel: &mut Channel) -> Result<Vec<u32>, Error> {
+    fn send_returned(&self, channel: &mut dyn Channel) -> Result<Vec<u32>, Error> {
         let count = self.run.sizes.receiver;
         let places: Vec<u32> = (0..self.items.len() as u32).collect();
         let collect =
-            |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(count, channel, push);
+            |channel: &mut dyn RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(count, channel, push);
         let (mine, ()) = overlap(channel, collect, |channel, blinded| {
             self.run.phase(Phase::Answer, count + places.len());
             let mut mine: Vec<u128> = Vec::with_capacity(places.len());
@@ -306,9 +307,13 @@ impl<'a, G: Group> Party<'a, G> {
     }
 
     /// Receiver, [`Form::SenderFirst`]: the masks of the sender's elements, and what it sent for mine in this order.
-    fn receive_masks(&self, order: &[u32], channel: &mut Channel) -> Result<(Vec<u128>, Vec<u128>), Error> {
+    fn receive_masks(
+        &self,
+        order: &[u32],
+        channel: &mut dyn Channel,
+    ) -> Result<(Vec<u128>, Vec<u128>), Error> {
         let count = self.run.sizes.sender;
-        let collect = |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| {
+        let collect = |channel: &mut dyn RecvHalf, push: &mut dyn FnMut(_)| {
             self.recv_elements(count, channel, push)?;
             masks::recv(self.width, order.len(), channel, &mut |_| Ok(()))
         };
@@ -328,10 +333,10 @@ impl<'a, G: Group> Party<'a, G> {
     }
 
     /// Sender, [`Form::SenderFirst`]: the item behind each element sent.
-    fn send_masks(&self, order: Vec<u32>, channel: &mut Channel) -> Result<Vec<u32>, Error> {
+    fn send_masks(&self, order: Vec<u32>, channel: &mut dyn Channel) -> Result<Vec<u32>, Error> {
         let count = self.run.sizes.receiver;
         let collect =
-            |channel: &mut RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(count, channel, push);
+            |channel: &mut dyn RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(count, channel, push);
         overlap(channel, collect, |channel, blinded| {
             // 1. H(x)^a, in the order drawn.
             self.send_blinded(&order, channel)?;
@@ -357,7 +362,7 @@ impl<'a, G: Group> Party<'a, G> {
     }
 
     /// Sends H(item)^secret for the items at `places`, in that order.
-    fn send_blinded(&self, places: &[u32], channel: &mut SendHalf) -> Result<(), Stopped> {
+    fn send_blinded(&self, places: &[u32], channel: &mut dyn SendHalf) -> Result<(), Stopped> {
         self.run.phase(Phase::Blind, places.len());
         for piece in places.chunks(self.piece()) {
             send_elements::<G>(&self.blind(piece)?, channel)?;
@@ -412,7 +417,7 @@ impl<'a, G: Group> Party<'a, G> {
     fn recv_elements(
         &self,
         count: usize,
-        channel: &mut RecvHalf,
+        channel: &mut dyn RecvHalf,
         push: &mut dyn FnMut(Vec<G::Encoding>),
     ) -> Result<(), Error> {
         let mut left = count;
@@ -428,7 +433,7 @@ impl<'a, G: Group> Party<'a, G> {
     }
 }
 
-fn send_elements<G: Group>(elements: &[G::Encoding], channel: &mut SendHalf) -> Result<(), Error> {
+fn send_elements<G: Group>(elements: &[G::Encoding], channel: &mut dyn SendHalf) -> Result<(), Error> {
     for element in elements {
         channel.send(element.as_ref())?;
     }

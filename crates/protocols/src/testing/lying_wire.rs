@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use vesica_net::memory::{Direction, Frame, tapped_pair};
-use vesica_net::{CancelToken, Channel, Options};
+use vesica_net::{CancelToken, Connection, Options};
 
 /// No frame for this long after the tampered one means that both ends wait for each other, since bytes are missing: the
 /// conversation is then cancelled, as silence would end it.
@@ -121,16 +121,16 @@ impl Wire {
 }
 
 /// Two ends in memory whose conversation is tampered with at `target`, or left alone.
-pub fn lying_wire(target: Option<Target>) -> (Channel, Channel, Wire) {
+pub fn lying_wire(target: Option<Target>) -> (Connection, Connection, Wire) {
     lying_wire_for(STUCK_BY_FLIP, target)
 }
 
 /// The same for a conversation in which many bytes are lengths, which is given up sooner.
-pub fn lying_wire_among_lengths(target: Option<Target>) -> (Channel, Channel, Wire) {
+pub fn lying_wire_among_lengths(target: Option<Target>) -> (Connection, Connection, Wire) {
     lying_wire_for(STUCK_BY_LENGTH, target)
 }
 
-fn lying_wire_for(after_flip: Duration, target: Option<Target>) -> (Channel, Channel, Wire) {
+fn lying_wire_for(after_flip: Duration, target: Option<Target>) -> (Connection, Connection, Wire) {
     let options = Options { cancel: CancelToken::new(), ..Options::default() };
     let wire = Wire { frames: Arc::default(), stuck: Arc::default() };
     let (moved, watch) = mpsc::channel();

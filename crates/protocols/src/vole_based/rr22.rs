@@ -51,6 +51,7 @@ mod properties;
 mod store;
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::join::Ascending;
@@ -58,7 +59,6 @@ use vesica_crypto::memory::{Wiped, large_capacity};
 use vesica_encode::items::{Items, Matches};
 use vesica_encode::radix;
 use vesica_encode::sorted::{self, Repeats};
-use vesica_net::Channel;
 use vesica_ot::vole::{self, Opening};
 use zeroize::Zeroizing;
 
@@ -80,7 +80,7 @@ const PIECE: usize = 1 << 20;
 pub fn receive<'a>(
     run: &Run<'a>,
     items: &'a Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Pending<'a>, Error> {
     run.expect_items(Role::Receiver, items)?;
@@ -98,7 +98,7 @@ pub fn receive<'a>(
 pub fn send(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     run.expect_items(Role::Sender, items)?;
@@ -115,7 +115,7 @@ pub fn send(
 fn receive_over<'a, V: Cell>(
     run: &Run<'a>,
     items: &'a Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Pending<'a>, Error> {
     let (n, early) = (items.len(), entry::early(run));
@@ -187,7 +187,7 @@ fn receive_over<'a, V: Cell>(
 fn send_over<V: Cell>(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     let (n, theirs) = (items.len(), run.sizes.receiver);
@@ -254,7 +254,7 @@ fn send_masks(
     oracles: &Oracles<'_>,
     mut mine: Wiped<u128>,
     order: &Order,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
 ) -> Result<Vec<u32>, Error> {
     let order = if run.learns == Learns::Both {
         let mut tagged: Vec<Tagged> =
@@ -292,7 +292,12 @@ impl Lists {
     /// time that n_s matches take would show it whether the receiver has that item. The masks of an honest sender are 128
     /// bits of a hash; two of them are equal with probability 2^-89 at n_s = 2^20 (n_s²/2 pairs, 2^-128 each). Shorter
     /// masks of semi-honest runs may be equal.
-    fn recv(run: &Run<'_>, mine: Wiped<u128>, order: &Order, channel: &mut Channel) -> Result<Self, Error> {
+    fn recv(
+        run: &Run<'_>,
+        mine: Wiped<u128>,
+        order: &Order,
+        channel: &mut dyn Channel,
+    ) -> Result<Self, Error> {
         let (count, bits) = (run.sizes.sender, entry::mask_bits(run.sizes, run.parameters.security));
         // Before theirs are here.
         let masks = Ascending::new(&mine, bits, |place| order.item(place));

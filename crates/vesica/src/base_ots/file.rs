@@ -12,8 +12,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
+use vesica_channel::codec::{CodecError, Reader};
 use vesica_net::PublicKey;
-use vesica_net::codec::{CodecError, Reader};
 use vesica_net::private_file::{self, PrivateFileError, Readers};
 use vesica_ot::base::kept::{Keeping, Kept};
 use vesica_protocols::{Phase, Role};

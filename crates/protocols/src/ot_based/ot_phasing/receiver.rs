@@ -1,8 +1,8 @@
 //! The receiver's steps.
 
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_encode::items::Items;
-use vesica_net::Channel;
 use vesica_ot::coded::OprfReceiver;
 
 use super::super::lists::{Search, Sought};
@@ -18,8 +18,8 @@ pub(super) fn pairs<R: OprfReceiver<u8>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
-    ots: impl FnOnce(&mut Channel) -> Result<R, vesica_ot::Error>,
-    channel: &mut Channel,
+    ots: impl FnOnce(&mut dyn Channel) -> Result<R, vesica_ot::Error>,
+    channel: &mut dyn Channel,
 ) -> Result<Vec<(u32, u32)>, Error> {
     // 2. While the sender answers: each item in one of its bins, or in the stash.
     run.phase(Phase::Hash, items.len());
@@ -61,7 +61,7 @@ fn stash(
     ots: &mut impl OprfReceiver<u8>,
     stash: &[u32],
     sought: &mut [Sought],
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
 ) -> Result<(), Error> {
     let plan = held.plan;
     let mut words = Vec::new();

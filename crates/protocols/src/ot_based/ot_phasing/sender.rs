@@ -1,10 +1,10 @@
 //! The sender's steps.
 
 use rand_core::CryptoRng;
+use vesica_channel::{Channel, SendHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::Wiped;
 use vesica_encode::items::Items;
-use vesica_net::{Channel, SendHalf};
 use vesica_ot::coded::OprfSender;
 use vesica_ot::kk13;
 
@@ -28,7 +28,7 @@ pub(super) fn masks<S: OprfSender<u8, BLOCKS>>(
     plan: &Plan,
     items: &Items,
     mut ots: S,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
     // 2. Each item to the regions of all its bins; from here on it is known by its place in the lists.
@@ -94,7 +94,7 @@ impl<'a> Answer<'a> {
     }
 
     /// The list in the making, which is number `list`, is complete.
-    fn complete(&mut self, list: usize, channel: &mut SendHalf) -> Result<(), Error> {
+    fn complete(&mut self, list: usize, channel: &mut dyn SendHalf) -> Result<(), Error> {
         self.masks.complete(self.run, list + 1 == self.plan.lists(), channel)
     }
 

@@ -35,7 +35,7 @@ fn over_ideal_ots_every_form_ends_with_the_same_matches() {
             (&ENTRY, sets, case),
             Box::new(|run, channel, rng| {
                 let plan = Plan::new(run.sizes, &run.parameters)?.unwrap();
-                let ots = |channel: &mut Channel| ideal::Receiver::setup(&run.context, channel, rng);
+                let ots = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
                 receiver::pairs(run, &plan, &sets.receiver, ots, channel)
             }),
             Box::new(|run, channel, rng| {
@@ -62,7 +62,7 @@ fn flaw_places_in_the_lists_do_not_tell_of_items() {
                 (&ENTRY, sets, Case { parameters, seed, ..Case::default() }),
                 Box::new(|run, channel, rng| {
                     let plan = Plan::new(run.sizes, &run.parameters)?.unwrap();
-                    let ots = |channel: &mut Channel| ideal::Receiver::setup(&run.context, channel, rng);
+                    let ots = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
                     receiver::pairs(run, &plan, &sets.sender, ots, channel)
                 }),
                 Box::new(|run, channel, rng| {
@@ -294,7 +294,7 @@ fn flaw_masks_of_too_few_bits_match_by_chance() {
         let (receiver, sender) = duel(
             (&ENTRY, sets, Case::default()),
             Box::new(|run, channel, rng| {
-                let ots = |channel: &mut Channel| ideal::Receiver::setup(&run.context, channel, rng);
+                let ots = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
                 receiver::pairs(run, &plan(run), &sets.receiver, ots, channel)
             }),
             Box::new(|run, channel, rng| {

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
+use vesica_channel::{Channel, RecvHalf};
 use vesica_crypto::aes_hash::rekeyed_encrypt;
 use vesica_crypto::block::Block;
 use vesica_crypto::join::{PackedTags, join};
 use vesica_crypto::memory::{large_capacity, large_vec};
 use vesica_encode::items::Items;
-use vesica_net::{Channel, RecvHalf};
 use vesica_ot::coded::OprfReceiver;
 
 use super::super::inclusion::{self, sum};
@@ -36,7 +36,7 @@ pub(super) fn pairs<R: OprfReceiver<u8>>(
     plan: &Plan,
     items: &Items,
     mut ots: R,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
 ) -> Result<Vec<(u32, u32)>, Error> {
     run.phase(Phase::Hash, items.len());
     let words = Words::of(run, plan, items, None)?;
@@ -47,14 +47,15 @@ pub(super) fn pairs<R: OprfReceiver<u8>>(
     let mut held: Vec<Held> = (0..plan.lists_of_bins()).map(|_| Held::default()).collect();
     let mut stash = Held::default();
     let (mut chosen, mut strings) = (Vec::new(), Vec::new());
-    let mut transfer =
-        |items: &mut dyn Iterator<Item = Option<u32>>, strings: &mut Vec<Block>, channel: &mut Channel| {
-            chosen.clear();
-            items.for_each(|item| choose(&words, item, plan.characters, &mut chosen));
-            strings.resize(chosen.len(), Block::ZERO);
-            ots.extend_in_steps(1, &chosen, strings, channel, &mut |step| step_begins(run, step))?;
-            run.advance(chosen.len() / plan.characters)
-        };
+    let mut transfer = |items: &mut dyn Iterator<Item = Option<u32>>,
+                        strings: &mut Vec<Block>,
+                        channel: &mut dyn Channel| {
+        chosen.clear();
+        items.for_each(|item| choose(&words, item, plan.characters, &mut chosen));
+        strings.resize(chosen.len(), Block::ZERO);
+        ots.extend_in_steps(1, &chosen, strings, channel, &mut |step| step_begins(run, step))?;
+        run.advance(chosen.len() / plan.characters)
+    };
     for first in (0..plan.all_places()).step_by(REGION) {
         let places = first..plan.all_places().min(first + REGION);
         transfer(&mut places.clone().map(|place| table.get(place)), &mut strings, channel)?;
@@ -85,7 +86,7 @@ fn find(
     plan: &Plan,
     held: &[Held],
     stash: &Held,
-    channel: &mut RecvHalf,
+    channel: &mut dyn RecvHalf,
 ) -> Result<Vec<(u32, u32)>, Error> {
     let (count, width) = (run.sizes.sender, plan.width.bytes());
     run.phase(Phase::Exchange, plan.lists() * count * width);
@@ -120,7 +121,7 @@ fn by_pieces(
     run: &Run<'_>,
     plan: &Plan,
     list: usize,
-    channel: &mut RecvHalf,
+    channel: &mut dyn RecvHalf,
     mut take: impl FnMut(usize, &[u8]),
 ) -> Result<(), Error> {
     let count = run.sizes.sender;

@@ -1,13 +1,13 @@
 //! The sender: each item in all of its bins, one mask a bin in a random slot, and a mask for each place of the stash.
 
 use rand_core::CryptoRng;
+use vesica_channel::{Channel, RecvHalf, SendHalf};
 use vesica_crypto::aes_hash::rekeyed_encrypt;
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::{Wiped, prefetch};
 use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::{Digests, simple};
 use vesica_encode::items::Items;
-use vesica_net::{Channel, RecvHalf, SendHalf};
 use vesica_ot::coded::OprfSender;
 use vesica_ot::kk13;
 
@@ -33,7 +33,7 @@ pub(super) fn masks<S: OprfSender<u8, BLOCKS>>(
     plan: &Plan,
     items: &Items,
     mut ots: S,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
     // From here on an item is known by its place in the lists.
@@ -61,7 +61,7 @@ fn of_bins<S: OprfSender<u8, BLOCKS>>(
     plan: &Plan,
     words: &Words,
     ots: &mut S,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<MaskLists, Error> {
     let t = plan.characters;
@@ -108,7 +108,7 @@ impl Stash {
         run: &Run<'_>,
         plan: &Plan,
         ots: &mut impl OprfSender<u8, BLOCKS>,
-        channel: &mut RecvHalf,
+        channel: &mut dyn RecvHalf,
     ) -> Result<Self, Error> {
         let mut stash = Self { number: ots.next(), regions: Vec::new() };
         for first in (0..plan.stash).step_by(REGION) {
@@ -147,7 +147,7 @@ impl Stash {
         words: &Words,
         ots: &impl OprfSender<u8, BLOCKS>,
         mut masks: MaskLists,
-        channel: &mut SendHalf,
+        channel: &mut dyn SendHalf,
     ) -> Result<(), Error> {
         run.apart(Phase::Evaluate, || {
             for place in 0..plan.stash {
@@ -165,7 +165,7 @@ impl Stash {
         plan: &Plan,
         words: &Words,
         ots: &impl OprfSender<u8, BLOCKS>,
-        channel: &mut SendHalf,
+        channel: &mut dyn SendHalf,
     ) -> Result<(), Error> {
         let items = words.numbers.len();
         run.phase(Phase::Exchange, plan.stash * items * plan.width.bytes());

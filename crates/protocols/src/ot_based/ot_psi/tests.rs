@@ -186,7 +186,7 @@ fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
     let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
     let (context, keeping) = (context(sizes), Keeping::of(kept()));
     let run = Run { base_ots: Some(&keeping), ..run_of(context, sizes, parameters) };
-    let ots = |channel: &mut Channel| {
+    let ots = |channel: &mut dyn Channel| {
         let (code, rng) = (WalshHadamard::default(), &mut Prg::from_seed([2; 16]));
         kk13::Receiver::setup(code, &run.context, 1, run.base_ots, channel, rng).unwrap()
     };
@@ -218,7 +218,7 @@ fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
 
 /// Both strings of base OTs, as an earlier run would have left them to the receiver.
 fn kept() -> Kept {
-    let mut bytes = vesica_net::codec::Writer::new();
+    let mut bytes = vesica_channel::codec::Writer::new();
     bytes.bool(true).u64(1).u32(128).u32(kk13::COLUMNS as u32);
     for number in 0..2 * kk13::COLUMNS as u64 {
         bytes.fixed(&[&number.to_le_bytes()[..], &[7; 24]].concat());
@@ -227,7 +227,7 @@ fn kept() -> Kept {
 }
 
 /// The first bytes that a party sends; then the other end is gone.
-fn sent(bytes: usize, party: impl FnOnce(&mut Channel) + Send) -> Vec<u8> {
+fn sent(bytes: usize, party: impl FnOnce(&mut dyn Channel) + Send) -> Vec<u8> {
     let (mut here, mut there) = vesica_net::memory::pair(&vesica_net::Options::default());
     std::thread::scope(|scope| {
         scope.spawn(move || party(&mut there));

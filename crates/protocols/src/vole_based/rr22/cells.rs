@@ -1,9 +1,9 @@
 //! The fields that columns of the store are from, as they travel.
 
+use vesica_channel::Channel;
 use vesica_crypto::band;
 use vesica_crypto::block::Block;
 use vesica_encode::okvs::{self, Polynomial};
-use vesica_net::Channel;
 use vesica_ot::vole;
 use zeroize::Zeroize;
 
@@ -30,7 +30,7 @@ pub(super) trait Cell: vole::Value + band::Value + Zeroize {
     fn interpolate(store: Polynomial, keys: &[Block], values: &[Self]) -> Result<Vec<Self>, okvs::Error>;
 
     /// Sends the columns.
-    fn send(cells: &[Self], channel: &mut Channel, progress: &mut Paced<'_>) -> Result<(), Error> {
+    fn send(cells: &[Self], channel: &mut dyn Channel, progress: &mut Paced<'_>) -> Result<(), Error> {
         let mut bytes = Vec::with_capacity(CHUNK * Self::BYTES);
         for cells in cells.chunks(CHUNK) {
             Self::to_bytes(cells, &mut bytes);
@@ -44,7 +44,7 @@ pub(super) trait Cell: vole::Value + band::Value + Zeroize {
     fn recv_products(
         sums: &mut [Block],
         delta: Block,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         progress: &mut Paced<'_>,
     ) -> Result<(), Error> {
         let mut bytes = vec![0; CHUNK.min(sums.len()) * Self::BYTES];

@@ -5,13 +5,13 @@
 use std::collections::HashMap;
 
 use rand_core::CryptoRng;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::Items;
 use vesica_encode::okvs::{Band128, Okvs};
 use vesica_encode::radix;
 use vesica_encode::sorted;
-use vesica_net::Channel;
 use vesica_ot::vole::cheating::{self, ReceiverCheat as VoleCheat, WrongWord};
 use vesica_ot::vole::{self, Opening, Plan, Value};
 
@@ -80,7 +80,7 @@ pub struct Learnt {
 pub fn receive(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
     cheat: &ReceiverCheat<'_>,
 ) -> Result<Learnt, Error> {
@@ -128,7 +128,7 @@ pub fn receive(
 }
 
 /// The sender's masks, in its order.
-fn received_masks(run: &Run<'_>, channel: &mut Channel) -> Result<Vec<u128>, Error> {
+fn received_masks(run: &Run<'_>, channel: &mut dyn Channel) -> Result<Vec<u128>, Error> {
     let mut bytes = vec![0; sorted::encoded_bytes(run.sizes.sender, u128::BITS)];
     channel.recv_exact(&mut bytes)?;
     Ok(sorted::decode(&bytes, run.sizes.sender, u128::BITS).map_err(Misbehaviour::InvalidMasks)?)
@@ -240,7 +240,7 @@ pub fn mask_message(mut masks: Vec<u128>) -> Vec<u8> {
 pub fn send(
     run: &Run<'_>,
     items: &Items,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
     cheat: &SenderCheat<'_>,
 ) -> Result<(), Error> {
@@ -280,7 +280,7 @@ pub fn send(
 /// The first messages of coins.
 fn send_coins(
     run: &Run<'_>,
-    channel: &mut Channel,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
     cheat: CoinCheat,
 ) -> Result<Coins, Error> {

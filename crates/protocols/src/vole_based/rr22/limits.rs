@@ -32,9 +32,10 @@ pub(super) fn search(run: &Run<'_>) -> Duration {
 #[cfg(test)]
 mod tests {
     use rand::{SeedableRng, rngs::StdRng};
+    use vesica_channel::ChannelError;
     use vesica_crypto::hash::Context;
+    use vesica_net::Options;
     use vesica_net::memory::{Direction, tapped_pair};
-    use vesica_net::{NetError, Options};
 
     use super::*;
     use crate::error::Error;
@@ -97,7 +98,7 @@ mod tests {
     fn a_receiver_that_stalls_after_the_coins_is_ended() {
         for bytes in [32, 40, 10_000] {
             let error = stalled(Direction::FirstToSecond, bytes);
-            assert!(matches!(error, Error::Net(NetError::Unanswered { .. })), "{bytes}: {error}");
+            assert!(matches!(error, Error::Channel(ChannelError::Unanswered { .. })), "{bytes}: {error}");
         }
     }
 
@@ -119,7 +120,7 @@ mod tests {
         // Before w_s, in the middle of the masks, and before their last byte.
         for bytes in [sent - masks - 64, sent - masks / 2, sent - 1] {
             let error = stalled(Direction::SecondToFirst, bytes as usize);
-            assert!(matches!(error, Error::Net(NetError::Unanswered { .. })), "{bytes}: {error}");
+            assert!(matches!(error, Error::Channel(ChannelError::Unanswered { .. })), "{bytes}: {error}");
         }
     }
 }

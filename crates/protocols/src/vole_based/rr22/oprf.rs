@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::memory::{Wiped, large_zeros};
 use vesica_crypto::par;
 use vesica_encode::items::{Encoding, Items};
 use vesica_encode::okvs::Decoded;
-use vesica_net::Channel;
 
 use super::cells::Cell;
 use super::{context_of, entry, limits};
@@ -133,7 +133,7 @@ impl<'a> Oracles<'a> {
         items: &Items,
         outputs: &[Block],
         matched: &[usize],
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         if self.run.parameters.security == Security::SemiHonest {
             return Ok(());
@@ -179,7 +179,7 @@ impl Proofs {
         Proofs(pairs.iter().flat_map(proof).collect())
     }
 
-    pub(super) fn send(&self, channel: &mut Channel) -> Result<(), Error> {
+    pub(super) fn send(&self, channel: &mut dyn Channel) -> Result<(), Error> {
         channel.send(&self.0)?;
         Ok(channel.flush()?)
     }
@@ -254,7 +254,7 @@ impl Coins {
     /// The receiver's part; none in semi-honest runs.
     pub(super) fn receive(
         run: &Run<'_>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Self>, Error> {
         if run.parameters.security == Security::SemiHonest {
@@ -278,7 +278,7 @@ impl Coins {
     /// The sender's part; none in semi-honest runs.
     pub(super) fn send(
         run: &Run<'_>,
-        channel: &mut Channel,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Self>, Error> {
         if run.parameters.security == Security::SemiHonest {
@@ -308,7 +308,7 @@ impl Coins {
     }
 
     /// The receiver sends w_r behind A'. The sender knows w now, and has so long until its last mask is here.
-    pub(super) fn answer(coins: Option<&Self>, channel: &mut Channel) -> Result<(), Error> {
+    pub(super) fn answer(coins: Option<&Self>, channel: &mut dyn Channel) -> Result<(), Error> {
         let Some(coins) = coins else { return Ok(()) };
         channel.send(&coins.mine)?;
         channel.expect_within(Some(coins.limit));
@@ -316,7 +316,7 @@ impl Coins {
     }
 
     /// The sender receives w_r and opens its commitment: w.
-    pub(super) fn open(self, channel: &mut Channel) -> Result<Block, Error> {
+    pub(super) fn open(self, channel: &mut dyn Channel) -> Result<Block, Error> {
         let mut theirs = [0; COIN];
         channel.recv_exact(&mut theirs)?;
         channel.expect_within(None);
@@ -327,7 +327,7 @@ impl Coins {
     }
 
     /// The receiver receives w_s and holds it to the commitment: w.
-    pub(super) fn shift(self, channel: &mut Channel) -> Result<Block, Error> {
+    pub(super) fn shift(self, channel: &mut dyn Channel) -> Result<Block, Error> {
         let mut opened = [[0; COIN]; 2];
         channel.recv_exact(opened.as_flattened_mut())?;
         if commit(&self.commitments, 1, &opened[0], &opened[1]) == self.other {

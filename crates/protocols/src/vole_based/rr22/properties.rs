@@ -31,7 +31,7 @@ fn run(parameters: Parameters) -> Run<'static> {
 }
 
 /// Both parties' coins, whose randomness comes from these seeds: the receiver's, the sender's.
-fn drawn(receiver: u64, sender: u64) -> [(Coins, StdRng, vesica_net::Channel); 2] {
+fn drawn(receiver: u64, sender: u64) -> [(Coins, StdRng, vesica_net::Connection); 2] {
     let (mut mine, mut theirs) = memory::pair(&Options::default());
     thread::scope(|scope| {
         let sender = scope.spawn(move || {

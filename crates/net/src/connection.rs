@@ -7,10 +7,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::cancel::CancelToken;
-use crate::error::NetError;
-use crate::frame::{Frame, HEADER, Kind, MAX_PAYLOAD};
 use crate::identity::PublicKey;
 use crate::link::{DECLINED, Link};
+use vesica_channel::ChannelError;
+use vesica_channel::{Frame, HEADER, Kind, MAX_PAYLOAD};
 
 /// Where full frames end in the stream of payload bytes: at its multiples. Longer frames would only leave the processor's
 /// caches; ends elsewhere would cut the digests' tree into subtrees too small for its lanes.
@@ -19,14 +19,14 @@ const FILL: usize = 64 << 10;
 /// A conversation with the peer.
 ///
 /// Dropping it closes the connection at once; only after [`finish`](Self::finish) is everything sure to have been sent.
-pub struct Channel {
+pub struct Connection {
     tx: SendHalf,
     rx: RecvHalf,
     about: About,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// The sending half of a [`Channel`].
+/// The sending half of a [`Connection`].
 pub struct SendHalf {
     link: Arc<Link>,
     side: usize,
@@ -37,10 +37,10 @@ pub struct SendHalf {
     /// The last frame was pushed without haste.
     waits: bool,
     /// What ended it, so that a send that would only gather bytes reports it, too.
-    failed: Option<NetError>,
+    failed: Option<ChannelError>,
 }
 
-/// The receiving half of a [`Channel`].
+/// The receiving half of a [`Connection`].
 pub struct RecvHalf {
     link: Arc<Link>,
     side: usize,
@@ -105,7 +105,7 @@ pub(crate) struct About {
     pub(crate) peer_address: Option<SocketAddr>,
 }
 
-impl Channel {
+impl Connection {
     pub(crate) fn new(link: Arc<Link>, side: usize, about: About, threads: Vec<JoinHandle<()>>) -> Self {
         Self { tx: SendHalf::new(link.clone(), side), rx: RecvHalf::new(link, side), about, threads }
     }
@@ -115,17 +115,17 @@ impl Channel {
     /// Waits while the peer does not take what was sent before. If the peer is itself blocked in a large send, what it
     /// sends is taken in meanwhile (up to 1 GiB), so that two sides which both send first and receive afterwards do not
     /// block each other.
-    pub fn send(&mut self, bytes: &[u8]) -> Result<(), NetError> {
+    pub fn send(&mut self, bytes: &[u8]) -> Result<(), ChannelError> {
         self.tx.send_inner(bytes, true)
     }
 
     /// Sends what has been gathered.
-    pub fn flush(&mut self) -> Result<(), NetError> {
+    pub fn flush(&mut self) -> Result<(), ChannelError> {
         self.tx.flush_inner(true)
     }
 
     /// Fills `into` with the next bytes of the stream; flushes first.
-    pub fn recv_exact(&mut self, into: &mut [u8]) -> Result<(), NetError> {
+    pub fn recv_exact(&mut self, into: &mut [u8]) -> Result<(), ChannelError> {
         self.tx.flush_inner(true)?;
         self.rx.recv_exact(into)
     }
@@ -141,7 +141,7 @@ impl Channel {
     }
 
     /// From this call on, all that is awaited from the peer has to be there within `limit`: neither heartbeats nor
-    /// single bytes prolong a wait beyond it ([`NetError::Unanswered`]). It lasts until the next such call; none: there is
+    /// single bytes prolong a wait beyond it ([`ChannelError::Unanswered`]). It lasts until the next such call; none: there is
     /// no limit, as at first. What has arrived is given out at any time.
     pub fn expect_within(&mut self, limit: Option<Duration>) {
         self.rx.link.limit(self.rx.side, limit);
@@ -165,7 +165,7 @@ impl Channel {
     }
 
     /// Waits for the first frame of the peer's, within the allowed silence.
-    pub(crate) fn await_first(&mut self) -> Result<(), NetError> {
+    pub(crate) fn await_first(&mut self) -> Result<(), ChannelError> {
         self.expect_prompt(true);
         self.rx.link.await_first(self.rx.side)?;
         self.expect_prompt(false);
@@ -175,13 +175,13 @@ impl Channel {
     /// Says that this side is done, and waits until the peer says so too. Each side's `done` reaches the other.
     ///
     /// Afterwards everything has been handed to the system; the channel can only be asked and dropped.
-    pub fn finish(&mut self, done: &[u8]) -> Result<Vec<u8>, NetError> {
+    pub fn finish(&mut self, done: &[u8]) -> Result<Vec<u8>, ChannelError> {
         if done.len() > MAX_PAYLOAD {
-            return Err(NetError::DoneTooLong { length: done.len() });
+            return Err(ChannelError::DoneTooLong { length: done.len() });
         }
         self.tx.flush_inner(true)?;
         if self.readable() > 0 {
-            return Err(self.rx.fail(NetError::LeftoverData));
+            return Err(self.rx.fail(ChannelError::LeftoverData));
         }
         self.tx.link.push(self.tx.side, Frame::new(Kind::Done, done), true, true)?;
         let frame = self.rx.link.pop(self.rx.side, Vec::new(), 0)?;
@@ -190,7 +190,7 @@ impl Channel {
                 self.tx.link.finish(self.tx.side)?;
                 Ok(frame.payload().to_vec())
             }
-            _ => Err(self.rx.fail(NetError::LeftoverData)),
+            _ => Err(self.rx.fail(ChannelError::LeftoverData)),
         }
     }
 
@@ -199,7 +199,7 @@ impl Channel {
         self.tx.link.abort(self.tx.side, Frame::new(Kind::Abort, &[]));
     }
 
-    /// Declines the conversation that was to follow: the peer gets [`NetError::PeerFinished`] where it wants more. Then the
+    /// Declines the conversation that was to follow: the peer gets [`ChannelError::PeerFinished`] where it wants more. Then the
     /// connection is closed. What has come from the peer in the meantime is not looked at.
     pub fn decline(&mut self) {
         // If it fails, the connection is no more.
@@ -250,15 +250,15 @@ impl Channel {
     }
 }
 
-impl fmt::Debug for Channel {
+impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let About { peer_key, peer_address, .. } = &self.about;
-        let mut shown = f.debug_struct("Channel");
+        let mut shown = f.debug_struct("Connection");
         shown.field("peer_key", peer_key).field("peer_address", peer_address).finish_non_exhaustive()
     }
 }
 
-impl Drop for Channel {
+impl Drop for Connection {
     fn drop(&mut self) {
         self.tx.link.close(self.tx.side);
         for thread in self.threads.drain(..) {
@@ -281,27 +281,27 @@ impl SendHalf {
         }
     }
 
-    /// As [`Channel::send`], but while it waits nothing is received on the side.
-    pub fn send(&mut self, bytes: &[u8]) -> Result<(), NetError> {
+    /// As [`Connection::send`], but while it waits nothing is received on the side.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<(), ChannelError> {
         self.send_inner(bytes, false)
     }
 
     /// Sends what has been gathered.
-    pub fn flush(&mut self) -> Result<(), NetError> {
+    pub fn flush(&mut self) -> Result<(), ChannelError> {
         self.flush_inner(false)
     }
 
     /// Fails if the peer has gone or fallen silent: for a long computation that neither sends nor receives.
-    pub fn check(&self) -> Result<(), NetError> {
+    pub fn check(&self) -> Result<(), ChannelError> {
         self.link.check(self.side)
     }
 
-    /// As [`Channel::abort`]; a receive that waits in another thread ends too.
+    /// As [`Connection::abort`]; a receive that waits in another thread ends too.
     pub fn abort(&mut self) {
         self.link.abort(self.side, Frame::new(Kind::Abort, &[]));
     }
 
-    fn send_inner(&mut self, mut bytes: &[u8], lift: bool) -> Result<(), NetError> {
+    fn send_inner(&mut self, mut bytes: &[u8], lift: bool) -> Result<(), ChannelError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
@@ -321,7 +321,7 @@ impl SendHalf {
         Ok(())
     }
 
-    fn flush_inner(&mut self, lift: bool) -> Result<(), NetError> {
+    fn flush_inner(&mut self, lift: bool) -> Result<(), ChannelError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
@@ -335,7 +335,7 @@ impl SendHalf {
     }
 
     /// Sends what has been gathered, which is something; `urgent`: there may be nothing more for a while.
-    fn push(&mut self, lift: bool, urgent: bool) -> Result<(), NetError> {
+    fn push(&mut self, lift: bool, urgent: bool) -> Result<(), ChannelError> {
         let frame = Frame::seal(Kind::Data, std::mem::take(&mut self.pending));
         self.digest.update(frame.payload());
         self.payload += frame.payload().len() as u64;
@@ -354,8 +354,8 @@ impl RecvHalf {
         Self { link, side, current: Vec::new(), taken: 0, digest, payload: 0 }
     }
 
-    /// As [`Channel::recv_exact`], but flushes nothing.
-    pub fn recv_exact(&mut self, mut into: &mut [u8]) -> Result<(), NetError> {
+    /// As [`Connection::recv_exact`], but flushes nothing.
+    pub fn recv_exact(&mut self, mut into: &mut [u8]) -> Result<(), ChannelError> {
         while !into.is_empty() {
             if self.taken == self.current.len() {
                 self.next_frame(into.len())?;
@@ -377,12 +377,12 @@ impl RecvHalf {
     }
 
     /// The next frame of bytes; `wanted` of them are asked for.
-    fn next_frame(&mut self, wanted: usize) -> Result<(), NetError> {
+    fn next_frame(&mut self, wanted: usize) -> Result<(), ChannelError> {
         self.digest.update(self.current.get(HEADER..self.taken).unwrap_or_default());
         self.taken = 0;
         let frame = self.link.pop(self.side, std::mem::take(&mut self.current), wanted)?;
         if frame.kind != Kind::Data {
-            return Err(self.fail(NetError::PeerFinished));
+            return Err(self.fail(ChannelError::PeerFinished));
         }
         self.current = frame.bytes;
         self.taken = HEADER;
@@ -397,7 +397,52 @@ impl RecvHalf {
         digest
     }
 
-    fn fail(&self, error: NetError) -> NetError {
+    fn fail(&self, error: ChannelError) -> ChannelError {
         self.link.fail(self.side, error)
+    }
+}
+
+impl vesica_channel::Channel for Connection {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), ChannelError> {
+        Connection::send(self, bytes)
+    }
+    fn flush(&mut self) -> Result<(), ChannelError> {
+        Connection::flush(self)
+    }
+    fn recv_exact(&mut self, into: &mut [u8]) -> Result<(), ChannelError> {
+        Connection::recv_exact(self, into)
+    }
+    fn readable(&self) -> usize {
+        Connection::readable(self)
+    }
+    fn split(&mut self) -> (&mut dyn vesica_channel::SendHalf, &mut dyn vesica_channel::RecvHalf) {
+        (&mut self.tx, &mut self.rx)
+    }
+    fn expect_within(&mut self, limit: Option<Duration>) {
+        Connection::expect_within(self, limit);
+    }
+}
+
+impl vesica_channel::SendHalf for SendHalf {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), ChannelError> {
+        SendHalf::send(self, bytes)
+    }
+    fn flush(&mut self) -> Result<(), ChannelError> {
+        SendHalf::flush(self)
+    }
+    fn check(&self) -> Result<(), ChannelError> {
+        SendHalf::check(self)
+    }
+    fn abort(&mut self) {
+        SendHalf::abort(self);
+    }
+}
+
+impl vesica_channel::RecvHalf for RecvHalf {
+    fn recv_exact(&mut self, into: &mut [u8]) -> Result<(), ChannelError> {
+        RecvHalf::recv_exact(self, into)
+    }
+    fn readable(&self) -> usize {
+        RecvHalf::readable(self)
     }
 }

@@ -1,12 +1,12 @@
 //! Frames: `u8 type ‖ u32 length (LE) ‖ payload`.
 
-use crate::error::NetError;
+use crate::error::ChannelError;
 
 /// The most payload one frame may carry.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 
 /// Bytes before the payload.
-pub(crate) const HEADER: usize = 5;
+pub const HEADER: usize = 5;
 
 /// What a frame is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Kind {
     Heartbeat,
     /// The sender has given up; empty, the same for every cause.
     Abort,
-    /// The sender is done and sends nothing more; carries what [`finish`](crate::Channel::finish) was given.
+    /// The sender is done and sends nothing more; carries a last message.
     Done,
 }
 
@@ -36,52 +36,56 @@ impl Kind {
     }
 
     /// Whether a frame of this kind may carry `length` bytes.
-    pub(crate) fn check(self, length: usize) -> Result<(), NetError> {
+    pub fn check(self, length: usize) -> Result<(), ChannelError> {
         let good = match self {
             Self::Data => (1..=MAX_PAYLOAD).contains(&length),
             Self::Heartbeat | Self::Abort => length == 0,
             Self::Done => length <= MAX_PAYLOAD,
         };
-        if good { Ok(()) } else { Err(NetError::FrameLength { kind: self, length: length as u64 }) }
+        if good { Ok(()) } else { Err(ChannelError::FrameLength { kind: self, length: length as u64 }) }
     }
 }
 
 /// A whole frame: the header and the payload in one buffer, so that it goes to the socket in one piece.
-pub(crate) struct Frame {
-    pub(crate) kind: Kind,
-    pub(crate) bytes: Vec<u8>,
+pub struct Frame {
+    /// What it is for.
+    pub kind: Kind,
+    /// Header and payload.
+    pub bytes: Vec<u8>,
 }
 
 impl Frame {
     /// A frame whose buffer already holds room for the header followed by the payload; writes the header.
-    pub(crate) fn seal(kind: Kind, mut bytes: Vec<u8>) -> Self {
+    pub fn seal(kind: Kind, mut bytes: Vec<u8>) -> Self {
         let length = (bytes.len() - HEADER) as u32;
         bytes[..HEADER].copy_from_slice(&header(kind, length));
         Self { kind, bytes }
     }
 
-    pub(crate) fn new(kind: Kind, payload: &[u8]) -> Self {
+    /// A frame with this payload.
+    pub fn new(kind: Kind, payload: &[u8]) -> Self {
         let mut bytes = Vec::with_capacity(HEADER + payload.len());
         bytes.extend_from_slice(&[0; HEADER]);
         bytes.extend_from_slice(payload);
         Self::seal(kind, bytes)
     }
 
-    pub(crate) fn payload(&self) -> &[u8] {
+    /// The payload.
+    pub fn payload(&self) -> &[u8] {
         &self.bytes[HEADER..]
     }
 }
 
 /// The header of a frame.
-pub(crate) fn header(kind: Kind, length: u32) -> [u8; HEADER] {
+pub fn header(kind: Kind, length: u32) -> [u8; HEADER] {
     let [a, b, c, d] = length.to_le_bytes();
     [kind.byte(), a, b, c, d]
 }
 
 /// Reads a header and refuses whatever no frame may have, before anything is allocated for the payload.
-pub(crate) fn parse_header(header: [u8; HEADER]) -> Result<(Kind, usize), NetError> {
+pub fn parse_header(header: [u8; HEADER]) -> Result<(Kind, usize), ChannelError> {
     let [byte, a, b, c, d] = header;
-    let kind = Kind::from_byte(byte).ok_or(NetError::FrameKind { byte })?;
+    let kind = Kind::from_byte(byte).ok_or(ChannelError::FrameKind { byte })?;
     let length = u32::from_le_bytes([a, b, c, d]) as usize;
     kind.check(length)?;
     Ok((kind, length))
@@ -106,8 +110,8 @@ mod tests {
 
     #[test]
     fn bad_headers_are_named() {
-        assert_eq!(parse_header([0; HEADER]), Err(NetError::FrameKind { byte: 0 }));
-        assert_eq!(parse_header([9, 1, 0, 0, 0]), Err(NetError::FrameKind { byte: 9 }));
+        assert_eq!(parse_header([0; HEADER]), Err(ChannelError::FrameKind { byte: 0 }));
+        assert_eq!(parse_header([9, 1, 0, 0, 0]), Err(ChannelError::FrameKind { byte: 9 }));
         for (kind, length) in [
             (Kind::Data, 0),
             (Kind::Data, MAX_PAYLOAD as u32 + 1),
@@ -118,7 +122,7 @@ mod tests {
         ] {
             assert_eq!(
                 parse_header(header(kind, length)),
-                Err(NetError::FrameLength { kind, length: u64::from(length) })
+                Err(ChannelError::FrameLength { kind, length: u64::from(length) })
             );
         }
     }

@@ -2,7 +2,7 @@
 //! more than the input is long.
 //!
 //! ```
-//! use vesica_net::codec::{Reader, Writer};
+//! use vesica_channel::codec::{Reader, Writer};
 //! let mut writer = Writer::new();
 //! writer.u16(7).bytes(b"abc");
 //! let mut reader = Reader::new(writer.as_slice());
