@@ -1,7 +1,7 @@
 //! Key rules: what a value becomes before it is hashed.
 //!
 //! Both parties must apply the same rules, so a rule's name and its definition are part of the agreement: a change
-//! to what a rule yields is a new name. The definitions below are also in `docs/key-rules.md`.
+//! to what a rule yields is a new name. The definitions below are also in `docs/key-rule-definitions.md`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -85,7 +85,7 @@ pub enum Rule {
     EmailMeta,
     /// `phone`: must be UTF-8. White space at both ends removed; then an optional `+`, digits, and between them white space,
     /// hyphens, dots, slashes and parentheses, which are removed. Written in E.164 by the numbering plans of this version
-    /// (`docs/key-rules.md`). `phone:CH` also takes numbers without a calling code, as Swiss ones.
+    /// (`docs/key-rule-definitions.md`). `phone:CH` also takes numbers without a calling code, as Swiss ones.
     Phone(Option<Country>),
     /// `ip`: spaces and tabs at both ends removed, then an IPv4 address as four decimal numbers without leading zeros,
     /// or an IPv6 address in any form of RFC 4291, section 2.2. Written in dotted decimal and as in RFC 5952, section 4;
