@@ -10,8 +10,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::BenchError;
-use crate::record::Folder;
-use crate::report::short;
+use crate::measure::short;
+use crate::record::{BLOCKS, Folder};
 
 /// One building block's time, in nanoseconds an element: a block, an item, an OT.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -122,7 +122,7 @@ pub fn table(blocks: &[Block]) -> String {
 impl Folder {
     /// The blocks of the record; none if they were never measured.
     pub fn blocks(&self) -> Result<Vec<Block>, BenchError> {
-        let path = self.blocks_file();
+        let path = self.path().join(BLOCKS);
         if !path.exists() {
             return Ok(Vec::new());
         }
@@ -132,7 +132,7 @@ impl Folder {
 
     /// Puts these in the place of the record's blocks.
     pub fn keep_blocks(&self, blocks: &[Block]) -> Result<(), BenchError> {
-        let path = self.blocks_file();
+        let path = self.path().join(BLOCKS);
         let mut writer = csv::Writer::from_path(&path).map_err(|error| BenchError::form(&path, error))?;
         for block in blocks {
             writer.serialize(block).map_err(|error| BenchError::form(&path, error))?;

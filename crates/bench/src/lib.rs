@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! benchmarks/definitions/<paper>/<table>.toml   what is measured, and the paper's own figures   ([`definition`])
-//!         │  the cheap ones first, within budgets of time and memory                            ([`schedule`])
+//!         │  the small ones first, within budgets of time and memory                            ([`schedule`])
 //!         │  one process a party, loopback or a shaped network, result checked                  ([`harness`], [`party`])
 //!         ▼
 //! benchmarks/record/<date>-<machine>/<table>.csv   a line for each run                          ([`record`])
 //!         │
 //!         ▼
 //! docs/benchmarks.md, docs/benchmarks/<paper>.md   paper's figure, ours, the ratio                ([`report`])
-//! benchmarks/record/<date>-<machine>/figures.csv   the same with spread and floor; `make plots` draws it
+//! benchmarks/record/<date>-<machine>/figures.csv   the same with the spread; `make plots` draws it
 //! ```
 //!
 //! **What the clock covers:** from items in memory to matches: base OTs, hashing of the items and the final join are
@@ -20,18 +20,14 @@
 
 pub mod blocks;
 pub mod cell;
-pub mod choice;
 pub mod definition;
 mod error;
-pub mod fit;
-pub mod floor;
 pub mod harness;
 pub mod measure;
 pub mod party;
 pub mod program;
 pub mod record;
 pub mod report;
-pub mod scaling;
 pub mod schedule;
 
 pub use error::BenchError;

@@ -1,4 +1,4 @@
-//! What of a run a table shows, and in which unit.
+//! What of a run a table shows, in which unit, and with how many digits.
 
 use serde::Deserialize;
 
@@ -87,6 +87,40 @@ impl Unit {
             }
             Unit::Count => measure == Measure::Count,
             _ => matches!(measure, Measure::Traffic | Measure::Memory),
+        }
+    }
+}
+
+/// Three significant digits.
+pub fn short(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let digits = 2 - value.abs().log10().floor() as i32;
+    if digits >= 0 {
+        format!("{value:.*}", digits as usize)
+    } else {
+        let scale = 10f64.powi(-digits);
+        format!("{:.0}", (value / scale).round() * scale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_are_shown() {
+        let cases = [
+            (0.0, "0"),
+            (0.012345, "0.0123"),
+            (1.0, "1.00"),
+            (12.34, "12.3"),
+            (123.4, "123"),
+            (123456.0, "123000"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(short(value), text);
         }
     }
 }

@@ -113,6 +113,20 @@ pub fn key(cell: &Cell) -> String {
     serde_json::to_string(cell).unwrap_or_default()
 }
 
+/// A cell from a record.
+pub fn read_cell(text: &str) -> Result<Cell, BenchError> {
+    serde_json::from_str(text).map_err(|error| BenchError::Cell(format!("a cell of the record: {error}")))
+}
+
+/// The file of the building blocks in a record's folder.
+pub const BLOCKS: &str = "blocks.csv";
+
+/// The file of every figure of the report.
+pub const FIGURES: &str = "figures.csv";
+
+/// The file of the cells that `vesica plan` takes its times from.
+pub const CELLS: &str = "cells.csv";
+
 /// The folder of one machine's records of one day.
 pub struct Folder {
     path: PathBuf,
@@ -139,11 +153,6 @@ impl Folder {
         self.path.join(format!("{}.csv", definition.replace('/', "-")))
     }
 
-    /// The file of the building blocks, which are no runs.
-    pub(crate) fn blocks_file(&self) -> PathBuf {
-        self.path.join("blocks.csv")
-    }
-
     /// All lines of a definition; none if it was never run.
     pub fn read(&self, definition: &str) -> Result<Vec<Line>, BenchError> {
         let path = self.file(definition);
@@ -160,7 +169,7 @@ impl Folder {
         for entry in fs::read_dir(&self.path).map_err(failed)? {
             paths.push(entry.map_err(failed)?.path());
         }
-        let others = [self.blocks_file(), self.path.join(crate::report::FILE)];
+        let others = [BLOCKS, FIGURES, CELLS].map(|name| self.path.join(name));
         paths.retain(|path| {
             path.extension().is_some_and(|extension| extension == "csv") && !others.contains(path)
         });

@@ -11,8 +11,7 @@ mod plan;
 mod text;
 
 pub(crate) use bench::{
-    Bench, BenchBlocks, BenchCommand, BenchFit, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun,
-    Extent,
+    Bench, BenchBlocks, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
 };
 pub(crate) use common::Common;
 pub(crate) use plan::Plan;

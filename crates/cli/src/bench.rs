@@ -12,16 +12,14 @@ use vesica::protocols::Role;
 use vesica_bench::BenchError;
 use vesica_bench::cell::{Cell, Networks};
 use vesica_bench::definition::Definition;
-use vesica_bench::fit;
 use vesica_bench::harness::Harness;
 use vesica_bench::party::{self, Place};
 use vesica_bench::record::{self, Folder};
-use vesica_bench::schedule::{Limits, Outlook};
-use vesica_bench::{blocks, report, scaling};
+use vesica_bench::schedule::{Limits, Remaining};
+use vesica_bench::{blocks, report};
 
 use crate::args::{
-    Bench, BenchBlocks, BenchCommand, BenchFit, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun,
-    Extent,
+    Bench, BenchBlocks, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
 };
 use crate::screen::say;
 
@@ -32,7 +30,6 @@ pub(crate) fn run(args: &Bench) -> u8 {
         BenchCommand::Report(args) => write_report(args),
         BenchCommand::Once(args) => once(args),
         BenchCommand::Blocks(args) => keep_blocks(args),
-        BenchCommand::Fit(args) => fit_model(args),
         BenchCommand::Party(args) => play(args),
         BenchCommand::ClaimMemory(args) => {
             vesica::resources::claim_memory(args.bytes.min(memory_for_both()));
@@ -101,11 +98,11 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
     say(&format!("the record: {}", path.display()));
     if args.dry_run {
         let known = if path.is_dir() { Folder::open(&path)?.read_all()? } else { Vec::new() };
-        return tell_outlook(&harness.outlook(&definitions, &limits, &known));
+        return tell_remaining(&harness.remaining(&definitions, &limits, &known));
     }
     let folder = Folder::open(&path)?;
     folder.note_command(&command_line())?;
-    let summary = harness.fill(&definitions, &limits, &folder, &mut |news| say(news))?;
+    let summary = harness.fill(&definitions, &limits, &folder, &mut |message| say(message))?;
     say(&format!(
         "{} runs recorded, {} cells skipped, {} failed",
         summary.runs, summary.skipped, summary.failed
@@ -118,17 +115,16 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
 }
 
 /// What is left to run, a definition a line, on standard output.
-fn tell_outlook(outlooks: &BTreeMap<String, Outlook>) -> Result<(), BenchError> {
-    let mut all = Outlook::default();
-    print("cells  runs  seconds  skipped  definition")?;
-    let row = |name: &str, one: &Outlook| {
-        format!("{:>5}  {:>4}  {:>7.0}  {:>7}  {name}", one.cells, one.runs, one.seconds, one.skipped)
+fn tell_remaining(remaining: &BTreeMap<String, Remaining>) -> Result<(), BenchError> {
+    let mut all = Remaining::default();
+    print("cells  runs  skipped  definition")?;
+    let row = |name: &str, one: &Remaining| {
+        format!("{:>5}  {:>4}  {:>7}  {name}", one.cells, one.runs, one.skipped)
     };
-    for (name, one) in outlooks {
+    for (name, one) in remaining {
         print(&row(name, one))?;
         all.cells += one.cells;
         all.runs += one.runs;
-        all.seconds += one.seconds;
         all.skipped += one.skipped;
     }
     print(&row("all, without warm-ups", &all))
@@ -200,26 +196,6 @@ fn keep_blocks(args: &BenchBlocks) -> Result<(), BenchError> {
 
 /// How long a run that was asked for by name may take.
 const ONCE: Duration = Duration::from_secs(6 * 3600);
-
-/// The cost model's coefficients into their file; what was measured, modelled, and the exponents on standard output.
-fn fit_model(args: &BenchFit) -> Result<(), BenchError> {
-    let folder = Folder::open(&args.record)?;
-    let mut lines = Vec::new();
-    for definition in &args.definitions {
-        let read = folder.read(definition)?;
-        if read.is_empty() {
-            return Err(BenchError::Cell(format!("{} holds nothing of {definition}", args.record.display())));
-        }
-        lines.extend(read);
-    }
-    let points = fit::points(&lines, &networks(&args.folders)?)?;
-    let fitted = fit::fit(&points);
-    print(&fit::describe(&fitted, &points))?;
-    print(&scaling::table(&scaling::growth(&lines)?))?;
-    let source = format!("{}: {}", args.record.display(), args.definitions.join(", "));
-    std::fs::write(&args.output, fit::render(&fitted, &source))
-        .map_err(|cause| BenchError::File { path: args.output.clone(), cause })
-}
 
 /// One cell, its figures on standard output.
 fn once(args: &BenchOnce) -> Result<(), BenchError> {

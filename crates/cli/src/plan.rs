@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 use vesica::Error;
-use vesica::cost::{self, Alternative, Conditions, Estimate, Outlook, SOURCE, Time, Unfit};
-use vesica::protocols::Sizes;
-use vesica::settings::{Settings, learns_name};
+use vesica::cost::{self, Alternative, Cell, Conditions, Estimate, Forecast, Time, Unfit};
+use vesica::protocols::{Learns, Sizes};
+use vesica::settings::learns_name;
 
 use crate::args::Plan;
 use crate::documents::print;
@@ -16,11 +16,16 @@ use crate::screen;
 /// Runs the command; its end as an exit code.
 pub(crate) fn run(args: &Plan) -> u8 {
     let (settings, sizes, conditions) = (args.settings(), args.sizes(), args.conditions());
-    match cost::outlook(&settings.protocol, settings.wanted(), sizes, &conditions) {
-        Ok(outlook) if args.json => {
-            print(format!("{:#}\n", as_json(&outlook, &settings, sizes, &conditions)).as_bytes())
+    match cost::forecast(&settings.protocol, settings.wanted(), sizes, &conditions) {
+        Ok(forecast) => {
+            let asked = Asked { learns: settings.learns, sizes, conditions };
+            let text = if args.json {
+                format!("{:#}\n", as_json(&forecast, &asked))
+            } else {
+                as_text(&forecast, &asked)
+            };
+            print(text.as_bytes())
         }
-        Ok(outlook) => print(as_text(&outlook, &settings, sizes, &conditions).as_bytes()),
         Err(unfit) => {
             let error =
                 Error::usage(unfit.to_string(), "give other sizes, another protocol or other options");
@@ -30,15 +35,23 @@ pub(crate) fn run(args: &Plan) -> u8 {
     }
 }
 
-fn as_json(outlook: &Outlook, settings: &Settings, sizes: Sizes, conditions: &Conditions) -> Value {
-    let Outlook { choice, estimate, alternatives } = outlook;
+/// What a user asked about.
+struct Asked {
+    learns: Learns,
+    sizes: Sizes,
+    conditions: Conditions,
+}
+
+fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
+    let Forecast { choice, estimate, alternatives } = forecast;
+    let Asked { learns, sizes, conditions } = asked;
     let parameters = &choice.parameters;
     let alternatives = alternatives.iter().map(|Alternative { protocol, outcome }| match outcome {
         Ok(estimate) => json!({"protocol": protocol.name, "estimate": estimate}),
         Err(unfit) => json!({"protocol": protocol.name, "refused": unfit.to_string()}),
     });
     json!({
-        "schema": 1,
+        "schema": 2,
         "sizes": {"receiver": sizes.receiver, "sender": sizes.sender},
         "conditions": {
             "threads": conditions.threads,
@@ -56,85 +69,116 @@ fn as_json(outlook: &Outlook, settings: &Settings, sizes: Sizes, conditions: &Co
             "profile": parameters.profile.name(),
             "paper_parameters": parameters.paper,
             "caveat": parameters.caveat(),
-            "learns": learns_name(settings.learns),
+            "learns": learns_name(*learns),
         },
         "estimate": estimate,
-        "record": SOURCE,
+        "record": cost::source(),
         "alternatives": alternatives.collect::<Vec<_>>(),
     })
 }
 
-fn as_text(outlook: &Outlook, settings: &Settings, sizes: Sizes, conditions: &Conditions) -> String {
-    let Outlook { choice, estimate, alternatives } = outlook;
-    let mut text = String::new();
+fn as_text(forecast: &Forecast, asked: &Asked) -> String {
+    let protocol = forecast.choice.protocol;
+    let mut text = format!("{}: {}\n", protocol.name, protocol.title);
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{}: {}", choice.protocol.name, choice.protocol.title);
-    let mut line = |name: &str, value: String| {
+    for (name, value) in about_choice(forecast, asked).into_iter().chain(about_cost(forecast, asked)) {
         let _ = writeln!(text, "  {name:10} {value}");
-    };
-    line("why", choice.reason.to_owned());
-    line("keys", format!("receiver {}, sender {}", sizes.receiver, sizes.sender));
-    line("parameters", parameters(outlook, settings));
-    if let Some(caveat) = choice.parameters.caveat() {
-        line("rests on", caveat.to_owned());
-    }
-    line("network", network(conditions));
-    if conditions.kept_base_ots {
-        let takes = choice.protocol.base_ots.is_some();
-        line(
-            "base OTs",
-            if takes { "those of an earlier run" } else { "none that could be kept" }.to_owned(),
-        );
-    }
-    let Estimate { traffic, memory, .. } = estimate;
-    let parties = |receiver, sender| format!("receiver {}, sender {}", bytes(receiver), bytes(sender));
-    let sent = bytes(traffic.receiver + traffic.sender);
-    line("traffic", format!("{sent}: {} sent", parties(traffic.receiver, traffic.sender)));
-    line("memory", format!("{} at most, tables and keys included", parties(memory.receiver, memory.sender)));
-    if let Some(tested) = estimate.max_tested_keys {
-        let bound =
-            format!("a receiver that cheats can ask about {tested} keys at most, with 2^64 hash evaluations");
-        line("questions", bound);
-    }
-    line(
-        "time",
-        estimate.time.map_or("no record of this protocol".to_owned(), |time| explain(&time, conditions)),
-    );
-    text.push('\n');
-    let cheapest = alternatives
-        .iter()
-        .filter_map(|other| Some((other.outcome.as_ref().ok()?.time?.total_s, other.protocol.name)));
-    let cheapest = cheapest.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name);
-    let _ = writeln!(
-        text,
-        "  {:12} {:>10} {:>10} {:>10} {:>10}",
-        "protocol", "time", "traffic", "memory", "sender's"
-    );
-    let mut refused = String::new();
-    for Alternative { protocol, outcome } in alternatives {
-        let chosen = if protocol.name == choice.protocol.name { ">" } else { " " };
-        match outcome {
-            Ok(Estimate { traffic, memory, time, .. }) => {
-                let fastest = if cheapest == Some(protocol.name) { "  fastest here" } else { "" };
-                let _ = writeln!(
-                    text,
-                    "{chosen} {:12} {:>10} {:>10} {:>10} {:>10}{fastest}",
-                    protocol.name,
-                    time.map_or("?".to_owned(), |time| seconds(time.total_s)),
-                    bytes(traffic.receiver + traffic.sender),
-                    bytes(memory.receiver),
-                    bytes(memory.sender),
-                );
-            }
-            Err(unfit) => refused.push_str(&refusal(protocol.name, unfit)),
-        }
     }
     let _ = write!(
         text,
-        "{refused}\nTraffic and memory are the protocols' formulas; time is fitted to {SOURCE},\n\
-         both parties on one machine, from keys in memory to matches.\n"
+        "\n{}\nTraffic and memory are the protocols' formulas. Time starts from runs of this record:\n\
+         {}, both parties on one machine,\n\
+         from keys in memory to matches. It is scaled to your keys; sending and computing may overlap.\n",
+        table(forecast),
+        cost::source()
     );
     text
+}
+
+/// What would run, and why.
+fn about_choice(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)> {
+    let Forecast { choice, .. } = forecast;
+    let Asked { sizes, conditions, .. } = asked;
+    let mut lines = vec![
+        ("why", choice.reason.to_owned()),
+        ("keys", format!("receiver {}, sender {}", sizes.receiver, sizes.sender)),
+        ("parameters", parameters(forecast, asked)),
+    ];
+    if let Some(caveat) = choice.parameters.caveat() {
+        lines.push(("rests on", caveat.to_owned()));
+    }
+    lines.push(("network", network(conditions)));
+    if conditions.kept_base_ots {
+        let takes = choice.protocol.base_ots.is_some();
+        let what = if takes { "those of an earlier run" } else { "none that could be kept" };
+        lines.push(("base OTs", what.to_owned()));
+    }
+    lines
+}
+
+/// What it would cost.
+fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)> {
+    let Estimate { traffic, memory, max_tested_keys, time } = &forecast.estimate;
+    let parties = |receiver, sender| format!("receiver {}, sender {}", bytes(receiver), bytes(sender));
+    let sent = bytes(traffic.receiver + traffic.sender);
+    let mut lines = vec![
+        ("traffic", format!("{sent}: {} sent", parties(traffic.receiver, traffic.sender))),
+        ("memory", format!("{} at most, tables and keys included", parties(memory.receiver, memory.sender))),
+    ];
+    if let Some(tested) = max_tested_keys {
+        let bound =
+            format!("a receiver that cheats can ask about {tested} keys at most, with 2^64 hash evaluations");
+        lines.push(("questions", bound));
+    }
+    let Some(time) = time else {
+        lines.push(("time", "this protocol was not measured".to_owned()));
+        return lines;
+    };
+    lines.push(("time", explain(time, &asked.conditions)));
+    let Cell { configuration, threads, receiver, sender, seconds: measured_s } = time.nearest;
+    let mut measured = format!(
+        "{} at {} and {} keys, {}",
+        seconds(measured_s),
+        power(receiver),
+        power(sender),
+        counted_threads(threads)
+    );
+    if !time.same_configuration {
+        let _ = write!(measured, "; of `{configuration}`: these parameters were not measured");
+    }
+    lines.push(("measured", measured));
+    lines
+}
+
+/// Every protocol with its cost, and below them those that cannot be taken.
+fn table(forecast: &Forecast) -> String {
+    let Forecast { choice, alternatives, .. } = forecast;
+    let times = alternatives
+        .iter()
+        .filter_map(|other| Some((other.outcome.as_ref().ok()?.time?.total_s, other.protocol.name)));
+    let fastest = times.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name);
+    let line = |mark: &str, [name, time, traffic, receiver, sender]: [&str; 5], remark: &str| {
+        format!("{mark} {name:12} {time:>10} {traffic:>10} {receiver:>10} {sender:>10}{remark}\n")
+    };
+    let mut text = line(" ", ["protocol", "time", "traffic", "memory", "sender's"], "");
+    let mut refused = String::new();
+    for Alternative { protocol, outcome } in alternatives {
+        match outcome {
+            Ok(Estimate { traffic, memory, time, .. }) => text.push_str(&line(
+                if protocol.name == choice.protocol.name { ">" } else { " " },
+                [
+                    protocol.name,
+                    &time.map_or("?".to_owned(), |time| seconds(time.total_s)),
+                    &bytes(traffic.receiver + traffic.sender),
+                    &bytes(memory.receiver),
+                    &bytes(memory.sender),
+                ],
+                if fastest == Some(protocol.name) { "  fastest here" } else { "" },
+            )),
+            Err(unfit) => refused.push_str(&refusal(protocol.name, unfit)),
+        }
+    }
+    text + &refused
 }
 
 fn refusal(name: &str, unfit: &Unfit) -> String {
@@ -142,10 +186,10 @@ fn refusal(name: &str, unfit: &Unfit) -> String {
 }
 
 /// What was agreed, in the words of the options.
-fn parameters(outlook: &Outlook, settings: &Settings) -> String {
-    let parameters = &outlook.choice.parameters;
-    let mut text = if outlook.choice.protocol.needs_allow_insecure() {
-        format!("security none ({})", outlook.choice.protocol.status.name())
+fn parameters(forecast: &Forecast, asked: &Asked) -> String {
+    let parameters = &forecast.choice.parameters;
+    let mut text = if forecast.choice.protocol.needs_allow_insecure() {
+        format!("security none ({})", forecast.choice.protocol.status.name())
     } else {
         format!("security {}", parameters.security)
     };
@@ -159,7 +203,7 @@ fn parameters(outlook: &Outlook, settings: &Settings) -> String {
     if parameters.paper {
         text.push_str(", the paper's own parameters");
     }
-    let _ = write!(text, ", learns {}", learns_name(settings.learns));
+    let _ = write!(text, ", learns {}", learns_name(asked.learns));
     text
 }
 
@@ -169,26 +213,27 @@ fn network(conditions: &Conditions) -> String {
         Some(bits) if bits >= 1e9 => format!("{} Gbit/s", bits / 1e9),
         Some(bits) => format!("{} Mbit/s", bits / 1e6),
     };
-    let threads = match conditions.threads {
-        1 => "1 thread".to_owned(),
-        threads => format!("{threads} threads"),
-    };
-    format!("{rate}, round trip {} ms; {threads} a party", conditions.round_trip.as_secs_f64() * 1e3)
+    let (round_trip_ms, threads) = (conditions.round_trip.as_secs_f64() * 1e3, conditions.threads);
+    format!("{rate}, round trip {round_trip_ms} ms; {}", counted_threads(threads))
+}
+
+fn counted_threads(threads: usize) -> String {
+    match threads {
+        1 => "1 thread a party".to_owned(),
+        threads => format!("{threads} threads a party"),
+    }
+}
+
+/// A size as its power of two, if it is one.
+fn power(n: usize) -> String {
+    if n.is_power_of_two() { format!("2^{}", n.ilog2()) } else { n.to_string() }
 }
 
 fn explain(time: &Time, conditions: &Conditions) -> String {
-    let mut text = format!("about {}", seconds(time.total_s));
-    if conditions.bits_per_s.is_some() || !conditions.round_trip.is_zero() {
-        let (computing, waiting, sending) =
-            (seconds(time.compute_s), seconds(time.latency_s), seconds(time.transfer_s));
-        let _ =
-            write!(text, ": computing {computing}, round trips {waiting}, sending {sending}, partly at once");
+    let total = format!("about {}", seconds(time.total_s));
+    if conditions.bits_per_s.is_none() && conditions.round_trip.is_zero() {
+        return total;
     }
-    if !time.measured {
-        text.push_str("; not measured with these parameters, a form like it was taken");
-    }
-    if !time.within {
-        text.push_str("; beyond the sizes of the record");
-    }
-    text
+    let [computing, sending, waiting] = [time.compute_s, time.transfer_s, time.latency_s].map(seconds);
+    format!("{total}: computing {computing}, sending {sending}, round trips {waiting}")
 }

@@ -35,6 +35,8 @@ fn words_name_the_choice_its_cost_and_every_alternative() {
         "security semi-honest, level 128, profile conservative, learns receiver",
         "100 Mbit/s, round trip 20 ms; 2 threads a party",
         "round trips",
+        "keys, 2 threads a party",
+        "2026-11-22-zen4, AMD EPYC",
         "fastest here",
         "naive-hash   no: protocol naive-hash",
     ] {
@@ -57,13 +59,18 @@ fn lean_says_what_it_rests_on() {
 #[test]
 fn json_holds_what_auto_takes_with_exact_bytes() {
     let plan = json(&["--receiver", "100", "--sender", "300"]);
-    assert_eq!((plan["schema"].as_u64(), plan["protocol"].as_str()), (Some(1), Some("dh")));
+    assert_eq!((plan["schema"].as_u64(), plan["protocol"].as_str()), (Some(2), Some("dh")));
     // 32·n_r each way, and a mask of 40 + 7 + 9 bits for each item of the sender.
     assert_eq!(plan["estimate"]["traffic"]["receiver"], 3200);
     assert_eq!(plan["estimate"]["traffic"]["sender"], 3200 + 300 * 7);
     assert!(plan["estimate"]["memory"]["sender"].as_u64().unwrap() > 48 * 300);
     assert!(plan["estimate"]["time"]["total_s"].as_f64().unwrap() > 0.0);
-    assert_eq!(plan["estimate"]["time"]["measured"], true);
+    let time = &plan["estimate"]["time"];
+    assert_eq!(
+        (&time["same_configuration"], &time["nearest"]["configuration"]),
+        (&true.into(), &"dh".into())
+    );
+    assert_eq!((&time["nearest"]["receiver"], &time["nearest"]["sender"]), (&256.into(), &256.into()));
     let alternatives = plan["alternatives"].as_array().unwrap();
     let names: Vec<_> = alternatives.iter().map(|other| other["protocol"].as_str().unwrap()).collect();
     assert_eq!(names, PROTOCOLS.iter().map(|entry| entry.name).collect::<Vec<_>>());
@@ -82,6 +89,14 @@ fn a_slower_network_takes_longer_and_more_bytes_more_so() {
     let slow = json(&[&MILLION[..], &["--bandwidth", "10M", "--latency", "50ms"]].concat());
     let factor = |name| time(&slow, name) / time(&fast, name);
     assert!(factor("gbf") > factor("kkrt") && factor("kkrt") > factor("dh") && factor("dh") >= 1.0);
+}
+
+#[test]
+fn the_measured_cell_behind_a_time_is_named() {
+    assert!(words(&MILLION).contains(" at 2^20 and 2^20 keys, 1 thread a party\n"));
+    let other = [&MILLION[..], &["--protocol", "ot-phasing", "--sigma", "40"]].concat();
+    let text = words(&other);
+    assert!(text.contains("; of `ot-phasing, σ = 32`: these parameters were not measured"), "{text}");
 }
 
 #[test]

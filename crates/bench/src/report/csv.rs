@@ -2,14 +2,11 @@
 
 use serde::Serialize;
 
-use super::figures::{Record, least, ours};
+use super::figures::{Record, bound, ours};
 use crate::BenchError;
-use crate::cell::Networks;
-use crate::definition::{Definition, Measure};
-use crate::record::Folder;
-
-/// The file in the record's folder.
-pub const FILE: &str = "figures.csv";
+use crate::definition::Definition;
+use crate::measure::Measure;
+use crate::record::{FIGURES, Folder};
 
 /// One cell of one table.
 #[derive(Serialize)]
@@ -35,22 +32,17 @@ struct Figure<'a> {
     least: Option<f64>,
     most: Option<f64>,
     runs: Option<usize>,
-    /// A lower bound; of memory an upper one.
+    /// What the registry's formulas say: of traffic exactly, of memory at most.
     bound: Option<f64>,
 }
 
 /// Writes the figures of all definitions into the record's folder.
-pub(super) fn write(
-    definitions: &[Definition],
-    record: &Record,
-    networks: &Networks,
-    folder: &Folder,
-) -> Result<(), BenchError> {
-    let path = folder.path().join(FILE);
+pub(super) fn write(definitions: &[Definition], record: &Record, folder: &Folder) -> Result<(), BenchError> {
+    let path = folder.path().join(FIGURES);
     let failed = |error: ::csv::Error| BenchError::form(&path, error);
     let mut file = ::csv::Writer::from_path(&path).map_err(failed)?;
     for definition in definitions {
-        for figure in of_table(definition, record, networks) {
+        for figure in of_table(definition, record) {
             file.serialize(figure).map_err(failed)?;
         }
     }
@@ -58,7 +50,7 @@ pub(super) fn write(
 }
 
 /// The cells of a table that hold a figure.
-fn of_table<'a>(definition: &'a Definition, record: &Record, networks: &Networks) -> Vec<Figure<'a>> {
+fn of_table<'a>(definition: &'a Definition, record: &Record) -> Vec<Figure<'a>> {
     let mut figures = Vec::new();
     for row in &definition.rows {
         for (i, (entry, column)) in row.entries.iter().zip(&definition.columns).enumerate() {
@@ -86,7 +78,7 @@ fn of_table<'a>(definition: &'a Definition, record: &Record, networks: &Networks
                 least: ours.map(|spread| spread.least),
                 most: ours.map(|spread| spread.most),
                 runs: ours.map(|spread| spread.runs),
-                bound: ours.and_then(|_| least(definition, i, entry, networks)),
+                bound: ours.and_then(|_| bound(definition, i, entry)),
             });
         }
     }

@@ -1,13 +1,13 @@
-//! What a cell of a table holds: the median of the record's runs with their spread, and the floor.
+//! What a cell of a table holds: the median of the record's runs with their spread, and the bound of the formulas.
 
 use std::collections::HashMap;
 
 use vesica::protocols::Role;
 
 use crate::BenchError;
-use crate::cell::{Cell, Networks};
-use crate::definition::{Definition, Entry, Measure, Row};
-use crate::floor::floor;
+use crate::cell::Cell;
+use crate::definition::{Definition, Entry, Row};
+use crate::measure::Measure;
 use crate::record::{Folder, Line, key, phase_seconds};
 
 /// The lines of a record, by their cells.
@@ -25,9 +25,9 @@ impl Record {
         self.0.get(&key(cell)).map_or(&[], Vec::as_slice)
     }
 
-    /// All runs.
-    pub fn lines(&self) -> impl Iterator<Item = &Line> {
-        self.0.values().flatten()
+    /// Every cell that was run, as it stands in the record.
+    pub fn cells(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// The median of what `value` says of a cell's runs; none if there are none.
@@ -108,16 +108,13 @@ pub fn ours(definition: &Definition, row: &Row, i: usize, record: &Record) -> Op
     Spread::of(record.of(entry.cell.as_ref()?).iter().filter_map(of_line))
 }
 
-/// What a cell costs at least, in the table's unit; memory has a bound in place of a floor.
-pub(super) fn least(definition: &Definition, i: usize, entry: &Entry, networks: &Networks) -> Option<f64> {
+/// What the formulas say of a cell's traffic or memory, in the table's unit.
+pub(super) fn bound(definition: &Definition, i: usize, entry: &Entry) -> Option<f64> {
     let cell = entry.cell.as_ref().filter(|_| definition.columns[i].phases.is_empty())?;
-    let base = match definition.measure {
-        Measure::Memory => cell.memory_bytes().ok()? as f64,
-        Measure::Traffic => cell.formula_bytes().ok()? as f64,
-        measure => {
-            let floor = floor(cell, &networks.find(&cell.network).ok()?).ok()??;
-            if measure == Measure::Cpu { floor.cpu_s } else { floor.wall_s }
-        }
+    let bytes = match definition.measure {
+        Measure::Memory => cell.memory_bytes().ok()?,
+        Measure::Traffic => cell.formula_bytes().ok()?,
+        Measure::Time | Measure::Cpu | Measure::Count => return None,
     };
-    Some(base / definition.unit.in_base())
+    Some(bytes as f64 / definition.unit.in_base())
 }

@@ -6,17 +6,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use vesica::protocols::DEFAULT_LEVEL;
-
-use super::csv;
 use super::figures::Record;
 use super::table::{not_built, table};
+use super::{cells, csv};
 use crate::BenchError;
+use crate::blocks;
 use crate::cell::Networks;
 use crate::definition::Definition;
-use crate::record::Folder;
-use crate::scaling::{self, Growth};
-use crate::{blocks, choice};
+use crate::record::{FIGURES, Folder};
 
 /// Where the generated part of the page of results begins and ends.
 pub const MARKERS: [&str; 2] = ["<!-- begin: vesica bench report -->", "<!-- end: vesica bench report -->"];
@@ -54,7 +51,8 @@ pub fn write(
     command: &str,
 ) -> Result<(), BenchError> {
     let report = Report { record: Record::read(folder)?, folder, page };
-    csv::write(definitions, &report.record, networks, folder)?;
+    csv::write(definitions, &report.record, folder)?;
+    cells::write(&report.record, folder)?;
     let pages = page.with_extension("");
     fs::create_dir_all(&pages).map_err(|cause| BenchError::file(&pages, cause))?;
     let mut list = String::new();
@@ -131,26 +129,19 @@ impl Report<'_> {
     /// What stands between the markers.
     fn results(&self, networks: &Networks, command: &str, pages: &str) -> Result<String, BenchError> {
         let mut text = format!("Made by `{command}`.\n\n## At a glance\n\n");
-        let [(glance, shows), (growth, grows)] = PICTURES;
-        text.push_str(&self.picture(self.page, glance, shows)?);
-        text.push_str(&choice::table(&self.record, networks));
+        for (name, what) in PICTURES {
+            text.push_str(&self.picture(self.page, name, what)?);
+        }
         text.push_str("## Tables\n\n");
         text.push_str(pages);
-        let figures = self.folder.path().join(csv::FILE);
+        let figures = self.folder.path().join(FIGURES);
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "- [Every figure as CSV]({}), with least and greatest run, number of runs, and bound",
+            "- [Every figure as CSV]({}), with least and greatest run, and number of runs",
             link(self.page, &figures)?
         );
-        let _ = writeln!(
-            text,
-            "\n## Growth\n\nHow time and peak memory grow with equal sets, one thread, loopback: power laws through the \
-             medians from 2^{} on.\n\n{}",
-            scaling::FROM.ilog2(),
-            scaling::table(&usual_growth(&self.record)?)
-        );
-        text.push_str(&self.picture(self.page, growth, grows)?);
+        text.push('\n');
         let list = |text: String| text.lines().map(|line| format!("- {line}\n")).collect::<String>();
         let _ = writeln!(text, "## Machine, record, networks\n\n{}", list(self.folder.machine()));
         let _ = writeln!(
@@ -169,15 +160,6 @@ impl Report<'_> {
 /// What a cell of the papers' pages shows.
 const LEGEND: &str = "A cell: the paper's figure (~: its own estimate, or \"about\") → **ours**, the median of the runs \
 (¹: one run) (ratio to the paper's). –: not measured (too large or too slow for this machine).";
-
-/// The growth of protocols as they are run by default: no variant, the usual level, our own parameters.
-fn usual_growth(record: &Record) -> Result<Vec<Growth>, BenchError> {
-    let mut growth = scaling::growth(record.lines())?;
-    growth
-        .retain(|Growth { form, .. }| form.variant.is_empty() && form.level == DEFAULT_LEVEL && !form.paper);
-    growth.sort_by_key(|growth| scaling::name(&growth.form));
-    Ok(growth)
-}
 
 /// The way from a page to a file, with `/` between.
 pub(super) fn link(page: &Path, file: &Path) -> Result<String, BenchError> {

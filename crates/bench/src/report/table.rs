@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::figures::{Record, Spread, ours};
-use super::short;
-use crate::definition::{Definition, Figure, Measure, Row, Unit};
+use crate::definition::{Definition, Figure, Row};
+use crate::measure::{Measure, Unit, short};
 
 /// What is said of a protocol that the registry does not have.
 const NOT_BUILT: &str = " is not built yet";

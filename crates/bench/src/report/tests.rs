@@ -1,26 +1,46 @@
 use std::fs;
+use std::path::{Path, PathBuf};
 
+use super::cells;
 use super::figures::*;
 use super::pages::{MARKERS, link, splice};
-use super::short;
 use super::table::{not_built, table};
 use crate::cell::{Cell, Networks};
 use crate::definition::Definition;
-use crate::record::Line;
+use crate::record::{Folder, Line, read_cell};
+
+/// The record in the repository that `vesica plan` takes its times from.
+fn plan_record() -> Folder {
+    let name = vesica::cost::source().split(',').next().unwrap();
+    Folder::open(&root().join("record").join(name)).unwrap()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks")
+}
 
 #[test]
-fn three_digits_are_shown() {
-    let cases = [
-        (0.0, "0"),
-        (0.012345, "0.0123"),
-        (1.0, "1.00"),
-        (12.34, "12.3"),
-        (123.4, "123"),
-        (123456.0, "123000"),
-    ];
-    for (value, text) in cases {
-        assert_eq!(short(value), text);
+fn the_times_of_plan_are_those_of_the_record() {
+    let folder = plan_record();
+    let now = cells::text(&Record::read(&folder).unwrap(), &folder).unwrap();
+    assert!(now == vesica::cost::CELLS, "`vesica bench report` writes them again");
+}
+
+/// Half a round trip for each flight is what `vesica plan` adds. A run of the record that was faster than that would show
+/// that there are fewer flights.
+#[test]
+fn no_run_of_the_record_was_faster_than_its_round_trips() {
+    let networks = Networks::read(&root().join("networks.toml")).unwrap();
+    let mut delayed = 0;
+    for line in plan_record().read_all().unwrap() {
+        let cell = read_cell(&line.cell).unwrap();
+        let link = networks.find(&cell.network).unwrap();
+        let (entry, shape) = cell.plan().unwrap();
+        let waiting_s = f64::from((entry.flights)(&shape)) / 2.0 * link.round_trip_ms * 1e-3;
+        assert!(line.wall_s >= waiting_s, "{} s, {waiting_s} s of waiting: {}", line.wall_s, line.cell);
+        delayed += usize::from(waiting_s > 0.0);
     }
+    assert!(delayed > 100, "{delayed} runs with a delay");
 }
 
 const TEXT: &str = r#"

@@ -25,8 +25,6 @@ pub(crate) enum BenchCommand {
     Once(Box<BenchOnce>),
     /// Take what `make bench-blocks` measured into a record
     Blocks(BenchBlocks),
-    /// Fit the cost model of `vesica plan` to a record, and show how far it is off
-    Fit(BenchFit),
     /// One party of a run
     #[command(hide = true)]
     Party(BenchParty),
@@ -70,10 +68,10 @@ pub(crate) struct BenchRun {
     /// Time for everything, as 90s, 12m or 2h; what does not fit is left out [default: 12m quick, none full]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) budget: Option<Duration>,
-    /// Time that one run may be expected to take [default: 10s quick, 60s full]
+    /// Time that one run may take, judged by a smaller run of its kind [default: 10s quick, 60s full]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) run_budget: Option<Duration>,
-    /// Only tell what would be run, and how long it may take
+    /// Only show what would be run
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The folder of this machine's record [default: a new one of today in benchmarks/record]
@@ -106,21 +104,6 @@ pub(crate) struct BenchBlocks {
     /// The folder of the record
     #[arg(long, value_name = "FOLDER")]
     pub(crate) record: PathBuf,
-}
-
-#[derive(Args)]
-pub(crate) struct BenchFit {
-    /// Definitions by their path below the folder, whose records are fitted [default: those that the model is made of]
-    #[arg(value_name = "DEFINITION", default_values = ["vesica/model", "vesica/model-networks", "vesica/kept-base-ots"])]
-    pub(crate) definitions: Vec<String>,
-    /// The folder of the record
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) record: PathBuf,
-    /// Where the coefficients go
-    #[arg(long, value_name = "FILE", default_value = "crates/vesica/src/cost/fitted.rs")]
-    pub(crate) output: PathBuf,
-    #[command(flatten)]
-    pub(crate) folders: BenchFolders,
 }
 
 #[derive(Args)]
