@@ -15,7 +15,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use vesica_net::memory::{Direction, Frame, tapped_pair};
 use vesica_net::{Kind, Options};
-use vesica_ot::base::kept::{Keeping, Kept};
+use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
 use vesica_protocols::registry::{Entry, PROTOCOLS};
 use vesica_protocols::testing::{Case, Planted, planted_for, play_role, run_keeping, ways};
 use vesica_protocols::{Error, Learns, Parameters, Role};
@@ -108,9 +108,9 @@ fn record(entry: &Entry, parameters: Parameters, both: bool, fresh: bool) -> Rec
     let mut recording = Recording { sets, case, sent: Default::default(), kept: [None, None] };
     if entry.base_ots.is_some() && !fresh {
         // A run that makes them comes first.
-        let keeping = [Keeping::new(), Keeping::new()];
+        let keeping = [BaseOtCache::new(), BaseOtCache::new()];
         converse(entry, &recording, keeping.each_ref().map(Some));
-        recording.kept = keeping.map(|keeping| Some(keeping.finish()?.to_bytes().to_vec()));
+        recording.kept = keeping.map(|keeping| Some(keeping.into_cached()?.to_bytes().to_vec()));
     }
     let keeping = [0, 1].map(|party| recording.keeping(party));
     recording.sent = converse(entry, &recording, keeping.each_ref().map(Option::as_ref));
@@ -119,15 +119,15 @@ fn record(entry: &Entry, parameters: Parameters, both: bool, fresh: bool) -> Rec
 
 impl Recording {
     /// The base OTs that a party begins with.
-    fn keeping(&self, party: usize) -> Option<Keeping> {
-        // These are the bytes that `Kept::to_bytes` gave when the run was recorded.
-        let kept = Kept::from_bytes(self.kept[party].as_ref()?).expect("what was kept");
-        Some(Keeping::of(kept))
+    fn keeping(&self, party: usize) -> Option<BaseOtCache> {
+        // These are the bytes that `CachedBaseOts::to_bytes` gave when the run was recorded.
+        let kept = CachedBaseOts::from_bytes(self.kept[party].as_ref()?).expect("what was kept");
+        Some(BaseOtCache::of(kept))
     }
 }
 
 /// What two honest parties say.
-fn converse(entry: &Entry, recording: &Recording, base_ots: [Option<&Keeping>; 2]) -> [Vec<u8>; 2] {
+fn converse(entry: &Entry, recording: &Recording, base_ots: [Option<&BaseOtCache>; 2]) -> [Vec<u8>; 2] {
     let sent = Arc::new(Mutex::new([Vec::new(), Vec::new()]));
     let heard = sent.clone();
     let ends = tapped_pair(&Options::default(), move |direction, frame| {

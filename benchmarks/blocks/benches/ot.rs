@@ -10,8 +10,8 @@ use vesica_channel::Channel;
 use vesica_net::{Connection, Options, memory};
 use vesica_ot::base::{masny_rindal, naor_pinkas};
 use vesica_ot::chosen;
-use vesica_ot::coded::{self, Code, OprfSender};
-use vesica_ot::random::Strings;
+use vesica_ot::nco::{self, Code, NcoSender};
+use vesica_ot::random::OtPads;
 use vesica_ot::security::{Profile, Security};
 use vesica_ot::softspoken::{self, Width};
 use vesica_ot::vole::{self, Plan, Value};
@@ -120,13 +120,13 @@ impl CotReceiver<1> for Dealt {
 fn strings(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("strings of rows");
     group.throughput(Throughput::Elements(COUNT as u64));
-    let (narrow, mut rows) = (Strings::<1>::of(&context(), LABEL), vec![[Block::ONES]; COUNT]);
+    let (narrow, mut rows) = (OtPads::<1>::of(&context(), LABEL), vec![[Block::ONES]; COUNT]);
     group.bench_function("random OT, 128 bits, a string", |b| b.iter(|| narrow.hash(0, &mut rows)));
     let numbers: Vec<u64> = (0..COUNT as u64).map(|i| i * 7 % COUNT as u64).collect();
     group.bench_function("random OT, 128 bits, a string on demand", |b| {
         b.iter(|| narrow.hash_at(&numbers, &mut rows));
     });
-    let (wide, mut wide_rows) = (Strings::<2>::of(&context(), LABEL), vec![[Block::ONES; 2]; COUNT]);
+    let (wide, mut wide_rows) = (OtPads::<2>::of(&context(), LABEL), vec![[Block::ONES; 2]; COUNT]);
     group.bench_function("random OT, 256 bits, a string", |b| b.iter(|| wide.hash(0, &mut wide_rows)));
     let mut sender = chosen::Sender::new(&context(), LABEL, Block::BYTES, Dealt);
     let mut receiver = chosen::Receiver::new(&context(), LABEL, Block::BYTES, Dealt);
@@ -166,12 +166,12 @@ fn extensions(criterion: &mut Criterion) {
         });
     });
     let words: Vec<u8> = (0..COUNT).map(|i| i as u8).collect();
-    coded(&mut group, "KK13", kk13::WalshHadamard::default, &words);
+    nco_ot(&mut group, "KK13", kk13::WalshHadamard::default, &words);
     let (context, words) = (context(), blocks(COUNT));
-    coded(&mut group, "KKRT, 448 columns", || kkrt::PseudoRandomCode::new(&context, 448), &words);
+    nco_ot(&mut group, "KKRT, 448 columns", || kkrt::PseudoRandomCode::new(&context, 448), &words);
 }
 
-fn coded<C: Code<W>, const W: usize>(
+fn nco_ot<C: Code<W>, const W: usize>(
     group: &mut criterion::BenchmarkGroup<'_, criterion::measurement::WallTime>,
     name: &str,
     code: impl Fn() -> C,
@@ -180,8 +180,8 @@ fn coded<C: Code<W>, const W: usize>(
     let (pairs, choices, chosen) = deal(code().columns());
     let mut secret = [Block::ZERO; W];
     secret.copy_from_slice(&choices[..W]);
-    let mut receiver = coded::Receiver::from_seeds(code(), &context(), 1, &pairs);
-    let mut sender = coded::Sender::from_seeds(code(), &context(), 1, &secret, &chosen);
+    let mut receiver = nco::Receiver::from_seeds(code(), &context(), 1, &pairs);
+    let mut sender = nco::Sender::from_seeds(code(), &context(), 1, &secret, &chosen);
     let (mut a, mut b) = memory::pair(&Options::default());
     let (mut outputs, mut found) = (vec![Block::ZERO; COUNT], vec![Block::ZERO; COUNT]);
     let mut rows = vec![[Block::ZERO; W]; COUNT];

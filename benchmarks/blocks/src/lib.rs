@@ -1,6 +1,6 @@
 //! Building blocks under criterion: each beside its last run, with confidence intervals, by `make bench-blocks`.
 //!
-//! The examples of the crates (`kernels`, `ristretto`, `coded`, `extensions`, `vole`, `okvs`, `hashing`, `measure`) time
+//! The examples of the crates (`kernels`, `ristretto`, `nco`, `extensions`, `vole`, `okvs`, `hashing`, `measure`) time
 //! the same blocks against their floors on every back end; here is what shows whether a change made one slower.
 
 use vesica_crypto::block::Block;

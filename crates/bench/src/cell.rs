@@ -10,7 +10,7 @@ use vesica::plan;
 use vesica::protocols::registry::{Entry, Security, Shape};
 use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile, Role, Sizes};
 use vesica::settings::{Choice, Settings};
-use vesica_ot::base::kept;
+use vesica_ot::base::cache;
 
 use crate::BenchError;
 
@@ -157,7 +157,7 @@ impl Cell {
         let plan::Choice { protocol, parameters, .. } =
             chosen.map_err(|error| BenchError::Cell(error.to_string()))?;
         let sizes = Sizes { receiver: self.receiver, sender: self.sender };
-        let takes_kept = protocol.base_ots.is_some() && kept::may_be_kept(parameters.level);
+        let takes_kept = protocol.base_ots.is_some() && cache::may_be_cached(parameters.level);
         if self.kept_base_ots && (!takes_kept || self.security == Security::Malicious) {
             let (name, level) = (protocol.name, parameters.level);
             let what = format!("{name} ({}, level {level}) takes no base OTs that were kept", self.security);

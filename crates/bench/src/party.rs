@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use vesica::base_ots::{Mark, Offer};
+use vesica::base_ots::{CacheState, Mark};
 use vesica::channel::codec::{CodecError, Writer};
 use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, Matches, OnDuplicates};
 use vesica::net::{
@@ -16,7 +16,7 @@ use vesica::resources;
 use vesica::session;
 use vesica::settings::Settings;
 use vesica::terms::Terms;
-use vesica_ot::base::kept::{Keeping, Kept};
+use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
 
 use crate::BenchError;
 use crate::cell::{Cell, Link};
@@ -79,7 +79,7 @@ pub fn play(
     let connected = shaped::establish(&place.address, &transport, network, &options, &mut rng, &mut on_event);
     let mut channel = connected.map_err(|error: NetError| failed(error.to_string()))?;
     let terms = Terms::new(role, &settings, &["raw".to_owned()]);
-    let terms = if cell.kept_base_ots { terms.with_base_ots(Offer::Have(mark(cell))) } else { terms };
+    let terms = if cell.kept_base_ots { terms.with_base_ots(CacheState::Holds(mark(cell))) } else { terms };
     let my_key = identity.as_ref().map(Identity::public_key);
     let agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), my_key);
     let agreed = agreed.map_err(|error| failed(error.to_string()))?;
@@ -122,7 +122,7 @@ fn mark(cell: &Cell) -> Mark {
 }
 
 /// Base OTs as an earlier run would have left them. Nothing depends on what they are, so each side makes up its own part.
-fn dealt(mark: Mark, role: Role) -> Result<Keeping, CodecError> {
+fn dealt(mark: Mark, role: Role) -> Result<BaseOtCache, CodecError> {
     let count = mark.count as usize;
     let string = |i: usize, j: usize| [i as u8, (i >> 8) as u8, j as u8, 1].repeat(8);
     let choice = |i: usize| i * 7 / 3 % 2;
@@ -142,7 +142,7 @@ fn dealt(mark: Mark, role: Role) -> Result<Keeping, CodecError> {
             });
         }
     }
-    Kept::from_bytes(bytes.as_slice()).map(Keeping::of)
+    CachedBaseOts::from_bytes(bytes.as_slice()).map(BaseOtCache::of)
 }
 
 /// The first items of both sets are the shared ones; what follows is each side's own. Row i holds item i.

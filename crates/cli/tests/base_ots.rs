@@ -165,7 +165,7 @@ fn nothing_is_kept_unless_both_do() {
 }
 
 #[test]
-fn protocols_without_base_ots_that_may_be_kept_leave_the_file_alone() {
+fn protocols_without_base_ots_that_may_be_cached_leave_the_file_alone() {
     let scene = tables();
     for protocol in ["dh", "vole"] {
         run(

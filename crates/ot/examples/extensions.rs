@@ -26,7 +26,7 @@ use vesica_crypto::memory::large_vec;
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
 use vesica_net::{Options, memory};
-use vesica_ot::random::{Strings, add_delta};
+use vesica_ot::random::{OtPads, add_delta};
 use vesica_ot::{CotReceiver, CotSender, base, iknp};
 
 const LABEL: Label = Label::new("example");
@@ -143,7 +143,7 @@ fn extension(count: usize, hashed: bool) -> f64 {
     StdRng::seed_from_u64(3).fill_bytes(&mut choices);
     let (mut q, mut t) = (large_vec([Block::ZERO], count), large_vec([Block::ZERO], count));
     let mut other = large_vec([Block::ZERO], PIECE);
-    let strings = Strings::<1>::of(&context(), STRINGS);
+    let strings = OtPads::<1>::of(&context(), STRINGS);
     let barrier = std::sync::Barrier::new(2);
     let mut best = f64::INFINITY;
     for _ in 0..5 {

@@ -1,12 +1,12 @@
-//! Base OTs: a few hundred transfers from group operations, which an extension makes millions of.
+//! Base OTs: a few hundred transfers from group operations, from which an extension makes millions.
 //!
 //! The *sender* ends with two random strings for each OT, the *receiver* with the one that its choice bit names. In every
-//! form here the strings are keys that come out of the protocol; nothing is chosen by anybody. [`kept`] lets two parties use
-//! theirs for one run after the other.
+//! form here the strings are keys that come out of the protocol: neither party chooses them. With [`cache`] two parties use
+//! the same base OTs in several runs.
 
+pub mod cache;
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;
-pub mod kept;
 pub mod masny_rindal;
 pub mod naor_pinkas;
 

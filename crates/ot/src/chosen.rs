@@ -24,7 +24,7 @@ use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::memory::Wiped;
 
 use crate::base::bit;
-use crate::random::{Strings, add_delta};
+use crate::random::{OtPads, add_delta};
 use crate::{CotReceiver, CotSender, Error};
 
 /// OTs between two looks at the channel: agreed, since an extension fills up what it sends in a call.
@@ -36,7 +36,7 @@ const PACKED: usize = 1 << 10;
 /// The side with the strings.
 pub struct Sender<C, const W: usize> {
     rows: C,
-    strings: Strings<W>,
+    strings: OtPads<W>,
     width: usize,
     next: u64,
 }
@@ -44,7 +44,7 @@ pub struct Sender<C, const W: usize> {
 /// The side with the choices.
 pub struct Receiver<C, const W: usize> {
     rows: C,
-    strings: Strings<W>,
+    strings: OtPads<W>,
     width: usize,
     next: u64,
 }
@@ -73,7 +73,7 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
     /// If rows are not as wide as that.
     #[must_use]
     pub fn new(context: &Context, label: Label, width: usize, rows: C) -> Self {
-        Self { rows, strings: Strings::of(context, label), width: check::<W>(width), next: 0 }
+        Self { rows, strings: OtPads::of(context, label), width: check::<W>(width), next: 0 }
     }
 
     /// Lets hashing keep so many threads busy; one, if nothing is said.
@@ -140,7 +140,7 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
     /// If rows are not as wide as that.
     #[must_use]
     pub fn new(context: &Context, label: Label, width: usize, rows: C) -> Self {
-        Self { rows, strings: Strings::of(context, label), width: check::<W>(width), next: 0 }
+        Self { rows, strings: OtPads::of(context, label), width: check::<W>(width), next: 0 }
     }
 
     /// Lets hashing keep so many threads busy; one, if nothing is said.

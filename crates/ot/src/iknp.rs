@@ -18,7 +18,7 @@
 //! ```
 //!
 //! κ is 80, 128, 192 or 256: exactly so many columns travel, κ·16·⌈n/128⌉ bytes for n OTs of one call. Up to 128 the
-//! generator is AES-128, above it AES-256, which has the strength of the level, as the base OTs have ([`kept`]).
+//! generator is AES-128, above it AES-256, which has the strength of the level, as the base OTs have ([`cache`]).
 //!
 //! Rows are made in tiles of 1024: κ strings of 1024 bits are expanded, masked, and transposed while they are in the
 //! first-level cache. Tile by tile, column by column they travel, of a call's last tile only the blocks that hold rows. A
@@ -40,7 +40,7 @@ use vesica_crypto::wide_prg::WideStreams;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::base::bit;
-use crate::base::kept::{self, Keeping};
+use crate::base::cache::{self, BaseOtCache, Chosen};
 use crate::{CotReceiver, CotSender, Error, Seed};
 
 /// Blocks of a string of a tile.
@@ -63,7 +63,7 @@ pub fn bytes(columns: u32, count: usize) -> u64 {
 /// Bytes of the base OTs: from the sender, from the receiver of the extension.
 #[must_use]
 pub fn setup_bytes(columns: u32) -> [u64; 2] {
-    kept::bytes(columns, columns.into())
+    cache::bytes(columns, columns.into())
 }
 
 /// The columns of a level, in rows of `W` blocks.
@@ -211,7 +211,7 @@ pub struct Sender<const W: usize> {
 }
 
 impl<const W: usize> Sender<W> {
-    /// Draws Δ and plays the base OTs' receiver, or takes kept ones.
+    /// Draws Δ and plays the base OTs' receiver, or takes cached ones.
     ///
     /// # Errors
     /// If the connection fails or the partner's message is not valid.
@@ -222,14 +222,14 @@ impl<const W: usize> Sender<W> {
         context: &Context,
         label: Label,
         columns: u32,
-        keeping: Option<&Keeping>,
+        cache: Option<&BaseOtCache>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let (level, columns) = (columns, check::<W>(columns as usize));
-        let (bits, seeds) = kept::receive(level, context, label, columns, keeping, channel, rng)?;
+        let Chosen { choices, seeds } = cache::receive(level, context, label, columns, cache, channel, rng)?;
         let mut delta = Zeroizing::new([Block::ZERO; W]);
-        Block::slice_as_mut_bytes(&mut *delta)[..bits.len()].copy_from_slice(&bits);
+        Block::slice_as_mut_bytes(&mut *delta)[..choices.len()].copy_from_slice(&choices);
         Ok(Self::from_base(&delta, &seeds))
     }
 
@@ -299,7 +299,7 @@ pub struct Receiver<const W: usize> {
 }
 
 impl<const W: usize> Receiver<W> {
-    /// Plays the base OTs' sender, or takes kept ones.
+    /// Plays the base OTs' sender, or takes cached ones.
     ///
     /// # Errors
     /// If the connection fails or the partner's message is not valid.
@@ -310,12 +310,12 @@ impl<const W: usize> Receiver<W> {
         context: &Context,
         label: Label,
         columns: u32,
-        keeping: Option<&Keeping>,
+        cache: Option<&BaseOtCache>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let (level, columns) = (columns, check::<W>(columns as usize));
-        Ok(Self::from_base(&kept::send(level, context, label, columns, keeping, channel, rng)?))
+        Ok(Self::from_base(&cache::send(level, context, label, columns, cache, channel, rng)?))
     }
 
     /// From base OTs done elsewhere: both strings of each.

@@ -1,7 +1,7 @@
 //! 1-out-of-N OT for N ≤ 256, on random strings of 128 bits: KK13.
 //!
 //! Kolesnikov, Kumaresan, *Improved OT Extension for Transferring Short Secrets* (CRYPTO 2013), Figure 1, with random strings
-//! in place of chosen ones, as PSSZ15 §3.5.2 and §8 use it. [`coded`] has the messages and what H must withstand.
+//! in place of chosen ones, as PSSZ15 §3.5.2 and §8 use it. [`nco`] has the messages and what H must withstand.
 //!
 //! The code is the Walsh–Hadamard code of length 256: bit i of C(w) is the inner product of the bits of i and w. Two
 //! codewords differ in exactly 128 places, so κ = 128, with 256 base OTs and 32 bytes an OT. Fewer values than 256 are
@@ -17,7 +17,7 @@ use vesica_crypto::hadamard;
 use vesica_crypto::hash::Label;
 use zeroize::Zeroize;
 
-use crate::coded::{self, Code};
+use crate::nco::{self, Code};
 
 pub use level80::Concatenated;
 
@@ -37,10 +37,10 @@ pub const fn columns(level: u32) -> usize {
 pub type Row = [Block; COLUMNS / Block::BITS];
 
 /// Learns one string of each OT.
-pub type Receiver = coded::Receiver<WalshHadamard, { COLUMNS / Block::BITS }>;
+pub type Receiver = nco::Receiver<WalshHadamard, { COLUMNS / Block::BITS }>;
 
 /// Can compute every string of each OT.
-pub type Sender = coded::Sender<WalshHadamard, { COLUMNS / Block::BITS }>;
+pub type Sender = nco::Sender<WalshHadamard, { COLUMNS / Block::BITS }>;
 
 /// The Walsh–Hadamard code of length 256. A codeword is computed from its word without a branch or an index: words are
 /// items, and who watches this process's memory accesses is to learn none.
@@ -93,7 +93,7 @@ impl Code<2> for WalshHadamard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coded::testing::{check_groups, check_parties_agree, codewords, dealt, distance};
+    use crate::nco::testing::{check_groups, check_parties_agree, codewords, dealt, distance};
 
     #[test]
     fn any_two_codewords_differ_in_half_of_the_places() {

@@ -2,7 +2,7 @@
 //! F(j, ·) at all values.
 //!
 //! Kolesnikov, Kumaresan, Rosulek, Trieu, *Efficient Batched Oblivious PRF with Applications to Private Set Intersection*
-//! (CCS 2016, eprint 2016/799), Figure 2. [`coded`] has the messages and what H must withstand; the values are blocks, and
+//! (CCS 2016, eprint 2016/799), Figure 2. [`nco`] has the messages and what H must withstand; the values are blocks, and
 //! the code is pseudo-random: C(y) = AES_{k1}(y) ‖ AES_{k2}(y) ‖ AES_{k3}(y) ‖ AES_{k4}(y), cut to k bits, under keys that the
 //! protocol context gives and that are therefore drawn after the inputs.
 //!
@@ -21,7 +21,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use zeroize::Zeroize;
 
-use crate::coded::{self, Code};
+use crate::nco::{self, Code};
 use crate::security::STATISTICAL_SECURITY;
 
 /// Blocks of a row.
@@ -31,10 +31,10 @@ pub const BLOCKS: usize = 4;
 pub type Row = [Block; BLOCKS];
 
 /// Learns F(j, ·) at one value.
-pub type Receiver = coded::Receiver<PseudoRandomCode, BLOCKS>;
+pub type Receiver = nco::Receiver<PseudoRandomCode, BLOCKS>;
 
 /// Can compute F(j, ·).
-pub type Sender = coded::Sender<PseudoRandomCode, BLOCKS>;
+pub type Sender = nco::Sender<PseudoRandomCode, BLOCKS>;
 
 /// The widths k, and ⌊-log2⌋ of the probability that two codewords of that width differ in fewer than 128 places.
 const WIDTHS: [(usize, u32); 9] =
@@ -113,7 +113,7 @@ impl Code<BLOCKS> for PseudoRandomCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coded::testing::{check_groups, check_parties_agree, codewords, context, dealt, distance};
+    use crate::nco::testing::{check_groups, check_parties_agree, codewords, context, dealt, distance};
     use vesica_crypto::prg::Prg;
 
     /// Σ_{i<128} C(k,i) · 2^-k.

@@ -6,20 +6,20 @@
 //! strings of rows. [`kk13`] has many strings to choose from in one OT, [`kkrt`] all there are: a batched OPRF. [`vole`]
 //! makes vector OLE of next to nothing, [`silent`] correlated OT of that.
 //!
-//! Beneath them: [`coded`] is the frame that [`kk13`] and [`kkrt`] share, [`small_field`] the vector OLE over small fields that
+//! Beneath them: [`nco`] is the frame that [`kk13`] and [`kkrt`] share, [`small_field`] the vector OLE over small fields that
 //! [`softspoken`] is made of, [`pprf`] the punctured trees of [`small_field`] and [`vole`].
 
 #![forbid(unsafe_code)]
 
 pub mod base;
 pub mod chosen;
-pub mod coded;
 mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;
 pub mod iknp;
 pub mod kk13;
 pub mod kkrt;
+pub mod nco;
 pub mod pprf;
 pub mod random;
 pub mod security;

@@ -28,13 +28,13 @@ const BATCH: usize = 256;
 const CHUNK: usize = 1 << 11;
 
 /// The hash H of a run and a label. Strings are as wide as rows.
-pub struct Strings<const W: usize> {
+pub struct OtPads<const W: usize> {
     narrow: FixedKey,
     wide: Oracle,
     threads: usize,
 }
 
-impl<const W: usize> Strings<W> {
+impl<const W: usize> OtPads<W> {
     /// H of `label` in this context.
     #[must_use]
     pub fn of(context: &Context, label: Label) -> Self {
@@ -138,7 +138,7 @@ mod tests {
             u128::from_le_bytes(bytes)
         };
         let (before, mut after) = (rows::<1>(300), rows::<1>(300));
-        Strings::<1>::of(&context(), LABEL).hash(77, &mut after);
+        OtPads::<1>::of(&context(), LABEL).hash(77, &mut after);
         for (j, (x, y)) in (77..).zip(before.iter().zip(&after)) {
             let once = permute(x[0].to_u128());
             assert_eq!(y[0].to_u128(), permute(once ^ j) ^ once);
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn wide_strings_follow_their_formula() {
         let (before, mut after) = (rows::<2>(300), rows::<2>(300));
-        Strings::<2>::of(&context(), LABEL).hash(77, &mut after);
+        OtPads::<2>::of(&context(), LABEL).hash(77, &mut after);
         for (j, (x, y)) in (77u64..).zip(before.iter().zip(&after)) {
             let mut expected = [0; 32];
             let input = [&u128::from(j).to_le_bytes()[..], Block::slice_as_bytes(x)].concat();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     fn picked_is_as_in_order<const W: usize>() {
-        let strings = Strings::<W>::of(&context(), LABEL);
+        let strings = OtPads::<W>::of(&context(), LABEL);
         let (before, mut all) = (rows::<W>(1000), rows::<W>(1000));
         strings.hash(5, &mut all);
         let places: Vec<usize> = (0..600).map(|i| i * 7 % 1000).collect();
@@ -180,7 +180,7 @@ mod tests {
         fn check<const W: usize>() {
             let hashed = |threads| {
                 let mut rows = rows::<W>(10_000);
-                Strings::<W>::of(&context(), LABEL).with_threads(threads).hash(9, &mut rows);
+                OtPads::<W>::of(&context(), LABEL).with_threads(threads).hash(9, &mut rows);
                 rows
             };
             let one = hashed(1);
@@ -195,7 +195,7 @@ mod tests {
     fn flaw_equal_rows_of_other_numbers_have_other_strings() {
         fn check<const W: usize>() {
             let count = 9000;
-            let strings = Strings::<W>::of(&context(), LABEL).with_threads(3);
+            let strings = OtPads::<W>::of(&context(), LABEL).with_threads(3);
             let (mut in_order, mut picked) = (vec![[Block::ONES; W]; count], vec![[Block::ONES; W]; count]);
             strings.hash(0, &mut in_order);
             strings.hash_at(&(count as u64..2 * count as u64).collect::<Vec<_>>(), &mut picked);
@@ -211,7 +211,7 @@ mod tests {
         let other = Context::new(&[9; 32], "test", b"", 1, 1);
         let string = |context: &Context, label, number| {
             let mut row = rows::<1>(1);
-            Strings::of(context, label).hash(number, &mut row);
+            OtPads::of(context, label).hash(number, &mut row);
             row[0][0]
         };
         let first = string(&context(), LABEL, 0);

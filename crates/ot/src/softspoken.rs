@@ -47,7 +47,7 @@ use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
 use vesica_crypto::weighted_xor_sum::{BLOCKS, TileRow};
 use zeroize::Zeroize;
 
-use crate::base::kept::{self, Keeping, LEAST_LEVEL};
+use crate::base::cache::{self, BaseOtCache, Chosen, LEAST_LEVEL};
 use crate::security::Security;
 use crate::small_field;
 pub use crate::small_field::Width;
@@ -78,8 +78,8 @@ pub fn collision_bits(width: Width) -> u32 {
 }
 
 /// A failed check tells something of Δ, and with one Δ for many runs that would add up.
-fn check_keeping(security: Security, keeping: Option<&Keeping>) {
-    assert!(security == Security::SemiHonest || keeping.is_none(), "kept base OTs are for semi-honest runs");
+fn check_keeping(security: Security, cache: Option<&BaseOtCache>) {
+    assert!(security == Security::SemiHonest || cache.is_none(), "kept base OTs are for semi-honest runs");
 }
 
 /// What both sides know of a run.
@@ -200,12 +200,12 @@ impl Receiver {
         context: &Context,
         width: Width,
         security: Security,
-        keeping: Option<&Keeping>,
+        cache: Option<&BaseOtCache>,
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        check_keeping(security, keeping);
-        let base = kept::send(LEAST_LEVEL, context, BASE, ROWS, keeping, channel, rng)?;
+        check_keeping(security, cache);
+        let base = cache::send(LEAST_LEVEL, context, BASE, ROWS, cache, channel, rng)?;
         let mut seeds: Vec<[Block; 2]> = base.iter().map(|[zero, one]| [zero.block(), one.block()]).collect();
         let (receiver, message) = Self::new(context, width, security, &seeds, rng);
         seeds.as_flattened_mut().zeroize();
@@ -376,15 +376,16 @@ impl Sender {
         context: &Context,
         width: Width,
         security: Security,
-        keeping: Option<&Keeping>,
+        cache: Option<&BaseOtCache>,
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        check_keeping(security, keeping);
-        let (bits, base) = kept::receive(LEAST_LEVEL, context, BASE, ROWS, keeping, channel, rng)?;
+        check_keeping(security, cache);
+        let Chosen { choices, seeds } =
+            cache::receive(LEAST_LEVEL, context, BASE, ROWS, cache, channel, rng)?;
         let mut delta = Block::ZERO;
-        Block::slice_as_mut_bytes(std::slice::from_mut(&mut delta)).copy_from_slice(&bits);
-        let mut seeds: Vec<Block> = base.iter().map(Seed::block).collect();
+        Block::slice_as_mut_bytes(std::slice::from_mut(&mut delta)).copy_from_slice(&choices);
+        let mut seeds: Vec<Block> = seeds.iter().map(Seed::block).collect();
         let mut message = vec![0; small_field::message_bytes(width, security)];
         channel.recv_exact(&mut message)?;
         let sender = Self::new(context, width, security, delta, &seeds, &message);

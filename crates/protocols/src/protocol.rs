@@ -4,7 +4,7 @@ use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::{Items, Matches};
-use vesica_ot::base::kept::Keeping;
+use vesica_ot::base::cache::BaseOtCache;
 
 use crate::error::{Error, Misuse};
 use crate::parameters::Parameters;
@@ -200,7 +200,7 @@ pub struct Run<'a> {
     pub progress: &'a dyn Progress,
     /// Agreed: what becomes of base OTs beyond this run, or where they come from. Made for this run alone if none; no part
     /// in protocols whose entry names no [`base_ots`](crate::registry::Entry::base_ots).
-    pub base_ots: Option<&'a Keeping>,
+    pub base_ots: Option<&'a BaseOtCache>,
 }
 
 impl Run<'_> {

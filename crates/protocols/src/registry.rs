@@ -119,7 +119,7 @@ pub struct Entry {
     /// time left on the screen alone.
     pub steps: fn(Role, &Shape) -> &'static [Step],
     /// Base OTs of a run that the two parties may keep for their next one: how many. None where a run has no base OTs, or
-    /// none that may be used again; see [`vesica_ot::base::kept`].
+    /// none that may be used again; see [`vesica_ot::base::cache`].
     pub base_ots: Option<fn(&Shape) -> u64>,
     /// Its messages, in the order in which each party sends its own.
     pub messages: &'static [Message],

@@ -14,7 +14,7 @@ use vesica_channel::Channel;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates};
 use vesica_net::{Connection, Digests, Options, Traffic, memory};
-use vesica_ot::base::kept::Keeping;
+use vesica_ot::base::cache::BaseOtCache;
 
 use crate::error::Error;
 use crate::parameters::{Parameters, Security};
@@ -189,7 +189,7 @@ pub fn run_keeping(
     sets: &Planted,
     case: Case,
     ends: (Connection, Connection),
-    base_ots: [Option<&Keeping>; 2],
+    base_ots: [Option<&BaseOtCache>; 2],
 ) -> Ended {
     run_watched(entry, sets, case, ends, (base_ots, [&NoProgress; 2]))
 }
@@ -200,7 +200,7 @@ pub fn run_watched(
     sets: &Planted,
     case: Case,
     ends: (Connection, Connection),
-    (base_ots, progress): ([Option<&Keeping>; 2], [&dyn Progress; 2]),
+    (base_ots, progress): ([Option<&BaseOtCache>; 2], [&dyn Progress; 2]),
 ) -> Ended {
     let (receiver, sender) = play_both(
         (entry, sets, case),
@@ -247,7 +247,7 @@ type Played<T> = (Result<T, Error>, Digests, Traffic);
 fn play_both<R: Send, S: Send>(
     (entry, sets, case): (&Entry, &Planted, Case),
     (mine, theirs): (Connection, Connection),
-    (base_ots, progress): ([Option<&Keeping>; 2], [&dyn Progress; 2]),
+    (base_ots, progress): ([Option<&BaseOtCache>; 2], [&dyn Progress; 2]),
     receiver: impl FnOnce(&Run<'_>, &mut dyn Channel, &mut dyn CryptoRng) -> Result<R, Error>,
     sender: impl FnOnce(&Run<'_>, &mut dyn Channel, &mut dyn CryptoRng) -> Result<S, Error> + Send,
 ) -> (Played<R>, Played<S>) {
@@ -269,7 +269,7 @@ pub fn play_role(
     (entry, sets, case): (&Entry, &Planted, Case),
     role: Role,
     mut channel: Connection,
-    base_ots: Option<&Keeping>,
+    base_ots: Option<&BaseOtCache>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     let context = context(entry, sets, case);

@@ -1,7 +1,7 @@
 //! Every protocol of the registry, in one loop: right rows, right bytes, the same bytes from any number of threads.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
-use vesica_ot::base::kept::{Keeping, Kept};
+use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
 use vesica_protocols::registry::{Entry, PROTOCOLS, Security, Shape};
 use vesica_protocols::testing::{
     Case, Planted, items, lying_wire, planted, planted_for, run_keeping, run_over, run_pair, shape, ways,
@@ -151,7 +151,7 @@ fn kept_base_ots_spare_their_messages_and_change_no_result() {
             let Some(count) = count else { continue };
             let what = format!("{} {parameters:?}", entry.name);
             assert_eq!(parameters.security, Security::SemiHonest, "{what}");
-            let mut kept = [Keeping::new(), Keeping::new()];
+            let mut kept = [BaseOtCache::new(), BaseOtCache::new()];
             let mut digests = Vec::new();
             for (number, kept_base_ots) in [false, true, true].into_iter().enumerate() {
                 let shape = Shape { kept_base_ots, ..fresh };
@@ -162,19 +162,19 @@ fn kept_base_ots_spare_their_messages_and_change_no_result() {
                 let sent = [Role::Receiver, Role::Sender].map(|from| entry.bytes(from, &shape));
                 assert_eq!([ended.traffic.payload_sent, ended.traffic.payload_received], sent, "{what}");
                 digests.push(ended.digests.sent);
-                kept = kept.map(|keeping| keeping.finish().unwrap()).map(|kept| {
+                kept = kept.map(|cache| cache.into_cached().unwrap()).map(|kept| {
                     assert_eq!(
                         (kept.count() as u64, kept.generation()),
                         (count, 1 + number as u64),
                         "{what}"
                     );
-                    Keeping::of(kept)
+                    BaseOtCache::of(kept)
                 });
             }
             let spared = [Role::Receiver, Role::Sender].map(|from| {
                 entry.bytes(from, &fresh) - entry.bytes(from, &Shape { kept_base_ots: true, ..fresh })
             });
-            let [from_receiver, from_sender] = vesica_ot::base::kept::bytes(parameters.level, count);
+            let [from_receiver, from_sender] = vesica_ot::base::cache::bytes(parameters.level, count);
             // The receiver of the base OTs is the sender of the protocol.
             assert_eq!(spared, [from_sender, from_receiver], "{what}");
             // Same context, items and randomness: the generation alone tells the last two apart.
@@ -189,7 +189,7 @@ fn kept_base_ots_spare_their_messages_and_change_no_result() {
 fn flaw_no_run_takes_base_ots_of_another_level() {
     let kkrt = vesica_protocols::registry::find("kkrt").unwrap();
     let gbf = vesica_protocols::registry::find("gbf").unwrap();
-    let run = |entry: &Entry, parameters: Parameters, kept: &[Keeping; 2]| {
+    let run = |entry: &Entry, parameters: Parameters, kept: &[BaseOtCache; 2]| {
         let sets = planted_for(&parameters, 30, 20, 7, 4);
         let case = Case { parameters, ..Case::default() };
         let ends = vesica_net::memory::pair(&vesica_net::Options::default());
@@ -199,16 +199,19 @@ fn flaw_no_run_takes_base_ots_of_another_level() {
         let sent = [ended.traffic.payload_sent, ended.traffic.payload_received];
         (found.and(ended.sender.map(|_| ())), sent == fresh)
     };
-    let made = [Keeping::new(), Keeping::new()];
+    let made = [BaseOtCache::new(), BaseOtCache::new()];
     assert_eq!(run(kkrt, Parameters::default(), &made), (Ok(()), true));
-    let made = made.map(|keeping| keeping.finish().unwrap().to_bytes());
-    let kept = || made.each_ref().map(|kept| Keeping::of(Kept::from_bytes(kept).unwrap()));
+    let made = made.map(|cache| cache.into_cached().unwrap().to_bytes());
+    let kept = || made.each_ref().map(|kept| BaseOtCache::of(CachedBaseOts::from_bytes(kept).unwrap()));
     for variant in ["", "iknp", "two-strings", "correlated"] {
         let at = |level| Parameters { level, variant, ..Parameters::default() };
         assert_eq!(run(gbf, at(80), &kept()), (Ok(()), true), "{variant}: base OTs of its own");
-        let none = [Keeping::new(), Keeping::new()];
+        let none = [BaseOtCache::new(), BaseOtCache::new()];
         assert_eq!(run(gbf, at(80), &none), (Ok(()), true));
-        assert!(none.into_iter().all(|keeping| keeping.finish().is_none()), "{variant}: level 80 keeps none");
+        assert!(
+            none.into_iter().all(|cache| cache.into_cached().is_none()),
+            "{variant}: level 80 keeps none"
+        );
         for level in [192, 256] {
             assert!(run(gbf, at(level), &kept()).0.is_err(), "{variant} at {level}");
         }

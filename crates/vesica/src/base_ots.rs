@@ -1,18 +1,20 @@
-//! Base OTs that two parties keep from one run to the next: what each says of its own, and what both make of it.
+//! Base OTs that two parties keep from one run to the next: what each party states about its cache, and what both conclude.
 //!
-//! The parties compare what they have in the terms. Only if both have the same does a run take it; otherwise it makes base
-//! OTs anew and both keep those, whatever had happened to the old ones. [`vesica_ot::base::kept`] has what a run derives from
-//! them and why that is sound, docs/base-ots.md what it means for users; the file is in `base_ots/file.rs`.
+//! The parties compare the states of their caches in the terms. A run uses cached base OTs only if both have the same.
+//! Otherwise it makes new ones, and both parties store those. [`vesica_ot::base::cache`] says what a run derives from
+//! cached base OTs and why that is secure. docs/base-ots.md says what it means for users. The file is in
+//! `base_ots/file.rs`.
 
 use vesica_channel::codec::{CodecError, Reader, Writer};
-use vesica_ot::base::kept;
+use vesica_ot::base::cache;
 
 pub(crate) mod file;
 
-/// Runs that one set of base OTs serves at most. It bounds what a stolen file tells, and how far one side can fall behind.
+/// The most runs that one set of base OTs serves. This bounds what a stolen file reveals, and how far one side can fall
+/// behind.
 pub const MOST_RUNS: u64 = 1024;
 
-/// What tells base OTs apart. Public.
+/// What identifies a set of base OTs. It is public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     /// A hash of the session in which they were made.
@@ -25,24 +27,24 @@ pub struct Mark {
     pub generation: u64,
 }
 
-/// What a party says of base OTs in its terms.
+/// The state of a party's cache, as its terms state it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offer {
-    /// It keeps none.
-    Nothing,
-    /// It would keep them, and has none.
-    Room,
-    /// It has these.
-    Have(Mark),
+pub enum CacheState {
+    /// The party keeps no base OTs.
+    Disabled,
+    /// The party keeps base OTs, and has none yet.
+    Empty,
+    /// The party has this set.
+    Holds(Mark),
 }
 
-impl Offer {
+impl CacheState {
     /// u8 kind, and the mark if there is one: id, u32 level, u32 count, u64 generation.
     pub(crate) fn encode(&self, writer: &mut Writer) {
         match self {
-            Offer::Nothing => writer.u8(0),
-            Offer::Room => writer.u8(1),
-            Offer::Have(Mark { id, level, count, generation }) => {
+            CacheState::Disabled => writer.u8(0),
+            CacheState::Empty => writer.u8(1),
+            CacheState::Holds(Mark { id, level, count, generation }) => {
                 writer.u8(2).fixed(id).u32(*level).u32(*count).u64(*generation)
             }
         };
@@ -50,38 +52,38 @@ impl Offer {
 
     pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         match reader.u8()? {
-            0 => Ok(Offer::Nothing),
-            1 => Ok(Offer::Room),
+            0 => Ok(CacheState::Disabled),
+            1 => Ok(CacheState::Empty),
             2 => {
                 let (id, level, count) = (reader.array()?, reader.u32()?, reader.u32()?);
-                Ok(Offer::Have(Mark { id, level, count, generation: reader.u64()? }))
+                Ok(CacheState::Holds(Mark { id, level, count, generation: reader.u64()? }))
             }
             _ => Err(CodecError::Invalid { what: "offer of base OTs" }),
         }
     }
 }
 
-/// What the base OTs of a run are.
+/// Where the base OTs of a run come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BaseOts {
-    /// It needs none that may be kept.
+    /// The run needs none that may be cached.
     Unneeded,
-    /// Made for this run alone: at least one of the parties keeps none.
+    /// The run makes its own, which are not stored: at least one of the parties keeps none.
     Alone,
-    /// Made, and kept after the run.
+    /// The run makes new ones, which both parties store after it.
     New(Why),
-    /// Kept ones, which have served so many runs.
+    /// Cached ones, which have served so many runs.
     Kept(u64),
 }
 
-/// Why base OTs that are to be kept are made.
+/// Why a run makes new base OTs to be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     /// Neither party has any.
     First,
-    /// I have none, or not any more.
+    /// This side has none, or none any more.
     MineGone,
-    /// The partner has none, or not any more.
+    /// The partner has none, or none any more.
     TheirsGone,
     /// The parties have different ones.
     Different,
@@ -94,17 +96,17 @@ pub enum Why {
 }
 
 impl BaseOts {
-    /// What becomes of a run that needs so many, the same on both sides.
-    pub(crate) fn agree(mine: &Offer, theirs: &Offer, (level, needed): (u32, u64)) -> Self {
+    /// Where the base OTs come from, for a run that needs so many. Both sides conclude the same.
+    pub(crate) fn agree(mine: &CacheState, theirs: &CacheState, (level, needed): (u32, u64)) -> Self {
         match (mine, theirs) {
-            _ if needed == 0 || !kept::may_be_kept(level) => BaseOts::Unneeded,
-            (Offer::Nothing, _) | (_, Offer::Nothing) => BaseOts::Alone,
-            (Offer::Room, Offer::Room) => BaseOts::New(Why::First),
-            (Offer::Room, Offer::Have(_)) => BaseOts::New(Why::MineGone),
-            (Offer::Have(_), Offer::Room) => BaseOts::New(Why::TheirsGone),
-            (Offer::Have(mine), Offer::Have(theirs)) => {
-                // A side that fell behind, since its last run ended between the confirmation and the file, goes on to
-                // where the other one is.
+            _ if needed == 0 || !cache::may_be_cached(level) => BaseOts::Unneeded,
+            (CacheState::Disabled, _) | (_, CacheState::Disabled) => BaseOts::Alone,
+            (CacheState::Empty, CacheState::Empty) => BaseOts::New(Why::First),
+            (CacheState::Empty, CacheState::Holds(_)) => BaseOts::New(Why::MineGone),
+            (CacheState::Holds(_), CacheState::Empty) => BaseOts::New(Why::TheirsGone),
+            (CacheState::Holds(mine), CacheState::Holds(theirs)) => {
+                // A side falls behind if its last run ended between the confirmation and the writing of the file. It then
+                // moves on to the generation of the other side.
                 let generation = mine.generation.max(theirs.generation);
                 match () {
                     () if (mine.id, mine.level, mine.count) != (theirs.id, theirs.level, theirs.count) => {
@@ -119,7 +121,7 @@ impl BaseOts {
         }
     }
 
-    /// In one word, for the report.
+    /// One word for the report.
     pub fn name(&self) -> &'static str {
         match self {
             BaseOts::Unneeded => "none",
@@ -170,16 +172,16 @@ mod tests {
 
     #[test]
     fn offers_come_back_and_nothing_else_does() {
-        for offer in [Offer::Nothing, Offer::Room, Offer::Have(MARK)] {
+        for offer in [CacheState::Disabled, CacheState::Empty, CacheState::Holds(MARK)] {
             let mut writer = Writer::new();
             offer.encode(&mut writer);
             let bytes = writer.into_vec();
             let mut reader = Reader::new(&bytes);
-            assert_eq!(Offer::decode(&mut reader), Ok(offer));
+            assert_eq!(CacheState::decode(&mut reader), Ok(offer));
             assert_eq!(reader.left(), 0);
-            assert!((0..bytes.len()).all(|cut| Offer::decode(&mut Reader::new(&bytes[..cut])).is_err()));
+            assert!((0..bytes.len()).all(|cut| CacheState::decode(&mut Reader::new(&bytes[..cut])).is_err()));
         }
-        assert!(Offer::decode(&mut Reader::new(&[3])).is_err());
+        assert!(CacheState::decode(&mut Reader::new(&[3])).is_err());
     }
 
     #[test]
@@ -187,14 +189,14 @@ mod tests {
         let have = |change: fn(&mut Mark)| {
             let mut mark = MARK;
             change(&mut mark);
-            Offer::Have(mark)
+            CacheState::Holds(mark)
         };
         let mine = have(|_| {});
         let cases = [
-            (Offer::Nothing, mine, 256, BaseOts::Alone, BaseOts::Alone),
-            (Offer::Nothing, Offer::Nothing, 256, BaseOts::Alone, BaseOts::Alone),
-            (Offer::Room, Offer::Room, 256, BaseOts::New(Why::First), BaseOts::New(Why::First)),
-            (mine, Offer::Room, 256, BaseOts::New(Why::TheirsGone), BaseOts::New(Why::MineGone)),
+            (CacheState::Disabled, mine, 256, BaseOts::Alone, BaseOts::Alone),
+            (CacheState::Disabled, CacheState::Disabled, 256, BaseOts::Alone, BaseOts::Alone),
+            (CacheState::Empty, CacheState::Empty, 256, BaseOts::New(Why::First), BaseOts::New(Why::First)),
+            (mine, CacheState::Empty, 256, BaseOts::New(Why::TheirsGone), BaseOts::New(Why::MineGone)),
             (mine, mine, 256, BaseOts::Kept(5), BaseOts::Kept(5)),
             (mine, mine, 128, BaseOts::Kept(5), BaseOts::Kept(5)),
             (mine, mine, 0, BaseOts::Unneeded, BaseOts::Unneeded),
@@ -242,13 +244,13 @@ mod tests {
     #[test]
     fn flaw_no_run_takes_those_of_another_level() {
         for made in [128, 192, 256] {
-            let mine = Offer::Have(Mark { level: made, ..MARK });
+            let mine = CacheState::Holds(Mark { level: made, ..MARK });
             for level in [128, 192, 256] {
                 let agreed = BaseOts::agree(&mine, &mine, (level, 128));
                 let expected = if level == made { BaseOts::Kept(5) } else { BaseOts::New(Why::OtherLevel) };
                 assert_eq!(agreed, expected, "{made} for {level}");
             }
-            for theirs in [mine, Offer::Room] {
+            for theirs in [mine, CacheState::Empty] {
                 assert_eq!(BaseOts::agree(&mine, &theirs, (80, 80)), BaseOts::Unneeded);
                 assert_eq!(BaseOts::agree(&theirs, &mine, (80, 80)), BaseOts::Unneeded);
             }

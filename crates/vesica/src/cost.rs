@@ -3,7 +3,7 @@
 mod measured;
 
 use serde::Serialize;
-use vesica_ot::base::kept;
+use vesica_ot::base::cache;
 use vesica_protocols::registry::{Entry, PROTOCOLS, Security, Shape};
 use vesica_protocols::{Learns, Role, Sizes};
 
@@ -106,7 +106,7 @@ pub fn forecast(
             matches,
             kept_base_ots: conditions.kept_base_ots
                 && choice.protocol.base_ots.is_some()
-                && kept::may_be_kept(choice.parameters.level),
+                && cache::may_be_cached(choice.parameters.level),
         };
         estimate(choice.protocol, &shape, conditions).ok_or(Unfit::Sizes(choice.protocol.name))
     };

@@ -13,8 +13,8 @@ use vesica_net::{CancelToken, Connection, Options, PublicKey};
 use vesica_protocols::{Learns, Pending, Phase, Progress, Role};
 use vesica_table::{Dialect, Input, InputDigest, KeySpec, Output, Request, Table};
 
-use crate::base_ots::Offer;
-use crate::base_ots::file::{Held, Keeper};
+use crate::base_ots::CacheState;
+use crate::base_ots::file::{CacheFile, CacheInUse};
 use crate::deadline::Deadline;
 use crate::error::{Error, Side};
 use crate::memory::Budget;
@@ -78,8 +78,8 @@ impl Job {
             return self.refuse(Error::net(Phase::Prepare, &error), on_event);
         }
         self.table.protected.extend(partner.keep_base_ots.clone());
-        let pair = match partner.keeper(self.role, self.settings.security) {
-            Ok(keeper) => Pair { my_key: partner.my_key(), keeper },
+        let pair = match partner.cache_file(self.role, self.settings.security) {
+            Ok(cache_file) => Pair { my_key: partner.my_key(), cache_file },
             Err(error) => return self.refuse(error, on_event),
         };
         self.run_over(pair, cancel, rng, on_event, |reporter, greeting, options, rng| {
@@ -121,7 +121,7 @@ impl Job {
         connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Connection, Error>,
     ) -> Result<Found, Error> {
         let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
-        let terms = prepare(self.role, &self.settings, &rules)?.with_base_ots(pair.offer());
+        let terms = prepare(self.role, &self.settings, &rules)?.with_base_ots(pair.cache_state());
         let file = self.output()?;
         let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
         // 1. The table is read before the partner is bothered.
@@ -218,9 +218,9 @@ pub(crate) fn converse(
     agreed
         .check_memory(needed, settings.memory.or_else(Budget::usual), &mut channel)
         .map_err(|error| Error::session(Phase::Agree, &error))?;
-    let held = pair.keeper.and_then(|keeper| keeper.begin(agreed.base_ots, agreed.base_ots_id()));
-    let keeping = held.as_ref().map(Held::keeping);
-    let ended = agreed.run(&items, &mut channel, settings.threads(), reporter, keeping, rng);
+    let in_use = pair.cache_file.and_then(|file| file.begin(agreed.base_ots, agreed.base_ots_id()));
+    let cache = in_use.as_ref().map(CacheInUse::cache);
+    let ended = agreed.run(&items, &mut channel, settings.threads(), reporter, cache, rng);
     reporter.transcript(&channel);
     let ended = match ended.and_then(|pending| agreed.confirm(pending, &mut channel, reporter)) {
         Ok(pending) => {
@@ -235,14 +235,14 @@ pub(crate) fn converse(
         Ok(found) => found,
         Err(error) => {
             let error = Error::session(reporter.current(), &error);
-            if held.is_some_and(Held::forget) {
+            if in_use.is_some_and(CacheInUse::remove) {
                 reporter.forgot_base_ots();
             }
             return Err(error);
         }
     };
     let phase = reporter.current();
-    held.map_or(Ok(()), Held::keep)?;
+    in_use.map_or(Ok(()), CacheInUse::store)?;
     let matches = found.map_err(|error| Error::session(phase, &error.into()).seen_through())?;
     reporter.found(matches.as_ref());
     let number = |matches: &Matches| settings.match_id.then(|| agreed.match_numbers(&items, matches));
@@ -254,13 +254,13 @@ pub(crate) fn converse(
 #[derive(Default)]
 pub(crate) struct Pair {
     pub(crate) my_key: Option<PublicKey>,
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) cache_file: Option<CacheFile>,
 }
 
 impl Pair {
     /// What the terms say of the base OTs.
-    pub(crate) fn offer(&self) -> Offer {
-        self.keeper.as_ref().map_or(Offer::Nothing, Keeper::offer)
+    pub(crate) fn cache_state(&self) -> CacheState {
+        self.cache_file.as_ref().map_or(CacheState::Disabled, CacheFile::state)
     }
 }
 

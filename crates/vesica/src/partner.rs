@@ -14,7 +14,7 @@ use vesica_protocols::{Phase, Role};
 use vesica_table::shown_path;
 use zeroize::Zeroize;
 
-use crate::base_ots::file::Keeper;
+use crate::base_ots::file::CacheFile;
 use crate::error::Error;
 
 /// The most bytes that a file with a public key may have.
@@ -61,7 +61,7 @@ impl Partner {
     }
 
     /// What is kept with this partner, for a run of such security.
-    pub(crate) fn keeper(&self, role: Role, security: Model) -> Result<Option<Keeper>, Error> {
+    pub(crate) fn cache_file(&self, role: Role, security: Model) -> Result<Option<CacheFile>, Error> {
         let Some(path) = &self.keep_base_ots else { return Ok(None) };
         let Some((identity, peer)) = &self.keys else {
             return Err(Error::usage(
@@ -75,7 +75,7 @@ impl Partner {
                 "leave out --keep-base-ots, or agree with the partner on --security semi-honest and give it on both sides",
             ));
         }
-        Keeper::open(path, role, *identity.public_key(), *peer).map(Some)
+        CacheFile::open(path, role, *identity.public_key(), *peer).map(Some)
     }
 
     /// Listens or connects until the partner is there and has proven who it is. With a `greeting`, which goes out at once,

@@ -14,7 +14,7 @@ use vesica_protocols::registry::Shape;
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Phase, Progress, Role};
 use vesica_table::{Output, TableReport, shown_path};
 
-use crate::base_ots::Offer;
+use crate::base_ots::CacheState;
 use crate::cost::TABLE_BYTES_PER_ROW;
 use crate::error::Error;
 use crate::hints;
@@ -285,7 +285,7 @@ impl<'a> Reporter<'a> {
             report.security = "none";
         }
         let security = report.security;
-        let keeps = *terms.base_ots() != Offer::Nothing;
+        let keeps = *terms.base_ots() != CacheState::Disabled;
         report.base_ots = keeps.then(|| agreed.base_ots.name());
         drop(state);
         let notice = |message| (self.on_event)(&Event::Notice { message });

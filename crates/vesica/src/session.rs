@@ -22,7 +22,7 @@ use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_crypto::hash::Context;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Connection, PublicKey};
-use vesica_ot::base::kept::Keeping;
+use vesica_ot::base::cache::BaseOtCache;
 use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{self as protocols, Learns, Parameters, Pending, Phase, Progress, Role, Run, Sizes};
 
@@ -323,7 +323,7 @@ impl Agreed {
         channel: &mut Connection,
         threads: usize,
         progress: &'a dyn Progress,
-        keeping: Option<&'a Keeping>,
+        cache: Option<&'a BaseOtCache>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
         let (receiver, sender) = (self.sizes.receiver as u64, self.sizes.sender as u64);
@@ -331,7 +331,7 @@ impl Agreed {
         let context =
             Context::new(&self.sid, self.protocol.name, parameters.text().as_bytes(), receiver, sender);
         let (sizes, learns) = (self.sizes, self.learns);
-        let run = Run { context, sizes, parameters, learns, threads, progress, base_ots: keeping };
+        let run = Run { context, sizes, parameters, learns, threads, progress, base_ots: cache };
         let pending = match self.role {
             Role::Receiver => (self.protocol.receive)(&run, items, channel, rng).map(Some),
             Role::Sender => {

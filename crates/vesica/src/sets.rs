@@ -108,7 +108,7 @@ impl SetJob {
             let counts = TableReport { rows, items: distinct, duplicates, ..TableReport::default() };
             pad(&mut items, &settings, rng)?;
             reporter.read(counts, &items);
-            let pair = Pair { my_key: my_key.copied(), keeper: None };
+            let pair = Pair { my_key: my_key.copied(), cache_file: None };
             let channel = greeted(channel, &session::greeting(&terms));
             converse(&settings, &terms, items, channel, pair, &reporter, rng)
         };

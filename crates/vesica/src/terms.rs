@@ -17,7 +17,7 @@
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_protocols::Role;
 
-use crate::base_ots::Offer;
+use crate::base_ots::CacheState;
 use crate::plan;
 use crate::settings::{Choice, Limits, Settings, learns_name};
 
@@ -36,7 +36,7 @@ pub struct Terms {
     limits: Limits,
     protocol: String,
     equal: Vec<(String, String)>,
-    base_ots: Offer,
+    base_ots: CacheState,
 }
 
 /// A field in which the two parties differ.
@@ -127,19 +127,19 @@ impl Terms {
             limits: settings.limits,
             protocol: settings.protocol.to_string(),
             equal: equal.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            base_ots: Offer::Nothing,
+            base_ots: CacheState::Disabled,
         }
     }
 
     /// The same, of a party that keeps base OTs.
     #[must_use]
-    pub fn with_base_ots(mut self, base_ots: Offer) -> Self {
+    pub fn with_base_ots(mut self, base_ots: CacheState) -> Self {
         self.base_ots = base_ots;
         self
     }
 
     /// What the party has of base OTs.
-    pub fn base_ots(&self) -> &Offer {
+    pub fn base_ots(&self) -> &CacheState {
         &self.base_ots
     }
 
@@ -184,7 +184,7 @@ impl Terms {
         let limits = Limits { min_peer_rows: reader.u64()?, max_peer_rows: reader.u64()? };
         let protocol = printable(&mut reader)?;
         let equal = reader.list(MAX_FIELDS, |reader| Ok((printable(reader)?, printable(reader)?)))?;
-        let base_ots = Offer::decode(&mut reader)?;
+        let base_ots = CacheState::decode(&mut reader)?;
         reader.finish()?;
         let repeated =
             |(i, (name, _)): (usize, &(String, String))| equal[..i].iter().any(|(other, _)| other == name);

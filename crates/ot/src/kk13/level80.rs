@@ -13,7 +13,7 @@ use vesica_crypto::hash::Label;
 use zeroize::Zeroize;
 
 use super::Row;
-use crate::coded::Code;
+use crate::nco::Code;
 
 /// Bits of a codeword in whole bytes, and base OTs.
 pub(super) const COLUMNS: usize = 168;
@@ -93,7 +93,7 @@ impl Code<2> for Concatenated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coded::testing::{check_groups, check_parties_agree, codewords, distance};
+    use crate::nco::testing::{check_groups, check_parties_agree, codewords, distance};
 
     #[test]
     fn any_two_codewords_differ_in_80_places_or_more() {

@@ -14,10 +14,10 @@ use vesica_crypto::prg::Prg;
 use vesica_net::{Options, memory};
 use vesica_ot::base::{ideal as ideal_base, masny_rindal, naor_pinkas};
 use vesica_ot::chosen;
-use vesica_ot::coded::{self, OprfReceiver, OprfSender};
 use vesica_ot::kk13::WalshHadamard;
 use vesica_ot::kkrt::PseudoRandomCode;
-use vesica_ot::random::{Strings, add_delta};
+use vesica_ot::nco::{self, NcoReceiver, NcoSender};
+use vesica_ot::random::{OtPads, add_delta};
 use vesica_ot::security::{Profile, Security};
 use vesica_ot::silent;
 use vesica_ot::softspoken::{self, Width};
@@ -253,7 +253,7 @@ fn correlated_rows<const W: usize, E: Extension<W>>(extension: E, choices: &[u8]
 
 /// Both strings of each random OT that these rows stand for, and the chosen ones.
 fn random_strings<const W: usize>(rows: &Rows<W>) -> (Vec<[[Block; W]; 2]>, Vec<[Block; W]>) {
-    let (strings, (delta, zeros)) = (Strings::<W>::of(&context(), STRINGS), &rows.sender);
+    let (strings, (delta, zeros)) = (OtPads::<W>::of(&context(), STRINGS), &rows.sender);
     let (mut zeros, mut ones, mut chosen) = (zeros.clone(), zeros.clone(), rows.receiver.clone());
     add_delta(delta, &mut ones);
     [&mut zeros, &mut ones, &mut chosen].into_iter().for_each(|rows| strings.hash(0, rows));
@@ -302,7 +302,7 @@ struct Evaluated {
 }
 
 /// [`CALLS`] with the words `word(0)`, `word(1)`, …; the other words are `other` of them.
-fn oprf<Word: Copy + Send + Sync, const W: usize, S: OprfSender<Word, W>, R: OprfReceiver<Word>>(
+fn oprf<Word: Copy + Send + Sync, const W: usize, S: NcoSender<Word, W>, R: NcoReceiver<Word>>(
     word: impl Fn(usize) -> Word + Sync,
     other: impl Fn(Word) -> Word + Send,
     sender: impl FnOnce(&mut dyn Channel, &mut Prg) -> Result<S, Error> + Send,
@@ -372,9 +372,9 @@ fn oprfs() -> Vec<(String, Ran<Evaluated, Vec<Block>>)> {
         (format!("KKRT, {columns} columns"), ran)
     });
     let ideal_sender =
-        |channel: &mut dyn Channel, rng: &mut Prg| coded::ideal::Sender::setup(&context, channel, rng);
+        |channel: &mut dyn Channel, rng: &mut Prg| nco::ideal::Sender::setup(&context, channel, rng);
     let ideal_receiver =
-        |channel: &mut dyn Channel, rng: &mut Prg| coded::ideal::Receiver::setup(&context, channel, rng);
+        |channel: &mut dyn Channel, rng: &mut Prg| nco::ideal::Receiver::setup(&context, channel, rng);
     let ideal_bytes = oprf::<_, 2, _, _>(byte, other_byte, ideal_sender, ideal_receiver);
     let ideal_blocks = oprf::<_, 4, _, _>(block, other_block, ideal_sender, ideal_receiver);
     let mut all = vec![

@@ -1,8 +1,8 @@
 //! Base OTs, extensions, and the codes of the batched OPRF.
 
 use vesica_crypto::block::Block;
-use vesica_ot::base::{kept, masny_rindal};
-use vesica_ot::coded::Code;
+use vesica_ot::base::{cache, masny_rindal};
+use vesica_ot::nco::Code;
 use vesica_ot::softspoken::{Width, collision_bits};
 use vesica_ot::vole::Opening;
 use vesica_ot::{iknp, kk13, kkrt};
@@ -24,7 +24,7 @@ fn counts() -> Section {
     let vole = Opening::BYTES / masny_rindal::RECEIVER_BYTES;
     section.same("SoftSpoken, silent VOLE and OT", vole, 128, "κ bits of Δ");
     for level in iknp::LEVELS {
-        let code = iknp::setup_bytes(level)[0] / kept::bytes(level, 1)[0];
+        let code = iknp::setup_bytes(level)[0] / cache::bytes(level, 1)[0];
         let what = format!("IKNP at level {level}");
         section.same(&what, code, u64::from(level), "κ columns: IKNP03, ALSZ13");
     }

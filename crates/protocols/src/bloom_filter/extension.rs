@@ -11,7 +11,7 @@ use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
-use vesica_ot::base::kept::{self, Keeping};
+use vesica_ot::base::cache::{self, BaseOtCache};
 use vesica_ot::security::Security;
 use vesica_ot::softspoken::{self, Width};
 use vesica_ot::{CotReceiver, CotSender, iknp, small_field};
@@ -40,8 +40,8 @@ impl Kind {
 }
 
 /// The base OTs that this run takes or lets be kept: at level 80 none, in either extension.
-fn keeping<'a>(run: &Run<'a>) -> Option<&'a Keeping> {
-    run.base_ots.filter(|_| kept::may_be_kept(run.parameters.level))
+fn cache<'a>(run: &Run<'a>) -> Option<&'a BaseOtCache> {
+    run.base_ots.filter(|_| cache::may_be_cached(run.parameters.level))
 }
 
 /// The side with Δ, the sender's.
@@ -56,7 +56,7 @@ impl<const W: usize> Sender<W> {
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let (context, level, kept) = (&run.context, run.parameters.level, keeping(run));
+        let (context, level, kept) = (&run.context, run.parameters.level, cache(run));
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
                 let setup =
@@ -102,7 +102,7 @@ impl<const W: usize> Receiver<W> {
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let (context, level, kept) = (&run.context, run.parameters.level, keeping(run));
+        let (context, level, kept) = (&run.context, run.parameters.level, cache(run));
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
                 let setup =
@@ -161,14 +161,14 @@ pub(super) const FLIGHTS: fn(&Shape) -> u32 = |shape| match (shape.kept_base_ots
 
 /// How many base OTs there are that may be kept.
 pub(super) const BASE_OTS: Option<fn(&Shape) -> u64> = Some(|shape| match shape.parameters.level {
-    level if kept::may_be_kept(level) => unless_empty(shape, || u64::from(columns(&shape.parameters))),
+    level if cache::may_be_cached(level) => unless_empty(shape, || u64::from(columns(&shape.parameters))),
     _ => 0,
 });
 
 /// Bytes of a message of the base OTs, by who sends it: 0 the sender, 1 the receiver.
 fn base_bytes(shape: &Shape, from: usize) -> u64 {
     let bytes = iknp::setup_bytes(columns(&shape.parameters))[from];
-    let sent = if kept::may_be_kept(shape.parameters.level) { shape.unless_kept(bytes) } else { bytes };
+    let sent = if cache::may_be_cached(shape.parameters.level) { shape.unless_kept(bytes) } else { bytes };
     unless_empty(shape, || sent)
 }
 

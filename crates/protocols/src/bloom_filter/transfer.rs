@@ -23,7 +23,7 @@ use vesica_crypto::hash::Label;
 use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::par;
 use vesica_encode::bloom::{Bin, FilterPositions, FilterShape, SLICES_PER_BLOCK, choices};
-use vesica_ot::random::Strings;
+use vesica_ot::random::OtPads;
 use vesica_ot::{CotReceiver, CotSender};
 use zeroize::Zeroizing;
 
@@ -132,7 +132,7 @@ pub(super) fn receiver_sums<const W: usize>(
     ot: &mut impl CotReceiver<W>,
     channel: &mut dyn Channel,
 ) -> Result<Wiped<[Block; W]>, Error> {
-    let strings = Strings::of(&run.context, STRINGS);
+    let strings = OtPads::of(&run.context, STRINGS);
     let mut sums = Wiped::from(large_vec([Block::ZERO; W], placed.items().len()));
     let mut rows = Wiped::default();
     for_each_batch(run, placed, |batch| {
@@ -152,7 +152,7 @@ pub(super) fn sender_sums<const W: usize>(
     ot: &mut impl CotSender<W>,
     channel: &mut dyn Channel,
 ) -> Result<Wiped<[Block; W]>, Error> {
-    let strings = Strings::of(&run.context, STRINGS);
+    let strings = OtPads::of(&run.context, STRINGS);
     let mut sums = Wiped::from(large_vec([Block::ZERO; W], placed.items().len()));
     let (mut rows, delta) = (Wiped::default(), Zeroizing::new(ot.delta()));
     for_each_batch(run, placed, |batch| {
@@ -176,7 +176,7 @@ pub(super) fn choices_of(batch: &Batch<'_>) -> Vec<u8> {
 /// Adds to the sum of each item of the batch the strings at its positions; the string of a row is the hash of row ⊕ offset.
 fn add<const W: usize>(
     threads: usize,
-    strings: &Strings<W>,
+    strings: &OtPads<W>,
     batch: &Batch<'_>,
     rows: &[[Block; W]],
     offset: &[Block; W],
@@ -267,7 +267,7 @@ mod tests {
             let different: std::collections::HashSet<_> =
                 mine.iter().map(|sum| sum.map(Block::to_bytes)).collect();
             assert_eq!(different.len(), items.len(), "equal sums of different items");
-            let strings = Strings::<W>::of(&run.context, STRINGS);
+            let strings = OtPads::<W>::of(&run.context, STRINGS);
             let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; SLICES_PER_BLOCK]>::default());
             for (number, bin) in placed.bins().enumerate() {
                 let mut sum = [Block::ZERO; W];

@@ -47,7 +47,7 @@
 
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
-use vesica_ot::coded::{OprfReceiver, OprfSender};
+use vesica_ot::nco::{NcoReceiver, NcoSender};
 
 use super::inclusion::{self, Batch};
 use crate::error::Error;
@@ -70,7 +70,7 @@ pub fn receive(
     pairs: usize,
     characters: usize,
     strings: &[u8],
-    ots: &mut impl OprfReceiver<u8>,
+    ots: &mut impl NcoReceiver<u8>,
     channel: &mut dyn Channel,
 ) -> Result<Vec<bool>, Error> {
     inclusion::receive(batch(pairs, characters), strings, ots, channel)
@@ -84,7 +84,7 @@ pub fn send<const W: usize>(
     pairs: usize,
     characters: usize,
     strings: &[u8],
-    ots: &mut impl OprfSender<u8, W>,
+    ots: &mut impl NcoSender<u8, W>,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<(), Error> {
@@ -101,8 +101,8 @@ mod tests {
     use vesica_crypto::hash::Context;
     use vesica_crypto::prg::Prg;
     use vesica_net::{Options, memory};
-    use vesica_ot::coded::ideal;
     use vesica_ot::kk13::{self, WalshHadamard};
+    use vesica_ot::nco::ideal;
 
     fn context() -> Context {
         Context::new(&[4; 32], "test", b"", 1, 1)

@@ -34,8 +34,8 @@ use vesica_crypto::block::Block;
 use vesica_crypto::memory::Wiped;
 use vesica_crypto::prg::Prg;
 use vesica_encode::items::random_order;
-use vesica_ot::coded::{OprfReceiver, OprfSender};
 use vesica_ot::kk13::VALUES;
+use vesica_ot::nco::{NcoReceiver, NcoSender};
 
 use crate::error::{Error, Misuse};
 use crate::masks::{self, MaskWidth};
@@ -95,7 +95,7 @@ impl Batch {
 pub fn receive(
     batch: Batch,
     items: &[u8],
-    ots: &mut impl OprfReceiver<u8>,
+    ots: &mut impl NcoReceiver<u8>,
     channel: &mut dyn Channel,
 ) -> Result<Vec<bool>, Error> {
     let (width, t) = (batch.width()?, batch.characters);
@@ -131,7 +131,7 @@ pub fn receive(
 pub fn send<const W: usize>(
     batch: Batch,
     sets: &[u8],
-    ots: &mut impl OprfSender<u8, W>,
+    ots: &mut impl NcoSender<u8, W>,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<(), Error> {
@@ -182,7 +182,7 @@ impl Masks {
 /// The sender's masks for one item of the receiver's, whose OTs have these `rows` and numbers from `first` on: `take` has k and
 /// the mask of element k, whose characters `characters` appends.
 pub(super) fn masks_of<const W: usize>(
-    ots: &impl OprfSender<u8, W>,
+    ots: &impl NcoSender<u8, W>,
     first: u64,
     rows: &[[Block; W]],
     set: usize,
@@ -217,7 +217,7 @@ struct Strings<'a, S, const W: usize> {
     all: Wiped<Block>,
 }
 
-impl<'a, S: OprfSender<u8, W>, const W: usize> Strings<'a, S, W> {
+impl<'a, S: NcoSender<u8, W>, const W: usize> Strings<'a, S, W> {
     fn new(ots: &'a S, first: u64, rows: &'a [[Block; W]], set: usize) -> Self {
         let mut all = Wiped::default();
         if set >= VALUES {
@@ -255,8 +255,8 @@ mod tests {
     use crate::error::Misbehaviour;
     use vesica_crypto::hash::Context;
     use vesica_net::{Options, memory};
-    use vesica_ot::coded::ideal;
     use vesica_ot::kk13::{Concatenated, WalshHadamard};
+    use vesica_ot::nco::ideal;
 
     const BATCH: Batch = Batch { items: 5, set: 300, characters: 3 };
 
@@ -279,19 +279,18 @@ mod tests {
     }
 
     /// Both roles over real OTs of a code; what each sent after the set-up.
-    fn run<C: vesica_ot::coded::Code<2, Word = u8>>(code: fn() -> C, batch: Batch) -> (Vec<bool>, [u64; 2]) {
+    fn run<C: vesica_ot::nco::Code<2, Word = u8>>(code: fn() -> C, batch: Batch) -> (Vec<bool>, [u64; 2]) {
         let (mine, sets, _) = inputs(batch);
         let (mut a, mut b) = memory::pair(&Options::default());
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let rng = &mut Prg::from_seed([1; 16]);
                 let mut ots =
-                    vesica_ot::coded::Sender::setup(code(), &context(), 1, None, &mut a, rng).unwrap();
+                    vesica_ot::nco::Sender::setup(code(), &context(), 1, None, &mut a, rng).unwrap();
                 send(batch, &sets, &mut ots, &mut a, rng).unwrap();
             });
             let rng = &mut Prg::from_seed([2; 16]);
-            let mut ots =
-                vesica_ot::coded::Receiver::setup(code(), &context(), 1, None, &mut b, rng).unwrap();
+            let mut ots = vesica_ot::nco::Receiver::setup(code(), &context(), 1, None, &mut b, rng).unwrap();
             let before = b.traffic();
             let found = receive(batch, &mine, &mut ots, &mut b);
             let after = b.traffic();

@@ -29,7 +29,7 @@
 //! regions of bins. Both work at once: the receiver hashes and places its items while the sender answers the base OTs; a
 //! list leaves piece by piece, and is looked through, while the next one is made. An OPRF takes the receiver 2c/128
 //! blocks of AES and rows transposed, 4 blocks for the code and a hash of 64 bytes, the sender half of the former; an
-//! evaluation is 4 blocks and a hash (`ot/examples/coded.rs` prints them beside their floors).
+//! evaluation is 4 blocks and a hash (`ot/examples/nco.rs` prints them beside their floors).
 
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
@@ -39,8 +39,8 @@ use vesica_crypto::memory::Wiped;
 use vesica_encode::hashing::partitioned::PartitionedKeys;
 use vesica_encode::hashing::{Layout, cuckoo, parameters};
 use vesica_encode::items::{Items, Matches};
-use vesica_ot::coded::{OprfReceiver, OprfSender};
 use vesica_ot::kkrt::{self, PseudoRandomCode};
+use vesica_ot::nco::{NcoReceiver, NcoSender};
 
 use super::keys;
 use super::lists::{Departing, Search, Sought};
@@ -157,8 +157,8 @@ pub fn receive<'a>(
             // 1. The base OTs.
             run.phase(Phase::Blind, items.len());
             let (context, code) = (&run.context, plan.code(run));
-            let opening = kkrt::Receiver::open(code, context, run.threads, run.base_ots, channel, rng)?;
-            receive_pairs(run, &plan, items, |channel| opening.finish(channel), channel)?
+            let setup = kkrt::Receiver::start_setup(code, context, run.threads, run.base_ots, channel, rng)?;
+            receive_pairs(run, &plan, items, |channel| setup.complete_base_ots(channel), channel)?
         }
         None => Vec::new(),
     };
@@ -187,7 +187,7 @@ pub fn send(
 }
 
 /// Pairs (item of mine, place in the sender's lists). `oprf` ends the base OTs, whose first message is on its way.
-fn receive_pairs<R: OprfReceiver<Block>>(
+fn receive_pairs<R: NcoReceiver<Block>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
@@ -234,7 +234,7 @@ fn receive_pairs<R: OprfReceiver<Block>>(
 }
 
 /// The item at each place of the lists.
-fn send_masks<S: OprfSender<Block, { kkrt::BLOCKS }>>(
+fn send_masks<S: NcoSender<Block, { kkrt::BLOCKS }>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
@@ -292,7 +292,7 @@ impl Answer {
     /// The masks of the items that `function` has in the region from bin `first` on, whose rows these are.
     fn part(
         &mut self,
-        oprf: &impl OprfSender<Block, { kkrt::BLOCKS }>,
+        oprf: &impl NcoSender<Block, { kkrt::BLOCKS }>,
         first: usize,
         rows: &[kkrt::Row],
         function: usize,
@@ -324,7 +324,7 @@ mod tests {
     use super::*;
     use crate::ot_based::noting::{self, noted};
     use crate::testing::{Case, Planted, duel, items, order, planted, run_pair, shape};
-    use vesica_ot::coded::ideal;
+    use vesica_ot::nco::ideal;
 
     #[test]
     fn unequal_sets_of_many_bins_end_with_the_plain_join() {

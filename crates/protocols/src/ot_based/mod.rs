@@ -14,7 +14,7 @@ pub mod ot_psi;
 
 use vesica_crypto::memory::large_vec;
 use vesica_encode::hashing::{ItemBins, cuckoo};
-use vesica_ot::coded::Step;
+use vesica_ot::nco::Step;
 
 use crate::error::{Error, Misuse};
 use crate::protocol::{Phase, Role, Run, Sizes, Step as Share};

@@ -8,8 +8,8 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_net::{Meter, Options, memory};
 use vesica_ot::Error;
-use vesica_ot::coded::OprfSender;
-use vesica_ot::coded::ideal::{self, Word};
+use vesica_ot::nco::NcoSender;
+use vesica_ot::nco::ideal::{self, Word};
 
 use crate::testing::{Case, Party, Planted, duel_over};
 
@@ -36,14 +36,14 @@ impl<'a> Sender<'a> {
     }
 }
 
-impl<T: Word, const W: usize> OprfSender<T, W> for Sender<'_> {
+impl<T: Word, const W: usize> NcoSender<T, W> for Sender<'_> {
     fn next(&self) -> u64 {
-        OprfSender::<T, W>::next(&self.ideal)
+        NcoSender::<T, W>::next(&self.ideal)
     }
 
     fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn RecvHalf) -> Result<(), Error> {
         self.sent.notes.lock().unwrap().push(self.sent.meter.traffic().payload_sent);
-        OprfSender::<T, W>::extend(&mut self.ideal, rows, channel)
+        NcoSender::<T, W>::extend(&mut self.ideal, rows, channel)
     }
 
     fn evaluate_groups(

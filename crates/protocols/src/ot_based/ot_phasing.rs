@@ -30,7 +30,7 @@
 //! bits, where the paper has ℓ, which counts the pairs of different sides alone. Two such items of the receiver, who fills a bin with
 //! each, show nothing: a match that one of them has and the other has not is a pair of different sides.
 //!
-//! **One hash a bin.** The OTs of a bin are one OT of all its remainders, by a code t times as long ([`coded`](vesica_ot::coded),
+//! **One hash a bin.** The OTs of a bin are one OT of all its remainders, by a code t times as long ([`nco`](vesica_ot::nco),
 //! groups): remainders differ in a character, so their codewords in 128 places, and who does not know s has 128 of its bits to
 //! guess for any mask but that of its own remainder. The number that H takes is that of the bin's first OT, which says bin, function
 //! and place of the stash; H's key has the context. In §6.1 the sums of one bin are linearly dependent where items share characters,
@@ -42,7 +42,7 @@
 //! place of whole items; the standard form has three functions and no stash.
 //!
 //! Names: β = `layout.bins()`, s = `stash`, t = `characters`, t' = `stash_characters`, H = the oracle of [`kk13`]; s, t0, q, C as in
-//! [`coded`](vesica_ot::coded). Cost: receiver t·β OTs and β·⌈t/2⌉ compressions of H; sender t·β OTs and h·n_s·⌈t/2⌉
+//! [`nco`](vesica_ot::nco). Cost: receiver t·β OTs and β·⌈t/2⌉ compressions of H; sender t·β OTs and h·n_s·⌈t/2⌉
 //! compressions. Both work at once, as in [`kkrt16`](super::kkrt16). An OT takes the receiver 4 blocks of AES and 4 rows
 //! transposed, the sender half of that; the remainders of an item are computed once, with its bins, and dealt to regions of
 //! bins: the sender keeps no table.
@@ -243,8 +243,8 @@ pub fn receive<'a>(
             // 1. The base OTs.
             run.phase(Phase::BaseOts, 0);
             let (context, code) = (&run.context, WalshHadamard::default());
-            let opening = kk13::Receiver::open(code, context, run.threads, run.base_ots, channel, rng)?;
-            receiver::pairs(run, &plan, items, |channel| opening.finish(channel), channel)?
+            let setup = kk13::Receiver::start_setup(code, context, run.threads, run.base_ots, channel, rng)?;
+            receiver::pairs(run, &plan, items, |channel| setup.complete_base_ots(channel), channel)?
         }
         None => Vec::new(),
     };

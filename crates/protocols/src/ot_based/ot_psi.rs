@@ -59,8 +59,8 @@ use vesica_crypto::hash::Label;
 use vesica_encode::hashing::Layout;
 use vesica_encode::hashing::parameters::{self, paper};
 use vesica_encode::items::{Items, Matches};
-use vesica_ot::coded;
 use vesica_ot::kk13::{self, Concatenated, WalshHadamard};
+use vesica_ot::nco;
 
 #[cfg(doc)]
 use super::inclusion;
@@ -327,7 +327,7 @@ pub fn receive<'a>(
             let (context, threads) = (&run.context, run.threads);
             if run.parameters.level == SHORT {
                 let code = Concatenated::default();
-                let ots = coded::Receiver::setup(code, context, threads, None, channel, rng)?;
+                let ots = nco::Receiver::setup(code, context, threads, None, channel, rng)?;
                 receiver::pairs(run, &plan, items, ots, channel)?
             } else {
                 let code = WalshHadamard::default();
@@ -354,7 +354,7 @@ pub fn send(
             let (context, threads) = (&run.context, run.threads);
             if run.parameters.level == SHORT {
                 let code = Concatenated::default();
-                let ots = coded::Sender::setup(code, context, threads, None, channel, rng)?;
+                let ots = nco::Sender::setup(code, context, threads, None, channel, rng)?;
                 sender::masks(run, &plan, items, ots, channel, rng)?
             } else {
                 let code = WalshHadamard::default();

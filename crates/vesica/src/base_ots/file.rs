@@ -4,8 +4,8 @@
 //! "vesica base OTs\n" · u16 version · u8 role (1: sender) · my public key · the partner's · id · the base OTs · BLAKE3 of all that
 //! ```
 //!
-//! Little-endian. Nobody but its owner may be able to read it. It is replaced as a whole, after a run that both sides
-//! confirmed; a file that is not one of this party, partner and role is never replaced.
+//! Little-endian. Only its owner may be able to read it. A run that both sides confirmed replaces the whole file. A file of
+//! another party, partner or role is never replaced.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -15,21 +15,21 @@ use tempfile::NamedTempFile;
 use vesica_channel::codec::{CodecError, Reader};
 use vesica_net::PublicKey;
 use vesica_net::private_file::{self, PrivateFileError, Readers};
-use vesica_ot::base::kept::{Keeping, Kept};
+use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
 use vesica_protocols::{Phase, Role};
 use zeroize::Zeroizing;
 
-use super::{BaseOts, Mark, Offer};
+use super::{BaseOts, CacheState, Mark};
 use crate::error::{Error, Kind};
 
 const MAGIC: &[u8; 16] = b"vesica base OTs\n";
 const VERSION: u16 = 2;
 const SUM: usize = 32;
-/// No such file is longer: 512 base OTs, and what stands before and after them.
+/// The length of a file is below this: 512 base OTs, a header and a checksum.
 const LIMIT: u64 = 64 << 10;
 
-/// The file, and what was in it.
-pub(crate) struct Keeper {
+/// The file, and the base OTs that were in it.
+pub(crate) struct CacheFile {
     path: PathBuf,
     role: Role,
     /// Mine, theirs.
@@ -39,10 +39,10 @@ pub(crate) struct Keeper {
 
 struct Stored {
     id: [u8; 32],
-    kept: Kept,
+    kept: CachedBaseOts,
 }
 
-/// Why a file is not one of this party, partner and role.
+/// Why a file cannot be used by this party, with this partner, in this role.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
     #[error(transparent)]
@@ -73,14 +73,14 @@ fn sum(bytes: &[u8]) -> [u8; SUM] {
     *hasher.finalize().as_bytes()
 }
 
-impl Keeper {
-    /// Reads the file, if there is one. Without one there must be a folder to put it into.
+impl CacheFile {
+    /// Reads the file, if there is one. If there is none, its folder must be writable.
     pub(crate) fn open(path: &Path, role: Role, mine: PublicKey, theirs: PublicKey) -> Result<Self, Error> {
-        let mut keeper = Keeper { path: path.to_owned(), role, keys: [mine, theirs], found: None };
+        let mut cache_file = CacheFile { path: path.to_owned(), role, keys: [mine, theirs], found: None };
         let refused = |why: String, remedy: &str| {
             Error::usage(format!("--keep-base-ots {}: {why}", path.display()), remedy)
         };
-        keeper.found = keeper.read().map_err(|fault| {
+        cache_file.found = cache_file.read().map_err(|fault| {
             let remedy = match fault {
                 Fault::File(PrivateFileError::Exposed { .. }) => {
                     "remove the file: others may know it, and base OTs are soon made anew"
@@ -89,30 +89,30 @@ impl Keeper {
             };
             refused(fault.to_string(), remedy)
         })?;
-        keeper.beside().map_err(|error| {
+        cache_file.temporary().map_err(|error| {
             refused(format!("cannot be written: {error}"), "name a file in a folder that can be written to")
         })?;
-        Ok(keeper)
+        Ok(cache_file)
     }
 
-    /// What this side says of it in the terms.
-    pub(crate) fn offer(&self) -> Offer {
-        self.found.as_ref().map_or(Offer::Room, |Stored { id, kept }| {
+    /// The state of this cache, as the terms name it.
+    pub(crate) fn state(&self) -> CacheState {
+        self.found.as_ref().map_or(CacheState::Empty, |Stored { id, kept }| {
             let (level, count, generation) = (kept.level(), kept.count() as u32, kept.generation());
-            Offer::Have(Mark { id: *id, level, count, generation })
+            CacheState::Holds(Mark { id: *id, level, count, generation })
         })
     }
 
-    /// What a run takes, or is to leave, as was agreed; none if it has nothing to do with the file. Base OTs that it makes
-    /// get the name `new`.
-    pub(crate) fn begin(mut self, agreed: BaseOts, new: [u8; 32]) -> Option<Held> {
+    /// The cache of a run, as the parties agreed: filled, or to be filled. None if the run does not use the file. Base OTs
+    /// that the run makes get the id `new`.
+    pub(crate) fn begin(mut self, agreed: BaseOts, new: [u8; 32]) -> Option<CacheInUse> {
         match (agreed, self.found.take()) {
             (BaseOts::New(_), _) => {
-                Some(Held { keeper: self, id: new, found: false, keeping: Keeping::new() })
+                Some(CacheInUse { file: self, id: new, found: false, cache: BaseOtCache::new() })
             }
             (BaseOts::Kept(generation), Some(Stored { id, mut kept })) => {
                 kept.renew_until(generation);
-                Some(Held { keeper: self, id, found: true, keeping: Keeping::of(kept) })
+                Some(CacheInUse { file: self, id, found: true, cache: BaseOtCache::of(kept) })
             }
             _ => None,
         }
@@ -140,7 +140,7 @@ impl Keeper {
         let role = if reader.bool()? { Role::Sender } else { Role::Receiver };
         let [mine, theirs] = [reader.array()?, reader.array()?].map(PublicKey::from_bytes);
         let id = reader.array()?;
-        let kept = Kept::from_bytes(reader.fixed(reader.left())?)?;
+        let kept = CachedBaseOts::from_bytes(reader.fixed(reader.left())?)?;
         match () {
             () if [mine, theirs] == [self.keys[1], self.keys[0]] => Err(Fault::Identity),
             () if theirs != self.keys[1] => Err(Fault::Partner),
@@ -171,59 +171,60 @@ impl Keeper {
         self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// A file beside the one that is meant, for its owner alone, gone if nothing else is done with it.
-    fn beside(&self) -> io::Result<NamedTempFile> {
+    /// A temporary file in the same folder, readable by its owner alone. It is deleted unless it is persisted.
+    fn temporary(&self) -> io::Result<NamedTempFile> {
         tempfile::Builder::new().prefix(".vesica-").suffix(".tmp").tempfile_in(self.folder())
     }
 
     fn write(&self, stored: &Stored) -> io::Result<()> {
-        let mut file = self.beside()?;
+        let mut file = self.temporary()?;
         file.write_all(&self.encode(stored))?;
         file.as_file().sync_all()?;
         file.persist(&self.path).map_err(|error| error.error)?;
-        // It is in place; not every file system can sync a folder.
+        // The file is in place. Not every file system can sync a folder, so a failure here is no error.
         let _ = File::open(self.folder()).and_then(|folder| folder.sync_all());
         Ok(())
     }
 }
 
 /// The base OTs of a run under way.
-pub(crate) struct Held {
-    keeper: Keeper,
+pub(crate) struct CacheInUse {
+    file: CacheFile,
     id: [u8; 32],
     /// Whether they were in the file.
     found: bool,
-    keeping: Keeping,
+    cache: BaseOtCache,
 }
 
-impl Held {
-    /// For the protocol.
-    pub(crate) fn keeping(&self) -> &Keeping {
-        &self.keeping
+impl CacheInUse {
+    /// The cache that the protocol uses.
+    pub(crate) fn cache(&self) -> &BaseOtCache {
+        &self.cache
     }
 
-    /// After a run that both sides confirmed: stores what is to be kept of it.
-    pub(crate) fn keep(self) -> Result<(), Error> {
-        let Held { keeper, id, found, keeping } = self;
-        let Some(kept) = keeping.finish() else { return Ok(()) };
-        // Another run may have gone on with the same ones in the meantime, or have failed and removed them.
+    /// Stores the run's base OTs. To be called after a run that both sides confirmed.
+    pub(crate) fn store(self) -> Result<(), Error> {
+        let CacheInUse { file, id, found, cache } = self;
+        let Some(kept) = cache.into_cached() else { return Ok(()) };
+        // Another run may have used the same base OTs in the meantime, or have failed and removed them.
         let behind = |stored: Stored| stored.id == id && stored.kept.generation() < kept.generation();
-        if found && !keeper.read().ok().flatten().is_some_and(behind) {
+        if found && !file.read().ok().flatten().is_some_and(behind) {
             return Ok(());
         }
-        keeper.write(&Stored { id, kept }).map_err(|error| Error {
+        file.write(&Stored { id, kept }).map_err(|error| Error {
             phase: Phase::Write,
             kind: Kind::Output,
             ..Error::usage(
-                format!("--keep-base-ots {}: cannot be written: {error}", keeper.path.display()),
+                format!("--keep-base-ots {}: cannot be written: {error}", file.path.display()),
                 "name a file that can be written, and run again on both sides; nothing was written here",
             )
         })
     }
 
-    /// After a run that failed: removes what it took from the file. Whether it did is said.
-    pub(crate) fn forget(self) -> bool {
-        let same = || self.keeper.read().ok().flatten().is_some_and(|stored| stored.id == self.id);
-        self.found && same() && fs::remove_file(&self.keeper.path).is_ok()
+    /// Removes the file that the run's base OTs came from. To be called after a run that failed. Returns whether there was
+    /// such a file.
+    pub(crate) fn remove(self) -> bool {
+        let same = || self.file.read().ok().flatten().is_some_and(|stored| stored.id == self.id);
+        self.found && same() && fs::remove_file(&self.file.path).is_ok()
     }
 }

@@ -3,7 +3,7 @@ use crate::Parameters;
 use crate::testing::{Case, Planted, duel, planted_for};
 use std::collections::HashSet;
 use vesica_ot::CotReceiver;
-use vesica_ot::random::Strings;
+use vesica_ot::random::OtPads;
 
 /// What the receiver of a run has in the end.
 struct Seen {
@@ -43,7 +43,7 @@ fn seen(sets: &Planted, case: Case) -> Seen {
                     Ok(())
                 })?;
             } else {
-                let hash = Strings::of(&run.context, STRINGS);
+                let hash = OtPads::of(&run.context, STRINGS);
                 for_each_batch(run, &party.placed, |batch| {
                     let (choices, mut rows) = of_batch(&batch, &mut bits);
                     ot.extend(&choices, &mut rows, channel)?;

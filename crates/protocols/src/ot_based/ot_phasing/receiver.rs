@@ -3,7 +3,7 @@
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_encode::items::Items;
-use vesica_ot::coded::OprfReceiver;
+use vesica_ot::nco::NcoReceiver;
 
 use super::super::lists::{Search, Sought};
 use super::super::numbers::push_characters;
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::protocol::{Phase, Run};
 
 /// Pairs (item of mine, place in the sender's lists). `ots` ends the base OTs, whose first message is on its way.
-pub(super) fn pairs<R: OprfReceiver<u8>>(
+pub(super) fn pairs<R: NcoReceiver<u8>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
@@ -58,7 +58,7 @@ pub(super) fn pairs<R: OprfReceiver<u8>>(
 /// The masks of the items in the stash, whole, each for its place.
 fn stash(
     held: &Held<'_>,
-    ots: &mut impl OprfReceiver<u8>,
+    ots: &mut impl NcoReceiver<u8>,
     stash: &[u32],
     sought: &mut [Sought],
     channel: &mut dyn Channel,

@@ -5,8 +5,8 @@ use vesica_channel::{Channel, SendHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::Wiped;
 use vesica_encode::items::Items;
-use vesica_ot::coded::OprfSender;
 use vesica_ot::kk13;
+use vesica_ot::nco::NcoSender;
 
 use super::super::inverse;
 use super::super::lists::Departing;
@@ -23,7 +23,7 @@ const BATCH: usize = 1 << 10;
 const BLOCKS: usize = kk13::COLUMNS / Block::BITS;
 
 /// The item at each place of the lists, where both parties learn the result.
-pub(super) fn masks<S: OprfSender<u8, BLOCKS>>(
+pub(super) fn masks<S: NcoSender<u8, BLOCKS>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
@@ -99,7 +99,7 @@ impl<'a> Answer<'a> {
     }
 
     /// What is in a region of bins, whose OTs have these rows.
-    fn region(&mut self, rows: &Rows<'_, impl OprfSender<u8, BLOCKS>>, region: usize, dealt: &mut Dealt) {
+    fn region(&mut self, rows: &Rows<'_, impl NcoSender<u8, BLOCKS>>, region: usize, dealt: &mut Dealt) {
         let Self { masks, places, at, words, outputs, .. } = self;
         let characters = self.plan.characters;
         loop {
@@ -122,7 +122,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Every item, whole, at place `place` of the stash.
-    fn stash(&mut self, rows: &Rows<'_, impl OprfSender<u8, BLOCKS>>, place: usize, numbers: &[u128]) {
+    fn stash(&mut self, rows: &Rows<'_, impl NcoSender<u8, BLOCKS>>, place: usize, numbers: &[u128]) {
         let characters = self.plan.stash_characters;
         self.at.clear();
         self.at.resize(BATCH, (place * characters) as u32);

@@ -5,7 +5,7 @@ use super::*;
 use crate::protocol::Learns;
 use crate::testing::{Case, duel, order, planted_for, run_of, run_pair, shape};
 use vesica_crypto::block::Block;
-use vesica_ot::coded::ideal;
+use vesica_ot::nco::ideal;
 
 #[test]
 fn every_form_ends_with_the_plain_join_at_unequal_sizes() {

@@ -8,7 +8,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::join::{PackedTags, join};
 use vesica_crypto::memory::{large_capacity, large_vec};
 use vesica_encode::items::Items;
-use vesica_ot::coded::OprfReceiver;
+use vesica_ot::nco::NcoReceiver;
 
 use super::super::inclusion::{self, sum};
 use super::super::numbers::push_characters;
@@ -31,7 +31,7 @@ const PIECE: usize = 1 << 15;
 const ROOM: usize = 1 << 24;
 
 /// Pairs (item of mine, place in the sender's lists).
-pub(super) fn pairs<R: OprfReceiver<u8>>(
+pub(super) fn pairs<R: NcoReceiver<u8>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,

@@ -8,8 +8,8 @@ use vesica_crypto::memory::{Wiped, prefetch};
 use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::{Digests, simple};
 use vesica_encode::items::Items;
-use vesica_ot::coded::OprfSender;
 use vesica_ot::kk13;
+use vesica_ot::nco::NcoSender;
 
 use super::super::inclusion::{masks_of, sum};
 use super::super::lists::MaskLists;
@@ -28,7 +28,7 @@ const AHEAD: usize = 16;
 const BLOCKS: usize = kk13::COLUMNS / Block::BITS;
 
 /// The item at each place of the lists.
-pub(super) fn masks<S: OprfSender<u8, BLOCKS>>(
+pub(super) fn masks<S: NcoSender<u8, BLOCKS>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
@@ -56,7 +56,7 @@ pub(super) fn masks<S: OprfSender<u8, BLOCKS>>(
 }
 
 /// The masks of every item for each place of its bins.
-fn of_bins<S: OprfSender<u8, BLOCKS>>(
+fn of_bins<S: NcoSender<u8, BLOCKS>>(
     run: &Run<'_>,
     plan: &Plan,
     words: &Words,
@@ -107,7 +107,7 @@ impl Stash {
     fn receive(
         run: &Run<'_>,
         plan: &Plan,
-        ots: &mut impl OprfSender<u8, BLOCKS>,
+        ots: &mut impl NcoSender<u8, BLOCKS>,
         channel: &mut dyn RecvHalf,
     ) -> Result<Self, Error> {
         let mut stash = Self { number: ots.next(), regions: Vec::new() };
@@ -127,7 +127,7 @@ impl Stash {
         &self,
         plan: &Plan,
         words: &Words,
-        ots: &impl OprfSender<u8, BLOCKS>,
+        ots: &impl NcoSender<u8, BLOCKS>,
         place: usize,
         mut take: impl FnMut(usize, u128),
     ) {
@@ -145,7 +145,7 @@ impl Stash {
         run: &Run<'_>,
         plan: &Plan,
         words: &Words,
-        ots: &impl OprfSender<u8, BLOCKS>,
+        ots: &impl NcoSender<u8, BLOCKS>,
         mut masks: MaskLists,
         channel: &mut dyn SendHalf,
     ) -> Result<(), Error> {
@@ -164,7 +164,7 @@ impl Stash {
         run: &Run<'_>,
         plan: &Plan,
         words: &Words,
-        ots: &impl OprfSender<u8, BLOCKS>,
+        ots: &impl NcoSender<u8, BLOCKS>,
         channel: &mut dyn SendHalf,
     ) -> Result<(), Error> {
         let items = words.numbers.len();
@@ -204,7 +204,7 @@ impl Work {
     /// Puts all masks that were asked for in their places: of each character what the stream of its string has in its slot.
     fn answer(
         &mut self,
-        ots: &impl OprfSender<u8, BLOCKS>,
+        ots: &impl NcoSender<u8, BLOCKS>,
         number: u64,
         rows: &[kk13::Row],
         characters: usize,

@@ -4,8 +4,8 @@ use crate::protocol::Learns;
 use crate::testing::{Case, order, planted_for, run_of, run_pair, shape};
 use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::Layout;
-use vesica_ot::base::kept::{Keeping, Kept};
-use vesica_ot::coded::ideal;
+use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
+use vesica_ot::nco::ideal;
 
 #[test]
 fn unequal_sets_and_short_items_end_with_the_plain_join() {
@@ -184,8 +184,8 @@ fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
     assert!((0..20).all(|item| sets.receiver.native(item) != Some(0)));
     let sizes = Sizes { receiver: 20, sender: 30 };
     let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
-    let (context, keeping) = (context(sizes), Keeping::of(kept()));
-    let run = Run { base_ots: Some(&keeping), ..run_of(context, sizes, parameters) };
+    let (context, cache) = (context(sizes), BaseOtCache::of(kept()));
+    let run = Run { base_ots: Some(&cache), ..run_of(context, sizes, parameters) };
     let ots = |channel: &mut dyn Channel| {
         let (code, rng) = (WalshHadamard::default(), &mut Prg::from_seed([2; 16]));
         kk13::Receiver::setup(code, &run.context, 1, run.base_ots, channel, rng).unwrap()
@@ -217,13 +217,13 @@ fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
 }
 
 /// Both strings of base OTs, as an earlier run would have left them to the receiver.
-fn kept() -> Kept {
+fn kept() -> CachedBaseOts {
     let mut bytes = vesica_channel::codec::Writer::new();
     bytes.bool(true).u64(1).u32(128).u32(kk13::COLUMNS as u32);
     for number in 0..2 * kk13::COLUMNS as u64 {
         bytes.fixed(&[&number.to_le_bytes()[..], &[7; 24]].concat());
     }
-    Kept::from_bytes(bytes.as_slice()).unwrap()
+    CachedBaseOts::from_bytes(bytes.as_slice()).unwrap()
 }
 
 /// The first bytes that a party sends; then the other end is gone.

@@ -51,17 +51,17 @@
 mod columns;
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;
-mod oprf;
 mod receiver;
 mod sender;
+mod traits;
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::transpose::COLUMNS as TILE;
 
-pub use oprf::{OprfReceiver, OprfSender, Step};
-pub use receiver::{Opening, Receiver};
+pub use receiver::{Receiver, ReceiverSetup};
 pub use sender::Sender;
+pub use traits::{NcoReceiver, NcoSender, Step};
 
 /// Bits of an OT's number.
 const NUMBER_BITS: usize = 48;
@@ -116,14 +116,14 @@ pub trait Code<const W: usize>: Sync {
 
 /// How far the OTs of one setup have come. A call that ends within a tile leaves the rest of the tile unused.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct Position {
     tile: u64,
     number: u64,
 }
 
-impl Place {
+impl Position {
     /// The place of the next `rows` OTs; moves beyond them.
-    fn take(&mut self, rows: usize) -> Place {
+    fn take(&mut self, rows: usize) -> Position {
         let here = *self;
         self.tile += rows.div_ceil(TILE) as u64;
         self.number += rows as u64;
@@ -132,8 +132,8 @@ impl Place {
     }
 
     /// The place of OT number `row`, the first of a tile, of those that begin here.
-    fn at(self, row: usize) -> Place {
-        Place { tile: self.tile + (row / TILE) as u64, number: self.number + row as u64 }
+    fn at(self, row: usize) -> Position {
+        Position { tile: self.tile + (row / TILE) as u64, number: self.number + row as u64 }
     }
 }
 

@@ -15,7 +15,7 @@ use vesica_channel::{Channel, RecvHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Oracle};
 
-use super::oprf::{OprfReceiver, OprfSender, Step};
+use super::traits::{NcoReceiver, NcoSender, Step};
 use crate::error::Error;
 
 /// What can be chosen in an OT.
@@ -79,7 +79,7 @@ impl Receiver {
     }
 }
 
-impl<T: Word> OprfReceiver<T> for Receiver {
+impl<T: Word> NcoReceiver<T> for Receiver {
     fn extend_in_steps(
         &mut self,
         size: usize,
@@ -112,7 +112,7 @@ impl Sender {
     }
 }
 
-impl<T: Word, const W: usize> OprfSender<T, W> for Sender {
+impl<T: Word, const W: usize> NcoSender<T, W> for Sender {
     fn next(&self) -> u64 {
         self.0.next
     }

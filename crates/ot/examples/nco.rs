@@ -1,6 +1,6 @@
 //! Times 1-out-of-256 OT (KK13) and the batched OPRF (KKRT16), each party by itself on one thread.
 //!
-//! `cargo run --release -p vesica-ot --example coded`. Base OTs are dealt; the channel is in memory, its digests included.
+//! `cargo run --release -p vesica-ot --example nco`. Base OTs are dealt; the channel is in memory, its digests included.
 //! Beside each figure stands the floor: AES blocks, transposed blocks and hashes an OT, at the unit prices that this
 //! run measures, and the ratio.
 #![allow(clippy::unwrap_used, reason = "an example stops where something is not as it must be")]
@@ -13,7 +13,7 @@ use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, transpose};
 use vesica_net::{Options, memory};
-use vesica_ot::coded::{Code, OprfSender, Receiver, Sender};
+use vesica_ot::nco::{Code, NcoSender, Receiver, Sender};
 use vesica_ot::{kk13, kkrt};
 
 const COUNT: usize = 1 << 13;

@@ -10,9 +10,9 @@ use vesica_crypto::transpose::COLUMNS as TILE;
 use zeroize::Zeroize;
 
 use super::columns::{Columns, Scratch};
-use super::oprf::OprfSender;
-use super::{BATCH, Code, LANES, Place, hash_groups};
-use crate::base::kept::{self, Keeping, LEAST_LEVEL};
+use super::traits::NcoSender;
+use super::{BATCH, Code, LANES, Position, hash_groups};
+use crate::base::cache::{self, BaseOtCache, Chosen, LEAST_LEVEL};
 use crate::error::Error;
 
 /// The party that can evaluate every OT at any value.
@@ -23,7 +23,7 @@ pub struct Sender<C, const W: usize> {
     chosen: Columns<W>,
     pub(super) secret: Secret<W>,
     threads: usize,
-    place: Place,
+    place: Position,
     /// What a call receives; kept for the next one.
     wire: Vec<u8>,
 }
@@ -44,14 +44,14 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         code: C,
         context: &Context,
         threads: usize,
-        keeping: Option<&Keeping>,
+        cache: Option<&BaseOtCache>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let (bits, seeds) =
-            kept::receive(LEAST_LEVEL, context, C::BASE, code.columns(), keeping, channel, rng)?;
+        let Chosen { choices, seeds } =
+            cache::receive(LEAST_LEVEL, context, C::BASE, code.columns(), cache, channel, rng)?;
         let mut secret = Secret([Block::ZERO; W]);
-        Block::slice_as_mut_bytes(&mut secret.0)[..bits.len()].copy_from_slice(&bits);
+        Block::slice_as_mut_bytes(&mut secret.0)[..choices.len()].copy_from_slice(&choices);
         let seeds = Wiped::from(seeds.iter().map(|seed| seed.block()).collect::<Vec<_>>());
         Ok(Self::from_seeds(code, context, threads, &secret.0, &seeds))
     }
@@ -71,7 +71,7 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         let beyond = &Block::slice_as_bytes(secret)[code.columns() / 8..];
         assert!(beyond.iter().all(|byte| *byte == 0), "one bit of s a column");
         let (oracle, chosen) = (context.oracle(C::OUTPUT), Columns::new(seeds));
-        let (secret, place) = (Secret(*secret), Place::default());
+        let (secret, place) = (Secret(*secret), Position::default());
         code.restrict(&secret.0);
         Self { code, oracle, chosen, secret, threads: threads.max(1), place, wire: Vec::new() }
     }
@@ -107,7 +107,7 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
     }
 }
 
-impl<C: Code<W>, const W: usize> OprfSender<C::Word, W> for Sender<C, W> {
+impl<C: Code<W>, const W: usize> NcoSender<C::Word, W> for Sender<C, W> {
     fn next(&self) -> u64 {
         self.place.number
     }

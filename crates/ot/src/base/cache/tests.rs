@@ -15,13 +15,13 @@ fn context(run: u8) -> Context {
 }
 
 /// Both parties' strings, and the payload bytes that the sender of the base OTs sent and received.
-fn run(keeping: [Option<&Keeping>; 2], run: u8, count: usize) -> (Vec<[Seed; 2]>, Chosen, [u64; 2]) {
-    run_at(LEAST_LEVEL, keeping, run, count)
+fn run(cache: [Option<&BaseOtCache>; 2], run: u8, count: usize) -> (Vec<[Seed; 2]>, Chosen, [u64; 2]) {
+    run_at(LEAST_LEVEL, cache, run, count)
 }
 
 fn run_at(
     level: u32,
-    keeping: [Option<&Keeping>; 2],
+    cache: [Option<&BaseOtCache>; 2],
     run: u8,
     count: usize,
 ) -> (Vec<[Seed; 2]>, Chosen, [u64; 2]) {
@@ -29,16 +29,16 @@ fn run_at(
     thread::scope(|scope| {
         let receiver = scope.spawn(move || {
             let rng = &mut StdRng::seed_from_u64(u64::from(run));
-            receive(level, &context(run), LABEL, count, keeping[1], &mut there, rng).unwrap()
+            receive(level, &context(run), LABEL, count, cache[1], &mut there, rng).unwrap()
         });
         let rng = &mut StdRng::seed_from_u64(100 + u64::from(run));
-        let pairs = send(level, &context(run), LABEL, count, keeping[0], &mut here, rng).unwrap();
+        let pairs = send(level, &context(run), LABEL, count, cache[0], &mut here, rng).unwrap();
         let traffic = here.traffic();
         (pairs, receiver.join().unwrap(), [traffic.payload_sent, traffic.payload_received])
     })
 }
 
-fn check(pairs: &[[Seed; 2]], (choices, seeds): &Chosen) {
+fn check(pairs: &[[Seed; 2]], Chosen { choices, seeds }: &Chosen) {
     assert_eq!(pairs.len(), seeds.len());
     for (i, (pair, seed)) in pairs.iter().zip(seeds).enumerate() {
         let choice = usize::from(bit(choices, i));
@@ -47,34 +47,34 @@ fn check(pairs: &[[Seed; 2]], (choices, seeds): &Chosen) {
 }
 
 /// What both keep of a first run for `count`.
-fn kept(count: usize) -> [Kept; 2] {
-    let keeping = [Keeping::new(), Keeping::new()];
-    let (pairs, chosen, _) = run([Some(&keeping[0]), Some(&keeping[1])], 0, count);
+fn kept(count: usize) -> [CachedBaseOts; 2] {
+    let cache = [BaseOtCache::new(), BaseOtCache::new()];
+    let (pairs, chosen, _) = run([Some(&cache[0]), Some(&cache[1])], 0, count);
     check(&pairs, &chosen);
-    keeping.map(|keeping| keeping.finish().unwrap())
+    cache.map(|cache| cache.into_cached().unwrap())
 }
 
 #[test]
 fn later_runs_send_nothing_and_have_strings_of_their_own() {
-    let keeping = [Keeping::new(), Keeping::new()];
-    let (pairs, chosen, bytes) = run([Some(&keeping[0]), Some(&keeping[1])], 0, 64);
+    let cache = [BaseOtCache::new(), BaseOtCache::new()];
+    let (pairs, chosen, bytes) = run([Some(&cache[0]), Some(&cache[1])], 0, 64);
     check(&pairs, &chosen);
     assert_eq!(bytes, [32, 64 * 64], "the first run makes them");
     let mut seen: HashSet<[u8; 32]> = pairs.as_flattened().iter().map(|seed| *seed.as_bytes()).collect();
-    let mut kept = keeping.map(|keeping| keeping.finish().unwrap());
+    let mut kept = cache.map(|cache| cache.into_cached().unwrap());
     for number in 1..4 {
-        assert_eq!(kept.each_ref().map(Kept::generation), [u64::from(number); 2]);
-        let keeping = kept.map(Keeping::of);
+        assert_eq!(kept.each_ref().map(CachedBaseOts::generation), [u64::from(number); 2]);
+        let cache = kept.map(BaseOtCache::of);
         // The same ones, and fewer than there are.
-        let (pairs, later, bytes) = run([Some(&keeping[0]), Some(&keeping[1])], number, 56);
+        let (pairs, later, bytes) = run([Some(&cache[0]), Some(&cache[1])], number, 56);
         check(&pairs, &later);
         assert_eq!(bytes, [0, 0], "a later one sends nothing");
-        assert_eq!(later.0[..], chosen.0[..7], "the choices stay");
+        assert_eq!(later.choices[..], chosen.choices[..7], "the choices stay");
         assert!(
             pairs.as_flattened().iter().all(|seed| seen.insert(*seed.as_bytes())),
             "a string of another run"
         );
-        kept = keeping.map(|keeping| keeping.finish().unwrap());
+        kept = cache.map(|cache| cache.into_cached().unwrap());
     }
 }
 
@@ -103,22 +103,27 @@ fn every_level_has_its_base_ots() {
 #[test]
 fn flaw_kept_ones_serve_their_own_level_alone() {
     for made in [80, 128, 192, 256] {
-        let keeping = [Keeping::new(), Keeping::new()];
-        let (pairs, chosen, _) = run_at(made, keeping.each_ref().map(Some), 0, 16);
+        let cache = [BaseOtCache::new(), BaseOtCache::new()];
+        let (pairs, chosen, _) = run_at(made, cache.each_ref().map(Some), 0, 16);
         check(&pairs, &chosen);
-        let kept = keeping.map(Keeping::finish);
-        assert_eq!(kept.each_ref().map(Option::is_some), [may_be_kept(made); 2], "{made}");
+        let kept = cache.map(BaseOtCache::into_cached);
+        assert_eq!(kept.each_ref().map(Option::is_some), [may_be_cached(made); 2], "{made}");
         let [Some(sender), Some(receiver)] = kept else { continue };
         assert_eq!([sender.level(), receiver.level()], [made; 2]);
         for level in [80, 128, 192, 256] {
-            let again =
-                || [&sender, &receiver].map(|kept| Keeping::of(Kept::from_bytes(&kept.to_bytes()).unwrap()));
+            let again = || {
+                [&sender, &receiver]
+                    .map(|kept| BaseOtCache::of(CachedBaseOts::from_bytes(&kept.to_bytes()).unwrap()))
+            };
             if level == made {
-                let keeping = again();
-                let (pairs, later, counted) = run_at(level, keeping.each_ref().map(Some), 1, 16);
+                let cache = again();
+                let (pairs, later, counted) = run_at(level, cache.each_ref().map(Some), 1, 16);
                 check(&pairs, &later);
                 assert_eq!(counted, [0, 0]);
-                assert_eq!(later.0, chosen.0, "the choices stay, which is why no other level may have them");
+                assert_eq!(
+                    later.choices, chosen.choices,
+                    "the choices stay, which is why no other level may have them"
+                );
                 continue;
             }
             let (mut here, _there) = memory::pair(&Options::default());
@@ -137,7 +142,7 @@ fn flaw_kept_ones_serve_their_own_level_alone() {
 #[test]
 fn session_label_number_and_generation_count() {
     let [mut sender, _] = kept(16);
-    let strings = |sender: &Kept, run: u8, label| {
+    let strings = |sender: &CachedBaseOts, run: u8, label| {
         let pairs = sender.pairs_of(LEAST_LEVEL, &context(run), label, 16).unwrap();
         pairs.as_flattened().iter().map(|seed| *seed.as_bytes()).collect::<Vec<_>>()
     };
@@ -149,7 +154,7 @@ fn session_label_number_and_generation_count() {
         |strings: Vec<[u8; 32]>| strings.into_iter().for_each(|string| assert!(seen.insert(string)));
     fresh(strings(&sender, 2, LABEL));
     fresh(strings(&sender, 1, Label::new("test: another")));
-    let roots = |sender: &Kept| sender.to_bytes()[17..].as_chunks::<32>().0.to_vec();
+    let roots = |sender: &CachedBaseOts| sender.to_bytes()[17..].as_chunks::<32>().0.to_vec();
     fresh(roots(&sender));
     sender.renew_until(2);
     fresh(roots(&sender));
@@ -164,32 +169,32 @@ fn a_party_that_fell_behind_catches_up() {
     sender.renew_until(9);
     sender.renew_until(4);
     assert_eq!([sender.generation(), receiver.generation()], [9, 9], "there is no way back");
-    let keeping = [sender, receiver].map(Keeping::of);
-    let (pairs, chosen, _) = run([Some(&keeping[0]), Some(&keeping[1])], 5, 32);
+    let cache = [sender, receiver].map(BaseOtCache::of);
+    let (pairs, chosen, _) = run([Some(&cache[0]), Some(&cache[1])], 5, 32);
     check(&pairs, &chosen);
 }
 
 #[test]
 fn what_is_stored_comes_back_and_nothing_else_does() {
     let both = kept(40);
-    assert_eq!(both.each_ref().map(Kept::is_sender), [true, false]);
-    let again = both.each_ref().map(|kept| Kept::from_bytes(&kept.to_bytes()).unwrap());
+    assert_eq!(both.each_ref().map(CachedBaseOts::is_sender), [true, false]);
+    let again = both.each_ref().map(|kept| CachedBaseOts::from_bytes(&kept.to_bytes()).unwrap());
     assert_eq!(again.each_ref().map(|kept| kept.to_bytes()), both.each_ref().map(|kept| kept.to_bytes()));
-    let keeping = again.map(Keeping::of);
-    let (pairs, chosen, _) = run([Some(&keeping[0]), Some(&keeping[1])], 6, 40);
+    let cache = again.map(BaseOtCache::of);
+    let (pairs, chosen, _) = run([Some(&cache[0]), Some(&cache[1])], 6, 40);
     check(&pairs, &chosen);
     for kept in &both {
         let bytes = kept.to_bytes();
-        assert!((0..bytes.len()).all(|cut| Kept::from_bytes(&bytes[..cut]).is_err()));
-        assert!(Kept::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
+        assert!((0..bytes.len()).all(|cut| CachedBaseOts::from_bytes(&bytes[..cut]).is_err()));
+        assert!(CachedBaseOts::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
         for count in [0u32, 7, 520, u32::MAX] {
             let mut other = bytes.to_vec();
             other[13..17].copy_from_slice(&count.to_le_bytes());
-            assert!(Kept::from_bytes(&other).is_err(), "{count}");
+            assert!(CachedBaseOts::from_bytes(&other).is_err(), "{count}");
         }
         let mut weaker = bytes.to_vec();
         weaker[9..13].copy_from_slice(&127u32.to_le_bytes());
-        assert!(Kept::from_bytes(&weaker).is_err());
+        assert!(CachedBaseOts::from_bytes(&weaker).is_err());
     }
 }
 
@@ -197,14 +202,14 @@ fn what_is_stored_comes_back_and_nothing_else_does() {
 fn what_does_not_fit_is_an_error() {
     let (mut here, _there) = memory::pair(&Options::default());
     let rng = &mut StdRng::seed_from_u64(1);
-    let [sender, receiver] = kept(16).map(Keeping::of);
-    for (keeping, count) in [(&sender, 24), (&receiver, 16)] {
-        let sent = send(LEAST_LEVEL, &context(1), LABEL, count, Some(keeping), &mut here, rng);
+    let [sender, receiver] = kept(16).map(BaseOtCache::of);
+    for (cache, count) in [(&sender, 24), (&receiver, 16)] {
+        let sent = send(LEAST_LEVEL, &context(1), LABEL, count, Some(cache), &mut here, rng);
         assert_eq!(sent.err(), Some(Error::UnfitBaseOts));
     }
-    for (keeping, count) in [(&receiver, 24), (&sender, 16)] {
-        let received = receive(LEAST_LEVEL, &context(1), LABEL, count, Some(keeping), &mut here, rng);
+    for (cache, count) in [(&receiver, 24), (&sender, 16)] {
+        let received = receive(LEAST_LEVEL, &context(1), LABEL, count, Some(cache), &mut here, rng);
         assert_eq!(received.err(), Some(Error::UnfitBaseOts));
     }
-    assert!(Keeping::new().finish().is_none(), "a run that made none keeps none");
+    assert!(BaseOtCache::new().into_cached().is_none(), "a run that made none keeps none");
 }

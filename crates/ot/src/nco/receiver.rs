@@ -9,9 +9,9 @@ use vesica_crypto::transpose::COLUMNS as TILE;
 use zeroize::Zeroize;
 
 use super::columns::{Columns, Scratch};
-use super::oprf::{OprfReceiver, Step};
-use super::{BATCH, Code, LANES, Place, ROW_BITS, hash_groups};
-use crate::base::kept::{self, Keeping};
+use super::traits::{NcoReceiver, Step};
+use super::{BATCH, Code, LANES, Position, ROW_BITS, hash_groups};
+use crate::base::cache::{self, BaseOtCache};
 use crate::error::Error;
 
 /// The party that chooses one value in each OT.
@@ -20,15 +20,15 @@ pub struct Receiver<C, const W: usize> {
     pub(super) oracle: Oracle,
     pub(super) pair: [Columns<W>; 2],
     threads: usize,
-    place: Place,
+    place: Position,
     work: Work<W>,
 }
 
 /// A [`Receiver`] whose message of the base OTs is on its way, and who can do something else until they are answered.
-pub struct Opening<'a, C, const W: usize> {
+pub struct ReceiverSetup<'a, C, const W: usize> {
     code: C,
     context: Context,
-    base: kept::Opening<'a>,
+    base: cache::PendingSend<'a>,
     threads: usize,
 }
 
@@ -56,24 +56,24 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         code: C,
         context: &Context,
         threads: usize,
-        keeping: Option<&Keeping>,
+        cache: Option<&BaseOtCache>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        Self::open(code, context, threads, keeping, channel, rng)?.finish(channel)
+        Self::start_setup(code, context, threads, cache, channel, rng)?.complete_base_ots(channel)
     }
 
     /// Sends the first message of [`setup`](Self::setup), where there is one.
-    pub fn open<'a>(
+    pub fn start_setup<'a>(
         code: C,
         context: &Context,
         threads: usize,
-        keeping: Option<&'a Keeping>,
+        cache: Option<&'a BaseOtCache>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Opening<'a, C, W>, Error> {
-        let base = kept::open(context, C::BASE, keeping, channel, rng)?;
-        Ok(Opening { code, context: context.clone(), base, threads })
+    ) -> Result<ReceiverSetup<'a, C, W>, Error> {
+        let base = cache::start_send(context, C::BASE, cache, channel, rng)?;
+        Ok(ReceiverSetup { code, context: context.clone(), base, threads })
     }
 
     /// From base OTs done elsewhere: both seeds of each.
@@ -89,7 +89,7 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
             seeds.zeroize();
             columns
         });
-        let (oracle, place) = (context.oracle(C::OUTPUT), Place::default());
+        let (oracle, place) = (context.oracle(C::OUTPUT), Position::default());
         let work = Work { tiles: Vec::new(), rows: Vec::new(), wire: Vec::new() };
         Self { oracle, code, pair, threads: threads.max(1), place, work }
     }
@@ -114,7 +114,7 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
     }
 
     /// The rows t0 and u of these words, the first of which begins a tile.
-    fn fill(&self, place: Place, words: &[C::Word], work: &mut Work<W>) -> Result<(), Error> {
+    fn fill(&self, place: Position, words: &[C::Word], work: &mut Work<W>) -> Result<(), Error> {
         let (tiles, stride) = (words.len().div_ceil(TILE), self.stride());
         let at_once = tiles.div_ceil(self.threads).max(1);
         let Work { tiles: scratches, rows, wire } = work;
@@ -170,7 +170,7 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
     /// The outputs of groups of `size` rows.
     fn hash(
         &self,
-        place: Place,
+        place: Position,
         size: usize,
         rows: &[[Block; W]],
         outputs: &mut [Block],
@@ -193,7 +193,7 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
     }
 }
 
-impl<C: Code<W>, const W: usize> OprfReceiver<C::Word> for Receiver<C, W> {
+impl<C: Code<W>, const W: usize> NcoReceiver<C::Word> for Receiver<C, W> {
     fn extend_in_steps(
         &mut self,
         size: usize,
@@ -225,10 +225,10 @@ impl<C: Code<W>, const W: usize> OprfReceiver<C::Word> for Receiver<C, W> {
     }
 }
 
-impl<C: Code<W>, const W: usize> Opening<'_, C, W> {
+impl<C: Code<W>, const W: usize> ReceiverSetup<'_, C, W> {
     /// Receives the other party's message.
-    pub fn finish(self, channel: &mut dyn Channel) -> Result<Receiver<C, W>, Error> {
-        let pairs = self.base.finish(self.code.columns(), channel)?;
+    pub fn complete_base_ots(self, channel: &mut dyn Channel) -> Result<Receiver<C, W>, Error> {
+        let pairs = self.base.complete(self.code.columns(), channel)?;
         let mut seeds: Vec<[Block; 2]> = pairs.iter().map(|[a, b]| [a.block(), b.block()]).collect();
         let receiver = Receiver::from_seeds(self.code, &self.context, self.threads, &seeds);
         seeds.as_flattened_mut().zeroize();

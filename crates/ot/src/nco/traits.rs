@@ -1,5 +1,5 @@
 //! What a protocol takes of a batched OPRF or of 1-out-of-N OTs, whichever they come from: [`Receiver`](super::Receiver) and
-//! [`Sender`](super::Sender), or their ideal twins (`coded::ideal`, for tests).
+//! [`Sender`](super::Sender), or their ideal twins (`nco::ideal`, for tests).
 
 use vesica_channel::{Channel, RecvHalf};
 use vesica_crypto::block::Block;
@@ -16,7 +16,7 @@ pub enum Step {
 }
 
 /// The party that learns one output of each OT, or of each group of OTs.
-pub trait OprfReceiver<Word> {
+pub trait NcoReceiver<Word> {
     /// The next OTs, `size` for each group of as many words: `outputs[j]` is what the sender computes at group `j` of
     /// `words`, of all its OTs together.
     ///
@@ -55,7 +55,7 @@ pub trait OprfReceiver<Word> {
 }
 
 /// The party that can evaluate every OT at any word, by rows of `W` blocks.
-pub trait OprfSender<Word, const W: usize> {
+pub trait NcoSender<Word, const W: usize> {
     /// The number of the next OT, which [`evaluate_groups`](Self::evaluate_groups) wants to know of the first of its rows.
     fn next(&self) -> u64;
 

@@ -1,35 +1,35 @@
-//! The base OTs of a run: which protocol makes them at which level, and those that the same two parties keep from one run
-//! to the next.
+//! The base OTs of a run: which protocol makes them at which level, and how two parties use the same ones in several runs.
 //!
-//! Up to level 128 they are Masny and Rindal's over ristretto255, above it Naor and Pinkas's over P-384 or P-521, the curves
-//! of DCW13 Table 2 (what has such a level is for semi-honest parties). Kept ones serve the level for which they were made and
-//! no other; those of a level below [`LEAST_LEVEL`] are not kept.
+//! Up to level 128 the base OTs are Masny and Rindal's over ristretto255. Above it they are Naor and Pinkas's over P-384 or
+//! P-521, the curves of DCW13 Table 2; only semi-honest protocols have these levels. Cached base OTs serve the level for
+//! which they were made and no other. Those of a level below [`LEAST_LEVEL`] are not cached.
 //!
 //! Source: PSSZ15 §8.2, "these base-OTs only need to be computed once and can be re-used over multiple sessions".
 //!
 //! ```text
-//! kept            ρ_i,0 and ρ_i,1 of n base OTs, i = 0..n; their receiver holds b_i and ρ_i,b_i
+//! cached          ρ_i,0 and ρ_i,1 of n base OTs, i = 0..n; their receiver holds b_i and ρ_i,b_i
 //! in a run        k_i,j = BLAKE3-keyed(ρ_i,j, 0 ‖ i ‖ H(context, label))     the strings that the run's extension takes
 //! after it        ρ_i,j ← BLAKE3-keyed(ρ_i,j, 1 ‖ i ‖ 0)                     the next generation
 //! ```
 //!
-//! The run that makes base OTs takes derived strings too, so that a kept one is the key of BLAKE3 and nothing else.
+//! The run that makes the base OTs takes derived strings too, so a cached string is used as a key of BLAKE3 and for nothing
+//! else.
 //!
-//! **Security:** semi-honest parties alone. The context holds the session id, and with it fresh randomness of both
-//! parties, so no two runs have the same strings k, whatever a partner repeats and however many run at once. The bits b,
+//! **Security:** semi-honest parties only. The context holds the session id, and with it fresh randomness of both
+//! parties. So no two runs have the same strings k, whatever a partner repeats and however many runs go on at once. The bits b,
 //! which are the secret s or Δ of the extension, *are* the same in all runs. To semi-honest parties this is one long
-//! extension, cut into runs: the party with the pairs sees s in nothing but hashes of rows q ⊕ (s ∧ c), each under the
-//! context of its run, so what it may compute to find s is what it may compute in one run. Against a party that deviates
-//! it is not: what a selective failure tells of s would add up over the runs. So nothing here is for malicious parties;
-//! extensions against those take no kept base OTs.
+//! extension, cut into runs: the party with the pairs sees s only in hashes of rows q ⊕ (s ∧ c), each under the
+//! context of its run, so it can compute as much about s as in one run. Against a malicious party this does not hold: what
+//! a selective failure reveals of s would add up over the runs. Extensions against malicious parties therefore have no
+//! set-up that takes a cache.
 //!
-//! **One level.** A run at level κ hides κ bits of the b from 2^κ hashes, and no more. If a run at 80 took the first 80 of
-//! the bits that a run at 128 takes as Δ, its partner would find those with 2^80 hashes, and the other 48 with 2^48. So what
-//! serves one level serves no other.
+//! **One level.** A run at level κ hides κ bits of the b from 2^κ hashes, and no more. If a run at level 80 took the first
+//! 80 of the bits that a run at level 128 takes as Δ, its partner would find those with 2^80 hashes, and the other 48 with
+//! 2^48. So base OTs of one level serve no other.
 //!
-//! Going one generation on forgets the strings of the runs before: who takes kept pairs away learns nothing of past rows.
-//! The bits b do not change. What theft means on either side, and why the choice bits are not renewed by another extension in
-//! every run, stands in docs/base-ots.md.
+//! The next generation does not reveal the strings of the runs before it: a thief of cached pairs learns nothing of past
+//! rows. The bits b do not change. docs/base-ots.md says what a theft means on either side, and why the choice bits are not
+//! renewed by another extension in every run.
 
 use std::sync::OnceLock;
 
@@ -46,15 +46,16 @@ use crate::{Error, Seed};
 const RUN: u8 = 0;
 const NEXT: u8 = 1;
 
-/// No protocol takes more.
+/// The most base OTs that a protocol takes.
 const MOST: u32 = 512;
 
 /// The strength of ristretto255: the level up to which base OTs are over it, and the least at which they are kept.
 pub const LEAST_LEVEL: u32 = 128;
 
-/// Whether base OTs of a run at `level` may be kept. 2^80 hashes find the choices of a run at level 80: they must be of no use.
+/// Whether base OTs of a run at `level` may be cached. 2^80 hashes find the choices of a run at level 80, so nothing else may
+/// depend on these.
 #[must_use]
-pub const fn may_be_kept(level: u32) -> bool {
+pub const fn may_be_cached(level: u32) -> bool {
     level >= LEAST_LEVEL
 }
 
@@ -67,8 +68,8 @@ pub const fn bytes(level: u32, count: u64) -> [u64; 2] {
     [count * masny_rindal::RECEIVER_BYTES as u64, masny_rindal::SENDER_BYTES as u64]
 }
 
-/// Kept base OTs, of the one side or the other.
-pub struct Kept {
+/// Base OTs of several runs, of their sender or of their receiver.
+pub struct CachedBaseOts {
     side: Side,
     level: u32,
     generation: u64,
@@ -79,7 +80,7 @@ enum Side {
     Receiver { choices: Zeroizing<Vec<u8>>, seeds: Vec<Seed> },
 }
 
-/// ρ to another string.
+/// Another string derived from ρ.
 fn derive(root: &Seed, domain: u8, index: usize, bound: &[u8; 32]) -> Seed {
     let mut input = [0; 41];
     input[0] = domain;
@@ -90,18 +91,23 @@ fn derive(root: &Seed, domain: u8, index: usize, bound: &[u8; 32]) -> Seed {
     Seed::new(*string)
 }
 
-/// H(context, label). The base OTs that a run makes ask the same oracle at inputs whose first part has one byte or two.
+/// H(context, label). The base OTs that a run makes query the same oracle, at inputs whose first part has one byte or two.
 fn bound(context: &Context, label: Label) -> [u8; 32] {
     let mut bound = [0; 32];
     context.hash_parts(label, &[b"kept base OTs"], &mut bound);
     bound
 }
 
-/// Choices, packed eight to a byte, lowest first, and the strings that they name.
-pub type Chosen = (Zeroizing<Vec<u8>>, Vec<Seed>);
+/// What the receiver of base OTs has.
+pub struct Chosen {
+    /// Its choices, packed eight to a byte, lowest first.
+    pub choices: Zeroizing<Vec<u8>>,
+    /// The strings that they name.
+    pub seeds: Vec<Seed>,
+}
 
-impl Kept {
-    /// How many there are.
+impl CachedBaseOts {
+    /// The number of base OTs.
     #[must_use]
     pub fn count(&self) -> usize {
         match &self.side {
@@ -116,7 +122,7 @@ impl Kept {
         self.level
     }
 
-    /// Whether they are both strings of each, not the chosen ones.
+    /// Whether this is their sender's side, which has both strings of each.
     #[must_use]
     pub fn is_sender(&self) -> bool {
         matches!(self.side, Side::Sender(_))
@@ -128,7 +134,7 @@ impl Kept {
         self.generation
     }
 
-    /// Goes on to a later generation, with no way back.
+    /// Moves on to a later generation. There is no way back.
     pub fn renew_until(&mut self, generation: u64) {
         let next = |i: usize, root: &mut Seed| *root = derive(root, NEXT, i, &[0; 32]);
         while self.generation < generation {
@@ -142,10 +148,10 @@ impl Kept {
         }
     }
 
-    /// As they are stored: u8 side · u64 generation · u32 level · u32 count · bits and strings.
+    /// The stored form: u8 side · u64 generation · u32 level · u32 count · bits and strings.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        // Room for all of it, so that nothing is left behind in memory where a shorter piece was.
+        // Capacity for all of it: a vector that grows leaves a copy behind.
         let mut bytes = Zeroizing::new(Vec::with_capacity(17 + self.count() * 65));
         let mut head = Writer::new();
         head.bool(self.is_sender()).u64(self.generation).u32(self.level).u32(self.count() as u32);
@@ -165,7 +171,7 @@ impl Kept {
     /// Reads what [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
-    /// If they are anything else.
+    /// If the bytes are anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, CodecError> {
         let mut reader = Reader::new(bytes);
         let (is_sender, generation) = (reader.bool()?, reader.u64()?);
@@ -190,7 +196,7 @@ impl Kept {
         Ok(Self { side, level, generation })
     }
 
-    /// What a run at `level` takes, if they serve it.
+    /// The side, if the base OTs serve a run at `level`.
     fn serving(&self, level: u32) -> Result<&Side, Error> {
         if level == self.level { Ok(&self.side) } else { Err(Error::UnfitBaseOts) }
     }
@@ -214,169 +220,165 @@ impl Kept {
         let Side::Receiver { choices, seeds } = self.serving(level)? else { return Err(Error::UnfitBaseOts) };
         let (seeds, bound) = (seeds.get(..count).ok_or(Error::UnfitBaseOts)?, bound(context, label));
         let seeds = seeds.iter().enumerate().map(|(i, root)| derive(root, RUN, i, &bound)).collect();
-        Ok((Zeroizing::new(choices[..count / 8].to_vec()), seeds))
+        Ok(Chosen { choices: Zeroizing::new(choices[..count.div_ceil(8)].to_vec()), seeds })
     }
 }
 
-/// What a run does with base OTs beside using them: it takes kept ones, or makes them and lets them be kept.
+/// The cache of one run: filled before it, or filled by it with the base OTs that it makes.
 #[derive(Default)]
-pub struct Keeping(OnceLock<Kept>);
+pub struct BaseOtCache(OnceLock<CachedBaseOts>);
 
-impl Keeping {
-    /// The run makes base OTs, which are then to be kept.
+impl BaseOtCache {
+    /// An empty cache, which the run fills.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The run takes these.
+    /// A cache of these, which the run takes.
     #[must_use]
-    pub fn of(kept: Kept) -> Self {
-        Self(OnceLock::from(kept))
+    pub fn of(cached: CachedBaseOts) -> Self {
+        Self(OnceLock::from(cached))
     }
 
-    /// What is to be kept after the run, the strings that it took forgotten; none if it made none.
+    /// The next generation of the base OTs, for later runs. None if the run used none.
     #[must_use]
-    pub fn finish(self) -> Option<Kept> {
-        let mut kept = self.0.into_inner()?;
-        kept.renew_until(kept.generation + 1);
-        Some(kept)
+    pub fn into_cached(self) -> Option<CachedBaseOts> {
+        let mut cached = self.0.into_inner()?;
+        cached.renew_until(cached.generation + 1);
+        Some(cached)
     }
 
     fn has(&self) -> bool {
         self.0.get().is_some()
     }
 
-    /// Those that were there already, or these, made at `level`.
-    fn put(&self, level: u32, side: Side) -> &Kept {
-        self.0.get_or_init(|| Kept { side, level, generation: 0 })
+    /// The base OTs that were cached already, or else these, made at `level`.
+    fn put(&self, level: u32, side: Side) -> &CachedBaseOts {
+        self.0.get_or_init(|| CachedBaseOts { side, level, generation: 0 })
     }
 
-    /// What a run at `level` has to do with those to be kept: nothing, where none are kept.
+    /// The cache, if a run at `level` may use one.
     ///
     /// # Errors
-    /// If there are some that such a run must not take.
-    fn at(keeping: Option<&Self>, level: u32) -> Result<Option<&Self>, Error> {
-        match keeping {
-            Some(keeping) if may_be_kept(level) => Ok(Some(keeping)),
-            Some(keeping) if keeping.has() => Err(Error::UnfitBaseOts),
+    /// If the cache is filled and such a run must not use it.
+    fn at(cache: Option<&Self>, level: u32) -> Result<Option<&Self>, Error> {
+        match cache {
+            Some(cache) if may_be_cached(level) => Ok(Some(cache)),
+            Some(cache) if cache.has() => Err(Error::UnfitBaseOts),
             _ => Ok(None),
         }
     }
 }
 
-/// The sender of base OTs after its message, if there is one.
-pub struct Opening<'a> {
+/// The sender of base OTs after it has sent its message. If the base OTs are cached there is no message.
+pub struct PendingSend<'a> {
     context: Context,
     label: Label,
-    keeping: Option<&'a Keeping>,
+    cache: Option<&'a BaseOtCache>,
     made: Option<masny_rindal::Sender>,
 }
 
-/// Sends the first message of the sender of base OTs, for a run at [`LEAST_LEVEL`]. Kept ones take no message.
+/// Sends the message of the sender of base OTs, for a run at [`LEAST_LEVEL`]; none if they are cached.
 ///
 /// # Errors
 /// If the connection fails.
-pub fn open<'a>(
+pub fn start_send<'a>(
     context: &Context,
     label: Label,
-    keeping: Option<&'a Keeping>,
+    cache: Option<&'a BaseOtCache>,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Opening<'a>, Error> {
-    let opening = |made| Opening { context: context.clone(), label, keeping, made };
-    if keeping.is_some_and(Keeping::has) {
-        return Ok(opening(None));
+) -> Result<PendingSend<'a>, Error> {
+    let pending = |made| PendingSend { context: context.clone(), label, cache, made };
+    if cache.is_some_and(BaseOtCache::has) {
+        return Ok(pending(None));
     }
     let (sender, message) = masny_rindal::Sender::new(context, label, rng);
     channel.send(&message)?;
     channel.flush()?;
-    Ok(opening(Some(sender)))
+    Ok(pending(Some(sender)))
 }
 
-impl Opening<'_> {
+impl PendingSend<'_> {
     /// Both strings of `count` OTs.
     ///
     /// # Errors
-    /// If the connection fails, the partner's elements are not valid, or kept ones do not fit.
-    pub fn finish(self, count: usize, channel: &mut dyn Channel) -> Result<Vec<[Seed; 2]>, Error> {
+    /// If the connection fails, the partner's elements are not valid, or the cached base OTs do not fit.
+    pub fn complete(self, count: usize, channel: &mut dyn Channel) -> Result<Vec<[Seed; 2]>, Error> {
         let made = self.made.map(|sender| sender.receive(count, channel)).transpose()?;
-        pairs(LEAST_LEVEL, &self.context, self.label, count, self.keeping, made)
+        pairs(LEAST_LEVEL, &self.context, self.label, count, self.cache, made)
     }
 }
 
-/// Both strings of `count` OTs that are kept already, or of those made.
+/// Both strings of `count` OTs: of those that are cached, or of those that were made.
 fn pairs(
     level: u32,
     context: &Context,
     label: Label,
     count: usize,
-    keeping: Option<&Keeping>,
+    cache: Option<&BaseOtCache>,
     made: Option<Vec<[Seed; 2]>>,
 ) -> Result<Vec<[Seed; 2]>, Error> {
     let made = made.unwrap_or_default();
-    match keeping {
+    match cache {
         None => Ok(made),
-        Some(keeping) => keeping.put(level, Side::Sender(made)).pairs_of(level, context, label, count),
+        Some(cache) => cache.put(level, Side::Sender(made)).pairs_of(level, context, label, count),
     }
 }
 
-/// Both strings of `count` OTs for a run at `level`: up to [`LEAST_LEVEL`], [`open`] and [`Opening::finish`]. Those of a lower
-/// level [are not kept](may_be_kept).
+/// Both strings of `count` OTs for a run at `level`. Up to [`LEAST_LEVEL`] this is [`start_send`] and
+/// [`PendingSend::complete`]. Base OTs of a lower level [are not cached](may_be_cached).
 ///
 /// # Errors
-/// As [`Opening::finish`].
+/// As [`PendingSend::complete`].
 pub fn send(
     level: u32,
     context: &Context,
     label: Label,
     count: usize,
-    keeping: Option<&Keeping>,
+    cache: Option<&BaseOtCache>,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<[Seed; 2]>, Error> {
-    let keeping = Keeping::at(keeping, level)?;
+    let cache = BaseOtCache::at(cache, level)?;
     if level <= LEAST_LEVEL {
-        return open(context, label, keeping, channel, rng)?.finish(count, channel);
+        return start_send(context, label, cache, channel, rng)?.complete(count, channel);
     }
-    let made = match keeping {
-        Some(keeping) if keeping.has() => None,
+    let made = match cache {
+        Some(cache) if cache.has() => None,
         _ => Some(naor_pinkas::send_at_level(level, context, label, count, channel, rng)?),
     };
-    pairs(level, context, label, count, keeping, made)
+    pairs(level, context, label, count, cache, made)
 }
 
-/// `count` random choices and the strings that they name, for a run at `level`. Kept ones take no message. Those of a level
-/// below [`LEAST_LEVEL`] [are not kept](may_be_kept).
+/// `count` random choices and the strings that they name, for a run at `level`. Cached base OTs take no message. Those of a
+/// level below [`LEAST_LEVEL`] [are not cached](may_be_cached).
 ///
 /// # Errors
-/// If the connection fails, the partner's element is not valid, or kept ones do not fit.
-///
-/// # Panics
-/// If the number is not a multiple of eight.
+/// If the connection fails, the partner's element is not valid, or the cached base OTs do not fit.
 pub fn receive(
     level: u32,
     context: &Context,
     label: Label,
     count: usize,
-    keeping: Option<&Keeping>,
+    cache: Option<&BaseOtCache>,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Chosen, Error> {
-    assert!(count.is_multiple_of(8), "whole bytes of choices");
-    let keeping = Keeping::at(keeping, level)?;
-    if let Some(kept) = keeping.and_then(|keeping| keeping.0.get()) {
-        return kept.chosen_of(level, context, label, count);
+    let cache = BaseOtCache::at(cache, level)?;
+    if let Some(cached) = cache.and_then(|cache| cache.0.get()) {
+        return cached.chosen_of(level, context, label, count);
     }
-    let mut choices = Zeroizing::new(vec![0; count / 8]);
+    let mut choices = Zeroizing::new(vec![0; count.div_ceil(8)]);
     rng.fill_bytes(&mut choices);
     let seeds = if level <= LEAST_LEVEL {
         masny_rindal::receive(context, label, &choices, count, channel, rng)?
     } else {
         naor_pinkas::receive_at_level(level, context, label, &choices, count, channel, rng)?
     };
-    let Some(keeping) = keeping else { return Ok((choices, seeds)) };
-    keeping.put(level, Side::Receiver { choices, seeds }).chosen_of(level, context, label, count)
+    let Some(cache) = cache else { return Ok(Chosen { choices, seeds }) };
+    cache.put(level, Side::Receiver { choices, seeds }).chosen_of(level, context, label, count)
 }
 
 #[cfg(test)]
