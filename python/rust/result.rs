@@ -124,5 +124,5 @@ pub(crate) fn report_place(
     protected: &[PathBuf],
 ) -> Result<Option<Output>, vesica::Error> {
     let logs = [report.map(PathBuf::as_path), None];
-    vesica::places::check(output.map(PathBuf::as_path), logs, protected).map(|[report, _]| report)
+    vesica::output_paths::check(output.map(PathBuf::as_path), logs, protected).map(|[report, _]| report)
 }

@@ -10,7 +10,7 @@ use vesica::net::CancelToken;
 use vesica::protocols::{Learns, Phase, Role};
 use vesica::report::Event;
 use vesica::table::{self, Cancelled, Output, PairSpec};
-use vesica::{Error, Kind, local, partner, places, randomness};
+use vesica::{Error, Kind, local, output_paths, partner, randomness};
 
 use crate::args::{Common, Local, PartnerOptions, Receive, Send, TableOptions};
 use crate::events::Events;
@@ -212,7 +212,7 @@ fn open_logs<'a>(
     cancelled: Cancelled<'a>,
 ) -> Result<(Option<Output>, Events<'a>), Error> {
     let (report, events) = (common.report.as_deref(), common.events.as_deref());
-    let [report, place] = places::check(output, [report, events], protected)?;
+    let [report, place] = output_paths::check(output, [report, events], protected)?;
     let events = Events::open(place, cancelled).map_err(|error| Error::log(Phase::Prepare, &error))?;
     Ok((report, events))
 }

@@ -7,8 +7,8 @@ use vesica_ot::base::cache;
 use vesica_protocols::registry::{Entry, PROTOCOLS, Security, Shape};
 use vesica_protocols::{Learns, Role, Sizes};
 
-use crate::plan::{self, PlanError, Wanted};
-use crate::settings;
+use crate::plan::{self, PlanError};
+use crate::settings::{self, Wanted};
 
 pub use measured::{CELLS, COLUMNS, Cell, Conditions, Configuration, Time, source};
 

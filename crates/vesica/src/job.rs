@@ -18,10 +18,13 @@ use crate::base_ots::file::{CacheFile, CacheInUse};
 use crate::deadline::Deadline;
 use crate::error::{Error, Side};
 use crate::memory::Budget;
+use crate::outcome::Found;
+pub use crate::outcome::Outcome;
+use crate::output_paths::Protected;
 pub use crate::partner::Partner;
-use crate::places::Protected;
 use crate::plan;
-use crate::report::{Event, InputReport, Report};
+pub use crate::report::OnEvent;
+use crate::report::{Event, InputReport};
 use crate::reporter::Reporter;
 use crate::session;
 use crate::settings::Settings;
@@ -39,30 +42,6 @@ pub struct Job {
     pub table: TableArgs,
     /// Everything else that a user chooses.
     pub settings: Settings,
-}
-
-/// Told of every event, from whatever thread it happens on.
-pub type OnEvent<'a> = &'a (dyn Fn(&Event) + Sync);
-
-/// What a run finds: matches where this side learns them, and their rows where it wants them.
-#[derive(Default)]
-pub(crate) struct Found {
-    pub(crate) matches: Option<Matches>,
-    /// The match numbers of the matching rows, if they were agreed.
-    pub(crate) numbers: Option<Vec<u64>>,
-    pub(crate) batches: Option<Batches>,
-}
-
-/// What a run ended with. The report is there in any case.
-pub struct Outcome {
-    /// The whole report; also given with the last event.
-    pub report: Report,
-    /// My matches, if I learn them; or why there are none.
-    pub result: Result<Option<Matches>, Error>,
-    /// The matching rows themselves, if they were to go to [`Destination::Batches`] and I learn them.
-    pub batches: Option<Batches>,
-    /// The match numbers of my matching rows, in the order of the rows, if they were agreed.
-    pub numbers: Option<Vec<u64>>,
 }
 
 impl Job {

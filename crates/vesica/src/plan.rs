@@ -3,9 +3,9 @@
 use std::ops::RangeFrom;
 
 use vesica_protocols::registry::{self, Entry, Security};
-use vesica_protocols::{Learns, Parameters, Profile, Sizes, Unsupported};
+use vesica_protocols::{Learns, Parameters, Sizes, Unsupported};
 
-use crate::settings;
+use crate::settings::{self, Wanted};
 
 /// Why no protocol can run as asked. The text is for both parties: it holds agreed values only.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,27 +52,6 @@ pub enum PlanError {
     /// Nothing in this version withstands what was asked for.
     #[error("no protocol of this version is secure against {0} parties and offers what was asked for")]
     Nothing(Security),
-}
-
-/// What both parties agreed on before a protocol is chosen.
-#[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
-    /// What the run must withstand.
-    pub security: Security,
-    /// Computational security in bits.
-    pub level: u32,
-    /// Width of native items.
-    pub sigma: Option<u32>,
-    /// A form of the protocol beside its standard one.
-    pub variant: Option<&'a str>,
-    /// What the parameters rest on.
-    pub profile: Profile,
-    /// Whether the paper's own parameters are wanted.
-    pub paper_parameters: bool,
-    /// Who learns the result.
-    pub learns: Learns,
-    /// Whether both sides allow what is marked insecure or broken.
-    pub allow_insecure: bool,
 }
 
 /// A protocol and the parameters it runs with.

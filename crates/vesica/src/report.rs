@@ -252,6 +252,9 @@ impl Event {
     }
 }
 
+/// Told of every event, from whatever thread it happens on.
+pub type OnEvent<'a> = &'a (dyn Fn(&Event) + Sync);
+
 /// Cuts the run into phases and remembers what each one cost.
 pub(crate) struct PhaseLog {
     finished: Vec<PhaseReport>,

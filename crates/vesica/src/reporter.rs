@@ -18,11 +18,11 @@ use crate::base_ots::CacheState;
 use crate::cost::TABLE_BYTES_PER_ROW;
 use crate::error::Error;
 use crate::hints;
-use crate::job::{Found, OnEvent, Outcome};
 use crate::memory::Bytes as Amount;
+use crate::outcome::{Found, Outcome};
 use crate::progress::Course;
 use crate::report::{
-    self, Bytes, Event, InputReport, Keys, MatchCounts, PhaseLog, Report, Transcript, Versions,
+    self, Bytes, Event, InputReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript, Versions,
 };
 use crate::resources;
 use crate::session::Agreed;

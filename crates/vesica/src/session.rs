@@ -29,7 +29,8 @@ use vesica_protocols::{self as protocols, Learns, Parameters, Pending, Phase, Pr
 use crate::base_ots::BaseOts;
 use crate::match_numbers;
 use crate::memory::{Budget, Bytes};
-use crate::plan::{self, PlanError, Wanted};
+use crate::plan::{self, PlanError};
+use crate::settings::Wanted;
 use crate::terms::{self, Difference, Terms};
 
 /// Why a conversation did not end with a result both sides confirmed.

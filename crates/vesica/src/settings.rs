@@ -10,7 +10,6 @@ use vesica_protocols::{DEFAULT_LEVEL, Learns, Profile, encoding_for};
 use vesica_table::OnFault;
 
 use crate::memory::Budget;
-use crate::plan::Wanted;
 
 /// `--protocol NAME|auto`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -223,6 +222,27 @@ impl Default for Settings {
             digest_input: false,
         }
     }
+}
+
+/// What both parties agreed on before a protocol is chosen.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// What the run must withstand.
+    pub security: Security,
+    /// Computational security in bits.
+    pub level: u32,
+    /// Width of native items.
+    pub sigma: Option<u32>,
+    /// A form of the protocol beside its standard one.
+    pub variant: Option<&'a str>,
+    /// What the parameters rest on.
+    pub profile: Profile,
+    /// Whether the paper's own parameters are wanted.
+    pub paper_parameters: bool,
+    /// Who learns the result.
+    pub learns: Learns,
+    /// Whether both sides allow what is marked insecure or broken.
+    pub allow_insecure: bool,
 }
 
 impl Settings {

@@ -1,0 +1,28 @@
+//! What a run ends with.
+
+use vesica_encode::items::Matches;
+
+use crate::error::Error;
+use crate::report::Report;
+use crate::tables::Batches;
+
+/// What a run finds: matches where this side learns them, and their rows where it wants them.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) matches: Option<Matches>,
+    /// The match numbers of the matching rows, if they were agreed.
+    pub(crate) numbers: Option<Vec<u64>>,
+    pub(crate) batches: Option<Batches>,
+}
+
+/// What a run ended with. The report is there in any case.
+pub struct Outcome {
+    /// The whole report; also given with the last event.
+    pub report: Report,
+    /// My matches, if I learn them; or why there are none.
+    pub result: Result<Option<Matches>, Error>,
+    /// The matching rows themselves, if they were to go to [`Destination::Batches`] and I learn them.
+    pub batches: Option<Batches>,
+    /// The match numbers of my matching rows, in the order of the rows, if they were agreed.
+    pub numbers: Option<Vec<u64>>,
+}
