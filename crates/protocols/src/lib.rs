@@ -46,6 +46,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod mask_lists;
 mod masks;
 mod overlap;
 mod parameters;

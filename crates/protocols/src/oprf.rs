@@ -21,6 +21,8 @@
 //! An implementation is built by its protocol, from parameters and a set-up that it has begun ([`OprfReceiver::evaluate`]
 //! may end it), and is used once.
 
+pub(crate) mod bins;
+
 use vesica_channel::{Channel, SendHalf};
 use vesica_crypto::block::Block;
 use vesica_encode::items::Items;
@@ -82,7 +84,10 @@ pub trait OutputSink {
 
 /// Takes the sender's outputs.
 pub trait EvaluationSink {
-    /// Outputs of the current function, and the position of each.
+    /// Outputs of `function` come next, of `count` items.
+    fn begin(&mut self, _function: usize, _count: usize) {}
+
+    /// Outputs of the current function, and the position of each. In as many calls as the OPRF likes.
     fn put(&mut self, positions: impl Iterator<Item = u32>, outputs: &[Block]);
 
     /// Called between two messages: `done` of `all` steps of the current function are done. Steps do not depend on the items,

@@ -3,31 +3,37 @@
 //! **Security:** semi-honest, in the random oracle model. Leaks n_r and n_s. A malicious receiver could ask for values
 //! that are no codewords; a malicious sender can use any set.
 //!
-//! Source: Kolesnikov, Kumaresan, Rosulek, Trieu (CCS 2016, eprint 2016/799), Figures 2 and 6. Deviations: no stash, but
-//! as many bins as make three hash functions fail with probability at most 2^-40 (the paper's stash costs n_s masks
-//! for each of its places); each function has a segment of the bins to itself; one random order for the sender's three lists
-//! in place of three, which hides as much and lets a place stand for an item; items are hashed under the session first.
+//! Source: Kolesnikov, Kumaresan, Rosulek, Trieu (CCS 2016, eprint 2016/799), Figures 2 and 6. Deviations:
+//!
+//! - No stash. There are as many bins as make three hash functions fail with probability at most 2^-40; the paper's stash
+//!   costs n_s masks for each of its slots.
+//! - Each hash function has a segment of the bins to itself.
+//! - The sender's three lists are in one random order, where the paper draws three. That hides as much, and a position stands
+//!   for an item.
+//! - Items are hashed under the session first.
 //!
 //! ```text
 //! receiver (Y)                                        sender (X), s ←$ {0,1}^c
-//!               ── base OTs, sender ──►               32
+//! 1.            ── base OTs, sender ──►               32
 //!               ◄── base OTs, receiver ──             64·c
-//! each y in one of its bins h_1(y), h_2(y), h_3(y)
-//!               ── u_b, for every bin b ──►           β·c/8
-//! F(b, y) where y is in bin b
-//!               ◄── F(h_i(x), x), a list each i ──    3·n_s·⌈ℓ/8⌉
-//! output {y in bin h_i(y) : F(h_i(y), y) in list i}
+//! 2. each y in one of its bins h_1(y), h_2(y), h_3(y)
+//! 3.            ── u_b, for every bin b ──►           β·c/8
+//!    F(b, y) where y is in bin b
+//! 4.            ◄── F(h_i(x), x), a list each i ──    3·n_s·⌈ℓ/8⌉
+//!    output {y in bin h_i(y) : F(h_i(y), y) in list i}
 //! ```
 //!
 //! F depends on the number of the bin, and a bin belongs to one function, so that an item's three masks differ (with bins
 //! that functions share, an item with h_1(x) = h_2(x) would show by two equal masks). An empty bin's OPRF is asked at a
 //! constant, which the sender cannot tell from an item.
 //!
-//! Names: β = `bins`, c = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`.
+//! Names: β = `bins`, c = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`. Steps 2 and 3 are the OPRF
+//! [by bins](crate::oprf), step 4 is [`mask_lists`].
+//!
 //! Cost: receiver β OPRFs, n_r placements in the cuckoo table, which holds the keys, 3·n_s masks looked up; sender β
-//! OPRFs and 3·n_s evaluations, in the order of the bins, as they arrive; it keeps no table, but deals its keys to
+//! OPRFs and 3·n_s evaluations, in the order of the bins, as they arrive. The sender keeps no table; it partitions its keys by
 //! regions of bins. Both work at once: the receiver hashes and places its items while the sender answers the base OTs; a
-//! list leaves piece by piece, and is looked through, while the next one is made. An OPRF takes the receiver 2c/128
+//! list leaves, and is looked through, while the next one is made. An OPRF takes the receiver 2c/128
 //! blocks of AES and rows transposed, 4 blocks for the code and a hash of 64 bytes, the sender half of the former; an
 //! evaluation is 4 blocks and a hash (`ot/examples/nco.rs` prints them beside their floors).
 
@@ -35,25 +41,20 @@ use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
-use vesica_crypto::memory::Wiped;
-use vesica_encode::hashing::partitioned::PartitionedKeys;
-use vesica_encode::hashing::{Layout, cuckoo, parameters};
+use vesica_encode::hashing::{Layout, parameters};
 use vesica_encode::items::{Items, Matches};
 use vesica_ot::kkrt::{self, PseudoRandomCode};
 use vesica_ot::nco::{NcoReceiver, NcoSender};
 
-use super::keys;
-use super::lists::{Departing, Search, Sought};
-use super::{check_sizes, homeless, inverse, with_base_ots};
+use super::{check_sizes, with_base_ots};
 use crate::error::{Error, Misuse};
+use crate::mask_lists;
 use crate::masks::MaskWidth;
+use crate::oprf::bins::{self, Reported, keys::Keys};
 use crate::parameters::{Security, Supported};
 use crate::positions;
-use crate::protocol::{Learns, Pending, Phase, Role, Run, Sizes};
+use crate::protocol::{Pending, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Status};
-
-/// Bins handled at a time. Local: changes no byte.
-const REGION: usize = 1 << 13;
 
 /// The registry's entry.
 pub static ENTRY: Entry = Entry {
@@ -142,6 +143,14 @@ impl Plan {
     fn code(&self, run: &Run<'_>) -> PseudoRandomCode {
         PseudoRandomCode::new(&run.context, self.columns)
     }
+
+    fn keys(&self, run: &Run<'_>) -> Keys {
+        Keys::new(self.layout, item_oracle(run))
+    }
+}
+
+fn item_oracle(run: &Run<'_>) -> Oracle {
+    run.context.oracle(Label::new("kkrt: item to key"))
 }
 
 /// The receiver's role.
@@ -154,7 +163,7 @@ pub fn receive<'a>(
     run.expect_items(Role::Receiver, items)?;
     let pairs = match Plan::new(run.sizes)? {
         Some(plan) => {
-            // 1. The base OTs.
+            // 1. The base OTs: their first message.
             run.phase(Phase::Blind, items.len());
             let (context, code) = (&run.context, plan.code(run));
             let setup = kkrt::Receiver::start_setup(code, context, run.threads, run.base_ots, channel, rng)?;
@@ -178,151 +187,50 @@ pub fn send(
             // 1. The base OTs.
             run.phase(Phase::Blind, items.len());
             let (context, code) = (&run.context, plan.code(run));
-            let oprf = kkrt::Sender::setup(code, context, run.threads, run.base_ots, channel, rng)?;
-            send_masks(run, &plan, items, oprf, channel, rng)?
+            let ots = kkrt::Sender::setup(code, context, run.threads, run.base_ots, channel, rng)?;
+            send_masks(run, &plan, items, ots, channel, rng)?
         }
         None => Vec::new(),
     };
-    positions::recv_if_both(run, channel.split().1, |place| order[place], items)
+    positions::recv_if_both(run, channel.split().1, |position| order[position], items)
 }
 
-/// Pairs (item of mine, place in the sender's lists). `oprf` ends the base OTs, whose first message is on its way.
+/// Pairs (item of mine, position in the sender's lists). `finish` ends the base OTs.
 fn receive_pairs<R: NcoReceiver<Block>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
-    oprf: impl FnOnce(&mut dyn Channel) -> Result<R, vesica_ot::Error>,
+    finish: impl FnOnce(&mut dyn Channel) -> Result<R, vesica_ot::Error>,
     channel: &mut dyn Channel,
 ) -> Result<Vec<(u32, u32)>, Error> {
-    // 2. While the sender answers: each item in one of its bins.
-    let mut keys = cuckoo::Keys::new(plan.layout, items.len());
-    keys::by_pieces(run, &item_oracle(run), items, |first, piece| {
-        (first as u32..).zip(piece).for_each(|(item, key)| keys.push(*key, item));
-    })?;
-    let table = keys.place().map_err(|_| homeless(false))?;
-    let mut oprf = oprf(channel)?;
-    // 3. F(b, y) for the item y of each bin b, 4. which is looked for in the list of its function.
-    run.phase(Phase::Answer, plan.layout.bins());
-    let mut search = Search::new(run, plan.width, run.sizes.sender, plan.layout.functions());
-    let (mut words, mut outputs) = (Vec::with_capacity(REGION), vec![Block::ZERO; REGION]);
-    for first in (0..plan.layout.bins()).step_by(REGION) {
-        let bins = first..plan.layout.bins().min(first + REGION);
-        words.clear();
-        for bin in bins.clone() {
-            words.push(table.get(bin).map_or(Block::ZERO, |(key, _)| key));
-        }
-        let outputs = &mut outputs[..words.len()];
-        oprf.extend_groups(1, &words, outputs, channel)?;
-        for part in plan.layout.segments_of(bins.clone()) {
-            let function = plan.layout.function_of(part.start);
-            let (sought, all) = (&mut search.sought[function], plan.layout.segment_of(function));
-            if part.start == all.start {
-                *sought = Sought::new(plan.width, table.occupied(all));
-            }
-            for bin in part {
-                if let Some((_, item)) = table.get(bin) {
-                    sought.push(plan.width, outputs[bin - first].to_u128(), item);
-                }
-            }
-        }
-        run.advance(words.len())?;
-        search.take_ready(plan.layout.function_of(bins.end), channel)?;
-    }
-    channel.flush()?;
-    drop(table);
-    search.finish(channel.split().1)
+    // 2. While the sender answers: each y in one of its bins. 3. F(b, y) for the y in each bin b.
+    let reported = Reported::As(Phase::Answer);
+    let oprf = bins::Receiver { run, words: &plan.keys(run), reported, finish };
+    // 4. F(b, y) is looked for in the list of the function that bin b belongs to.
+    mask_lists::receive(run, plan.width, plan.layout.functions(), items, oprf, channel)
 }
 
-/// The item at each place of the lists.
+/// The item at each position of the lists.
 fn send_masks<S: NcoSender<Block, { kkrt::BLOCKS }>>(
     run: &Run<'_>,
     plan: &Plan,
     items: &Items,
-    mut oprf: S,
+    ots: S,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
-    // 2. Each item to its first bin; from here on it is known by its place in the lists.
-    let places = items.shuffled(rng);
-    let mut waiting = PartitionedKeys::of_keys(plan.layout, items.len());
-    keys::by_pieces(run, &item_oracle(run), items, |first, keys| {
-        keys.iter().zip(&places[first..]).for_each(|(key, place)| waiting.push_key(0, *key, *place));
-    })?;
-    let order = if run.learns == Learns::Both { inverse(&places) } else { Vec::new() };
-    drop(places);
-    // 3. F(h_i(x), x), bin by bin; a list goes when the last bin of its function is done.
-    run.phase(Phase::Answer, plan.layout.bins());
-    let mut rows = Wiped::default();
-    let mut answer = Answer::new(waiting, Departing::new(plan.width, items.len()));
-    for bins in answer.waiting.regions().iter() {
-        let first = bins.start;
-        rows.resize(bins.len(), [Block::ZERO; kkrt::BLOCKS]);
-        oprf.extend(&mut rows, channel.split().1)?;
-        run.advance(rows.len())?;
-        for part in plan.layout.segments_of(bins) {
-            let function = plan.layout.function_of(part.start);
-            answer.part(&oprf, first, &rows, function);
-            // As much of the list before leaves as bins are done. How many items were in them is the sender's secret.
-            let segment = plan.layout.segment_of(function);
-            answer.masks.advance(part.end - segment.start, segment.len(), channel.split().0)?;
-            if part.end == segment.end {
-                answer.masks.complete(run, part.end == plan.layout.bins(), channel.split().0)?;
-            }
-        }
-    }
-    Ok(order)
-}
-
-/// Masks in the making.
-struct Answer {
-    waiting: PartitionedKeys<(Block, u32)>,
-    masks: Departing,
-    records: Vec<(Block, u32)>,
-    at: Vec<u32>,
-    words: Vec<Block>,
-    outputs: Vec<Block>,
-}
-
-impl Answer {
-    fn new(waiting: PartitionedKeys<(Block, u32)>, masks: Departing) -> Self {
-        let (records, at, words, outputs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { waiting, masks, records, at, words, outputs }
-    }
-
-    /// The masks of the items that `function` has in the region from bin `first` on, whose rows these are.
-    fn part(
-        &mut self,
-        oprf: &impl NcoSender<Block, { kkrt::BLOCKS }>,
-        first: usize,
-        rows: &[kkrt::Row],
-        function: usize,
-    ) {
-        while self.waiting.take(function, first, &mut self.records) {
-            self.at.clear();
-            self.words.clear();
-            let layout = self.waiting.regions().layout();
-            for (key, place) in &self.records {
-                self.at.push(layout.bin_of(*key, function) - first as u32);
-                self.words.push(*key);
-                if function + 1 < layout.functions() {
-                    self.waiting.push_key(function + 1, *key, *place);
-                }
-            }
-            self.outputs.resize(self.records.len(), Block::ZERO);
-            oprf.evaluate_groups(1, first as u64, rows, &self.at, &self.words, &mut self.outputs);
-            self.masks.set_all(self.records.iter().map(|(_, place)| *place), &self.outputs);
-        }
-    }
-}
-
-fn item_oracle(run: &Run<'_>) -> Oracle {
-    run.context.oracle(Label::new("kkrt: item to key"))
+    // 3. F(h_i(x), x) for each x and i, bin by bin.
+    let oprf = bins::Sender { run, words: &plan.keys(run), reported: Reported::As(Phase::Answer), ots };
+    // 4. A list for each i, in one random order.
+    mask_lists::send(run, plan.width, plan.layout.functions(), items, oprf, channel, rng)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::oprf::bins::keys;
     use crate::ot_based::noting::{self, noted};
+    use crate::protocol::Learns;
     use crate::testing::{Case, Planted, duel, items, order, planted, run_pair, shape};
     use vesica_ot::nco::ideal;
 
@@ -362,7 +270,7 @@ mod tests {
             }),
         );
         let (pairs, order) = (receiver.unwrap(), sender.unwrap());
-        assert!(order.is_empty(), "places are for a sender that learns too");
+        assert!(order.is_empty(), "positions are for a sender that learns too");
         let ideal = sets.receiver.matches(pairs.iter().map(|&(item, _)| item as usize));
         assert_eq!(ideal.rows(), sets.receiver_rows);
         assert_eq!(ideal.rows(), run_pair(&ENTRY, sets, case).receiver.unwrap().rows());
@@ -416,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn flaw_places_in_the_lists_do_not_tell_of_items() {
+    fn flaw_positions_in_the_lists_do_not_tell_of_items() {
         let sets = &planted(64, 64, 64, 4);
         let trials: Vec<_> = (0..40)
             .map(|seed| {

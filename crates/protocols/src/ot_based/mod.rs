@@ -2,22 +2,15 @@
 
 pub mod equality;
 pub mod inclusion;
-mod keys;
-mod lists;
 #[cfg(test)]
 mod noting;
-mod numbers;
 
 pub mod kkrt16;
 pub mod ot_phasing;
 pub mod ot_psi;
 
-use vesica_crypto::memory::large_vec;
-use vesica_encode::hashing::{ItemBins, cuckoo};
-use vesica_ot::nco::Step;
-
 use crate::error::{Error, Misuse};
-use crate::protocol::{Phase, Role, Run, Sizes, Step as Share};
+use crate::protocol::{Phase, Role, Sizes, Step};
 use crate::registry::Shape;
 
 /// Items of the receiver at most: of 2.4 bins an item there are fewer than 2^32.
@@ -36,36 +29,13 @@ fn with_base_ots(shape: &Shape) -> u32 {
 
 /// The phases of a run whose report tells those of PSSZ15's appendix B apart. Rows become masks and masks are compared within
 /// others.
-fn six_phases(role: Role, _: &Shape) -> &'static [Share] {
+fn six_phases(role: Role, _: &Shape) -> &'static [Step] {
     match role {
         Role::Receiver => {
             &[(Phase::BaseOts, 2), (Phase::Hash, 13), (Phase::Extend, 60), (Phase::Exchange, 25)]
         }
         Role::Sender => &[(Phase::BaseOts, 2), (Phase::Hash, 13), (Phase::Extend, 65), (Phase::Exchange, 20)],
     }
-}
-
-/// Our table of `places`, whose size is the paper's or one that does but for 2^-40.
-fn table<P: ItemBins + ?Sized>(places: &P, stash: usize, paper: bool) -> Result<cuckoo::Table, Error> {
-    cuckoo::Table::build(places, stash).map_err(|_| homeless(paper))
-}
-
-/// Some of our items have no bin.
-fn homeless(paper: bool) -> Error {
-    let kind = if paper { Error::PaperParameters } else { Error::Chance };
-    kind("some of our items found no place in the hash table")
-}
-
-/// Tells what a receiver of OTs does within [`Phase::Extend`].
-fn step_begins(run: &Run<'_>, step: Step) {
-    run.progress.count((step == Step::Evaluate).then_some(Phase::Evaluate));
-}
-
-/// The item at each place, given the place of each item.
-fn inverse(places: &[u32]) -> Vec<u32> {
-    let mut order = large_vec(0, places.len());
-    (0..).zip(places).for_each(|(item, place)| order[*place as usize] = item);
-    order
 }
 
 #[cfg(test)]
@@ -78,7 +48,7 @@ mod tests {
     use vesica_net::{Options, memory};
 
     use crate::Parameters;
-    use crate::protocol::Progress;
+    use crate::protocol::{Progress, Run};
     use crate::registry::Entry;
     use crate::testing::{DIRECTIONS, Tampering, Target, planted, run_of, wiped};
 

@@ -64,10 +64,11 @@ use vesica_ot::nco;
 
 #[cfg(doc)]
 use super::inclusion;
-use super::numbers::{characters, item_bits};
-use super::{check_sizes, keys, six_phases, with_base_ots};
+use super::{check_sizes, six_phases, with_base_ots};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
+use crate::oprf::bins::characters::{characters, item_bits};
+use crate::oprf::bins::keys;
 use crate::parameters::{Parameters, Security, Supported, Variant};
 use crate::positions;
 use crate::protocol::{Pending, Phase, Role, Run, Sizes};

@@ -1,10 +1,10 @@
-use super::super::numbers;
-use super::dealt::{Dealt, Entry};
-use super::held::Held;
 use super::*;
+use crate::oprf::bins::characters::{self, Entry};
+use crate::oprf::bins::{BinPartition, BinTable};
 use crate::protocol::Learns;
 use crate::testing::{Case, duel, order, planted_for, run_of, run_pair, shape};
-use vesica_crypto::block::Block;
+use vesica_crypto::hash::Context;
+use vesica_encode::hashing::{Layout, Permutation};
 use vesica_ot::nco::ideal;
 
 #[test]
@@ -36,12 +36,12 @@ fn over_ideal_ots_every_form_ends_with_the_same_matches() {
             Box::new(|run, channel, rng| {
                 let plan = Plan::new(run.sizes, &run.parameters)?.unwrap();
                 let ots = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
-                receiver::pairs(run, &plan, &sets.receiver, ots, channel)
+                receive_pairs(run, &plan, &sets.receiver, ots, channel)
             }),
             Box::new(|run, channel, rng| {
                 let plan = Plan::new(run.sizes, &run.parameters)?.unwrap();
                 let ots = ideal::Sender::setup(&run.context, channel, rng)?;
-                sender::masks(run, &plan, &sets.sender, ots, channel, rng)
+                send_masks(run, &plan, &sets.sender, ots, channel, rng)
             }),
         );
         let pairs = receiver.unwrap();
@@ -53,28 +53,28 @@ fn over_ideal_ots_every_form_ends_with_the_same_matches() {
 }
 
 #[test]
-fn flaw_places_in_the_lists_do_not_tell_of_items() {
+fn flaw_positions_in_the_lists_do_not_tell_of_items() {
     for (sigma, variant) in [(None, ""), (Some(32), PERMUTATION), (Some(64), SINGLE_MASK)] {
         let parameters = Parameters { sigma, variant, ..Parameters::default() };
         let sets = &planted_for(&parameters, 64, 64, 64, 4);
-        let places = |seed| {
+        let positions = |seed| {
             let (pairs, order) = duel(
                 (&ENTRY, sets, Case { parameters, seed, ..Case::default() }),
                 Box::new(|run, channel, rng| {
                     let plan = Plan::new(run.sizes, &run.parameters)?.unwrap();
                     let ots = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
-                    receiver::pairs(run, &plan, &sets.sender, ots, channel)
+                    receive_pairs(run, &plan, &sets.sender, ots, channel)
                 }),
                 Box::new(|run, channel, rng| {
                     let plan = Plan::new(run.sizes, &run.parameters)?.unwrap();
                     let ots = ideal::Sender::setup(&run.context, channel, rng)?;
-                    sender::masks(run, &plan, &sets.sender, ots, channel, rng)
+                    send_masks(run, &plan, &sets.sender, ots, channel, rng)
                 }),
             );
             order.unwrap();
             order::places(&pairs.unwrap())
         };
-        order::assert_hidden(&(0..40).map(places).collect::<Vec<_>>());
+        order::assert_hidden(&(0..40).map(positions).collect::<Vec<_>>());
     }
 }
 
@@ -91,17 +91,18 @@ fn flaw_hashed_items_of_one_side_differ_too() {
             let sizes = Sizes { receiver, sender };
             let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
             let (within, across) =
-                (exact(sender as f64, plan.sigma), (receiver as f64 * sender as f64).log2());
+                (exact(sender as f64, plan.words.sigma), (receiver as f64 * sender as f64).log2());
             assert!(within <= -40.0, "{sizes:?} {variant}: 2^{within:.1}");
-            assert!(across - f64::from(plan.sigma) <= -40.0);
+            assert!(across - f64::from(plan.words.sigma) <= -40.0);
             // Masks, which are n_s for each list, stay as short as they were.
             assert_eq!(plan.width, MaskWidth::for_sizes(sizes).unwrap());
         }
     }
     // Native items of no more bits than that are not hashed; integers that are compared whole never look equal.
     let sizes = Sizes { receiver: 1 << 8, sender: 1 << 20 };
-    let sigma =
-        |sigma| Plan::new(sizes, &Parameters { sigma, ..Parameters::default() }).unwrap().unwrap().sigma;
+    let sigma = |sigma| {
+        Plan::new(sizes, &Parameters { sigma, ..Parameters::default() }).unwrap().unwrap().words.sigma
+    };
     assert_eq!([sigma(None), sigma(Some(64)), sigma(Some(32))], [79, 64, 32]);
 }
 
@@ -115,7 +116,7 @@ fn published_form(sizes: Sizes, sigma: u32, fewer: usize) -> f64 {
     let shape = Shape { sizes, parameters, learns: Learns::Receiver, matches: 0, kept_base_ots: false };
     let base = 32 + 64 * kk13::COLUMNS as u64;
     let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
-    let fewer = 32 * (fewer * plan.cuckoo.layout.bins()) as u64;
+    let fewer = 32 * (fewer * plan.words.cuckoo().layout.bins()) as u64;
     let all = ENTRY.bytes(Role::Receiver, &shape) + ENTRY.bytes(Role::Sender, &shape);
     (all - base - fewer) as f64 / MB
 }
@@ -141,7 +142,7 @@ fn traffic_with_the_papers_parameters_is_that_of_table_8() {
             let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
             // The table's formula: ⌈(min(σ, ℓ) - log2 n) / 8⌉ characters. The function's bits cost another at some sizes.
             let counted = (sigma.min(plan.width.bits()) - log2).div_ceil(8) as usize;
-            let more = plan.characters - counted;
+            let more = plan.words.of_bin - counted;
             assert_eq!(more, usize::from([8, 16, 24].contains(&log2)), "sigma {sigma}, 2^{log2}");
             near(published_form(sizes, sigma, more), published, 2, &format!("sigma {sigma}, 2^{log2}"));
         }
@@ -184,9 +185,9 @@ fn the_steps_of_appendix_a_send_what_table_11_says() {
             let parameters = Parameters { sigma, variant, paper: true, ..Parameters::default() };
             let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
             // The paper's stash of the first step has room for four items, of the others for none.
-            let lists = plan.cuckoo.layout.functions() + if variant == ORIGINAL { 4 } else { 0 };
+            let lists = plan.words.cuckoo().layout.functions() + if variant == ORIGINAL { 4 } else { 0 };
             let masks = lists * sizes.sender * plan.width.bytes();
-            let ours = (32 * plan.characters * plan.cuckoo.layout.bins() + masks) as f64 / MB;
+            let ours = (32 * plan.words.of_bin * plan.words.cuckoo().layout.bins() + masks) as f64 / MB;
             near(ours, published, 0, &format!("{variant} {sigma:?}"));
         }
     }
@@ -295,11 +296,11 @@ fn flaw_masks_of_too_few_bits_match_by_chance() {
             (&ENTRY, sets, Case::default()),
             Box::new(|run, channel, rng| {
                 let ots = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
-                receiver::pairs(run, &plan(run), &sets.receiver, ots, channel)
+                receive_pairs(run, &plan(run), &sets.receiver, ots, channel)
             }),
             Box::new(|run, channel, rng| {
                 let ots = ideal::Sender::setup(&run.context, channel, rng)?;
-                sender::masks(run, &plan(run), &sets.sender, ots, channel, rng)
+                send_masks(run, &plan(run), &sets.sender, ots, channel, rng)
             }),
         );
         sender.unwrap();
@@ -332,29 +333,33 @@ fn flaw_an_empty_bin_asks_for_no_item_but_the_receivers_own() {
         let parameters = Parameters { sigma: Some(sigma), variant, paper, ..Parameters::default() };
         let run = run_of(Context::new(&[9; 32], "ot-phasing", b"", 100, 4096), sizes, parameters);
         let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
-        let places: Vec<u32> = (0..all.len() as u32).collect();
-        let held = Held::new(&run, &plan, &own).unwrap();
-        let (mut domain, table) = (Dealt::new(&run, &plan, &all, &places).unwrap(), held.cuckoo().unwrap());
+        let table = plan.words.place(&run, &own).unwrap();
+        let mut domain = plan.words.partition(&run, &all, |item| item as u32).unwrap();
+        let (layout, stash) = (plan.words.cuckoo().layout, plan.words.cuckoo().stash);
         let (mut asked, mut entries) = (Vec::new(), 0);
-        for (region, (function, first, bins)) in domain.regions().enumerate() {
-            held.characters(function, bins, |bin| table.get(first + bin), &mut asked);
+        for bins in domain.regions().iter() {
+            table.words(bins.clone(), &mut asked);
             let mut check = |entry: Entry| {
-                let asked = &asked[usize::from(entry.bin) * plan.characters..][..plan.characters];
-                let integer = all.native(entry.place as usize).unwrap();
-                let other = *asked != entry.value.to_le_bytes()[..plan.characters];
+                let asked = &asked[usize::from(entry.bin) * plan.words.of_bin..][..plan.words.of_bin];
+                let integer = all.native(entry.position as usize).unwrap();
+                let other = *asked != entry.value.to_le_bytes()[..plan.words.of_bin];
                 assert!(other || (700..800).contains(&integer), "{variant} {paper}: {integer}");
                 entries += 1;
             };
-            while domain.take(region, &mut check) {}
+            while domain.take_each(layout.function_of(bins.start), bins.start, &mut check) {}
         }
-        assert_eq!(entries, all.len() * plan.cuckoo.layout.functions());
-        // Nor do the places of the stash, where the sender has masks of all its items.
-        assert!(plan.cuckoo.stash == 0 || (700..800).contains(&held.own), "{variant} {paper}: {}", held.own);
+        assert_eq!(entries, all.len() * layout.functions());
+        // Nor do the slots of the stash, where the sender has masks of all its items.
+        table.stash(stash, &mut asked);
+        let integer = |word: &[u8]| word.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let asked: Vec<u64> = asked.chunks(plan.words.of_slot).map(integer).collect();
+        assert_eq!(asked.len(), stash);
+        assert!(asked.iter().all(|asked| (700..800).contains(asked)), "{variant} {paper}: {asked:?}");
     }
 }
 
 #[test]
-fn every_item_is_dealt_to_all_of_its_bins_and_nowhere_else() {
+fn every_item_is_in_the_partitions_of_all_of_its_bins_and_nowhere_else() {
     // Many regions of a segment, and hashed items; whole items in the stash.
     for (sigma, paper, count) in [(Some(40), false, 50_000), (None, true, 3000)] {
         let sizes = Sizes { receiver: count, sender: count };
@@ -362,34 +367,38 @@ fn every_item_is_dealt_to_all_of_its_bins_and_nowhere_else() {
         let items = planted_for(&parameters, count, count, 1, 3).sender;
         let run = run_of(Context::new(&[9; 32], "ot-phasing", b"", 1, 1), sizes, parameters);
         let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
-        let places = items.shuffled(&mut vesica_crypto::prg::Prg::from_seed([4; 16]));
+        let positions = items.shuffled(&mut vesica_crypto::prg::Prg::from_seed([4; 16]));
         let mut expected = Vec::new();
         let mut numbers = vec![0; count];
-        numbers::by_pieces(&run, plan.hashed, &items, false, |first, values, _| {
-            for function in 0..plan.cuckoo.layout.functions() {
+        characters::by_pieces(&run, plan.words.hashed, &items, false, |first, values, _| {
+            for function in 0..plan.words.cuckoo().layout.functions() {
                 let (mut remainders, mut bins) = (values.to_vec(), vec![0; values.len()]);
-                plan.permutation(&run.context).evaluate(function, &mut remainders, &mut bins);
-                let places = &places[first..];
-                expected.extend((0..bins.len()).map(|i| (bins[i], places[i], remainders[i])));
+                plan.words.permutation(&run.context).evaluate(function, &mut remainders, &mut bins);
+                let positions = &positions[first..];
+                expected.extend((0..bins.len()).map(|i| (bins[i], positions[i], remainders[i])));
             }
-            values.iter().zip(&places[first..]).for_each(|(value, place)| numbers[*place as usize] = *value);
+            values
+                .iter()
+                .zip(&positions[first..])
+                .for_each(|(value, position)| numbers[*position as usize] = *value);
         })
         .unwrap();
         for threads in [1, 3] {
             let run = Run { threads, context: run.context.clone(), ..run };
-            let mut dealt = Dealt::new(&run, &plan, &items, &places).unwrap();
+            let mut partition = plan.words.partition(&run, &items, |item| positions[item]).unwrap();
             let mut found = Vec::new();
-            for (region, (function, first, bins)) in dealt.regions().enumerate() {
-                assert_eq!(plan.cuckoo.layout.function_of(first), function);
-                while dealt.take(region, |entry| {
-                    assert!(usize::from(entry.bin) < bins);
-                    found.push(((first + usize::from(entry.bin)) as u32, entry.place, entry.value));
+            for bins in partition.regions().iter() {
+                let function = plan.words.cuckoo().layout.function_of(bins.start);
+                while partition.take_each(function, bins.start, |entry| {
+                    assert!(usize::from(entry.bin) < bins.len());
+                    found.push(((bins.start + usize::from(entry.bin)) as u32, entry.position, entry.value));
                 }) {}
             }
             found.sort_unstable();
             expected.sort_unstable();
             assert!(found == expected);
-            assert!(if plan.cuckoo.stash > 0 { dealt.numbers == numbers } else { dealt.numbers.is_empty() });
+            let whole = if plan.words.cuckoo().stash > 0 { &numbers[..] } else { &[] };
+            assert!(partition.numbers == whole);
         }
     }
 }

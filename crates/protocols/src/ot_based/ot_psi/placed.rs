@@ -3,9 +3,9 @@
 use vesica_crypto::block::Block;
 use vesica_encode::hashing::{Digests, balanced, cuckoo, simple};
 
-use super::super::table;
 use super::{Plan, Scheme};
 use crate::error::Error;
+use crate::oprf::bins::cuckoo_failure;
 use crate::protocol::Run;
 
 /// The receiver's item at each place.
@@ -22,7 +22,10 @@ impl Placed {
     pub(super) fn new(run: &Run<'_>, plan: &Plan, digests: &[Block]) -> Result<Self, Error> {
         let bins = Digests::new(digests, plan.layout);
         let table = match plan.scheme {
-            Scheme::Cuckoo => return Ok(Placed::Cuckoo(table(&bins, plan.stash, run.parameters.paper)?)),
+            Scheme::Cuckoo => {
+                let table = cuckoo::Table::build(&bins, plan.stash);
+                return Ok(Placed::Cuckoo(table.map_err(|_| cuckoo_failure(run.parameters.paper))?));
+            }
             Scheme::NoHashing => return Ok(Placed::Alone((0..digests.len() as u32).collect())),
             Scheme::Simple => simple::Table::build(run.threads, &bins),
             Scheme::Balanced => balanced::build(&bins),

@@ -11,11 +11,12 @@ use vesica_encode::items::Items;
 use vesica_ot::nco::NcoReceiver;
 
 use super::super::inclusion::{self, sum};
-use super::super::numbers::push_characters;
-use super::super::{lists, step_begins};
 use super::placed::Placed;
 use super::{Plan, REGION, Words};
 use crate::error::Error;
+use crate::mask_lists;
+use crate::oprf::bins::characters::push_characters;
+use crate::oprf::bins::step_begins;
 use crate::protocol::{Phase, Run};
 
 /// Items whose strings are stretched together. Local.
@@ -128,7 +129,7 @@ fn by_pieces(
     let mut piece = vec![0; PIECE.min(count) * plan.width.bytes()];
     for first in (0..count).step_by(PIECE) {
         let piece = &mut piece[..PIECE.min(count - first) * plan.width.bytes()];
-        lists::recv_one(run, plan.width, list * count + first, piece, channel)?;
+        mask_lists::recv_one(run, plan.width, list * count + first, piece, channel)?;
         take(first, piece);
     }
     Ok(())

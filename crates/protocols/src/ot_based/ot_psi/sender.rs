@@ -12,10 +12,10 @@ use vesica_ot::kk13;
 use vesica_ot::nco::NcoSender;
 
 use super::super::inclusion::{masks_of, sum};
-use super::super::lists::MaskLists;
-use super::super::numbers::push_characters;
 use super::{Plan, REGION, Words};
 use crate::error::Error;
+use crate::mask_lists::MaskLists;
+use crate::oprf::bins::characters::push_characters;
 use crate::protocol::{Phase, Run};
 
 /// Items whose masks are made together. Local.

@@ -197,7 +197,7 @@ fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
     let expected = sent(32 * plan.transfers(), |channel| {
         let words = Words::of(&run, &plan, &sets.receiver, None).unwrap();
         let places = vesica_encode::hashing::Digests::new(&words.digests, plan.layout);
-        let table = super::super::table(&places, plan.stash, false).unwrap();
+        let table = vesica_encode::hashing::cuckoo::Table::build(&places, plan.stash).unwrap();
         assert!((0..plan.bins()).any(|bin| table.get(bin).is_none()) && plan.stash > 0);
         let mut ots = ots(channel);
         let mut ask = |items: &mut dyn Iterator<Item = Option<u32>>| {
