@@ -17,8 +17,8 @@
 //! | [`golay`] | blocks of the Golay code, gathered and compressed |
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
 //! | [`join`] | which tags of two lists are equal |
-//! | [`marks`] | where certain bytes are in a text |
-//! | [`short`] | short texts in blocks, and what their bytes are |
+//! | [`byte_masks`] | certain bytes of a text, found as bit masks |
+//! | [`short_keys`] | short texts in blocks, and the classes of their bytes |
 //! | [`memory`] | large vectors on huge pages |
 //! | [`par`] | chunked loops whose result does not depend on the number of threads |
 //! | [`partitions`] | records partitioned into many buckets that share their memory |
@@ -32,6 +32,7 @@ pub mod aes_hash;
 pub mod backend;
 pub mod band;
 pub mod block;
+pub mod byte_masks;
 pub mod convolve;
 pub mod gf128;
 pub mod gf64;
@@ -40,13 +41,12 @@ pub mod group;
 pub mod hadamard;
 pub mod hash;
 pub mod join;
-pub mod marks;
 pub mod memory;
 pub mod par;
 pub mod partitions;
 pub mod prg;
 pub mod security;
-pub mod short;
+pub mod short_keys;
 pub mod transpose;
 pub mod tree;
 pub mod weighted_xor_sum;

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use vesica_crypto::short::{BLOCK, Kinds};
+use vesica_crypto::short_keys::{BLOCK, CharClasses};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, ShortKey};
 
 use crate::error::{Invalid, Place, TableError, shown};
@@ -112,7 +112,7 @@ pub(crate) struct Collector {
 struct Short {
     keys: [ShortKey; ShortKey::AT_ONCE],
     blocks: [[u8; BLOCK]; ShortKey::AT_ONCE],
-    kinds: [Kinds; ShortKey::AT_ONCE],
+    classes: [CharClasses; ShortKey::AT_ONCE],
 }
 
 impl Collector {
@@ -131,8 +131,8 @@ impl Collector {
         let (on_null, on_invalid) = (request.on_null, request.on_invalid);
         let digests = matches!(request.encoding, Encoding::Digest(_));
         let short = (digests && rules.len() == 1 && rules[0].is_ever_placed()).then(|| {
-            let (keys, kinds) = ([ShortKey::default(); _], [Kinds::default(); _]);
-            Box::new(Short { keys, blocks: [[0; BLOCK]; _], kinds })
+            let (keys, classes) = ([ShortKey::default(); _], [CharClasses::default(); _]);
+            Box::new(Short { keys, blocks: [[0; BLOCK]; _], classes })
         });
         Ok(Collector { rules, on_null, on_invalid, builder, report: TableReport::default(), short })
     }
@@ -195,7 +195,7 @@ impl Collector {
         value: impl Fn(usize) -> Value<'v>,
     ) -> Result<(), (usize, RowFault)> {
         let rule = self.rules[0];
-        let Short { keys, blocks, kinds } = short;
+        let Short { keys, blocks, classes } = short;
         let mut values = [const { Value::Null }; ShortKey::AT_ONCE];
         for (row, own) in values[..count].iter_mut().enumerate() {
             *own = value(row);
@@ -204,12 +204,12 @@ impl Collector {
         for (text, value) in texts.iter_mut().zip(&values[..count]) {
             *text = value.bytes();
         }
-        rule.place(&texts[..count], &mut blocks[..count], &mut kinds[..count]);
+        rule.place(&texts[..count], &mut blocks[..count], &mut classes[..count]);
         let mut kept = 0;
         for row in 0..count {
             let length = texts[row].len();
             if length <= ShortKey::LONGEST
-                && rule.is_placed(&kinds[row], &blocks[row][ShortKey::AT..][..length])
+                && rule.is_placed(&classes[row], &blocks[row][ShortKey::AT..][..length])
             {
                 keys[kept] = ShortKey { row: self.report.rows, length: length as u8 };
                 if kept < row {
@@ -259,7 +259,7 @@ mod tests {
     use vesica_encode::items::Width;
 
     use super::*;
-    use crate::rule::short::tests::value;
+    use crate::rule::short_keys::tests::value;
 
     fn collector(rule: Rule, on_invalid: OnFault) -> (Request, Collector) {
         let encoding = Encoding::Digest(Width::Digest128);

@@ -14,7 +14,7 @@ use crate::error::Invalid;
 mod email;
 mod form;
 mod phone;
-pub(crate) mod short;
+pub(crate) mod short_keys;
 
 pub use phone::Country;
 

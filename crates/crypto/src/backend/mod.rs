@@ -12,18 +12,18 @@
 pub(crate) mod aes;
 pub(crate) mod band;
 pub(crate) mod blake3;
+pub(crate) mod byte_masks;
 pub(crate) mod bytes;
 pub(crate) mod convolve;
 pub(crate) mod gf128;
 pub(crate) mod gf64;
 pub(crate) mod golay;
 pub(crate) mod hadamard;
-pub(crate) mod marks;
 pub(crate) mod pages;
 pub(crate) mod prefetch;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod ristretto_ifma;
-pub(crate) mod short;
+pub(crate) mod short_keys;
 pub(crate) mod transpose;
 pub(crate) mod weighted_xor_sum;
 

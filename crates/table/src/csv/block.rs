@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memchr;
-use vesica_crypto::marks::{BLOCK, find};
+use vesica_crypto::byte_masks::{BLOCK, byte_masks};
 
 use super::line_feeds;
 
@@ -27,7 +27,7 @@ pub(super) struct Block {
     quoted: bool,
     /// The comma or the line feed behind each field, ascending, and what is left of earlier blocks.
     ends: Vec<u32>,
-    marks: Vec<[u64; BYTES]>,
+    masks: Vec<[u64; BYTES]>,
 }
 
 /// What carries over from one word of bits to the next, in the lowest bit.
@@ -48,14 +48,14 @@ impl Block {
     pub(super) fn find(&mut self, text: &[u8], columns: usize, delimiter: u8) -> bool {
         (self.columns, self.rows) = (columns, 0);
         let (blocks, rest) = text.as_chunks::<BLOCK>();
-        self.marks.resize(blocks.len() + 1, [0; BYTES]);
+        self.masks.resize(blocks.len() + 1, [0; BYTES]);
         // A quote or a carriage return at the end is followed by what may follow it: its record goes on, and is left out.
         let mut last = [b'\n'; BLOCK];
         last[..rest.len()].copy_from_slice(rest);
-        let (most, end) = self.marks.split_at_mut(blocks.len());
+        let (most, end) = self.masks.split_at_mut(blocks.len());
         let bytes = [delimiter, b'\n', b'"', b'\r', 0];
-        find(blocks, bytes, most);
-        find(&[last], bytes, end);
+        byte_masks(blocks, bytes, most);
+        byte_masks(&[last], bytes, end);
         let lines = self.separators(text.len());
         self.rows = lines.filter(|lines| self.is_even(text, *lines)).unwrap_or(0);
         self.rows > 0
@@ -70,7 +70,7 @@ impl Block {
         let mut carry = Carry { inside: 0, before_opening: 1, closing: 0, carriage_return: 0 };
         let (mut count, mut lines, mut odd, mut any_quote) = (0, 0, 0, 0);
         let last = length / BLOCK;
-        for (number, [commas, line_feeds, quotes, returns, zeros]) in self.marks.iter().enumerate() {
+        for (number, [commas, line_feeds, quotes, returns, zeros]) in self.masks.iter().enumerate() {
             let inside = carry.inside ^ if *quotes == 0 { 0 } else { odd_up_to(*quotes) };
             let (opening, closing) = (quotes & inside, quotes & !inside);
             let (line_feeds, returns) = (line_feeds & !inside, returns & !inside);

@@ -1,38 +1,56 @@
-//! Short texts in blocks of 64 bytes, and what their bytes are: one vector a text.
+//! Copies short texts into blocks of 64 bytes and classifies their bytes: one vector a text.
 
 use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
-use crate::short::{BLOCK, Kinds};
 
-/// See [`crate::short::place`].
+/// Bytes of a block.
+pub const BLOCK: usize = 64;
+
+/// The classes of the bytes of a text: bit `j` of each word stands for byte `j`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CharClasses {
+    /// Visible ASCII characters, `!` to `~`.
+    pub visible: u64,
+    /// ASCII digits.
+    pub digits: u64,
+    /// `@`.
+    pub ats: u64,
+    /// Bytes outside of ASCII.
+    pub beyond_ascii: u64,
+}
+
+/// See [`crate::short_keys::place`].
 pub(crate) fn place<const AT: usize, const LOWER: bool>(
     backend: Backend,
     texts: &[&[u8]],
     blocks: &mut [[u8; BLOCK]],
-    kinds: &mut [Kinds],
+    classes: &mut [CharClasses],
 ) {
-    const { assert!(0 < AT && AT < BLOCK, "a place inside of a block") };
-    assert!(texts.len() == blocks.len() && texts.len() == kinds.len(), "a block and its kinds for each text");
+    const { assert!(0 < AT && AT < BLOCK, "a byte of the block") };
+    assert!(
+        texts.len() == blocks.len() && texts.len() == classes.len(),
+        "a block and its classes for each text"
+    );
     match backend.level() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::place::<AT, LOWER>(texts, blocks, kinds) },
+        Level::Avx512 => unsafe { x86::place::<AT, LOWER>(texts, blocks, classes) },
         _ => {
-            for ((text, block), kinds) in texts.iter().zip(blocks).zip(kinds) {
-                *kinds = portable::<AT, LOWER>(text, block);
+            for ((text, block), classes) in texts.iter().zip(blocks).zip(classes) {
+                *classes = portable::<AT, LOWER>(text, block);
             }
         }
     }
 }
 
 /// Eight bytes at a time.
-fn portable<const AT: usize, const LOWER: bool>(text: &[u8], block: &mut [u8; BLOCK]) -> Kinds {
+fn portable<const AT: usize, const LOWER: bool>(text: &[u8], block: &mut [u8; BLOCK]) -> CharClasses {
     const HIGH: u64 = repeated(0x80);
     *block = [0; BLOCK];
     let mut padded = [0; BLOCK];
-    let mut kinds = Kinds::default();
-    let Some(own) = block[AT..].get_mut(..text.len()) else { return kinds };
+    let mut classes = CharClasses::default();
+    let Some(own) = block[AT..].get_mut(..text.len()) else { return classes };
     padded[..text.len()].copy_from_slice(text);
     let words = padded.as_chunks_mut::<8>().0;
     for (number, word) in words.iter_mut().enumerate().take(text.len().div_ceil(8)) {
@@ -44,16 +62,16 @@ fn portable<const AT: usize, const LOWER: bool>(text: &[u8], block: &mut [u8; BL
         };
         // The eight high bits side by side.
         let mark = |high: u64| ((high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number);
-        kinds.visible |= mark(within(b'!', b'~'));
-        kinds.digits |= mark(within(b'0', b'9'));
-        kinds.ats |= mark(within(b'@', b'@'));
-        kinds.beyond_ascii |= mark(bytes & HIGH);
+        classes.visible |= mark(within(b'!', b'~'));
+        classes.digits |= mark(within(b'0', b'9'));
+        classes.ats |= mark(within(b'@', b'@'));
+        classes.beyond_ascii |= mark(bytes & HIGH);
         if LOWER {
             *word = (bytes | within(b'A', b'Z') >> 2).to_le_bytes();
         }
     }
     own.copy_from_slice(&padded[..text.len()]);
-    kinds
+    classes
 }
 
 const fn repeated(byte: u8) -> u64 {
@@ -64,21 +82,21 @@ const fn repeated(byte: u8) -> u64 {
 mod x86 {
     use core::arch::x86_64::*;
 
-    use super::{BLOCK, Kinds};
+    use super::{BLOCK, CharClasses};
 
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn place<const AT: usize, const LOWER: bool>(
         texts: &[&[u8]],
         blocks: &mut [[u8; BLOCK]],
-        kinds: &mut [Kinds],
+        classes: &mut [CharClasses],
     ) {
         let mut i = 0;
-        while i < texts.len() && i < blocks.len() && i < kinds.len() {
+        while i < texts.len() && i < blocks.len() && i < classes.len() {
             let text = texts[i];
             let there = if text.len() <= BLOCK - AT { ((1 << text.len()) - 1) << AT } else { 0 };
             // SAFETY: the bytes of the mask are those of the text; others are not accessed, so it may begin before the text.
             let bytes = unsafe { _mm512_maskz_loadu_epi8(there, text.as_ptr().wrapping_sub(AT).cast()) };
-            kinds[i] = Kinds {
+            classes[i] = CharClasses {
                 visible: within(bytes, b'!', b'~') >> AT,
                 digits: within(bytes, b'0', b'9') >> AT,
                 ats: within(bytes, b'@', b'@') >> AT,
@@ -111,9 +129,10 @@ mod tests {
     fn check<const AT: usize, const LOWER: bool>(texts: &[&[u8]]) {
         for backend in Backend::available() {
             let mut blocks = vec![[0xaa; BLOCK]; texts.len()];
-            let mut kinds = vec![Kinds { visible: !0, digits: !0, ats: !0, beyond_ascii: !0 }; texts.len()];
-            place::<AT, LOWER>(backend, texts, &mut blocks, &mut kinds);
-            for ((text, block), kinds) in texts.iter().zip(&blocks).zip(&kinds) {
+            let mut classes =
+                vec![CharClasses { visible: !0, digits: !0, ats: !0, beyond_ascii: !0 }; texts.len()];
+            place::<AT, LOWER>(backend, texts, &mut blocks, &mut classes);
+            for ((text, block), classes) in texts.iter().zip(&blocks).zip(&classes) {
                 let text = if text.len() <= BLOCK - AT { *text } else { &[] };
                 let mut expected = [0; BLOCK];
                 let own = if LOWER { text.to_ascii_lowercase() } else { text.to_vec() };
@@ -122,13 +141,13 @@ mod tests {
                 let marks = |is: fn(&u8) -> bool| {
                     text.iter().enumerate().map(|(at, byte)| u64::from(is(byte)) << at).sum()
                 };
-                let expected = Kinds {
+                let expected = CharClasses {
                     visible: marks(u8::is_ascii_graphic),
                     digits: marks(u8::is_ascii_digit),
                     ats: marks(|byte| *byte == b'@'),
                     beyond_ascii: marks(|byte| !byte.is_ascii()),
                 };
-                assert_eq!(*kinds, expected, "{backend:?} {text:x?}");
+                assert_eq!(*classes, expected, "{backend:?} {text:x?}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Rules on many short values at once: they are put where they will be hashed, and what they consist of tells whether
 //! they are canonical there. All else, the invalid, the rare and the long, is for [`Rule::apply`].
 
-use vesica_crypto::short::{BLOCK, Kinds, place};
+use vesica_crypto::short_keys::{BLOCK, CharClasses, place};
 use vesica_encode::items::ShortKey;
 
 use super::Rule;
@@ -14,30 +14,32 @@ impl Rule {
     }
 
     /// Puts values in blocks, in lower case unless the rule tells the cases apart. One that is too long counts as empty.
-    pub(crate) fn place(self, values: &[&[u8]], blocks: &mut [[u8; BLOCK]], kinds: &mut [Kinds]) {
+    pub(crate) fn place(self, values: &[&[u8]], blocks: &mut [[u8; BLOCK]], classes: &mut [CharClasses]) {
         match self {
-            Rule::Raw => place::<{ ShortKey::AT }, false>(values, blocks, kinds),
-            _ => place::<{ ShortKey::AT }, true>(values, blocks, kinds),
+            Rule::Raw => place::<{ ShortKey::AT }, false>(values, blocks, classes),
+            _ => place::<{ ShortKey::AT }, true>(values, blocks, classes),
         }
     }
 
-    /// Whether what [`Rule::place`] put there, of these kinds, are the canonical bytes of the value.
+    /// Whether what [`Rule::place`] put there, of these classes, are the canonical bytes of the value.
     #[inline]
-    pub(crate) fn is_placed(self, kinds: &Kinds, bytes: &[u8]) -> bool {
+    pub(crate) fn is_placed(self, classes: &CharClasses, bytes: &[u8]) -> bool {
         let Some(last) = bytes.len().checked_sub(1) else { return false };
         let all = u64::MAX >> (BLOCK - bytes.len());
         // Each of these checks what `check` does, of visible characters and an address that is short.
         let is_address = || {
-            let at = kinds.ats.trailing_zeros() as usize;
-            kinds.visible == all && kinds.ats.is_power_of_two() && 0 < at && at < last
+            let at = classes.ats.trailing_zeros() as usize;
+            classes.visible == all && classes.ats.is_power_of_two() && 0 < at && at < last
         };
         match self {
             Rule::Raw => true,
             // Case folding and NFC leave lower-case ASCII alone; there is no white space at the ends.
-            Rule::Text => kinds.beyond_ascii == 0 && kinds.visible & 1 << last != 0 && kinds.visible & 1 != 0,
+            Rule::Text => {
+                classes.beyond_ascii == 0 && classes.visible & 1 << last != 0 && classes.visible & 1 != 0
+            }
             Rule::Email | Rule::EmailMeta => is_address(),
             Rule::EmailUid2 => is_address() && !bytes.ends_with(GMAIL),
-            Rule::Int => kinds.digits == all && (bytes[0] != b'0' || last == 0),
+            Rule::Int => classes.digits == all && (bytes[0] != b'0' || last == 0),
             _ => false,
         }
     }
@@ -59,19 +61,19 @@ pub(crate) mod tests {
             let values: Vec<Vec<u8>> = (0..ShortKey::AT_ONCE).map(|_| value(&mut rng)).collect();
             let texts: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
             for (rule, count) in Rule::ALL.into_iter().zip(&mut placed) {
-                let (mut blocks, mut kinds) =
-                    (vec![[0xaa; BLOCK]; texts.len()], vec![Kinds::default(); texts.len()]);
-                rule.place(&texts, &mut blocks, &mut kinds);
-                for ((text, block), kinds) in texts.iter().zip(&blocks).zip(&kinds) {
+                let (mut blocks, mut classes) =
+                    (vec![[0xaa; BLOCK]; texts.len()], vec![CharClasses::default(); texts.len()]);
+                rule.place(&texts, &mut blocks, &mut classes);
+                for ((text, block), classes) in texts.iter().zip(&blocks).zip(&classes) {
                     if text.len() > ShortKey::LONGEST {
-                        assert_eq!(*kinds, Kinds::default());
+                        assert_eq!(*classes, CharClasses::default());
                         continue;
                     }
                     let (bytes, behind) = block[ShortKey::AT..].split_at(text.len());
                     assert!(behind.iter().all(|byte| *byte == 0));
                     let mut expected = Vec::new();
                     let found = rule.apply(Value::Text((*text).into()), &mut expected);
-                    if rule.is_placed(kinds, bytes) {
+                    if rule.is_placed(classes, bytes) {
                         let text = String::from_utf8_lossy(text);
                         assert!(found == Ok(Part::Present) && expected == bytes, "{rule} {text:?}");
                         *count += 1;

@@ -1,29 +1,31 @@
-//! Where certain bytes are in a text, as bits, 64 bytes of text a word.
+//! Finds certain bytes in a text: 64 bytes of text become one word of bits.
 
 use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
-use crate::marks::BLOCK;
 
-/// Sets bit `j` of `marks[i][k]` if byte `j` of block `i` is `bytes[k]`, and clears it if not.
+/// Bytes of text that one word of a mask covers.
+pub const BLOCK: usize = 64;
+
+/// Sets bit `j` of `masks[i][k]` if byte `j` of block `i` is `bytes[k]`, and clears it if not.
 pub(crate) fn find<const N: usize>(
     backend: Backend,
     text: &[[u8; BLOCK]],
     bytes: [u8; N],
-    marks: &mut [[u64; N]],
+    masks: &mut [[u64; N]],
 ) {
-    assert_eq!(text.len(), marks.len(), "one row of words for each block");
+    assert_eq!(text.len(), masks.len(), "one row of words for each block");
     match backend.level() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide(text, bytes, marks) },
+        Level::Avx512 => unsafe { x86::wide(text, bytes, masks) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        Level::Avx2 => unsafe { x86::narrow(text, bytes, marks) },
+        Level::Avx2 => unsafe { x86::narrow(text, bytes, masks) },
         _ => {
-            for (block, marks) in text.iter().zip(marks) {
-                for (mark, byte) in marks.iter_mut().zip(bytes) {
-                    *mark = portable(block, byte);
+            for (block, masks) in text.iter().zip(masks) {
+                for (mask, byte) in masks.iter_mut().zip(bytes) {
+                    *mask = portable(block, byte);
                 }
             }
         }
@@ -33,14 +35,14 @@ pub(crate) fn find<const N: usize>(
 /// Eight bytes at a time.
 fn portable(block: &[u8; BLOCK], byte: u8) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let mut marks = 0;
+    let mut masks = 0;
     for (at, word) in block.as_chunks().0.iter().enumerate() {
         let other = u64::from_le_bytes(*word) ^ (u64::from(byte) * 0x0101_0101_0101_0101);
         // The high bit of each byte that is zero, without carries between them; then the eight bits side by side.
         let equal = !(((other & LOW) + LOW) | other | LOW);
-        marks |= ((equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * at);
+        masks |= ((equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * at);
     }
-    marks
+    masks
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -50,14 +52,14 @@ mod x86 {
     use super::BLOCK;
 
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn wide<const N: usize>(text: &[[u8; BLOCK]], bytes: [u8; N], marks: &mut [[u64; N]]) {
+    pub(super) fn wide<const N: usize>(text: &[[u8; BLOCK]], bytes: [u8; N], masks: &mut [[u64; N]]) {
         let mut i = 0;
-        while i < text.len() && i < marks.len() {
+        while i < text.len() && i < masks.len() {
             // SAFETY: 64 readable bytes; the load has no alignment.
             let block = unsafe { _mm512_loadu_si512(text[i].as_ptr().cast()) };
             let mut k = 0;
             while k < N {
-                marks[i][k] = _mm512_cmpeq_epi8_mask(block, _mm512_set1_epi8(bytes[k] as i8));
+                masks[i][k] = _mm512_cmpeq_epi8_mask(block, _mm512_set1_epi8(bytes[k] as i8));
                 k += 1;
             }
             i += 1;
@@ -65,9 +67,9 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn narrow<const N: usize>(text: &[[u8; BLOCK]], bytes: [u8; N], marks: &mut [[u64; N]]) {
+    pub(super) fn narrow<const N: usize>(text: &[[u8; BLOCK]], bytes: [u8; N], masks: &mut [[u64; N]]) {
         let mut i = 0;
-        while i < text.len() && i < marks.len() {
+        while i < text.len() && i < masks.len() {
             let [low, high] = *text[i].as_chunks::<32>().0 else { return };
             // SAFETY: 32 readable bytes each; the loads have no alignment.
             let (low, high) = unsafe {
@@ -78,7 +80,7 @@ mod x86 {
                 let byte = _mm256_set1_epi8(bytes[k] as i8);
                 let low = _mm256_movemask_epi8(_mm256_cmpeq_epi8(low, byte)) as u32;
                 let high = _mm256_movemask_epi8(_mm256_cmpeq_epi8(high, byte)) as u32;
-                marks[i][k] = u64::from(high) << 32 | u64::from(low);
+                masks[i][k] = u64::from(high) << 32 | u64::from(low);
                 k += 1;
             }
             i += 1;
@@ -102,12 +104,12 @@ mod tests {
                 *byte = [one, one ^ 1 << (number % 8), number as u8][place % 3];
             }
             for backend in Backend::available() {
-                let mut marks = vec![[!0; 5]; blocks];
-                find(backend, &text, bytes, &mut marks);
-                for (block, marks) in text.iter().zip(&marks) {
-                    for (byte, mark) in bytes.iter().zip(marks) {
+                let mut masks = vec![[!0; 5]; blocks];
+                find(backend, &text, bytes, &mut masks);
+                for (block, masks) in text.iter().zip(&masks) {
+                    for (byte, mask) in bytes.iter().zip(masks) {
                         let expected = (0..BLOCK).map(|at| u64::from(block[at] == *byte) << at).sum();
-                        assert_eq!(*mark, expected, "{backend:?}");
+                        assert_eq!(*mask, expected, "{backend:?}");
                     }
                 }
             }
