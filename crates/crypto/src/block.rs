@@ -10,12 +10,7 @@ use rand_core::CryptoRng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::DefaultIsZeroes;
 
-use crate::backend::bytes;
-
-/// 128 bits, little-endian, aligned to 16 bytes.
-#[derive(Clone, Copy, Default)]
-#[repr(C, align(16))]
-pub struct Block([u8; 16]);
+pub use crate::backend::block::Block;
 
 impl Block {
     /// Bytes in a block.
@@ -110,19 +105,6 @@ impl Block {
     #[must_use]
     pub fn mask(bit: bool) -> Self {
         Self::from_u128(0u128.wrapping_sub(u128::from(bit)))
-    }
-
-    /// The bytes of `blocks`, in place.
-    #[inline]
-    #[must_use]
-    pub fn slice_as_bytes(blocks: &[Self]) -> &[u8] {
-        bytes::of_blocks(blocks)
-    }
-
-    /// The bytes of `blocks`, in place and writable.
-    #[inline]
-    pub fn slice_as_mut_bytes(blocks: &mut [Self]) -> &mut [u8] {
-        bytes::of_blocks_mut(blocks)
     }
 }
 

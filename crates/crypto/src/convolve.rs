@@ -4,16 +4,15 @@
 //! transposed convolution of expand-convolute codes, the taps being public.
 
 use crate::backend::{Backend, convolve as kernels};
-use crate::band::Value;
+use crate::band::XorValue;
 
-/// Words behind a word that it may be added to.
-pub const MEMORY: usize = 32;
+pub use kernels::MEMORY;
 
 /// Convolves as many words as there are taps; those behind are added to. What would lie beyond the end is left out.
 ///
 /// # Panics
 /// If there are more taps than words.
-pub fn convolve<V: Value>(words: &mut [V], taps: &[u32]) {
+pub fn convolve<V: XorValue>(words: &mut [V], taps: &[u32]) {
     convolve_on(Backend::detect(), words, taps);
 }
 
@@ -21,7 +20,7 @@ pub fn convolve<V: Value>(words: &mut [V], taps: &[u32]) {
 ///
 /// # Panics
 /// As [`convolve`].
-pub fn convolve_on<V: Value>(backend: Backend, words: &mut [V], taps: &[u32]) {
+pub fn convolve_on<V: XorValue>(backend: Backend, words: &mut [V], taps: &[u32]) {
     assert!(taps.len() <= words.len(), "a word for each of the taps");
     kernels::convolve(backend, words, taps);
 }
@@ -29,12 +28,11 @@ pub fn convolve_on<V: Value>(backend: Backend, words: &mut [V], taps: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::band::Wide;
     use crate::block::Block;
     use crate::prg::Prg;
     use rand_core::Rng;
 
-    fn follows_its_definition<V: Value>() {
+    fn follows_its_definition<V: XorValue>() {
         let mut prg = Prg::from_seed([1; 16]);
         for (count, tapped) in
             [(0, 0), (1, 1), (2, 1), (5, 5), (33, 33), (36, 36), (40, 40), (41, 3), (200, 200), (333, 97)]
@@ -70,6 +68,5 @@ mod tests {
     fn every_word_is_added_where_its_taps_say() {
         follows_its_definition::<Block>();
         follows_its_definition::<u64>();
-        follows_its_definition::<Wide<3>>();
     }
 }

@@ -1,19 +1,17 @@
 //! The Walsh–Hadamard code of length 256: bit i of the codeword of w is the inner product of the bits of i and w.
 //!
-//! Any two codewords differ in exactly 128 places. A codeword is computed from its word, without a branch or an index that
-//! depends on it: words are secret.
+//! Any two codewords differ in exactly 128 bits. Words are secret, so a codeword is computed from its word without a branch
+//! or an index that depends on it.
 
 use crate::backend::{Backend, hadamard as kernels};
-use crate::block::Block;
 
-/// A codeword, or a row of as many bits.
-pub type Row = [Block; 2];
+pub use kernels::Codeword;
 
-/// Adds (XOR) the codeword of each word, as far as it is in the places of `kept`, to the row of the same number.
+/// Adds (XOR) the bits of each word's codeword that `kept` selects to the row of the same number.
 ///
 /// # Panics
-/// If there are not as many rows as words.
-pub fn add(kept: &Row, words: &[u8], rows: &mut [Row]) {
+/// If the numbers of rows and words differ.
+pub fn add(kept: &Codeword, words: &[u8], rows: &mut [Codeword]) {
     add_with(Backend::detect(), kept, words, rows);
 }
 
@@ -21,7 +19,7 @@ pub fn add(kept: &Row, words: &[u8], rows: &mut [Row]) {
 ///
 /// # Panics
 /// As [`add`].
-pub fn add_with(backend: Backend, kept: &Row, words: &[u8], rows: &mut [Row]) {
+pub fn add_with(backend: Backend, kept: &Codeword, words: &[u8], rows: &mut [Codeword]) {
     assert_eq!(words.len(), rows.len(), "a row for each word");
     kernels::add(backend, kept, words, rows);
 }
@@ -29,6 +27,7 @@ pub fn add_with(backend: Backend, kept: &Row, words: &[u8], rows: &mut [Row]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::Block;
 
     #[test]
     fn bits_of_codewords_are_inner_products() {
@@ -36,7 +35,8 @@ mod tests {
         let words: Vec<u8> = (0..=255).collect();
         for backend in Backend::available() {
             for kept in [[Block::ONES; 2], kept, [Block::ZERO; 2]] {
-                let before: Vec<Row> = (0..256u128).map(|i| [Block::from(i), Block::from(i << 99)]).collect();
+                let before: Vec<Codeword> =
+                    (0..256u128).map(|i| [Block::from(i), Block::from(i << 99)]).collect();
                 let mut after = before.clone();
                 add_with(backend, &kept, &words, &mut after);
                 for (word, (before, after)) in words.iter().zip(before.iter().zip(&after)) {

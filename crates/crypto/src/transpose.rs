@@ -6,14 +6,7 @@
 use crate::backend::{Backend, transpose as kernels};
 use crate::block::Block;
 
-/// Rows of a tile: strings.
-pub const ROWS: usize = 128;
-
-/// Columns of a tile: bits of each string.
-pub const COLUMNS: usize = 1024;
-
-/// A bit matrix by rows; bit j of row i is bit j % 128 of block j / 128.
-pub type Tile = [[Block; COLUMNS / Block::BITS]; ROWS];
+pub use kernels::{COLUMNS, ROWS, Tile};
 
 /// Sets bit i of `columns[j]` to bit j of row i.
 pub fn transpose(tile: &Tile, columns: &mut [Block; COLUMNS]) {

@@ -1,21 +1,14 @@
 //! Sums of many pseudo-random strings, weighted by the bits of their numbers.
 //!
-//! For strings r_0, …, r_{2^k-1} that is ⊕_x r_x, and for each bit b < k the sum of the strings whose number x has that
-//! bit. Read as an element of the field of 2^k elements at each place, the k weighted sums are Σ x·r_x: what a vector
-//! oblivious linear evaluation over a small field consists of. Adding in the field takes no multiplication, and the
-//! strings are added up as they are generated.
+//! For strings r_0, …, r_{2^k-1}, these are the sum ⊕_x r_x and, for each bit b < k, the sum of the strings whose number x
+//! has that bit. At each bit of the strings, the k weighted sums together are an element of the field of 2^k elements:
+//! Σ x·r_x. A vector oblivious linear evaluation over a small field consists of these sums. Addition in the field takes no
+//! multiplication, and the strings are added up as they are generated.
 
 use crate::backend::{Backend, weighted_xor_sum as kernels};
 use crate::block::Block;
-use crate::transpose::Tile;
 
-/// Blocks of each string that are added up at once: the row of a [`Tile`].
-pub const BLOCKS: usize = size_of::<[Block; 8]>() / Block::BYTES;
-
-/// A piece of a string: the row of a [`Tile`].
-pub type TileRow = [Block; BLOCKS];
-
-const _: () = assert!(size_of::<TileRow>() * crate::transpose::ROWS == size_of::<Tile>(), "a row of a tile");
+pub use kernels::{BLOCKS, TileRow};
 
 /// The strings of 2^k seeds, each the stream of [`Prg::from_seed`](crate::prg::Prg::from_seed); wiped when dropped.
 pub struct SeedStreams {

@@ -10,43 +10,79 @@ mod together;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+use core::ops::{BitXor, BitXorAssign};
+
+use rand_core::CryptoRng;
+
 use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
 use super::pages::Zeros;
-use crate::band::{Row, Value, Wide, margin};
 use crate::block::Block;
 
 mod sealed {
-    /// Kept here, for the kernels trust in what implementations say.
+    /// Only this module implements it: the kernels rely on what an implementation says.
     pub trait Sealed {}
 }
 
-/// Plain words in memory.
+/// A whole number of 64-bit words, added by XOR: `u64` or [`Block`].
 ///
 /// Implementations are `WORDS` words of eight bytes and nothing else, and every pattern of bits is valid.
-pub trait Words: sealed::Sealed + Zeros + Copy + Send + Sync + 'static {
+pub trait XorValue:
+    sealed::Sealed + Zeros + Copy + Send + Sync + PartialEq + BitXor<Output = Self> + BitXorAssign + 'static
+{
     /// Words of a value.
     const WORDS: usize;
+
+    /// The zero vector.
+    const ZERO: Self;
+
+    /// Fills `values` with uniformly random ones.
+    fn randomise(values: &mut [Self], rng: &mut dyn CryptoRng);
 }
 
 impl sealed::Sealed for u64 {}
-impl Words for u64 {
+impl XorValue for u64 {
     const WORDS: usize = 1;
+    const ZERO: Self = 0;
+
+    fn randomise(values: &mut [Self], rng: &mut dyn CryptoRng) {
+        values.iter_mut().for_each(|value| *value = rng.next_u64());
+    }
 }
 
 impl sealed::Sealed for Block {}
-impl Words for Block {
+impl XorValue for Block {
     const WORDS: usize = 2;
+    const ZERO: Self = Self::ZERO;
+
+    fn randomise(values: &mut [Self], rng: &mut dyn CryptoRng) {
+        rng.fill_bytes(Self::slice_as_mut_bytes(values));
+    }
 }
 
-impl<const W: usize> sealed::Sealed for Wide<W> {}
-impl<const W: usize> Words for Wide<W> {
-    const WORDS: usize = W;
+/// A band of 64 · N bits at a column of the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BandRow<const N: usize> {
+    /// The column of bit 0.
+    pub start: u32,
+    /// Bit b is bit b % 64 of word b / 64.
+    pub band: [u64; N],
+}
+
+/// Columns that [`back_substitute`](crate::band::back_substitute) needs behind the last band of N words.
+#[must_use]
+pub const fn margin(words: usize) -> usize {
+    64 * words + 8
 }
 
 /// For every row the sum of the values of `table` that it selects.
-pub(crate) fn sums<V: Value, const N: usize>(backend: Backend, table: &[V], rows: &[Row<N>], sums: &mut [V]) {
+pub(crate) fn sums<V: XorValue, const N: usize>(
+    backend: Backend,
+    table: &[V],
+    rows: &[BandRow<N>],
+    sums: &mut [V],
+) {
     assert_eq!(rows.len(), sums.len(), "one sum a row");
     match (backend.level(), V::WORDS) {
         #[cfg(target_arch = "x86_64")]
@@ -57,22 +93,16 @@ pub(crate) fn sums<V: Value, const N: usize>(backend: Backend, table: &[V], rows
         (Level::Avx512, 2) => unsafe { together::sums::<V, N, 2>(table, rows, sums) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        (Level::Avx512, 4) => unsafe { x86::wide::sums::<V, N, 4>(table, rows, sums) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
         (Level::Avx2, 1) => unsafe { x86::narrow::sums::<V, N, 1>(table, rows, sums) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         (Level::Avx2, 2) => unsafe { x86::narrow::sums::<V, N, 2>(table, rows, sums) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        (Level::Avx2, 4) => unsafe { x86::narrow::sums::<V, N, 4>(table, rows, sums) },
         _ => rows.iter().zip(sums).for_each(|(row, sum)| *sum = selected(table, row)),
     }
 }
 
 /// Solves a triangular system in place.
-pub(crate) fn back_substitute<V: Value, const N: usize>(
+pub(crate) fn back_substitute<V: XorValue, const N: usize>(
     backend: Backend,
     bands: &[[u64; N]],
     table: &mut [V],
@@ -87,22 +117,16 @@ pub(crate) fn back_substitute<V: Value, const N: usize>(
         (Level::Avx512, 2) => unsafe { x86::wide::back_substitute::<V, N, 2>(bands, table) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        (Level::Avx512, 4) => unsafe { x86::wide::back_substitute::<V, N, 4>(bands, table) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
         (Level::Avx2, 1) => unsafe { x86::narrow::back_substitute::<V, N, 1>(bands, table) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         (Level::Avx2, 2) => unsafe { x86::narrow::back_substitute::<V, N, 2>(bands, table) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        (Level::Avx2, 4) => unsafe { x86::narrow::back_substitute::<V, N, 4>(bands, table) },
         _ => substitute_range(bands, table, 0..bands.len()),
     }
 }
 
 /// The sum of the values that `row` selects.
-fn selected<V: Value, const N: usize>(table: &[V], row: &Row<N>) -> V {
+fn selected<V: XorValue, const N: usize>(table: &[V], row: &BandRow<N>) -> V {
     let window = &table[row.start as usize..][..64 * N];
     let mut sum = V::ZERO;
     for (word, values) in row.band.iter().zip(window.as_chunks::<64>().0) {
@@ -116,13 +140,13 @@ fn selected<V: Value, const N: usize>(table: &[V], row: &Row<N>) -> V {
 }
 
 /// Solves the rows of `range`, whose windows lie within the table, from the last to the first.
-fn substitute_range<V: Value, const N: usize>(
+fn substitute_range<V: XorValue, const N: usize>(
     bands: &[[u64; N]],
     table: &mut [V],
     range: core::ops::Range<usize>,
 ) {
     for column in range.rev() {
-        let mut row = Row { start: column as u32, band: bands[column] };
+        let mut row = BandRow { start: column as u32, band: bands[column] };
         row.band[0] &= !1;
         let sum = selected(table, &row);
         table[column] ^= sum;

@@ -10,11 +10,13 @@ mod x86;
 use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
-use crate::band::Value;
-use crate::convolve::MEMORY;
+use crate::backend::band::XorValue;
+
+/// Words behind a word that it may be added to.
+pub const MEMORY: usize = 32;
 
 /// Adds each word that has taps to those behind it which they name.
-pub(crate) fn convolve<V: Value>(backend: Backend, words: &mut [V], taps: &[u32]) {
+pub(crate) fn convolve<V: XorValue>(backend: Backend, words: &mut [V], taps: &[u32]) {
     let done = match (backend.level(), V::WORDS) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.

@@ -11,13 +11,15 @@ use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
 use crate::block::Block;
-use crate::hadamard::Row;
+
+/// A codeword, or a row of as many bits.
+pub type Codeword = [Block; 2];
 
 /// The byte of each k < 8: bit i is the inner product of i and k. Constant-time as an index into it, being shifted.
 const BYTES: u64 = 0x963c_5af0_66cc_aa00;
 
 /// Adds s ∧ C(w) of each word, s being `kept`.
-pub(crate) fn add(backend: Backend, kept: &Row, words: &[u8], rows: &mut [Row]) {
+pub(crate) fn add(backend: Backend, kept: &Codeword, words: &[u8], rows: &mut [Codeword]) {
     match backend.level() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
@@ -36,7 +38,7 @@ pub(crate) fn add(backend: Backend, kept: &Row, words: &[u8], rows: &mut [Row]) 
 }
 
 /// The lower three bits of the word give a byte that repeats, the next three flip whole bytes, the last two whole 64 bits.
-fn codeword(word: u8) -> Row {
+fn codeword(word: u8) -> Codeword {
     let word = u64::from(word);
     let all = |bit: u32| (word >> bit & 1).wrapping_neg();
     let mut part = (BYTES >> (8 * (word & 7)) & 0xff).wrapping_mul(0x0101_0101_0101_0101);

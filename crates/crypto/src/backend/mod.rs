@@ -12,8 +12,8 @@
 pub(crate) mod aes;
 pub(crate) mod band;
 pub(crate) mod blake3;
+pub(crate) mod block;
 pub(crate) mod byte_masks;
-pub(crate) mod bytes;
 pub(crate) mod convolve;
 pub(crate) mod gf128;
 pub(crate) mod gf64;

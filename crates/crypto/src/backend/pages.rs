@@ -1,8 +1,7 @@
-//! Huge pages for large vectors, and keeping those that the process has.
+//! Huge pages for large vectors, and an allocator that keeps the pages it has.
 
 use core::mem::MaybeUninit;
 
-use crate::band::Wide;
 use crate::block::Block;
 
 /// Bytes of a huge page.
@@ -29,11 +28,11 @@ pub(crate) fn prefer_huge<T>(memory: &mut [MaybeUninit<T>]) {
 }
 
 mod sealed {
-    /// Kept here, for it is trusted.
+    /// Only this module implements it: `zeros` relies on it.
     pub trait Sealed {}
 }
 
-/// Types of which bytes that are zero make a value.
+/// Types for which zero bytes are a value.
 pub trait Zeros: sealed::Sealed {}
 
 macro_rules! zeros {
@@ -41,9 +40,6 @@ macro_rules! zeros {
 }
 
 zeros!(u8, u16, u32, u64, u128, usize, Block);
-
-impl<const W: usize> sealed::Sealed for Wide<W> {}
-impl<const W: usize> Zeros for Wide<W> {}
 
 /// See [`crate::memory::large_zeros`].
 pub(crate) fn zeros<T: Zeros>(count: usize) -> Vec<T> {

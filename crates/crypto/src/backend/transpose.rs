@@ -13,7 +13,15 @@ use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
 use crate::block::Block;
-use crate::transpose::{COLUMNS, ROWS, Tile};
+
+/// Rows of a tile: strings.
+pub const ROWS: usize = 128;
+
+/// Columns of a tile: bits of each string.
+pub const COLUMNS: usize = 1024;
+
+/// A bit matrix by rows; bit j of row i is bit j % 128 of block j / 128.
+pub type Tile = [[Block; COLUMNS / Block::BITS]; ROWS];
 
 /// Sets bit i of `columns[j]` to bit j of row i.
 pub(crate) fn transpose(backend: Backend, tile: &Tile, columns: &mut [Block; COLUMNS]) {

@@ -12,8 +12,16 @@ use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
 use super::aes;
+use super::transpose::Tile;
 use crate::block::Block;
-use crate::weighted_xor_sum::{BLOCKS, TileRow};
+
+/// Blocks of each string that one call adds up: the row of a [`Tile`].
+pub const BLOCKS: usize = size_of::<[Block; 8]>() / Block::BYTES;
+
+/// So many blocks of a string: the row of a [`Tile`].
+pub type TileRow = [Block; BLOCKS];
+
+const _: () = assert!(size_of::<TileRow>() * super::transpose::ROWS == size_of::<Tile>(), "a row of a tile");
 
 /// Key schedules; wiped when dropped.
 pub(crate) enum Keys {

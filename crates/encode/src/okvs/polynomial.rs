@@ -7,7 +7,7 @@
 //! **No failure, no seed.** The rows 1, k, …, k^(n-1) of distinct keys are independent for every set of keys (Vandermonde).
 //!
 //! **Linear over GF(2^128)**, not over GF(2) alone as the others: Δ·Decode(P, k) = Decode(Δ·P, k) for Δ and values of that
-//! field. That is why it is no [`Okvs`](super::Okvs), whose values are any vectors over GF(2).
+//! field. Its values are therefore elements of that field, not any vectors over GF(2).
 //!
 //! **Why this one.** A random matrix with entries of GF(2^128) has n columns, too, but takes n³/3 products to solve and a
 //! pseudo-random block for each entry of a row that is decoded; a random binary matrix takes n + 40 columns, of which a

@@ -1,15 +1,15 @@
 //! Regions of a table.
 //!
-//! A table of millions of columns is visited region by region: what is read and written at random then stays in the first
-//! or second cache, and the table itself moves through the caches once.
+//! A table of millions of columns is visited region by region. Random reads and writes then stay in the first- or
+//! second-level cache, and the table itself moves through the caches once.
 
-/// Columns of a region, at least: with bands and values they fit the first cache.
-const REGION_LOG: u32 = 10;
+/// Columns of a region, at least: with bands and values they fit the first-level cache.
+const COLUMNS_LOG2: u32 = 10;
 
-/// Regions, at most: more streams of writes than this the processor cannot follow.
+/// Regions, at most: the processor cannot follow more streams of writes than this.
 const MOST_REGIONS: usize = 1 << 10;
 
-/// Regions of a table: numbers of 2^log columns.
+/// The regions of a table, each of 2^log columns.
 #[derive(Clone, Copy)]
 pub(super) struct Regions {
     log: u32,
@@ -17,18 +17,13 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    /// Regions of a table whose rows start at `starts` places.
+    /// Regions of a table whose rows start at `starts` columns.
     pub(super) fn of(starts: usize) -> Self {
-        let mut log = REGION_LOG;
+        let mut log = COLUMNS_LOG2;
         while starts.div_ceil(1 << log) > MOST_REGIONS {
             log += 1;
         }
         Self { log, count: starts.div_ceil(1 << log) }
-    }
-
-    /// One region a start.
-    pub(super) fn single(starts: usize) -> Self {
-        Self { log: 0, count: starts }
     }
 
     pub(super) fn count(self) -> usize {

@@ -1,27 +1,27 @@
-//! Keys in the order of the table, with what goes with them.
+//! Keys in the order of the table, each with a value.
 //!
-//! A table of millions of columns is then written and read from its beginning to its end, and so are the keys: neither
-//! encoding nor decoding waits for memory. Keys are brought into that order by two passes, one to the regions of the table, a
-//! few hundred streams of writes, and one within each region, which fits the second cache.
+//! If keys come in the order of the table, a table of millions of columns is written and read from its beginning to its
+//! end, and encoding and decoding do not wait for memory. Two passes sort the keys. The first brings them to the regions of
+//! the table, with a few hundred streams of writes. The second sorts each region, which fits the second-level cache.
 
 use std::convert::Infallible;
 
-use vesica_crypto::band::{Row, Value};
+use vesica_crypto::band::BandRow;
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::{Wiped, large_vec, large_zeros, prefetch};
 use vesica_crypto::par;
 
 use super::regions::Regions;
-use super::rows::{BATCH, Rows};
+use super::rows::{BATCH, EMPTY_ROW, RowHash, WORDS};
 
-/// Columns that rows may be apart and still be treated together: keys are in order up to this.
+/// Rows whose starts are less than this many columns apart stay in any order.
 const NEAR: usize = 8;
 
-/// Keys counted together.
+/// Keys that one task counts or decodes.
 const CHUNK: usize = 1 << 18;
 
-/// How far ahead of its end the memory of a region is asked for.
-const AHEAD: usize = 8;
+/// How many keys beyond the end of a region are prefetched.
+const PREFETCH_DISTANCE: usize = 8;
 
 /// Keys in the order in which their rows start in the table, to within eight columns, and a value with each.
 pub struct SortedKeys<V> {
@@ -33,9 +33,9 @@ pub struct SortedKeys<V> {
 }
 
 impl<V: Copy + Send + Sync> SortedKeys<V> {
-    /// The order does not depend on the number of threads.
-    pub(super) fn new<const N: usize>(
-        rows: &Rows<N>,
+    /// Sorts the keys. The order does not depend on the number of threads.
+    pub(super) fn new(
+        rows: &RowHash,
         regions: Regions,
         threads: usize,
         keys: &[Block],
@@ -50,7 +50,7 @@ impl<V: Copy + Send + Sync> SortedKeys<V> {
             numbers: large_zeros(keys.len()),
             ends,
         };
-        // Each thread has some regions: it goes over all keys and takes those that are for it.
+        // Each thread owns some regions. It goes over all keys and takes those of its regions.
         let share = regions.count().div_ceil(threads.max(1)).max(1);
         let mut rest = (&mut sorted.keys[..], &mut sorted.values[..], &mut sorted.numbers[..]);
         let mut tasks = Vec::with_capacity(threads);
@@ -90,37 +90,15 @@ impl<V: Copy + Send + Sync> SortedKeys<V> {
         self.keys.len()
     }
 
-    /// Decodes batches of rows in order, and puts what is found for each key into its place of the list that was sorted.
-    pub(super) fn decode<const N: usize, W: Value>(
-        &self,
-        found: &mut [W],
-        rows: &Rows<N>,
-        decode: impl Fn(&[Row<N>], &mut [W]),
-    ) {
-        let mut batch = [Row { start: 0, band: [0; N] }; BATCH];
-        let mut values = [W::ZERO; BATCH];
-        for (index, keys) in self.keys.chunks(BATCH).enumerate() {
-            let values = &mut values[..keys.len()];
-            decode(rows.of(keys, &mut batch), values);
-            let numbers = &self.numbers[index * BATCH..];
-            for i in 0..keys.len() {
-                if let Some(later) = numbers.get(i + BATCH) {
-                    prefetch(found, *later as usize);
-                }
-                found[numbers[i] as usize] = values[i];
-            }
-        }
-    }
-
     /// Replaces each key by what a table holds for it.
-    pub(super) fn replace<const N: usize>(
+    pub(super) fn replace(
         mut self,
         threads: usize,
-        rows: &Rows<N>,
-        decode: impl Fn(&[Row<N>], &mut [Block]) + Sync,
+        rows: &RowHash,
+        decode: impl Fn(&[BandRow<WORDS>], &mut [Block]) + Sync,
     ) -> Decoded<V> {
         let Ok(()) = par::fill_chunks::<_, Infallible, _>(threads, CHUNK, &mut self.keys, |_, keys| {
-            let mut batch = [Row { start: 0, band: [0; N] }; BATCH];
+            let mut batch = [EMPTY_ROW; BATCH];
             for keys in keys.chunks_mut(BATCH) {
                 decode(rows.of(keys, &mut batch), keys);
             }
@@ -129,22 +107,22 @@ impl<V: Copy + Send + Sync> SortedKeys<V> {
         Decoded { outputs: self.keys.into(), values: self.values, numbers: self.numbers }
     }
 
-    /// Of two equal keys of the list that was sorted the numbers, if there are any.
+    /// The numbers of two equal keys, in the list before it was sorted; none if all keys are different.
     pub(super) fn equal(&self) -> Option<[usize; 2]> {
         let mut order: Vec<usize> = (0..self.keys.len()).collect();
-        order.sort_unstable_by_key(|&place| (self.keys[place].to_u128(), self.numbers[place]));
+        order.sort_unstable_by_key(|&index| (self.keys[index].to_u128(), self.numbers[index]));
         let equal = order.windows(2).find(|pair| self.keys[pair[0]] == self.keys[pair[1]])?;
-        Some([equal[0], equal[1]].map(|place| self.numbers[place] as usize))
+        Some([equal[0], equal[1]].map(|index| self.numbers[index] as usize))
     }
 }
 
-/// What the keys of a list were decoded to, in the order of the table.
+/// The decoded keys of a list, in the order of the table.
 pub struct Decoded<V> {
-    /// What each key was decoded to.
+    /// The output of each key.
     pub outputs: Wiped<Block>,
-    /// The value that was sorted with the key.
+    /// The value of the key.
     pub values: Vec<V>,
-    /// The number of the key in the list that was sorted.
+    /// The number of the key in the list before it was sorted.
     pub numbers: Vec<u32>,
 }
 
@@ -156,7 +134,7 @@ impl<V> Decoded<V> {
         Decoded { outputs: self.outputs, values, numbers: self.numbers }
     }
 
-    /// The outputs in the order of the list that was sorted.
+    /// The outputs in the order of the list before it was sorted.
     #[must_use]
     pub fn in_order(self) -> Wiped<Block> {
         let mut outputs: Vec<Block> = large_zeros(self.outputs.len());
@@ -170,14 +148,8 @@ impl<V> Decoded<V> {
     }
 }
 
-/// Where rows start, and where the keys of each region end.
-fn ends<const N: usize>(
-    rows: &Rows<N>,
-    regions: Regions,
-    threads: usize,
-    keys: &[Block],
-    starts: &mut [u32],
-) -> Vec<usize> {
+/// Sets where each row starts; returns where the keys of each region end.
+fn ends(rows: &RowHash, regions: Regions, threads: usize, keys: &[Block], starts: &mut [u32]) -> Vec<usize> {
     let mut counts: Vec<Vec<u32>> = keys.chunks(CHUNK).map(|_| Vec::new()).collect();
     let tasks = keys.chunks(CHUNK).zip(starts.chunks_mut(CHUNK)).zip(&mut counts);
     let Ok(()) = par::for_each::<_, Infallible, _>(threads, tasks, |_, ((keys, starts), counts)| {
@@ -195,7 +167,7 @@ fn ends<const N: usize>(
         .collect()
 }
 
-/// Some regions, and the places of their keys.
+/// The regions of one task, and the memory for their keys.
 struct Share<'a, V> {
     /// The first of the regions.
     first: usize,
@@ -209,7 +181,7 @@ struct Share<'a, V> {
 }
 
 impl<V: Copy> Share<'_, V> {
-    /// Takes the keys of these regions from the list; where in its region each row starts, in units of [`NEAR`].
+    /// Takes the keys of these regions from the list. Returns where in its region each row starts, in units of [`NEAR`].
     fn scatter(&mut self, regions: Regions, starts: &[u32], keys: &[Block], values: &[V]) -> Vec<u16> {
         let mut near = large_zeros(self.keys.len());
         let mut next: Vec<usize> = Vec::with_capacity(self.ends.len());
@@ -219,7 +191,7 @@ impl<V: Copy> Share<'_, V> {
         for (number, start) in starts.iter().enumerate() {
             let region = regions.of_column(*start).wrapping_sub(self.first);
             if let Some(next) = next.get_mut(region) {
-                prefetch(self.keys, *next + AHEAD);
+                prefetch(self.keys, *next + PREFETCH_DISTANCE);
                 self.keys[*next] = keys[number];
                 self.values[*next] = values[number];
                 self.numbers[*next] = number as u32;
@@ -230,10 +202,10 @@ impl<V: Copy> Share<'_, V> {
         near
     }
 
-    /// Brings the keys of each region into their order, to within [`NEAR`] columns.
+    /// Sorts the keys of each region, to within [`NEAR`] columns.
     fn sort_nearly(&mut self, regions: Regions, near: Vec<u16>) {
         let (mut keys, mut values, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
-        let mut places = vec![0u32; regions.columns().div_ceil(NEAR)];
+        let mut slots = vec![0u32; regions.columns().div_ceil(NEAR)];
         let mut first = 0;
         for end in self.ends {
             let range = first..end - self.begin;
@@ -247,17 +219,17 @@ impl<V: Copy> Share<'_, V> {
             values.extend_from_slice(to_values);
             numbers.clear();
             numbers.extend_from_slice(to_numbers);
-            places.fill(0);
-            near.iter().for_each(|near| places[usize::from(*near)] += 1);
+            slots.fill(0);
+            near.iter().for_each(|near| slots[usize::from(*near)] += 1);
             let mut sum = 0;
-            for place in &mut places {
-                sum += std::mem::replace(place, sum);
+            for slot in &mut slots {
+                sum += std::mem::replace(slot, sum);
             }
             for (i, near) in near.iter().enumerate() {
-                let next = &mut places[usize::from(*near)];
-                let place = *next as usize;
+                let next = &mut slots[usize::from(*near)];
+                let slot = *next as usize;
                 *next += 1;
-                (to_keys[place], to_values[place], to_numbers[place]) = (keys[i], values[i], numbers[i]);
+                (to_keys[slot], to_values[slot], to_numbers[slot]) = (keys[i], values[i], numbers[i]);
             }
         }
     }

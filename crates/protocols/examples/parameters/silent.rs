@@ -1,7 +1,7 @@
 //! Silent VOLE: noise, codes, values; and what a malicious run of `vole` bounds.
 
 use vesica_crypto::block::Block;
-use vesica_encode::okvs::{Band128, Okvs};
+use vesica_encode::okvs::Band;
 use vesica_ot::vole::Plan;
 use vesica_ot::vole::codes::{accumulate, convolute, random};
 use vesica_ot::vole::parameters::{
@@ -306,7 +306,7 @@ fn value_bits(sender: usize, profile: Profile) -> u64 {
         matches: 0,
         kept_base_ots: false,
     };
-    let columns = Band128::new(receiver, Block::ZERO).unwrap().columns() as u64;
+    let columns = Band::new(receiver, Block::ZERO).unwrap().columns() as u64;
     let message =
         |message: &&registry::Message| message.from == Role::Receiver && message.formula.contains("m·(16");
     let message = entry.messages.iter().find(message).unwrap();
@@ -322,7 +322,7 @@ fn malicious_receiver() -> Section {
         &["n_r", "q", "n' in the code", "n' derived", "n'/m"],
     );
     for items in [1 << 10, 1 << 20, 1 << 24] {
-        let columns = Band128::new(items, Block::ZERO).unwrap().columns() as f64;
+        let columns = Band::new(items, Block::ZERO).unwrap().columns() as f64;
         for queries in [64u32, 80, 100, 128] {
             let code = max_malicious_items(items, queries) as f64;
             let (mut least, mut most) = (columns, 1024.0 * columns);

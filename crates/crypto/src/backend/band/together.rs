@@ -8,7 +8,7 @@
 use core::arch::x86_64::*;
 
 use super::x86::{shifted, wide};
-use crate::band::{Row, Value};
+use super::{BandRow, XorValue};
 
 /// Rows that are treated together.
 const ROWS: usize = 8;
@@ -18,7 +18,11 @@ const SPAN: usize = 64;
 
 /// For every row the sum of the values of `table` that it selects.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,gfni")]
-pub(super) fn sums<V: Value, const N: usize, const K: usize>(table: &[V], rows: &[Row<N>], sums: &mut [V]) {
+pub(super) fn sums<V: XorValue, const N: usize, const K: usize>(
+    table: &[V],
+    rows: &[BandRow<N>],
+    sums: &mut [V],
+) {
     assert!(K == V::WORDS && size_of::<V>() == 8 * K && K <= 2, "words of a value");
     let (eights, rest) = rows.as_chunks::<ROWS>();
     let (eight_sums, rest_sums) = sums.as_chunks_mut::<ROWS>();
@@ -42,10 +46,10 @@ pub(super) fn sums<V: Value, const N: usize, const K: usize>(table: &[V], rows: 
 /// eight columns long.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,gfni")]
 #[inline]
-fn eight<V: Value, const N: usize, const K: usize>(
+fn eight<V: XorValue, const N: usize, const K: usize>(
     window: &[V],
     first: u32,
-    rows: &[Row<N>; ROWS],
+    rows: &[BandRow<N>; ROWS],
     sums: &mut [V; ROWS],
 ) {
     // Word k of every row, then the last words; made into bytes g of every row.

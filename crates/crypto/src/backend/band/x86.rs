@@ -4,8 +4,8 @@
 
 use core::arch::x86_64::*;
 
+use super::{BandRow, XorValue};
 use super::{selected, substitute_range};
-use crate::band::{Row, Value};
 
 /// `band` · 2^by, by below 64, one word longer.
 #[inline(always)]
@@ -48,9 +48,9 @@ macro_rules! kernels {
         }
 
         #[target_feature(enable = $features)]
-        pub(in crate::backend::band) fn sums<V: Value, const N: usize, const K: usize>(
+        pub(in crate::backend::band) fn sums<V: XorValue, const N: usize, const K: usize>(
             table: &[V],
-            rows: &[Row<N>],
+            rows: &[BandRow<N>],
             sums: &mut [V],
         ) {
             assert!(K == V::WORDS && size_of::<V>() == 8 * K, "words of a value");
@@ -83,7 +83,7 @@ macro_rules! kernels {
         }
 
         #[target_feature(enable = $features)]
-        pub(in super::super) fn back_substitute<V: Value, const N: usize, const K: usize>(
+        pub(in super::super) fn back_substitute<V: XorValue, const N: usize, const K: usize>(
             bands: &[[u64; N]],
             table: &mut [V],
         ) {

@@ -2,14 +2,14 @@
 
 use core::arch::x86_64::*;
 
-use crate::band::Value;
-use crate::convolve::MEMORY;
+use super::MEMORY;
+use crate::backend::band::XorValue;
 
 /// Convolves whole vectors of words of K times eight bytes, as far as a vector and the words behind it lie within the
 /// slice; R vectors are 32 words. Says how many words it did.
 #[target_feature(enable = "avx512f,bmi2")]
 #[expect(clippy::needless_range_loop, reason = "iterators are not inlined here by every build")]
-pub(super) fn wide<V: Value, const K: usize, const R: usize>(words: &mut [V], taps: &[u32]) -> usize {
+pub(super) fn wide<V: XorValue, const K: usize, const R: usize>(words: &mut [V], taps: &[u32]) -> usize {
     let columns = 8 / K;
     assert!(size_of::<V>() == 8 * K && K == V::WORDS && R * columns == MEMORY, "words of a value");
     let groups = taps.len().min(words.len().saturating_sub(MEMORY)) / columns;

@@ -2,8 +2,8 @@
 
 use core::arch::x86_64::*;
 
-use crate::band::Value;
-use crate::golay::{B, LONG, SHORT};
+use super::{B, LONG, SHORT};
+use crate::backend::band::XorValue;
 
 /// Bytes that the processor fetches at once.
 const LINE: usize = 64;
@@ -11,35 +11,35 @@ const LINE: usize = 64;
 /// Compresses as many blocks as vectors of words of K times eight bytes have lanes, over and over. Says how many it did.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[expect(clippy::needless_range_loop, reason = "iterators are not inlined here by every build")]
-pub(super) fn wide<V: Value, const K: usize>(
+pub(super) fn wide<V: XorValue, const K: usize>(
     words: &[V],
-    places: &[[u16; LONG]],
+    positions: &[[u16; LONG]],
     next: &[V],
     out: &mut [[V; SHORT]],
 ) -> usize {
     assert!(size_of::<V>() == 8 * K && K == V::WORDS, "words of a value");
-    let (lanes, count) = (8 / K, places.len().min(out.len()));
+    let (lanes, count) = (8 / K, positions.len().min(out.len()));
     assert!(
-        count == 0 || usize::from(greatest(places.as_flattened())) < words.len(),
-        "places within the words"
+        count == 0 || usize::from(greatest(positions.as_flattened())) < words.len(),
+        "positions within the words"
     );
     let (from, ahead): (*const u64, *const u8) = (words.as_ptr().cast(), next.as_ptr().cast());
     let mut done = 0;
     while done + lanes <= count {
-        let places = &places[done..done + lanes];
+        let positions = &positions[done..done + lanes];
         // As many lines are asked for as words of each block are gathered, one beside each: all at once, they would hold up
         // what is read now.
         let ahead = ahead.wrapping_add(done * size_of::<[V; LONG]>());
         let mut short = [_mm512_setzero_si512(); SHORT];
         for i in 0..SHORT {
-            // SAFETY: all places are within the words.
-            short[i] = unsafe { gather::<K>(from, places, i, ahead) };
+            // SAFETY: all positions are within the words.
+            short[i] = unsafe { gather::<K>(from, positions, i, ahead) };
         }
         for group in 0..4 {
             let mut sums = [_mm512_setzero_si512(); 8];
             for i in 0..3 {
                 // SAFETY: as above.
-                sums[1 << i] = unsafe { gather::<K>(from, places, SHORT + 3 * group + i, ahead) };
+                sums[1 << i] = unsafe { gather::<K>(from, positions, SHORT + 3 * group + i, ahead) };
             }
             sums[3] = _mm512_xor_si512(sums[1], sums[2]);
             sums[5] = _mm512_xor_si512(sums[1], sums[4]);
@@ -78,12 +78,12 @@ fn greatest(numbers: &[u16]) -> u16 {
 /// Word `index` of each block. Line `index` behind `ahead` is asked for.
 ///
 /// # Safety
-/// There is a block for each lane, and its places lie within the words.
+/// There is a block for each lane, and its positions lie within the words.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 unsafe fn gather<const K: usize>(
     from: *const u64,
-    places: &[[u16; LONG]],
+    positions: &[[u16; LONG]],
     index: usize,
     ahead: *const u8,
 ) -> __m512i {
@@ -91,7 +91,7 @@ unsafe fn gather<const K: usize>(
     _mm_prefetch::<_MM_HINT_T0>(ahead.wrapping_add(LINE * index).cast());
     macro_rules! word {
         ($lane:literal) => {
-            from.add(K * usize::from(places[$lane][index]))
+            from.add(K * usize::from(positions[$lane][index]))
         };
     }
     // SAFETY: the caller's promise.

@@ -2,16 +2,15 @@
 
 use core::arch::x86_64::*;
 
-use super::BYTES;
-use crate::hadamard::Row;
+use super::{BYTES, Codeword};
 
 /// Adds s ∧ C(w) of each word: a codeword is a matrix of the word's bits, times the number of each byte.
 #[target_feature(enable = "avx2,avx512f,avx512vl,gfni")]
-pub(super) fn add_gfni(kept: &Row, words: &[u8], rows: &mut [Row]) {
+pub(super) fn add_gfni(kept: &Codeword, words: &[u8], rows: &mut [Codeword]) {
     let rows = &mut rows[..words.len()];
     // SAFETY: a row has 256 bits; no access has an alignment.
     let kept = unsafe { _mm256_loadu_si256(kept.as_ptr().cast()) };
-    // Row k of the matrix, in byte 7 - k, is w ∧ (0xf8 | k), and byte j of the factor 8j + 7: they share w ∧ (8j + k).
+    // Codeword k of the matrix, in byte 7 - k, is w ∧ (0xf8 | k), and byte j of the factor 8j + 7: they share w ∧ (8j + k).
     let matrix = _mm256_set1_epi64x(i64::from_le_bytes([0xff, 0xfe, 0xfd, 0xfc, 0xfb, 0xfa, 0xf9, 0xf8]));
     let factor = _mm256_add_epi8(_mm256_slli_epi64::<3>(numbers()), _mm256_set1_epi8(7));
     for i in 0..words.len() {
@@ -28,7 +27,7 @@ pub(super) fn add_gfni(kept: &Row, words: &[u8], rows: &mut [Row]) {
 
 /// Adds s ∧ C(w) of each word: what it shares with 8j is looked up by the bits of j, in registers.
 #[target_feature(enable = "avx2")]
-pub(super) fn add_avx2(kept: &Row, words: &[u8], rows: &mut [Row]) {
+pub(super) fn add_avx2(kept: &Codeword, words: &[u8], rows: &mut [Codeword]) {
     let rows = &mut rows[..words.len()];
     // SAFETY: a row has 256 bits; no access has an alignment.
     let kept = unsafe { _mm256_loadu_si256(kept.as_ptr().cast()) };

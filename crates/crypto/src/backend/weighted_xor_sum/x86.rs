@@ -9,8 +9,8 @@
 use core::arch::x86_64::*;
 use core::hint::black_box;
 
+use super::{BLOCKS, TileRow};
 use crate::block::Block;
-use crate::weighted_xor_sum::{BLOCKS, TileRow};
 
 /// Vectors of a row.
 const VECTORS: usize = BLOCKS / 4;

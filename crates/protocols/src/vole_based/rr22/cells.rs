@@ -14,7 +14,7 @@ use crate::protocol::Paced;
 const CHUNK: usize = 1 << 14;
 
 /// An element of GF(2^128) or GF(2^64).
-pub(super) trait Cell: vole::Value + band::Value + Zeroize {
+pub(super) trait Cell: vole::Value + band::XorValue + Zeroize {
     /// Bytes on the wire, little-endian.
     const BYTES: usize;
 

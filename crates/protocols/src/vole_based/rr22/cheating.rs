@@ -9,7 +9,7 @@ use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::Items;
-use vesica_encode::okvs::{Band128, Okvs};
+use vesica_encode::okvs::Band;
 use vesica_encode::radix;
 use vesica_encode::sorted;
 use vesica_ot::vole::cheating::{self, ReceiverCheat as VoleCheat, WrongWord};
@@ -152,7 +152,7 @@ fn overfit(store: &Store, keys: &[Block], values: &[Block]) -> Result<(Vec<Block
 }
 
 /// The same for a band.
-fn overfit_band(store: &Band128, keys: &[Block], values: &[Block]) -> (Vec<Block>, Vec<usize>) {
+fn overfit_band(store: &Band, keys: &[Block], values: &[Block]) -> (Vec<Block>, Vec<usize>) {
     // Decoding a table of unit vectors shows the row of a key, 128 columns at a time.
     let columns = store.columns();
     let mut rows = vec![Vec::new(); keys.len()];

@@ -13,7 +13,7 @@
 //! much as all else that is done for it. Where a processor has no carry-less product it is some tens of times slower.
 
 use vesica_crypto::block::Block;
-use vesica_encode::okvs::{self, Band128, Decoded, Error, Free, Okvs, Polynomial};
+use vesica_encode::okvs::{self, Band, Decoded, Error, Polynomial};
 
 use super::cells::Cell;
 use crate::parameters::Security;
@@ -23,13 +23,13 @@ const FEW: usize = 1 << 8;
 
 /// The store of a run.
 pub(super) enum Store {
-    Band(Box<Band128>),
+    Band(Box<Band>),
     Polynomial(Polynomial),
 }
 
 /// Keys, and the value that goes with each, in the order of their store.
 pub(super) enum Placed<'a, V> {
-    Band(&'a Band128, okvs::SortedKeys<V>),
+    Band(&'a Band, okvs::SortedKeys<V>),
     /// In their own.
     Polynomial(Polynomial, Vec<Block>, Vec<V>),
 }
@@ -40,7 +40,7 @@ impl Store {
         Ok(if security == Security::Malicious && items <= FEW {
             Store::Polynomial(Polynomial::new(items))
         } else {
-            Store::Band(Box::new(Band128::new(items, seed)?))
+            Store::Band(Box::new(Band::new(items, seed)?))
         })
     }
 
@@ -73,7 +73,7 @@ impl<'a, V: Copy + Send + Sync> Placed<'a, V> {
         V: Cell,
     {
         match self {
-            Placed::Band(band, placed) => band.encode_sorted(threads, placed, Free::Zero),
+            Placed::Band(band, placed) => band.encode_sorted(threads, placed),
             Placed::Polynomial(store, keys, values) => V::interpolate(*store, keys, values),
         }
     }
