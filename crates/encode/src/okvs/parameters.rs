@@ -34,7 +34,7 @@ pub const WIDTH: usize = 128;
 pub struct BandSize {
     /// 1000·(1 + ε): columns at which bands may start, for a thousand keys.
     pub per_mille: u64,
-    /// Up to so many keys, failures have a probability of at most 2^-[`STATISTICAL_SECURITY`].
+    /// Up to so many keys, failures have a probability of at most 2^-40.
     pub most_keys: usize,
 }
 
