@@ -74,14 +74,14 @@ impl Row {
 const INTRODUCTION: &str = "\
 # What happens when something goes wrong
 
-Two real processes, one disturbed on purpose: each row below was run, and the test that ran it
-(`crates/cli/tests/fault_matrix`) wrote this page and fails where the program does something else. In every row no
-output is left half-written, an output from before stands unless the receiver ends with 0, and no identifier of either
-table is on a screen.
+Two real processes run, and a test disturbs one of them on purpose. Each row below was run. The test
+(`crates/cli/tests/fault_matrix`) wrote this page, and fails if the program does something else. Three things hold in
+every row: no output is left half-written; an output from before is unchanged unless the receiver ends with 0; and no
+identifier of either table is on a screen.
 
-A cell is the exit code ([what each one means](exit-codes.md)) and the first line of the message; every message goes on
-with where it happened and what to do. ADDRESS, TIME and KEY stand for what differs from run to run. To write the page
-again: `UPDATE_DOCS=1 cargo test --release -p vesica-cli --test fault_matrix`.
+A cell has the exit code ([what each one means](exit-codes.md)) and the first line of the message. Every message then
+says where it happened and what to do. ADDRESS, TIME and KEY stand for values that differ from run to run. This command
+writes the page again: `UPDATE_DOCS=1 cargo test --release -p vesica-cli --test fault_matrix`.
 ";
 
 fn text(sections: &[Section]) -> String {

@@ -19,14 +19,18 @@ pub(crate) fn sections() -> Vec<(Section, Vec<Job>)> {
         (Section { title: title.into(), text, head: HEAD, rows: Vec::new() }, jobs)
     };
     vec![
-        section("Somebody else", "Keys, strangers, and a port that is taken.", strangers()),
+        section(
+            "Somebody else",
+            "These rows are about wrong keys, strangers, and a port that is taken.",
+            strangers(),
+        ),
         section(
             "The two sides differ",
-            "Both end with the same code, each with its own value as “mine”. Every single field of the terms is in the \
-             table of peers below.",
+            "Both sides end with the same code, each with its own value as “mine”. The last table has every field of the \
+             terms.",
             differences(),
         ),
-        section("Files", "Inputs that change during the run, outputs that cannot be.", files()),
+        section("Files", "Inputs change during the run, or an output cannot be written.", files()),
     ]
 }
 

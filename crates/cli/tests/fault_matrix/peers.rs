@@ -132,12 +132,13 @@ pub(crate) fn sections() -> Vec<(Section, Vec<Job>)> {
     vec![
         section(
             "Peers that keep no rule",
-            "A peer with the right key that sends what no honest program sends. (A stranger's bytes do not get this far.)",
+            "The peer has the right key, and sends what no honest program sends. (A stranger's bytes do not get this \
+             far.)",
             peers.into_iter().chain([silent()]).collect(),
         ),
         section(
             "Terms that differ",
-            "One field after the other; the peer is otherwise honest.",
+            "The peer changes one field of the terms at a time, and is otherwise honest.",
             fields.collect(),
         ),
     ]

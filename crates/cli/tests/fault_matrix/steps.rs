@@ -26,36 +26,36 @@ enum Fault {
 }
 
 const FAULTS: [(Fault, &str, &str); 8] = [
-    (Fault::Killed, "killed", "The party gets a SIGKILL as it enters the step."),
+    (Fault::Killed, "killed", "The party gets a SIGKILL when it enters the step."),
     (
         Fault::Frozen,
         "frozen",
-        "The party gets a SIGSTOP as it enters the step, and goes on when the other has given up.",
+        "The party gets a SIGSTOP when it enters the step. It goes on when the other party has given up.",
     ),
     (
         Fault::Cut,
         "cut off",
-        "The connection is closed from between the two while the party enters the step. At `connect` it is closed in \
-         the middle of the first handshake: the parties find each other again.",
+        "A proxy between the parties closes the connection while the party enters the step. At `connect` it does so in \
+         the\nmiddle of the first handshake, and the parties find each other again.",
     ),
     (
         Fault::DiskFull,
         "out of disk space",
-        "From this step on no file can grow. (The test sets a limit on the size of files, so the system's reason is \
-         another than on a full disk.)",
+        "From this step on no file can grow. (The test limits file sizes, so the system's reason is not that of \
+         a full disk.)",
     ),
     (
         Fault::OutputClosed,
         "without a reader",
-        "With `--output -`, the reader goes away at the step: it has seen enough, and nothing is said.",
+        "With `--output -`, the reader of standard output ends at the step. There is no message.",
     ),
-    (Fault::Interrupted, "interrupted", "The party gets a SIGINT as it enters the step."),
+    (Fault::Interrupted, "interrupted", "The party gets a SIGINT when it enters the step."),
     (
         Fault::HungUp,
         "hung up",
-        "The party gets a SIGHUP as it enters the step: its terminal or its ssh went away.",
+        "The party gets a SIGHUP when it enters the step, as if its terminal or its SSH connection had closed.",
     ),
-    (Fault::Terminated, "terminated", "The party gets a SIGTERM as it enters the step."),
+    (Fault::Terminated, "terminated", "The party gets a SIGTERM when it enters the step."),
 ];
 
 /// One cell of the matrix.

@@ -10,9 +10,9 @@ use crate::{Job, scene};
 pub(crate) fn section() -> (Section, Vec<Job>) {
     let section = Section {
         title: "Tables that cannot be read".into(),
-        text: "The table is read before the partner is looked for: each side was run alone, and contacted nobody. Of \
-               Parquet that much is read as the key needs, the rest when the rows are copied: the last two lines are of \
-               whole runs.",
+        text: "The program reads the table before it looks for the partner, so each side was run alone and contacted \
+               nobody. From\nParquet it first reads only what the key needs, and the rest when it copies the rows. The \
+               last two rows are whole runs.",
         head: ["what", "receiver", "sender"],
         rows: Vec::new(),
     };
