@@ -148,7 +148,7 @@ Letters of the formulas (docs/protocols/NAME.md has each one's size):
   κ            the level of security, --level
   k            keys that both sides have
   β, max_β     bins of a hash table, and the items in the fullest of them
-  s            places of the stash (ot-psi, ot-phasing); slots of a slice (gbf, gbf-random)
+  s            slots of the stash (ot-psi, ot-phasing); slots of a slice (gbf, gbf-random)
   t, t', h     pieces of an item, pieces of a stashed one, and hash functions (ot-psi, ot-phasing)
   c, κ'        bits of a code word (kkrt; ot-psi)
   p            the receiver's places in a bin (ot-psi, 1 unless a variant says otherwise)

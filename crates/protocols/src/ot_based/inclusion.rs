@@ -18,10 +18,10 @@
 //! streams. So masks of other items are random, all n of them together. A batch of m items has m·n pairs of masks, and
 //! ℓ = 40 + ⌈log2 m⌉ + ⌈log2 n⌉ bits are enough for a wrong answer in it with probability 2^-40 at most.
 //!
-//! Deviations: characters of 8 bits in place of one (PSSZ15 §3.5.2); π, so that the place of a match says nothing.
+//! Deviations: characters of 8 bits in place of one (PSSZ15 §3.5.2); π, so that the position of a match says nothing.
 //!
 //! The OTs come from the caller: [`kk13`](vesica_ot::kk13), at the level of its code, or any other that a protocol could have
-//! in its place. This is the step of [`ot_psi`](super::ot_psi) without bins, and that of the places of its stash. With
+//! instead. This is the step of [`ot_psi`](super::ot_psi) without bins, and that of the slots of its stash. With
 //! n = 1 it is [`equality`](super::equality), which has an example.
 //!
 //! Names: G = the stream of a [`Prg`], t = `characters`. Cost: receiver t OTs and t·n AES an item; sender 256·t OT strings, or
@@ -45,7 +45,7 @@ use crate::protocol::Sizes;
 const CALL: usize = 1 << 12;
 
 /// Elements of a set whose masks are made at a time. Local.
-const STRETCH: usize = 1 << 12;
+const CHUNK: usize = 1 << 12;
 
 /// Masks of a batch, and characters of either party: fewer than so many.
 const MOST: usize = 1 << 32;
@@ -113,8 +113,8 @@ pub fn receive(
     // 2. The masks of every element, each compared with what it would be if it were this item.
     for (found, strings) in found.iter_mut().zip(strings.chunks_exact(t)) {
         let mut mine = Masks::new(strings);
-        for first in (0..batch.set).step_by(STRETCH) {
-            let count = STRETCH.min(batch.set - first);
+        for first in (0..batch.set).step_by(CHUNK) {
+            let count = CHUNK.min(batch.set - first);
             for theirs in masks::recv(width, count, channel.split().1, &mut |_| Ok(()))? {
                 *found |= width.truncate(&mine.next().to_bytes()) == theirs;
             }
@@ -150,9 +150,9 @@ pub fn send<const W: usize>(
     let mut list = Vec::with_capacity(batch.set);
     for (instance, rows) in rows.chunks_exact(t).enumerate() {
         let (first, order) = (number + (instance * t) as u64, random_order(batch.set as u32, rng));
-        let element = |place: usize| &sets[(instance * batch.set + order[place] as usize) * t..][..t];
+        let element = |position: usize| &sets[(instance * batch.set + order[position] as usize) * t..][..t];
         list.clear();
-        let characters = |place: usize, out: &mut Vec<u8>| out.extend_from_slice(element(place));
+        let characters = |position: usize, out: &mut Vec<u8>| out.extend_from_slice(element(position));
         masks_of(ots, first, rows, batch.set, characters, |_, mask| {
             list.push(width.truncate(&mask.to_bytes()));
         });
@@ -192,8 +192,8 @@ pub(super) fn masks_of<const W: usize>(
     let t = rows.len();
     let strings = Strings::new(ots, first, rows, set);
     let (mut words, mut keys, mut blocks) = (Vec::new(), Wiped::default(), Vec::new());
-    for begin in (0..set).step_by(STRETCH) {
-        let elements = begin..set.min(begin + STRETCH);
+    for begin in (0..set).step_by(CHUNK) {
+        let elements = begin..set.min(begin + CHUNK);
         words.clear();
         blocks.clear();
         for k in elements.clone() {
@@ -366,8 +366,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_item_has_a_random_mask_and_places_are_random() {
-        // Sets of one item many times over: its masks differ by place. In sets of 8 with the item first, its place is uniform.
+    fn what_is_not_the_item_has_a_random_mask_and_positions_are_random() {
+        // Sets of one item many times over: its masks differ by position. In sets of 8 with the item first, its position is uniform.
         let (context, batch) = (context(), Batch { items: 800, set: 8, characters: 2 });
         let item = |i: usize| [i as u8, (i >> 8) as u8];
         let mine: Vec<u8> = (0..800).flat_map(item).collect();
@@ -375,7 +375,7 @@ mod tests {
             .flat_map(|i| (0..8).flat_map(move |k| if k == 0 { item(i) } else { [k, 0xff] }))
             .collect();
         let (mut a, mut b) = memory::pair(&Options::default());
-        let places = std::thread::scope(|scope| {
+        let positions = std::thread::scope(|scope| {
             scope.spawn(|| {
                 let rng = &mut Prg::from_seed([1; 16]);
                 let mut ots = ideal::Sender::setup(&context, &mut a, rng).unwrap();
@@ -386,19 +386,19 @@ mod tests {
             let width = batch.width().unwrap();
             let mut strings = vec![Block::ZERO; 1600];
             ots.extend_groups(1, &mine, &mut strings, &mut b).unwrap();
-            let mut places = [0u32; 8];
+            let mut positions = [0u32; 8];
             for strings in strings.chunks_exact(2) {
                 let mut expected = Masks::new(strings);
                 let list = masks::recv(width, 8, b.split().1, &mut |_| Ok(())).unwrap();
                 let hit = |mask: &u128| width.truncate(&expected.next().to_bytes()) == *mask;
                 let hits: Vec<bool> = list.iter().map(hit).collect();
                 assert_eq!(hits.iter().filter(|hit| **hit).count(), 1);
-                places[hits.iter().position(|hit| *hit).unwrap()] += 1;
+                positions[hits.iter().position(|hit| *hit).unwrap()] += 1;
             }
-            places
+            positions
         });
-        // A hundred at each place, within six deviations.
-        assert!(places.iter().all(|count| count.abs_diff(100) < 57), "{places:?}");
+        // A hundred at each position, within six deviations.
+        assert!(positions.iter().all(|count| count.abs_diff(100) < 57), "{positions:?}");
     }
 
     #[test]

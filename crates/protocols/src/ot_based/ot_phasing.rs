@@ -89,7 +89,7 @@ pub static ENTRY: Entry = Entry {
     supports: Supported {
         sigma: Some((1, 64)),
         variants: &[
-            Variant { name: ORIGINAL, what: "appendix A: ot-psi, a mask for each place of a bin" },
+            Variant { name: ORIGINAL, what: "appendix A: ot-psi, a mask for each slot of a bin" },
             Variant { name: SINGLE_MASK, what: "appendix A: two functions, whole items, one mask a bin" },
             Variant { name: PERMUTATION, what: "appendix A: two functions, permutation-based hashing" },
         ],
@@ -118,13 +118,13 @@ pub static ENTRY: Entry = Entry {
         },
         Message {
             from: Role::Receiver,
-            what: "OT extension, t rows for each of β bins, t' for each of s places of the stash",
+            what: "OT extension, t rows for each of β bins, t' for each of s slots of the stash",
             formula: "32·(t·β + t'·s)",
             bytes: |shape| bytes(shape, 2, |plan| 32 * plan.words.all_ots()),
         },
         Message {
             from: Role::Sender,
-            what: "masks, a list for each function and place of the stash",
+            what: "masks, a list for each function and slot of the stash",
             formula: "(h + s)·n_s·⌈ℓ/8⌉",
             bytes: |shape| bytes(shape, 3, |plan| plan.lists() as u64 * shape.sender() * shape.mask()),
         },

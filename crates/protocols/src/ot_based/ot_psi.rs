@@ -11,25 +11,29 @@
 //! receiver (Y)                                        sender (X)
 //!               ── base OTs, sender ──►               32
 //!               ◄── base OTs, receiver ──             64·256
-//! each y in bin h_1(y) or h_2(y), or in the stash     each x in bins h_1(x) and h_2(x), and in each place of the stash
-//!               ── OTs, t for each bin and place ──►  (β + s)·t·32
-//! M_b,k = G(S_1)[k] ⊕ … ⊕ G(S_t)[k], all k < max_β,   the same for its item in slot k of bin b, from the strings
+//! each y in bin h_1(y) or h_2(y), or in the stash     each x in bins h_1(x) and h_2(x), and in each slot of the stash
+//!               ── OTs, t for each bin and slot ──►  (β + s)·t·32
+//! M_b,k = G(S_1)[k] ⊕ … ⊕ G(S_t)[k], all k < max_β,   the same for its item of index k in bin b, from the strings
 //!     S_c the string of y's character c                   of that item's characters
 //!               ◄── masks, a list each way ──         (2 + s)·n_s·⌈ℓ/8⌉
-//! output {y : M_b,k in the list of its function, or at place k in the list of its place of the stash}
+//! output {y : M_b,k in the list of its function, or at position k in the list of its slot of the stash}
 //! ```
 //!
-//! A mask of an item that differs from y has a string in it that the receiver does not know, and no two items share slot and
-//! bin, so the masks of what is not in the intersection are independent and random.
+//! A mask of an item that differs from y has a string in it that the receiver does not know, and no two items of a bin share an
+//! index k. So the masks of what is not in the intersection are independent and random.
 //!
-//! Deviations, beside bins in segments (`encode::hashing`): a *random* slot of the max_β for each of the sender's items, where
-//! the paper fills a bin from its start, so that the slot of a match does not tell how full the bin is. ℓ has ⌈log2 max_β⌉
-//! bits more, for max_β masks of the receiver stand against each of the sender's; and a stash by a proven bound
-//! (`--paper-parameters`: ℓ, max_β and s as the paper has them). The sender's n_s masks for a place of the stash stand in its
-//! one random order, k being the place in that order, so that they need no search.
+//! Deviations:
 //!
-//! **Variants**, PSZ14's other hashing schemes. A bin has p places of the receiver, each with OTs of its own, and the sender has a
-//! list for each function and place; with cuckoo hashing p is 1.
+//! - Each hash function has a segment of the bins to itself (`encode::hashing`).
+//! - Each of the sender's items has a *random* index among the max_β of its bin. The paper fills a bin from its start, so the index of
+//!   a match tells how full the bin is.
+//! - ℓ has ⌈log2 max_β⌉ bits more, because max_β masks of the receiver stand against each of the sender's.
+//! - The size of the stash follows from a proven bound. (`--paper-parameters`: ℓ, max_β and s as the paper has them.)
+//! - The sender's n_s masks for a slot of the stash stand in its one random order, and k is the position in that order. So they
+//!   need no search.
+//!
+//! **Variants**, PSZ14's other hashing schemes. The receiver has p slots in a bin, each with OTs of its own. The sender has a list
+//! for each function and slot. With cuckoo hashing p is 1.
 //!
 //! | | bins β | p | stash s | lists |
 //! |---|---|---|---|---|
@@ -38,19 +42,19 @@
 //! | `simple-hashing` | n_r / ln n_r, one function | the most items in a bin | 0 | p |
 //! | `balanced-hashing` | n_r, two functions, each item in the emptier bin | the most items in a bin | 0 | 2·p |
 //!
-//! A place of the stash is [`inclusion`] of one item in the whole set of the sender; without hashing every item has one. p is
-//! the least number that a proven bound allows with 2^-40. PSZ14 counts n·λ or 2·n·λ bits of masks for simple and balanced
-//! hashing; but an item of the sender has to be compared with each place of its bin, so there are p times as many.
-//! These forms are for comparison: what would send more than 2^28 masks is refused.
+//! A slot of the stash is [`inclusion`] of one item in the whole set of the sender. Without hashing every item has such a slot. p
+//! is the least number that a proven bound allows with 2^-40. PSZ14 counts n·λ or 2·n·λ bits of masks for simple and balanced
+//! hashing. But an item of the sender has to be compared with each slot of its bin, so there are p times as many.
+//! These forms are for comparison. A run that would send more than 2^28 masks is refused.
 //!
 //! **Level 80** has a shorter code ([`Concatenated`]): 168 base OTs and 21 bytes an OT. Its base OTs are not kept.
 //!
-//! Names: β = `bins`, p = `places`, s = `stash`, t = `characters`, max_β = `load`, G = the stream of a [`Prg`](vesica_crypto::prg::Prg), OT = [`kk13`] with N = 256.
+//! Names: β = `bins`, p = `slots`, s = `stash`, t = `characters`, max_β = `load`, G = the stream of a [`Prg`](vesica_crypto::prg::Prg), OT = [`kk13`] with N = 256.
 //! Cost: receiver (p·β + s)·t OTs, n_r·t·max_β AES and as many lookups as n_r·max_β; sender h·p·n_s·t OT strings and AES.
 
-mod placed;
 mod receiver;
 mod sender;
+mod slots;
 
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
@@ -74,14 +78,14 @@ use crate::positions;
 use crate::protocol::{Pending, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Shape, Status};
 
-/// Places of bins, or of the stash, handled at a time. Local: a multiple of a tile of the OT extension, so that it changes no byte.
+/// Slots of bins, or of the stash, handled at a time. Local: a multiple of a tile of the OT extension, so that it changes no byte.
 const REGION: usize = 1 << 12;
 
 /// Masks that the receiver makes and looks up at a time, at least. Local.
 const CANDIDATES: usize = 1 << 21;
 
-/// Of a longer list so many places to each of these. Local.
-const PLACES: usize = 8;
+/// Of a longer list, one for each so many of its masks. Local.
+const MASKS_A_CANDIDATE: usize = 8;
 
 /// Masks that a run of a variant may have: they are for comparison, and their lists are long.
 const MOST_MASKS: usize = 1 << 28;
@@ -143,13 +147,13 @@ pub static ENTRY: Entry = Entry {
         },
         Message {
             from: Role::Receiver,
-            what: "OT extension, t rows for each of p places of β bins and s places of the stash",
+            what: "OT extension, t rows for each of p slots of β bins and s slots of the stash",
             formula: "(p·β + s)·t·κ'/8",
             bytes: |shape| plan(shape).map_or(0, |plan| (plan.columns / 8 * plan.transfers()) as u64),
         },
         Message {
             from: Role::Sender,
-            what: "masks, a list for each of h hash functions and p places of its bins, and for each place of the stash",
+            what: "masks, a list for each of h hash functions and p slots of its bins, and for each slot of the stash",
             formula: "(h·p + s)·n_s·⌈ℓ'/8⌉",
             bytes: |shape| {
                 plan(shape).map_or(0, |plan| (plan.lists() * plan.width.bytes()) as u64 * shape.sender())
@@ -163,9 +167,9 @@ pub static ENTRY: Entry = Entry {
         let Some(plan) = plan(shape) else { return Memory { receiver: 0, sender: 0 } };
         let (bins, strings) = (plan.bins() as u64, 16 * plan.characters as u64);
         let candidates = (plan.load as u64).saturating_mul(shape.receiver()).min(plan.candidates as u64);
-        let all = if plan.places > 0 { plan.lists() } else { 1 };
+        let all = if plan.slots > 0 { plan.lists() } else { 1 };
         let masks = (all * plan.width.bytes()) as u64;
-        let rows = if plan.places > 0 { 0 } else { 2 * strings * shape.receiver() };
+        let rows = if plan.slots > 0 { 0 } else { 2 * strings * shape.receiver() };
         Memory {
             receiver: (60 + strings) * shape.receiver() + 4 * bins + 40 * shape.sender() + 100 * candidates,
             sender: (60 + masks) * shape.sender() + 4 * bins + rows,
@@ -215,9 +219,9 @@ struct Plan {
     word: MaskWidth,
     layout: Layout,
     /// p, of the receiver in each bin; 0 where there are no bins.
-    places: usize,
+    slots: usize,
     stash: usize,
-    /// max_β: the sender's slots in each place.
+    /// max_β: indices of the sender's items in each bin.
     load: usize,
     characters: usize,
     /// κ'
@@ -235,15 +239,15 @@ impl Plan {
         }
         check_sizes(sizes)?;
         let scheme = Scheme::of(agreed.variant);
-        let (layout, places, stash) = bins(scheme, receiver, agreed.paper);
-        let lists = layout.functions() * places + stash;
+        let (layout, slots, stash) = bins(scheme, receiver, agreed.paper);
+        let lists = layout.functions() * slots + stash;
         let masks = lists.saturating_mul(sender.max(LEAST_LIST));
         if scheme != Scheme::Cuckoo && masks > MOST_MASKS {
             let (protocol, variant, most) = (ENTRY.name, agreed.variant, MOST_MASKS);
             return Err(Misuse::TooManyMasks { protocol, variant, receiver, sender, masks, most }.into());
         }
         let load = match scheme {
-            // An item's slot is its place in the list.
+            // An item's index is its position in the list.
             Scheme::NoHashing => 1,
             Scheme::Cuckoo if agreed.paper && receiver == sender => {
                 paper::load_by_equation_5(receiver as f64) as usize
@@ -253,32 +257,32 @@ impl Plan {
         let width = MaskWidth::for_candidates(sizes, if agreed.paper { 1 } else { load })?;
         let word = MaskWidth::for_sizes(sizes)?;
         let characters = characters(item_bits(agreed.sigma, word));
-        let (columns, candidates) = (kk13::columns(agreed.level), CANDIDATES.max(sender / PLACES));
-        Ok(Some(Self { scheme, width, word, layout, places, stash, load, characters, columns, candidates }))
+        let (columns, candidates) = (kk13::columns(agreed.level), CANDIDATES.max(sender / MASKS_A_CANDIDATE));
+        Ok(Some(Self { scheme, width, word, layout, slots, stash, load, characters, columns, candidates }))
     }
 
     /// The bins that have OTs.
     fn bins(&self) -> usize {
-        if self.places > 0 { self.layout.bins() } else { 0 }
+        if self.slots > 0 { self.layout.bins() } else { 0 }
     }
 
-    /// The places of all bins: number `bin`·p + `place`.
-    fn all_places(&self) -> usize {
-        self.bins() * self.places
+    /// The slots of all bins: number `bin`·p + `slot`.
+    fn all_slots(&self) -> usize {
+        self.bins() * self.slots
     }
 
-    /// The list for a place of a bin.
-    fn list_of(&self, place: usize) -> usize {
-        self.layout.function_of(place / self.places) * self.places + place % self.places
+    /// The list for a slot of a bin.
+    fn list_of(&self, slot: usize) -> usize {
+        self.layout.function_of(slot / self.slots) * self.slots + slot % self.slots
     }
 
     /// The lists of the bins; those of the stash follow.
     fn lists_of_bins(&self) -> usize {
-        self.layout.functions() * self.places
+        self.layout.functions() * self.slots
     }
 
     fn transfers(&self) -> usize {
-        (self.all_places() + self.stash) * self.characters
+        (self.all_slots() + self.stash) * self.characters
     }
 
     fn lists(&self) -> usize {
@@ -286,7 +290,7 @@ impl Plan {
     }
 }
 
-/// The bins, the receiver's places in each, and in the stash.
+/// The bins, the receiver's slots in each, and in the stash.
 fn bins(scheme: Scheme, items: usize, paper: bool) -> (Layout, usize, usize) {
     match scheme {
         Scheme::Cuckoo => {
@@ -303,8 +307,8 @@ fn bins(scheme: Scheme, items: usize, paper: bool) -> (Layout, usize, usize) {
         Scheme::Balanced => {
             let layout = Layout::new(2, items as u64);
             // Of few items the bound for simple hashing, with all bins of every item, is the lower one.
-            let places = parameters::maximum_balanced_load(items, layout).min(maximum_load(items, layout));
-            (layout, places, 0)
+            let slots = parameters::maximum_balanced_load(items, layout).min(maximum_load(items, layout));
+            (layout, slots, 0)
         }
     }
 }
@@ -365,7 +369,7 @@ pub fn send(
         }
         None => Vec::new(),
     };
-    positions::recv_if_both(run, channel.split().1, |place| order[place], items)
+    positions::recv_if_both(run, channel.split().1, |position| order[position], items)
 }
 
 /// What is hashed to bins of each item, and what is compared in them: native items of at most ℓ bits as they are, others by ℓ
@@ -380,10 +384,10 @@ impl Words {
     fn of(run: &Run<'_>, plan: &Plan, items: &Items, order: Option<&[u32]>) -> Result<Self, Error> {
         let oracle = run.context.oracle(Label::new("ot-psi: item to key"));
         let digests = keys::hashed(run, &oracle, items, order)?;
-        let item = |place: usize| order.map_or(place, |order| order[place] as usize);
+        let item = |position: usize| order.map_or(position, |order| order[position] as usize);
         let numbers = match run.parameters.sigma {
             Some(sigma) if sigma <= plan.word.bits() => (0..items.len())
-                .map(|place| Block::from_u128(items.native(item(place)).unwrap_or_default().into()))
+                .map(|position| Block::from_u128(items.native(item(position)).unwrap_or_default().into()))
                 .collect(),
             _ => digests.iter().map(|hash| Block::from_u128(plan.word.truncate(hash.as_bytes()))).collect(),
         };

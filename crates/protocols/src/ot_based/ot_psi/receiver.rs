@@ -1,4 +1,5 @@
-//! The receiver: each item in one place, all masks that the sender may have for it, the search in the sender's lists.
+//! The receiver puts each item into one slot, computes all masks that the sender may have for it, and looks for them in the
+//! sender's lists.
 
 use std::ops::Range;
 
@@ -11,7 +12,7 @@ use vesica_encode::items::Items;
 use vesica_ot::nco::NcoReceiver;
 
 use super::super::inclusion::{self, sum};
-use super::placed::Placed;
+use super::slots::Slots;
 use super::{Plan, REGION, Words};
 use crate::error::Error;
 use crate::mask_lists;
@@ -22,16 +23,16 @@ use crate::protocol::{Phase, Run};
 /// Items whose strings are stretched together. Local.
 const BATCH: usize = 64;
 
-/// Slots that are computed with one key schedule.
-const SLOTS: usize = 4;
+/// Indices that are computed with one key schedule.
+const INDICES: usize = 4;
 
 /// Masks of a list that are received together. Local.
-const PIECE: usize = 1 << 15;
+const CHUNK: usize = 1 << 15;
 
 /// Bytes that are there for a list before any of it has come; beyond them it takes as many as have.
 const ROOM: usize = 1 << 24;
 
-/// Pairs (item of mine, place in the sender's lists).
+/// Pairs (item of mine, position in the sender's lists).
 pub(super) fn pairs<R: NcoReceiver<u8>>(
     run: &Run<'_>,
     plan: &Plan,
@@ -41,10 +42,10 @@ pub(super) fn pairs<R: NcoReceiver<u8>>(
 ) -> Result<Vec<(u32, u32)>, Error> {
     run.phase(Phase::Hash, items.len());
     let words = Words::of(run, plan, items, None)?;
-    let table = Placed::new(run, plan, &words.digests)?;
+    let table = Slots::new(run, plan, &words.digests)?;
 
-    // The strings of every item's characters; an empty place's transfers choose those of some item of mine.
-    run.phase(Phase::Extend, plan.all_places() + plan.stash);
+    // The strings of every item's characters. The OTs of an empty slot choose the characters of one of my own items.
+    run.phase(Phase::Extend, plan.all_slots() + plan.stash);
     let mut held: Vec<Held> = (0..plan.lists_of_bins()).map(|_| Held::default()).collect();
     let mut stash = Held::default();
     let (mut chosen, mut strings) = (Vec::new(), Vec::new());
@@ -57,21 +58,21 @@ pub(super) fn pairs<R: NcoReceiver<u8>>(
         ots.extend_in_steps(1, &chosen, strings, channel, &mut |step| step_begins(run, step))?;
         run.advance(chosen.len() / plan.characters)
     };
-    for first in (0..plan.all_places()).step_by(REGION) {
-        let places = first..plan.all_places().min(first + REGION);
-        transfer(&mut places.clone().map(|place| table.get(place)), &mut strings, channel)?;
-        for (place, strings) in places.zip(strings.chunks_exact(plan.characters)) {
-            if let Some(item) = table.get(place) {
-                held[plan.list_of(place)].push(item, strings);
+    for first in (0..plan.all_slots()).step_by(REGION) {
+        let slots = first..plan.all_slots().min(first + REGION);
+        transfer(&mut slots.clone().map(|slot| table.get(slot)), &mut strings, channel)?;
+        for (slot, strings) in slots.zip(strings.chunks_exact(plan.characters)) {
+            if let Some(item) = table.get(slot) {
+                held[plan.list_of(slot)].push(item, strings);
             }
         }
     }
     for first in (0..plan.stash).step_by(REGION) {
-        let places = first..plan.stash.min(first + REGION);
-        let item = |place: usize| table.stash().get(place).copied();
-        transfer(&mut places.clone().map(item), &mut strings, channel)?;
-        for (place, strings) in places.zip(strings.chunks_exact(plan.characters)) {
-            if let Some(item) = item(place) {
+        let slots = first..plan.stash.min(first + REGION);
+        let item = |slot: usize| table.stash().get(slot).copied();
+        transfer(&mut slots.clone().map(item), &mut strings, channel)?;
+        for (slot, strings) in slots.zip(strings.chunks_exact(plan.characters)) {
+            if let Some(item) = item(slot) {
                 stash.push(item, strings);
             }
         }
@@ -94,19 +95,19 @@ fn find(
     let mut list = large_capacity((count * width).min(ROOM));
     let mut pairs = Vec::new();
     for (number, held) in held.iter().enumerate() {
-        // The list grows as it comes: nothing is made of the size that the sender claims.
+        // The list grows as it comes: the size that the sender claims takes no memory.
         list.clear();
-        by_pieces(run, plan, number, channel, |_, piece| list.extend_from_slice(piece))?;
+        by_chunks(run, plan, number, channel, |_, chunk| list.extend_from_slice(chunk))?;
         search(run, plan, held, &PackedTags::new(&list, width), &mut pairs)?;
     }
-    for place in 0..plan.stash {
-        let item = stash.items.get(place);
-        let strings = stash.strings.chunks_exact(plan.characters).nth(place).unwrap_or_default();
+    for slot in 0..plan.stash {
+        let item = stash.items.get(slot);
+        let strings = stash.strings.chunks_exact(plan.characters).nth(slot).unwrap_or_default();
         let mut masks = inclusion::Masks::new(strings);
-        by_pieces(run, plan, held.len() + place, channel, |first, piece| {
+        by_chunks(run, plan, held.len() + slot, channel, |first, chunk| {
             let Some(item) = item else { return };
             run.progress.count(Some(Phase::Compare));
-            for (k, theirs) in (first as u32..).zip(piece.chunks_exact(width)) {
+            for (k, theirs) in (first as u32..).zip(chunk.chunks_exact(width)) {
                 if plan.width.truncate(&masks.next().to_bytes()).to_le_bytes()[..width] == *theirs {
                     pairs.push((*item, k));
                 }
@@ -117,8 +118,8 @@ fn find(
     Ok(pairs)
 }
 
-/// Receives a list piece by piece; `take` has the place of a piece's first mask and the piece.
-fn by_pieces(
+/// Receives a list chunk by chunk; `take` has the position of a chunk's first mask and the chunk.
+fn by_chunks(
     run: &Run<'_>,
     plan: &Plan,
     list: usize,
@@ -126,17 +127,17 @@ fn by_pieces(
     mut take: impl FnMut(usize, &[u8]),
 ) -> Result<(), Error> {
     let count = run.sizes.sender;
-    let mut piece = vec![0; PIECE.min(count) * plan.width.bytes()];
-    for first in (0..count).step_by(PIECE) {
-        let piece = &mut piece[..PIECE.min(count - first) * plan.width.bytes()];
-        mask_lists::recv_one(run, plan.width, list * count + first, piece, channel)?;
-        take(first, piece);
+    let mut chunk = vec![0; CHUNK.min(count) * plan.width.bytes()];
+    for first in (0..count).step_by(CHUNK) {
+        let chunk = &mut chunk[..CHUNK.min(count - first) * plan.width.bytes()];
+        mask_lists::recv_one(run, plan.width, list * count + first, chunk, channel)?;
+        take(first, chunk);
     }
     Ok(())
 }
 
-/// Looks for all masks of the items held in a list, as many at a time as the plan says: of many items, or of a part of the
-/// slots of one.
+/// Looks in a list for all masks of the items held. The plan says how many at a time: those of several items, or of some
+/// indices of one.
 pub(super) fn search(
     run: &Run<'_>,
     plan: &Plan,
@@ -144,36 +145,38 @@ pub(super) fn search(
     theirs: &PackedTags<'_>,
     pairs: &mut Vec<(u32, u32)>,
 ) -> Result<(), Error> {
-    let slots_at_once = plan.load.clamp(1, plan.candidates);
-    let items_at_once = plan.candidates / slots_at_once;
+    let indices_at_once = plan.load.clamp(1, plan.candidates);
+    let items_at_once = plan.candidates / indices_at_once;
     let strings = held.strings.chunks(items_at_once * plan.characters);
     for (items, strings) in held.items.chunks(items_at_once).zip(strings) {
-        for first in (0..plan.load).step_by(slots_at_once) {
-            let slots = first..plan.load.min(first + slots_at_once);
-            let masks = run.apart(Phase::Evaluate, || stretch(plan, strings, slots.clone()));
+        for first in (0..plan.load).step_by(indices_at_once) {
+            let indices = first..plan.load.min(first + indices_at_once);
+            let masks = run.apart(Phase::Evaluate, || stretch(plan, strings, indices.clone()));
             // The tables are made of own masks, which no partner chooses.
             let found = run.apart(Phase::Compare, || join(run.threads, &masks[..], theirs));
-            pairs.extend(found.into_iter().map(|(mask, place)| (items[mask as usize / slots.len()], place)));
+            pairs.extend(
+                found.into_iter().map(|(mask, position)| (items[mask as usize / indices.len()], position)),
+            );
             run.advance(0)?;
         }
     }
     Ok(())
 }
 
-/// The masks of each item in these slots, item after item, from the `strings` of their characters.
-fn stretch(plan: &Plan, strings: &[Block], slots: Range<usize>) -> Vec<u128> {
-    let (t, load) = (plan.characters, slots.len());
+/// The masks of each item at these indices, item after item, from the `strings` of their characters.
+fn stretch(plan: &Plan, strings: &[Block], indices: Range<usize>) -> Vec<u128> {
+    let (t, load) = (plan.characters, indices.len());
     let mut masks = large_vec(0, strings.len() / t * load);
-    let mut columns = [(); SLOTS].map(|()| vec![Block::ZERO; BATCH * t]);
+    let mut columns = [(); INDICES].map(|()| vec![Block::ZERO; BATCH * t]);
     for (strings, masks) in strings.chunks(BATCH * t).zip(masks.chunks_mut(BATCH * load)) {
-        for first in (0..load).step_by(SLOTS) {
-            for (slot, column) in (slots.start + first..).zip(&mut columns) {
-                column.fill(Block::from(slot as u128));
+        for first in (0..load).step_by(INDICES) {
+            for (index, column) in (indices.start + first..).zip(&mut columns) {
+                column.fill(Block::from(index as u128));
             }
             rekeyed_encrypt(strings, columns.each_mut().map(|column| &mut column[..strings.len()]));
-            for (slot, column) in (first..load).zip(&columns) {
+            for (index, column) in (first..load).zip(&columns) {
                 for (masks, blocks) in masks.chunks_exact_mut(load).zip(column.chunks_exact(t)) {
-                    masks[slot] = plan.width.truncate(&sum(blocks).to_bytes());
+                    masks[index] = plan.width.truncate(&sum(blocks).to_bytes());
                 }
             }
         }
@@ -181,8 +184,8 @@ fn stretch(plan: &Plan, strings: &[Block], slots: Range<usize>) -> Vec<u128> {
     masks
 }
 
-/// Appends the characters of `item`; of the first one if there is none. What is asked for in an empty bin can be looked
-/// for in the sender's lists: another number would be an item that its asker does not hold.
+/// Appends the characters of `item`; of the first one if there is none. An empty slot must not query an item that the receiver
+/// does not hold: it could then test whether the sender holds it.
 pub(super) fn choose(words: &Words, item: Option<u32>, characters: usize, out: &mut Vec<u8>) {
     push_characters(out, words.numbers[item.unwrap_or_default() as usize].to_u128(), characters);
 }

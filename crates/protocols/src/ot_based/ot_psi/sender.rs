@@ -1,4 +1,5 @@
-//! The sender: each item in all of its bins, one mask a bin in a random slot, and a mask for each place of the stash.
+//! The sender puts each item into all of its bins, at a random index in each, and makes a mask for each slot of its bins and
+//! for each slot of the stash.
 
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, RecvHalf, SendHalf};
@@ -19,7 +20,7 @@ use crate::oprf::bins::characters::push_characters;
 use crate::protocol::{Phase, Run};
 
 /// Items whose masks are made together. Local.
-const ENTRIES: usize = 1 << 12;
+const BATCH: usize = 1 << 12;
 
 /// Entries ahead whose words are on their way.
 const AHEAD: usize = 16;
@@ -27,7 +28,7 @@ const AHEAD: usize = 16;
 /// Blocks of a row.
 const BLOCKS: usize = kk13::COLUMNS / Block::BITS;
 
-/// The item at each place of the lists.
+/// The item at each position of the lists.
 pub(super) fn masks<S: NcoSender<u8, BLOCKS>>(
     run: &Run<'_>,
     plan: &Plan,
@@ -36,18 +37,18 @@ pub(super) fn masks<S: NcoSender<u8, BLOCKS>>(
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
-    // From here on an item is known by its place in the lists.
+    // From here on an item is known by its position in the lists.
     run.phase(Phase::Hash, items.len());
     let order = items.shuffled(rng);
     let words = Words::of(run, plan, items, Some(&order))?;
-    let masks = if plan.places > 0 {
+    let masks = if plan.slots > 0 {
         of_bins(run, plan, &words, &mut ots, channel, rng)?
     } else {
         run.phase(Phase::Extend, plan.stash);
         MaskLists::new(plan.width, 0, items.len())
     };
     let stash = Stash::receive(run, plan, &mut ots, channel.split().1)?;
-    match plan.places {
+    match plan.slots {
         // One list at a time, of which there are many.
         0 => stash.send(run, plan, &words, &ots, channel.split().0)?,
         _ => stash.answer(run, plan, &words, &ots, masks, channel.split().0)?,
@@ -55,7 +56,7 @@ pub(super) fn masks<S: NcoSender<u8, BLOCKS>>(
     Ok(order)
 }
 
-/// The masks of every item for each place of its bins.
+/// The masks of every item for each slot of its bins.
 fn of_bins<S: NcoSender<u8, BLOCKS>>(
     run: &Run<'_>,
     plan: &Plan,
@@ -68,29 +69,29 @@ fn of_bins<S: NcoSender<u8, BLOCKS>>(
     let table = simple::Table::build(run.threads, &Digests::new(&words.digests, plan.layout));
     table.check_load(plan.load).map_err(|_| Error::Chance("a bin has more items than any was to have"))?;
 
-    run.phase(Phase::Extend, plan.all_places() + plan.stash);
+    run.phase(Phase::Extend, plan.all_slots() + plan.stash);
     let mut masks = MaskLists::new(plan.width, plan.lists(), words.numbers.len());
-    let mut slots = Slots::new(plan.load, rng);
-    let mut rows = Wiped::from(vec![[Block::ZERO; BLOCKS]; REGION.min(plan.all_places()) * t]);
+    let mut indices = Indices::new(plan.load, rng);
+    let mut rows = Wiped::from(vec![[Block::ZERO; BLOCKS]; REGION.min(plan.all_slots()) * t]);
     let mut work = Work::default();
-    for first in (0..plan.all_places()).step_by(REGION) {
-        let places = first..plan.all_places().min(first + REGION);
-        let rows = &mut rows[..places.len() * t];
+    for first in (0..plan.all_slots()).step_by(REGION) {
+        let slots = first..plan.all_slots().min(first + REGION);
+        let rows = &mut rows[..slots.len() * t];
         let number = ots.next();
         ots.extend(rows, channel.split().1)?;
-        for place in places.clone() {
-            slots.begin();
+        for slot in slots.clone() {
+            indices.begin();
             // Of few bins each may have as many items as there are.
-            for items in table.bin(place / plan.places).chunks(ENTRIES) {
-                work.ask(words, plan.list_of(place), items, (place - first) * t, t);
-                slots.deal(items.len(), t, &mut work.slots);
-                if work.places.len() >= ENTRIES {
+            for items in table.bin(slot / plan.slots).chunks(BATCH) {
+                work.ask(words, plan.list_of(slot), items, (slot - first) * t, t);
+                indices.draw(items.len(), t, &mut work.indices);
+                if work.positions.len() >= BATCH {
                     run.apart(Phase::Evaluate, || work.answer(ots, number, rows, t, &mut masks));
                 }
             }
         }
         run.apart(Phase::Evaluate, || work.answer(ots, number, rows, t, &mut masks));
-        run.advance(places.len())?;
+        run.advance(slots.len())?;
     }
     Ok(masks)
 }
@@ -103,7 +104,7 @@ struct Stash {
 }
 
 impl Stash {
-    /// The rows, as they come: nothing is made of the size that the receiver claims.
+    /// The rows, as they come: the size that the receiver claims takes no memory.
     fn receive(
         run: &Run<'_>,
         plan: &Plan,
@@ -112,30 +113,30 @@ impl Stash {
     ) -> Result<Self, Error> {
         let mut stash = Self { number: ots.next(), regions: Vec::new() };
         for first in (0..plan.stash).step_by(REGION) {
-            let places = REGION.min(plan.stash - first);
+            let slots = REGION.min(plan.stash - first);
             // In calls like the receiver's: a call begins where tiles of the extension do.
-            let mut rows = Wiped::from(vec![[Block::ZERO; BLOCKS]; places * plan.characters]);
+            let mut rows = Wiped::from(vec![[Block::ZERO; BLOCKS]; slots * plan.characters]);
             ots.extend(&mut rows, channel)?;
             stash.regions.push(rows);
-            run.advance(places)?;
+            run.advance(slots)?;
         }
         Ok(stash)
     }
 
-    /// The masks of every item for one place of the stash; `take` has the place of an item in the lists and its mask.
+    /// The masks of every item for one slot of the stash; `take` has the position of an item in the lists and its mask.
     fn masks(
         &self,
         plan: &Plan,
         words: &Words,
         ots: &impl NcoSender<u8, BLOCKS>,
-        place: usize,
+        slot: usize,
         mut take: impl FnMut(usize, u128),
     ) {
         let t = plan.characters;
-        let rows = &self.regions[place / REGION][place % REGION * t..][..t];
+        let rows = &self.regions[slot / REGION][slot % REGION * t..][..t];
         let characters =
             |item: usize, out: &mut Vec<u8>| push_characters(out, words.numbers[item].to_u128(), t);
-        let first = self.number + (place * t) as u64;
+        let first = self.number + (slot * t) as u64;
         masks_of(ots, first, rows, words.numbers.len(), characters, |item, mask| take(item, mask.to_u128()));
     }
 
@@ -150,9 +151,9 @@ impl Stash {
         channel: &mut dyn SendHalf,
     ) -> Result<(), Error> {
         run.apart(Phase::Evaluate, || {
-            for place in 0..plan.stash {
-                let list = plan.lists_of_bins() + place;
-                self.masks(plan, words, ots, place, |item, mask| masks.set(list, item, mask));
+            for slot in 0..plan.stash {
+                let list = plan.lists_of_bins() + slot;
+                self.masks(plan, words, ots, slot, |item, mask| masks.set(list, item, mask));
             }
         });
         masks.send(run, channel)
@@ -170,9 +171,9 @@ impl Stash {
         let items = words.numbers.len();
         run.phase(Phase::Exchange, plan.stash * items * plan.width.bytes());
         let mut list = MaskLists::new(plan.width, 1, items);
-        for place in 0..plan.stash {
+        for slot in 0..plan.stash {
             run.apart(Phase::Evaluate, || {
-                self.masks(plan, words, ots, place, |item, mask| list.set(0, item, mask));
+                self.masks(plan, words, ots, slot, |item, mask| list.set(0, item, mask));
             });
             list.send_part(run, channel)?;
         }
@@ -180,14 +181,14 @@ impl Stash {
     }
 }
 
-/// The strings that the sender asks of its OTs, the slots they are stretched to, and where the masks go.
+/// The strings that the sender takes from its OTs, the indices in their streams, and where the masks go.
 #[derive(Default)]
 struct Work {
     at: Vec<u32>,
     characters: Vec<u8>,
     strings: Vec<Block>,
-    slots: Vec<Block>,
-    places: Vec<(usize, u32)>,
+    indices: Vec<Block>,
+    positions: Vec<(usize, u32)>,
 }
 
 impl Work {
@@ -197,11 +198,11 @@ impl Work {
             prefetch(&words.numbers, items.get(i + AHEAD).map_or(usize::MAX, |item| *item as usize));
             push_characters(&mut self.characters, words.numbers[*item as usize].to_u128(), characters);
             self.at.extend(row as u32..(row + characters) as u32);
-            self.places.push((list, *item));
+            self.positions.push((list, *item));
         }
     }
 
-    /// Puts all masks that were asked for in their places: of each character what the stream of its string has in its slot.
+    /// Puts all masks that were asked for at their positions: of each character what the stream of its string has at its index.
     fn answer(
         &mut self,
         ots: &impl NcoSender<u8, BLOCKS>,
@@ -212,47 +213,47 @@ impl Work {
     ) {
         self.strings.resize(self.at.len(), Block::ZERO);
         ots.evaluate_groups(1, number, rows, &self.at, &self.characters, &mut self.strings);
-        rekeyed_encrypt(&self.strings, [&mut self.slots]);
-        for ((list, place), blocks) in self.places.iter().zip(self.slots.chunks_exact(characters)) {
-            masks.set(*list, *place as usize, sum(blocks).to_u128());
+        rekeyed_encrypt(&self.strings, [&mut self.indices]);
+        for ((list, position), blocks) in self.positions.iter().zip(self.indices.chunks_exact(characters)) {
+            masks.set(*list, *position as usize, sum(blocks).to_u128());
         }
         self.at.clear();
         self.characters.clear();
-        self.slots.clear();
-        self.places.clear();
+        self.indices.clear();
+        self.positions.clear();
     }
 }
 
-/// Deals different slots to the items of a bin, each set of slots with the same probability.
-pub(super) struct Slots {
-    slots: Vec<u32>,
-    /// Slots of the bin that have an item.
-    dealt: usize,
+/// Draws different indices for the items of a bin, each set of indices with the same probability.
+pub(super) struct Indices {
+    indices: Vec<u32>,
+    /// Indices of the bin that have an item.
+    drawn: usize,
     rng: Prg,
 }
 
-impl Slots {
+impl Indices {
     pub(super) fn new(load: usize, rng: &mut dyn CryptoRng) -> Self {
-        Self { slots: (0..load as u32).collect(), dealt: 0, rng: Prg::from_rng(rng) }
+        Self { indices: (0..load as u32).collect(), drawn: 0, rng: Prg::from_rng(rng) }
     }
 
     /// Another bin, which is empty.
     pub(super) fn begin(&mut self) {
-        self.dealt = 0;
+        self.drawn = 0;
     }
 
-    /// Appends the slots of `items` more items of the bin, each as often as an item has characters.
-    pub(super) fn deal(&mut self, items: usize, characters: usize, out: &mut Vec<Block>) {
-        let load = self.slots.len();
-        for dealt in self.dealt..self.dealt + items {
+    /// Appends the indices of `items` more items of the bin, each as often as an item has characters.
+    pub(super) fn draw(&mut self, items: usize, characters: usize, out: &mut Vec<Block>) {
+        let load = self.indices.len();
+        for drawn in self.drawn..self.drawn + items {
             // The first steps of a shuffle; the order that it begins with does not matter.
             let mut random = [0; 8];
             self.rng.fill(&mut random);
-            let left = (load - dealt) as u128;
-            let other = dealt + ((u128::from(u64::from_le_bytes(random)) * left) >> 64) as usize;
-            self.slots.swap(dealt, other);
-            out.extend(std::iter::repeat_n(Block::from(u128::from(self.slots[dealt])), characters));
+            let left = (load - drawn) as u128;
+            let other = drawn + ((u128::from(u64::from_le_bytes(random)) * left) >> 64) as usize;
+            self.indices.swap(drawn, other);
+            out.extend(std::iter::repeat_n(Block::from(u128::from(self.indices[drawn])), characters));
         }
-        self.dealt += items;
+        self.drawn += items;
     }
 }

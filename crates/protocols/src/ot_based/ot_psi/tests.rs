@@ -1,4 +1,4 @@
-use super::sender::Slots;
+use super::sender::Indices;
 use super::*;
 use crate::protocol::Learns;
 use crate::testing::{Case, order, planted_for, run_of, run_pair, shape};
@@ -26,7 +26,7 @@ fn unequal_sets_and_short_items_end_with_the_plain_join() {
     }
 }
 
-/// Pairs of the receiver's items and the sender's places, with a plan that no sizes have; over ideal OTs.
+/// Pairs of the receiver's items and the sender's positions, with a plan that no sizes have; over ideal OTs.
 fn pairs(plan: impl Fn() -> Plan + Sync, sets: &crate::testing::Planted) -> Vec<(u32, u32)> {
     let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
     let run = || Run { context: context(sizes), ..run(sizes, Parameters::default()) };
@@ -68,7 +68,7 @@ fn plan_of(variant: &'static str, n: usize) -> Result<Option<Plan>, Error> {
 }
 
 #[test]
-fn bins_have_as_many_places_as_the_bounds_ask_for() {
+fn bins_have_as_many_slots_as_the_bounds_ask_for() {
     use vesica_encode::hashing::parameters::{FAILURE, bounds};
     for log2 in [4, 8, 12, 18] {
         let n = 1usize << log2;
@@ -77,22 +77,22 @@ fn bins_have_as_many_places_as_the_bounds_ask_for() {
         // n / ln n bins, and the tail of the binomial distribution.
         assert!((bins as f64 * (n as f64).ln() / n as f64 - 1.0).abs() < 0.1, "{bins} bins of 2^{log2}");
         let of_simple = |load: usize| bounds::overflow(n as u64, bins as u64, load as u64);
-        assert!(of_simple(simple.places) <= FAILURE && of_simple(simple.places - 1) > FAILURE);
-        assert_eq!((simple.layout.functions(), simple.stash, simple.load), (1, 0, simple.places));
+        assert!(of_simple(simple.slots) <= FAILURE && of_simple(simple.slots - 1) > FAILURE);
+        assert_eq!((simple.layout.functions(), simple.stash, simple.load), (1, 0, simple.slots));
         let balanced = plan_of(BALANCED, n).unwrap().unwrap();
         let of_balanced = |load: usize| bounds::balanced(2, n as u64, n as u64, load as u64);
         // Of few items the bound for all bins of every item is the lower one.
-        let proven = of_balanced(balanced.places) <= FAILURE && of_balanced(balanced.places - 1) > FAILURE;
-        assert!(proven || log2 == 4 && balanced.places == balanced.load, "2^{log2}");
+        let proven = of_balanced(balanced.slots) <= FAILURE && of_balanced(balanced.slots - 1) > FAILURE;
+        assert!(proven || log2 == 4 && balanced.slots == balanced.load, "2^{log2}");
         assert_eq!((balanced.layout.functions(), balanced.layout.bins(), balanced.stash), (2, n, 0));
-        assert!(balanced.places <= balanced.load);
+        assert!(balanced.slots <= balanced.load);
     }
     // What docs/protocols/ot-psi.md says of 2^18 items.
     let at = |variant| plan_of(variant, 1 << 18).unwrap().unwrap();
-    assert_eq!((at(SIMPLE).all_places(), at(SIMPLE).lists()), (20_165 * 53, 53));
-    assert_eq!((at(BALANCED).all_places(), at(BALANCED).lists()), (9 << 18, 18));
+    assert_eq!((at(SIMPLE).all_slots(), at(SIMPLE).lists()), (20_165 * 53, 53));
+    assert_eq!((at(BALANCED).all_slots(), at(BALANCED).lists()), (9 << 18, 18));
     let alone = plan_of(NO_HASHING, 1 << 12).unwrap().unwrap();
-    assert_eq!((alone.all_places(), alone.lists(), alone.width), (0, 1 << 12, alone.word));
+    assert_eq!((alone.all_slots(), alone.lists(), alone.width), (0, 1 << 12, alone.word));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn items_in_the_stash_are_found() {
 
 #[test]
 fn masks_are_made_and_looked_up_in_parts() {
-    // A list of several pieces, and few of the receiver's masks at a time: of a part of one item's slots, of two items.
+    // A list of several chunks, and few of the receiver's masks at a time: of a part of one item's indices, of two items.
     let sets = planted_for(&Parameters::default(), 3, 70_000, 2, 2);
     let load = plan(&shape(&sets, Case::default())).unwrap().load;
     for candidates in [5000, load - 1, 2 * load + 1] {
@@ -173,7 +173,7 @@ fn masks_are_made_and_looked_up_in_parts() {
     }
 }
 
-/// What the receiver sends is what it sends if every empty bin, and every place of the stash without an item, asks for the first of its
+/// What the receiver sends is what it sends if every empty bin, and every slot of the stash without an item, asks for the first of its
 /// own items.
 #[test]
 fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
@@ -196,8 +196,8 @@ fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
     });
     let expected = sent(32 * plan.transfers(), |channel| {
         let words = Words::of(&run, &plan, &sets.receiver, None).unwrap();
-        let places = vesica_encode::hashing::Digests::new(&words.digests, plan.layout);
-        let table = vesica_encode::hashing::cuckoo::Table::build(&places, plan.stash).unwrap();
+        let item_bins = vesica_encode::hashing::Digests::new(&words.digests, plan.layout);
+        let table = vesica_encode::hashing::cuckoo::Table::build(&item_bins, plan.stash).unwrap();
         assert!((0..plan.bins()).any(|bin| table.get(bin).is_none()) && plan.stash > 0);
         let mut ots = ots(channel);
         let mut ask = |items: &mut dyn Iterator<Item = Option<u32>>| {
@@ -210,7 +210,7 @@ fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
         };
         assert!(plan.bins() <= REGION, "one call");
         ask(&mut (0..plan.bins()).map(|bin| table.get(bin)));
-        ask(&mut (0..plan.stash).map(|place| table.stash().get(place).copied()));
+        ask(&mut (0..plan.stash).map(|slot| table.stash().get(slot).copied()));
         channel.flush().unwrap();
     });
     assert!(asked == expected);
@@ -238,13 +238,13 @@ fn sent(bytes: usize, party: impl FnOnce(&mut dyn Channel) + Send) -> Vec<u8> {
     })
 }
 
-/// The place of an item in the sender's lists, as the receiver finds it, over all coins of the sender.
+/// The position of an item in the sender's lists, as the receiver finds it, over all coins of the sender.
 #[test]
-fn flaw_places_in_the_lists_do_not_tell_of_items() {
+fn flaw_positions_in_the_lists_do_not_tell_of_items() {
     let sets = planted_for(&Parameters::default(), 128, 128, 128, 2);
     let sizes = Sizes { receiver: 128, sender: 128 };
     let plan = || plan(&shape(&sets, Case::default())).unwrap();
-    let places = |seed: u8| {
+    let positions = |seed: u8| {
         let run = || Run { context: context(sizes), ..run(sizes, Parameters::default()) };
         let (mut a, mut b) = vesica_net::memory::pair(&vesica_net::Options::default());
         let rng = |party| Prg::from_seed([2 * seed + party; 16]);
@@ -259,26 +259,26 @@ fn flaw_places_in_the_lists_do_not_tell_of_items() {
         });
         order::places(&pairs)
     };
-    order::assert_hidden(&(0..20).map(places).collect::<Vec<_>>());
+    order::assert_hidden(&(0..20).map(positions).collect::<Vec<_>>());
 }
 
 #[test]
 fn slots_are_different_and_uniform() {
-    let mut slots = Slots::new(5, &mut Prg::from_seed([3; 16]));
+    let mut indices = Indices::new(5, &mut Prg::from_seed([3; 16]));
     let mut counts = [0u32; 25];
     for _ in 0..20_000 {
-        let mut dealt = Vec::new();
-        slots.begin();
-        slots.deal(1, 1, &mut dealt);
-        slots.deal(1, 1, &mut dealt);
-        let [a, b] = [0, 1].map(|i| dealt[i].to_u128() as usize);
+        let mut drawn = Vec::new();
+        indices.begin();
+        indices.draw(1, 1, &mut drawn);
+        indices.draw(1, 1, &mut drawn);
+        let [a, b] = [0, 1].map(|i| drawn[i].to_u128() as usize);
         assert_ne!(a, b);
         counts[a * 5 + b] += 1;
     }
     // Each of the 20 ordered pairs a thousand times, within six deviations.
     assert!(counts.iter().filter(|count| **count > 0).all(|count| count.abs_diff(1000) < 190));
-    slots.begin();
-    slots.deal(5, 3, &mut Vec::new());
+    indices.begin();
+    indices.draw(5, 3, &mut Vec::new());
 }
 
 #[test]
