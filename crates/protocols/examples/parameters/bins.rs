@@ -25,11 +25,12 @@ const SIZES: [usize; 9] = [1, 16, 1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 
 fn cuckoo() -> Section {
     let mut section = Section::new(
         "Cuckoo tables",
-        "The probability that some items find no place, by Hall's theorem and a union over the sets of bins that could be the \
-         cause: a proven bound, summed term by term (`hashing::parameters::bounds`). Three functions have no stash (`kkrt`, \
-         `ot-phasing`), two functions 2.4 n bins and the smallest stash that does (`ot-psi`). A test holds the bound at four sizes \
-         of each power of two.",
-        &["items", "three: bins", "failure", "two: bins", "stash", "failure", "with one place less"],
+        "The failure is the probability that some items get no bin, by Hall's theorem and a union over the \
+         sets of bins that could be the cause. It is a proven bound, summed term by term \
+         (`hashing::parameters::bounds`). With three functions there is no stash (`kkrt`, `ot-phasing`). \
+         With two functions there are 2.4 n bins and the smallest sufficient stash (`ot-psi`). A test checks \
+         the bound at four sizes of each power of two.",
+        &["items", "three: bins", "failure", "two: bins", "stash", "failure", "with one position less"],
     );
     for items in SIZES {
         let (three, two) = (three_way(items), two_way(items));
@@ -58,8 +59,9 @@ fn cuckoo() -> Section {
 fn loads() -> Section {
     let mut section = Section::new(
         "Loads of simple hashing",
-        "The least load that some bin exceeds with probability at most 2^-40: the binomial tail times the number of bins. \
-         Two functions into 2.4 n bins, as `ot-psi` has them. PSSZ15 Table 2's bound is looser.",
+        "The load is the least number that some bin exceeds with probability at most 2^-40: the binomial \
+         tail times the number of bins. Two functions hash into 2.4 n bins, as in `ot-psi`. PSSZ15 Table 2's \
+         bound is looser.",
         &["items", "load in the code", "overflow", "overflow at one less", "PSSZ15 Equation (5)"],
     );
     for items in [1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 24] {
@@ -84,9 +86,11 @@ fn loads() -> Section {
 fn permutations() -> Section {
     let mut section = Section::new(
         "Permutation-based hashing",
-        "Of an item below 2^σ a bin holds the remainder, below M = ⌊(2^σ - 1)/m⌋ + 1 for m bins a function and at least 64; \
-         bin, remainder and the function's segment determine the item, so no two different items look equal. M stands for an \
-         empty bin. Compared in characters of eight bits, each a 1-out-of-256 OT. σ: native, or ℓ' bits of a hash (PSSZ15 §4; three functions).",
+        "Of an item below 2^σ a bin holds the remainder. The remainder is below M = ⌊(2^σ - 1)/m⌋ + 1 for m \
+         bins a function, and M is at least 64. Bin, remainder and the function's segment determine the \
+         item, so no two different items look equal. M itself stands for an empty bin. Remainders are \
+         compared in characters of eight bits, each by a 1-out-of-256 OT. σ is that of native items, or the \
+         ℓ' bits of a hash (PSSZ15 §4; three functions).",
         &["items", "σ", "bits in the code", "bits derived", "OTs a bin"],
     );
     for items in [1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 24] {
@@ -117,10 +121,10 @@ fn permutations() -> Section {
 fn papers() -> Section {
     let mut section = Section::new(
         "The papers' parameters",
-        "What `--paper-parameters` runs with, for comparison with PSSZ15's tables and nothing else: two functions with \
-         the stash of its Table 4, by this project's bound. (For three functions in 1.2 n bins there is no bound, only \
-         extrapolation.) The bound is that of a table which the functions share, as the paper has it; the runs have a segment for each \
-         function.",
+        "`--paper-parameters` runs with these, only for comparison with PSSZ15's tables: two functions with \
+         the stash of its Table 4. The failure is by this project's bound. (For three functions in 1.2 n \
+         bins there is no bound, only extrapolation.) The bound is for a table that the functions share, as \
+         in the paper; in the runs each function has a segment.",
         &["items", "stash of Table 4", "failure by our bound", "below 2^-40"],
     );
     for items in [1 << 8, 1 << 12, 1 << 16, 1 << 20] {
@@ -147,9 +151,10 @@ fn experiment() -> Section {
     const REPETITIONS: u32 = 20;
     let mut section = Section::new(
         "PSSZ15 Table 3 again",
-        "Of 2^20 repetitions of cuckoo hashing n items with two functions into 2.4 n bins, how many left so many items over: \
-         here, and in the paper's 2^30 divided by 2^10. Ours are the items that no assignment places. The paper's insertion \
-         gives up after some number of evictions (§2.3.2), which would explain why it left one over 4 to 11 % more often. The \
+        "Two functions hash n items into 2.4 n bins by cuckoo hashing, 2^20 times. The table counts the \
+         repetitions that left so many items over, here and in the paper (its 2^30 repetitions divided by \
+         2^10). Ours are the items that no assignment can place. The paper's insertion gives up after some \
+         number of evictions (§2.3.2), which would explain why it left one over 4 to 11 % more often. The \
          bound is ours, on leaving more than that over.",
         &["items", "left over", "here", "the paper's", "more than that, here", "bound"],
     );

@@ -15,9 +15,10 @@ pub(crate) fn sections() -> Vec<Section> {
 fn levels() -> Section {
     let mut section = Section::new(
         "Security parameters",
-        "κ: computational, in bits. λ: statistical; each event that would make a run wrong, or fail, or tell something, \
-         has probability at most 2^-λ a run, over coins drawn after the sets are fixed. A protocol has a few such events: \
-         `ot-phasing` three (numbers, masks, bins), `kkrt` three (code, masks, bins). Each is one constant that \
+        "κ is the computational security parameter, in bits. λ is the statistical one: each event that would \
+         make a run wrong, or make it fail, or reveal something, has probability at most 2^-λ a run, over \
+         coins drawn after the sets are fixed. A protocol has a few such events: `ot-phasing` has three \
+         (numbers, masks, bins), and so has `kkrt` (code, masks, bins). Each parameter is one constant that \
          all crates share.",
         &["parameter", "in the code", "must be", "from"],
     );
@@ -41,9 +42,10 @@ const SIZES: [(usize, usize); 8] = [
 fn masks() -> Section {
     let mut section = Section::new(
         "Masks",
-        "ℓ bits, the least with n_r·n_s·2^-ℓ ≤ 2^-λ for the sizes rounded up to powers of two: among so many pairs of \
-         different items two equal masks have at most that probability (PSSZ15 §3.1). In malicious runs of `vole` a mask \
-         has 128 bits and its hash takes the item too, since the sender's set is extracted from it (RS21 §4).",
+        "A mask has ℓ bits. ℓ is the least number with n_r·n_s·2^-ℓ ≤ 2^-λ, for the sizes rounded up to \
+         powers of two. So the probability that two different items have equal masks is at most 2^-λ over \
+         all pairs (PSSZ15 §3.1). In malicious runs of `vole` a mask has 128 bits, and its hash takes the \
+         item too, because the sender's set is extracted from it (RS21 §4).",
         &["n_r", "n_s", "ℓ in the code", "ℓ derived", "false matches"],
     );
     for (receiver, sender) in SIZES {
@@ -65,9 +67,10 @@ fn masks() -> Section {
 fn numbers() -> Section {
     let mut section = Section::new(
         "Numbers of hashed items",
-        "ℓ' bits, the least of at least ℓ with n_s²/2·2^-ℓ' ≤ 2^-λ for the size rounded up to a power of two: two items of the sender \
-         that are hashed to one number have equal masks in `ot-phasing`, which shows that such a pair is held. ℓ, as \
-         PSSZ15 has it, counts the pairs of different sides alone.",
+        "`ot-phasing` hashes items to ℓ' bits. ℓ' is the least number, not below ℓ, with n_s²/2·2^-ℓ' ≤ \
+         2^-λ, for the size rounded up to a power of two. Two items of the sender that are hashed to one \
+         number have equal masks, which shows that the sender has such a pair. PSSZ15's ℓ counts only the \
+         pairs of different sides.",
         &["n_r", "n_s", "ℓ", "ℓ' in the code", "ℓ' derived", "a pair within n_s", "with ℓ bits"],
     );
     for (receiver, sender) in SIZES.into_iter().chain([(1, 1 << 24), (1 << 12, 1 << 24)]) {
@@ -100,10 +103,10 @@ fn numbers() -> Section {
 fn digests() -> Section {
     let mut section = Section::new(
         "Digests of items",
-        "An item is a BLAKE3 digest of its canonical bytes. In semi-honest runs nobody looks for collisions: 2^33 items \
-         have one with probability 2^(2·33 - 1 - d). A malicious party does look, with 2^κ work, so that d = 2κ. Above \
-         level 128 (`gbf*`) an item that shares its digest with another, 2^-d a pair, is to be no likelier than a false \
-         positive of the filter: d ≥ κ.",
+        "An item is a BLAKE3 digest of its canonical bytes.\n- In semi-honest runs nobody searches for \
+         collisions: 2^33 items have one with probability 2^(2·33 - 1 - d).\n- A malicious party does \
+         search, with 2^κ work, so d = 2κ.\n- Above level 128 (`gbf*`), an item that shares its digest with \
+         another (2^-d a pair) must be no likelier than a false positive of the filter: d ≥ κ.",
         &["parameter", "bits in the code", "bits derived", "from"],
     );
     let birthday = (8..).step_by(8).find(|bits| 2 * 33 - 1 - bits <= -(STATISTICAL_SECURITY as i32)).unwrap();
@@ -121,10 +124,11 @@ fn digests() -> Section {
 fn groups() -> Section {
     let mut section = Section::new(
         "Groups",
-        "A discrete logarithm in a group of order q takes about √q steps (Pollard), so level κ wants 2κ bits of order but \
-         for a few: ristretto255 has order 2^252 + …, in use everywhere (RFC 9496). NIST curves are \
-         DCW13's levels (Table 2 there has P-192 for 80, which P-256 replaces in the benchmark of its base OTs). The order's \
-         bits are what an element's x coordinate has; an encoding has one byte more on NIST curves.",
+        "A discrete logarithm in a group of order q takes about √q steps (Pollard). So level κ needs 2κ bits \
+         of order, or a few less: ristretto255, which is in use everywhere, has order 2^252 + … (RFC 9496). \
+         The NIST curves are DCW13's levels. (Table 2 there has P-192 for level 80. In the benchmark of its \
+         base OTs P-256 replaces it.) The number of bits of the order is that of an element's x coordinate; \
+         an encoding has one byte more on NIST curves.",
         &["group", "bits of the order", "needed", "used for"],
     );
     let bits = |encoded: usize, spare: usize| 8 * (encoded - spare);

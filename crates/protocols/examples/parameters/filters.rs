@@ -11,11 +11,12 @@ pub(crate) fn sections() -> Vec<Section> {
 fn shapes() -> Section {
     let mut section = Section::new(
         "Bloom filters and garbled Bloom filters",
-        "k = κ hash functions, each with a slice of s slots in each of b bins. s is the least for which a foreign item is \
-         positive with probability Σ_j Bin(n, 1/b)(j)·(1 - (1 - 1/s)^j)^k ≤ 2^-k. Building a garbled filter fails with at \
-         most n times that (`gbf`; DCW13 Theorem 1). One bin: s = ⌈1/(1 - 2^(-1/n))⌉, DCW13's m = k·n·log2 e and less than 2k more. \
-         Positions come from a seed of 128 bits up to k = 128 and of 256 above, which two items share with probability 2^-128 \
-         or 2^-256 a pair; that is beside the figures here.",
+        "There are k = κ hash functions, each with a slice of s slots in each of b bins. s is the least \
+         number for which a foreign item is positive with probability Σ_j Bin(n, 1/b)(j)·(1 - (1 - 1/s)^j)^k \
+         ≤ 2^-k. Building a garbled filter fails with at most n times that probability (`gbf`; DCW13 Theorem \
+         1). With one bin, s = ⌈1/(1 - 2^(-1/n))⌉. That is DCW13's m = k·n·log2 e, and less than 2k \
+         more.\n\nPositions come from a seed of 128 bits up to k = 128, and of 256 bits above. Two items \
+         share a seed with probability 2^-128 or 2^-256 a pair; the figures here do not include that.",
         &["κ", "items", "bins", "s in the code", "s derived", "false positive", "building fails"],
     );
     for level in [80u32, 128, 192, 256] {

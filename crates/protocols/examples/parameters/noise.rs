@@ -29,12 +29,14 @@ fn first(mut least: f64, mut most: f64, holds: impl Fn(f64) -> bool) -> f64 {
 fn light_words() -> Section {
     let mut section = Section::new(
         "What `lean` rests on: light words exist, and nobody is known to find them",
-        "All codes here have rate 1/2. The first linear-programming bound (McEliece, Rodemich, Rumsey, Welch 1977: rate at \
-         most H(1/2 - √(δ·(1-δ)))) allows no long code of that rate a distance of 0.20. A random code has about 2^(N·(H(0.20) - 1/2)) words \
-         of weight up to 0.20·N, and its lightest has about 0.11·N (Gilbert and Varshamov). So for the weight t = 400 of `lean` \
-         linear tests better than 2^-128 exist; what is assumed is that they cost too much to find. The search here: sums of p rows \
-         of a random systematic generator, p up to 4, the cost of a word of weight w being the number of tries for one, and that of the test \
-         tries divided by its chance, (1-w/N)^400. That is one method, for random codes: no proof, and not computed for \
+        "All codes here have rate 1/2. The first linear-programming bound (McEliece, Rodemich, Rumsey, Welch \
+         1977: rate at most H(1/2 - √(δ·(1-δ)))) allows no long code of that rate a distance of 0.20. A \
+         random code has about 2^(N·(H(0.20) - 1/2)) words of weight up to 0.20·N, and its lightest has \
+         about 0.11·N (Gilbert and Varshamov). So linear tests better than 2^-128 exist for the weight t = \
+         400 of `lean`. The assumption is that they cost too much to find.\n\nThe search here takes sums of \
+         p rows of a random systematic generator, with p up to 4. The cost of a word of weight w is the \
+         number of tries for one. The cost of the test is the number of tries divided by the test's chance, \
+         (1-w/N)^400. That is one method, for random codes: it is no proof, and it is not computed for \
          structured codes. `conservative` and `fast` need none of this.",
         &["quantity", "N", "value", "must be"],
     );
@@ -103,15 +105,18 @@ fn cheapest_test(noise: usize, noise_weight: usize) -> (f64, f64) {
 fn algebraic() -> Section {
     let mut section = Section::new(
         "Algebraic attacks on regular noise",
-        "Outside linear tests: the noise as a solution of the linear equations that the outputs are, and of the quadratic ones e_i·e_j = 0 for two \
-         places of one block (eprint 2023/176). Crudely, as for a system that is as regular as can be: t blocks of b = ⌊N/t⌋ places, \
-         m outputs, the Hilbert series (1 + (b-1)·z)^t·(1 - z)^(m-t), whose first coefficient that is not positive gives the \
-         degree of regularity d; the monomials up to that degree are what linear algebra has to hold. *Hybrid*: the attacker first guesses places of \
-         each block to be zero, so that b' of b are left, which is right with probability (b'/b)^t; the cost is the number of \
-         monomials squared divided by that, least over b'. At b' = b/2 nothing but linear algebra is left, and the guess costs 2^t: \
-         that is the least cost nearly everywhere. Information-set decoding is a linear test with chosen words (eprint \
-         2022/712 §3), and under the tables above. Real systems may be easier than such a crude count says by something; the \
-         distance to 2^128 is what counts.",
+        "These attacks are not linear tests. The noise solves the linear equations that the outputs are, and \
+         the quadratic equations e_i·e_j = 0 for two positions of one block (eprint 2023/176). The count is \
+         crude: it treats the system as being as regular as possible. There are t blocks of b = ⌊N/t⌋ \
+         positions, and m outputs. The first coefficient of the Hilbert series (1 + (b-1)·z)^t·(1 - z)^(m-t) \
+         that is not positive gives the degree of regularity d. Linear algebra has to hold the monomials up \
+         to that degree.\n\n*Hybrid*: the attacker first guesses that positions of each block are zero, so \
+         that b' of b are left. The guess is right with probability (b'/b)^t. The cost is the number of \
+         monomials squared, divided by that probability, least over b'. At b' = b/2 only linear algebra is \
+         left, and the guess costs 2^t: that is the least cost nearly everywhere.\n\nInformation-set \
+         decoding is a linear test with chosen words (eprint 2022/712 §3), and comes under the tables above. \
+         Real systems may be somewhat easier than such a crude count says. The distance to 2^128 leaves room \
+         for that.",
         &["profile", "outputs m", "b", "degree of regularity", "monomials", "hybrid", "must be"],
     );
     for (name, profile) in [("conservative and fast", Profile::Conservative), ("lean", Profile::Lean)] {

@@ -26,13 +26,14 @@ pub(crate) fn slow_sections() -> Vec<Section> {
 fn weights() -> Section {
     let mut section = Section::new(
         "Noise weight of silent VOLE and OT",
-        "Noise is regular: one value at a uniform place in each of t blocks. A linear test that looks at a word of \
-         relative weight δ sees no noise with probability (1-δ)^t at most if values are uniform in a large field, and has \
-         a bias of (1-2δ)^t if they are bits (eprint 2019/1159 §3, 2022/712; a word that spreads unevenly over blocks of one \
-         length is hit more often, by the inequality of the means; blocks whose lengths differ by a place have a table below). t is the least multiple of 16 that brings this below 2^-128. \
-         δ = 0.10 is what the next table shows the codes to have. `lean` takes δ = 0.20, a weight below which words are \
-         believed to be hard to find (pseudo-distances of the field's libraries, from low-weight search). They exist: see \
-         below.",
+        "Noise is regular: one value at a uniform position in each of t blocks. A linear test looks at a \
+         word of relative weight δ. If values are uniform in a large field, the test sees no noise with \
+         probability at most (1-δ)^t. If values are bits, it has a bias of (1-2δ)^t (eprint 2019/1159 §3, \
+         2022/712). By the inequality of the means, a word that spreads unevenly over blocks of one length \
+         is hit more often; for blocks whose lengths differ by one there is a table below.\n\nt is the least \
+         multiple of 16 that brings this below 2^-128. The next table shows that the codes have δ = 0.10. \
+         `lean` takes δ = 0.20. Words below that weight exist (see below), and are believed to be hard to \
+         find (pseudo-distances of the field's libraries, from low-weight search).",
         &["profile, values", "t in the code", "t derived", "δ", "test at δ", "test at 0.10"],
     );
     let test = |delta: f64, weight: usize, twice: f64| weight as f64 * (1.0 - twice * delta).log2();
@@ -64,13 +65,16 @@ fn weights() -> Section {
 fn distances() -> Section {
     let mut section = Section::new(
         "Distance of the codes",
-        "The expected number of nonzero words of weight at most N/10, over the choice of the code: by Markov's bound no \
-         smaller than the probability of drawing a code that has one. Random matrices: (2^m - 1)·Σ C(N, w)·2^-N. Block-accumulate \
-         codes (eprint 2025/1828, 2026/1903): the weight enumerator of the Golay blocks, through the transition \
-         probabilities of each accumulator behind a random permutation. Expand-convolute codes (eprint 2023/882; `--variant \
-         expand-convolute`): the parities of balls in each region, through the transfer matrix of the convolution. The shortest length of each kind that a plan can have, \
-         and longer ones. For a random matrix the number falls with the length: its exponent is -N·(1/2 - H(0.10)), and H(0.10) = 0.469. For block-accumulate codes see the next table. Expand-convolute codes get better at first and worse again from about 2^17 on, \
-         up to the longest piece, 3·2^19 outputs, which stands in the slow table.",
+        "The table has the expected number of nonzero words of weight at most N/10, over the choice of the \
+         code. By Markov's bound, the probability of drawing a code that has such a word is no larger. It \
+         has the shortest length of each kind that a plan can have, and longer ones.\n- *Random matrices:* \
+         (2^m - 1)·Σ C(N, w)·2^-N. The number falls with the length: its exponent is -N·(1/2 - H(0.10)), and \
+         H(0.10) = 0.469.\n- *Block-accumulate codes* (eprint 2025/1828, 2026/1903): the weight enumerator \
+         of the Golay blocks, through the transition probabilities of each accumulator behind a random \
+         permutation. The next table has more lengths.\n- *Expand-convolute codes* (eprint 2023/882; \
+         `--variant expand-convolute`): the parities of balls in each region, through the transfer matrix of \
+         the convolution. These codes get better at first, and worse again from about 2^17 on, up to the \
+         longest piece of 3·2^19 outputs, which is in the slow table.",
         &["code", "outputs", "light words expected", "allowed"],
     );
     let least = 2 * Profile::Conservative.field_weight() + 1;
@@ -96,12 +100,14 @@ fn distances() -> Section {
 fn few_ones() -> Section {
     let mut section = Section::new(
         "Light words of two rounds at five lengths",
-        "Two rounds are used from 2^18 outputs on. Summed here: the words that have at most 240 ones before the first running sums \
-         and at most 240 between the two. At 2^18 the sum over all words is computed too (the slow table), and is the same to the digit. \
-         Nearly all of it are words that come from a single Golay word of weight 8 through fewer than 40 ones. Their number falls as N^-3: \
-         there are 759·N/24 such Golay words; running sums of eight ones have g ones with probability about \
-         C(g-1, 3)·C(N-g, 4)/C(N, 8), which is N^-4 for each g; and that running sums of g ones, g fixed, stay below N/10 does not depend on N. \
-         Hence three bits for each doubling, as the table has them. What has more ones is not summed but at 2^18.",
+        "Two rounds are used from 2^18 outputs on. This table sums the words that have at most 240 ones \
+         before the first running sums, and at most 240 between the two. At 2^18 the sum over all words is \
+         computed too (the slow table), and is the same to the digit. At other lengths, words with more ones \
+         are not summed.\n\nNearly all of these words come from a single Golay word of weight 8, through \
+         fewer than 40 ones. Their number falls as N^-3, which is three bits for each doubling, as in the \
+         table:\n- There are 759·N/24 such Golay words.\n- Running sums of eight ones have g ones with \
+         probability about C(g-1, 3)·C(N-g, 4)/C(N, 8), which is N^-4 for each g.\n- The probability that \
+         running sums of g ones, g fixed, stay below N/10 does not depend on N.",
         &["outputs", "light words expected", "of one Golay word of weight 8, below 40 ones", "allowed"],
     );
     let mut before: Option<(usize, f64)> = None;
@@ -125,12 +131,13 @@ fn few_ones() -> Section {
 fn uneven() -> Section {
     let mut section = Section::new(
         "Words that short blocks miss",
-        "Blocks of ⌊N/t⌋ and ⌈N/t⌉ places, t = 848, values uniform in a field. For a structured code: the probability that the noise \
-         misses the worst word of weight N/10 + 1, its ones put wherever they cost least. Where blocks are short that is no \
-         longer enough, and random matrices are counted directly: the expected number of nonzero words that the noise \
-         misses with probability 2^-128 or more, at most 2^m · min over s of 2^(128·s) · Π E[(1 - w/b)^s], w being a \
+        "Blocks have ⌊N/t⌋ and ⌈N/t⌉ positions, t = 848, and values are uniform in a field.\n- *Structured \
+         codes:* the probability that the noise misses the worst word of weight N/10 + 1, with its ones at \
+         the least costly positions.\n- *Random matrices* have short blocks, where that is not enough, and \
+         are counted directly: the expected number of nonzero words that the noise misses with probability \
+         2^-128 or more. It is at most 2^m · min over s of 2^(128·s) · Π E[(1 - w/b)^s], where w is a \
          binomial number of b fair coins for each block.",
-        &["code", "outputs m", "places a block", "bound", "allowed"],
+        &["code", "outputs m", "positions a block", "bound", "allowed"],
     );
     let weight = Profile::Conservative.field_weight();
     for outputs in [2 * weight + 1, 2200, 3000, STRUCTURED - 1] {
@@ -215,7 +222,8 @@ fn expand_convolute(section: &mut Section, outputs: usize) {
 fn long_distances() -> Section {
     let mut section = Section::new(
         "Distance of the codes, where it takes minutes",
-        "As above: the shortest length at which two rounds are used, and longer codes of both kinds.",
+        "The table continues the one above: the shortest length at which two rounds are used, and longer \
+         codes of both kinds.",
         &["code", "outputs", "light words expected", "allowed"],
     );
     for (rounds, outputs) in [(3, 1 << 15), (2, TWO_ROUNDS)] {
@@ -235,10 +243,11 @@ fn long_distances() -> Section {
 fn lengths() -> Section {
     let mut section = Section::new(
         "Lengths of silent VOLE",
-        "Up to 2t outputs come from SoftSpoken's small-field VOLE without LPN: there the noise values would be as many as \
-         half of the outputs. Outputs are sums of noise values with coefficients 0 and 1, so no 128 + λ of them may depend on \
-         fewer values: half of the t values is more than that (the splitting attack takes a systematic half). Codes end \
-         at whole blocks and outputs are cut off, which takes words away and adds none.",
+        "Up to 2t outputs come from SoftSpoken's small-field VOLE without LPN: for so few outputs, half of \
+         them would be noise values. Outputs are sums of noise values with coefficients 0 and 1. So no 128 + \
+         λ of them may depend on fewer values. Half of the t values is more than that (the splitting attack \
+         takes a systematic half). Codes end at whole blocks. Outputs that are too many are cut off, which \
+         removes words and adds none.",
         &["parameter", "in the code", "derived", "from"],
     );
     let plan = |length| Plan::new(length, Profile::Conservative, Security::SemiHonest);
@@ -258,17 +267,17 @@ fn lengths() -> Section {
         "pieces for one output more than a code may have",
         pieces,
         2,
-        "places are numbered below 2^23",
+        "positions are numbered below 2^23",
     );
     section
 }
 
 fn values() -> Section {
     let mut section = Section::new(
-        "Values of the store in `vole`",
-        "The only bad event is an item y of the sender outside X with Decode(P, y) = H_B(y): n_s·2^-|B| at most. Profiles \
-         `fast` and `lean` take |B| = 64 while λ + log2 n_s ≤ 64. What the code takes is told by the bytes of A' (eight or \
-         sixteen a column).",
+        "Values of the OKVS in `vole`",
+        "The only bad event is an item y of the sender outside X with Decode(P, y) = H_B(y). It has \
+         probability at most n_s·2^-|B|. Profiles `fast` and `lean` take |B| = 64 while λ + log2 n_s ≤ 64. \
+         The bytes of A' (eight or sixteen a slot) show what the code takes.",
         &["n_s, profile", "bits in the code", "bits derived", "bad event"],
     );
     for (sender, profile, name) in [
@@ -315,10 +324,11 @@ fn value_bits(sender: usize, profile: Profile) -> u64 {
 
 fn malicious_receiver() -> Section {
     let mut section = Section::new(
-        "What a malicious receiver's set is bounded by in `vole`",
-        "A store of m columns of 128 bits fits n' of q hashed items with probability at most C(q, n')·2^(-128·(n' - m)); the \
-         bound is where that falls below 2^-λ (HKLS24 shows that fitting more than n_r is possible). Derived with \
-         log2 C(q, n') = n'·log2 q - log2 n'!; the code rounds up by log2 C(q, n') < n'·log2(q·e/n').",
+        "The bound on a malicious receiver's set in `vole`",
+        "An OKVS of m slots of 128 bits fits n' of q hashed items with probability at most C(q, \
+         n')·2^(-128·(n' - m)). The bound is the n' where that falls below 2^-λ (HKLS24 shows that fitting \
+         more than n_r is possible). It is derived with log2 C(q, n') = n'·log2 q - log2 n'!. The code \
+         rounds up by log2 C(q, n') < n'·log2(q·e/n').",
         &["n_r", "q", "n' in the code", "n' derived", "n'/m"],
     );
     for items in [1 << 10, 1 << 20, 1 << 24] {

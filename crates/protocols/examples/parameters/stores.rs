@@ -16,9 +16,10 @@ pub(crate) fn sections() -> Vec<Section> {
 fn bands() -> Section {
     let mut section = Section::new(
         "Random bands",
-        "A band of w = 128 random bits starts at one of s = (1 + ε)·n columns. Failure: the bound of `okvs::parameters`, from a \
-         queue of rows that wait for a pivot (BPSY23 interpolates simulations instead; they agree where both apply). The \
-         bound must hold at the most keys that each 1 + ε is offered for.",
+        "A band of w = 128 random bits starts at one of s = (1 + ε)·n slots. The failure is the bound of \
+         `okvs::parameters`, from a queue of rows that wait for a pivot. (BPSY23 interpolates simulations \
+         instead; they agree where both apply.) The bound must hold at the most keys that each 1 + ε is \
+         offered for.",
         &["1 + ε", "up to keys", "failure there", "allowed"],
     );
     for size in BAND_SIZES {
@@ -40,11 +41,8 @@ fn bands() -> Section {
 }
 
 fn columns() -> Section {
-    let mut section = Section::new(
-        "Columns of the store",
-        "A table has s + w - 1 columns.",
-        &["keys", "columns", "failure"],
-    );
+    let mut section =
+        Section::new("Slots of the OKVS", "An OKVS has s + w - 1 slots.", &["keys", "slots", "failure"]);
     for keys in [1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 24] {
         let starts = band_starts(keys).unwrap() as usize;
         let failure = band_failure(WIDTH, keys, starts).log2();
@@ -57,10 +55,11 @@ fn columns() -> Section {
 
 fn malicious() -> Section {
     let mut section = Section::new(
-        "The store of malicious runs of `vole`",
-        "Up to 2^8 keys a polynomial over GF(2^128), with one column a key, which never fails (distinct points: Vandermonde); the \
-         128-bit band above. What a receiver that cheats can have in it: m keys without effort, and n' with q hash evaluations, the largest n' \
-         with log2 C(q, n') ≥ 128·(n' - m) - λ (exact factorials here, a bound from above in the code).",
+        "The OKVS of malicious runs of `vole`",
+        "Up to 2^8 keys it is a polynomial over GF(2^128), with one slot a key, which never fails (distinct \
+         points: Vandermonde). Above, it is the 128-bit band. A cheating receiver can have m keys in it \
+         without effort. With q hash evaluations it can have n', the largest number with log2 C(q, n') ≥ \
+         128·(n' - m) - λ (exact factorials here, a bound from above in the code).",
         &["n_r", "m", "n' for q = 2^40", "n' for q = 2^64", "in the code"],
     );
     for keys in [1usize, 2, 10, 100, 256, 257, 1000, 10_000] {

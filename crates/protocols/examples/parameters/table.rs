@@ -33,8 +33,32 @@ impl Section {
 
     /// As Markdown.
     pub(crate) fn text(&self) -> String {
-        format!("## {}\n\n{}\n\n{}\n\n", self.title, self.text, self.lines.join("\n"))
+        format!("## {}\n\n{}\n\n{}\n\n", self.title, wrapped(&self.text), self.lines.join("\n"))
     }
+}
+
+/// Paragraphs and list items, a line each, as lines of at most 120 columns.
+fn wrapped(text: &str) -> String {
+    let wrap = |paragraph: &str| {
+        let indent = if paragraph.starts_with("- ") { "  " } else { "" };
+        let (mut lines, mut width) = (String::new(), 0);
+        for word in paragraph.split(' ') {
+            let length = word.chars().count();
+            // At the start of a line these would begin a list or a heading.
+            let mark = ["-", "+", "="].contains(&word);
+            if width > 0 && width + 1 + length > 120 && !mark {
+                lines += &format!("\n{indent}");
+                width = indent.len();
+            } else if width > 0 {
+                lines.push(' ');
+                width += 1;
+            }
+            lines += word;
+            width += length;
+        }
+        lines
+    };
+    text.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
 }
 
 /// 2^x for the eye: a probability by its logarithm.

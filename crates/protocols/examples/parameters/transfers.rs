@@ -17,8 +17,8 @@ pub(crate) fn sections() -> Vec<Section> {
 fn counts() -> Section {
     let mut section = Section::new(
         "Base OTs",
-        "As many as the secret of an extension has bits, each of 64 bytes up to level 128 (Masny–Rindal over \
-         ristretto255), of 49 at 192 and 67 at 256 (Naor–Pinkas over P-384 and P-521).",
+        "An extension needs as many base OTs as its secret has bits. Each takes 64 bytes up to level 128 \
+         (Masny–Rindal over ristretto255), 49 bytes at 192 and 67 at 256 (Naor–Pinkas over P-384 and P-521).",
         &["extension", "base OTs in the code", "derived", "from"],
     );
     let vole = Opening::BYTES / masny_rindal::RECEIVER_BYTES;
@@ -35,8 +35,8 @@ fn counts() -> Section {
 fn codewords() -> Section {
     let mut section = Section::new(
         "1-out-of-256 OT",
-        "KK13 is secure at κ = the least distance of its code, counted here over all pairs of codewords (Walsh–Hadamard, length \
-         256).",
+        "KK13 is secure at κ = the least distance of its code, which is counted here over all pairs of \
+         codewords (Walsh–Hadamard, length 256).",
         &["parameter", "in the code", "derived", "from"],
     );
     let code = kk13::WalshHadamard::default();
@@ -55,9 +55,9 @@ fn codewords() -> Section {
 fn oprf() -> Section {
     let mut section = Section::new(
         "Columns of the batched OPRF (KKRT16)",
-        "Codewords are pseudo-random, and a pair that matters differs in fewer than 128 of k places with probability \
-         Σ_{i<128} C(k, i)·2^-k. k is the least multiple of eight, from 400 on, for which that is at most 2^-λ over all of \
-         the sender's evaluations, three an item (KKRT16 §4.1).",
+        "Codewords are pseudo-random. A pair that matters differs in fewer than 128 of k positions with \
+         probability Σ_{i<128} C(k, i)·2^-k. k is the least multiple of eight, from 400 on, for which that \
+         is at most 2^-λ over all of the sender's evaluations, three an item (KKRT16 §4.1).",
         &["evaluations", "k in the code", "k derived", "failure"],
     );
     for log2 in [0, 10, 12, 16, 18, 20, 22, 24, 26, 30] {
@@ -89,10 +89,11 @@ fn light(k: usize) -> f64 {
 fn checks() -> Section {
     let mut section = Section::new(
         "Checks of malicious runs",
-        "SoftSpoken: two different corrections go to one value of the check with 2^-128, for C(128/k, 2) pairs of groups and \
-         each evaluation of the challenge's hash. The check of the trees of a VOLE: a sum with coefficients of 128 bits \
-         drawn after the words have come, so 2^-128 but for a guess of the noise's places; its reply is a hash of 256 \
-         bits.",
+        "*SoftSpoken:* the check maps two different corrections to one value with probability 2^-128, for \
+         each of C(128/k, 2) pairs of groups and each evaluation of the challenge's hash. *The trees of a \
+         VOLE:* the check is a sum with 128-bit coefficients that are drawn after the correction words have \
+         come. So it errs with probability 2^-128, except for a guess of the noise's positions. Its reply is \
+         a hash of 256 bits.",
         &["parameter", "bits in the code", "bits derived", "from"],
     );
     for width in [Width::Two, Width::Four, Width::Eight] {
