@@ -32,7 +32,7 @@ const BOTH: u8 = 1;
 const SENDER: u8 = 2;
 
 pub(crate) fn targets() -> Vec<Target> {
-    let slow = PROTOCOLS.iter().filter(|entry| entry.base_ots.is_some()).map(|entry| target(entry, true));
+    let slow = PROTOCOLS.iter().filter(|entry| entry.keeps_base_ots()).map(|entry| target(entry, true));
     PROTOCOLS.iter().map(|entry| target(entry, false)).chain(slow).collect()
 }
 
@@ -106,7 +106,7 @@ fn record(entry: &Entry, parameters: Parameters, both: bool, fresh: bool) -> Rec
     let learns = if both { Learns::Both } else { Learns::Receiver };
     let case = Case { parameters, learns, ..Case::default() };
     let mut recording = Recording { sets, case, sent: Default::default(), kept: [None, None] };
-    if entry.base_ots.is_some() && !fresh {
+    if entry.keeps_base_ots() && !fresh {
         // A run that makes them comes first.
         let keeping = [BaseOtCache::new(), BaseOtCache::new()];
         converse(entry, &recording, keeping.each_ref().map(Some));

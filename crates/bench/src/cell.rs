@@ -157,7 +157,7 @@ impl Cell {
         let plan::Choice { protocol, parameters, .. } =
             chosen.map_err(|error| BenchError::Cell(error.to_string()))?;
         let sizes = Sizes { receiver: self.receiver, sender: self.sender };
-        let takes_kept = protocol.base_ots.is_some() && cache::may_be_cached(parameters.level);
+        let takes_kept = protocol.keeps_base_ots() && cache::may_be_cached(parameters.level);
         if self.kept_base_ots && (!takes_kept || self.security == Security::Malicious) {
             let (name, level) = (protocol.name, parameters.level);
             let what = format!("{name} ({}, level {level}) takes no base OTs that were kept", self.security);
@@ -184,7 +184,7 @@ impl Cell {
     /// Peak memory of both parties together, by the registry's formulas and the items' own.
     pub fn memory_bytes(&self) -> Result<u64, BenchError> {
         let (entry, shape) = self.plan()?;
-        let memory = (entry.memory_bytes)(&shape);
+        let memory = entry.memory_of(&shape);
         let items = 48 * (self.receiver + self.sender) as u64;
         Ok(memory.receiver + memory.sender + items)
     }

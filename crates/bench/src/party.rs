@@ -93,16 +93,16 @@ pub fn play(
     let (traffic, cpu) = (channel.traffic(), resources::cpu_seconds());
     resources::reset_peak_rss();
     let started = Instant::now();
-    let matches = agreed.run(&items, &mut channel, settings.threads(), &watch, kept.as_ref(), &mut rng);
+    let outcome = agreed.run(&items, &mut channel, settings.threads(), &watch, kept.as_ref(), &mut rng);
     // The search for the matches belongs to what is measured, the confirmation does not.
-    let matches = matches.and_then(|pending| Ok(pending.map(Pending::finish).transpose()?));
+    let outcome = outcome.and_then(|pending| Ok(pending.map(Pending::finish).transpose()?));
     let wall = started.elapsed();
-    let matches = matches.map_err(|error| failed(error.to_string()))?;
+    let outcome = outcome.map_err(|error| failed(error.to_string()))?;
     let (cpu_s, after) = (resources::cpu_seconds() - cpu, channel.traffic());
     let peak_bytes = resources::peak_rss().unwrap_or(0);
-    let confirmed = agreed.confirm(matches.map(Pending::found), &mut channel, &watch);
+    let confirmed = agreed.confirm(outcome.map(Pending::found), &mut channel, &watch);
     let confirmed = confirmed.map_err(|error| failed(error.to_string()))?;
-    let matches = confirmed.map(Pending::finish).transpose().map_err(|error| failed(error.to_string()))?;
+    let matches = confirmed.map(Pending::matches).transpose().map_err(|error| failed(error.to_string()))?;
     check(cell, role, matches.as_ref())?;
     Ok(Measured {
         wall_s: wall.as_secs_f64(),

@@ -103,8 +103,7 @@ fn as_text() -> String {
     let mut text = String::new();
     for entry in PROTOCOLS {
         let messages: Vec<_> = entry
-            .messages
-            .iter()
+            .all_messages()
             .map(|m| message(m.formula, &format!("from the {}: {}", m.from, m.what)))
             .collect();
         let rows = [

@@ -65,7 +65,7 @@ fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
             "security": parameters.security.name(),
             "level": parameters.level,
             "sigma": parameters.sigma,
-            "variant": parameters.variant,
+            "variant": parameters.variant_name(),
             "profile": parameters.profile.name(),
             "paper_parameters": parameters.paper,
             "caveat": parameters.caveat(),
@@ -109,7 +109,7 @@ fn about_choice(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String
     }
     lines.push(("network", network(conditions)));
     if conditions.kept_base_ots {
-        let takes = choice.protocol.base_ots.is_some();
+        let takes = choice.protocol.keeps_base_ots();
         let what = if takes { "those of an earlier run" } else { "none that could be kept" };
         lines.push(("base OTs", what.to_owned()));
     }
@@ -197,8 +197,8 @@ fn parameters(forecast: &Forecast, asked: &Asked) -> String {
     if let Some(sigma) = parameters.sigma {
         let _ = write!(text, ", sigma {sigma}");
     }
-    if !parameters.variant.is_empty() {
-        let _ = write!(text, ", variant {}", parameters.variant);
+    if let Some(variant) = parameters.variant {
+        let _ = write!(text, ", variant {}", variant.name);
     }
     if parameters.paper {
         text.push_str(", the paper's own parameters");

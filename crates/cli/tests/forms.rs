@@ -16,7 +16,7 @@ const ROWS: [usize; 2] = [80, 80];
 /// Levels of `entry` with its variants, widths of items, and its own and the paper's parameters.
 fn forms(entry: &Entry) -> Vec<Parameters> {
     let supports = &entry.supports;
-    let variants = || std::iter::once("").chain(supports.variants.iter().map(|variant| variant.name));
+    let variants = || std::iter::once(None).chain(supports.variants.iter().map(Some));
     let widths = [None, Some(32)];
     let mut forms = Vec::new();
     for &level in supports.levels {
@@ -42,8 +42,8 @@ fn words(entry: &Entry, form: &Parameters) -> Vec<String> {
     assert_eq!((*security, *profile), (Security::SemiHonest, Profile::Conservative));
     let mut words = vec!["--protocol".into(), entry.name.into(), "--security".into(), security.name().into()];
     words.extend(["--level".into(), level.to_string()]);
-    if !variant.is_empty() {
-        words.extend(["--variant".into(), (*variant).into()]);
+    if let Some(variant) = variant {
+        words.extend(["--variant".into(), variant.name.into()]);
     }
     if let Some(sigma) = sigma {
         words.extend(["--sigma".into(), sigma.to_string()]);

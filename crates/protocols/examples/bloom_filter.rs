@@ -89,8 +89,8 @@ fn main() {
     let name = args.next().unwrap_or_else(|| "gbf-random".to_owned());
     let runs: usize = args.next().map_or(3, |arg| arg.parse().unwrap());
     let level = args.next().map_or(128, |arg| arg.parse().unwrap());
-    let variant: &'static str = args.next().map_or("", |arg| arg.leak());
     let entry = if name == "gbf" { &dcw13::ENTRY } else { &random_gbf::ENTRY };
+    let variant = args.next().map(|arg| entry.supports.variant(&arg).expect("a variant"));
 
     let sets = planted(items, items, items / 3, 1);
     let case = Case { parameters: Parameters { level, variant, ..Parameters::default() }, ..Case::default() };
@@ -109,7 +109,8 @@ fn main() {
     let shape = shape(&sets, case);
     let [sent, received] = [Role::Receiver, Role::Sender].map(|role| entry.bytes(role, &shape) as f64);
     println!(
-        "{name} level {level} {variant} n = {items}: {median:.3} s (median of {runs}, {:.3} to {:.3})",
+        "{name} level {level} {} n = {items}: {median:.3} s (median of {runs}, {:.3} to {:.3})",
+        case.parameters.variant_name(),
         seconds[0],
         seconds[runs - 1]
     );
@@ -117,7 +118,7 @@ fn main() {
         "  bytes: receiver {sent:.0}, sender {received:.0}, {:.0} an item",
         (sent + received) / items as f64
     );
-    if level == 128 && variant.is_empty() {
+    if level == 128 && variant.is_none() {
         let prices = Prices::measure();
         let Prices { generated, transposed, hashed, picked, channel_byte } = prices;
         let slots = FilterShape::for_items(level, items).all_slots() as f64;

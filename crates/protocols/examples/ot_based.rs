@@ -15,7 +15,7 @@ use vesica_crypto::hash::Context;
 use vesica_net::{Address, Connection, Identity, NetEvent, Options, Security, establish, memory};
 use vesica_protocols::registry::{self, Entry, Shape};
 use vesica_protocols::testing::{Planted, planted_for};
-use vesica_protocols::{Learns, Parameters, Pending, Phase, Progress, Role, Run, Sizes};
+use vesica_protocols::{Ctx, Learns, Parameters, Pending, Phase, Progress, Role, Run, Sizes};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -24,9 +24,7 @@ fn main() {
     let (receiver, sender) = (1usize << number(1, 20), 1usize << number(2, number(1, 20)));
     let sigma = args.get(3).and_then(|text| text.parse().ok());
     let connect = if args.get(4).is_some_and(|link| link == "tls") { tls } else { in_memory };
-    let variant = args.get(6).map_or("", |name| {
-        protocol.supports.variants.iter().find(|variant| variant.name == name).expect("a variant").name
-    });
+    let variant = args.get(6).map(|name| protocol.supports.variant(name).expect("a variant"));
     let parameters = Parameters { sigma, variant, ..Parameters::default() };
     let sets = planted_for(&parameters, receiver, sender, receiver.min(sender) / 2, 1);
     let shape = Shape {
@@ -43,7 +41,8 @@ fn main() {
     let median = walls[walls.len() / 2].as_secs_f64();
     let floor = floor(protocol.name, &shape, bytes[0] + bytes[1]);
     println!(
-        "{} {receiver} x {sender} sigma {sigma:?} {variant}: median {median:.3} s of {} ({:.3} to {:.3}), {} bytes, floor {floor:.3} s, {:.2}x",
+        "{} {receiver} x {sender} sigma {sigma:?} {}: median {median:.3} s of {} ({:.3} to {:.3}), {} bytes, floor {floor:.3} s, {:.2}x",
+        parameters.variant_name(),
         protocol.name,
         walls.len(),
         walls[0].as_secs_f64(),
@@ -89,13 +88,15 @@ fn once(
     let (matches, wall) = thread::scope(|scope| {
         scope.spawn(|| {
             let mut rng = StdRng::seed_from_u64(2);
-            (protocol.send)(&run(&watches[1]), &sets.sender, &mut theirs, &mut rng).expect("sender");
+            let ctx = &mut Ctx { run: &run(&watches[1]), channel: &mut theirs, rng: &mut rng };
+            protocol.send(ctx, &sets.sender).expect("sender");
             theirs.flush().expect("flush");
             watches[1].end();
         });
         let mut rng = StdRng::seed_from_u64(1);
-        let matches = (protocol.receive)(&run(&watches[0]), &sets.receiver, &mut mine, &mut rng);
-        let matches = matches.and_then(Pending::finish).expect("receiver");
+        let run = run(&watches[0]);
+        let ctx = &mut Ctx { run: &run, channel: &mut mine, rng: &mut rng };
+        let matches = protocol.receive(ctx, &sets.receiver).and_then(Pending::matches).expect("receiver");
         (matches, started.elapsed())
     });
     watches[0].end();

@@ -91,6 +91,9 @@ pub enum Misuse {
     /// The protocol has no path by which the sender learns the result.
     #[error("protocol {0} has no path by which the sender learns the result")]
     LearnsReceiverOnly(&'static str),
+    /// The protocol gives another result than matches.
+    #[error("the protocol gives no matching rows")]
+    NoMatches,
     /// More items than one store may have.
     #[error("{keys} items are too many for one run, of at most {most}")]
     TooManyKeys {

@@ -45,9 +45,11 @@
 
 #![forbid(unsafe_code)]
 
+mod entry;
 mod error;
 mod mask_lists;
 mod masks;
+mod outcome;
 mod overlap;
 mod parameters;
 mod positions;
@@ -65,8 +67,9 @@ pub mod vole_based;
 
 pub use error::{Error, Misbehaviour, Misuse};
 pub use masks::MaskWidth;
+pub use outcome::{Outcome, Pairs, Pending};
 pub use parameters::{
     DEFAULT_LEVEL, Parameters, Profile, STATISTICAL_SECURITY, Security, Supported, Unsupported, Variant,
     encoding_for,
 };
-pub use protocol::{Learns, NoProgress, Pending, Phase, Progress, Receive, Role, Run, Send, Sizes, Step};
+pub use protocol::{Ctx, Learns, NoProgress, Phase, Progress, Role, Run, Sizes, Step};

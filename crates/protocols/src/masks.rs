@@ -10,7 +10,7 @@ use vesica_encode::radix::{self, Prefixed};
 use crate::error::{Error, Misbehaviour, Misuse};
 use crate::parameters::STATISTICAL_SECURITY;
 use crate::parameters::Security;
-use crate::protocol::Sizes;
+use crate::protocol::{Learns, Phase, Run, Sizes};
 
 /// Masks handled between two calls of the channel.
 const CHUNK: usize = 1 << 14;
@@ -141,14 +141,31 @@ pub(crate) fn recv(
     Ok(masks)
 }
 
-/// Receives `count` masks that must ascend. Two equal ones are possible, if hardly probable.
-pub(crate) fn recv_sorted(
+/// Sends the masks of the sender's items in ascending order. Under `--learns both` the answer is the item at each position.
+pub(crate) fn send_sorted(
+    run: &Run<'_>,
     width: MaskWidth,
-    count: usize,
+    masks: impl Iterator<Item = (u128, u32)>,
+    channel: &mut dyn SendHalf,
+) -> Result<Vec<u32>, Error> {
+    run.phase(Phase::Exchange, run.sizes.sender);
+    let mut tagged: Vec<Tagged> = masks.map(|(mask, item)| Tagged { mask, item }).collect();
+    sort(&mut tagged);
+    send(width, tagged.iter().map(|tagged| tagged.mask), channel, &mut |masks| run.advance(masks))?;
+    match run.learns {
+        Learns::Receiver => Ok(Vec::new()),
+        Learns::Both => Ok(tagged.iter().map(|tagged| tagged.item).collect()),
+    }
+}
+
+/// Receives the sender's masks, which must ascend. Two equal ones are possible, if hardly probable.
+pub(crate) fn recv_sorted(
+    run: &Run<'_>,
+    width: MaskWidth,
     channel: &mut dyn RecvHalf,
-    on_progress: OnProgress<'_>,
 ) -> Result<Vec<u128>, Error> {
-    let masks = recv(width, count, channel, on_progress)?;
+    run.phase(Phase::Exchange, run.sizes.sender);
+    let masks = recv(width, run.sizes.sender, channel, &mut |masks| run.advance(masks))?;
     match masks.windows(2).position(|pair| pair[0] > pair[1]) {
         None => Ok(masks),
         Some(before) => Err(Misbehaviour::UnsortedMasks { position: before + 1 }.into()),
@@ -207,13 +224,17 @@ mod tests {
 
     #[test]
     fn lists_come_back_and_foreign_ones_are_refused() {
+        use vesica_crypto::hash::Context;
         use vesica_net::{Options, memory};
         let width = MaskWidth { bits: 44 };
         let round_trip = |masks: &[u128]| {
             let (mut a, mut b) = memory::pair(&Options::default());
             send(width, masks.iter().copied(), a.split().0, &mut |_| Ok(())).unwrap();
             assert_eq!(a.traffic().payload_sent, masks.len() as u64 * 6);
-            recv_sorted(width, masks.len(), b.split().1, &mut |_| Ok(()))
+            let sizes = Sizes { receiver: 1, sender: masks.len() };
+            let context = Context::new(&[1; 32], "masks", b"", 1, masks.len() as u64);
+            let run = crate::testing::run_of(context, sizes, crate::Parameters::default());
+            recv_sorted(&run, width, b.split().1)
         };
         let many: Vec<u128> = (0..40_000).map(|i| i * 5).collect();
         assert_eq!(round_trip(&many).unwrap(), many);

@@ -25,8 +25,8 @@ pub struct Parameters {
     pub level: u32,
     /// σ: items are integers below 2^σ, used as they are; none for digests.
     pub sigma: Option<u32>,
-    /// The name of one of the entry's [`Variant`]s; empty for the protocol's standard form.
-    pub variant: &'static str,
+    /// One of the variants that the entry [supports](Supported::variant); none for the protocol's standard form.
+    pub variant: Option<&'static Variant>,
     /// What the parameters rest on.
     pub profile: Profile,
     /// The paper's own parameters, for comparison with its tables; they may miss the bounds this library keeps.
@@ -39,7 +39,7 @@ impl Default for Parameters {
             security: Security::SemiHonest,
             level: DEFAULT_LEVEL,
             sigma: None,
-            variant: "",
+            variant: None,
             profile: Profile::Conservative,
             paper: false,
         }
@@ -52,6 +52,11 @@ impl Parameters {
         encoding_for(self.security, self.level, self.sigma)
     }
 
+    /// The name of the variant; empty for the standard form.
+    pub fn variant_name(&self) -> &'static str {
+        self.variant.map_or("", |variant| variant.name)
+    }
+
     /// What a run with these parameters rests on beside what its security model's page shows, for whoever reads a plan or a
     /// report; none for most.
     pub fn caveat(&self) -> Option<&'static str> {
@@ -62,7 +67,8 @@ impl Parameters {
 
     /// The text that the protocol context absorbs; different parameters have different texts.
     pub fn text(&self) -> String {
-        let Parameters { security, level, sigma, variant, profile, paper } = self;
+        let Parameters { security, level, sigma, profile, paper, .. } = self;
+        let variant = self.variant_name();
         let sigma = sigma.map_or("none".to_owned(), |sigma| sigma.to_string());
         let profile = profile.name();
         format!(
@@ -72,13 +78,49 @@ impl Parameters {
 }
 
 /// Another form of a protocol, by which a table of its paper can be made again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variant {
     /// The name on the command line.
     pub name: &'static str,
     /// How it differs from the standard form.
     pub what: &'static str,
 }
+
+/// Declares the forms of a protocol: an enum that its code matches on, and the table of [`Variant`]s that its entry shows. The
+/// first form is the standard one and has no name.
+macro_rules! variants {
+    ($(#[$about:meta])* $vis:vis enum $Forms:ident {
+        $(#[$standard:meta])* $Standard:ident,
+        $($(#[$doc:meta])* $Form:ident = $name:literal, $what:expr;)+
+    }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        $vis enum $Forms {
+            $(#[$standard])* $Standard,
+            $($(#[$doc])* $Form,)+
+        }
+
+        impl $Forms {
+            const VARIANTS: &'static [$crate::Variant] = &[$($crate::Variant { name: $name, what: $what }),+];
+
+            /// What a run with this form has in its parameters.
+            #[cfg(test)]
+            #[allow(dead_code, reason = "not every protocol's tests ask for it")]
+            $vis fn variant(self) -> Option<&'static $crate::Variant> {
+                (self as usize).checked_sub(1).map(|at| &Self::VARIANTS[at])
+            }
+
+            /// The form of a run.
+            $vis fn of(parameters: &$crate::Parameters) -> Self {
+                match parameters.variant {
+                    $(Some($crate::Variant { name: $name, .. }) => Self::$Form,)+
+                    _ => Self::$Standard,
+                }
+            }
+        }
+    };
+}
+pub(crate) use variants;
 
 /// The parameters that a protocol can be run with, beside the security models its entry names.
 #[derive(Debug, Clone, Copy)]
@@ -105,6 +147,11 @@ impl Supported {
         paper: false,
     };
 
+    /// The variant of that name.
+    pub fn variant(&self, name: &str) -> Option<&'static Variant> {
+        self.variants.iter().find(|variant| variant.name == name)
+    }
+
     /// What of `parameters` is not among the offers.
     pub fn unsupported(&self, parameters: &Parameters) -> Option<Unsupported> {
         let Parameters { level, sigma, variant, profile, paper, .. } = *parameters;
@@ -118,7 +165,7 @@ impl Supported {
             }
             _ => {}
         }
-        if !variant.is_empty() && !self.variants.iter().any(|offered| offered.name == variant) {
+        if variant.is_some_and(|variant| !self.variants.contains(variant)) {
             return Some(Unsupported::Variant);
         }
         if !self.profiles.contains(&profile) {
@@ -175,16 +222,19 @@ mod tests {
         ..Supported::STANDARD
     };
 
+    const ORIGINAL: &Variant = &OFFERS.variants[0];
+    const OTHER: Variant = Variant { name: "other", what: "" };
+
     #[test]
     fn what_is_offered_is_taken_and_nothing_else() {
         let base = Parameters::default();
         assert_eq!(Supported::STANDARD.unsupported(&base), None);
-        let all = Parameters { level: 80, sigma: Some(32), variant: "original", paper: true, ..base };
+        let all = Parameters { level: 80, sigma: Some(32), variant: Some(ORIGINAL), paper: true, ..base };
         assert_eq!(OFFERS.unsupported(&all), None);
         let refused = [
             (Parameters { level: 192, ..base }, Unsupported::Level { level: 192, offered: &[80, 128] }),
             (Parameters { sigma: Some(65), ..base }, Unsupported::Sigma { sigma: 65, least: 8, most: 64 }),
-            (Parameters { variant: "other", ..base }, Unsupported::Variant),
+            (Parameters { variant: Some(&OTHER), ..base }, Unsupported::Variant),
             (Parameters { profile: Profile::Fast, ..base }, Unsupported::Profile("fast")),
         ];
         for (parameters, why) in refused {
@@ -223,7 +273,7 @@ mod tests {
             Parameters { security: Security::Malicious, ..base },
             Parameters { level: 80, ..base },
             Parameters { sigma: Some(32), ..base },
-            Parameters { variant: "original", ..base },
+            Parameters { variant: Some(ORIGINAL), ..base },
             Parameters { profile: Profile::Lean, ..base },
             Parameters { paper: true, ..base },
         ];

@@ -6,10 +6,9 @@
 //! registry lists such a run as semi-honest.
 
 use vesica_channel::{RecvHalf, SendHalf};
-use vesica_encode::items::{Items, Matches};
 
 use crate::error::{Error, Misbehaviour};
-use crate::protocol::{Learns, Pending, Phase, Role, Run};
+use crate::protocol::{Learns, Role};
 use crate::registry::Message;
 
 /// The message, for a registry's entry; k is the number of matches.
@@ -78,56 +77,6 @@ pub(crate) fn recv(listed: usize, most: usize, channel: &mut dyn RecvHalf) -> Re
         Ok(positions)
     } else {
         Err(Misbehaviour::InvalidPositions.into())
-    }
-}
-
-/// The receiver's last step: the pairs of its own item and a position of the sender's list become its matches; the
-/// sender is told the positions where the run was agreed for both.
-pub(crate) fn finish<'a>(
-    run: &Run<'a>,
-    pairs: Vec<(u32, u32)>,
-    channel: &mut dyn SendHalf,
-    items: &'a Items,
-) -> Result<Pending<'a>, Error> {
-    if run.learns == Learns::Both {
-        send(run.sizes.sender, pairs.iter().map(|&(_, position)| position), channel)?;
-    }
-    Ok(Pending::of_pairs(items, pairs))
-}
-
-/// The same where the pairs are still to be found, by a join of lists that are both here: it waits for the confirmation,
-/// unless the sender is to be told.
-pub(crate) fn finish_with<'a>(
-    run: &Run<'a>,
-    join: impl FnOnce() -> Vec<(u32, u32)> + 'a,
-    channel: &mut dyn SendHalf,
-    items: &'a Items,
-) -> Result<Pending<'a>, Error> {
-    let progress = run.progress;
-    let join = move || {
-        progress.phase(Phase::Compare, 0);
-        join()
-    };
-    match run.learns {
-        Learns::Both => finish(run, join(), channel, items),
-        Learns::Receiver => Ok(Pending::new(move || Pending::of_pairs(items, join()).finish())),
-    }
-}
-
-/// The sender's last step: its own matches, where the run was agreed for both. `item_at` says which of its items stands
-/// at a position of the list it sent.
-pub(crate) fn recv_if_both(
-    run: &Run<'_>,
-    channel: &mut dyn RecvHalf,
-    item_at: impl Fn(usize) -> u32,
-    items: &Items,
-) -> Result<Option<Matches>, Error> {
-    match run.learns {
-        Learns::Receiver => Ok(None),
-        Learns::Both => {
-            let positions = recv(run.sizes.sender, run.sizes.receiver, channel)?;
-            Ok(Some(items.matches(positions.into_iter().map(|position| item_at(position as usize) as usize))))
-        }
     }
 }
 

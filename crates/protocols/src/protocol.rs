@@ -3,7 +3,7 @@
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::hash::Context;
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::items::Items;
 use vesica_ot::base::cache::BaseOtCache;
 
 use crate::error::{Error, Misuse};
@@ -184,6 +184,28 @@ impl Progress for NoProgress {
     }
 }
 
+/// What a role works with.
+pub struct Ctx<'c, 'a> {
+    /// What was agreed, and how this party runs.
+    pub run: &'c Run<'a>,
+    /// The connection to the other party.
+    pub channel: &'c mut dyn Channel,
+    /// This party's randomness.
+    pub rng: &'c mut dyn CryptoRng,
+}
+
+impl<'a> Ctx<'_, 'a> {
+    /// Its parts, for a step that takes them one by one.
+    pub fn parts(&mut self) -> (&Run<'a>, &mut dyn Channel, &mut dyn CryptoRng) {
+        (self.run, self.channel, self.rng)
+    }
+
+    /// The same, for a part of the run.
+    pub fn reborrow(&mut self) -> Ctx<'_, 'a> {
+        Ctx { run: self.run, channel: self.channel, rng: self.rng }
+    }
+}
+
 /// What both parties agreed on before the first message, and how this party is to run.
 pub struct Run<'a> {
     /// Agreed: prefix of every hash, bound to session, protocol, parameters and sizes.
@@ -257,49 +279,3 @@ impl Paced<'_> {
         self.run.advance(now - std::mem::replace(&mut self.told, now))
     }
 }
-
-/// What the receiver's role ends with: matches that are still to be found, if the protocol's join can wait.
-///
-/// All messages of the protocol have been sent and received by then, and what the sender sent has the form that it must have.
-/// Where the receiver alone learns the result, the session confirms the run before it calls [`finish`](Self::finish): when
-/// its confirmation leaves then depends on no match, and on no number of rows that a matched item has.
-#[must_use = "the matches are still to be found"]
-pub struct Pending<'a>(Box<dyn FnOnce() -> Result<Matches, Error> + 'a>);
-
-impl std::fmt::Debug for Pending<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pending").finish_non_exhaustive()
-    }
-}
-
-impl<'a> Pending<'a> {
-    /// Matches that `find` finds, without a message.
-    pub fn new(find: impl FnOnce() -> Result<Matches, Error> + 'a) -> Self {
-        Pending(Box::new(find))
-    }
-
-    /// Matches that are there.
-    pub fn found(matches: Matches) -> Self {
-        Self::new(move || Ok(matches))
-    }
-
-    /// The matches of these pairs of an item of mine and a position in the sender's list: their rows are still to be walked.
-    pub(crate) fn of_pairs(items: &'a Items, pairs: Vec<(u32, u32)>) -> Self {
-        Self::new(move || Ok(items.matches(pairs.iter().map(|&(item, _)| item as usize))))
-    }
-
-    /// Finds them.
-    ///
-    /// # Errors
-    /// If the search fails: what was received has been checked, so that only the caller can end it.
-    pub fn finish(self) -> Result<Matches, Error> {
-        (self.0)()
-    }
-}
-
-/// The receiver's role: own items in, matches out, once they are looked for.
-pub type Receive =
-    for<'a> fn(&Run<'a>, &'a Items, &mut dyn Channel, &mut dyn CryptoRng) -> Result<Pending<'a>, Error>;
-
-/// The sender's role: own items in; matches out where the run was agreed for both to learn them.
-pub type Send = fn(&Run<'_>, &Items, &mut dyn Channel, &mut dyn CryptoRng) -> Result<Option<Matches>, Error>;

@@ -17,8 +17,9 @@ use vesica_net::{Connection, Digests, Options, Traffic, memory};
 use vesica_ot::base::cache::BaseOtCache;
 
 use crate::error::Error;
+use crate::outcome::{Outcome, Pending};
 use crate::parameters::{Parameters, Security};
-use crate::protocol::{Learns, NoProgress, Pending, Progress, Role, Run, Sizes};
+use crate::protocol::{Ctx, Learns, NoProgress, Progress, Role, Run, Sizes};
 use crate::registry::{Entry, Shape};
 
 mod ideal_group;
@@ -105,7 +106,7 @@ pub fn ways(entry: &Entry) -> Vec<Parameters> {
         ways.extend(supports.levels.iter().map(|&level| Parameters { level, ..base }));
         let widths = supports.sigma.iter().flat_map(|&(least, most)| [least.max(20), 32, most]);
         ways.extend(widths.map(|sigma| Parameters { sigma: Some(sigma), ..base }));
-        ways.extend(supports.variants.iter().map(|variant| Parameters { variant: variant.name, ..base }));
+        ways.extend(supports.variants.iter().map(|variant| Parameters { variant: Some(variant), ..base }));
         ways.extend(supports.profiles.iter().map(|&profile| Parameters { profile, ..base }));
         if supports.paper {
             ways.push(Parameters { paper: true, ..base });
@@ -206,8 +207,8 @@ pub fn run_watched(
         (entry, sets, case),
         ends,
         (base_ots, progress),
-        |run, channel, rng| (entry.receive)(run, &sets.receiver, channel, rng)?.finish(),
-        |run, channel, rng| (entry.send)(run, &sets.sender, channel, rng),
+        |ctx| entry.receive(&mut ctx.reborrow(), &sets.receiver)?.matches(),
+        |ctx| entry.send(ctx, &sets.sender)?.map(Outcome::into_matches).transpose(),
     );
     Ended {
         receiver: receiver.0,
@@ -219,8 +220,7 @@ pub fn run_watched(
 }
 
 /// A party, honest or not, and what it ends with.
-pub type Party<'a, T> =
-    dyn FnOnce(&Run<'_>, &mut dyn Channel, &mut dyn CryptoRng) -> Result<T, Error> + Send + 'a;
+pub type Party<'a, T> = dyn FnOnce(&mut Ctx<'_, '_>) -> Result<T, Error> + Send + 'a;
 
 /// Runs two parties in the places of receiver and sender; at least one of them is usually a cheat.
 pub fn duel<R: Send, S: Send>(
@@ -248,8 +248,8 @@ fn play_both<R: Send, S: Send>(
     (entry, sets, case): (&Entry, &Planted, Case),
     (mine, theirs): (Connection, Connection),
     (base_ots, progress): ([Option<&BaseOtCache>; 2], [&dyn Progress; 2]),
-    receiver: impl FnOnce(&Run<'_>, &mut dyn Channel, &mut dyn CryptoRng) -> Result<R, Error>,
-    sender: impl FnOnce(&Run<'_>, &mut dyn Channel, &mut dyn CryptoRng) -> Result<S, Error> + Send,
+    receiver: impl FnOnce(&mut Ctx<'_, '_>) -> Result<R, Error>,
+    sender: impl FnOnce(&mut Ctx<'_, '_>) -> Result<S, Error> + Send,
 ) -> (Played<R>, Played<S>) {
     let context = context(entry, sets, case);
     let run =
@@ -257,8 +257,9 @@ fn play_both<R: Send, S: Send>(
     let mut rngs = [0, 1].map(|party| StdRng::seed_from_u64(case.seed << 1 | party));
     let [my_rng, their_rng] = &mut rngs;
     thread::scope(|scope| {
-        let sender = scope.spawn(|| play(theirs, |channel| sender(&run(1), channel, their_rng)));
-        let receiver = play(mine, |channel| receiver(&run(0), channel, my_rng));
+        let sender = scope
+            .spawn(|| play(theirs, |channel| sender(&mut Ctx { run: &run(1), channel, rng: their_rng })));
+        let receiver = play(mine, |channel| receiver(&mut Ctx { run: &run(0), channel, rng: my_rng }));
         let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (receiver, sender)
     })
@@ -274,12 +275,12 @@ pub fn play_role(
 ) -> Result<Option<Matches>, Error> {
     let context = context(entry, sets, case);
     let run = Run { base_ots, ..run(&context, sets, case) };
+    let ctx = &mut Ctx { run: &run, channel: &mut channel, rng };
     let ended = match role {
-        Role::Receiver => {
-            (entry.receive)(&run, &sets.receiver, &mut channel, rng).and_then(Pending::finish).map(Some)
-        }
-        Role::Sender => (entry.send)(&run, &sets.sender, &mut channel, rng),
+        Role::Receiver => entry.receive(ctx, &sets.receiver).and_then(Pending::finish).map(Some),
+        Role::Sender => entry.send(ctx, &sets.sender),
     };
+    let ended = ended.and_then(|outcome| outcome.map(Outcome::into_matches).transpose());
     let ended = ended.and_then(|result| Ok(channel.flush().map(|()| result)?));
     if ended.is_err() {
         channel.abort();

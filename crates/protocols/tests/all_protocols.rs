@@ -108,8 +108,9 @@ fn the_transcript_carries_the_messages_of_the_paper() {
                 let (first, second, wire) = lying_wire(None);
                 assert!(run_over(entry, &sets, case, (first, second)).confirmed(), "{}", entry.name);
                 let messages = [Role::Receiver, Role::Sender].map(|from| {
-                    let mine = entry.messages.iter().filter(|message| message.from == from);
-                    frames(&mut mine.map(|message| (message.bytes)(&shape(&sets, case)) as usize))
+                    let shape = shape(&sets, case);
+                    let mine = entry.sent(&shape).filter(|(message, _)| message.from == from);
+                    frames(&mut mine.map(|(_, bytes)| bytes as usize))
                 });
                 assert_eq!(wire.frames(), messages, "{} {receiver}x{sender} {learns:?}", entry.name);
             }
@@ -147,8 +148,10 @@ fn kept_base_ots_spare_their_messages_and_change_no_result() {
             let sets = planted_for(&parameters, 90, 70, 31, 4);
             let case = Case { parameters, ..Case::default() };
             let fresh = shape(&sets, case);
-            let count = entry.base_ots.map(|count| count(&fresh)).filter(|count| *count > 0);
-            let Some(count) = count else { continue };
+            let count = entry.kept_base_ots(&fresh);
+            if count == 0 {
+                continue;
+            }
             let what = format!("{} {parameters:?}", entry.name);
             assert_eq!(parameters.security, Security::SemiHonest, "{what}");
             let mut kept = [BaseOtCache::new(), BaseOtCache::new()];
@@ -203,8 +206,9 @@ fn flaw_no_run_takes_base_ots_of_another_level() {
     assert_eq!(run(kkrt, Parameters::default(), &made), (Ok(()), true));
     let made = made.map(|cache| cache.into_cached().unwrap().to_bytes());
     let kept = || made.each_ref().map(|kept| BaseOtCache::of(CachedBaseOts::from_bytes(kept).unwrap()));
-    for variant in ["", "iknp", "two-strings", "correlated"] {
+    for variant in gbf.supports.variants.iter().map(Some).chain([None]) {
         let at = |level| Parameters { level, variant, ..Parameters::default() };
+        let variant = at(128).variant_name();
         assert_eq!(run(gbf, at(80), &kept()), (Ok(()), true), "{variant}: base OTs of its own");
         let none = [BaseOtCache::new(), BaseOtCache::new()];
         assert_eq!(run(gbf, at(80), &none), (Ok(()), true));
@@ -288,7 +292,7 @@ fn fresh_randomness_changes_the_transcript_and_not_the_result() {
 #[test]
 fn a_set_of_another_size_than_agreed_is_refused() {
     use vesica_crypto::hash::Context;
-    use vesica_protocols::{NoProgress, Run, Sizes};
+    use vesica_protocols::{Ctx, NoProgress, Run, Sizes};
     let sets = planted(4, 4, 1, 1);
     for entry in PROTOCOLS {
         let run = Run {
@@ -303,7 +307,8 @@ fn a_set_of_another_size_than_agreed_is_refused() {
         let (mut a, _b) = vesica_net::memory::pair(&vesica_net::Options::default());
         let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);
         let wrong = Error::Misuse(Misuse::SizeMismatch { agreed: 5, given: 4 });
-        assert_eq!((entry.receive)(&run, &sets.receiver, &mut a, &mut rng).unwrap_err(), wrong);
-        assert_eq!((entry.send)(&run, &sets.sender, &mut a, &mut rng).unwrap_err(), wrong);
+        let ctx = &mut Ctx { run: &run, channel: &mut a, rng: &mut rng };
+        assert_eq!(entry.receive(ctx, &sets.receiver).unwrap_err(), wrong);
+        assert_eq!(entry.send(ctx, &sets.sender).unwrap_err(), wrong);
     }
 }

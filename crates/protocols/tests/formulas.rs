@@ -150,11 +150,15 @@ fn shapes(entry: &Entry, parameters: Parameters) -> Vec<Shape> {
     shapes
 }
 
+fn bytes_of(entry: &Entry, message: usize, shape: &Shape) -> u64 {
+    entry.sent(shape).nth(message).unwrap().1
+}
+
 #[test]
 fn every_formula_is_its_program() {
     for entry in PROTOCOLS {
         let shapes: Vec<Shape> = ways(entry).into_iter().flat_map(|way| shapes(entry, way)).collect();
-        for message in entry.messages {
+        for (number, message) in entry.all_messages().enumerate() {
             let (name, what, text) = (entry.name, message.what, message.formula);
             let mut sent = false;
             for shape in &shapes {
@@ -162,7 +166,7 @@ fn every_formula_is_its_program() {
                     sent = true;
                     break;
                 };
-                let bytes = (message.bytes)(shape);
+                let bytes = bytes_of(entry, number, shape);
                 // A message that this form of the protocol does not send has no bytes.
                 assert!(
                     bytes == 0 || bytes as f64 == written,
@@ -190,15 +194,15 @@ fn a_filter_has_as_many_slots_as_is_written() {
                 let least = (1.0 / (1.0 - 0.5f64.powf(1.0 / load))).ceil() as usize;
                 let most = if bins == 1 { least } else { least + least / 60 };
                 let [least, most] = [least, most].map(|slots| (bins * level * slots) as u64);
-                let bytes = |number: usize| (entry.messages[number].bytes)(&shape);
-                let iknp = level > 128 || !parameters.variant.is_empty();
+                let bytes = |number| bytes_of(entry, number, &shape);
+                let iknp = level > 128 || !parameters.variant.is_none();
                 let (once, each) = if iknp { (0, level as u64 / 8) } else { (4096, 4) };
                 let slots = (bytes(2) - once) / each;
                 // A batch has at least one group of slices, or all of them.
                 let filled = most + 128 * (bins * level.div_ceil(4)) as u64;
                 assert!((least..filled).contains(&slots), "{} at {level}, {n}: {slots}", entry.name);
                 if entry.name == "gbf" {
-                    let strings = if parameters.variant == "two-strings" { 2 } else { 1 };
+                    let strings = if parameters.variant_name() == "two-strings" { 2 } else { 1 };
                     let slots = bytes(3) / (strings * level as u64 / 8);
                     assert!((least..=most).contains(&slots), "gbf at {level}, {n}: {slots}");
                 }
@@ -218,9 +222,9 @@ fn a_partner_that_names_any_size_stops_no_program() {
             for (receiver, sender) in sizes {
                 let (sizes, learns) = (Sizes { receiver, sender }, Learns::Receiver);
                 let shape = Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false };
-                let memory = (entry.memory_bytes)(&shape);
-                let base_ots = entry.base_ots.map_or(0, |needed| needed(&shape));
-                let bytes: u64 = entry.messages.iter().map(|message| (message.bytes)(&shape)).sum();
+                let memory = entry.memory_of(&shape);
+                let base_ots = entry.kept_base_ots(&shape);
+                let bytes: u64 = entry.sent(&shape).map(|(_, bytes)| bytes).sum();
                 assert!(base_ots <= 1024 && memory.receiver.max(bytes) < 1 << 62, "{} {sizes:?}", entry.name);
             }
         }

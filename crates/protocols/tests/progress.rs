@@ -37,7 +37,7 @@ fn watched(entry: &Entry, sizes: (usize, usize), case: Case) -> [Vec<(Phase, u64
     let ends = memory::pair(&Options::default());
     let ended = run_watched(entry, &sets, case, ends, ([None; 2], [mine, theirs]));
     assert!(ended.confirmed(), "{} {case:?}", entry.name);
-    let steps = [Role::Receiver, Role::Sender].map(|role| (entry.steps)(role, &shape(&sets, case)));
+    let steps = [Role::Receiver, Role::Sender].map(|role| entry.steps_of(role, &shape(&sets, case)));
     let seen = seen.map(|seen| seen.0.into_inner().unwrap());
     for (steps, seen) in steps.iter().zip(&seen) {
         let phases: Vec<Phase> = seen.iter().map(|(phase, ..)| *phase).collect();

@@ -26,7 +26,7 @@ fn sizes_around_every_change_of_code() {
         [[560, 9], [561, 700], [1307, 3], [1400, 20], [3300, 50], [3400, 2100], [9, 3400], [1, 1], [0, 7]];
     for parameters in ways(&ENTRY) {
         // Variants change the structured code; the widths of integers change nothing in the code.
-        let standard = parameters.variant.is_empty() && parameters.sigma.is_none();
+        let standard = parameters.variant.is_none() && parameters.sigma.is_none();
         for sizes in around {
             if standard || sizes[0] > 3310 {
                 let one = digests(parameters, sizes, 1);

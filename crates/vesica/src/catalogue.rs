@@ -10,7 +10,7 @@ pub fn json() -> serde_json::Value {
     let entries: Vec<_> = PROTOCOLS
         .iter()
         .map(|entry| {
-            let messages = entry.messages.iter().map(
+            let messages = entry.all_messages().map(
                 |message| json!({"from": message.from.name(), "what": message.what, "bytes": message.formula}),
             );
             let variants =
@@ -36,7 +36,7 @@ pub fn json() -> serde_json::Value {
                 "learns_both": entry.learns_both,
                 "leakage": entry.leakage,
                 "flights": flights,
-                "keeps_base_ots": entry.base_ots.is_some(),
+                "keeps_base_ots": entry.keeps_base_ots(),
                 "messages": messages.collect::<Vec<_>>(),
                 "memory": entry.memory,
             })

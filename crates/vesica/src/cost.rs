@@ -46,13 +46,13 @@ pub fn estimate(entry: &Entry, shape: &Shape, conditions: &Conditions) -> Option
     if !empty && traffic.receiver + traffic.sender == 0 {
         return None;
     }
-    let memory = (entry.memory_bytes)(shape);
+    let memory = entry.memory_of(shape);
     let memory = Parties {
         receiver: memory.receiver + TABLE_BYTES_PER_ROW * shape.receiver(),
         sender: memory.sender + TABLE_BYTES_PER_ROW * shape.sender(),
     };
     let time = measured::time(entry, shape, traffic.receiver.max(traffic.sender), conditions);
-    Some(Estimate { traffic, memory, max_tested_keys: entry.max_tested_keys(shape), time })
+    Some(Estimate { traffic, memory, max_tested_keys: entry.max_tested_keys_of(shape), time })
 }
 
 /// A protocol of the registry beside the chosen one.
@@ -105,7 +105,7 @@ pub fn forecast(
             learns: wanted.learns,
             matches,
             kept_base_ots: conditions.kept_base_ots
-                && choice.protocol.base_ots.is_some()
+                && choice.protocol.keeps_base_ots()
                 && cache::may_be_cached(choice.parameters.level),
         };
         estimate(choice.protocol, &shape, conditions).ok_or(Unfit::Sizes(choice.protocol.name))
@@ -145,7 +145,7 @@ mod tests {
             let (Ok(fresh_cost), Ok(cost)) = (&fresh.outcome, &kept.outcome) else { continue };
             let name = kept.protocol.name;
             let seconds = |estimate: &Estimate| estimate.time.unwrap().total_s;
-            if kept.protocol.base_ots.is_some() {
+            if kept.protocol.keeps_base_ots() {
                 assert!(cost.traffic.sender < fresh_cost.traffic.sender, "{name}");
                 assert!(seconds(cost) < seconds(fresh_cost) / 2.0, "{name}");
             } else {

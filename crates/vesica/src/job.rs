@@ -206,7 +206,7 @@ pub(crate) fn converse(
             reporter.confirmed();
             // Before the matches are looked for: the end of the connection would tell how long that takes.
             drop(channel);
-            Ok(pending.map(Pending::finish).transpose())
+            Ok(pending.map(Pending::matches).transpose())
         }
         Err(error) => Err(error),
     };

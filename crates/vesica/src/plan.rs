@@ -134,11 +134,8 @@ fn permit(protocol: &'static Entry, wanted: Wanted<'_>) -> Result<Choice, PlanEr
     }
     let unsupported = |what| PlanError::Unsupported { name, what };
     let variant = match wanted.variant {
-        None => "",
-        Some(wanted) => {
-            let variant = protocol.supports.variants.iter().find(|variant| variant.name == wanted);
-            variant.ok_or(unsupported(Unsupported::Variant))?.name
-        }
+        None => None,
+        Some(name) => Some(protocol.supports.variant(name).ok_or(unsupported(Unsupported::Variant))?),
     };
     let parameters = Parameters {
         security: wanted.security,

@@ -251,7 +251,7 @@ impl<'a> Reporter<'a> {
             kept_base_ots: false,
         };
         let mut state = self.state();
-        state.course.agreed((entry.steps)(agreed.role(), &shape));
+        state.course.agreed(entry.steps_of(agreed.role(), &shape));
         let report = &mut state.report;
         report.session = Some(agreed.public_id());
         report.protocol = Some(entry.name);
@@ -260,7 +260,7 @@ impl<'a> Reporter<'a> {
         if let Ok(width) = MaskWidth::for_run(agreed.sizes, parameters.security) {
             report.parameters.insert("mask_bits", width.bits().into());
         }
-        if let Some(tested) = entry.max_tested_keys(&shape) {
+        if let Some(tested) = entry.max_tested_keys_of(&shape) {
             report.parameters.insert("max_tested_keys", tested.into());
         }
         report.profile = parameters.profile.name();
@@ -268,8 +268,8 @@ impl<'a> Reporter<'a> {
         if let Some(sigma) = parameters.sigma {
             report.parameters.insert("sigma", sigma.into());
         }
-        if !parameters.variant.is_empty() {
-            report.parameters.insert("variant", parameters.variant.into());
+        if let Some(variant) = parameters.variant {
+            report.parameters.insert("variant", variant.name.into());
         }
         if parameters.paper {
             report.parameters.insert("paper_parameters", true.into());

@@ -24,7 +24,9 @@ use vesica_encode::items::{Items, Matches};
 use vesica_net::{Connection, PublicKey};
 use vesica_ot::base::cache::BaseOtCache;
 use vesica_protocols::registry::{Entry, Shape};
-use vesica_protocols::{self as protocols, Learns, Parameters, Pending, Phase, Progress, Role, Run, Sizes};
+use vesica_protocols::{
+    self as protocols, Ctx, Learns, Outcome, Parameters, Pending, Phase, Progress, Role, Run, Sizes,
+};
 
 use crate::base_ots::BaseOts;
 use crate::match_numbers;
@@ -168,7 +170,7 @@ pub fn agree_greeted(
         let reason = mine.reason(&theirs).unwrap_or(reason);
         let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
         let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
-        let needed = protocol.base_ots.map_or(0, |needed| needed(&shape));
+        let needed = protocol.kept_base_ots(&shape);
         let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
         Ok(Agreed { protocol, parameters, reason, sizes, learns: wanted.learns, base_ots, role, sid })
     };
@@ -272,7 +274,7 @@ impl Agreed {
     pub fn memory_bound(&self, role: Role) -> u64 {
         let (sizes, parameters, learns) = (self.sizes, self.parameters, self.learns);
         let shape = Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false };
-        let memory = (self.protocol.memory_bytes)(&shape);
+        let memory = self.protocol.memory_of(&shape);
         match role {
             Role::Receiver => memory.receiver,
             Role::Sender => memory.sender,
@@ -333,11 +335,10 @@ impl Agreed {
             Context::new(&self.sid, self.protocol.name, parameters.text().as_bytes(), receiver, sender);
         let (sizes, learns) = (self.sizes, self.learns);
         let run = Run { context, sizes, parameters, learns, threads, progress, base_ots: cache };
+        let ctx = &mut Ctx { run: &run, channel: &mut *channel, rng };
         let pending = match self.role {
-            Role::Receiver => (self.protocol.receive)(&run, items, channel, rng).map(Some),
-            Role::Sender => {
-                (self.protocol.send)(&run, items, channel, rng).map(|matches| matches.map(Pending::found))
-            }
+            Role::Receiver => self.protocol.receive(ctx, items).map(Some),
+            Role::Sender => self.protocol.send(ctx, items).map(|outcome| outcome.map(Pending::found)),
         };
         // One fixed ABORT, the same for every check.
         let pending = pending.inspect_err(|_| channel.abort());
@@ -359,7 +360,11 @@ impl Agreed {
             return Ok(pending);
         }
         let found = pending.map(Pending::finish).transpose().inspect_err(|_| channel.abort())?;
-        let count = found.as_ref().map_or(u64::MAX, |matches| matches.items() as u64);
+        // Parties that learn something else compare digests alone.
+        let count = match &found {
+            Some(Outcome::Matches(matches)) => matches.items() as u64,
+            Some(Outcome::Count(_) | Outcome::Sum(_) | Outcome::Shares(_)) | None => u64::MAX,
+        };
         Self::exchange_digests(count, channel, progress)?;
         Ok(found.map(Pending::found))
     }

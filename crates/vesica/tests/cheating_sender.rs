@@ -6,33 +6,22 @@ use std::thread;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use rand_core::CryptoRng;
 use vesica::session::{self, SessionError};
 use vesica::settings::{Choice, Settings};
 use vesica::terms::Terms;
-use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Connection, Options, memory};
 use vesica_ot::vole::Plan;
 use vesica_ot::vole::cheating::WrongWord;
-use vesica_protocols::registry::Entry;
+use vesica_protocols::registry::{Entry, Roles, Send};
 use vesica_protocols::testing::{Planted, planted_for};
 use vesica_protocols::vole_based::rr22::ENTRY;
 use vesica_protocols::vole_based::rr22::cheating::{self, CoinCheat, SenderCheat, mask_message};
-use vesica_protocols::{Error, Misbehaviour, NoProgress, Parameters, Pending, Role, Run, Security};
+use vesica_protocols::{Ctx, Error, Misbehaviour, NoProgress, Outcome, Parameters, Pending, Role, Security};
 
-/// A sender's role.
-type Send = fn(&Run<'_>, &Items, &mut dyn Channel, &mut dyn CryptoRng) -> Result<Option<Matches>, Error>;
-
-fn with(
-    run: &Run<'_>,
-    items: &Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-    cheat: &SenderCheat<'_>,
-) -> Result<Option<Matches>, Error> {
-    cheating::send(run, items, channel, rng, cheat).map(|()| None)
+fn with(ctx: &mut Ctx<'_, '_>, items: &Items, cheat: &SenderCheat<'_>) -> Result<Option<Outcome>, Error> {
+    cheating::send(ctx.run, items, ctx.channel, ctx.rng, cheat).map(|()| None)
 }
 
 /// One end's conversation, as a job leads it; `send` in place of the honest sender, if given.
@@ -50,12 +39,14 @@ fn converse(
     let terms = Terms::new(role, &settings, &["email".to_owned()]);
     let mut agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), None)?;
     if let Some(send) = send {
-        let cheat: &'static Entry = Box::leak(Box::new(Entry { send, ..ENTRY }));
-        agreed.protocol = cheat;
+        let Roles::Whole { receive, .. } = ENTRY.roles else { unreachable!("vole has roles of its own") };
+        let mut cheat: Entry = ENTRY;
+        cheat.roles = Roles::Whole { receive, send };
+        agreed.protocol = Box::leak(Box::new(cheat));
     }
     let rng = &mut StdRng::seed_from_u64(role as u64);
     let matches = agreed.run(items, &mut channel, 1, &NoProgress, None, rng)?;
-    Ok(agreed.confirm(matches, &mut channel, &NoProgress)?.map(Pending::finish).transpose()?)
+    Ok(agreed.confirm(matches, &mut channel, &NoProgress)?.map(Pending::matches).transpose()?)
 }
 
 type Ends = [Result<Option<Matches>, SessionError>; 2];
@@ -76,17 +67,17 @@ fn sets() -> Planted {
 
 #[test]
 fn a_sender_that_fails_a_check_ends_the_session_on_both_sides() {
-    let coins: Send = |run, items, channel, rng| {
+    let coins: Send = |ctx, items| {
         let cheat = SenderCheat { coins: CoinCheat::Mirrored, ..SenderCheat::default() };
-        with(run, items, channel, rng, &cheat)
+        with(ctx, items, &cheat)
     };
-    let words: Send = |run, items, channel, rng| {
+    let words: Send = |ctx, items| {
         // A guess of forty paths.
         let words = |_: &Plan| {
             let word = |tree| WrongWord { tree, word: usize::MAX, error: Block::from(3u128), guess: 1 };
             (0..40).map(word).collect()
         };
-        with(run, items, channel, rng, &SenderCheat { words: &words, ..SenderCheat::default() })
+        with(ctx, items, &SenderCheat { words: &words, ..SenderCheat::default() })
     };
     let failed = Misbehaviour::FailedCheck;
     let inconsistent = Misbehaviour::Transfer(vesica_ot::Error::Inconsistent);
@@ -101,16 +92,16 @@ fn a_sender_that_fails_a_check_ends_the_session_on_both_sides() {
 #[test]
 fn a_sender_that_chooses_its_masks_has_chosen_a_set() {
     let sets = sets();
-    let honest: Send = |run, items, channel, rng| with(run, items, channel, rng, &SenderCheat::default());
+    let honest: Send = |ctx, items| with(ctx, items, &SenderCheat::default());
     let [receiver, sender] = run(&sets, honest);
     assert!(sender.is_ok());
     assert_eq!(receiver.unwrap().unwrap().rows(), sets.receiver_rows);
-    let half: Send = |run, items, channel, rng| {
+    let half: Send = |ctx, items| {
         let half = |mut masks: Vec<u128>| {
             (1u128..).zip(&mut masks[4..]).for_each(|(number, mask)| *mask = number << 100);
             mask_message(masks)
         };
-        with(run, items, channel, rng, &SenderCheat { masks: &half, ..SenderCheat::default() })
+        with(ctx, items, &SenderCheat { masks: &half, ..SenderCheat::default() })
     };
     let [receiver, sender] = run(&sets, half);
     assert!(sender.is_ok());

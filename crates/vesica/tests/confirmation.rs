@@ -13,7 +13,7 @@ use vesica::terms::Terms;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Connection, Options, memory};
 use vesica_protocols::testing::planted_for;
-use vesica_protocols::{Learns, Parameters, Pending, Phase, Progress, Role, Security};
+use vesica_protocols::{Learns, Outcome, Parameters, Pending, Phase, Progress, Role, Security};
 
 /// The phases that a run has been through.
 #[derive(Default)]
@@ -73,7 +73,7 @@ fn receiver<'a>(
             Some(mine) => agreed.confirm(Some(mine), &mut here, seen)?,
             None => agreed.confirm(found, &mut here, seen)?,
         };
-        Ok(pending.map(Pending::finish).transpose()?)
+        Ok(pending.map(Pending::matches).transpose()?)
     })
 }
 
@@ -113,7 +113,7 @@ fn matches_and_their_rows_are_looked_for_after_the_confirmation_and_before_it_if
             let (seen, rows) = (Seen::default(), Mutex::new(None));
             let pending = Pending::new(|| {
                 *rows.lock().unwrap() = Some(seen.phases().contains(&Phase::Confirm));
-                Ok(Matches::default())
+                Ok(Outcome::Matches(Matches::default()))
             });
             let ended = receiver(&settings, (5, 6), confirms, &seen, Some(pending));
             // (Where both learn, the counts then differ.)

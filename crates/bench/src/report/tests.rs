@@ -36,7 +36,7 @@ fn no_run_of_the_record_was_faster_than_its_round_trips() {
         let cell = read_cell(&line.cell).unwrap();
         let link = networks.find(&cell.network).unwrap();
         let (entry, shape) = cell.plan().unwrap();
-        let waiting_s = f64::from((entry.flights)(&shape)) / 2.0 * link.round_trip_ms * 1e-3;
+        let waiting_s = f64::from(entry.flights_of(&shape)) / 2.0 * link.round_trip_ms * 1e-3;
         assert!(line.wall_s >= waiting_s, "{} s, {waiting_s} s of waiting: {}", line.wall_s, line.cell);
         delayed += usize::from(waiting_s > 0.0);
     }

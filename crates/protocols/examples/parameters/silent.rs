@@ -10,7 +10,7 @@ use vesica_ot::vole::parameters::{
 };
 use vesica_protocols::registry::{self, Shape};
 use vesica_protocols::vole_based::rr22::entry::max_malicious_items;
-use vesica_protocols::{Learns, Parameters, Profile, Role, STATISTICAL_SECURITY, Security, Sizes};
+use vesica_protocols::{Parameters, Profile, STATISTICAL_SECURITY, Security, Sizes};
 
 use crate::table::{Section, count, log2_factorial, power};
 
@@ -308,18 +308,11 @@ fn values() -> Section {
 fn value_bits(sender: usize, profile: Profile) -> u64 {
     let receiver = 1000;
     let entry = registry::find("vole").unwrap();
-    let shape = Shape {
-        sizes: Sizes { receiver, sender },
-        parameters: Parameters { profile, ..Parameters::default() },
-        learns: Learns::Receiver,
-        matches: 0,
-        kept_base_ots: false,
-    };
+    let parameters = Parameters { profile, ..Parameters::default() };
+    let shape = Shape { parameters, ..Shape::new(Sizes { receiver, sender }) };
     let columns = Band::new(receiver, Block::ZERO).unwrap().columns() as u64;
-    let message =
-        |message: &&registry::Message| message.from == Role::Receiver && message.formula.contains("m·(16");
-    let message = entry.messages.iter().find(message).unwrap();
-    (message.bytes)(&shape) * 8 / columns
+    let (_, bytes) = entry.sent(&shape).find(|(message, _)| message.formula.contains("m·(16")).unwrap();
+    bytes * 8 / columns
 }
 
 fn malicious_receiver() -> Section {

@@ -5,7 +5,7 @@ use vesica_encode::okvs::Band;
 use vesica_encode::okvs::parameters::{BAND_SIZES, WIDTH, band_failure, band_starts};
 use vesica_protocols::registry::{self, Shape};
 use vesica_protocols::vole_based::rr22::entry::max_malicious_items;
-use vesica_protocols::{Learns, Parameters, STATISTICAL_SECURITY, Security, Sizes};
+use vesica_protocols::{Parameters, STATISTICAL_SECURITY, Security, Sizes};
 
 use crate::table::{Section, count, log2_factorial, power};
 
@@ -92,14 +92,9 @@ fn malicious() -> Section {
 /// m of a malicious run, from what the registry says of the message with A'.
 fn columns_on_the_wire(receiver: usize) -> usize {
     let entry = registry::find("vole").unwrap();
-    let shape = Shape {
-        sizes: Sizes { receiver, sender: 1000 },
-        parameters: Parameters { security: Security::Malicious, ..Parameters::default() },
-        learns: Learns::Receiver,
-        matches: 0,
-        kept_base_ots: false,
-    };
-    let message = entry.messages.iter().find(|message| message.formula.starts_with("m·(16")).unwrap();
+    let parameters = Parameters { security: Security::Malicious, ..Parameters::default() };
+    let shape = Shape { parameters, ..Shape::new(Sizes { receiver, sender: 1000 }) };
+    let (_, bytes) = entry.sent(&shape).find(|(message, _)| message.formula.starts_with("m·(16")).unwrap();
     // 32 bytes are w_r.
-    ((message.bytes)(&shape) as usize - 32) / Block::BYTES
+    (bytes as usize - 32) / Block::BYTES
 }

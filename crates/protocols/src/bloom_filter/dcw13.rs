@@ -61,87 +61,78 @@ use vesica_crypto::memory::Wiped;
 use vesica_crypto::par;
 use vesica_crypto::prg::Prg;
 use vesica_encode::bloom::{Bin, FilterPositions, FilterShape, NoFreeSlot, SLICES_PER_BLOCK, Sums, garble};
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::items::Items;
 use vesica_ot::chosen::{self, recv_strings, send_strings};
 use zeroize::Zeroizing;
 
 use super::extension;
 use super::transfer::{self, STRINGS, choices_of, for_each_batch, receiver_sums, sender_sums};
 use crate::error::Error;
-use crate::parameters::{Supported, Variant};
-use crate::protocol::{Pending, Phase, Role, Run};
-use crate::registry::{Entry, Memory, Message, Security, Shape, Status};
+use crate::outcome::{Outcome, Pending};
+use crate::parameters::variants;
+use crate::protocol::{Ctx, Phase, Role, Run};
+use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
 /// Items that one thread hashes at a time.
 const CHUNK: usize = 1 << 12;
 
+variants! {
+    /// Which strings the OTs carry, and which extension makes them.
+    pub(super) enum Form {
+        /// D, whose strings random OTs mask.
+        Standard,
+        /// The same, over IKNP's extension.
+        Iknp = "iknp", transfer::IKNP.what;
+        /// x_j,0 and x_j,1.
+        TwoStrings = "two-strings", "two strings an OT, as DCW13 sends them";
+        /// x_j,1 alone.
+        Correlated = "correlated", "one string an OT by correlated OT (ALSZ13)";
+    }
+}
+
 /// The registry's entry.
-pub static ENTRY: Entry = Entry {
-    name: "gbf",
-    title: "garbled Bloom filter",
-    family: "bloom_filter",
-    paper: "DCW13 §4, appendix A; PSZ14",
-    security: &[Security::SemiHonest],
-    supports: Supported {
-        levels: transfer::LEVELS,
-        variants: &[
-            transfer::IKNP,
-            Variant { name: TWO_STRINGS, what: "two strings an OT, as DCW13 sends them" },
-            Variant { name: CORRELATED, what: "one string an OT by correlated OT (ALSZ13)" },
-        ],
-        ..Supported::STANDARD
-    },
-    status: Status::Standard,
-    learns_both: false,
-    learns: "receiver: the intersection",
-    leakage: "the sizes of both sets",
-    flights: extension::FLIGHTS,
-    steps: |role, shape| match (role, shape.parameters.variant) {
-        (Role::Receiver, TWO_STRINGS | CORRELATED) => &[(Phase::Answer, 95), (Phase::Compare, 5)],
-        (Role::Sender, TWO_STRINGS | CORRELATED) => &[(Phase::Answer, 100)],
+pub static ENTRY: Entry = Entry::new("gbf", "garbled Bloom filter", Roles::Whole { receive, send })
+    .family("bloom_filter")
+    .paper("DCW13 §4, appendix A; PSZ14")
+    .levels(transfer::LEVELS)
+    .variants(Form::VARIANTS)
+    .flights(extension::flights)
+    .steps(|role, shape| match (role, Form::of(&shape.parameters)) {
+        (Role::Receiver, Form::TwoStrings | Form::Correlated) => &[(Phase::Answer, 95), (Phase::Compare, 5)],
+        (Role::Sender, Form::TwoStrings | Form::Correlated) => &[(Phase::Answer, 100)],
         (Role::Receiver, _) => &[(Phase::Answer, 50), (Phase::Exchange, 45), (Phase::Compare, 5)],
         (Role::Sender, _) => &[(Phase::Answer, 50), (Phase::Exchange, 50)],
-    },
-    base_ots: extension::BASE_OTS,
-    messages: &[
+    })
+    .base_ots(extension::kept_base_ots)
+    .messages(&[
         extension::BASE_MESSAGES[0],
         extension::BASE_MESSAGES[1],
-        Message {
-            from: Role::Receiver,
-            what: "the Bloom filter of the receiver, as choices of OTs",
-            formula: "4096 + m·4 (IKNP: m·κ/8), m = b·κ·s for n = max(n_r, n_s)",
-            bytes: |shape| transfer::choice_bytes(shape, filter),
-        },
-        Message {
-            from: Role::Sender,
-            what: "the garbled Bloom filter of the sender, under the strings of the OTs",
-            formula: "m·κ/8 (two-strings: 2·m·κ/8)",
-            bytes: |shape| {
-                let strings = if shape.parameters.variant == TWO_STRINGS { 2 } else { 1 };
-                let string = u64::from(shape.parameters.level) / 8;
-                extension::unless_empty(shape, || strings * string * filter(shape).all_slots())
+        Message::of_receiver(
+            "the Bloom filter of the receiver, as choices of OTs",
+            "4096 + m·4 (IKNP: m·κ/8), m = b·κ·s for n = max(n_r, n_s)",
+            |shape| transfer::choice_bytes(shape, filter(shape)),
+        ),
+        Message::of_sender(
+            "the garbled Bloom filter of the sender, under the strings of the OTs",
+            "m·κ/8 (two-strings: 2·m·κ/8)",
+            |shape| {
+                let strings = if Form::of(&shape.parameters) == Form::TwoStrings { 2 } else { 1 };
+                strings * u64::from(shape.parameters.level) / 8 * filter(shape).all_slots()
             },
+        ),
+    ])
+    .memory(
+        "receiver 84·n_r + 2^24, sender 52·n_s + 2^24 (--variant: both + 2^27; above level 128: 24 more an own item)",
+        |shape| {
+            let form = if shape.parameters.variant.is_none() { 1 << 24 } else { (1 << 24) + (1 << 27) };
+            let wider = transfer::wider(&shape.parameters);
+            Memory {
+                receiver: (84 + wider) * shape.receiver() + form,
+                sender: (52 + wider) * shape.sender() + form,
+            }
         },
-    ],
-    memory: "receiver 84·n_r + 2^24, sender 52·n_s + 2^24 (--variant: both + 2^27; above level 128: 24 more an own item)",
-    memory_bytes: |shape| {
-        let form = if shape.parameters.variant.is_empty() { 1 << 24 } else { (1 << 24) + (1 << 27) };
-        let wider = transfer::wider(&shape.parameters);
-        Memory {
-            receiver: (84 + wider) * shape.receiver() + form,
-            sender: (52 + wider) * shape.sender() + form,
-        }
-    },
-    test_items: 1 << 9,
-    receive,
-    send,
-};
-
-/// The form that sends both strings of an OT.
-const TWO_STRINGS: &str = "two-strings";
-
-/// The form that sends one.
-const CORRELATED: &str = "correlated";
+    )
+    .test_items(1 << 9);
 
 /// The filter of a run: k = κ functions, the larger set.
 fn filter(shape: &Shape) -> FilterShape {
@@ -149,33 +140,19 @@ fn filter(shape: &Shape) -> FilterShape {
 }
 
 /// The receiver's role.
-pub fn receive<'a>(
-    run: &Run<'a>,
-    items: &'a Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Pending<'a>, Error> {
-    run.expect_items(Role::Receiver, items)?;
-    let matching = match run.parameters.level {
-        _ if extension::is_empty(run.sizes) => Vec::new(),
-        ..=128 => Party::<1>::new(run, items).receive(channel, rng)?,
-        _ => Party::<2>::new(run, items).receive(channel, rng)?,
+fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
+    let matched = match ctx.run.parameters.level {
+        ..=128 => Party::<1>::new(ctx.run, items).receive(ctx)?,
+        _ => Party::<2>::new(ctx.run, items).receive(ctx)?,
     };
-    Ok(Pending::new(move || Ok(items.matches(matching.into_iter().map(|item| item as usize)))))
+    Ok(Pending::of_items(items, matched))
 }
 
 /// The sender's role.
-pub fn send(
-    run: &Run<'_>,
-    items: &Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Option<Matches>, Error> {
-    run.expect_items(Role::Sender, items)?;
-    match run.parameters.level {
-        _ if extension::is_empty(run.sizes) => {}
-        ..=128 => Party::<1>::new(run, items).send(channel, rng)?,
-        _ => Party::<2>::new(run, items).send(channel, rng)?,
+fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
+    match ctx.run.parameters.level {
+        ..=128 => Party::<1>::new(ctx.run, items).send(ctx)?,
+        _ => Party::<2>::new(ctx.run, items).send(ctx)?,
     }
     Ok(None)
 }
@@ -199,17 +176,22 @@ impl<'a, const W: usize> Party<'a, W> {
         }
     }
 
+    fn form(&self) -> Form {
+        Form::of(&self.run.parameters)
+    }
+
     /// Bytes of a string on the wire: κ bits.
     fn width(&self) -> usize {
         self.run.parameters.level as usize / 8
     }
 
     /// The items of mine that the sender has, too.
-    fn receive(&self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Vec<u32>, Error> {
-        let mut ot = extension::Receiver::<W>::setup(self.run, channel, rng)?;
+    fn receive(&self, ctx: &mut Ctx<'_, '_>) -> Result<Vec<u32>, Error> {
+        let mut ot = extension::Receiver::<W>::setup(ctx)?;
+        let channel = &mut *ctx.channel;
         // GBF_C∩S summed over the positions of each item: Algorithm 2.
-        let recovered = match self.run.parameters.variant {
-            TWO_STRINGS | CORRELATED => self.receive_strings(ot, channel)?,
+        let recovered = match self.form() {
+            Form::TwoStrings | Form::Correlated => self.receive_strings(ot, channel)?,
             _ => {
                 let mut sums = receiver_sums(self.run, &self.placed, &mut ot, channel)?;
                 self.add_filter(&mut sums, channel.split().1)?;
@@ -228,10 +210,11 @@ impl<'a, const W: usize> Party<'a, W> {
         Ok((0..recovered.len()).filter(equal).map(|place| self.placed.items()[place]).collect())
     }
 
-    fn send(&self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<(), Error> {
-        let mut ot = extension::Sender::<W>::setup(self.run, channel, rng)?;
-        match self.run.parameters.variant {
-            TWO_STRINGS | CORRELATED => self.send_filter_by_ots(ot, channel, rng),
+    fn send(&self, ctx: &mut Ctx<'_, '_>) -> Result<(), Error> {
+        let mut ot = extension::Sender::<W>::setup(ctx)?;
+        let (channel, rng) = (&mut *ctx.channel, &mut *ctx.rng);
+        match self.form() {
+            Form::TwoStrings | Form::Correlated => self.send_filter_by_ots(ot, channel, rng),
             _ => {
                 let sums = sender_sums(self.run, &self.placed, &mut ot, channel)?;
                 self.send_filter(sums, channel.split().0, rng)
@@ -312,8 +295,8 @@ impl<'a, const W: usize> Party<'a, W> {
         for_each_batch(self.run, &self.placed, |batch| {
             strings.resize(batch.rows(), [Block::ZERO; W]);
             // 4. z_j = y_j,c_j ⊕ H(j, t_j).
-            match self.run.parameters.variant {
-                TWO_STRINGS => ot.receive(&choices_of(&batch), &mut strings, channel)?,
+            match self.form() {
+                Form::TwoStrings => ot.receive(&choices_of(&batch), &mut strings, channel)?,
                 _ => ot.receive_correlated(&choices_of(&batch), &mut strings, channel)?,
             }
             let slices = strings.chunks_exact(batch.bin.shape().slots());
@@ -342,7 +325,7 @@ impl<'a, const W: usize> Party<'a, W> {
             }
             let filter = &filter[batch.slice * batch.bin.shape().slots()..][..batch.rows()];
             // 3. y_j,0 = x_j,0 ⊕ H(j, q_j), y_j,1 = x_j,1 ⊕ H(j, q_j ⊕ s).
-            if self.run.parameters.variant == TWO_STRINGS {
+            if self.form() == Form::TwoStrings {
                 pairs.resize(filter.len(), [[Block::ZERO; W]; 2]);
                 random.fill(pairs.as_flattened_mut());
                 pairs.iter_mut().zip(filter).for_each(|(pair, string)| pair[1] = *string);

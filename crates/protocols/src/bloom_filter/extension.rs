@@ -7,7 +7,6 @@
 //! speaks first, so that a run has a flight more. IKNP's rows are made by as many threads as the run has (DCW13 §6.1, "parallel"),
 //! SoftSpoken's by one; the bytes depend on neither.
 
-use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
@@ -18,7 +17,7 @@ use vesica_ot::{CotReceiver, CotSender, iknp, small_field};
 
 use crate::error::Error;
 use crate::parameters::Parameters;
-use crate::protocol::{Role, Run, Sizes};
+use crate::protocol::{Ctx, Run};
 use crate::registry::{Message, Shape};
 
 /// Whose hash the base OTs of IKNP use; one batch of them a run.
@@ -35,7 +34,7 @@ enum Kind {
 
 impl Kind {
     fn of(parameters: &Parameters) -> Self {
-        if parameters.level <= 128 && parameters.variant.is_empty() { Kind::SoftSpoken } else { Kind::Iknp }
+        if parameters.level <= 128 && parameters.variant.is_none() { Kind::SoftSpoken } else { Kind::Iknp }
     }
 }
 
@@ -51,11 +50,8 @@ pub(super) enum Sender<const W: usize> {
 }
 
 impl<const W: usize> Sender<W> {
-    pub(super) fn setup(
-        run: &Run<'_>,
-        channel: &mut dyn Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self, Error> {
+    pub(super) fn setup(ctx: &mut Ctx<'_, '_>) -> Result<Self, Error> {
+        let (run, channel, rng) = ctx.parts();
         let (context, level, kept) = (&run.context, run.parameters.level, cache(run));
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
@@ -97,11 +93,8 @@ pub(super) enum Receiver<const W: usize> {
 }
 
 impl<const W: usize> Receiver<W> {
-    pub(super) fn setup(
-        run: &Run<'_>,
-        channel: &mut dyn Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self, Error> {
+    pub(super) fn setup(ctx: &mut Ctx<'_, '_>) -> Result<Self, Error> {
+        let (run, channel, rng) = ctx.parts();
         let (context, level, kept) = (&run.context, run.parameters.level, cache(run));
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
@@ -141,51 +134,39 @@ fn columns(parameters: &Parameters) -> u32 {
     }
 }
 
-/// Whether a set is empty, so that nothing is to be found out and nothing is sent.
-pub(super) fn is_empty(sizes: Sizes) -> bool {
-    sizes.receiver == 0 || sizes.sender == 0
-}
-
-/// The bytes of a message that is sent where both sets have items.
-pub(super) fn unless_empty(shape: &Shape, bytes: impl Fn() -> u64) -> u64 {
-    if is_empty(shape.sizes) { 0 } else { bytes() }
-}
-
 /// The OTs' rows and the masks, which wait for each other; the base OTs before them are one message of Masny and Rindal up
 /// to level 128, where the other one crosses it, and two of Naor and Pinkas above.
-pub(super) const FLIGHTS: fn(&Shape) -> u32 = |shape| match (shape.kept_base_ots, shape.parameters.level) {
-    (true, _) => 2,
-    (false, ..=128) => 3,
-    (false, _) => 4,
-};
+pub(super) fn flights(shape: &Shape) -> u32 {
+    match (shape.kept_base_ots, shape.parameters.level) {
+        (true, _) => 2,
+        (false, ..=128) => 3,
+        (false, _) => 4,
+    }
+}
 
 /// How many base OTs there are that may be kept.
-pub(super) const BASE_OTS: Option<fn(&Shape) -> u64> = Some(|shape| match shape.parameters.level {
-    level if cache::may_be_cached(level) => unless_empty(shape, || u64::from(columns(&shape.parameters))),
-    _ => 0,
-});
+pub(super) fn kept_base_ots(shape: &Shape) -> u64 {
+    if cache::may_be_cached(shape.parameters.level) { u64::from(columns(&shape.parameters)) } else { 0 }
+}
 
 /// Bytes of a message of the base OTs, by who sends it: 0 the sender, 1 the receiver.
 fn base_bytes(shape: &Shape, from: usize) -> u64 {
     let bytes = iknp::setup_bytes(columns(&shape.parameters))[from];
-    let sent = if cache::may_be_cached(shape.parameters.level) { shape.unless_kept(bytes) } else { bytes };
-    unless_empty(shape, || sent)
+    if cache::may_be_cached(shape.parameters.level) { shape.unless_kept(bytes) } else { bytes }
 }
 
 /// The base OTs' messages. Their choice is Δ, so the sender of the protocol is their receiver.
 pub(super) const BASE_MESSAGES: [Message; 2] = [
-    Message {
-        from: Role::Sender,
-        what: "base OTs: an element for each string; not sent where they are kept",
-        formula: "64·128 (IKNP: 64·κ; 49·κ at level 192, 67·κ at 256)",
-        bytes: |shape| base_bytes(shape, 0),
-    },
-    Message {
-        from: Role::Receiver,
-        what: "base OTs: the other side's element; not sent where they are kept",
-        formula: "32 (98 at level 192, 134 at 256)",
-        bytes: |shape| base_bytes(shape, 1),
-    },
+    Message::of_sender(
+        "base OTs: an element for each string; not sent where they are kept",
+        "64·128 (IKNP: 64·κ; 49·κ at level 192, 67·κ at 256)",
+        |shape| base_bytes(shape, 0),
+    ),
+    Message::of_receiver(
+        "base OTs: the other side's element; not sent where they are kept",
+        "32 (98 at level 192, 134 at 256)",
+        |shape| base_bytes(shape, 1),
+    ),
 ];
 
 /// The receiver's bytes in the OTs after that, made in calls of so many rows.

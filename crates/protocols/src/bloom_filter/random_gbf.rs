@@ -29,75 +29,61 @@
 //! positive with probability 2^-k: about log2 e for an item ([`FilterShape`]). A slot takes from each party four blocks of a generator
 //! and its share of a transposition (IKNP: two blocks from the receiver, one from the sender), an item k hashes.
 
-use rand_core::CryptoRng;
-use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::join::join;
 use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::par;
 use vesica_encode::bloom::{FilterPositions, FilterShape};
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::items::Items;
 
 use super::extension;
 use super::transfer::{self, receiver_sums, sender_sums};
 use crate::error::Error;
-use crate::masks::{self, MaskWidth, Tagged};
-use crate::parameters::Supported;
-use crate::positions;
-use crate::protocol::{Pending, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Security, Shape, Status};
+use crate::masks::{self, MaskWidth};
+use crate::outcome::Pairs;
+use crate::protocol::{Ctx, Phase, Role, Run};
+use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
 /// Items that one thread handles at a time.
 const CHUNK: usize = 1 << 12;
 
 /// The registry's entry.
-pub static ENTRY: Entry = Entry {
-    name: "gbf-random",
-    title: "random garbled Bloom filter",
-    family: "bloom_filter",
-    paper: "PSZ14, optimised garbled Bloom filter",
-    security: &[Security::SemiHonest],
-    supports: Supported { levels: transfer::LEVELS, variants: &[transfer::IKNP], ..Supported::STANDARD },
-    status: Status::Standard,
-    learns_both: true,
-    learns: "receiver: the intersection",
-    leakage: "the sizes of both sets",
-    flights: extension::FLIGHTS,
-    steps: |role, _| match role {
-        Role::Receiver => &[(Phase::Answer, 80), (Phase::Exchange, 15), (Phase::Compare, 5)],
-        Role::Sender => &[(Phase::Answer, 80), (Phase::Exchange, 20)],
-    },
-    base_ots: extension::BASE_OTS,
-    messages: &[
-        extension::BASE_MESSAGES[0],
-        extension::BASE_MESSAGES[1],
-        Message {
-            from: Role::Receiver,
-            what: "the Bloom filter of the receiver, as choices of OTs",
-            formula: "4096 + m·4 (IKNP: m·κ/8), m = b·κ·s for n = n_r",
-            bytes: |shape| transfer::choice_bytes(shape, filter),
-        },
-        Message {
-            from: Role::Sender,
-            what: "masks of the sender",
-            formula: "n_s·⌈ℓ/8⌉",
-            bytes: |shape| extension::unless_empty(shape, || shape.sender() * shape.mask()),
-        },
-        positions::MESSAGE,
-    ],
-    memory: "receiver 68·n_r + 36·n_s + 2^23, sender 68·n_s + 2^23 (above level 128: 24 more an own item)",
-    memory_bytes: |shape| {
-        let own = 68 + transfer::wider(&shape.parameters);
-        Memory {
-            receiver: own * shape.receiver() + 36 * shape.sender() + (1 << 23),
-            sender: own * shape.sender() + (1 << 23),
-        }
-    },
-    test_items: 1 << 9,
-    receive,
-    send,
-};
+pub static ENTRY: Entry =
+    Entry::new("gbf-random", "random garbled Bloom filter", Roles::Listed { receive, send })
+        .family("bloom_filter")
+        .paper("PSZ14, optimised garbled Bloom filter")
+        .levels(transfer::LEVELS)
+        .variants(&[transfer::IKNP])
+        .flights(extension::flights)
+        .steps(|role, _| match role {
+            Role::Receiver => &[(Phase::Answer, 80), (Phase::Exchange, 15), (Phase::Compare, 5)],
+            Role::Sender => &[(Phase::Answer, 80), (Phase::Exchange, 20)],
+        })
+        .base_ots(extension::kept_base_ots)
+        .messages(&[
+            extension::BASE_MESSAGES[0],
+            extension::BASE_MESSAGES[1],
+            Message::of_receiver(
+                "the Bloom filter of the receiver, as choices of OTs",
+                "4096 + m·4 (IKNP: m·κ/8), m = b·κ·s for n = n_r",
+                |shape| transfer::choice_bytes(shape, filter(shape)),
+            ),
+            Message::of_sender("masks of the sender", "n_s·⌈ℓ/8⌉", |shape| {
+                shape.sender() * shape.mask()
+            }),
+        ])
+        .memory(
+            "receiver 68·n_r + 36·n_s + 2^23, sender 68·n_s + 2^23 (above level 128: 24 more an own item)",
+            |shape| {
+                let own = 68 + transfer::wider(&shape.parameters);
+                Memory {
+                    receiver: own * shape.receiver() + 36 * shape.sender() + (1 << 23),
+                    sender: own * shape.sender() + (1 << 23),
+                }
+            },
+        )
+        .test_items(1 << 9);
 
 /// The filter of a run: k = κ functions, the receiver's items.
 fn filter(shape: &Shape) -> FilterShape {
@@ -105,86 +91,54 @@ fn filter(shape: &Shape) -> FilterShape {
 }
 
 /// The receiver's role.
-pub fn receive<'a>(
-    run: &Run<'a>,
-    items: &'a Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Pending<'a>, Error> {
-    run.expect_items(Role::Receiver, items)?;
-    match run.parameters.level {
-        _ if extension::is_empty(run.sizes) => positions::finish(run, Vec::new(), channel.split().0, items),
-        ..=128 => receive_masks::<1>(run, items, channel, rng),
-        _ => receive_masks::<2>(run, items, channel, rng),
+fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
+    match ctx.run.parameters.level {
+        ..=128 => receive_masks::<1>(ctx, items),
+        _ => receive_masks::<2>(ctx, items),
     }
 }
 
 /// The sender's role.
-pub fn send(
-    run: &Run<'_>,
-    items: &Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Option<Matches>, Error> {
-    run.expect_items(Role::Sender, items)?;
-    let sent = match run.parameters.level {
-        _ if extension::is_empty(run.sizes) => Vec::new(),
-        ..=128 => send_masks::<1>(run, items, channel, rng)?,
-        _ => send_masks::<2>(run, items, channel, rng)?,
-    };
-    positions::recv_if_both(run, channel.split().1, |position| sent[position].item, items)
+fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
+    match ctx.run.parameters.level {
+        ..=128 => send_masks::<1>(ctx, items),
+        _ => send_masks::<2>(ctx, items),
+    }
 }
 
-fn receive_masks<'a, const W: usize>(
-    run: &Run<'a>,
-    items: &'a Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Pending<'a>, Error> {
+fn receive_masks<'a, const W: usize>(ctx: &mut Ctx<'_, 'a>, items: &Items) -> Result<Pairs<'a>, Error> {
+    let (run, threads) = (ctx.run, ctx.run.threads);
     // 1. The Bloom filter of Y is the choice of m OTs; S(y) for each item.
-    let (level, Sizes { receiver, sender }) = (run.parameters.level, run.sizes);
-    let placed =
-        FilterPositions::new(&run.context, FilterShape::for_items(level, receiver), items, run.threads);
-    let mut ot = extension::Receiver::<W>::setup(run, channel, rng)?;
-    let sums = receiver_sums(run, &placed, &mut ot, channel)?;
-    // 2. The sender's masks, sorted, joined with F(y, S(y)).
+    let filter = FilterShape::for_items(run.parameters.level, run.sizes.receiver);
+    let placed = FilterPositions::new(&run.context, filter, items, threads);
+    let mut ot = extension::Receiver::<W>::setup(ctx)?;
+    let sums = receiver_sums(run, &placed, &mut ot, ctx.channel)?;
+    // 2. F(y, S(y)).
     let masks = Masks::new(run)?;
-    let mine = masks.of(run.threads, items, &placed, &sums);
+    let mine = masks.of(threads, items, &placed, &sums);
     drop(sums);
-    run.phase(Phase::Exchange, sender);
-    let theirs = masks::recv_sorted(masks.width, sender, channel.split().1, &mut |masks| run.advance(masks))?;
-    let threads = run.threads;
-    let pairs = move || {
+    // 3. The sender's masks, sorted, joined with mine.
+    let theirs = masks::recv_sorted(run, masks.width, ctx.channel.split().1)?;
+    Ok(Pairs::joined(run, move || {
         let pairs = join(threads, &mine[..], &theirs[..]).into_iter();
         pairs.map(|(place, position)| (placed.items()[place as usize], position)).collect()
-    };
-    positions::finish_with(run, pairs, channel.split().0, items)
+    }))
 }
 
-/// The masks sent, with the items behind them.
-fn send_masks<const W: usize>(
-    run: &Run<'_>,
-    items: &Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Vec<Tagged>, Error> {
+fn send_masks<const W: usize>(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
+    let (run, threads) = (ctx.run, ctx.run.threads);
     // 1. S(x) from all strings of the OTs.
-    let (level, Sizes { receiver, .. }) = (run.parameters.level, run.sizes);
-    let placed =
-        FilterPositions::new(&run.context, FilterShape::for_items(level, receiver), items, run.threads);
-    let mut ot = extension::Sender::<W>::setup(run, channel, rng)?;
-    let sums = sender_sums(run, &placed, &mut ot, channel)?;
-    // 2. F(x, S(x)), sorted.
+    let filter = FilterShape::for_items(run.parameters.level, run.sizes.receiver);
+    let placed = FilterPositions::new(&run.context, filter, items, threads);
+    let mut ot = extension::Sender::<W>::setup(ctx)?;
+    let sums = sender_sums(run, &placed, &mut ot, ctx.channel)?;
+    // 2. F(x, S(x)).
     let masks = Masks::new(run)?;
-    let mine = masks.of(run.threads, items, &placed, &sums);
+    let mine = masks.of(threads, items, &placed, &sums);
     drop(sums);
-    run.phase(Phase::Exchange, mine.len());
-    let mut sent: Vec<Tagged> =
-        mine.into_iter().zip(placed.items()).map(|(mask, &item)| Tagged { mask, item }).collect();
-    masks::sort(&mut sent);
-    let progress = &mut |masks| run.advance(masks);
-    masks::send(masks.width, sent.iter().map(|tagged| tagged.mask), channel.split().0, progress)?;
-    Ok(sent)
+    // 3. The masks, sorted.
+    let mine = mine.into_iter().zip(placed.items().iter().copied());
+    masks::send_sorted(run, masks.width, mine, ctx.channel.split().0)
 }
 
 /// F: the mask of an item whose strings are known, H(context, x, S(x)) cut to ℓ bits.
@@ -230,6 +184,7 @@ impl Masks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Sizes;
     use crate::testing::{planted, run_of};
     use std::collections::HashMap;
     use vesica_crypto::hash::Context;

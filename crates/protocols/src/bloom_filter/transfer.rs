@@ -54,12 +54,9 @@ pub(super) fn wider(parameters: &Parameters) -> u64 {
 }
 
 /// Bytes of the receiver's choices in the OTs of a filter.
-pub(super) fn choice_bytes(shape: &registry::Shape, filter: impl Fn(&registry::Shape) -> FilterShape) -> u64 {
-    extension::unless_empty(shape, || {
-        let filter = filter(shape);
-        let calls = (0..filter.bins()).flat_map(|_| batches(filter));
-        extension::choice_bytes(&shape.parameters, calls)
-    })
+pub(super) fn choice_bytes(shape: &registry::Shape, filter: FilterShape) -> u64 {
+    let calls = (0..filter.bins()).flat_map(|_| batches(filter));
+    extension::choice_bytes(&shape.parameters, calls)
 }
 
 /// Whose hash makes strings of rows, in every form.
@@ -217,7 +214,7 @@ fn xor<const W: usize>(mut a: [Block; W], b: [Block; W]) -> [Block; W] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Sizes;
+    use crate::protocol::{Ctx, Sizes};
     use crate::testing::{planted, run_of};
     use rand::SeedableRng;
     use rand::rngs::StdRng;
@@ -297,12 +294,14 @@ mod tests {
             let sender = scope.spawn(|| {
                 let (run, rng) = (run(), &mut StdRng::seed_from_u64(1));
                 let placed = FilterPositions::new(&run.context, filter, &sets.sender, 1);
-                let mut ot = extension::Sender::<1>::setup(&run, &mut there, rng).unwrap();
+                let ctx = &mut Ctx { run: &run, channel: &mut there, rng };
+                let mut ot = extension::Sender::<1>::setup(ctx).unwrap();
                 sender_sums(&run, &placed, &mut ot, &mut there).unwrap()
             });
             let (run, rng) = (run(), &mut StdRng::seed_from_u64(2));
             let placed = FilterPositions::new(&run.context, filter, &sets.receiver, 1);
-            let mut ot = extension::Receiver::<1>::setup(&run, &mut here, rng).unwrap();
+            let ctx = &mut Ctx { run: &run, channel: &mut here, rng };
+            let mut ot = extension::Receiver::<1>::setup(ctx).unwrap();
             (receiver_sums(&run, &placed, &mut ot, &mut here).unwrap(), sender.join().unwrap())
         });
         let theirs: std::collections::HashSet<_> = theirs.iter().map(|sum| sum[0].to_bytes()).collect();
@@ -314,7 +313,7 @@ mod tests {
     fn rows_and_sums_are_wiped_where_a_run_breaks_off() {
         use crate::testing::{DIRECTIONS, Tampering, Target, wiped};
         for entry in [&super::super::dcw13::ENTRY, &super::super::random_gbf::ENTRY] {
-            for variant in entry.supports.variants.iter().map(|variant| variant.name).chain([""]) {
+            for variant in entry.supports.variants.iter().map(Some).chain([None]) {
                 let parameters = crate::Parameters { variant, ..crate::Parameters::default() };
                 let honest = wiped::run(entry, parameters, None);
                 // Sums of 200 and 150 items, and more than one slice of rows.

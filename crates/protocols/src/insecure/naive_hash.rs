@@ -17,18 +17,15 @@
 //! Names: k = `salt`, H = `Context::hash` cut to ℓ bits, ℓ = [`MaskWidth`].
 //! Cost: n_r hashes, n_s hashes, 32 + n_s · ⌈ℓ/8⌉ bytes.
 
-use rand_core::CryptoRng;
-use vesica_channel::Channel;
 use vesica_crypto::hash::Label;
 use vesica_crypto::join::join;
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::items::Items;
 
 use crate::error::Error;
-use crate::masks::{self, MaskWidth, Tagged};
-use crate::parameters::Supported;
-use crate::positions;
-use crate::protocol::{Pending, Phase, Role, Run};
-use crate::registry::{Entry, Memory, Message, Status};
+use crate::masks::{self, MaskWidth};
+use crate::outcome::Pairs;
+use crate::protocol::{Ctx, Phase, Role, Run};
+use crate::registry::{Entry, Memory, Message, Roles, Status};
 
 /// Bytes of the salt: 2κ bits.
 const SALT: usize = 32;
@@ -37,86 +34,59 @@ const SALT: usize = 32;
 const PROGRESS: usize = 1 << 12;
 
 /// The registry's entry.
-pub static ENTRY: Entry = Entry {
-    name: "naive-hash",
-    title: "salted hashing",
-    family: "insecure",
-    paper: "PSSZ15 §3.1",
-    security: &[],
-    supports: Supported::STANDARD,
-    status: Status::Insecure,
-    learns_both: true,
-    learns: "receiver: the intersection, and any other sender item it can guess",
-    leakage: "the sizes of both sets; every sender item of guessable form, now or later",
-    flights: |_| 2,
-    steps: |role, _| match role {
+pub static ENTRY: Entry = Entry::new("naive-hash", "salted hashing", Roles::Listed { receive, send })
+    .family("insecure")
+    .paper("PSSZ15 §3.1")
+    .security(&[])
+    .status(Status::Insecure)
+    .learns(
+        "receiver: the intersection, and any other sender item it can guess",
+        "the sizes of both sets; every sender item of guessable form, now or later",
+    )
+    .flights(|_| 2)
+    .steps(|role, _| match role {
         Role::Receiver => &[(Phase::Blind, 50), (Phase::Exchange, 30), (Phase::Compare, 20)],
         Role::Sender => &[(Phase::Blind, 60), (Phase::Exchange, 40)],
-    },
-    base_ots: None,
-    messages: &[
-        Message { from: Role::Receiver, what: "salt", formula: "32", bytes: |_| SALT as u64 },
-        Message {
-            from: Role::Sender,
-            what: "masks",
-            formula: "n_s·⌈ℓ/8⌉",
-            bytes: |shape| shape.sender() * shape.mask(),
-        },
-        positions::MESSAGE,
-    ],
-    memory: "receiver 52·n_r + 36·n_s, sender 48·n_s",
-    memory_bytes: |shape| Memory {
+    })
+    .messages(&[
+        Message::of_receiver("salt", "32", |_| SALT as u64),
+        Message::of_sender("masks", "n_s·⌈ℓ/8⌉", |shape| shape.sender() * shape.mask()),
+    ])
+    .memory("receiver 52·n_r + 36·n_s, sender 48·n_s", |shape| Memory {
         receiver: 52 * shape.receiver() + 36 * shape.sender(),
         sender: 48 * shape.sender(),
-    },
-    test_items: 1 << 12,
-    receive,
-    send,
-};
+    })
+    .runs_on_empty_sets()
+    .test_items(1 << 12);
 
 /// The receiver's role.
-pub fn receive<'a>(
-    run: &Run<'a>,
-    items: &'a Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Pending<'a>, Error> {
-    run.expect_items(Role::Receiver, items)?;
+fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
+    let (run, threads) = (ctx.run, ctx.run.threads);
     let width = MaskWidth::for_sizes(run.sizes)?;
-    let (outgoing, incoming) = channel.split();
+    let (outgoing, incoming) = ctx.channel.split();
     // 1. P2 samples a 2κ-bit salt k and sends it to P1.
     let mut salt = [0; SALT];
-    rng.fill_bytes(&mut salt);
+    ctx.rng.fill_bytes(&mut salt);
     outgoing.send(&salt)?;
     outgoing.flush()?;
     // 2. Both compute their hashes; P1's arrive sorted.
     let mine = hash_all(run, width, &salt, items)?;
-    run.phase(Phase::Exchange, run.sizes.sender);
-    let theirs = masks::recv_sorted(width, run.sizes.sender, incoming, &mut |masks| run.advance(masks))?;
+    let theirs = masks::recv_sorted(run, width, incoming)?;
     // 3. P2 outputs the items whose hashes it received.
-    let threads = run.threads;
-    positions::finish_with(run, move || join(threads, &mine[..], &theirs[..]), outgoing, items)
+    Ok(Pairs::joined(run, move || join(threads, &mine[..], &theirs[..])))
 }
 
 /// The sender's role.
-pub fn send(
-    run: &Run<'_>,
-    items: &Items,
-    channel: &mut dyn Channel,
-    _rng: &mut dyn CryptoRng,
-) -> Result<Option<Matches>, Error> {
-    run.expect_items(Role::Sender, items)?;
+fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
+    let run = ctx.run;
     let width = MaskWidth::for_sizes(run.sizes)?;
-    let (outgoing, incoming) = channel.split();
+    let (outgoing, incoming) = ctx.channel.split();
+    // 1. The salt.
     let mut salt = [0; SALT];
     incoming.recv_exact(&mut salt)?;
-    let masks = hash_all(run, width, &salt, items)?;
-    let mut mine: Vec<Tagged> =
-        masks.into_iter().zip(0..).map(|(mask, item)| Tagged { mask, item }).collect();
-    masks::sort(&mut mine);
-    run.phase(Phase::Exchange, items.len());
-    masks::send(width, mine.iter().map(|tagged| tagged.mask), outgoing, &mut |masks| run.advance(masks))?;
-    positions::recv_if_both(run, incoming, |position| mine[position].item, items)
+    // 2. The hashes, sorted.
+    let hashes = hash_all(run, width, &salt, items)?;
+    masks::send_sorted(run, width, hashes.into_iter().zip(0..), outgoing)
 }
 
 /// H(k, x) for every item, in the items' order.

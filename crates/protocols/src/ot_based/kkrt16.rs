@@ -42,7 +42,7 @@ use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_encode::hashing::{Layout, parameters};
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::items::Items;
 use vesica_ot::kkrt::{self, PseudoRandomCode};
 use vesica_ot::nco::{NcoReceiver, NcoSender};
 
@@ -51,69 +51,44 @@ use crate::error::{Error, Misuse};
 use crate::mask_lists;
 use crate::masks::MaskWidth;
 use crate::oprf::bins::{self, Reported, keys::Keys};
-use crate::parameters::{Security, Supported};
-use crate::positions;
-use crate::protocol::{Pending, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Shape, Status};
+use crate::outcome::Pairs;
+use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
+use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
 /// The registry's entry.
-pub static ENTRY: Entry = Entry {
-    name: "kkrt",
-    title: "batched OPRF from OT extension, cuckoo hashing",
-    family: "ot_based",
-    paper: "KKRT16 (eprint 2016/799), Figures 2 and 6",
-    security: &[Security::SemiHonest],
-    supports: Supported::STANDARD,
-    status: Status::Standard,
-    learns_both: true,
-    learns: "receiver: the intersection",
-    leakage: "the sizes of both sets",
-    flights: with_base_ots,
-    steps: |role, _| match role {
-        Role::Receiver => &[(Phase::Blind, 15), (Phase::Answer, 60), (Phase::Exchange, 25)],
-        Role::Sender => &[(Phase::Blind, 15), (Phase::Answer, 65), (Phase::Exchange, 20)],
-    },
-    base_ots: Some(|shape| counts(shape).map_or(0, |(_, columns)| columns)),
-    messages: &[
-        Message {
-            from: Role::Receiver,
-            what: "base OTs, sender's part; not sent where they are kept",
-            formula: "32",
-            bytes: |shape| counts(shape).map_or(0, |_| shape.unless_kept(32)),
-        },
-        Message {
-            from: Role::Sender,
-            what: "base OTs, receiver's part; not sent where they are kept",
-            formula: "64·c",
-            bytes: |shape| counts(shape).map_or(0, |(_, columns)| shape.unless_kept(64 * columns)),
-        },
-        Message {
-            from: Role::Receiver,
-            what: "OT extension, a row for each of β bins",
-            formula: "β·c/8",
-            bytes: |shape| counts(shape).map_or(0, |(bins, columns)| bins * columns / 8),
-        },
-        Message {
-            from: Role::Sender,
-            what: "masks, a list for each hash function",
-            formula: "3·n_s·⌈ℓ/8⌉",
-            bytes: |shape| counts(shape).map_or(0, |_| 3 * shape.sender() * shape.mask()),
-        },
-        positions::MESSAGE,
-    ],
-    memory: "receiver 24·n_r + 20·β, sender (30 + ⌈ℓ/8⌉)·n_s",
-    memory_bytes: |shape| {
-        let bins = counts(shape).map_or(0, |(bins, _)| bins);
-        Memory { receiver: 24 * shape.receiver() + 20 * bins, sender: (30 + shape.mask()) * shape.sender() }
-    },
-    test_items: 1 << 10,
-    receive,
-    send,
-};
+pub static ENTRY: Entry =
+    Entry::new("kkrt", "batched OPRF from OT extension, cuckoo hashing", Roles::Listed { receive, send })
+        .family("ot_based")
+        .paper("KKRT16 (eprint 2016/799), Figures 2 and 6")
+        .flights(with_base_ots)
+        .steps(|role, _| match role {
+            Role::Receiver => &[(Phase::Blind, 15), (Phase::Answer, 60), (Phase::Exchange, 25)],
+            Role::Sender => &[(Phase::Blind, 15), (Phase::Answer, 65), (Phase::Exchange, 20)],
+        })
+        .base_ots(|shape| counts(shape).map_or(0, |(_, columns)| columns))
+        .messages(&[
+            Message::of_receiver("base OTs, sender's part; not sent where they are kept", "32", |shape| {
+                counts(shape).map_or(0, |_| shape.unless_kept(32))
+            }),
+            Message::of_sender("base OTs, receiver's part; not sent where they are kept", "64·c", |shape| {
+                counts(shape).map_or(0, |(_, columns)| shape.unless_kept(64 * columns))
+            }),
+            Message::of_receiver("OT extension, a row for each of β bins", "β·c/8", |shape| {
+                counts(shape).map_or(0, |(bins, columns)| bins * columns / 8)
+            }),
+            Message::of_sender("masks, a list for each hash function", "3·n_s·⌈ℓ/8⌉", |shape| {
+                counts(shape).map_or(0, |_| 3 * shape.sender() * shape.mask())
+            }),
+        ])
+        .memory("receiver 24·n_r + 20·β, sender (30 + ⌈ℓ/8⌉)·n_s", |shape| {
+            let bins = counts(shape).map_or(0, |(bins, _)| bins);
+            let sender = (30 + shape.mask()) * shape.sender();
+            Memory { receiver: 24 * shape.receiver() + 20 * bins, sender }
+        });
 
-/// β and k of a run of this shape; none where a set is empty, and nothing is to be compared.
+/// β and c of a run of this shape; none of sizes that are refused.
 fn counts(shape: &Shape) -> Option<(u64, u64)> {
-    let plan = Plan::new(shape.sizes).ok()??;
+    let plan = Plan::new(shape.sizes).ok()?;
     Some((plan.layout.bins() as u64, plan.columns as u64))
 }
 
@@ -125,19 +100,15 @@ struct Plan {
 }
 
 impl Plan {
-    /// None if a set is empty.
-    fn new(sizes: Sizes) -> Result<Option<Self>, Error> {
+    fn new(sizes: Sizes) -> Result<Self, Error> {
         let Sizes { receiver, sender } = sizes;
-        if receiver == 0 || sender == 0 {
-            return Ok(None);
-        }
         check_sizes(sizes)?;
         let width = MaskWidth::for_sizes(sizes)?;
         let layout = parameters::three_way(receiver).layout;
         // Each of the sender's evaluations is a pair with the receiver's choice in that bin.
         let columns = kkrt::columns(layout.functions() as u64 * sender as u64);
         let columns = columns.ok_or(Misuse::TooManyItems { receiver, sender })?;
-        Ok(Some(Self { width, layout, columns }))
+        Ok(Self { width, layout, columns })
     }
 
     fn code(&self, run: &Run<'_>) -> PseudoRandomCode {
@@ -154,45 +125,24 @@ fn item_oracle(run: &Run<'_>) -> Oracle {
 }
 
 /// The receiver's role.
-pub fn receive<'a>(
-    run: &Run<'a>,
-    items: &'a Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Pending<'a>, Error> {
-    run.expect_items(Role::Receiver, items)?;
-    let pairs = match Plan::new(run.sizes)? {
-        Some(plan) => {
-            // 1. The base OTs: their first message.
-            run.phase(Phase::Blind, items.len());
-            let (context, code) = (&run.context, plan.code(run));
-            let setup = kkrt::Receiver::start_setup(code, context, run.threads, run.base_ots, channel, rng)?;
-            receive_pairs(run, &plan, items, |channel| setup.complete_base_ots(channel), channel)?
-        }
-        None => Vec::new(),
-    };
-    positions::finish(run, pairs, channel.split().0, items)
+fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
+    let (run, plan) = (ctx.run, Plan::new(ctx.run.sizes)?);
+    // 1. The base OTs: their first message.
+    run.phase(Phase::Blind, items.len());
+    let (context, code) = (&run.context, plan.code(run));
+    let setup = kkrt::Receiver::start_setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
+    let oprf = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
+    Ok(Pairs::found(receive_pairs(run, &plan, items, oprf, ctx.channel)?))
 }
 
 /// The sender's role.
-pub fn send(
-    run: &Run<'_>,
-    items: &Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Option<Matches>, Error> {
-    run.expect_items(Role::Sender, items)?;
-    let order = match Plan::new(run.sizes)? {
-        Some(plan) => {
-            // 1. The base OTs.
-            run.phase(Phase::Blind, items.len());
-            let (context, code) = (&run.context, plan.code(run));
-            let ots = kkrt::Sender::setup(code, context, run.threads, run.base_ots, channel, rng)?;
-            send_masks(run, &plan, items, ots, channel, rng)?
-        }
-        None => Vec::new(),
-    };
-    positions::recv_if_both(run, channel.split().1, |position| order[position], items)
+fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
+    let (run, plan) = (ctx.run, Plan::new(ctx.run.sizes)?);
+    // 1. The base OTs.
+    run.phase(Phase::Blind, items.len());
+    let (context, code) = (&run.context, plan.code(run));
+    let oprf = kkrt::Sender::setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
+    send_masks(run, &plan, items, oprf, ctx.channel, ctx.rng)
 }
 
 /// Pairs (item of mine, position in the sender's lists). `finish` ends the base OTs.
@@ -258,13 +208,15 @@ mod tests {
         let (sets, case) = (&planted(3000, 5000, 700, 4), Case::default());
         let (receiver, sender) = duel(
             (&ENTRY, sets, case),
-            Box::new(|run, channel, rng| {
-                let plan = Plan::new(run.sizes)?.unwrap();
+            Box::new(|ctx| {
+                let (run, channel, rng) = ctx.parts();
+                let plan = Plan::new(run.sizes)?;
                 let oprf = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
                 receive_pairs(run, &plan, &sets.receiver, oprf, channel)
             }),
-            Box::new(|run, channel, rng| {
-                let plan = Plan::new(run.sizes)?.unwrap();
+            Box::new(|ctx| {
+                let (run, channel, rng) = ctx.parts();
+                let plan = Plan::new(run.sizes)?;
                 let oprf = ideal::Sender::setup(&run.context, channel, rng)?;
                 send_masks(run, &plan, &sets.sender, oprf, channel, rng)
             }),
@@ -283,7 +235,7 @@ mod tests {
         let count = 35_000;
         let receiver = || planted(60_000, 1, 1, 1).receiver;
         let sizes = Sizes { receiver: 60_000, sender: count };
-        let plan = Plan::new(sizes).unwrap().unwrap();
+        let plan = Plan::new(sizes).unwrap();
         let sets =
             |sender| Planted { receiver: receiver(), sender, receiver_rows: vec![], sender_rows: vec![] };
         let case = Case::default();
@@ -294,11 +246,13 @@ mod tests {
         let all = items(&names);
         let looked = duel::<(), ()>(
             (&ENTRY, &any, case),
-            Box::new(|run, _, _| {
-                let oracle = item_oracle(run);
-                keys::by_pieces(run, &oracle, &all, |_, piece| keys.lock().unwrap().extend_from_slice(piece))
+            Box::new(|ctx| {
+                let oracle = item_oracle(ctx.run);
+                keys::by_pieces(ctx.run, &oracle, &all, |_, piece| {
+                    keys.lock().unwrap().extend_from_slice(piece)
+                })
             }),
-            Box::new(|_, _, _| Ok(())),
+            Box::new(|_| Ok(())),
         );
         looked.0.unwrap();
         let keys = keys.into_inner().unwrap();
@@ -313,8 +267,9 @@ mod tests {
         };
         let sent = [0, 1].map(|half| {
             let sets = in_half(half);
-            noted((&ENTRY, &sets, case), |run, channel, rng, sent| {
-                let plan = Plan::new(run.sizes)?.unwrap();
+            noted((&ENTRY, &sets, case), |ctx, sent| {
+                let (run, channel, rng) = ctx.parts();
+                let plan = Plan::new(run.sizes)?;
                 let oprf = noting::Sender::setup(&run.context, channel, rng, sent)?;
                 send_masks(run, &plan, &sets.sender, oprf, channel, rng).map(|_| ())
             })
@@ -330,14 +285,16 @@ mod tests {
             .map(|seed| {
                 let (pairs, order) = duel(
                     (&ENTRY, sets, Case { seed, ..Case::default() }),
-                    Box::new(|run, channel, rng| {
-                        let plan = Plan::new(run.sizes)?.unwrap();
+                    Box::new(|ctx| {
+                        let (run, channel, rng) = ctx.parts();
+                        let plan = Plan::new(run.sizes)?;
                         let oprf =
                             |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
                         receive_pairs(run, &plan, &sets.sender, oprf, channel)
                     }),
-                    Box::new(|run, channel, rng| {
-                        let plan = Plan::new(run.sizes)?.unwrap();
+                    Box::new(|ctx| {
+                        let (run, channel, rng) = ctx.parts();
+                        let plan = Plan::new(run.sizes)?;
                         let oprf = ideal::Sender::setup(&run.context, channel, rng)?;
                         send_masks(run, &plan, &sets.sender, oprf, channel, rng)
                     }),

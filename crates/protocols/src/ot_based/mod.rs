@@ -48,7 +48,7 @@ mod tests {
     use vesica_net::{Options, memory};
 
     use crate::Parameters;
-    use crate::protocol::{Progress, Run};
+    use crate::protocol::{Ctx, Progress, Run};
     use crate::registry::Entry;
     use crate::testing::{DIRECTIONS, Tampering, Target, planted, run_of, wiped};
 
@@ -88,10 +88,12 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let (run, mut rng) = (run(&told[1]), Prg::from_seed([1; 16]));
-                (entry.send)(&run, &sets.sender, &mut there, &mut rng).unwrap();
+                let ctx = &mut Ctx { run: &run, channel: &mut there, rng: &mut rng };
+                entry.send(ctx, &sets.sender).unwrap();
             });
             let (run, mut rng) = (run(&told[0]), Prg::from_seed([2; 16]));
-            drop((entry.receive)(&run, &sets.receiver, &mut here, &mut rng).unwrap());
+            let ctx = &mut Ctx { run: &run, channel: &mut here, rng: &mut rng };
+            drop(entry.receive(ctx, &sets.receiver).unwrap());
         });
         told.map(|told| {
             let (phases, mut apart, _) = told.0.into_inner().unwrap();

@@ -62,21 +62,18 @@ impl<T: Word, const W: usize> NcoSender<T, W> for Sender<'_> {
 /// What a sender had sent whenever it asked for rows, against a receiver that takes whatever comes.
 pub(super) fn noted(
     agreed: (&crate::registry::Entry, &Planted, Case),
-    sender: impl Fn(&crate::Run<'_>, &mut dyn Channel, &mut dyn CryptoRng, &Sent) -> Result<(), crate::Error>
-    + Send
-    + Sync,
+    sender: impl Fn(&mut crate::Ctx<'_, '_>, &Sent) -> Result<(), crate::Error> + Send + Sync,
 ) -> Vec<u64> {
     let ends = memory::pair(&Options::default());
     let sent = Sent { meter: ends.1.meter(), notes: Mutex::default() };
     let all = agreed.0.bytes(crate::Role::Sender, &crate::testing::shape(agreed.1, agreed.2));
-    let receiver: Box<Party<'_, ()>> = Box::new(|run, channel, rng| {
-        let _: ideal::Receiver = ideal::Receiver::setup(&run.context, channel, rng)?;
+    let receiver: Box<Party<'_, ()>> = Box::new(|ctx| {
+        let _: ideal::Receiver = ideal::Receiver::setup(&ctx.run.context, ctx.channel, ctx.rng)?;
         // Base OTs aside; what does not come ends with the other end.
         let mut byte = [0];
-        (0..all).try_for_each(|_| channel.recv_exact(&mut byte)).or(Ok(()))
+        (0..all).try_for_each(|_| ctx.channel.recv_exact(&mut byte)).or(Ok(()))
     });
-    let (_, ended) =
-        duel_over(agreed, ends, receiver, Box::new(|run, channel, rng| sender(run, channel, rng, &sent)));
+    let (_, ended) = duel_over(agreed, ends, receiver, Box::new(|ctx| sender(ctx, &sent)));
     ended.unwrap();
     sent.notes.into_inner().unwrap()
 }

@@ -58,7 +58,7 @@ use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_encode::hashing::parameters::{self, paper};
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::items::Items;
 use vesica_ot::kk13::{self, WalshHadamard};
 use vesica_ot::nco::{NcoReceiver, NcoSender};
 
@@ -67,94 +67,81 @@ use crate::error::Error;
 use crate::mask_lists;
 use crate::masks::MaskWidth;
 use crate::oprf::bins::{self, BinWords, Reported, characters::Characters};
-use crate::parameters::{Parameters, Security, Supported, Variant};
-use crate::positions;
-use crate::protocol::{Pending, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Shape, Status};
+use crate::outcome::Pairs;
+use crate::parameters::{Parameters, variants};
+use crate::protocol::{Ctx, Phase, Run, Sizes};
+use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
 /// Blocks of a row.
 const BLOCKS: usize = kk13::COLUMNS / Block::BITS;
 
-const ORIGINAL: &str = "original";
-const SINGLE_MASK: &str = "single-mask";
-const PERMUTATION: &str = "permutation";
+variants! {
+    /// The forms of appendix A.
+    enum Form {
+        /// All steps together.
+        Standard,
+        /// [`ot_psi`].
+        Original = "original", "appendix A: ot-psi, a mask for each slot of a bin";
+        /// One mask a bin.
+        SingleMask = "single-mask", "appendix A: two functions, whole items, one mask a bin";
+        /// One mask a bin and permutation-based hashing.
+        Permutation = "permutation", "appendix A: two functions, permutation-based hashing";
+    }
+}
 
 /// The registry's entry.
-pub static ENTRY: Entry = Entry {
-    name: "ot-phasing",
-    title: "OT-Phasing, permutation-based hashing",
-    family: "ot_based",
-    paper: "PSSZ15 §4, §6, §7",
-    security: &[Security::SemiHonest],
-    supports: Supported {
-        sigma: Some((1, 64)),
-        variants: &[
-            Variant { name: ORIGINAL, what: "appendix A: ot-psi, a mask for each slot of a bin" },
-            Variant { name: SINGLE_MASK, what: "appendix A: two functions, whole items, one mask a bin" },
-            Variant { name: PERMUTATION, what: "appendix A: two functions, permutation-based hashing" },
-        ],
-        paper: true,
-        ..Supported::STANDARD
-    },
-    status: Status::Standard,
-    learns_both: true,
-    learns: "receiver: the intersection",
-    leakage: "the sizes of both sets",
-    flights: with_base_ots,
-    steps: six_phases,
-    base_ots: ot_psi::ENTRY.base_ots,
-    messages: &[
-        Message {
-            from: Role::Receiver,
-            what: "base OTs, sender's part; not sent where they are kept",
-            formula: "32",
-            bytes: |shape| bytes(shape, 0, |_| shape.unless_kept(32)),
-        },
-        Message {
-            from: Role::Sender,
-            what: "base OTs, receiver's part; not sent where they are kept",
-            formula: "64·256",
-            bytes: |shape| bytes(shape, 1, |_| shape.unless_kept(64 * kk13::COLUMNS as u64)),
-        },
-        Message {
-            from: Role::Receiver,
-            what: "OT extension, t rows for each of β bins, t' for each of s slots of the stash",
-            formula: "32·(t·β + t'·s)",
-            bytes: |shape| bytes(shape, 2, |plan| 32 * plan.words.all_ots()),
-        },
-        Message {
-            from: Role::Sender,
-            what: "masks, a list for each function and slot of the stash",
-            formula: "(h + s)·n_s·⌈ℓ/8⌉",
-            bytes: |shape| bytes(shape, 3, |plan| plan.lists() as u64 * shape.sender() * shape.mask()),
-        },
-        positions::MESSAGE,
-    ],
-    memory: "receiver (32 + h·t)·n_r + 4·β, sender (12 + h·(6 + t) + ⌈ℓ/8⌉)·n_s",
-    memory_bytes: |shape| match Plan::new(shape.sizes, &shape.parameters) {
-        _ if shape.parameters.variant == ORIGINAL => (ot_psi::ENTRY.memory_bytes)(shape),
-        Ok(Some(plan)) => {
-            let layout = plan.words.cuckoo().layout;
-            let (bins, functions, characters) =
-                (layout.bins() as u64, layout.functions() as u64, plan.words.of_bin as u64);
-            Memory {
-                receiver: (32 + functions * characters) * shape.receiver() + 4 * bins,
-                sender: (12 + functions * (6 + characters) + shape.mask()) * shape.sender(),
+pub static ENTRY: Entry =
+    Entry::new("ot-phasing", "OT-Phasing, permutation-based hashing", Roles::Listed { receive, send })
+        .family("ot_based")
+        .paper("PSSZ15 §4, §6, §7")
+        .sigma(1, 64)
+        .variants(Form::VARIANTS)
+        .paper_parameters()
+        .flights(with_base_ots)
+        .steps(six_phases)
+        .base_ots(|shape| ot_psi::ENTRY.kept_base_ots(shape))
+        .messages(&[
+            Message::of_receiver("base OTs, sender's part; not sent where they are kept", "32", |shape| {
+                bytes(shape, 0, |_| shape.unless_kept(32))
+            }),
+            Message::of_sender(
+                "base OTs, receiver's part; not sent where they are kept",
+                "64·256",
+                |shape| bytes(shape, 1, |_| shape.unless_kept(64 * kk13::COLUMNS as u64)),
+            ),
+            Message::of_receiver(
+                "OT extension, t rows for each of β bins, t' for each of s slots of the stash",
+                "32·(t·β + t'·s)",
+                |shape| bytes(shape, 2, |plan| 32 * plan.words.all_ots()),
+            ),
+            Message::of_sender(
+                "masks, a list for each function and slot of the stash",
+                "(h + s)·n_s·⌈ℓ/8⌉",
+                |shape| bytes(shape, 3, |plan| plan.lists() as u64 * shape.sender() * shape.mask()),
+            ),
+        ])
+        .memory("receiver (32 + h·t)·n_r + 4·β, sender (12 + h·(6 + t) + ⌈ℓ/8⌉)·n_s", |shape| {
+            match Plan::new(shape.sizes, &shape.parameters) {
+                _ if Form::of(&shape.parameters) == Form::Original => ot_psi::ENTRY.memory_of(shape),
+                Ok(plan) => {
+                    let layout = plan.words.cuckoo().layout;
+                    let (bins, functions, characters) =
+                        (layout.bins() as u64, layout.functions() as u64, plan.words.of_bin as u64);
+                    Memory {
+                        receiver: (32 + functions * characters) * shape.receiver() + 4 * bins,
+                        sender: (12 + functions * (6 + characters) + shape.mask()) * shape.sender(),
+                    }
+                }
+                Err(_) => Memory::default(),
             }
-        }
-        _ => Memory { receiver: 0, sender: 0 },
-    },
-    test_items: 1 << 10,
-    receive,
-    send,
-};
+        });
 
-/// The bytes of a message in a run of this shape; 0 where a set is empty, and nothing is to be compared.
+/// The bytes of a message in a run of this shape; 0 of sizes that are refused.
 fn bytes(shape: &Shape, message: usize, count: impl Fn(&Plan) -> u64) -> u64 {
-    if shape.parameters.variant == ORIGINAL {
-        return (ot_psi::ENTRY.messages[message].bytes)(shape);
+    if Form::of(&shape.parameters) == Form::Original {
+        return ot_psi::ENTRY.sent(shape).nth(message).map_or(0, |(_, bytes)| bytes);
     }
-    Plan::new(shape.sizes, &shape.parameters).ok().flatten().map_or(0, |plan| count(&plan))
+    Plan::new(shape.sizes, &shape.parameters).map_or(0, |plan| count(&plan))
 }
 
 /// What both parties derive from sizes and parameters.
@@ -166,17 +153,14 @@ struct Plan {
 }
 
 impl Plan {
-    /// None if a set is empty.
-    fn new(sizes: Sizes, parameters: &Parameters) -> Result<Option<Self>, Error> {
+    fn new(sizes: Sizes, parameters: &Parameters) -> Result<Self, Error> {
         let Sizes { receiver, sender } = sizes;
-        if receiver == 0 || sender == 0 {
-            return Ok(None);
-        }
         check_sizes(sizes)?;
         let width = MaskWidth::for_sizes(sizes)?;
         let hashed = if parameters.paper { width } else { MaskWidth::for_hashed_items(sizes)? };
-        let two_way = !parameters.variant.is_empty();
-        let permuted = matches!(parameters.variant, "" | PERMUTATION);
+        let form = Form::of(parameters);
+        let two_way = form != Form::Standard;
+        let permuted = matches!(form, Form::Standard | Form::Permutation);
         let cuckoo = match (parameters.paper, two_way) {
             // §8.2.2: two functions where the sender's set is much the larger one.
             (true, false) if sender / receiver < 16 => paper::three_way(receiver, sender),
@@ -184,7 +168,7 @@ impl Plan {
             (false, false) => parameters::three_way(receiver),
             (false, true) => parameters::two_way(receiver),
         };
-        Ok(Some(Self { width, words: Characters::new(cuckoo, parameters.sigma, hashed, permuted) }))
+        Ok(Self { width, words: Characters::new(cuckoo, parameters.sigma, hashed, permuted) })
     }
 
     fn lists(&self) -> usize {
@@ -194,51 +178,32 @@ impl Plan {
 }
 
 /// The receiver's role.
-pub fn receive<'a>(
-    run: &Run<'a>,
-    items: &'a Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Pending<'a>, Error> {
-    if run.parameters.variant == ORIGINAL {
-        return ot_psi::receive(run, items, channel, rng);
+fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
+    let run = ctx.run;
+    if Form::of(&run.parameters) == Form::Original {
+        return ot_psi::receive(ctx, items);
     }
-    run.expect_items(Role::Receiver, items)?;
-    let pairs = match Plan::new(run.sizes, &run.parameters)? {
-        Some(plan) => {
-            // 1. The base OTs: their first message.
-            run.phase(Phase::BaseOts, 0);
-            let (context, code) = (&run.context, WalshHadamard::default());
-            let setup = kk13::Receiver::start_setup(code, context, run.threads, run.base_ots, channel, rng)?;
-            receive_pairs(run, &plan, items, |channel| setup.complete_base_ots(channel), channel)?
-        }
-        None => Vec::new(),
-    };
-    positions::finish(run, pairs, channel.split().0, items)
+    let plan = Plan::new(run.sizes, &run.parameters)?;
+    // 1. The base OTs: their first message.
+    run.phase(Phase::BaseOts, 0);
+    let (context, code) = (&run.context, WalshHadamard::default());
+    let setup = kk13::Receiver::start_setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
+    let ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
+    Ok(Pairs::found(receive_pairs(run, &plan, items, ots, ctx.channel)?))
 }
 
 /// The sender's role.
-pub fn send(
-    run: &Run<'_>,
-    items: &Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Option<Matches>, Error> {
-    if run.parameters.variant == ORIGINAL {
-        return ot_psi::send(run, items, channel, rng);
+fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
+    let run = ctx.run;
+    if Form::of(&run.parameters) == Form::Original {
+        return ot_psi::send(ctx, items);
     }
-    run.expect_items(Role::Sender, items)?;
-    let order = match Plan::new(run.sizes, &run.parameters)? {
-        Some(plan) => {
-            // 1. The base OTs.
-            run.phase(Phase::BaseOts, 0);
-            let (context, code) = (&run.context, WalshHadamard::default());
-            let ots = kk13::Sender::setup(code, context, run.threads, run.base_ots, channel, rng)?;
-            send_masks(run, &plan, items, ots, channel, rng)?
-        }
-        None => Vec::new(),
-    };
-    positions::recv_if_both(run, channel.split().1, |position| order[position], items)
+    let plan = Plan::new(run.sizes, &run.parameters)?;
+    // 1. The base OTs.
+    run.phase(Phase::BaseOts, 0);
+    let (context, code) = (&run.context, WalshHadamard::default());
+    let ots = kk13::Sender::setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
+    send_masks(run, &plan, items, ots, ctx.channel, ctx.rng)
 }
 
 /// Pairs (item of mine, position in the sender's lists). `finish` ends the base OTs.

@@ -56,13 +56,11 @@ mod receiver;
 mod sender;
 mod slots;
 
-use rand_core::CryptoRng;
-use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
 use vesica_encode::hashing::Layout;
 use vesica_encode::hashing::parameters::{self, paper};
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::items::Items;
 use vesica_ot::kk13::{self, Concatenated, WalshHadamard};
 use vesica_ot::nco;
 
@@ -73,10 +71,10 @@ use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::oprf::bins::characters::{characters, item_bits};
 use crate::oprf::bins::keys;
-use crate::parameters::{Parameters, Security, Supported, Variant};
-use crate::positions;
-use crate::protocol::{Pending, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Shape, Status};
+use crate::outcome::Pairs;
+use crate::parameters::{Parameters, variants};
+use crate::protocol::{Ctx, Phase, Run, Sizes};
+use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
 /// Slots of bins, or of the stash, handled at a time. Local: a multiple of a tile of the OT extension, so that it changes no byte.
 const REGION: usize = 1 << 12;
@@ -96,118 +94,87 @@ const LEAST_LIST: usize = 1 << 8;
 /// The level of the short code.
 const SHORT: u32 = 80;
 
-const NO_HASHING: &str = "no-hashing";
-const SIMPLE: &str = "simple-hashing";
-const BALANCED: &str = "balanced-hashing";
+variants! {
+    /// How items are hashed to bins.
+    enum Scheme {
+        /// Cuckoo hashing.
+        Cuckoo,
+        /// Not at all.
+        NoHashing = "no-hashing", "PSZ14: each of the receiver's items against the sender's whole set";
+        /// One function.
+        Simple = "simple-hashing", "PSZ14: both parties' items in one bin each, by one function";
+        /// Two functions, the emptier bin.
+        Balanced = "balanced-hashing", "PSZ14: the receiver's items in the emptier of two bins";
+    }
+}
 
 /// The registry's entry.
-pub static ENTRY: Entry = Entry {
-    name: "ot-psi",
-    title: "OTs on lists of masks, cuckoo hashing with a stash",
-    family: "ot_based",
-    paper: "PSZ14; PSSZ15 §3.5, Figure 1",
-    security: &[Security::SemiHonest],
-    supports: Supported {
-        levels: &[SHORT, 128],
-        sigma: Some((1, 64)),
-        variants: &[
-            Variant {
-                name: NO_HASHING,
-                what: "PSZ14: each of the receiver's items against the sender's whole set",
-            },
-            Variant { name: SIMPLE, what: "PSZ14: both parties' items in one bin each, by one function" },
-            Variant { name: BALANCED, what: "PSZ14: the receiver's items in the emptier of two bins" },
-        ],
-        paper: true,
-        ..Supported::STANDARD
-    },
-    status: Status::Standard,
-    learns_both: true,
-    learns: "receiver: the intersection",
-    leakage: "the sizes of both sets",
-    flights: with_base_ots,
-    steps: six_phases,
-    // The bits that choose in kept ones are those of level 128: fewer of them would tell their part.
-    base_ots: Some(|shape| match plan(shape) {
-        Some(_) if shape.parameters.level != SHORT => kk13::COLUMNS as u64,
-        _ => 0,
+pub static ENTRY: Entry = Entry::new(
+    "ot-psi",
+    "OTs on lists of masks, cuckoo hashing with a stash",
+    Roles::Listed { receive, send },
+)
+.family("ot_based")
+.paper("PSZ14; PSSZ15 §3.5, Figure 1")
+.levels(&[SHORT, 128])
+.sigma(1, 64)
+.variants(Scheme::VARIANTS)
+.paper_parameters()
+.flights(with_base_ots)
+.steps(six_phases)
+// The bits that choose in kept ones are those of level 128: fewer of them would tell their part.
+.base_ots(|shape| match plan(shape) {
+    Some(_) if shape.parameters.level != SHORT => kk13::COLUMNS as u64,
+    _ => 0,
+})
+.messages(&[
+    Message::of_receiver("base OTs, sender's part; not sent where they are kept", "32", |shape| {
+        plan(shape).map_or(0, |_| unless_kept(shape, 32))
     }),
-    messages: &[
-        Message {
-            from: Role::Receiver,
-            what: "base OTs, sender's part; not sent where they are kept",
-            formula: "32",
-            bytes: |shape| plan(shape).map_or(0, |_| unless_kept(shape, 32)),
-        },
-        Message {
-            from: Role::Sender,
-            what: "base OTs, receiver's part; not sent where they are kept",
-            formula: "64·κ', κ' = 256, or 168 at level 80",
-            bytes: |shape| plan(shape).map_or(0, |plan| unless_kept(shape, 64 * plan.columns as u64)),
-        },
-        Message {
-            from: Role::Receiver,
-            what: "OT extension, t rows for each of p slots of β bins and s slots of the stash",
-            formula: "(p·β + s)·t·κ'/8",
-            bytes: |shape| plan(shape).map_or(0, |plan| (plan.columns / 8 * plan.transfers()) as u64),
-        },
-        Message {
-            from: Role::Sender,
-            what: "masks, a list for each of h hash functions and p slots of its bins, and for each slot of the stash",
-            formula: "(h·p + s)·n_s·⌈ℓ'/8⌉",
-            bytes: |shape| {
-                plan(shape).map_or(0, |plan| (plan.lists() * plan.width.bytes()) as u64 * shape.sender())
-            },
-        },
-        positions::MESSAGE,
-    ],
-    memory: "receiver (60 + 16·t)·n_r + 4·β + 40·n_s + 100·min(n_r·max_β, max(2^21, n_s/8)), \
+    Message::of_sender(
+        "base OTs, receiver's part; not sent where they are kept",
+        "64·κ', κ' = 256, or 168 at level 80",
+        |shape| plan(shape).map_or(0, |plan| unless_kept(shape, 64 * plan.columns as u64)),
+    ),
+    Message::of_receiver(
+        "OT extension, t rows for each of p slots of β bins and s slots of the stash",
+        "(p·β + s)·t·κ'/8",
+        |shape| plan(shape).map_or(0, |plan| (plan.columns / 8 * plan.transfers()) as u64),
+    ),
+    Message::of_sender(
+        "masks, a list for each of h hash functions and p slots of its bins, and for each slot of the stash",
+        "(h·p + s)·n_s·⌈ℓ'/8⌉",
+        |shape| plan(shape).map_or(0, |plan| (plan.lists() * plan.width.bytes()) as u64 * shape.sender()),
+    ),
+])
+.memory(
+    "receiver (60 + 16·t)·n_r + 4·β + 40·n_s + 100·min(n_r·max_β, max(2^21, n_s/8)), \
              sender (60 + (h·p + s)·⌈ℓ'/8⌉)·n_s + 4·β; without hashing (60 + ⌈ℓ'/8⌉)·n_s + 32·t·n_r",
-    memory_bytes: |shape| {
-        let Some(plan) = plan(shape) else { return Memory { receiver: 0, sender: 0 } };
-        let (bins, strings) = (plan.bins() as u64, 16 * plan.characters as u64);
-        let candidates = (plan.load as u64).saturating_mul(shape.receiver()).min(plan.candidates as u64);
-        let all = if plan.slots > 0 { plan.lists() } else { 1 };
-        let masks = (all * plan.width.bytes()) as u64;
-        let rows = if plan.slots > 0 { 0 } else { 2 * strings * shape.receiver() };
-        Memory {
-            receiver: (60 + strings) * shape.receiver() + 4 * bins + 40 * shape.sender() + 100 * candidates,
-            sender: (60 + masks) * shape.sender() + 4 * bins + rows,
-        }
-    },
-    test_items: 1 << 9,
-    receive,
-    send,
-};
+    memory,
+)
+.test_items(1 << 9);
 
-/// The plan of a run of this shape, if there is anything to compare.
+fn memory(shape: &Shape) -> Memory {
+    let Some(plan) = plan(shape) else { return Memory::default() };
+    let (bins, strings) = (plan.bins() as u64, 16 * plan.characters as u64);
+    let candidates = (plan.load as u64).saturating_mul(shape.receiver()).min(plan.candidates as u64);
+    let all = if plan.slots > 0 { plan.lists() } else { 1 };
+    let masks = (all * plan.width.bytes()) as u64;
+    let rows = if plan.slots > 0 { 0 } else { 2 * strings * shape.receiver() };
+    Memory {
+        receiver: (60 + strings) * shape.receiver() + 4 * bins + 40 * shape.sender() + 100 * candidates,
+        sender: (60 + masks) * shape.sender() + 4 * bins + rows,
+    }
+}
+
+/// The plan of a run of this shape; none of sizes that are refused.
 fn plan(shape: &Shape) -> Option<Plan> {
-    Plan::new(shape.sizes, &shape.parameters).ok()?
+    Plan::new(shape.sizes, &shape.parameters).ok()
 }
 
 /// The bytes of a message of base OTs: none if they are kept ones, which those of level 80 never are.
 fn unless_kept(shape: &Shape, bytes: u64) -> u64 {
     if shape.parameters.level == SHORT { bytes } else { shape.unless_kept(bytes) }
-}
-
-/// How items are hashed to bins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scheme {
-    Cuckoo,
-    NoHashing,
-    Simple,
-    Balanced,
-}
-
-impl Scheme {
-    fn of(variant: &str) -> Self {
-        match variant {
-            NO_HASHING => Scheme::NoHashing,
-            SIMPLE => Scheme::Simple,
-            BALANCED => Scheme::Balanced,
-            _ => Scheme::Cuckoo,
-        }
-    }
 }
 
 /// What both parties derive from sizes and parameters.
@@ -231,19 +198,15 @@ struct Plan {
 }
 
 impl Plan {
-    /// None if a set is empty.
-    fn new(sizes: Sizes, agreed: &Parameters) -> Result<Option<Self>, Error> {
+    fn new(sizes: Sizes, agreed: &Parameters) -> Result<Self, Error> {
         let Sizes { receiver, sender } = sizes;
-        if receiver == 0 || sender == 0 {
-            return Ok(None);
-        }
         check_sizes(sizes)?;
-        let scheme = Scheme::of(agreed.variant);
+        let scheme = Scheme::of(agreed);
         let (layout, slots, stash) = bins(scheme, receiver, agreed.paper);
         let lists = layout.functions() * slots + stash;
         let masks = lists.saturating_mul(sender.max(LEAST_LIST));
         if scheme != Scheme::Cuckoo && masks > MOST_MASKS {
-            let (protocol, variant, most) = (ENTRY.name, agreed.variant, MOST_MASKS);
+            let (protocol, variant, most) = (ENTRY.name, agreed.variant_name(), MOST_MASKS);
             return Err(Misuse::TooManyMasks { protocol, variant, receiver, sender, masks, most }.into());
         }
         let load = match scheme {
@@ -258,7 +221,7 @@ impl Plan {
         let word = MaskWidth::for_sizes(sizes)?;
         let characters = characters(item_bits(agreed.sigma, word));
         let (columns, candidates) = (kk13::columns(agreed.level), CANDIDATES.max(sender / MASKS_A_CANDIDATE));
-        Ok(Some(Self { scheme, width, word, layout, slots, stash, load, characters, columns, candidates }))
+        Ok(Self { scheme, width, word, layout, slots, stash, load, characters, columns, candidates })
     }
 
     /// The bins that have OTs.
@@ -319,57 +282,36 @@ fn maximum_load(items: usize, layout: Layout) -> usize {
 }
 
 /// The receiver's role.
-pub fn receive<'a>(
-    run: &Run<'a>,
-    items: &'a Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Pending<'a>, Error> {
-    run.expect_items(Role::Receiver, items)?;
-    let pairs = match Plan::new(run.sizes, &run.parameters)? {
-        Some(plan) => {
-            run.phase(Phase::BaseOts, 0);
-            let (context, threads) = (&run.context, run.threads);
-            if run.parameters.level == SHORT {
-                let code = Concatenated::default();
-                let ots = nco::Receiver::setup(code, context, threads, None, channel, rng)?;
-                receiver::pairs(run, &plan, items, ots, channel)?
-            } else {
-                let code = WalshHadamard::default();
-                let ots = kk13::Receiver::setup(code, context, threads, run.base_ots, channel, rng)?;
-                receiver::pairs(run, &plan, items, ots, channel)?
-            }
-        }
-        None => Vec::new(),
+pub(super) fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
+    let (run, plan) = (ctx.run, Plan::new(ctx.run.sizes, &ctx.run.parameters)?);
+    run.phase(Phase::BaseOts, 0);
+    let (context, threads, channel) = (&run.context, run.threads, &mut *ctx.channel);
+    let pairs = if run.parameters.level == SHORT {
+        let code = Concatenated::default();
+        let ots = nco::Receiver::setup(code, context, threads, None, channel, ctx.rng)?;
+        receiver::pairs(run, &plan, items, ots, channel)?
+    } else {
+        let code = WalshHadamard::default();
+        let ots = kk13::Receiver::setup(code, context, threads, run.base_ots, channel, ctx.rng)?;
+        receiver::pairs(run, &plan, items, ots, channel)?
     };
-    positions::finish(run, pairs, channel.split().0, items)
+    Ok(Pairs::found(pairs))
 }
 
 /// The sender's role.
-pub fn send(
-    run: &Run<'_>,
-    items: &Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Option<Matches>, Error> {
-    run.expect_items(Role::Sender, items)?;
-    let order = match Plan::new(run.sizes, &run.parameters)? {
-        Some(plan) => {
-            run.phase(Phase::BaseOts, 0);
-            let (context, threads) = (&run.context, run.threads);
-            if run.parameters.level == SHORT {
-                let code = Concatenated::default();
-                let ots = nco::Sender::setup(code, context, threads, None, channel, rng)?;
-                sender::masks(run, &plan, items, ots, channel, rng)?
-            } else {
-                let code = WalshHadamard::default();
-                let ots = kk13::Sender::setup(code, context, threads, run.base_ots, channel, rng)?;
-                sender::masks(run, &plan, items, ots, channel, rng)?
-            }
-        }
-        None => Vec::new(),
-    };
-    positions::recv_if_both(run, channel.split().1, |position| order[position], items)
+pub(super) fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
+    let (run, plan) = (ctx.run, Plan::new(ctx.run.sizes, &ctx.run.parameters)?);
+    run.phase(Phase::BaseOts, 0);
+    let (context, threads, channel) = (&run.context, run.threads, &mut *ctx.channel);
+    if run.parameters.level == SHORT {
+        let code = Concatenated::default();
+        let ots = nco::Sender::setup(code, context, threads, None, channel, ctx.rng)?;
+        sender::masks(run, &plan, items, ots, channel, ctx.rng)
+    } else {
+        let code = WalshHadamard::default();
+        let ots = kk13::Sender::setup(code, context, threads, run.base_ots, channel, ctx.rng)?;
+        sender::masks(run, &plan, items, ots, channel, ctx.rng)
+    }
 }
 
 /// What is hashed to bins of each item, and what is compared in them: native items of at most ℓ bits as they are, others by ℓ

@@ -41,15 +41,14 @@ use vesica_crypto::group::{Group, InvalidElement, Ristretto255};
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::join::join;
 use vesica_crypto::par;
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::items::Items;
 
 use crate::error::{Error, Misbehaviour};
-use crate::masks::{self, MaskWidth, Tagged};
+use crate::masks::{self, MaskWidth};
+use crate::outcome::Pairs;
 use crate::overlap::{Stopped, overlap};
-use crate::parameters::Supported;
-use crate::positions;
-use crate::protocol::{Pending, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Security, Shape, Status};
+use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
+use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
 /// Elements one thread handles at a time; a piece of a message holds as many for each thread. Local: changes no byte.
 const CHUNK: usize = 512;
@@ -61,19 +60,11 @@ pub static ENTRY: Entry = Over::<Ristretto255>::ENTRY;
 struct Over<G>(PhantomData<G>);
 
 impl<G: Group> Over<G> {
-    const ENTRY: Entry = Entry {
-        name: "dh",
-        title: "Diffie–Hellman over ristretto255",
-        family: "public_key",
-        paper: "Mea86, HFH99; PSSZ15 §3.3",
-        security: &[Security::SemiHonest],
-        supports: Supported::STANDARD,
-        status: Status::Standard,
-        learns_both: true,
-        learns: "receiver: the intersection",
-        leakage: "the sizes of both sets",
-        flights: |_| 2,
-        steps: |role, shape| match (Form::for_sizes(shape.sizes), role) {
+    const ENTRY: Entry = Entry::new("dh", "Diffie–Hellman over ristretto255", Self::ROLES)
+        .family("public_key")
+        .paper("Mea86, HFH99; PSSZ15 §3.3")
+        .flights(|_| 2)
+        .steps(|role, shape| match (Form::for_sizes(shape.sizes), role) {
             (Form::ReceiverFirst, Role::Receiver) => {
                 &[(Phase::Blind, 50), (Phase::Unblind, 40), (Phase::Exchange, 8), (Phase::Compare, 2)]
             }
@@ -82,59 +73,43 @@ impl<G: Group> Over<G> {
                 &[(Phase::Blind, 49), (Phase::Answer, 49), (Phase::Compare, 2)]
             }
             (Form::SenderFirst, Role::Sender) => &[(Phase::Blind, 50), (Phase::Answer, 50)],
-        },
-        base_ots: None,
-        messages: &[
-            Message {
-                from: Role::Receiver,
-                what: "blinded items of the receiver",
-                formula: "32·n_r",
-                bytes: |shape| Self::ELEMENT * shape.receiver(),
+        })
+        .messages(&[
+            Message::of_receiver("blinded items of the receiver", "32·n_r", |shape| {
+                Self::ELEMENT * shape.receiver()
+            }),
+            Message::of_sender("the same, raised to the sender's key (n_s ≥ n_r)", "32·n_r", |shape| {
+                Self::in_form(Form::ReceiverFirst, shape, Self::ELEMENT * shape.receiver())
+            }),
+            Message::of_sender("masks of the sender (n_s ≥ n_r)", "n_s·⌈ℓ/8⌉", |shape| {
+                Self::in_form(Form::ReceiverFirst, shape, shape.sender() * shape.mask())
+            }),
+            Message::of_sender("blinded items of the sender (n_s < n_r)", "32·n_s", |shape| {
+                Self::in_form(Form::SenderFirst, shape, Self::ELEMENT * shape.sender())
+            }),
+            Message::of_sender("masks of the receiver's items (n_s < n_r)", "n_r·⌈ℓ/8⌉", |shape| {
+                Self::in_form(Form::SenderFirst, shape, shape.receiver() * shape.mask())
+            }),
+        ])
+        .memory(
+            "receiver 64·n_r + 36·n_s (n_s < n_r: 40·n_r + 84·n_s), sender 32·n_r + 56·n_s (n_s < n_r: 32·n_r + 4·n_s)",
+            |shape| {
+                let (receiver, sender) = (shape.receiver(), shape.sender());
+                match Form::for_sizes(shape.sizes) {
+                    Form::ReceiverFirst => Memory {
+                        receiver: (32 + Self::ELEMENT) * receiver + 36 * sender,
+                        sender: Self::ELEMENT * receiver + 56 * sender,
+                    },
+                    Form::SenderFirst => Memory {
+                        receiver: 40 * receiver + (52 + Self::ELEMENT) * sender,
+                        sender: Self::ELEMENT * receiver + 4 * sender,
+                    },
+                }
             },
-            Message {
-                from: Role::Sender,
-                what: "the same, raised to the sender's key (n_s ≥ n_r)",
-                formula: "32·n_r",
-                bytes: |shape| Self::in_form(Form::ReceiverFirst, shape, Self::ELEMENT * shape.receiver()),
-            },
-            Message {
-                from: Role::Sender,
-                what: "masks of the sender (n_s ≥ n_r)",
-                formula: "n_s·⌈ℓ/8⌉",
-                bytes: |shape| Self::in_form(Form::ReceiverFirst, shape, shape.sender() * shape.mask()),
-            },
-            Message {
-                from: Role::Sender,
-                what: "blinded items of the sender (n_s < n_r)",
-                formula: "32·n_s",
-                bytes: |shape| Self::in_form(Form::SenderFirst, shape, Self::ELEMENT * shape.sender()),
-            },
-            Message {
-                from: Role::Sender,
-                what: "masks of the receiver's items (n_s < n_r)",
-                formula: "n_r·⌈ℓ/8⌉",
-                bytes: |shape| Self::in_form(Form::SenderFirst, shape, shape.receiver() * shape.mask()),
-            },
-            positions::MESSAGE,
-        ],
-        memory: "receiver 64·n_r + 36·n_s (n_s < n_r: 40·n_r + 84·n_s), sender 32·n_r + 56·n_s (n_s < n_r: 32·n_r + 4·n_s)",
-        memory_bytes: |shape| {
-            let (receiver, sender) = (shape.receiver(), shape.sender());
-            match Form::for_sizes(shape.sizes) {
-                Form::ReceiverFirst => Memory {
-                    receiver: (32 + Self::ELEMENT) * receiver + 36 * sender,
-                    sender: Self::ELEMENT * receiver + 56 * sender,
-                },
-                Form::SenderFirst => Memory {
-                    receiver: 40 * receiver + (52 + Self::ELEMENT) * sender,
-                    sender: Self::ELEMENT * receiver + 4 * sender,
-                },
-            }
-        },
-        test_items: 1 << 10,
-        receive: receive::<G>,
-        send: send::<G>,
-    };
+        )
+        .runs_on_empty_sets();
+
+    const ROLES: Roles = Roles::Listed { receive: receive::<G>, send: send::<G> };
 
     /// Bytes of an encoded element.
     const ELEMENT: u64 = G::ENCODED as u64;
@@ -162,53 +137,38 @@ impl Form {
 }
 
 /// The receiver's role, over any group.
-pub fn receive<'a, G: Group>(
-    run: &Run<'a>,
-    items: &'a Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Pending<'a>, Error> {
-    run.expect_items(Role::Receiver, items)?;
+fn receive<'a, G: Group>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
+    let (run, threads) = (ctx.run, ctx.run.threads);
     // b ←$ Z_q*, and the random order in which H(y)^b travels.
-    let party = Party::<G>::new(run, items, rng)?;
-    let order = items.shuffled(rng);
-    let threads = run.threads;
+    let party = Party::<G>::new(run, items, ctx.rng)?;
+    let order = items.shuffled(ctx.rng);
     match Form::for_sizes(run.sizes) {
         Form::ReceiverFirst => {
-            let (mine, theirs) = party.receive_returned(&order, channel)?;
-            let pairs = move || {
+            let (mine, theirs) = party.receive_returned(&order, ctx.channel)?;
+            Ok(Pairs::joined(run, move || {
                 let pairs = join(threads, &mine[..], &theirs[..]).into_iter();
                 pairs.map(|(mine, theirs)| (order[mine as usize], theirs)).collect()
-            };
-            positions::finish_with(run, pairs, channel.split().0, items)
+            }))
         }
         Form::SenderFirst => {
-            let (theirs, mine) = party.receive_masks(&order, channel)?;
+            let (theirs, mine) = party.receive_masks(&order, ctx.channel)?;
             // The masks received may be anything; the tables of the join are made of those computed here.
-            let pairs = move || {
+            Ok(Pairs::joined(run, move || {
                 let pairs = join(threads, &theirs[..], &mine[..]).into_iter();
                 pairs.map(|(theirs, mine)| (order[mine as usize], theirs)).collect()
-            };
-            positions::finish_with(run, pairs, channel.split().0, items)
+            }))
         }
     }
 }
 
 /// The sender's role, over any group.
-pub fn send<G: Group>(
-    run: &Run<'_>,
-    items: &Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Option<Matches>, Error> {
-    run.expect_items(Role::Sender, items)?;
+fn send<G: Group>(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
     // a ←$ Z_q*.
-    let party = Party::<G>::new(run, items, rng)?;
-    let places = match Form::for_sizes(run.sizes) {
-        Form::ReceiverFirst => party.send_returned(channel)?,
-        Form::SenderFirst => party.send_masks(items.shuffled(rng), channel)?,
-    };
-    positions::recv_if_both(run, channel.split().1, |position| places[position], items)
+    let party = Party::<G>::new(ctx.run, items, ctx.rng)?;
+    match Form::for_sizes(ctx.run.sizes) {
+        Form::ReceiverFirst => party.send_returned(ctx.channel),
+        Form::SenderFirst => party.send_masks(items.shuffled(ctx.rng), ctx.channel),
+    }
 }
 
 /// One party's secret and oracles.
@@ -257,9 +217,7 @@ impl<'a, G: Group> Party<'a, G> {
             Ok(mine)
         })?;
         // 3. The sender's masks, sorted, which are joined with mine when the run is confirmed.
-        self.run.phase(Phase::Exchange, self.run.sizes.sender);
-        let progress = &mut |masks| self.run.advance(masks);
-        let theirs = masks::recv_sorted(self.width, self.run.sizes.sender, channel.split().1, progress)?;
+        let theirs = masks::recv_sorted(self.run, self.width, channel.split().1)?;
         Ok((mine, theirs))
     }
 
@@ -297,13 +255,7 @@ impl<'a, G: Group> Party<'a, G> {
                 self.run.advance(piece.len())?;
             }
         })?;
-        self.run.phase(Phase::Exchange, mine.len());
-        let mut mine: Vec<Tagged> =
-            mine.into_iter().zip(places).map(|(mask, item)| Tagged { mask, item }).collect();
-        masks::sort(&mut mine);
-        let progress = &mut |masks| self.run.advance(masks);
-        masks::send(self.width, mine.iter().map(|tagged| tagged.mask), channel.split().0, progress)?;
-        Ok(mine.iter().map(|tagged| tagged.item).collect())
+        masks::send_sorted(self.run, self.width, mine.into_iter().zip(places), channel.split().0)
     }
 
     /// Receiver, [`Form::SenderFirst`]: the masks of the sender's elements, and what it sent for mine in this order.
@@ -481,8 +433,8 @@ mod tests {
             let sets = planted(receiver, sender, 9, 1);
             let (context, _) = duel::<_, ()>(
                 (&IDEAL, &sets, Case::default()),
-                Box::new(|run, _, _| Ok(run.context.clone())),
-                Box::new(|_, _, _| Ok(())),
+                Box::new(|ctx| Ok(ctx.run.context.clone())),
+                Box::new(|_| Ok(())),
             );
             let sizes = Sizes { receiver, sender };
             let run = crate::testing::run_of(context.unwrap(), sizes, crate::Parameters::default());

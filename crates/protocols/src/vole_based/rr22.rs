@@ -50,13 +50,12 @@ mod oprf;
 mod properties;
 mod store;
 
-use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::join::Ascending;
 use vesica_crypto::memory::{Wiped, large_capacity};
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::items::Items;
 use vesica_encode::radix;
 use vesica_encode::sorted::{self, Repeats};
 use vesica_ot::vole::{self, Opening};
@@ -64,9 +63,10 @@ use zeroize::Zeroizing;
 
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, Tagged};
+use crate::outcome::{Outcome, Pending};
 use crate::parameters::Security;
 use crate::positions;
-use crate::protocol::{Learns, Pending, Phase, Progress, Role, Run, Sizes};
+use crate::protocol::{Ctx, Learns, Phase, Progress, Run, Sizes};
 use cells::Cell;
 use oprf::{Coins, Oracles, Order, Proofs};
 use store::Store;
@@ -77,47 +77,22 @@ pub use entry::ENTRY;
 const PIECE: usize = 1 << 20;
 
 /// The receiver's role.
-pub fn receive<'a>(
-    run: &Run<'a>,
-    items: &'a Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Pending<'a>, Error> {
-    run.expect_items(Role::Receiver, items)?;
-    if run.sizes.receiver == 0 || run.sizes.sender == 0 {
-        return Ok(Pending::of_pairs(items, Vec::new()));
-    }
-    if entry::small_values(run) {
-        receive_over::<u64>(run, items, channel, rng)
+fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
+    if entry::small_values(ctx.run) {
+        receive_over::<u64>(ctx, items)
     } else {
-        receive_over::<Block>(run, items, channel, rng)
+        receive_over::<Block>(ctx, items)
     }
 }
 
 /// The sender's role.
-pub fn send(
-    run: &Run<'_>,
-    items: &Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Option<Matches>, Error> {
-    run.expect_items(Role::Sender, items)?;
-    if run.sizes.receiver == 0 || run.sizes.sender == 0 {
-        return Ok((run.learns == Learns::Both).then(|| items.matches(std::iter::empty())));
-    }
-    if entry::small_values(run) {
-        send_over::<u64>(run, items, channel, rng)
-    } else {
-        send_over::<Block>(run, items, channel, rng)
-    }
+fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
+    if entry::small_values(ctx.run) { send_over::<u64>(ctx, items) } else { send_over::<Block>(ctx, items) }
 }
 
-fn receive_over<'a, V: Cell>(
-    run: &Run<'a>,
-    items: &'a Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Pending<'a>, Error> {
+fn receive_over<'a, V: Cell>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
+    let run = ctx.run;
+    let (_, channel, rng) = ctx.parts();
     let (n, early) = (items.len(), entry::early(run));
     // Progress in keys: hashed, ordered, stored, hidden and, with early columns, sent.
     run.phase(Phase::Blind, if early { 5 } else { 4 } * n);
@@ -175,21 +150,18 @@ fn receive_over<'a, V: Cell>(
     let (mine, outputs, order) = oracles.masks_of(items, outputs, shift)?;
     let (lists, progress) = (Lists::recv(run, mine, &order, channel)?, run.progress);
     if run.learns == Learns::Receiver {
-        return Ok(Pending::new(move || Pending::of_pairs(items, lists.join(progress)?).finish()));
+        return Ok(Pending::of_join(items, move || lists.join(progress)));
     }
     let pairs = lists.join(progress)?;
     let proofs = Proofs::of(&oracles, items, &outputs, &pairs);
     positions::send(run.sizes.sender, pairs.iter().map(|&(_, theirs)| theirs), channel.split().0)?;
     proofs.send(channel)?;
-    Ok(Pending::of_pairs(items, pairs))
+    Ok(Pending::of_join(items, || Ok(pairs)))
 }
 
-fn send_over<V: Cell>(
-    run: &Run<'_>,
-    items: &Items,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Option<Matches>, Error> {
+fn send_over<V: Cell>(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
+    let run = ctx.run;
+    let (_, channel, rng) = ctx.parts();
     let (n, theirs) = (items.len(), run.sizes.receiver);
     // Progress in keys: mine hashed and ordered, the partner's answered.
     run.phase(Phase::Blind, 2 * n + theirs);
@@ -245,7 +217,7 @@ fn send_over<V: Cell>(
         positions::recv(run.sizes.sender, run.sizes.receiver.min(run.sizes.sender), channel.split().1)?;
     let matched: Vec<usize> = matched.into_iter().map(|position| order[position as usize] as usize).collect();
     oracles.check_proofs(items, &outputs, &matched, channel)?;
-    Ok(Some(items.matches(matched.into_iter())))
+    Ok(Some(Outcome::Matches(items.matches(matched.into_iter()))))
 }
 
 /// Sends my masks in their short form; the item behind each, in sorted order, where the positions will be asked for.

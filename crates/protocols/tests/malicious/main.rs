@@ -18,17 +18,17 @@ use vesica_ot::vole::Plan;
 use vesica_ot::vole::cheating::paths_drawn;
 use vesica_protocols::registry::Entry;
 use vesica_protocols::testing::{Case, Planted, duel, planted_for};
+use vesica_protocols::vole_based::rr22::ENTRY;
 use vesica_protocols::vole_based::rr22::cheating::{
     self, Learnt, RECEIVERS_COINS, ReceiverCheat, SENDERS_COINS, SenderCheat,
 };
-use vesica_protocols::vole_based::rr22::{self, ENTRY};
-use vesica_protocols::{Error, Learns, Misbehaviour, Parameters, Security};
+use vesica_protocols::{Error, Learns, Misbehaviour, Outcome, Parameters, Security};
 
 const MALICIOUS: Parameters = Parameters {
     security: Security::Malicious,
     level: vesica_protocols::DEFAULT_LEVEL,
     sigma: None,
-    variant: "",
+    variant: None,
     profile: vesica_protocols::Profile::Conservative,
     paper: false,
 };
@@ -52,8 +52,8 @@ fn cheating_receiver(
 ) -> (Result<Learnt, Error>, Result<Option<Matches>, Error>) {
     duel(
         (ENTRY_OF_VOLE, sets, case),
-        Box::new(|run, channel, rng| cheating::receive(run, items, channel, rng, cheat)),
-        Box::new(|run, channel, rng| rr22::send(run, &sets.sender, channel, rng)),
+        Box::new(|ctx| cheating::receive(ctx.run, items, ctx.channel, ctx.rng, cheat)),
+        Box::new(|ctx| ENTRY.send(ctx, &sets.sender)?.map(Outcome::into_matches).transpose()),
     )
 }
 
@@ -66,8 +66,8 @@ fn cheating_sender(
 ) -> Result<Matches, Error> {
     duel(
         (ENTRY_OF_VOLE, sets, case),
-        Box::new(|run, channel, rng| rr22::receive(run, &sets.receiver, channel, rng)?.finish()),
-        Box::new(|run, channel, rng| cheating::send(run, items, channel, rng, cheat)),
+        Box::new(|ctx| ENTRY.receive(&mut ctx.reborrow(), &sets.receiver)?.matches()),
+        Box::new(|ctx| cheating::send(ctx.run, items, ctx.channel, ctx.rng, cheat)),
     )
     .0
 }

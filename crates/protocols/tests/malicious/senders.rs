@@ -55,7 +55,7 @@ fn wrong_words_are_noticed_whatever_the_code_and_the_items() {
         (lean, 700),
         (Parameters { sigma: Some(32), ..MALICIOUS }, 1450),
         (lean, 3600),
-        (Parameters { variant: "expand-convolute", ..MALICIOUS }, 3600),
+        (Parameters { variant: super::ENTRY.supports.variant("expand-convolute"), ..MALICIOUS }, 3600),
     ];
     for (parameters, receiver) in ways {
         let sets = planted_for(&parameters, receiver, 9, 5, 1);

@@ -53,7 +53,8 @@ pub struct Configuration {
 impl Configuration {
     /// The configuration of a protocol in a run of this shape.
     pub fn of(entry: &Entry, shape: &Shape) -> Self {
-        let Parameters { security, level, sigma, variant, profile, paper } = shape.parameters;
+        let Parameters { security, level, sigma, profile, paper, .. } = shape.parameters;
+        let variant = shape.parameters.variant_name();
         let kept_base_ots = shape.kept_base_ots;
         Configuration { protocol: entry.name, security, profile, variant, sigma, level, paper, kept_base_ots }
     }
@@ -198,7 +199,7 @@ pub(super) fn time(entry: &Entry, shape: &Shape, busier: u64, conditions: &Condi
     let configuration = Configuration::of(entry, shape);
     let (nearest, setup_s) = nearest(&configuration, shape.sizes, conditions.threads)?;
     let compute_s = setup_s + (nearest.seconds - setup_s) * items(shape.sizes) / nearest.items();
-    let latency_s = f64::from((entry.flights)(shape)) / 2.0 * conditions.round_trip.as_secs_f64();
+    let latency_s = f64::from(entry.flights_of(shape)) / 2.0 * conditions.round_trip.as_secs_f64();
     let transfer_s = conditions.bits_per_s.map_or(0.0, |bits_per_s| busier as f64 * 8.0 / bits_per_s);
     Some(Time {
         total_s: compute_s + latency_s + transfer_s,
@@ -296,7 +297,7 @@ mod tests {
         let network =
             Conditions { bits_per_s: Some(4e6), round_trip: Duration::from_millis(100), ..Conditions::ALONE };
         let there = time(entry, &shape(1 << 20), 1_000_000, &network).unwrap();
-        let flights = f64::from((entry.flights)(&shape(1 << 20)));
+        let flights = f64::from(entry.flights_of(&shape(1 << 20)));
         assert!((there.latency_s - 0.05 * flights).abs() < 1e-9 && there.transfer_s == 2.0);
         assert!((there.total_s - alone.total_s - there.latency_s - 2.0).abs() < 1e-9);
     }

@@ -21,9 +21,10 @@ struct Seen {
 fn seen(sets: &Planted, case: Case) -> Seen {
     let (receiver, sender) = duel(
         (&ENTRY, sets, case),
-        Box::new(|run, channel, rng| {
+        Box::new(|ctx| {
+            let (run, channel, rng) = ctx.parts();
             let party = Party::<1>::new(run, &sets.receiver);
-            let mut ot = extension::Receiver::<1>::setup(run, channel, rng)?;
+            let mut ot = extension::Receiver::<1>::setup(&mut Ctx { run, channel, rng })?;
             let (mut bits, mut strings) = (Vec::new(), Vec::new());
             let of_batch = |batch: &transfer::Batch<'_>, bits: &mut Vec<bool>| {
                 let choices = choices_of(batch);
@@ -31,12 +32,12 @@ fn seen(sets: &Planted, case: Case) -> Seen {
                 (choices, vec![[Block::ZERO]; batch.rows()])
             };
             let mut sent = Vec::new();
-            if run.parameters.variant == TWO_STRINGS || run.parameters.variant == CORRELATED {
+            if matches!(Form::of(&run.parameters), Form::TwoStrings | Form::Correlated) {
                 let mut ot = chosen::Receiver::new(&run.context, STRINGS, party.width(), ot);
                 for_each_batch(run, &party.placed, |batch| {
                     let (choices, mut rows) = of_batch(&batch, &mut bits);
-                    match run.parameters.variant {
-                        TWO_STRINGS => ot.receive(&choices, &mut rows, channel)?,
+                    match Form::of(&run.parameters) {
+                        Form::TwoStrings => ot.receive(&choices, &mut rows, channel)?,
                         _ => ot.receive_correlated(&choices, &mut rows, channel)?,
                     }
                     strings.append(&mut rows);
@@ -60,7 +61,7 @@ fn seen(sets: &Planted, case: Case) -> Seen {
             let (mine, theirs) = (sums(&sets.receiver), sums(&sets.sender));
             Ok(Seen { choices: bits, strings, sent, mine, theirs })
         }),
-        Box::new(|run, channel, rng| (ENTRY.send)(run, &sets.sender, channel, rng)),
+        Box::new(|ctx| ENTRY.send(ctx, &sets.sender)),
     );
     sender.unwrap();
     receiver.unwrap()
@@ -103,25 +104,25 @@ fn assert_random(what: &str, strings: impl Iterator<Item = [Block; 1]>) {
 /// both have. Flawed: free slots of D that are zero show which slots the sender's items own.
 #[test]
 fn flaw_what_the_receiver_sees_is_random_but_for_common_items() {
-    for variant in ["", "iknp", TWO_STRINGS, CORRELATED] {
-        let parameters = Parameters { variant, ..Parameters::default() };
+    for form in [Form::Standard, Form::Iknp, Form::TwoStrings, Form::Correlated] {
+        let parameters = Parameters { variant: form.variant(), ..Parameters::default() };
         let sets = planted_for(&parameters, 200, 300, 40, 6);
         let seen = seen(&sets, Case { parameters, ..Case::default() });
         for choice in [false, true] {
             let chosen = seen.strings.iter().zip(&seen.choices).filter(|(_, bit)| **bit == choice);
             assert_random(
-                &format!("{variant}: strings of choice {choice}"),
+                &format!("{form:?}: strings of choice {choice}"),
                 chosen.map(|(string, _)| *string),
             );
         }
         if !seen.sent.is_empty() {
-            assert_random(&format!("{variant}: D"), seen.sent.iter().copied());
+            assert_random(&format!("{form:?}: D"), seen.sent.iter().copied());
         }
         let held = |sums: &[[[Block; 1]; 2]]| sums.iter().filter(|[sum, value]| sum == value).count();
-        assert_eq!([held(&seen.mine), held(&seen.theirs)], [40, 40], "{variant}");
+        assert_eq!([held(&seen.mine), held(&seen.theirs)], [40, 40], "{form:?}");
         let foreign = seen.theirs.iter().filter(|[sum, value]| sum != value);
         let apart = foreign.map(|[sum, value]| [sum[0] ^ value[0]]);
-        assert_random(&format!("{variant}: foreign items"), apart);
+        assert_random(&format!("{form:?}: foreign items"), apart);
     }
 }
 
@@ -152,40 +153,38 @@ fn flaw_a_filter_is_drawn_anew_in_every_run() {
 /// shared among them.
 #[test]
 fn flaw_every_step_of_dcw13_runs_on_all_threads() {
-    let helpers = |variant, threads: usize, items: usize| {
-        let parameters = Parameters { variant, ..Parameters::default() };
+    let helpers = |form: Form, threads: usize, items: usize| {
+        let parameters = Parameters { variant: form.variant(), ..Parameters::default() };
         let sets = planted_for(&parameters, items, items, 9, 6);
         let case = Case { parameters, threads, ..Case::default() };
         let (receiver, sender) = duel(
             (&ENTRY, &sets, case),
-            Box::new(|run, channel, rng| {
+            Box::new(|ctx| {
                 let before = par::helpers_started();
-                assert_eq!(
-                    (ENTRY.receive)(run, &sets.receiver, channel, rng)?.finish()?.rows(),
-                    sets.receiver_rows
-                );
+                let matches = ENTRY.receive(&mut ctx.reborrow(), &sets.receiver)?.matches()?;
+                assert_eq!(matches.rows(), sets.receiver_rows);
                 Ok(par::helpers_started() - before)
             }),
-            Box::new(|run, channel, rng| {
+            Box::new(|ctx| {
                 let before = par::helpers_started();
-                (ENTRY.send)(run, &sets.sender, channel, rng)?;
+                ENTRY.send(ctx, &sets.sender)?;
                 Ok(par::helpers_started() - before)
             }),
         );
         [receiver.unwrap(), sender.unwrap()]
     };
-    for variant in ["", "iknp", TWO_STRINGS, CORRELATED] {
-        assert_eq!(helpers(variant, 1, 1500), [0, 0]);
+    for form in [Form::Standard, Form::Iknp, Form::TwoStrings, Form::Correlated] {
+        assert_eq!(helpers(form, 1, 1500), [0, 0]);
     }
     // So few items that hashing them, and a bin of them, is one task: what is shared are the rows of IKNP, and the strings of
     // all slots where those are hashed.
-    let [soft, iknp] = ["", "iknp"].map(|variant| helpers(variant, 4, 500));
+    let [soft, iknp] = [Form::Standard, Form::Iknp].map(|form| helpers(form, 4, 500));
     assert!(soft == [0, 0] && iknp.iter().all(|helpers| *helpers > 0), "{soft:?} {iknp:?}");
-    for variant in [TWO_STRINGS, CORRELATED] {
-        let strings = helpers(variant, 4, 500);
-        assert!((0..2).all(|party| strings[party] > iknp[party]), "{variant}: {strings:?}, {iknp:?}");
+    for form in [Form::TwoStrings, Form::Correlated] {
+        let strings = helpers(form, 4, 500);
+        assert!((0..2).all(|party| strings[party] > iknp[party]), "{form:?}: {strings:?}, {iknp:?}");
     }
     // More items: the sender garbles by parts of the bin.
-    let [receiver, sender] = helpers("", 4, 1500);
+    let [receiver, sender] = helpers(Form::Standard, 4, 1500);
     assert!(receiver == 0 && sender > 0, "{receiver} {sender}");
 }

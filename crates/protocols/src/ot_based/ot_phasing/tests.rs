@@ -1,7 +1,7 @@
 use super::*;
 use crate::oprf::bins::characters::{self, Entry};
 use crate::oprf::bins::{BinPartition, BinTable};
-use crate::protocol::Learns;
+use crate::protocol::{Learns, Role, Run};
 use crate::testing::{Case, duel, order, planted_for, run_of, run_pair, shape};
 use vesica_crypto::hash::Context;
 use vesica_encode::hashing::{Layout, Permutation};
@@ -10,9 +10,13 @@ use vesica_ot::nco::ideal;
 #[test]
 fn every_form_ends_with_the_plain_join_at_unequal_sizes() {
     for (receiver, sender, common) in [(1 << 8, 1 << 14, 100), (1 << 14, 1 << 8, 100), (9000, 12_000, 4000)] {
-        for (sigma, variant) in [(None, ""), (Some(32), ""), (Some(32), PERMUTATION), (Some(64), SINGLE_MASK)]
-        {
-            let parameters = Parameters { sigma, variant, ..Parameters::default() };
+        for (sigma, form) in [
+            (None, Form::Standard),
+            (Some(32), Form::Standard),
+            (Some(32), Form::Permutation),
+            (Some(64), Form::SingleMask),
+        ] {
+            let parameters = Parameters { sigma, variant: form.variant(), ..Parameters::default() };
             let sets = planted_for(&parameters, receiver, sender, common, 1);
             let case = Case { parameters, learns: Learns::Both, threads: 2, ..Case::default() };
             let ended = run_pair(&ENTRY, &sets, case);
@@ -27,19 +31,22 @@ fn every_form_ends_with_the_plain_join_at_unequal_sizes() {
 
 #[test]
 fn over_ideal_ots_every_form_ends_with_the_same_matches() {
-    for (sigma, variant) in [(None, ""), (Some(32), PERMUTATION), (Some(64), SINGLE_MASK)] {
-        let parameters = Parameters { sigma, variant, ..Parameters::default() };
+    for (sigma, form) in [(None, Form::Standard), (Some(32), Form::Permutation), (Some(64), Form::SingleMask)]
+    {
+        let parameters = Parameters { sigma, variant: form.variant(), ..Parameters::default() };
         let sets = &planted_for(&parameters, 2000, 3000, 700, 4);
         let case = Case { parameters, ..Case::default() };
         let (receiver, sender) = duel(
             (&ENTRY, sets, case),
-            Box::new(|run, channel, rng| {
-                let plan = Plan::new(run.sizes, &run.parameters)?.unwrap();
+            Box::new(|ctx| {
+                let (run, channel, rng) = ctx.parts();
+                let plan = Plan::new(run.sizes, &run.parameters)?;
                 let ots = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
                 receive_pairs(run, &plan, &sets.receiver, ots, channel)
             }),
-            Box::new(|run, channel, rng| {
-                let plan = Plan::new(run.sizes, &run.parameters)?.unwrap();
+            Box::new(|ctx| {
+                let (run, channel, rng) = ctx.parts();
+                let plan = Plan::new(run.sizes, &run.parameters)?;
                 let ots = ideal::Sender::setup(&run.context, channel, rng)?;
                 send_masks(run, &plan, &sets.sender, ots, channel, rng)
             }),
@@ -54,19 +61,22 @@ fn over_ideal_ots_every_form_ends_with_the_same_matches() {
 
 #[test]
 fn flaw_positions_in_the_lists_do_not_tell_of_items() {
-    for (sigma, variant) in [(None, ""), (Some(32), PERMUTATION), (Some(64), SINGLE_MASK)] {
-        let parameters = Parameters { sigma, variant, ..Parameters::default() };
+    for (sigma, form) in [(None, Form::Standard), (Some(32), Form::Permutation), (Some(64), Form::SingleMask)]
+    {
+        let parameters = Parameters { sigma, variant: form.variant(), ..Parameters::default() };
         let sets = &planted_for(&parameters, 64, 64, 64, 4);
         let positions = |seed| {
             let (pairs, order) = duel(
                 (&ENTRY, sets, Case { parameters, seed, ..Case::default() }),
-                Box::new(|run, channel, rng| {
-                    let plan = Plan::new(run.sizes, &run.parameters)?.unwrap();
+                Box::new(|ctx| {
+                    let (run, channel, rng) = ctx.parts();
+                    let plan = Plan::new(run.sizes, &run.parameters)?;
                     let ots = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
                     receive_pairs(run, &plan, &sets.sender, ots, channel)
                 }),
-                Box::new(|run, channel, rng| {
-                    let plan = Plan::new(run.sizes, &run.parameters)?.unwrap();
+                Box::new(|ctx| {
+                    let (run, channel, rng) = ctx.parts();
+                    let plan = Plan::new(run.sizes, &run.parameters)?;
                     let ots = ideal::Sender::setup(&run.context, channel, rng)?;
                     send_masks(run, &plan, &sets.sender, ots, channel, rng)
                 }),
@@ -86,13 +96,13 @@ fn flaw_hashed_items_of_one_side_differ_too() {
     for (receiver, sender) in
         [(1 << 8, 1 << 24), (1, 1 << 24), (1 << 12, 1 << 24), (1, 3), (1 << 20, 1 << 20)]
     {
-        for variant in ["", PERMUTATION, SINGLE_MASK] {
-            let parameters = Parameters { variant, ..Parameters::default() };
+        for form in [Form::Standard, Form::Permutation, Form::SingleMask] {
+            let parameters = Parameters { variant: form.variant(), ..Parameters::default() };
             let sizes = Sizes { receiver, sender };
-            let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+            let plan = Plan::new(sizes, &parameters).unwrap();
             let (within, across) =
                 (exact(sender as f64, plan.words.sigma), (receiver as f64 * sender as f64).log2());
-            assert!(within <= -40.0, "{sizes:?} {variant}: 2^{within:.1}");
+            assert!(within <= -40.0, "{sizes:?} {form:?}: 2^{within:.1}");
             assert!(across - f64::from(plan.words.sigma) <= -40.0);
             // Masks, which are n_s for each list, stay as short as they were.
             assert_eq!(plan.width, MaskWidth::for_sizes(sizes).unwrap());
@@ -100,9 +110,7 @@ fn flaw_hashed_items_of_one_side_differ_too() {
     }
     // Native items of no more bits than that are not hashed; integers that are compared whole never look equal.
     let sizes = Sizes { receiver: 1 << 8, sender: 1 << 20 };
-    let sigma = |sigma| {
-        Plan::new(sizes, &Parameters { sigma, ..Parameters::default() }).unwrap().unwrap().words.sigma
-    };
+    let sigma = |sigma| Plan::new(sizes, &Parameters { sigma, ..Parameters::default() }).unwrap().words.sigma;
     assert_eq!([sigma(None), sigma(Some(64)), sigma(Some(32))], [79, 64, 32]);
 }
 
@@ -115,7 +123,7 @@ fn published_form(sizes: Sizes, sigma: u32, fewer: usize) -> f64 {
         Parameters { sigma: (sigma < 128).then_some(sigma), paper: true, ..Parameters::default() };
     let shape = Shape { sizes, parameters, learns: Learns::Receiver, matches: 0, kept_base_ots: false };
     let base = 32 + 64 * kk13::COLUMNS as u64;
-    let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+    let plan = Plan::new(sizes, &parameters).unwrap();
     let fewer = 32 * (fewer * plan.words.cuckoo().layout.bins()) as u64;
     let all = ENTRY.bytes(Role::Receiver, &shape) + ENTRY.bytes(Role::Sender, &shape);
     (all - base - fewer) as f64 / MB
@@ -139,7 +147,7 @@ fn traffic_with_the_papers_parameters_is_that_of_table_8() {
             let sizes = Sizes { receiver: 1 << log2, sender: 1 << log2 };
             let parameters =
                 Parameters { sigma: (sigma < 128).then_some(sigma), paper: true, ..Parameters::default() };
-            let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+            let plan = Plan::new(sizes, &parameters).unwrap();
             // The table's formula: ⌈(min(σ, ℓ) - log2 n) / 8⌉ characters. The function's bits cost another at some sizes.
             let counted = (sigma.min(plan.width.bits()) - log2).div_ceil(8) as usize;
             let more = plan.words.of_bin - counted;
@@ -174,21 +182,22 @@ fn traffic_with_the_papers_parameters_is_that_of_table_10() {
 fn the_steps_of_appendix_a_send_what_table_11_says() {
     // By step, MB for σ = 32, 64, 128 at n = 2^20. The paper ran steps two to four without the stash.
     let table = [
-        ("original", [367.0, 674.0, 828.0]),
-        (SINGLE_MASK, [327.0, 634.0, 788.0]),
-        (PERMUTATION, [174.0, 480.0, 634.0]),
-        ("", [107.0, 260.0, 337.0]),
+        (Form::Original, [367.0, 674.0, 828.0]),
+        (Form::SingleMask, [327.0, 634.0, 788.0]),
+        (Form::Permutation, [174.0, 480.0, 634.0]),
+        (Form::Standard, [107.0, 260.0, 337.0]),
     ];
     let sizes = Sizes { receiver: 1 << 20, sender: 1 << 20 };
-    for (variant, row) in table {
+    for (form, row) in table {
         for (published, sigma) in row.into_iter().zip([Some(32), Some(64), None]) {
-            let parameters = Parameters { sigma, variant, paper: true, ..Parameters::default() };
-            let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+            let parameters =
+                Parameters { sigma, variant: form.variant(), paper: true, ..Parameters::default() };
+            let plan = Plan::new(sizes, &parameters).unwrap();
             // The paper's stash of the first step has room for four items, of the others for none.
-            let lists = plan.words.cuckoo().layout.functions() + if variant == ORIGINAL { 4 } else { 0 };
+            let lists = plan.words.cuckoo().layout.functions() + if form == Form::Original { 4 } else { 0 };
             let masks = lists * sizes.sender * plan.width.bytes();
             let ours = (32 * plan.words.of_bin * plan.words.cuckoo().layout.bins() + masks) as f64 / MB;
-            near(ours, published, 0, &format!("{variant} {sigma:?}"));
+            near(ours, published, 0, &format!("{form:?} {sigma:?}"));
         }
     }
 }
@@ -289,16 +298,18 @@ fn flaw_masks_of_too_few_bits_match_by_chance() {
     assert_eq!(MaskWidth::for_sizes(sizes).unwrap().bits(), 40 + 12 + 12);
     let matches = |bits: u32| {
         let plan = |run: &Run<'_>| {
-            let plan = Plan::new(run.sizes, &run.parameters).unwrap().unwrap();
+            let plan = Plan::new(run.sizes, &run.parameters).unwrap();
             Plan { width: MaskWidth::of_bits(bits), ..plan }
         };
         let (receiver, sender) = duel(
             (&ENTRY, sets, Case::default()),
-            Box::new(|run, channel, rng| {
+            Box::new(|ctx| {
+                let (run, channel, rng) = ctx.parts();
                 let ots = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
                 receive_pairs(run, &plan(run), &sets.receiver, ots, channel)
             }),
-            Box::new(|run, channel, rng| {
+            Box::new(|ctx| {
+                let (run, channel, rng) = ctx.parts();
                 let ots = ideal::Sender::setup(&run.context, channel, rng)?;
                 send_masks(run, &plan(run), &sets.sender, ots, channel, rng)
             }),
@@ -327,12 +338,17 @@ fn flaw_an_empty_bin_asks_for_no_item_but_the_receivers_own() {
     let sigma = 12;
     let (own, all) = (integers(sigma, 700..800), integers(sigma, 0..1 << sigma));
     let sizes = Sizes { receiver: own.len(), sender: all.len() };
-    for (variant, paper) in
-        [("", false), ("", true), (PERMUTATION, false), (PERMUTATION, true), (SINGLE_MASK, false)]
-    {
-        let parameters = Parameters { sigma: Some(sigma), variant, paper, ..Parameters::default() };
+    for (form, paper) in [
+        (Form::Standard, false),
+        (Form::Standard, true),
+        (Form::Permutation, false),
+        (Form::Permutation, true),
+        (Form::SingleMask, false),
+    ] {
+        let parameters =
+            Parameters { sigma: Some(sigma), variant: form.variant(), paper, ..Parameters::default() };
         let run = run_of(Context::new(&[9; 32], "ot-phasing", b"", 100, 4096), sizes, parameters);
-        let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+        let plan = Plan::new(sizes, &parameters).unwrap();
         let table = plan.words.place(&run, &own).unwrap();
         let mut domain = plan.words.partition(&run, &all, |item| item as u32).unwrap();
         let (layout, stash) = (plan.words.cuckoo().layout, plan.words.cuckoo().stash);
@@ -343,7 +359,7 @@ fn flaw_an_empty_bin_asks_for_no_item_but_the_receivers_own() {
                 let asked = &asked[usize::from(entry.bin) * plan.words.of_bin..][..plan.words.of_bin];
                 let integer = all.native(entry.position as usize).unwrap();
                 let other = *asked != entry.value.to_le_bytes()[..plan.words.of_bin];
-                assert!(other || (700..800).contains(&integer), "{variant} {paper}: {integer}");
+                assert!(other || (700..800).contains(&integer), "{form:?} {paper}: {integer}");
                 entries += 1;
             };
             while domain.take_each(layout.function_of(bins.start), bins.start, &mut check) {}
@@ -354,7 +370,7 @@ fn flaw_an_empty_bin_asks_for_no_item_but_the_receivers_own() {
         let integer = |word: &[u8]| word.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
         let asked: Vec<u64> = asked.chunks(plan.words.of_slot).map(integer).collect();
         assert_eq!(asked.len(), stash);
-        assert!(asked.iter().all(|asked| (700..800).contains(asked)), "{variant} {paper}: {asked:?}");
+        assert!(asked.iter().all(|asked| (700..800).contains(asked)), "{form:?} {paper}: {asked:?}");
     }
 }
 
@@ -366,7 +382,7 @@ fn every_item_is_in_the_partitions_of_all_of_its_bins_and_nowhere_else() {
         let parameters = Parameters { sigma, paper, ..Parameters::default() };
         let items = planted_for(&parameters, count, count, 1, 3).sender;
         let run = run_of(Context::new(&[9; 32], "ot-phasing", b"", 1, 1), sizes, parameters);
-        let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+        let plan = Plan::new(sizes, &parameters).unwrap();
         let positions = items.shuffled(&mut vesica_crypto::prg::Prg::from_seed([4; 16]));
         let mut expected = Vec::new();
         let mut numbers = vec![0; count];

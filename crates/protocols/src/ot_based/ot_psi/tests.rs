@@ -1,7 +1,8 @@
 use super::sender::Indices;
 use super::*;
-use crate::protocol::Learns;
+use crate::protocol::{Learns, Role, Run};
 use crate::testing::{Case, order, planted_for, run_of, run_pair, shape};
+use vesica_channel::Channel;
 use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::Layout;
 use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
@@ -45,13 +46,14 @@ fn pairs(plan: impl Fn() -> Plan + Sync, sets: &crate::testing::Planted) -> Vec<
 #[test]
 fn every_hashing_scheme_ends_with_the_plain_join_at_both_levels() {
     for (receiver, sender, common) in [(1, 3000, 1), (300, 700, 90), (700, 1, 1), (900, 300, 120)] {
-        for variant in ["", NO_HASHING, SIMPLE, BALANCED] {
+        for form in [Scheme::Cuckoo, Scheme::NoHashing, Scheme::Simple, Scheme::Balanced] {
             for (level, sigma) in [(80, None), (128, Some(18))] {
-                let parameters = Parameters { variant, level, sigma, ..Parameters::default() };
+                let parameters =
+                    Parameters { variant: form.variant(), level, sigma, ..Parameters::default() };
                 let sets = planted_for(&parameters, receiver, sender, common, 3);
                 let case = Case { parameters, learns: Learns::Both, threads: 2, ..Case::default() };
                 let (ended, what) =
-                    (run_pair(&ENTRY, &sets, case), format!("{variant} {level} {receiver}x{sender}"));
+                    (run_pair(&ENTRY, &sets, case), format!("{form:?} {level} {receiver}x{sender}"));
                 assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows, "{what}");
                 assert_eq!(ended.sender.unwrap().unwrap().rows(), sets.sender_rows, "{what}");
                 let shape = shape(&sets, case);
@@ -62,9 +64,12 @@ fn every_hashing_scheme_ends_with_the_plain_join_at_both_levels() {
     }
 }
 
-/// The plan of two sets of `n` items in a variant.
-fn plan_of(variant: &'static str, n: usize) -> Result<Option<Plan>, Error> {
-    Plan::new(Sizes { receiver: n, sender: n }, &Parameters { variant, ..Parameters::default() })
+/// The plan of two sets of `n` items in a form.
+fn plan_of(form: Scheme, n: usize) -> Result<Plan, Error> {
+    Plan::new(
+        Sizes { receiver: n, sender: n },
+        &Parameters { variant: form.variant(), ..Parameters::default() },
+    )
 }
 
 #[test]
@@ -72,14 +77,14 @@ fn bins_have_as_many_slots_as_the_bounds_ask_for() {
     use vesica_encode::hashing::parameters::{FAILURE, bounds};
     for log2 in [4, 8, 12, 18] {
         let n = 1usize << log2;
-        let simple = plan_of(SIMPLE, n).unwrap().unwrap();
+        let simple = plan_of(Scheme::Simple, n).unwrap();
         let bins = simple.layout.bins();
         // n / ln n bins, and the tail of the binomial distribution.
         assert!((bins as f64 * (n as f64).ln() / n as f64 - 1.0).abs() < 0.1, "{bins} bins of 2^{log2}");
         let of_simple = |load: usize| bounds::overflow(n as u64, bins as u64, load as u64);
         assert!(of_simple(simple.slots) <= FAILURE && of_simple(simple.slots - 1) > FAILURE);
         assert_eq!((simple.layout.functions(), simple.stash, simple.load), (1, 0, simple.slots));
-        let balanced = plan_of(BALANCED, n).unwrap().unwrap();
+        let balanced = plan_of(Scheme::Balanced, n).unwrap();
         let of_balanced = |load: usize| bounds::balanced(2, n as u64, n as u64, load as u64);
         // Of few items the bound for all bins of every item is the lower one.
         let proven = of_balanced(balanced.slots) <= FAILURE && of_balanced(balanced.slots - 1) > FAILURE;
@@ -88,26 +93,31 @@ fn bins_have_as_many_slots_as_the_bounds_ask_for() {
         assert!(balanced.slots <= balanced.load);
     }
     // What docs/protocols/ot-psi.md says of 2^18 items.
-    let at = |variant| plan_of(variant, 1 << 18).unwrap().unwrap();
-    assert_eq!((at(SIMPLE).all_slots(), at(SIMPLE).lists()), (20_165 * 53, 53));
-    assert_eq!((at(BALANCED).all_slots(), at(BALANCED).lists()), (9 << 18, 18));
-    let alone = plan_of(NO_HASHING, 1 << 12).unwrap().unwrap();
+    let at = |form| plan_of(form, 1 << 18).unwrap();
+    assert_eq!((at(Scheme::Simple).all_slots(), at(Scheme::Simple).lists()), (20_165 * 53, 53));
+    assert_eq!((at(Scheme::Balanced).all_slots(), at(Scheme::Balanced).lists()), (9 << 18, 18));
+    let alone = plan_of(Scheme::NoHashing, 1 << 12).unwrap();
     assert_eq!((alone.all_slots(), alone.lists(), alone.width), (0, 1 << 12, alone.word));
 }
 
 #[test]
 fn forms_that_would_send_too_many_masks_are_refused_by_name() {
-    for (variant, fits, not) in
-        [(NO_HASHING, 1 << 14, 1 << 15), (SIMPLE, 1 << 18, 1 << 24), (BALANCED, 1 << 20, 1 << 25)]
-    {
-        assert!(plan_of(variant, fits).is_ok(), "{variant}");
-        let refused = plan_of(variant, not).map(|_| ()).unwrap_err().to_string();
-        assert!(refused.contains(variant), "{refused}");
+    for (form, fits, not) in [
+        (Scheme::NoHashing, 1 << 14, 1 << 15),
+        (Scheme::Simple, 1 << 18, 1 << 24),
+        (Scheme::Balanced, 1 << 20, 1 << 25),
+    ] {
+        assert!(plan_of(form, fits).is_ok(), "{form:?}");
+        let refused = plan_of(form, not).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains(form.variant().unwrap().name), "{refused}");
     }
     // Few items of the sender make short lists, but every list has OTs.
     let sizes = Sizes { receiver: 1 << 21, sender: 1 };
-    assert!(Plan::new(sizes, &Parameters { variant: NO_HASHING, ..Parameters::default() }).is_err());
-    assert!(plan_of("", 1 << 24).is_ok());
+    assert!(
+        Plan::new(sizes, &Parameters { variant: Scheme::NoHashing.variant(), ..Parameters::default() })
+            .is_err()
+    );
+    assert!(plan_of(Scheme::Cuckoo, 1 << 24).is_ok());
 }
 
 #[test]
@@ -116,7 +126,7 @@ fn masks_that_a_sender_chose_cost_the_receiver_no_more_than_others() {
     use vesica_crypto::join::{PackedTags, probes};
     // All agree in the bits by which a table would find a slot for them.
     let sizes = Sizes { receiver: 1 << 10, sender: 1 << 13 };
-    let plan = Plan::new(sizes, &Parameters::default()).unwrap().unwrap();
+    let plan = Plan::new(sizes, &Parameters::default()).unwrap();
     let mut held = Held { items: (0..1 << 10).collect(), strings: vec![Block::ZERO; plan.characters << 10] };
     Prg::from_seed([6; 16]).fill_blocks(&mut held.strings);
     let mut list = Vec::new();
@@ -183,7 +193,7 @@ fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
     let sets = planted_for(&parameters, 20, 30, 9, 2);
     assert!((0..20).all(|item| sets.receiver.native(item) != Some(0)));
     let sizes = Sizes { receiver: 20, sender: 30 };
-    let plan = Plan::new(sizes, &parameters).unwrap().unwrap();
+    let plan = Plan::new(sizes, &parameters).unwrap();
     let (context, cache) = (context(sizes), BaseOtCache::of(kept()));
     let run = Run { base_ots: Some(&cache), ..run_of(context, sizes, parameters) };
     let ots = |channel: &mut dyn Channel| {
@@ -285,9 +295,8 @@ fn slots_are_different_and_uniform() {
 fn items_longer_than_the_masks_are_hashed() {
     // At 2^8 ℓ is 56: a native item of 64 bits is compared by 7 characters, one of 32 bits by its own 4.
     let sizes = Sizes { receiver: 256, sender: 256 };
-    let characters = [Some(64), None, Some(56), Some(49), Some(48), Some(32), Some(1)].map(|sigma| {
-        Plan::new(sizes, &Parameters { sigma, ..Parameters::default() }).unwrap().unwrap().characters
-    });
+    let characters = [Some(64), None, Some(56), Some(49), Some(48), Some(32), Some(1)]
+        .map(|sigma| Plan::new(sizes, &Parameters { sigma, ..Parameters::default() }).unwrap().characters);
     assert_eq!(characters, [7, 7, 7, 7, 6, 4, 1]);
     let parameters = Parameters { sigma: Some(64), ..Parameters::default() };
     let sets = planted_for(&parameters, 256, 256, 99, 1);

@@ -9,124 +9,98 @@ use super::store::Store;
 use super::{receive, send};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
-use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security, Supported, Variant};
+use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security, variants};
 use crate::positions;
 use crate::protocol::{Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Shape, Status};
+use crate::registry::{Entry, Memory, Message, Roles, Shape};
+
+variants! {
+    /// The code for the noise.
+    enum Code {
+        /// Block-accumulate.
+        BlockAccumulate,
+        /// Expand-convolute.
+        ExpandConvolute = "expand-convolute", "silent VOLE with expand-convolute codes (RRT23)";
+    }
+}
 
 /// The registry's entry.
-pub static ENTRY: Entry = Entry {
-    name: "vole",
-    title: "VOLE and an oblivious key-value store",
-    family: "vole_based",
-    paper: "RS21, RR22; BPSY23",
-    security: &[Security::SemiHonest, Security::Malicious],
-    supports: Supported {
-        profiles: &Profile::ALL,
-        sigma: Some((1, 64)),
-        variants: CODES,
-        ..Supported::STANDARD
-    },
-    status: Status::Standard,
-    learns_both: true,
-    learns: "receiver: the intersection",
-    leakage: "the sizes of both sets",
-    flights,
-    steps: |role, _| match role {
-        Role::Receiver => {
-            &[(Phase::Blind, 60), (Phase::Unblind, 25), (Phase::Exchange, 10), (Phase::Compare, 5)]
-        }
-        Role::Sender => &[(Phase::Blind, 60), (Phase::Answer, 25), (Phase::Exchange, 15)],
-    },
-    base_ots: None,
-    messages: &[
-        coin(Role::Sender, "commitments to coins (malicious)", COIN_BYTES[0]),
-        coin(Role::Receiver, "coin (malicious)", COIN_BYTES[1]),
-        coin(Role::Sender, "coin, opened (malicious)", COIN_BYTES[2]),
-        Message {
-            from: Role::Sender,
-            what: "base OTs, whose choices are the bits of Δ",
-            formula: "8192",
-            bytes: |shape| counted(shape, Opening::BYTES),
+pub static ENTRY: Entry =
+    Entry::new("vole", "VOLE and an oblivious key-value store", Roles::Whole { receive, send })
+        .family("vole_based")
+        .paper("RS21, RR22; BPSY23")
+        .security(&Security::ALL)
+        .profiles(&Profile::ALL)
+        .sigma(1, 64)
+        .variants(Code::VARIANTS)
+        .learns_both()
+        .flights(flights)
+        .steps(|role, _| match role {
+            Role::Receiver => {
+                &[(Phase::Blind, 60), (Phase::Unblind, 25), (Phase::Exchange, 10), (Phase::Compare, 5)]
+            }
+            Role::Sender => &[(Phase::Blind, 60), (Phase::Answer, 25), (Phase::Exchange, 15)],
+        })
+        .messages(MESSAGES)
+        .memory("receiver 130·n_r + 32·n_s, sender 100·n_r + 70·n_s, and 90 MB", |shape| {
+            let (receiver, sender) = (shape.receiver(), shape.sender());
+            const PIECE: u64 = 90_000_000;
+            Memory {
+                receiver: 130 * receiver + 32 * sender + PIECE,
+                sender: 100 * receiver + 70 * sender + PIECE,
+            }
+        })
+        .max_tested_keys(|shape| max_malicious_items(shape.sizes.receiver, 64) as u64);
+
+const MESSAGES: &[Message] = &[
+    coin(Role::Sender, "commitments to coins (malicious)", COIN_BYTES[0]),
+    coin(Role::Receiver, "coin (malicious)", COIN_BYTES[1]),
+    coin(Role::Sender, "coin, opened (malicious)", COIN_BYTES[2]),
+    Message::of_sender("base OTs, whose choices are the bits of Δ", "8192", |_| Opening::BYTES as u64),
+    Message::of_receiver(
+        "base OT, small-field trees and corrections of the VOLE; seed of the store",
+        "32 + r(m), and 16 if semi-honest",
+        |shape| {
+            let semi_honest = shape.parameters.security == Security::SemiHonest;
+            let seed = if semi_honest { Block::BYTES } else { 0 };
+            with_plan(shape, |plan, small| {
+                let answer = Opening::answer_bytes::<Block>(plan);
+                seed + if small { Opening::answer_bytes::<u64>(plan) } else { answer }
+            })
         },
-        Message {
-            from: Role::Receiver,
-            what: "base OT, small-field trees and corrections of the VOLE; seed of the store",
-            formula: "32 + r(m), and 16 if semi-honest",
-            bytes: |shape| {
-                let semi_honest = shape.parameters.security == Security::SemiHonest;
-                let seed = if semi_honest { Block::BYTES } else { 0 };
-                with_plan(shape, |plan, small| {
-                    let answer = Opening::answer_bytes::<Block>(plan);
-                    seed + if small { Opening::answer_bytes::<u64>(plan) } else { answer }
-                })
-            },
+    ),
+    Message::of_sender("words of the puncturable functions", "s(m)", |shape| {
+        with_plan(shape, |plan, _| plan.sender_bytes())
+    }),
+    Message::of_receiver("challenge of the VOLE's check (malicious)", "c(m)", |shape| {
+        with_plan(shape, |plan, _| plan.challenge_bytes())
+    }),
+    Message::of_sender("reply to it (malicious)", "c'(m)", |shape| {
+        with_plan(shape, |plan, _| plan.reply_bytes())
+    }),
+    Message::of_receiver(
+        "columns of the store under A, and w_r if malicious",
+        "m·(16, or 8 for small values), and 32 if malicious",
+        |shape| {
+            let malicious = shape.parameters.security == Security::Malicious;
+            let more = if malicious { COIN_BYTES[3] } else { 0 };
+            with_plan(shape, |plan, small| plan.length() * (if small { 8 } else { 16 }) + more)
         },
-        Message {
-            from: Role::Sender,
-            what: "words of the puncturable functions",
-            formula: "s(m)",
-            bytes: |shape| with_plan(shape, |plan, _| plan.sender_bytes()),
+    ),
+    coin(Role::Sender, "w_s, opened (malicious)", COIN_BYTES[4]),
+    Message::of_sender(
+        "masks, sorted, in Elias–Fano form",
+        "about n_s·(ℓ - ⌊log2 n_s⌋ + 2)/8, ℓ = 128 if malicious",
+        |shape| {
+            let bits = mask_bits(shape.sizes, shape.parameters.security);
+            sorted::encoded_bytes(shape.sizes.sender, bits) as u64
         },
-        Message {
-            from: Role::Receiver,
-            what: "challenge of the VOLE's check (malicious)",
-            formula: "c(m)",
-            bytes: |shape| with_plan(shape, |plan, _| plan.challenge_bytes()),
-        },
-        Message {
-            from: Role::Sender,
-            what: "reply to it (malicious)",
-            formula: "c'(m)",
-            bytes: |shape| with_plan(shape, |plan, _| plan.reply_bytes()),
-        },
-        Message {
-            from: Role::Receiver,
-            what: "columns of the store under A, and w_r if malicious",
-            formula: "m·(16, or 8 for small values), and 32 if malicious",
-            bytes: |shape| {
-                let malicious = shape.parameters.security == Security::Malicious;
-                let more = if malicious { COIN_BYTES[3] } else { 0 };
-                with_plan(shape, |plan, small| plan.length() * (if small { 8 } else { 16 }) + more)
-            },
-        },
-        coin(Role::Sender, "w_s, opened (malicious)", COIN_BYTES[4]),
-        Message {
-            from: Role::Sender,
-            what: "masks, sorted, in Elias–Fano form",
-            formula: "about n_s·(ℓ - ⌊log2 n_s⌋ + 2)/8, ℓ = 128 if malicious",
-            bytes: |shape| {
-                let bits = mask_bits(shape.sizes, shape.parameters.security);
-                counted(shape, sorted::encoded_bytes(shape.sizes.sender, bits))
-            },
-        },
-        Message {
-            bytes: |shape| counted(shape, (positions::MESSAGE.bytes)(shape) as usize),
-            ..positions::MESSAGE
-        },
-        Message {
-            from: Role::Receiver,
-            what: "proofs of the matches (malicious, --learns both)",
-            formula: "16·k",
-            bytes: |shape| {
-                let bytes = proof_bytes(shape.parameters.security, shape.learns, shape.matches);
-                counted(shape, bytes as usize)
-            },
-        },
-    ],
-    memory: "receiver 130·n_r + 32·n_s, sender 100·n_r + 70·n_s, and 90 MB",
-    memory_bytes: |shape| {
-        let (receiver, sender) = (shape.receiver(), shape.sender());
-        const PIECE: u64 = 90_000_000;
-        Memory {
-            receiver: 130 * receiver + 32 * sender + PIECE,
-            sender: 100 * receiver + 70 * sender + PIECE,
-        }
-    },
-    test_items: 1 << 10,
-    receive,
-    send,
-};
+    ),
+    positions::MESSAGE,
+    Message::of_receiver("proofs of the matches (malicious, --learns both)", "16·k", |shape| {
+        proof_bytes(shape.parameters.security, shape.learns, shape.matches)
+    }),
+];
 
 /// Base OTs, the receiver's answer with A + P, the masks: three. The words of the trees and what follows them take two
 /// more, unless A + P goes early; coins of a malicious run two, and the check of the trees two. A small VOLE has no trees.
@@ -141,12 +115,6 @@ fn flights(shape: &Shape) -> u32 {
     }
 }
 
-/// Codes for the noise other than block-accumulate.
-const CODES: &[Variant] =
-    &[Variant { name: EXPAND_CONVOLUTE, what: "silent VOLE with expand-convolute codes (RRT23)" }];
-
-const EXPAND_CONVOLUTE: &str = "expand-convolute";
-
 /// A message of coins.
 const fn coin(from: Role, what: &'static str, bytes: usize) -> Message {
     let (formula, bytes): (_, fn(&Shape) -> u64) = match bytes {
@@ -157,18 +125,13 @@ const fn coin(from: Role, what: &'static str, bytes: usize) -> Message {
 }
 
 fn malicious(shape: &Shape, bytes: usize) -> u64 {
-    if shape.parameters.security == Security::Malicious { counted(shape, bytes) } else { 0 }
-}
-
-/// Nothing is sent if a set is empty.
-fn counted(shape: &Shape, bytes: usize) -> u64 {
-    if shape.receiver() == 0 || shape.sender() == 0 { 0 } else { bytes as u64 }
+    if shape.parameters.security == Security::Malicious { bytes as u64 } else { 0 }
 }
 
 fn with_plan(shape: &Shape, bytes: impl FnOnce(&Plan, bool) -> usize) -> u64 {
     let (sizes, parameters) = (shape.sizes, &shape.parameters);
     let plan = plan_for(sizes, parameters);
-    plan.map_or(0, |plan| counted(shape, bytes(&plan, are_small(sizes, parameters))))
+    plan.map_or(0, |plan| bytes(&plan, are_small(sizes, parameters)) as u64)
 }
 
 /// Bits of a mask: ℓ, and 128 in malicious runs, where the masks are what the sender's set is extracted from.
@@ -202,9 +165,9 @@ pub(super) fn plan(run: &Run<'_>) -> Result<Plan, Error> {
 
 fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
     let columns = Store::new(parameters.security, sizes.receiver, Block::ZERO).ok()?.columns();
-    let family = match parameters.variant {
-        EXPAND_CONVOLUTE => Family::Convolute,
-        _ => Family::Accumulate,
+    let family = match Code::of(parameters) {
+        Code::ExpandConvolute => Family::Convolute,
+        Code::BlockAccumulate => Family::Accumulate,
     };
     Some(Plan::new(columns, parameters.profile, parameters.security).with_family(family))
 }
@@ -256,7 +219,7 @@ mod tests {
     fn every_code_finds_the_intersection_on_any_number_of_threads() {
         use crate::testing::{Case, planted_for, run_pair};
         // So many columns that structured codes are taken.
-        for variant in CODES.iter().map(|variant| variant.name) {
+        for variant in Code::VARIANTS.iter().map(Some) {
             for (security, profile) in [
                 (Security::SemiHonest, Profile::Conservative),
                 (Security::SemiHonest, Profile::Fast),

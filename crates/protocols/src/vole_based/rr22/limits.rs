@@ -22,7 +22,7 @@ const MICROSECONDS_PER_ITEM: u64 = 20;
 pub(super) fn search(run: &Run<'_>) -> Duration {
     let (sizes, parameters, learns) = (run.sizes, run.parameters, run.learns);
     let shape = Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false };
-    let bytes: u64 = ENTRY.messages.iter().map(|message| (message.bytes)(&shape)).sum();
+    let bytes: u64 = ENTRY.sent(&shape).map(|(_, bytes)| bytes).sum();
     let items = shape.receiver() + shape.sender();
     LEAST
         + Duration::from_secs(bytes / BYTES_PER_SECOND)
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::parameters::{Parameters, Security};
-    use crate::protocol::{Role, Sizes};
+    use crate::protocol::{Ctx, Role, Sizes};
     use crate::testing::{planted_for, run_of};
 
     fn context() -> Context {
@@ -78,9 +78,12 @@ mod tests {
         let rng = || StdRng::seed_from_u64(1);
         // Both channels outlive both roles: whoever is done is still there.
         let ends = std::thread::scope(|scope| {
-            let sender =
-                scope.spawn(|| (ENTRY.send)(&run(), &sets.sender, &mut second, &mut rng()).map(drop));
-            let receiver = (ENTRY.receive)(&run(), &sets.receiver, &mut first, &mut rng()).map(drop);
+            let sender = scope.spawn(|| {
+                let ctx = &mut Ctx { run: &run(), channel: &mut second, rng: &mut rng() };
+                ENTRY.send(ctx, &sets.sender).map(drop)
+            });
+            let ctx = &mut Ctx { run: &run(), channel: &mut first, rng: &mut rng() };
+            let receiver = ENTRY.receive(ctx, &sets.receiver).map(drop);
             if receiver.is_err() {
                 first.abort();
             }
@@ -107,15 +110,7 @@ mod tests {
     fn a_sender_that_stalls_before_its_masks_is_ended() {
         let parameters = Parameters { security: Security::Malicious, ..Parameters::default() };
         let sizes = Sizes { receiver: 300, sender: 200 };
-        let shape = Shape {
-            sizes,
-            parameters,
-            learns: crate::protocol::Learns::Receiver,
-            matches: 0,
-            kept_base_ots: false,
-        };
-        let sent = ENTRY.messages.iter().filter(|message| message.from == Role::Sender);
-        let sent: u64 = sent.map(|message| (message.bytes)(&shape)).sum();
+        let sent = ENTRY.bytes(Role::Sender, &Shape { parameters, ..Shape::new(sizes) });
         let masks = vesica_encode::sorted::encoded_bytes(200, 128) as u64;
         // Before w_s, in the middle of the masks, and before their last byte.
         for bytes in [sent - masks - 64, sent - masks / 2, sent - 1] {

@@ -20,7 +20,7 @@ const MALICIOUS: Parameters = Parameters {
     security: Security::Malicious,
     level: crate::DEFAULT_LEVEL,
     sigma: None,
-    variant: "",
+    variant: None,
     profile: crate::Profile::Conservative,
     paper: false,
 };

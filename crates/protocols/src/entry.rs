@@ -1,0 +1,445 @@
+//! A protocol's entry in the registry: what it is, what it costs, its two roles, and what is the same around all of them.
+
+use vesica_encode::items::Items;
+
+use crate::error::Error;
+use crate::masks::mask_bits;
+use crate::outcome::{Outcome, Pairs, Pending};
+use crate::parameters::{Parameters, Profile, Security, Supported, Variant};
+use crate::positions;
+use crate::protocol::{Ctx, Learns, Role, Sizes, Step};
+
+/// Whether a protocol may be taken without being asked for by name, or at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Secure as its entry says.
+    Standard,
+    /// Protects nothing worth the name; runs only with `--allow-insecure`.
+    Insecure,
+    /// Broken since it was published; runs only with `--allow-insecure`.
+    Broken,
+}
+
+impl Status {
+    /// The name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Standard => "standard",
+            Status::Insecure => "insecure",
+            Status::Broken => "broken",
+        }
+    }
+}
+
+/// What a cost formula depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Both set sizes, after padding.
+    pub sizes: Sizes,
+    /// Everything else that was agreed.
+    pub parameters: Parameters,
+    /// Who learns the result.
+    pub learns: Learns,
+    /// Items in the intersection; counts only where the sender learns it too.
+    pub matches: usize,
+    /// Whether the base OTs are those of an earlier run, so that none of their messages is sent.
+    pub kept_base_ots: bool,
+}
+
+impl Shape {
+    /// Sets of these sizes with the usual parameters; the receiver alone learns the result.
+    pub fn new(sizes: Sizes) -> Self {
+        let (parameters, learns) = (Parameters::default(), Learns::Receiver);
+        Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false }
+    }
+
+    /// n_r.
+    pub fn receiver(&self) -> u64 {
+        self.sizes.receiver as u64
+    }
+
+    /// n_s.
+    pub fn sender(&self) -> u64 {
+        self.sizes.sender as u64
+    }
+
+    /// The bytes of a message of base OTs: none if they are kept ones.
+    pub fn unless_kept(&self, bytes: u64) -> u64 {
+        if self.kept_base_ots { 0 } else { bytes }
+    }
+
+    /// ⌈ℓ/8⌉.
+    pub fn mask(&self) -> u64 {
+        u64::from(mask_bits(self.sizes).div_ceil(8))
+    }
+}
+
+/// A message of a protocol.
+#[derive(Debug, Clone, Copy)]
+pub struct Message {
+    /// Who sends it.
+    pub from: Role,
+    /// What it is.
+    pub what: &'static str,
+    /// Its bytes as a formula in n_r, n_s, ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ and, where both learn, the matches k.
+    pub formula: &'static str,
+    /// The formula as a program; 0 where the message is not sent. [`Entry::sent`] asks it of runs that take place only.
+    pub(crate) bytes: fn(&Shape) -> u64,
+}
+
+impl Message {
+    /// A message of the receiver.
+    pub const fn of_receiver(what: &'static str, formula: &'static str, bytes: fn(&Shape) -> u64) -> Self {
+        Message { from: Role::Receiver, what, formula, bytes }
+    }
+
+    /// A message of the sender.
+    pub const fn of_sender(what: &'static str, formula: &'static str, bytes: fn(&Shape) -> u64) -> Self {
+        Message { from: Role::Sender, what, formula, bytes }
+    }
+}
+
+/// Bytes that a protocol adds to the items at its peak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Memory {
+    /// Receiver's.
+    pub receiver: u64,
+    /// Sender's.
+    pub sender: u64,
+}
+
+/// The receiver's role in a protocol that ends with a result of its own kind.
+pub type Receive = for<'a> fn(&mut Ctx<'_, 'a>, &'a Items) -> Result<Pending<'a>, Error>;
+
+/// The sender's role in such a protocol; it has a result where the run was agreed for both to learn one.
+pub type Send = fn(&mut Ctx<'_, '_>, &Items) -> Result<Option<Outcome>, Error>;
+
+/// The receiver's role in a protocol whose sender sends a list.
+pub type ReceivePairs = for<'a> fn(&mut Ctx<'_, 'a>, &'a Items) -> Result<Pairs<'a>, Error>;
+
+/// The sender's role in such a protocol: which of its items stands at each position of its list. The answer may be empty where
+/// the receiver alone learns the result.
+pub type SendList = fn(&mut Ctx<'_, '_>, &Items) -> Result<Vec<u32>, Error>;
+
+/// The two roles of a protocol.
+#[derive(Debug, Clone, Copy)]
+pub enum Roles {
+    /// The receiver finds its items in a list of the sender's. Under `--learns both` it returns the positions, which
+    /// [`Entry`] does.
+    Listed {
+        /// Receiver.
+        receive: ReceivePairs,
+        /// Sender.
+        send: SendList,
+    },
+    /// The roles themselves say what either party learns.
+    Whole {
+        /// Receiver.
+        receive: Receive,
+        /// Sender.
+        send: Send,
+    },
+}
+
+/// A protocol: what it is, what it costs, and its two roles.
+///
+/// An entry is built from what is particular to the protocol. Unless it says more, a protocol is semi-honest, has one form,
+/// gives the receiver the intersection, leaks the sizes of both sets, and makes no base OTs that could be kept.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// The folder it lives in.
+    pub family: &'static str,
+    /// Paper and section.
+    pub paper: &'static str,
+    /// The security models it is offered in.
+    pub security: &'static [Security],
+    /// The parameters it can be run with.
+    pub supports: Supported,
+    /// Whether it may be used freely.
+    pub status: Status,
+    /// Whether it has a path by which the sender learns the result too.
+    pub learns_both: bool,
+    /// Who learns what.
+    pub learns: &'static str,
+    /// What else is seen.
+    pub leakage: &'static str,
+    /// The memory formula, in bytes.
+    pub memory: &'static str,
+    /// Set size of the test that runs every protocol.
+    pub test_items: usize,
+    /// The two roles.
+    pub roles: Roles,
+    flights: fn(&Shape) -> u32,
+    steps: fn(Role, &Shape) -> &'static [Step],
+    base_ots: Option<fn(&Shape) -> u64>,
+    messages: &'static [Message],
+    memory_bytes: fn(&Shape) -> Memory,
+    max_tested_keys: Option<fn(&Shape) -> u64>,
+    runs_on_empty_sets: bool,
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// The builder.
+impl Entry {
+    /// A protocol of this name and title.
+    pub const fn new(name: &'static str, title: &'static str, roles: Roles) -> Self {
+        Entry {
+            name,
+            title,
+            family: "",
+            paper: "",
+            security: &[Security::SemiHonest],
+            supports: Supported::STANDARD,
+            status: Status::Standard,
+            learns_both: matches!(roles, Roles::Listed { .. }),
+            learns: "receiver: the intersection",
+            leakage: "the sizes of both sets",
+            memory: "",
+            test_items: 1 << 10,
+            roles,
+            flights: |_| 0,
+            steps: |_, _| &[],
+            base_ots: None,
+            messages: &[],
+            memory_bytes: |_| Memory { receiver: 0, sender: 0 },
+            max_tested_keys: None,
+            runs_on_empty_sets: false,
+        }
+    }
+
+    /// The folder it lives in.
+    pub const fn family(self, family: &'static str) -> Self {
+        Entry { family, ..self }
+    }
+
+    /// Paper and section.
+    pub const fn paper(self, paper: &'static str) -> Self {
+        Entry { paper, ..self }
+    }
+
+    /// The security models it is offered in, where they are not semi-honest parties alone.
+    pub const fn security(self, security: &'static [Security]) -> Self {
+        Entry { security, ..self }
+    }
+
+    /// It protects nothing worth the name, or was broken.
+    pub const fn status(self, status: Status) -> Self {
+        Entry { status, ..self }
+    }
+
+    /// Who learns what, and what else is seen.
+    pub const fn learns(self, learns: &'static str, leakage: &'static str) -> Self {
+        Entry { learns, leakage, ..self }
+    }
+
+    /// It has a path of its own by which the sender learns the result too.
+    pub const fn learns_both(self) -> Self {
+        Entry { learns_both: true, ..self }
+    }
+
+    /// The levels κ.
+    pub const fn levels(self, levels: &'static [u32]) -> Self {
+        Entry { supports: Supported { levels, ..self.supports }, ..self }
+    }
+
+    /// It takes native items of so many bits.
+    pub const fn sigma(self, least: u32, most: u32) -> Self {
+        Entry { supports: Supported { sigma: Some((least, most)), ..self.supports }, ..self }
+    }
+
+    /// The forms beside the standard one.
+    pub const fn variants(self, variants: &'static [Variant]) -> Self {
+        Entry { supports: Supported { variants, ..self.supports }, ..self }
+    }
+
+    /// The profiles.
+    pub const fn profiles(self, profiles: &'static [Profile]) -> Self {
+        Entry { supports: Supported { profiles, ..self.supports }, ..self }
+    }
+
+    /// It has the paper's own parameters as a switch.
+    pub const fn paper_parameters(self) -> Self {
+        Entry { supports: Supported { paper: true, ..self.supports }, ..self }
+    }
+
+    /// The longest chain of messages of a run that wait for each other, up to the receiver's last; two flights make a round
+    /// trip. Messages that cross on their way count once.
+    pub const fn flights(self, flights: fn(&Shape) -> u32) -> Self {
+        Entry { flights, ..self }
+    }
+
+    /// The phases that a role goes through, in order, with their rough shares of the time in percent.
+    pub const fn steps(self, steps: fn(Role, &Shape) -> &'static [Step]) -> Self {
+        Entry { steps, ..self }
+    }
+
+    /// How many base OTs of a run the two parties may keep for their next one; see [`vesica_ot::base::kept`].
+    pub const fn base_ots(self, count: fn(&Shape) -> u64) -> Self {
+        Entry { base_ots: Some(count), ..self }
+    }
+
+    /// Its messages, in the order in which each party sends its own; those of [`positions`] apart in a listed protocol.
+    pub const fn messages(self, messages: &'static [Message]) -> Self {
+        Entry { messages, ..self }
+    }
+
+    /// The bytes that it adds to the items at its peak, as a formula and as a program.
+    pub const fn memory(self, memory: &'static str, memory_bytes: fn(&Shape) -> Memory) -> Self {
+        Entry { memory, memory_bytes, ..self }
+    }
+
+    /// In a malicious run: the most keys of its choice that a receiver can test against the sender's set, if it
+    /// evaluates the run's hash at most 2^64 times; more with probability at most 2^-40. What a limit on the receiver's size
+    /// is worth.
+    pub const fn max_tested_keys(self, most: fn(&Shape) -> u64) -> Self {
+        Entry { max_tested_keys: Some(most), ..self }
+    }
+
+    /// It runs, and sends its messages, where a set is empty too.
+    pub const fn runs_on_empty_sets(self) -> Self {
+        Entry { runs_on_empty_sets: true, ..self }
+    }
+
+    /// The set size of the test that runs every protocol, where 2^10 is not right.
+    pub const fn test_items(self, test_items: usize) -> Self {
+        Entry { test_items, ..self }
+    }
+}
+
+/// What a run costs.
+impl Entry {
+    /// Whether the roles are run at all: where a set is empty, the result is known without them.
+    fn takes_place(&self, sizes: Sizes) -> bool {
+        self.runs_on_empty_sets || (sizes.receiver > 0 && sizes.sender > 0)
+    }
+
+    /// The message around a listed protocol: the positions of the matches.
+    fn positions(&self) -> Option<&'static Message> {
+        matches!(self.roles, Roles::Listed { .. }).then_some(&positions::MESSAGE)
+    }
+
+    /// Its messages, in the order in which each party sends its own.
+    pub fn all_messages(&self) -> impl Iterator<Item = &'static Message> {
+        self.messages.iter().chain(self.positions())
+    }
+
+    /// The messages of a run of this shape with their bytes, 0 where one is not sent.
+    pub fn sent(&self, shape: &Shape) -> impl Iterator<Item = (&'static Message, u64)> {
+        let runs = self.takes_place(shape.sizes);
+        let own = move |message: &'static Message| (message, if runs { (message.bytes)(shape) } else { 0 });
+        let around = move |message: &'static Message| (message, (message.bytes)(shape));
+        self.messages.iter().map(own).chain(self.positions().map(around))
+    }
+
+    /// DATA payload that `from` sends in a run of this shape.
+    pub fn bytes(&self, from: Role, shape: &Shape) -> u64 {
+        self.sent(shape).filter(|(message, _)| message.from == from).map(|(_, bytes)| bytes).sum()
+    }
+
+    /// The flights of a run of this shape; see [`Entry::flights`].
+    pub fn flights_of(&self, shape: &Shape) -> u32 {
+        if self.takes_place(shape.sizes) { (self.flights)(shape) } else { 0 }
+    }
+
+    /// The flights of a run on 2^20 keys a side with the usual parameters, at each security that the protocol offers.
+    pub fn usual_flights(&self) -> impl Iterator<Item = (Security, u32)> + '_ {
+        self.security.iter().map(|&security| {
+            let parameters = Parameters { security, ..Parameters::default() };
+            let sizes = Sizes { receiver: 1 << 20, sender: 1 << 20 };
+            (security, self.flights_of(&Shape { parameters, ..Shape::new(sizes) }))
+        })
+    }
+
+    /// The phases of a role, in order, unless a set is empty. Their shares serve the time left on the screen alone.
+    pub fn steps_of(&self, role: Role, shape: &Shape) -> &'static [Step] {
+        (self.steps)(role, shape)
+    }
+
+    /// Whether it has runs whose base OTs may be kept.
+    pub fn keeps_base_ots(&self) -> bool {
+        self.base_ots.is_some()
+    }
+
+    /// The base OTs of a run that may be kept; 0 where it has none, or none that may be used again.
+    pub fn kept_base_ots(&self, shape: &Shape) -> u64 {
+        self.base_ots.filter(|_| self.takes_place(shape.sizes)).map_or(0, |count| count(shape))
+    }
+
+    /// Bytes that a run adds to the items at its peak.
+    pub fn memory_of(&self, shape: &Shape) -> Memory {
+        if self.takes_place(shape.sizes) { (self.memory_bytes)(shape) } else { Memory::default() }
+    }
+
+    /// See [`Entry::max_tested_keys`]; none of semi-honest runs.
+    pub fn max_tested_keys_of(&self, shape: &Shape) -> Option<u64> {
+        let most = self.max_tested_keys.filter(|_| shape.parameters.security == Security::Malicious)?;
+        Some(most(shape))
+    }
+
+    /// Whether it runs only with `--allow-insecure`.
+    pub fn needs_allow_insecure(&self) -> bool {
+        self.status != Status::Standard
+    }
+}
+
+/// The two roles, and what is the same around those of every protocol: the items are those that were agreed, a protocol sees no
+/// empty set, the sender learns the positions of the matches where both parties learn the result.
+impl Entry {
+    /// The receiver's role: its items in, its result out, once it is worked out.
+    ///
+    /// # Errors
+    /// If the partner does not keep to the protocol, the channel fails, or the run is cancelled.
+    pub fn receive<'a>(&self, ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
+        let run = ctx.run;
+        run.expect_items(Role::Receiver, items)?;
+        let takes_place = self.takes_place(run.sizes);
+        match self.roles {
+            Roles::Whole { receive, .. } if takes_place => receive(ctx, items),
+            Roles::Whole { .. } => Ok(Pending::of_items(items, Vec::new())),
+            Roles::Listed { receive, .. } => {
+                let pairs = if takes_place { receive(ctx, items)? } else { Pairs::found(Vec::new()) };
+                if run.learns == Learns::Receiver {
+                    return Ok(Pending::of_join(items, || Ok(pairs.find())));
+                }
+                let pairs = pairs.find();
+                let positions = pairs.iter().map(|&(_, position)| position);
+                positions::send(run.sizes.sender, positions, ctx.channel.split().0)?;
+                Ok(Pending::of_join(items, || Ok(pairs)))
+            }
+        }
+    }
+
+    /// The sender's role: its items in; a result out where the run was agreed for both to learn one.
+    ///
+    /// # Errors
+    /// If the partner does not keep to the protocol, the channel fails, or the run is cancelled.
+    pub fn send(&self, ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
+        let run = ctx.run;
+        run.expect_items(Role::Sender, items)?;
+        let takes_place = self.takes_place(run.sizes);
+        let matched = match self.roles {
+            Roles::Whole { send, .. } if takes_place => return send(ctx, items),
+            Roles::Whole { .. } => Vec::new(),
+            Roles::Listed { send, .. } => {
+                let list = if takes_place { send(ctx, items)? } else { Vec::new() };
+                if run.learns == Learns::Receiver {
+                    return Ok(None);
+                }
+                let Sizes { receiver, sender } = run.sizes;
+                let positions = positions::recv(sender, receiver, ctx.channel.split().1)?;
+                positions.into_iter().map(|position| list[position as usize] as usize).collect()
+            }
+        };
+        let matches = || Outcome::Matches(items.matches(matched.into_iter()));
+        Ok((run.learns == Learns::Both).then(matches))
+    }
+}

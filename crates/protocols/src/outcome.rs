@@ -1,0 +1,117 @@
+//! What a role ends with.
+
+use vesica_encode::items::{Items, Matches};
+
+use crate::error::{Error, Misuse};
+use crate::protocol::{Phase, Run};
+
+/// A party's result.
+///
+/// Every protocol so far gives [`Matches`](Outcome::Matches). The other results are those of protocols that evaluate a
+/// circuit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The rows of this party's own table whose items the other party has.
+    Matches(Matches),
+    /// |X ∩ Y|.
+    Count(u64),
+    /// The sum, modulo 2^64, of the values that belong to the common items.
+    Sum(u64),
+    /// This party's additive shares, modulo 2^64, of the circuit's output: one for each bin.
+    Shares(Vec<u64>),
+}
+
+impl Outcome {
+    /// The matching rows.
+    ///
+    /// # Errors
+    /// If the protocol gives another result.
+    pub fn into_matches(self) -> Result<Matches, Error> {
+        match self {
+            Outcome::Matches(matches) => Ok(matches),
+            Outcome::Count(_) | Outcome::Sum(_) | Outcome::Shares(_) => Err(Misuse::NoMatches.into()),
+        }
+    }
+}
+
+/// What a role ends with: a result that is still to be worked out, if the protocol's join can wait.
+///
+/// The protocol has sent and received all its messages by then, and has checked the form of what it received. Where the
+/// receiver alone learns the result, the session confirms the run before it calls [`finish`](Self::finish): the time of its
+/// confirmation then depends neither on the matches nor on the number of rows of a matched item.
+#[must_use = "the result is still to be worked out"]
+pub struct Pending<'a>(Box<dyn FnOnce() -> Result<Outcome, Error> + 'a>);
+
+impl std::fmt::Debug for Pending<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pending").finish_non_exhaustive()
+    }
+}
+
+impl<'a> Pending<'a> {
+    /// A result that `find` works out without a message.
+    pub fn new(find: impl FnOnce() -> Result<Outcome, Error> + 'a) -> Self {
+        Pending(Box::new(find))
+    }
+
+    /// A result that is there.
+    pub fn found(outcome: Outcome) -> Self {
+        Self::new(move || Ok(outcome))
+    }
+
+    /// Matches of these items; their rows are still to be collected.
+    pub(crate) fn of_items(items: &'a Items, matched: Vec<u32>) -> Self {
+        let matched = move || matched.into_iter().map(|item| item as usize);
+        Self::new(move || Ok(Outcome::Matches(items.matches(matched()))))
+    }
+
+    /// Matches that a join finds, as pairs of an item of this party and a position in the other party's list.
+    pub(crate) fn of_join(
+        items: &'a Items,
+        join: impl FnOnce() -> Result<Vec<(u32, u32)>, Error> + 'a,
+    ) -> Self {
+        let matches = |pairs: Vec<(u32, u32)>| items.matches(pairs.iter().map(|&(item, _)| item as usize));
+        Self::new(move || Ok(Outcome::Matches(matches(join()?))))
+    }
+
+    /// Works out the result.
+    ///
+    /// # Errors
+    /// If the search fails: what was received has been checked, so that only the caller can end it.
+    pub fn finish(self) -> Result<Outcome, Error> {
+        (self.0)()
+    }
+
+    /// Works out the matching rows.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish), and if the protocol gives another result.
+    pub fn matches(self) -> Result<Matches, Error> {
+        self.finish()?.into_matches()
+    }
+}
+
+/// The matches as the receiver of a [`Listed`](crate::registry::Roles::Listed) protocol has them: pairs of an item of its own
+/// and a position in the sender's list. They are found, or still to be joined from two lists that are both here.
+pub struct Pairs<'a>(Box<dyn FnOnce() -> Vec<(u32, u32)> + 'a>);
+
+impl<'a> Pairs<'a> {
+    /// Pairs that are there.
+    pub fn found(pairs: Vec<(u32, u32)>) -> Self {
+        Pairs(Box::new(move || pairs))
+    }
+
+    /// Pairs that `join` finds.
+    pub fn joined(run: &Run<'a>, join: impl FnOnce() -> Vec<(u32, u32)> + 'a) -> Self {
+        let progress = run.progress;
+        Pairs(Box::new(move || {
+            progress.phase(Phase::Compare, 0);
+            join()
+        }))
+    }
+
+    /// The pairs.
+    pub fn find(self) -> Vec<(u32, u32)> {
+        (self.0)()
+    }
+}
