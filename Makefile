@@ -1,4 +1,4 @@
-# `make demo` runs the main job, `make test` everything CI runs. Both work on a fresh machine with Rust on it: cargo
+# `make demo` shows the main job. `make test` runs everything that CI runs. Both work on a fresh machine with Rust: cargo
 # fetches what they need. Each stage of `make test` prints its time.
 
 CARGO ?= cargo
@@ -14,7 +14,7 @@ define stage
 endef
 
 .PHONY: help
-help: ## This list
+help: ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: setup
@@ -22,17 +22,17 @@ setup:
 	@$(INSTALL_CC)
 
 .PHONY: demo
-demo: setup ## Build, then two sample tables, two processes, TLS on loopback, the matched rows on screen
+demo: setup ## Build, then match two sample tables in two processes over TLS, and show the rows
 	$(CARGO) build --release --locked --package vesica-cli
 	@target/release/vesica quickstart
 
 .PHONY: test
 test: export VESICA_PROGRAM = $(abspath target)/ci/vesica
-test: setup fmt-check clippy doc release-test python-test ## All that CI runs
+test: setup fmt-check clippy doc release-test python-test ## Run everything that CI runs
 	@echo "==> all stages passed"
 
 .PHONY: lint
-lint: fmt-check clippy doc ## Format, clippy and docs, warnings denied
+lint: fmt-check clippy doc ## Check format, clippy and docs, with warnings denied
 
 .PHONY: fmt-check
 fmt-check:
@@ -46,7 +46,7 @@ clippy: setup
 		--target-dir $${CARGO_TARGET_DIR:-$(abspath target)} -- -D warnings)
 
 .PHONY: doc
-doc: setup ## The library's documentation, warnings denied
+doc: setup ## Build the documentation of all crates, with warnings denied
 	$(call stage,doc,RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items)
 
 .PHONY: release-test
@@ -54,7 +54,7 @@ release-test: setup
 	$(call stage,test,$(CARGO) test --locked --workspace --profile ci)
 
 .PHONY: python-test
-python-test: setup ## The Python package: a clean environment, the wheel, its tests (a database of their own among them)
+python-test: setup ## Test the Python package: a clean environment, the wheel, its tests (with a database of their own)
 	$(call stage,python,CARGO=$(CARGO) python/test.sh)
 
 # The instrumentation that libFuzzer reads, as flags of the stable compiler. (`--target` keeps build programs free of it.)
@@ -75,7 +75,7 @@ fuzz-build: setup
 		--target-dir $(FUZZ_DIR) --target $(HOST)
 
 .PHONY: fuzz-smoke
-fuzz-smoke: fuzz-build ## Each fuzz target guided by coverage for FUZZ_SECONDS (60); what it finds is left in target/fuzz
+fuzz-smoke: fuzz-build ## Run each fuzz target, guided by coverage, for FUZZ_SECONDS (60); findings go to target/fuzz
 	@program=$(FUZZ_DIR)/$(HOST)/release/libfuzzer; \
 	for target in $$(VESICA_FUZZ_TARGET=list $$program); do \
 		mkdir -p $(FUZZ_DIR)/corpus/$$target fuzz/corpus/$$target; echo "==> fuzz $$target"; \
@@ -87,29 +87,29 @@ fuzz-smoke: fuzz-build ## Each fuzz target guided by coverage for FUZZ_SECONDS (
 	done
 
 .PHONY: parameters
-parameters: setup ## Every security parameter derived again; fails where the code has another (FULL=1: what takes minutes too)
+parameters: setup ## Derive every security parameter again; fails if the code has another (FULL=1: also what takes minutes)
 	$(CARGO) run --quiet --locked --profile ci --package vesica-protocols --example parameters -- $(if $(FULL),--full)
 
 .PHONY: bench
-bench: setup ## The main job with `dh` at 2^20 rows against the floor of its group operations; wants a machine that does nothing else
+bench: setup ## Time the main job with `dh` at 2^20 rows against the floor of its group operations; needs an idle machine
 	$(CARGO) build --release --locked --package vesica-cli
 	$(CARGO) run --release --locked --package vesica-cli --example main_job -- 20
 
 .PHONY: bench-duckdb
-bench-duckdb: setup ## CPU time of the private join of two files against DuckDB's plain one
+bench-duckdb: setup ## Compare the CPU time of the private join of two files with that of DuckDB's plain join
 	$(CARGO) build --release --locked --package vesica-cli
 	test -x target/duckdb-venv/bin/python || python3 -m venv target/duckdb-venv
 	target/duckdb-venv/bin/pip install --quiet duckdb
 	target/duckdb-venv/bin/python benchmarks/duckdb.py
 
 .PHONY: bench-blocks
-bench-blocks: setup ## Building blocks under criterion, each beside its last run; BLOCKS=name for some of them
+bench-blocks: setup ## Time the building blocks under criterion, each beside its last run; BLOCKS=name for some of them
 	cp Cargo.lock benchmarks/blocks/Cargo.lock
 	CRITERION_HOME=$(abspath target)/blocks/criterion \
 		$(CARGO) bench --manifest-path benchmarks/blocks/Cargo.toml --target-dir $(abspath target)/blocks -- $(BLOCKS)
 
 .PHONY: plots
-plots: ## The pictures of a record from its figures; RECORD=folder, the last one if not given
+plots: ## Draw the pictures of a record from its figures; RECORD=folder, by default the last one
 	test -x target/plots-venv/bin/python || python3 -m venv target/plots-venv
 	target/plots-venv/bin/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
 	target/plots-venv/bin/python benchmarks/plots.py "$${RECORD:-$$(ls -d benchmarks/record/*/ | tail -n 1)}"

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """CPU time of a private join against DuckDB's plain join of the same two CSV files.
 
-Vesica: `vesica receive` and `vesica send`, two processes, TLS on loopback, defaults, from the files to the matching rows on
-disk; CPU time of both processes together, from their start to their end.
-DuckDB: one process reads both files, joins them and writes the receiver's matching rows; CPU time of the query alone, all
-its threads, without the start of the interpreter.
-Runs alternate, medians are printed, and both outputs must hold the same rows.
+Vesica: two processes, `vesica receive` and `vesica send`, run with TLS on loopback and defaults, from the files to the
+matching rows on disk. The CPU time is that of both processes together, from their start to their end.
+DuckDB: one process reads both files, joins them and writes the receiver's matching rows. The CPU time is that of the
+query alone, with all its threads, without the start of the interpreter.
+Runs alternate. The script prints medians, and checks that both outputs hold the same rows.
 
     make bench-duckdb
     target/duckdb-venv/bin/python benchmarks/duckdb.py --rows 20 --runs 5 -- --profile fast
 
-What stands behind `--` goes to both Vesica processes.
+Arguments after `--` go to both Vesica processes.
 """
 
 import argparse
