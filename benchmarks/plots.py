@@ -1,7 +1,7 @@
 """Draws the pictures of a record from its figures.csv: `make plots`, or `python plots.py RECORD_FOLDER`.
 
-One colour stands for one protocol in every picture; its forms are lighter, with marks of their own. Solid: ours. Dashed with
-hollow marks: the paper's.
+Each protocol has one colour in every picture. Its forms have lighter shades and marks of their own. Our lines are solid.
+The papers' lines are dashed, with hollow marks.
 """
 
 import csv

@@ -1,4 +1,4 @@
-//! Executions a second of each target, over its seeds and changes of them: `speed [NAME ...]`, all by default.
+//! Prints the executions a second of each target, over its seeds and mutations of them: `speed [NAME ...]`.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,14 @@ fn main() {
     let names: Vec<String> = std::env::args().skip(1).collect();
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        // A panic within a foreign decoder is caught where it is called.
+        // The caller of a foreign decoder catches its panics.
         if !decoding() {
             tell(info);
         }
     }));
     for target in targets().iter().filter(|target| names.is_empty() || names.contains(&target.name)) {
         let mut rng = StdRng::seed_from_u64(7);
-        // What is recorded once is not counted.
+        // The first run records a conversation, and is not counted.
         target.seeds.iter().for_each(|seed| (target.run)(seed));
         let (start, mut count) = (Instant::now(), 0);
         while start.elapsed() < Duration::from_secs(4) && !target.seeds.is_empty() {

@@ -1,4 +1,4 @@
-//! The messages of base OTs, a few at a time: what a peer sends is an honest one's with changes, or anything.
+//! The messages of a few base OTs. The peer sends an honest message with changes, or any bytes.
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -30,7 +30,7 @@ fn receiver() -> (Receiver, Vec<u8>) {
     Receiver::new(&context(), LABEL, &[CHOICES], COUNT, &mut StdRng::seed_from_u64(2))
 }
 
-/// What is as long as the sender's message is taken for one, all else for the receiver's.
+/// Bytes as long as the sender's message are taken for one. All others are taken for the receiver's.
 fn run(input: &[u8]) {
     let ((sender, public), (receiver, message)) = (sender(), receiver());
     if let Ok(theirs) = input.try_into() {

@@ -1,9 +1,9 @@
-//! Fuzz targets: everything that reads bytes which a peer or a file supplies, as plain functions over bytes.
+//! Fuzz targets: plain functions over bytes, one for everything that reads bytes of a peer or a file.
 //!
-//! A target returns, whatever the bytes are. It panics where something is wrong: in the code that it calls, or in what
-//! that code must keep (what decodes encodes to the same bytes again). Two programs run the same [`targets`]:
-//! `tests/corpus.rs` over the corpus and over mutations of it, a fixed number of them, in every test run; and the driver in
-//! `libfuzzer/`, guided by coverage, for as long as it is given (`make fuzz-smoke`). What either finds goes into `corpus/`.
+//! A target returns for all bytes. It panics if the code that it calls panics, or if that code breaks a rule (bytes that
+//! decode must encode to the same bytes again). Two programs run the same [`targets`]. `tests/corpus.rs` runs them in every
+//! test run, over the corpus and a fixed number of mutations of it. The driver in `libfuzzer/` runs them guided by
+//! coverage, for a given time (`make fuzz-smoke`). Findings of either go into `corpus/`.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::unwrap_used,
@@ -26,15 +26,15 @@ pub use vesica_table::decoding;
 /// A function over bytes.
 pub type Run = Box<dyn Fn(&[u8]) + Send + Sync>;
 
-/// Something that reads bytes.
+/// A reader of bytes.
 pub struct Target {
     /// The name of its folder in the corpus.
     pub name: String,
-    /// Reads them.
+    /// Reads the bytes.
     pub run: Run,
-    /// Inputs to begin with, beside the corpus.
+    /// Inputs to start with, in addition to the corpus.
     pub seeds: Vec<Vec<u8>>,
-    /// How an input is changed: with or without an eye to its structure.
+    /// Mutates an input, with or without regard to its structure.
     pub mutate: fn(&mut Vec<u8>, &mut StdRng),
     /// How many mutated inputs a test run tries.
     pub tries: usize,
@@ -51,7 +51,7 @@ impl Target {
     }
 }
 
-/// All targets; those of the protocols come from the registry.
+/// All targets. Those of the protocols come from the registry.
 pub fn targets() -> Vec<Target> {
     let parsers = parsers::targets().into_iter().chain(tables::targets());
     parsers.chain([base::target()]).chain(roles::targets()).collect()

@@ -1,4 +1,4 @@
-//! Mutations: blind ones, one that knows frames, and ones that change what is inside of a packed file.
+//! Mutations: blind ones, one that knows frames, and two that change the content of a packed file.
 
 use std::io::Read;
 
@@ -13,7 +13,7 @@ use crate::seeds::{gzip_member, zstd_frame};
 /// No input grows beyond this.
 const LONGEST: usize = 1 << 14;
 
-/// Changes some bytes, or takes some away, or puts some in.
+/// Changes, removes or inserts some bytes.
 pub fn bytes(input: &mut Vec<u8>, rng: &mut StdRng) {
     for _ in 0..rng.random_range(1..=4) {
         change(input, rng);
@@ -42,7 +42,7 @@ fn change(input: &mut Vec<u8>, rng: &mut StdRng) {
     }
 }
 
-/// Takes the input for frames: changes one, drops, repeats or moves it, or lies about its length.
+/// Reads the input as frames, and changes, drops, repeats or moves one, or falsifies its length.
 pub fn framed(input: &mut Vec<u8>, rng: &mut StdRng) {
     const KINDS: [Kind; 4] = [Kind::Data, Kind::Heartbeat, Kind::Abort, Kind::Done];
     let (mut found, _) = frames(input);
@@ -72,7 +72,7 @@ pub fn framed(input: &mut Vec<u8>, rng: &mut StdRng) {
     input.truncate(LONGEST);
 }
 
-/// Takes what follows the first two bytes for a gzip file, and changes what is packed in it; else the bytes as they are.
+/// Reads the bytes after the first two as a gzip file, and changes its content. If they are none, changes the bytes.
 pub fn gzip(input: &mut Vec<u8>, rng: &mut StdRng) {
     let effort = rng.random_range(0..=9);
     let unpack = |packed: &mut dyn Read, text: &mut Vec<u8>| {
@@ -97,7 +97,7 @@ fn inside(
     pack: impl Fn(&[u8]) -> Vec<u8>,
 ) {
     let mut text = Vec::new();
-    // What came before the damage, if the file is damaged.
+    // If the file is damaged: the content before the damage.
     let whole = input.get(2..).is_some_and(|mut packed| unpack(&mut packed, &mut text).is_ok());
     if text.is_empty() && !whole || rng.random_range(0..3) == 0 {
         return bytes(input, rng);

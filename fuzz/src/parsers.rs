@@ -1,4 +1,4 @@
-//! What decodes one message or one text: the codec, frames, hello, terms, identities, public keys, key rules.
+//! Decoders of one message or one text: the codec, frames, hello, terms, identities, public keys, key rules.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ pub(crate) fn targets() -> Vec<Target> {
     ]
 }
 
-/// The first byte of each pair says which value is read, the second with which limit.
+/// The first byte of each pair chooses the value to read, the second its limit.
 fn decode(input: &[u8]) {
     let (steps, rest) = input.split_at(input.len() / 2);
     let mut reader = Reader::new(rest);
@@ -74,7 +74,7 @@ fn framed() -> Vec<Vec<u8>> {
     [each.concat()].into_iter().chain(each).collect()
 }
 
-/// What was read is what stands at the beginning of the input, byte for byte.
+/// The value that was read encodes to the beginning of the input, byte for byte.
 fn read_frames(input: &[u8]) {
     let (found, _) = frames(input);
     let again: Vec<u8> = found.iter().flat_map(|(kind, payload)| frame(*kind, payload)).collect();
@@ -90,7 +90,7 @@ fn hellos() -> Vec<Vec<u8>> {
     vec![hello(vesica_net::VERSION), hello(9), b"GET / HTTP/1.1\r\n".to_vec()]
 }
 
-/// Only who echoes our nonce, and not as its own, has said hello.
+/// A peer has said hello only if it echoes our nonce, and not as its own.
 fn say_hello(input: &[u8]) {
     if hello(input, NONCE) {
         assert_eq!((&input[..8], &input[42..74]), (&b"VESICA\r\n"[..], &NONCE[..]));
@@ -133,7 +133,7 @@ fn read_key_spec(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     if let Ok(spec) = text.parse::<KeySpec>() {
         assert!(!spec.column.is_empty());
-        // A column of that name is found, whatever the name is.
+        // A column is found by any name.
         let _found = Input::spool("input", &mut &b"a,b\n1,2\n"[..]).and_then(|input| {
             let request = Request::new(vec![spec], Encoding::Digest(Width::Digest128));
             input.load(&request, &mut |_| std::ops::ControlFlow::Continue(()))
@@ -157,7 +157,7 @@ fn values() -> Vec<Vec<u8>> {
     values.map(|value| value.as_bytes().to_vec()).into()
 }
 
-/// A rule only appends, and gives the same for the same value, wherever it is appended.
+/// A rule only appends. It appends the same bytes for the same value, after any other bytes.
 fn apply_rules(input: &[u8]) {
     for rule in Rule::ALL {
         let value = || Value::Text(Cow::Borrowed(input));

@@ -1,12 +1,11 @@
-//! The messages of every protocol of the registry: a role runs against a peer whose bytes are an honest peer's with changes.
+//! The messages of every protocol of the registry. A role runs against a peer that sends an honest peer's bytes, changed.
 //!
-//! The first bytes of an input say which way of running the protocol, and which role; the rest are changes to what the honest
-//! peer said in the same run. Both parties' randomness is seeded, so the role under test stays in step with the recording
-//! until the first change.
+//! The first bytes of an input choose a configuration of the protocol, and a role. The other bytes are changes to the
+//! messages that the honest peer sent in the same run. Both parties' randomness is seeded, so the role under test stays in
+//! step with the recording until the first change.
 //!
-//! Hundreds of base OTs take nearly all of the time, and say the same each time. So where a protocol can be run with base
-//! OTs that were kept, it is, and a target of its own, which is slow, makes them. The target `base-ots` tries the messages of
-//! a few of them.
+//! Hundreds of base OTs take nearly all of the time, and test the same each time. So a protocol runs with kept base OTs
+//! if it can. A slow target of its own makes them. The target `base-ots` tries the messages of a few base OTs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,10 +23,10 @@ use crate::Target;
 
 /// Payload of a frame.
 const FILL: usize = 1 << 16;
-/// What a conversation in memory holds without anybody reading.
+/// The bytes that a conversation in memory holds before they are read.
 const MOST: usize = 7 << 20;
 
-/// Bits of an input's second byte: whether both parties learn, and whose role it is.
+/// Bits of an input's second byte: whether both parties learn, and which role runs.
 const BOTH: u8 = 1;
 const SENDER: u8 = 2;
 
@@ -36,11 +35,11 @@ pub(crate) fn targets() -> Vec<Target> {
     PROTOCOLS.iter().map(|entry| target(entry, false)).chain(slow).collect()
 }
 
-/// The messages of a protocol; `fresh` if base OTs are made that could have been kept.
+/// The messages of a protocol. `fresh`: base OTs are made, although kept ones could serve.
 fn target(entry: &'static Entry, fresh: bool) -> Target {
     let mut ways = ways(entry);
     if fresh {
-        // What follows them is tried with kept ones.
+        // The target with kept base OTs tries the later messages.
         ways.truncate(1);
     }
     let count = ways.len().min(usize::from(u8::MAX)) as u8;
@@ -54,7 +53,7 @@ fn target(entry: &'static Entry, fresh: bool) -> Target {
     Target::new(format!("{name}-{}", entry.name), move |input| stage.run(input), seeds.collect(), tries)
 }
 
-/// A protocol, and what honest parties say in it.
+/// A protocol, and the messages of honest parties in it.
 struct Stage {
     entry: &'static Entry,
     ways: Vec<Parameters>,
@@ -126,7 +125,7 @@ impl Recording {
     }
 }
 
-/// What two honest parties say.
+/// The messages of two honest parties.
 fn converse(entry: &Entry, recording: &Recording, base_ots: [Option<&BaseOtCache>; 2]) -> [Vec<u8>; 2] {
     let sent = Arc::new(Mutex::new([Vec::new(), Vec::new()]));
     let heard = sent.clone();
@@ -140,12 +139,12 @@ fn converse(entry: &Entry, recording: &Recording, base_ots: [Option<&BaseOtCache
     std::mem::take(&mut *sent.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Four bytes to a change: what, where (two bytes), and with what.
+/// A change has four bytes: the kind, the position (two bytes), and the value.
 fn edit(mut bytes: Vec<u8>, edits: &[u8]) -> Vec<u8> {
     for change in edits.chunks_exact(4).take(16) {
         let [what, low, high, with] = [change[0], change[1], change[2], change[3]];
         let place = usize::from(u16::from_le_bytes([low, high]));
-        // Every place can be reached: near the beginning exactly, in a long conversation by scale.
+        // A change can reach every position: exactly near the beginning, by scale in a long conversation.
         let at = if what & 0x80 == 0 { place } else { place * bytes.len() / 0xffff }.min(bytes.len());
         let end = (at + usize::from(with)).min(bytes.len());
         match what & 0x7f {
@@ -165,7 +164,7 @@ fn edit(mut bytes: Vec<u8>, edits: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Runs a role against a peer that says `said`, whatever it is told, and then that it is done.
+/// Runs a role against a peer that sends `said` whatever it receives, and then says that it is done.
 fn feed(entry: &Entry, recording: &Recording, role: Role, said: &[u8]) -> Result<Option<Vec<u64>>, Error> {
     let mut frames: Vec<Frame> =
         said.chunks(FILL).map(|piece| Frame { kind: Kind::Data, payload: piece.to_vec() }).collect();

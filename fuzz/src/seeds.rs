@@ -1,6 +1,6 @@
-//! Files to begin with, in every format that tables come in: small, and between them most of what a writer can choose.
+//! Small files to start with, in every format of tables. Together they cover most choices of a writer.
 //!
-//! They are made here rather than kept as bytes, so that a reader sees what is in them.
+//! This program makes them, so that a reader sees what is in them.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use parquet::file::properties::{
     EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
 };
 
-/// What the target reads first: the rule of the key, and what to do with faults.
+/// The bytes that the target reads first: the rule of the key, and what to do with faults.
 const RAW: [u8; 2] = [0, 0];
 const EMAIL: [u8; 2] = [2, 2];
 const INT: [u8; 2] = [8, 8];
@@ -29,7 +29,7 @@ fn seed(settings: [u8; 2], file: Vec<u8>) -> Vec<u8> {
     [settings.to_vec(), file].concat()
 }
 
-/// Two columns: the key, and one that is only copied.
+/// Two columns: the key, and a column that is only copied.
 fn table(key: ArrayRef, value: ArrayRef) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable([("k", key, true), ("v", value, true)]).unwrap()
 }
@@ -89,7 +89,7 @@ fn batches() -> Vec<([u8; 2], RecordBatch)> {
     ]
 }
 
-/// What a writer of Parquet can choose.
+/// The choices of a writer of Parquet.
 fn choices() -> Vec<WriterPropertiesBuilder> {
     let plain = || WriterProperties::builder().set_statistics_enabled(EnabledStatistics::None);
     let by = |encoding| plain().set_dictionary_enabled(false).set_column_encoding("k".into(), encoding);
@@ -122,7 +122,7 @@ fn parquet_of(batch: &RecordBatch, properties: WriterProperties) -> Vec<u8> {
     bytes
 }
 
-/// Parquet: every kind of column, and of one the encodings, versions and codecs.
+/// Parquet: every kind of column, and for one column all encodings, versions and codecs.
 pub(crate) fn parquet() -> Vec<Vec<u8>> {
     let plain = || WriterProperties::builder().set_statistics_enabled(EnabledStatistics::None).build();
     let kinds = batches().into_iter().map(|(settings, batch)| seed(settings, parquet_of(&batch, plain())));
@@ -151,7 +151,7 @@ fn ipc(batch: &RecordBatch, as_file: bool, packed: Option<CompressionType>) -> V
     bytes
 }
 
-/// Arrow IPC: every kind of column as file and as stream, and of one the codecs.
+/// Arrow IPC: every kind of column as file and as stream, and for one column all codecs.
 pub(crate) fn arrow() -> Vec<Vec<u8>> {
     let kinds = batches().into_iter().flat_map(|(settings, batch)| {
         [true, false].map(|as_file| seed(settings, ipc(&batch, as_file, None)))
@@ -165,7 +165,7 @@ pub(crate) fn arrow() -> Vec<Vec<u8>> {
     kinds.chain(packed).chain(claims()).collect()
 }
 
-/// Packed buffers that claim to be longer than any memory, and to be some bytes longer than they are.
+/// Packed buffers whose stated length is more than any memory, or a few bytes more than the true one.
 fn claims() -> Vec<Vec<u8>> {
     let many = table(mails(16), scores(16));
     let whole = ipc(&many, false, Some(CompressionType::LZ4_FRAME));
@@ -181,7 +181,7 @@ fn claims() -> Vec<Vec<u8>> {
     altered.collect()
 }
 
-/// Packs one member with gzip, as far as `effort` says.
+/// Packs one member with gzip, with the given effort.
 pub(crate) fn gzip_member(text: &[u8], effort: u32) -> Vec<u8> {
     let mut member = GzBuilder::new().write(Vec::new(), Effort::new(effort));
     member.write_all(text).and_then(|()| member.finish()).unwrap()

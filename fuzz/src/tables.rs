@@ -1,4 +1,4 @@
-//! The readers of tables: whatever a file holds, in every format that is told from its first bytes.
+//! The readers of tables, in every format that is recognised by its first bytes.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use vesica_table::{Dialect, Format, Input, KeySpec, OnFault, Request, Rule, Tabl
 
 use crate::{Target, mutate, seeds};
 
-/// One reader, and a corpus for each format, so that each is tried as often as another.
+/// One reader, and a corpus for each format, so that all formats are tried equally often.
 pub(crate) fn targets() -> Vec<Target> {
     let csv: [&[u8]; 9] = [
         b"\x00\x00k,v\n1,a\n2,b\n2,c\n",
@@ -39,8 +39,8 @@ fn dialect(number: u8) -> Dialect {
     Dialect { delimiter: delimiter.parse().ok(), encoding: encoding.parse().ok(), header: number < 8 }
 }
 
-/// The first byte is the rule of the key column `k`, the second what to do with faults and how text is read; the rest is the file. What could be
-/// read can be selected from, and what was selected has the same keys.
+/// The first byte is the rule of the key column `k`. The second says what to do with faults and how to read text. The rest
+/// is the file. Rows of a table that could be read can be selected, and the selected rows have the same keys.
 fn read(input: &[u8]) {
     let [rule, faults, file @ ..] = input else { return };
     let rule = Rule::ALL[usize::from(*rule) % Rule::ALL.len()];
@@ -68,18 +68,18 @@ fn read(input: &[u8]) {
     let mut selected = Vec::new();
     match table.select(&all, &mut selected, go) {
         Ok(_) => {}
-        // The first pass reads the key columns alone; damage in another one is found when rows are copied.
+        // The first pass reads only the key columns. The copying of rows finds damage in other columns.
         Err(TableError::Damaged { .. }) => return,
         Err(error) => panic!("what was read cannot be selected from: {error}"),
     }
-    // A first row, or a header behind empty lines, may begin as a mark does, or as a line that names the delimiter.
+    // A first row, or a header after empty lines, may begin like a mark, or like a line that names the delimiter.
     let marked = |bytes: &[u8]| matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0xef, 0xbb, 0xbf, ..]);
     if !dialect.header || marked(&selected) && !marked(file) {
         return;
     }
     let (again, same) = match load(&selected) {
         Ok(again) => again,
-        // A header behind empty lines, which are skipped, may begin as another format does.
+        // A header after skipped empty lines may begin like another format.
         Err(TableError::Format { .. } | TableError::Encoding { .. }) => return,
         Err(TableError::Damaged { .. }) if matches!(table.format(), Format::Csv(_)) => return,
         Err(error) => panic!("what was selected cannot be read: {error}"),

@@ -1,4 +1,4 @@
-//! Every target over its seeds, its corpus, and a fixed number of mutations of both.
+//! Runs every target over its seeds, its corpus, and a fixed number of mutations of both.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 use std::fs;
@@ -15,7 +15,7 @@ fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 
-/// Seeds and corpus of a target, the files in the order of their names.
+/// Seeds and corpus of a target, with files in the order of their names.
 fn inputs(target: &Target) -> Vec<Vec<u8>> {
     let folder = corpus().join(&target.name);
     let files = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
@@ -24,7 +24,7 @@ fn inputs(target: &Target) -> Vec<Vec<u8>> {
     target.seeds.iter().cloned().chain(files.iter().map(|file| fs::read(file).unwrap())).collect()
 }
 
-/// Runs one input. One that makes the target panic is kept where the message says.
+/// Runs one input. If the target panics, the input is kept in a file that the message names.
 fn try_input(target: &Target, input: &[u8]) {
     if catch_unwind(AssertUnwindSafe(|| (target.run)(input))).is_err() {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.input", target.name));

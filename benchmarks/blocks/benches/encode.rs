@@ -1,4 +1,4 @@
-//! Key-value stores, hashing to bins, permutations, Bloom filters.
+//! Oblivious key-value stores, hashing to bins, permutations, Bloom filters.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use vesica_blocks::{blocks, context};
@@ -54,7 +54,7 @@ fn items(count: u64) -> Result<Items, ItemsError> {
     builder.build(OnDuplicates::All)
 }
 
-/// `visit(slice, slots)` for the slots of all items in each slice.
+/// Calls `visit(slice, slots)` with the slots of all items in each slice.
 fn each_slice(bin: &Bin<'_>, mut visit: impl FnMut(usize, &[u32])) {
     let (mut blocks, mut slots) = (Vec::new(), Default::default());
     for slice in 0..bin.shape().hashes() {
@@ -65,7 +65,7 @@ fn each_slice(bin: &Bin<'_>, mut visit: impl FnMut(usize, &[u32])) {
     }
 }
 
-/// A whole bin of 128 functions, an element an item.
+/// A whole bin of 128 functions. An element is an item.
 fn bloom_filters(criterion: &mut Criterion) {
     const COUNT: usize = 1 << 13;
     let Ok(items) = items(COUNT as u64) else { return };

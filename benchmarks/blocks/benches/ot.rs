@@ -1,4 +1,5 @@
-//! Base OTs, extensions, codes, VOLE: each party by itself, its partner's messages made before or read from memory.
+//! Base OTs, extensions, codes, VOLE. Each party runs by itself. The messages of its partner are made before, or read from
+//! memory.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use vesica_blocks::{blocks, context};
@@ -20,7 +21,7 @@ use vesica_ot::{CotReceiver, CotSender, Error, Seed, iknp, kk13, kkrt};
 const LABEL: Label = Label::new("blocks");
 const COUNT: usize = 1 << 13;
 
-/// Base OTs from a dealer: both strings of each, the choices, the chosen ones.
+/// Base OTs from a dealer: both strings of each OT, the choices, the chosen strings.
 fn deal(count: usize) -> (Vec<[Block; 2]>, [Block; 4], Vec<Block>) {
     let mut rng = Prg::from_seed([2; 16]);
     let pairs: Vec<[Block; 2]> = (0..count).map(|_| [rng.block(), rng.block()]).collect();
@@ -58,7 +59,7 @@ fn base(criterion: &mut Criterion) {
     });
 }
 
-/// The papers' base OTs, over the group of level 128. A party's partner has sent what another run took from it.
+/// The papers' base OTs, over the group of level 128. The partner's messages come from a recorded run.
 fn naor_pinkas(criterion: &mut Criterion) {
     const COUNT: usize = 128;
     let mut group = criterion.benchmark_group("base OT");
@@ -71,7 +72,7 @@ fn naor_pinkas(criterion: &mut Criterion) {
     };
     let mut first = vec![0; naor_pinkas::sender_bytes::<P256>()];
     let mut second = vec![0; COUNT * naor_pinkas::receiver_bytes::<P256>()];
-    // The sender's message does not depend on the receiver's: an answer of nothing but one element shows it.
+    // The sender's message does not depend on the receiver's, so one repeated element serves as the answer.
     let (mut here, mut there) = memory::pair(&Options::default());
     let generator = P256::encode(&P256::generator());
     assert!((0..COUNT).all(|_| there.send(generator.as_ref()).is_ok()) && there.flush().is_ok());
@@ -95,7 +96,7 @@ fn naor_pinkas(criterion: &mut Criterion) {
     });
 }
 
-/// Correlated rows that cost nothing: what is measured is what is made of them.
+/// Correlated rows that cost nothing, so that only their use is measured.
 struct Dealt;
 
 impl CotSender<1> for Dealt {
@@ -116,7 +117,7 @@ impl CotReceiver<1> for Dealt {
     }
 }
 
-/// What is made of correlated rows: strings of random OTs, and OTs of chosen and correlated strings.
+/// Uses of correlated rows: strings of random OTs, and OTs of chosen and correlated strings.
 fn strings(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("strings of rows");
     group.throughput(Throughput::Elements(COUNT as u64));
@@ -147,7 +148,7 @@ fn strings(criterion: &mut Criterion) {
     });
 }
 
-/// Both parties, one after the other: the channel is in memory.
+/// Both parties, one after the other, over a channel in memory.
 fn extensions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("extension, both parties");
     group.throughput(Throughput::Elements(COUNT as u64));
@@ -197,7 +198,7 @@ fn nco_ot<C: Code<W>, const W: usize>(
 }
 
 fn soft_spoken(criterion: &mut Criterion) {
-    // What one checked chunk yields.
+    // The outputs of one checked chunk.
     const COUNT: usize = 127 * 128;
     let mut group = criterion.benchmark_group("SoftSpoken");
     group.throughput(Throughput::Elements(COUNT as u64));

@@ -1,5 +1,5 @@
 //! The targets under libFuzzer. `VESICA_FUZZ_TARGET` names the one that this process runs; `list` lists them all.
-//! With `VESICA_FUZZ_SEEDS` too, the target's seeds are written into that folder instead.
+//! If `VESICA_FUZZ_SEEDS` is set too, the process writes the target's seeds into that folder instead.
 #![no_main]
 
 use std::path::Path;
@@ -29,7 +29,7 @@ fuzz_target!(init: {
     }
     let end_process = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        // A panic within a foreign decoder is caught where it is called.
+        // The caller of a foreign decoder catches its panics.
         if !decoding() {
             end_process(info);
         }
@@ -41,7 +41,8 @@ fuzz_target!(init: {
     }
 });
 
-// One change in two is libFuzzer's, which knows what the program compared with; the others know the input's structure.
+// Half of the changes are libFuzzer's, which knows the values that the program compared. The others know the input's
+// structure.
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let mut rng = StdRng::seed_from_u64(seed.into());
     let Some(target) = TARGET.get().filter(|_| rng.random()) else {
