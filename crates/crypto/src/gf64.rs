@@ -19,22 +19,6 @@ pub const fn product(a: u64, b: u64) -> u64 {
     kernels::product(a, b)
 }
 
-/// `x[i] ← x[i] · y[i]`.
-///
-/// # Panics
-/// If the slices differ in length.
-pub fn multiply(x: &mut [u64], y: &[u64]) {
-    kernels::multiply(Backend::detect(), x, y);
-}
-
-/// `x[i] ← x[i] · y[i]`, coordinate by coordinate.
-///
-/// # Panics
-/// If the slices differ in length.
-pub fn scale(x: &mut [Block], y: &[u64]) {
-    kernels::scale(Backend::detect(), x, y);
-}
-
 /// `sums[i] ← sums[i] + values[i] · pair`, coordinate by coordinate.
 ///
 /// # Panics
@@ -79,28 +63,6 @@ mod tests {
         for a in [1, 2, 1 << 63, u64::MAX, 0x0123_4567_89ab_cdef] {
             assert_eq!(product(a, power(a, u64::MAX - 1)), 1);
             assert_eq!(product(a, 3), a ^ times_x(a));
-        }
-    }
-
-    #[test]
-    fn vectors_are_multiplied_element_by_element() {
-        let mut rng = Prg::from_seed([7; 16]);
-        for backend in Backend::available() {
-            for count in [0, 1, 3, 4, 5, 8, 9, 31] {
-                let factors: Vec<u64> = (0..count).map(|i| [0, 1, u64::MAX, rng.next_u64()][i % 4]).collect();
-                let pairs: Vec<Block> = (0..count).map(|i| [Block::ONES, rng.block()][i % 2]).collect();
-                let (mut scaled, mut words) = (pairs.clone(), factors.clone());
-                kernels::scale(backend, &mut scaled, &factors);
-                words.reverse();
-                let reversed = words.clone();
-                kernels::multiply(backend, &mut words, &factors);
-                for i in 0..count {
-                    let (low, high) = pairs[i].to_halves();
-                    let expected = Block::from_halves(product(low, factors[i]), product(high, factors[i]));
-                    assert!(scaled[i] == expected, "{backend:?} {count} {i}");
-                    assert_eq!(words[i], product(reversed[i], factors[i]), "{backend:?} {count} {i}");
-                }
-            }
         }
     }
 

@@ -32,39 +32,6 @@ pub(crate) fn multiply_add(backend: Backend, sums: &mut [Block], pair: Block, va
     }
 }
 
-/// Multiplies every element of `x` by the one of `y` in its place.
-pub(crate) fn multiply(backend: Backend, x: &mut [u64], y: &[u64]) {
-    assert_eq!(x.len(), y.len(), "one factor for each element");
-    match backend.level() {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide_multiply(x, y) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx2 => unsafe { x86::narrow_multiply(x, y) },
-        _ => x.iter_mut().zip(y).for_each(|(x, y)| *x = product(*x, *y)),
-    }
-}
-
-/// Multiplies both halves of every pair of `x` by the element of `y` in its place.
-pub(crate) fn scale(backend: Backend, x: &mut [Block], y: &[u64]) {
-    assert_eq!(x.len(), y.len(), "one factor for each pair");
-    match backend.level() {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide_scale(x, y) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx2 => unsafe { x86::narrow_scale(x, y) },
-        _ => {
-            for (x, y) in x.iter_mut().zip(y) {
-                let (low, high) = x.to_halves();
-                *x = Block::from_halves(product(low, *y), product(high, *y));
-            }
-        }
-    }
-}
-
 /// Shift and add, under masks.
 pub(crate) const fn product(a: u64, b: u64) -> u64 {
     let (mut sum, mut bit) = (0u64, 64);
