@@ -1,7 +1,8 @@
-//! Times every kernel on every level of this processor, beside the figures measured for the project's machine type.
+//! Times every kernel on every level of this processor, beside the figures measured for the project's machine
+//! type.
 //!
-//! `cargo run --release -p vesica-crypto --example kernels [FILTER]`. One line a kernel: nanoseconds a unit, minimum
-//! and median of many samples, and the reference figure.
+//! `cargo run --release -p vesica-crypto --example kernels [FILTER]`. One line a kernel: nanoseconds a unit,
+//! minimum and median of many samples, and the reference figure.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -76,7 +77,8 @@ fn measure(units: usize, work: &mut impl FnMut()) -> (f64, f64) {
             (0..calls).for_each(|_| work());
             let wall = start.elapsed();
             let ran = running().zip(ran).map(|(end, start)| end - start);
-            // The time this thread ran leaves out other programs, but is counted in steps of some milliseconds.
+            // The time this thread ran leaves out other programs, but is counted in steps of some
+            // milliseconds.
             let time = ran.filter(|_| wall > 10 * SAMPLE).unwrap_or(wall);
             time.as_nanos() as f64 / (calls as f64 * units as f64)
         })
@@ -210,7 +212,8 @@ fn joins(bench: &Bench) {
     }
 }
 
-/// A third of the items in a list of all of the other party's, half of them in common, as OT-based protocols end.
+/// A third of the items in a list of all of the other party's, half of them in common, as OT-based protocols
+/// end.
 fn lookups(bench: &Bench) {
     for log in [20, 24] {
         let (count, mine) = (1 << log, (1 << log) / 3);

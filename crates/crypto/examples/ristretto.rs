@@ -1,7 +1,7 @@
 //! Times ristretto255 on the library's arithmetic and in lanes.
 //!
-//! `cargo run --release -p vesica-crypto --example ristretto`. One line an operation: microseconds an element, minimum
-//! and median of many samples.
+//! `cargo run --release -p vesica-crypto --example ristretto`. One line an operation: microseconds an
+//! element, minimum and median of many samples.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

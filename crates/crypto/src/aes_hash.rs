@@ -7,23 +7,24 @@
 //! | [`rekeyed_ccr`] | AES_k(σ(x)) ⊕ σ(x), k fresh | the same in many instances at once (MITCCR) | 1 and a key schedule |
 //!
 //! The first two are MMO^ and TMMO of Guo, Katz, Wang, Yu, *Efficient and Secure Multiparty Computation from
-//! Fixed-Key Block Ciphers* (eprint 2019/074), in the random permutation model; the third is the hash of Guo, Katz,
-//! Wang, Weng, Yu, *Better Concrete Security for Half-Gates Garbling* (eprint 2019/1168), in the ideal cipher model,
-//! where the key is a start value drawn for the run plus the tweak, and a key sees few inputs.
+//! Fixed-Key Block Ciphers* (eprint 2019/074), in the random permutation model; the third is the hash of Guo,
+//! Katz, Wang, Weng, Yu, *Better Concrete Security for Half-Gates Garbling* (eprint 2019/1168), in the ideal
+//! cipher model, where the key is a start value drawn for the run plus the tweak, and a key sees few inputs.
 //!
-//! π = AES under a public key, and σ(low ‖ high) = high ‖ (low ⊕ high) is linear with σ and σ ⊕ id invertible.
-//! π(x) ⊕ x without σ is not circular robust: H(x ⊕ Δ) and Δ encrypted with it fall together. The one-call form with
-//! a tweak, π(σ(x) ⊕ t) ⊕ σ(x), is not TCCR: whoever chooses inputs and tweaks picks σ(x) ⊕ t = σ(x′) ⊕ t′ and knows
-//! the sum of the two outputs. It is therefore not offered.
+//! π is AES under a public key. σ(low ‖ high) = high ‖ (low ⊕ high) is linear, and σ and σ ⊕ id are
+//! invertible. Without σ, H(x) = π(x) ⊕ x is not circular robust: in H(x ⊕ Δ) ⊕ Δ the offset Δ cancels
+//! outside of π. The one-call form with a tweak, π(σ(x) ⊕ t) ⊕ σ(x), is not TCCR: an attacker who chooses
+//! inputs and tweaks picks σ(x) ⊕ t = σ(x′) ⊕ t′ and knows the sum of the two outputs. This module does not
+//! offer it.
 //!
-//! The key of π comes from the protocol context ([`FixedKey::of`]), so precomputation for one run is of no use in
-//! another.
+//! The key of π comes from the protocol context ([`FixedKey::of`]), so precomputation for one run is of no
+//! use in another.
 //!
-//! **Concrete security.** With p calls of π by an attacker and q hashes under one Δ of 128 bits, the bound of TMMO in the ideal
-//! permutation model is a small multiple of p·q/2^128 (and of q²/2^128): for the 2^28 OTs of a filter of 2^20 items it reaches 1 at p =
-//! 2^100. It is what the proof gives, not an attack: none below 2^128 steps is known to us. `rekeyed_ccr` has p/2^128 times the
-//! few inputs of a key, whatever the number of instances. BLAKE3, which hashes rows of more than a block, has no such
-//! loss.
+//! **Concrete security.** Let an attacker make p calls of π, and let a run make q hashes under one Δ of 128
+//! bits. In the ideal permutation model the bound of TMMO is a small multiple of p·q/2^128 (and of q²/2^128).
+//! For the 2^28 OTs of a filter of 2^20 items it reaches 1 at p = 2^100. This is a bound from a proof; we
+//! know of no attack below 2^128 steps. `rekeyed_ccr` has p/2^128 times the few inputs of a key, whatever the
+//! number of instances. BLAKE3, which hashes rows of more than a block, has no such loss.
 //!
 //! None of these replaces the random oracle of [`hash`](crate::hash): they hash 128 bits with 128-bit
 //! (birthday: 64-bit) structure and need inputs of full entropy.
@@ -68,9 +69,10 @@ impl FixedKey {
         self.key.ccr(blocks);
     }
 
-    /// A step of a Feistel network on pairs (x, y) of `from` and `to`: replaces y by y + f(x) modulo `range`, where f(x) is
-    /// ⌊u·range⌋ with u the lowest 52 bits of `ccr`(x ⊕ `mask`) as a fraction of 1; for a range of 2^52 or more, as many of its lowest
-    /// bits as make no number beyond the range. For networks that spread and need not hide.
+    /// A step of a Feistel network on pairs (x, y) of `from` and `to`: replaces y by y + f(x) modulo `range`.
+    /// Here f(x) is ⌊u·range⌋, where u is the lowest 52 bits of `ccr`(x ⊕ `mask`) as a fraction of 1. For a
+    /// range of 2^52 or more, f(x) is as many of the lowest bits as always give a number below the range. For
+    /// networks that spread values and need not hide them.
     ///
     /// # Panics
     /// If the lengths differ, or the range is zero or more than 2^63.
@@ -78,7 +80,7 @@ impl FixedKey {
         self.key.step(mask, range, from, to);
     }
 
-    /// What [`step`](Self::step) makes of y where `hash` is that of x.
+    /// The value that [`step`](Self::step) gives y, if `hash` is the hash of x.
     #[must_use]
     pub fn shift(value: u64, hash: Block, range: u64) -> u64 {
         aes::shift(value, hash, range)
@@ -89,11 +91,11 @@ impl FixedKey {
         self.key.tccr(first, blocks);
     }
 
-    /// Replaces block x at position i by π(π(x) ⊕ t) ⊕ π(x) with t = `tweaks[i]`: [`tccr`](Self::tccr) of blocks picked
-    /// from a longer list, where the tweak is the number of the block in it.
+    /// Replaces block x at position i by π(π(x) ⊕ t) ⊕ π(x) with t = `tweaks[i]`: [`tccr`](Self::tccr) of
+    /// blocks picked from a longer list, where the tweak is the number of the block in it.
     ///
     /// # Panics
-    /// If there is not one tweak for each block.
+    /// If the numbers of tweaks and blocks differ.
     pub fn tccr_at(&self, tweaks: &[Block], blocks: &mut [Block]) {
         self.key.tccr_at(tweaks, blocks);
     }

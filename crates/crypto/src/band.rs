@@ -1,21 +1,23 @@
 //! Sums of values selected by the bits of a band: the linear algebra of an OKVS table.
 //!
-//! A table is a list of values of a vector space over GF(2), and a [`BandRow`] selects among `64 · N` neighbouring ones: bit b of
-//! its band stands for column `start + b`. Two operations suffice to encode and to decode:
+//! A table is a list of values of a vector space over GF(2). A [`BandRow`] selects some of `64 · N`
+//! neighbouring values: bit b of its band stands for column `start + b`. Two operations suffice to encode and
+//! to decode:
 //!
 //! * [`sums`]: for every row, the sum of the values that it selects;
-//! * [`back_substitute`]: solves a triangular system in place, row c of which begins at column c.
+//! * [`back_substitute`]: solves a triangular system in place, whose row c begins at column c.
 //!
-//! Both run in time that depends on the values of neither table nor rows but, without AVX2, on the number of ones in a band.
+//! The time of both does not depend on the values of table or rows, except that without AVX2 it depends on
+//! the number of ones in a band.
 
 use crate::backend::{Backend, band as kernels};
 
 pub use kernels::{BandRow, XorValue, margin};
 
-/// For every row the sum of the values of `table` that it selects.
+/// Sets `sums[i]` to the sum of the values of `table` that row i selects.
 ///
 /// # Panics
-/// If there is not one sum a row, or a row reaches beyond the table.
+/// If the numbers of rows and sums differ, or a row reaches beyond the table.
 pub fn sums<V: XorValue, const N: usize>(table: &[V], rows: &[BandRow<N>], sums: &mut [V]) {
     sums_on(Backend::detect(), table, rows, sums);
 }
@@ -35,8 +37,9 @@ pub fn sums_on<V: XorValue, const N: usize>(
 
 /// Solves a triangular system in place, from its last row to the first.
 ///
-/// `bands[c]` is the row that begins at column c: bit 0 is set, and `table[c]` is the sum of the values that the row is to
-/// select; or the band is zero, and `table[c]` is what the column holds. Columns behind the last band are given.
+/// `bands[c]` is the row that begins at column c: its bit 0 is set, and `table[c]` is the sum of the values
+/// that the row must select. If the band is zero, `table[c]` is the value of the column. Columns behind the
+/// last band are given.
 ///
 /// # Panics
 /// If there are not [`margin`] columns behind the last band.

@@ -1,7 +1,7 @@
 //! A 128-bit block: wire label, seed, OT string, element of GF(2^128) or row of a bit matrix.
 //!
-//! Byte 0 is the least significant one, bit `i` is bit `i % 8` of byte `i / 8`: the same on every machine and on the
-//! wire. Blocks are secrets more often than not, so a block never prints its content and compares without branches.
+//! Byte 0 is the least significant one, and bit `i` is bit `i % 8` of byte `i / 8`, on every machine and on
+//! the wire. Most blocks are secrets, so a block never prints its content and compares without branches.
 
 use core::fmt;
 use core::ops::{BitAnd, BitAndAssign, BitXor, BitXorAssign, Not};

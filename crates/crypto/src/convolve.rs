@@ -1,14 +1,14 @@
 //! Convolutions with random taps: each word is added to some of the 32 behind it.
 //!
-//! For i = 0, 1, …: word i, as it is by then, is added to word i + 1 + b for every bit b that `taps[i]` has. It is the
-//! transposed convolution of expand-convolute codes, the taps being public.
+//! For i = 0, 1, …: the current word i is added to word i + 1 + b for every bit b of `taps[i]`. This is the
+//! transposed convolution of expand-convolute codes. The taps are public.
 
 use crate::backend::{Backend, convolve as kernels};
 use crate::band::XorValue;
 
 pub use kernels::MEMORY;
 
-/// Convolves as many words as there are taps; those behind are added to. What would lie beyond the end is left out.
+/// Convolves one word for each tap, and adds to the words behind them. Words beyond the end are skipped.
 ///
 /// # Panics
 /// If there are more taps than words.

@@ -1,8 +1,8 @@
 //! The field GF(2^128) = GF(2)\[x\] / (x^128 + x^7 + x^2 + x + 1).
 //!
-//! Bit i of a block is the coefficient of x^i: XOR of blocks is addition, and multiplying by x is a shift to the left.
-//! (GCM counts the bits the other way round.) Vectors of field elements are slices of [`Block`]; [`Gf128`] is a single
-//! one with operators. All operations are constant time.
+//! Bit i of a block is the coefficient of x^i. XOR of blocks is addition, and multiplication by x is a shift
+//! to the left. (GCM counts the bits the other way round.) Vectors of field elements are slices of [`Block`];
+//! [`Gf128`] is a single element with operators. All operations are constant time.
 
 use core::ops::{Add, AddAssign, Mul, MulAssign, Sub};
 
@@ -46,7 +46,8 @@ impl Gf128 {
 
     /// 1 / self; zero for zero.
     ///
-    /// Fermat: the exponent 2^128 - 2 is 2 · (2^127 - 1), and a^(2^(2k) - 1) = (a^(2^k - 1))^(2^k) · a^(2^k - 1).
+    /// Fermat: the exponent 2^128 - 2 is 2 · (2^127 - 1), and a^(2^(2k) - 1) = (a^(2^k - 1))^(2^k) · a^(2^k -
+    /// 1).
     #[must_use]
     pub fn invert(self) -> Self {
         // a^(2^k - 1) for k = 1, 3, 7, 15, 31, 63, 127: double k, then add one.
@@ -186,7 +187,7 @@ pub fn inner_product_on(backend: Backend, x: &[Block], y: &[Block]) -> Gf128 {
     Gf128(kernels::inner_product(backend, x, y))
 }
 
-/// Inner products of many rows with the same factors, piece by piece, each reduced once at the end.
+/// Inner products of many rows with the same factors, computed in steps. Each is reduced once, at the end.
 pub struct RowProducts {
     backend: Backend,
     /// Low, middle and high parts, four lanes each.
@@ -194,7 +195,7 @@ pub struct RowProducts {
 }
 
 impl RowProducts {
-    /// So many rows, all sums zero.
+    /// `rows` sums, all zero.
     #[must_use]
     pub fn new(rows: usize) -> Self {
         Self::with_backend(Backend::detect(), rows)

@@ -1,7 +1,7 @@
 //! The field GF(2^64) = GF(2)\[x\] / (x^64 + x^4 + x^3 + x + 1), and pairs of its elements.
 //!
-//! Bit i of a word is the coefficient of x^i. A [`Block`] is read as a pair: a vector of dimension two, of which a field
-//! element multiplies both coordinates. All operations are constant time.
+//! Bit i of a word is the coefficient of x^i. A [`Block`] is read as a pair: a vector of dimension two, of
+//! which a field element multiplies both coordinates. All operations are constant time.
 
 use crate::backend::{Backend, gf64 as kernels};
 use crate::block::Block;

@@ -1,15 +1,16 @@
 //! The extended binary Golay code, 12 bits to 24 with distance 8, as its transposed encoder: 24 words to 12.
 //!
-//! Generator \[I | B\]: the lower right of B is the circulant of the quadratic residues modulo 11 and zero, bordered by ones
-//! with a zero in the corner. Word i of the result is y_i ⊕ ⊕ of y_{12+j} where B_ij = 1.
+//! The generator is \[I | B\]. The lower right of B is the circulant of the quadratic residues modulo 11 and
+//! zero. Its border is ones, with a zero in the corner. Word i of the result is y_i ⊕ ⊕ of y_{12+j} where
+//! B_ij = 1.
 
 use crate::backend::{Backend, golay as kernels};
 use crate::band::XorValue;
 
 pub use kernels::{LONG, SHORT, compress};
 
-/// Gathers the words of block i from `words` at `positions[i]` and writes [`compress`] of them to `out[i]`. Prefetches about
-/// as much of `next` as it reads.
+/// Gathers the words of block i from `words` at `positions[i]` and writes [`compress`] of them to `out[i]`.
+/// Prefetches about as much of `next` as it reads.
 ///
 /// # Panics
 /// If a position is beyond the words, or the numbers of blocks and outputs differ.

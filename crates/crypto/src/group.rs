@@ -1,44 +1,33 @@
 //! Groups of prime order in which the Diffie-Hellman problem is hard.
 //!
-//! A [`Group`] offers scalars, elements, canonical encodings, and the two batch operations that Diffie-Hellman set
-//! intersection consists of. Nothing in it depends on the curve; [`Ristretto255`] is the group of RFC 9496,
-//! [`P256`], [`P384`] and [`P521`] are curves of NIST.
+//! A [`Group`] offers scalars, elements, canonical encodings, and the two batch operations that
+//! Diffie-Hellman set intersection consists of. Nothing in it depends on the curve; [`Ristretto255`] is the
+//! group of RFC 9496, [`P256`], [`P384`] and [`P521`] are curves of NIST.
 //!
-//! Everything a peer sends goes through [`Group::decode`] or [`Group::decode_mul_encode`], which accept canonical
-//! encodings only and reject the identity: the order is prime, so what passes generates the whole group, and a product
-//! with a non-zero scalar is not the identity either.
+//! Every element from a peer goes through [`Group::decode`] or [`Group::decode_mul_encode`], which accept
+//! only canonical encodings and reject the identity. The order is prime, so an accepted element generates the
+//! whole group, and its product with a non-zero scalar is not the identity either.
 //!
-//! Hashing to the group starts from uniform bytes (the output of an [`Oracle`](crate::hash::Oracle)) and uses a map
-//! whose discrete logarithm nobody knows. There is no way here to go from a hash to a scalar multiple of the generator
-//! on purpose: it would make Diffie-Hellman set intersection void.
+//! Hashing to the group starts from uniform bytes (the output of an [`Oracle`](crate::hash::Oracle)) and uses
+//! a map whose discrete logarithm nobody knows. This module deliberately offers no way from a hash to a
+//! scalar multiple of the generator: it would break Diffie-Hellman set intersection.
 
+pub(crate) mod error;
 mod nist;
 mod ristretto;
 
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
-use thiserror::Error;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+pub use error::{InvalidElement, InvalidScalar};
 pub use nist::{Element as NistElement, P256, P384, P521, Scalar as NistScalar};
 pub use ristretto::{
     Element, Ristretto255, Scalar, decode_mul_encode_on, hash_to_ristretto255, map_mul_encode_on,
 };
 
-/// The peer sent bytes that are no canonical encoding of a group element, or the identity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("group element {index} of the message is not valid")]
-pub struct InvalidElement {
-    /// Position in the batch; 0 for a single element.
-    pub index: usize,
-}
-
-/// The bytes are no canonical encoding of a scalar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the scalar is not valid")]
-pub struct InvalidScalar;
-
-/// A group of prime order. All operations are constant time in scalars and elements unless their name says `vartime_`.
+/// A group of prime order. All operations are constant time in scalars and elements unless their name says
+/// `vartime_`.
 pub trait Group: Copy + Send + Sync + 'static {
     /// An exponent: an integer modulo the order of the group. Wiped when dropped.
     type Scalar: Clone + ConstantTimeEq + Zeroize + ZeroizeOnDrop + Send + Sync;
@@ -64,7 +53,7 @@ pub trait Group: Copy + Send + Sync + 'static {
 
     /// A uniformly random scalar other than zero.
     fn random_scalar(rng: &mut dyn CryptoRng) -> Self::Scalar;
-    /// The scalar that uniform bytes stand for, as in a Fiat-Shamir challenge; zero with negligible probability.
+    /// The scalar that uniform bytes encode, as in a Fiat-Shamir challenge; zero with negligible probability.
     fn scalar_from_uniform(uniform: &Self::Uniform) -> Self::Scalar;
     /// 1 / a; zero for zero.
     fn invert(a: &Self::Scalar) -> Self::Scalar;
@@ -125,7 +114,8 @@ pub trait Group: Copy + Send + Sync + 'static {
     /// `out[i] = encode(scalar · decode(encoded[i]))`.
     ///
     /// # Errors
-    /// The first element that does not decode, as in [`decode`](Self::decode); `out` then holds nothing of use.
+    /// The first element that does not decode, as in [`decode`](Self::decode); the content of `out` is then
+    /// undefined.
     ///
     /// # Panics
     /// If the slices differ in length.

@@ -1,7 +1,8 @@
-//! The Walsh–Hadamard code of length 256: bit i of the codeword of w is the inner product of the bits of i and w.
+//! The Walsh–Hadamard code of length 256: bit i of the codeword of w is the inner product of the bits of i
+//! and w.
 //!
-//! Any two codewords differ in exactly 128 bits. Words are secret, so a codeword is computed from its word without a branch
-//! or an index that depends on it.
+//! Any two codewords differ in exactly 128 bits. Words are secret, so a codeword is computed from its word
+//! without a branch or an index that depends on it.
 
 use crate::backend::{Backend, hadamard as kernels};
 

@@ -7,13 +7,13 @@
 //! H(x)        = BLAKE3-keyed(oracle key, x)           as many bytes as asked for; shorter outputs are prefixes
 //! ```
 //!
-//! Lengths and counts are 64-bit little-endian numbers, so no two contexts absorb the same bytes. The session id, the
-//! protocol, its parameters and both sizes thereby enter every hash of a run, and the label tells the oracles of one
-//! run apart: nothing computed in one session, role, protocol or step is of use in another. A context key serves to
-//! derive oracle keys alone, an oracle key to hash alone. Keys of different contexts or labels are independent, hence
-//! so are the oracles, in the random oracle model for BLAKE3.
+//! Lengths and counts are 64-bit little-endian numbers, so no two contexts absorb the same bytes. The session
+//! id, the protocol, its parameters and both sizes thus enter every hash of a run, and the label separates
+//! the oracles of one run. Nothing that is computed in one session, role, protocol or step is of use in
+//! another. A context key only derives oracle keys, and an oracle key only hashes. In the random oracle model
+//! for BLAKE3, the keys of different contexts or labels are independent, and so are the oracles.
 //!
-//! What an input consists of is its caller's affair: fields of fixed width are put side by side, several fields of
+//! The caller chooses how to encode an input. Fields of fixed width are put side by side. Several fields of
 //! varying width go to [`Oracle::hash_parts`], which prefixes each with its length.
 
 use blake3::Hasher;
@@ -38,14 +38,15 @@ impl Label {
     }
 }
 
-/// What every hash of one protocol run is bound to.
+/// The context of one protocol run, to which every hash of the run is bound.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Context {
     key: [u8; 32],
 }
 
 impl Context {
-    /// The context of one run of `protocol` with agreed `parameters` on sets of these sizes (padded, as on the wire).
+    /// The context of one run of `protocol` with agreed `parameters` on sets of these sizes (padded, as on
+    /// the wire).
     #[must_use]
     pub fn new(
         sid: &[u8; 32],
@@ -63,7 +64,7 @@ impl Context {
         Self { key: hasher.finalize().into() }
     }
 
-    /// The context of what follows once both parties have also agreed on `input`.
+    /// The context of all later hashes, once both parties have also agreed on `input`.
     #[must_use]
     pub fn derive(&self, label: Label, input: &[u8]) -> Self {
         let mut key = [0; 32];
@@ -71,7 +72,7 @@ impl Context {
         Self { key }
     }
 
-    /// The oracle named `label`; keep it where it is asked more than once.
+    /// The oracle named `label`; keep it if you use it more than once.
     #[must_use]
     pub fn oracle(&self, label: Label) -> Oracle {
         Oracle::with_key(blake3::keyed_hash(&self.key, label.0.as_bytes()).into())
@@ -102,13 +103,13 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// BLAKE3-keyed(key, ·): for hashes that belong to no run, under a constant derived for the purpose.
+    /// BLAKE3-keyed(key, ·): for hashes outside of runs, under a constant derived for the purpose.
     #[must_use]
     pub fn with_key(key: [u8; 32]) -> Self {
         Self { key, mode: Mode::Keyed }
     }
 
-    /// BLAKE3-derive-key(purpose, ·): for hashes that belong to no run, told apart by their purpose.
+    /// BLAKE3-derive-key(purpose, ·): for hashes outside of runs; the purpose separates them.
     #[must_use]
     pub fn derive_key(purpose: &'static str) -> Self {
         Self { key: blake3::hazmat::hash_derive_key_context(purpose), mode: Mode::DeriveKey }
@@ -128,7 +129,7 @@ impl Oracle {
         hasher.finalize_xof().fill(out);
     }
 
-    /// Hashes many short inputs: row `i` of `out` becomes the hash of row `i` of `inputs`.
+    /// Hashes many short inputs: sets row `i` of `out` to the hash of row `i` of `inputs`.
     ///
     /// Rows lie side by side, `width` and `out_width` bytes each. Equal to [`hash`](Self::hash) on every row.
     ///
@@ -155,9 +156,11 @@ impl Oracle {
         self.keyed().hash_side_by_side(backend, inputs, width, out, out_width);
     }
 
-    /// Hashes rows of OTs: `out[i]` becomes the first 16 bytes of the hash of input `i`, which is `per` halves of a block of
-    /// 64 bytes, zeros up to whole blocks, and `numbers[i]`, little-endian, of which the low 48 bits count, added (XOR) to
-    /// the last six bytes. Where these were zero the number tells inputs apart by itself; elsewhere it moves them.
+    /// Hashes rows of OTs: sets `out[i]` to the first 16 bytes of the hash of input `i`.
+    ///
+    /// Input `i` is `per` halves of a block of 64 bytes, padded with zeros to whole blocks. The low 48 bits
+    /// of `numbers[i]`, little-endian, are added (XOR) to its last six bytes. If those bytes were zero, the
+    /// number alone separates the inputs.
     ///
     /// # Panics
     /// If the lengths do not fit each other, or `per` is not 1 to 32.
@@ -180,12 +183,12 @@ impl Oracle {
         self.keyed().hash_numbered(backend, halves, per, numbers, out);
     }
 
-    /// Hashes many inputs of any length that lie side by side: input `i` ends before `inputs[ends[i]]`, the next begins
-    /// there. Row `i` of `out` becomes its hash, equal to [`hash`](Self::hash).
+    /// Hashes many inputs of any length that lie side by side: input `i` ends before `inputs[ends[i]]`, where
+    /// the next one begins. Sets row `i` of `out` to its hash, equal to [`hash`](Self::hash).
     ///
     /// # Panics
-    /// If the ends are not ascending within `inputs`, `out` is not one row of `out_width` bytes for each, or the width
-    /// is zero.
+    /// If the ends are not ascending within `inputs`, `out` is not one row of `out_width` bytes for each, or
+    /// the width is zero.
     pub fn hash_ranges(&self, inputs: &[u8], ends: &[usize], out: &mut [u8], out_width: usize) {
         assert_eq!(ends.len() * out_width, out.len(), "one output per input");
         let mut start = 0;
@@ -197,12 +200,12 @@ impl Oracle {
         self.keyed().hash_rows(Backend::detect(), ranges, out, out_width);
     }
 
-    /// Hashes many inputs of at most 64 bytes: input `i` is the first `lengths[i]` bytes of block `i`, behind which stand
-    /// zeros. `out[i]`, 16, 32, 48 or 64 bytes, becomes its hash, equal to [`hash`](Self::hash). Not for secrets: copies on
-    /// the stack are not wiped.
+    /// Hashes many inputs of at most 64 bytes: input `i` is the first `lengths[i]` bytes of block `i`, whose
+    /// other bytes are zero. Sets `out[i]`, of 16, 32, 48 or 64 bytes, to its hash, equal to
+    /// [`hash`](Self::hash). Not for secrets: copies on the stack are not wiped.
     ///
     /// # Panics
-    /// If the numbers of blocks, lengths and outputs differ, or a length is not that of a part of a block.
+    /// If the numbers of blocks, lengths and outputs differ, or a length is above 64.
     pub fn hash_blocks<const N: usize>(&self, blocks: &[[u8; 64]], lengths: &[u32], out: &mut [[u8; N]]) {
         assert!(blocks.len() == lengths.len() && blocks.len() == out.len(), "a length and an output a block");
         assert!(lengths.iter().all(|length| *length <= 64), "an input in each block");

@@ -1,12 +1,13 @@
 //! The last step of most protocols: which of my tags are among the other party's?
 //!
-//! Tags are numbers of at most 128 bits, the low ones uniform: outputs of a hash. Both lists are split into parts by their
-//! lowest bits, so that a part and its table fit the cache; each part of mine becomes a table of slots of eight bytes,
-//! half of them empty, and the other party's tags of that part are looked up in it. Memory is read and written in
-//! order but for the split, which goes forward in every part.
+//! Tags are outputs of a hash: numbers of at most 128 bits whose low bits are uniform. Both lists are
+//! partitioned by the lowest bits of their tags, so that a bucket and its hash table fit the cache. Each
+//! bucket of mine becomes a hash table of eight-byte slots, half of them empty, and the other party's tags of
+//! that bucket are looked up in it. The partition writes forward in every bucket; all other steps read and
+//! write memory in order.
 //!
-//! My own tags are what the tables are made of. The other party's may be anything, also all equal: each costs one
-//! lookup and yields at most one pair.
+//! The hash tables hold only my own tags. The other party's tags may be anything, also all equal: each costs
+//! one lookup and yields at most one pair.
 
 mod ascending;
 mod stream;
@@ -88,7 +89,7 @@ impl Tags for [Block] {
     }
 }
 
-/// Tags side by side in a buffer, as they travel: little-endian numbers of a fixed width.
+/// Tags side by side in a buffer, as on the wire: little-endian numbers of a fixed width.
 #[derive(Clone, Copy)]
 pub struct PackedTags<'a> {
     bytes: &'a [u8],
@@ -125,18 +126,18 @@ impl Tags for PackedTags<'_> {
     }
 }
 
-/// Tags of mine in a part, on average, up to the largest number of parts.
-const PART: usize = 1 << 12;
+/// Tags of mine in a bucket, on average, up to the largest number of buckets.
+const BUCKET: usize = 1 << 12;
 
-/// More parts than this would be more streams of writes than the processor can follow.
-const MOST_PARTS: usize = 1 << 10;
+/// Most buckets: the processor cannot follow more streams of writes.
+const MOST_BUCKETS: usize = 1 << 10;
 
-/// Parts handled by one task, to share a table.
-const PARTS_AT_ONCE: usize = 16;
+/// Buckets of one task, which share the memory of a hash table.
+const CHUNK: usize = 16;
 
 /// The pairs (i, j) with `mine.tag(i) == theirs.tag(j)`, in an order that depends on the tags alone.
 ///
-/// Of several equal tags of mine only the first occurs in pairs; several equal ones of theirs all do.
+/// Of several equal tags of mine, only the first occurs in pairs. Of several equal tags of theirs, all do.
 ///
 /// # Panics
 /// If a list has 2^32 tags or more.
@@ -145,15 +146,15 @@ where
     M: Tags + ?Sized,
     T: Tags + ?Sized,
 {
-    let parts = (mine.count() / PART).next_power_of_two().min(MOST_PARTS);
-    let (my_parts, their_parts) =
-        par::both(threads, || Parts::by_lowest(mine, parts), || Parts::by_lowest(theirs, parts));
-    let mut found: Vec<Vec<(u32, u32)>> = vec![Vec::new(); parts.div_ceil(PARTS_AT_ONCE)];
+    let buckets = (mine.count() / BUCKET).next_power_of_two().min(MOST_BUCKETS);
+    let (my_buckets, their_buckets) =
+        par::both(threads, || Buckets::by_lowest(mine, buckets), || Buckets::by_lowest(theirs, buckets));
+    let mut found: Vec<Vec<(u32, u32)>> = vec![Vec::new(); buckets.div_ceil(CHUNK)];
     let Ok(()) = par::fill_chunks::<_, Infallible, _>(threads, 1, &mut found, |chunk, found| {
         let mut table = Table::default();
-        for part in (chunk * PARTS_AT_ONCE..parts).take(PARTS_AT_ONCE) {
-            let (mine, theirs) = (my_parts.part(part), their_parts.part(part));
-            table.fill(&mine, parts.ilog2());
+        for bucket in (chunk * CHUNK..buckets).take(CHUNK) {
+            let (mine, theirs) = (my_buckets.bucket(bucket), their_buckets.bucket(bucket));
+            table.fill(&mine, buckets.ilog2());
             found[0].reserve(mine.records.len().min(theirs.records.len()));
             for j in 0..theirs.records.len() {
                 if let Some(i) = table.find(&mine, &theirs, j) {
@@ -166,98 +167,99 @@ where
     found.concat()
 }
 
-/// The low 96 bits of a tag above the number that it has in its list, or that of what it stands for.
+/// The low 96 bits of a tag, above 32 bits for its number in the list or the number of its item.
 type Record = u128;
 
-/// A list of tags split by some of their bits, in its order within each part.
-struct Parts {
+/// A list of tags partitioned by some of their bits; each bucket keeps the order of the list.
+struct Buckets {
     records: Vec<Record>,
     /// The high 32 bits of each tag; none where they are zero for all.
     high: Vec<u32>,
-    /// Where each part ends; the next begins there.
+    /// Where each bucket ends and the next begins.
     ends: Vec<usize>,
 }
 
-impl Parts {
-    /// Tags by their lowest bits, each with its number in the list.
-    fn by_lowest<T: Tags + ?Sized>(tags: &T, parts: usize) -> Self {
-        Self::split(tags, parts, |tag| tag as usize & (parts - 1), |i| i as u32)
+impl Buckets {
+    /// Partitions tags by their lowest bits, each with its number in the list.
+    fn by_lowest<T: Tags + ?Sized>(tags: &T, buckets: usize) -> Self {
+        Self::split(tags, buckets, |tag| tag as usize & (buckets - 1), |i| i as u32)
     }
 
-    /// Tags into the parts that they are of, each with the number that stands for it.
+    /// Partitions tags by `bucket_of`, each with `number` of its index.
     fn split<T: Tags + ?Sized>(
         tags: &T,
-        parts: usize,
-        part_of: impl Fn(u128) -> usize,
+        buckets: usize,
+        bucket_of: impl Fn(u128) -> usize,
         number: impl Fn(usize) -> u32,
     ) -> Self {
         assert!(u32::try_from(tags.count()).is_ok(), "fewer than 2^32 tags");
-        let mut ends = vec![0; parts];
+        let mut ends = vec![0; buckets];
         let mut all_bits = 0;
         for i in 0..tags.count() {
             let tag = tags.tag(i);
             all_bits |= tag;
-            ends[part_of(tag)] += 1;
+            ends[bucket_of(tag)] += 1;
         }
         let mut sum = 0;
         for end in &mut ends {
-            // For now where the part begins; writing moves it to where it ends.
+            // Where the bucket begins; writing its records moves this to its end.
             sum += std::mem::replace(end, sum);
         }
         let mut records = large_vec(0, tags.count());
         let mut high = large_vec(0, if all_bits >> 96 == 0 { 0 } else { tags.count() });
         for i in 0..tags.count() {
             let tag = tags.tag(i);
-            let place = &mut ends[part_of(tag)];
-            records[*place] = tag << u32::BITS | u128::from(number(i));
-            if let Some(high) = high.get_mut(*place) {
+            let slot = &mut ends[bucket_of(tag)];
+            records[*slot] = tag << u32::BITS | u128::from(number(i));
+            if let Some(high) = high.get_mut(*slot) {
                 *high = (tag >> 96) as u32;
             }
-            *place += 1;
+            *slot += 1;
         }
         Self { records, high, ends }
     }
 
-    fn part(&self, part: usize) -> Part<'_> {
-        let range = if part == 0 { 0 } else { self.ends[part - 1] }..self.ends[part];
-        Part { high: self.high.get(range.clone()).unwrap_or_default(), records: &self.records[range] }
+    fn bucket(&self, bucket: usize) -> Bucket<'_> {
+        let range = if bucket == 0 { 0 } else { self.ends[bucket - 1] }..self.ends[bucket];
+        Bucket { high: self.high.get(range.clone()).unwrap_or_default(), records: &self.records[range] }
     }
 }
 
-/// The tags of one part.
+/// The tags of one bucket.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct Bucket<'a> {
     records: &'a [Record],
     high: &'a [u32],
 }
 
-impl Part<'_> {
+impl Bucket<'_> {
     #[inline]
     fn high(&self, position: usize) -> u32 {
         self.high.get(position).copied().unwrap_or(0)
     }
 
-    /// Whether tag i of this part is that of a record.
+    /// Whether tag i of this bucket is the tag of a record.
     #[inline]
     fn equals(&self, i: usize, record: Record, high: u32) -> bool {
         (self.records[i] ^ record) >> u32::BITS == 0 && self.high(i) == high
     }
 }
 
-/// Open addressing over the tags of one part: a slot is empty or holds 32 bits of a tag and a position.
+/// Open addressing over the tags of one bucket: a slot is empty or holds 32 bits of a tag and a position.
 #[derive(Default)]
 struct Table {
     slots: Vec<u64>,
-    /// Bits that all tags of the part have in common.
+    /// How many lowest bits all tags of the bucket have in common.
     skip: u32,
 }
 
-/// No position: a part is shorter.
+/// No position of a bucket is as large.
 const EMPTY: u64 = u64::MAX;
 
 impl Table {
-    /// Fills the table with the tags of a part, which agree in the lowest `skip` bits; of equal ones with the first.
-    fn fill(&mut self, mine: &Part<'_>, skip: u32) {
+    /// Fills the table with the tags of a bucket, which agree in the lowest `skip` bits. Of equal tags it
+    /// takes the first.
+    fn fill(&mut self, mine: &Bucket<'_>, skip: u32) {
         self.skip = skip;
         self.slots.clear();
         self.slots.resize((mine.records.len() * 5 / 2).next_power_of_two(), EMPTY);
@@ -268,20 +270,20 @@ impl Table {
         }
     }
 
-    /// The position in `mine`, which filled the table, of the tag that `theirs` has at `wanted`.
+    /// The position in `mine`, which filled the table, of tag number `wanted` of `theirs`.
     #[inline]
-    fn find(&self, mine: &Part<'_>, theirs: &Part<'_>, wanted: usize) -> Option<usize> {
+    fn find(&self, mine: &Bucket<'_>, theirs: &Bucket<'_>, wanted: usize) -> Option<usize> {
         self.search(mine, theirs, wanted).ok()
     }
 
     /// As [`find`](Self::find), or the empty slot where the search ended.
     #[inline]
-    fn search(&self, mine: &Part<'_>, theirs: &Part<'_>, wanted: usize) -> Result<usize, usize> {
+    fn search(&self, mine: &Bucket<'_>, theirs: &Bucket<'_>, wanted: usize) -> Result<usize, usize> {
         self.search_for(mine, theirs.records[wanted], theirs.high(wanted))
     }
 
     #[inline]
-    fn search_for(&self, mine: &Part<'_>, record: Record, high: u32) -> Result<usize, usize> {
+    fn search_for(&self, mine: &Bucket<'_>, record: Record, high: u32) -> Result<usize, usize> {
         let last = self.slots.len() - 1;
         let mut slot = (record >> u32::BITS >> self.skip) as usize & last;
         while self.slots[slot] != EMPTY {
@@ -296,14 +298,14 @@ impl Table {
     }
 }
 
-/// Slots that searches of this thread found taken so far, for tests of what a hostile list can cost.
+/// Occupied slots that searches of this thread have visited so far, for tests of the cost of a hostile list.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn probes() -> u64 {
     counted::PROBES.get()
 }
 
-/// The work of searches, counted where tests can ask for it.
+/// Counts the work of searches, for tests.
 mod counted {
     #[cfg(any(test, feature = "testing"))]
     std::thread_local! {
@@ -317,7 +319,7 @@ mod counted {
     }
 }
 
-/// Bits 32 to 63 of a tag, which a slot repeats: those below choose part and slot.
+/// Bits 32 to 63 of a tag, which a slot repeats. The bits below choose bucket and slot.
 #[inline]
 fn check(record: Record) -> u32 {
     (record >> 64) as u32
@@ -453,7 +455,7 @@ mod tests {
 
     #[test]
     fn the_other_partys_tags_may_be_anything_and_mine_may_not() {
-        // Theirs agree in the bits that choose part and slot.
+        // Theirs agree in the bits that choose bucket and slot.
         let (mine, theirs) = (random(1 << 13, 8), (0..1u128 << 13).map(|i| i << 48 | 77).collect::<Vec<_>>());
         let work = |first: &[u128], second: &[u128]| {
             let before = probes();
@@ -471,7 +473,7 @@ mod tests {
         mine.extend_from_within(..500);
         let theirs = vec![mine[3]; 30_000];
         assert_eq!(check(&*mine, &*theirs), 30_000);
-        // Equal in all bits that choose part and slot.
+        // Equal in all bits that choose bucket and slot.
         let crowded: Vec<_> = (0..300u128).map(|i| i << 80 | 5).collect();
         assert_eq!(check(&*crowded, &crowded[100..]), 200);
         assert_eq!(check(&*vec![9u64; 50_000], &*vec![9u64; 3]), 3);

@@ -5,7 +5,7 @@
 //! | [`block`] | 128-bit [`Block`](block::Block): labels, seeds, OT strings |
 //! | [`prg`] | AES-128-CTR generator, one stream per seed or per chunk |
 //! | [`wide_prg`] | AES-256-CTR streams, for levels above 128 bits |
-//! | [`tree`] | levels of punctured trees: children, their sums, a secret place |
+//! | [`tree`] | levels of punctured trees: children, their sums, an addition at a secret index |
 //! | [`aes_hash`] | correlation-robust hashes of blocks from AES |
 //! | [`hash`] | hashes under a protocol [`Context`](hash::Context), singly and in batches |
 //! | [`transpose`] | bit matrices of 128 rows |
@@ -23,10 +23,10 @@
 //! | [`par`] | chunked loops whose result does not depend on the number of threads |
 //! | [`partitions`] | records partitioned into many buckets that share their memory |
 //! | [`security`] | the security models, and λ |
-//! | [`backend`] | what the processor can do, and the kernels; the only unsafe code |
+//! | [`backend`] | the levels of the processor and the kernels; the only unsafe code |
 //!
-//! Every computation is a function of its arguments: randomness comes in as `&mut dyn CryptoRng`, and no result
-//! depends on the processor or the number of threads.
+//! Every computation is a function of its arguments: randomness comes in as `&mut dyn CryptoRng`, and no
+//! result depends on the processor or the number of threads.
 
 pub mod aes_hash;
 pub mod backend;
@@ -47,6 +47,7 @@ pub mod partitions;
 pub mod prg;
 pub mod security;
 pub mod short_keys;
+mod stream;
 pub mod transpose;
 pub mod tree;
 pub mod weighted_xor_sum;

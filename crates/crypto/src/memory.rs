@@ -1,8 +1,9 @@
 //! Large vectors.
 //!
-//! Random access to hundreds of megabytes spends its time on translating addresses unless the pages are huge, and first
-//! writes to them on being handed small ones. Where the system leaves the choice to programs, it has to be asked. And memory
-//! that goes back to the system after each use comes anew and zeroed, which costs as much as several passes over it.
+//! Random access to hundreds of megabytes spends its time on address translation, and first writes spend it
+//! on page faults, unless the pages are huge. Some systems leave the choice to programs, so this module asks
+//! for huge pages. Memory that returns to the system after each use comes back zeroed, which costs as much as
+//! several passes over it; this module can keep it in the process.
 
 use core::ops::{Deref, DerefMut};
 
@@ -12,7 +13,8 @@ pub use crate::backend::pages::Zeros;
 use crate::backend::{pages, prefetch};
 use crate::block::Block;
 
-/// A vector of `count` times `value`, on huge pages where the system has them. Otherwise as `vec![value; count]`.
+/// A vector of `count` times `value`, on huge pages where the system has them. Otherwise as `vec![value;
+/// count]`.
 #[must_use]
 pub fn large_vec<T: Clone>(value: T, count: usize) -> Vec<T> {
     let mut vector = large_capacity(count);
@@ -20,8 +22,8 @@ pub fn large_vec<T: Clone>(value: T, count: usize) -> Vec<T> {
     vector
 }
 
-/// A vector of `count` zeros, on huge pages where the system has them. Memory fresh from the system is zero already, and is not
-/// written again.
+/// A vector of `count` zeros, on huge pages where the system has them. Fresh memory from the system is zero
+/// already, and is not written again.
 #[must_use]
 pub fn large_zeros<T: Zeros>(count: usize) -> Vec<T> {
     pages::zeros(count)
@@ -35,16 +37,16 @@ pub fn large_capacity<T>(capacity: usize) -> Vec<T> {
     vector
 }
 
-/// Tells the allocator to keep the memory of large vectors that are freed, for the next ones, instead of returning it to the
-/// system. For programs, once and at their start; up to a gigabyte at the end of the heap stays with the process. Nothing
-/// happens where the allocator is not that of the GNU system.
+/// Tells the allocator to keep the memory of freed large vectors for later ones instead of returning it to
+/// the system. Programs call it once, at their start. Up to a gigabyte at the end of the heap then stays with
+/// the process. Without the GNU allocator, the function does nothing.
 pub fn keep_freed_memory() {
     pages::keep_freed();
 }
 
-/// A value that secrets are overwritten with.
+/// Types of secrets, with a value that overwrites them.
 pub trait Blank: Copy {
-    /// The value.
+    /// The value that overwrites a secret.
     const BLANK: Self;
 }
 
@@ -58,8 +60,8 @@ impl<T: Blank, const N: usize> Blank for [T; N] {
     const BLANK: Self = [T::BLANK; N];
 }
 
-/// Empties a vector of secrets and overwrites all its memory with [blanks](Blank), at the speed of memory. (`zeroize` writes
-/// the room of a vector byte by byte.)
+/// Empties a vector of secrets and overwrites all its memory with [blanks](Blank), at the speed of memory.
+/// (`zeroize` writes the spare capacity of a vector byte by byte.)
 pub fn wipe<T: Blank>(vector: &mut Vec<T>) {
     vector.clear();
     vector.resize(vector.capacity(), T::BLANK);
@@ -68,12 +70,12 @@ pub fn wipe<T: Blank>(vector: &mut Vec<T>) {
     vector.clear();
 }
 
-/// A vector of secrets that is [wiped](wipe()) when it is dropped, whichever way a function is left. What grows beyond its
-/// capacity leaves a copy behind.
+/// A vector of secrets that is [wiped](wipe()) when it is dropped, on every way out of a function. A vector
+/// that grows beyond its capacity leaves an unwiped copy behind.
 pub struct Wiped<T: Blank>(Vec<T>);
 
 impl<T: Blank> Wiped<T> {
-    /// The vector, which is then its owner's to wipe.
+    /// The vector. The caller must then wipe it.
     #[must_use]
     pub fn into_vec(mut self) -> Vec<T> {
         core::mem::take(&mut self.0)
@@ -114,14 +116,14 @@ impl<T: Blank> Drop for Wiped<T> {
 
 impl<T: Blank> ZeroizeOnDrop for Wiped<T> {}
 
-/// Bytes that this thread has wiped so far, for tests of what is wiped.
+/// Bytes that this thread has wiped so far, for tests.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn wiped_bytes() -> usize {
     counted::BYTES.get()
 }
 
-/// How much is wiped, counted where tests can ask for it.
+/// Counts wiped bytes, for tests.
 mod counted {
     #[cfg(any(test, feature = "testing"))]
     std::thread_local! {
@@ -136,7 +138,7 @@ mod counted {
     }
 }
 
-/// Overwrites the room of a vector behind its end, which held secrets, with [blanks](Blank).
+/// Overwrites the spare capacity of a vector, which held secrets, with [blanks](Blank).
 pub fn wipe_rest<T: Blank>(vector: &mut Vec<T>) {
     let length = vector.len();
     vector.resize(vector.capacity(), T::BLANK);
@@ -144,8 +146,8 @@ pub fn wipe_rest<T: Blank>(vector: &mut Vec<T>) {
     vector.truncate(length);
 }
 
-/// Asks for `slice[index]` ahead of its use: of many places visited in random order, the next ones are then on their way
-/// while the first is worked on. An index beyond the end asks for nothing.
+/// Prefetches `slice[index]`. A loop that visits a slice in random order calls this for later indices while
+/// it works on the current one. An index beyond the end has no effect.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     prefetch::read(slice, index);

@@ -1,19 +1,21 @@
-//! Chunked loops on several threads whose result does not depend on their number.
+//! Chunked loops on several threads. The result does not depend on the number of threads.
 //!
-//! Chunks have a fixed size chosen by the caller, never by the number of threads or the processor, and a chunk is told
-//! its index: code that needs randomness forks one stream per chunk (`Prg::fork(seed, index)`). Threads take the next
-//! chunk when they have finished one, so that uneven chunks balance. Of several errors the one of the lowest chunk is
-//! returned, whatever the timing: chunks are handed out in order, so every lower one has been started by then. A panic
-//! in a chunk reaches the caller.
+//! The caller chooses a fixed chunk size, which never depends on the number of threads or the processor. Each
+//! chunk gets its index: code that needs randomness forks one stream per chunk (`Prg::fork(seed, index)`). A
+//! thread takes the next chunk when it has finished one, so uneven chunks balance. Of several errors, the
+//! loop returns the error of the lowest chunk, whatever the timing: chunks are handed out in order, so all
+//! lower chunks have been started by then. A panic in a chunk reaches the caller.
 
 use std::panic;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Runs `work(chunk_index, inputs, outputs)` over equal chunks of `inputs` and `outputs`; the last may be shorter.
+/// Runs `work(chunk_index, inputs, outputs)` over equal chunks of `inputs` and `outputs`; the last may be
+/// shorter.
 ///
 /// # Errors
-/// The error of the lowest failing chunk; no chunk is started after an error is known. The outputs are then incomplete.
+/// The error of the lowest failing chunk. After an error no further chunk is started, and the outputs are
+/// incomplete.
 ///
 /// # Panics
 /// If the slices differ in length, `chunk` is zero, or `work` panics.
@@ -51,9 +53,9 @@ where
     for_each(threads, outputs.chunks_mut(chunk), work)
 }
 
-/// Runs `work(index, task)` for every task, on at most `threads` threads, the calling one among them.
+/// Runs `work(index, task)` for every task, on at most `threads` threads including the calling one.
 ///
-/// The general form: tasks may be tuples of chunks of several slices with different strides.
+/// This is the general form: a task may be a tuple of chunks of several slices with different strides.
 ///
 /// # Errors
 /// As [`for_each_chunk`].
@@ -74,7 +76,7 @@ where
     counted::add(helpers);
     let queue = Queue { tasks: Mutex::new(tasks.enumerate()), first_error: Mutex::new(None) };
     thread::scope(|scope| {
-        // Where the system gives no more threads, those there are do it all.
+        // If the system refuses a thread, the existing threads do all the work.
         let helper = |_| thread::Builder::new().spawn_scoped(scope, || queue.drain(&work)).ok();
         let joins: Vec<_> = (0..helpers).map_while(helper).collect();
         queue.drain(&work);
@@ -90,14 +92,14 @@ where
     }
 }
 
-/// Threads that this one has started in [`for_each`] so far, for tests of what runs on several.
+/// Helper threads that this thread has started in [`for_each`] so far, for tests.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn helpers_started() -> usize {
     counted::HELPERS.get()
 }
 
-/// How many helpers are started, counted where tests can ask for it.
+/// Counts started helpers, for tests.
 mod counted {
     #[cfg(any(test, feature = "testing"))]
     std::thread_local! {
@@ -112,7 +114,7 @@ mod counted {
     }
 }
 
-/// Both results, on two threads if there may be as many.
+/// Runs both functions, on two threads if `threads` allows, and returns both results.
 ///
 /// # Panics
 /// If either panics.
@@ -124,7 +126,7 @@ pub fn both<A: Send, B>(
     if threads < 2 {
         return (first(), second());
     }
-    // Not moved into the thread: if the system gives none, the work is still there.
+    // The closure is not moved into the thread: if the system refuses the thread, this thread still runs it.
     let work = Mutex::new(Some(first));
     let take = || work.lock().unwrap_or_else(PoisonError::into_inner).take();
     thread::scope(|scope| {

@@ -1,31 +1,33 @@
-//! Records dealt to many buckets, whose memory passes from buckets that are taken to buckets that grow.
+//! A radix partition of records into many buckets.
 //!
-//! Many items that are wanted in another order than they come in would be fetched from all over memory one by one. Dealt to a
-//! bucket for each stretch of that order first, a few hundred bytes apart in each of some hundred streams, they come back
-//! a bucket at a time, which fits the cache. A bucket is a chain of blocks of one room: a block that was taken is the next one to be
-//! filled, so that dealing from buckets to buckets again needs hardly more memory than the records.
+//! Records that are read in another order than they come in would be fetched from all over memory. Partition
+//! the records by destination first; each bucket then fits in the cache. Writing them takes a few hundred
+//! streams of sequential writes.
+//!
+//! A bucket is a chain of blocks of shared memory. A block that was taken is the next one to be filled, so
+//! partitioning buckets again needs hardly more memory than the records.
 
 use crate::block::Block;
 use crate::memory::{large_capacity, prefetch};
 
-/// Bytes of a block, about.
+/// Approximate bytes of a block.
 const BLOCK: usize = 1 << 13;
 
-/// Bytes ahead that are on their way.
-const AHEAD: usize = 64;
+/// Bytes ahead of a write that are prefetched.
+const PREFETCH_DISTANCE: usize = 64;
 
 /// No block.
 const NONE: u32 = u32::MAX;
 
-/// What is dealt: so many bytes, of which the last ones may be zeros and then need not be kept.
+/// A record of a fixed number of bytes. Its last bytes may be zeros, which then need not be kept.
 pub trait Record: Copy {
     /// Bytes of a record.
     const BYTES: usize;
 
-    /// Writes the record over the first [`BYTES`](Self::BYTES) of `room`.
+    /// Writes the record over the first [`BYTES`](Self::BYTES) bytes of `room`.
     fn write(self, room: &mut [u8]);
 
-    /// Reads the record of the first `width` bytes of `room`, which has [`BYTES`](Self::BYTES).
+    /// Reads a record from the first `width` bytes of `room`, which has [`BYTES`](Self::BYTES) bytes.
     fn read(room: &[u8], width: usize) -> Self;
 }
 
@@ -46,13 +48,13 @@ impl Record for u128 {
     }
 }
 
-/// A block, and the number of what it belongs to; always kept whole.
+/// A block and a number, always kept whole.
 impl Record for (Block, u32) {
     const BYTES: usize = Block::BYTES + size_of::<u32>();
 
     #[inline(always)]
     fn write(self, room: &mut [u8]) {
-        // Chunks of known lengths, and no slices: those are copied by a call.
+        // Chunks of known length: the compiler copies slices by a call.
         if let Some((block, number)) = room.split_first_chunk_mut() {
             *block = self.0.to_bytes();
             if let Some(number) = number.first_chunk_mut() {
@@ -69,22 +71,22 @@ impl Record for (Block, u32) {
     }
 }
 
-/// Records in buckets.
+/// Records, partitioned into buckets.
 pub struct Partitions<R> {
-    /// Bytes that are kept of a record.
+    /// Bytes of a record that are kept.
     width: usize,
-    /// Records of a block, and its bytes: the last record is written whole.
+    /// Records of a block, and bytes of a block; the last record is written whole.
     count: usize,
     bytes: usize,
     room: Vec<u8>,
-    /// The block below each block of a bucket, or the next one of those that are free.
+    /// For each block, the block below it in its bucket, or the next block in the list of free blocks.
     below: Vec<u32>,
     free: u32,
     buckets: Vec<Bucket>,
     record: std::marker::PhantomData<R>,
 }
 
-/// A bucket's highest block, where its next record goes and how many more there is room for.
+/// A bucket: its highest block, where its next record goes, and how many more records fit the block.
 #[derive(Clone, Copy)]
 struct Bucket {
     at: usize,
@@ -93,7 +95,8 @@ struct Bucket {
 }
 
 impl<R: Record> Partitions<R> {
-    /// So many empty buckets of records of which `width` bytes are kept; `records` are foreseen at a time, in all of them.
+    /// `buckets` empty buckets of records of which `width` bytes are kept, with memory for `records` records
+    /// in all.
     ///
     /// # Panics
     /// If the width is zero or more than that of a record.
@@ -102,7 +105,7 @@ impl<R: Record> Partitions<R> {
         assert!((1..=R::BYTES).contains(&width), "some bytes of a record");
         let count = BLOCK / width;
         let bytes = count * width + R::BYTES - width;
-        // Each bucket has one block that is not full at most.
+        // Each bucket has at most one block that is not full.
         let blocks = records / count + buckets.min(records);
         Self {
             width,
@@ -122,7 +125,7 @@ impl<R: Record> Partitions<R> {
         self.buckets.len()
     }
 
-    /// Puts a record, zero beyond its width, on a bucket.
+    /// Adds a record, whose bytes beyond the width are zero, to a bucket.
     ///
     /// # Panics
     /// If there is no such bucket.
@@ -133,15 +136,15 @@ impl<R: Record> Partitions<R> {
         }
         let Bucket { at, left, .. } = &mut self.buckets[bucket];
         record.write(&mut self.room[*at..]);
-        // What comes next in this bucket is written after one record of each other bucket: no prefetcher of the processor follows so
-        // many streams.
-        prefetch(&self.room, *at + AHEAD);
+        // The next record of this bucket is written after records of many other buckets. The processor's own
+        // prefetchers do not follow so many streams.
+        prefetch(&self.room, *at + PREFETCH_DISTANCE);
         *at += self.width;
         *left -= 1;
     }
 
-    /// Takes the highest block off a bucket: its records go to `records` in place of what was there. Says whether there was
-    /// one.
+    /// Takes the highest block off a bucket and moves its records to `records`, which is emptied first.
+    /// Returns whether the bucket had a block.
     ///
     /// # Panics
     /// If there is no such bucket.
@@ -151,7 +154,8 @@ impl<R: Record> Partitions<R> {
         self.take_each(bucket, |record| records.push(record))
     }
 
-    /// Takes the highest block off a bucket and hands out its records. Says whether there was one.
+    /// Takes the highest block off a bucket and hands each record to `each`. Returns whether the bucket had a
+    /// block.
     ///
     /// # Panics
     /// If there is no such bucket.
@@ -172,7 +176,7 @@ impl<R: Record> Partitions<R> {
         true
     }
 
-    /// A block more for a bucket.
+    /// Gives a bucket one more block.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, bucket: usize) {
@@ -196,35 +200,35 @@ mod tests {
 
     fn check<R: Record>(width: usize, record: impl Fn(u64) -> R, values: impl Fn(&R) -> (u128, u32)) {
         for (buckets, records) in [(1, 0), (1, 1), (3, 5000), (40, 20_000), (700, 300)] {
-            let mut dealt = Partitions::new(2 * buckets, width, records);
+            let mut partitions = Partitions::new(2 * buckets, width, records);
             let mut expected = vec![Vec::new(); buckets];
             for i in 0..records as u64 {
                 let bucket = (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % buckets;
-                dealt.push(bucket, record(i));
+                partitions.push(bucket, record(i));
                 expected[bucket].push(values(&record(i)));
             }
-            let room = dealt.room.len();
-            // Each bucket moves to another one while it is taken, and then back.
+            let room = partitions.room.len();
+            // Each bucket moves to another bucket while it is taken, and then back.
             let mut taken = Vec::new();
             for (from, to) in
                 (0..buckets).map(|i| (i, buckets + i)).chain((0..buckets).rev().map(|i| (buckets + i, i)))
             {
-                while dealt.take(from, &mut taken) {
-                    taken.iter().for_each(|record| dealt.push(to, *record));
+                while partitions.take(from, &mut taken) {
+                    taken.iter().for_each(|record| partitions.push(to, *record));
                 }
             }
-            // A bucket that was not empty has a block that is not full; no other memory was needed.
-            assert!(dealt.room.len() <= room + 2 * dealt.bytes);
+            // A bucket that was not empty has one block that is not full. Nothing else needed memory.
+            assert!(partitions.room.len() <= room + 2 * partitions.bytes);
             for (bucket, expected) in expected.iter_mut().enumerate() {
                 let mut found = Vec::new();
-                while dealt.take(bucket, &mut taken) {
+                while partitions.take(bucket, &mut taken) {
                     found.extend(taken.iter().map(&values));
                 }
                 found.sort_unstable();
                 expected.sort_unstable();
                 assert_eq!(&found, expected);
             }
-            assert!((0..2 * buckets).all(|bucket| !dealt.take(bucket, &mut taken) && taken.is_empty()));
+            assert!((0..2 * buckets).all(|bucket| !partitions.take(bucket, &mut taken) && taken.is_empty()));
         }
     }
 

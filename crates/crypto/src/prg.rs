@@ -1,75 +1,31 @@
 //! Pseudo-random generator: AES-128 in counter mode, keyed with the seed.
 //!
-//! The output is defined, not an accident of the implementation, since both parties expand shared seeds:
+//! Both parties expand shared seeds, so the output is part of the specification:
 //!
 //! ```text
 //! stream(seed)      = AES_seed(0) ‖ AES_seed(1) ‖ AES_seed(2) ‖ …      counters as 128-bit little-endian numbers
 //! fork(seed, index) = stream(AES_seed(index + 2^64))
 //! ```
 //!
-//! A stream ends before its counter reaches 2^64, so the counters of the stream and of the forks of one seed never meet:
-//! one seed may be expanded and forked, and the outputs are independent pseudo-random strings. Parallel code forks one
-//! stream per fixed-size chunk, and the result does not depend on the number of threads.
+//! A stream ends before its counter reaches 2^64, so the stream of a seed and its forks never use the same
+//! counter. One seed may therefore be expanded and forked, and the outputs are independent pseudo-random
+//! strings. Parallel code forks one stream per fixed-size chunk, so its result does not depend on the number
+//! of threads.
 
-use core::convert::Infallible;
-
-use rand_core::{CryptoRng, TryCryptoRng, TryRng};
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use rand_core::CryptoRng;
+use zeroize::Zeroize;
 
 use crate::backend::{Backend, aes};
 use crate::block::Block;
-use crate::wide_prg::WidePrg;
-
-/// Blocks generated ahead for small reads.
-const AHEAD: usize = 16;
+use crate::stream::{StreamReader, serve_as_rng};
 
 /// High half of the counters that derive forks.
 const FORK: u64 = 1;
 
-/// A stream of pseudo-random bytes; wiped when dropped. The clone of a generator repeats its stream, so there is none.
+/// A stream of pseudo-random bytes; wiped when dropped. It has no `Clone`: a clone would repeat the stream.
 pub struct Prg {
     key: aes::Key,
-    stream: Ahead,
-}
-
-/// How far a stream has been read; small reads are made of blocks generated ahead. Wiped when dropped.
-pub(crate) struct Ahead {
-    counter: u64,
-    buffer: [Block; AHEAD],
-    /// Bytes of `buffer` that were handed out.
-    used: usize,
-}
-
-impl Ahead {
-    /// The beginning of a stream.
-    pub(crate) const fn new() -> Self {
-        Self { counter: 0, buffer: [Block::ZERO; AHEAD], used: AHEAD * Block::BYTES }
-    }
-
-    /// The next bytes of the stream whose whole blocks from a counter on `keystream` makes.
-    #[inline]
-    pub(crate) fn fill(&mut self, out: &mut [u8], keystream: impl Fn(u64, &mut [u8])) {
-        let buffered = &Block::slice_as_bytes(&self.buffer)[self.used..];
-        let (from_buffer, rest) = out.split_at_mut(out.len().min(buffered.len()));
-        from_buffer.copy_from_slice(&buffered[..from_buffer.len()]);
-        self.used += from_buffer.len();
-        // Large reads go straight into the caller's slice.
-        let (direct, tail) = rest.split_at_mut(rest.len() / (AHEAD * Block::BYTES) * (AHEAD * Block::BYTES));
-        keystream(self.counter, direct);
-        self.counter += (direct.len() / Block::BYTES) as u64;
-        if !tail.is_empty() {
-            keystream(self.counter, Block::slice_as_mut_bytes(&mut self.buffer));
-            self.counter += AHEAD as u64;
-            tail.copy_from_slice(&Block::slice_as_bytes(&self.buffer)[..tail.len()]);
-            self.used = tail.len();
-        }
-    }
-}
-
-impl Drop for Ahead {
-    fn drop(&mut self) {
-        self.buffer.zeroize();
-    }
+    stream: StreamReader,
 }
 
 impl Prg {
@@ -85,7 +41,7 @@ impl Prg {
         let mut seed = seed.into();
         let key = aes::Key::new(backend, &seed);
         seed.zeroize();
-        Self { key, stream: Ahead::new() }
+        Self { key, stream: StreamReader::new() }
     }
 
     /// The stream of a seed drawn from `rng`.
@@ -126,7 +82,7 @@ impl Prg {
     }
 }
 
-/// Streams of many seeds, read in step: what an OT extension makes the rows of a bit matrix of.
+/// Streams of many seeds, read in step. An OT extension fills the rows of a bit matrix from them.
 pub struct Streams {
     keys: Vec<aes::Key>,
     counter: u64,
@@ -154,8 +110,8 @@ impl Streams {
         self.counter += BLOCKS as u64;
     }
 
-    /// Fills row i with the blocks of stream i from number `first` on, wherever the streams are: for tasks that each make
-    /// their own part of the rows.
+    /// Fills row i with the blocks of stream i from number `first` on, without moving the streams. Parallel
+    /// tasks use this to fill their own parts of the rows.
     ///
     /// # Panics
     /// If there are not as many rows as streams.
@@ -165,39 +121,7 @@ impl Streams {
     }
 }
 
-/// The words of a generator are its next bytes, little-endian.
-macro_rules! serve_as_rng {
-    ($generator:ty) => {
-        impl TryRng for $generator {
-            type Error = Infallible;
-
-            fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-                let mut word = [0; 4];
-                self.fill(&mut word);
-                Ok(u32::from_le_bytes(word))
-            }
-
-            fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-                let mut word = [0; 8];
-                self.fill(&mut word);
-                Ok(u64::from_le_bytes(word))
-            }
-
-            fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-                self.fill(out);
-                Ok(())
-            }
-        }
-
-        impl TryCryptoRng for $generator {}
-
-        // Key schedule and buffer wipe themselves.
-        impl ZeroizeOnDrop for $generator {}
-    };
-}
-
 serve_as_rng!(Prg);
-serve_as_rng!(WidePrg);
 
 #[cfg(test)]
 mod tests {
@@ -225,7 +149,8 @@ mod tests {
 
     #[test]
     fn aes_is_that_of_fips_197() {
-        // Appendix C.1: the seed is the key, and the stream cannot reach that plaintext, so the cipher is asked.
+        // Appendix C.1: the seed is the key, and the stream cannot reach that plaintext, so the cipher is
+        // asked.
         let key: [u8; 16] = core::array::from_fn(|i| i as u8);
         let plain = u128::from_be_bytes(core::array::from_fn(|i| 0x11 * i as u8)).swap_bytes();
         assert_eq!(u128::from_be_bytes(reference(key, plain)), 0x69c4_e0d8_6a7b_0430_d8cd_b780_70b4_c55a);

@@ -1,7 +1,7 @@
 //! The security model of a run, and the statistical security parameter of all that is built here.
 
-/// Statistical security parameter λ: a bad event that depends on chance has probability at most 2^-λ (PSSZ15 §2.1,
-/// "λ = 40").
+/// Statistical security parameter λ: a bad event that depends on chance has probability at most 2^-λ (PSSZ15
+/// §2.1, "λ = 40").
 pub const STATISTICAL_SECURITY: u32 = 40;
 
 /// The parties that a protocol withstands.

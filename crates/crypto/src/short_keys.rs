@@ -1,11 +1,13 @@
-//! Copies short texts into blocks of 64 bytes, as a hash in lanes takes them, and classifies their bytes on the way.
+//! Copies short texts into blocks of 64 bytes, as a hash in lanes takes them, and classifies their bytes on
+//! the way.
 
 use crate::backend::{Backend, short_keys as kernels};
 
 pub use kernels::{BLOCK, CharClasses};
 
-/// Copies `texts[i]` into `blocks[i]` from byte `AT` on and sets the other bytes of the block to zero. With `LOWER`, ASCII
-/// letters become lower case. Sets `classes[i]` to the classes of the text's bytes. A text that does not fit counts as empty.
+/// Copies `texts[i]` into `blocks[i]` from byte `AT` on and sets the other bytes of the block to zero. With
+/// `LOWER`, ASCII letters become lower case. Sets `classes[i]` to the classes of the text's bytes. A text
+/// that does not fit counts as empty.
 ///
 /// # Panics
 /// If the lengths differ.

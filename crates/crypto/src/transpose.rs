@@ -1,7 +1,8 @@
 //! Transposes bit matrices of 128 rows, one tile of 1024 columns at a time.
 //!
-//! An OT extension holds 128 pseudo-random strings and wants 128 bits for each OT. Generating a tile of the strings and
-//! transposing it while it is in the first-level cache costs a fraction of transposing the whole matrix afterwards.
+//! An OT extension holds 128 pseudo-random strings and wants 128 bits for each OT. Generating a tile of the
+//! strings and transposing it while it is in the first-level cache costs a fraction of transposing the whole
+//! matrix afterwards.
 
 use crate::backend::{Backend, transpose as kernels};
 use crate::block::Block;

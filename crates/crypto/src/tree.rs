@@ -1,11 +1,12 @@
-//! Trees of blocks, a level at a time: what puncturable pseudo-random functions are grown from.
+//! Levels of binary trees of blocks, from which puncturable pseudo-random functions are built.
 
 use crate::aes_hash::FixedKey;
 use crate::backend::{Backend, aes};
 use crate::block::Block;
 
-/// Replaces each node x of `left` by its left child H(x), H being [`FixedKey::ccr`], and puts its right child x ⊕ H(x) at the
-/// same place of `right`; the sums of the left children and of the right ones.
+/// Replaces each node x of `left` by its left child H(x), where H is [`FixedKey::ccr`], and writes its right
+/// child x ⊕ H(x) at the same index of `right`. Returns the sums of the left children and of the right
+/// children.
 ///
 /// # Panics
 /// If the sides differ in length.
@@ -13,7 +14,7 @@ pub fn correlated_children(hash: &FixedKey, left: &mut [Block], right: &mut [Blo
     aes::children((&hash.key, None), left, right)
 }
 
-/// The same with children that have nothing in common: hashes under one permutation on the left, another on the right.
+/// The same with independent children: hashes under one permutation on the left, under another on the right.
 ///
 /// # Panics
 /// If the sides differ in length.
@@ -21,12 +22,13 @@ pub fn independent_children(hashes: [&FixedKey; 2], left: &mut [Block], right: &
     aes::children((&hashes[0].key, Some(&hashes[1].key)), left, right)
 }
 
-/// Replaces each node by its left child alone, as [`independent_children`] has it; the sum of the children.
+/// Replaces each node by its left child of [`independent_children`], and returns the sum of the children.
 pub fn only_children(hash: &FixedKey, nodes: &mut [Block]) -> Block {
     aes::ccr_sum(&hash.key, nodes)
 }
 
-/// Adds `value` to the block at the secret place `index`, if there is one, in a time that does not depend on it.
+/// Adds `value` to the block at the secret `index`, if there is such a block, in a time that does not depend
+/// on `index`.
 pub fn add_at(blocks: &mut [Block], index: usize, value: Block) {
     add_at_on(Backend::detect(), blocks, index, value);
 }
@@ -71,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn adds_at_one_place() {
+    fn adds_at_one_index() {
         let value = Block::from(u128::MAX / 7);
         for backend in Backend::available() {
             for count in [0, 1, 3, 4, 5, 8, 21] {

@@ -1,16 +1,18 @@
 //! Sums of many pseudo-random strings, weighted by the bits of their numbers.
 //!
-//! For strings r_0, …, r_{2^k-1}, these are the sum ⊕_x r_x and, for each bit b < k, the sum of the strings whose number x
-//! has that bit. At each bit of the strings, the k weighted sums together are an element of the field of 2^k elements:
-//! Σ x·r_x. A vector oblivious linear evaluation over a small field consists of these sums. Addition in the field takes no
-//! multiplication, and the strings are added up as they are generated.
+//! For strings r_0, …, r_{2^k-1}, these are the sum ⊕_x r_x and, for each bit b < k, the sum of the strings
+//! whose number x has that bit. At each bit of the strings, the k weighted sums together are an element of
+//! the field of 2^k elements: Σ x·r_x. A vector oblivious linear evaluation over a small field consists of
+//! these sums. Addition in the field takes no multiplication, and the strings are added up as they are
+//! generated.
 
 use crate::backend::{Backend, weighted_xor_sum as kernels};
 use crate::block::Block;
 
 pub use kernels::{BLOCKS, TileRow};
 
-/// The strings of 2^k seeds, each the stream of [`Prg::from_seed`](crate::prg::Prg::from_seed); wiped when dropped.
+/// The strings of 2^k seeds, each the stream of [`Prg::from_seed`](crate::prg::Prg::from_seed); wiped when
+/// dropped.
 pub struct SeedStreams {
     keys: kernels::Keys,
 }
@@ -41,8 +43,8 @@ impl SeedStreams {
         self.keys.count().ilog2() as usize
     }
 
-    /// Sets `sum` to the sum of the blocks from `first` on of all strings, and `weighted[b]` to that of the strings whose
-    /// number has bit b.
+    /// Sets `sum` to the sum of the blocks from `first` on of all strings, and `weighted[b]` to that of the
+    /// strings whose number has bit b.
     ///
     /// # Panics
     /// If there is not one weighted sum for each bit.

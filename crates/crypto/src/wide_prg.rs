@@ -1,5 +1,5 @@
-//! Pseudo-random generators of 256-bit strength: AES-256 in counter mode, for a party's own randomness, which serves every
-//! level, and for the columns of an OT extension at levels above 128 bits.
+//! Pseudo-random generators of 256-bit strength: AES-256 in counter mode. A party's own randomness comes from
+//! it at every level, and so do the columns of an OT extension at levels above 128 bits.
 //!
 //! ```text
 //! stream(seed) = AES256_seed(0) ‖ AES256_seed(1) ‖ …      counters as 128-bit little-endian numbers
@@ -7,12 +7,12 @@
 
 use crate::backend::{Backend, aes};
 use crate::block::Block;
-use crate::prg::Ahead;
+use crate::stream::{StreamReader, serve_as_rng};
 
-/// A stream of pseudo-random bytes from a seed of 256 bits; wiped when dropped, and not to be cloned.
+/// A stream of pseudo-random bytes from a seed of 256 bits; wiped when dropped. It has no `Clone`.
 pub struct WidePrg {
     key: aes::WideKey,
-    stream: Ahead,
+    stream: StreamReader,
 }
 
 impl WidePrg {
@@ -25,7 +25,7 @@ impl WidePrg {
     /// The stream of `seed`, computed by `backend`.
     #[must_use]
     pub fn with_backend(backend: Backend, seed: &[u8; 32]) -> Self {
-        Self { key: aes::WideKey::new(backend, seed), stream: Ahead::new() }
+        Self { key: aes::WideKey::new(backend, seed), stream: StreamReader::new() }
     }
 
     /// The next bytes of the stream.
@@ -34,6 +34,8 @@ impl WidePrg {
         stream.fill(out, |first, blocks| key.keystream(first, blocks));
     }
 }
+
+serve_as_rng!(WidePrg);
 
 /// The streams of several seeds, read in step. The key schedules wipe themselves when dropped.
 pub struct WideStreams {
@@ -54,7 +56,7 @@ impl WideStreams {
         Self { keys: seeds.iter().map(|seed| aes::WideKey::new(backend, seed)).collect(), counter: 0 }
     }
 
-    /// Row `i` becomes the next blocks of stream `i`.
+    /// Fills row `i` with the next blocks of stream `i`.
     ///
     /// # Panics
     /// If there are not as many rows as streams.
@@ -63,8 +65,8 @@ impl WideStreams {
         self.counter += BLOCKS as u64;
     }
 
-    /// Row `i` becomes the blocks of stream `i` from number `first` on, wherever the streams are: for tasks that each make
-    /// their own part of the rows.
+    /// Fills row `i` with the blocks of stream `i` from number `first` on, without moving the streams.
+    /// Parallel tasks use this to fill their own parts of the rows.
     ///
     /// # Panics
     /// If there are not as many rows as streams.

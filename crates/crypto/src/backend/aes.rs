@@ -1,5 +1,5 @@
-//! AES-128: counter mode, correlation-robust hashes under a fixed key, and encryption under a fresh key per input; of
-//! AES-256, counter mode alone.
+//! AES-128: counter mode, correlation-robust hashes under a fixed key, and encryption under a fresh key per
+//! input; of AES-256, counter mode alone.
 //!
 //! ```text
 //! keystream        AES_k(c), AES_k(c+1), …                       counters as 128-bit little-endian numbers
@@ -10,9 +10,9 @@
 //! σ(low ‖ high)    high ‖ (low ⊕ high)                           64-bit halves
 //! ```
 //!
-//! On x86-64 the key schedule is our own: `aesenclast` on a state whose four columns all equal RotWord(w₃) leaves
-//! SubWord(RotWord(w₃)) ⊕ rcon in each of them (ShiftRows moves nothing when the columns are equal), in constant time
-//! and for as many keys at once as a vector has lanes.
+//! On x86-64 the key schedule is our own: `aesenclast` on a state whose four columns all equal RotWord(w₃)
+//! leaves SubWord(RotWord(w₃)) ⊕ rcon in each of them (ShiftRows moves nothing when the columns are equal),
+//! in constant time and for as many keys at once as a vector has lanes.
 
 mod children;
 #[cfg(target_arch = "x86_64")]
@@ -83,11 +83,11 @@ impl Key {
     /// Replaces every block by its circular correlation-robust hash.
     pub(crate) fn ccr(&self, blocks: &mut [Block]) {
         match &self.0 {
-            Schedule::Library(cipher) => in_pieces(blocks, |_, piece, permuted| {
-                piece.iter_mut().for_each(|block| *block = sigma(*block));
-                *permuted = *piece;
+            Schedule::Library(cipher) => in_batches(blocks, |_, batch, permuted| {
+                batch.iter_mut().for_each(|block| *block = sigma(*block));
+                *permuted = *batch;
                 encrypt_all(cipher, permuted);
-                xor_into(piece, permuted);
+                xor_into(batch, permuted);
             }),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a back end of these levels exists only where their instructions do.
@@ -100,8 +100,8 @@ impl Key {
         }
     }
 
-    /// Adds to each of `to`, numbers below `range`, a number that the hash of its partner in `from` says, modulo `range`; see
-    /// [`shift`]. There are as many of both.
+    /// Adds to each number of `to`, modulo `range`, the [`shift`] of the hash of its partner in `from`. Both
+    /// slices have the same length, and the numbers of `to` are below `range`.
     pub(crate) fn step(&self, mask: &Block, range: u64, from: &[u64], to: &mut [u64]) {
         assert!(
             from.len() == to.len() && (1..=1 << 63).contains(&range),
@@ -114,8 +114,8 @@ impl Key {
                 x86::wide::step(rounds, mask, range, whole_bits(range), from, to);
             },
             _ => {
-                for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
-                    let mut hashes = [Block::ZERO; PIECE];
+                for (from, to) in from.chunks(BATCH).zip(to.chunks_mut(BATCH)) {
+                    let mut hashes = [Block::ZERO; BATCH];
                     for (hash, from) in hashes.iter_mut().zip(from) {
                         *hash = Block::from_halves(*from, 0) ^ *mask;
                     }
@@ -131,7 +131,7 @@ impl Key {
     /// Replaces block `i` by its tweakable hash under the tweak `first + i`.
     pub(crate) fn tccr(&self, first: u64, blocks: &mut [Block]) {
         match &self.0 {
-            Schedule::Library(cipher) => in_pieces(blocks, |offset, once, twice| {
+            Schedule::Library(cipher) => in_batches(blocks, |offset, once, twice| {
                 encrypt_all(cipher, once);
                 *twice = *once;
                 for (i, block) in (offset as u64..).zip(&mut *twice) {
@@ -155,7 +155,7 @@ impl Key {
     pub(crate) fn tccr_at(&self, tweaks: &[Block], blocks: &mut [Block]) {
         assert_eq!(tweaks.len(), blocks.len(), "one tweak for each block");
         match &self.0 {
-            Schedule::Library(cipher) => in_pieces(blocks, |offset, once, twice| {
+            Schedule::Library(cipher) => in_batches(blocks, |offset, once, twice| {
                 encrypt_all(cipher, once);
                 *twice = *once;
                 xor_into(twice, &tweaks[offset..]);
@@ -342,16 +342,16 @@ pub(crate) fn sigma(block: Block) -> Block {
     Block::from_halves(high, low ^ high)
 }
 
-/// Bits of the fraction that a hash is for a short range: as many as the processor multiplies in vectors.
+/// Bits of a hash that are a fraction of a short range: as many as the processor multiplies in vectors.
 const FRACTION_BITS: u32 = 52;
 
-/// The bits of a hash that are added in a range of 2^52 and more: among so many numbers the powers of 2 are enough.
+/// The bits of a hash that are added in a range of 2^52 or more, where multiples of powers of 2 suffice.
 fn whole_bits(range: u64) -> Option<u64> {
     (range >> FRACTION_BITS > 0).then(|| u64::MAX >> (range.leading_zeros() + 1))
 }
 
-/// `value` + ⌊u·range⌋ modulo `range`, u being the lowest 52 bits of the hash as a fraction of 1; where the range is not below
-/// 2^52, `value` + u with as many bits of the hash as are always below the range.
+/// `value` + ⌊u·range⌋ modulo `range`, where u is the lowest 52 bits of the hash as a fraction of 1. If the
+/// range is 2^52 or more, `value` plus as many low bits of the hash as always give a number below the range.
 pub(crate) fn shift(value: u64, hash: Block, range: u64) -> u64 {
     let hash = hash.to_halves().0;
     let shift = match whole_bits(range) {
@@ -376,20 +376,20 @@ fn xor_into(blocks: &mut [Block], other: &[Block]) {
     }
 }
 
-/// Blocks that the library path handles at once.
-const PIECE: usize = 64;
+/// Blocks that one call of the library takes.
+const BATCH: usize = 64;
 
-/// Hands `blocks` to `work` in pieces, with the index of the first block and room for intermediate values; the last
-/// piece is filled up with zeros.
-fn in_pieces(blocks: &mut [Block], work: impl Fn(usize, &mut [Block; PIECE], &mut [Block; PIECE])) {
-    let mut scratch = [Block::ZERO; PIECE];
-    let (pieces, rest) = blocks.as_chunks_mut::<PIECE>();
-    let whole = pieces.len() * PIECE;
-    for (index, piece) in pieces.iter_mut().enumerate() {
-        work(index * PIECE, piece, &mut scratch);
+/// Hands `blocks` to `work` in batches, with the index of the first block and memory for intermediate values.
+/// The last batch is padded with zeros.
+fn in_batches(blocks: &mut [Block], work: impl Fn(usize, &mut [Block; BATCH], &mut [Block; BATCH])) {
+    let mut scratch = [Block::ZERO; BATCH];
+    let (batches, rest) = blocks.as_chunks_mut::<BATCH>();
+    let whole = batches.len() * BATCH;
+    for (index, batch) in batches.iter_mut().enumerate() {
+        work(index * BATCH, batch, &mut scratch);
     }
     if !rest.is_empty() {
-        let mut last = [Block::ZERO; PIECE];
+        let mut last = [Block::ZERO; BATCH];
         last[..rest.len()].copy_from_slice(rest);
         work(whole, &mut last, &mut scratch);
         rest.copy_from_slice(&last[..rest.len()]);

@@ -1,9 +1,9 @@
 //! Sums of values selected by the bits of a band.
 //!
-//! The vector kernels treat a vector of table values at a time: a word of the band is broadcast, a test against one bit a
-//! lane makes the mask of a vector, and the masked vector is added. The band is shifted so that vectors begin where the
-//! table's memory has the boundary of a cache line; rows too close to an end of the table for that are left to the
-//! portable form.
+//! The vector kernels process one vector of table values at a time. They broadcast a word of the band, test
+//! one bit a lane, which gives the mask of a vector, and add the masked vector. They shift the band so that
+//! vectors begin at a cache line of the table's memory. Rows too close to an end of the table for that are
+//! left to the portable form.
 
 #[cfg(target_arch = "x86_64")]
 mod together;
@@ -76,7 +76,7 @@ pub const fn margin(words: usize) -> usize {
     64 * words + 8
 }
 
-/// For every row the sum of the values of `table` that it selects.
+/// Sets `sums[i]` to the sum of the values of `table` that row i selects.
 pub(crate) fn sums<V: XorValue, const N: usize>(
     backend: Backend,
     table: &[V],

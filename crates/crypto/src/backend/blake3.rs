@@ -1,10 +1,10 @@
-//! BLAKE3 of many short inputs: one input a lane, for inputs and outputs of at most one block of 64 bytes, and for inputs
-//! of one chunk that all have the same number of blocks.
+//! BLAKE3 of many short inputs: one input a lane, for inputs and outputs of at most one block of 64 bytes,
+//! and for inputs of one chunk that all have the same number of blocks.
 //!
-//! An input of one block is a single call of the compression function (flags first chunk, last chunk and root), whose
-//! 32-bit words need nothing of their neighbours: each vector holds the same word of sixteen (AVX-512) or eight (AVX2)
-//! inputs. Blocks of a longer input follow each other in their lane. What is longer yet, and everything on other machines,
-//! goes to the library, which computes the same.
+//! An input of one block is a single call of the compression function (flags first chunk, last chunk and
+//! root). Its 32-bit words do not depend on their neighbours, so each vector holds the same word of sixteen
+//! (AVX-512) or eight (AVX2) inputs. Blocks of a longer input follow each other in their lane. Inputs of more
+//! than one chunk, and all inputs on other machines, go to the library, which computes the same.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -59,7 +59,7 @@ impl Keyed<'_> {
     /// Fills `out` with the hash of `input`.
     pub(crate) fn hash(&self, input: &[u8], out: &mut [u8]) {
         if self.mode == Mode::Keyed && out.len() <= blake3::OUT_LEN {
-            // The library's one-call form is the fastest that it has.
+            // The library's one-call form is its fastest.
             out.copy_from_slice(&blake3::keyed_hash(self.key, input).as_bytes()[..out.len()]);
         } else {
             self.hasher().update(input).finalize_xof().fill(out);
@@ -94,8 +94,8 @@ impl Keyed<'_> {
         }
     }
 
-    /// Sets `out[i]` to the first 16 bytes of the hash of input number i: `per` halves of a block, zeros up to a whole number
-    /// of blocks, and `numbers[i]`, little-endian, added (XOR) to the last six bytes.
+    /// Sets `out[i]` to the first 16 bytes of the hash of input number i: `per` halves of a block, zeros up
+    /// to a whole number of blocks, and `numbers[i]`, little-endian, added (XOR) to the last six bytes.
     pub(crate) fn hash_numbered(
         &self,
         backend: Backend,
@@ -142,7 +142,8 @@ impl Keyed<'_> {
         block.zeroize();
     }
 
-    /// Sets `out[i]` to the first 16 bytes of the hash of row i, `16 · W` bytes; says whether there are lanes to do so.
+    /// Sets `out[i]` to the first 16 bytes of the hash of row i, `16 · W` bytes; returns whether there are
+    /// lanes to do so.
     fn in_lanes<const W: usize>(&self, backend: Backend, rows: &[u8], out: &mut [[u8; 16]]) -> bool {
         #[cfg(target_arch = "x86_64")]
         {
@@ -167,7 +168,7 @@ impl Keyed<'_> {
         }
     }
 
-    /// As many rows at a time as there are lanes; the last are filled up.
+    /// Takes as many rows at a time as there are lanes; the last rows are padded.
     #[cfg(target_arch = "x86_64")]
     fn fixed_lanes<const W: usize, const LANES: usize>(
         &self,
@@ -216,8 +217,8 @@ impl Keyed<'_> {
         self.hash_rows(backend, inputs.chunks_exact(width), out, out_width);
     }
 
-    /// Sets `out[i]` to the beginning of the hash of the first `lengths[i]` bytes of block i, behind which stand zeros. Not for
-    /// secrets: copies on the stack are not wiped.
+    /// Sets `out[i]` to the beginning of the hash of the first `lengths[i]` bytes of block i, whose other
+    /// bytes are zero. Not for secrets: copies on the stack are not wiped.
     pub(crate) fn hash_blocks<const N: usize>(
         &self,
         backend: Backend,
@@ -245,7 +246,7 @@ impl Keyed<'_> {
         }
     }
 
-    /// As many blocks at a time as there are lanes; the last are filled up.
+    /// Takes as many blocks at a time as there are lanes; the last blocks are padded.
     #[cfg(target_arch = "x86_64")]
     fn block_lanes<const N: usize, const LANES: usize>(
         &self,
@@ -270,7 +271,7 @@ impl Keyed<'_> {
         }
     }
 
-    /// Collects inputs of one block until the lanes are full; longer ones are hashed at once.
+    /// Collects inputs of one block until the lanes are full; hashes longer inputs immediately.
     #[cfg(target_arch = "x86_64")]
     fn hash_lanes<'b, 'c, const LANES: usize>(
         &self,

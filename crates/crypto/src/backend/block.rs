@@ -19,7 +19,8 @@ impl Block {
     /// The bytes of `blocks`, in place and writable.
     #[inline]
     pub fn slice_as_mut_bytes(blocks: &mut [Self]) -> &mut [u8] {
-        // SAFETY: as above; every byte pattern is a valid `Block`, and the exclusive borrow passes to the result.
+        // SAFETY: as above; every byte pattern is a valid `Block`, and the exclusive borrow passes to the
+        // result.
         unsafe { slice::from_raw_parts_mut(blocks.as_mut_ptr().cast(), size_of_val(blocks)) }
     }
 }

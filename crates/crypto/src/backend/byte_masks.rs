@@ -38,7 +38,8 @@ fn portable(block: &[u8; BLOCK], byte: u8) -> u64 {
     let mut masks = 0;
     for (at, word) in block.as_chunks().0.iter().enumerate() {
         let other = u64::from_le_bytes(*word) ^ (u64::from(byte) * 0x0101_0101_0101_0101);
-        // The high bit of each byte that is zero, without carries between them; then the eight bits side by side.
+        // The high bit of each byte that is zero, without carries between them; then the eight bits side by
+        // side.
         let equal = !(((other & LOW) + LOW) | other | LOW);
         masks |= ((equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * at);
     }

@@ -1,8 +1,8 @@
 //! Convolutions with random taps.
 //!
-//! The vector kernel keeps the words that can still be added to in registers: a vector's worth of words that are next in
-//! turn, and the 32 behind them. A word is broadcast and added under a mask of each register; with the last word of
-//! its vector the vector is done and the registers move up.
+//! The vector kernel keeps all words that can still change in registers: the current vector and the 32 words
+//! behind it. It broadcasts a word and adds it under a mask to each register. After the last word of a
+//! vector, the registers move up.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -15,7 +15,7 @@ use crate::backend::band::XorValue;
 /// Words behind a word that it may be added to.
 pub const MEMORY: usize = 32;
 
-/// Adds each word that has taps to those behind it which they name.
+/// Adds each word to the words behind it that its taps name.
 pub(crate) fn convolve<V: XorValue>(backend: Backend, words: &mut [V], taps: &[u32]) {
     let done = match (backend.level(), V::WORDS) {
         #[cfg(target_arch = "x86_64")]

@@ -1,8 +1,10 @@
-//! Multiplication in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1, bit i of a block being the coefficient of x^i.
+//! Multiplication in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1, bit i of a block being the coefficient of
+//! x^i.
 //!
-//! Polynomials are multiplied first and reduced afterwards, sums of products once at their end. With ρ = x^7 + x^2 +
-//! x + 1 and a product lo + hi·x^128, hi = h0 + h1·x^64, reduction uses x^128 = ρ twice: h1·ρ has 71 bits, of which the
-//! upper seven t fall on x^128 again, so lo + hi·x^128 = lo + (h1·ρ mod x^64)·x^64 + (h0 + t)·ρ.
+//! Polynomials are multiplied first and reduced afterwards; a sum of products is reduced once, at its end.
+//! With ρ = x^7 + x^2 + x + 1 and a product lo + hi·x^128, hi = h0 + h1·x^64, reduction uses x^128 = ρ twice:
+//! h1·ρ has 71 bits, of which the upper seven t fall on x^128 again, so lo + hi·x^128 = lo + (h1·ρ mod
+//! x^64)·x^64 + (h0 + t)·ρ.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -12,7 +14,7 @@ use super::Backend;
 use super::Level;
 use crate::block::Block;
 
-/// Multiplies every block of `x` by the one of `y` in its place.
+/// Multiplies every block of `x` by the block of `y` at the same index.
 pub(crate) fn multiply(backend: Backend, x: &mut [Block], y: &[Block]) {
     assert_eq!(x.len(), y.len(), "one factor per element");
     match backend.level() {
@@ -60,8 +62,8 @@ pub(crate) fn inner_product(backend: Backend, x: &[Block], y: &[Block]) -> Block
     }
 }
 
-/// Adds to `sums` the products of each row with the factors: low, middle and high parts of four lanes each, which
-/// [`reduce_lanes`] makes an element of.
+/// Adds to `sums` the products of each row with the factors: low, middle and high parts of four lanes each.
+/// [`reduce_lanes`] turns them into an element.
 pub(crate) fn add_row_products(
     backend: Backend,
     sums: &mut [[Block; 12]],
@@ -88,7 +90,7 @@ pub(crate) fn add_row_products(
     }
 }
 
-/// The element that such parts stand for: low + middle·x^64 + high·x^128.
+/// The element of such parts: low + middle·x^64 + high·x^128.
 pub(crate) fn reduce_lanes(parts: &[Block; 12]) -> Block {
     let part = |i: usize| parts[4 * i..4 * i + 4].iter().fold(0, |sum, lane| sum ^ lane.to_u128());
     let (low, middle, high) = (part(0), part(1), part(2));
@@ -119,17 +121,17 @@ fn wide_product(x: Block, y: Block) -> (u128, u128) {
 
 fn reduce((low, high): (u128, u128)) -> Block {
     let times_rho = |v: u128| v ^ v << 1 ^ v << 2 ^ v << 7;
-    // What the shifts of `high` push out falls on x^128 again.
+    // The bits that the shifts of `high` push out fall on x^128 again.
     let pushed_out = high >> 127 ^ high >> 126 ^ high >> 121;
     Block::from(low ^ times_rho(high) ^ times_rho(pushed_out))
 }
 
-/// The product of two polynomials of degree below 64, with integer multiplications only: no table, no branch, hence
-/// constant time wherever the processor multiplies in constant time.
+/// The product of two polynomials of degree below 64, with integer multiplications only: no table, no branch,
+/// hence constant time wherever the processor multiplies in constant time.
 ///
-/// Of each factor every fifth bit is kept, which leaves holes of four. A product of two such numbers adds at most
-/// thirteen ones at a place, so no sum reaches the place five further on, and the lowest bit of each sum is the
-/// coefficient sought.
+/// Every fifth bit of each factor is kept, which leaves gaps of four. A product of two such numbers adds at
+/// most thirteen ones at a bit, so no sum carries into the bit five further on, and the lowest bit of each
+/// sum is the coefficient sought.
 fn multiply_bits(x: u64, y: u64) -> u128 {
     const EVERY_FIFTH: u128 = {
         let mut mask = 0;
@@ -144,7 +146,7 @@ fn multiply_bits(x: u64, y: u64) -> u128 {
     let (x, y) = (combs(x), combs(y));
     let mut product = 0;
     for place in 0..5 {
-        // Combs i and j of the factors meet at the places i + j modulo 5.
+        // Combs i and j of the factors meet at the bits i + j modulo 5.
         let sums = (0..5).fold(0, |sums, i| sums ^ (x[i] * y[(place + 5 - i) % 5]));
         product |= sums & (EVERY_FIFTH << place);
     }

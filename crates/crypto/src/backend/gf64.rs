@@ -1,6 +1,7 @@
 //! Multiplication in GF(2^64) modulo x^64 + x^4 + x^3 + x + 1, of pairs by single elements.
 //!
-//! With ρ = x^4 + x^3 + x + 1 a product lo + hi·x^64 is lo + hi·ρ, of which the upper four bits fall on x^64 again.
+//! With ρ = x^4 + x^3 + x + 1 a product lo + hi·x^64 is lo + hi·ρ, of which the upper four bits fall on x^64
+//! again.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;

@@ -1,7 +1,7 @@
 //! Blocks of the Golay code whose words are gathered from cached memory.
 //!
-//! The vector kernel has a block in each lane: it gathers a word of every block, adds it to the results that contain it,
-//! and needs no room beyond the registers.
+//! The vector kernel has a block in each lane. It gathers a word of every block and adds it to the results
+//! that contain it, all in registers.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;

@@ -1,8 +1,8 @@
 //! Codewords of the Walsh–Hadamard code, added to rows.
 //!
-//! Bit 8j + k of a codeword is the sum of what the word shares with k, which is one byte for all j, and with 8j, which is
-//! one bit for all k. The vector kernels have a codeword in a register: with GFNI it is one product, of a matrix of the
-//! word's bits and a constant.
+//! Bit 8j + k of a codeword is the sum of the word's inner products with k and with 8j. The first is the same
+//! byte for all j, and the second is one bit for all k. The vector kernels hold a codeword in a register.
+//! With GFNI, a codeword is one product of a matrix of the word's bits and a constant.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -15,10 +15,11 @@ use crate::block::Block;
 /// A codeword, or a row of as many bits.
 pub type Codeword = [Block; 2];
 
-/// The byte of each k < 8: bit i is the inner product of i and k. Constant-time as an index into it, being shifted.
+/// The byte of each k < 8, whose bit i is the inner product of i and k. Code shifts this word instead of
+/// indexing a table, which keeps it constant-time.
 const BYTES: u64 = 0x963c_5af0_66cc_aa00;
 
-/// Adds s ∧ C(w) of each word, s being `kept`.
+/// Adds s ∧ C(w) of each word w, where s is `kept`.
 pub(crate) fn add(backend: Backend, kept: &Codeword, words: &[u8], rows: &mut [Codeword]) {
     match backend.level() {
         #[cfg(target_arch = "x86_64")]
@@ -37,7 +38,8 @@ pub(crate) fn add(backend: Backend, kept: &Codeword, words: &[u8], rows: &mut [C
     }
 }
 
-/// The lower three bits of the word give a byte that repeats, the next three flip whole bytes, the last two whole 64 bits.
+/// The lower three bits of the word give a byte that repeats, the next three flip whole bytes, the last two
+/// whole 64 bits.
 fn codeword(word: u8) -> Codeword {
     let word = u64::from(word);
     let all = |bit: u32| (word >> bit & 1).wrapping_neg();

@@ -1,11 +1,14 @@
-//! What the processor can do, and the kernels that use it. The only unsafe code of the project.
+//! The levels of the processor, and the kernels for each of them. This folder has the only unsafe code of the
+//! project.
 //!
-//! A back end is a value: [`Backend::detect`] finds the best one once, tests pass in each of [`Backend::available`].
-//! It cannot be made for instructions that the processor lacks, so whoever holds one may call the kernels of its level.
-//! All back ends compute the same bytes; the portable one is always compiled in.
+//! A back end is a value: [`Backend::detect`] finds the best one once, and tests pass in each of
+//! [`Backend::available`]. Nobody can make a back end for instructions that the processor lacks, so code that
+//! holds one may call the kernels of its level. All back ends compute the same bytes. The portable one is
+//! always compiled in.
 //!
-//! One module a kernel. Each dispatches once a batch to functions marked with the target features of its level, whose
-//! inner helpers are marked alike and inlined.
+//! Each kernel has its own module, which also defines the types and constants that the kernel and its public
+//! module share. It dispatches once a batch to functions that are marked with the target features of their
+//! level. Their inner helpers have the same marks and are inlined.
 
 #![allow(unsafe_code, reason = "intrinsics and byte views live here and nowhere else")]
 

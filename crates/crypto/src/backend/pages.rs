@@ -8,7 +8,8 @@ use crate::block::Block;
 #[cfg(target_os = "linux")]
 const HUGE: usize = 2 << 20;
 
-/// Asks for huge pages under `memory`, of which the program has written nothing yet. A refusal costs speed alone.
+/// Asks for huge pages under `memory`, of which the program has written nothing yet. A refusal costs speed
+/// alone.
 pub(crate) fn prefer_huge<T>(memory: &mut [MaybeUninit<T>]) {
     #[cfg(target_os = "linux")]
     {
@@ -62,8 +63,8 @@ pub(crate) fn keep_freed() {
         }
         // Blocks come from the heap and not from mappings of their own, and the heap shrinks late.
         for (parameter, value) in [(M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, 1 << 30)] {
-            // SAFETY: the function of the C library that this program is linked with; it locks what it changes. A refusal costs
-            // speed alone.
+            // SAFETY: the function of the C library that this program is linked with; it locks what it
+            // changes. A refusal costs speed alone.
             let _ = unsafe { mallopt(parameter, value) };
         }
     }

@@ -1,6 +1,6 @@
-//! Asking for memory before it is read.
+//! Prefetches memory before it is read.
 
-/// Brings the line of `slice[index]` towards the processor; nothing happens beyond the end.
+/// Prefetches the cache line of `slice[index]`; an index beyond the end has no effect.
 #[inline(always)]
 pub(crate) fn read<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

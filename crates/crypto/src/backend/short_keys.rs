@@ -94,7 +94,8 @@ mod x86 {
         while i < texts.len() && i < blocks.len() && i < classes.len() {
             let text = texts[i];
             let there = if text.len() <= BLOCK - AT { ((1 << text.len()) - 1) << AT } else { 0 };
-            // SAFETY: the bytes of the mask are those of the text; others are not accessed, so it may begin before the text.
+            // SAFETY: the bytes of the mask are those of the text; others are not accessed, so it may begin
+            // before the text.
             let bytes = unsafe { _mm512_maskz_loadu_epi8(there, text.as_ptr().wrapping_sub(AT).cast()) };
             classes[i] = CharClasses {
                 visible: within(bytes, b'!', b'~') >> AT,

@@ -1,10 +1,11 @@
 //! Transposition of a tile of 128 rows and 1024 columns of bits.
 //!
-//! A bit's place has a row number (seven bits i6…i0), a byte number in its row (seven bits k6…k0) and a bit number in
-//! its byte (b2 b1 b0). Transposing moves it to row k6…k0 b2 b1 b0, byte i6 i5 i4 i3, bit i2 i1 i0. Shuffles of two
-//! vectors exchange one bit of the vectors' number with one of the place inside; a transposition of the 8 × 8 bits of
-//! each quadword exchanges the low three bits of the byte number with the bit number. The kernels are those exchanges
-//! in an order that the instructions offer: first i2 i1 i0 against k3 k2 k1, then the 8 × 8 bits, then i6…i3.
+//! A bit's position has a row number (seven bits i6…i0), a byte number in its row (seven bits k6…k0) and a
+//! bit number in its byte (b2 b1 b0). Transposing moves it to row k6…k0 b2 b1 b0, byte i6 i5 i4 i3, bit i2 i1
+//! i0. Shuffles of two vectors exchange one bit of the vectors' number with one of the position inside; a
+//! transposition of the 8 × 8 bits of each quadword exchanges the low three bits of the byte number with the
+//! bit number. The kernels are those exchanges in an order that the instructions offer: first i2 i1 i0
+//! against k3 k2 k1, then the 8 × 8 bits, then i6…i3.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -36,7 +37,8 @@ pub(crate) fn transpose(backend: Backend, tile: &Tile, columns: &mut [Block; COL
     }
 }
 
-/// Eklundh's method on each square of 128 × 128: exchange the off-diagonal halves, then the same within each half.
+/// Eklundh's method on each square of 128 × 128: exchange the off-diagonal halves, then the same within each
+/// half.
 fn by_halves(tile: &Tile, columns: &mut [Block; COLUMNS]) {
     for (square, columns) in columns.as_chunks_mut::<ROWS>().0.iter_mut().enumerate() {
         let mut rows: [u128; ROWS] = core::array::from_fn(|i| tile[i][square].to_u128());

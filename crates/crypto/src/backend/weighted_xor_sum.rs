@@ -1,7 +1,7 @@
 //! Sums of the streams of 2^k keys, weighted by the bits of their numbers.
 //!
-//! Keys that differ by their lowest bits are added up first: their sum goes into the total and, whole, into the weighted
-//! sums of the higher bits.
+//! The streams of keys whose numbers differ only in their lowest bits are added up first. Their sum goes into
+//! the total and into the weighted sums of the higher bits.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -65,7 +65,7 @@ impl Keys {
         }
     }
 
-    /// The sums of the encrypted counters from `first` on; as many keys as 2 to the number of weighted sums.
+    /// Computes the sums of the encrypted counters from `first` on. There are 2^k keys for k weighted sums.
     pub(crate) fn sum_at(&self, first: u64, sum: &mut TileRow, weighted: &mut [TileRow]) {
         assert_eq!(self.count(), 1 << weighted.len(), "a power of two of keys");
         match self {

@@ -1,9 +1,10 @@
-//! The curves of NIST over prime fields, P-256, P-384 and P-521: prime-order groups for security levels of 128, 192 and 256
-//! bits, in the arithmetic of the RustCrypto project, which is constant time.
+//! The curves of NIST over prime fields, P-256, P-384 and P-521: prime-order groups for security levels of
+//! 128, 192 and 256 bits, in the arithmetic of the RustCrypto project, which is constant time.
 //!
-//! Elements are encoded compressed (SEC 1, section 2.3.3), scalars big-endian. Uniform bytes are hashed to the curve by the
-//! random-oracle suites of RFC 9380, sections 8.2 to 8.4. They become a scalar as a big-endian number modulo the order; they
-//! are longer than that by 64 bits or more, so that no scalar is likelier than another by more than 2^-64.
+//! Elements are encoded compressed (SEC 1, section 2.3.3), scalars big-endian. Uniform bytes are hashed to
+//! the curve by the random-oracle suites of RFC 9380, sections 8.2 to 8.4. A scalar is uniform bytes as a
+//! big-endian number modulo the order. The bytes are longer than the order by 64 bits or more, so that no
+//! scalar is likelier than another by more than 2^-64.
 
 use core::fmt::Debug;
 
@@ -182,7 +183,7 @@ macro_rules! group {
             }
 
             fn decode(encoded: &Self::Encoding) -> Result<Self::Element, InvalidElement> {
-                // The library reads the identity and x-only encodings, too; these are elements of their own tags.
+                // The library also accepts the identity and x-only encodings, which have tags of their own.
                 if !matches!(encoded[0], 2 | 3) {
                     return Err(InvalidElement { index: 0 });
                 }

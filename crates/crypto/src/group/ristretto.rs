@@ -25,7 +25,7 @@ pub struct Scalar(pub(crate) Integer);
 #[derive(Clone, Copy, PartialEq, Eq, Zeroize)]
 pub struct Element(pub(crate) RistrettoPoint);
 
-/// Elements whose inversions are shared in a batch.
+/// Elements that share an inversion.
 const LANES: usize = 64;
 
 impl ConstantTimeEq for Scalar {
@@ -159,7 +159,7 @@ pub fn map_mul_encode_on(backend: Backend, scalar: &Scalar, uniform: &[[u8; 64]]
 /// [`Group::decode_mul_encode`] of [`Ristretto255`], computed by `backend`.
 ///
 /// # Errors
-/// The first element that does not decode; `out` then holds nothing of use.
+/// The first element that does not decode; the content of `out` is then undefined.
 ///
 /// # Panics
 /// If the slices differ in length.
@@ -213,11 +213,11 @@ fn decode_at(index: usize, encoded: &[u8; 32]) -> Result<RistrettoPoint, Invalid
 
 /// Encodes 2·Q for each Q = (k/2)·P, which is k·P at a fraction of the cost of encoding it.
 ///
-/// Doubling first spares the square root of each encoding and leaves one inversion for the whole batch. The bytes are
-/// the same: let h = k/2 mod ℓ, so 2h = k + mℓ for some integer m. P is held as a curve point P0 + T with P0 of
-/// order ℓ and T in E\[4\], and 2·(h·P) = k·P + m·(ℓ·T) differs from k·P by a point of E\[4\] alone. An encoding is a
-/// function of the coset modulo E\[4\]. The identity costs no more thought: its terms are zero, which the shared
-/// inversion skips, and it encodes to zeros as ever.
+/// Doubling first spares the square root of each encoding and leaves one inversion for the whole batch. The
+/// bytes are the same: let h = k/2 mod ℓ, so 2h = k + mℓ for some integer m. P is held as a curve point P0 +
+/// T with P0 of order ℓ and T in E\[4\], and 2·(h·P) = k·P + m·(ℓ·T) differs from k·P only by a point of
+/// E\[4\]. An encoding is a function of the coset modulo E\[4\]. The identity needs no special case: its
+/// terms are zero, the shared inversion skips them, and it encodes to zeros.
 fn encode_doubled(mut halves: Vec<RistrettoPoint>, out: &mut [[u8; 32]]) {
     let encodings = RistrettoPoint::double_and_compress_batch(&halves);
     for (encoding, out) in encodings.iter().zip(out) {

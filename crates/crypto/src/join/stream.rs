@@ -1,47 +1,49 @@
-//! The join of a list that is still coming in: my tags stand in a table, theirs are looked up piece by piece.
+//! The join with a list that is still coming in: my tags are in a table, and theirs are looked up as they
+//! arrive.
 //!
-//! Nothing of theirs is kept. Most of their tags are in no table of mine, and a filter of twelve bits for each of mine says
-//! so at one access to memory that is ten times smaller than the table; one in forty passes it by chance. The places
-//! of a batch are asked for before the first of them is read.
+//! Nothing of theirs is kept. Most of their tags are not in my table. A filter of twelve bits for each of my
+//! tags rejects them with one access to memory that is ten times smaller than the table; one in forty passes
+//! it by chance. The memory of a batch is prefetched before the first tag of the batch is looked up.
 //!
-//! My tags may be known one after the other ([`Collection`]). They are dealt to parts by their lowest bits, each of which fits
-//! the cache; the table has them part after part, in each part by words of the filter.
+//! My tags may become known one after the other ([`Collection`]). They are partitioned by their lowest bits
+//! into buckets that fit the cache. The table holds bucket after bucket, and in each bucket the tags are
+//! sorted by words of the filter.
 
 use crate::memory::{large_capacity, large_vec, prefetch};
 use crate::partitions::{Partitions, Record};
 
 use super::Tags;
 
-/// Tags looked up at a time.
+/// Tags that one call looks up.
 const BATCH: usize = 128;
 
-/// Tags of mine in a part, on average, up to the largest number of parts.
-const PART: usize = 1 << 14;
+/// Tags of mine in a bucket, on average, up to the largest number of buckets.
+const BUCKET: usize = 1 << 14;
 
-/// More parts than this would be more streams of writes than the processor can follow.
-const MOST_PART_BITS: u32 = 10;
+/// Most buckets, in bits: the processor cannot follow more streams of writes.
+const MOST_BUCKET_BITS: u32 = 10;
 
 /// Tags for each word of the filter, on average.
 const TAGS_A_WORD: usize = 5;
 
-/// Bits of a tag that a record has beside the number.
+/// Bits of a tag that a record holds beside the number.
 const RECORD_BITS: u32 = u128::BITS - u32::BITS;
 
-/// My tags, each with the number of what it stands for, while they become known.
+/// My tags while they become known, each with the number of its item.
 pub struct Collection {
-    /// The bits of a tag above those of its part, above the number.
+    /// Each record holds the bits of a tag above its bucket number, and below them the item's number.
     partitions: Partitions<u128>,
-    parts: Parts,
+    buckets: BucketBits,
     count: usize,
 }
 
-/// The lowest bits of a tag are the part that it is in.
+/// How many of the lowest bits of a tag number its bucket.
 #[derive(Clone, Copy)]
-struct Parts {
+struct BucketBits {
     bits: u32,
 }
 
-impl Parts {
+impl BucketBits {
     #[inline(always)]
     fn of(self, tag: u128) -> usize {
         tag as usize & ((1 << self.bits) - 1)
@@ -54,35 +56,39 @@ impl Parts {
 }
 
 impl Collection {
-    /// Of about `count` tags of `bits` bits.
+    /// An empty collection for about `count` tags of `bits` bits.
     ///
     /// # Panics
     /// If there are more than 106 bits.
     #[must_use]
     pub fn new(bits: u32, count: usize) -> Self {
-        assert!(bits <= RECORD_BITS + MOST_PART_BITS, "tags of 106 bits at most");
-        let wanted = (count / PART).next_power_of_two().ilog2().min(MOST_PART_BITS);
-        let parts = Parts { bits: wanted.max(bits.saturating_sub(RECORD_BITS)) };
-        let width = bits.saturating_sub(parts.bits).div_ceil(8) as usize + size_of::<u32>();
-        Self { partitions: Partitions::new(1 << parts.bits, width.min(u128::BYTES), count), parts, count: 0 }
+        assert!(bits <= RECORD_BITS + MOST_BUCKET_BITS, "tags of 106 bits at most");
+        let wanted = (count / BUCKET).next_power_of_two().ilog2().min(MOST_BUCKET_BITS);
+        let buckets = BucketBits { bits: wanted.max(bits.saturating_sub(RECORD_BITS)) };
+        let width = bits.saturating_sub(buckets.bits).div_ceil(8) as usize + size_of::<u32>();
+        Self {
+            partitions: Partitions::new(1 << buckets.bits, width.min(u128::BYTES), count),
+            buckets,
+            count: 0,
+        }
     }
 
-    /// `number` is found where the other list has `tag`. Of several equal tags one is found.
+    /// Adds `tag` of item `number`. Of several equal tags, one is found.
     #[inline]
     pub fn push(&mut self, tag: u128, number: u32) {
-        self.partitions.push(self.parts.of(tag), self.parts.rest(tag) << u32::BITS | u128::from(number));
+        self.partitions.push(self.buckets.of(tag), self.buckets.rest(tag) << u32::BITS | u128::from(number));
         self.count += 1;
     }
 }
 
-/// My tags, ready to be found.
+/// My tags, ready for lookups.
 pub struct Lookup {
-    parts: Parts,
-    /// Words of the filter that a part has.
+    buckets: BucketBits,
+    /// Words of the filter for each bucket.
     words: usize,
     /// Two bits of a word for each tag.
     filter: Vec<u64>,
-    /// Where the records of each word begin, and their number.
+    /// Where the records of each word begin, and the number of all records.
     starts: Vec<u32>,
     records: Vec<u128>,
 }
@@ -95,35 +101,35 @@ impl Lookup {
     #[must_use]
     pub fn new(mut mine: Collection) -> Self {
         assert!(u32::try_from(mine.count).is_ok(), "fewer than 2^32 tags");
-        let parts = 1 << mine.parts.bits;
-        let words = mine.count.div_ceil(TAGS_A_WORD * parts).max(1);
+        let buckets = 1 << mine.buckets.bits;
+        let words = mine.count.div_ceil(TAGS_A_WORD * buckets).max(1);
         let mut lookup = Self {
-            parts: mine.parts,
+            buckets: mine.buckets,
             words,
-            filter: large_vec(0, words * parts),
-            starts: large_capacity(words * parts + 1),
+            filter: large_vec(0, words * buckets),
+            starts: large_capacity(words * buckets + 1),
             records: large_capacity(mine.count),
         };
-        let (mut part_of_mine, mut block) = (Vec::new(), Vec::new());
-        for part in 0..parts {
-            part_of_mine.clear();
-            while mine.partitions.take(part, &mut block) {
-                part_of_mine.extend_from_slice(&block);
+        let (mut bucket_of_mine, mut block) = (Vec::new(), Vec::new());
+        for bucket in 0..buckets {
+            bucket_of_mine.clear();
+            while mine.partitions.take(bucket, &mut block) {
+                bucket_of_mine.extend_from_slice(&block);
             }
-            lookup.append(part, &part_of_mine);
+            lookup.append(bucket, &bucket_of_mine);
         }
         lookup.starts.push(lookup.records.len() as u32);
         lookup
     }
 
-    /// The records of the next part, by words.
-    fn append(&mut self, part: usize, mine: &[u128]) {
+    /// The records of the next bucket, by words.
+    fn append(&mut self, bucket: usize, mine: &[u128]) {
         let base = self.records.len();
-        let first = part * self.words;
+        let first = bucket * self.words;
         self.starts.resize(first + self.words, 0);
         let word_of = |record: &u128| {
-            let tag = record >> u32::BITS << self.parts.bits | part as u128;
-            place(tag, self.parts, self.words)
+            let tag = record >> u32::BITS << self.buckets.bits | bucket as u128;
+            filter_position(tag, self.buckets, self.words)
         };
         let starts = &mut self.starts[first..];
         for record in mine {
@@ -141,7 +147,7 @@ impl Lookup {
             self.records[*start as usize] = *record;
             *start += 1;
         }
-        // Every start has moved to the next one's.
+        // Each start has moved to the start of the next word.
         starts.rotate_right(1);
         starts[0] = base as u32;
     }
@@ -152,7 +158,7 @@ impl Lookup {
         for first in (0..theirs.count()).step_by(BATCH) {
             let here = BATCH.min(theirs.count() - first);
             for j in 0..here {
-                (words[j], bits[j]) = place(theirs.tag(first + j), self.parts, self.words);
+                (words[j], bits[j]) = filter_position(theirs.tag(first + j), self.buckets, self.words);
                 prefetch(&self.filter, words[j]);
             }
             let mut count = 0;
@@ -166,7 +172,7 @@ impl Lookup {
                 prefetch(&self.records, self.starts[words[*j as usize]] as usize);
             }
             for j in passed.iter().map(|j| *j as usize) {
-                let rest = self.parts.rest(theirs.tag(first + j));
+                let rest = self.buckets.rest(theirs.tag(first + j));
                 let range = self.starts[words[j]] as usize..self.starts[words[j] + 1] as usize;
                 if let Some(record) = self.records[range].iter().find(|record| **record >> u32::BITS == rest)
                 {
@@ -177,11 +183,11 @@ impl Lookup {
     }
 }
 
-/// The word of the filter that a tag belongs to, among so many of its part, and the two bits that it sets there. Both hang on
-/// all of its low 64 bits: tags may have as few as some dozens of bits, the product has them spread out.
+/// The filter word of a tag, among the `words` of its bucket, and the two bits that the tag sets there. Both
+/// depend on all of the tag's low 64 bits. A tag may be short, so a multiplication spreads its bits.
 #[inline(always)]
-fn place(tag: u128, parts: Parts, words: usize) -> (usize, u64) {
+fn filter_position(tag: u128, buckets: BucketBits, words: usize) -> (usize, u64) {
     let spread = (tag as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let word = ((u128::from(spread) * words as u128) >> u64::BITS) as usize;
-    (parts.of(tag) * words + word, 1 << (spread >> 20 & 63) | 1 << (spread >> 26 & 63))
+    (buckets.of(tag) * words + word, 1 << (spread >> 20 & 63) | 1 << (spread >> 26 & 63))
 }

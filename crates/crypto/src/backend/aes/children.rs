@@ -1,4 +1,5 @@
-//! The children of a level of a tree: hashes, and on the right those or their sums with the parents.
+//! The children of a level of a tree: hashes on the left, and on the right other hashes or the sums with the
+//! parents.
 
 use super::{Key, Schedule};
 use crate::backend::Backend;
@@ -8,8 +9,9 @@ use crate::backend::Level;
 use crate::backend::aes::x86;
 use crate::block::Block;
 
-/// Replaces each block x of `left` by its hash h under the first key, and puts beside it in `right` x ⊕ h, or its hash under
-/// the second key if there is one; the sums of both sides, which have the same length.
+/// Replaces each block x of `left` by its hash h under the first key, and writes x ⊕ h, or its hash under the
+/// second key if there is one, at the same index of `right`. Returns the sums of both sides, which must have
+/// the same length.
 pub(crate) fn children(keys: (&Key, Option<&Key>), left: &mut [Block], right: &mut [Block]) -> [Block; 2] {
     assert_eq!(left.len(), right.len(), "two children each");
     match (&keys.0.0, keys.1.map(|key| &key.0)) {
@@ -41,7 +43,7 @@ pub(crate) fn children(keys: (&Key, Option<&Key>), left: &mut [Block], right: &m
     }
 }
 
-/// Replaces each block by its hash under the key; their sum.
+/// Replaces each block by its hash under the key, and returns the sum of the hashes.
 pub(crate) fn ccr_sum(key: &Key, blocks: &mut [Block]) -> Block {
     match &key.0 {
         #[cfg(target_arch = "x86_64")]
@@ -63,7 +65,7 @@ fn sum(blocks: &[Block]) -> Block {
     blocks.iter().fold(Block::ZERO, |sum, block| sum ^ *block)
 }
 
-/// Adds `value` to the block at the secret place `index`, if there is one.
+/// Adds `value` to the block at the secret `index`, if there is such a block.
 pub(crate) fn add_at(backend: Backend, blocks: &mut [Block], index: usize, value: Block) {
     match backend.level() {
         #[cfg(target_arch = "x86_64")]

@@ -47,7 +47,8 @@ fn keystreams_are_encrypted_counters() {
     for backend in Backend::available() {
         let scheduled = Key::new(backend, &key);
         for count in [0, 1, 7, 8, 9, 15, 16, 17, 33, 100] {
-            // The low half of the counter carries nowhere within a stream; a start near 2^32 shows 64-bit adds.
+            // The low half of the counter carries nowhere within a stream; a start near 2^32 shows 64-bit
+            // adds.
             for first in [0, 1, (1 << 32) - 3] {
                 let mut out = vec![0; 16 * count];
                 scheduled.keystream(first, &mut out);

@@ -1,8 +1,9 @@
 //! The AES kernels for x86-64, once for 128-bit and once for 512-bit vectors.
 //!
-//! Both widths run the same text: it speaks of vectors of `LANES` blocks and keeps `FLIGHT` of them in flight, which
-//! hides the latency of the instructions. Loops over indices take the place of `map`, `from_fn` and `zip`: library code
-//! has no target features, and vectors that pass through what is not inlined pass through memory.
+//! Both widths run the same text. It works on vectors of `LANES` blocks and keeps `FLIGHT` of them in flight,
+//! which hides the latency of the instructions. It loops over indices instead of calling `map`, `from_fn` and
+//! `zip`: library code has no target features, and vectors go through memory wherever such code is not
+//! inlined.
 
 #[macro_use]
 mod children;
@@ -66,8 +67,8 @@ macro_rules! kernels {
             next_words::<ROT_WORD>(key, key, rcon)
         }
 
-        /// The four words of a key schedule that follow a key's length after `key`, where `last` are those just before
-        /// them; `WORD` is how w₃ enters.
+        /// The four words of a key schedule that follow a key's length after `key`, where `last` are those
+        /// just before them; `WORD` is how w₃ enters.
         #[target_feature(enable = $features)]
         #[inline]
         pub(super) fn next_words<const WORD: u128>(key: V, last: V, rcon: i32) -> V {
@@ -257,8 +258,8 @@ macro_rules! kernels {
             }
         }
 
-        /// [`keystream`] under two keys at once. Round keys are taken from memory as they are needed: a short row is not
-        /// worth keeping them.
+        /// [`keystream`] under two keys at once. Round keys are taken from memory as they are needed: a short
+        /// row is not worth keeping them.
         #[target_feature(enable = $features)]
         pub(in super::super) fn two_keystreams<const KEYS: usize>(
             rounds: [&[Block; KEYS]; 2],

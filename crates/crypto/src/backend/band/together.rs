@@ -1,22 +1,23 @@
 //! Sums under eight bands at a time, for rows that start near one another.
 //!
-//! An affine instruction of GFNI multiplies eight bytes by a matrix of 8 × 8 bits in each of eight lanes. Of eight columns
-//! of the table, the bytes at one place of their values, transposed, are such a matrix; the bits with which eight rows
-//! select among these columns are eight bytes; and their product has the byte of each row's sum at that place. One
-//! instruction thus does 512 of the additions that a masked one does eight of.
+//! An affine instruction of GFNI multiplies eight bytes by a matrix of 8 × 8 bits in each of eight lanes.
+//! Take one byte position of the values of eight columns of the table: these bytes, transposed, are such a
+//! matrix. The bits with which eight rows select among these columns are eight bytes. The product has the
+//! byte of each row's sum at that position. One instruction thus does 512 additions, where a masked addition
+//! does eight.
 
 use core::arch::x86_64::*;
 
 use super::x86::{shifted, wide};
 use super::{BandRow, XorValue};
 
-/// Rows that are treated together.
+/// Rows that one step takes.
 const ROWS: usize = 8;
 
-/// Rows together start at most so many columns apart, less one.
+/// Rows of one step start less than this many columns apart.
 const SPAN: usize = 64;
 
-/// For every row the sum of the values of `table` that it selects.
+/// Sets `sums[i]` to the sum of the values of `table` that row i selects.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,gfni")]
 pub(super) fn sums<V: XorValue, const N: usize, const K: usize>(
     table: &[V],
@@ -42,8 +43,8 @@ pub(super) fn sums<V: XorValue, const N: usize, const K: usize>(
     wide::sums::<V, N, K>(table, rest, rest_sums);
 }
 
-/// The sums of eight rows that select among the columns of `window`, which begins at column `first` and is a multiple of
-/// eight columns long.
+/// The sums of eight rows that select among the columns of `window`, which begins at column `first` and is a
+/// multiple of eight columns long.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,gfni")]
 #[inline]
 fn eight<V: XorValue, const N: usize, const K: usize>(
@@ -96,8 +97,8 @@ fn eight<V: XorValue, const N: usize, const K: usize>(
 /// Byte r is bit 7 - r: multiplied by a matrix, it gives the matrix reflected at its other diagonal.
 const ANTI_DIAGONAL: i64 = 0x0102_0408_1020_4080;
 
-/// Takes eight values of K words, side by side, to the bytes of their word v: lane p has byte p of each, from the last value
-/// to the first, which undoes the other reflection.
+/// Takes eight values of K words, side by side, to the bytes of their word v: lane p has byte p of each, from
+/// the last value to the first, which undoes the other reflection.
 struct Plane<const K: usize>;
 
 impl<const K: usize> Plane<K> {

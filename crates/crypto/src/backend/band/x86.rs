@@ -1,6 +1,7 @@
 //! Sums under a band for x86-64, by vectors of four or eight words.
 //!
-//! A vector holds `LANES / K` columns of K words. Lane e of vector g of a word stands for bit (g · LANES + e) / K.
+//! A vector holds `LANES / K` columns of K words. Lane e of vector g of a word stands for bit (g · LANES + e)
+//! / K.
 
 use core::arch::x86_64::*;
 
@@ -23,7 +24,7 @@ pub(super) fn shifted<const N: usize>(band: &[u64; N], by: u32) -> ([u64; N], u6
 /// Defines the kernels over the vector operations of the surrounding module.
 macro_rules! kernels {
     ($features:literal) => {
-        /// Adds the columns of `row`, which begin at `place`, to `sum`: `words` are the selection from there on.
+        /// Adds the columns of `row`, which begin at `place`, to `sum`. `words` selects among them.
         ///
         /// # Safety
         /// `place` begins 64 · N columns of K words in readable memory.

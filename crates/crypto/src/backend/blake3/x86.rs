@@ -74,8 +74,8 @@ fn load_group(input: &[u8], group: usize) -> __m128i {
     }
 }
 
-/// The last `count` bytes of `input`, at most fifteen and the rest of a group, as a number. Loads of fixed size that
-/// overlap cost less than a loop or a call.
+/// The last `count` bytes of `input`, at most fifteen and the rest of a group, as a number. Loads of fixed
+/// size that overlap cost less than a loop or a call.
 #[inline]
 fn last_bytes(input: &[u8], count: usize) -> u128 {
     if count == 0 {
@@ -204,7 +204,8 @@ macro_rules! kernel {
             rounds(m, lengths, words.flags, v);
         }
 
-        /// The seven rounds over messages of these lengths; the first eight words of `v` are what the blocks before left.
+        /// The seven rounds over messages of these lengths; the first eight words of `v` are what the blocks
+        /// before left.
         #[target_feature(enable = $features)]
         #[inline]
         fn rounds(m: &[V; 16], lengths: V, flags: u32, v: &mut [V; 16]) {
@@ -285,7 +286,8 @@ macro_rules! kernel {
             }
         }
 
-        /// Fills each row of `out`, whole groups of 16 bytes, with the hashes of blocks of these lengths, filled up with zeros.
+        /// Fills each row of `out`, whole groups of 16 bytes, with the hashes of blocks of these lengths,
+        /// filled up with zeros.
         #[target_feature(enable = $features)]
         pub(in super::super) fn compress_blocks<const N: usize>(
             words: &Words,

@@ -5,8 +5,8 @@ use core::arch::x86_64::*;
 use super::MEMORY;
 use crate::backend::band::XorValue;
 
-/// Convolves whole vectors of words of K times eight bytes, as far as a vector and the words behind it lie within the
-/// slice; R vectors are 32 words. Says how many words it did.
+/// Convolves whole vectors of words of K times eight bytes, while a vector and the words behind it lie within
+/// the slice. R vectors are 32 words. Returns how many words it did.
 #[target_feature(enable = "avx512f,bmi2")]
 #[expect(clippy::needless_range_loop, reason = "iterators are not inlined here by every build")]
 pub(super) fn wide<V: XorValue, const K: usize, const R: usize>(words: &mut [V], taps: &[u32]) -> usize {

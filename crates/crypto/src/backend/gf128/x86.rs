@@ -15,8 +15,8 @@ pub(super) fn single(x: Block, y: Block) -> Block {
     product[0]
 }
 
-/// Defines the kernels over the vector operations of the surrounding module. What does not fill a vector is left to the
-/// narrow ones, where nothing is left over.
+/// Defines the kernels over the vector operations of the surrounding module. What does not fill a vector is
+/// left to the narrow ones, where nothing is left over.
 macro_rules! kernels {
     ($features:literal) => {
         /// lo + hi·x^128, the product as a polynomial; Karatsuba on 64-bit halves.
@@ -73,8 +73,8 @@ macro_rules! kernels {
             }
         }
 
-        /// Low, middle and high products of the halves, without Karatsuba: sums take no reduction, so the additions that
-        /// it costs would outweigh the multiplication that it saves.
+        /// Low, middle and high products of the halves, without Karatsuba: sums take no reduction, so the
+        /// additions that it costs would outweigh the multiplication that it saves.
         #[target_feature(enable = $features)]
         #[inline]
         fn add_product(sums: &mut [V; 3], x: V, y: V) {

@@ -55,7 +55,7 @@ pub(super) fn narrow(sums: &mut [Block], pair: Block, values: &[u64]) {
     }
 }
 
-/// The products of eight elements each, in their places.
+/// The products of eight elements each, lane by lane.
 #[target_feature(enable = "vpclmulqdq,avx512f")]
 #[inline]
 fn wide_products(x: __m512i, y: __m512i) -> __m512i {

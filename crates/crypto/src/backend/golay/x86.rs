@@ -8,7 +8,8 @@ use crate::backend::band::XorValue;
 /// Bytes that the processor fetches at once.
 const LINE: usize = 64;
 
-/// Compresses as many blocks as vectors of words of K times eight bytes have lanes, over and over. Says how many it did.
+/// Compresses blocks in groups of as many as a vector has lanes of K times eight bytes. Returns how many it
+/// did.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[expect(clippy::needless_range_loop, reason = "iterators are not inlined here by every build")]
 pub(super) fn wide<V: XorValue, const K: usize>(
@@ -27,8 +28,7 @@ pub(super) fn wide<V: XorValue, const K: usize>(
     let mut done = 0;
     while done + lanes <= count {
         let positions = &positions[done..done + lanes];
-        // As many lines are asked for as words of each block are gathered, one beside each: all at once, they would hold up
-        // what is read now.
+        // Each gather prefetches one line. Prefetching all lines at once would delay the current reads.
         let ahead = ahead.wrapping_add(done * size_of::<[V; LONG]>());
         let mut short = [_mm512_setzero_si512(); SHORT];
         for i in 0..SHORT {
@@ -75,7 +75,7 @@ fn greatest(numbers: &[u16]) -> u16 {
     most
 }
 
-/// Word `index` of each block. Line `index` behind `ahead` is asked for.
+/// Word `index` of each block. Prefetches line `index` behind `ahead`.
 ///
 /// # Safety
 /// There is a block for each lane, and its positions lie within the words.
@@ -87,7 +87,7 @@ unsafe fn gather<const K: usize>(
     index: usize,
     ahead: *const u8,
 ) -> __m512i {
-    // Of any address it changes nothing but the caches.
+    // A prefetch of any address changes nothing but the caches.
     _mm_prefetch::<_MM_HINT_T0>(ahead.wrapping_add(LINE * index).cast());
     macro_rules! word {
         ($lane:literal) => {
@@ -115,7 +115,7 @@ unsafe fn gather<const K: usize>(
     }
 }
 
-/// Puts the results of each lane side by side.
+/// Writes the results of each lane side by side.
 ///
 /// # Safety
 /// There is room for the results of all lanes.

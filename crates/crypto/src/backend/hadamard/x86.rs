@@ -10,7 +10,8 @@ pub(super) fn add_gfni(kept: &Codeword, words: &[u8], rows: &mut [Codeword]) {
     let rows = &mut rows[..words.len()];
     // SAFETY: a row has 256 bits; no access has an alignment.
     let kept = unsafe { _mm256_loadu_si256(kept.as_ptr().cast()) };
-    // Codeword k of the matrix, in byte 7 - k, is w ∧ (0xf8 | k), and byte j of the factor 8j + 7: they share w ∧ (8j + k).
+    // Row k of the matrix, in byte 7 - k, is w ∧ (0xf8 | k), and byte j of the factor 8j + 7: they share w ∧
+    // (8j + k).
     let matrix = _mm256_set1_epi64x(i64::from_le_bytes([0xff, 0xfe, 0xfd, 0xfc, 0xfb, 0xfa, 0xf9, 0xf8]));
     let factor = _mm256_add_epi8(_mm256_slli_epi64::<3>(numbers()), _mm256_set1_epi8(7));
     for i in 0..words.len() {

@@ -1,4 +1,5 @@
-//! Points of the twisted Edwards curve -x² + y² = 1 + d x² y², whose subgroup of index 2 represents ristretto255.
+//! Points of the twisted Edwards curve -x² + y² = 1 + d x² y², whose subgroup of index 2 represents
+//! ristretto255.
 
 use zeroize::Zeroize;
 

@@ -1,9 +1,10 @@
 //! Arithmetic modulo p = 2^255 - 19 on eight elements at a time, one a 64-bit lane. Constant time.
 //!
-//! An element is five limbs in radix 2^51. The multiply instructions read the low 52 bits of a lane and add the low or
-//! the high 52 bits of the product, so a factor's limbs must stay below 2^52: one bit of slack, not enough to add two
-//! elements without carrying, which costs a third of a multiplication. Therefore sums are formed where there is room, on
-//! the 64-bit columns that a multiplication leaves behind, and carried once. Two types tell the states apart:
+//! An element is five limbs in radix 2^51. The multiply instructions read the low 52 bits of a lane and add
+//! the low or the high 52 bits of the product, so a factor's limbs must stay below 2^52: one bit of slack,
+//! not enough to add two elements without carrying, which costs a third of a multiplication. Therefore sums
+//! are formed where there is room, on the 64-bit columns that a multiplication leaves behind, and carried
+//! once. Two types tell the states apart:
 //!
 //! | type | limbs | may be |
 //! |---|---|---|
@@ -12,19 +13,20 @@
 //!
 //! # Bounds
 //!
-//! *Products.* With factors of type `Fe`, a low half is below 2^52 and a high half below (2^51 + 2^16)² / 2^52 <
-//! 2^50 + 2^18. Column k of the 5 × 5 product takes the low halves of i + j = k and twice the high halves of
-//! i + j = k - 1, twice because 2^52 is two units of the next limb; column k + 5 comes back to column k times 19. In
-//! units of 2^52 a column below 5 takes at most k + 1 low halves and k doubled high ones, a column k + 5 at most 4 - k and
-//! 5 - k, and a doubled high half counts 1/2 + 2^-31. The sum is largest at k = 0, where it is 1 + 19 · (4 + 5/2) = 124.5
-//! and a little. So the columns of a product are below 2^59; those of a square are the same sums.
+//! *Products.* With factors of type `Fe`, a low half is below 2^52 and a high half below (2^51 + 2^16)² /
+//! 2^52 < 2^50 + 2^18. Column k of the 5 × 5 product takes the low halves of i + j = k and twice the high
+//! halves of i + j = k - 1, twice because 2^52 is two units of the next limb; column k + 5 comes back to
+//! column k times 19. In units of 2^52 a column below 5 takes at most k + 1 low halves and k doubled high
+//! ones, a column k + 5 at most 4 - k and 5 - k, and a doubled high half counts 1/2 + 2^-31. The sum is
+//! largest at k = 0, where it is 1 + 19 · (4 + 5/2) = 124.5 and a little. So the columns of a product are
+//! below 2^59; those of a square are the same sums.
 //!
-//! *Differences.* `a - b` is computed as a + 512 p - b. The limbs of 512 p are above 2^60 - 2^14, so that no column falls
-//! below zero while those of b are below 2^60 - 2^14: an element, a product, or the sum of two products. Products may
-//! start at 512 p at no cost, and are then below 2^59 + 2^60.
+//! *Differences.* `a - b` is computed as a + 512 p - b. The limbs of 512 p are above 2^60 - 2^14, so that no
+//! column falls below zero while those of b are below 2^60 - 2^14: an element, a product, or the sum of two
+//! products. Products may start at 512 p at no cost, and are then below 2^59 + 2^60.
 //!
-//! *Carries.* From columns below 2^62 the carries are below 2^11; the topmost comes back times 19, so that limbs end up
-//! below 2^51 + 19 · 2^11 < 2^51 + 2^16.
+//! *Carries.* From columns below 2^62 the carries are below 2^11; the topmost comes back times 19, so that
+//! limbs end up below 2^51 + 19 · 2^11 < 2^51 + 2^16.
 
 use core::arch::x86_64::*;
 
@@ -56,8 +58,8 @@ pub(super) struct Fe([__m512i; 5]);
 #[derive(Clone, Copy, Zeroize)]
 pub(super) struct Columns([__m512i; 5]);
 
-/// The five limbs that an expression gives for k = 0..5. Written out: a closure with target features is inlined into
-/// `map` or `from_fn` only where link-time optimisation looks at both.
+/// The five limbs that an expression gives for k = 0..5. Written out: a closure with target features is
+/// inlined into `map` or `from_fn` only where link-time optimisation looks at both.
 macro_rules! limbs {
     (|$k:ident| $limb:expr) => {
         [
@@ -198,8 +200,8 @@ impl Fe {
         self.squared_from(BIAS)
     }
 
-    /// `bias · p + self · other`. The high halves come first and are doubled; the upper columns are complete before the
-    /// lower ones, which wait for them.
+    /// `bias · p + self · other`. The high halves come first and are doubled; the upper columns are complete
+    /// before the lower ones, which wait for them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn product_from(&self, bias: u64, other: &Self) -> Columns {
@@ -230,8 +232,9 @@ impl Fe {
         fold(&z)
     }
 
-    /// `bias · p + self²`: four times the high halves of i < j; twice the high halves of i = j and the low halves of
-    /// i < j; once the low halves of i = j. Added up in this order, with a doubling after the first and the second sort.
+    /// `bias · p + self²`: four times the high halves of i < j; twice the high halves of i = j and the low
+    /// halves of i < j; once the low halves of i = j. Added up in this order, with a doubling after the first
+    /// and the second sort.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn squared_from(&self, bias: u64) -> Columns {
@@ -331,8 +334,8 @@ impl Fe {
 
     /// The same elements with limbs below 2^51 and values below p.
     ///
-    /// An `Fe` is below 2^255 + 2^221 < 2p. It is at least p exactly if adding 19 carries out of bit 255; then adding 19
-    /// and dropping that bit subtracts p.
+    /// An `Fe` is below 2^255 + 2^221 < 2p. It is at least p exactly if adding 19 carries out of bit 255;
+    /// then adding 19 and dropping that bit subtracts p.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn reduced(&self) -> Self {

@@ -1,24 +1,27 @@
-//! Multiplication by a secret scalar: Montgomery's ladder on u-coordinates, then the second coordinate recovered.
+//! Multiplication by a secret scalar: Montgomery's ladder on u-coordinates, then the second coordinate
+//! recovered.
 //!
-//! The twisted Edwards curve is birational to the Montgomery curve B w² = u³ + A u² + u with A = 486662, B = -(A + 2):
+//! The twisted Edwards curve is birational to the Montgomery curve B w² = u³ + A u² + u with A = 486662, B =
+//! -(A + 2):
 //!
 //! - u = (1 + y) / (1 - y) and w = u / x;
 //! - x = u / w and y = (u - 1) / (u + 1).
 //!
-//! The ladder keeps kP and (k + 1) P for the leading bits k of the scalar, as fractions X/Z. Each bit doubles one of them
-//! and replaces the other by their sum, whose difference P is known. The bit decides which one is doubled, by a masked
-//! selection, and nothing else: the sum is symmetric. One scalar serves all lanes.
+//! The ladder keeps kP and (k + 1) P for the leading bits k of the scalar, as fractions X/Z. Each bit doubles
+//! one of them and replaces the other by their sum, whose difference P is known. The bit decides which one is
+//! doubled, by a masked selection, and nothing else: the sum is symmetric. One scalar serves all lanes.
 //!
 //! # Exceptional points
 //!
-//! The ladder is right for base points with u and w other than zero and infinity, also where it passes through the
-//! point at infinity. Recovery of w fails for kP of order 1 or 2 and for kP = -P. No lane needs a branch for that,
-//! because the points represent elements of ristretto255: those of order 1, 2 and 4 all stand for the identity, and no
-//! other point of the subgroup has such an order or an order of 8.
+//! The ladder is right for base points with u and w other than zero and infinity, also where it passes
+//! through the point at infinity. Recovery of w fails for kP of order 1 or 2 and for kP = -P. No lane needs a
+//! branch for that, because the points represent elements of ristretto255: those of order 1, 2 and 4 all
+//! stand for the identity, and no other point of the subgroup has such an order or an order of 8.
 //!
-//! - If P or kP stands for the identity, then X or Y is zero in the point that [`Pair::finish`] returns, whatever the
-//!   other coordinates are. The encoding of its double has X Y as a factor in the place where a zero yields the identity.
-//!   (Order 1 or 2: F or X2 below is zero, and so is X; or w is, and so is Y. Order 4: u = 1, and Y is zero.)
+//! - If P or kP stands for the identity, then X or Y is zero in the point that [`Pair::finish`] returns,
+//!   whatever the other coordinates are. The encoding of its double has X Y as a factor in the place where a
+//!   zero yields the identity. (Order 1 or 2: F or X2 below is zero, and so is X; or w is, and so is Y. Order
+//!   4: u = 1, and Y is zero.)
 //! - If kP = -P otherwise, then (k + 1) P is at infinity and shows Z = 0; the lane receives -P.
 
 use core::arch::x86_64::*;
@@ -64,7 +67,8 @@ pub(super) fn bases(points: &[Point]) -> Vec<Base> {
     points.iter().zip(&inverses).map(convert).collect()
 }
 
-/// `scalar · base` for each of the vectors, up to a point of order 1, 2 or 4. The scalar is below the group order.
+/// `scalar · base` for each of the vectors, up to a point of order 1, 2 or 4. The scalar is below the group
+/// order.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn multiply<const N: usize>(scalar: &[u8; 32], bases: &[Base; N]) -> [Point; N] {
     let mut pairs = bases.each_ref().map(|base| Pair::start(base));
@@ -81,9 +85,9 @@ pub(super) fn multiply<const N: usize>(scalar: &[u8; 32], bases: &[Base; N]) -> 
     products
 }
 
-/// Doubles the first of each pair, or the second if the mask is set, and makes the second the sum of both. (Montgomery
-/// 1987, section 10.3.1.) The order of the lines keeps apart what waits for each other; several pairs fill what gaps
-/// remain.
+/// Doubles the first of each pair, or the second if the mask is set, and makes the second the sum of both.
+/// (Montgomery 1987, section 10.3.1.) The order of the lines keeps apart what waits for each other; several
+/// pairs fill what gaps remain.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn step<const N: usize>(pairs: &mut [Pair; N], exchange: __m512i, bases: &[Base; N]) {
@@ -137,7 +141,8 @@ impl Pair {
         Self { x2: one.biased(), z2: zero, x3: base.u.columns().biased(), z3: one }
     }
 
-    /// kP on the Edwards curve. (Okeya, Sakurai 2001: B w of kP from the u-coordinates of kP, (k + 1) P and from P.)
+    /// kP on the Edwards curve. (Okeya, Sakurai 2001: B w of kP from the u-coordinates of kP, (k + 1) P and
+    /// from P.)
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn finish(&self, exchange: __m512i, base: &Base) -> Point {

@@ -8,12 +8,12 @@
 //! | `ladder.rs` | multiplication by the scalar |
 //! | `ristretto.rs` | the map from uniform bytes, decoding, encoding |
 //!
-//! The bytes are those of curve25519-dalek for every input. Running time and memory accesses depend on the number of
-//! elements only, and on the position of the first element that does not decode: there is no branch and no index that
-//! depends on the scalar or on a point.
+//! The bytes are those of curve25519-dalek for every input. Running time and memory accesses depend on the
+//! number of elements only, and on the position of the first element that does not decode: there is no branch
+//! and no index that depends on the scalar or on a point.
 //!
-//! A batch is cut into chunks whose elements share their inversions. What comes out of the ladder is doubled on encoding,
-//! so that the ladder runs with half the scalar.
+//! A batch is cut into chunks whose elements share their inversions. Encoding doubles the output of the
+//! ladder, so the ladder runs with half the scalar.
 
 mod edwards;
 mod field;
@@ -29,7 +29,7 @@ use zeroize::{Zeroize, Zeroizing};
 use self::edwards::Point;
 use self::field::LANES;
 use super::{Backend, Level};
-use crate::group::InvalidElement;
+use crate::group::error::InvalidElement;
 
 /// Vectors of eight elements in a chunk.
 const VECTORS: usize = 16;
@@ -57,7 +57,8 @@ impl Kernel {
     /// `out[i] = encode(scalar · decode(encoded[i]))`.
     ///
     /// # Errors
-    /// The first element whose encoding is not canonical or that of the identity; `out` then holds nothing of use.
+    /// The first element whose encoding is not canonical or that of the identity; the content of `out` is
+    /// then undefined.
     ///
     /// # Panics
     /// If the slices differ in length.
@@ -112,7 +113,7 @@ fn decode(encoded: &[[u8; 32]]) -> Result<Vec<Point>, InvalidElement> {
         }
     }
     for (n, (valid, _)) in decoded.iter().enumerate() {
-        // Lanes beyond the end repeat the first one.
+        // Lanes beyond the end repeat the first element.
         if *valid != u8::MAX {
             return Err(InvalidElement { index: n * LANES + valid.trailing_ones() as usize });
         }

@@ -1,5 +1,5 @@
-//! Inverses and square roots: fixed powers, computed on several vectors at once because one chain of squarings leaves
-//! the multipliers idle most of the time.
+//! Inverses and square roots: fixed powers, computed on several vectors at once because one chain of
+//! squarings leaves the multipliers idle most of the time.
 
 use super::field::{Fe, Lanes};
 
@@ -51,7 +51,8 @@ fn common_powers<const N: usize>(x: &[Fe; N]) -> ([Fe; N], [Fe; N]) {
     (x11, n250)
 }
 
-/// Replaces every element by its inverse, zero by zero: one power for all of them, and three multiplications each.
+/// Replaces every element by its inverse, zero by zero: one power for all of them, and three multiplications
+/// each.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn invert_all(elements: &mut [Fe]) {
     let one = Fe::small(1);
@@ -76,8 +77,8 @@ pub(super) fn invert_all(elements: &mut [Fe]) {
     }
 }
 
-/// SQRT_RATIO_M1 of RFC 9496: the lanes in which u/v is a square, and the non-negative square root of u/v or else of
-/// i · u/v. The root is zero where u or v is; a square is reported if u is zero, not if only v is.
+/// SQRT_RATIO_M1 of RFC 9496: the lanes in which u/v is a square, and the non-negative square root of u/v or
+/// else of i · u/v. The root is zero where u or v is; a square is reported if u is zero, not if only v is.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn sqrt_ratio_m1<const N: usize>(u: &[Fe; N], v: &[Fe; N]) -> [(Lanes, Fe); N] {
     let v3 = mul(&square_times(v, 1), v);

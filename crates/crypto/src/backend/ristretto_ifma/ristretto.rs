@@ -68,8 +68,8 @@ fn elligator(t: [Fe; 2]) -> [Point; 2] {
     })
 }
 
-/// The elements that have these encodings, and the lanes whose encoding is canonical and not that of the identity. The
-/// other lanes hold nothing of use.
+/// The elements that have these encodings, and the lanes whose encoding is canonical and not that of the
+/// identity. The other lanes hold nothing of use.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn decode<const N: usize>(encoded: [[&[u8; 32]; LANES]; N]) -> [(Lanes, Point); N] {
     let one = Fe::small(1);
@@ -102,9 +102,10 @@ fn canonical(encoded: [&[u8; 32]; LANES], s: &Fe) -> Lanes {
 
 /// The encodings of 2P for each P, which unlike those of P need no square root, only inverses.
 ///
-/// With E = 2XY, F = Z² + dT², G = Y² + X² and H = Z² - dT², the double is (E/F, G/H), T/Z of it is EG / FH, and the
-/// square root in ENCODE of the RFC is a product of these and their inverses. (`double_and_compress_batch` of
-/// curve25519-dalek.) A lane where E or G is zero stands for the identity and encodes to zero.
+/// With E = 2XY, F = Z² + dT², G = Y² + X² and H = Z² - dT², the double is (E/F, G/H), T/Z of it is EG / FH,
+/// and the square root in ENCODE of the RFC is a product of these and their inverses.
+/// (`double_and_compress_batch` of curve25519-dalek.) A lane where E or G is zero stands for the identity and
+/// encodes to zero.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn encode_doubled(points: &[Point]) -> Vec<[[u8; 32]; LANES]> {
     let doubled: Vec<Doubled> = points.iter().map(|point| Doubled::new(point)).collect();

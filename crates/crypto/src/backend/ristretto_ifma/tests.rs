@@ -124,7 +124,8 @@ fn the_first_invalid_element_is_named() {
     }
 }
 
-/// MAP(√-1 / t) = -MAP(t): the halves cancel and the sum stands for the identity, which no random input finds.
+/// MAP(√-1 / t) = -MAP(t): the halves cancel and the sum stands for the identity, which no random input
+/// finds.
 #[test]
 fn maps_to_the_identity_equal_the_library() {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
@@ -153,8 +154,8 @@ fn maps_to_the_identity_equal_the_library() {
     on_lanes(test);
 }
 
-/// Representatives that differ by a point of order 1, 2 or 4 stand for the same element, and so do their multiples, also
-/// where the multiple or the point itself is such a point.
+/// Representatives that differ by a point of order 1, 2 or 4 stand for the same element, and so do their
+/// multiples, also where the multiple or the point itself is such a point.
 #[test]
 fn the_choice_of_representative_does_not_show() {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]

@@ -10,8 +10,8 @@ use crate::block::Block;
 /// Defines what both widths share, over the vector operations of the surrounding module.
 macro_rules! kernel {
     ($features:literal) => {
-        /// Interleaves the bytes of two vectors, of each lane the lower or the upper half: bit 3 of the byte number leaves,
-        /// the others move up, and the choice of vector becomes bit 0.
+        /// Interleaves the bytes of two vectors, of each lane the lower or the upper half: bit 3 of the byte
+        /// number leaves, the others move up, and the choice of vector becomes bit 0.
         #[target_feature(enable = $features)]
         #[inline]
         fn interleave<const REVERSED: bool>(zero: V, one: V) -> (V, V) {
@@ -19,7 +19,8 @@ macro_rules! kernel {
             (unpack_low8(zero, one), unpack_high8(zero, one))
         }
 
-        /// Exchanges both bits of four vectors' numbers with the upper bits of the byte number, the upper one first.
+        /// Exchanges both bits of four vectors' numbers with the upper bits of the byte number, the upper one
+        /// first.
         #[target_feature(enable = $features)]
         #[inline]
         fn exchange<const REVERSED: bool>(x: [V; 4]) -> [V; 4] {
@@ -30,8 +31,8 @@ macro_rules! kernel {
             [a, b, c, d]
         }
 
-        /// Rows 8r to 8r + 7 at one stripe of columns: vector k3 k2 k1 holds, for byte numbers with these bits, lanes
-        /// k5 k4 and places k0 b2 b1 b0 of the bits i2 i1 i0.
+        /// Rows 8r to 8r + 7 at one stripe of columns: vector k3 k2 k1 holds, for byte numbers with these
+        /// bits, lanes k5 k4 and places k0 b2 b1 b0 of the bits i2 i1 i0.
         #[target_feature(enable = $features)]
         #[inline]
         fn eight_rows(rows: &[[Block; COLUMNS / 128]; 8], stripe: usize) -> [V; 8] {
@@ -130,7 +131,8 @@ pub(super) mod wide {
     #[target_feature(enable = "avx512f,gfni")]
     #[inline]
     fn turn_bits(x: V) -> V {
-        // Bit i of byte j becomes bit j of the matrix row for i: the product of the matrix with unit vector j.
+        // Bit i of byte j becomes bit j of the matrix row for i: the product of the matrix with unit vector
+        // j.
         _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64), x)
     }
 
@@ -172,7 +174,8 @@ pub(super) mod narrow {
 
     kernel!("avx2");
 
-    /// Takes vectors r3 r2 of dwords b1 b0 in each lane k4 and stores them as columns; the first is number `base`.
+    /// Takes vectors r3 r2 of dwords b1 b0 in each lane k4 and stores them as columns; the first is number
+    /// `base`.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn finish([a, b, c, d]: [V; 4], base: usize, columns: &mut [Block; STRIPE]) {

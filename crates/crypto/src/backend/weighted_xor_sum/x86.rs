@@ -1,10 +1,10 @@
 //! The kernels of weighted XOR sums for x86-64.
 //!
-//! The wide one keeps the streams of four keys, two vectors each, in flight: enough to hide the latency of the
-//! instructions, and what is added up first. States, round keys and sums fit the registers; a loop over the rounds that is
-//! unrolled does not, since the compiler then takes one vector of each key through all rounds before the other and puts
-//! the round keys aside. Its loops count, since iterators are not inlined into functions with target features by every
-//! build.
+//! The wide kernel keeps the streams of four keys, two vectors each, in flight, which hides the latency of
+//! the instructions. These four are also added up first. States, round keys and sums fit the registers. If
+//! the loop over the rounds is unrolled, they do not: the compiler then takes one vector of each key through
+//! all rounds before the other and spills the round keys. Loops count, because not every build inlines
+//! iterators into functions with target features.
 
 use core::arch::x86_64::*;
 use core::hint::black_box;
@@ -21,7 +21,7 @@ pub(super) type Quad = [[Block; 4]; 11];
 /// Quads whose sums for the four lowest bits stay in registers.
 const QUADS: usize = 4;
 
-/// A piece of a stream.
+/// A part of a stream.
 type Vectors = [__m512i; VECTORS];
 
 /// Adds up the streams of four quads; a function would not be inlined everywhere.
@@ -35,7 +35,7 @@ macro_rules! add_sixteen {
     };
 }
 
-/// Adds up the streams of all keys; 2 to the number of weighted sums are the keys.
+/// Adds up the streams of all keys. There are 2^k keys for k weighted sums.
 #[target_feature(enable = "vaes,avx512f")]
 pub(super) fn wide(quads: &[Quad], first: u64, sum: &mut TileRow, weighted: &mut [TileRow]) {
     let first = _mm512_set_epi64(0, first as i64, 0, first as i64, 0, first as i64, 0, first as i64);

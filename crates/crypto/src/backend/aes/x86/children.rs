@@ -3,8 +3,9 @@
 /// Defines the kernels over the vector operations of the surrounding module.
 macro_rules! children {
     ($features:literal) => {
-        /// Replaces each block x of `left` by its hash, and puts beside it, in `right`, x ⊕ hash (`CORRELATED`) or its hash
-        /// under the second key; the sums of both sides. They have the same length.
+        /// Replaces each block x of `left` by its hash, and writes x ⊕ hash (`CORRELATED`) or its hash under
+        /// the second key at the same index of `right`. Returns the sums of both sides, which have the same
+        /// length.
         #[target_feature(enable = $features)]
         pub(in super::super) fn children<const CORRELATED: bool>(
             keys: [&[Block; 11]; 2],
@@ -41,7 +42,7 @@ macro_rules! children {
             totals
         }
 
-        /// Replaces each block by its hash; their sum.
+        /// Replaces each block by its hash, and returns the sum of the hashes.
         #[target_feature(enable = $features)]
         pub(in super::super) fn ccr_sum(rounds: &[Block; 11], blocks: &mut [Block]) -> Block {
             let (keys, mut sums) = (broadcast(rounds), [splat(0); FLIGHT]);
@@ -92,7 +93,8 @@ macro_rules! children {
             }
         }
 
-        /// Adds `value` to the block at the secret place `index`, if there is one: all are read and written alike.
+        /// Adds `value` to the block at the secret `index`, if there is such a block. All blocks are read and
+        /// written alike.
         #[target_feature(enable = $features)]
         pub(in super::super) fn add_at(blocks: &mut [Block], index: usize, value: &Block) {
             let (value, index) = (load_splat(value), splat_number(index));

@@ -53,7 +53,7 @@ fn sixteen(step: &Step, from: &[u64; 2 * NUMBERS], to: &mut [u64; 2 * NUMBERS]) 
     let mut x = [step.mask; FLIGHT];
     for half in 0..2 {
         let from = load_numbers(from, half);
-        // Those at even places, and those at odd ones, as blocks.
+        // Those at even indices, and those at odd ones, as blocks.
         x[2 * half] = xor(step.mask, _mm512_unpacklo_epi64(from, zero));
         x[2 * half + 1] = xor(step.mask, _mm512_unpackhi_epi64(from, zero));
     }

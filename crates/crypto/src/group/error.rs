@@ -1,0 +1,16 @@
+//! Encodings that are not valid.
+
+use thiserror::Error;
+
+/// The peer sent bytes that are no canonical encoding of a group element, or the identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("group element {index} of the message is not valid")]
+pub struct InvalidElement {
+    /// Position in the batch; 0 for a single element.
+    pub index: usize,
+}
+
+/// The bytes are no canonical encoding of a scalar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the scalar is not valid")]
+pub struct InvalidScalar;
