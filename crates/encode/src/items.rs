@@ -98,6 +98,15 @@ pub struct Items {
 }
 
 impl Items {
+    /// The digests of these keys; the row of a key is its index.
+    pub fn of_keys<K: AsRef<[u8]>>(width: Width, keys: &[K]) -> Result<Items, ItemsError> {
+        let mut builder = ItemsBuilder::new(Encoding::Digest(width), keys.len())?;
+        for (row, key) in (0..).zip(keys) {
+            builder.push(row, key.as_ref())?;
+        }
+        builder.build(OnDuplicates::All)
+    }
+
     /// How many items there are, dummies included: the size that the peer sees.
     pub fn len(&self) -> usize {
         on_store!(&self.store, s => s.len())

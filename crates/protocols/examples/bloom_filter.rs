@@ -90,7 +90,7 @@ fn main() {
     let runs: usize = args.next().map_or(3, |arg| arg.parse().unwrap());
     let level = args.next().map_or(128, |arg| arg.parse().unwrap());
     let entry = if name == "gbf" { &dcw13::ENTRY } else { &random_gbf::ENTRY };
-    let variant = args.next().map(|arg| entry.supports.variant(&arg).expect("a variant"));
+    let variant = args.next().map(|arg| entry.supports.variant(&arg).unwrap());
 
     let sets = planted(items, items, items / 3, 1);
     let case = Case { parameters: Parameters { level, variant, ..Parameters::default() }, ..Case::default() };

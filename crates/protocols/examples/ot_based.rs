@@ -11,7 +11,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rand::{SeedableRng, rngs::StdRng};
-use vesica_crypto::hash::Context;
 use vesica_net::{Address, Connection, Identity, NetEvent, Options, Security, establish, memory};
 use vesica_protocols::registry::{self, Entry, Shape};
 use vesica_protocols::testing::{Planted, planted_for};
@@ -71,19 +70,8 @@ fn once(
     told: bool,
 ) -> Duration {
     let (mut mine, mut theirs) = ends;
-    let Sizes { receiver, sender } = shape.sizes;
-    let text = shape.parameters.text();
-    let context = || Context::new(&[7; 32], protocol.name, text.as_bytes(), receiver as u64, sender as u64);
     let watches = ["receiver", "sender"].map(Phases::new);
-    let run = |progress| Run {
-        context: context(),
-        sizes: shape.sizes,
-        parameters: shape.parameters,
-        learns: shape.learns,
-        threads: 1,
-        progress,
-        base_ots: None,
-    };
+    let run = |progress| Run { progress, ..Run::new(protocol, &[7; 32], shape.sizes, shape.parameters) };
     let started = Instant::now();
     let (matches, wall) = thread::scope(|scope| {
         scope.spawn(|| {

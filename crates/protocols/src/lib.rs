@@ -4,49 +4,31 @@
 //! [`Matches`](vesica_encode::items::Matches); it never sees a column, a file or a socket. The [`registry`] lists them
 //! all. A protocol file opens with what it computes, under which security model, its messages and its cost.
 //!
-//! Both roles of a protocol, on two sets of strings, over a channel in memory:
+//! A first run, of both roles in one process:
 //!
 //! ```
 //! use rand::{SeedableRng, rngs::{StdRng, SysRng}};
-//! use vesica_crypto::hash::Context;
-//! use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates, Width};
-//! use vesica_net::{Options, memory};
-//! use vesica_protocols::{Learns, Parameters, Run, Sizes, NoProgress, registry};
+//! use vesica_encode::items::{Items, Width};
+//! use vesica_protocols::{registry, run_local};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let items = |keys: &[&str]| -> Result<Items, ItemsError> {
-//!     let mut builder = ItemsBuilder::new(Encoding::Digest(Width::Digest128), keys.len())?;
-//!     for (row, key) in (0..).zip(keys) {
-//!         builder.push(row, key.as_bytes())?;
-//!     }
-//!     builder.build(OnDuplicates::All)
-//! };
-//! let (mine, theirs) = (items(&["ada", "bob", "eve"])?, items(&["zoe", "eve"])?);
+//! let mine = Items::of_keys(Width::Digest128, &["ada", "bob", "eve"])?;
+//! let theirs = Items::of_keys(Width::Digest128, &["zoe", "eve"])?;
 //! let protocol = registry::find("dh").ok_or("no such protocol")?;
-//! let sizes = Sizes { receiver: mine.len(), sender: theirs.len() };
-//! // A session id is fresh and known to both; `vesica::session` derives it from the connection and the terms.
-//! let parameters = Parameters::default();
-//! let agreed = parameters.text();
-//! let context =
-//!     Context::new(&[7; 32], protocol.name, agreed.as_bytes(), sizes.receiver as u64, sizes.sender as u64);
-//! let learns = Learns::Receiver;
-//! let run = || Run { context: context.clone(), sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None };
-//!
-//! let (mut here, mut there) = memory::pair(&Options::default());
-//! let (mut my_rng, mut their_rng) = (StdRng::try_from_rng(&mut SysRng)?, StdRng::try_from_rng(&mut SysRng)?);
-//! let matches = std::thread::scope(|scope| {
-//!     scope.spawn(|| (protocol.send)(&run(), &theirs, &mut there, &mut their_rng));
-//!     (protocol.receive)(&run(), &mine, &mut here, &mut my_rng)?.finish()
-//! })?;
+//! let matches = run_local(protocol, &mine, &theirs, &mut StdRng::try_from_rng(&mut SysRng)?)?.into_matches()?;
 //! assert_eq!(matches.rows(), [2]); // "eve"
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Two processes each make a [`Run`] and a channel of their own, and call [`Entry::receive`](registry::Entry::receive) or
+//! [`Entry::send`](registry::Entry::send): `vesica::session` does.
 
 #![forbid(unsafe_code)]
 
 mod entry;
 mod error;
+mod local;
 mod mask_lists;
 mod masks;
 mod outcome;
@@ -66,6 +48,7 @@ pub mod testing;
 pub mod vole_based;
 
 pub use error::{Error, Misbehaviour, Misuse};
+pub use local::run_local;
 pub use masks::MaskWidth;
 pub use outcome::{Outcome, Pairs, Pending};
 pub use parameters::{

@@ -8,6 +8,7 @@ use vesica_ot::base::cache::BaseOtCache;
 
 use crate::error::{Error, Misuse};
 use crate::parameters::Parameters;
+use crate::registry::Entry;
 
 /// The part a party plays. Who listens and who connects has nothing to do with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -226,6 +227,16 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// A run on one thread, in which the receiver alone learns the result and nobody is told of progress. The session id is
+    /// fresh and known to both parties; `vesica::session` derives it from the connection and the terms.
+    pub fn new(entry: &Entry, session_id: &[u8; 32], sizes: Sizes, parameters: Parameters) -> Self {
+        let (receiver, sender) = (sizes.receiver as u64, sizes.sender as u64);
+        let agreed = parameters.text();
+        let context = Context::new(session_id, entry.name, agreed.as_bytes(), receiver, sender);
+        let learns = Learns::Receiver;
+        Run { context, sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None }
+    }
+
     /// Checks that `items` is the set the run was agreed for: its size, and native items of σ bits or digests of the width
     /// that its security takes.
     pub fn expect_items(&self, role: Role, items: &Items) -> Result<(), Error> {

@@ -11,7 +11,6 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
-use vesica_crypto::hash::Context;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates};
 use vesica_net::{Connection, Digests, Options, Traffic, memory};
 use vesica_ot::base::cache::BaseOtCache;
@@ -118,17 +117,14 @@ pub fn ways(entry: &Entry) -> Vec<Parameters> {
 }
 
 /// Items of these keys, in semi-honest width; the row of a key is its index.
-pub fn items<S: AsRef<str>>(keys: &[S]) -> Items {
+pub fn items<S: AsRef<[u8]>>(keys: &[S]) -> Items {
     items_for(&Parameters::default(), keys)
 }
 
 /// Items of these keys as runs with `parameters` take them; digests only.
-pub fn items_for<S: AsRef<str>>(parameters: &Parameters, keys: &[S]) -> Items {
-    let mut builder = ItemsBuilder::new(parameters.encoding(), keys.len()).unwrap();
-    for (row, key) in (0..).zip(keys) {
-        builder.push(row, key.as_ref().as_bytes()).unwrap();
-    }
-    builder.build(OnDuplicates::All).unwrap()
+pub fn items_for<S: AsRef<[u8]>>(parameters: &Parameters, keys: &[S]) -> Items {
+    let Encoding::Digest(width) = parameters.encoding() else { panic!("keys become digests") };
+    Items::of_keys(width, keys).unwrap()
 }
 
 /// How a test runs a pair.
@@ -251,9 +247,7 @@ fn play_both<R: Send, S: Send>(
     receiver: impl FnOnce(&mut Ctx<'_, '_>) -> Result<R, Error>,
     sender: impl FnOnce(&mut Ctx<'_, '_>) -> Result<S, Error> + Send,
 ) -> (Played<R>, Played<S>) {
-    let context = context(entry, sets, case);
-    let run =
-        |party| Run { base_ots: base_ots[party], progress: progress[party], ..run(&context, sets, case) };
+    let run = |party| Run { base_ots: base_ots[party], progress: progress[party], ..run(entry, sets, case) };
     let mut rngs = [0, 1].map(|party| StdRng::seed_from_u64(case.seed << 1 | party));
     let [my_rng, their_rng] = &mut rngs;
     thread::scope(|scope| {
@@ -273,8 +267,7 @@ pub fn play_role(
     base_ots: Option<&BaseOtCache>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
-    let context = context(entry, sets, case);
-    let run = Run { base_ots, ..run(&context, sets, case) };
+    let run = Run { base_ots, ..run(entry, sets, case) };
     let ctx = &mut Ctx { run: &run, channel: &mut channel, rng };
     let ended = match role {
         Role::Receiver => entry.receive(ctx, &sets.receiver).and_then(Pending::finish).map(Some),
@@ -288,18 +281,19 @@ pub fn play_role(
     ended
 }
 
-fn context(entry: &Entry, sets: &Planted, case: Case) -> Context {
-    let (receiver, sender) = (sets.receiver.len() as u64, sets.sender.len() as u64);
-    Context::new(&[7; 32], entry.name, case.parameters.text().as_bytes(), receiver, sender)
-}
-
-fn run<'a>(context: &Context, sets: &Planted, case: Case) -> Run<'a> {
+fn run<'a>(entry: &Entry, sets: &Planted, case: Case) -> Run<'a> {
     let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
-    Run { learns: case.learns, threads: case.threads, ..run_of(context.clone(), sizes, case.parameters) }
+    let run = Run::new(entry, &[7; 32], sizes, case.parameters);
+    Run { learns: case.learns, threads: case.threads, ..run }
 }
 
 /// What a run is called with, on one thread, the receiver alone learning; nobody watches it.
-pub(crate) fn run_of<'a>(context: Context, sizes: Sizes, parameters: Parameters) -> Run<'a> {
+#[cfg(test)]
+pub(crate) fn run_of<'a>(
+    context: vesica_crypto::hash::Context,
+    sizes: Sizes,
+    parameters: Parameters,
+) -> Run<'a> {
     let learns = Learns::Receiver;
     Run { context, sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None }
 }

@@ -291,19 +291,11 @@ fn fresh_randomness_changes_the_transcript_and_not_the_result() {
 
 #[test]
 fn a_set_of_another_size_than_agreed_is_refused() {
-    use vesica_crypto::hash::Context;
-    use vesica_protocols::{Ctx, NoProgress, Run, Sizes};
+    use vesica_protocols::{Ctx, Run, Sizes};
     let sets = planted(4, 4, 1, 1);
     for entry in PROTOCOLS {
-        let run = Run {
-            context: Context::new(&[0; 32], entry.name, b"", 5, 5),
-            sizes: Sizes { receiver: 5, sender: 5 },
-            parameters: Parameters::default(),
-            learns: Learns::Receiver,
-            threads: 1,
-            progress: &NoProgress,
-            base_ots: None,
-        };
+        let sizes = Sizes { receiver: 5, sender: 5 };
+        let run = Run::new(entry, &[0; 32], sizes, Parameters::default());
         let (mut a, _b) = vesica_net::memory::pair(&vesica_net::Options::default());
         let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);
         let wrong = Error::Misuse(Misuse::SizeMismatch { agreed: 5, given: 4 });

@@ -195,7 +195,7 @@ fn a_filter_has_as_many_slots_as_is_written() {
                 let most = if bins == 1 { least } else { least + least / 60 };
                 let [least, most] = [least, most].map(|slots| (bins * level * slots) as u64);
                 let bytes = |number| bytes_of(entry, number, &shape);
-                let iknp = level > 128 || !parameters.variant.is_none();
+                let iknp = level > 128 || parameters.variant.is_some();
                 let (once, each) = if iknp { (0, level as u64 / 8) } else { (4096, 4) };
                 let slots = (bytes(2) - once) / each;
                 // A batch has at least one group of slices, or all of them.

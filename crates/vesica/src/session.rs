@@ -19,7 +19,6 @@
 use rand_core::CryptoRng;
 use vesica_channel::ChannelError;
 use vesica_channel::codec::{CodecError, Reader, Writer};
-use vesica_crypto::hash::Context;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Connection, PublicKey};
 use vesica_ot::base::cache::BaseOtCache;
@@ -329,12 +328,8 @@ impl Agreed {
         cache: Option<&'a BaseOtCache>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
-        let (receiver, sender) = (self.sizes.receiver as u64, self.sizes.sender as u64);
-        let parameters = self.parameters;
-        let context =
-            Context::new(&self.sid, self.protocol.name, parameters.text().as_bytes(), receiver, sender);
-        let (sizes, learns) = (self.sizes, self.learns);
-        let run = Run { context, sizes, parameters, learns, threads, progress, base_ots: cache };
+        let run = Run::new(self.protocol, &self.sid, self.sizes, self.parameters);
+        let run = Run { learns: self.learns, threads, progress, base_ots: cache, ..run };
         let ctx = &mut Ctx { run: &run, channel: &mut *channel, rng };
         let pending = match self.role {
             Role::Receiver => self.protocol.receive(ctx, items).map(Some),

@@ -1,0 +1,58 @@
+//! Both roles of a protocol in one process, over a channel in memory.
+
+use std::thread;
+
+use rand_core::CryptoRng;
+use vesica_crypto::prg::Prg;
+use vesica_encode::items::Items;
+use vesica_net::{Connection, Options, memory};
+
+use crate::error::Error;
+use crate::outcome::Outcome;
+use crate::parameters::Parameters;
+use crate::protocol::{Ctx, Run, Sizes};
+use crate::registry::Entry;
+
+/// Runs both roles of a protocol, semi-honest and with the usual parameters, and gives what the receiver, who holds `mine`,
+/// learns.
+///
+/// # Errors
+/// If the items are not digests of 128 bits, or the run fails.
+pub fn run_local(
+    entry: &Entry,
+    mine: &Items,
+    theirs: &Items,
+    rng: &mut dyn CryptoRng,
+) -> Result<Outcome, Error> {
+    let sizes = Sizes { receiver: mine.len(), sender: theirs.len() };
+    let mut sid = [0; 32];
+    rng.fill_bytes(&mut sid);
+    let run = || Run::new(entry, &sid, sizes, Parameters::default());
+    let mut sender_rng = Prg::from_rng(rng);
+    let (here, there) = memory::pair(&Options::default());
+    thread::scope(|scope| {
+        let sender = scope.spawn(|| play(&run(), there, &mut sender_rng, |ctx| entry.send(ctx, theirs)));
+        let received = play(&run(), here, rng, |ctx| entry.receive(&mut ctx.reborrow(), mine)?.finish());
+        // The party that failed first knows why: the other one only sees its end go.
+        match (received, sender.join()) {
+            (_, Err(panic)) => std::panic::resume_unwind(panic),
+            (Err(Error::Channel(_)), Ok(Err(error))) => Err(error),
+            (received, _) => received,
+        }
+    })
+}
+
+/// Plays a role over its end of the channel, which goes with it.
+fn play<T>(
+    run: &Run<'_>,
+    mut channel: Connection,
+    rng: &mut dyn CryptoRng,
+    role: impl FnOnce(&mut Ctx<'_, '_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let ended = role(&mut Ctx { run, channel: &mut channel, rng });
+    let ended = ended.and_then(|ended| Ok(channel.flush().map(|()| ended)?));
+    if ended.is_err() {
+        channel.abort();
+    }
+    ended
+}
