@@ -146,7 +146,7 @@ def test_wrong_usage(tmp_path: Path, keys: dict[str, str]) -> None:
         ({"pad_to": "two"}, "pow2"),
         ({"sigma": 99}, "1 to 64"),
         ({"output": "a.arrow", "row_numbers": True}, "not both"),
-        ({"output": "a.arrow", "report": "a.arrow"}, "different places"),
+        ({"output": "a.arrow", "report": "a.arrow"}, "name the same file"),
         ({"keep_base_ots": "base.ots"}, 'security="semi-honest"'),
         ({"insecure_plaintext": True}, "peer nor identity"),
         ({"insecure_plaintext": True, "peer": None, "identity": None, "connect": "192.0.2.1:9"}, "loopback"),

@@ -21,7 +21,7 @@ pub enum BenchError {
         /// What is wrong with it.
         message: String,
     },
-    /// A cell names something that is not there.
+    /// A cell names something unknown.
     #[error("{0}")]
     Cell(String),
     /// A party could not be started, or ended without a measurement.
@@ -32,7 +32,7 @@ pub enum BenchError {
         /// What happened.
         message: String,
     },
-    /// A protocol ended with something else than the plain join.
+    /// The result of a protocol differs from the plain join.
     #[error("{protocol}: the result is wrong: {message}")]
     WrongResult {
         /// The protocol.
@@ -40,8 +40,8 @@ pub enum BenchError {
         /// In what way.
         message: String,
     },
-    /// Debug builds are not measured unless that is asked for.
-    #[error("a debug build measures nothing of worth: build with --release, or give --allow-debug")]
+    /// Debug builds are measured only with `--allow-debug`.
+    #[error("benchmarks need a release build: build with `--release`, or give `--allow-debug`")]
     DebugBuild,
 }
 

@@ -39,25 +39,25 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Try it: two sample tables, two processes, TLS on loopback, the matched rows on screen
+    /// Try it: two sample tables, two processes, TLS on loopback, the matched rows on the screen
     Quickstart,
-    /// Make a new identity; prints its public key, which is what the partner needs
+    /// Make a new identity and print its public key, which the partner needs
     Keygen(Keygen),
-    /// Look at a table: columns, rows, and what its keys would be, masked
+    /// Look at a table: its columns, its rows, and its keys, masked
     Inspect(Inspect),
-    /// Find the rows of my table whose keys the partner's table has too
+    /// Find the rows of my table whose keys are in the partner's table
     Receive(Box<Receive>),
-    /// Let the partner find its rows whose keys my table has too
+    /// Let the partner find the rows of its table whose keys are in mine
     Send(Box<Send>),
     /// Run the real protocol between two tables on this machine
     Local(Box<Local>),
     /// List the protocols: paper, security, who learns what, bytes
     Protocols(Protocols),
-    /// Tell what a run would take: protocol, traffic, memory and time, and the alternatives
+    /// Show what a run would take: protocol, traffic, memory and time, and the alternatives
     Plan(Box<Plan>),
-    /// Measure protocols, and make the papers' tables again
+    /// Measure protocols, and reproduce the papers' tables
     Bench(Bench),
-    /// Print completions for a shell, to be put where it looks for them
+    /// Print completions for a shell
     Completions(Completions),
     /// Print the manual pages, or one command's, for `man -l -`
     Man(Man),
@@ -65,7 +65,7 @@ pub(crate) enum Command {
 
 #[derive(Args)]
 pub(crate) struct Keygen {
-    /// Where to put the new identity [default: vesica/identity.pem in the configuration folder]
+    /// The file for the new identity [default: vesica/identity.pem in the configuration folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -79,7 +79,7 @@ pub(crate) struct Inspect {
     /// Key column, COLUMN[:RULE]; repeat for a composite key
     #[arg(long, value_name = "SPEC")]
     pub(crate) key: Vec<KeySpec>,
-    /// As JSON, for programs
+    /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -91,7 +91,7 @@ pub(crate) struct Inspect {
 pub(crate) struct Receive {
     #[command(flatten)]
     pub(crate) table: TableOptions,
-    /// Where the matching rows go, in my table's format, CSV compressed if the name ends in .gz or .zst; `-` is standard output
+    /// The file for the matching rows, in my table's format; CSV is compressed if the name ends in .gz or .zst; `-` is standard output
     #[arg(long, value_name = "FILE", help_heading = "My table")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -105,7 +105,7 @@ pub(crate) struct Receive {
 pub(crate) struct Send {
     #[command(flatten)]
     pub(crate) table: TableOptions,
-    /// Where my matching rows go, with --learns both; `-` is standard output
+    /// The file for my matching rows, with --learns both; `-` is standard output
     #[arg(long, value_name = "FILE", help_heading = "My table")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -126,7 +126,7 @@ pub(crate) struct Local {
     /// Key column, COLUMN[:RULE], or MINE=THEIRS[:RULE] where the names differ; repeat for a composite key
     #[arg(long, value_name = "SPEC", required = true)]
     pub(crate) key: Vec<PairSpec>,
-    /// Where the receiver's matching rows go; `-` is standard output
+    /// The file for the receiver's matching rows; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -137,17 +137,17 @@ pub(crate) struct Local {
 
 #[derive(Args)]
 pub(crate) struct Protocols {
-    /// As JSON, for programs
+    /// Print JSON, for programs
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,
-    /// As the README's table
+    /// Print the README's table
     #[arg(long, hide = true)]
     pub(crate) markdown: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct Man {
-    /// A command, as receive or bench run; all of them if none is given
+    /// A command, such as receive or bench run; all of them if none is given
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
@@ -175,22 +175,22 @@ pub(crate) struct TableOptions {
 #[derive(Args)]
 #[command(next_help_heading = "The partner", group = ArgGroup::new("address").args(["listen", "connect"]).required(true))]
 pub(crate) struct PartnerOptions {
-    /// Wait for the partner at this address, as HOST:PORT, or as :PORT at all of this machine
+    /// Wait for the partner at this address: HOST:PORT, or :PORT for all addresses of this machine
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
-    /// Go to the partner at this address, as HOST:PORT
+    /// Connect to the partner at this address: HOST:PORT
     #[arg(long, value_name = "ADDR")]
     pub(crate) connect: Option<String>,
     /// My identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in the configuration folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) identity: Option<PathBuf>,
-    /// The partner's public key, vesica-pub1-…, or @FILE that holds it
+    /// The partner's public key, vesica-pub1-…, or @FILE with a file that holds it
     #[arg(long, value_name = "PUBKEY", required_unless_present = "insecure_plaintext")]
     pub(crate) peer: Option<String>,
-    /// Keep base OTs with this partner in FILE, and take those that are there: later runs start at once (kkrt, ot-phasing, ot-psi, gbf, gbf-random; --security semi-honest)
+    /// Keep base OTs with this partner in FILE, and use those in it: later runs start faster (kkrt, ot-phasing, ot-psi, gbf, gbf-random; --security semi-honest)
     #[arg(long, value_name = "FILE", conflicts_with = "insecure_plaintext")]
     pub(crate) keep_base_ots: Option<PathBuf>,
-    /// No TLS, and no knowing who is there; on loopback addresses only
+    /// No TLS and no keys, so the partner may be anybody; on loopback addresses only
     #[arg(long, conflicts_with_all = ["peer", "identity"])]
     pub(crate) insecure_plaintext: bool,
 }

@@ -1,4 +1,4 @@
-//! `vesica bench`: the papers' tables, run again; and the hidden command by which the harness starts a party.
+//! `vesica bench`: runs the papers' tables again; also the hidden command with which the harness starts a party.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -55,7 +55,7 @@ fn harness(folders: &BenchFolders) -> Result<Harness, BenchError> {
         return Err(BenchError::DebugBuild);
     }
     if cfg!(debug_assertions) {
-        say("WARNING: a debug build; its figures are worth nothing");
+        say("WARNING: this is a debug build; its figures mean nothing");
     }
     let program =
         std::env::current_exe().map_err(|cause| BenchError::File { path: "vesica".into(), cause })?;
@@ -76,7 +76,7 @@ fn definitions(folders: &BenchFolders, names: &[String]) -> Result<Vec<Definitio
 
 fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
     if args.definitions.is_empty() && !args.all {
-        return Err(BenchError::Cell("name a definition, or give --all".into()));
+        return Err(BenchError::Cell("name a definition, or give `--all`".into()));
     }
     let harness = harness(&args.folders)?;
     let quick = matches!(args.profile, Extent::Quick);
@@ -110,7 +110,7 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
     if args.all {
         report_on(&folder, &args.page, &args.folders)?;
     }
-    let message = format!("{} runs failed, as told above", summary.failed);
+    let message = format!("{} runs failed, see above", summary.failed);
     if summary.failed == 0 { Ok(()) } else { Err(BenchError::Party { role: "parties", message }) }
 }
 
@@ -130,7 +130,7 @@ fn tell_remaining(remaining: &BTreeMap<String, Remaining>) -> Result<(), BenchEr
     print(&row("all, without warm-ups", &all))
 }
 
-/// What one run, and what all of them may take in the quick profile: it has to end within 15 minutes.
+/// How long one run and all runs may take in the quick profile, which must end within 15 minutes.
 const QUICK_RUN: Duration = Duration::from_secs(10);
 const QUICK: Duration = Duration::from_secs(12 * 60);
 
@@ -148,7 +148,7 @@ fn command_line() -> String {
     format!("{}, vesica {}{revision}: vesica {words}", record::today(), env!("CARGO_PKG_VERSION"))
 }
 
-/// Three quarters of what the system has to give.
+/// Three quarters of the memory that the system has free.
 fn memory_for_both() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -185,8 +185,7 @@ fn report_on(folder: &Folder, page: &Path, folders: &BenchFolders) -> Result<(),
 fn keep_blocks(args: &BenchBlocks) -> Result<(), BenchError> {
     let blocks = blocks::collect(&args.criterion)?;
     if blocks.is_empty() {
-        let message =
-            format!("{} holds no benchmark: run `make bench-blocks` first", args.criterion.display());
+        let message = format!("{} holds no results: run `make bench-blocks` first", args.criterion.display());
         return Err(BenchError::Cell(message));
     }
     Folder::open(&args.record)?.keep_blocks(&blocks)?;
@@ -194,7 +193,7 @@ fn keep_blocks(args: &BenchBlocks) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// How long a run that was asked for by name may take.
+/// How long one run of `bench once` may take.
 const ONCE: Duration = Duration::from_secs(6 * 3600);
 
 /// One cell, its figures on standard output.

@@ -1,4 +1,4 @@
-//! `vesica protocols`, `completions`, `man`: what the program says of itself, for people, programs and the README.
+//! `vesica protocols`, `completions`, `man`: what the program can do, for people, programs and the README.
 
 use std::fmt::Write;
 use std::io::{self, Write as _};
@@ -37,7 +37,7 @@ pub(crate) fn man(words: &[String]) -> u8 {
     let mut name = "vesica".to_owned();
     for word in words {
         let Some(below) = command.find_subcommand(word).cloned() else {
-            say(&format!("vesica man: there is no command `{word}` of `{name}`; `{name} --help` lists them"));
+            say(&format!("vesica man: `{name}` has no command `{word}`; `{name} --help` lists the commands"));
             return crate::USAGE;
         };
         name = format!("{name}-{word}");
@@ -57,10 +57,10 @@ fn pages(command: clap::Command, name: &str, page: &mut Vec<u8>) {
     }
 }
 
-/// Writes to standard output what was asked for; gives the exit code.
+/// Writes to standard output; returns the exit code.
 pub(crate) fn print(text: &[u8]) -> u8 {
     match io::stdout().lock().write_all(text) {
-        // A reader that has seen enough closes the pipe.
+        // A reader may close the pipe early.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             say(&format!("vesica: standard output cannot be written: {error}"));
             Kind::Output.exit_code()
@@ -129,7 +129,7 @@ fn as_text() -> String {
     text + LETTERS
 }
 
-/// A formula and what it is of, on two lines where one has no room for both.
+/// A formula and its message, on two lines if one line is too short.
 fn message(formula: &str, what: &str) -> String {
     const ROOM: usize = 24;
     if formula.chars().count() < ROOM {
@@ -139,10 +139,10 @@ fn message(formula: &str, what: &str) -> String {
     }
 }
 
-/// What the letters of the formulas stand for; the pages of the protocols say how large they are.
+/// What the letters of the formulas stand for. The pages of the protocols say how large they are.
 const LETTERS: &str = "\
 Letters of the formulas (docs/protocols/NAME.md has each one's size):
-  n_r, n_s     keys of the receiver and of the sender, padding counted
+  n_r, n_s     keys of the receiver and of the sender, padding included
   ℓ, ℓ'        bits of a mask: ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉, unless stated otherwise
   κ            the level of security, --level
   k            keys that both sides have
@@ -155,7 +155,7 @@ Letters of the formulas (docs/protocols/NAME.md has each one's size):
   m            elements of the encoded set (vole); r(m), s(m), c(m) and c'(m) are bytes that grow with log m
 ";
 
-/// How many, and where it depends on the security, for which.
+/// How many there are, for each security if that makes a difference.
 fn flights(entry: &Entry) -> String {
     let each: Vec<_> = entry.usual_flights().collect();
     match each.as_slice() {

@@ -1,4 +1,4 @@
-//! `--events FILE`: what happens, as it happens, a JSON object a line; the last one is `done` or `failed`.
+//! `--events FILE`: one JSON object a line for each event of a run; the last one is `done` or `failed`.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -18,13 +18,13 @@ pub(crate) struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    /// Opens the file; what was in it is gone. A stream is waited for until `cancelled`.
+    /// Opens and empties the file. Waits for a stream until `cancelled`.
     pub(crate) fn open(place: Option<Output>, cancelled: Cancelled<'a>) -> Result<Self, TableError> {
         let out = place.map(|place| place.log(cancelled)).transpose()?;
         Ok(Events { started: Instant::now(), out: out.map(Mutex::new), failed: AtomicBool::new(false) })
     }
 
-    /// Writes one event. A log that cannot be written any more is said to be so once; the run goes on.
+    /// Writes one event. If that fails, a message says so once, and the run goes on.
     pub(crate) fn write(&self, event: &Event) {
         let Some(out) = &self.out else { return };
         let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +32,7 @@ impl<'a> Events<'a> {
         if let Err(error) = line.and_then(|line| out.write_all(format!("{line}\n").as_bytes()))
             && !self.failed.swap(true, Relaxed)
         {
-            say(&format!("--events: no more can be written: {error}"));
+            say(&format!("`--events`: no more can be written: {error}"));
         }
     }
 }

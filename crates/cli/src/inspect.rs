@@ -54,7 +54,7 @@ fn text(found: &Inspection) -> String {
     }
     match &found.keys {
         Some(keys) => describe(keys, &mut text),
-        None => line(&mut text, "\ngive `--key COLUMN[:RULE]` to see what its keys would be"),
+        None => line(&mut text, "\ngive `--key COLUMN[:RULE]` to see the keys"),
     }
     text
 }

@@ -21,6 +21,6 @@ pub(crate) fn run(args: &Keygen) -> u8 {
         return Kind::Output.exit_code();
     }
     let path = path.display();
-    say(&format!("the identity is in {path}; keep it secret, and give the partner the line above"));
+    say(&format!("the identity is in {path}: keep it secret; give the partner the line above"));
     0
 }

@@ -1,9 +1,9 @@
 //! The program `vesica`: the command line around [`vesica::job`].
 //!
-//! Standard output carries only data asked for; everything for people goes to standard error. The exit code says what
-//! kind of end it was; `docs/exit-codes.md` lists them all.
+//! Standard output carries only data that was asked for. Messages for people go to standard error. `docs/exit-codes.md`
+//! lists the exit codes.
 //!
-//! A library only so that the tests can run the same program with a pause in it; nothing is meant to depend on it.
+//! This is a library only so that tests can run the same program with a pause in it. Nothing else should depend on it.
 
 #![forbid(unsafe_code)]
 
@@ -40,7 +40,7 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Nothing can be done if the screen does not take it.
+            // If standard error is closed, nothing can be done.
             drop(error.print());
             let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             return if asked_for { ExitCode::SUCCESS } else { ExitCode::from(USAGE) };
@@ -48,17 +48,17 @@ pub fn main() -> ExitCode {
     };
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        // A damaged file is no fault of the program, and the message could show a value.
+        // A damaged file is not an error of the program, and the message could show a value.
         if !vesica::table::decoding() {
             hook(info);
         }
     }));
     if let Err(error) = signals::settle() {
-        say(&format!("vesica: {}", Error::resources(Phase::Prepare, "signals cannot be handled", &error)));
+        say(&format!("vesica: {}", Error::resources(Phase::Prepare, "cannot handle signals", &error)));
         return ExitCode::from(Kind::Resources.exit_code());
     }
     let code = std::panic::catch_unwind(|| run(cli.command)).unwrap_or_else(|_| {
-        say("vesica: a fault of this program (see above); please report it. Nothing more is written");
+        say("vesica: an internal error of this program (see above); please report it. Nothing more is written");
         Kind::Internal.exit_code()
     });
     ExitCode::from(code)

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Plan) -> u8 {
     }
 }
 
-/// What a user asked about.
+/// What the user asked for.
 struct Asked {
     learns: Learns,
     sizes: Sizes,

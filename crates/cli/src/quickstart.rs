@@ -38,7 +38,7 @@ fn play() -> io::Result<u8> {
     let newsletter_key = keygen(&folder, "newsletter.pem")?;
 
     say(
-        "\n2. The newsletter waits for the shop. It will learn no more than how many\n   different addresses the shop has.\n",
+        "\n2. The newsletter waits for the shop. It will only learn how many different\n   addresses the shop has.\n",
     );
     let sender = ["send", "--input", "newsletter.csv", "--key", "mail:email", "--listen", "127.0.0.1:0"];
     let mut sender =
@@ -59,22 +59,22 @@ fn play() -> io::Result<u8> {
         return Ok(received.status.code().max(sent.code()).map_or(70, |code| code as u8));
     }
 
-    say("\nThe shop's matched rows, as they stand in its table (matched.csv):\n");
+    say("\nThe shop's matched rows, as they are in its table (matched.csv):\n");
     let mut out = io::stdout().lock();
     out.write_all(&fs::read(file("matched.csv"))?)?;
     out.flush()?;
     say(
-        "\nThe real thing: `vesica keygen`, then `vesica receive` here and `vesica send` there; --help tells the rest.",
+        "\nFor real tables: `vesica keygen`, then `vesica receive` on one side and `vesica send` on the other (see --help).",
     );
     Ok(0)
 }
 
-/// A process that does not outlive this one's interest in it.
+/// A process that is killed when this is dropped.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended by itself, or is of no more use.
+        // It has ended by itself, or is no longer needed.
         drop(self.0.kill().and_then(|()| self.0.wait()));
     }
 }

@@ -17,11 +17,11 @@ use crate::events::Events;
 use crate::screen::{self, Screen, say};
 use crate::signals;
 
-/// What a shell says of a program whose reader went away before the end: 128, and the number of PIPE.
+/// A shell's code for a program whose reader has closed the pipe: 128, and the number of PIPE.
 const READER_LEFT: u8 = 141;
 
-/// A partner gives a sign of life every five seconds; a time-out of less than three of them is hasty.
-const BUSY: Duration = Duration::from_secs(15);
+/// A partner sends a heartbeat every five seconds. A time-out below three of them may end a run with a busy partner.
+const LEAST_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// `vesica receive`.
 pub(crate) fn receive(args: Receive) -> u8 {
@@ -38,7 +38,7 @@ pub(crate) fn local(args: Local) -> u8 {
     let keys = |side: fn(&PairSpec) -> vesica::table::KeySpec| args.key.iter().map(side).collect();
     let inputs = vec![args.receiver.clone(), args.sender.clone()];
     if inputs.iter().all(|input| input.as_os_str() == "-") {
-        let message = "both tables are standard input (`-`), which can be read once";
+        let message = "both tables are standard input (`-`), which can be read only once";
         let error = Error::usage(message, "name a file for `--receiver` or for `--sender`");
         screen::failure("local", &error);
         return error.kind.exit_code();
@@ -64,7 +64,7 @@ pub(crate) fn local(args: Local) -> u8 {
             Err(error) => return Job { role: Role::Sender, table: sender, settings }.refuse(error, on_event),
         };
         let (receiver, sender) = local::run(receiver, sender, &settings, cancel, [rng, &mut other], on_event);
-        local::told(receiver, sender)
+        local::combined(receiver, sender)
     })
 }
 
@@ -80,8 +80,8 @@ fn with_partner(
         && partner.identity.as_deref().is_some_and(|path| path.as_os_str() == "-")
     {
         let error = Error::usage(
-            "only one of --input and --identity can be standard input",
-            "name a file for one of them",
+            "only one of `--input` and `--identity` can be standard input",
+            "name a file for one of the two",
         );
         return refused(command, &error);
     }
@@ -104,7 +104,8 @@ fn with_partner(
     })
 }
 
-/// What every run has: a screen, events, signals, randomness, a report. `protected` are the files that nothing may replace.
+/// Runs `play` with what every run has: a screen, events, signals, randomness, a report. Nothing may replace a file of
+/// `protected`.
 fn run(
     command: &'static str,
     common: &Common,
@@ -114,7 +115,7 @@ fn run(
 ) -> u8 {
     let cancel = CancelToken::new();
     let watched = signals::watch(command, &cancel)
-        .map_err(|error| Error::resources(Phase::Prepare, "signals cannot be watched", &error));
+        .map_err(|error| Error::resources(Phase::Prepare, "cannot watch signals", &error));
     let (received, mut rng) = match watched.and_then(|received| Ok((received, randomness()?))) {
         Ok(prepared) => prepared,
         Err(error) => return refused(command, &error),
@@ -128,15 +129,10 @@ fn run(
         }
     };
     let screen = Screen::new(common.quiet, common.settings().timeout);
-    if common.settings().timeout < BUSY {
-        screen.line("with a --timeout under 15 s a partner that is busy may be taken for one that is silent");
-    }
-    if common.settings().learns == Learns::Both && output.is_none() {
-        screen.line("without --output only the number of matching rows will be told");
-    }
+    caution(&screen, common, output);
     let on_event = |event: &Event| {
         screen.show(event);
-        // How it ended is told below, when the outcome is known.
+        // The last event is written below, once the outcome is known.
         if !matches!(event, Event::Done { .. } | Event::Failed { .. }) {
             events.write(event);
         }
@@ -165,10 +161,21 @@ fn run(
     match written {
         Err(error) if code == 0 && reader_left(&error, common.report.as_deref()) => READER_LEFT,
         Err(error) if code == 0 => {
-            say(&format!("vesica {command}: the run ended well, but not its report: {error}"));
+            say(&format!("vesica {command}: the run succeeded, but its report was not written: {error}"));
             exit_code(&error, &received)
         }
         _ => code,
+    }
+}
+
+/// Says what a user may not expect of these options.
+fn caution(screen: &Screen, common: &Common, output: Option<&Path>) {
+    let settings = common.settings();
+    if settings.timeout < LEAST_TIMEOUT {
+        screen.line("with a `--timeout` below 15 s, this side may give up on a partner that is only busy");
+    }
+    if settings.learns == Learns::Both && output.is_none() {
+        screen.line("without `--output`, only the number of matching rows is shown");
     }
 }
 
@@ -179,18 +186,18 @@ fn exit_code(error: &Error, received: &signals::Received) -> u8 {
     }
 }
 
-/// Whether it is no more than that the program which reads standard output has seen enough (`| head`).
+/// Whether the program that reads standard output has closed it early, as `| head` does.
 fn reader_left(error: &Error, place: Option<&Path>) -> bool {
     let to_stdout = place.and_then(table::standard) == Some(table::Standard::Output);
     if error.kind != Kind::Output || !to_stdout {
         return false;
     }
     let stdout = std::io::stdout();
-    let mut looked = [PollFd::new(&stdout, PollFlags::OUT)];
-    poll(&mut looked, Some(&Timespec::default())).is_ok() && looked[0].revents().contains(PollFlags::ERR)
+    let mut polled = [PollFd::new(&stdout, PollFlags::OUT)];
+    poll(&mut polled, Some(&Timespec::default())).is_ok() && polled[0].revents().contains(PollFlags::ERR)
 }
 
-/// The end of a run that cannot even tell its events.
+/// The end of a run before its events file is open.
 fn refused(command: &str, error: &Error) -> u8 {
     screen::failure(command, error);
     error.kind.exit_code()

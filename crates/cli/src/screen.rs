@@ -1,4 +1,4 @@
-//! What a person sees while a run goes on: notices, one line of progress on a terminal, the end. All on standard error.
+//! What a person sees of a run: messages, a line of progress on a terminal, the result. All of it on standard error.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -22,7 +22,7 @@ use margin::{MARGIN, Margin};
 /// Shows events.
 pub(crate) struct Screen {
     quiet: bool,
-    /// How long the partner is waited for.
+    /// How long to wait for the partner.
     timeout: Duration,
     bar: Option<ProgressBar>,
     now: Arc<Mutex<Line>>,
@@ -47,7 +47,7 @@ impl Screen {
             Event::Listening { address, key } => {
                 self.line(&format!("listening on {address}; waiting for the partner"));
                 if let (Some(_), Some(key)) = (&self.bar, key) {
-                    self.line(&format!("they need: --connect {} --peer {key}", reached_at(address)));
+                    self.line(&format!("the partner needs: --connect {} --peer {key}", reached_at(address)));
                 }
             }
             Event::Notice { message } => self.line(message),
@@ -71,14 +71,14 @@ impl Screen {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the line of progress off the screen, for good.
+    /// Removes the line of progress.
     fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 
-    /// A line that stays, unless nothing but errors is to be shown.
+    /// Shows a line that stays, unless only errors are to be shown.
     pub(crate) fn line(&self, message: &str) {
         let message = if message.starts_with("WARNING") {
             Style::new().for_stderr().yellow().apply_to(message).to_string()
@@ -100,11 +100,11 @@ fn terminal() -> ProgressDrawTarget {
 
 /// One line whose text is made anew at each tick, never wider than the terminal.
 fn style(now: Arc<Mutex<Line>>) -> ProgressStyle {
-    // A template that does not parse is a mistake in this file; the bar is then plain.
+    // A template that does not parse is a mistake in this file. Then the bar is plain.
     let style =
         ProgressStyle::with_template("{spinner} {line}").unwrap_or_else(|_| ProgressStyle::default_bar());
     style.with_key("line", move |_: &ProgressState, out: &mut dyn fmt::Write| {
-        // Beside the spinner and its blank.
+        // The spinner and a space take two columns.
         let width = usize::from(Term::stderr().size().1).saturating_sub(usize::from(MARGIN) + 2);
         let text = now.lock().unwrap_or_else(PoisonError::into_inner).text(width);
         // A bar that cannot be written is no reason to stop.
@@ -112,7 +112,7 @@ fn style(now: Arc<Mutex<Line>>) -> ProgressStyle {
     })
 }
 
-/// Where the partner finds a side that listens there: its own name for this machine, where it listens at all addresses.
+/// The address for the partner's `--connect`. A side that listens at all addresses does not know its own host name.
 fn reached_at(address: &str) -> String {
     match address.parse::<SocketAddr>() {
         Ok(at) if at.ip().is_unspecified() => format!("HOST:{}", at.port()),
@@ -125,7 +125,7 @@ pub(crate) fn say(message: &str) {
     drop(writeln!(io::stderr(), "{message}"));
 }
 
-/// The last words of a run that failed.
+/// Shows the error of a run that failed.
 pub(crate) fn failure(command: &str, error: &Error) {
     let text = error.to_string();
     let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
@@ -133,16 +133,17 @@ pub(crate) fn failure(command: &str, error: &Error) {
     say(&format!("vesica {command}: {}{rest}", red.apply_to(first)));
 }
 
-/// The last words of a run that ended well, for the party of this report. `alone`: both parties ran here.
+/// What is shown of a run that succeeded, for the party of this report. `alone`: both parties ran here.
 pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> String {
     let sizes = &report.sizes;
     let mut text = match &report.matches {
         Some(matches) => {
             let place = output.map_or(String::new(), |path| format!("; written to {path}"));
-            format!("{} of {} match ({}){place}", matches.rows, rows(sizes.rows), keys(matches.items))
+            let verb = if matches.rows == 1 { "matches" } else { "match" };
+            format!("{} of {} {verb} ({}){place}", matches.rows, rows(sizes.rows), keys(matches.items))
         }
         None => format!(
-            "done: this side's part is complete ({} took part); ask the partner whether it has its result",
+            "done: this side's part is complete ({}); ask the partner whether it has its result",
             keys(sizes.items)
         ),
     };
@@ -169,10 +170,10 @@ fn took(report: &Report, alone: bool) -> String {
     let (all, waited) = (time(&|_| true), time(&|name| name == "connect"));
     let mut text = format!("took {}", seconds(all));
     if !alone && waited >= 1.0 {
-        text += &format!(", {} of it until the partner came", seconds(waited));
+        text += &format!(", {} of it waiting for the partner", seconds(waited));
     }
     let wire = report.bytes.wire;
-    // Parties in one process have no connection to encrypt.
+    // Parties in one process have no connection.
     let sent = if alone { report.bytes.payload } else { wire };
     text + &format!("; sent {}, received {}", bytes(sent.sent), bytes(sent.received))
 }

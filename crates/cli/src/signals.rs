@@ -1,12 +1,12 @@
-//! Signals: the first that asks for the end cancels the run in good order, a second one ends it at once, and so does the
-//! first if the run does not end by itself.
+//! Signals: the first one that asks for the end cancels the run in order. A second one ends it at once. So does the first,
+//! after five seconds, if the run has not ended by itself.
 //!
 //! | signal | |
 //! | --- | --- |
 //! | HUP, INT, QUIT, TERM | end the run: 129, 130, 131, 143. HUP and QUIT do nothing if they were ignored from the start (`nohup`) |
-//! | XFSZ | no end: the write that was too long fails, and is told as such |
+//! | XFSZ | the run goes on: the write that was too long fails with an error of its own |
 //! | USR1, USR2 | nothing: schedulers send them as a warning |
-//! | ABRT | 71: short of memory the language's runtime says so, and aborts |
+//! | ABRT | 71: the runtime of the language aborts if there is no memory |
 
 use std::io;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use vesica::table::remove_unfinished;
 
 use crate::screen::say;
 
-/// How often a run that was cancelled is given another moment, and how long it is: five seconds. Nobody who sends one TERM and
-/// then KILL waits for less.
+/// A cancelled run has this many moments of this length to end by itself: five seconds. Programs that send TERM and then KILL
+/// wait longer.
 const MOMENTS: u32 = 50;
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// Tells which signal came.
+/// Which signal came.
 #[derive(Clone)]
 pub(crate) struct Received(Arc<AtomicU8>);
 
@@ -39,7 +39,7 @@ impl Received {
     }
 }
 
-/// What holds for every command, from the start.
+/// Sets up what holds for every command, from the start.
 pub(crate) fn settle() -> io::Result<()> {
     let nothing = Arc::new(AtomicBool::new(false));
     for signal in [SIGXFSZ, SIGUSR1, SIGUSR2] {
@@ -67,11 +67,11 @@ pub(crate) fn watch(command: &'static str, cancel: &CancelToken) -> io::Result<R
             }
             thread::sleep(MOMENT);
         }
-        // On a thread of its own: standard error may be what the run waits for.
+        // On a thread of its own, since the run may be waiting for standard error.
         let last_words = move || {
             say(&format!(
-                "vesica {command}: interrupted, and still waiting for something; ended without a report\n  \
-                 what to do: see whether the output is new; if not, start both sides again"
+                "vesica {command}: interrupted while it waited for something; it ended without a report\n  \
+                 what to do: look whether the output is new; if not, start both sides again"
             ));
         };
         let said = thread::Builder::new().spawn(last_words);
@@ -84,7 +84,7 @@ pub(crate) fn watch(command: &'static str, cancel: &CancelToken) -> io::Result<R
     Ok(received)
 }
 
-/// What a shell would say of a program that the signal ended.
+/// A shell's code for a program that the signal ended.
 fn code(signal: i32) -> u8 {
     128 + signal as u8
 }

@@ -47,8 +47,8 @@ fn run_at(
     ["mine.json", "theirs.json"].map(|name| serde_json::from_str(&scene.read(name)).unwrap())
 }
 
-const NEW: [&str; 2] = ["base OTs: made anew and kept, since there are none yet"; 2];
-const KEPT: [&str; 2] = ["base OTs: those kept from an earlier run"; 2];
+const NEW: [&str; 2] = ["base OTs: new ones, kept for later runs, since there are none yet"; 2];
+const KEPT: [&str; 2] = ["base OTs: kept from an earlier run"; 2];
 
 /// Bytes of the terms that tell one set of base OTs from others.
 const MARK: u64 = 32 + 4 + 4 + 8;
@@ -96,7 +96,12 @@ fn another_protocol_takes_those_that_are_enough() {
     let scene = tables();
     run(&scene, "ot-phasing", [true; 2], NEW);
     run(&scene, "gbf", [true; 2], KEPT);
-    run(&scene, "kkrt", [true; 2], ["made anew and kept, since this run needs more than there are"; 2]);
+    run(
+        &scene,
+        "kkrt",
+        [true; 2],
+        ["new ones, kept for later runs, since this run needs more than there are"; 2],
+    );
     run(&scene, "ot-psi", [true; 2], KEPT);
     run(&scene, "kkrt", [true; 2], KEPT);
 }
@@ -105,8 +110,8 @@ fn another_protocol_takes_those_that_are_enough() {
 #[test]
 fn levels_above_128_have_base_ots_of_their_own() {
     let scene = tables();
-    let other = ["made anew and kept, since the old ones were made for another level than this run's"; 2];
-    let unneeded = ["base OTs: this run needs none that may be kept; the file stays as it is"; 2];
+    let other = ["new ones, kept for later runs, since the old ones were made for another level"; 2];
+    let unneeded = ["base OTs: this run needs none that may be kept; the file stays unchanged"; 2];
     run_at(&scene, "gbf-random", "128", [true; 2], NEW);
     for (level, words, sent) in [("192", other, [98, 49 * 192]), ("256", other, [134, 67 * 256])] {
         let made = run_at(&scene, "gbf-random", level, [true; 2], words);
@@ -127,7 +132,7 @@ fn levels_above_128_have_base_ots_of_their_own() {
 #[test]
 fn what_one_side_has_lost_both_make_anew() {
     let scene = tables();
-    let lost = ["since this side has none", "since the partner has none any more"];
+    let lost = ["since this side has none", "since the partner has none"];
     run(&scene, "kkrt", [true; 2], NEW);
     for gone in [0, 1] {
         std::fs::remove_file(scene.path(FILES[gone])).unwrap();
@@ -172,7 +177,7 @@ fn protocols_without_base_ots_that_may_be_cached_leave_the_file_alone() {
             &scene,
             protocol,
             [true; 2],
-            ["base OTs: this run needs none that may be kept; the file stays as it is"; 2],
+            ["base OTs: this run needs none that may be kept; the file stays unchanged"; 2],
         );
         assert!(!FILES.iter().any(|file| scene.exists(file)));
     }
@@ -240,14 +245,14 @@ fn a_file_that_does_not_belong_is_refused_and_left_as_it_is() {
         &scene,
         "receiver",
         &with(&options, &["--peer", other.trim()]),
-        &["it was kept with another partner"],
+        &["it belongs to another partner"],
     );
     std::fs::copy(scene.path("receiver.pem"), scene.path("receiver.pem.kept")).unwrap();
     std::fs::copy(scene.path("other.pem"), scene.path("receiver.pem")).unwrap();
-    refused(&scene, "receiver", &with(&options, &peer), &["it was kept under another identity of this side"]);
+    refused(&scene, "receiver", &with(&options, &peer), &["this side kept it under another identity"]);
     std::fs::copy(scene.path("receiver.pem.kept"), scene.path("receiver.pem")).unwrap();
     let theirs = ["--security", "semi-honest", "--keep-base-ots", FILES[1], "--peer", &scene.sender_key];
-    refused(&scene, "receiver", &theirs, &["it was kept under another identity of this side"]);
+    refused(&scene, "receiver", &theirs, &["this side kept it under another identity"]);
     // A folder that is not there, or a folder.
     for (path, word) in [("no/such.ots", "cannot be written"), (".", "it is not a file of this kind")] {
         let options = ["--security", "semi-honest", "--keep-base-ots", path, "--peer", &scene.sender_key];
@@ -262,12 +267,7 @@ fn malicious_runs_and_strangers_keep_nothing() {
     let scene = tables();
     let peer = scene.sender_key.clone();
     let keep = ["--peer", peer.as_str(), "--keep-base-ots", FILES[0]];
-    refused(
-        &scene,
-        "receiver",
-        &keep,
-        &["only where both sides follow the protocol", "--security semi-honest"],
-    );
+    refused(&scene, "receiver", &keep, &["only if both sides follow the protocol", "--security semi-honest"]);
     let args = [
         "receive",
         "--connect",
@@ -294,7 +294,9 @@ fn malicious_runs_and_strangers_keep_nothing() {
         &["--output", "out.csv", "--report", FILES[0]],
         &["--output", "out.csv", "--events", &dotted],
     ] {
-        scene.run(&with(&args, outputs)).expect(64, &[FILES[0], "an output, and a file that this run"]);
+        scene
+            .run(&with(&args, outputs))
+            .expect(64, &[FILES[0], "named as an output and as a file that this run"]);
         assert!(!scene.exists(FILES[0]) && !scene.exists("out.csv"));
     }
     // and after.

@@ -170,7 +170,7 @@ fn a_wait_that_looks_at_nothing_is_ended_too() {
     until(&scene, "e.json", "");
     party.signal(Signal::TERM);
     let end = party.end();
-    end.expect(143, &["still waiting for something", "start both sides again"]);
+    end.expect(143, &["while it waited for something", "start both sides again"]);
     fs::remove_file(scene.path("identity.json")).unwrap();
     nothing_lost(&scene, &[&end]);
 }
@@ -212,7 +212,7 @@ fn a_report_and_events_on_standard_output_replace_nothing_either() {
 fn two_outputs_cannot_be_standard_output_under_two_names() {
     let scene = scene(3);
     let end = local(&scene, &["--output", "-", "--report", "/dev/stdout"]);
-    end.expect(64, &["need different places"]);
+    end.expect(64, &["name the same file"]);
 }
 
 #[test]
@@ -254,13 +254,13 @@ fn each_cause_of_a_failed_output_has_its_remedy() {
     local(&scene, &["--output", "."]).expect(64, &["name a file, not a folder"]);
     local(&scene, &["--output", "receiver.csv"]).expect(74, &["name another file"]);
     local(&scene, &["--output", "/dev/full", "--report", "r.json"])
-        .expect(74, &["make room on that disk", "start it again to get this result", "phase write"]);
+        .expect(74, &["free space on that disk", "start it again to get this result", "phase write"]);
     let report: serde_json::Value = serde_json::from_str(&scene.read("r.json")).unwrap();
     assert_eq!((&report["confirmed"], &report["outcome"]), (&true.into(), &"failed".into()));
     local(&scene, &["--output", "receiver.csv", "--report", "r.json"]).expect(74, &[]);
     let report: serde_json::Value = serde_json::from_str(&scene.read("r.json")).unwrap();
     assert_eq!(report["confirmed"], false, "nothing had happened yet");
-    scene.run(&["keygen", "--output", "absent/id.pem"]).expect(64, &["a folder that can be written to"]);
+    scene.run(&["keygen", "--output", "absent/id.pem"]).expect(64, &["a folder that you may write to"]);
 }
 
 #[test]
@@ -398,7 +398,7 @@ fn identities_come_as_containers_have_them() {
         &["receive", "--input", "-", "--key", "id", "--output", "rows.csv", "--identity", "-"],
         &["--peer", &scene.sender_key, "--connect", "127.0.0.1:9"],
     ));
-    end.expect(64, &["only one of --input and --identity"]);
+    end.expect(64, &["only one of `--input` and `--identity`"]);
     assert_ne!(scene.read("out.csv"), ANOTHER_DAY);
     nothing_shown(&scene, &[&end]);
 }

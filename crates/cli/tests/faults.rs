@@ -25,11 +25,11 @@ fn wrong_usage() {
         (receive(&with(&RECEIVER, &["--protocol", "kkrt", "--security", "malicious"])), "malicious parties"),
         (
             receive(&with(&RECEIVER, &["--protocol", "naive-hash", "--security", "semi-honest"])),
-            "only if both sides give --allow-insecure",
+            "only if both sides give `--allow-insecure`",
         ),
-        (receive(&with(&RECEIVER, &["--report", "out.csv"])), "different places"),
-        (receive(&with(&RECEIVER, &["--report", "-", "--events", "-"])), "different places"),
-        (receive(&with(&RECEIVER, &["--pad-to", "1"])), "larger --pad-to"),
+        (receive(&with(&RECEIVER, &["--report", "out.csv"])), "name the same file"),
+        (receive(&with(&RECEIVER, &["--report", "-", "--events", "-"])), "name the same file"),
+        (receive(&with(&RECEIVER, &["--pad-to", "1"])), "larger `--pad-to`"),
         (receive(&with(&RECEIVER, &["--result", "count"])), "rows"),
         (receive(&with(&RECEIVER, &["--min-peer-rows", "9", "--max-peer-rows", "5"])), "--min-peer-rows"),
         (receive(&with(&RECEIVER, &["--key", "id"].repeat(200))), "fewer columns"),
@@ -125,7 +125,7 @@ fn no_output_replaces_a_key_or_another_output() {
         [("./out.csv", "a.json"), ("a.json", "out.csv"), ("link.json", "a.json"), ("a.json", "./a.json")]
     {
         let end = run(&["--output", "out.csv", "--report", report, "--events", events]);
-        end.expect(64, &["need different places"]);
+        end.expect(64, &["name the same file"]);
         nothing_lost(&scene, &[&end]);
     }
     assert_eq!((scene.read("receiver.pem"), scene.read("sender.json")), (identity, scene.sender_key.clone()));

@@ -360,7 +360,7 @@ fn local_speaks_of_no_partner() {
     let dh = ["--sender", "good.csv", "--protocol", "dh"];
     let insecure = ["--sender", "good.csv", "--protocol", "naive-hash", "--security", "semi-honest"];
     let cases: [(&[&str], u8, &str); 5] = [
-        (&["--sender", "sender.csv"], 65, "mend the input"),
+        (&["--sender", "sender.csv"], 65, "correct the input"),
         (&["--sender", "missing.csv"], 65, "missing.csv"),
         (&dh, 64, "--security semi-honest"),
         (&insecure, 64, "--allow-insecure"),

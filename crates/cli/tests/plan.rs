@@ -30,7 +30,7 @@ fn words_name_the_choice_its_cost_and_every_alternative() {
         words(&[&MILLION[..], &["--bandwidth", "100M", "--latency", "20ms", "--threads", "2"]].concat());
     for part in [
         "vole: VOLE and an oblivious key-value store",
-        "the fastest from 8,192 keys on",
+        "the fastest protocol from 8,192 keys on",
         "receiver 1048576, sender 1048576",
         "security semi-honest, level 128, profile conservative, learns receiver",
         "100 Mbit/s, round trip 20 ms; 2 threads a party",
@@ -135,7 +135,7 @@ fn what_cannot_be_planned_is_told() {
     for (args, words) in [
         (&["--protocol", "nothing"][..], "possible values: auto, vole"),
         (&["--protocol", "dh", "--security", "malicious"], "not secure against malicious"),
-        (&["--kept-base-ots", "--security", "malicious"], "only where both sides follow the protocol"),
+        (&["--kept-base-ots", "--security", "malicious"], "only if both sides follow the protocol"),
         (&["--bandwidth", "fast"], "write bits a second"),
         (&["--latency", "20"], "write a round trip"),
     ] {

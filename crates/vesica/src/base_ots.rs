@@ -136,30 +136,31 @@ impl std::fmt::Display for BaseOts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let why = match self {
             BaseOts::Unneeded => {
-                return f.write_str("this run needs none that may be kept; the file stays as it is");
+                return f.write_str("this run needs none that may be kept; the file stays unchanged");
             }
             BaseOts::Alone => {
-                return f
-                    .write_str("not kept, since the partner keeps none (both sides give --keep-base-ots)");
+                return f.write_str(
+                    "not kept, since the partner keeps none (both sides must give `--keep-base-ots`)",
+                );
             }
             BaseOts::Kept(generation) => {
                 return write!(
                     f,
-                    "those kept from an earlier run ({} of {MOST_RUNS} runs with them)",
+                    "kept from an earlier run ({} of {MOST_RUNS} runs with them)",
                     generation + 1
                 );
             }
             BaseOts::New(why) => why,
         };
-        f.write_str("made anew and kept, since ")?;
+        f.write_str("new ones, kept for later runs, since ")?;
         f.write_str(match why {
             Why::First => "there are none yet",
             Why::MineGone => "this side has none",
-            Why::TheirsGone => "the partner has none any more",
+            Why::TheirsGone => "the partner has none",
             Why::Different => "the two sides have different ones",
-            Why::OtherLevel => "the old ones were made for another level than this run's",
+            Why::OtherLevel => "the old ones were made for another level",
             Why::TooFew => "this run needs more than there are",
-            Why::Worn => "the old ones have served their number of runs",
+            Why::Worn => "the old ones have served as many runs as they may",
         })
     }
 }

@@ -73,7 +73,7 @@ pub enum Unfit {
     #[error("protocol {0} cannot take sets of these sizes")]
     Sizes(&'static str),
     /// Base OTs are kept only among parties that follow the protocol.
-    #[error("base OTs may be used again only where both sides follow the protocol: --security semi-honest")]
+    #[error("kept base OTs are secure only if both sides follow the protocol (`--security semi-honest`)")]
     KeptBaseOts,
 }
 

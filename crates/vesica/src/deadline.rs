@@ -1,4 +1,4 @@
-//! `--deadline`: when a whole run ends that is not done, whatever it waits for.
+//! `--deadline`: ends a run that is not done in time, whatever it waits for.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -10,20 +10,20 @@ use vesica_protocols::Phase;
 
 use crate::error::{Error, Kind, Side};
 
-/// The switch that a run obeys: the caller's, and one that is thrown when the time is over.
+/// The cancel token of a run: cancelled by the caller, or when the time is over.
 pub(crate) struct Deadline {
     limit: Option<Duration>,
     parent: CancelToken,
     cancel: CancelToken,
-    /// The watch ends with this.
+    /// The timer thread ends when this is dropped.
     _running: Option<mpsc::Sender<()>>,
 }
 
 impl Deadline {
-    /// The time begins now; none: there is no limit.
+    /// Starts the time now; without a limit there is no timer.
     pub(crate) fn start(limit: Option<Duration>, parent: &CancelToken) -> Result<Self, Error> {
         let cancel = parent.child();
-        let running = limit.map(|limit| watch(limit, cancel.clone())).transpose()?;
+        let running = limit.map(|limit| timer(limit, cancel.clone())).transpose()?;
         Ok(Deadline { limit, parent: parent.clone(), cancel, _running: running })
     }
 
@@ -31,7 +31,7 @@ impl Deadline {
         &self.cancel
     }
 
-    /// The error of a run, with its cause where that was the deadline: an interruption that the caller did not ask for.
+    /// The error of a run. An interruption that the caller did not ask for was the deadline, and the error then says so.
     pub(crate) fn explain(&self, error: Error) -> Error {
         match self.limit {
             Some(limit) if error.kind == Kind::Interrupted && !self.parent.is_cancelled() => {
@@ -42,7 +42,7 @@ impl Deadline {
     }
 }
 
-fn watch(limit: Duration, cancel: CancelToken) -> Result<mpsc::Sender<()>, Error> {
+fn timer(limit: Duration, cancel: CancelToken) -> Result<mpsc::Sender<()>, Error> {
     let (running, ended) = mpsc::channel();
     let body = move || {
         if ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
@@ -63,28 +63,29 @@ fn passed(phase: Phase, limit: Duration) -> Error {
             Side::Ours,
             Kind::Input,
             "the input had not been read",
-            "check whoever writes the input, or give a longer `--deadline`; the partner has not been contacted",
+            "check the program that writes the input, or give a longer `--deadline`; the partner has not been contacted",
         ),
         Phase::Connect => (
             Side::Partner,
             Kind::Partner,
-            "the partner had not come",
+            "the partner had not connected",
             "ask the partner when it starts, then start both sides again; a longer `--deadline` lets the run take longer",
         ),
         Phase::Write => (
             Side::Ours,
             Kind::Output,
             "the matching rows had not been written",
-            "start both sides again, with a longer `--deadline`: the partner has ended well; nothing was written here",
+            "the exchange was complete and the partner has ended well; start both sides again, with a longer `--deadline`; \
+             nothing was written here",
         ),
         _ => (
             Side::Both,
             Kind::Partner,
-            "the run was not done",
+            "the run was not complete",
             "start both sides again, with a longer `--deadline`; nothing was written here",
         ),
     };
-    let message = format!("{what} after {}, which is all that `--deadline` gives the whole run", Span(limit));
+    let message = format!("{what} within {}, the `--deadline` of the whole run", Span(limit));
     Error { side, phase, kind, message, remedy: remedy.into() }
 }
 

@@ -119,15 +119,15 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What `play` gives, or the error that a panic in it is: a fault of ours, told without the panic's words, which could hold
-/// a value. Nothing that a run used is used after its panic.
+/// Runs `play`, and turns a panic into an error. The error does not repeat the panic's words, which could hold a value of a
+/// table. After a panic nothing is used again that the run used.
 pub fn caught<T>(play: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(play)).map_err(|_| Error {
         side: Side::Ours,
         phase: Phase::Prepare,
         kind: Kind::Internal,
-        message: "a fault of this program".into(),
-        remedy: "report it, with what led to it; nothing more is written".into(),
+        message: "an internal error of this program".into(),
+        remedy: "please report it, with the steps that led to it; nothing more is written".into(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! From the errors of the layers to the one error of a run: which side, which kind, in what words, with which remedy.
+//! Turns the errors of the layers into the one error of a run: which side, which kind, what happened, what to do.
 
 use std::io::{self, ErrorKind};
 
@@ -15,14 +15,14 @@ use crate::terms;
 
 const ASK_THE_PARTNER: &str =
     "ask the partner what their program said, then start both sides again; nothing was written here";
-const COMPARE_KEYS: &str = "compare the public keys with the partner over a channel you trust: each side's --peer is what \
+const COMPARE_KEYS: &str = "compare the public keys with the partner over a channel you trust: each side's `--peer` is what \
      the other side's `vesica keygen` printed";
-/// What is true of both sides once the exchange is over.
+/// For a failure after the exchange.
 const SEEN_THROUGH: &str =
     "the exchange was complete and the partner has ended well; start both sides again to get this result";
-const REPORT_A_BUG: &str = "this should not happen: run again, and report it with this message if it stays";
+const REPORT_A_BUG: &str = "this should not happen: run again, and report this message if it happens again";
 
-/// Whether a protocol withstands nothing, and runs only where that is allowed.
+/// Whether a protocol is marked insecure or broken, and so runs only where both sides allow it.
 fn is_insecure(name: &str) -> bool {
     registry::find(name).is_some_and(|entry| entry.needs_allow_insecure())
 }
@@ -39,7 +39,7 @@ impl Error {
         }
     }
 
-    /// The system refused this process something that every program needs, by `source`.
+    /// The system refused memory, a thread, a descriptor or the like; `source` is its error.
     pub fn resources(phase: Phase, what: &str, source: &io::Error) -> Self {
         let (kind, remedy) = match exhausted(source) {
             Some(remedy) => (Kind::Resources, remedy),
@@ -82,23 +82,23 @@ impl Error {
             (Some(remedy), _) => (Kind::Resources, remedy),
             (None, TableFault::Usage) => (Kind::Usage, usage_remedy(error)),
             (None, TableFault::Input) if phase == Phase::Write => {
-                (Kind::Input, "leave the input alone until the end of the run")
+                (Kind::Input, "do not change the input before the run ends")
             }
             (None, TableFault::Input) => (
                 Kind::Input,
-                "mend the input or the options and run again; the partner has not been contacted",
+                "correct the input or the options and run again; the partner has not been contacted",
             ),
             (None, TableFault::Output) => (Kind::Output, output_remedy(error)),
             (None, TableFault::Ours) => (Kind::Internal, REPORT_A_BUG),
             (None, TableFault::Cancelled) => {
-                let remedy = "it is not complete; what it was to tell is on the screen".into();
+                let remedy = "the file is not complete; what it would hold is on the screen".into();
                 return Error { remedy, ..Error::interrupted(phase) };
             }
         };
         Error { side: Side::Ours, phase, kind, message: error.to_string(), remedy: remedy.into() }
     }
 
-    /// An error in which only the system's words are left, if they say that it has no more of something.
+    /// An error of which only the system's words are left, if they say that the system has run out of something.
     pub(crate) fn short(phase: Phase, message: &str) -> Option<Self> {
         let number = message.rsplit_once("(os error ")?.1.split(')').next()?.parse().ok()?;
         let remedy = exhausted(&io::Error::from_raw_os_error(number))?.into();
@@ -135,25 +135,25 @@ impl Error {
         let kind = if side == Side::Ours { Kind::Usage } else { Kind::Refused };
         let remedy = match error {
             PlanError::Unknown(_) => {
-                "choose a protocol that this version has, on both sides; or leave it to auto"
+                "choose a protocol of this version on both sides, or leave the choice to `--protocol auto`"
             }
             PlanError::Security { name, .. } if is_insecure(name) => {
-                "leave out --protocol; it runs only with --security semi-honest --allow-insecure on both sides"
+                "leave out `--protocol`; it runs only with `--security semi-honest` and `--allow-insecure` on both sides"
             }
             PlanError::Security { .. } => {
-                "leave out --protocol, or agree with the partner on --security semi-honest and give it on both sides"
+                "leave out `--protocol`, or agree with the partner on `--security semi-honest` and give it on both sides"
             }
             PlanError::Nothing(_) => {
-                "leave out what no protocol offers, or agree with the partner on --security semi-honest"
+                "leave out an option, or agree with the partner on `--security semi-honest`"
             }
             PlanError::Unsupported { .. } => "leave the option out, or choose a protocol that offers it",
             PlanError::PaperNotAllowed => {
-                "leave out --paper-parameters, or give --allow-insecure on both sides"
+                "leave out `--paper-parameters`, or give `--allow-insecure` on both sides"
             }
-            PlanError::VariantOfAuto => "name the protocol with --protocol",
-            PlanError::LearnsBoth(_) => "choose another protocol, or --learns receiver",
+            PlanError::VariantOfAuto => "name the protocol with `--protocol`",
+            PlanError::LearnsBoth(_) => "choose another protocol, or `--learns receiver`",
             PlanError::NotAllowed { .. } => {
-                "leave out --protocol, unless both of you know what it gives away"
+                "leave out `--protocol`, unless both of you accept what it reveals"
             }
         };
         Error { side, phase, kind, message: error.to_string(), remedy: remedy.into() }
@@ -177,24 +177,24 @@ impl Error {
             SessionError::OutOfLimits { .. } => (
                 Side::Both,
                 Kind::Refused,
-                "change the set, or --min-peer-rows or --max-peer-rows on the side that set it",
+                "change the table, or the `--min-peer-rows` or `--max-peer-rows` of the side that set the limit",
             ),
             SessionError::TooLarge { .. } => (
                 Side::Ours,
                 Kind::Refused,
-                "agree on smaller sets; `--memory SIZE` lets this program use more, and `--max-peer-rows` refuses large \
-                 sets before",
+                "agree on smaller tables; `--memory SIZE` lets this program use more memory; `--max-peer-rows` refuses \
+                 large tables earlier",
             ),
             SessionError::TooLargeForPartner { .. } => (
                 Side::Partner,
                 Kind::Refused,
-                "agree on smaller sets; or the partner gives `--memory SIZE`, or takes a machine with more memory",
+                "agree on smaller tables; or the partner gives `--memory SIZE` or uses a machine with more memory",
             ),
             SessionError::Decode { .. } => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
             SessionError::Unconfirmed(_) => (
                 Side::Both,
                 Kind::Protocol,
-                "trust no result of this run on either side; start both sides again",
+                "do not use a result of this run on either side; start both sides again",
             ),
         };
         Error { side, phase, kind, message, remedy: remedy.into() }
@@ -206,19 +206,17 @@ impl Error {
             ProtocolError::Channel(error) => return Error::channel(phase, error),
             ProtocolError::Cancelled => return Error::interrupted(phase),
             ProtocolError::PeerMisbehaved(_) => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
-            ProtocolError::Chance(_) => (
-                Side::Both,
-                Kind::Internal,
-                "start both sides again; should it happen twice, please report it",
-            ),
+            ProtocolError::Chance(_) => {
+                (Side::Both, Kind::Internal, "start both sides again; if it happens twice, please report it")
+            }
             ProtocolError::PaperParameters(_) => {
-                (Side::Both, Kind::Internal, "start both sides again, or leave out --paper-parameters")
+                (Side::Both, Kind::Internal, "start both sides again, or leave out `--paper-parameters`")
             }
             ProtocolError::Misuse(Misuse::TooManyItems { .. } | Misuse::TooManyKeys { .. }) => {
-                (Side::Both, Kind::Refused, "split the tables and run the parts one after the other")
+                (Side::Both, Kind::Refused, "split the tables, and run the parts one after the other")
             }
             ProtocolError::Misuse(Misuse::TooManyMasks { .. }) => {
-                (Side::Both, Kind::Refused, "leave out `--variant` on both sides, or take fewer keys")
+                (Side::Both, Kind::Refused, "leave out `--variant` on both sides, or use smaller tables")
             }
             ProtocolError::Misuse(_) | ProtocolError::Items(_) => (Side::Ours, Kind::Internal, REPORT_A_BUG),
         };
@@ -226,7 +224,7 @@ impl Error {
     }
 }
 
-/// What the system says of an output, if it is the system that refused it.
+/// The system's error behind a failure of a file, if there is one.
 fn source(error: &TableError) -> Option<&io::Error> {
     match error {
         TableError::Open { source, .. }
@@ -238,13 +236,13 @@ fn source(error: &TableError) -> Option<&io::Error> {
     }
 }
 
-/// What to do if the system has no more of something for this process.
+/// What to do if the system has run out of something for this process.
 fn exhausted(source: &io::Error) -> Option<&'static str> {
     match Errno::from_io_error(source)? {
         Errno::MFILE => Some("raise the limit on open files (`ulimit -n`): 64 are enough"),
         Errno::NFILE => Some("close other programs: the system has too many files open"),
         Errno::NOMEM => Some("close other programs, or raise the limit on memory"),
-        // What a thread that cannot be started gives.
+        // The error of a thread that cannot be started.
         Errno::AGAIN => Some(
             "raise the limit on processes and threads (`ulimit -u`, or the container's), or give fewer `--threads`",
         ),
@@ -252,14 +250,14 @@ fn exhausted(source: &io::Error) -> Option<&'static str> {
     }
 }
 
-/// What to do about arguments that a table, or an output, cannot have.
+/// What to do about wrong arguments for a table or an output.
 fn usage_remedy(error: &TableError) -> &'static str {
     match error {
         TableError::Output { fault: OutputFault::NoDirectory, .. } => {
-            "make the folder first, or name a file in one that is there"
+            "make the folder first, or name a file in an existing folder"
         }
         TableError::Output { fault: OutputFault::Directory, .. } => "name a file, not a folder",
-        TableError::Output { .. } => "give the output the ending of the input's format",
+        TableError::Output { .. } => "give the output the file name ending of the input's format",
         _ => "give the key as COLUMN or COLUMN:RULE, once for each key column",
     }
 }
@@ -268,7 +266,7 @@ fn usage_remedy(error: &TableError) -> &'static str {
 fn output_remedy(error: &TableError) -> &'static str {
     match error {
         TableError::Output { fault: OutputFault::IsInput, .. } => {
-            "name another file; one that the run reads is never replaced"
+            "name another file; a run never replaces a file that it reads"
         }
         TableError::Output { fault: OutputFault::Closed, .. } => {
             "leave standard output open, or name a file for the result"
@@ -278,13 +276,11 @@ fn output_remedy(error: &TableError) -> &'static str {
         }
         _ => match source(error).map(io::Error::kind) {
             Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
-                "make room on that disk, or name another place"
+                "free space on that disk, or name a file on another disk"
             }
-            Some(ErrorKind::FileTooLarge) => {
-                "raise the limit on the size of files (`ulimit -f`), or name another place"
-            }
+            Some(ErrorKind::FileTooLarge) => "raise the limit on the size of files (`ulimit -f`)",
             Some(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
-                "name a file that you may write, in a folder that you may write to"
+                "name a file and a folder that you may write to"
             }
             Some(ErrorKind::BrokenPipe) => "let the program that reads the output run to the end",
             _ => "name another file or another disk",
@@ -295,25 +291,25 @@ fn output_remedy(error: &TableError) -> &'static str {
 fn net_remedy(error: &NetError) -> &'static str {
     match error {
         NetError::BadAddress { .. } => "give the address as HOST:PORT",
-        NetError::Bind { .. } => "choose another port or address, or stop the program that holds this one",
+        NetError::Bind { .. } => "choose another port or address, or stop the program that uses this one",
         NetError::PlaintextNotLoopback { .. } => {
-            "leave out --insecure-plaintext: TLS needs no more than two keys"
+            "leave out `--insecure-plaintext`: TLS needs only a key on each side"
         }
         NetError::Unreachable { .. } => {
-            "check the address, that the partner has started with --listen, and that no firewall is between you; \
-             --timeout lets you wait longer"
+            "check the address, that the partner has started with `--listen`, and that no firewall is between you; \
+             `--timeout` lets you wait longer"
         }
         NetError::WrongPeer { .. } | NetError::RefusedByPeer { .. } => COMPARE_KEYS,
         NetError::NobodyCame { others, .. } if others.is_one_key() => COMPARE_KEYS,
         NetError::NobodyCame { others, .. } if others.other_key.is_some() => {
-            "check that the partner connects to this address; if the key shown is the partner's, give it as --peer; \
-             --timeout lets you wait longer"
+            "check that the partner connects to this address; if the key shown is the partner's, give it as \
+             `--peer`; `--timeout` lets you wait longer"
         }
         NetError::NobodyCame { .. } => {
-            "check that the partner connects to this address, and that no firewall is between you; --timeout lets \
-             you wait longer"
+            "check that the partner connects to this address, and that no firewall is between you; `--timeout` \
+             lets you wait longer"
         }
-        NetError::NotVesica { .. } => "check the address and port: something else is listening there",
+        NetError::NotVesica { .. } => "check the address and port: another program listens there",
         NetError::VersionMismatch { .. } => "install the same version of vesica on both sides",
         NetError::Channel(error) => channel_remedy(error),
         _ => REPORT_A_BUG,

@@ -1,4 +1,4 @@
-//! What a result that is right, and hardly what was meant, suggests.
+//! Hints for a result that is correct and probably not what the user meant.
 
 use crate::report::{MatchCounts, Sizes};
 
@@ -7,11 +7,11 @@ pub(crate) fn of(sizes: &Sizes, matches: Option<&MatchCounts>) -> Option<String>
     let Sizes { rows, items, nulls, invalid, .. } = *sizes;
     match matches {
         None if rows > 0 && items == 0 => Some(format!(
-            "all {rows} rows were left out: {nulls} with an empty key, {invalid} with an invalid one; is it the right \
-             column, and the right rule? `vesica inspect` shows what is wrong with them"
+            "all {rows} rows were left out: {nulls} with an empty key, {invalid} with an invalid one; are the column and \
+             the rule right? `vesica inspect` shows what is wrong with the keys"
         )),
         Some(matches) if matches.items == 0 && items > 0 => Some(
-            "no key in common: are the keys of both sides in the same form, and their columns in the same order? \
+            "no key in common: do both sides write their keys in the same form, and name their columns in the same order? \
              Compare what `vesica inspect` shows on each side"
                 .to_owned(),
         ),
@@ -35,7 +35,7 @@ mod tests {
             "{out}"
         );
         assert!(hint(sizes(9, 9, 0, 0), Some(0)).unwrap().contains("`vesica inspect`"));
-        // Nothing is amiss, or it was said before.
+        // Nothing is wrong, or the hint was given before.
         for (sizes, items) in [
             (sizes(0, 0, 0, 0), None),
             (sizes(9, 1, 8, 0), None),

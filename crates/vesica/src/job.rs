@@ -1,8 +1,8 @@
 //! A whole run for one party: table in, partner, protocol, matching rows out.
 //!
-//! Used by the command line, the Python package and the benchmarks alike. It prints nothing, installs no signal handler
-//! and never exits the process. The order of its steps is fixed: bad input is found before the partner is
-//! bothered, and an output appears only after both sides have confirmed the run.
+//! The command line and the Python package use it. It prints nothing, installs no signal handler and never exits the
+//! process. The order of its steps is fixed: bad input is found before the partner is contacted, and an output appears only
+//! after both sides have confirmed the run.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -31,8 +31,8 @@ use crate::settings::Settings;
 pub use crate::tables::{Batches, Destination, Source, TableArgs};
 use crate::terms::Terms;
 
-/// When a stream that gives nothing is spoken of. It is waited for: what writes it may take its time.
-const A_WHILE: Duration = Duration::from_secs(2);
+/// After this time without data from a stream, the user is told that the run waits for it.
+const QUIET_INPUT: Duration = Duration::from_secs(2);
 
 /// One party's run.
 pub struct Job {
@@ -66,7 +66,7 @@ impl Job {
         })
     }
 
-    /// The end of a run that could not begin, for a reason its caller found.
+    /// The end of a run that could not begin, for a reason that the caller found.
     pub fn refuse(&self, error: Error, on_event: OnEvent<'_>) -> Outcome {
         let cancel = CancelToken::new();
         Reporter::new(self.role, &self.settings, &cancel, on_event).end(Err(error))
@@ -103,7 +103,7 @@ impl Job {
         let terms = prepare(self.role, &self.settings, &rules)?.with_base_ots(pair.cache_state());
         let file = self.output()?;
         let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
-        // 1. The table is read before the partner is bothered.
+        // 1. The table is read before the partner is contacted.
         reporter.phase(Phase::Read, 0);
         let path = input.path().cloned();
         let bytes = path.as_deref().and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
@@ -136,12 +136,12 @@ impl Job {
         Ok(found)
     }
 
-    /// The output, checked: it can be written, and it is neither the input nor anything else that is protected.
+    /// The output, checked: it can be written, and it is no protected file, such as the input.
     fn output(&self) -> Result<Option<Output>, Error> {
         let learns = self.role == Role::Receiver || self.settings.learns == Learns::Both;
         if self.table.output != Destination::RowNumbers && !learns {
-            let message = "a sender learns no rows, so there is nothing for --output to hold";
-            let remedy = "leave out --output, or agree with the partner on --learns both";
+            let message = "a sender learns no rows, so there is nothing to write to `--output`";
+            let remedy = "leave out `--output`, or agree with the partner on `--learns both`";
             return Err(Error::usage(message, remedy));
         }
         let protected = Protected::of(self.table.protected.iter().chain(self.table.input.path()));
@@ -149,19 +149,19 @@ impl Job {
     }
 }
 
-/// The terms of a run, once its settings have been found to be possible.
+/// The terms of a run, if its settings are possible.
 pub(crate) fn prepare(role: Role, settings: &Settings, rules: &[String]) -> Result<Terms, Error> {
     plan::choose(&settings.protocol, settings.wanted(), None)
         .map_err(|e| Error::plan(Phase::Prepare, Side::Ours, &e))?;
     let limits = settings.limits;
     if limits.min_peer_rows > limits.max_peer_rows {
         return Err(Error::usage(
-            "no size is within the limits",
-            "give a --min-peer-rows that is not above --max-peer-rows",
+            "`--min-peer-rows` is above `--max-peer-rows`",
+            "give a `--min-peer-rows` that is not above `--max-peer-rows`",
         ));
     }
     if settings.match_id && settings.learns != Learns::Both {
-        let message = "`--match-id` numbers the rows of both sides, and one side alone learns its rows";
+        let message = "`--match-id` numbers the matching rows of both sides, and only one side learns them";
         return Err(Error::usage(
             message,
             "agree with the partner on `--learns both`, or leave `--match-id` out",
@@ -175,8 +175,8 @@ pub(crate) fn prepare(role: Role, settings: &Settings, rules: &[String]) -> Resu
     }
 }
 
-/// The conversation with the partner, from terms, which the channel has sent, to confirmation. The matches are mine, where I
-/// learn them, and so are their numbers.
+/// The conversation with the partner, from terms, which the channel has sent, to confirmation. Matches and numbers are mine,
+/// if I learn them.
 pub(crate) fn converse(
     settings: &Settings,
     terms: &Terms,
@@ -204,7 +204,7 @@ pub(crate) fn converse(
     let ended = match ended.and_then(|pending| agreed.confirm(pending, &mut channel, reporter)) {
         Ok(pending) => {
             reporter.confirmed();
-            // Before the matches are looked for: the end of the connection would tell how long that takes.
+            // The connection ends before the matches are looked for: its end would tell the partner how long that takes.
             drop(channel);
             Ok(pending.map(Pending::matches).transpose())
         }
@@ -229,7 +229,7 @@ pub(crate) fn converse(
     Ok(Found { matches, numbers, batches: None })
 }
 
-/// What this side has of the pair: its key, if it shows one, and base OTs with the partner, if it keeps them.
+/// What this side brings: its key, if it shows one, and the file of kept base OTs, if there is one.
 #[derive(Default)]
 pub(crate) struct Pair {
     pub(crate) my_key: Option<PublicKey>,
@@ -243,7 +243,7 @@ impl Pair {
     }
 }
 
-/// Opens the input, whose rows can leave as they are to.
+/// Opens the input and checks that its rows can leave in the wanted form.
 fn open(
     input: Source,
     dialect: Dialect,
@@ -253,7 +253,7 @@ fn open(
 ) -> Result<Input, Error> {
     let failed = |error| Error::table(Phase::Read, &error);
     let path = input.path().cloned();
-    let mut patience = path.as_deref().map(|path| (path, Instant::now() + A_WHILE));
+    let mut patience = path.as_deref().map(|path| (path, Instant::now() + QUIET_INPUT));
     let on_open = &mut |progress: vesica_table::Progress| {
         if let Some((path, _)) = patience.take_if(|(_, until)| progress.done == 0 && Instant::now() > *until)
         {
@@ -315,10 +315,10 @@ pub(crate) fn pad(items: &mut Items, settings: &Settings, rng: &mut dyn CryptoRn
     let refused =
         |message: String, remedy: &str| Error { phase: Phase::Read, ..Error::usage(message, remedy) };
     let size = pad_to.size(items.len()).ok_or_else(|| {
-        let message = format!("the table has {} different keys, more than --pad-to allows", items.len());
-        refused(message, "give a larger --pad-to, or pow2")
+        let message = format!("the table has {} different keys, more than `--pad-to` allows", items.len());
+        refused(message, "give a larger `--pad-to`, or `--pad-to pow2`")
     })?;
-    items
-        .pad(size, rng)
-        .map_err(|error| refused(format!("--pad-to: {error}"), "give a smaller --pad-to, or none"))
+    items.pad(size, rng).map_err(|error| {
+        refused(format!("`--pad-to`: {error}"), "give a smaller `--pad-to`, or leave it out")
+    })
 }

@@ -23,7 +23,7 @@ pub fn run(
     rngs: [&mut (dyn CryptoRng + Send); 2],
     on_event: OnEvent<'_>,
 ) -> (Outcome, Outcome) {
-    // What there is is looked at once: each party would take it for its own.
+    // Both parties share the memory of this process.
     let memory = settings.memory.or_else(Budget::usual).map(|budget| Budget { parties: 2, ..budget });
     let settings = Settings { threads: settings.threads().div_ceil(2), memory, ..settings.clone() };
     let options = Options { silence: settings.timeout, cancel: cancel.clone() };
@@ -40,7 +40,7 @@ pub fn run(
         let sender = match thread::Builder::new().spawn_scoped(scope, body) {
             Ok(sender) => sender,
             Err(error) => {
-                let error = Error::resources(Phase::Prepare, "a thread cannot be started", &error);
+                let error = Error::resources(Phase::Prepare, "cannot start a thread", &error);
                 let refused = || receiver.refuse(error.clone(), on_event);
                 return (refused(), refused());
             }
@@ -60,9 +60,9 @@ pub(crate) fn greeted(mut channel: Connection, greeting: &[u8]) -> Connection {
     channel
 }
 
-/// The outcome to tell of: the receiver's, unless the sender has the cause. The receiver sees no more of a sender that failed
-/// than a closed connection.
-pub fn told(receiver: Outcome, sender: Outcome) -> Outcome {
+/// The outcome to report: the receiver's, unless the sender knows the cause. Of a sender that failed the receiver only sees a
+/// closed connection.
+pub fn combined(receiver: Outcome, sender: Outcome) -> Outcome {
     match (&receiver.result, &sender.result) {
         (Err(seen), Err(cause)) if seen.kind == Kind::Partner || seen.side == Side::Partner => {
             alone(cause.clone(), receiver.report)
@@ -72,7 +72,7 @@ pub fn told(receiver: Outcome, sender: Outcome) -> Outcome {
     }
 }
 
-/// What is said to two sides, and what is said to one person instead.
+/// What errors say to two sides, and what they say to one person instead.
 const TO_ONE: &[(&str, &str)] = &[
     ("; the partner has not been contacted", ""),
     ("the exchange was complete and the partner has ended well; ", ""),
@@ -85,7 +85,7 @@ const TO_ONE: &[(&str, &str)] = &[
     ("nothing was written here", "nothing was written"),
 ];
 
-/// The end of a run that failed, in words for somebody who has no partner.
+/// The end of a run that failed, in words for a person without a partner.
 fn alone(error: Error, report: Report) -> Outcome {
     let to_one = |text: String| TO_ONE.iter().fold(text, |text, (two, one)| text.replace(two, one));
     let Error { phase, kind, message, remedy, .. } = error;

@@ -20,10 +20,11 @@ use crate::error::Error;
 /// The most bytes that a file with a public key may have.
 const PUBLIC_KEY_FILE: u64 = 4096;
 
-const ASK: &str = "give the line that the partner's `vesica keygen` printed, or @FILE that holds it";
-const EXPOSED: &str = "let nobody but its owner read it (`chmod 600`), or its owner and a group of this process \
-                       (`chmod 640`), as containers do";
-const MAKE: &str = "name the identity with --identity, or make one with `vesica keygen`";
+const ASK: &str =
+    "give the line that the partner's `vesica keygen` printed, or `@FILE` with a file that holds it";
+const EXPOSED: &str = "let only its owner read it (`chmod 600`), or its owner and a group of this process (`chmod 640`), as in \
+                       containers";
+const MAKE: &str = "name the identity with `--identity`, or make one with `vesica keygen`";
 
 /// How the partner is found and known.
 pub struct Partner {
@@ -36,15 +37,15 @@ pub struct Partner {
 }
 
 impl Partner {
-    /// A partner with whom all is encrypted, and who proves to have the key `peer`.
+    /// A partner that proves to have the key `peer`; the connection is encrypted.
     pub fn authenticated(address: Address, identity: Identity, peer: PublicKey) -> Result<Self, Error> {
         if *identity.public_key() == peer {
-            return Err(Error::usage("--peer is this side's own public key", ASK));
+            return Err(Error::usage("`--peer` is this side's own public key", ASK));
         }
         Ok(Partner { address, keys: Some((identity, peer)), keep_base_ots: None })
     }
 
-    /// Whoever comes, over a loopback address.
+    /// A partner without keys, over a loopback address.
     pub fn insecure(address: Address) -> Self {
         Partner { address, keys: None, keep_base_ots: None }
     }
@@ -65,14 +66,14 @@ impl Partner {
         let Some(path) = &self.keep_base_ots else { return Ok(None) };
         let Some((identity, peer)) = &self.keys else {
             return Err(Error::usage(
-                "--keep-base-ots: base OTs are kept with a partner whose key is known, not in plaintext",
-                "leave out --keep-base-ots, or --insecure-plaintext",
+                "`--keep-base-ots` needs a partner whose key is known, and `--insecure-plaintext` uses no keys",
+                "leave out `--keep-base-ots` or `--insecure-plaintext`",
             ));
         };
         if security != Model::SemiHonest {
             return Err(Error::usage(
-                "--keep-base-ots: base OTs may be used again only where both sides follow the protocol",
-                "leave out --keep-base-ots, or agree with the partner on --security semi-honest and give it on both sides",
+                "`--keep-base-ots` is secure only if both sides follow the protocol (`--security semi-honest`)",
+                "leave out `--keep-base-ots`, or agree with the partner on `--security semi-honest` and give it on both sides",
             ));
         }
         CacheFile::open(path, role, *identity.public_key(), *peer).map(Some)
@@ -101,10 +102,10 @@ impl Partner {
 pub fn address(listen: Option<&str>, connect: Option<&str>) -> Result<Address, Error> {
     for text in [listen, connect].into_iter().flatten() {
         if let Some((scheme, rest)) = text.split_once("://") {
-            let message = format!("`{text}`: an address here has no `{scheme}://` in front");
+            let message = format!("`{text}`: an address has no `{scheme}://` in front");
             return Err(Error::usage(
                 message,
-                format!("write HOST:PORT alone, as `{}`", rest.trim_end_matches('/')),
+                format!("write only HOST:PORT: `{}`", rest.trim_end_matches('/')),
             ));
         }
     }
@@ -112,8 +113,8 @@ pub fn address(listen: Option<&str>, connect: Option<&str>) -> Result<Address, E
         (Some(text), None) if text.starts_with(':') => Ok(Address::Listen(format!("0.0.0.0{text}"))),
         (Some(text), None) => Ok(Address::Listen(text.to_owned())),
         (None, Some(text)) => Ok(Address::Connect(text.to_owned())),
-        (None, None) => Err(Error::usage("no address", "give --listen or --connect")),
-        (Some(_), Some(_)) => Err(Error::usage("two addresses", "give either --listen or --connect")),
+        (None, None) => Err(Error::usage("no address", "give `--listen` or `--connect`")),
+        (Some(_), Some(_)) => Err(Error::usage("two addresses", "give either `--listen` or `--connect`")),
     }
 }
 
@@ -126,19 +127,20 @@ fn read_key(argument: &str) -> Result<PublicKey, String> {
     let file = argument.strip_prefix('@').unwrap_or(argument);
     if argument.contains(PRIVATE) || is_private(Path::new(file)) {
         return Err(
-            "--peer: THIS IS A PRIVATE KEY. Keep it secret: whoever has it can pass for its owner".to_owned()
+            "`--peer`: THIS IS A PRIVATE KEY. Keep it secret: anybody who has it can pose as its owner"
+                .to_owned(),
         );
     }
     let Some(path) = argument.strip_prefix('@') else {
         let hint = if Path::new(argument).exists() {
-            format!(" (for the file write @{argument})")
+            format!(" (for the file, write `@{argument}`)")
         } else {
             String::new()
         };
-        return argument.trim().parse().map_err(|error| format!("--peer: {error}{hint}"));
+        return argument.trim().parse().map_err(|error| format!("`--peer`: {error}{hint}"));
     };
     let key = read_small(path).and_then(|text| text.trim().parse().map_err(|error| format!("{error}")));
-    key.map_err(|error| format!("--peer @{}: {error}", shown_path(Path::new(path))))
+    key.map_err(|error| format!("`--peer @{}`: {error}", shown_path(Path::new(path))))
 }
 
 /// The text of a file in which a public key has room. A pipe is not waited for.
@@ -198,7 +200,7 @@ pub fn default_identity() -> Result<PathBuf, Error> {
     path.ok_or_else(|| {
         Error::usage(
             "neither XDG_CONFIG_HOME nor HOME is set",
-            "name the identity with --identity (or --output for keygen)",
+            "name the identity with `--identity` (`--output` for `vesica keygen`)",
         )
     })
 }
@@ -206,7 +208,7 @@ pub fn default_identity() -> Result<PathBuf, Error> {
 /// Makes an identity in a new file, the [default one](default_identity) if none is named. Never overwrites one.
 pub fn make_identity(path: Option<&Path>) -> Result<(PathBuf, PublicKey), Error> {
     let refused = |message: String| {
-        Error::usage(message, "name a file in a folder that can be written to, with `--output`")
+        Error::usage(message, "name a file in a folder that you may write to, with `--output`")
     };
     let place = path.map_or_else(default_identity, |path| Ok(path.to_owned()))?;
     if path.is_none()
@@ -221,7 +223,7 @@ pub fn make_identity(path: Option<&Path>) -> Result<(PathBuf, PublicKey), Error>
             let known = Identity::load(&place)
                 .map(|identity| format!("\n  its public key is {}", identity.public_key()));
             let message = format!("{}{}", plain(&error), known.unwrap_or_default());
-            let remedy = "name another file with `--output`, or use the identity that is there";
+            let remedy = "name another file with `--output`, or use this identity";
             Err(Error::usage(message, remedy))
         }
         Err(error) => Err(refused(plain(&error))),

@@ -21,11 +21,11 @@ pub enum PlanError {
         /// What was asked for.
         security: Security,
     },
-    /// The protocol has no path by which the sender learns the result.
-    #[error("protocol {0} has no path by which both sides learn the result")]
+    /// The protocol cannot show the sender the result.
+    #[error("protocol {0} cannot show the result to both sides")]
     LearnsBoth(&'static str),
     /// Marked insecure or broken, and not both sides allowed that.
-    #[error("protocol {name} is marked {standing} and runs only if both sides give --allow-insecure")]
+    #[error("protocol {name} is marked {standing} and runs only if both sides give `--allow-insecure`")]
     NotAllowed {
         /// Its name.
         name: &'static str,
@@ -40,17 +40,17 @@ pub enum PlanError {
         /// What it does not offer.
         what: Unsupported,
     },
-    /// The paper's own parameters, without leave for them.
+    /// The paper's own parameters, and not both sides allowed them.
     #[error(
-        "--paper-parameters are for comparison with the papers, miss today's bounds, and run only if both sides give \
-         --allow-insecure"
+        "the parameters of `--paper-parameters` are for comparison with the papers and miss today's bounds; they run \
+         only if both sides give `--allow-insecure`"
     )]
     PaperNotAllowed,
-    /// A variant is one of a protocol.
-    #[error("--variant names a form of one protocol, and no protocol was named")]
+    /// A variant without a protocol.
+    #[error("`--variant` needs a protocol, and none was named")]
     VariantOfAuto,
-    /// Nothing in this version withstands what was asked for.
-    #[error("no protocol of this version is secure against {0} parties and offers what was asked for")]
+    /// No protocol of this version offers what was asked for.
+    #[error("no protocol of this version is secure against {0} parties and offers all that was asked for")]
     Nothing(Security),
 }
 
@@ -73,14 +73,14 @@ struct Rule {
     reason: &'static str,
 }
 
-/// From so many keys in the larger set on VOLE is taken and not exponentiations: between the cross-overs of fast and of slow
-/// networks, as measured in `docs/auto.md`.
+/// From this size of the larger set on, `auto` takes `vole` in place of `dh`. The size lies between the cross-overs of fast
+/// and of slow networks, as `docs/auto.md` measures them.
 const VOLE_FROM: usize = 1 << 13;
 
-/// What `auto` takes: the first line that is meant for the sizes and whose protocol offers what was asked for.
+/// `auto` takes the first line that is meant for the sizes and whose protocol offers what was asked for.
 const AUTO: &[Rule] = &[
-    Rule { protocol: "vole", larger: VOLE_FROM.., reason: "the fastest from 8,192 keys on" },
-    Rule { protocol: "dh", larger: 0.., reason: "the cheapest for fewer than 8,192 keys" },
+    Rule { protocol: "vole", larger: VOLE_FROM.., reason: "the fastest protocol from 8,192 keys on" },
+    Rule { protocol: "dh", larger: 0.., reason: "the cheapest protocol below 8,192 keys" },
     Rule { protocol: "vole", larger: 0.., reason: ONLY_ONE },
 ];
 
@@ -91,11 +91,10 @@ pub(crate) fn auto_table() -> String {
     AUTO.iter().map(line).collect::<Vec<_>>().join(", ")
 }
 
-/// Where a cheaper protocol does not offer it: security is never lowered for speed.
-const ONLY_ONE: &str = "the only one here that is secure against a dishonest partner";
+/// The reason where `dh` would be cheaper: security is never lowered for speed.
+const ONLY_ONE: &str = "the only protocol with the requested security";
 
-/// The protocol for what was asked for by name, or by [`settings::Choice::Auto`]. As long as the sizes are not known the
-/// answer tells only that there is one.
+/// The protocol that was named, or that `auto` takes. Before the sizes are known, the answer only tells that there is one.
 pub fn choose(
     asked: &settings::Choice,
     wanted: Wanted<'_>,
@@ -121,7 +120,7 @@ pub fn choose(
 fn permit(protocol: &'static Entry, wanted: Wanted<'_>) -> Result<Choice, PlanError> {
     let name = protocol.name;
     let needs_allow_insecure = protocol.needs_allow_insecure();
-    // What is marked insecure withstands nothing; it stands in for the weaker model where that is allowed.
+    // A protocol that is marked insecure counts as semi-honest where it is allowed.
     let stands_in = needs_allow_insecure && wanted.security == Security::SemiHonest;
     if !stands_in && !protocol.security.contains(&wanted.security) {
         return Err(PlanError::Security { name, security: wanted.security });

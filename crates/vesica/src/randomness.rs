@@ -18,8 +18,8 @@ pub fn randomness() -> Result<WidePrg, Error> {
             side: Side::Ours,
             phase: Phase::Prepare,
             kind: Kind::Internal,
-            message: format!("the system gives no randomness: {cause}"),
-            remedy: "mend the system; nothing was read or sent".into(),
+            message: format!("the system provides no randomness: {cause}"),
+            remedy: "repair the system's source of randomness; nothing was read or sent".into(),
         }),
     }
 }

@@ -51,10 +51,13 @@ pub enum SessionError {
     /// The two sides asked for different things.
     #[error("the two sides asked for different things: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     TermsDiffer(Vec<Difference>),
-    /// The partner ended the conversation over the terms, though this side sees no difference: it knows other protocols.
-    #[error("the partner refused the terms of the run, which are the same seen from here")]
+    /// The partner ended the conversation over the terms, and this side sees no difference: the partner may know other
+    /// protocols.
+    #[error(
+        "the partner rejected the run's parameters, which look identical from here (different versions?)"
+    )]
     RefusedTerms,
-    /// What they agreed on cannot run.
+    /// No protocol can run as agreed.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A set is smaller or larger than the other side accepts.
@@ -71,7 +74,7 @@ pub enum SessionError {
         /// `--max-peer-rows`.
         most: u64,
     },
-    /// The run may take more memory on this side than it may use.
+    /// The run may take more memory on this side than the limit.
     #[error("this run may take {} of memory on this side, and {budget}", Bytes(*needed))]
     TooLarge {
         /// The bound of what it takes.
@@ -79,7 +82,7 @@ pub enum SessionError {
         /// What it may use.
         budget: Budget,
     },
-    /// The same on the partner's side, as far as it can be told from here.
+    /// The same on the partner's side, as far as this side can compute it.
     #[error("the partner refused the run: it may take about {} of memory there, more than the partner allows", Bytes(*needed))]
     TooLargeForPartner {
         /// What it takes there without the table.

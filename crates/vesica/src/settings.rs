@@ -157,7 +157,7 @@ impl Default for Limits {
 pub struct Settings {
     /// Agreed: which protocol.
     pub protocol: Choice,
-    /// Agreed: what it must withstand.
+    /// Agreed: against which parties it must be secure.
     pub security: Security,
     /// Agreed: its computational security in bits.
     pub level: u32,
@@ -224,10 +224,10 @@ impl Default for Settings {
     }
 }
 
-/// What both parties agreed on before a protocol is chosen.
+/// What both parties agreed on before the protocol is chosen.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// What the run must withstand.
+    /// Against which parties the run must be secure.
     pub security: Security,
     /// Computational security in bits.
     pub level: u32,

@@ -1,13 +1,13 @@
-//! What is told of strangers at the door: the first ten by name, then one line a minute, however many come.
+//! Messages about strangers that connect: one for each of the first ten, then one a minute, however many come.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use vesica_net::StrangerReason;
 
-/// Strangers who are told of one by one.
+/// Strangers with a message each.
 const BY_NAME: u32 = 10;
-/// How often those after them are told of.
+/// How often there is a message about those after them.
 const EVERY: Duration = Duration::from_secs(60);
 
 /// Strangers so far.
@@ -24,7 +24,7 @@ impl Strangers {
         let last = *self.last.get_or_insert(now);
         if self.told < BY_NAME {
             (self.told, self.last) = (self.told + 1, Some(now));
-            let more = if self.told == BY_NAME { "; more of them are told of once a minute" } else { "" };
+            let more = if self.told == BY_NAME { "; from now on one message a minute" } else { "" };
             return Some(format!(
                 "turned away a stranger from {from}: {reason}; still waiting for the partner{more}"
             ));
@@ -36,7 +36,7 @@ impl Strangers {
         self.last = Some(now);
         let count = std::mem::take(&mut self.untold);
         Some(format!(
-            "turned away {count} more, the last from {from}: {reason}; still waiting for the partner"
+            "turned away {count} more strangers, the last one from {from}: {reason}; still waiting for the partner"
         ))
     }
 }
@@ -55,7 +55,7 @@ mod tests {
             .filter_map(|now| strangers.came(from, &StrangerReason::NotVesica, now))
             .collect();
         assert_eq!(lines.len(), 10 + 4, "{lines:?}");
-        assert!(lines[9].contains("once a minute"), "{}", lines[9]);
+        assert!(lines[9].contains("one message a minute"), "{}", lines[9]);
         assert!(lines[10].contains("6000 more"), "{}", lines[10]);
     }
 }

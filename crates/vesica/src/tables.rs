@@ -100,8 +100,8 @@ impl Destination {
     pub(crate) fn check(&self, input: &Input) -> Result<(), Error> {
         match (self, input.format()) {
             (Destination::Batches, Format::Csv(_)) => {
-                let message = format!("{}: is text, so that its rows leave as text", input.name());
-                let remedy = "name a file for the rows with --output";
+                let message = format!("{}: the rows of a text file can leave only as text", input.name());
+                let remedy = "name a file for the rows with `--output`";
                 Err(Error { phase: Phase::Read, ..Error::usage(message, remedy) })
             }
             _ => Ok(()),

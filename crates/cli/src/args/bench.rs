@@ -17,18 +17,18 @@ pub(crate) struct Bench {
 
 #[derive(Subcommand)]
 pub(crate) enum BenchCommand {
-    /// Run what definitions ask for and the record does not hold yet
+    /// Run the cells of definitions that the record does not hold yet
     Run(BenchRun),
-    /// Write the tables of a record into the page of benchmarks
+    /// Write the pages of a record
     Report(BenchReport),
-    /// Run one protocol on two sets of given sizes, figures on standard output
+    /// Run one protocol on two sets of given sizes, and print the figures
     Once(Box<BenchOnce>),
-    /// Take what `make bench-blocks` measured into a record
+    /// Add what `make bench-blocks` measured to a record
     Blocks(BenchBlocks),
     /// One party of a run
     #[command(hide = true)]
     Party(BenchParty),
-    /// Memory for a run, at hand before its clock runs
+    /// Claims memory before the clock of a run starts
     #[command(hide = true)]
     ClaimMemory(BenchClaim),
 }
@@ -38,7 +38,7 @@ pub(crate) struct BenchFolders {
     /// The folder with definitions and networks.toml
     #[arg(long, value_name = "FOLDER", default_value = "benchmarks")]
     pub(crate) benchmarks: PathBuf,
-    /// Measure a debug build all the same
+    /// Measure a debug build anyway
     #[arg(long)]
     pub(crate) allow_debug: bool,
 }
@@ -59,13 +59,13 @@ pub(crate) struct BenchRun {
     /// All definitions
     #[arg(long, conflicts_with = "definitions")]
     pub(crate) all: bool,
-    /// How much of them
+    /// How much of them to run
     #[arg(long, value_enum, default_value = "quick")]
     pub(crate) profile: Extent,
     /// Runs of each cell [default: 1 quick, 3 full]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: Option<u32>,
-    /// Time for everything, as 90s, 12m or 2h; what does not fit is left out [default: 12m quick, none full]
+    /// Time for everything: 90s, 12m, 2h; what does not fit is left out [default: 12m quick, none full]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) budget: Option<Duration>,
     /// Time that one run may take, judged by a smaller run of its kind [default: 10s quick, 60s full]
@@ -77,7 +77,7 @@ pub(crate) struct BenchRun {
     /// The folder of this machine's record [default: a new one of today in benchmarks/record]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) record: Option<PathBuf>,
-    /// The page whose tables are written anew, with --all
+    /// The page of results to write, with --all
     #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
     pub(crate) page: PathBuf,
     #[command(flatten)]
@@ -117,7 +117,7 @@ pub(crate) struct BenchOnce {
     /// Items of the sender: a number, or 2^N
     #[arg(long, value_name = "N", value_parser = set_size)]
     sender: usize,
-    /// Protect against a partner that cheats (malicious), or only one that is curious (semi-honest) [default: malicious, as runs do; semi-honest where the protocol offers no other]
+    /// Protect against a partner that cheats (malicious), or only against a curious one (semi-honest) [default: malicious if the protocol offers it]
     #[arg(long, value_enum)]
     security: Option<SecurityArg>,
     #[command(flatten)]
@@ -131,7 +131,7 @@ pub(crate) struct BenchOnce {
     /// TLS between the parties
     #[arg(long)]
     tls: bool,
-    /// Base OTs kept from an earlier run
+    /// Use base OTs of an earlier run, which is not measured
     #[arg(long)]
     kept_base_ots: bool,
     /// How many runs
@@ -199,5 +199,5 @@ fn time(text: &str) -> Result<Duration, String> {
         let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
         (0.0..1e9).contains(&number).then(|| Duration::from_secs_f64(number * seconds))
     });
-    number.ok_or_else(|| "write a time as 90s, 12m or 2h".to_owned())
+    number.ok_or_else(|| "write a time such as 90s, 12m or 2h".to_owned())
 }

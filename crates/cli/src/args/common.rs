@@ -1,4 +1,4 @@
-//! What a run may be asked for: the options that the main job, `vesica plan` and `vesica bench once` have in common.
+//! The options that runs, `vesica plan` and `vesica bench once` have in common.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -21,20 +21,20 @@ fn protocols() -> PossibleValuesParser {
 /// The size of a set.
 pub(super) fn set_size(text: &str) -> Result<usize, String> {
     let number = usize::try_from(count(text)?).ok().filter(|&number| number <= 1 << 30);
-    number.ok_or_else(|| "write a number, as 50000, 50,000, 5e6 or 1M, or 2^N, up to 2^30".to_owned())
+    number.ok_or_else(|| "write a number such as 50000, 50,000, 5e6, 1M or 2^20, up to 2^30".to_owned())
 }
 
-/// What both parties have to ask for alike.
+/// What both parties must ask for alike.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Agreed: both sides give the same")]
 pub(crate) struct Agreed {
     /// Protocol by name (see `vesica protocols`), or auto
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = protocols(), hide_possible_values = true)]
     protocol: String,
-    /// Protect against a partner that cheats (malicious), or only one that is curious (semi-honest)
+    /// Protect against a partner that cheats (malicious), or only against a curious one (semi-honest)
     #[arg(long, value_enum, default_value = "malicious")]
     security: SecurityArg,
-    /// What the result is; rows is all this version has
+    /// What the result is; this version only has rows
     #[arg(long, value_enum, default_value = "rows")]
     result: ResultArg,
     #[command(flatten)]
@@ -48,16 +48,16 @@ pub(super) struct Form {
     /// Who learns the matching rows
     #[arg(long, value_enum, default_value = "receiver")]
     pub(super) learns: LearnsArg,
-    /// What the protocol's parameters rest on: published bounds, arguments of ours (fast), estimates (lean)
+    /// What the protocol's parameters rest on: published bounds, our own arguments (fast), or estimates (lean)
     #[arg(long, value_enum, default_value = "conservative")]
     pub(super) profile: ProfileArg,
     /// Security level in bits, where the protocol offers it: 80, 128, 192 or 256
     #[arg(long, value_name = "BITS", default_value_t = DEFAULT_LEVEL)]
     pub(super) level: u32,
-    /// Keys are integers below 2^W and used as they are; one key of rule int or ip, where the protocol offers it
+    /// Use keys as they are: integers below 2^W; one key column of rule int or ip, where the protocol offers it
     #[arg(long, value_name = "W", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(super) sigma: Option<u32>,
-    /// A form of the named protocol beside its standard one, for comparison (see `vesica protocols`)
+    /// A variant of the named protocol, for comparison (see `vesica protocols`)
     #[arg(long, value_name = "NAME")]
     pub(super) variant: Option<String>,
     /// The paper's own parameters, for comparison with its tables; a run on real tables needs --allow-insecure
@@ -71,7 +71,7 @@ pub(crate) struct Common {
     /// Threads to keep busy [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Memory that this program may use, such as 512M or 4G; a run that may take more is refused [default: 90 % of what there is]
+    /// Memory that this program may use, such as 512M or 4G; a run that may take more is refused [default: 90 % of the free memory]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<u64>,
     /// How long to wait for the partner, and how long it may be silent: 90s, 5m, 2h
@@ -80,7 +80,7 @@ pub(crate) struct Common {
     /// End the run if it is not done after this time, whatever it waits for: 90s, 5m, 2h [default: no end]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     deadline: Option<Duration>,
-    /// My rows with the same key: all that match come out, or the first, or it is an error
+    /// My rows with the same key: all of them match, only the first matches, or they are an error
     #[arg(long, value_enum, default_value = "all")]
     on_duplicates: DuplicatesArg,
     /// My rows whose key is empty
@@ -89,19 +89,19 @@ pub(crate) struct Common {
     /// My rows whose key breaks its rule
     #[arg(long, value_enum, default_value = "error")]
     on_invalid: FaultArg,
-    /// Hide my exact size: pad up to the next power of two (pow2), or to N keys: a number, or 2^N
+    /// Hide my exact size: pad to the next power of two (pow2), or to N keys: a number, or 2^N
     #[arg(long, value_name = "pow2|N", value_parser = PadTo::from_str)]
     pad_to: Option<PadTo>,
-    /// Refuse a partner with fewer keys, padding counted; not above --max-peer-rows; a number, or 2^N
+    /// Refuse a partner with fewer keys, padding included: a number, or 2^N
     #[arg(long, value_name = "N", default_value = "0", value_parser = count)]
     min_peer_rows: u64,
-    /// Refuse a partner with more keys, padding counted; a number, or 2^N
+    /// Refuse a partner with more keys, padding included: a number, or 2^N
     #[arg(long, value_name = "N", default_value = "2^30", value_parser = count)]
     max_peer_rows: u64,
-    /// Write a report of the run, as JSON, also when it fails; `-` is standard output
+    /// Write a JSON report of the run, also when it fails; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Write what happens as it happens, a JSON object a line; `-` is standard output
+    /// Write each event as it happens, one JSON object a line; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     /// Show nothing but errors
@@ -110,7 +110,7 @@ pub(crate) struct Common {
     /// Allow protocols that `vesica protocols` marks insecure or broken
     #[arg(long)]
     allow_insecure: bool,
-    /// Matching rows leave with one more column, match_id: a number that both sides give the same key; with --learns both
+    /// Add a column match_id to the matching rows: the same number on both sides for the same key; with --learns both
     #[arg(long, help_heading = "Agreed: both sides give the same")]
     match_id: bool,
     // Last, since its heading stays.
@@ -195,7 +195,7 @@ impl From<FaultArg> for OnFault {
 impl Agreed {
     /// The settings of a run with nothing local chosen.
     pub(crate) fn settings(&self) -> Settings {
-        // The only value there is; it is a term already.
+        // The only value of this version. It is a term already, so that versions with others are told apart.
         let ResultArg::Rows = self.result;
         let Form { learns, profile, level, sigma, variant, paper_parameters } = self.form.clone();
         Settings {

@@ -11,13 +11,13 @@ use super::common::{Agreed, set_size};
 
 #[derive(Args)]
 pub(crate) struct Plan {
-    /// Different keys of the receiver, padding counted: a number, or 2^N
+    /// Different keys of the receiver, padding included: a number, or 2^N
     #[arg(long, value_name = "N", value_parser = set_size)]
     receiver: usize,
-    /// Different keys of the sender, padding counted: a number, or 2^N
+    /// Different keys of the sender, padding included: a number, or 2^N
     #[arg(long, value_name = "N", value_parser = set_size)]
     sender: usize,
-    /// Bits a second between the parties: 100M, 1G; bytes as 50MB [default: no limit]
+    /// Bandwidth between the parties: 100M and 1G are bits a second, 50MB is bytes [default: no limit]
     #[arg(long, value_name = "RATE", value_parser = bandwidth)]
     bandwidth: Option<f64>,
     /// Round trip between the parties: 20ms, 0.2ms
@@ -26,7 +26,7 @@ pub(crate) struct Plan {
     /// Threads of each party
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
-    /// Both sides keep base OTs of an earlier run, as --keep-base-ots does; --security semi-honest
+    /// Both sides kept base OTs of an earlier run (--keep-base-ots); with --security semi-honest
     #[arg(long)]
     kept_base_ots: bool,
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct Plan {
     /// Allow protocols that `vesica protocols` marks insecure or broken
     #[arg(long)]
     allow_insecure: bool,
-    /// As JSON, for programs
+    /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -86,7 +86,7 @@ fn bandwidth(text: &str) -> Result<f64, String> {
         };
         Some(number * factor * bits).filter(|&rate| (1e3..=1e13).contains(&rate))
     };
-    read().ok_or_else(|| "write bits a second as 100M or 1G, or bytes as 50MB".to_owned())
+    read().ok_or_else(|| "write bits a second such as 100M or 1G, or bytes such as 50MB".to_owned())
 }
 
 /// `20ms`, `0.2ms`, `1s`.
@@ -101,7 +101,7 @@ fn latency(text: &str) -> Result<Duration, String> {
         };
         (seconds <= 60.0).then(|| Duration::from_secs_f64(seconds))
     };
-    read().ok_or_else(|| "write a round trip as 20ms, at most 60s".to_owned())
+    read().ok_or_else(|| "write a round trip such as 20ms, at most 60s".to_owned())
 }
 
 #[cfg(test)]

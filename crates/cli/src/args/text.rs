@@ -8,13 +8,13 @@ use vesica::table::{Charset, Delimiter, Dialect};
 #[derive(Args, Clone, Copy)]
 #[command(next_help_heading = "Text that is not comma-separated UTF-8 with a header")]
 pub(crate) struct TextOptions {
-    /// What separates fields: one character, as ';' or '|', or tab; output keeps it [default: a comma, or what a first line sep= names]
+    /// What separates fields: one character, such as ';' or '|', or tab; the output keeps it [default: a comma, or what a first line sep= names]
     #[arg(long, value_name = "CHAR")]
     delimiter: Option<Delimiter>,
-    /// The encoding of text without a byte-order mark: windows-1252, iso-8859-1, utf-16, …; output keeps it [default: utf-8]
+    /// The encoding of text without a byte-order mark: windows-1252, iso-8859-1, utf-16, …; the output keeps it [default: utf-8]
     #[arg(long, value_name = "NAME")]
     encoding: Option<Charset>,
-    /// The first line is a row: columns are named by number, 1, 2 and so on, and the output has no header either
+    /// The first line is a row: columns are named by number from 1, and the output has no header either
     #[arg(long)]
     no_header: bool,
 }
@@ -29,7 +29,7 @@ impl TextOptions {
 #[derive(Args, Clone, Copy)]
 #[command(next_help_heading = "Text that is not comma-separated UTF-8 with a header")]
 pub(crate) struct TextPair {
-    /// What separates fields: one character, as ';' or '|', or tab; MINE=THEIRS where the tables differ
+    /// What separates fields: one character, such as ';' or '|', or tab; MINE=THEIRS where the tables differ
     #[arg(long, value_name = "CHAR")]
     delimiter: Option<Both<Delimiter>>,
     /// The encoding of text without a byte-order mark: windows-1252, utf-16, …; MINE=THEIRS where the tables differ

@@ -1,4 +1,4 @@
-//! The line of progress: which step it is, what happens, how far it is, and how long the run still takes.
+//! The line of progress: the step, what happens in it, how much is done, and how long the run still takes.
 
 use std::time::{Duration, Instant};
 
@@ -9,22 +9,22 @@ use crate::figures::{bytes, clock};
 
 /// The longest bar, in columns.
 const BAR: usize = 30;
-/// The shortest that is worth its room.
+/// The shortest bar.
 const LEAST: usize = 6;
 
-/// What the line tells.
+/// What the line shows.
 #[derive(Default)]
 pub(super) struct Line {
     /// `step 3 of 7, `
     step: String,
     words: &'static str,
     name: &'static str,
-    /// Since when the partner is waited for, and for how long at most.
+    /// Since when this side waits for the partner, and how long it waits at most.
     waits: Option<(Instant, Duration)>,
-    /// What is done of what, if the phase counts.
+    /// Units done and units in all, if the phase counts them.
     units: Option<(u64, u64)>,
     share: Option<f64>,
-    /// When it was said, and how long the run was to take from then on.
+    /// When the estimate was made, and how long the run was expected to take from then on.
     left: Option<(Instant, Duration)>,
 }
 
@@ -40,7 +40,7 @@ impl Line {
         Line { share, left, ..Line::of_phase(names, (step, steps), waits) }
     }
 
-    /// A phase of which no more is known.
+    /// A phase, before there is progress.
     fn of_phase(
         (name, words): (&'static str, &'static str),
         (step, steps): (u32, Option<u32>),
@@ -81,7 +81,7 @@ impl Line {
         let room = |head: &str, tail: &str| {
             width.checked_sub(measure_text_width(head) + 2 + measure_text_width(tail))
         };
-        // What the phase is called in reports and errors, and the counts, where there is room for them and a bar.
+        // The phase's name in reports and errors, and the counts, if there is room for them and a bar.
         let named = format!("{head} ({})", self.name);
         if !matches!(self.name, "read" | "write") && room(&named, &tail).is_some() {
             head = named;

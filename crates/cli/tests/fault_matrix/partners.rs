@@ -153,7 +153,7 @@ const DIFFERENCES: [(&str, Args, Args, [&str; 2]); 7] = [
         "an insecure protocol, allowed on one side only",
         &INSECURE,
         &["--security", "semi-honest"],
-        ["only if both sides give --allow-insecure"; 2],
+        ["only if both sides give `--allow-insecure`"; 2],
     ),
     (
         "a smaller set than the receiver accepts",

@@ -56,7 +56,7 @@ const PEERS: [(&str, &str, Play, i32, &str); 23] = [
         LONG,
         |p| says(greeted(p), &frame(Kind::Done, b"")),
         77,
-        "refused the terms",
+        "rejected the run's parameters",
     ),
     ("sends a frame of an unknown type", LONG, |p| says(greeted(p), &[9, 0, 0, 0, 0]), 76, "unknown type 9"),
     (

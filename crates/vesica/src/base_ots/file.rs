@@ -49,15 +49,15 @@ enum Fault {
     File(#[from] PrivateFileError),
     #[error("it holds no base OTs")]
     Foreign,
-    #[error("it is of version {0}, and this program knows version {VERSION}")]
+    #[error("its version is {0}, and this program knows version {VERSION}")]
     Version(u16),
     #[error("it is damaged")]
     Damaged,
-    #[error("it was kept by this side as {0}")]
+    #[error("this side kept it as {0}")]
     Role(Role),
-    #[error("it was kept under another identity of this side")]
+    #[error("this side kept it under another identity")]
     Identity,
-    #[error("it was kept with another partner")]
+    #[error("it belongs to another partner")]
     Partner,
 }
 
@@ -78,19 +78,19 @@ impl CacheFile {
     pub(crate) fn open(path: &Path, role: Role, mine: PublicKey, theirs: PublicKey) -> Result<Self, Error> {
         let mut cache_file = CacheFile { path: path.to_owned(), role, keys: [mine, theirs], found: None };
         let refused = |why: String, remedy: &str| {
-            Error::usage(format!("--keep-base-ots {}: {why}", path.display()), remedy)
+            Error::usage(format!("`--keep-base-ots {}`: {why}", path.display()), remedy)
         };
         cache_file.found = cache_file.read().map_err(|fault| {
             let remedy = match fault {
                 Fault::File(PrivateFileError::Exposed { .. }) => {
-                    "remove the file: others may know it, and base OTs are soon made anew"
+                    "remove the file, which others may have read; the next run makes new base OTs"
                 }
-                _ => "name another file, one for each partner and role; this one is left as it is",
+                _ => "name another file, one for each partner and role; this one is left unchanged",
             };
             refused(fault.to_string(), remedy)
         })?;
         cache_file.temporary().map_err(|error| {
-            refused(format!("cannot be written: {error}"), "name a file in a folder that can be written to")
+            refused(format!("cannot be written: {error}"), "name a file in a folder that you may write to")
         })?;
         Ok(cache_file)
     }
@@ -215,8 +215,8 @@ impl CacheInUse {
             phase: Phase::Write,
             kind: Kind::Output,
             ..Error::usage(
-                format!("--keep-base-ots {}: cannot be written: {error}", file.path.display()),
-                "name a file that can be written, and run again on both sides; nothing was written here",
+                format!("`--keep-base-ots {}`: cannot be written: {error}", file.path.display()),
+                "name a file that you may write to, and run again on both sides; nothing was written here",
             )
         })
     }
