@@ -208,7 +208,7 @@ fn a_file_that_does_not_belong_is_refused_and_left_as_it_is() {
     let peer = ["--peer", &scene.sender_key];
     let check = |bytes: &[u8], word: &str| {
         scene.write(FILES[0], bytes);
-        refused(&scene, "receiver", &with(&options, &peer), &["--keep-base-ots receiver.ots: ", word]);
+        refused(&scene, "receiver", &with(&options, &peer), &["`--keep-base-ots receiver.ots`: ", word]);
         assert_eq!(std::fs::read(scene.path(FILES[0])).unwrap(), bytes, "{word}");
     };
     let flipped = |place: usize| {
@@ -226,7 +226,7 @@ fn a_file_that_does_not_belong_is_refused_and_left_as_it_is() {
     check(b"", "it holds no base OTs");
     check(b"id,email\n", "it holds no base OTs");
     check(&vec![0; 70_000], "it is not a file of this kind");
-    check(&flipped(17), "it is of version 258");
+    check(&flipped(17), "its version is 258");
     scene.write(FILES[0], &good);
     let mode =
         |mode| std::fs::set_permissions(scene.path(FILES[0]), PermissionsExt::from_mode(mode)).unwrap();

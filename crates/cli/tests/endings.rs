@@ -158,7 +158,7 @@ fn a_pipe_is_no_file_with_a_public_key() {
     pipe(&scene, "peer.json");
     let keys = ["--identity", "receiver.pem", "--peer", "@peer.json", "--connect", "127.0.0.1:9"];
     let end = scene.run(&with(&with(&["receive"], &RECEIVER), &keys));
-    end.expect(64, &["--peer @peer.json: it is not a file"]);
+    end.expect(64, &["`--peer @peer.json`: it is not a file"]);
 }
 
 #[test]

@@ -40,8 +40,12 @@ fn a_deadline_ends_the_wait_for_the_partner() {
     let end = |place: &[&str]| scene.run(&with(&with(&with(&keys, &RECEIVER), &time), place));
     for place in [["--listen", "127.0.0.1:0"], ["--connect", "127.0.0.1:9"]] {
         let ended = end(&place);
-        let words =
-            ["had not come after 1s", "`--deadline`", "on the partner's side, phase connect", "what to do"];
+        let words = [
+            "had not connected within 1s",
+            "`--deadline`",
+            "on the partner's side, phase connect",
+            "what to do",
+        ];
         ended.expect(69, &words);
         nothing_lost(&scene, &[&ended]);
         let report: serde_json::Value = serde_json::from_str(&scene.read("report.json")).unwrap();
@@ -66,8 +70,10 @@ fn a_deadline_ends_a_run_that_a_living_partner_holds() {
         }
     });
     let ended = sender.end();
-    ended
-        .expect(69, &["the run was not done after 3s", "between the two sides, phase agree", "`--deadline`"]);
+    ended.expect(
+        69,
+        &["the run was not complete within 3s", "between the two sides, phase agree", "`--deadline`"],
+    );
     nothing_lost(&scene, &[&ended]);
     heartbeats.join().unwrap();
 }
