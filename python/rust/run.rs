@@ -116,6 +116,6 @@ pub(crate) fn local(
         };
         let rngs: [&mut (dyn CryptoRng + Send); 2] = [&mut my_rng, &mut their_rng];
         let (received, sent) = both::run(mine, theirs, &settings, cancel, rngs, on_event);
-        both::told(received, sent)
+        both::combined(received, sent)
     })
 }

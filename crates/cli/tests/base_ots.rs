@@ -238,7 +238,7 @@ fn a_file_that_does_not_belong_is_refused_and_left_as_it_is() {
     let mut args =
         vec!["send", "--connect", "127.0.0.1:9", "--input", "receiver.csv", "--key", "email:email"];
     args.extend(&as_sender);
-    scene.run(&args).expect(64, &["it was kept by this side as receiver", "one for each partner and role"]);
+    scene.run(&args).expect(64, &["this side kept it as receiver", "one for each partner and role"]);
     let other = scene.run(&["keygen", "--output", "other.pem"]);
     let other = String::from_utf8(other.stdout).unwrap();
     refused(
