@@ -11,12 +11,13 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::prg::Prg;
-use vesica_ot::security::{Profile, Security};
+use vesica_ot::security::{Profile, Security, SemiHonest};
 use vesica_ot::softspoken::{self, Receiver, Sender, Width};
 use vesica_ot::vole::codes::accumulate::Accumulate;
 use vesica_ot::vole::codes::convolute::Convolute;
 use vesica_ot::vole::codes::{Code, Word};
-use vesica_ot::vole::{self, Family, Plan, Value, parameters};
+use vesica_ot::vole::sender::Secrets;
+use vesica_ot::vole::{Family, Plan, Value, parameters, receiver, sender};
 
 /// Best of this many runs.
 const RUNS: usize = 7;
@@ -67,7 +68,7 @@ fn main() {
 /// Floor of a side: the AES blocks of its trees (one and a half a place) at the rate of the cache, and for each round of
 /// the code and the compression one pass over the noise, read and written, at the rate that this core copies memory.
 fn silent<V: Value>(name: &str, length: usize, aes: f64, copy: f64) {
-    let plan = Plan::new(length, Profile::Conservative, Security::SemiHonest);
+    let plan = Plan::new(length, Profile::Conservative);
     let (pairs, delta, chosen) = deal();
     let mut best = [f64::MAX; 5];
     for _ in 0..RUNS {
@@ -77,17 +78,19 @@ fn silent<V: Value>(name: &str, length: usize, aes: f64, copy: f64) {
             *best = best.min(clock.elapsed().as_nanos() as f64 / length as f64);
             clock = Instant::now();
         };
-        let (mut receiver, message) = vole::Receiver::<V>::new(&context(), &plan, &pairs, &mut rng);
+        let (mut receiver, corrections) =
+            receiver::Answered::<V, SemiHonest>::new(&context(), &plan, &pairs, &mut rng);
         lap(&mut best[0]);
-        let values = receiver.values();
+        let values = receiver.values().release();
         lap(&mut best[1]);
-        let (sender, words) =
-            vole::Sender::new::<V>(&context(), &plan, delta, &chosen, &message, &mut rng).unwrap();
+        let secrets = Secrets { delta, base: &chosen };
+        let (sender, flight3) =
+            sender::Answered::<SemiHonest>::new::<V>(&context(), &plan, &secrets, &corrections, &mut rng)
+                .unwrap();
         lap(&mut best[2]);
-        let b = sender.finish();
+        let b = sender.accept().expand().b;
         lap(&mut best[3]);
-        receiver.accept(words).unwrap();
-        let c = receiver.finish();
+        let c = receiver.accept(flight3).unwrap().expand();
         lap(&mut best[4]);
         assert_eq!([values.len(), b.len(), c.len()], [length; 3]);
     }

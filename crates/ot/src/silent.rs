@@ -20,9 +20,11 @@
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
-use zeroize::Zeroize;
+use vesica_crypto::memory::Wiped;
+use zeroize::Zeroizing;
 
-use crate::security::{Profile, Security};
+use crate::security::{Malicious, Profile, Security, SemiHonest};
+use crate::vole::sender::Expanded;
 use crate::vole::{self, Bit, Plan};
 use crate::{CotReceiver, CotSender, Error};
 
@@ -31,8 +33,8 @@ const CHUNK: usize = 1 << 16;
 
 /// The side that holds Δ.
 pub struct Sender {
-    delta: Block,
-    rows: Vec<Block>,
+    delta: Zeroizing<Block>,
+    rows: Wiped<Block>,
     used: usize,
 }
 
@@ -49,8 +51,11 @@ impl Sender {
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        let plan = Plan::of_bits(count, profile, security);
-        let (delta, rows) = vole::send::<Bit>(context, &plan, channel, rng)?;
+        let plan = Plan::of_bits(count, profile);
+        let Expanded { delta, b: rows } = match security {
+            Security::SemiHonest => vole::send::<Bit, SemiHonest>(context, &plan, channel, rng)?,
+            Security::Malicious => vole::send::<Bit, Malicious>(context, &plan, channel, rng)?,
+        };
         Ok(Self { delta, rows, used: 0 })
     }
 
@@ -73,7 +78,7 @@ impl Sender {
 
 impl CotSender<1> for Sender {
     fn delta(&self) -> [Block; 1] {
-        [self.delta]
+        [*self.delta]
     }
 
     /// # Panics
@@ -83,7 +88,7 @@ impl CotSender<1> for Sender {
         for rows in rows.as_flattened_mut().chunks_mut(CHUNK) {
             let differences = &mut differences[..rows.len().div_ceil(8)];
             channel.recv_exact(differences)?;
-            let delta = self.delta;
+            let delta = *self.delta;
             rows.copy_from_slice(self.random(rows.len()));
             for (j, row) in rows.iter_mut().enumerate() {
                 *row ^= delta & Block::mask(differences[j / 8] >> (j % 8) & 1 == 1);
@@ -93,17 +98,10 @@ impl CotSender<1> for Sender {
     }
 }
 
-impl Drop for Sender {
-    fn drop(&mut self) {
-        self.delta.zeroize();
-        self.rows.zeroize();
-    }
-}
-
 /// The side that holds choices.
 pub struct Receiver {
-    choices: Vec<Bit>,
-    rows: Vec<Block>,
+    choices: Wiped<Bit>,
+    rows: Wiped<Block>,
     used: usize,
 }
 
@@ -120,8 +118,11 @@ impl Receiver {
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        let plan = Plan::of_bits(count, profile, security);
-        let (choices, rows) = vole::receive::<Bit>(context, &plan, channel, rng)?;
+        let plan = Plan::of_bits(count, profile);
+        let (choices, rows) = match security {
+            Security::SemiHonest => vole::receive::<Bit, SemiHonest>(context, &plan, channel, rng)?,
+            Security::Malicious => vole::receive::<Bit, Malicious>(context, &plan, channel, rng)?,
+        };
         Ok(Self { choices, rows, used: 0 })
     }
 
@@ -168,18 +169,14 @@ impl CotReceiver<1> for Receiver {
     }
 }
 
-impl Drop for Receiver {
-    fn drop(&mut self) {
-        self.choices.zeroize();
-        self.rows.zeroize();
-    }
-}
-
 /// Bytes of the setup in each direction, the base OTs aside: from the receiver, and from the sender.
 #[must_use]
 pub fn setup_bytes(count: usize, profile: Profile, security: Security) -> [usize; 2] {
-    let plan = Plan::of_bits(count, profile, security);
-    [plan.receiver_bytes::<Bit>() + plan.challenge_bytes(), plan.sender_bytes() + plan.reply_bytes()]
+    let plan = Plan::of_bits(count, profile);
+    [
+        plan.correction_bytes::<Bit>(security) + plan.flight4_bytes(security),
+        plan.flight3_bytes() + plan.flight5_bytes(security),
+    ]
 }
 
 #[cfg(test)]

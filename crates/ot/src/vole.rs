@@ -1,8 +1,8 @@
 //! Silent vector oblivious linear evaluation: C = B + Δ·A, from a few hundred kilobytes.
 //!
 //! The *sender* chooses Δ in F = GF(2^128) and gets a vector B over F; the *receiver* gets a random vector A over the
-//! value field, GF(2^128) or GF(2^64), and C over F, with C_i = B_i + Δ·A_i. Semi-honest, or malicious with the checks
-//! below. In a protocol for set intersection the party that learns the intersection is the receiver here.
+//! value field, GF(2^128) or GF(2^64), and C over F, with C_i = B_i + Δ·A_i. A type parameter says which security a run has:
+//! [`SemiHonest`](crate::security::SemiHonest) or [`Malicious`](crate::security::Malicious), with the check below. In a protocol for set intersection the party that learns the intersection is the receiver here.
 //!
 //! Sources: Boyle, Couteau, Gilboa, Ishai, Kohl, Rindal, Scholl, *Efficient two-round OT extension and silent
 //! non-interactive secure computation* (eprint 2019/1159), sections 3 to 5 (dual LPN, regular noise, puncturable PRF);
@@ -10,22 +10,28 @@
 //! trees start from; [`codes`] for the codes.
 //!
 //! ```text
-//! receiver (both strings of 128 base OTs)                        sender (one each, choice bits Δ)
-//! noise: in each of t blocks one place α_i, one value β_i
-//! 2. trees of small-field VOLE; corrections for
-//!    correlated OTs with choices ¬α_i by bits,                ─►
-//!    and for t VOLEs with values β_i
-//!    A = G·a, a zero but for β_i at α_i
-//!                                                                puncturable PRF of each block: all leaves b
-//!                                                             ◄─ 3. its words; d_i = γ_i + Σ leaves
-//! all leaves but α_i; there δ_i + d_i + Σ leaves                 (γ_i, δ_i the VOLEs: δ_i = γ_i + Δ·β_i, up to who adds)
-//! c = b + Δ·a place by place                                     B = G·b
-//! [malicious: a challenge, and the reply: `check`]
+//! receiver (A, C)                                                sender (B)
+//!                                                            ◄─  1. its part of 128 base OTs, choice bits Δ
+//! noise: in each of t blocks one point α_i, one value β_i
+//! 2. its part of the base OTs; small-field VOLE;
+//!    corrections for correlated OTs with choices ¬α_i
+//!    by bits, and for t VOLEs with values β_i                ─►
+//! A = G·a, a zero but for β_i at α_i
+//!                                                                multi-point PPRF: all leaves b
+//!                                                            ◄─  3. correction words, a final correction γ_i + Σ leaves
+//! all leaves but α_i; there leaf + Δ·β_i                         (γ_i, δ_i the VOLEs: δ_i = γ_i + Δ·β_i)
+//! c = b + Δ·a position by position                               B = G·b
+//! [4. challenge                                              ─►
+//!                                                            ◄─  5. reply]           malicious: the check
 //! C = G·c
 //! ```
 //!
-//! Flight 1 is the base OT's. **Places are uniform in each block**: the bits of the path are chosen and not what the
-//! correlated OTs happen to give, since blocks are not a power of two long. The weight is exactly t.
+//! **Order.** What must come first is a type that the next step consumes: [`sender::Opened`], [`sender::Answered`],
+//! [`sender::Checked`] and [`receiver::Answered`], [`receiver::Challenged`], [`receiver::Checked`]. Only a checked party can
+//! expand.
+//!
+//! **Points are uniform in each block**: the bits of the path are chosen and not what the correlated OTs happen to give,
+//! since blocks are not a power of two long. The weight is exactly t.
 //!
 //! **Values that are bits** make correlated OT: A are the choices, C = B + Δ·A the rows. The noise value is 1 then, and
 //! takes no VOLE.
@@ -35,29 +41,27 @@
 //!
 //! **Parameters** are derived in [`parameters`].
 //!
-//! **Constant time** in Δ, places, values and all leaves. The code, its permutations, and all lengths are public.
+//! **Constant time** in Δ, points, values and all leaves. The code, its permutations, and all lengths are public.
 //!
-//! Names: `noise` N, `weight` t, `path` α, `value` β. Cost: see [`Plan`].
+//! Names: `noise` N, `weight` t, `point` α, `value` β. Cost: see [`Plan`].
 
 #[cfg(any(test, feature = "testing"))]
 pub mod cheating;
 mod check;
 pub mod codes;
+mod multi_point;
 pub mod parameters;
 mod pieces;
 mod plan;
-mod receiver;
-mod sender;
+pub mod receiver;
+pub mod sender;
 mod session;
-mod trees;
 mod value;
 
 pub use codes::Family;
 pub use plan::Plan;
-pub use receiver::Receiver;
-pub use sender::Sender;
-pub use session::{Opening, accept, answer, confirm, receive, send};
-pub use value::{Bit, Value};
+pub use session::{Check, answer, open, receive, receive_flight2, respond, send};
+pub use value::{Bit, CheckedValue, Value};
 
 #[cfg(test)]
 mod tests;

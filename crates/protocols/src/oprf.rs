@@ -22,6 +22,7 @@
 //! may end it), and is used once.
 
 pub(crate) mod bins;
+pub(crate) mod vole;
 
 use vesica_channel::{Channel, SendHalf};
 use vesica_crypto::block::Block;

@@ -1,7 +1,7 @@
 //! The join with a list in ascending order. My list is partitioned by the highest bits, and the other list
 //! visits the buckets one after another as it comes. Nothing of the other list is kept or moved.
 
-use super::{BUCKET, Bucket, Buckets, EMPTY, MOST_BUCKETS, Table};
+use super::{BUCKET, Bucket, Buckets, EMPTY, MOST_BUCKETS, Table, Tags};
 
 /// Tags that one call looks up.
 const BATCH: usize = 128;
@@ -23,9 +23,9 @@ impl Ascending {
     /// # Panics
     /// If there are 2^32 tags or more, or a tag has more bits.
     #[must_use]
-    pub fn new(mine: &[u128], bits: u32, item: impl Fn(usize) -> u32) -> Self {
+    pub fn new<T: Tags + ?Sized>(mine: &T, bits: u32, item: impl Fn(usize) -> u32) -> Self {
         let buckets =
-            (mine.len() / BUCKET).next_power_of_two().min(MOST_BUCKETS).min(1 << bits.min(u32::BITS - 1));
+            (mine.count() / BUCKET).next_power_of_two().min(MOST_BUCKETS).min(1 << bits.min(u32::BITS - 1));
         let shift = bits - buckets.ilog2();
         let buckets = Buckets::split(mine, buckets, |tag| bucket_of(tag, shift), item);
         Self { buckets, shift, table: Table::default(), current: None }

@@ -8,20 +8,24 @@ use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 
+use super::multi_point::{MultiPointPprf, Punctured};
 use super::pieces::compressed_kept;
 use super::plan::{self, Plan, Tree, WIDTH};
-use super::sender::Correlations;
-use super::session::{Opening, answer_with};
-use super::trees::Forest;
-use super::{Receiver, Sender};
+use super::receiver::{self, answer_with, draw_points};
+use super::sender::{self, Correlations, Opened, Secrets, Vector};
 use crate::Error;
 use crate::base::masny_rindal;
 use crate::pprf::{levels, sum};
-use crate::security::Security;
+use crate::security::{Malicious, Security};
 use crate::small_field::cheating::Cheat;
 use crate::small_field::message_bytes;
 use crate::softspoken;
 use crate::softspoken::cheating::Deviation;
+
+/// The receiver whose sender checks it, after flight 2.
+pub type Receiver = receiver::Answered<Block, Malicious>;
+/// The sender whose receiver checks it, after flight 3.
+pub type Sender = sender::Answered<Malicious>;
 
 /// What a receiver lies about.
 #[derive(Clone, Debug, Default)]
@@ -30,12 +34,12 @@ pub struct ReceiverCheat {
     pub trees: Vec<Cheat>,
     /// Its strings in the first chunk of the extension: base correlations that do not fit.
     pub strings: Vec<Deviation>,
-    /// Its first path, which leads to no leaf, in the first block that is not a power of two long.
+    /// Its first punctured point, which is beyond the leaves, in the first block that is not a power of two long.
     pub beyond: bool,
 }
 
-impl Receiver<Block> {
-    /// As [`Receiver::new`] against a sender that checks, with these lies.
+impl Receiver {
+    /// As [`receiver::Answered::new`], with these lies.
     ///
     /// # Panics
     /// If there are not 128 base OTs.
@@ -48,22 +52,22 @@ impl Receiver<Block> {
         cheat: &ReceiverCheat,
     ) -> (Self, Vec<u8>) {
         let [start, (mut twin, _)] = softspoken::Receiver::twins(context, WIDTH, base, rng, &cheat.trees);
-        let mut paths = Self::draw_paths(plan, rng);
+        let mut points = draw_points(plan, rng);
         if let (true, Some(tree)) = (cheat.beyond, uneven(plan)) {
-            paths[tree] = plan.blocks().nth(tree).map_or(0, |block| block.len());
+            points[tree] = plan.blocks().nth(tree).map_or(0, |block| block.len());
         }
-        let (receiver, mut message) = Self::with_paths(context, plan, start, paths);
-        let (chosen, places) = match plan.choices() {
-            0 => (false, plan.places::<Block>()),
+        let (receiver, mut message) = Self::with_points(context, plan, start, points);
+        let (chosen, count) = match plan.choices() {
+            0 => (false, plan.blocks_of_columns::<Block>()),
             choices => (true, choices.div_ceil(Block::BITS)),
         };
-        let places = places.min(twin.chunk_places());
+        let count = count.min(twin.chunk_places());
         let first = &mut message[message_bytes(WIDTH, Security::Malicious)..];
-        twin.deviate(places, chosen, first, &cheat.strings);
+        twin.deviate(count, chosen, first, &cheat.strings);
         (receiver, message)
     }
 
-    /// A receiver that gives its first two trees one first correlation, and paths that part at the second level. Were
+    /// A receiver that gives its first two trees one first correlation, and points whose paths part at the second level. Were
     /// level one of a tree made of that correlation alone, the two would be one tree, of which it is told both sums.
     #[must_use]
     pub fn grinding(
@@ -74,37 +78,40 @@ impl Receiver<Block> {
     ) -> (Self, Vec<u8>) {
         let alike = [0, position(plan, 1).0];
         let start = softspoken::Receiver::grinding(context, WIDTH, base, rng, alike);
-        let mut paths = Self::draw_paths(plan, rng);
-        (paths[0], paths[1]) = (0, 2);
-        Self::with_paths(context, plan, start, paths)
+        let mut points = draw_points(plan, rng);
+        (points[0], points[1]) = (0, 2);
+        Self::with_points(context, plan, start, points)
     }
 
     /// The sum of what the first two trees' words of the second level say to this receiver: Δ, if they are one tree.
     #[must_use]
     pub fn sum_of_two_trees(&self, words: &[u8]) -> Block {
-        let (index, first) = position(&self.plan, 1);
+        let (index, first) = position(&self.noise.plan, 1);
         let words = words.as_chunks::<16>().0;
-        let said = |index: usize, word: usize| self.known[index + 1][0] ^ Block::from_bytes(words[word + 1]);
+        let said =
+            |index: usize, word: usize| self.noise.known[index + 1][0] ^ Block::from_bytes(words[word + 1]);
         said(0, 0) ^ said(index, first)
     }
 
-    /// What a receiver whose path leads `beyond` takes for Δ·β, if it has all leaves, and β.
+    /// What a receiver whose point is `beyond` takes for Δ·β, if it has all leaves, and β.
     #[must_use]
     pub fn product_beyond(&self, words: &[u8]) -> Option<(Block, Block)> {
-        let tree = uneven(&self.plan)?;
+        let noise = &self.noise;
+        let tree = uneven(&noise.plan)?;
         let words = words.as_chunks::<16>().0;
-        let (index, first) = position(&self.plan, tree);
-        let block = self.plan.blocks().nth(tree)?;
-        let count = plan::words(block.len());
+        let (index, first) = position(&noise.plan, tree);
+        let block = noise.plan.blocks().nth(tree)?;
+        let count = plan::correction_words(block.len());
         let of_tree: Vec<Block> =
             words[first..=first + count].iter().map(|word| Block::from_bytes(*word)).collect();
         let mut leaves = vec![Block::ZERO; block.len()];
-        let known = &self.known[index..index + levels(block.len())];
-        let forest = Forest::new(&self.context);
-        // The path being beyond the leaves, nothing is completed.
-        forest.grow_punctured(index as u64, known, (self.paths[tree], Block::ZERO), &of_tree, &mut leaves);
+        let known = &noise.known[index..index + levels(block.len())];
+        // The point being beyond the leaves, no leaf is corrected.
+        let punctured =
+            Punctured { index: index as u64, known, point: noise.points[tree], delta: Block::ZERO };
+        MultiPointPprf::new(&noise.context).grow_punctured(&punctured, &of_tree, &mut leaves);
         let gamma = of_tree[count] ^ sum(&leaves);
-        Some((self.values[tree], self.deltas[tree] ^ gamma))
+        Some((noise.values[tree], noise.deltas[tree] ^ gamma))
     }
 }
 
@@ -113,67 +120,67 @@ fn uneven(plan: &Plan) -> Option<usize> {
     plan.blocks().position(|block| !block.len().is_power_of_two())
 }
 
-/// The first correlated OT and the first word of a tree of the first piece.
+/// The first correlated OT and the first correction word of a tree of the first piece.
 fn position(plan: &Plan, tree: usize) -> (usize, usize) {
     plan.blocks().take(tree).fold((0, 0), |(index, word), block| {
-        (index + levels(block.len()), word + plan::words(block.len()) + 1)
+        (index + levels(block.len()), word + plan::correction_words(block.len()) + 1)
     })
 }
 
-/// A word of a tree that is wrong, and the path that the sender takes the receiver to have.
+/// A correction word that is wrong, and the punctured point that the sender takes the receiver to have.
 #[derive(Clone, Copy, Debug)]
 pub struct WrongWord {
     /// Which tree, among those of all pieces.
     pub tree: usize,
-    /// Which of its words; any number beyond them is the one that completes the tree.
+    /// Which of its words; any number beyond them is the final correction.
     pub word: usize,
     /// By how much it is wrong.
     pub error: Block,
-    /// The path; one for all wrong words of a tree.
+    /// The point; one for all wrong words of a tree.
     pub guess: usize,
 }
 
 impl Sender {
-    /// As [`Sender::new`] against a receiver that checks, with these words; the sender's own noise is what the receiver
-    /// has if the guesses are right.
+    /// As [`sender::Answered::new`], with these words; the sender's own noise is what the receiver has if the guesses are
+    /// right.
     ///
     /// # Errors
-    /// As [`Sender::new`].
+    /// As [`sender::Answered::new`].
     pub fn cheating(
         context: &Context,
         plan: &Plan,
-        delta: Block,
-        base: &[Block],
-        message: &[u8],
+        secrets: &Secrets<'_>,
+        corrections: &[u8],
         rng: &mut dyn CryptoRng,
         wrong: &[WrongWord],
     ) -> Result<(Self, Vec<u8>), Error> {
-        let (mut sender, mut sent) = Self::new::<Block>(context, plan, delta, base, message, rng)?;
-        let correlations = Correlations::new::<Block>(context, plan, delta, base, message)?;
-        let forest = Forest::new(context);
+        let (mut sender, mut sent) = Self::new::<Block>(context, plan, secrets, corrections, rng)?;
+        let correlations = Correlations::new::<Block, Malicious>(context, plan, secrets, corrections)?;
+        let pprf = MultiPointPprf::new(context);
         let each = sent.len() / Block::BYTES / plan.pieces().max(1);
         // All errors first: a tree may have several.
         for wrong in wrong {
             let Some((piece, tree, _)) = tree_of(plan, wrong.tree) else { continue };
-            let words = &mut sent.as_chunks_mut::<16>().0[piece * each..][tree.words];
+            let words = &mut sent.as_chunks_mut::<16>().0[piece * each..][tree.correction_words];
             let word = wrong.word.min(words.len() - 1);
             words[word] = (Block::from_bytes(words[word]) ^ wrong.error).to_bytes();
         }
         for wrong in wrong {
             let Some((piece, tree, block)) = tree_of(plan, wrong.tree) else { continue };
-            let words = &sent.as_chunks::<16>().0[piece * each..][tree.words];
+            let words = &sent.as_chunks::<16>().0[piece * each..][tree.correction_words];
             let words: Vec<Block> = words.iter().map(|word| Block::from_bytes(*word)).collect();
-            // A receiver with that path has q ⊕ ¬α·Δ.
+            // A receiver with that point has q ⊕ ¬α·Δ.
             let index = tree.choices.start;
             let known: Vec<[Block; 1]> = (0..levels(block.len()))
                 .map(|level| {
                     let [offset] = correlations.offsets[index + level];
-                    [offset ^ (delta & Block::mask(wrong.guess >> level & 1 == 0))]
+                    [offset ^ (secrets.delta & Block::mask(wrong.guess >> level & 1 == 0))]
                 })
                 .collect();
-            let leaves = &mut sender.noise[piece][block];
-            let hole = (wrong.guess, correlations.gammas[wrong.tree]);
-            forest.grow_punctured(index as u64, &known, hole, &words, leaves);
+            let Vector::Noise(_, noise) = &mut sender.grown.vector else { continue };
+            let delta = correlations.gammas[wrong.tree];
+            let punctured = Punctured { index: index as u64, known: &known, point: wrong.guess, delta };
+            pprf.grow_punctured(&punctured, &words, &mut noise[piece][block]);
         }
         Ok((sender, sent))
     }
@@ -188,82 +195,81 @@ fn tree_of(plan: &Plan, number: usize) -> Option<(usize, Tree, Range<usize>)> {
     Some((piece, plan.trees(piece).nth(tree)?, plan.blocks().nth(tree)?))
 }
 
-/// The paths that the honest receiver of [`answer`](super::answer) draws from this randomness.
-pub fn paths_drawn(plan: &Plan, rng: &mut dyn CryptoRng) -> Vec<usize> {
+/// The points that the honest receiver of [`receiver::Answered::answer`] draws from this randomness, if it checks.
+pub fn points_drawn(plan: &Plan, rng: &mut dyn CryptoRng) -> Vec<usize> {
     // What it draws before depends on nothing else.
     let context = Context::new(&[0; 32], "", b"", 0, 0);
     let _ = masny_rindal::Sender::new(&context, Label::new("any"), rng);
-    let _ =
-        softspoken::Receiver::new(&context, WIDTH, plan.security(), &[[Block::ZERO; 2]; Block::BITS], rng);
-    Receiver::<Block>::draw_paths(plan, rng)
+    let base = [[Block::ZERO; 2]; Block::BITS];
+    let _ = softspoken::Receiver::new(&context, WIDTH, Security::Malicious, &base, rng);
+    draw_points(plan, rng).into_vec()
 }
 
 /// What the code of a run with this context makes of noise that is the same in all runs.
 #[must_use]
 pub fn fingerprint_of_code(context: &Context, plan: &Plan) -> Vec<Block> {
-    let noise = (0..plan.noise() as u128).map(|i| Block::from(i * i + 3)).collect();
-    compressed_kept(plan, &plan.code(context), Default::default(), vec![noise; plan.pieces()])
+    let noise: Vec<Block> = (0..plan.noise() as u128).map(|i| Block::from(i * i + 3)).collect();
+    let pieces = (0..plan.pieces()).map(|_| noise.clone().into()).collect();
+    compressed_kept(plan, &plan.code(context), Default::default(), pieces)
 }
 
-/// How many places the blocks of a piece's noise have.
+/// How many positions the blocks of a piece's noise have.
 #[must_use]
 pub fn block_lengths(plan: &Plan) -> Vec<usize> {
     plan.blocks().map(|block| block.len()).collect()
 }
 
-/// [`Opening::new`] by a sender that has chosen its Δ.
+/// [`Opened::new`] by a sender that has chosen its Δ.
 #[must_use]
-pub fn open(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Opening, Vec<u8>) {
-    Opening::with_delta(context, delta, rng)
+pub fn open(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Opened, Vec<u8>) {
+    Opened::with_delta(context, delta, rng)
 }
 
-/// [`accept`](super::accept) by a receiver that goes on whatever the sender replies.
+/// [`Check::check`](super::Check::check) by a receiver that goes on whatever the sender replies.
 ///
 /// # Errors
 /// If the connection fails or a message has another length than it must.
 pub fn accept_anything(
-    receiver: &mut Receiver<Block>,
+    receiver: Receiver,
     plan: &Plan,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<(), Error> {
-    match super::accept(receiver, plan, channel, rng) {
-        Err(Error::Inconsistent) => {
-            receiver.confirmed = true;
-            Ok(())
-        }
-        accepted => accepted,
-    }
+) -> Result<receiver::Checked<Block>, Error> {
+    let mut flight3 = vec![0; plan.flight3_bytes()];
+    channel.recv_exact(&mut flight3)?;
+    let (receiver, flight4) = receiver.challenge(&flight3, rng)?;
+    channel.send(&flight4)?;
+    channel.recv_exact(&mut vec![0; plan.flight5_bytes(Security::Malicious)])?;
+    Ok(receiver.go_on())
 }
 
-/// [`answer`](super::answer) by a receiver that cheats.
+/// [`receiver::Answered::answer`] by a receiver that cheats.
 ///
 /// # Errors
-/// If the opening is not what it must be.
+/// If flight 1 is not what it must be.
 pub fn answer(
     context: &Context,
     plan: &Plan,
-    opening: &[u8],
+    flight1: &[u8],
     rng: &mut dyn CryptoRng,
     cheat: &ReceiverCheat,
-) -> Result<(Receiver<Block>, Vec<u8>), Error> {
-    answer_with(context, opening, rng, |base, rng| Receiver::cheating(context, plan, base, rng, cheat))
+) -> Result<(Receiver, Vec<u8>), Error> {
+    answer_with(context, flight1, rng, |base, rng| Receiver::cheating(context, plan, base, rng, cheat))
 }
 
-/// [`Opening::respond`] by a sender that cheats.
+/// [`Opened::respond`] by a sender that cheats.
 ///
 /// # Errors
-/// If the answer is not what it must be.
+/// If flight 2 is not what it must be.
 pub fn respond(
-    opening: Opening,
+    opened: Opened,
     plan: &Plan,
-    answer: &[u8],
+    flight2: &[u8],
     rng: &mut dyn CryptoRng,
     wrong: &[WrongWord],
 ) -> Result<(Sender, Vec<u8>), Error> {
-    let context = opening.context().clone();
-    opening.respond_with(answer, |delta, base, corrections| {
-        Sender::cheating(&context, plan, delta, base, corrections, rng, wrong)
+    opened.respond_with(flight2, |context, secrets, corrections| {
+        Sender::cheating(context, plan, secrets, corrections, rng, wrong)
     })
 }
 
@@ -273,36 +279,26 @@ mod tests {
     use crate::security::Profile;
     use crate::small_field::tests::{context, deal_from};
     use crate::testing::credible;
-    use crate::vole::Value;
-    use crate::vole::check;
     use crate::vole::codes::Family;
+    use crate::vole::multi_point::Full;
+    use crate::vole::sender::Expanded;
+    use crate::vole::{Value, check};
     use vesica_crypto::prg::Prg;
 
     /// 200 blocks of noise, of five places and a few of six.
     fn plan() -> Plan {
-        Plan::of_weight(510, 200, Security::Malicious)
+        Plan::of_weight(510, 200)
     }
 
     /// Whether the check accepted a sender with these words; the relation must hold then. Told the receiver's paths.
     fn accepted(plan: &Plan, rng: &mut Prg, wrong: &[WrongWord], paths: impl FnOnce(&[usize])) -> bool {
         let (pairs, delta, chosen) = deal_from(rng);
-        let (mut receiver, corrections) = Receiver::<Block>::new(&context(), plan, &pairs, rng);
-        paths(receiver.paths());
-        let a = receiver.values();
-        let (mut sender, words) =
-            Sender::cheating(&context(), plan, delta, &chosen, &corrections, rng, wrong)
-                .unwrap_or_else(|error| panic!("{error}"));
-        let challenge = receiver.challenge(&words, rng).unwrap_or_else(|error| panic!("{error}"));
-        let reply = sender.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
-        if let Err(error) = receiver.confirm(&reply) {
-            assert_eq!(error, Error::Inconsistent);
-            return false;
-        }
-        // The sender's noise is what it guessed: B is an honest one for it.
-        let mut expected = sender.finish();
-        Block::add_products(&mut expected, delta, &a);
-        assert!(expected == receiver.finish());
-        true
+        let (receiver, corrections) = Receiver::new(&context(), plan, &pairs, rng);
+        paths(&receiver.noise.points);
+        let secrets = Secrets { delta, base: &chosen };
+        let (sender, words) = Sender::cheating(&context(), plan, &secrets, &corrections, rng, wrong)
+            .unwrap_or_else(|error| panic!("{error}"));
+        is_accepted(receiver, sender, &words, rng)
     }
 
     /// Whether the check accepted a sender with these words of a receiver whose paths `choose` has changed.
@@ -314,21 +310,30 @@ mod tests {
     ) -> bool {
         let (pairs, delta, chosen) = deal_from(rng);
         let start = softspoken::Receiver::new(&context(), WIDTH, Security::Malicious, &pairs, rng);
-        let mut paths = Receiver::<Block>::draw_paths(plan, rng);
-        choose(&mut paths);
-        let (mut receiver, corrections) = Receiver::<Block>::with_paths(&context(), plan, start, paths);
+        let mut points = draw_points(plan, rng);
+        choose(&mut points);
+        let (receiver, corrections) = Receiver::with_points(&context(), plan, start, points);
+        let secrets = Secrets { delta, base: &chosen };
+        let (sender, words) = Sender::cheating(&context(), plan, &secrets, &corrections, rng, wrong)
+            .unwrap_or_else(|error| panic!("{error}"));
+        is_accepted(receiver, sender, &words, rng)
+    }
+
+    /// Whether the receiver accepts. The sender's noise is what it guessed: B is an honest one for it then.
+    fn is_accepted(mut receiver: Receiver, sender: Sender, words: &[u8], rng: &mut Prg) -> bool {
         let a = receiver.values();
-        let (mut sender, words) =
-            Sender::cheating(&context(), plan, delta, &chosen, &corrections, rng, wrong)
-                .unwrap_or_else(|error| panic!("{error}"));
-        let challenge = receiver.challenge(&words, rng).unwrap_or_else(|error| panic!("{error}"));
-        let reply = sender.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
-        if receiver.confirm(&reply).is_err() {
-            return false;
-        }
-        let mut expected = sender.finish();
-        Block::add_products(&mut expected, delta, &a);
-        assert!(expected == receiver.finish());
+        let (receiver, challenge) = receiver.challenge(words, rng).unwrap_or_else(|error| panic!("{error}"));
+        let (sender, reply) = sender.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
+        let receiver = match receiver.check(&reply) {
+            Ok(receiver) => receiver,
+            Err(error) => {
+                assert_eq!(error, Error::Inconsistent);
+                return false;
+            }
+        };
+        let (a, Expanded { delta, b: mut expected }) = (receiver.release(a), sender.expand());
+        Block::add_products(&mut expected, *delta, &a);
+        assert!(*expected == *receiver.expand());
         true
     }
 
@@ -363,7 +368,7 @@ mod tests {
 
     #[test]
     fn wrong_words_of_several_pieces_are_guesses_of_all_their_paths() {
-        let plan = Plan::of_weight(1500, 200, Security::Malicious).in_pieces(3);
+        let plan = Plan::of_weight(1500, 200).in_pieces(3);
         assert_eq!((plan.pieces(), plan.weight()), (3, 200));
         let mut rng = Prg::from_seed([52; 16]);
         let trees = [7, 2 * 200 + 7, 200 + 111];
@@ -412,21 +417,16 @@ mod tests {
 
     #[test]
     fn words_that_fit_coefficients_known_before_are_noticed() {
-        let plan = Plan::of_weight(1020, 200, Security::Malicious).in_pieces(2);
+        let plan = Plan::of_weight(1020, 200).in_pieces(2);
         // The challenge of another run, to which the sender had sent the same words.
         let mut rng = Prg::from_seed([53; 16]);
         let (pairs, delta, chosen) = deal_from(&mut rng);
-        let (mut receiver, corrections) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
-        let (_, words) = Sender::new::<Block>(
-            &context(),
-            &plan,
-            delta,
-            &chosen,
-            &corrections,
-            &mut Prg::from_seed([0; 16]),
-        )
-        .unwrap_or_else(|error| panic!("{error}"));
-        let challenge = receiver.challenge(&words, &mut rng).unwrap_or_else(|error| panic!("{error}"));
+        let (receiver, corrections) = Receiver::new(&context(), &plan, &pairs, &mut rng);
+        let secrets = Secrets { delta, base: &chosen };
+        let fixed = &mut Prg::from_seed([0; 16]);
+        let (_, words) = Sender::new::<Block>(&context(), &plan, &secrets, &corrections, fixed)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let (_, challenge) = receiver.challenge(&words, &mut rng).unwrap_or_else(|error| panic!("{error}"));
         let seed = Block::from_bytes(challenge.as_chunks::<16>().0[0]);
         let known: Vec<Vec<Block>> =
             (0..2).map(|piece| check::coefficients(seed, piece, plan.noise())).collect();
@@ -453,7 +453,7 @@ mod tests {
     fn codes_of_two_contexts_differ() {
         for family in [Family::Accumulate, Family::Convolute] {
             for length in [1800, 5000] {
-                let plan = Plan::new(length, Profile::Conservative, Security::Malicious).with_family(family);
+                let plan = Plan::new(length, Profile::Conservative).with_family(family);
                 let [one, again, other] = [0, 0, 1]
                     .map(|coin| fingerprint_of_code(&context().derive(Label::new("test"), &[coin]), &plan));
                 assert!(one == again && one != other && one.len() == length, "{family:?}, {length}");
@@ -465,7 +465,7 @@ mod tests {
     fn a_wrong_word_is_a_guess_of_the_path() {
         let plan = plan();
         let places = plan.blocks().next().map_or(0, |block| block.len());
-        assert_eq!((places, plan::words(places)), (5, 4), "two words within, two at the end");
+        assert_eq!((places, plan::correction_words(places)), (5, 4), "two words within, two at the end");
         let mut rng = Prg::from_seed([50; 16]);
         for word in 0..=4 {
             for guess in [0, 2, 4] {
@@ -511,35 +511,37 @@ mod tests {
         let plan = plan();
         let mut rng = Prg::from_seed([90; 16]);
         let (pairs, delta, chosen) = deal_from(&mut rng);
-        let (mut receiver, corrections) = Receiver::grinding(&context(), &plan, &pairs, &mut rng);
+        let (receiver, corrections) = Receiver::grinding(&context(), &plan, &pairs, &mut rng);
         let first = levels(plan.blocks().next().map_or(0, |block| block.len()));
-        assert!(receiver.known[0] == receiver.known[first], "one first correlation");
+        assert!(receiver.noise.known[0] == receiver.noise.known[first], "one first correlation");
         // Trees whose first level is that correlation, which is what saving a word in each would come to, are one if they
         // are hashed under one key; a key for each of them, which is there for another reason, is a second wall.
+        let secrets = Secrets { delta, base: &chosen };
         let Correlations { offsets, .. } =
-            Correlations::new::<Block>(&context(), &plan, delta, &chosen, &corrections)
+            Correlations::new::<Block, Malicious>(&context(), &plan, &secrets, &corrections)
                 .unwrap_or_else(|error| panic!("{error}"));
-        let forest = Forest::new(&context());
+        let pprf = MultiPointPprf::new(&context());
         let flawed = |keys: [usize; 2]| {
             let mut words = Vec::new();
             for (index, key) in [0, first].into_iter().zip(keys) {
                 let (offsets, mut leaves) = (&offsets[index..index + first], vec![Block::ZERO; 5]);
-                let root = (offsets[0][0], Block::ZERO);
-                forest.grow(key as u64, (offsets, delta), root, &mut leaves, &mut words);
+                let root = offsets[0][0];
+                let full = Full { index: key as u64, offsets, delta, root, gamma: Block::ZERO };
+                pprf.grow(&full, &mut leaves, &mut words);
             }
             receiver.sum_of_two_trees(Block::slice_as_bytes(&words))
         };
         assert!(flawed([0, 0]) == delta, "the flaw");
         assert!(flawed([0, first]) != delta, "a key for each tree");
         // Ours are not, and nothing of it is noticed.
-        let (mut sender, words) =
-            Sender::new::<Block>(&context(), &plan, delta, &chosen, &corrections, &mut rng)
-                .unwrap_or_else(|error| panic!("{error}"));
+        let (sender, words) = Sender::new::<Block>(&context(), &plan, &secrets, &corrections, &mut rng)
+            .unwrap_or_else(|error| panic!("{error}"));
         assert!(receiver.sum_of_two_trees(&words) != delta);
-        let challenge = receiver.challenge(&words, &mut rng).unwrap_or_else(|error| panic!("{error}"));
-        let reply = sender.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
-        receiver.confirm(&reply).unwrap_or_else(|error| panic!("{error}"));
-        assert!((1..5).all(|leaf| receiver.noise[0][leaf] != receiver.noise[0][leaf + 5]));
+        let (receiver, challenge) =
+            receiver.challenge(&words, &mut rng).unwrap_or_else(|error| panic!("{error}"));
+        assert!((1..5).all(|leaf| receiver.grown[0][leaf] != receiver.grown[0][leaf + 5]));
+        let (_, reply) = sender.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
+        assert!(receiver.check(&reply).is_ok());
     }
 
     #[test]
@@ -550,7 +552,8 @@ mod tests {
         for _ in 0..20 {
             let (pairs, delta, chosen) = deal_from(&mut rng);
             let (receiver, corrections) = Receiver::cheating(&context(), &plan, &pairs, &mut rng, &cheat);
-            let (_, words) = Sender::new::<Block>(&context(), &plan, delta, &chosen, &corrections, &mut rng)
+            let secrets = Secrets { delta, base: &chosen };
+            let (_, words) = Sender::new::<Block>(&context(), &plan, &secrets, &corrections, &mut rng)
                 .unwrap_or_else(|error| panic!("{error}"));
             let (beta, product) = receiver.product_beyond(&words).unwrap_or_default();
             assert!(product != Block::ZERO && beta.times(delta) != product);
@@ -564,25 +567,21 @@ mod tests {
         let plan = plan();
         let mut rng = Prg::from_seed([80; 16]);
         let (pairs, delta, chosen) = deal_from(&mut rng);
-        let (mut receiver, corrections) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
+        let (receiver, corrections) = Receiver::new(&context(), &plan, &pairs, &mut rng);
+        let secrets = Secrets { delta, base: &chosen };
         let start = || {
-            Sender::new::<Block>(
-                &context(),
-                &plan,
-                delta,
-                &chosen,
-                &corrections,
-                &mut Prg::from_seed([0; 16]),
-            )
-            .unwrap_or_else(|error| panic!("{error}"))
+            let rng = &mut Prg::from_seed([0; 16]);
+            Sender::new::<Block>(&context(), &plan, &secrets, &corrections, rng)
+                .unwrap_or_else(|error| panic!("{error}"))
         };
-        let challenge = receiver.challenge(&start().1, &mut rng).unwrap_or_else(|error| panic!("{error}"));
+        let (receiver, challenge) =
+            receiver.challenge(&start().1, &mut rng).unwrap_or_else(|error| panic!("{error}"));
         let mut replies = Vec::new();
         for lie in 0..5u8 {
             let mut challenge = challenge.clone();
             challenge[16] ^= lie;
-            let reply = start().0.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(reply == receiver.expected, lie == 0);
+            let (_, reply) = start().0.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(reply == *receiver.expected, lie == 0);
             assert!(!replies.contains(&reply));
             replies.push(reply);
         }

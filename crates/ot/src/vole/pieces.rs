@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
 
 use vesica_crypto::block::Block;
-use vesica_crypto::memory::{large_capacity, wipe};
+use vesica_crypto::memory::{Wiped, large_capacity, wipe};
 use vesica_crypto::par;
 
 use super::codes::{Code, Intake, MARGIN, Word};
@@ -82,11 +82,12 @@ pub(super) fn compressed_kept(
     plan: &Plan,
     code: &AnyCode,
     room: Room<Block>,
-    kept: Vec<Vec<Block>>,
+    kept: Vec<Wiped<Block>>,
 ) -> Vec<Block> {
     let kept = Mutex::new(kept);
     compressed_last(plan, code, room, |_, piece, [room, scratch]| {
-        let mut noise = core::mem::take(&mut kept.lock().unwrap_or_else(PoisonError::into_inner)[piece]);
+        let kept = core::mem::take(&mut kept.lock().unwrap_or_else(PoisonError::into_inner)[piece]);
+        let mut noise = kept.into_vec();
         code.intake(room).push(&noise);
         // What was taken in is spent, and its memory the next to be written.
         core::mem::swap(scratch, &mut noise);
@@ -94,7 +95,7 @@ pub(super) fn compressed_kept(
     })
 }
 
-/// Grows the trees of a piece, each by `grow(tree, words, leaves)` with what `words` has for it, and takes their leaves in.
+/// Grows the trees of a piece, each by `grow(tree, words, leaves)` with its item of `words`, and takes their leaves in.
 pub(super) fn grown<T: Send>(
     plan: &Plan,
     threads: usize,

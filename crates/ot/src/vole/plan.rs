@@ -5,6 +5,7 @@ use core::ops::Range;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::Prg;
+use vesica_crypto::transpose::ROWS;
 
 use super::codes::accumulate::Accumulate;
 use super::codes::convolute::Convolute;
@@ -12,6 +13,7 @@ use super::codes::random::Random;
 use super::codes::{Code, Family, Intake, Word};
 use super::parameters::{PIECE, STRUCTURED, TWO_ROUNDS, regions};
 use super::value::Value;
+use crate::base::masny_rindal;
 use crate::pprf;
 use crate::security::{Profile, Security};
 use crate::softspoken::{self, Width};
@@ -32,7 +34,6 @@ const SILENT_BITS: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     length: usize,
-    security: Security,
     family: Family,
     weight: usize,
     /// Pieces, and outputs of each; no pieces: without LPN.
@@ -45,22 +46,22 @@ pub struct Plan {
 impl Plan {
     /// The plan for `length` outputs.
     #[must_use]
-    pub fn new(length: usize, profile: Profile, security: Security) -> Self {
-        Self::of_weight(length, profile.field_weight(), security)
+    pub fn new(length: usize, profile: Profile) -> Self {
+        Self::of_weight(length, profile.field_weight())
     }
 
     /// The plan for `length` outputs from so many noise values in each piece.
-    pub(super) fn of_weight(length: usize, weight: usize, security: Security) -> Self {
+    pub(super) fn of_weight(length: usize, weight: usize) -> Self {
         // Below, the noise values would be as many as the outputs that they make.
         let pieces = if length <= 2 * weight { 0 } else { length.div_ceil(PIECE) };
         let outputs = length.checked_div(pieces).map_or(0, |_| length.div_ceil(pieces));
-        Self { length, security, family: Family::Accumulate, weight, pieces, outputs, threads: 1 }
+        Self { length, family: Family::Accumulate, weight, pieces, outputs, threads: 1 }
     }
 
     /// The plan for `length` correlated OTs, which is a VOLE over values that are a [`Bit`](super::Bit).
     #[must_use]
-    pub fn of_bits(length: usize, profile: Profile, security: Security) -> Self {
-        let mut plan = Self::new(length, profile, security);
+    pub fn of_bits(length: usize, profile: Profile) -> Self {
+        let mut plan = Self::new(length, profile);
         plan.weight = profile.binary_weight();
         if length < SILENT_BITS {
             (plan.pieces, plan.outputs) = (0, 0);
@@ -107,44 +108,49 @@ impl Plan {
         self.pieces
     }
 
-    /// Bytes of the receiver's message.
+    /// Bytes of flight 1: the sender's part of the base OTs.
+    pub const FLIGHT1_BYTES: usize = ROWS * masny_rindal::RECEIVER_BYTES;
+
+    /// Bytes of flight 2: the receiver's part of the base OTs, and its corrections.
     #[must_use]
-    pub fn receiver_bytes<V: Value>(&self) -> usize {
-        crate::small_field::message_bytes(WIDTH, self.security)
-            + softspoken::bytes(WIDTH, self.security, self.choices(), true)
-            + softspoken::bytes(WIDTH, self.security, self.places::<V>() * 128, false)
-            + softspoken::bytes(WIDTH, self.security, self.spare() * 128, false)
+    pub fn flight2_bytes<V: Value>(&self, security: Security) -> usize {
+        masny_rindal::SENDER_BYTES + self.correction_bytes::<V>(security)
     }
 
-    /// Bytes of the receiver's challenge in malicious runs; else none.
+    /// Bytes of the receiver's corrections.
     #[must_use]
-    pub fn challenge_bytes(&self) -> usize {
-        2 * Block::BYTES * self.spare()
+    pub fn correction_bytes<V: Value>(&self, security: Security) -> usize {
+        crate::small_field::message_bytes(WIDTH, security)
+            + softspoken::bytes(WIDTH, security, self.choices(), true)
+            + softspoken::bytes(WIDTH, security, self.blocks_of_columns::<V>() * 128, false)
+            + softspoken::bytes(WIDTH, security, self.spare(security) * 128, false)
     }
 
-    /// Bytes of the sender's reply to it.
+    /// Bytes of flight 3: the sender's correction words.
     #[must_use]
-    pub fn reply_bytes(&self) -> usize {
-        HASH * self.spare()
+    pub fn flight3_bytes(&self) -> usize {
+        16 * self.pieces * self.blocks().map(|block| correction_words(block.len()) + 1).sum::<usize>()
     }
 
-    /// VOLEs over GF(2^128) that a check uses up.
-    pub(super) fn spare(&self) -> usize {
-        usize::from(self.pieces > 0 && self.security == Security::Malicious)
+    /// Bytes of flight 4, the receiver's challenge in malicious runs; else none.
+    #[must_use]
+    pub fn flight4_bytes(&self, security: Security) -> usize {
+        2 * Block::BYTES * self.spare(security)
     }
 
-    /// Bytes of the sender's message.
+    /// Bytes of flight 5, the sender's reply to the challenge.
     #[must_use]
-    pub fn sender_bytes(&self) -> usize {
-        16 * self.pieces * self.blocks().map(|block| words(block.len()) + 1).sum::<usize>()
+    pub fn flight5_bytes(&self, security: Security) -> usize {
+        HASH * self.spare(security)
+    }
+
+    /// VOLEs over GF(2^128) that the check uses up.
+    pub(super) fn spare(&self, security: Security) -> usize {
+        usize::from(self.pieces > 0 && security == Security::Malicious)
     }
 
     pub(super) fn threads(&self) -> usize {
         self.threads
-    }
-
-    pub(super) fn security(&self) -> Security {
-        self.security
     }
 
     pub(super) fn noise(&self) -> usize {
@@ -166,7 +172,7 @@ impl Plan {
     }
 
     /// Blocks of 128 columns that the values take.
-    pub(super) fn places<V: Value>(&self) -> usize {
+    pub(super) fn blocks_of_columns<V: Value>(&self) -> usize {
         if self.pieces > 0 && V::ONLY.is_some() {
             0
         } else {
@@ -189,10 +195,10 @@ impl Plan {
     pub(super) fn trees(&self, piece: usize) -> impl Iterator<Item = Tree> {
         let (mut choice, mut word) = (piece * self.choices() / self.pieces.max(1), 0);
         (piece * self.weight..).zip(self.blocks()).map(move |(number, block)| {
-            let (choices, words) =
-                (choice..choice + pprf::levels(block.len()), word..word + words(block.len()) + 1);
-            (choice, word) = (choices.end, words.end);
-            Tree { number, leaves: block.len(), choices, words }
+            let choices = choice..choice + pprf::levels(block.len());
+            let correction_words = word..word + correction_words(block.len()) + 1;
+            (choice, word) = (choices.end, correction_words.end);
+            Tree { number, leaves: block.len(), choices, correction_words }
         })
     }
 
@@ -212,8 +218,8 @@ impl Plan {
     }
 }
 
-/// Words that let a half-tree of so many leaves be grown: one a level, and two for the last.
-pub(super) fn words(leaves: usize) -> usize {
+/// Correction words of a half-tree of so many leaves, the final correction aside: one a level, and two for the last.
+pub(super) fn correction_words(leaves: usize) -> usize {
     pprf::levels(leaves) + 1
 }
 
@@ -266,13 +272,13 @@ impl Code for AnyCode {
     }
 }
 
-/// One block of noise: what it takes from the correlations, and from the words of its piece.
+/// The tree of one block of noise: what it takes from the correlations, and from the correction words of its piece.
 pub(super) struct Tree {
     /// Among those of all pieces.
     pub(super) number: usize,
     pub(super) leaves: usize,
     /// Its correlated OTs, among those of all pieces.
     pub(super) choices: Range<usize>,
-    /// Its words, the completing one being the last.
-    pub(super) words: Range<usize>,
+    /// Its correction words, of which the last is the final correction.
+    pub(super) correction_words: Range<usize>,
 }

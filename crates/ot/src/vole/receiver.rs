@@ -1,91 +1,154 @@
-//! The side that gets A and C.
+//! The side that gets A and C. Each of its states is consumed by the step that leads to the next.
+//!
+//! ```text
+//! Answered<SemiHonest> ── accept (flight 3) ────────────────────────────────────► Checked ── expand ──► C
+//! Answered<Malicious>  ── challenge (flight 3) ──► Challenged ── check (flight 5) ──►
+//! ```
+//!
+//! A is known before the sender has answered. It comes as a [`Held`] value, which only a `Checked` receiver, or a
+//! semi-honest one, can release: in malicious runs nothing that depends on A leaves before the check.
+
+use core::marker::PhantomData;
 
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128;
 use vesica_crypto::hash::Context;
-use vesica_crypto::memory::wipe;
+use vesica_crypto::memory::{Wiped, wipe};
 use vesica_crypto::weighted_xor_sum::BLOCKS;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::check::{self, block_at};
 use super::codes::{Code, Intake};
+use super::multi_point::{MultiPointPprf, Punctured};
 use super::pieces::{compressed, compressed_kept, compressed_last, grown};
-use super::plan::{AnyCode, HASH, Plan, WIDTH};
-use super::trees::Forest;
+use super::plan::{AnyCode, Plan, WIDTH};
+use super::sender::BASE;
+use super::session::Check;
 use super::value::Value;
-use crate::Error;
+use crate::base::masny_rindal;
 use crate::pprf::levels;
-use crate::security::Security;
-use crate::softspoken;
+use crate::security::{Malicious, SecurityModel, SemiHonest};
+use crate::{Error, softspoken};
 
-/// The receiver between its message and the sender's.
-pub struct Receiver<V: Value> {
-    pub(super) plan: Plan,
-    pub(super) context: Context,
-    /// α of each block of each piece.
-    pub(super) paths: Vec<usize>,
-    /// t of the correlated OTs.
-    pub(super) known: Vec<[Block; 1]>,
-    /// β and δ of each block of each piece, or of each output.
-    pub(super) values: Vec<V>,
-    pub(super) deltas: Vec<Block>,
-    code: Option<AnyCode>,
+/// The receiver after flight 2.
+pub struct Answered<V: Value, S> {
+    pub(super) noise: Noise<V>,
     /// The VOLE that the check uses up: its value and the receiver's share.
-    spare: Vec<(Block, Block)>,
-    /// What the reply to the challenge must be, and whether it was.
-    pub(super) expected: [u8; HASH],
-    pub(super) confirmed: bool,
-    /// The sender's message in a semi-honest run, once it is in.
-    words: Option<Vec<u8>>,
-    /// In malicious runs the noise of each piece, once it is known.
-    pub(super) noise: Vec<Vec<Block>>,
-    /// Noise, and room to compress it: fresh memory costs as much as a pass over it.
-    workspace: [Vec<Block>; 2],
+    spare: Wiped<[Block; 2]>,
+    security: PhantomData<S>,
 }
 
-impl<V: Value> Receiver<V> {
-    /// Draws the noise; `base` are both strings of 128 base OTs, in which the sender's choices were the bits of Δ. The
-    /// message is for [`Sender::new`](super::Sender::new).
+/// The receiver of a malicious run after flight 4, its challenge.
+pub struct Challenged<V: Value> {
+    noise: Noise<V>,
+    /// c of each piece.
+    pub(super) grown: Vec<Wiped<Block>>,
+    /// What flight 5 must be.
+    pub(super) expected: Zeroizing<Vec<u8>>,
+}
+
+/// A receiver that has checked all there is to check: it may expand.
+pub struct Checked<V: Value> {
+    noise: Noise<V>,
+    vector: Vector,
+}
+
+/// What C will be made of.
+enum Vector {
+    /// The correction words of a semi-honest run, whose trees are still to be grown.
+    CorrectionWords(Vec<u8>),
+    /// In malicious runs c of each piece.
+    Grown(Vec<Wiped<Block>>),
+}
+
+/// The noise of all pieces: where it is, what it is, and what its trees are grown from.
+pub(super) struct Noise<V: Value> {
+    pub(super) plan: Plan,
+    pub(super) context: Context,
+    /// α, the punctured point of each block of each piece.
+    pub(super) points: Wiped<usize>,
+    /// t of the correlated OTs.
+    pub(super) known: Wiped<[Block; 1]>,
+    /// β and δ of each block of each piece, or of each output.
+    pub(super) values: Wiped<V>,
+    pub(super) deltas: Wiped<Block>,
+    code: Option<AnyCode>,
+    /// Noise, and room to compress it: fresh memory costs as much as a pass over it.
+    workspace: [Wiped<Block>; 2],
+}
+
+/// What depends on A and may leave no earlier than its receiver is [`Checked`].
+#[must_use = "it is still to be released"]
+pub struct Held<T, S>(T, PhantomData<S>);
+
+impl<V: Value, S> Held<Wiped<V>, S> {
+    /// A ⊕ `table`, in the memory of `table`.
+    pub fn add_to(self, mut table: Vec<V>) -> Held<Vec<V>, S> {
+        table.iter_mut().zip(self.0.iter()).for_each(|(sum, pad)| *sum ^= *pad);
+        Held(table, PhantomData)
+    }
+}
+
+impl<T> Held<T, SemiHonest> {
+    /// In semi-honest runs it may leave at any time.
+    pub fn release(self) -> T {
+        self.0
+    }
+}
+
+impl<V: Value, S: SecurityModel> Answered<V, S> {
+    /// Takes flight 1 and returns flight 2.
+    ///
+    /// # Errors
+    /// If flight 1 is not what it must be.
+    pub fn answer(
+        context: &Context,
+        plan: &Plan,
+        flight1: &[u8],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Self, Vec<u8>), Error>
+    where
+        S: Check<V>,
+    {
+        answer_with(context, flight1, rng, |base, rng| Self::new(context, plan, base, rng))
+    }
+
+    /// Draws the noise, from base OTs that are there already: both strings of 128 of them, in which the sender's choices were
+    /// the bits of Δ. The corrections are for [`sender::Answered::new`](super::sender::Answered::new).
     ///
     /// # Panics
-    /// If there are not 128 base OTs, or the plan is malicious and no check covers values of this kind.
+    /// If there are not 128 base OTs.
     #[must_use]
     pub fn new(
         context: &Context,
         plan: &Plan,
         base: &[[Block; 2]],
         rng: &mut dyn CryptoRng,
-    ) -> (Self, Vec<u8>) {
-        let start = softspoken::Receiver::new(context, WIDTH, plan.security(), base, rng);
-        let paths = Self::draw_paths(plan, rng);
-        Self::with_paths(context, plan, start, paths)
+    ) -> (Self, Vec<u8>)
+    where
+        S: Check<V>,
+    {
+        let start = softspoken::Receiver::new(context, WIDTH, S::SECURITY, base, rng);
+        let points = draw_points(plan, rng);
+        Self::with_points(context, plan, start, points)
     }
 
-    /// A uniform place in each block of each piece.
-    pub(super) fn draw_paths(plan: &Plan, rng: &mut dyn CryptoRng) -> Vec<usize> {
-        let mut paths = Vec::with_capacity(plan.pieces() * plan.weight());
-        for _ in 0..plan.pieces() {
-            paths.extend(plan.blocks().map(|block| below(block.len(), rng)));
-        }
-        paths
-    }
-
-    /// From the extension, its message, and α of each block of each piece.
-    pub(super) fn with_paths(
+    /// From the extension, its message, and the punctured point of each block of each piece.
+    pub(super) fn with_points(
         context: &Context,
         plan: &Plan,
         (mut field, mut message): (softspoken::Receiver, Vec<u8>),
-        paths: Vec<usize>,
+        points: Wiped<usize>,
     ) -> (Self, Vec<u8>) {
-        message.reserve(plan.receiver_bytes::<V>());
+        message.reserve(plan.correction_bytes::<V>(S::SECURITY));
         // A bit for each level of each path: the side that it does not take.
         let mut choices = Bits::default();
-        for (block, path) in plan.blocks().cycle().zip(&paths) {
-            (0..levels(block.len())).for_each(|level| choices.push(path >> level & 1 == 0));
+        for (block, point) in plan.blocks().cycle().zip(points.iter()) {
+            (0..levels(block.len())).for_each(|level| choices.push(point >> level & 1 == 0));
         }
-        let mut known = vec![[Block::ZERO]; choices.count];
+        let mut known = Wiped::from(vec![[Block::ZERO]; choices.count]);
         let kept = field.extend_to(true, &mut choices.bytes, &mut known, |bytes| {
             message.extend_from_slice(bytes);
             Ok(())
@@ -93,177 +156,213 @@ impl<V: Value> Receiver<V> {
         debug_assert!(kept.is_ok(), "a message in memory");
         choices.bytes.zeroize();
         let (values, deltas) = draw_values(plan, &mut field, &mut message);
-        let (spare, shares) = draw::<Block>(plan.spare(), &mut field, &mut message);
-        let spare = spare.into_iter().zip(shares).collect();
-        (
-            Self {
-                plan: plan.clone(),
-                context: context.clone(),
-                paths,
-                known,
-                values,
-                deltas,
-                code: None,
-                spare,
-                expected: [0; HASH],
-                confirmed: false,
-                words: None,
-                noise: Vec::new(),
-                workspace: Default::default(),
-            },
-            message,
-        )
+        let (spare, shares) = draw::<Block>(plan.spare(S::SECURITY), &mut field, &mut message);
+        let spare = spare.iter().zip(shares.iter()).map(|(value, share)| [*value, *share]);
+        let noise = Noise {
+            plan: plan.clone(),
+            context: context.clone(),
+            points,
+            known,
+            values,
+            deltas,
+            code: None,
+            workspace: Default::default(),
+        };
+        (Self { noise, spare: spare.collect::<Vec<_>>().into(), security: PhantomData }, message)
     }
 
-    /// A. It can be asked for before the sender's message.
+    /// A. It can be asked for before flight 3 has come.
+    pub fn values(&mut self) -> Held<Wiped<V>, S> {
+        Held(self.noise.expand_values(), PhantomData)
+    }
+}
+
+impl<V: Value> Answered<V, SemiHonest> {
+    /// Takes flight 3, the sender's last one.
     ///
-    /// In malicious runs nothing that depends on it may be sent before [`finish`](Self::finish) has accepted that message.
-    #[must_use]
-    pub fn values(&mut self) -> Vec<V> {
-        if self.plan.pieces() == 0 {
-            return self.values.clone();
+    /// # Errors
+    /// If it has another length than it must.
+    pub fn accept(self, flight3: Vec<u8>) -> Result<Checked<V>, Error> {
+        self.noise.check_length(&flight3)?;
+        Ok(Checked { noise: self.noise, vector: Vector::CorrectionWords(flight3) })
+    }
+}
+
+impl<V: Value> Answered<V, Malicious> {
+    /// Takes flight 3 and returns flight 4, the challenge.
+    ///
+    /// # Errors
+    /// If flight 3 has another length than it must.
+    pub fn challenge(
+        mut self,
+        flight3: &[u8],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Challenged<V>, Vec<u8>), Error> {
+        self.noise.check_length(flight3)?;
+        let grown = self.noise.grow_all(flight3);
+        let (mut flight4, mut expected) = (Vec::new(), Zeroizing::default());
+        if let Some([spare, share]) = self.spare.first() {
+            let seed = Block::random(rng);
+            let (mut hidden, mut sum) = (*spare, *share);
+            let (plan, noise) = (&self.noise.plan, &self.noise);
+            for (piece, grown) in grown.iter().enumerate() {
+                let coefficients = check::coefficients(seed, piece, plan.noise());
+                sum ^= gf128::inner_product(&coefficients, grown).to_block();
+                let trees = piece * plan.weight()..(piece + 1) * plan.weight();
+                for (tree, block) in trees.zip(plan.blocks()) {
+                    hidden ^= noise.values[tree].times(block_at(&coefficients[block], noise.points[tree]));
+                }
+            }
+            *expected = check::hash(&noise.context, sum).to_vec();
+            flight4 = [seed.to_bytes(), hidden.to_bytes()].concat();
         }
-        let code = self.code.take().unwrap_or_else(|| self.plan.code(&self.context));
-        let (mut rooms, mut own) = (core::mem::take(&mut self.workspace), Default::default());
+        Ok((Challenged { noise: self.noise, grown, expected }, flight4))
+    }
+}
+
+impl<V: Value> Challenged<V> {
+    /// Takes flight 5, the sender's reply and last one.
+    ///
+    /// # Errors
+    /// If the reply does not fit: the trees were not those of one function.
+    pub fn check(self, flight5: &[u8]) -> Result<Checked<V>, Error> {
+        if flight5.len() != self.expected.len() {
+            return Err(Error::MessageLength { what: "reply to the check of a VOLE" });
+        }
+        if !bool::from(self.expected.as_slice().ct_eq(flight5)) {
+            return Err(Error::Inconsistent);
+        }
+        Ok(self.go_on())
+    }
+
+    /// Goes on, whatever the reply.
+    pub(super) fn go_on(self) -> Checked<V> {
+        Checked { noise: self.noise, vector: Vector::Grown(self.grown) }
+    }
+}
+
+impl<V: Value> Checked<V> {
+    /// What depends on A may leave now.
+    pub fn release<T, S>(&self, held: Held<T, S>) -> T {
+        held.0
+    }
+
+    /// C.
+    #[must_use]
+    pub fn expand(self) -> Wiped<Block> {
+        let Checked { mut noise, vector } = self;
+        if noise.plan.pieces() == 0 {
+            return noise.deltas;
+        }
+        let code = noise.take_code();
+        let room = core::mem::take(&mut noise.workspace).map(Wiped::into_vec);
+        let c = match vector {
+            Vector::CorrectionWords(words) => {
+                compressed_last(&noise.plan, &code, room, |threads, piece, [room, _]| {
+                    noise.grow(threads, piece, &words, &mut code.intake(room));
+                })
+            }
+            Vector::Grown(pieces) => compressed_kept(&noise.plan, &code, room, pieces),
+        };
+        c.into()
+    }
+}
+
+impl<V: Value> Noise<V> {
+    fn check_length(&self, flight3: &[u8]) -> Result<(), Error> {
+        if flight3.len() == self.plan.flight3_bytes() {
+            Ok(())
+        } else {
+            Err(Error::MessageLength { what: "correction words of a VOLE" })
+        }
+    }
+
+    fn take_code(&mut self) -> AnyCode {
+        self.code.take().unwrap_or_else(|| self.plan.code(&self.context))
+    }
+
+    /// A.
+    fn expand_values(&mut self) -> Wiped<V> {
+        if self.plan.pieces() == 0 {
+            return self.values.to_vec().into();
+        }
+        let code = self.take_code();
+        let mut rooms = core::mem::take(&mut self.workspace).map(Wiped::into_vec);
+        let mut own = Default::default();
         let room = V::workspace(&mut rooms, &mut own);
         let out = compressed(&self.plan, &code, room, |_, piece, [room, _]| {
             let (mut intake, mut block) = (code.intake(room), Vec::new());
             for tree in self.plan.trees(piece) {
                 block.clear();
                 block.resize(tree.leaves, V::default());
-                V::put_at(&mut block, self.paths[tree.number], self.values[tree.number]);
+                V::put_at(&mut block, self.points[tree.number], self.values[tree.number]);
                 intake.push(&block);
             }
             wipe(&mut block);
         });
         own.iter_mut().for_each(wipe);
-        self.workspace = rooms;
+        self.workspace = rooms.map(Wiped::from);
         self.code = Some(code);
-        out
+        out.into()
     }
 
-    /// Takes the sender's message in a semi-honest run: its last one.
-    ///
-    /// # Errors
-    /// If the message has another length than it must.
-    ///
-    /// # Panics
-    /// If the run is malicious: [`challenge`](Self::challenge) and [`confirm`](Self::confirm) are for that.
-    pub fn accept(&mut self, message: Vec<u8>) -> Result<(), Error> {
-        assert!(self.plan.security() == Security::SemiHonest, "nothing unchecked leaves a malicious run");
-        self.check_length(&message)?;
-        self.words = Some(message);
-        Ok(())
-    }
-
-    /// C, after [`accept`](Self::accept), or after [`confirm`](Self::confirm) in a malicious run.
-    ///
-    /// # Panics
-    /// If that has not been done.
-    #[must_use]
-    pub fn finish(mut self) -> Vec<Block> {
-        let message = self.words.take();
-        assert!(message.is_some() || self.confirmed, "the sender's last message");
-        if self.plan.pieces() == 0 {
-            return core::mem::take(&mut self.deltas);
-        }
-        let code = self.code.take().unwrap_or_else(|| self.plan.code(&self.context));
-        let room = core::mem::take(&mut self.workspace);
-        match &message {
-            Some(words) => compressed_last(&self.plan, &code, room, |threads, piece, [room, _]| {
-                self.grow(threads, piece, words, &mut code.intake(room));
-            }),
-            None => compressed_kept(&self.plan, &code, room, core::mem::take(&mut self.noise)),
-        }
-    }
-
-    /// In a malicious run: takes the sender's message, and returns the challenge for
-    /// [`Sender::reply`](super::Sender::reply).
-    ///
-    /// # Errors
-    /// If the message has another length than it must.
-    pub fn challenge(&mut self, message: &[u8], rng: &mut dyn CryptoRng) -> Result<Vec<u8>, Error> {
-        self.check_length(message)?;
-        self.noise = vec![Vec::new(); self.plan.pieces()];
-        for piece in 0..self.plan.pieces() {
-            let mut noise = if piece == 0 { core::mem::take(&mut self.workspace[0]) } else { Vec::new() };
-            let intake = &mut Intake::whole(&mut noise, self.plan.noise());
-            self.grow(self.plan.threads(), piece, message, intake);
-            self.noise[piece] = noise;
-        }
-        let Some((spare, share)) = self.spare.pop() else { return Ok(Vec::new()) };
-        let (seed, length) = (Block::random(rng), self.plan.noise());
-        let (mut hidden, mut sum) = (spare, share);
-        for (piece, noise) in self.noise.iter().enumerate() {
-            let coefficients = check::coefficients(seed, piece, length);
-            sum ^= gf128::inner_product(&coefficients, noise).to_block();
-            let trees = piece * self.plan.weight()..(piece + 1) * self.plan.weight();
-            for (tree, block) in trees.zip(self.plan.blocks()) {
-                hidden ^= self.values[tree].times(block_at(&coefficients[block], self.paths[tree]));
-            }
-        }
-        self.expected = check::hash(&self.context, sum);
-        Ok([seed.to_bytes(), hidden.to_bytes()].concat())
-    }
-
-    /// Takes the sender's reply to the [`challenge`](Self::challenge): its last message.
-    ///
-    /// # Errors
-    /// If the reply does not fit: the trees were not those of one function.
-    ///
-    /// # Panics
-    /// If the challenge was not asked for.
-    pub fn confirm(&mut self, reply: &[u8]) -> Result<(), Error> {
-        if reply.len() != self.plan.reply_bytes() {
-            return Err(Error::MessageLength { what: "reply to the check of a VOLE" });
-        }
-        assert!(self.spare.is_empty(), "a challenge before its reply");
-        if !reply.is_empty() && !bool::from(self.expected.as_slice().ct_eq(reply)) {
-            return Err(Error::Inconsistent);
-        }
-        self.confirmed = true;
-        Ok(())
-    }
-
-    fn check_length(&self, message: &[u8]) -> Result<(), Error> {
-        if message.len() == self.plan.sender_bytes() {
-            Ok(())
-        } else {
-            Err(Error::MessageLength { what: "words of the trees of a VOLE" })
-        }
+    /// c of every piece.
+    fn grow_all(&mut self, flight3: &[u8]) -> Vec<Wiped<Block>> {
+        let mut room = core::mem::take(&mut self.workspace[0]).into_vec();
+        let of_piece = |piece| {
+            let mut grown = core::mem::take(&mut room);
+            let intake = &mut Intake::whole(&mut grown, self.plan.noise());
+            self.grow(self.plan.threads(), piece, flight3, intake);
+            grown.into()
+        };
+        (0..self.plan.pieces()).map(of_piece).collect()
     }
 
     /// Takes in the leaves of the trees of a piece.
-    fn grow(&self, threads: usize, piece: usize, message: &[u8], intake: &mut Intake<'_, Block>) {
+    fn grow(&self, threads: usize, piece: usize, flight3: &[u8], intake: &mut Intake<'_, Block>) {
         let plan = &self.plan;
-        let forest = Forest::new(&self.context);
+        let pprf = MultiPointPprf::new(&self.context);
         let words =
-            &message.as_chunks::<16>().0[piece * plan.sender_bytes() / Block::BYTES / plan.pieces()..];
-        let words = plan.trees(piece).map(|tree| &words[tree.words]);
+            &flight3.as_chunks::<16>().0[piece * plan.flight3_bytes() / Block::BYTES / plan.pieces()..];
+        let words = plan.trees(piece).map(|tree| &words[tree.correction_words]);
         grown(plan, threads, piece, words, intake, |tree, words, leaves| {
-            let (known, path) = (&self.known[tree.choices.clone()], self.paths[tree.number]);
+            let punctured = Punctured {
+                index: tree.choices.start as u64,
+                known: &self.known[tree.choices.clone()],
+                point: self.points[tree.number],
+                delta: self.deltas[tree.number],
+            };
             let words: Vec<Block> = words.iter().map(|bytes| Block::from_bytes(*bytes)).collect();
-            let hole = (path, self.deltas[tree.number]);
-            forest.grow_punctured(tree.choices.start as u64, known, hole, &words, leaves);
+            pprf.grow_punctured(&punctured, &words, leaves);
         });
-    }
-
-    #[cfg(test)]
-    pub(super) fn paths(&self) -> &[usize] {
-        &self.paths
     }
 }
 
-impl<V: Value> Drop for Receiver<V> {
-    fn drop(&mut self) {
-        self.paths.zeroize();
-        self.known.as_flattened_mut().zeroize();
-        self.values.zeroize();
-        self.deltas.zeroize();
-        self.noise.iter_mut().chain(&mut self.workspace).for_each(wipe);
-        self.spare.iter_mut().for_each(|(value, share)| (*value, *share) = Default::default());
-        self.expected.zeroize();
+/// Flight 2, where a receiver and its corrections are made of both strings of the base OTs.
+pub(super) fn answer_with<R>(
+    context: &Context,
+    flight1: &[u8],
+    rng: &mut dyn CryptoRng,
+    receiver: impl FnOnce(&[[Block; 2]], &mut dyn CryptoRng) -> (R, Vec<u8>),
+) -> Result<(R, Vec<u8>), Error> {
+    if flight1.len() != Plan::FLIGHT1_BYTES {
+        return Err(Error::MessageLength { what: "base OT of a VOLE" });
     }
+    let (base, public) = masny_rindal::Sender::new(context, BASE, rng);
+    let base = base.finish(flight1)?;
+    let mut seeds: Vec<[Block; 2]> = base.iter().map(|[zero, one]| [zero.block(), one.block()]).collect();
+    let (receiver, corrections) = receiver(&seeds, rng);
+    seeds.as_flattened_mut().zeroize();
+    Ok((receiver, [&public[..], &corrections].concat()))
+}
+
+/// A uniform point in each block of each piece.
+pub(super) fn draw_points(plan: &Plan, rng: &mut dyn CryptoRng) -> Wiped<usize> {
+    let mut points = Vec::with_capacity(plan.pieces() * plan.weight());
+    for _ in 0..plan.pieces() {
+        points.extend(plan.blocks().map(|block| below(block.len(), rng)));
+    }
+    points.into()
 }
 
 /// The VOLEs of the noise values β, and δ. If there is but one value, its VOLE is γ = Δ, δ = 0.
@@ -271,10 +370,12 @@ fn draw_values<V: Value>(
     plan: &Plan,
     field: &mut softspoken::Receiver,
     message: &mut Vec<u8>,
-) -> (Vec<V>, Vec<Block>) {
+) -> (Wiped<V>, Wiped<Block>) {
     let (mut values, mut deltas) = match V::ONLY {
-        Some(only) if plan.pieces() > 0 => (vec![only; plan.values()], vec![Block::ZERO; plan.values()]),
-        _ => draw(plan.places::<V>(), field, message),
+        Some(only) if plan.pieces() > 0 => {
+            (vec![only; plan.values()].into(), vec![Block::ZERO; plan.values()].into())
+        }
+        _ => draw::<V>(plan.blocks_of_columns::<V>(), field, message),
     };
     values.truncate(plan.values());
     deltas.truncate(plan.values());
@@ -283,14 +384,15 @@ fn draw_values<V: Value>(
 
 /// Random values and the receiver's shares of their products with Δ, from so many blocks of columns.
 fn draw<V: Value>(
-    places: usize,
+    blocks: usize,
     field: &mut softspoken::Receiver,
     message: &mut Vec<u8>,
-) -> (Vec<V>, Vec<Block>) {
+) -> (Wiped<V>, Wiped<Block>) {
     // Room for all of them: what grows leaves copies behind.
-    let count = places * Block::BITS / V::COLUMNS;
-    let (mut values, mut shares) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    let mut strings = vec![Block::ZERO; places];
+    let count = blocks * Block::BITS / V::COLUMNS;
+    let (mut values, mut shares) =
+        (Wiped::from(Vec::with_capacity(count)), Wiped::from(Vec::with_capacity(count)));
+    let mut strings = vec![Block::ZERO; blocks];
     for strings in strings.chunks_mut(field.chunk_places()) {
         let tiles = field.chunk(strings, false, message);
         for (tile, strings) in tiles.iter().zip(strings.chunks(BLOCKS)) {

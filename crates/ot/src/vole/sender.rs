@@ -1,176 +1,217 @@
-//! The side that has Δ and gets B.
+//! The side that has Δ and gets B. Each of its states is consumed by the step that leads to the next.
+//!
+//! ```text
+//! Opened ── respond ──► Answered<SemiHonest> ── accept ───────────► Checked ── expand ──► Δ, B
+//!                       Answered<Malicious>  ── reply (flight 4) ──►
+//! ```
 
+use core::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
+use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128::{self, Gf128};
-use vesica_crypto::hash::Context;
+use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::memory::{Wiped, wipe};
 use vesica_crypto::prg::Prg;
+use vesica_crypto::transpose::ROWS;
 use vesica_crypto::weighted_xor_sum::BLOCKS;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::check;
 use super::codes::{Code, Intake};
+use super::multi_point::{Full, MultiPointPprf};
 use super::pieces::{compressed, compressed_kept, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
-use super::trees::Forest;
+use super::session::Check;
 use super::value::Value;
-use crate::CotSender;
-use crate::Error;
-use crate::security::Security;
-use crate::softspoken;
+use crate::base::masny_rindal;
+use crate::security::{Malicious, Security, SecurityModel, SemiHonest};
+use crate::{CotSender, Error, Seed, small_field, softspoken};
 
-/// The sender after the receiver's message.
-pub struct Sender {
-    plan: Plan,
+/// The label of the base OTs, on both sides.
+pub(super) const BASE: Label = Label::new("vole: base OT");
+
+/// The sender after flight 1: it has drawn Δ.
+pub struct Opened {
     context: Context,
-    delta: Block,
-    /// In malicious runs the noise of each piece until it is compressed.
-    pub(super) noise: Vec<Vec<Block>>,
-    /// The code, where it is made already.
-    code: Option<AnyCode>,
-    /// What the code has taken in of the only piece of a semi-honest run.
-    taken: Vec<Block>,
-    /// The outputs, where they are made at once.
-    outputs: Vec<Block>,
-    /// The sender's share of the VOLE that the check uses up.
-    spare: Vec<Block>,
+    delta: Zeroizing<Block>,
+    base: masny_rindal::Receiver,
 }
 
-impl Sender {
-    /// Grows the trees; `base` are the strings of 128 base OTs whose choices were the bits of `delta`, `message` is that
-    /// of [`Receiver::new`](super::Receiver::new) over the same values. The sender's message is returned beside it.
+impl Opened {
+    /// Draws Δ. Flight 1 is for [`receiver::Answered::answer`](super::receiver::Answered::answer).
+    #[must_use]
+    pub fn new(context: &Context, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
+        Self::with_delta(context, Block::random(rng), rng)
+    }
+
+    /// The same for this Δ.
+    pub(super) fn with_delta(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
+        let (base, flight1) = masny_rindal::Receiver::new(context, BASE, delta.as_bytes(), ROWS, rng);
+        (Self { context: context.clone(), delta: Zeroizing::new(delta), base }, flight1)
+    }
+
+    /// Takes flight 2 and returns flight 3.
     ///
     /// # Errors
-    /// If the message has another length than it must, or (malicious security) fails a check.
+    /// If flight 2 is not what it must be or, in malicious runs, fails a check.
+    pub fn respond<V: Value, S: Check<V>>(
+        self,
+        plan: &Plan,
+        flight2: &[u8],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Answered<S>, Vec<u8>), Error> {
+        self.respond_with(flight2, |context, secrets, corrections| {
+            Answered::new::<V>(context, plan, secrets, corrections, rng)
+        })
+    }
+
+    /// The same, where the answer is made of the context, Δ with the chosen strings, and the receiver's corrections.
+    pub(super) fn respond_with<T>(
+        self,
+        flight2: &[u8],
+        answer: impl FnOnce(&Context, &Secrets<'_>, &[u8]) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let wrong = Error::MessageLength { what: "base OT and corrections of a VOLE" };
+        let (public, corrections) = flight2.split_first_chunk().ok_or(wrong)?;
+        let mut base: Vec<Block> = self.base.finish(public)?.iter().map(Seed::block).collect();
+        let answered = answer(&self.context, &Secrets { delta: *self.delta, base: &base }, corrections);
+        base.zeroize();
+        answered
+    }
+}
+
+/// What the sender has of the base OTs.
+pub struct Secrets<'a> {
+    /// Δ.
+    pub delta: Block,
+    /// The strings of 128 base OTs whose choices were the bits of Δ.
+    pub base: &'a [Block],
+}
+
+/// The sender after flight 3.
+pub struct Answered<S> {
+    pub(super) grown: Grown,
+    /// The sender's share of the VOLE that the check uses up.
+    spare: Wiped<Block>,
+    security: PhantomData<S>,
+}
+
+/// A sender whose partner's check is behind it, or who has nothing to check: it may expand.
+pub struct Checked(Grown);
+
+/// What the sender has grown.
+pub(super) struct Grown {
+    plan: Plan,
+    context: Context,
+    delta: Zeroizing<Block>,
+    pub(super) vector: Vector,
+}
+
+/// B, or what it will be made of.
+pub(super) enum Vector {
+    /// The outputs.
+    Outputs(Wiped<Block>),
+    /// What the code has taken in of the only piece of a semi-honest run.
+    Taken(Box<AnyCode>, Wiped<Block>),
+    /// In malicious runs the noise of each piece until it is compressed.
+    Noise(Box<AnyCode>, Vec<Wiped<Block>>),
+}
+
+/// What the sender ends with.
+pub struct Expanded {
+    /// Δ.
+    pub delta: Zeroizing<Block>,
+    /// B.
+    pub b: Wiped<Block>,
+}
+
+impl<S: SecurityModel> Answered<S> {
+    /// Grows the trees, from base OTs that are there already; `corrections` are those of
+    /// [`receiver::Answered::new`](super::receiver::Answered::new) over the same values. Flight 3 is returned beside it.
+    ///
+    /// # Errors
+    /// If the corrections have another length than they must or, in malicious runs, fail a check.
     ///
     /// # Panics
-    /// If there are not 128 base OTs, or the plan is malicious and no check covers values of this kind.
+    /// If there are not 128 base OTs.
     pub fn new<V: Value>(
         context: &Context,
         plan: &Plan,
-        delta: Block,
-        base: &[Block],
-        message: &[u8],
-        rng: &mut dyn rand_core::CryptoRng,
-    ) -> Result<(Self, Vec<u8>), Error> {
-        Self::with_code::<V>(context, plan, None, (delta, base), message, rng)
-    }
-
-    /// The same with a code that was made before.
-    pub(super) fn with_code<V: Value>(
-        context: &Context,
-        plan: &Plan,
-        code: Option<AnyCode>,
-        (delta, base): (Block, &[Block]),
-        message: &[u8],
-        rng: &mut dyn rand_core::CryptoRng,
-    ) -> Result<(Self, Vec<u8>), Error> {
-        assert!(V::CHECKED || plan.security() == Security::SemiHonest, "a check covers the values");
+        secrets: &Secrets<'_>,
+        corrections: &[u8],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Self, Vec<u8>), Error>
+    where
+        S: Check<V>,
+    {
         let Correlations { offsets, gammas, spare } =
-            Correlations::new::<V>(context, plan, delta, base, message)?;
-        let mut sender = Self {
-            plan: plan.clone(),
-            context: context.clone(),
-            delta,
-            noise: Vec::new(),
-            code,
-            taken: Vec::new(),
-            outputs: Vec::new(),
-            spare: spare.into_vec(),
-        };
-        let mut message = Vec::new();
-        if plan.pieces() == 0 {
-            sender.outputs = gammas.into_vec();
+            Correlations::new::<V, S>(context, plan, secrets, corrections)?;
+        let (vector, flight3) = if plan.pieces() == 0 {
+            (Vector::Outputs(gammas), Vec::new())
         } else {
-            message = sender.grow(&offsets, &gammas, rng);
-        }
-        Ok((sender, message))
+            let mut prg = Prg::from_rng(rng);
+            let roots: Wiped<Block> =
+                (0..plan.pieces() * plan.weight()).map(|_| prg.block()).collect::<Vec<_>>().into();
+            let pprf = MultiPointPprf::new(context);
+            let delta = secrets.delta;
+            let code = plan.code(context);
+            Grower { plan, pprf, delta, offsets: &offsets, gammas: &gammas, roots: &roots }.all::<S>(code)
+        };
+        let delta = Zeroizing::new(secrets.delta);
+        let grown = Grown { plan: plan.clone(), context: context.clone(), delta, vector };
+        Ok((Self { grown, spare, security: PhantomData }, flight3))
     }
+}
 
-    /// Δ.
+impl Answered<SemiHonest> {
+    /// Semi-honest parties check nothing.
     #[must_use]
-    pub fn delta(&self) -> Block {
-        self.delta
+    pub fn accept(self) -> Checked {
+        Checked(self.grown)
     }
+}
 
-    /// In malicious runs: the reply to [`Receiver::challenge`](super::Receiver::challenge), once.
+impl Answered<Malicious> {
+    /// Takes flight 4, the receiver's challenge, and returns flight 5, the reply.
     ///
     /// # Errors
     /// If the challenge has another length than it must.
-    pub fn reply(&mut self, challenge: &[u8]) -> Result<Vec<u8>, Error> {
-        if challenge.len() != self.plan.challenge_bytes() {
+    pub fn reply(self, flight4: &[u8]) -> Result<(Checked, Vec<u8>), Error> {
+        let Grown { plan, context, delta, vector } = &self.grown;
+        if flight4.len() != plan.flight4_bytes(Security::Malicious) {
             return Err(Error::MessageLength { what: "challenge of the check of a VOLE" });
         }
-        let ([seed, hidden], Some(share)) = (challenge.as_chunks::<16>().0, self.spare.pop()) else {
-            return Ok(Vec::new());
-        };
-        let length = self.plan.noise();
-        let hidden = Gf128::from(Block::from_bytes(*hidden));
-        let mut sum = Gf128::from(share) + Gf128::from(self.delta) * hidden;
-        for (piece, noise) in self.noise.iter().enumerate() {
-            let coefficients = check::coefficients(Block::from_bytes(*seed), piece, length);
-            sum += gf128::inner_product(&coefficients, noise);
-        }
-        Ok(check::hash(&self.context, sum.to_block()).to_vec())
-    }
-
-    /// B. In malicious runs the receiver's challenge must have been replied to before.
-    #[must_use]
-    pub fn finish(mut self) -> Vec<Block> {
-        let code = self.code.take().filter(|_| self.outputs.is_empty());
-        let Some(code) = code else { return core::mem::take(&mut self.outputs) };
-        let room = [core::mem::take(&mut self.taken), Vec::new()];
-        if self.noise.is_empty() {
-            compressed_last(&self.plan, &code, room, |_, _, _| {})
-        } else {
-            compressed_kept(&self.plan, &code, room, core::mem::take(&mut self.noise))
-        }
-    }
-
-    /// The leaves of all trees, and the message. The pieces of a long vector are compressed at once, since nothing checks
-    /// their noise in a semi-honest run; of one piece the message should be on its way first.
-    fn grow(
-        &mut self,
-        offsets: &[[Block; 1]],
-        gammas: &[Block],
-        rng: &mut dyn rand_core::CryptoRng,
-    ) -> Vec<u8> {
-        let plan = &self.plan;
-        let mut prg = Prg::from_rng(rng);
-        let mut roots: Vec<Block> = (0..plan.pieces() * plan.weight()).map(|_| prg.block()).collect();
-        let grower = Grower {
-            plan,
-            forest: Forest::new(&self.context),
-            delta: self.delta,
-            offsets,
-            gammas,
-            roots: &roots,
-        };
-        let each = plan.sender_bytes() / Block::BYTES / plan.pieces();
-        let mut words = vec![Block::ZERO; each * plan.pieces()];
-        let code = self.code.take().unwrap_or_else(|| plan.code(&self.context));
-        if plan.security() == Security::Malicious {
-            for (piece, words) in words.chunks_mut(each).enumerate() {
-                let mut noise = Vec::new();
-                grower.grow(plan.threads(), piece, words, &mut Intake::whole(&mut noise, plan.noise()));
-                self.noise.push(noise);
+        let mut reply = Vec::new();
+        if let ([seed, hidden], Some(share), Vector::Noise(_, pieces)) =
+            (flight4.as_chunks::<16>().0, self.spare.first(), vector)
+        {
+            let hidden = Gf128::from(Block::from_bytes(*hidden));
+            let mut sum = Gf128::from(*share) + Gf128::from(**delta) * hidden;
+            for (piece, noise) in pieces.iter().enumerate() {
+                let coefficients = check::coefficients(Block::from_bytes(*seed), piece, plan.noise());
+                sum += gf128::inner_product(&coefficients, noise);
             }
-        } else if plan.pieces() == 1 {
-            grower.grow(plan.threads(), 0, &mut words, &mut code.intake(&mut self.taken));
-        } else {
-            let slots: Vec<Mutex<&mut [Block]>> = words.chunks_mut(each).map(Mutex::new).collect();
-            let mut room = Default::default();
-            self.outputs = compressed(plan, &code, &mut room, |threads, piece, [room, _]| {
-                let mut words = slots[piece].lock().unwrap_or_else(PoisonError::into_inner);
-                grower.grow(threads, piece, &mut words, &mut code.intake(room));
-            });
-            room.iter_mut().for_each(wipe);
+            reply.extend_from_slice(&check::hash(context, sum.to_block()));
         }
-        self.code = Some(code);
-        roots.zeroize();
-        Block::slice_as_bytes(&words).to_vec()
+        Ok((Checked(self.grown), reply))
+    }
+}
+
+impl Checked {
+    /// B.
+    #[must_use]
+    pub fn expand(self) -> Expanded {
+        let Grown { plan, delta, vector, .. } = self.0;
+        let b = match vector {
+            Vector::Outputs(outputs) => outputs,
+            Vector::Taken(code, taken) => {
+                compressed_last(&plan, &code, [taken.into_vec(), Vec::new()], |_, _, _| {}).into()
+            }
+            Vector::Noise(code, noise) => compressed_kept(&plan, &code, Default::default(), noise).into(),
+        };
+        Expanded { delta, b }
     }
 }
 
@@ -184,20 +225,20 @@ pub(super) struct Correlations {
 }
 
 impl Correlations {
-    /// From the receiver's message, held to its length and, against malicious ones, its checks.
-    pub(super) fn new<V: Value>(
+    /// From the receiver's corrections, held to their length and, in malicious runs, its checks.
+    pub(super) fn new<V: Value, S: SecurityModel>(
         context: &Context,
         plan: &Plan,
-        delta: Block,
-        base: &[Block],
-        message: &[u8],
+        secrets: &Secrets<'_>,
+        corrections: &[u8],
     ) -> Result<Self, Error> {
-        if message.len() != plan.receiver_bytes::<V>() {
+        let security = S::SECURITY;
+        if corrections.len() != plan.correction_bytes::<V>(security) {
             return Err(Error::MessageLength { what: "corrections of a VOLE" });
         }
-        let (setup, mut corrections) =
-            message.split_at(crate::small_field::message_bytes(WIDTH, plan.security()));
-        let mut field = softspoken::Sender::new(context, WIDTH, plan.security(), delta, base, setup)?;
+        let (setup, mut corrections) = corrections.split_at(small_field::message_bytes(WIDTH, security));
+        let mut field =
+            softspoken::Sender::new(context, WIDTH, security, secrets.delta, secrets.base, setup)?;
         let mut offsets = Wiped::from(vec![[Block::ZERO]; plan.choices()]);
         field.extend_from(true, &mut offsets, |bytes| {
             let (now, later) = corrections.split_at(bytes.len());
@@ -206,16 +247,8 @@ impl Correlations {
             Ok(())
         })?;
         let gammas = gammas::<V>(plan, &mut field, &mut corrections)?;
-        let spare = draw::<Block>(plan.spare(), &mut field, &mut corrections)?;
+        let spare = draw::<Block>(plan.spare(security), &mut field, &mut corrections)?;
         Ok(Self { offsets, gammas, spare })
-    }
-}
-
-impl Drop for Sender {
-    fn drop(&mut self) {
-        self.delta.zeroize();
-        self.noise.iter_mut().chain([&mut self.taken, &mut self.outputs]).for_each(wipe);
-        self.spare.zeroize();
     }
 }
 
@@ -228,7 +261,7 @@ fn gammas<V: Value>(
     if plan.pieces() > 0 && V::ONLY.is_some() {
         return Ok(vec![field.delta()[0]; plan.values()].into());
     }
-    let mut gammas = draw::<V>(plan.places::<V>(), field, corrections)?;
+    let mut gammas = draw::<V>(plan.blocks_of_columns::<V>(), field, corrections)?;
     gammas.truncate(plan.values());
     Ok(gammas)
 }
@@ -242,12 +275,12 @@ fn draw<V: Value>(
     // Room for all of them: what grows leaves copies behind.
     let mut shares = Wiped::from(Vec::with_capacity(left * Block::BITS / V::COLUMNS));
     while left > 0 {
-        let places = left.min(field.chunk_places());
-        let (now, later) = corrections.split_at(field.chunk_bytes(places, false));
-        for (i, tile) in field.chunk(places, false, now)?.iter().take(places.div_ceil(BLOCKS)).enumerate() {
-            V::correlations(tile, &[], (places - i * BLOCKS).min(BLOCKS), &mut Vec::new(), &mut shares);
+        let count = left.min(field.chunk_places());
+        let (now, later) = corrections.split_at(field.chunk_bytes(count, false));
+        for (i, tile) in field.chunk(count, false, now)?.iter().take(count.div_ceil(BLOCKS)).enumerate() {
+            V::correlations(tile, &[], (count - i * BLOCKS).min(BLOCKS), &mut Vec::new(), &mut shares);
         }
-        (*corrections, left) = (later, left - places);
+        (*corrections, left) = (later, left - count);
     }
     Ok(shares)
 }
@@ -255,7 +288,7 @@ fn draw<V: Value>(
 /// What the trees of a run are grown from.
 struct Grower<'a> {
     plan: &'a Plan,
-    forest: Forest,
+    pprf: MultiPointPprf,
     delta: Block,
     offsets: &'a [[Block; 1]],
     gammas: &'a [Block],
@@ -263,19 +296,55 @@ struct Grower<'a> {
 }
 
 impl Grower<'_> {
-    /// Takes in the leaves of the trees of a piece, and makes its words.
-    fn grow(&self, threads: usize, piece: usize, words: &mut [Block], intake: &mut Intake<'_, Block>) {
+    /// The leaves of all trees, and flight 3. The pieces of a long vector are compressed at once, since nothing checks their
+    /// noise in a semi-honest run; of one piece flight 3 should be on its way first.
+    fn all<S: SecurityModel>(&self, code: AnyCode) -> (Vector, Vec<u8>) {
+        let plan = self.plan;
+        let each = plan.flight3_bytes() / Block::BYTES / plan.pieces();
+        let mut correction_words = vec![Block::ZERO; each * plan.pieces()];
+        let vector = if S::SECURITY == Security::Malicious {
+            let of_piece = |(piece, words): (usize, &mut [Block])| {
+                let mut noise = Vec::new();
+                self.piece(plan.threads(), piece, words, &mut Intake::whole(&mut noise, plan.noise()));
+                noise.into()
+            };
+            let noise = correction_words.chunks_mut(each).enumerate().map(of_piece).collect();
+            Vector::Noise(Box::new(code), noise)
+        } else if plan.pieces() == 1 {
+            let mut taken = Vec::new();
+            self.piece(plan.threads(), 0, &mut correction_words, &mut code.intake(&mut taken));
+            Vector::Taken(Box::new(code), taken.into())
+        } else {
+            let slots: Vec<Mutex<&mut [Block]>> = correction_words.chunks_mut(each).map(Mutex::new).collect();
+            let mut room = Default::default();
+            let outputs = compressed(plan, &code, &mut room, |threads, piece, [room, _]| {
+                let mut words = slots[piece].lock().unwrap_or_else(PoisonError::into_inner);
+                self.piece(threads, piece, &mut words, &mut code.intake(room));
+            });
+            room.iter_mut().for_each(wipe);
+            Vector::Outputs(outputs.into())
+        };
+        (vector, Block::slice_as_bytes(&correction_words).to_vec())
+    }
+
+    /// Takes in the leaves of the trees of a piece, and makes its correction words.
+    fn piece(&self, threads: usize, piece: usize, words: &mut [Block], intake: &mut Intake<'_, Block>) {
         let mut rest = words;
         let slots = self.plan.trees(piece).map(|tree| {
-            let (own, others) = core::mem::take(&mut rest).split_at_mut(tree.words.len());
+            let (own, others) = core::mem::take(&mut rest).split_at_mut(tree.correction_words.len());
             rest = others;
             own
         });
         grown(self.plan, threads, piece, slots, intake, |tree, words, leaves| {
-            let (offsets, index) = (&self.offsets[tree.choices.clone()], tree.choices.start as u64);
-            let own = (self.roots[tree.number], self.gammas[tree.number]);
+            let full = Full {
+                index: tree.choices.start as u64,
+                offsets: &self.offsets[tree.choices.clone()],
+                delta: self.delta,
+                root: self.roots[tree.number],
+                gamma: self.gammas[tree.number],
+            };
             let mut made = Vec::with_capacity(words.len());
-            self.forest.grow(index, (offsets, self.delta), own, leaves, &mut made);
+            self.pprf.grow(&full, leaves, &mut made);
             words.copy_from_slice(&made);
         });
     }

@@ -1,191 +1,183 @@
-//! From base OTs on: the three flights, one by one or as a conversation.
+//! The flights over a channel, one by one or as a whole conversation.
 
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
-use vesica_crypto::hash::{Context, Label};
-use vesica_crypto::transpose::ROWS;
-use zeroize::{Zeroize, Zeroizing};
+use vesica_crypto::hash::Context;
+use vesica_crypto::memory::Wiped;
 
 use super::plan::Plan;
-use super::value::Value;
-use super::{Receiver, Sender};
-use crate::base::masny_rindal;
-use crate::security::Security;
-use crate::{Error, Seed};
+use super::value::{CheckedValue, Value};
+use super::{receiver, sender};
+use crate::Error;
+use crate::security::{Malicious, Security, SecurityModel, SemiHonest};
 
-const BASE: Label = Label::new("vole: base OT");
-
-/// Flight 1: the sender between its base OT message and the receiver's.
-pub struct Opening {
-    context: Context,
-    delta: Zeroizing<Block>,
-    base: masny_rindal::Receiver,
-}
-
-impl Opening {
-    /// Bytes of the message.
-    pub const BYTES: usize = ROWS * masny_rindal::RECEIVER_BYTES;
-
-    /// Draws Δ. The message is for [`answer`].
-    #[must_use]
-    pub fn new(context: &Context, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
-        Self::with_delta(context, Block::random(rng), rng)
-    }
-
-    /// The same for this Δ.
-    pub(super) fn with_delta(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
-        let (base, message) = masny_rindal::Receiver::new(context, BASE, delta.as_bytes(), ROWS, rng);
-        (Self { context: context.clone(), delta: Zeroizing::new(delta), base }, message)
-    }
-
-    /// The context of the run.
-    #[cfg(any(test, feature = "testing"))]
-    pub(super) fn context(&self) -> &Context {
-        &self.context
-    }
-
-    /// Bytes of the receiver's answer, [`flight 2`](answer).
-    #[must_use]
-    pub fn answer_bytes<V: Value>(plan: &Plan) -> usize {
-        masny_rindal::SENDER_BYTES + plan.receiver_bytes::<V>()
-    }
-
-    /// Flight 3, from the receiver's answer.
+/// A security model that covers VOLEs over values V: how either party gets from its answer to the state in which it may
+/// expand.
+pub trait Check<V: Value>: SecurityModel + Sized {
+    /// The sender's part in the check; nothing is sent in semi-honest runs.
     ///
     /// # Errors
-    /// If the answer is not what it must be.
-    pub fn respond<V: Value>(
-        self,
+    /// If the connection fails or the partner's message is not what it must be.
+    fn be_checked(
+        sender: sender::Answered<Self>,
         plan: &Plan,
-        answer: &[u8],
+        channel: &mut dyn Channel,
+    ) -> Result<sender::Checked, Error>;
+
+    /// The receiver's part: takes flight 3 and, in malicious runs, checks it.
+    ///
+    /// # Errors
+    /// If the connection fails or the partner's messages are not what they must be.
+    fn check(
+        receiver: receiver::Answered<V, Self>,
+        plan: &Plan,
+        channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(Sender, Vec<u8>), Error> {
-        let context = self.context.clone();
-        self.respond_with(answer, |delta, base, corrections| {
-            Sender::new::<V>(&context, plan, delta, base, corrections, rng)
-        })
+    ) -> Result<receiver::Checked<V>, Error>;
+}
+
+impl<V: Value> Check<V> for SemiHonest {
+    fn be_checked(
+        sender: sender::Answered<Self>,
+        _: &Plan,
+        _: &mut dyn Channel,
+    ) -> Result<sender::Checked, Error> {
+        Ok(sender.accept())
     }
 
-    /// The same, where a sender is made of Δ, the chosen strings and the receiver's corrections.
-    pub(super) fn respond_with<S>(
-        self,
-        answer: &[u8],
-        sender: impl FnOnce(Block, &[Block], &[u8]) -> Result<S, Error>,
-    ) -> Result<S, Error> {
-        let wrong = Error::MessageLength { what: "base OT and corrections of a VOLE" };
-        let (public, corrections) = answer.split_first_chunk().ok_or(wrong)?;
-        let mut base: Vec<Block> = self.base.finish(public)?.iter().map(Seed::block).collect();
-        let sender = sender(*self.delta, &base, corrections);
-        base.zeroize();
-        sender
+    fn check(
+        receiver: receiver::Answered<V, Self>,
+        plan: &Plan,
+        channel: &mut dyn Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<receiver::Checked<V>, Error> {
+        receiver.accept(received(plan.flight3_bytes(), channel)?)
     }
 }
 
-/// Flight 2: the receiver's answer to the message of [`Opening::new`].
+impl<V: CheckedValue> Check<V> for Malicious {
+    fn be_checked(
+        sender: sender::Answered<Self>,
+        plan: &Plan,
+        channel: &mut dyn Channel,
+    ) -> Result<sender::Checked, Error> {
+        let flight4 = received(plan.flight4_bytes(Security::Malicious), channel)?;
+        let (sender, flight5) = sender.reply(&flight4)?;
+        channel.send(&flight5)?;
+        channel.flush()?;
+        Ok(sender)
+    }
+
+    fn check(
+        receiver: receiver::Answered<V, Self>,
+        plan: &Plan,
+        channel: &mut dyn Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<receiver::Checked<V>, Error> {
+        let flight3 = received(plan.flight3_bytes(), channel)?;
+        let (receiver, flight4) = receiver.challenge(&flight3, rng)?;
+        drop(flight3);
+        channel.send(&flight4)?;
+        receiver.check(&received(plan.flight5_bytes(Security::Malicious), channel)?)
+    }
+}
+
+fn received(bytes: usize, channel: &mut dyn Channel) -> Result<Vec<u8>, Error> {
+    let mut message = vec![0; bytes];
+    channel.recv_exact(&mut message)?;
+    Ok(message)
+}
+
+/// Flight 1: the sender draws Δ.
 ///
 /// # Errors
-/// If the opening is not what it must be.
-pub fn answer<V: Value>(
+/// If the connection fails.
+pub fn open(
     context: &Context,
-    plan: &Plan,
-    opening: &[u8],
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<(Receiver<V>, Vec<u8>), Error> {
-    answer_with(context, opening, rng, |base, rng| Receiver::new(context, plan, base, rng))
+) -> Result<sender::Opened, Error> {
+    let (sender, flight1) = sender::Opened::new(context, rng);
+    channel.send(&flight1)?;
+    channel.flush()?;
+    Ok(sender)
 }
 
-/// The same, where a receiver and its corrections are made of both strings of the base OTs.
-pub(super) fn answer_with<R>(
+/// Flight 2, the receiver's answer to flight 1. It is left to the caller to flush it, who may have more to send.
+///
+/// # Errors
+/// If the connection fails or flight 1 is not what it must be.
+pub fn answer<V: Value, S: Check<V>>(
     context: &Context,
-    opening: &[u8],
+    plan: &Plan,
+    channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
-    receiver: impl FnOnce(&[[Block; 2]], &mut dyn CryptoRng) -> (R, Vec<u8>),
-) -> Result<(R, Vec<u8>), Error> {
-    if opening.len() != Opening::BYTES {
-        return Err(Error::MessageLength { what: "base OT of a VOLE" });
-    }
-    let (base, public) = masny_rindal::Sender::new(context, BASE, rng);
-    let base = base.finish(opening)?;
-    let mut seeds: Vec<[Block; 2]> = base.iter().map(|[zero, one]| [zero.block(), one.block()]).collect();
-    let (receiver, corrections) = receiver(&seeds, rng);
-    seeds.as_flattened_mut().zeroize();
-    Ok((receiver, [&public[..], &corrections].concat()))
+) -> Result<receiver::Answered<V, S>, Error> {
+    let flight1 = received(Plan::FLIGHT1_BYTES, channel)?;
+    let (receiver, flight2) = receiver::Answered::answer(context, plan, &flight1, rng)?;
+    channel.send(&flight2)?;
+    Ok(receiver)
+}
+
+/// Receives flight 2. Between this and [`respond`] the sender can work without the memory that the trees take.
+///
+/// # Errors
+/// If the connection fails.
+pub fn receive_flight2<V: Value, S: Check<V>>(
+    plan: &Plan,
+    channel: &mut dyn Channel,
+) -> Result<Vec<u8>, Error> {
+    received(plan.flight2_bytes::<V>(S::SECURITY), channel)
+}
+
+/// Flight 3, the sender's answer to flight 2, and its part in the check.
+///
+/// # Errors
+/// If the connection fails or the partner's messages are not what they must be.
+pub fn respond<V: Value, S: Check<V>>(
+    sender: sender::Opened,
+    plan: &Plan,
+    flight2: &[u8],
+    channel: &mut dyn Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<sender::Checked, Error> {
+    let (sender, flight3) = sender.respond::<V, S>(plan, flight2, rng)?;
+    channel.send(&flight3)?;
+    channel.flush()?;
+    drop(flight3);
+    S::be_checked(sender, plan, channel)
 }
 
 /// The whole conversation of the sender: Δ and B.
 ///
 /// # Errors
 /// If the connection fails or the partner's messages are not what they must be.
-pub fn send<V: Value>(
+pub fn send<V: Value, S: Check<V>>(
     context: &Context,
     plan: &Plan,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<(Block, Vec<Block>), Error> {
-    let (opening, message) = Opening::new(context, rng);
-    channel.send(&message)?;
-    let mut answer = vec![0; Opening::answer_bytes::<V>(plan)];
-    channel.recv_exact(&mut answer)?;
-    let (mut sender, message) = opening.respond::<V>(plan, &answer, rng)?;
-    channel.send(&message)?;
-    channel.flush()?;
-    confirm(&mut sender, plan, channel)?;
-    Ok((sender.delta(), sender.finish()))
-}
-
-/// The sender's part in the check of a malicious run; nothing in others. It follows flight 3.
-///
-/// # Errors
-/// If the connection fails.
-pub fn confirm(sender: &mut Sender, plan: &Plan, channel: &mut dyn Channel) -> Result<(), Error> {
-    if plan.challenge_bytes() > 0 {
-        let mut challenge = vec![0; plan.challenge_bytes()];
-        channel.recv_exact(&mut challenge)?;
-        channel.send(&sender.reply(&challenge)?)?;
-        channel.flush()?;
-    }
-    Ok(())
-}
-
-/// Receives flight 3 and, in malicious runs, checks it: what is left to do, [`Receiver::finish`], is silent.
-///
-/// # Errors
-/// If the connection fails or the partner's messages are not what they must be.
-pub fn accept<V: Value>(
-    receiver: &mut Receiver<V>,
-    plan: &Plan,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<(), Error> {
-    let mut words = vec![0; plan.sender_bytes()];
-    channel.recv_exact(&mut words)?;
-    if plan.security() == Security::SemiHonest {
-        return receiver.accept(words);
-    }
-    channel.send(&receiver.challenge(&words, rng)?)?;
-    let mut reply = vec![0; plan.reply_bytes()];
-    channel.recv_exact(&mut reply)?;
-    receiver.confirm(&reply)
+) -> Result<sender::Expanded, Error> {
+    let sender = open(context, channel, rng)?;
+    let flight2 = receive_flight2::<V, S>(plan, channel)?;
+    Ok(respond::<V, S>(sender, plan, &flight2, channel, rng)?.expand())
 }
 
 /// The whole conversation of the receiver: A and C.
 ///
 /// # Errors
 /// If the connection fails or the partner's messages are not what they must be.
-pub fn receive<V: Value>(
+pub fn receive<V: Value, S: Check<V>>(
     context: &Context,
     plan: &Plan,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<(Vec<V>, Vec<Block>), Error> {
-    let mut opening = vec![0; Opening::BYTES];
-    channel.recv_exact(&mut opening)?;
-    let (mut receiver, message) = answer::<V>(context, plan, &opening, rng)?;
-    channel.send(&message)?;
+) -> Result<(Wiped<V>, Wiped<Block>), Error> {
+    let mut receiver = answer::<V, S>(context, plan, channel, rng)?;
     channel.flush()?;
     // While the sender works.
     let values = receiver.values();
-    accept(&mut receiver, plan, channel, rng)?;
-    Ok((values, receiver.finish()))
+    let receiver = S::check(receiver, plan, channel, rng)?;
+    Ok((receiver.release(values), receiver.expand()))
 }

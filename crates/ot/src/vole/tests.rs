@@ -1,55 +1,90 @@
 //! The relation, the noise, and what the outputs must not show.
 
 use vesica_crypto::block::Block;
+use vesica_crypto::memory::Wiped;
 use vesica_crypto::prg::Prg;
 
+use super::sender::Secrets;
 use super::*;
 use crate::Error;
-use crate::security::{Profile, Security};
+use crate::security::{Malicious, Profile, Security, SemiHonest};
 use crate::small_field::tests::{context, deal};
 
-/// Δ, A, B, C.
-fn run<V: Value>(plan: &Plan, seed: u8) -> (Block, Vec<V>, Vec<Block>, Vec<Block>) {
-    let (pairs, delta, chosen) = deal(seed);
-    let mut rng = Prg::from_seed([seed; 16]);
-    let (mut receiver, corrections) = Receiver::<V>::new(&context(), plan, &pairs, &mut rng);
-    assert_eq!(corrections.len(), plan.receiver_bytes::<V>());
-    let a = receiver.values();
-    let (sender, words) = Sender::new::<V>(&context(), plan, delta, &chosen, &corrections, &mut rng).unwrap();
-    assert_eq!(words.len(), plan.sender_bytes());
-    let mut sender = sender;
-    if plan.security() == Security::SemiHonest {
-        receiver.accept(words).unwrap();
-    } else {
-        let challenge = receiver.challenge(&words, &mut rng).unwrap();
-        assert_eq!(challenge.len(), plan.challenge_bytes());
-        receiver.confirm(&sender.reply(&challenge).unwrap()).unwrap();
-    }
-    (delta, a, sender.finish(), receiver.finish())
+/// What both parties end with.
+#[derive(PartialEq)]
+struct Outputs<V> {
+    delta: Block,
+    a: Vec<V>,
+    b: Vec<Block>,
+    c: Vec<Block>,
 }
 
-fn assert_relation<V: Value>(plan: &Plan, seed: u8) {
-    let (delta, a, b, c) = run::<V>(plan, seed);
-    assert_eq!([a.len(), b.len(), c.len()], [plan.length(); 3]);
-    let mut expected = b;
-    V::add_products(&mut expected, delta, &a);
-    assert!(expected == c, "{plan:?}");
+impl<V: Value> Outputs<V> {
+    fn assert_relation(self, plan: &Plan) {
+        assert_eq!([self.a.len(), self.b.len(), self.c.len()], [plan.length(); 3]);
+        let mut expected = self.b;
+        V::add_products(&mut expected, self.delta, &self.a);
+        assert!(expected == self.c, "{plan:?}");
+    }
+}
+
+/// Both parties after flight 3, and that.
+fn started<V: Value, S: Check<V>>(
+    plan: &Plan,
+    seed: u8,
+    rng: &mut Prg,
+) -> (receiver::Answered<V, S>, sender::Answered<S>, Vec<u8>) {
+    let (pairs, delta, chosen) = deal(seed);
+    let (receiver, corrections) = receiver::Answered::<V, S>::new(&context(), plan, &pairs, rng);
+    assert_eq!(corrections.len(), plan.correction_bytes::<V>(S::SECURITY));
+    let secrets = Secrets { delta, base: &chosen };
+    let (sender, flight3) =
+        sender::Answered::new::<V>(&context(), plan, &secrets, &corrections, rng).unwrap();
+    assert_eq!(flight3.len(), plan.flight3_bytes());
+    (receiver, sender, flight3)
+}
+
+fn ended<V: Value>(receiver: receiver::Checked<V>, sender: sender::Checked, a: Wiped<V>) -> Outputs<V> {
+    let sender::Expanded { delta, b } = sender.expand();
+    Outputs { delta: *delta, a: a.into_vec(), b: b.into_vec(), c: receiver.expand().into_vec() }
+}
+
+fn semi_honest<V: Value>(plan: &Plan, seed: u8) -> Outputs<V> {
+    let rng = &mut Prg::from_seed([seed; 16]);
+    let (mut receiver, sender, flight3) = started::<V, SemiHonest>(plan, seed, rng);
+    let a = receiver.values();
+    ended(receiver.accept(flight3).unwrap(), sender.accept(), a.release())
+}
+
+fn malicious<V: CheckedValue>(plan: &Plan, seed: u8) -> Outputs<V> {
+    let rng = &mut Prg::from_seed([seed; 16]);
+    let (mut receiver, sender, flight3) = started::<V, Malicious>(plan, seed, rng);
+    let a = receiver.values();
+    let (receiver, flight4) = receiver.challenge(&flight3, rng).unwrap();
+    assert_eq!(flight4.len(), plan.flight4_bytes(Security::Malicious));
+    let (sender, flight5) = sender.reply(&flight4).unwrap();
+    assert_eq!(flight5.len(), plan.flight5_bytes(Security::Malicious));
+    let receiver = receiver.check(&flight5).unwrap();
+    let a = receiver.release(a);
+    ended(receiver, sender, a)
+}
+
+/// The relation over every kind of values, whatever the security.
+fn assert_relation(plan: &Plan) {
+    semi_honest::<Block>(plan, 1).assert_relation(plan);
+    semi_honest::<u64>(plan, 2).assert_relation(plan);
+    malicious::<Block>(plan, 1).assert_relation(plan);
 }
 
 #[test]
 fn c_is_b_plus_delta_times_a() {
     for length in [0, 1, 2, 7, 23, 24, 25, 127, 129, 1000, 1695, 1696, 1697, 4095, 4096, 4097, 5000, 16_385] {
-        for security in [Security::SemiHonest, Security::Malicious] {
-            let plan = Plan::new(length, Profile::Conservative, security);
-            assert_relation::<Block>(&plan, 1);
-            if security == Security::SemiHonest {
-                assert_relation::<u64>(&plan, 2);
-            }
-        }
+        assert_relation(&Plan::new(length, Profile::Conservative));
     }
     for length in [401, 801, 3000, 65_535] {
         for weight in [Profile::Conservative.field_weight(), Profile::Lean.field_weight(), 200] {
-            assert_relation::<Block>(&Plan::of_weight(length, weight, Security::SemiHonest), 3);
+            let plan = Plan::of_weight(length, weight);
+            semi_honest::<Block>(&plan, 3).assert_relation(&plan);
         }
     }
 }
@@ -57,46 +92,37 @@ fn c_is_b_plus_delta_times_a() {
 #[test]
 fn expand_convolute_codes_keep_the_relation() {
     for length in [1, 4096, 4097, 8191, 8192, 20_000] {
-        for security in [Security::SemiHonest, Security::Malicious] {
-            let plan = Plan::new(length, Profile::Conservative, security).with_family(Family::Convolute);
-            assert_relation::<Block>(&plan, 1);
-            if security == Security::SemiHonest {
-                assert_relation::<u64>(&plan, 2);
-            }
-        }
+        assert_relation(&Plan::new(length, Profile::Conservative).with_family(Family::Convolute));
     }
-    let plan = Plan::of_bits(70_000, Profile::Lean, Security::SemiHonest).with_family(Family::Convolute);
-    let (delta, a, b, c) = run::<Bit>(&plan, 6);
-    assert!(a.iter().zip(&b).zip(&c).all(|((a, b), c)| *c == *b ^ a.times(delta)));
+    let plan = Plan::of_bits(70_000, Profile::Lean).with_family(Family::Convolute);
+    semi_honest::<Bit>(&plan, 6).assert_relation(&plan);
 }
 
 #[test]
 fn codes_of_different_families_differ() {
     let outputs = |family| {
-        let plan = Plan::new(5000, Profile::Conservative, Security::SemiHonest).with_family(family);
-        run::<Block>(&plan, 3).1
+        let plan = Plan::new(5000, Profile::Conservative).with_family(family);
+        semi_honest::<Block>(&plan, 3).a
     };
     assert!(outputs(Family::Accumulate) != outputs(Family::Convolute));
 }
 
 #[test]
 fn long_vectors_are_made_in_pieces() {
-    let plan = Plan::of_weight(parameters::PIECE + 5, 200, Security::SemiHonest);
+    let plan = Plan::of_weight(parameters::PIECE + 5, 200);
     assert_eq!(plan.pieces(), 2);
-    assert_relation::<u64>(&plan, 4);
+    semi_honest::<u64>(&plan, 4).assert_relation(&plan);
 }
 
 #[test]
 fn any_number_of_threads_makes_the_same() {
-    for (length, security) in [
-        (5000, Security::SemiHonest),
-        (5000, Security::Malicious),
-        (2 * parameters::PIECE + 5, Security::SemiHonest),
-    ] {
-        let plan = Plan::of_weight(length, 200, security);
-        let one = run::<Block>(&plan, 9);
+    let runs: [(usize, fn(&Plan, u8) -> Outputs<Block>); 3] =
+        [(5000, semi_honest), (5000, malicious), (2 * parameters::PIECE + 5, semi_honest)];
+    for (length, run) in runs {
+        let plan = Plan::of_weight(length, 200);
+        let one = run(&plan, 9);
         for threads in [2, 3] {
-            assert!(run::<Block>(&plan.clone().with_threads(threads), 9) == one, "{length} {security:?}");
+            assert!(run(&plan.clone().with_threads(threads), 9) == one, "{length}");
         }
     }
 }
@@ -104,14 +130,11 @@ fn any_number_of_threads_makes_the_same() {
 #[test]
 fn correlated_ots_are_voles_of_bits() {
     for length in [0, 1, 129, 5000, 65_535, 65_536, 70_001] {
-        for security in [Security::SemiHonest, Security::Malicious] {
-            let plan = Plan::of_bits(length, Profile::Conservative, security);
-            let (delta, a, b, c) = run::<Bit>(&plan, 6);
-            let ones: usize = a.iter().map(|bit| usize::from(bit.number())).sum();
+        let plan = Plan::of_bits(length, Profile::Conservative);
+        for outputs in [semi_honest::<Bit>(&plan, 6), malicious::<Bit>(&plan, 6)] {
+            let ones: usize = outputs.a.iter().map(|bit| usize::from(bit.number())).sum();
             assert!(length < 5000 || (2 * ones).abs_diff(length) < 6 * length.isqrt());
-            for ((a, b), c) in a.iter().zip(&b).zip(&c) {
-                assert!(*c == *b ^ a.times(delta));
-            }
+            outputs.assert_relation(&plan);
             assert_eq!(plan.pieces() > 0, length >= 65_536);
         }
     }
@@ -119,82 +142,87 @@ fn correlated_ots_are_voles_of_bits() {
 
 #[test]
 fn a_sender_whose_words_are_wrong_is_noticed_or_guesses_a_path() {
-    let plan = Plan::of_weight(2000, 200, Security::Malicious);
-    let (pairs, delta, chosen) = deal(7);
+    let plan = Plan::of_weight(2000, 200);
     // The word changed, how the reply fits, and whether the receiver's path shows it.
     let passes = |word: usize, bit: u8| {
-        let mut rng = Prg::from_seed([8; 16]);
-        let (mut receiver, corrections) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
-        let (mut sender, mut words) =
-            Sender::new::<Block>(&context(), &plan, delta, &chosen, &corrections, &mut rng).unwrap();
+        let rng = &mut Prg::from_seed([8; 16]);
+        let (receiver, sender, mut words) = started::<Block, Malicious>(&plan, 7, rng);
         words[word * 16] ^= bit;
-        let paths = receiver.paths().to_vec();
-        let challenge = receiver.challenge(&words, &mut rng).unwrap();
-        (receiver.confirm(&sender.reply(&challenge).unwrap()).is_ok(), paths)
+        let points = receiver.noise.points.to_vec();
+        let (receiver, challenge) = receiver.challenge(&words, rng).unwrap();
+        (receiver.check(&sender.reply(&challenge).unwrap().1).is_ok(), points)
     };
     assert!(passes(0, 0).0);
-    // The first tree has 20 leaves, five levels, six words and one that completes it. Its words of the last level are
-    // two, for four pairs of siblings: the receiver reads the one that its path does not take, if its leaf has a sibling.
-    let (first, paths) = passes(0, 1);
+    // The first tree has 20 leaves, five levels, six words and a final correction. Its words of the last level are two, for
+    // four pairs of siblings: the receiver reads the one that its path does not take, if its leaf has a sibling.
+    let (first, points) = passes(0, 1);
     assert!(!first);
     let (left, right) = (passes(4, 1).0, passes(5, 1).0);
-    let (is_right, has_right) = (paths[0] >= 16, paths[0] < 4);
+    let (is_right, has_right) = (points[0] >= 16, points[0] < 4);
     assert_eq!((left, right), (!is_right, !has_right));
     assert!(!passes(6, 1).0);
 }
 
 #[test]
 fn a_wrong_reply_is_noticed() {
-    let plan = Plan::of_weight(2000, 200, Security::Malicious);
-    let (pairs, delta, chosen) = deal(8);
+    let plan = Plan::of_weight(2000, 200);
     for change in 0..4 {
-        let mut rng = Prg::from_seed([8; 16]);
-        let (mut receiver, corrections) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
-        let (mut sender, words) =
-            Sender::new::<Block>(&context(), &plan, delta, &chosen, &corrections, &mut rng).unwrap();
-        let mut challenge = receiver.challenge(&words, &mut rng).unwrap();
+        let rng = &mut Prg::from_seed([8; 16]);
+        let (receiver, sender, words) = started::<Block, Malicious>(&plan, 8, rng);
+        let (receiver, mut challenge) = receiver.challenge(&words, rng).unwrap();
         if change > 1 {
             challenge[16 * (change - 2)] ^= 1;
         }
-        let mut reply = sender.reply(&challenge).unwrap();
+        let (_, mut reply) = sender.reply(&challenge).unwrap();
         if change == 1 {
             reply[31] ^= 1;
         }
-        assert_eq!(receiver.confirm(&reply).is_ok(), change == 0, "{change}");
+        assert_eq!(receiver.check(&reply).is_ok(), change == 0, "{change}");
     }
 }
 
 #[test]
 fn messages_of_another_length_are_refused() {
+    fn is_refused<T>(result: Result<T, Error>) -> bool {
+        matches!(result, Err(Error::MessageLength { .. }))
+    }
     for length in [10, 2000] {
-        let plan = Plan::new(length, Profile::Conservative, Security::SemiHonest);
+        let plan = Plan::new(length, Profile::Conservative);
         let (pairs, delta, chosen) = deal(5);
-        let mut rng = Prg::from_seed([5; 16]);
-        let (_, corrections) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
+        let rng = &mut Prg::from_seed([5; 16]);
+        let (_, corrections) = receiver::Answered::<Block, SemiHonest>::new(&context(), &plan, &pairs, rng);
+        let secrets = Secrets { delta, base: &chosen };
         for wrong in [&corrections[1..], &[], &[&corrections[..], &[0]].concat()] {
-            let result = Sender::new::<Block>(&context(), &plan, delta, &chosen, wrong, &mut rng);
-            assert!(matches!(result, Err(Error::MessageLength { .. })));
+            let result =
+                sender::Answered::<SemiHonest>::new::<Block>(&context(), &plan, &secrets, wrong, rng);
+            assert!(is_refused(result));
         }
-        let (mut receiver, _) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
-        let result = receiver.accept(vec![0; plan.sender_bytes() + 1]);
-        assert!(matches!(result, Err(Error::MessageLength { .. })));
+        let (receiver, ..) = started::<Block, SemiHonest>(&plan, 5, rng);
+        assert!(is_refused(receiver.accept(vec![0; plan.flight3_bytes() + 1])));
+        let (receiver, sender, mut flight3) = started::<Block, Malicious>(&plan, 5, rng);
+        assert!(is_refused(sender.reply(&vec![0; plan.flight4_bytes(Security::Malicious) + 1])));
+        let (receiver, _) = receiver.challenge(&flight3, rng).unwrap();
+        assert!(is_refused(receiver.check(&vec![0; plan.flight5_bytes(Security::Malicious) + 1])));
+        let (receiver, ..) = started::<Block, Malicious>(&plan, 5, rng);
+        flight3.push(0);
+        assert!(is_refused(receiver.challenge(&flight3, rng)));
     }
 }
 
 #[test]
-fn noise_has_its_weight_at_uniform_places() {
-    // Blocks of 1697 · 2 / 848 places: four, some five long. Chi-square over the places of all blocks of four.
-    let plan = Plan::new(1697, Profile::Conservative, Security::SemiHonest);
+fn noise_has_its_weight_at_uniform_points() {
+    // Blocks of 1697 · 2 / 848 positions: four, some five long. Chi-square over the points of all blocks of four.
+    let plan = Plan::new(1697, Profile::Conservative);
     let mut rng = Prg::from_seed([6; 16]);
     let (pairs, ..) = deal(6);
     let mut counts = [0f64; 4];
     for _ in 0..40 {
-        let (receiver, _) = Receiver::<Block>::new(&context(), &plan, &pairs, &mut rng);
-        assert_eq!(receiver.paths().len(), 848);
-        for (block, path) in plan.blocks().zip(receiver.paths()) {
-            assert!(*path < block.len());
+        let (receiver, _) = receiver::Answered::<Block, SemiHonest>::new(&context(), &plan, &pairs, &mut rng);
+        assert_eq!(receiver.noise.points.len(), 848);
+        for (block, point) in plan.blocks().zip(receiver.noise.points.iter()) {
+            assert!(*point < block.len());
             if block.len() == 4 {
-                counts[*path] += 1.0;
+                counts[*point] += 1.0;
             }
         }
     }
@@ -208,7 +236,7 @@ fn noise_has_its_weight_at_uniform_places() {
 #[test]
 fn blocks_cover_the_noise_once() {
     for length in [1697, 4096, 4097, 100_000, 1 << 20] {
-        let plan = Plan::new(length, Profile::Conservative, Security::SemiHonest);
+        let plan = Plan::new(length, Profile::Conservative);
         let mut end = 0;
         for block in plan.blocks() {
             assert_eq!(block.start, end);
@@ -243,7 +271,7 @@ fn outputs_do_not_lie_in_a_subspace() {
     for (length, family) in
         lengths.into_iter().chain([(5000, Family::Convolute), (40_000, Family::Convolute)])
     {
-        let plan = Plan::new(length, Profile::Conservative, Security::SemiHonest).with_family(family);
+        let plan = Plan::new(length, Profile::Conservative).with_family(family);
         let code = plan.code(&context());
         let mut prg = Prg::from_seed([7; 16]);
         let places: Vec<usize> = plan
@@ -266,8 +294,8 @@ fn outputs_do_not_lie_in_a_subspace() {
     }
     // What comes of it: any 300 outputs span all 128 dimensions.
     for family in [Family::Accumulate, Family::Convolute] {
-        let plan = Plan::new(5000, Profile::Conservative, Security::SemiHonest).with_family(family);
-        let (_, a, b, _) = run::<Block>(&plan, 8);
+        let plan = Plan::new(5000, Profile::Conservative).with_family(family);
+        let Outputs { a, b, .. } = semi_honest::<Block>(&plan, 8);
         assert_eq!(rank(&a[..300]), 128);
         assert_eq!(rank(&b[4700..]), 128);
     }
@@ -299,8 +327,8 @@ fn sums_of_few_outputs_are_not_biased() {
         .into_iter()
         .flat_map(|family| (1..=4).map(move |taken| (family, taken)))
     {
-        let plan = Plan::new(20_000, Profile::Conservative, Security::SemiHonest).with_family(family);
-        let (_, a, ..) = run::<Block>(&plan, 9);
+        let plan = Plan::new(20_000, Profile::Conservative).with_family(family);
+        let a = semi_honest::<Block>(&plan, 9).a;
         let mut ones = [0i32; 128];
         for window in a.windows(taken) {
             let sum = window.iter().fold(Block::ZERO, |sum, block| sum ^ *block).to_u128();
@@ -318,29 +346,35 @@ fn sums_of_few_outputs_are_not_biased() {
 
 #[test]
 fn runs_over_a_channel_from_base_ots_on() {
-    use vesica_net::{Options, memory};
-    for (length, security) in
-        [(100, Security::SemiHonest), (2000, Security::SemiHonest), (2001, Security::Malicious)]
-    {
-        let plan = Plan::new(length, Profile::Conservative, security);
+    fn run<S: Check<Block>>(length: usize) {
+        use vesica_net::{Options, memory};
+        let plan = Plan::new(length, Profile::Conservative);
         let (mut here, mut there) = memory::pair(&Options::default());
-        let ((a, c), (delta, mut b)) = std::thread::scope(|scope| {
-            let receiver =
-                scope.spawn(|| receive::<Block>(&context(), &plan, &mut here, &mut Prg::from_seed([1; 16])));
-            let sender = send::<Block>(&context(), &plan, &mut there, &mut Prg::from_seed([2; 16]));
-            (receiver.join().unwrap().unwrap(), sender.unwrap())
+        let ((a, c), sender::Expanded { delta, mut b }) = std::thread::scope(|scope| {
+            let receiver = scope.spawn(|| {
+                receive::<Block, S>(&context(), &plan, &mut here, &mut Prg::from_seed([1; 16])).unwrap()
+            });
+            let sender = send::<Block, S>(&context(), &plan, &mut there, &mut Prg::from_seed([2; 16]));
+            (receiver.join().unwrap(), sender.unwrap())
         });
-        Block::add_products(&mut b, delta, &a);
-        assert!(b == c);
+        Block::add_products(&mut b, *delta, &a);
+        assert!(*b == *c);
     }
+    run::<SemiHonest>(100);
+    run::<SemiHonest>(2000);
+    run::<Malicious>(100);
+    run::<Malicious>(2001);
 }
 
 #[test]
-fn openings_and_answers_of_another_kind_are_refused() {
-    let plan = Plan::new(10, Profile::Conservative, Security::SemiHonest);
-    let mut rng = Prg::from_seed([3; 16]);
-    let (opening, message) = Opening::new(&context(), &mut rng);
-    assert!(answer::<u64>(&context(), &plan, &message[1..], &mut rng).is_err());
-    assert!(answer::<u64>(&context(), &plan, &[0xff; Opening::BYTES], &mut rng).is_err());
-    assert!(opening.respond::<u64>(&plan, &[], &mut rng).is_err());
+fn flights_of_another_kind_are_refused() {
+    let plan = Plan::new(10, Profile::Conservative);
+    let rng = &mut Prg::from_seed([3; 16]);
+    let (opened, flight1) = sender::Opened::new(&context(), rng);
+    let mut answer = |flight1: &[u8]| {
+        receiver::Answered::<u64, SemiHonest>::answer(&context(), &plan, flight1, rng).is_err()
+    };
+    assert!(answer(&flight1[1..]));
+    assert!(answer(&[0xff; Plan::FLIGHT1_BYTES]));
+    assert!(opened.respond::<u64, SemiHonest>(&plan, &[], rng).is_err());
 }

@@ -16,9 +16,6 @@ use crate::small_field;
 
 /// A value: an element of GF(2^128) ([`Block`]), of GF(2^64) (`u64`), or a [`Bit`].
 pub trait Value: Word + core::fmt::Debug + PartialEq + private::Sealed {
-    /// Whether the checks against a malicious partner cover values of this kind.
-    const CHECKED: bool;
-
     /// Columns of correlated OT that one random value takes.
     const COLUMNS: usize;
 
@@ -52,6 +49,13 @@ pub trait Value: Word + core::fmt::Debug + PartialEq + private::Sealed {
     fn add_products(sums: &mut [Block], element: Block, values: &[Self]);
 }
 
+/// Values that the check against a malicious partner covers. Those in GF(2^64) are not among them: in a quadratic extension
+/// the check would need the product of F, which is another one than that of GF(2^128).
+pub trait CheckedValue: Value {}
+
+impl CheckedValue for Block {}
+impl CheckedValue for Bit {}
+
 mod private {
     pub trait Sealed {}
     impl Sealed for vesica_crypto::block::Block {}
@@ -60,7 +64,6 @@ mod private {
 }
 
 impl Value for Block {
-    const CHECKED: bool = true;
     const COLUMNS: usize = 128;
     const ONLY: Option<Self> = None;
 
@@ -96,8 +99,6 @@ impl Value for Block {
 }
 
 impl Value for u64 {
-    // In a quadratic extension the check would need the product of F, which is another one than that of GF(2^128).
-    const CHECKED: bool = false;
     const COLUMNS: usize = 64;
     const ONLY: Option<Self> = None;
 
@@ -180,7 +181,6 @@ impl vesica_crypto::memory::Blank for Bit {
 impl Word for Bit {}
 
 impl Value for Bit {
-    const CHECKED: bool = true;
     const COLUMNS: usize = 1;
     const ONLY: Option<Self> = Some(Self(1));
 

@@ -10,7 +10,7 @@ use vesica_ot::vole::parameters::{
 };
 use vesica_protocols::registry::{self, Shape};
 use vesica_protocols::vole_based::rr22::entry::max_malicious_items;
-use vesica_protocols::{Parameters, Profile, STATISTICAL_SECURITY, Security, Sizes};
+use vesica_protocols::{Parameters, Profile, STATISTICAL_SECURITY, Sizes};
 
 use crate::table::{Section, count, log2_factorial, power};
 
@@ -250,7 +250,7 @@ fn lengths() -> Section {
          removes words and adds none.",
         &["parameter", "in the code", "derived", "from"],
     );
-    let plan = |length| Plan::new(length, Profile::Conservative, Security::SemiHonest);
+    let plan = |length| Plan::new(length, Profile::Conservative);
     let weight = Profile::Conservative.field_weight();
     let first = (1..10_000).find(|length| plan(*length).pieces() > 0).unwrap();
     section.same("first length with LPN", first, 2 * weight + 1, "more than 2t outputs");

@@ -4,7 +4,7 @@ use vesica_crypto::block::Block;
 use vesica_ot::base::{cache, masny_rindal};
 use vesica_ot::nco::Code;
 use vesica_ot::softspoken::{Width, collision_bits};
-use vesica_ot::vole::Opening;
+use vesica_ot::vole::Plan;
 use vesica_ot::{iknp, kk13, kkrt};
 use vesica_protocols::STATISTICAL_SECURITY;
 
@@ -21,7 +21,7 @@ fn counts() -> Section {
          (Masny–Rindal over ristretto255), 49 bytes at 192 and 67 at 256 (Naor–Pinkas over P-384 and P-521).",
         &["extension", "base OTs in the code", "derived", "from"],
     );
-    let vole = Opening::BYTES / masny_rindal::RECEIVER_BYTES;
+    let vole = Plan::FLIGHT1_BYTES / masny_rindal::RECEIVER_BYTES;
     section.same("SoftSpoken, silent VOLE and OT", vole, 128, "κ bits of Δ");
     for level in iknp::LEVELS {
         let code = iknp::setup_bytes(level)[0] / cache::bytes(level, 1)[0];

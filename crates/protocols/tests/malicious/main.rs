@@ -15,7 +15,7 @@ use rand::{Rng, SeedableRng};
 use vesica_crypto::block::Block;
 use vesica_encode::items::{Items, Matches};
 use vesica_ot::vole::Plan;
-use vesica_ot::vole::cheating::paths_drawn;
+use vesica_ot::vole::cheating::points_drawn;
 use vesica_protocols::registry::Entry;
 use vesica_protocols::testing::{Case, Planted, duel, planted_for};
 use vesica_protocols::vole_based::rr22::ENTRY;
@@ -79,11 +79,11 @@ fn delta_of_sender(case: Case) -> Block {
     Block::random(&mut rng)
 }
 
-/// The paths that the honest receiver draws in such a run: behind its coins.
-fn paths_of_receiver(case: Case, plan: &Plan) -> Vec<usize> {
+/// The points that the honest receiver draws in such a run: behind its coins.
+fn points_of_receiver(case: Case, plan: &Plan) -> Vec<usize> {
     let mut rng = StdRng::seed_from_u64(case.seed << 1);
     rng.fill_bytes(&mut [0; RECEIVERS_COINS]);
-    paths_drawn(plan, &mut rng)
+    points_drawn(plan, &mut rng)
 }
 
 /// Rows of a set of strings are their items' numbers in the order in which they were given.

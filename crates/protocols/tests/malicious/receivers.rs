@@ -118,8 +118,8 @@ fn a_store_of_too_many_items_matches_what_it_holds_within_the_bound() {
     // Exactly what is in its store: the set that is extracted from it.
     assert_eq!(learnt.matched, learnt.stored);
     assert!(learnt.stored.len() > 400, "{} items", learnt.stored.len());
-    assert!(learnt.stored.len() <= learnt.columns, "one more has probability 2^-128");
-    assert!(learnt.columns <= max_malicious_items(300, 64));
+    assert!(learnt.stored.len() <= learnt.slots, "one more has probability 2^-128");
+    assert!(learnt.slots <= max_malicious_items(300, 64));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use vesica_protocols::testing::{Case, Planted, items_for, planted_for};
 use vesica_protocols::vole_based::rr22::cheating::{CoinCheat, SenderCheat, mask_message};
 use vesica_protocols::{Error, Learns, Misbehaviour, Parameters, Profile};
 
-use super::{MALICIOUS, case, cheating_sender, is_failed_check, is_inconsistent, paths_of_receiver, sets};
+use super::{MALICIOUS, case, cheating_sender, is_failed_check, is_inconsistent, points_of_receiver, sets};
 
 #[test]
 fn wrong_words_end_the_run_unless_a_path_was_guessed() {
@@ -30,7 +30,7 @@ fn wrong_words_end_the_run_unless_a_path_was_guessed() {
             let places = block_lengths(plan)[2];
             assert_eq!(places, 5);
             let guess = rng.next_u64() as usize % places;
-            right.store(paths_of_receiver(case, plan)[2] == guess, Relaxed);
+            right.store(points_of_receiver(case, plan)[2] == guess, Relaxed);
             vec![WrongWord { tree: 2, word: usize::MAX, error: Block::random(&mut rng), guess }]
         };
         let cheat = SenderCheat { words: &guess, ..SenderCheat::default() };
@@ -63,7 +63,7 @@ fn wrong_words_are_noticed_whatever_the_code_and_the_items() {
             let case = Case { parameters, ..case(Learns::Receiver, seed) };
             // Two words of one tree, and one of another; guesses of their paths, at most one of which is wrong.
             let words = |plan: &Plan| {
-                let (paths, lengths) = (paths_of_receiver(case, plan), block_lengths(plan));
+                let (paths, lengths) = (points_of_receiver(case, plan), block_lengths(plan));
                 let trees = [5, 5, 333];
                 let guessed = |at: usize| {
                     let wrong = missed.is_some_and(|missed| trees[missed] == trees[at]);

@@ -19,7 +19,7 @@ fn a_receiver_of_few_items_asks_no_more_questions_than_it_says() {
         assert_eq!(learnt.matched, learnt.stored);
         assert!(learnt.matched.len() <= max_malicious_items(declared, 40));
         assert!(told.is_none_or(|told| told.items() == learnt.matched.len()));
-        (learnt.columns, learnt.matched.len())
+        (learnt.slots, learnt.matched.len())
     };
     // The largest store without slack is that for 256.
     for declared in [1, 2, 10, 100, 256] {
@@ -27,10 +27,10 @@ fn a_receiver_of_few_items_asks_no_more_questions_than_it_says() {
     }
     // Under `--learns both`, too.
     assert_eq!(matched(3, Learns::Both), (3, 3));
-    // Larger ones have a band: its columns, and no more.
-    let (columns, tested) = matched(257, Learns::Receiver);
-    assert_eq!(columns, 436);
-    assert!((257..=columns).contains(&tested), "{tested}");
+    // Larger ones have a band: its slots, and no more.
+    let (slots, tested) = matched(257, Learns::Receiver);
+    assert_eq!(slots, 436);
+    assert!((257..=slots).contains(&tested), "{tested}");
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Cheating parties of malicious runs: each does what the honest one does but for the one thing it cheats in, and its
 //! messages fit together. Nothing but tests can reach them.
-#![expect(clippy::unwrap_used, reason = "a cheat in a run without coins is a mistake of the test")]
-
 use std::collections::HashMap;
 
 use rand_core::CryptoRng;
@@ -12,14 +10,17 @@ use vesica_encode::items::Items;
 use vesica_encode::okvs::Band;
 use vesica_encode::radix;
 use vesica_encode::sorted;
+use vesica_ot::security::Malicious;
 use vesica_ot::vole::cheating::{self, ReceiverCheat as VoleCheat, WrongWord};
-use vesica_ot::vole::{self, Opening, Plan, Value};
+use vesica_ot::vole::{self, Check, Plan, Value};
 
-use super::cells::Cell;
-use super::oprf::{COIN, COMMITMENT, Coins, Oracles, commit, draw};
-use super::store::Store;
-use super::{context_of, entry};
+use super::setup;
 use crate::error::{Error, Misbehaviour};
+use crate::oprf::vole::elements::FieldElement;
+use crate::oprf::vole::hashes::{Hashes, Pairs};
+use crate::oprf::vole::malicious::{COIN, COMMITMENT, SenderCoins, commit, draw};
+use crate::oprf::vole::store::Store;
+use crate::oprf::vole::{Model, Setup, Tossed};
 use crate::parameters::Security;
 use crate::positions;
 use crate::protocol::{Learns, Run};
@@ -68,8 +69,8 @@ impl Default for ReceiverCheat<'_> {
 
 /// What a cheating receiver ends with.
 pub struct Learnt {
-    /// Columns of its store.
-    pub columns: usize,
+    /// Slots of its store.
+    pub slots: usize,
     /// Items that it could put into the store.
     pub stored: Vec<usize>,
     /// Items of its own that matched.
@@ -84,38 +85,37 @@ pub fn receive(
     rng: &mut dyn CryptoRng,
     cheat: &ReceiverCheat<'_>,
 ) -> Result<Learnt, Error> {
-    let coins = Coins::receive(run, channel, rng)?.unwrap();
-    let plan = entry::plan(run)?;
-    let mut opening = vec![0; Opening::BYTES];
-    channel.recv_exact(&mut opening)?;
-    let (mut vole, mut answer) = cheating::answer(&coins.context, &plan, &opening, rng, &cheat.vole)?;
+    let setup = setup(run)?;
+    let Tossed { context, seed, coins } = Malicious::toss_as_receiver(&setup, channel, rng)?;
+    let mut flight1 = vec![0; Plan::FLIGHT1_BYTES];
+    channel.recv_exact(&mut flight1)?;
+    let (mut vole, mut flight2) = cheating::answer(&context, &setup.plan, &flight1, rng, &cheat.vole)?;
     if let Some(base) = cheat.base {
-        answer[..32].copy_from_slice(&base(&opening));
+        flight2[..32].copy_from_slice(&base(&flight1));
     }
-    channel.send(&answer)?;
+    channel.send(&flight2)?;
     channel.flush()?;
-    let oracles = Oracles::new(&coins.context, run);
-    let (keys, values) = oracles.keyed::<Block>(items)?;
-    let store = Store::new(Security::Malicious, run.sizes.receiver, coins.store_seed())?;
-    let (mut table, stored) = overfit(&store, &keys, &values)?;
-    table.iter_mut().zip(vole.values()).for_each(|(cell, pad)| *cell ^= pad);
-    (cheat.table)(&mut table);
-    cheating::accept_anything(&mut vole, &plan, channel, rng)?;
-    let c = vole.finish();
-    <Block as Cell>::send(&table, channel, &mut run.paced(0, 1))?;
-    Coins::answer(Some(&coins), channel)?;
-    channel.flush()?;
-    let mut outputs = store.place(1, keys, values).decode(1, &c).in_order();
-    let shift = coins.shift(channel)?;
-    let mine = oracles.masks(items, &mut outputs, Some(shift))?;
+    let hashes = Hashes::new(&context);
+    let pairs = hashes.pairs::<Block>(run, items)?;
+    let store = Store::new(Security::Malicious, run.sizes.receiver, seed.unwrap_or(Block::ZERO))?;
+    let (table, stored) = overfit(&store, &pairs)?;
+    let masked = vole.values().add_to(table);
+    let vole = cheating::accept_anything(vole, &setup.plan, channel, rng)?;
+    let mut masked = vole.release(masked);
+    (cheat.table)(&mut masked);
+    Block::send(&masked, channel, &mut run.paced(0, 1))?;
+    coins.send_w(channel)?;
+    let values = store.sort(run, pairs)?.decode(run, vole.expand())?.in_order();
+    let w = Malicious::w_of_receiver(coins, channel)?;
+    let mine = masks(run, &hashes, items, values.to_vec(), w)?;
     let theirs = received_masks(run, channel)?;
-    let pairs = pairs(&mine, &theirs);
+    let pairs = equal(&mine, &theirs);
     if run.learns == Learns::Both {
         let mut claims = (cheat.claims)(pairs.clone());
         claims.sort_unstable_by_key(|pair| pair.1);
         let proof = |&(item, _): &(u32, u32)| {
             let item = item as usize;
-            oracles.proof(items, item, outputs[item])
+            hashes.proof(items, item, values[item] ^ w)
         };
         let proofs = claims.iter().flat_map(proof).collect();
         positions::send(run.sizes.sender, claims.iter().map(|&(_, theirs)| theirs), channel.split().0)?;
@@ -124,7 +124,21 @@ pub fn receive(
     }
     let mut matched: Vec<usize> = pairs.iter().map(|&(mine, _)| mine as usize).collect();
     matched.sort_unstable();
-    Ok(Learnt { columns: store.columns(), stored, matched })
+    Ok(Learnt { slots: store.slots(), stored, matched })
+}
+
+/// The masks of decoded values in the order of the items.
+pub(super) fn masks(
+    run: &Run<'_>,
+    hashes: &Hashes,
+    items: &Items,
+    mut values: Vec<Block>,
+    w: Block,
+) -> Result<Vec<u128>, Error> {
+    hashes.outputs(run, &mut values, |range, values, into| {
+        Malicious::hash(hashes, items, w, range, values, into);
+    })?;
+    Ok(values.iter().map(|output| output.to_u128()).collect())
 }
 
 /// The sender's masks, in its order.
@@ -135,13 +149,14 @@ fn received_masks(run: &Run<'_>, channel: &mut dyn Channel) -> Result<Vec<u128>,
 }
 
 /// The pairs of an item of mine and the position of its mask in the sender's list.
-fn pairs(mine: &[u128], theirs: &[u128]) -> Vec<(u32, u32)> {
+fn equal(mine: &[u128], theirs: &[u128]) -> Vec<(u32, u32)> {
     let items: HashMap<u128, u32> = mine.iter().copied().zip(0..).collect();
     (0..).zip(theirs).filter_map(|(position, mask)| Some((*items.get(mask)?, position))).collect()
 }
 
 /// A table for all of these pairs whose rows are independent of those before, and which pairs these are.
-fn overfit(store: &Store, keys: &[Block], values: &[Block]) -> Result<(Vec<Block>, Vec<usize>), Error> {
+fn overfit(store: &Store, pairs: &Pairs<Block>) -> Result<(Vec<Block>, Vec<usize>), Error> {
+    let Pairs { keys, values } = pairs;
     match store {
         Store::Band(band) => Ok(overfit_band(band, keys, values)),
         Store::Polynomial(polynomial) => {
@@ -244,59 +259,59 @@ pub fn send(
     rng: &mut dyn CryptoRng,
     cheat: &SenderCheat<'_>,
 ) -> Result<(), Error> {
-    let coins = send_coins(run, channel, rng, cheat.coins)?;
-    let plan = entry::plan(run)?;
+    let setup = setup(run)?;
+    let Tossed { context, seed, coins } = send_coins(&setup, channel, rng, cheat.coins)?;
     let delta = cheat.delta.unwrap_or_else(|| Block::random(rng));
-    let (opening, message) = cheating::open(&coins.context, delta, rng);
-    channel.send(&message)?;
+    let (vole, flight1) = cheating::open(&context, delta, rng);
+    channel.send(&flight1)?;
     channel.flush()?;
-    let oracles = Oracles::new(&coins.context, run);
-    let (keys, values) = oracles.keyed::<Block>(items)?;
-    let mut answer = vec![0; Opening::answer_bytes::<Block>(&plan)];
-    channel.recv_exact(&mut answer)?;
-    let (mut vole, words) = cheating::respond(opening, &plan, &answer, rng, &(cheat.words)(&plan))?;
-    channel.send(&words)?;
+    let hashes = Hashes::new(&context);
+    let Pairs { keys, values } = hashes.pairs::<Block>(run, items)?;
+    let flight2 = vole::receive_flight2::<Block, Malicious>(&setup.plan, channel)?;
+    let wrong = (cheat.words)(&setup.plan);
+    let (vole, flight3) = cheating::respond(vole, &setup.plan, &flight2, rng, &wrong)?;
+    channel.send(&flight3)?;
     channel.flush()?;
-    vole::confirm(&mut vole, &plan, channel)?;
-    let mut b = vole.finish();
-    <Block as Cell>::recv_products(&mut b, delta, channel, &mut run.paced(0, 1))?;
-    let store = Store::new(Security::Malicious, run.sizes.receiver, coins.store_seed())?;
-    let shift = if cheat.coins == CoinCheat::Cancelled {
+    let mut b = <Malicious as Check<Block>>::be_checked(vole, &setup.plan, channel)?.expand().b;
+    Block::recv_products(&mut b, delta, channel, &mut run.paced(0, 1))?;
+    let store = Store::new(Security::Malicious, run.sizes.receiver, seed.unwrap_or(Block::ZERO))?;
+    let w = if cheat.coins == CoinCheat::Cancelled {
         let mut theirs = [0; COIN];
         channel.recv_exact(&mut theirs)?;
         channel.send(&theirs)?;
-        channel.send(&coins.other)?;
+        channel.send(&coins.opening)?;
         Block::ZERO
     } else {
-        coins.open(channel)?
+        Malicious::w_of_sender(coins, channel)?
     };
-    let mut outputs = store.place(1, keys, vec![(); values.len()]).decode(1, &b).in_order();
-    Block::add_products(&mut outputs, delta ^ cheat.other_delta, &values);
-    let masks = oracles.masks(items, &mut outputs, Some(shift))?;
-    channel.send(&(cheat.masks)(masks.into_vec()))?;
+    let pairs = Pairs { keys, values: vec![(); values.len()] };
+    let mut decoded = store.sort(run, pairs)?.decode(run, b)?.in_order();
+    Block::add_products(&mut decoded, delta ^ cheat.other_delta, &values);
+    let masks = masks(run, &hashes, items, decoded.into_vec(), w)?;
+    channel.send(&(cheat.masks)(masks))?;
     Ok(channel.flush()?)
 }
 
 /// The first messages of coins.
 fn send_coins(
-    run: &Run<'_>,
+    setup: &Setup<'_>,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
     cheat: CoinCheat,
-) -> Result<Coins, Error> {
+) -> Result<Tossed<SenderCoins>, Error> {
     let session = if cheat == CoinCheat::Replayed {
         Context::new(&[0xee; 32], "vole", b"another session", 1, 1)
     } else {
-        run.context.clone()
+        setup.run.context.clone()
     };
     let commitments = session.oracle(COMMITMENT);
-    let [coin, opening, mut mine, mut other] = [(); 4].map(|()| draw(rng));
-    let first = commit(&commitments, 0, &coin, &opening);
+    let [coin, coin_opening, mut my_w, mut opening] = [(); 4].map(|()| draw(rng));
+    let first = commit(&commitments, 0, &coin, &coin_opening);
     let second = if cheat == CoinCheat::Twice {
-        (mine, other) = (coin, opening);
+        (my_w, opening) = (coin, coin_opening);
         first
     } else {
-        commit(&commitments, 1, &mine, &other)
+        commit(&commitments, 1, &my_w, &opening)
     };
     channel.send(&first)?;
     channel.send(&second)?;
@@ -304,8 +319,7 @@ fn send_coins(
     channel.recv_exact(&mut theirs)?;
     let opened = if cheat == CoinCheat::Mirrored { theirs } else { coin };
     channel.send(&opened)?;
-    channel.send(&opening)?;
+    channel.send(&coin_opening)?;
     channel.flush()?;
-    let context = context_of(run, [theirs, opened].as_flattened());
-    Ok(Coins { context, mine, other, commitments, limit: std::time::Duration::MAX })
+    Ok(Tossed::new(setup.run, [theirs, opened], SenderCoins { my_w, opening }))
 }

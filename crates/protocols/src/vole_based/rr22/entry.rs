@@ -2,13 +2,13 @@
 
 use vesica_crypto::block::Block;
 use vesica_encode::sorted;
-use vesica_ot::vole::{Family, Opening, Plan};
+use vesica_ot::vole::{Family, Plan};
 
-use super::oprf::{COIN_BYTES, proof_bytes};
-use super::store::Store;
 use super::{receive, send};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
+use crate::oprf::vole::malicious::{COIN_BYTES, proof_bytes};
+use crate::oprf::vole::store::Store;
 use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security, variants};
 use crate::positions;
 use crate::protocol::{Phase, Role, Run, Sizes};
@@ -56,30 +56,30 @@ const MESSAGES: &[Message] = &[
     coin(Role::Sender, "commitments to coins (malicious)", COIN_BYTES[0]),
     coin(Role::Receiver, "coin (malicious)", COIN_BYTES[1]),
     coin(Role::Sender, "coin, opened (malicious)", COIN_BYTES[2]),
-    Message::of_sender("base OTs, whose choices are the bits of Δ", "8192", |_| Opening::BYTES as u64),
+    Message::of_sender("base OTs, whose choices are the bits of Δ", "8192", |_| Plan::FLIGHT1_BYTES as u64),
     Message::of_receiver(
         "base OT, small-field trees and corrections of the VOLE; seed of the store",
         "32 + r(m), and 16 if semi-honest",
         |shape| {
-            let semi_honest = shape.parameters.security == Security::SemiHonest;
-            let seed = if semi_honest { Block::BYTES } else { 0 };
+            let security = shape.parameters.security;
+            let seed = if security == Security::SemiHonest { Block::BYTES } else { 0 };
             with_plan(shape, |plan, small| {
-                let answer = Opening::answer_bytes::<Block>(plan);
-                seed + if small { Opening::answer_bytes::<u64>(plan) } else { answer }
+                let wide = plan.flight2_bytes::<Block>(security);
+                seed + if small { plan.flight2_bytes::<u64>(security) } else { wide }
             })
         },
     ),
-    Message::of_sender("words of the puncturable functions", "s(m)", |shape| {
-        with_plan(shape, |plan, _| plan.sender_bytes())
+    Message::of_sender("correction words of the puncturable PRF", "s(m)", |shape| {
+        with_plan(shape, |plan, _| plan.flight3_bytes())
     }),
     Message::of_receiver("challenge of the VOLE's check (malicious)", "c(m)", |shape| {
-        with_plan(shape, |plan, _| plan.challenge_bytes())
+        with_plan(shape, |plan, _| plan.flight4_bytes(shape.parameters.security))
     }),
     Message::of_sender("reply to it (malicious)", "c'(m)", |shape| {
-        with_plan(shape, |plan, _| plan.reply_bytes())
+        with_plan(shape, |plan, _| plan.flight5_bytes(shape.parameters.security))
     }),
     Message::of_receiver(
-        "columns of the store under A, and w_r if malicious",
+        "slots of the store under A, and w_r if malicious",
         "m·(16, or 8 for small values), and 32 if malicious",
         |shape| {
             let malicious = shape.parameters.security == Security::Malicious;
@@ -102,11 +102,11 @@ const MESSAGES: &[Message] = &[
     }),
 ];
 
-/// Base OTs, the receiver's answer with A + P, the masks: three. The words of the trees and what follows them take two
+/// Base OTs, the receiver's answer with A + P, the masks: three. The correction words and what follows them take two
 /// more, unless A + P goes early; coins of a malicious run two, and the check of the trees two. A small VOLE has no trees.
 fn flights(shape: &Shape) -> u32 {
     let Parameters { security, profile, .. } = shape.parameters;
-    let trees = with_plan(shape, |plan, _| plan.sender_bytes()) > 0;
+    let trees = with_plan(shape, |plan, _| plan.flight3_bytes()) > 0;
     match (security, profile, trees) {
         (Security::Malicious, _, true) => 9,
         (Security::Malicious, _, false) => 5,
@@ -150,13 +150,13 @@ pub(super) fn small_values(run: &Run<'_>) -> bool {
     are_small(run.sizes, &run.parameters)
 }
 
-/// Whether A' goes with the receiver's second message of the VOLE. Not in the papers' order of the messages, and in
-/// malicious runs not before the checks.
+/// Whether A' goes with the receiver's second message of the VOLE. That is not the papers' order of the messages, and in
+/// malicious runs it would be before the checks.
 pub(super) fn early(run: &Run<'_>) -> bool {
     run.parameters.profile != Profile::Conservative && run.parameters.security == Security::SemiHonest
 }
 
-/// The VOLE of a run: one output for each column of the store.
+/// The VOLE of a run: one output for each slot of the store.
 pub(super) fn plan(run: &Run<'_>) -> Result<Plan, Error> {
     let Sizes { receiver, sender } = run.sizes;
     let plan = plan_for(run.sizes, &run.parameters).ok_or(Misuse::TooManyItems { receiver, sender })?;
@@ -164,18 +164,18 @@ pub(super) fn plan(run: &Run<'_>) -> Result<Plan, Error> {
 }
 
 fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
-    let columns = Store::new(parameters.security, sizes.receiver, Block::ZERO).ok()?.columns();
+    let slots = Store::new(parameters.security, sizes.receiver, Block::ZERO).ok()?.slots();
     let family = match Code::of(parameters) {
         Code::ExpandConvolute => Family::Convolute,
         Code::BlockAccumulate => Family::Accumulate,
     };
-    Some(Plan::new(columns, parameters.profile, parameters.security).with_family(family))
+    Some(Plan::new(slots, parameters.profile).with_family(family))
 }
 
 /// The most items that a malicious receiver can have put into a store made for `items`, if it asks the hash at most
 /// 2^`log2_queries` times; exceeded with probability at most 2^-λ.
 ///
-/// A store of m columns of 128 bits has 2^(128·m) contents. Each fits a fixed choice of n' queried items with probability
+/// A store of m slots of 128 bits has 2^(128·m) contents. Each fits a fixed choice of n' queried items with probability
 /// 2^(-128·n'), so that one fits n' of q with probability at most C(q, n')·2^(-128·(n' - m)); the bound is where that
 /// falls below 2^-λ. (HKLS24 shows that an attack of this kind exists: n' = n_r, as RS21 has it, is too much to claim.)
 #[must_use]
@@ -184,13 +184,13 @@ pub fn max_malicious_items(items: usize, log2_queries: u32) -> usize {
         return 0;
     }
     let store = Store::new(Security::Malicious, items, Block::ZERO);
-    let columns = store.map_or(items, |store| store.columns()) as f64;
+    let slots = store.map_or(items, |store| store.slots()) as f64;
     // log2 C(q, n') < n'·log2(q·e / n').
     let fits = |more: f64| {
         let ways = more * (f64::from(log2_queries) + std::f64::consts::LOG2_E - more.log2());
-        ways >= 128.0 * (more - columns) - f64::from(STATISTICAL_SECURITY)
+        ways >= 128.0 * (more - slots) - f64::from(STATISTICAL_SECURITY)
     };
-    let (mut least, mut most) = (columns, columns * 1024.0 + 1024.0);
+    let (mut least, mut most) = (slots, slots * 1024.0 + 1024.0);
     while most - least > 1.0 {
         let middle = (least + most) / 2.0;
         if fits(middle) { least = middle } else { most = middle }
@@ -204,14 +204,14 @@ mod tests {
 
     #[test]
     fn a_malicious_receivers_set_is_bounded_as_the_table_says() {
-        // modern.md F.3 counts in columns m: 2^64 queries 1.75 and 1.54, 2^80 queries 2.2 and 1.9, at m = 2^10 and 2^20.
-        for (log2_columns, log2_queries, expected) in
+        // modern.md F.3 counts in slots m: 2^64 queries 1.75 and 1.54, 2^80 queries 2.2 and 1.9, at m = 2^10 and 2^20.
+        for (log2_slots, log2_queries, expected) in
             [(10, 64, 1.75), (20, 64, 1.54), (10, 80, 2.2), (20, 80, 1.9)]
         {
-            let items = ((1u64 << log2_columns) as f64 / 1.2) as usize;
-            let columns = Store::new(Security::Malicious, items, Block::ZERO).unwrap().columns() as f64;
-            let ratio = max_malicious_items(items, log2_queries) as f64 / columns;
-            assert!((ratio - expected).abs() < 0.1, "{log2_columns} {log2_queries}: {ratio}");
+            let items = ((1u64 << log2_slots) as f64 / 1.2) as usize;
+            let slots = Store::new(Security::Malicious, items, Block::ZERO).unwrap().slots() as f64;
+            let ratio = max_malicious_items(items, log2_queries) as f64 / slots;
+            assert!((ratio - expected).abs() < 0.1, "{log2_slots} {log2_queries}: {ratio}");
         }
     }
 

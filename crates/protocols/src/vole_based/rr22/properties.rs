@@ -6,14 +6,19 @@ use std::thread;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use vesica_crypto::block::Block;
+use vesica_crypto::hash::Context;
 use vesica_encode::items::Items;
 use vesica_net::{Options, memory};
+use vesica_ot::security::Malicious;
 use vesica_ot::vole::cheating::fingerprint_of_code;
 
-use super::entry;
-use super::oprf::{Coins, Oracles};
+use super::cheating::masks;
+use super::setup;
+use crate::oprf::vole::hashes::Hashes;
+use crate::oprf::vole::malicious::{ReceiverCoins, SenderCoins};
+use crate::oprf::vole::{Model, Tossed};
 use crate::parameters::{Parameters, Security};
-use crate::protocol::{Run, Sizes};
+use crate::protocol::{Learns, Run, Sizes};
 use crate::testing::{planted_for, run_of};
 
 const MALICIOUS: Parameters = Parameters {
@@ -26,21 +31,26 @@ const MALICIOUS: Parameters = Parameters {
 };
 
 fn run(parameters: Parameters) -> Run<'static> {
-    let context = vesica_crypto::hash::Context::new(&[7; 32], "vole", b"properties", 1500, 9);
+    let context = Context::new(&[7; 32], "vole", b"properties", 1500, 9);
     run_of(context, Sizes { receiver: 1500, sender: 9 }, parameters)
 }
 
+/// What the coins decide, and the channel that they were tossed over.
+type Party<C> = (Tossed<C>, vesica_net::Connection);
+
 /// Both parties' coins, whose randomness comes from these seeds: the receiver's, the sender's.
-fn drawn(receiver: u64, sender: u64) -> [(Coins, StdRng, vesica_net::Connection); 2] {
+fn tossed(receiver: u64, sender: u64) -> (Party<ReceiverCoins>, Party<SenderCoins>) {
     let (mut mine, mut theirs) = memory::pair(&Options::default());
+    let run = run(MALICIOUS);
     thread::scope(|scope| {
+        let run = &run;
         let sender = scope.spawn(move || {
             let mut rng = StdRng::seed_from_u64(sender);
-            (Coins::send(&run(MALICIOUS), &mut theirs, &mut rng).unwrap().unwrap(), rng, theirs)
+            (Malicious::toss_as_sender(&setup(run).unwrap(), &mut theirs, &mut rng).unwrap(), theirs)
         });
         let mut rng = StdRng::seed_from_u64(receiver);
-        let coins = Coins::receive(&run(MALICIOUS), &mut mine, &mut rng).unwrap().unwrap();
-        [(coins, rng, mine), sender.join().unwrap()]
+        let receiver = Malicious::toss_as_receiver(&setup(run).unwrap(), &mut mine, &mut rng).unwrap();
+        ((receiver, mine), sender.join().unwrap())
     })
 }
 
@@ -51,16 +61,17 @@ const RUNS: [(u64, u64); 3] = [(1, 2), (3, 2), (1, 4)];
 fn each_partys_coin_decides_the_store_the_code_the_keys_and_the_masks() {
     let sets = planted_for(&MALICIOUS, 3, 3, 3, 1);
     let run = run(MALICIOUS);
-    let plan = entry::plan(&run).unwrap();
-    let of = |coins: &Coins| {
-        let oracles = Oracles::new(&coins.context, &run);
-        let (keys, values) = oracles.keyed::<Block>(&sets.receiver).unwrap();
-        let mut outputs = vec![Block::from(5u128); 3];
-        let masks = oracles.masks(&sets.receiver, &mut outputs, Some(Block::ZERO)).unwrap().to_vec();
-        (coins.store_seed(), fingerprint_of_code(&coins.context, &plan)[0], keys[0], values[0], masks[0])
+    let plan = setup(&run).unwrap().plan;
+    let of = |context: &Context, seed: Option<Block>| {
+        let hashes = Hashes::new(context);
+        let pairs = hashes.pairs::<Block>(&run, &sets.receiver).unwrap();
+        let values = vec![Block::from(5u128); 3];
+        let masks = masks(&run, &hashes, &sets.receiver, values, Block::ZERO).unwrap();
+        (seed.unwrap(), fingerprint_of_code(context, &plan)[0], pairs.keys[0], pairs.values[0], masks[0])
     };
     let [first, others @ ..] = RUNS.map(|(receiver, sender)| {
-        let [mine, theirs] = drawn(receiver, sender).map(|(coins, ..)| of(&coins));
+        let ((mine, _), (theirs, _)) = tossed(receiver, sender);
+        let [mine, theirs] = [of(&mine.context, mine.seed), of(&theirs.context, theirs.seed)];
         assert!(mine == theirs, "both parties draw the same");
         mine
     });
@@ -74,31 +85,31 @@ fn each_partys_coin_decides_the_store_the_code_the_keys_and_the_masks() {
 
 #[test]
 fn both_parties_have_a_part_in_w() {
-    let shift = |(receiver, sender)| {
-        let [(mine, _, mut channel), (theirs, _, mut other)] = drawn(receiver, sender);
-        let parts = [mine.mine, theirs.mine].map(|part| Block::from_bytes(part.as_chunks().0[0]));
+    let w = |(receiver, sender)| {
+        let ((mine, mut channel), (theirs, mut other)) = tossed(receiver, sender);
+        let (mine, theirs) = (mine.coins, theirs.coins);
+        let parts = [mine.my_w, theirs.my_w].map(|part| Block::from_bytes(part.as_chunks().0[0]));
         thread::scope(|scope| {
-            let sender = scope.spawn(move || theirs.open(&mut other).unwrap());
-            Coins::answer(Some(&mine), &mut channel).unwrap();
-            channel.flush().unwrap();
-            let shift = mine.shift(&mut channel).unwrap();
-            assert!(shift == sender.join().unwrap(), "both parties have one w");
-            assert!(shift == parts[0] ^ parts[1] && parts.iter().all(|part| *part != Block::ZERO));
-            shift
+            let sender = scope.spawn(move || Malicious::w_of_sender(theirs, &mut other).unwrap());
+            mine.send_w(&mut channel).unwrap();
+            let w = Malicious::w_of_receiver(mine, &mut channel).unwrap();
+            assert!(w == sender.join().unwrap(), "both parties have one w");
+            assert!(w == parts[0] ^ parts[1] && parts.iter().all(|part| *part != Block::ZERO));
+            w
         })
     };
-    let [first, other_receiver, other_sender] = RUNS.map(shift);
+    let [first, other_receiver, other_sender] = RUNS.map(w);
     assert!(first != Block::ZERO && first != other_receiver && first != other_sender);
 }
 
-/// Masks of three items whose outputs are the same, and the proofs of their matches.
-fn of_equal_outputs(parameters: Parameters, items: &Items, shift: Block) -> (Vec<u128>, Vec<u128>) {
-    let run = run(parameters);
-    let oracles = Oracles::new(&run.context, &run);
-    let mut outputs = vec![Block::from(5u128); items.len()];
-    let masks = oracles.masks(items, &mut outputs, Some(shift)).unwrap().to_vec();
-    let proof = |item| u128::from_le_bytes(oracles.proof(items, item, outputs[item]));
-    (masks, (0..items.len()).map(proof).collect())
+/// Masks of three items whose decoded values are the same, and the proofs of their matches.
+fn of_equal_values(parameters: Parameters, items: &Items, w: Block) -> (Vec<u128>, Vec<u128>) {
+    let run = Run { learns: Learns::Both, ..run(parameters) };
+    let hashes = Hashes::new(&run.context);
+    let values = vec![Block::from(5u128); items.len()];
+    let proofs = Malicious::proofs(&run, &hashes, &values, w);
+    let proof = |item| u128::from_le_bytes(proofs.proof(items, item));
+    (masks(&run, &hashes, items, values, w).unwrap(), (0..items.len()).map(proof).collect())
 }
 
 #[test]
@@ -106,8 +117,8 @@ fn masks_and_proofs_take_the_item_and_w_and_differ() {
     for sigma in [None, Some(32)] {
         let parameters = Parameters { sigma, ..MALICIOUS };
         let items = planted_for(&parameters, 3, 3, 3, 1).receiver;
-        let (masks, proofs) = of_equal_outputs(parameters, &items, Block::ZERO);
-        let (with_w, other_proofs) = of_equal_outputs(parameters, &items, Block::from(1u128));
+        let (masks, proofs) = of_equal_values(parameters, &items, Block::ZERO);
+        let (with_w, other_proofs) = of_equal_values(parameters, &items, Block::from(1u128));
         let mut all = [masks, proofs, with_w, other_proofs].concat();
         let count = all.len();
         all.sort_unstable();

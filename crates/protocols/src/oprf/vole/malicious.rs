@@ -1,0 +1,241 @@
+//! What malicious runs add to the figure: coins of both parties, w, and proofs of matches.
+//!
+//! ```text
+//! receiver                                     sender
+//!                 ◄── H(c_s, o_s), H(w_s, o) ──
+//!                 ── c_r ──►
+//!                 ◄── c_s, o_s ──              context: c_r, c_s; of it, seeds of codes and of the store
+//!                 ── w_r, with A' ──►
+//!                 ◄── w_s, o ──                w = w_r ⊕ w_s
+//! ```
+
+use std::ops::Range;
+use std::time::Duration;
+
+use rand_core::CryptoRng;
+use subtle::ConstantTimeEq;
+use vesica_channel::Channel;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash::{Context, Label, Oracle};
+use vesica_crypto::memory::Wiped;
+use vesica_encode::items::Items;
+use vesica_encode::okvs::Decoded;
+use vesica_ot::security::Malicious;
+use vesica_ot::vole::Check;
+use vesica_ot::vole::receiver::{Answered, Checked, Held};
+
+use super::elements::FieldElement;
+use super::hashes::{Hashes, PROOF, with_items};
+use super::{Model, Order, Proofs, Setup, Tossed};
+use crate::error::{Error, Misbehaviour};
+use crate::parameters::Security;
+use crate::protocol::{Learns, Phase, Run};
+
+/// Bytes of a coin, of the string that opens a commitment, and of the commitment.
+pub(crate) const COIN: usize = 32;
+/// Bytes of each message of coins, in order.
+pub(crate) const COIN_BYTES: [usize; 5] = [2 * COIN, COIN, 2 * COIN, COIN, 2 * COIN];
+
+const COINS: Label = Label::new("vole: coins");
+pub(crate) const COMMITMENT: Label = Label::new("vole: commitment");
+const STORE: Label = Label::new("vole: seed of the store");
+
+/// The receiver's coins, once the context is known.
+pub(crate) struct ReceiverCoins {
+    /// w_r.
+    pub(crate) my_w: [u8; COIN],
+    /// The sender's commitment to w_s.
+    commitment: [u8; COIN],
+    commitments: Oracle,
+    /// How long the sender may take from w_r to its last mask.
+    limit: Duration,
+}
+
+/// The sender's coins, once the context is known.
+pub(crate) struct SenderCoins {
+    /// w_s.
+    pub(crate) my_w: [u8; COIN],
+    /// Opens the commitment to w_s.
+    pub(crate) opening: [u8; COIN],
+}
+
+pub(crate) fn draw(rng: &mut dyn CryptoRng) -> [u8; COIN] {
+    let mut coin = [0; COIN];
+    rng.fill_bytes(&mut coin);
+    coin
+}
+
+pub(crate) fn commit(oracle: &Oracle, which: u8, coin: &[u8; COIN], opening: &[u8; COIN]) -> [u8; COIN] {
+    let mut commitment = [0; COIN];
+    oracle.hash_parts(&[&[which], coin, opening], &mut commitment);
+    commitment
+}
+
+fn block(coin: &[u8; COIN]) -> Block {
+    Block::from_bytes(coin.as_chunks().0[0])
+}
+
+impl<C> Tossed<C> {
+    /// From the receiver's coin and the sender's. The items of either side are older than the coins, so neither party has
+    /// chosen the context, or the seed of the store, by its items, or the other way round.
+    pub(crate) fn new(run: &Run<'_>, [receivers, senders]: [[u8; COIN]; 2], coins: C) -> Self {
+        let context: Context = run.context.derive(COINS, [receivers, senders].as_flattened());
+        let mut seed = [0; 16];
+        context.hash(STORE, &[], &mut seed);
+        Self { context, seed: Some(Block::from_bytes(seed)), coins }
+    }
+}
+
+impl ReceiverCoins {
+    /// Sends w_r, behind A'. The sender knows w now, and has so long until its last mask is here.
+    pub(crate) fn send_w(&self, channel: &mut dyn Channel) -> Result<(), Error> {
+        channel.send(&self.my_w)?;
+        channel.expect_within(Some(self.limit));
+        Ok(channel.flush()?)
+    }
+}
+
+impl Model<Block> for Malicious {
+    type ReceiverCoins = ReceiverCoins;
+    type SenderCoins = SenderCoins;
+    type W = Block;
+    type Proofs = KeptValues;
+
+    fn toss_as_receiver(
+        setup: &Setup<'_>,
+        channel: &mut dyn Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Tossed<ReceiverCoins>, Error> {
+        let commitments = setup.run.context.oracle(COMMITMENT);
+        let mut committed = [[0; COIN]; 2];
+        channel.recv_exact(committed.as_flattened_mut())?;
+        let (coin, my_w) = (draw(rng), draw(rng));
+        channel.send(&coin)?;
+        let mut opened = [[0; COIN]; 2];
+        channel.recv_exact(opened.as_flattened_mut())?;
+        if commit(&commitments, 0, &opened[0], &opened[1]) != committed[0] {
+            return Err(Misbehaviour::FailedCheck.into());
+        }
+        let coins = ReceiverCoins { my_w, commitment: committed[1], commitments, limit: setup.limit };
+        Ok(Tossed::new(setup.run, [coin, opened[0]], coins))
+    }
+
+    fn toss_as_sender(
+        setup: &Setup<'_>,
+        channel: &mut dyn Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Tossed<SenderCoins>, Error> {
+        let commitments = setup.run.context.oracle(COMMITMENT);
+        let [coin, coin_opening, my_w, opening] = [(); 4].map(|()| draw(rng));
+        channel.send(&commit(&commitments, 0, &coin, &coin_opening))?;
+        channel.send(&commit(&commitments, 1, &my_w, &opening))?;
+        let mut theirs = [0; COIN];
+        channel.recv_exact(&mut theirs)?;
+        channel.send(&coin)?;
+        channel.send(&coin_opening)?;
+        channel.flush()?;
+        // The receiver knows all hashes now. What it searches with them it has to find before A'.
+        channel.expect_within(Some(setup.limit));
+        Ok(Tossed::new(setup.run, [theirs, coin], SenderCoins { my_w, opening }))
+    }
+
+    /// Before the sender's last message has been checked, nothing that depends on A leaves.
+    fn send_masked(
+        setup: &Setup<'_>,
+        coins: &ReceiverCoins,
+        vole: Answered<Block, Self>,
+        masked: Held<Vec<Block>, Self>,
+        channel: &mut dyn Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Checked<Block>, Error> {
+        let (run, n) = (setup.run, setup.run.sizes.receiver);
+        run.phase(Phase::Unblind, 4 * n);
+        let vole = Self::check(vole, &setup.plan, channel, rng)?;
+        run.advance(n)?;
+        let masked = vole.release(masked);
+        Block::send(&masked, channel, &mut run.paced(n, masked.len()))?;
+        coins.send_w(channel)?;
+        Ok(vole)
+    }
+
+    fn w_of_receiver(coins: ReceiverCoins, channel: &mut dyn Channel) -> Result<Block, Error> {
+        let mut opened = [[0; COIN]; 2];
+        channel.recv_exact(opened.as_flattened_mut())?;
+        if commit(&coins.commitments, 1, &opened[0], &opened[1]) == coins.commitment {
+            Ok(block(&coins.my_w) ^ block(&opened[0]))
+        } else {
+            Err(Misbehaviour::FailedCheck.into())
+        }
+    }
+
+    fn w_of_sender(coins: SenderCoins, channel: &mut dyn Channel) -> Result<Block, Error> {
+        let mut theirs = [0; COIN];
+        channel.recv_exact(&mut theirs)?;
+        channel.expect_within(None);
+        channel.send(&coins.my_w)?;
+        channel.send(&coins.opening)?;
+        channel.flush()?;
+        Ok(block(&coins.my_w) ^ block(&theirs))
+    }
+
+    fn in_order(decoded: Decoded<()>) -> (Wiped<Block>, Order) {
+        (decoded.in_order(), Order(None))
+    }
+
+    fn hash(
+        hashes: &Hashes,
+        items: &Items,
+        w: Block,
+        range: Range<usize>,
+        values: &[Block],
+        into: &mut [u8],
+    ) {
+        let (bytes, width) = with_items(items, range, values.iter().map(|value| *value ^ w));
+        hashes.output.hash_batch(&bytes, width, into, 16);
+    }
+
+    fn proofs(run: &Run<'_>, hashes: &Hashes, values: &[Block], w: Block) -> KeptValues {
+        let values = if run.learns == Learns::Both { values.to_vec() } else { Vec::new() };
+        KeptValues { hashes: hashes.clone(), values: values.into(), w }
+    }
+}
+
+/// The decoded values of my items, where both parties learn the matches: the receiver proves a match by a second function of
+/// its value.
+pub(crate) struct KeptValues {
+    hashes: Hashes,
+    values: Wiped<Block>,
+    w: Block,
+}
+
+impl KeptValues {
+    pub(crate) fn proof(&self, items: &Items, item: usize) -> [u8; PROOF] {
+        self.hashes.proof(items, item, self.values[item] ^ self.w)
+    }
+}
+
+impl Proofs for KeptValues {
+    fn send(&self, items: &Items, pairs: &[(u32, u32)], channel: &mut dyn Channel) -> Result<(), Error> {
+        let mut pairs: Vec<(u32, u32)> = pairs.iter().map(|&(mine, theirs)| (theirs, mine)).collect();
+        pairs.sort_unstable();
+        pairs.dedup_by_key(|pair| pair.0);
+        let proofs: Vec<u8> = pairs.iter().flat_map(|&(_, mine)| self.proof(items, mine as usize)).collect();
+        channel.send(&proofs)?;
+        Ok(channel.flush()?)
+    }
+
+    fn check(&self, items: &Items, matched: &[usize], channel: &mut dyn Channel) -> Result<(), Error> {
+        let mut right = subtle::Choice::from(1);
+        for &item in matched {
+            let mut proof = [0; PROOF];
+            channel.recv_exact(&mut proof)?;
+            right &= proof.ct_eq(&self.proof(items, item));
+        }
+        if bool::from(right) { Ok(()) } else { Err(Misbehaviour::FailedCheck.into()) }
+    }
+}
+
+/// Bytes of the proofs of `matches` matches.
+pub(crate) fn proof_bytes(security: Security, learns: Learns, matches: usize) -> u64 {
+    if security == Security::Malicious && learns == Learns::Both { (PROOF * matches) as u64 } else { 0 }
+}

@@ -1,0 +1,185 @@
+//! Masks out, join in, as one sorted list: the sender's masks leave in ascending order, in Elias–Fano form, and the receiver
+//! finds its own among them.
+
+use vesica_channel::{Channel, SendHalf};
+use vesica_crypto::block::Block;
+use vesica_crypto::join::{Ascending, Tags};
+use vesica_crypto::memory::{Wiped, large_capacity};
+use vesica_encode::radix;
+use vesica_encode::sorted::{self, Repeats};
+
+use super::entry;
+use crate::error::{Error, Misbehaviour};
+use crate::masks::{self, Tagged};
+use crate::oprf::{EvaluationSink, OutputSink};
+use crate::parameters::Security;
+use crate::protocol::{Learns, Phase, Progress, Run, Sizes};
+
+/// Bytes of the masks between two reports of progress: whole frames.
+const CHUNK: usize = 1 << 20;
+
+/// Outputs of the OPRF, of which the low bits count.
+struct Cut<'a> {
+    outputs: &'a [Block],
+    kept: u128,
+}
+
+impl<'a> Cut<'a> {
+    fn new(outputs: &'a [Block], bits: u32) -> Self {
+        Self { outputs, kept: u128::MAX >> (u128::BITS - bits) }
+    }
+}
+
+impl Tags for Cut<'_> {
+    #[inline]
+    fn count(&self) -> usize {
+        self.outputs.len()
+    }
+
+    #[inline]
+    fn tag(&self, index: usize) -> u128 {
+        self.outputs[index].to_u128() & self.kept
+    }
+}
+
+/// The sender's masks, on their way to the receiver.
+pub(super) struct OutgoingMasks<'a> {
+    run: &'a Run<'a>,
+    bits: u32,
+    masks: Wiped<u128>,
+    /// The same with the item behind each, where the receiver will return positions.
+    tagged: Vec<Tagged>,
+}
+
+impl<'a> OutgoingMasks<'a> {
+    pub(super) fn new(run: &'a Run<'_>) -> Self {
+        let bits = entry::mask_bits(run.sizes, run.parameters.security);
+        Self { run, bits, masks: Wiped::default(), tagged: Vec::new() }
+    }
+
+    /// The item behind each position of the list that was sent.
+    pub(super) fn into_order(self) -> Vec<u32> {
+        self.tagged.into_iter().map(|tagged| tagged.item).collect()
+    }
+}
+
+impl EvaluationSink for OutgoingMasks<'_> {
+    fn begin(&mut self, _: usize, count: usize) {
+        self.run.phase(Phase::Exchange, 2 * count);
+        self.masks = Wiped::from(large_capacity(count));
+        if self.run.learns == Learns::Both {
+            self.tagged.reserve_exact(count);
+        }
+    }
+
+    fn put(&mut self, positions: impl Iterator<Item = u32>, outputs: &[Block]) {
+        let cut = Cut::new(outputs, self.bits);
+        let masks = (0..outputs.len()).map(|index| cut.tag(index));
+        if self.run.learns == Learns::Both {
+            self.tagged.extend(masks.clone().zip(positions).map(|(mask, item)| Tagged { mask, item }));
+        }
+        self.masks.extend(masks);
+    }
+
+    fn pause(&mut self, _: usize, _: usize, _: &mut dyn SendHalf) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn complete(&mut self, channel: &mut dyn SendHalf) -> Result<(), Error> {
+        if self.run.learns == Learns::Both {
+            masks::sort(&mut self.tagged);
+            self.masks.iter_mut().zip(&self.tagged).for_each(|(mask, tagged)| *mask = tagged.mask);
+        } else {
+            radix::sort(&mut self.masks);
+        }
+        let bytes = sorted::encode(&self.masks, self.bits);
+        let mut sent = self.run.paced(self.masks.len(), bytes.len());
+        for chunk in bytes.chunks(CHUNK) {
+            channel.send(chunk)?;
+            sent.advance(chunk.len())?;
+        }
+        Ok(channel.flush()?)
+    }
+}
+
+/// The receiver's masks, ready to be found in an ascending list.
+pub(super) struct IndexedMasks<'a> {
+    run: &'a Run<'a>,
+    bits: u32,
+    masks: Option<Ascending>,
+}
+
+impl<'a> IndexedMasks<'a> {
+    pub(super) fn new(run: &'a Run<'_>) -> Self {
+        Self { run, bits: entry::mask_bits(run.sizes, run.parameters.security), masks: None }
+    }
+
+    /// Receives the sender's masks and holds them to their form, which tells nothing of mine.
+    ///
+    /// In malicious runs no mask may stand there twice. Otherwise the sender could send one that it made up n_s times: the time
+    /// that n_s matches take would show it whether the receiver has that item. The masks of an honest sender are 128 bits of a
+    /// hash; two of them are equal with probability 2^-89 at n_s = 2^20 (n_s²/2 pairs, 2^-128 each). Shorter masks of semi-honest
+    /// runs may be equal.
+    pub(super) fn receive(self, channel: &mut dyn Channel) -> Result<MaskLists, Error> {
+        let Self { run, bits, masks } = self;
+        let count = run.sizes.sender;
+        let mut theirs = vec![0; sorted::encoded_bytes(count, bits)];
+        let mut received = run.paced(count, theirs.len());
+        for chunk in theirs.chunks_mut(CHUNK) {
+            channel.recv_exact(chunk)?;
+            received.advance(chunk.len())?;
+        }
+        // The limit that a malicious run has set ends here.
+        channel.expect_within(None);
+        let repeats = match run.parameters.security {
+            Security::SemiHonest => Repeats::Allowed,
+            Security::Malicious => Repeats::Refused,
+        };
+        sorted::check(&theirs, count, bits, repeats).map_err(Misbehaviour::InvalidMasks)?;
+        Ok(MaskLists { mine: masks, theirs, sizes: run.sizes, bits })
+    }
+}
+
+impl OutputSink for IndexedMasks<'_> {
+    fn begin(&mut self, _: usize, count: usize) {
+        self.run.phase(Phase::Exchange, count + self.run.sizes.sender);
+    }
+
+    /// All outputs come in one call.
+    fn put(&mut self, _: usize, outputs: &[Block], item: impl Fn(usize) -> Option<u32>) {
+        // An output that belongs to no item is found like the others, and stands for none.
+        let item = |index| item(index).unwrap_or(u32::MAX);
+        self.masks = Some(Ascending::new(&Cut::new(outputs, self.bits), self.bits, item));
+    }
+
+    fn pause(&mut self, _: usize, _: &mut dyn Channel) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// The masks of both, which are still to be joined.
+pub(super) struct MaskLists {
+    mine: Option<Ascending>,
+    /// The sender's, in their short form, which has been checked.
+    theirs: Vec<u8>,
+    sizes: Sizes,
+    bits: u32,
+}
+
+impl MaskLists {
+    /// The pairs of an item of mine and the position of its mask in the sender's list. How long that takes depends on how
+    /// many there are.
+    pub(super) fn join(self, progress: &dyn Progress) -> Result<Vec<(u32, u32)>, Error> {
+        let Sizes { receiver, sender } = self.sizes;
+        progress.phase(Phase::Compare, sender as u64);
+        let Some(mut mine) = self.mine else { return Ok(Vec::new()) };
+        let (mut pairs, mut first) = (large_capacity(sender.min(receiver)), 0);
+        let each = |theirs: &[u128]| {
+            mine.find(theirs, |item, position| pairs.push((item, first + position as u32)));
+            first += theirs.len() as u32;
+            progress.advance(theirs.len() as u64);
+        };
+        sorted::for_each_batch(&self.theirs, sender, self.bits, each).map_err(Misbehaviour::InvalidMasks)?;
+        Ok(pairs)
+    }
+}
