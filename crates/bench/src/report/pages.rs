@@ -66,8 +66,8 @@ pub fn write(
     let blocks = folder.blocks()?;
     if !blocks.is_empty() {
         let title = "Building blocks";
-        let what =
-            "One thread, in memory, by criterion (`make bench-blocks`): nanoseconds an element, the median.";
+        let what = "The figures are medians in nanoseconds an element, measured by criterion on one thread, in memory \
+             (`make bench-blocks`).";
         let text = format!("# {title}\n\n{what}\n\n{}", blocks::table(&blocks));
         list.push_str(&report.keep(&pages, BLOCKS, title, &text)?);
     }
@@ -103,7 +103,8 @@ impl Report<'_> {
             definitions.iter().flat_map(|definition| not_built(definition)).collect();
         if !awaited.is_empty() {
             let awaited: Vec<&str> = awaited.into_iter().collect();
-            let _ = writeln!(head, "Rows that wait for a protocol are not shown: {}.", awaited.join(", "));
+            let _ =
+                writeln!(head, "Rows whose protocol is not built yet are not shown: {}.", awaited.join(", "));
         }
         if !nothing.is_empty() {
             let _ = writeln!(head, "Tables without a figure are not shown: {}.", nothing.join("; "));
@@ -158,8 +159,10 @@ impl Report<'_> {
 }
 
 /// What a cell of the papers' pages shows.
-const LEGEND: &str = "A cell: the paper's figure (~: its own estimate, or \"about\") → **ours**, the median of the runs \
-(¹: one run) (ratio to the paper's). –: not measured (too large or too slow for this machine).";
+const LEGEND: &str = "\
+A cell has the paper's figure → **our figure** (ours divided by the paper's). Our figure is the median of the runs, and
+¹ marks a single run. ~ marks an estimate of the paper, or \"about\". – means not measured: too large or too slow for this
+machine.";
 
 /// The way from a page to a file, with `/` between.
 pub(super) fn link(page: &Path, file: &Path) -> Result<String, BenchError> {
