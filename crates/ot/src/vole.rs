@@ -28,7 +28,26 @@
 //!
 //! **Order.** What must come first is a type that the next step consumes: [`sender::Opened`], [`sender::Answered`],
 //! [`sender::Checked`] and [`receiver::Answered`], [`receiver::Challenged`], [`receiver::Checked`]. Only a checked party can
-//! expand.
+//! expand; this does not compile:
+//!
+//! ```compile_fail
+//! use vesica_ot::security::Malicious;
+//! use vesica_ot::vole::sender::{Answered, Expanded};
+//!
+//! fn unchecked(sender: Answered<Malicious>) -> Expanded {
+//!     sender.accept().expand()
+//! }
+//! ```
+//!
+//! With `SemiHonest` it does:
+//!
+//! ```
+//! # use vesica_ot::security::SemiHonest;
+//! # use vesica_ot::vole::sender::{Answered, Expanded};
+//! fn with_nothing_to_check(sender: Answered<SemiHonest>) -> Expanded {
+//!     sender.accept().expand()
+//! }
+//! ```
 //!
 //! **Points are uniform in each block**: the bits of the path are chosen and not what the correlated OTs happen to give,
 //! since blocks are not a power of two long. The weight is exactly t.
@@ -61,7 +80,7 @@ mod value;
 pub use codes::Family;
 pub use plan::Plan;
 pub use session::{Check, answer, open, receive, receive_flight2, respond, send};
-pub use value::{Bit, CheckedValue, Value};
+pub use value::{Bit, CheckedValue, Covers, Value};
 
 #[cfg(test)]
 mod tests;

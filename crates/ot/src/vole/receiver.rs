@@ -25,8 +25,7 @@ use super::multi_point::{MultiPointPprf, Punctured};
 use super::pieces::{compressed, compressed_kept, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
 use super::sender::BASE;
-use super::session::Check;
-use super::value::Value;
+use super::value::{Covers, Value};
 use crate::base::masny_rindal;
 use crate::pprf::levels;
 use crate::security::{Malicious, SecurityModel, SemiHonest};
@@ -110,7 +109,7 @@ impl<V: Value, S: SecurityModel> Answered<V, S> {
         rng: &mut dyn CryptoRng,
     ) -> Result<(Self, Vec<u8>), Error>
     where
-        S: Check<V>,
+        S: Covers<V>,
     {
         answer_with(context, flight1, rng, |base, rng| Self::new(context, plan, base, rng))
     }
@@ -128,7 +127,7 @@ impl<V: Value, S: SecurityModel> Answered<V, S> {
         rng: &mut dyn CryptoRng,
     ) -> (Self, Vec<u8>)
     where
-        S: Check<V>,
+        S: Covers<V>,
     {
         let start = softspoken::Receiver::new(context, WIDTH, S::SECURITY, base, rng);
         let points = draw_points(plan, rng);

@@ -23,8 +23,7 @@ use super::codes::{Code, Intake};
 use super::multi_point::{Full, MultiPointPprf};
 use super::pieces::{compressed, compressed_kept, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
-use super::session::Check;
-use super::value::Value;
+use super::value::{Covers, Value};
 use crate::base::masny_rindal;
 use crate::security::{Malicious, Security, SecurityModel, SemiHonest};
 use crate::{CotSender, Error, Seed, small_field, softspoken};
@@ -56,7 +55,7 @@ impl Opened {
     ///
     /// # Errors
     /// If flight 2 is not what it must be or, in malicious runs, fails a check.
-    pub fn respond<V: Value, S: Check<V>>(
+    pub fn respond<V: Value, S: Covers<V>>(
         self,
         plan: &Plan,
         flight2: &[u8],
@@ -144,7 +143,7 @@ impl<S: SecurityModel> Answered<S> {
         rng: &mut dyn CryptoRng,
     ) -> Result<(Self, Vec<u8>), Error>
     where
-        S: Check<V>,
+        S: Covers<V>,
     {
         let Correlations { offsets, gammas, spare } =
             Correlations::new::<V, S>(context, plan, secrets, corrections)?;

@@ -7,14 +7,13 @@ use vesica_crypto::hash::Context;
 use vesica_crypto::memory::Wiped;
 
 use super::plan::Plan;
-use super::value::{CheckedValue, Value};
+use super::value::{CheckedValue, Covers, Value};
 use super::{receiver, sender};
 use crate::Error;
-use crate::security::{Malicious, Security, SecurityModel, SemiHonest};
+use crate::security::{Malicious, Security, SemiHonest};
 
-/// A security model that covers VOLEs over values V: how either party gets from its answer to the state in which it may
-/// expand.
-pub trait Check<V: Value>: SecurityModel + Sized {
+/// How either party of a VOLE over values V gets from its answer to the state in which it may expand.
+pub trait Check<V: Value>: Covers<V> + Sized {
     /// The sender's part in the check; nothing is sent in semi-honest runs.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ use vesica_crypto::transpose::{COLUMNS, Tile, transpose};
 use vesica_crypto::tree::add_at;
 
 use super::codes::Word;
+use crate::security::{Malicious, SecurityModel, SemiHonest};
 use crate::small_field;
 
 /// A value: an element of GF(2^128) ([`Block`]), of GF(2^64) (`u64`), or a [`Bit`].
@@ -55,6 +56,12 @@ pub trait CheckedValue: Value {}
 
 impl CheckedValue for Block {}
 impl CheckedValue for Bit {}
+
+/// A security model that a VOLE over values V can have.
+pub trait Covers<V: Value>: SecurityModel {}
+
+impl<V: Value> Covers<V> for SemiHonest {}
+impl<V: CheckedValue> Covers<V> for Malicious {}
 
 mod private {
     pub trait Sealed {}
