@@ -12,7 +12,6 @@
 
 use std::convert::Infallible;
 
-use rand_core::CryptoRng;
 use vesica_channel::{Channel, RecvHalf, SendHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::join::{Collection, Lookup, PackedTags};
@@ -24,7 +23,7 @@ use vesica_encode::items::Items;
 use crate::error::{Error, Misbehaviour};
 use crate::masks::MaskWidth;
 use crate::oprf::{EvaluationSink, OprfReceiver, OprfSender, OutputSink};
-use crate::protocol::{Learns, Phase, Run};
+use crate::protocol::{Ctx, Learns, Phase, Run};
 
 /// Bytes of masks handled between two reports of progress.
 const CHUNK: usize = 1 << 18;
@@ -38,33 +37,30 @@ const SEGMENT: usize = 1 << 15;
 /// The receiver's steps: its outputs are looked for in the sender's lists, one for each of the OPRF's `functions`. Gives pairs
 /// (item of mine, position in the sender's lists).
 pub(crate) fn receive(
-    run: &Run<'_>,
+    ctx: &mut Ctx<'_, '_>,
     width: MaskWidth,
     functions: usize,
     items: &Items,
     oprf: impl OprfReceiver,
-    channel: &mut dyn Channel,
 ) -> Result<Vec<(u32, u32)>, Error> {
-    let mut matcher = MaskMatcher::new(run, width, run.sizes.sender, functions);
-    oprf.evaluate(items, channel, &mut matcher)?;
-    matcher.drain(channel.split().1)
+    let mut matcher = MaskMatcher::new(ctx.run, width, ctx.run.sizes.sender, functions);
+    oprf.evaluate(items, ctx.channel, &mut matcher)?;
+    matcher.drain(ctx.channel.split().1)
 }
 
 /// The sender's steps: its outputs leave as lists in one random order. Gives the item at each position, where both parties
 /// learn the result.
 pub(crate) fn send(
-    run: &Run<'_>,
+    ctx: &mut Ctx<'_, '_>,
     width: MaskWidth,
     functions: usize,
     items: &Items,
     oprf: impl OprfSender,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
-    let positions = items.shuffled(rng);
-    let order = if run.learns == Learns::Both { inverse(&positions) } else { Vec::new() };
-    let mut lists = OutgoingLists::new(run, width, functions, items.len());
-    oprf.evaluate_all(items, move |item| positions[item], channel, &mut lists)?;
+    let positions = items.shuffled(ctx.rng);
+    let order = if ctx.run.learns == Learns::Both { inverse(&positions) } else { Vec::new() };
+    let mut lists = OutgoingLists::new(ctx.run, width, functions, items.len());
+    oprf.evaluate_all(items, move |item| positions[item], ctx.channel, &mut lists)?;
     Ok(order)
 }
 

@@ -274,6 +274,7 @@ where
                         sink.put(batch.positions.iter().copied(), &outputs);
                     }
                 });
+                run.advance(part.len())?;
                 // In proportion to the bins. How many items were in them is the sender's secret.
                 let (done, channel) = (part.end - segment.start, channel.split().0);
                 reported.apart(run, Phase::Exchange, || sink.pause(done, segment.len(), channel))?;
@@ -281,7 +282,6 @@ where
                     sink.complete(channel)?;
                 }
             }
-            run.advance(bins.len())?;
         }
         // The outputs of all items in each slot of the stash.
         if stash == 0 {

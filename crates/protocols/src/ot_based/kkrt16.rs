@@ -37,7 +37,6 @@
 //! blocks of AES and rows transposed, 4 blocks for the code and a hash of 64 bytes, the sender half of the former; an
 //! evaluation is 4 blocks and a hash (`ot/examples/nco.rs` prints them beside their floors).
 
-use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
@@ -131,8 +130,8 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Err
     run.phase(Phase::Blind, items.len());
     let (context, code) = (&run.context, plan.code(run));
     let setup = kkrt::Receiver::start_setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
-    let oprf = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
-    Ok(Pairs::found(receive_pairs(run, &plan, items, oprf, ctx.channel)?))
+    let finish = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
+    Ok(Pairs::found(receive_pairs(ctx, &plan, items, finish)?))
 }
 
 /// The sender's role.
@@ -141,45 +140,43 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
     // 1. The base OTs.
     run.phase(Phase::Blind, items.len());
     let (context, code) = (&run.context, plan.code(run));
-    let oprf = kkrt::Sender::setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
-    send_masks(run, &plan, items, oprf, ctx.channel, ctx.rng)
+    let ots = kkrt::Sender::setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
+    send_masks(ctx, &plan, items, ots)
 }
 
 /// Pairs (item of mine, position in the sender's lists). `finish` ends the base OTs.
 fn receive_pairs<R: NcoReceiver<Block>>(
-    run: &Run<'_>,
+    ctx: &mut Ctx<'_, '_>,
     plan: &Plan,
     items: &Items,
     finish: impl FnOnce(&mut dyn Channel) -> Result<R, vesica_ot::Error>,
-    channel: &mut dyn Channel,
 ) -> Result<Vec<(u32, u32)>, Error> {
     // 2. While the sender answers: each y in one of its bins. 3. F(b, y) for the y in each bin b.
-    let reported = Reported::As(Phase::Answer);
+    let (run, reported) = (ctx.run, Reported::As(Phase::Answer));
     let oprf = bins::Receiver { run, words: &plan.keys(run), reported, finish };
     // 4. F(b, y) is looked for in the list of the function that bin b belongs to.
-    mask_lists::receive(run, plan.width, plan.layout.functions(), items, oprf, channel)
+    mask_lists::receive(ctx, plan.width, plan.layout.functions(), items, oprf)
 }
 
 /// The item at each position of the lists.
 fn send_masks<S: NcoSender<Block, { kkrt::BLOCKS }>>(
-    run: &Run<'_>,
+    ctx: &mut Ctx<'_, '_>,
     plan: &Plan,
     items: &Items,
     ots: S,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
     // 3. F(h_i(x), x) for each x and i, bin by bin.
-    let oprf = bins::Sender { run, words: &plan.keys(run), reported: Reported::As(Phase::Answer), ots };
+    let (run, reported) = (ctx.run, Reported::As(Phase::Answer));
+    let oprf = bins::Sender { run, words: &plan.keys(run), reported, ots };
     // 4. A list for each i, in one random order.
-    mask_lists::send(run, plan.width, plan.layout.functions(), items, oprf, channel, rng)
+    mask_lists::send(ctx, plan.width, plan.layout.functions(), items, oprf)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::oprf::bins::keys;
-    use crate::ot_based::noting::{self, noted};
+    use crate::ot_based::noting::{self, ideal_ots, noted};
     use crate::protocol::Learns;
     use crate::testing::{Case, Planted, duel, items, order, planted, run_pair, shape};
     use vesica_ot::nco::ideal;
@@ -209,16 +206,13 @@ mod tests {
         let (receiver, sender) = duel(
             (&ENTRY, sets, case),
             Box::new(|ctx| {
-                let (run, channel, rng) = ctx.parts();
-                let plan = Plan::new(run.sizes)?;
-                let oprf = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
-                receive_pairs(run, &plan, &sets.receiver, oprf, channel)
+                let plan = Plan::new(ctx.run.sizes)?;
+                receive_pairs(ctx, &plan, &sets.receiver, ideal_ots)
             }),
             Box::new(|ctx| {
-                let (run, channel, rng) = ctx.parts();
-                let plan = Plan::new(run.sizes)?;
-                let oprf = ideal::Sender::setup(&run.context, channel, rng)?;
-                send_masks(run, &plan, &sets.sender, oprf, channel, rng)
+                let plan = Plan::new(ctx.run.sizes)?;
+                let ots = ideal::Sender::setup(&ctx.run.context, ctx.channel, ctx.rng)?;
+                send_masks(ctx, &plan, &sets.sender, ots)
             }),
         );
         let (pairs, order) = (receiver.unwrap(), sender.unwrap());
@@ -268,10 +262,9 @@ mod tests {
         let sent = [0, 1].map(|half| {
             let sets = in_half(half);
             noted((&ENTRY, &sets, case), |ctx, sent| {
-                let (run, channel, rng) = ctx.parts();
-                let plan = Plan::new(run.sizes)?;
-                let oprf = noting::Sender::setup(&run.context, channel, rng, sent)?;
-                send_masks(run, &plan, &sets.sender, oprf, channel, rng).map(|_| ())
+                let plan = Plan::new(ctx.run.sizes)?;
+                let ots = noting::Sender::setup(&ctx.run.context, ctx.channel, ctx.rng, sent)?;
+                send_masks(ctx, &plan, &sets.sender, ots).map(|_| ())
             })
         });
         assert!(sent[0].len() > 8 && sent[0].last() > Some(&0), "{sent:?}");
@@ -286,17 +279,13 @@ mod tests {
                 let (pairs, order) = duel(
                     (&ENTRY, sets, Case { seed, ..Case::default() }),
                     Box::new(|ctx| {
-                        let (run, channel, rng) = ctx.parts();
-                        let plan = Plan::new(run.sizes)?;
-                        let oprf =
-                            |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
-                        receive_pairs(run, &plan, &sets.sender, oprf, channel)
+                        let plan = Plan::new(ctx.run.sizes)?;
+                        receive_pairs(ctx, &plan, &sets.sender, ideal_ots)
                     }),
                     Box::new(|ctx| {
-                        let (run, channel, rng) = ctx.parts();
-                        let plan = Plan::new(run.sizes)?;
-                        let oprf = ideal::Sender::setup(&run.context, channel, rng)?;
-                        send_masks(run, &plan, &sets.sender, oprf, channel, rng)
+                        let plan = Plan::new(ctx.run.sizes)?;
+                        let ots = ideal::Sender::setup(&ctx.run.context, ctx.channel, ctx.rng)?;
+                        send_masks(ctx, &plan, &sets.sender, ots)
                     }),
                 );
                 order.unwrap();

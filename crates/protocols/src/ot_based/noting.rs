@@ -6,12 +6,18 @@ use rand_core::CryptoRng;
 use vesica_channel::{Channel, RecvHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
+use vesica_crypto::prg::Prg;
 use vesica_net::{Meter, Options, memory};
 use vesica_ot::Error;
 use vesica_ot::nco::NcoSender;
 use vesica_ot::nco::ideal::{self, Word};
 
 use crate::testing::{Case, Party, Planted, duel_over};
+
+/// Ends the set-up of ideal OTs, whose dealer has one key.
+pub(super) fn ideal_ots(channel: &mut dyn Channel) -> Result<ideal::Receiver, Error> {
+    ideal::Receiver::setup(&Context::new(&[0; 32], "", b"", 0, 0), channel, &mut Prg::from_seed([8; 16]))
+}
 
 /// What had been sent at each call, in bytes, by the meter of the sender's end.
 pub(super) struct Sent {

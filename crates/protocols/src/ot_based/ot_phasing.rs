@@ -54,7 +54,6 @@
 //! [`kkrt16`](super::kkrt16). An OT takes the receiver 4 blocks of AES and 4 rows transposed, the sender half of that. The
 //! remainders of an item are computed once, with its bins, and partitioned by regions of bins: the sender keeps no table.
 
-use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_encode::hashing::parameters::{self, paper};
@@ -69,7 +68,7 @@ use crate::masks::MaskWidth;
 use crate::oprf::bins::{self, BinWords, Reported, characters::Characters};
 use crate::outcome::Pairs;
 use crate::parameters::{Parameters, variants};
-use crate::protocol::{Ctx, Phase, Run, Sizes};
+use crate::protocol::{Ctx, Phase, Sizes};
 use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
 /// Blocks of a row.
@@ -188,8 +187,8 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Err
     run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, WalshHadamard::default());
     let setup = kk13::Receiver::start_setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
-    let ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
-    Ok(Pairs::found(receive_pairs(run, &plan, items, ots, ctx.channel)?))
+    let finish = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
+    Ok(Pairs::found(receive_pairs(ctx, &plan, items, finish)?))
 }
 
 /// The sender's role.
@@ -203,38 +202,37 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
     run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, WalshHadamard::default());
     let ots = kk13::Sender::setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
-    send_masks(run, &plan, items, ots, ctx.channel, ctx.rng)
+    send_masks(ctx, &plan, items, ots)
 }
 
 /// Pairs (item of mine, position in the sender's lists). `finish` ends the base OTs.
 fn receive_pairs<R: NcoReceiver<u8>>(
-    run: &Run<'_>,
+    ctx: &mut Ctx<'_, '_>,
     plan: &Plan,
     items: &Items,
     finish: impl FnOnce(&mut dyn Channel) -> Result<R, vesica_ot::Error>,
-    channel: &mut dyn Channel,
 ) -> Result<Vec<(u32, u32)>, Error> {
     // 2. While the sender answers: each y in one of its bins, or in the stash. 3. S_y for the y in each bin.
+    let (run, reported) = (ctx.run, Reported::InPhases);
     run.phase(Phase::Hash, items.len());
-    let oprf = bins::Receiver { run, words: &plan.words, reported: Reported::InPhases, finish };
+    let oprf = bins::Receiver { run, words: &plan.words, reported, finish };
     // 4. S_y is looked for in the list of the function, or of the slot of the stash, that holds y.
-    mask_lists::receive(run, plan.width, plan.lists(), items, oprf, channel)
+    mask_lists::receive(ctx, plan.width, plan.lists(), items, oprf)
 }
 
 /// The item at each position of the lists, where both parties learn the result.
 fn send_masks<S: NcoSender<u8, BLOCKS>>(
-    run: &Run<'_>,
+    ctx: &mut Ctx<'_, '_>,
     plan: &Plan,
     items: &Items,
     ots: S,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
     // 3. S_x for each x in each of its bins, and in each slot of the stash.
+    let (run, reported) = (ctx.run, Reported::InPhases);
     run.phase(Phase::Hash, items.len());
-    let oprf = bins::Sender { run, words: &plan.words, reported: Reported::InPhases, ots };
+    let oprf = bins::Sender { run, words: &plan.words, reported, ots };
     // 4. A list for each function and slot, in one random order.
-    mask_lists::send(run, plan.width, plan.lists(), items, oprf, channel, rng)
+    mask_lists::send(ctx, plan.width, plan.lists(), items, oprf)
 }
 
 #[cfg(test)]

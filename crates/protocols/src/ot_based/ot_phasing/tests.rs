@@ -1,6 +1,7 @@
 use super::*;
 use crate::oprf::bins::characters::{self, Entry};
 use crate::oprf::bins::{BinPartition, BinTable};
+use crate::ot_based::noting::ideal_ots;
 use crate::protocol::{Learns, Role, Run};
 use crate::testing::{Case, duel, order, planted_for, run_of, run_pair, shape};
 use vesica_crypto::hash::Context;
@@ -39,16 +40,13 @@ fn over_ideal_ots_every_form_ends_with_the_same_matches() {
         let (receiver, sender) = duel(
             (&ENTRY, sets, case),
             Box::new(|ctx| {
-                let (run, channel, rng) = ctx.parts();
-                let plan = Plan::new(run.sizes, &run.parameters)?;
-                let ots = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
-                receive_pairs(run, &plan, &sets.receiver, ots, channel)
+                let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
+                receive_pairs(ctx, &plan, &sets.receiver, ideal_ots)
             }),
             Box::new(|ctx| {
-                let (run, channel, rng) = ctx.parts();
-                let plan = Plan::new(run.sizes, &run.parameters)?;
-                let ots = ideal::Sender::setup(&run.context, channel, rng)?;
-                send_masks(run, &plan, &sets.sender, ots, channel, rng)
+                let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
+                let ots = ideal::Sender::setup(&ctx.run.context, ctx.channel, ctx.rng)?;
+                send_masks(ctx, &plan, &sets.sender, ots)
             }),
         );
         let pairs = receiver.unwrap();
@@ -69,16 +67,13 @@ fn flaw_positions_in_the_lists_do_not_tell_of_items() {
             let (pairs, order) = duel(
                 (&ENTRY, sets, Case { parameters, seed, ..Case::default() }),
                 Box::new(|ctx| {
-                    let (run, channel, rng) = ctx.parts();
-                    let plan = Plan::new(run.sizes, &run.parameters)?;
-                    let ots = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
-                    receive_pairs(run, &plan, &sets.sender, ots, channel)
+                    let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
+                    receive_pairs(ctx, &plan, &sets.sender, ideal_ots)
                 }),
                 Box::new(|ctx| {
-                    let (run, channel, rng) = ctx.parts();
-                    let plan = Plan::new(run.sizes, &run.parameters)?;
-                    let ots = ideal::Sender::setup(&run.context, channel, rng)?;
-                    send_masks(run, &plan, &sets.sender, ots, channel, rng)
+                    let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
+                    let ots = ideal::Sender::setup(&ctx.run.context, ctx.channel, ctx.rng)?;
+                    send_masks(ctx, &plan, &sets.sender, ots)
                 }),
             );
             order.unwrap();
@@ -304,14 +299,13 @@ fn flaw_masks_of_too_few_bits_match_by_chance() {
         let (receiver, sender) = duel(
             (&ENTRY, sets, Case::default()),
             Box::new(|ctx| {
-                let (run, channel, rng) = ctx.parts();
-                let ots = |channel: &mut dyn Channel| ideal::Receiver::setup(&run.context, channel, rng);
-                receive_pairs(run, &plan(run), &sets.receiver, ots, channel)
+                let run = ctx.run;
+                receive_pairs(ctx, &plan(run), &sets.receiver, ideal_ots)
             }),
             Box::new(|ctx| {
-                let (run, channel, rng) = ctx.parts();
-                let ots = ideal::Sender::setup(&run.context, channel, rng)?;
-                send_masks(run, &plan(run), &sets.sender, ots, channel, rng)
+                let run = ctx.run;
+                let ots = ideal::Sender::setup(&run.context, ctx.channel, ctx.rng)?;
+                send_masks(ctx, &plan(run), &sets.sender, ots)
             }),
         );
         sender.unwrap();
