@@ -11,8 +11,8 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::prg::Prg;
-use vesica_ot::security::{Profile, Security, SemiHonest};
-use vesica_ot::softspoken::{self, Receiver, Sender, Width};
+use vesica_ot::security::{Malicious, Profile, Security, SecurityModel, SemiHonest};
+use vesica_ot::softspoken::{self, Choices, Receiver, Sender, Width};
 use vesica_ot::vole::codes::accumulate::Accumulate;
 use vesica_ot::vole::codes::convolute::Convolute;
 use vesica_ot::vole::codes::{Code, Word};
@@ -57,7 +57,10 @@ fn main() {
         for security in [Security::SemiHonest, Security::Malicious] {
             let name = format!("SoftSpoken k = {}, {security:?}", width.bits());
             if name.contains(&filter) {
-                softspoken(&name, width, security, aes);
+                match security {
+                    Security::SemiHonest => softspoken::<SemiHonest>(&name, width, aes),
+                    Security::Malicious => softspoken::<Malicious>(&name, width, aes),
+                }
             }
         }
     }
@@ -164,31 +167,29 @@ fn context() -> Context {
     Context::new(&[1; 32], "example", b"", 0, 0)
 }
 
-fn deal() -> (Vec<[Block; 2]>, Block, Vec<Block>) {
+fn deal() -> ([[Block; 2]; 128], Block, [Block; 128]) {
     let mut rng = Prg::from_seed([2; 16]);
-    let pairs: Vec<[Block; 2]> = (0..128).map(|_| [rng.block(), rng.block()]).collect();
+    let pairs: [[Block; 2]; 128] = std::array::from_fn(|_| [rng.block(), rng.block()]);
     let delta = rng.block();
-    let chosen = pairs.iter().enumerate().map(|(i, pair)| pair[usize::from(delta.bit(i))]).collect();
-    (pairs, delta, chosen)
+    (pairs, delta, std::array::from_fn(|i| pairs[i][usize::from(delta.bit(i))]))
 }
 
 /// Correlated OTs with random choices, streamed: the rows of one chunk after the other in the same buffer.
-fn softspoken(name: &str, width: Width, security: Security, aes: f64) {
+fn softspoken<S: SecurityModel>(name: &str, width: Width, aes: f64) {
     // What one checked chunk yields.
     const COUNT: usize = 127 * 128;
     const CHUNKS: usize = 32;
     let (pairs, delta, chosen) = deal();
-    let (mut receiver, message) =
-        Receiver::new(&context(), width, security, &pairs, &mut Prg::from_seed([3; 16]));
-    let mut sender = Sender::new(&context(), width, security, delta, &chosen, &message).unwrap();
+    let (mut receiver, message) = Receiver::<S>::new(&context(), width, &pairs, &mut Prg::from_seed([3; 16]));
+    let mut sender = Sender::<S>::new(&context(), width, delta, &chosen, &message).unwrap();
     let mut rows = large_vec([Block::ZERO], COUNT);
     let mut choices = vec![0; COUNT / 8];
-    let mut messages = vec![0; softspoken::bytes(width, security, COUNT, false) * CHUNKS];
+    let mut messages = vec![0; softspoken::bytes(width, S::SECURITY, COUNT, Choices::Random) * CHUNKS];
     let mut best = [f64::MAX; 2];
     for _ in 0..3 * RUNS {
         let (mut written, start) = (0, Instant::now());
         for _ in 0..CHUNKS {
-            let kept = receiver.extend_to(false, &mut choices, &mut rows, |message| {
+            let kept = receiver.extend_to(Choices::Random, &mut choices, &mut rows, |message| {
                 messages[written..written + message.len()].copy_from_slice(message);
                 written += message.len();
                 Ok(())
@@ -198,7 +199,7 @@ fn softspoken(name: &str, width: Width, security: Security, aes: f64) {
         best[0] = best[0].min(start.elapsed().as_nanos() as f64 / (COUNT * CHUNKS) as f64);
         let (mut read, start) = (0, Instant::now());
         for _ in 0..CHUNKS {
-            let taken = sender.extend_from(false, &mut rows, |message| {
+            let taken = sender.extend_from(Choices::Random, &mut rows, |message| {
                 message.copy_from_slice(&messages[read..read + message.len()]);
                 read += message.len();
                 Ok(())

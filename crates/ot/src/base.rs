@@ -4,6 +4,12 @@
 //! form here the strings are keys that come out of the protocol: neither party chooses them. With [`cache`] two parties use
 //! the same base OTs in several runs.
 
+use vesica_crypto::block::Block;
+use vesica_crypto::transpose::ROWS;
+use zeroize::Zeroizing;
+
+use crate::{Error, Seed};
+
 pub mod cache;
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;
@@ -13,4 +19,22 @@ pub mod naor_pinkas;
 /// Bit `i` of choices packed eight to a byte, lowest first.
 pub(crate) fn bit(choices: &[u8], i: usize) -> u8 {
     choices[i / 8] >> (i % 8) & 1
+}
+
+/// The first 128 bits of both strings of 128 base OTs.
+///
+/// # Errors
+/// If there are not 128.
+pub(crate) fn pairs_of_blocks(base: &[[Seed; 2]]) -> Result<Zeroizing<[[Block; 2]; ROWS]>, Error> {
+    let base: &[[Seed; 2]; ROWS] = base.try_into().map_err(|_| Error::UnfitBaseOts)?;
+    Ok(Zeroizing::new(base.each_ref().map(|pair| pair.each_ref().map(Seed::block))))
+}
+
+/// The first 128 bits of the chosen strings of 128 base OTs.
+///
+/// # Errors
+/// If there are not 128.
+pub(crate) fn chosen_blocks(base: &[Seed]) -> Result<Zeroizing<[Block; ROWS]>, Error> {
+    let base: &[Seed; ROWS] = base.try_into().map_err(|_| Error::UnfitBaseOts)?;
+    Ok(Zeroizing::new(base.each_ref().map(Seed::block)))
 }

@@ -1,4 +1,4 @@
-//! OTs with strings: both chosen by the sender, or one of them and the other by its correlation.
+//! OTs of strings: the sender chooses both, or a function gives the second string from a random first one.
 //!
 //! ```text
 //! receiver, choices c                                 sender
@@ -10,11 +10,11 @@
 //! ```
 //!
 //! **Sources:** chosen strings as in Ishai, Kilian, Nissim, Petrank, CRYPTO 2003, Figure 1, which is how DCW13 sends them;
-//! correlated ones as in Asharov, Lindell, Schneider, Zohner, CCS 2013, §5.4 (C-OT). H is that of
-//! [`random`](crate::random): strings have up to 128 bits for each block of a row, the first bytes of which travel.
+//! correlated ones as in Asharov, Lindell, Schneider, Zohner, CCS 2013, §5.4 (C-OT). H makes the pads of
+//! [`random`](crate::random). A string has up to 128 bits for each block of a row; only the bytes of its width are sent.
 //!
-//! **Security** is that of the extension that the rows come from. Rows are numbered over all calls of one party's value,
-//! which owns its extension, so that no number is used twice under a label; two values in one run need two labels.
+//! **Security** is that of the extension that the rows come from. A [`Sender`] and a [`Receiver`] own their extension and
+//! number its rows over all calls, so that no number is used twice under a label. Two of them in one run need two labels.
 //!
 //! Cost on top of the extension: 2 strings (chosen) or 1 (correlated) an OT; the sender hashes two rows, the receiver one.
 
@@ -27,16 +27,16 @@ use crate::base::bit;
 use crate::random::{OtPads, add_delta};
 use crate::{CotReceiver, CotSender, Error};
 
-/// OTs between two looks at the channel: agreed, since an extension fills up what it sends in a call.
-const PIECE: usize = 1 << 15;
+/// OTs of a call of the extension. Both parties have to agree on it, since an extension pads the message of a call.
+const CHUNK: usize = 1 << 15;
 
 /// Strings packed to their width at a time.
-const PACKED: usize = 1 << 10;
+const BATCH: usize = 1 << 10;
 
 /// The side with the strings.
 pub struct Sender<C, const W: usize> {
     rows: C,
-    strings: OtPads<W>,
+    pads: OtPads<W>,
     width: usize,
     next: u64,
 }
@@ -44,7 +44,7 @@ pub struct Sender<C, const W: usize> {
 /// The side with the choices.
 pub struct Receiver<C, const W: usize> {
     rows: C,
-    strings: OtPads<W>,
+    pads: OtPads<W>,
     width: usize,
     next: u64,
 }
@@ -70,25 +70,25 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
     /// OTs of strings of `width` bytes, over `rows`.
     ///
     /// # Panics
-    /// If rows are not as wide as that.
+    /// If rows are narrower than that.
     #[must_use]
     pub fn new(context: &Context, label: Label, width: usize, rows: C) -> Self {
-        Self { rows, strings: OtPads::of(context, label), width: check::<W>(width), next: 0 }
+        Self { rows, pads: OtPads::of(context, label), width: check::<W>(width), next: 0 }
     }
 
-    /// Lets hashing keep so many threads busy; one, if nothing is said.
+    /// Sets how many threads hash; the default is one.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
-        Self { strings: self.strings.with_threads(threads), ..self }
+        Self { pads: self.pads.with_threads(threads), ..self }
     }
 
-    /// Transfers one of each pair; bytes beyond the width are not.
+    /// Transfers one of each pair, without the bytes beyond the width.
     ///
     /// # Errors
     /// If the extension or the connection fails.
     pub fn send(&mut self, pairs: &[[[Block; W]; 2]], channel: &mut dyn Channel) -> Result<(), Error> {
-        for pairs in pairs.chunks(PIECE) {
-            let [zeros, ones] = self.masks(pairs.len(), channel)?;
+        for pairs in pairs.chunks(CHUNK) {
+            let [zeros, ones] = self.next_pads(pairs.len(), channel)?;
             let mut sent = Wiped::from(pairs.to_vec());
             for (sent, (zero, one)) in sent.iter_mut().zip(zeros.iter().zip(ones.iter())) {
                 *sent = [xor(&sent[0], zero), xor(&sent[1], one)];
@@ -108,10 +108,10 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
         mut other: impl FnMut(usize, &[Block; W]) -> [Block; W],
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
-        for (piece, zeros) in zeros.chunks_mut(PIECE).enumerate() {
-            let [mut drawn, mut sent] = self.masks(zeros.len(), channel)?;
+        for (chunk, zeros) in zeros.chunks_mut(CHUNK).enumerate() {
+            let [mut drawn, mut sent] = self.next_pads(zeros.len(), channel)?;
             drawn.iter_mut().for_each(|string| cut(string, self.width));
-            for (j, (sent, drawn)) in (piece * PIECE..).zip(sent.iter_mut().zip(drawn.iter())) {
+            for (j, (sent, drawn)) in (chunk * CHUNK..).zip(sent.iter_mut().zip(drawn.iter())) {
                 *sent = xor(&other(j, drawn), sent);
             }
             send_strings(&sent, self.width, channel.split().0)?;
@@ -121,13 +121,17 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
     }
 
     /// H(j, q_j) and H(j, q_j ⊕ Δ) of the next rows.
-    fn masks(&mut self, count: usize, channel: &mut dyn Channel) -> Result<[Wiped<[Block; W]>; 2], Error> {
+    fn next_pads(
+        &mut self,
+        count: usize,
+        channel: &mut dyn Channel,
+    ) -> Result<[Wiped<[Block; W]>; 2], Error> {
         let mut zeros = Wiped::from(vec![[Block::ZERO; W]; count]);
         self.rows.extend(&mut zeros, channel)?;
         let mut ones = Wiped::from(zeros.to_vec());
         add_delta(&self.rows.delta(), &mut ones);
-        self.strings.hash(self.next, &mut zeros);
-        self.strings.hash(self.next, &mut ones);
+        self.pads.hash(self.next, &mut zeros);
+        self.pads.hash(self.next, &mut ones);
         self.next += count as u64;
         Ok([zeros, ones])
     }
@@ -137,19 +141,19 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
     /// OTs of strings of `width` bytes, over `rows`.
     ///
     /// # Panics
-    /// If rows are not as wide as that.
+    /// If rows are narrower than that.
     #[must_use]
     pub fn new(context: &Context, label: Label, width: usize, rows: C) -> Self {
-        Self { rows, strings: OtPads::of(context, label), width: check::<W>(width), next: 0 }
+        Self { rows, pads: OtPads::of(context, label), width: check::<W>(width), next: 0 }
     }
 
-    /// Lets hashing keep so many threads busy; one, if nothing is said.
+    /// Sets how many threads hash; the default is one.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
-        Self { strings: self.strings.with_threads(threads), ..self }
+        Self { pads: self.pads.with_threads(threads), ..self }
     }
 
-    /// The string of each pair that `choices`, packed eight to a byte, name; zeros beyond the width.
+    /// The string of each pair that `choices` name, packed eight to a byte. Bytes beyond the width are zero.
     ///
     /// # Errors
     /// If the extension or the connection fails.
@@ -162,7 +166,7 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         strings: &mut [[Block; W]],
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
-        self.masks(choices, strings, channel)?;
+        self.next_pads(choices, strings, channel)?;
         self.unmask(choices, strings, channel.split().1, |[zero, one]: &[[Block; W]; 2], chosen| {
             core::array::from_fn(|word| zero[word] ^ (zero[word] ^ one[word]) & chosen)
         })
@@ -181,13 +185,13 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         strings: &mut [[Block; W]],
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
-        self.masks(choices, strings, channel)?;
+        self.next_pads(choices, strings, channel)?;
         self.unmask(choices, strings, channel.split().1, |[sent]: &[[Block; W]; 1], chosen| {
             sent.map(|block| block & chosen)
         })
     }
 
-    /// Adds to each mask what `pick` takes of the `N` strings that came for it, by the choice as a block of ones or of zeros.
+    /// Adds `pick` of the `N` strings sent for an OT to its pad. `pick` takes the choice as a block of ones or of zeros.
     fn unmask<const N: usize>(
         &self,
         choices: &[u8],
@@ -195,30 +199,30 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         channel: &mut dyn RecvHalf,
         pick: impl Fn(&[[Block; W]; N], Block) -> [Block; W],
     ) -> Result<(), Error> {
-        let mut sent = vec![[[Block::ZERO; W]; N]; strings.len().min(PIECE)];
-        for (piece, strings) in strings.chunks_mut(PIECE).enumerate() {
+        let mut sent = vec![[[Block::ZERO; W]; N]; strings.len().min(CHUNK)];
+        for (chunk, strings) in strings.chunks_mut(CHUNK).enumerate() {
             let sent = &mut sent[..strings.len()];
             recv_strings(sent.as_flattened_mut(), self.width, channel)?;
-            for (j, (string, sent)) in (piece * PIECE..).zip(strings.iter_mut().zip(&*sent)) {
+            for (j, (string, sent)) in (chunk * CHUNK..).zip(strings.iter_mut().zip(&*sent)) {
                 *string = xor(string, &pick(sent, Block::mask(bit(choices, j) == 1)));
             }
         }
         Ok(())
     }
 
-    /// H(j, t_j) of the next rows. All calls of the extension come before the first string, which is a flight each way for
-    /// any number of OTs.
-    fn masks(
+    /// H(j, t_j) of the next rows. All calls of the extension come before the first string, so that any number of OTs takes one
+    /// flight each way.
+    fn next_pads(
         &mut self,
         choices: &[u8],
         rows: &mut [[Block; W]],
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
-        for (rows, choices) in rows.chunks_mut(PIECE).zip(choices.chunks(PIECE / 8)) {
+        for (rows, choices) in rows.chunks_mut(CHUNK).zip(choices.chunks(CHUNK / 8)) {
             self.rows.extend(choices, rows, channel)?;
         }
         channel.flush()?;
-        self.strings.hash(self.next, rows);
+        self.pads.hash(self.next, rows);
         self.next += rows.len() as u64;
         rows.iter_mut().for_each(|row| cut(row, self.width));
         Ok(())
@@ -229,7 +233,7 @@ fn xor<const W: usize>(a: &[Block; W], b: &[Block; W]) -> [Block; W] {
     core::array::from_fn(|word| a[word] ^ b[word])
 }
 
-/// Zeros beyond the width.
+/// Clears the bytes beyond the width.
 fn cut<const W: usize>(string: &mut [Block; W], width: usize) {
     Block::slice_as_mut_bytes(string)[width..].fill(0);
 }
@@ -246,8 +250,8 @@ pub fn send_strings<const W: usize>(
     if width == W * Block::BYTES {
         return channel.send(Block::slice_as_bytes(strings.as_flattened()));
     }
-    let mut packed = Vec::with_capacity(PACKED * width);
-    for strings in strings.chunks(PACKED) {
+    let mut packed = Vec::with_capacity(BATCH * width);
+    for strings in strings.chunks(BATCH) {
         packed.clear();
         strings.iter().for_each(|string| packed.extend_from_slice(&Block::slice_as_bytes(string)[..width]));
         channel.send(&packed)?;
@@ -255,7 +259,7 @@ pub fn send_strings<const W: usize>(
     Ok(())
 }
 
-/// Receives strings of `width` bytes; the bytes above are zero.
+/// Receives strings of `width` bytes; the bytes beyond are zero.
 ///
 /// # Errors
 /// If the connection fails.
@@ -267,8 +271,8 @@ pub fn recv_strings<const W: usize>(
     if width == W * Block::BYTES {
         return channel.recv_exact(Block::slice_as_mut_bytes(strings.as_flattened_mut()));
     }
-    let mut packed = vec![0; PACKED.min(strings.len()) * width];
-    for strings in strings.chunks_mut(PACKED) {
+    let mut packed = vec![0; BATCH.min(strings.len()) * width];
+    for strings in strings.chunks_mut(BATCH) {
         let packed = &mut packed[..strings.len() * width];
         channel.recv_exact(packed)?;
         for (string, packed) in strings.iter_mut().zip(packed.chunks_exact(width)) {
@@ -282,6 +286,7 @@ pub fn recv_strings<const W: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::security::SemiHonest;
     use crate::{ideal, iknp};
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
@@ -398,13 +403,14 @@ mod tests {
         );
     }
 
-    /// The same pair twice, in one call and in two: every string travels under a mask of its own.
+    /// The same pair twice, in one call and in two: every string travels under a pad of its own.
     #[test]
-    fn no_mask_is_used_twice() {
+    fn no_pad_is_used_twice() {
         let (mut here, mut there) = memory::pair(&Options::default());
-        // Rows that repeat, as if Δ were zero: only the numbers tell the masks apart.
+        // Rows that repeat, as if Δ were zero: only the numbers tell the pads apart.
         struct Same;
         impl CotSender<1> for Same {
+            type Security = SemiHonest;
             fn delta(&self) -> [Block; 1] {
                 [Block::ZERO]
             }
@@ -417,12 +423,12 @@ mod tests {
         for count in [3, 1, 9000] {
             sender.send(&vec![[[Block::ZERO]; 2]; count], &mut here).unwrap();
         }
-        let mut masks = std::collections::HashSet::new();
+        let mut pads = std::collections::HashSet::new();
         for _ in 0..9004 {
             let mut pair = [[0; 16]; 2];
             there.recv_exact(pair.as_flattened_mut()).unwrap();
             assert_eq!(pair[0], pair[1]);
-            assert!(masks.insert(pair[0]));
+            assert!(pads.insert(pair[0]));
         }
     }
 }

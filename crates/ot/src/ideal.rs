@@ -14,6 +14,7 @@ use vesica_crypto::hash::Context;
 use vesica_crypto::prg::Prg;
 
 use crate::base::bit;
+use crate::security::Malicious;
 use crate::{CotReceiver, CotSender, Error};
 
 /// The party that holds Δ.
@@ -80,6 +81,8 @@ impl<const W: usize> Receiver<W> {
 }
 
 impl<const W: usize> CotSender<W> for Sender<W> {
+    type Security = Malicious;
+
     fn delta(&self) -> [Block; W] {
         self.delta
     }
@@ -97,6 +100,8 @@ impl<const W: usize> CotSender<W> for Sender<W> {
 }
 
 impl<const W: usize> CotReceiver<W> for Receiver<W> {
+    type Security = Malicious;
+
     fn extend(
         &mut self,
         choices: &[u8],

@@ -1,10 +1,9 @@
 //! IKNP: correlated OT from a base OT for each of κ columns, κ bits an OT, against semi-honest parties.
 //!
 //! The *sender* gets rows q_j and holds Δ, the *receiver* has choice bits r_j and gets rows t_j, with q_j = t_j ⊕ r_j·Δ.
-//! What is made of the rows is the caller's: strings of a random OT are hashes of them, chosen or correlated strings are
-//! sent under those.
+//! [`random`](crate::random) and [`chosen`](crate::chosen) make OTs of strings from the rows.
 //!
-//! **Security:** semi-honest; the rows hide the choices as well as the generator hides its seeds.
+//! **Security:** semi-honest; the message hides the choices as well as the generator hides its seeds.
 //!
 //! Source: Ishai, Kilian, Nissim, Petrank, *Extending oblivious transfers efficiently*, CRYPTO 2003, Figure 1, in the form
 //! of Asharov, Lindell, Schneider, Zohner, CCS 2013, Protocol 5.1, where the columns themselves are outputs of the
@@ -17,15 +16,15 @@
 //! t_j = row j of the t^i                                     q_j = row j of the q^i
 //! ```
 //!
-//! κ is 80, 128, 192 or 256: exactly so many columns travel, κ·16·⌈n/128⌉ bytes for n OTs of one call. Up to 128 the
-//! generator is AES-128, above it AES-256, which has the strength of the level, as the base OTs have ([`cache`]).
+//! κ is 80, 128, 192 or 256. Exactly κ columns are sent: κ·16·⌈n/128⌉ bytes for n OTs of one call. Up to 128 the
+//! generator is AES-128; above it is AES-256, which has the strength of the level, as the base OTs have ([`cache`]).
 //!
 //! Rows are made in tiles of 1024: κ strings of 1024 bits are expanded, masked, and transposed while they are in the
-//! first-level cache. Tile by tile, column by column they travel, of a call's last tile only the blocks that hold rows. A
-//! call starts with a new tile, so no bit of a generator is used twice, and calls for multiples of 1024 rows send what one
-//! call for all of them sends. The bytes do not depend on the number of threads.
+//! first-level cache. They are sent tile by tile and column by column; of a call's last tile, only the blocks that hold rows
+//! are sent. A call starts with a new tile, so no bit of a generator is used twice, and calls for multiples of 1024 rows send
+//! the same as one call for all of them. The bytes do not depend on the number of threads.
 //!
-//! Cost: κ base OTs before the first; per OT 2κ/128 blocks of the generator for the receiver, κ/128 for the sender.
+//! Cost: κ base OTs once; per OT 2κ/128 blocks of the generator for the receiver, κ/128 for the sender.
 
 use core::convert::Infallible;
 
@@ -41,17 +40,18 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::base::bit;
 use crate::base::cache::{self, BaseOtCache, Chosen};
+use crate::security::SemiHonest;
 use crate::{CotReceiver, CotSender, Error, Seed};
 
 /// Blocks of a string of a tile.
 const BLOCKS: usize = TILE / Block::BITS;
 
-/// Tiles between two looks at the channel, for each thread: their strings stay in the second-level cache.
-const TILES: usize = 8;
+/// Tiles of a message, for each thread: their strings stay in the second-level cache.
+const CHUNK_TILES: usize = 8;
 
 const EMPTY: Tile = [[Block::ZERO; BLOCKS]; ROWS];
 
-/// The levels κ that there are columns for.
+/// The levels κ that are supported.
 pub const LEVELS: [u32; 4] = [80, 128, 192, 256];
 
 /// Bytes that the receiver sends for `count` OTs of one call, at level `columns`.
@@ -66,11 +66,13 @@ pub fn setup_bytes(columns: u32) -> [u64; 2] {
     cache::bytes(columns, columns.into())
 }
 
-/// The columns of a level, in rows of `W` blocks.
-fn check<const W: usize>(columns: usize) -> usize {
-    assert!(LEVELS.iter().any(|level| *level as usize == columns), "no level of {columns} columns");
-    assert_eq!(W, columns.div_ceil(ROWS), "blocks in a row of {columns} columns");
-    columns
+/// Whether a level has so many columns, and their rows `W` blocks.
+///
+/// # Errors
+/// If not.
+fn check<const W: usize>(columns: usize) -> Result<(), Error> {
+    let fits = LEVELS.iter().any(|level| *level as usize == columns) && W == columns.div_ceil(ROWS);
+    if fits { Ok(()) } else { Err(Error::UnfitColumns { columns, blocks: W }) }
 }
 
 /// The generators of up to 128 columns.
@@ -81,9 +83,8 @@ enum Generators {
 
 impl Generators {
     /// The generators of all columns, 128 to each part of a row.
-    fn of<'a, const W: usize>(seeds: impl ExactSizeIterator<Item = &'a Seed>) -> [Self; W] {
-        let wide = check::<W>(seeds.len()) > ROWS;
-        let mut seeds = seeds;
+    fn of<'a, const W: usize>(mut seeds: impl ExactSizeIterator<Item = &'a Seed>) -> [Self; W] {
+        let wide = seeds.len() > ROWS;
         core::array::from_fn(|_| {
             let part = seeds.by_ref().take(ROWS);
             if wide {
@@ -125,7 +126,8 @@ fn into_rows<const W: usize>(tile: &Tile, part: usize, rows: &mut [[Block; W]]) 
     columns.zeroize();
 }
 
-/// Strings of `rows` rows as they travel: tile by tile, column by column, of the last tile only the blocks that hold rows.
+/// Calls `part` with the strings of `rows` rows in the order in which they are sent: tile by tile, column by column, and of
+/// the last tile only the blocks that hold rows.
 fn for_each_part<E>(
     strings: &mut [[Block; BLOCKS]],
     columns: usize,
@@ -154,41 +156,41 @@ fn choice_string(choices: &[u8], rows: usize) -> [Block; BLOCKS] {
     string
 }
 
-/// How far the rows of one setup have come, and how they are made.
-struct Progress {
+/// The tiles of one set-up: how many have been made, and by how many threads.
+struct Tiles {
     columns: usize,
     /// The next tile.
-    tile: u64,
+    next: u64,
     threads: usize,
-    /// Strings as they travelled last: room for the next.
-    spent: Vec<[Block; BLOCKS]>,
+    /// The buffer of the strings that were sent last, for the next call.
+    buffer: Vec<[Block; BLOCKS]>,
 }
 
-impl Progress {
+impl Tiles {
     fn new(columns: usize) -> Self {
-        Self { columns, tile: 0, threads: 1, spent: Vec::new() }
+        Self { columns, next: 0, threads: 1, buffer: Vec::new() }
     }
 
-    /// Rows between two looks at the channel.
-    fn group(&self) -> usize {
-        TILES * self.threads * TILE
+    /// Rows of a message.
+    fn chunk(&self) -> usize {
+        CHUNK_TILES * self.threads * TILE
     }
 
-    /// Room for the strings of a group of a call for so many rows.
+    /// A buffer for the strings of one message of a call for so many rows.
     fn strings(&mut self, rows: usize) -> Vec<[Block; BLOCKS]> {
-        let mut strings = core::mem::take(&mut self.spent);
-        strings.resize(rows.min(self.group()).div_ceil(TILE) * self.columns, [Block::ZERO; BLOCKS]);
+        let mut strings = core::mem::take(&mut self.buffer);
+        strings.resize(rows.min(self.chunk()).div_ceil(TILE) * self.columns, [Block::ZERO; BLOCKS]);
         strings
     }
 
-    /// Runs `work(number, task, room)` for the next tiles, one for each task.
-    fn next_tiles<T: Send>(
+    /// Runs `work(number, task, tile)` for the next tiles, one for each task. The tile is scratch memory.
+    fn make<T: Send>(
         &mut self,
         tasks: impl ExactSizeIterator<Item = T> + Send,
         work: impl Fn(u64, T, &mut Tile) + Sync,
     ) {
-        let first = self.tile;
-        self.tile += tasks.len() as u64;
+        let first = self.next;
+        self.next += tasks.len() as u64;
         if self.threads == 1 {
             let mut tile = EMPTY;
             (first..).zip(tasks).for_each(|(number, task)| work(number, task, &mut tile));
@@ -207,17 +209,14 @@ impl Progress {
 pub struct Sender<const W: usize> {
     delta: [Block; W],
     generators: [Generators; W],
-    progress: Progress,
+    tiles: Tiles,
 }
 
 impl<const W: usize> Sender<W> {
     /// Draws Δ and plays the base OTs' receiver, or takes cached ones.
     ///
     /// # Errors
-    /// If the connection fails or the partner's message is not valid.
-    ///
-    /// # Panics
-    /// If there is no such level, or its rows do not have `W` blocks.
+    /// If the connection fails, the partner's message is not valid, or no level has so many columns in rows of `W` blocks.
     pub fn setup(
         context: &Context,
         label: Label,
@@ -226,45 +225,48 @@ impl<const W: usize> Sender<W> {
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let (level, columns) = (columns, check::<W>(columns as usize));
+        let (level, columns) = (columns, columns as usize);
+        check::<W>(columns)?;
         let Chosen { choices, seeds } = cache::receive(level, context, label, columns, cache, channel, rng)?;
         let mut delta = Zeroizing::new([Block::ZERO; W]);
         Block::slice_as_mut_bytes(&mut *delta)[..choices.len()].copy_from_slice(&choices);
-        Ok(Self::from_base(&delta, &seeds))
+        Self::from_base(&delta, &seeds)
     }
 
-    /// From base OTs done elsewhere: Δ, and of each OT the string that its bit chose.
+    /// Starts from base OTs done elsewhere: Δ, and of each OT the string that its bit chose. Bits of Δ beyond the columns are
+    /// ignored.
     ///
-    /// # Panics
-    /// As [`setup`](Self::setup), or if Δ has bits beyond the columns.
-    #[must_use]
-    pub fn from_base(delta: &[Block; W], seeds: &[Seed]) -> Self {
-        let generators = Generators::of(seeds.iter());
-        let beyond = &Block::slice_as_bytes(delta)[seeds.len() / 8..];
-        assert!(beyond.iter().all(|byte| *byte == 0), "a bit of Δ for each column");
-        Self { delta: *delta, generators, progress: Progress::new(seeds.len()) }
+    /// # Errors
+    /// If no level has so many columns in rows of `W` blocks.
+    pub fn from_base(delta: &[Block; W], seeds: &[Seed]) -> Result<Self, Error> {
+        check::<W>(seeds.len())?;
+        let mut delta = *delta;
+        Block::slice_as_mut_bytes(&mut delta)[seeds.len() / 8..].fill(0);
+        Ok(Self { delta, generators: Generators::of(seeds.iter()), tiles: Tiles::new(seeds.len()) })
     }
 
-    /// Lets a call keep so many threads busy; one, if nothing is said.
+    /// Sets how many threads make rows; the default is one.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
-        self.progress.threads = threads.max(1);
+        self.tiles.threads = threads.max(1);
         self
     }
 }
 
 impl<const W: usize> CotSender<W> for Sender<W> {
+    type Security = SemiHonest;
+
     fn delta(&self) -> [Block; W] {
         self.delta
     }
 
     fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), Error> {
-        let (columns, delta, generators) = (self.progress.columns, &self.delta, &self.generators);
-        let mut strings = self.progress.strings(rows.len());
-        for rows in rows.chunks_mut(self.progress.group()) {
+        let (columns, delta, generators) = (self.tiles.columns, &self.delta, &self.generators);
+        let mut strings = self.tiles.strings(rows.len());
+        for rows in rows.chunks_mut(self.tiles.chunk()) {
             for_each_part(&mut strings, columns, rows.len(), |part| channel.recv_exact(part))?;
             let tiles = rows.chunks_mut(TILE).zip(strings.chunks(columns));
-            self.progress.next_tiles(tiles, |number, (rows, u), tile| {
+            self.tiles.make(tiles, |number, (rows, u), tile| {
                 for (part, u) in u.chunks(ROWS).enumerate() {
                     let (q, unused) = tile.split_at_mut(u.len());
                     unused.fill([Block::ZERO; BLOCKS]);
@@ -280,7 +282,7 @@ impl<const W: usize> CotSender<W> for Sender<W> {
                 }
             });
         }
-        self.progress.spent = strings;
+        self.tiles.buffer = strings;
         Ok(())
     }
 }
@@ -295,17 +297,14 @@ impl<const W: usize> Drop for Sender<W> {
 /// The side that holds the choices; the base OTs' sender.
 pub struct Receiver<const W: usize> {
     generators: [[Generators; W]; 2],
-    progress: Progress,
+    tiles: Tiles,
 }
 
 impl<const W: usize> Receiver<W> {
     /// Plays the base OTs' sender, or takes cached ones.
     ///
     /// # Errors
-    /// If the connection fails or the partner's message is not valid.
-    ///
-    /// # Panics
-    /// If there is no such level, or its rows do not have `W` blocks.
+    /// If the connection fails, the partner's message is not valid, or no level has so many columns in rows of `W` blocks.
     pub fn setup(
         context: &Context,
         label: Label,
@@ -314,29 +313,32 @@ impl<const W: usize> Receiver<W> {
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let (level, columns) = (columns, check::<W>(columns as usize));
-        Ok(Self::from_base(&cache::send(level, context, label, columns, cache, channel, rng)?))
+        let (level, columns) = (columns, columns as usize);
+        check::<W>(columns)?;
+        Self::from_base(&cache::send(level, context, label, columns, cache, channel, rng)?)
     }
 
-    /// From base OTs done elsewhere: both strings of each.
+    /// Starts from base OTs done elsewhere: both strings of each.
     ///
-    /// # Panics
-    /// As [`setup`](Self::setup).
-    #[must_use]
-    pub fn from_base(seeds: &[[Seed; 2]]) -> Self {
+    /// # Errors
+    /// If no level has so many columns in rows of `W` blocks.
+    pub fn from_base(seeds: &[[Seed; 2]]) -> Result<Self, Error> {
+        check::<W>(seeds.len())?;
         let generators = [0, 1].map(|choice| Generators::of(seeds.iter().map(|pair| &pair[choice])));
-        Self { generators, progress: Progress::new(seeds.len()) }
+        Ok(Self { generators, tiles: Tiles::new(seeds.len()) })
     }
 
-    /// Lets a call keep so many threads busy; one, if nothing is said.
+    /// Sets how many threads make rows; the default is one.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
-        self.progress.threads = threads.max(1);
+        self.tiles.threads = threads.max(1);
         self
     }
 }
 
 impl<const W: usize> CotReceiver<W> for Receiver<W> {
+    type Security = SemiHonest;
+
     fn extend(
         &mut self,
         choices: &[u8],
@@ -344,12 +346,12 @@ impl<const W: usize> CotReceiver<W> for Receiver<W> {
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         assert!(choices.len() >= rows.len().div_ceil(8), "a choice for each row");
-        let (columns, generators, group) = (self.progress.columns, &self.generators, self.progress.group());
-        let mut strings = self.progress.strings(rows.len());
-        for (rows, choices) in rows.chunks_mut(group).zip(choices.chunks(group / 8)) {
+        let (columns, generators, chunk) = (self.tiles.columns, &self.generators, self.tiles.chunk());
+        let mut strings = self.tiles.strings(rows.len());
+        for (rows, choices) in rows.chunks_mut(chunk).zip(choices.chunks(chunk / 8)) {
             let count = rows.len();
             let tiles = rows.chunks_mut(TILE).zip(choices.chunks(TILE / 8)).zip(strings.chunks_mut(columns));
-            self.progress.next_tiles(tiles, |number, ((rows, choices), u), tile| {
+            self.tiles.make(tiles, |number, ((rows, choices), u), tile| {
                 let choices = Zeroizing::new(choice_string(choices, rows.len()));
                 for (part, u) in u.chunks_mut(ROWS).enumerate() {
                     let (t, unused) = tile.split_at_mut(u.len());
@@ -367,7 +369,7 @@ impl<const W: usize> CotReceiver<W> for Receiver<W> {
             });
             for_each_part(&mut strings, columns, count, |part| channel.send(part))?;
         }
-        self.progress.spent = strings;
+        self.tiles.buffer = strings;
         Ok(channel.flush()?)
     }
 }

@@ -1,13 +1,22 @@
 //! Oblivious transfer, its extensions, and vector oblivious linear evaluation.
 //!
-//! [`base`] makes a few hundred OTs from a group; the extensions make millions of those. Every extension gives
-//! correlated rows, the form in which they can stand in for one another: [`CotSender`] and [`CotReceiver`]. [`iknp`] is the
-//! one of the papers, [`softspoken`] the one against malicious parties and for few bytes; [`random`] and [`chosen`] make
-//! strings of rows. [`kk13`] has many strings to choose from in one OT, [`kkrt`] all there are: a batched OPRF. [`vole`]
-//! makes vector OLE of next to nothing, [`silent`] correlated OT of that.
+//! | module | what it is | source | security |
+//! |---|---|---|---|
+//! | [`base`] | a few hundred OTs from group operations | Masny, Rindal; Naor, Pinkas | malicious; semi-honest |
+//! | [`iknp`] | correlated OT, κ bits an OT | IKNP03, ALSZ13 | semi-honest |
+//! | [`softspoken`] | correlated OT, 128/k bits an OT | Roy22 | either |
+//! | [`silent`] | correlated OT from silent VOLE, well below a bit an OT | as `vole` | either |
+//! | [`random`], [`chosen`] | OTs of random, chosen and correlated strings, from any correlated OT | IKNP03, ALSZ13 | that of the correlated OT |
+//! | [`kk13`] | 1-out-of-256 OT | KK13 | semi-honest |
+//! | [`kkrt`] | 1-out-of-∞ OT, a batched OPRF | KKRT16 | semi-honest |
+//! | [`vole`] | silent vector OLE | BCGIKRS19, Half-Tree | either |
 //!
-//! Beneath them: [`nco`] is the frame that [`kk13`] and [`kkrt`] share, [`small_field`] the vector OLE over small fields that
-//! [`softspoken`] is made of, [`pprf`] the punctured trees of [`small_field`] and [`vole`].
+//! Every extension to correlated OT implements [`CotSender`] and [`CotReceiver`], so that one can replace another. The traits
+//! name the security of the implementation as a type ([`security`]).
+//!
+//! Three modules are parts of these: [`nco`] is the code-based OT extension that [`kk13`] and [`kkrt`] instantiate,
+//! [`small_field`] the vector OLE over small fields below [`softspoken`], [`pprf`] the puncturable functions below
+//! [`small_field`] and [`vole`].
 
 #![forbid(unsafe_code)]
 
@@ -37,11 +46,17 @@ use vesica_crypto::block::Block;
 pub use error::Error;
 pub use seed::Seed;
 
-/// The side of correlated OTs that holds Δ: rows q_j, where the other side has t_j = q_j ⊕ c_j·Δ.
+use security::SecurityModel;
+
+/// The side of correlated OTs that holds Δ and gets rows q_j. The other side has t_j = q_j ⊕ c_j·Δ.
 ///
 /// A row has `W` blocks, 128 columns each; columns that a level does not use are zero. Row numbers run on from call to
 /// call.
 pub trait CotSender<const W: usize> {
+    /// The parties that the correlated OTs withstand. A protocol that needs malicious security asks for
+    /// `CotSender<W, Security = Malicious>`.
+    type Security: SecurityModel;
+
     /// Δ.
     fn delta(&self) -> [Block; W];
 
@@ -52,8 +67,11 @@ pub trait CotSender<const W: usize> {
     fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), Error>;
 }
 
-/// The side of correlated OTs that holds the choices c_j and rows t_j.
+/// The side of correlated OTs that holds the choices c_j and gets rows t_j.
 pub trait CotReceiver<const W: usize> {
+    /// As [`CotSender::Security`].
+    type Security: SecurityModel;
+
     /// The next rows, for the receiver's own choices, packed eight to a byte, lowest first.
     ///
     /// # Errors

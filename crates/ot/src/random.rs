@@ -1,17 +1,17 @@
-//! Random OT: the strings that correlated rows stand for, hashed when they are needed.
+//! Random OT: the pads that correlated rows give, hashed when they are needed.
 //!
 //! ```text
 //! sender      H(j, q_j) and H(j, q_j ⊕ Δ)
 //! receiver    H(j, t_j), which is the one that c_j names, since t_j = q_j ⊕ c_j·Δ
 //! ```
 //!
-//! Nothing travels, and a string that nobody asks for costs nothing (PSZ14 for both parties, RR16 §5).
+//! Nothing is sent, and a pad that is not asked for costs nothing (PSZ14 for both parties, RR16 §5).
 //!
-//! **Security:** to the receiver the string that it did not choose is H at an input offset by Δ, pseudo-random as long as
-//! H is correlation robust. Rows of one block: H = π(π(x) ⊕ j) ⊕ π(x) with fixed-key AES, tweakable and circular
-//! correlation robust (Guo, Katz, Wang, Yu, eprint 2019/074, see [`aes_hash`](vesica_crypto::aes_hash), with the bound). Wider rows, for
-//! levels above 128: BLAKE3, keyed with context and label, over j (16 bytes) and the whole row. A number j is used for one row of a run
-//! under one label, whatever call the row comes from; whoever numbers rows must see to that.
+//! **Security:** to the receiver the other pad is H at an input offset by Δ. It is pseudo-random as long as H is correlation
+//! robust. Rows of one block: H = π(π(x) ⊕ j) ⊕ π(x) with fixed-key AES, tweakable and circular correlation robust (Guo,
+//! Katz, Wang, Yu, eprint 2019/074; see [`aes_hash`](vesica_crypto::aes_hash) for the bound). Wider rows, for levels above
+//! 128: BLAKE3, keyed with context and label, over j (16 bytes) and the whole row. A number j may be used for one row of a
+//! run under one label, whatever call the row comes from. The caller numbers the rows and has to hold to that.
 
 use std::convert::Infallible;
 
@@ -21,13 +21,13 @@ use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::memory::Wiped;
 use vesica_crypto::par;
 
-/// Rows that are hashed at a time.
+/// Rows of a call of the hash.
 const BATCH: usize = 256;
 
-/// Rows of a task, where several threads hash.
+/// Rows of a task.
 const CHUNK: usize = 1 << 11;
 
-/// The hash H of a run and a label. Strings are as wide as rows.
+/// The hash H of a run and a label, which makes pads of rows. A pad is as wide as its row.
 pub struct OtPads<const W: usize> {
     narrow: FixedKey,
     wide: Oracle,
@@ -41,14 +41,14 @@ impl<const W: usize> OtPads<W> {
         Self { narrow: FixedKey::of(context, label), wide: context.oracle(label), threads: 1 }
     }
 
-    /// Lets [`hash`](Self::hash) keep so many threads busy; one, if nothing is said.
+    /// Sets how many threads [`hash`](Self::hash) uses; the default is one.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
     }
 
-    /// Replaces rows number `first`, `first` + 1, … by their strings.
+    /// Replaces rows number `first`, `first` + 1, … by their pads.
     pub fn hash(&self, first: u64, rows: &mut [[Block; W]]) {
         let Ok(()) = par::fill_chunks(self.threads, CHUNK, rows, |chunk, rows| {
             let first = first + (chunk * CHUNK) as u64;
@@ -63,7 +63,7 @@ impl<const W: usize> OtPads<W> {
         });
     }
 
-    /// Replaces each row by its string, as row number `numbers[i]`.
+    /// Replaces each row by its pad, row i being number `numbers[i]`.
     ///
     /// # Panics
     /// If there is not one number for each row.
@@ -88,17 +88,17 @@ impl<const W: usize> OtPads<W> {
             inputs.extend_from_slice(block(number).as_bytes());
             inputs.extend_from_slice(Block::slice_as_bytes(row));
         }
-        let strings = Block::slice_as_mut_bytes(rows.as_flattened_mut());
-        self.wide.hash_batch(&inputs, width, strings, W * Block::BYTES);
+        let pads = Block::slice_as_mut_bytes(rows.as_flattened_mut());
+        self.wide.hash_batch(&inputs, width, pads, W * Block::BYTES);
     }
 }
 
-/// The number of a row, as hashes take it.
+/// The number of a row, as a tweak of the hash.
 fn block(number: u64) -> Block {
     Block::from_halves(number, 0)
 }
 
-/// Rows of the sender's other strings: q_j ⊕ Δ for every q_j.
+/// The rows of the sender's other pads: q_j ⊕ Δ for every q_j.
 pub fn add_delta<const W: usize>(delta: &[Block; W], rows: &mut [[Block; W]]) {
     for row in rows {
         for (block, delta) in row.iter_mut().zip(delta) {
@@ -128,7 +128,7 @@ mod tests {
 
     /// π(π(x) ⊕ j) ⊕ π(x), one AES call after the other.
     #[test]
-    fn narrow_strings_follow_their_formula() {
+    fn narrow_pads_follow_their_formula() {
         let mut key = [0; 16];
         context().hash(LABEL, b"", &mut key);
         let cipher = Aes128::new(&key.into());
@@ -147,7 +147,7 @@ mod tests {
 
     /// The oracle's reference implementation, on number and row.
     #[test]
-    fn wide_strings_follow_their_formula() {
+    fn wide_pads_follow_their_formula() {
         let (before, mut after) = (rows::<2>(300), rows::<2>(300));
         OtPads::<2>::of(&context(), LABEL).hash(77, &mut after);
         for (j, (x, y)) in (77u64..).zip(before.iter().zip(&after)) {
@@ -159,24 +159,24 @@ mod tests {
     }
 
     fn picked_is_as_in_order<const W: usize>() {
-        let strings = OtPads::<W>::of(&context(), LABEL);
+        let pads = OtPads::<W>::of(&context(), LABEL);
         let (before, mut all) = (rows::<W>(1000), rows::<W>(1000));
-        strings.hash(5, &mut all);
-        let places: Vec<usize> = (0..600).map(|i| i * 7 % 1000).collect();
-        let numbers: Vec<u64> = places.iter().map(|&place| 5 + place as u64).collect();
-        let mut picked: Vec<_> = places.iter().map(|&place| before[place]).collect();
-        strings.hash_at(&numbers, &mut picked);
-        assert!(picked.iter().zip(places).all(|(string, place)| *string == all[place]));
+        pads.hash(5, &mut all);
+        let indices: Vec<usize> = (0..600).map(|i| i * 7 % 1000).collect();
+        let numbers: Vec<u64> = indices.iter().map(|&index| 5 + index as u64).collect();
+        let mut picked: Vec<_> = indices.iter().map(|&index| before[index]).collect();
+        pads.hash_at(&numbers, &mut picked);
+        assert!(picked.iter().zip(indices).all(|(pad, index)| *pad == all[index]));
     }
 
     #[test]
-    fn strings_on_demand_are_those_in_order() {
+    fn pads_on_demand_are_those_in_order() {
         picked_is_as_in_order::<1>();
         picked_is_as_in_order::<2>();
     }
 
     #[test]
-    fn threads_change_no_string() {
+    fn threads_change_no_pad() {
         fn check<const W: usize>() {
             let hashed = |threads| {
                 let mut rows = rows::<W>(10_000);
@@ -190,16 +190,16 @@ mod tests {
         check::<2>();
     }
 
-    /// Equal rows: only the numbers tell the strings apart, in order and on demand, on one thread and on several.
+    /// Rows are equal here, so only the numbers tell the pads apart: in order and on demand, on one thread and on several.
     #[test]
-    fn flaw_equal_rows_of_other_numbers_have_other_strings() {
+    fn flaw_equal_rows_of_other_numbers_have_other_pads() {
         fn check<const W: usize>() {
             let count = 9000;
-            let strings = OtPads::<W>::of(&context(), LABEL).with_threads(3);
+            let pads = OtPads::<W>::of(&context(), LABEL).with_threads(3);
             let (mut in_order, mut picked) = (vec![[Block::ONES; W]; count], vec![[Block::ONES; W]; count]);
-            strings.hash(0, &mut in_order);
-            strings.hash_at(&(count as u64..2 * count as u64).collect::<Vec<_>>(), &mut picked);
-            let all = in_order.iter().chain(&picked).map(|string| string.map(Block::to_bytes));
+            pads.hash(0, &mut in_order);
+            pads.hash_at(&(count as u64..2 * count as u64).collect::<Vec<_>>(), &mut picked);
+            let all = in_order.iter().chain(&picked).map(|pad| pad.map(Block::to_bytes));
             assert_eq!(all.collect::<std::collections::HashSet<_>>().len(), 2 * count);
         }
         check::<1>();
@@ -209,14 +209,14 @@ mod tests {
     #[test]
     fn number_label_and_context_count() {
         let other = Context::new(&[9; 32], "test", b"", 1, 1);
-        let string = |context: &Context, label, number| {
+        let pad = |context: &Context, label, number| {
             let mut row = rows::<1>(1);
             OtPads::of(context, label).hash(number, &mut row);
             row[0][0]
         };
-        let first = string(&context(), LABEL, 0);
-        assert_ne!(first, string(&context(), LABEL, 1));
-        assert_ne!(first, string(&context(), Label::new("test: others"), 0));
-        assert_ne!(first, string(&other, LABEL, 0));
+        let first = pad(&context(), LABEL, 0);
+        assert_ne!(first, pad(&context(), LABEL, 1));
+        assert_ne!(first, pad(&context(), Label::new("test: others"), 0));
+        assert_ne!(first, pad(&other, LABEL, 0));
     }
 }

@@ -1,21 +1,26 @@
-//! Silent correlated OT: a number of transfers that is known ahead, for a fraction of a bit to some bits each.
+//! Silent correlated OT: a number of transfers that is known ahead, for well below a bit to some bits each.
 //!
-//! All rows are made at the setup, as a vector OLE whose values are bits ([`crate::vole`]): random choices, nothing to
-//! send for them afterwards. A receiver that has choices of its own sends one bit a row, by how much they differ from
-//! the random ones, and the sender adds Δ where they do:
+//! The set-up makes all rows, as a vector OLE whose values are bits ([`crate::vole`]): the choices are random, and nothing
+//! is sent for them afterwards. A receiver with choices of its own sends one bit a row, the difference to the random
+//! choice, and the sender adds Δ where the bit is set:
 //!
 //! ```text
 //! receiver: a_j, t_j                       sender: Δ, q_j = t_j ⊕ a_j·Δ
 //! d_j = c_j ⊕ a_j              ──►         q_j ⊕ d_j·Δ = t_j ⊕ c_j·Δ
 //! ```
 //!
-//! d is uniformly random to the sender, a being pseudo-random. A receiver that sends another d has made another choice.
-//! Security, semi-honest or malicious, is that of the vector OLE; rows are to be hashed, tweaked by their number, before
-//! they are used as keys.
+//! **Security:** semi-honest or malicious, that of the vector OLE. To the sender d is uniformly random, since a is
+//! pseudo-random. A receiver that sends another d has made another choice. Rows are to be hashed, tweaked by their number,
+//! before they are used as keys.
 //!
-//! Below 2^16 rows the extension that the LPN instance would start from is used by itself: fewer bytes.
+//! Source: Boyle and others (eprint 2019/1159), §5.
 //!
-//! Memory: 17 bytes a row on the receiver's side, 16 on the sender's, and three times that during the setup.
+//! Below 2^16 rows the extension below the LPN instance is used by itself, which takes fewer bytes.
+//!
+//! Memory: 17 bytes a row on the receiver's side, 16 on the sender's, and three times that during the set-up.
+
+use core::marker::PhantomData;
+use core::ops::Range;
 
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
@@ -23,22 +28,45 @@ use vesica_crypto::hash::Context;
 use vesica_crypto::memory::Wiped;
 use zeroize::Zeroizing;
 
-use crate::security::{Malicious, Profile, Security, SemiHonest};
+use crate::base::bit;
+use crate::security::{Profile, Security, SecurityModel};
 use crate::vole::sender::Expanded;
-use crate::vole::{self, Bit, Plan};
+use crate::vole::{self, Bit, Check, Plan};
 use crate::{CotReceiver, CotSender, Error};
 
-/// Rows handled between two calls of the channel.
+/// Rows of one message.
 const CHUNK: usize = 1 << 16;
 
-/// The side that holds Δ.
-pub struct Sender {
-    delta: Zeroizing<Block>,
+/// Rows that are given out in order, each once.
+struct Supply {
     rows: Wiped<Block>,
     used: usize,
 }
 
-impl Sender {
+impl Supply {
+    fn left(&self) -> usize {
+        self.rows.len() - self.used
+    }
+
+    /// The numbers of the next `count` rows.
+    fn take(&mut self, count: usize) -> Result<Range<usize>, Error> {
+        if count > self.left() {
+            return Err(Error::Exhausted { asked: count, left: self.left() });
+        }
+        let first = self.used;
+        self.used += count;
+        Ok(first..self.used)
+    }
+}
+
+/// The side that holds Δ.
+pub struct Sender<S> {
+    delta: Zeroizing<Block>,
+    supply: Supply,
+    security: PhantomData<S>,
+}
+
+impl<S: Check<Bit>> Sender<S> {
     /// Base OTs, and `count` rows.
     ///
     /// # Errors
@@ -47,51 +75,48 @@ impl Sender {
         context: &Context,
         count: usize,
         profile: Profile,
-        security: Security,
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
         let plan = Plan::of_bits(count, profile);
-        let Expanded { delta, b: rows } = match security {
-            Security::SemiHonest => vole::send::<Bit, SemiHonest>(context, &plan, channel, rng)?,
-            Security::Malicious => vole::send::<Bit, Malicious>(context, &plan, channel, rng)?,
-        };
-        Ok(Self { delta, rows, used: 0 })
-    }
-
-    /// Rows not yet given out.
-    #[must_use]
-    pub fn left(&self) -> usize {
-        self.rows.len() - self.used
-    }
-
-    /// The next rows, the receiver's choices being random; nothing is sent.
-    ///
-    /// # Panics
-    /// If fewer are left.
-    pub fn random(&mut self, count: usize) -> &[Block] {
-        let start = self.used;
-        self.used += count;
-        &self.rows[start..self.used]
+        let Expanded { delta, b: rows } = vole::send::<Bit, S>(context, &plan, channel, rng)?;
+        Ok(Self { delta, supply: Supply { rows, used: 0 }, security: PhantomData })
     }
 }
 
-impl CotSender<1> for Sender {
+impl<S> Sender<S> {
+    /// Rows not yet given out.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.supply.left()
+    }
+
+    /// The next rows, for random choices of the receiver. Nothing is sent.
+    ///
+    /// # Errors
+    /// If fewer are left.
+    pub fn random(&mut self, count: usize) -> Result<&[Block], Error> {
+        let taken = self.supply.take(count)?;
+        Ok(&self.supply.rows[taken])
+    }
+}
+
+impl<S: SecurityModel> CotSender<1> for Sender<S> {
+    type Security = S;
+
     fn delta(&self) -> [Block; 1] {
         [*self.delta]
     }
 
-    /// # Panics
-    /// If fewer rows are left.
     fn extend(&mut self, rows: &mut [[Block; 1]], channel: &mut dyn Channel) -> Result<(), Error> {
         let mut differences = vec![0; CHUNK / 8];
         for rows in rows.as_flattened_mut().chunks_mut(CHUNK) {
             let differences = &mut differences[..rows.len().div_ceil(8)];
             channel.recv_exact(differences)?;
             let delta = *self.delta;
-            rows.copy_from_slice(self.random(rows.len()));
+            rows.copy_from_slice(self.random(rows.len())?);
             for (j, row) in rows.iter_mut().enumerate() {
-                *row ^= delta & Block::mask(differences[j / 8] >> (j % 8) & 1 == 1);
+                *row ^= delta & Block::mask(bit(differences, j) == 1);
             }
         }
         Ok(())
@@ -99,13 +124,13 @@ impl CotSender<1> for Sender {
 }
 
 /// The side that holds choices.
-pub struct Receiver {
+pub struct Receiver<S> {
     choices: Wiped<Bit>,
-    rows: Wiped<Block>,
-    used: usize,
+    supply: Supply,
+    security: PhantomData<S>,
 }
 
-impl Receiver {
+impl<S: Check<Bit>> Receiver<S> {
     /// Base OTs, and `count` rows with random choices.
     ///
     /// # Errors
@@ -114,38 +139,35 @@ impl Receiver {
         context: &Context,
         count: usize,
         profile: Profile,
-        security: Security,
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
         let plan = Plan::of_bits(count, profile);
-        let (choices, rows) = match security {
-            Security::SemiHonest => vole::receive::<Bit, SemiHonest>(context, &plan, channel, rng)?,
-            Security::Malicious => vole::receive::<Bit, Malicious>(context, &plan, channel, rng)?,
-        };
-        Ok(Self { choices, rows, used: 0 })
-    }
-
-    /// Rows not yet given out.
-    #[must_use]
-    pub fn left(&self) -> usize {
-        self.rows.len() - self.used
-    }
-
-    /// The next rows and their random choices; nothing is sent.
-    ///
-    /// # Panics
-    /// If fewer are left.
-    pub fn random(&mut self, count: usize) -> (&[Bit], &[Block]) {
-        let start = self.used;
-        self.used += count;
-        (&self.choices[start..self.used], &self.rows[start..self.used])
+        let (choices, rows) = vole::receive::<Bit, S>(context, &plan, channel, rng)?;
+        Ok(Self { choices, supply: Supply { rows, used: 0 }, security: PhantomData })
     }
 }
 
-impl CotReceiver<1> for Receiver {
-    /// # Panics
-    /// If there are fewer choices than rows, or fewer rows are left.
+impl<S> Receiver<S> {
+    /// Rows not yet given out.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.supply.left()
+    }
+
+    /// The next rows and their random choices. Nothing is sent.
+    ///
+    /// # Errors
+    /// If fewer are left.
+    pub fn random(&mut self, count: usize) -> Result<(&[Bit], &[Block]), Error> {
+        let taken = self.supply.take(count)?;
+        Ok((&self.choices[taken.clone()], &self.supply.rows[taken]))
+    }
+}
+
+impl<S: SecurityModel> CotReceiver<1> for Receiver<S> {
+    type Security = S;
+
     fn extend(
         &mut self,
         choices: &[u8],
@@ -155,7 +177,7 @@ impl CotReceiver<1> for Receiver {
         assert!(choices.len() * 8 >= rows.len(), "one choice for each row");
         let mut differences = Vec::with_capacity(CHUNK / 8);
         for (rows, choices) in rows.as_flattened_mut().chunks_mut(CHUNK).zip(choices.chunks(CHUNK / 8)) {
-            let (random, ready) = self.random(rows.len());
+            let (random, ready) = self.random(rows.len())?;
             rows.copy_from_slice(ready);
             differences.clear();
             for (random, choices) in random.chunks(8).zip(choices) {
@@ -169,7 +191,7 @@ impl CotReceiver<1> for Receiver {
     }
 }
 
-/// Bytes of the setup in each direction, the base OTs aside: from the receiver, and from the sender.
+/// Bytes of the set-up without the base OTs: from the receiver, and from the sender.
 #[must_use]
 pub fn setup_bytes(count: usize, profile: Profile, security: Security) -> [usize; 2] {
     let plan = Plan::of_bits(count, profile);
@@ -182,51 +204,56 @@ pub fn setup_bytes(count: usize, profile: Profile, security: Security) -> [usize
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::security::{Malicious, SemiHonest};
     use crate::small_field::tests::context;
     use crate::vole::Value;
     use vesica_crypto::prg::Prg;
     use vesica_net::{Options, memory};
 
+    fn check<S: Check<Bit>>(count: usize) {
+        let (mut here, mut there) = memory::pair(&Options::default());
+        let profile = Profile::Conservative;
+        let (mut receiver, mut sender) = std::thread::scope(|scope| {
+            let setup = scope.spawn(|| {
+                let rng = &mut Prg::from_seed([2; 16]);
+                Receiver::<S>::setup(&context(), count, profile, &mut here, rng)
+            });
+            let rng = &mut Prg::from_seed([1; 16]);
+            let sender = Sender::<S>::setup(&context(), count, profile, &mut there, rng);
+            (setup.join().unwrap().unwrap(), sender.unwrap())
+        });
+        let delta = sender.delta()[0];
+        let (choices, t) = receiver.random(501).unwrap();
+        for ((choice, t), q) in choices.iter().zip(t).zip(sender.random(501).unwrap()) {
+            assert!(*q == *t ^ choice.times(delta));
+        }
+        for rows in [0, 1, 8, 999] {
+            let choices: Vec<u8> = (0..=rows / 8).map(|i| (37 * i + 11) as u8).collect();
+            let (mut t, mut q) = (vec![[Block::ZERO]; rows], vec![[Block::ZERO]; rows]);
+            receiver.extend(&choices, &mut t, &mut here).unwrap();
+            here.flush().unwrap();
+            sender.extend(&mut q, &mut there).unwrap();
+            for j in 0..rows {
+                let chosen = Block::mask(bit(&choices, j) == 1);
+                assert!(q[j][0] == t[j][0] ^ (delta & chosen), "row {j}");
+            }
+        }
+        let left = count - 1509;
+        assert_eq!((receiver.left(), sender.left()), (left, left));
+        let exhausted = Error::Exhausted { asked: left + 1, left };
+        assert_eq!(sender.random(left + 1).err(), Some(exhausted.clone()));
+        let mut rows = vec![[Block::ZERO]; left + 1];
+        let choices = vec![0; left / 8 + 1];
+        if left < CHUNK {
+            assert_eq!(receiver.extend(&choices, &mut rows, &mut here), Err(exhausted));
+        }
+    }
+
     #[test]
     fn rows_are_correlated_with_random_and_with_chosen_bits() {
-        for (count, security) in
-            [(2000, Security::SemiHonest), (70_000, Security::SemiHonest), (66_000, Security::Malicious)]
-        {
-            let (mut here, mut there) = memory::pair(&Options::default());
-            let profile = Profile::Conservative;
-            let (mut receiver, mut sender) = std::thread::scope(|scope| {
-                let mut rng = Prg::from_seed([1; 16]);
-                let setup = scope.spawn(|| {
-                    Receiver::setup(
-                        &context(),
-                        count,
-                        profile,
-                        security,
-                        &mut here,
-                        &mut Prg::from_seed([2; 16]),
-                    )
-                });
-                let sender = Sender::setup(&context(), count, profile, security, &mut there, &mut rng);
-                (setup.join().unwrap().unwrap(), sender.unwrap())
-            });
-            let delta = sender.delta()[0];
-            let (choices, t) = receiver.random(501);
-            for ((choice, t), q) in choices.iter().zip(t).zip(sender.random(501)) {
-                assert!(*q == *t ^ choice.times(delta));
-            }
-            for rows in [0, 1, 8, 999] {
-                let choices: Vec<u8> = (0..=rows / 8).map(|i| (37 * i + 11) as u8).collect();
-                let (mut t, mut q) = (vec![[Block::ZERO]; rows], vec![[Block::ZERO]; rows]);
-                receiver.extend(&choices, &mut t, &mut here).unwrap();
-                here.flush().unwrap();
-                sender.extend(&mut q, &mut there).unwrap();
-                for j in 0..rows {
-                    let chosen = Block::mask(choices[j / 8] >> (j % 8) & 1 == 1);
-                    assert!(q[j][0] == t[j][0] ^ (delta & chosen), "row {j}");
-                }
-            }
-            assert_eq!((receiver.left(), sender.left()), (count - 1509, count - 1509));
-        }
+        check::<SemiHonest>(2000);
+        check::<SemiHonest>(70_000);
+        check::<Malicious>(66_000);
     }
 
     #[test]

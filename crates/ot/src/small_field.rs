@@ -1,8 +1,11 @@
 //! Vector oblivious linear evaluation over small fields: correlated rows from 128 base OTs.
 //!
-//! The *receiver* holds 128 rows of pseudo-random bits and a string u, the *sender* 128 rows that differ from them by
-//! Δ_i·u in row i, where Δ is its secret: w_i = v_i ⊕ Δ_i·u. Read by columns that is correlated OT; read by blocks, with
-//! row i weighted by X^i, it is vector OLE over GF(2^128).
+//! The *receiver* holds 128 rows of pseudo-random bits, v_i, and a string u. The *sender* holds its secret Δ and 128 rows
+//! w_i = v_i ⊕ Δ_i·u. Read by columns that is correlated OT. Read by blocks, with row i weighted by X^i, it is vector OLE over
+//! GF(2^128).
+//!
+//! **Security:** semi-honest, or malicious with the consistency check in brackets. A malicious receiver can guess bits of Δ;
+//! a wrong guess ends the run.
 //!
 //! Source: Roy, *SoftSpokenOT*, CRYPTO 2022 (eprint 2022/192): small-field VOLE from puncturable PRFs, the puncturable
 //! PRF from k OTs, and its consistency check against a malicious tree maker (tags of all leaves: their sum in clear, and
@@ -18,12 +21,14 @@
 //!     d_g = u ⊕ u_g                                           ──►  w_{g,b} ⊕= Δ_{g,b} · d_g
 //! ```
 //!
-//! The leaf that the sender lacks has number 0 after the exclusive or with Δ_g, hence weight nothing. The sender puts its
-//! leaves in that order once, by exchanges under masks, so neither its memory accesses nor its branches tell Δ. All
-//! groups share one u: the receiver says how far the u_g of each group is from it.
+//! The leaf that the sender lacks has number 0 after the exclusive or with Δ_g, so its weight is zero. The sender puts its
+//! leaves in that order once, by exchanges under masks, so that neither its memory accesses nor its branches depend on Δ. All
+//! groups share one u: the receiver sends the difference d_g between it and the u_g of each group.
 //!
-//! Names: q = 2^k the field, `tile` 1024 places of all rows, `shift` d_g.
-//! Cost: 4 KiB of tree sums, then (128/k) bits a place and 2^k·128/k pseudo-random bits generated on either side.
+//! Names: q = 2^k the field, `tile` 1024 columns of all rows, `difference` d_g.
+//! Cost: 4 KiB of tree sums; then, for each column, 128/k bits sent and 2^k·128/k pseudo-random bits generated on either side.
+
+use core::marker::PhantomData;
 
 use subtle::{Choice, ConstantTimeEq};
 use vesica_crypto::block::Block;
@@ -34,7 +39,7 @@ use zeroize::Zeroize;
 
 use crate::Error;
 use crate::pprf::{Shape, Trees};
-use crate::security::Security;
+use crate::security::{Security, SecurityModel};
 
 #[cfg(any(test, feature = "testing"))]
 pub mod cheating;
@@ -42,11 +47,11 @@ pub mod cheating;
 /// Bits of Δ that go together: a field of 2^k elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
-    /// k = 2: least work, 64 bits a place.
+    /// k = 2: least work, 64 bits a column.
     Two,
-    /// k = 4: 32 bits a place.
+    /// k = 4: 32 bits a column.
     Four,
-    /// k = 8: fewest bytes, 16 bits a place.
+    /// k = 8: fewest bytes, 16 bits a column.
     Eight,
 }
 
@@ -61,7 +66,7 @@ impl Width {
         }
     }
 
-    /// Groups that the 128 bits of Δ make.
+    /// The groups of the 128 bits of Δ.
     #[must_use]
     pub const fn groups(self) -> usize {
         ROWS / self.bits()
@@ -77,7 +82,7 @@ const ALL_TAGS: Label = Label::new("small field: hash of all tags");
 const SUMS: usize = ROWS * 2 * Block::BYTES;
 /// Bytes of the sum of the tags, and of their hash.
 const TAG_BYTES: usize = 32;
-/// A tag and the seed that takes the leaf's place.
+/// A tag, and the seed that replaces the leaf.
 const TAGGED: usize = TAG_BYTES + Block::BYTES;
 
 /// Length of the receiver's one message.
@@ -90,39 +95,33 @@ pub const fn message_bytes(width: Width, security: Security) -> usize {
 }
 
 /// The side that knows all strings.
-pub struct Receiver {
+pub(crate) struct Receiver<S> {
     groups: Vec<SeedStreams>,
     next: u64,
+    security: PhantomData<S>,
 }
 
-impl Receiver {
-    /// Grows the trees; `base` are both strings of 128 base OTs. The message is for [`Sender::new`].
-    ///
-    /// # Panics
-    /// If there are not 128 base OTs.
-    #[must_use]
-    pub fn new(
+impl<S: SecurityModel> Receiver<S> {
+    /// Grows the trees; `base` are both strings of each base OT. The message is for [`Sender::new`].
+    pub(crate) fn new(
         context: &Context,
         width: Width,
-        security: Security,
-        base: &[[Block; 2]],
+        base: &[[Block; 2]; ROWS],
         rng: &mut dyn rand_core::CryptoRng,
     ) -> (Self, Vec<u8>) {
         let mut roots: Vec<Block> = (0..width.groups()).map(|_| Block::random(rng)).collect();
-        let new = Self::with_roots(context, width, security, base, &roots);
+        let new = Self::with_roots(context, width, base, &roots);
         roots.zeroize();
         new
     }
 
-    /// With these roots of the trees.
+    /// The same with these roots of the trees.
     fn with_roots(
         context: &Context,
         width: Width,
-        security: Security,
-        base: &[[Block; 2]],
+        base: &[[Block; 2]; ROWS],
         roots: &[Block],
     ) -> (Self, Vec<u8>) {
-        assert_eq!(base.len(), ROWS, "one base OT for each bit of Δ");
         let trees = Trees::new(context, TREES, Shape::Plain);
         let (mut message, mut checks) = (Vec::with_capacity(SUMS), Vec::new());
         let mut groups = Vec::with_capacity(width.groups());
@@ -132,14 +131,14 @@ impl Receiver {
             let mut sums = vec![[Block::ZERO; 2]; width.bits()];
             trees.tree(group as u64).grow(&mut leaves, &mut sums);
             for (level, (sums, seeds)) in sums.iter().zip(base).enumerate() {
-                // Whoever chose bit c gets the sum of the side that a path through c does not take.
+                // A sender that chose bit c learns the sum of the side that a path through c does not take.
                 let index = group * width.bits() + level;
                 for choice in [0, 1] {
                     let hidden = sums[1 - choice] ^ pad(context, index, choice == 1, &seeds[choice]);
                     message.extend_from_slice(hidden.as_bytes());
                 }
             }
-            if security == Security::Malicious {
+            if S::SECURITY == Security::Malicious {
                 let (tags, seeds) = tag(context, group, &leaves);
                 checks.extend_from_slice(&sum_of(&tags));
                 checks.extend_from_slice(&hash_of(context, group, &tags));
@@ -150,15 +149,12 @@ impl Receiver {
             leaves.zeroize();
         }
         message.append(&mut checks);
-        (Self { groups, next: 0 }, message)
+        (Self { groups, next: 0, security: PhantomData }, message)
     }
 
     /// The next tile of v, and of the string u_g of each group.
-    ///
-    /// # Panics
-    /// If there is not one sum for each group.
-    pub fn tile(&mut self, tile: &mut Tile, sums: &mut [TileRow]) {
-        assert_eq!(sums.len(), self.groups.len(), "one string for each group");
+    pub(crate) fn tile(&mut self, tile: &mut Tile, sums: &mut [TileRow]) {
+        debug_assert_eq!(sums.len(), self.groups.len(), "one string for each group");
         let rows = tile.chunks_mut(ROWS / self.groups.len());
         for ((strings, sum), rows) in self.groups.iter().zip(sums).zip(rows) {
             strings.sum_at(self.next, sum, rows);
@@ -167,32 +163,28 @@ impl Receiver {
     }
 }
 
-/// The side that knows Δ.
-pub struct Sender {
+/// The side that knows Δ. If the model is malicious, its trees have passed the check.
+pub(crate) struct Sender<S> {
     groups: Vec<SeedStreams>,
     delta: Block,
     next: u64,
+    security: PhantomData<S>,
 }
 
-impl Sender {
-    /// Grows what the message of [`Receiver::new`] lets it grow; `base` are the strings of 128 base OTs whose choices
+impl<S: SecurityModel> Sender<S> {
+    /// Grows the punctured trees from the message of [`Receiver::new`]; `base` are the strings of the base OTs whose choices
     /// were the bits of `delta`.
     ///
     /// # Errors
     /// If the message has another length than it must, or (malicious security) its trees are not those of one function.
-    ///
-    /// # Panics
-    /// If there are not 128 base OTs.
-    pub fn new(
+    pub(crate) fn new(
         context: &Context,
         width: Width,
-        security: Security,
         delta: Block,
-        base: &[Block],
+        base: &[Block; ROWS],
         message: &[u8],
     ) -> Result<Self, Error> {
-        assert_eq!(base.len(), ROWS, "one base OT for each bit of Δ");
-        if message.len() != message_bytes(width, security) {
+        if message.len() != message_bytes(width, S::SECURITY) {
             return Err(Error::MessageLength { what: "small-field trees" });
         }
         let (sums, checks) = message.split_at(SUMS);
@@ -222,18 +214,18 @@ impl Sender {
             groups.push(SeedStreams::new(&leaves));
             leaves.zeroize();
         }
-        // Which tree was wrong is not to be told, not even by the time that passes.
-        if bool::from(consistent) { Ok(Self { groups, delta, next: 0 }) } else { Err(Error::Inconsistent) }
+        // All trees are checked before the answer, so that the time does not show which one was wrong.
+        let sender = Self { groups, delta, next: 0, security: PhantomData };
+        if bool::from(consistent) { Ok(sender) } else { Err(Error::Inconsistent) }
     }
 
     /// Δ.
-    #[must_use]
-    pub fn delta(&self) -> Block {
+    pub(crate) fn delta(&self) -> Block {
         self.delta
     }
 
-    /// The next tile of w, before the groups are made to agree; see [`shift`](Self::shift).
-    pub fn tile(&mut self, tile: &mut Tile) {
+    /// The next tile of w, in which each group has its own string u_g; [`correct`](Self::correct) makes them agree.
+    pub(crate) fn tile(&mut self, tile: &mut Tile) {
         let mut unused = [Block::ZERO; BLOCKS];
         for (strings, rows) in self.groups.iter().zip(tile.chunks_mut(ROWS / self.groups.len())) {
             strings.sum_at(self.next, &mut unused, rows);
@@ -241,13 +233,13 @@ impl Sender {
         self.next += BLOCKS as u64;
     }
 
-    /// Adds Δ_i·d_g to each row i of group g: afterwards the group belongs to u_g ⊕ d_g. Blocks that `shift` does not have
+    /// Adds Δ_i·d_g to each row i of group g: afterwards the group belongs to u_g ⊕ d_g. Blocks beyond the end of `difference`
     /// stay as they are.
-    pub fn shift(&self, tile: &mut Tile, group: usize, shift: &[[u8; Block::BYTES]]) {
+    pub(crate) fn correct(&self, tile: &mut Tile, group: usize, difference: &[[u8; Block::BYTES]]) {
         let k = ROWS / self.groups.len();
         let mut added = [Block::ZERO; BLOCKS];
-        for (added, shift) in added.iter_mut().zip(shift) {
-            *added = Block::from_bytes(*shift);
+        for (added, difference) in added.iter_mut().zip(difference) {
+            *added = Block::from_bytes(*difference);
         }
         for (row, index) in tile[group * k..].iter_mut().zip(group * k..(group + 1) * k) {
             let mask = Block::mask(self.delta.bit(index));
@@ -258,7 +250,7 @@ impl Sender {
     }
 }
 
-impl Drop for Sender {
+impl<S> Drop for Sender<S> {
     fn drop(&mut self) {
         self.delta.zeroize();
     }
@@ -304,21 +296,21 @@ fn hash_of(context: &Context, group: usize, tags: &[Tag]) -> [u8; TAG_BYTES] {
     hash
 }
 
-/// The seeds of the leaves, and the check that all leaves but the one at the secret place `hole` are determined by
-/// what the tree maker sent. It can only make the check depend on where the hole is: a guess of Δ's bits that ends the
-/// run when wrong.
+/// The seeds of the leaves, and whether all leaves but the one at the secret position `punctured` are determined by the
+/// message of the tree maker. A malicious tree maker can only make the check depend on the punctured point. That is a guess of
+/// bits of Δ, and a wrong guess ends the run.
 fn checked(
     context: &Context,
     group: usize,
     leaves: &[Block],
-    hole: usize,
+    punctured: usize,
     sum: &Tag,
     hash: &[u8; TAG_BYTES],
 ) -> (Vec<Block>, Choice) {
     let (mut tags, mut seeds) = tag(context, group, leaves);
     let all = sum_of(&tags);
     for (i, (tag, seed)) in tags.iter_mut().zip(&mut seeds).enumerate() {
-        let here = Block::mask(i == hole);
+        let here = Block::mask(i == punctured);
         *seed &= !here;
         let mask = here.as_bytes()[0];
         tag.iter_mut().zip(all.iter().zip(sum)).for_each(|(tag, (all, sum))| *tag ^= (all ^ sum) & mask);
@@ -326,7 +318,7 @@ fn checked(
     (seeds, hash_of(context, group, &tags).ct_eq(hash))
 }
 
-/// Puts leaf x at place x ⊕ `digit`.
+/// Moves leaf x to position x ⊕ `digit`.
 fn order_by_difference(leaves: &mut [Block], digit: usize) {
     for bit in 0..leaves.len().ilog2() {
         let (half, exchange) = (1usize << bit, Block::mask(digit >> bit & 1 == 1));
@@ -341,14 +333,13 @@ fn order_by_difference(leaves: &mut [Block], digit: usize) {
     }
 }
 
-/// The sum of the rows of a tile at block `place`, row i weighted by X^i: an element of GF(2^128). With w_i = v_i ⊕ Δ_i·u
+/// The sum of the rows of a tile at block `block`, row i weighted by X^i: an element of GF(2^128). With w_i = v_i ⊕ Δ_i·u
 /// that of w is that of v plus Δ·u, the product taken in the field.
-#[must_use]
-pub fn as_element(tile: &Tile, place: usize) -> Block {
+pub(crate) fn as_element(tile: &Tile, block: usize) -> Block {
     // Horner: multiply by X, add the next row.
     let sum = tile.iter().rev().fold(0u128, |sum, row| {
         let reduction = (sum >> 127) * 0x87;
-        (sum << 1) ^ reduction ^ row[place].to_u128()
+        (sum << 1) ^ reduction ^ row[block].to_u128()
     });
     Block::from_u128(sum)
 }
@@ -356,6 +347,7 @@ pub fn as_element(tile: &Tile, place: usize) -> Block {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::security::{Malicious, SemiHonest};
     use vesica_crypto::gf128::Gf128;
     use vesica_crypto::prg::Prg;
 
@@ -366,22 +358,22 @@ pub(crate) mod tests {
     }
 
     /// Base OTs as a dealer hands them out: both strings, Δ, the strings that its bits choose.
-    pub(crate) fn deal(seed: u8) -> (Vec<[Block; 2]>, Block, Vec<Block>) {
+    type Dealt = ([[Block; 2]; ROWS], Block, [Block; ROWS]);
+
+    pub(crate) fn deal(seed: u8) -> Dealt {
         deal_from(&mut Prg::from_seed([seed; 16]))
     }
 
-    pub(crate) fn deal_from(rng: &mut Prg) -> (Vec<[Block; 2]>, Block, Vec<Block>) {
-        let pairs: Vec<[Block; 2]> = (0..ROWS).map(|_| [rng.block(), rng.block()]).collect();
+    pub(crate) fn deal_from(rng: &mut Prg) -> Dealt {
+        let pairs: [[Block; 2]; ROWS] = core::array::from_fn(|_| [rng.block(), rng.block()]);
         let delta = rng.block();
-        let chosen = pairs.iter().enumerate().map(|(i, pair)| pair[usize::from(delta.bit(i))]).collect();
-        (pairs, delta, chosen)
+        (pairs, delta, core::array::from_fn(|i| pairs[i][usize::from(delta.bit(i))]))
     }
 
-    pub(crate) fn both(width: Width, security: Security) -> (Receiver, Sender) {
+    fn both<S: SecurityModel>(width: Width) -> (Receiver<S>, Sender<S>) {
         let (pairs, delta, chosen) = deal(width.bits() as u8);
-        let (receiver, message) =
-            Receiver::new(&context(), width, security, &pairs, &mut Prg::from_seed([9; 16]));
-        let sender = Sender::new(&context(), width, security, delta, &chosen, &message);
+        let (receiver, message) = Receiver::new(&context(), width, &pairs, &mut Prg::from_seed([9; 16]));
+        let sender = Sender::new(&context(), width, delta, &chosen, &message);
         (receiver, sender.unwrap_or_else(|error| panic!("{error}")))
     }
 
@@ -390,9 +382,28 @@ pub(crate) mod tests {
     /// w_i = v_i ⊕ Δ_i·u_g, before the groups are made to agree.
     pub(crate) fn assert_tiles(width: Width, delta: Block, v: &Tile, w: &Tile, u: &[TileRow]) {
         for (i, (v, w)) in v.iter().zip(w).enumerate() {
-            for place in 0..BLOCKS {
-                let shift = Block::mask(delta.bit(i)) & u[i / width.bits()][place];
-                assert!(w[place] == v[place] ^ shift, "{width:?}, row {i}");
+            for block in 0..BLOCKS {
+                let difference = Block::mask(delta.bit(i)) & u[i / width.bits()][block];
+                assert!(w[block] == v[block] ^ difference, "{width:?}, row {i}");
+            }
+        }
+    }
+
+    fn check_rows<S: SecurityModel>(width: Width) {
+        let (mut receiver, mut sender) = both::<S>(width);
+        let delta = sender.delta();
+        for _ in 0..3 {
+            let (mut v, mut w, mut u) = (EMPTY, EMPTY, vec![[Block::ZERO; BLOCKS]; width.groups()]);
+            receiver.tile(&mut v, &mut u);
+            sender.tile(&mut w);
+            assert_tiles(width, delta, &v, &w, &u);
+            for group in 1..width.groups() {
+                let difference: [_; BLOCKS] = core::array::from_fn(|i| (u[0][i] ^ u[group][i]).to_bytes());
+                sender.correct(&mut w, group, &difference);
+            }
+            for (block, u) in u[0].iter().enumerate() {
+                let [v, w] = [&v, &w].map(|tile| Gf128::from(as_element(tile, block)));
+                assert!(w == v + Gf128::from(delta) * Gf128::from(*u), "{width:?}");
             }
         }
     }
@@ -400,30 +411,14 @@ pub(crate) mod tests {
     #[test]
     fn rows_differ_by_delta_times_u() {
         for width in WIDTHS {
-            for security in [Security::SemiHonest, Security::Malicious] {
-                let (mut receiver, mut sender) = both(width, security);
-                let delta = sender.delta();
-                for _ in 0..3 {
-                    let (mut v, mut w, mut u) = (EMPTY, EMPTY, vec![[Block::ZERO; BLOCKS]; width.groups()]);
-                    receiver.tile(&mut v, &mut u);
-                    sender.tile(&mut w);
-                    assert_tiles(width, delta, &v, &w, &u);
-                    for group in 1..width.groups() {
-                        let shift: [_; BLOCKS] = core::array::from_fn(|i| (u[0][i] ^ u[group][i]).to_bytes());
-                        sender.shift(&mut w, group, &shift);
-                    }
-                    for (place, u) in u[0].iter().enumerate() {
-                        let [v, w] = [&v, &w].map(|tile| Gf128::from(as_element(tile, place)));
-                        assert!(w == v + Gf128::from(delta) * Gf128::from(*u), "{width:?}");
-                    }
-                }
-            }
+            check_rows::<SemiHonest>(width);
+            check_rows::<Malicious>(width);
         }
     }
 
     #[test]
     fn strings_of_different_groups_and_tiles_differ() {
-        let (mut receiver, _) = both(Width::Four, Security::SemiHonest);
+        let (mut receiver, _) = both::<SemiHonest>(Width::Four);
         let mut seen = Vec::new();
         for _ in 0..3 {
             let (mut v, mut u) = (EMPTY, vec![[Block::ZERO; BLOCKS]; 32]);
@@ -436,19 +431,21 @@ pub(crate) mod tests {
         assert_eq!(seen.len(), all);
     }
 
+    fn check_lengths<S: SecurityModel>() {
+        let (pairs, delta, chosen) = deal(1);
+        let width = Width::Eight;
+        let (_, message) = Receiver::<S>::new(&context(), width, &pairs, &mut Prg::from_seed([9; 16]));
+        assert_eq!(message.len(), message_bytes(width, S::SECURITY));
+        for length in [0, SUMS - 1, message.len() - 1] {
+            let result = Sender::<S>::new(&context(), width, delta, &chosen, &message[..length]);
+            assert!(matches!(result, Err(Error::MessageLength { .. })));
+        }
+    }
+
     #[test]
     fn another_length_is_refused() {
-        let (pairs, delta, chosen) = deal(1);
-        for security in [Security::SemiHonest, Security::Malicious] {
-            let (_, message) =
-                Receiver::new(&context(), Width::Eight, security, &pairs, &mut Prg::from_seed([9; 16]));
-            assert_eq!(message.len(), message_bytes(Width::Eight, security));
-            for length in [0, SUMS - 1, message.len() - 1] {
-                let result =
-                    Sender::new(&context(), Width::Eight, security, delta, &chosen, &message[..length]);
-                assert!(matches!(result, Err(Error::MessageLength { .. })));
-            }
-        }
+        check_lengths::<SemiHonest>();
+        check_lengths::<Malicious>();
     }
 
     #[test]
@@ -456,10 +453,9 @@ pub(crate) mod tests {
         let (pairs, delta, chosen) = deal(2);
         let width = Width::Four;
         let (_, message) =
-            Receiver::new(&context(), width, Security::Malicious, &pairs, &mut Prg::from_seed([9; 16]));
-        let accepted = |message: &[u8]| {
-            Sender::new(&context(), width, Security::Malicious, delta, &chosen, message).is_ok()
-        };
+            Receiver::<Malicious>::new(&context(), width, &pairs, &mut Prg::from_seed([9; 16]));
+        let accepted =
+            |message: &[u8]| Sender::<Malicious>::new(&context(), width, delta, &chosen, message).is_ok();
         assert!(accepted(&message));
         for index in 0..ROWS {
             for choice in [false, true] {

@@ -1,7 +1,9 @@
 //! SoftSpoken: correlated OT from small-field VOLE, 128/k - 1 bits an OT, against semi-honest and malicious parties.
 //!
-//! The *sender* gets rows q_j, the *receiver* rows t_j and choice bits c_j with q_j = t_j ⊕ c_j·Δ, the sender choosing Δ
-//! once. Choices are random, for nothing, or the receiver's own, for one bit more.
+//! The *sender* gets rows q_j, the *receiver* rows t_j and choice bits c_j with q_j = t_j ⊕ c_j·Δ. The sender chooses Δ
+//! once. Random choices cost nothing; choices of the receiver's own cost one bit more an OT.
+//!
+//! **Security:** semi-honest, or malicious with the check below; the type parameter of either party says which.
 //!
 //! Source: Roy, *SoftSpokenOT*, CRYPTO 2022 (eprint 2022/192). The code is the repetition code: one u for all groups.
 //!
@@ -17,25 +19,25 @@
 //! **The check** (malicious receiver). A *chunk* is up to 16 tiles. R takes strings of P blocks of 128 bits to
 //! R(x) = x_P + Σ_{p<P} χ_p·x_p in GF(2^128), linear over GF(2). The last block of each chunk is not used for OTs: it
 //! hides u in ũ. The χ_p are pseudo-random from a hash of all d_g of the chunk, the number of the chunk and the message of
-//! the setup: the receiver is bound to its strings before it learns them, and no round is added.
+//! the set-up. So the receiver is bound to its strings before it learns the χ_p, and the check adds no round.
 //!
 //! *What it gives.* A receiver whose d_g are wrong makes group g belong to u ⊕ e_g. Let two groups have e_g ≠ e_h. R
 //! takes them to the same value with probability 2^-128 over χ, since some χ_p, p < P, is multiplied by a nonzero
 //! difference, or the difference is x_P itself. There are at most C(128/k, 2) pairs, so for 2^a hash evaluations by the
-//! cheater all different errors stay different but for probability 2^(a - 128)·C(128/k, 2): 2^(a-117), 2^(a-119),
+//! cheater all different errors stay different except with probability 2^(a - 128)·C(128/k, 2): 2^(a-117), 2^(a-119),
 //! 2^(a-121) for k = 2, 4, 8 ([`collision_bits`]). Then whatever ũ it sends, in every group whose error differs
 //! from the one that ũ stands for, R(w_i) ⊕ Δ_i·ũ depends on Δ_i, i in the group: the one hash fits a single guess of
-//! all these bits of Δ. With probability 2^-(k·groups) the guess is right, and tells what the groups' rows are, which are
-//! then worth nothing; in the others u is one string. That is the leakage which the functionality of the paper grants:
-//! c bits of Δ guessed, an end if wrong. It is worth nothing to the cheater as long as rows are hashed, tweaked by
-//! their number, before use.
+//! all these bits of Δ. With probability 2^-(k·groups) the guess is right. The cheater then knows the rows of these groups,
+//! which hide nothing any more; in the other groups u is one string. The functionality of the paper grants this leakage:
+//! c bits of Δ are guessed, and a wrong guess ends the run. The cheater gains nothing from it as long as rows are hashed,
+//! tweaked by their number, before use.
 //!
 //! *Malicious sender.* It sends nothing here.
 //!
 //! The oracles have fixed labels: a second set-up in one run takes a context of its own, from [`Context::derive`].
 //!
-//! Cost: bytes ⌈n/128⌉·16·(128/k - 1, or 128/k for chosen choices), 4 KiB of setup, and for each started 127 blocks of a
-//! checked run one more block and 48 bytes; 2^k/k AES blocks an OT on either side.
+//! Cost: ⌈n/128⌉·16·(128/k - 1) bytes (128/k for chosen choices) and 4 KiB of set-up. A checked run sends one more block
+//! and 48 bytes for each started 127 blocks. Either side generates 2^k/k AES blocks an OT.
 
 use subtle::ConstantTimeEq;
 use vesica_channel::Channel;
@@ -48,18 +50,19 @@ use vesica_crypto::weighted_xor_sum::{BLOCKS, TileRow};
 use zeroize::Zeroize;
 
 use crate::base::cache::{self, BaseOtCache, Chosen, LEAST_LEVEL};
-use crate::security::Security;
+use crate::base::{chosen_blocks, pairs_of_blocks};
+use crate::security::{Security, SecurityModel, SemiHonest};
 use crate::small_field;
 pub use crate::small_field::Width;
-use crate::{CotReceiver, CotSender, Error, Seed};
+use crate::{CotReceiver, CotSender, Error};
 
 #[cfg(any(test, feature = "testing"))]
 pub mod cheating;
 
 /// Tiles of a checked chunk.
 const TILES: usize = 16;
-/// Blocks of a checked chunk, the one that hides the others among them.
-const PLACES: usize = TILES * BLOCKS;
+/// Blocks of a checked chunk, including the one that hides the others.
+const CHECKED_BLOCKS: usize = TILES * BLOCKS;
 /// Bytes of the hash of the checked rows.
 const HASH: usize = 32;
 
@@ -77,78 +80,101 @@ pub fn collision_bits(width: Width) -> u32 {
     128 - (groups * (groups - 1) / 2).next_power_of_two().ilog2()
 }
 
-/// A failed check tells something of Δ, and with one Δ for many runs that would add up.
-fn check_keeping(security: Security, cache: Option<&BaseOtCache>) {
-    assert!(security == Security::SemiHonest || cache.is_none(), "kept base OTs are for semi-honest runs");
+/// Where the receiver's choice bits come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Choices {
+    /// The protocol draws them: u = u_0, for which nothing is sent.
+    Random,
+    /// The receiver brings them.
+    Chosen,
 }
 
-/// What both sides know of a run.
-struct Terms {
+impl Choices {
+    /// The groups whose d_g is sent.
+    fn corrected_groups(self, width: Width) -> core::ops::Range<usize> {
+        let first = match self {
+            Choices::Random => 1,
+            Choices::Chosen => 0,
+        };
+        first..width.groups()
+    }
+}
+
+/// The sizes of chunks and of their messages.
+#[derive(Clone, Copy)]
+struct ChunkSizes {
     width: Width,
     security: Security,
-    /// Of context, label and setup message.
+}
+
+impl ChunkSizes {
+    /// The most blocks that a chunk yields.
+    fn blocks(self) -> usize {
+        match self.security {
+            Security::SemiHonest => BLOCKS,
+            Security::Malicious => CHECKED_BLOCKS - 1,
+        }
+    }
+
+    /// Blocks generated for a chunk that yields `blocks`.
+    fn generated(self, blocks: usize) -> usize {
+        blocks + usize::from(self.security == Security::Malicious)
+    }
+
+    /// Bytes of the receiver's message for a chunk that yields `blocks`.
+    fn bytes(self, blocks: usize, choices: Choices) -> usize {
+        let check = if self.security == Security::Malicious { Block::BYTES + HASH } else { 0 };
+        self.generated(blocks) * choices.corrected_groups(self.width).len() * Block::BYTES + check
+    }
+}
+
+/// The bytes that the receiver sends for `count` correlated OTs, without the set-up.
+#[must_use]
+pub fn bytes(width: Width, security: Security, count: usize, choices: Choices) -> usize {
+    let sizes = ChunkSizes { width, security };
+    let blocks = count.div_ceil(Block::BITS);
+    let (whole, rest) = (blocks / sizes.blocks(), blocks % sizes.blocks());
+    whole * sizes.bytes(sizes.blocks(), choices) + if rest > 0 { sizes.bytes(rest, choices) } else { 0 }
+}
+
+/// The oracles of the check, and the number of the next chunk.
+struct Check {
+    /// Keyed by context, label and message of the set-up.
     challenge: Oracle,
-    checked: Oracle,
+    rows: Oracle,
     chunk: u64,
 }
 
-impl Terms {
-    fn new(context: &Context, width: Width, security: Security, message: &[u8]) -> Self {
+impl Check {
+    fn new(context: &Context, message: &[u8]) -> Self {
         let mut key = [0; 32];
         context.hash(SETUP, message, &mut key);
         let mut bound = [0; 32];
         context.hash_parts(CHALLENGE, &[&key], &mut bound);
-        Self {
-            width,
-            security,
-            challenge: Oracle::with_key(bound),
-            checked: context.oracle(CHECKED),
-            chunk: 0,
-        }
+        Self { challenge: Oracle::with_key(bound), rows: context.oracle(CHECKED), chunk: 0 }
     }
 
-    /// Blocks that one chunk yields.
-    fn places(&self) -> usize {
-        match self.security {
-            Security::SemiHonest => BLOCKS,
-            Security::Malicious => PLACES - 1,
-        }
-    }
-
-    /// Blocks generated for `places` used ones.
-    fn generated(&self, places: usize) -> usize {
-        places + usize::from(self.security == Security::Malicious)
-    }
-
-    /// Bytes of the receiver's message for a chunk.
-    fn bytes(&self, places: usize, chosen: bool) -> usize {
-        let shifts = self.width.groups() - usize::from(!chosen);
-        let check = if self.security == Security::Malicious { Block::BYTES + HASH } else { 0 };
-        self.generated(places) * shifts * Block::BYTES + check
-    }
-
-    /// The coefficients of the next check, one for each block of a chunk, the last used one being 1.
-    fn coefficients(&mut self, shifts: &[u8], generated: usize) -> Vec<Block> {
-        // The number makes a key: with it in front of the strings, the hash's pieces would lie across their ends, and most
-        // of it would go one piece at a time.
+    /// χ of the next chunk, one for each generated block, the last one being 1. `differences` are all d_g.
+    fn coefficients(&mut self, differences: &[u8], generated: usize) -> Vec<Block> {
+        // The chunk's number makes a key. In front of the hashed bytes it would move them off the hash's chunk borders, and
+        // most of them would be hashed one chunk at a time.
         let (mut key, mut seed) = ([0; 32], [0; 16]);
         self.challenge.hash(&self.chunk.to_le_bytes(), &mut key);
-        Oracle::with_key(key).hash(shifts, &mut seed);
+        Oracle::with_key(key).hash(differences, &mut seed);
         self.chunk += 1;
         let mut coefficients = vec![Block::ZERO; generated];
         Prg::from_seed(seed).fill_blocks(&mut coefficients[..generated - 1]);
         coefficients[generated - 1] = Block::from(1u128);
         coefficients
     }
-}
 
-/// How many bytes the receiver sends for `count` correlated OTs, the setup aside.
-#[must_use]
-pub fn bytes(width: Width, security: Security, count: usize, chosen: bool) -> usize {
-    let terms = Terms::new(&Context::new(&[0; 32], "", b"", 0, 0), width, security, b"");
-    let places = count.div_ceil(Block::BITS);
-    let (whole, rest) = (places / terms.places(), places % terms.places());
-    whole * terms.bytes(terms.places(), chosen) + if rest > 0 { terms.bytes(rest, chosen) } else { 0 }
+    /// H of R of all rows, which are wiped.
+    fn hash(&self, mut rows: Vec<Block>) -> [u8; HASH] {
+        let mut hash = [0; HASH];
+        self.rows.hash(Block::slice_as_bytes(&rows), &mut hash);
+        rows.zeroize();
+        hash
+    }
 }
 
 /// R of every row of the tiles.
@@ -163,67 +189,78 @@ fn checked_rows(tiles: &[Tile], coefficients: &[Block]) -> Vec<Block> {
 }
 
 /// The side that learns t_j and c_j; the base OTs' sender.
-pub struct Receiver {
-    field: small_field::Receiver,
-    terms: Terms,
+pub struct Receiver<S> {
+    field: small_field::Receiver<S>,
+    sizes: ChunkSizes,
+    check: Check,
     tiles: Vec<Tile>,
     sums: Vec<TileRow>,
 }
 
-impl Receiver {
-    /// `base` are both strings of 128 base OTs; the message is for [`Sender::new`].
-    ///
-    /// # Panics
-    /// If there are not 128 base OTs.
+impl<S: SecurityModel> Receiver<S> {
+    /// Starts from base OTs done elsewhere: both strings of each. The message is for [`Sender::new`].
     #[must_use]
     pub fn new(
         context: &Context,
         width: Width,
-        security: Security,
-        base: &[[Block; 2]],
+        base: &[[Block; 2]; ROWS],
         rng: &mut dyn rand_core::CryptoRng,
     ) -> (Self, Vec<u8>) {
-        let (field, message) = small_field::Receiver::new(context, width, security, base, rng);
-        let terms = Terms::new(context, width, security, &message);
-        let sums = vec![[Block::ZERO; BLOCKS]; width.groups()];
-        (Self { field, terms, tiles: Vec::new(), sums }, message)
+        Self::over(context, width, small_field::Receiver::new(context, width, base, rng))
     }
 
-    /// Base OTs and setup over a channel.
+    fn over(
+        context: &Context,
+        width: Width,
+        (field, message): (small_field::Receiver<S>, Vec<u8>),
+    ) -> (Self, Vec<u8>) {
+        let (sizes, check) = (ChunkSizes { width, security: S::SECURITY }, Check::new(context, &message));
+        let sums = vec![[Block::ZERO; BLOCKS]; width.groups()];
+        (Self { field, sizes, check, tiles: Vec::new(), sums }, message)
+    }
+
+    /// Base OTs and set-up over a channel.
     ///
     /// # Errors
     /// If the connection fails or the partner's base OT message is not valid.
-    ///
-    /// # Panics
-    /// If a maliciously secure run would keep base OTs.
     pub fn setup(
         context: &Context,
         width: Width,
-        security: Security,
+        channel: &mut dyn Channel,
+        rng: &mut dyn rand_core::CryptoRng,
+    ) -> Result<Self, Error> {
+        Self::setup_over(context, width, None, channel, rng)
+    }
+
+    fn setup_over(
+        context: &Context,
+        width: Width,
         cache: Option<&BaseOtCache>,
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        check_keeping(security, cache);
         let base = cache::send(LEAST_LEVEL, context, BASE, ROWS, cache, channel, rng)?;
-        let mut seeds: Vec<[Block; 2]> = base.iter().map(|[zero, one]| [zero.block(), one.block()]).collect();
-        let (receiver, message) = Self::new(context, width, security, &seeds, rng);
-        seeds.as_flattened_mut().zeroize();
+        let (receiver, message) = Self::new(context, width, &*pairs_of_blocks(&base)?, rng);
         channel.send(&message)?;
         Ok(receiver)
     }
 
-    /// The blocks that the next chunk can yield at most.
-    pub(crate) fn chunk_places(&self) -> usize {
-        self.terms.places()
+    /// The most blocks that the next chunk can yield.
+    pub(crate) fn chunk_blocks(&self) -> usize {
+        self.sizes.blocks()
     }
 
-    /// One chunk of `places` blocks: v in tiles, u in `strings`. With `chosen`, `strings` are taken as u; else they
-    /// become it. What the sender needs is appended to `message`.
-    pub(crate) fn chunk(&mut self, strings: &mut [Block], chosen: bool, message: &mut Vec<u8>) -> &[Tile] {
-        let generated = self.terms.generated(strings.len());
+    /// The next chunk, which yields as many blocks as `strings` has: v in tiles, u in `strings`. Chosen choices are read from
+    /// `strings`, random ones are written to it. The message for the sender is appended to `message`.
+    pub(crate) fn chunk(
+        &mut self,
+        strings: &mut [Block],
+        choices: Choices,
+        message: &mut Vec<u8>,
+    ) -> &[Tile] {
+        let generated = self.sizes.generated(strings.len());
         self.tiles.resize(generated.div_ceil(BLOCKS), EMPTY);
-        let (groups, start) = (usize::from(!chosen)..self.sums.len(), message.len());
+        let (groups, start) = (choices.corrected_groups(self.sizes.width), message.len());
         message.reserve(generated * groups.len() * Block::BYTES);
         let mut hidden = Block::ZERO;
         for (index, tile) in self.tiles.iter_mut().enumerate() {
@@ -232,37 +269,34 @@ impl Receiver {
             let used = strings.len().saturating_sub(begin).min(BLOCKS);
             let sent = (generated - begin).min(BLOCKS);
             let mut u = self.sums[0];
-            if chosen {
-                u[..used].copy_from_slice(&strings[begin..begin + used]);
-                // The block that hides the others is random whoever chose those.
-            } else {
-                strings[begin..begin + used].copy_from_slice(&u[..used]);
+            match choices {
+                // The block that hides the others stays random.
+                Choices::Chosen => u[..used].copy_from_slice(&strings[begin..begin + used]),
+                Choices::Random => strings[begin..begin + used].copy_from_slice(&u[..used]),
             }
             if generated > strings.len() && sent > used {
                 hidden = u[sent - 1];
             }
+            // d_g = u ⊕ u_g
             for sum in &self.sums[groups.clone()] {
-                let mut shift = u;
+                let mut difference = u;
                 for block in 0..BLOCKS {
-                    shift[block] ^= sum[block];
+                    difference[block] ^= sum[block];
                 }
-                message.extend_from_slice(Block::slice_as_bytes(&shift[..sent]));
+                message.extend_from_slice(Block::slice_as_bytes(&difference[..sent]));
             }
         }
-        if self.terms.security == Security::Malicious {
-            let coefficients = self.terms.coefficients(&message[start..], generated);
+        if S::SECURITY == Security::Malicious {
+            // ũ = R(u), H(R(v_i) for each row i)
+            let coefficients = self.check.coefficients(&message[start..], generated);
             let sum = gf128::inner_product(strings, &coefficients[..strings.len()]).to_block() ^ hidden;
-            let mut rows = checked_rows(&self.tiles, &coefficients);
-            let mut hash = [0; HASH];
-            self.terms.checked.hash(Block::slice_as_bytes(&rows), &mut hash);
-            rows.zeroize();
             message.extend_from_slice(sum.as_bytes());
-            message.extend_from_slice(&hash);
+            message.extend_from_slice(&self.check.hash(checked_rows(&self.tiles, &coefficients)));
         }
         &self.tiles
     }
 
-    /// Correlated OTs with random choices, which are written to `choices`: one bit less for each to send.
+    /// Correlated OTs with random choices, which are written to `choices`. Each takes one bit less than with chosen ones.
     ///
     /// # Errors
     /// Those of the channel.
@@ -275,39 +309,39 @@ impl Receiver {
         rows: &mut [[Block; 1]],
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
-        self.extend_to(false, choices, rows, |message| Ok(channel.send(message)?))
+        self.extend_to(Choices::Random, choices, rows, |message| Ok(channel.send(message)?))
     }
 
-    /// Correlated OTs, the message being handed to `send` piece by piece: with the given choices if `chosen`, else with
-    /// random ones, which are written to `choices`.
+    /// Correlated OTs whose message goes to `send`, chunk by chunk. Chosen choices are read from `bits`, random ones are
+    /// written to it.
     ///
     /// # Errors
     /// Those of `send`.
     ///
     /// # Panics
-    /// If `choices` has fewer bits than there are rows.
+    /// If `bits` has fewer bits than there are rows.
     pub fn extend_to(
         &mut self,
-        chosen: bool,
-        choices: &mut [u8],
+        choices: Choices,
+        bits: &mut [u8],
         rows: &mut [[Block; 1]],
         mut send: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        assert!(choices.len() * 8 >= rows.len(), "one choice for each row");
-        let places = self.chunk_places();
+        assert!(bits.len() * 8 >= rows.len(), "one choice for each row");
+        let blocks = self.chunk_blocks();
         let (mut message, mut strings) = (Vec::new(), Vec::new());
-        let choices = choices.chunks_mut(places * Block::BYTES);
-        for (rows, choices) in rows.as_flattened_mut().chunks_mut(places * Block::BITS).zip(choices) {
+        let bits = bits.chunks_mut(blocks * Block::BYTES);
+        for (rows, bits) in rows.as_flattened_mut().chunks_mut(blocks * Block::BITS).zip(bits) {
             strings.clear();
             strings.resize(rows.len().div_ceil(Block::BITS), Block::ZERO);
-            let bytes = choices.len().min(strings.len() * Block::BYTES);
-            if chosen {
-                Block::slice_as_mut_bytes(&mut strings)[..bytes].copy_from_slice(&choices[..bytes]);
+            let bytes = bits.len().min(strings.len() * Block::BYTES);
+            if choices == Choices::Chosen {
+                Block::slice_as_mut_bytes(&mut strings)[..bytes].copy_from_slice(&bits[..bytes]);
             }
             message.clear();
-            columns(self.chunk(&mut strings, chosen, &mut message), rows);
-            if !chosen {
-                choices[..bytes].copy_from_slice(&Block::slice_as_bytes(&strings)[..bytes]);
+            columns(self.chunk(&mut strings, choices, &mut message), rows);
+            if choices == Choices::Random {
+                bits[..bytes].copy_from_slice(&Block::slice_as_bytes(&strings)[..bytes]);
             }
             send(&message)?;
         }
@@ -316,7 +350,26 @@ impl Receiver {
     }
 }
 
-impl CotReceiver<1> for Receiver {
+impl Receiver<SemiHonest> {
+    /// As [`setup`](Self::setup), with base OTs of earlier runs. Only semi-honest runs can take them: a failed check reveals
+    /// something of Δ, and with one Δ in many runs that would add up.
+    ///
+    /// # Errors
+    /// As there, or if the cached base OTs do not fit.
+    pub fn setup_cached(
+        context: &Context,
+        width: Width,
+        cache: Option<&BaseOtCache>,
+        channel: &mut dyn Channel,
+        rng: &mut dyn rand_core::CryptoRng,
+    ) -> Result<Self, Error> {
+        Self::setup_over(context, width, cache, channel, rng)
+    }
+}
+
+impl<S: SecurityModel> CotReceiver<1> for Receiver<S> {
+    type Security = S;
+
     fn extend(
         &mut self,
         choices: &[u8],
@@ -324,13 +377,13 @@ impl CotReceiver<1> for Receiver {
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         let mut choices = choices.to_vec();
-        let result = self.extend_to(true, &mut choices, rows, |message| Ok(channel.send(message)?));
+        let sent = self.extend_to(Choices::Chosen, &mut choices, rows, |message| Ok(channel.send(message)?));
         choices.zeroize();
-        result
+        sent
     }
 }
 
-impl Drop for Receiver {
+impl<S> Drop for Receiver<S> {
     fn drop(&mut self) {
         self.tiles.as_flattened_mut().as_flattened_mut().zeroize();
         self.sums.as_flattened_mut().zeroize();
@@ -338,153 +391,176 @@ impl Drop for Receiver {
 }
 
 /// The side that learns q_j; the base OTs' receiver, its choices being the bits of Δ.
-pub struct Sender {
-    field: small_field::Sender,
-    terms: Terms,
+pub struct Sender<S> {
+    field: small_field::Sender<S>,
+    sizes: ChunkSizes,
+    check: Check,
     tiles: Vec<Tile>,
+    /// Whether a check has failed. Nothing leaves this sender afterwards.
+    failed: bool,
 }
 
-impl Sender {
-    /// `base` are the strings of 128 base OTs whose choices were the bits of `delta`, `message` that of
+impl<S: SecurityModel> Sender<S> {
+    /// Starts from base OTs done elsewhere: `base` are the strings that the bits of `delta` chose. `message` is that of
     /// [`Receiver::new`].
     ///
     /// # Errors
     /// If the message has another length than it must, or (malicious security) its trees are not those of one function.
-    ///
-    /// # Panics
-    /// If there are not 128 base OTs.
     pub fn new(
         context: &Context,
         width: Width,
-        security: Security,
         delta: Block,
-        base: &[Block],
+        base: &[Block; ROWS],
         message: &[u8],
     ) -> Result<Self, Error> {
-        let field = small_field::Sender::new(context, width, security, delta, base, message)?;
-        Ok(Self { field, terms: Terms::new(context, width, security, message), tiles: Vec::new() })
+        let field = small_field::Sender::new(context, width, delta, base, message)?;
+        let (sizes, check) = (ChunkSizes { width, security: S::SECURITY }, Check::new(context, message));
+        Ok(Self { field, sizes, check, tiles: Vec::new(), failed: false })
     }
 
-    /// Base OTs for a random Δ, and setup over a channel.
+    /// Base OTs for a random Δ, and set-up over a channel.
     ///
     /// # Errors
     /// If the connection fails or the partner's messages are not what they must be.
-    ///
-    /// # Panics
-    /// If a maliciously secure run would keep base OTs.
     pub fn setup(
         context: &Context,
         width: Width,
-        security: Security,
+        channel: &mut dyn Channel,
+        rng: &mut dyn rand_core::CryptoRng,
+    ) -> Result<Self, Error> {
+        Self::setup_over(context, width, None, channel, rng)
+    }
+
+    fn setup_over(
+        context: &Context,
+        width: Width,
         cache: Option<&BaseOtCache>,
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        check_keeping(security, cache);
         let Chosen { choices, seeds } =
             cache::receive(LEAST_LEVEL, context, BASE, ROWS, cache, channel, rng)?;
         let mut delta = Block::ZERO;
-        Block::slice_as_mut_bytes(std::slice::from_mut(&mut delta)).copy_from_slice(&choices);
-        let mut seeds: Vec<Block> = seeds.iter().map(Seed::block).collect();
-        let mut message = vec![0; small_field::message_bytes(width, security)];
+        Block::slice_as_mut_bytes(core::slice::from_mut(&mut delta)).copy_from_slice(&choices);
+        let mut message = vec![0; small_field::message_bytes(width, S::SECURITY)];
         channel.recv_exact(&mut message)?;
-        let sender = Self::new(context, width, security, delta, &seeds, &message);
-        seeds.zeroize();
-        sender
+        Self::new(context, width, delta, &*chosen_blocks(&seeds)?, &message)
     }
 
-    /// The blocks that the next chunk can yield at most.
-    pub(crate) fn chunk_places(&self) -> usize {
-        self.terms.places()
+    /// The most blocks that the next chunk can yield.
+    pub(crate) fn chunk_blocks(&self) -> usize {
+        self.sizes.blocks()
     }
 
-    /// Bytes of the receiver's message for the next chunk of so many places.
-    pub(crate) fn chunk_bytes(&self, places: usize, chosen: bool) -> usize {
-        self.terms.bytes(places, chosen)
+    /// Bytes of the receiver's message for a chunk that yields `blocks`.
+    pub(crate) fn chunk_bytes(&self, blocks: usize, choices: Choices) -> usize {
+        self.sizes.bytes(blocks, choices)
     }
 
-    /// One chunk of `places` blocks: w in tiles.
+    /// The next chunk, which yields `blocks`: w in tiles.
     ///
     /// # Errors
-    /// If the check fails or the message has another length than it must.
-    pub(crate) fn chunk(&mut self, places: usize, chosen: bool, message: &[u8]) -> Result<&[Tile], Error> {
-        if message.len() != self.terms.bytes(places, chosen) {
+    /// If the message has another length than it must, or a check has failed, this one or an earlier one.
+    pub(crate) fn chunk(
+        &mut self,
+        blocks: usize,
+        choices: Choices,
+        message: &[u8],
+    ) -> Result<&[Tile], Error> {
+        if self.failed {
+            return Err(Error::Inconsistent);
+        }
+        if message.len() != self.chunk_bytes(blocks, choices) {
             return Err(Error::MessageLength { what: "corrections of an OT extension" });
         }
-        let generated = self.terms.generated(places);
-        let groups = usize::from(!chosen)..self.terms.width.groups();
-        let (shifts, check) = message.split_at(generated * groups.len() * Block::BYTES);
-        let mut unread = shifts;
+        let generated = self.sizes.generated(blocks);
+        let groups = choices.corrected_groups(self.sizes.width);
+        let (differences, check) = message.split_at(generated * groups.len() * Block::BYTES);
+        let mut unread = differences;
         self.tiles.resize(generated.div_ceil(BLOCKS), EMPTY);
         for (index, tile) in self.tiles.iter_mut().enumerate() {
             self.field.tile(tile);
             let sent = (generated - index * BLOCKS).min(BLOCKS);
+            // w_{g,b} ⊕= Δ_{g,b} · d_g
             for group in groups.clone() {
                 let (now, later) = unread.split_at(sent * Block::BYTES);
                 unread = later;
-                self.field.shift(tile, group, now.as_chunks().0);
+                self.field.correct(tile, group, now.as_chunks().0);
             }
         }
-        if let Some((sum, hash)) = check.split_first_chunk::<16>() {
-            let coefficients = self.terms.coefficients(shifts, generated);
+        if let Some((sum, hash)) = check.split_first_chunk::<{ Block::BYTES }>() {
+            // H(R(w_i) ⊕ Δ_i·ũ)
+            let coefficients = self.check.coefficients(differences, generated);
             let (delta, sum) = (self.field.delta(), Block::from_bytes(*sum));
             let mut rows = checked_rows(&self.tiles, &coefficients);
             rows.iter_mut().enumerate().for_each(|(i, row)| *row ^= sum & Block::mask(delta.bit(i)));
-            let mut expected = [0; HASH];
-            self.terms.checked.hash(Block::slice_as_bytes(&rows), &mut expected);
-            rows.zeroize();
-            if !bool::from(expected.as_slice().ct_eq(hash)) {
+            self.failed = !bool::from(self.check.hash(rows).as_slice().ct_eq(hash));
+            if self.failed {
                 return Err(Error::Inconsistent);
             }
         }
         Ok(&self.tiles)
     }
 
-    /// Correlated OTs; `chosen` says whether the receiver chooses ([`CotReceiver::extend`]) or not.
+    /// Correlated OTs with random choices of the receiver ([`Receiver::extend_random`]).
     ///
     /// # Errors
-    /// Those of the channel, and [`Error::Inconsistent`] if a check fails (malicious security): the run must end then.
-    pub fn extend_as(
-        &mut self,
-        chosen: bool,
-        rows: &mut [[Block; 1]],
-        channel: &mut dyn Channel,
-    ) -> Result<(), Error> {
-        self.extend_from(chosen, rows, |message| Ok(channel.recv_exact(message)?))
+    /// As [`extend_from`](Self::extend_from), and those of the channel.
+    pub fn extend_random(&mut self, rows: &mut [[Block; 1]], channel: &mut dyn Channel) -> Result<(), Error> {
+        self.extend_from(Choices::Random, rows, |message| Ok(channel.recv_exact(message)?))
     }
 
-    /// Correlated OTs, the receiver's message being asked from `receive` piece by piece.
+    /// Correlated OTs. `receive` is asked for the receiver's message, chunk by chunk.
     ///
     /// # Errors
-    /// Those of `receive`, and as [`extend_as`](Self::extend_as).
+    /// Those of `receive`, and [`Error::Inconsistent`] if a check fails (malicious security). Every later call then fails,
+    /// too.
     pub fn extend_from(
         &mut self,
-        chosen: bool,
+        choices: Choices,
         rows: &mut [[Block; 1]],
         mut receive: impl FnMut(&mut [u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut message = Vec::new();
-        for rows in rows.as_flattened_mut().chunks_mut(self.chunk_places() * Block::BITS) {
-            let places = rows.len().div_ceil(Block::BITS);
-            message.resize(self.chunk_bytes(places, chosen), 0);
+        for rows in rows.as_flattened_mut().chunks_mut(self.chunk_blocks() * Block::BITS) {
+            let blocks = rows.len().div_ceil(Block::BITS);
+            message.resize(self.chunk_bytes(blocks, choices), 0);
             receive(&mut message)?;
-            columns(self.chunk(places, chosen, &message)?, rows);
+            columns(self.chunk(blocks, choices, &message)?, rows);
         }
         Ok(())
     }
 }
 
-impl CotSender<1> for Sender {
+impl Sender<SemiHonest> {
+    /// As [`setup`](Self::setup), with base OTs of earlier runs; see [`Receiver::setup_cached`].
+    ///
+    /// # Errors
+    /// As there, or if the cached base OTs do not fit.
+    pub fn setup_cached(
+        context: &Context,
+        width: Width,
+        cache: Option<&BaseOtCache>,
+        channel: &mut dyn Channel,
+        rng: &mut dyn rand_core::CryptoRng,
+    ) -> Result<Self, Error> {
+        Self::setup_over(context, width, cache, channel, rng)
+    }
+}
+
+impl<S: SecurityModel> CotSender<1> for Sender<S> {
+    type Security = S;
+
     fn delta(&self) -> [Block; 1] {
         [self.field.delta()]
     }
 
     fn extend(&mut self, rows: &mut [[Block; 1]], channel: &mut dyn Channel) -> Result<(), Error> {
-        self.extend_as(true, rows, channel)
+        self.extend_from(Choices::Chosen, rows, |message| Ok(channel.recv_exact(message)?))
     }
 }
 
-impl Drop for Sender {
+impl<S> Drop for Sender<S> {
     fn drop(&mut self) {
         self.tiles.as_flattened_mut().as_flattened_mut().zeroize();
     }

@@ -135,6 +135,9 @@ pub enum Misuse {
     /// Kept base OTs that are too few, or of the other side.
     #[error("the kept base OTs do not fit the run")]
     UnfitBaseOts,
+    /// More OTs than the protocol has set up, or OTs of a form that does not exist.
+    #[error("the protocol asks for OTs that it has not set up")]
+    UnfitOts,
 }
 
 fn kind(encoding: Encoding) -> String {
@@ -167,6 +170,9 @@ impl From<vesica_ot::Error> for Error {
         match error {
             vesica_ot::Error::Channel(error) => Error::Channel(error),
             vesica_ot::Error::UnfitBaseOts => Misuse::UnfitBaseOts.into(),
+            vesica_ot::Error::Exhausted { .. } | vesica_ot::Error::UnfitColumns { .. } => {
+                Misuse::UnfitOts.into()
+            }
             error => Error::PeerMisbehaved(Misbehaviour::Transfer(error)),
         }
     }

@@ -151,7 +151,7 @@ fn rows_follow_their_formula() {
     let (mut here, mut there) = memory::pair(&Options::default());
     let choices = [0b0110_1001; 200];
     let mut rows = vec![[Block::ZERO]; 1500];
-    Receiver::<1>::from_base(&seeds).extend(&choices, &mut rows, &mut here).unwrap();
+    Receiver::<1>::from_base(&seeds).unwrap().extend(&choices, &mut rows, &mut here).unwrap();
     let mut sent = vec![0; bytes(80, 1500) as usize];
     there.recv_exact(&mut sent).unwrap();
     let (first, last) = sent.split_at(80 * 128);
@@ -176,6 +176,6 @@ fn strings_cut_short_are_told() {
     there.send(&vec![7; bytes(128, 2000) as usize - 1]).unwrap();
     there.flush().unwrap();
     drop(there);
-    let mut sender = Sender::<1>::from_base(&[Block::ONES], &seeds);
+    let mut sender = Sender::<1>::from_base(&[Block::ONES], &seeds).unwrap();
     assert!(matches!(sender.extend(&mut [[Block::ZERO]; 2000], &mut here), Err(Error::Channel(_))));
 }

@@ -1,12 +1,15 @@
-//! A tree maker that cheats: its message is the honest one but for the pieces that it lies in, and those fit together.
-//! Nothing but tests can reach it.
+//! A tree maker that cheats: its message is the honest one except for the parts in which it lies, and those fit together.
+//! Only tests can reach it.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::weighted_xor_sum::{BLOCKS, SeedStreams};
 
-use super::{Receiver, SUMS, Security, TAG_BYTES, TREES, Width, hash_of, sum_of, tag};
+use vesica_crypto::transpose::ROWS;
+
+use super::{Receiver, SUMS, TAG_BYTES, TREES, Width, hash_of, sum_of, tag};
 use crate::pprf::{Shape, Trees};
+use crate::security::Malicious;
 
 /// A lie about a tree. Each is noticed unless a guess of bits of Δ is right.
 #[derive(Clone, Copy, Debug)]
@@ -45,21 +48,17 @@ pub fn digit(width: Width, delta: Block, group: usize) -> usize {
     (delta.to_u128() >> (group * width.bits())) as usize & ((1 << width.bits()) - 1)
 }
 
-impl Receiver {
+impl Receiver<Malicious> {
     /// As [`Receiver::new`] against a sender that checks, with these lies.
-    ///
-    /// # Panics
-    /// If there are not 128 base OTs.
-    #[must_use]
-    pub fn cheating(
+    pub(crate) fn cheating(
         context: &Context,
         width: Width,
-        base: &[[Block; 2]],
+        base: &[[Block; 2]; ROWS],
         rng: &mut dyn rand_core::CryptoRng,
         cheats: &[Cheat],
     ) -> (Self, Vec<u8>) {
         let roots: Vec<Block> = (0..width.groups()).map(|_| Block::random(rng)).collect();
-        let (receiver, mut message) = Self::with_roots(context, width, Security::Malicious, base, &roots);
+        let (receiver, mut message) = Self::with_roots(context, width, base, &roots);
         for &cheat in cheats {
             match cheat {
                 Cheat::Sum { index, choice } => {
@@ -81,14 +80,10 @@ impl Receiver {
     }
 
     /// An honest receiver but for its roots: they are drawn until columns `alike` of v, among the first 128, are the same.
-    ///
-    /// # Panics
-    /// If there are not 128 base OTs.
-    #[must_use]
-    pub fn grinding(
+    pub(crate) fn grinding(
         context: &Context,
         width: Width,
-        base: &[[Block; 2]],
+        base: &[[Block; 2]; ROWS],
         rng: &mut dyn rand_core::CryptoRng,
         alike: [usize; 2],
     ) -> (Self, Vec<u8>) {
@@ -105,7 +100,7 @@ impl Receiver {
         };
         let mut root = |group| (0..1 << 16).find_map(|_| fits(group)).unwrap_or(Block::ZERO);
         let roots: Vec<Block> = (0..width.groups()).map(&mut root).collect();
-        Self::with_roots(context, width, Security::Malicious, base, &roots)
+        Self::with_roots(context, width, base, &roots)
     }
 }
 
@@ -124,7 +119,7 @@ mod tests {
         for _ in 0..runs {
             let (pairs, delta, chosen) = deal_from(&mut rng);
             let (_, message) = Receiver::cheating(&context(), width, &pairs, &mut rng, cheats);
-            let sender = Sender::new(&context(), width, Security::Malicious, delta, &chosen, &message);
+            let sender = Sender::<Malicious>::new(&context(), width, delta, &chosen, &message);
             let right = cheats.iter().all(|cheat| cheat.is_right(width, delta));
             assert_eq!(sender.is_ok(), right, "{cheats:?}");
             accepted += usize::from(right);
@@ -160,7 +155,7 @@ mod tests {
         let place = digit(width, delta, 7);
         let cheats = [Cheat::Leaf { group: 7, place }, Cheat::Sum { index: 90, choice: !delta.bit(90) }];
         let (mut receiver, message) = Receiver::cheating(&context(), width, &pairs, &mut rng, &cheats);
-        let mut sender = Sender::new(&context(), width, Security::Malicious, delta, &chosen, &message)
+        let mut sender = Sender::<Malicious>::new(&context(), width, delta, &chosen, &message)
             .unwrap_or_else(|error| panic!("{error}"));
         let (mut v, mut w) = (EMPTY, EMPTY);
         let mut u = vec![[Block::ZERO; vesica_crypto::weighted_xor_sum::BLOCKS]; width.groups()];

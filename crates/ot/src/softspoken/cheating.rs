@@ -5,10 +5,11 @@ use vesica_crypto::block::Block;
 use vesica_crypto::gf128::{self, Gf128};
 use vesica_crypto::hash::Context;
 use vesica_crypto::prg::Prg;
+use vesica_crypto::transpose::ROWS;
 use vesica_crypto::weighted_xor_sum::BLOCKS;
-use zeroize::Zeroize;
 
-use super::{HASH, Receiver, Security, Terms, Width, checked_rows, small_field};
+use super::{Choices, HASH, Receiver, Width, checked_rows, small_field};
+use crate::security::Malicious;
 use crate::small_field::cheating::Cheat;
 
 /// Another string in one group.
@@ -22,14 +23,14 @@ pub struct Deviation {
     pub guess: usize,
 }
 
-impl Receiver {
+impl Receiver<Malicious> {
     /// Twice the same receiver, against a sender that checks, with these lies about its trees. One is for
     /// [`deviate`](Self::deviate).
     #[must_use]
     pub fn twins(
         context: &Context,
         width: Width,
-        base: &[[Block; 2]],
+        base: &[[Block; 2]; ROWS],
         rng: &mut dyn rand_core::CryptoRng,
         cheats: &[Cheat],
     ) -> [(Self, Vec<u8>); 2] {
@@ -46,52 +47,42 @@ impl Receiver {
     pub fn grinding(
         context: &Context,
         width: Width,
-        base: &[[Block; 2]],
+        base: &[[Block; 2]; ROWS],
         rng: &mut dyn rand_core::CryptoRng,
         alike: [usize; 2],
     ) -> (Self, Vec<u8>) {
         Self::over(context, width, small_field::Receiver::grinding(context, width, base, rng, alike))
     }
 
-    fn over(
-        context: &Context,
-        width: Width,
-        (field, message): (small_field::Receiver, Vec<u8>),
-    ) -> (Self, Vec<u8>) {
-        let terms = Terms::new(context, width, Security::Malicious, &message);
-        let sums = vec![[Block::ZERO; BLOCKS]; width.groups()];
-        (Self { field, terms, tiles: Vec::new(), sums }, message)
-    }
-
-    /// Replaces the honest message of this receiver's next chunk of `places` blocks, at the beginning of `message`.
-    pub fn deviate(&mut self, places: usize, chosen: bool, message: &mut [u8], deviations: &[Deviation]) {
-        let generated = self.terms.generated(places);
-        let message = &mut message[..self.terms.bytes(places, chosen)];
-        let (shifts, check) = message.split_at_mut(self.terms.bytes(places, chosen) - Block::BYTES - HASH);
+    /// Replaces the honest message of this receiver's next chunk, which yields `blocks`, at the beginning of `message`.
+    pub fn deviate(&mut self, blocks: usize, choices: Choices, message: &mut [u8], deviations: &[Deviation]) {
+        let generated = self.sizes.generated(blocks);
+        let message = &mut message[..self.sizes.bytes(blocks, choices)];
+        let (differences, check) = message.split_at_mut(message.len() - Block::BYTES - HASH);
         let (sum, hash) = check.split_at_mut(Block::BYTES);
-        let (width, chunk) = (self.terms.width, self.terms.chunk);
-        // u: random choices are what the strings become; chosen ones show in the shift of the first group.
-        let (mut strings, mut own) = (vec![Block::ZERO; places], Vec::new());
-        self.chunk(&mut strings, chosen, &mut own);
-        if chosen {
-            for (place, string) in strings.iter_mut().enumerate() {
-                let at = shift_at(width, generated, chosen, 0, place);
-                *string = block(&shifts[at..]) ^ block(&own[at..]);
+        let (width, chunk) = (self.sizes.width, self.check.chunk);
+        // u: random choices are written to the strings; chosen ones show in the difference of the first group.
+        let (mut strings, mut own) = (vec![Block::ZERO; blocks], Vec::new());
+        self.chunk(&mut strings, choices, &mut own);
+        if choices == Choices::Chosen {
+            for (index, string) in strings.iter_mut().enumerate() {
+                let at = difference_at(width, generated, choices, 0, index);
+                *string = block(&differences[at..]) ^ block(&own[at..]);
             }
         }
         // The last block, which hides the others, from the honest sum.
-        let mut sum_of_strings = |shifts: &[u8]| {
-            self.terms.chunk = chunk;
-            let coefficients = self.terms.coefficients(shifts, generated);
-            (gf128::inner_product(&strings, &coefficients[..places]).to_block(), coefficients)
+        let mut sum_of_strings = |differences: &[u8]| {
+            self.check.chunk = chunk;
+            let coefficients = self.check.coefficients(differences, generated);
+            (gf128::inner_product(&strings, &coefficients[..blocks]).to_block(), coefficients)
         };
-        let hidden = block(sum) ^ sum_of_strings(shifts).0;
+        let hidden = block(sum) ^ sum_of_strings(differences).0;
         for deviation in deviations {
-            let at = shift_at(width, generated, chosen, deviation.group, 0);
-            let shift = block(&shifts[at..]) ^ deviation.error;
-            shifts[at..at + Block::BYTES].copy_from_slice(shift.as_bytes());
+            let at = difference_at(width, generated, choices, deviation.group, 0);
+            let difference = block(&differences[at..]) ^ deviation.error;
+            differences[at..at + Block::BYTES].copy_from_slice(difference.as_bytes());
         }
-        let (visible, coefficients) = sum_of_strings(shifts);
+        let (visible, coefficients) = sum_of_strings(differences);
         sum.copy_from_slice((visible ^ hidden).as_bytes());
         let mut rows = checked_rows(&self.tiles, &coefficients);
         let k = width.bits();
@@ -101,42 +92,40 @@ impl Receiver {
                 rows[deviation.group * k + bit] ^= error & Block::mask(deviation.guess >> bit & 1 == 1);
             }
         }
-        let mut checked = [0; HASH];
-        self.terms.checked.hash(Block::slice_as_bytes(&rows), &mut checked);
-        rows.zeroize();
-        hash.copy_from_slice(&checked);
+        hash.copy_from_slice(&self.check.hash(rows));
     }
 
-    /// Replaces the honest message of this receiver's next chunk of `places` blocks, at the beginning of `message`, by one
-    /// with another string in `group`: errors at two of the generated blocks that the coefficients of the *honest*
+    /// Replaces the honest message of this receiver's next chunk, which yields `blocks`, at the beginning of `message`. In the
+    /// new one `group` has another string: errors at two of the generated blocks that the coefficients of the *honest*
     /// message take to zero, under the honest answer. It passes if the receiver knows the coefficients before it has
     /// chosen its strings.
     pub fn foresee(
         &mut self,
-        (places, chosen): (usize, bool),
+        blocks: usize,
+        choices: Choices,
         message: &mut [u8],
         group: usize,
         [first, second]: [usize; 2],
     ) {
-        let generated = self.terms.generated(places);
-        let (width, bytes) = (self.terms.width, self.terms.bytes(places, chosen));
-        let shifts = &mut message[..bytes - Block::BYTES - HASH];
-        let coefficients = self.terms.coefficients(shifts, generated);
+        let generated = self.sizes.generated(blocks);
+        let (width, bytes) = (self.sizes.width, self.sizes.bytes(blocks, choices));
+        let differences = &mut message[..bytes - Block::BYTES - HASH];
+        let coefficients = self.check.coefficients(differences, generated);
         // χ_a·χ_b + χ_b·χ_a = 0.
-        for (place, error) in [(first, coefficients[second]), (second, coefficients[first])] {
-            let at = shift_at(width, generated, chosen, group, place);
-            let shift = block(&shifts[at..]) ^ error;
-            shifts[at..at + Block::BYTES].copy_from_slice(shift.as_bytes());
+        for (index, error) in [(first, coefficients[second]), (second, coefficients[first])] {
+            let at = difference_at(width, generated, choices, group, index);
+            let difference = block(&differences[at..]) ^ error;
+            differences[at..at + Block::BYTES].copy_from_slice(difference.as_bytes());
         }
     }
 }
 
-/// Where the shift of a group stands for a place of a chunk.
-fn shift_at(width: Width, generated: usize, chosen: bool, group: usize, place: usize) -> usize {
-    let first = usize::from(!chosen);
-    let (tile, place) = (place / BLOCKS, place % BLOCKS);
+/// Where the difference of a group stands in the message, for a block of the chunk.
+fn difference_at(width: Width, generated: usize, choices: Choices, group: usize, index: usize) -> usize {
+    let groups = choices.corrected_groups(width);
+    let (tile, index) = (index / BLOCKS, index % BLOCKS);
     let sent = (generated - tile * BLOCKS).min(BLOCKS);
-    Block::BYTES * (tile * BLOCKS * (width.groups() - first) + (group - first) * sent + place)
+    Block::BYTES * (tile * BLOCKS * groups.len() + (group - groups.start) * sent + index)
 }
 
 fn block(bytes: &[u8]) -> Block {
@@ -157,42 +146,44 @@ mod tests {
 
     fn run(
         width: Width,
-        (chosen, count): (bool, usize),
+        choices: Choices,
+        count: usize,
         rng: &mut Prg,
         deviations: impl FnOnce(Block) -> Vec<Deviation>,
     ) -> Result<Rows, Error> {
-        run_with(width, (chosen, count), rng, |twin, delta, sent| {
-            twin.deviate(count.div_ceil(Block::BITS), chosen, sent, &deviations(delta));
+        run_with(width, choices, count, rng, |twin, delta, sent| {
+            twin.deviate(count.div_ceil(Block::BITS), choices, sent, &deviations(delta));
         })
     }
 
     /// The same, where the receiver's twin changes its message, Δ being told.
     fn run_with(
         width: Width,
-        (chosen, count): (bool, usize),
+        choices: Choices,
+        count: usize,
         rng: &mut Prg,
-        cheat: impl FnOnce(&mut Receiver, Block, &mut [u8]),
+        cheat: impl FnOnce(&mut Receiver<Malicious>, Block, &mut [u8]),
     ) -> Result<Rows, Error> {
         let (pairs, delta, base) = deal_from(rng);
         let [(mut receiver, setup), (mut twin, _)] = Receiver::twins(&context(), width, &pairs, rng, &[]);
-        let mut sender = Sender::new(&context(), width, Security::Malicious, delta, &base, &setup)?;
+        let mut sender = Sender::<Malicious>::new(&context(), width, delta, &base, &setup)?;
         let (mut t, mut q) = (vec![[Block::ZERO]; count], vec![[Block::ZERO]; count]);
-        let mut choices = vec![0; count.div_ceil(8)];
-        rng.fill(&mut choices);
+        let mut bits = vec![0; count.div_ceil(8)];
+        rng.fill(&mut bits);
         let mut sent = Vec::new();
-        receiver.extend_to(chosen, &mut choices, &mut t, |message| {
+        receiver.extend_to(choices, &mut bits, &mut t, |message| {
             sent.extend_from_slice(message);
             Ok(())
         })?;
         cheat(&mut twin, delta, &mut sent);
         let mut unread = &sent[..];
-        sender.extend_from(chosen, &mut q, |message| {
+        sender.extend_from(choices, &mut q, |message| {
             let (now, later) = unread.split_at(message.len());
             message.copy_from_slice(now);
             unread = later;
             Ok(())
         })?;
-        Ok((delta, choices, t, q))
+        Ok((delta, bits, t, q))
     }
 
     /// Every row is what the theory says: in the groups with an error the choice is another one.
@@ -210,9 +201,9 @@ mod tests {
     #[test]
     fn no_deviation_is_the_honest_message() {
         let mut rng = Prg::from_seed([30; 16]);
-        for chosen in [false, true] {
+        for choices in [Choices::Random, Choices::Chosen] {
             for count in [1, 127, 128, 1000, 2500] {
-                let rows = run(Width::Eight, (chosen, count), &mut rng, |_| Vec::new())
+                let rows = run(Width::Eight, choices, count, &mut rng, |_| Vec::new())
                     .unwrap_or_else(|error| panic!("{error}"));
                 assert_rows(Width::Eight, &rows, &[]);
             }
@@ -242,7 +233,8 @@ mod tests {
                     })
                     .collect();
                 let mut right = false;
-                let result = run(width, (run_number % 2 == 0, 300), &mut rng, |delta| {
+                let choices = if run_number % 2 == 0 { Choices::Chosen } else { Choices::Random };
+                let result = run(width, choices, 300, &mut rng, |delta| {
                     right = guesses.iter().all(|guess| digit(width, delta, guess.group) == guess.guess);
                     guesses.clone()
                 });
@@ -263,20 +255,20 @@ mod tests {
         // The coefficients depend on every block of every group's string. If they did not, these would pass whatever Δ is.
         let mut rng = Prg::from_seed([35; 16]);
         let count = 300usize;
-        let places = count.div_ceil(Block::BITS);
+        let blocks = count.div_ceil(Block::BITS);
         for width in [Width::Two, Width::Eight] {
-            for chosen in [false, true] {
-                for group in [usize::from(!chosen), 7, width.groups() - 1] {
+            for choices in [Choices::Random, Choices::Chosen] {
+                for group in [choices.corrected_groups(width).start, 7, width.groups() - 1] {
                     // The last of the generated blocks hides the others.
-                    for pair in [[0, 1], [1, 2], [2, places]] {
-                        let result = run_with(width, (chosen, count), &mut rng, |twin, _, sent| {
-                            twin.foresee((places, chosen), sent, group, pair);
+                    for pair in [[0, 1], [1, 2], [2, blocks]] {
+                        let result = run_with(width, choices, count, &mut rng, |twin, _, sent| {
+                            twin.foresee(blocks, choices, sent, group, pair);
                         });
                         let error = result.err();
                         assert_eq!(
                             error,
                             Some(Error::Inconsistent),
-                            "{width:?}, {chosen}, group {group}, {pair:?}"
+                            "{width:?}, {choices:?}, group {group}, {pair:?}"
                         );
                     }
                 }

@@ -7,6 +7,7 @@ use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
+use vesica_crypto::transpose::ROWS;
 
 use super::multi_point::{MultiPointPprf, Punctured};
 use super::pieces::compressed_kept;
@@ -19,8 +20,8 @@ use crate::pprf::{levels, sum};
 use crate::security::{Malicious, Security};
 use crate::small_field::cheating::Cheat;
 use crate::small_field::message_bytes;
-use crate::softspoken;
 use crate::softspoken::cheating::Deviation;
+use crate::softspoken::{self, Choices};
 
 /// The receiver whose sender checks it, after flight 2.
 pub type Receiver = receiver::Answered<Block, Malicious>;
@@ -40,14 +41,11 @@ pub struct ReceiverCheat {
 
 impl Receiver {
     /// As [`receiver::Answered::new`], with these lies.
-    ///
-    /// # Panics
-    /// If there are not 128 base OTs.
     #[must_use]
     pub fn cheating(
         context: &Context,
         plan: &Plan,
-        base: &[[Block; 2]],
+        base: &[[Block; 2]; ROWS],
         rng: &mut dyn CryptoRng,
         cheat: &ReceiverCheat,
     ) -> (Self, Vec<u8>) {
@@ -58,10 +56,10 @@ impl Receiver {
         }
         let (receiver, mut message) = Self::with_points(context, plan, start, points);
         let (chosen, count) = match plan.choices() {
-            0 => (false, plan.blocks_of_columns::<Block>()),
-            choices => (true, choices.div_ceil(Block::BITS)),
+            0 => (Choices::Random, plan.blocks_of_columns::<Block>()),
+            choices => (Choices::Chosen, choices.div_ceil(Block::BITS)),
         };
-        let count = count.min(twin.chunk_places());
+        let count = count.min(twin.chunk_blocks());
         let first = &mut message[message_bytes(WIDTH, Security::Malicious)..];
         twin.deviate(count, chosen, first, &cheat.strings);
         (receiver, message)
@@ -73,7 +71,7 @@ impl Receiver {
     pub fn grinding(
         context: &Context,
         plan: &Plan,
-        base: &[[Block; 2]],
+        base: &[[Block; 2]; ROWS],
         rng: &mut dyn CryptoRng,
     ) -> (Self, Vec<u8>) {
         let alike = [0, position(plan, 1).0];
@@ -200,8 +198,8 @@ pub fn points_drawn(plan: &Plan, rng: &mut dyn CryptoRng) -> Vec<usize> {
     // What it draws before depends on nothing else.
     let context = Context::new(&[0; 32], "", b"", 0, 0);
     let _ = masny_rindal::Sender::new(&context, Label::new("any"), rng);
-    let base = [[Block::ZERO; 2]; Block::BITS];
-    let _ = softspoken::Receiver::new(&context, WIDTH, Security::Malicious, &base, rng);
+    let base = [[Block::ZERO; 2]; ROWS];
+    let _ = softspoken::Receiver::<Malicious>::new(&context, WIDTH, &base, rng);
     draw_points(plan, rng).into_vec()
 }
 
@@ -309,7 +307,7 @@ mod tests {
         choose: impl FnOnce(&mut [usize]),
     ) -> bool {
         let (pairs, delta, chosen) = deal_from(rng);
-        let start = softspoken::Receiver::new(&context(), WIDTH, Security::Malicious, &pairs, rng);
+        let start = softspoken::Receiver::new(&context(), WIDTH, &pairs, rng);
         let mut points = draw_points(plan, rng);
         choose(&mut points);
         let (receiver, corrections) = Receiver::with_points(&context(), plan, start, points);

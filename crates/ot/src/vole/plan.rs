@@ -16,7 +16,7 @@ use super::value::Value;
 use crate::base::masny_rindal;
 use crate::pprf;
 use crate::security::{Profile, Security};
-use crate::softspoken::{self, Width};
+use crate::softspoken::{self, Choices, Width};
 
 /// Seeds the public code of a run.
 const CODE: Label = Label::new("vole: code");
@@ -121,9 +121,9 @@ impl Plan {
     #[must_use]
     pub fn correction_bytes<V: Value>(&self, security: Security) -> usize {
         crate::small_field::message_bytes(WIDTH, security)
-            + softspoken::bytes(WIDTH, security, self.choices(), true)
-            + softspoken::bytes(WIDTH, security, self.blocks_of_columns::<V>() * 128, false)
-            + softspoken::bytes(WIDTH, security, self.spare(security) * 128, false)
+            + softspoken::bytes(WIDTH, security, self.choices(), Choices::Chosen)
+            + softspoken::bytes(WIDTH, security, self.blocks_of_columns::<V>() * 128, Choices::Random)
+            + softspoken::bytes(WIDTH, security, self.spare(security) * 128, Choices::Random)
     }
 
     /// Bytes of flight 3: the sender's correction words.

@@ -16,6 +16,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::gf128;
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::{Wiped, wipe};
+use vesica_crypto::transpose::ROWS;
 use vesica_crypto::weighted_xor_sum::BLOCKS;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -26,10 +27,11 @@ use super::pieces::{compressed, compressed_kept, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
 use super::sender::BASE;
 use super::value::{Covers, Value};
-use crate::base::masny_rindal;
+use crate::Error;
+use crate::base::{masny_rindal, pairs_of_blocks};
 use crate::pprf::levels;
 use crate::security::{Malicious, SecurityModel, SemiHonest};
-use crate::{Error, softspoken};
+use crate::softspoken::{self, Choices};
 
 /// The receiver after flight 2.
 pub struct Answered<V: Value, S> {
@@ -116,20 +118,17 @@ impl<V: Value, S: SecurityModel> Answered<V, S> {
 
     /// Draws the noise, from base OTs that are there already: both strings of 128 of them, in which the sender's choices were
     /// the bits of Δ. The corrections are for [`sender::Answered::new`](super::sender::Answered::new).
-    ///
-    /// # Panics
-    /// If there are not 128 base OTs.
     #[must_use]
     pub fn new(
         context: &Context,
         plan: &Plan,
-        base: &[[Block; 2]],
+        base: &[[Block; 2]; ROWS],
         rng: &mut dyn CryptoRng,
     ) -> (Self, Vec<u8>)
     where
         S: Covers<V>,
     {
-        let start = softspoken::Receiver::new(context, WIDTH, S::SECURITY, base, rng);
+        let start = softspoken::Receiver::new(context, WIDTH, base, rng);
         let points = draw_points(plan, rng);
         Self::with_points(context, plan, start, points)
     }
@@ -138,7 +137,7 @@ impl<V: Value, S: SecurityModel> Answered<V, S> {
     pub(super) fn with_points(
         context: &Context,
         plan: &Plan,
-        (mut field, mut message): (softspoken::Receiver, Vec<u8>),
+        (mut field, mut message): (softspoken::Receiver<S>, Vec<u8>),
         points: Wiped<usize>,
     ) -> (Self, Vec<u8>) {
         message.reserve(plan.correction_bytes::<V>(S::SECURITY));
@@ -148,14 +147,14 @@ impl<V: Value, S: SecurityModel> Answered<V, S> {
             (0..levels(block.len())).for_each(|level| choices.push(point >> level & 1 == 0));
         }
         let mut known = Wiped::from(vec![[Block::ZERO]; choices.count]);
-        let kept = field.extend_to(true, &mut choices.bytes, &mut known, |bytes| {
+        let kept = field.extend_to(Choices::Chosen, &mut choices.bytes, &mut known, |bytes| {
             message.extend_from_slice(bytes);
             Ok(())
         });
         debug_assert!(kept.is_ok(), "a message in memory");
         choices.bytes.zeroize();
         let (values, deltas) = draw_values(plan, &mut field, &mut message);
-        let (spare, shares) = draw::<Block>(plan.spare(S::SECURITY), &mut field, &mut message);
+        let (spare, shares) = draw::<Block, S>(plan.spare(S::SECURITY), &mut field, &mut message);
         let spare = spare.iter().zip(shares.iter()).map(|(value, share)| [*value, *share]);
         let noise = Noise {
             plan: plan.clone(),
@@ -342,16 +341,13 @@ pub(super) fn answer_with<R>(
     context: &Context,
     flight1: &[u8],
     rng: &mut dyn CryptoRng,
-    receiver: impl FnOnce(&[[Block; 2]], &mut dyn CryptoRng) -> (R, Vec<u8>),
+    receiver: impl FnOnce(&[[Block; 2]; ROWS], &mut dyn CryptoRng) -> (R, Vec<u8>),
 ) -> Result<(R, Vec<u8>), Error> {
     if flight1.len() != Plan::FLIGHT1_BYTES {
         return Err(Error::MessageLength { what: "base OT of a VOLE" });
     }
     let (base, public) = masny_rindal::Sender::new(context, BASE, rng);
-    let base = base.finish(flight1)?;
-    let mut seeds: Vec<[Block; 2]> = base.iter().map(|[zero, one]| [zero.block(), one.block()]).collect();
-    let (receiver, corrections) = receiver(&seeds, rng);
-    seeds.as_flattened_mut().zeroize();
+    let (receiver, corrections) = receiver(&*pairs_of_blocks(&base.finish(flight1)?)?, rng);
     Ok((receiver, [&public[..], &corrections].concat()))
 }
 
@@ -365,16 +361,16 @@ pub(super) fn draw_points(plan: &Plan, rng: &mut dyn CryptoRng) -> Wiped<usize> 
 }
 
 /// The VOLEs of the noise values β, and δ. If there is but one value, its VOLE is γ = Δ, δ = 0.
-fn draw_values<V: Value>(
+fn draw_values<V: Value, S: SecurityModel>(
     plan: &Plan,
-    field: &mut softspoken::Receiver,
+    field: &mut softspoken::Receiver<S>,
     message: &mut Vec<u8>,
 ) -> (Wiped<V>, Wiped<Block>) {
     let (mut values, mut deltas) = match V::ONLY {
         Some(only) if plan.pieces() > 0 => {
             (vec![only; plan.values()].into(), vec![Block::ZERO; plan.values()].into())
         }
-        _ => draw::<V>(plan.blocks_of_columns::<V>(), field, message),
+        _ => draw::<V, S>(plan.blocks_of_columns::<V>(), field, message),
     };
     values.truncate(plan.values());
     deltas.truncate(plan.values());
@@ -382,9 +378,9 @@ fn draw_values<V: Value>(
 }
 
 /// Random values and the receiver's shares of their products with Δ, from so many blocks of columns.
-fn draw<V: Value>(
+fn draw<V: Value, S: SecurityModel>(
     blocks: usize,
-    field: &mut softspoken::Receiver,
+    field: &mut softspoken::Receiver<S>,
     message: &mut Vec<u8>,
 ) -> (Wiped<V>, Wiped<Block>) {
     // Room for all of them: what grows leaves copies behind.
@@ -392,8 +388,8 @@ fn draw<V: Value>(
     let (mut values, mut shares) =
         (Wiped::from(Vec::with_capacity(count)), Wiped::from(Vec::with_capacity(count)));
     let mut strings = vec![Block::ZERO; blocks];
-    for strings in strings.chunks_mut(field.chunk_places()) {
-        let tiles = field.chunk(strings, false, message);
+    for strings in strings.chunks_mut(field.chunk_blocks()) {
+        let tiles = field.chunk(strings, Choices::Random, message);
         for (tile, strings) in tiles.iter().zip(strings.chunks(BLOCKS)) {
             V::correlations(tile, strings, strings.len(), &mut values, &mut shares);
         }

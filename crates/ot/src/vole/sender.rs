@@ -16,7 +16,7 @@ use vesica_crypto::memory::{Wiped, wipe};
 use vesica_crypto::prg::Prg;
 use vesica_crypto::transpose::ROWS;
 use vesica_crypto::weighted_xor_sum::BLOCKS;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::check;
 use super::codes::{Code, Intake};
@@ -24,9 +24,10 @@ use super::multi_point::{Full, MultiPointPprf};
 use super::pieces::{compressed, compressed_kept, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
 use super::value::{Covers, Value};
-use crate::base::masny_rindal;
+use crate::base::{chosen_blocks, masny_rindal};
 use crate::security::{Malicious, Security, SecurityModel, SemiHonest};
-use crate::{CotSender, Error, Seed, small_field, softspoken};
+use crate::softspoken::{self, Choices};
+use crate::{CotSender, Error, small_field};
 
 /// The label of the base OTs, on both sides.
 pub(super) const BASE: Label = Label::new("vole: base OT");
@@ -74,10 +75,8 @@ impl Opened {
     ) -> Result<T, Error> {
         let wrong = Error::MessageLength { what: "base OT and corrections of a VOLE" };
         let (public, corrections) = flight2.split_first_chunk().ok_or(wrong)?;
-        let mut base: Vec<Block> = self.base.finish(public)?.iter().map(Seed::block).collect();
-        let answered = answer(&self.context, &Secrets { delta: *self.delta, base: &base }, corrections);
-        base.zeroize();
-        answered
+        let base = chosen_blocks(&self.base.finish(public)?)?;
+        answer(&self.context, &Secrets { delta: *self.delta, base: &base }, corrections)
     }
 }
 
@@ -86,7 +85,7 @@ pub struct Secrets<'a> {
     /// Δ.
     pub delta: Block,
     /// The strings of 128 base OTs whose choices were the bits of Δ.
-    pub base: &'a [Block],
+    pub base: &'a [Block; ROWS],
 }
 
 /// The sender after flight 3.
@@ -132,9 +131,6 @@ impl<S: SecurityModel> Answered<S> {
     ///
     /// # Errors
     /// If the corrections have another length than they must or, in malicious runs, fail a check.
-    ///
-    /// # Panics
-    /// If there are not 128 base OTs.
     pub fn new<V: Value>(
         context: &Context,
         plan: &Plan,
@@ -236,47 +232,48 @@ impl Correlations {
             return Err(Error::MessageLength { what: "corrections of a VOLE" });
         }
         let (setup, mut corrections) = corrections.split_at(small_field::message_bytes(WIDTH, security));
-        let mut field =
-            softspoken::Sender::new(context, WIDTH, security, secrets.delta, secrets.base, setup)?;
+        let mut field = softspoken::Sender::<S>::new(context, WIDTH, secrets.delta, secrets.base, setup)?;
         let mut offsets = Wiped::from(vec![[Block::ZERO]; plan.choices()]);
-        field.extend_from(true, &mut offsets, |bytes| {
+        field.extend_from(Choices::Chosen, &mut offsets, |bytes| {
             let (now, later) = corrections.split_at(bytes.len());
             bytes.copy_from_slice(now);
             corrections = later;
             Ok(())
         })?;
-        let gammas = gammas::<V>(plan, &mut field, &mut corrections)?;
-        let spare = draw::<Block>(plan.spare(security), &mut field, &mut corrections)?;
+        let gammas = gammas::<V, S>(plan, &mut field, &mut corrections)?;
+        let spare = draw::<Block, S>(plan.spare(security), &mut field, &mut corrections)?;
         Ok(Self { offsets, gammas, spare })
     }
 }
 
 /// γ of each value; Δ where there is but one value, whose VOLE is γ = Δ, δ = 0.
-fn gammas<V: Value>(
+fn gammas<V: Value, S: SecurityModel>(
     plan: &Plan,
-    field: &mut softspoken::Sender,
+    field: &mut softspoken::Sender<S>,
     corrections: &mut &[u8],
 ) -> Result<Wiped<Block>, Error> {
     if plan.pieces() > 0 && V::ONLY.is_some() {
         return Ok(vec![field.delta()[0]; plan.values()].into());
     }
-    let mut gammas = draw::<V>(plan.blocks_of_columns::<V>(), field, corrections)?;
+    let mut gammas = draw::<V, S>(plan.blocks_of_columns::<V>(), field, corrections)?;
     gammas.truncate(plan.values());
     Ok(gammas)
 }
 
 /// The sender's shares of random values times Δ, from so many blocks of columns.
-fn draw<V: Value>(
+fn draw<V: Value, S: SecurityModel>(
     mut left: usize,
-    field: &mut softspoken::Sender,
+    field: &mut softspoken::Sender<S>,
     corrections: &mut &[u8],
 ) -> Result<Wiped<Block>, Error> {
     // Room for all of them: what grows leaves copies behind.
     let mut shares = Wiped::from(Vec::with_capacity(left * Block::BITS / V::COLUMNS));
     while left > 0 {
-        let count = left.min(field.chunk_places());
-        let (now, later) = corrections.split_at(field.chunk_bytes(count, false));
-        for (i, tile) in field.chunk(count, false, now)?.iter().take(count.div_ceil(BLOCKS)).enumerate() {
+        let count = left.min(field.chunk_blocks());
+        let (now, later) = corrections.split_at(field.chunk_bytes(count, Choices::Random));
+        for (i, tile) in
+            field.chunk(count, Choices::Random, now)?.iter().take(count.div_ceil(BLOCKS)).enumerate()
+        {
             V::correlations(tile, &[], (count - i * BLOCKS).min(BLOCKS), &mut Vec::new(), &mut shares);
         }
         (*corrections, left) = (later, left - count);

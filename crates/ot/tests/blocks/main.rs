@@ -4,6 +4,7 @@
 mod twins;
 mod vectors;
 
+use std::marker::PhantomData;
 use std::thread;
 
 use rand_core::CryptoRng;
@@ -18,9 +19,10 @@ use vesica_ot::kk13::WalshHadamard;
 use vesica_ot::kkrt::PseudoRandomCode;
 use vesica_ot::nco::{self, NcoReceiver, NcoSender};
 use vesica_ot::random::{OtPads, add_delta};
-use vesica_ot::security::{Profile, Security};
+use vesica_ot::security::{Malicious, Profile, SecurityModel, SemiHonest};
 use vesica_ot::silent;
 use vesica_ot::softspoken::{self, Width};
+use vesica_ot::vole::{Bit, Check};
 use vesica_ot::{CotReceiver, CotSender, Error, Seed, ideal, iknp, kk13, kkrt};
 
 const LABEL: Label = Label::new("test: blocks");
@@ -169,45 +171,45 @@ impl<const W: usize> Extension<W> for Iknp {
 }
 
 #[derive(Clone, Copy)]
-struct SoftSpoken(Width, Security);
+struct SoftSpoken<S>(Width, PhantomData<S>);
 
-impl Extension<1> for SoftSpoken {
-    type Sender = softspoken::Sender;
-    type Receiver = softspoken::Receiver;
+impl<S: SecurityModel + Copy> Extension<1> for SoftSpoken<S> {
+    type Sender = softspoken::Sender<S>;
+    type Receiver = softspoken::Receiver<S>;
 
     fn name(self) -> String {
-        format!("SoftSpoken, k = {}, {:?}", self.0.bits(), self.1)
+        format!("SoftSpoken, k = {}, {:?}", self.0.bits(), S::SECURITY)
     }
 
     fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
-        softspoken::Sender::setup(&context(), self.0, self.1, None, channel, rng)
+        softspoken::Sender::setup(&context(), self.0, channel, rng)
     }
 
     fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
-        softspoken::Receiver::setup(&context(), self.0, self.1, None, channel, rng)
+        softspoken::Receiver::setup(&context(), self.0, channel, rng)
     }
 }
 
 #[derive(Clone, Copy)]
-struct Silent(Security);
+struct Silent<S>(PhantomData<S>);
 
 /// Rows of a silent extension, which has them all from its start: so many that it has noise and a code.
 const SILENT_ROWS: usize = 1 << 16;
 
-impl Extension<1> for Silent {
-    type Sender = silent::Sender;
-    type Receiver = silent::Receiver;
+impl<S: Check<Bit> + Copy> Extension<1> for Silent<S> {
+    type Sender = silent::Sender<S>;
+    type Receiver = silent::Receiver<S>;
 
     fn name(self) -> String {
-        format!("silent OT, {:?}", self.0)
+        format!("silent OT, {:?}", S::SECURITY)
     }
 
     fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
-        silent::Sender::setup(&context(), SILENT_ROWS, Profile::Conservative, self.0, channel, rng)
+        silent::Sender::setup(&context(), SILENT_ROWS, Profile::Conservative, channel, rng)
     }
 
     fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
-        silent::Receiver::setup(&context(), SILENT_ROWS, Profile::Conservative, self.0, channel, rng)
+        silent::Receiver::setup(&context(), SILENT_ROWS, Profile::Conservative, channel, rng)
     }
 }
 
@@ -222,12 +224,14 @@ macro_rules! for_each_extension {
         $check::<1, _>(Iknp(128) $(, $argument)*);
         $check::<2, _>(Iknp(192) $(, $argument)*);
         $check::<2, _>(Iknp(256) $(, $argument)*);
-        for security in [Security::SemiHonest, Security::Malicious] {
-            for width in [Width::Two, Width::Four, Width::Eight] {
-                $check::<1, _>(SoftSpoken(width, security) $(, $argument)*);
-            }
-            $check::<1, _>(Silent(security) $(, $argument)*);
+        for width in [Width::Two, Width::Four, Width::Eight] {
+            $check::<1, _>(SoftSpoken::<SemiHonest>(width, PhantomData) $(, $argument)*);
         }
+        $check::<1, _>(Silent::<SemiHonest>(PhantomData) $(, $argument)*);
+        for width in [Width::Two, Width::Four, Width::Eight] {
+            $check::<1, _>(SoftSpoken::<Malicious>(width, PhantomData) $(, $argument)*);
+        }
+        $check::<1, _>(Silent::<Malicious>(PhantomData) $(, $argument)*);
     }};
 }
 use for_each_extension;

@@ -143,17 +143,17 @@ fn one_of_many_and_oprf() {
 fn set_ups_in_contexts_of_their_own_have_nothing_in_common() {
     let derived = |number: u8| context().derive(Label::new("test: set-up"), &[number]);
     let soft_spoken = |context: &Context| {
-        let (width, security) = (Width::Four, Security::SemiHonest);
+        let width = Width::Four;
         let ran = run(
             |channel, rng| {
                 let mut rows = vec![[Block::ZERO]; COUNT];
-                softspoken::Sender::setup(context, width, security, None, channel, rng)?
+                softspoken::Sender::<SemiHonest>::setup(context, width, channel, rng)?
                     .extend(&mut rows, channel)?;
                 Ok(rows)
             },
             |channel, rng| {
                 let mut rows = vec![[Block::ZERO]; COUNT];
-                softspoken::Receiver::setup(context, width, security, None, channel, rng)?.extend(
+                softspoken::Receiver::<SemiHonest>::setup(context, width, channel, rng)?.extend(
                     &[0; COUNT / 8],
                     &mut rows,
                     channel,

@@ -11,8 +11,8 @@ use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
 use vesica_ot::base::cache::{self, BaseOtCache};
-use vesica_ot::security::Security;
-use vesica_ot::softspoken::{self, Width};
+use vesica_ot::security::{Security, SemiHonest};
+use vesica_ot::softspoken::{self, Choices, Width};
 use vesica_ot::{CotReceiver, CotSender, iknp, small_field};
 
 use crate::error::Error;
@@ -38,29 +38,28 @@ impl Kind {
     }
 }
 
-/// The base OTs that this run takes or lets be kept: at level 80 none, in either extension.
+/// The cache of base OTs that this run uses: at level 80 none, in either extension.
 fn cache<'a>(run: &Run<'a>) -> Option<&'a BaseOtCache> {
     run.base_ots.filter(|_| cache::may_be_cached(run.parameters.level))
 }
 
 /// The side with Δ, the sender's.
 pub(super) enum Sender<const W: usize> {
-    SoftSpoken(Box<softspoken::Sender>),
+    SoftSpoken(Box<softspoken::Sender<SemiHonest>>),
     Iknp(Box<iknp::Sender<W>>),
 }
 
 impl<const W: usize> Sender<W> {
     pub(super) fn setup(ctx: &mut Ctx<'_, '_>) -> Result<Self, Error> {
         let (run, channel, rng) = ctx.parts();
-        let (context, level, kept) = (&run.context, run.parameters.level, cache(run));
+        let (context, level, cache) = (&run.context, run.parameters.level, cache(run));
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
-                let setup =
-                    softspoken::Sender::setup(context, WIDTH, Security::SemiHonest, kept, channel, rng);
-                Sender::SoftSpoken(Box::new(setup?))
+                let sender = softspoken::Sender::setup_cached(context, WIDTH, cache, channel, rng)?;
+                Sender::SoftSpoken(Box::new(sender))
             }
             Kind::Iknp => {
-                let sender = iknp::Sender::setup(context, BASE, level, kept, channel, rng)?;
+                let sender = iknp::Sender::setup(context, BASE, level, cache, channel, rng)?;
                 Sender::Iknp(Box::new(sender.with_threads(run.threads)))
             }
         })
@@ -68,6 +67,8 @@ impl<const W: usize> Sender<W> {
 }
 
 impl<const W: usize> CotSender<W> for Sender<W> {
+    type Security = SemiHonest;
+
     fn delta(&self) -> [Block; W] {
         match self {
             // Of one block: so wide are the rows up to level 128.
@@ -78,9 +79,7 @@ impl<const W: usize> CotSender<W> for Sender<W> {
 
     fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), vesica_ot::Error> {
         match self {
-            Sender::SoftSpoken(sender) => {
-                sender.extend_as(true, rows.as_flattened_mut().as_chunks_mut().0, channel)
-            }
+            Sender::SoftSpoken(sender) => sender.extend(rows.as_flattened_mut().as_chunks_mut().0, channel),
             Sender::Iknp(sender) => sender.extend(rows, channel),
         }
     }
@@ -88,22 +87,21 @@ impl<const W: usize> CotSender<W> for Sender<W> {
 
 /// The side with choices, the receiver's.
 pub(super) enum Receiver<const W: usize> {
-    SoftSpoken(Box<softspoken::Receiver>),
+    SoftSpoken(Box<softspoken::Receiver<SemiHonest>>),
     Iknp(Box<iknp::Receiver<W>>),
 }
 
 impl<const W: usize> Receiver<W> {
     pub(super) fn setup(ctx: &mut Ctx<'_, '_>) -> Result<Self, Error> {
         let (run, channel, rng) = ctx.parts();
-        let (context, level, kept) = (&run.context, run.parameters.level, cache(run));
+        let (context, level, cache) = (&run.context, run.parameters.level, cache(run));
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
-                let setup =
-                    softspoken::Receiver::setup(context, WIDTH, Security::SemiHonest, kept, channel, rng);
-                Receiver::SoftSpoken(Box::new(setup?))
+                let receiver = softspoken::Receiver::setup_cached(context, WIDTH, cache, channel, rng)?;
+                Receiver::SoftSpoken(Box::new(receiver))
             }
             Kind::Iknp => {
-                let receiver = iknp::Receiver::setup(context, BASE, level, kept, channel, rng)?;
+                let receiver = iknp::Receiver::setup(context, BASE, level, cache, channel, rng)?;
                 Receiver::Iknp(Box::new(receiver.with_threads(run.threads)))
             }
         })
@@ -111,6 +109,8 @@ impl<const W: usize> Receiver<W> {
 }
 
 impl<const W: usize> CotReceiver<W> for Receiver<W> {
+    type Security = SemiHonest;
+
     fn extend(
         &mut self,
         choices: &[u8],
@@ -174,7 +174,7 @@ pub(super) fn choice_bytes(parameters: &Parameters, calls: impl Iterator<Item = 
     match Kind::of(parameters) {
         Kind::Iknp => calls.map(|rows| iknp::bytes(parameters.level, rows)).sum(),
         Kind::SoftSpoken => {
-            let call = |rows| softspoken::bytes(WIDTH, Security::SemiHonest, rows, true) as u64;
+            let call = |rows| softspoken::bytes(WIDTH, Security::SemiHonest, rows, Choices::Chosen) as u64;
             small_field::message_bytes(WIDTH, Security::SemiHonest) as u64 + calls.map(call).sum::<u64>()
         }
     }

@@ -225,6 +225,8 @@ mod tests {
     struct Same;
 
     impl<const W: usize> CotSender<W> for Same {
+        type Security = vesica_ot::security::SemiHonest;
+
         fn delta(&self) -> [Block; W] {
             [Block::ZERO; W]
         }
@@ -236,6 +238,8 @@ mod tests {
     }
 
     impl<const W: usize> CotReceiver<W> for Same {
+        type Security = vesica_ot::security::SemiHonest;
+
         fn extend(
             &mut self,
             _: &[u8],
