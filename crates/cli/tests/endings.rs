@@ -273,7 +273,7 @@ fn too_little_room_is_told_before_the_run() {
         return;
     }
     let end = local(&scene, &["--output", "out.csv"]);
-    end.expect(65, &["are free there, and the input has", "they will not fit"]);
+    end.expect(65, &["are free there, and the input has", "the rows will not fit"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A look at a table before it is used, without a partner.
+//! Inspects a table before a run, without a partner.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,7 +11,7 @@ use vesica_table::{Dialect, Input, Inspection, KeySpec, Place};
 use crate::error::Error;
 use crate::report::SCHEMA;
 
-/// Reads the table once, `-` being standard input, and tells what it is and what its keys would be.
+/// Reads the table once and describes it and its keys; `-` is standard input.
 pub fn inspect(
     path: &Path,
     keys: &[KeySpec],
@@ -26,7 +26,7 @@ pub fn inspect(
         .and_then(|input| input.inspect(keys, on_progress));
     looked.map_err(|error| {
         let error = Error::table(Phase::Read, &error);
-        // There is none.
+        // `inspect` has no partner.
         let remedy = error.remedy.replace("; the partner has not been contacted", "");
         Error { remedy, ..error }
     })

@@ -257,7 +257,7 @@ fn open(
     let on_open = &mut |progress: vesica_table::Progress| {
         if let Some((path, _)) = patience.take_if(|(_, until)| progress.done == 0 && Instant::now() > *until)
         {
-            reporter.nothing_came(path);
+            reporter.quiet_input(path);
         }
         reporter.bytes(progress)
     };

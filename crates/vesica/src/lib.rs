@@ -1,4 +1,4 @@
-//! Private set intersection: find the rows two tables share, and show neither side anything else.
+//! Private set intersection: find the rows that two tables share, and show neither side anything else.
 //!
 //! [`job::Job`] is a whole run for one party: a table, a partner, a protocol, the matching rows. The table is a file, or
 //! record batches in memory, which are not copied. [`local::run`] plays both parties in one process. [`sets::SetJob`] takes a

@@ -1,4 +1,4 @@
-//! Both parties in one process: the real protocol over a memory channel, for `vesica local` and notebooks.
+//! Both parties in one process: the real protocol over a channel in memory, for `vesica local` and notebooks.
 
 use std::thread;
 

@@ -1,10 +1,9 @@
-//! Numbers that both sides give the common keys alike, so that two outputs can be joined (`--match-id`).
+//! Numbers of the common keys, the same on both sides, so that the two outputs can be joined (`--match-id`).
 //!
 //! Both sides know the common keys, since both learn the result. They number them from 1 in the order of a keyed hash of the
-//! items, under a key of this session. So a number is a function of what both know: it tells neither side anything of the
-//! other's rows, their order, or what else is in the table. The order is random to everybody who lacks the session id,
-//! and a new one in every run, so that numbers in a file tell nothing of the keys and are of no use to join files of
-//! different runs.
+//! items, under a key of this session. So a number depends only on what both sides know: it tells neither side anything
+//! about the other's rows, their order, or the rest of the table. The order is random for anybody without the session id,
+//! and new in every run: the numbers reveal nothing about the keys, and cannot join files of different runs.
 
 use vesica_encode::items::{Items, Matches};
 
@@ -15,7 +14,7 @@ const DOMAIN: &str = "vesica match numbers v1";
 pub(crate) fn numbers(sid: &[u8; 32], items: &Items, matches: &Matches) -> Vec<u64> {
     let key = blake3::derive_key(DOMAIN, sid);
     let rows = matches.rows();
-    // An item with one row that matches, matches with all its rows.
+    // If one row of an item matches, all its rows match.
     let is_match =
         |item: &usize| items.rows_of(*item).next().is_some_and(|row| rows.binary_search(&row).is_ok());
     let hashed = |item: usize| (*blake3::keyed_hash(&key, items.get(item)).as_bytes(), item);

@@ -1,7 +1,7 @@
 //! How much memory this process may use, and whether a run fits.
 //!
-//! What there is, is the least of three figures: what the machine has free, what the control groups of this process (v1 and
-//! v2) leave, and what its limit on address space leaves. What the process holds already counts as there.
+//! The available memory is the least of three figures: what the machine has free, what the control groups of this process
+//! (v1 and v2) leave, and what its limit on address space leaves. Memory that the process already holds counts as available.
 
 use std::fmt;
 use std::fs;
@@ -9,17 +9,17 @@ use std::path::Path;
 
 use rustix::process::{Resource, getrlimit};
 
-/// The share of what there is that a process may use if nothing else is said, in percent.
+/// The share of the available memory that a run may use by default, in percent.
 ///
-/// What it is held against is a bound, of which runs were seen to use 68 to 89 %.
+/// A run is compared with it by its upper bound, of which measured runs used 68 to 89 %.
 pub const USUAL_SHARE: u64 = 90;
 
-/// The memory that a run may use, and who says so.
+/// The memory that a run may use, and where the limit comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// In bytes.
     pub bytes: u64,
-    /// Where the figure is from.
+    /// Where the limit comes from.
     pub from: Source,
     /// How many parties of this process share it.
     pub parties: u64,
@@ -43,12 +43,15 @@ impl fmt::Display for Budget {
         let bytes = Bytes(self.bytes);
         match self.from {
             Source::Option => write!(f, "`--memory` allows {bytes}"),
-            Source::Machine => write!(f, "there are {bytes}: {USUAL_SHARE} % of the memory that is free"),
+            Source::Machine => write!(f, "{bytes} are available: {USUAL_SHARE} % of the free memory"),
             Source::ControlGroup => {
-                write!(f, "there are {bytes}: {USUAL_SHARE} % of what the container's memory limit leaves")
+                write!(
+                    f,
+                    "{bytes} are available: {USUAL_SHARE} % of what the container's memory limit leaves"
+                )
             }
             Source::AddressSpace => {
-                write!(f, "there are {bytes}: {USUAL_SHARE} % of what the limit on address space leaves")
+                write!(f, "{bytes} are available: {USUAL_SHARE} % of what the limit on address space leaves")
             }
         }?;
         if self.parties > 1 { f.write_str(", for both parties together") } else { Ok(()) }
@@ -56,12 +59,12 @@ impl fmt::Display for Budget {
 }
 
 impl Budget {
-    /// What a user allows.
+    /// The limit that a user gives.
     pub fn named(bytes: u64) -> Self {
         Budget { bytes, from: Source::Option, parties: 1 }
     }
 
-    /// The usual share of what there is; none if the system tells nothing.
+    /// The default: a share of the available memory; none if the system does not tell it.
     pub fn usual() -> Option<Self> {
         let there = available(Path::new("/"), getrlimit(Resource::As).current)?;
         Some(Budget { bytes: there.bytes / 100 * USUAL_SHARE, ..there })
@@ -89,7 +92,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// What there is, told by the files under `root`.
+/// The available memory, by the files under `root`.
 fn available(root: &Path, address_space: Option<u64>) -> Option<Budget> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
     let status = read("proc/self/status").unwrap_or_default();
@@ -118,7 +121,7 @@ struct Files {
     folder: &'static str,
     limit: &'static str,
     used: &'static str,
-    /// The lines of `memory.stat` that tell what the system gives back when it is short: files that were read, and its own.
+    /// Lines of `memory.stat` with memory that the system takes back when it needs some: cached files, and its own.
     reclaimable: [&'static str; 3],
 }
 
@@ -135,7 +138,7 @@ const FIRST: Files = Files {
     reclaimable: ["total_inactive_file ", "total_active_file ", "total_slab_reclaimable "],
 };
 
-/// What the tightest of the groups leaves. `groups` is `/proc/self/cgroup`: a line for each hierarchy.
+/// The least memory that one of the groups leaves. `groups` is `/proc/self/cgroup`: a line for each hierarchy.
 fn control_groups(root: &Path, groups: &str) -> Option<u64> {
     let lines = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -147,7 +150,7 @@ fn control_groups(root: &Path, groups: &str) -> Option<u64> {
     });
     let left = lines.flat_map(|(files, path)| {
         let folder = root.join(files.folder);
-        // A group has the limits of those above it, too. In a container the path may be the host's, and is not there.
+        // The limits of the groups above hold too. In a container the path may be the host's, and then it does not exist.
         let above = Path::new(path.trim_start_matches('/')).ancestors().map(move |path| folder.join(path));
         above.filter_map(|folder| left_in(&folder, files))
     });

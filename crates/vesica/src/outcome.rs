@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::report::Report;
 use crate::tables::Batches;
 
-/// What a run finds: matches where this side learns them, and their rows where it wants them.
+/// What a run finds: the matches if this side learns them, and their rows if it wants them.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) matches: Option<Matches>,

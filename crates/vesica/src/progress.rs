@@ -1,24 +1,25 @@
-//! How far a run is: step k of n, the share that is done, and the time left.
+//! The progress of a run: step k of n, the share that is done, and the time left.
 //!
-//! Steps: 1 the table is read; 2 the partner is met and the terms are compared; then the protocol's phases, which its registry
-//! entry lists for each role; last the confirmation, unless matches are looked for after it, and the writing of rows.
+//! Step 1 reads the table. Step 2 meets the partner and compares the terms. Then come the protocol's phases, which its
+//! registry entry lists for each role. The last step confirms the run, unless matches are looked for after that, and writes
+//! the rows.
 //!
-//! The share counts from the moment when sizes and protocol are agreed, for before that nobody knows what there is to do. Each
-//! phase has a fixed share of the protocol's time, of which the units that are done give a part. The time left is then the time
-//! since that moment, times what is left over what is done: an estimate that corrects itself as the run goes on.
+//! The share counts from the moment when sizes and protocol are agreed; before that, the amount of work is unknown. Each phase
+//! has a fixed share of the protocol's time, and the units that are done give a part of it. The time left is the time since
+//! that moment, times the share that is left, divided by the share that is done.
 
 use std::time::Instant;
 
 use vesica_protocols::Phase;
 use vesica_protocols::registry::Step;
 
-/// What confirmation and writing take beside a protocol's 100.
+/// The share of confirmation and writing; the protocol's phases have 100 together.
 const FINISH: f64 = 4.0;
 
-/// Below this share too little is known for an estimate.
+/// Below this share there is no estimate of the time left.
 const LEAST: f64 = 0.03;
 
-/// Where a run stands.
+/// The steps of a run, and the current one.
 #[derive(Default)]
 pub(crate) struct Course {
     /// The protocol's phases, once it is agreed, and when that was.
@@ -30,12 +31,12 @@ pub(crate) struct Course {
     own: f64,
 }
 
-/// What there is to tell.
+/// How much of a run is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Standing {
-    /// Of the whole run since it was agreed, 0 to 1.
+pub(crate) struct Completion {
+    /// The share of the run since it was agreed, 0 to 1.
     pub(crate) share: f64,
-    /// In seconds.
+    /// The time left, in seconds.
     pub(crate) left_s: Option<f64>,
 }
 
@@ -51,7 +52,8 @@ impl Course {
         let sum = |steps: &[Step]| steps.iter().map(|(_, share)| f64::from(*share)).sum::<f64>();
         match phase {
             Phase::Prepare | Phase::Read => self.step = 1,
-            // A receiver that learns alone looks for its matches after the confirmation, which is then part of the step before.
+            // If only the receiver learns, it looks for its matches after the confirmation, which is then part of the step
+            // before.
             Phase::Confirm if self.step < steps.len() as u32 + 2 => {
                 (self.before, self.own) = (self.before + self.own, 0.0);
             }
@@ -73,14 +75,14 @@ impl Course {
         (self.step, self.agreed.map(|(steps, _)| steps.len() as u32 + 3))
     }
 
-    /// What `done` of `total` units of the current phase stand for; nothing before the run is agreed.
-    pub(crate) fn standing(&self, done: u64, total: u64) -> Option<Standing> {
+    /// How much is done, with `done` of `total` units of the current phase; none before the run is agreed.
+    pub(crate) fn completion(&self, done: u64, total: u64) -> Option<Completion> {
         let (steps, since) = self.agreed?;
         let all = steps.iter().map(|(_, share)| f64::from(*share)).sum::<f64>() + FINISH;
         let part = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
         let share = (self.before + self.own * part) / all;
         let left_s = (share >= LEAST).then(|| since.elapsed().as_secs_f64() * (1.0 - share) / share);
-        Some(Standing { share, left_s })
+        Some(Completion { share, left_s })
     }
 }
 
@@ -95,7 +97,7 @@ mod tests {
     fn steps_are_counted_and_shares_grow() {
         let mut course = Course::default();
         course.enter(Phase::Read);
-        assert_eq!((course.step(), course.standing(5, 10)), ((1, None), None));
+        assert_eq!((course.step(), course.completion(5, 10)), ((1, None), None));
         course.enter(Phase::Connect);
         course.agreed(STEPS);
         assert_eq!(course.step(), (2, Some(5)));
@@ -105,15 +107,15 @@ mod tests {
         {
             course.enter(phase);
             assert_eq!(course.step(), (number, Some(5)));
-            let half = course.standing(1, 2).unwrap().share;
-            shares.extend([course.standing(0, 0).unwrap().share, half]);
+            let half = course.completion(1, 2).unwrap().share;
+            shares.extend([course.completion(0, 0).unwrap().share, half]);
         }
         assert_eq!(
             shares[..3].iter().map(|share| (share * 104.0).round()).collect::<Vec<_>>(),
             [0.0, 30.0, 60.0]
         );
         assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
-        assert_eq!(course.standing(7, 2).unwrap().share, 1.0);
+        assert_eq!(course.completion(7, 2).unwrap().share, 1.0);
     }
 
     #[test]
@@ -126,7 +128,7 @@ mod tests {
         for (number, phase) in phases {
             course.enter(phase);
             assert_eq!(course.step(), (number, Some(5)), "{phase}");
-            let share = course.standing(0, 0).unwrap().share;
+            let share = course.completion(0, 0).unwrap().share;
             assert!(share >= last, "{phase}: {share} after {last}");
             last = share;
         }
@@ -137,9 +139,9 @@ mod tests {
         let Some(since) = Instant::now().checked_sub(Duration::from_secs(26)) else { return };
         let mut course = Course { agreed: Some((STEPS, since)), ..Course::default() };
         course.enter(Phase::Blind);
-        assert_eq!(course.standing(1, 100).unwrap().left_s, None, "too early");
+        assert_eq!(course.completion(1, 100).unwrap().left_s, None, "too early");
         // 26 of 104 parts took 26 s.
-        let left = course.standing(26, 60).unwrap().left_s.unwrap();
+        let left = course.completion(26, 60).unwrap().left_s.unwrap();
         assert!((77.9..80.0).contains(&left), "{left}");
     }
 }

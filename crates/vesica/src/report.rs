@@ -1,4 +1,4 @@
-//! What a run says of itself: the report at its end, and the events on the way. Neither holds an identifier.
+//! The report of a run and its events. Neither holds a key of a table.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -26,7 +26,7 @@ pub struct Report {
     pub protocol: Option<&'static str>,
     /// Why that one; `named` if it was.
     pub reason: Option<&'static str>,
-    /// What the protocol was held to withstand; `none` for one that is marked insecure or broken.
+    /// The security of the run; `none` for a protocol that is marked insecure or broken.
     pub security: &'static str,
     /// The profile of its parameters.
     pub profile: &'static str,
@@ -34,9 +34,9 @@ pub struct Report {
     pub started: String,
     /// When it ended.
     pub ended: Option<String>,
-    /// The public keys of both sides; none for plaintext, and for both parties in one process.
+    /// The public keys of both sides; none in plaintext, and for both parties in one process.
     pub keys: Option<Keys>,
-    /// Names the run: the same on both sides, and of no other run. Known once the terms were agreed.
+    /// The name of the run: the same on both sides, and different for every run. Known once the terms were agreed.
     pub session: Option<String>,
     /// Digests of all that session and protocol sent and received; my `sent` is the partner's `received`.
     pub transcript: Option<Transcript>,
@@ -50,12 +50,12 @@ pub struct Report {
     pub learns: &'static str,
     /// Counts of my table and the size of the partner's.
     pub sizes: Sizes,
-    /// Whether both sides confirmed the exchange. If a run failed after that, only this side's output is at fault, and the
+    /// Whether both sides confirmed the exchange. If a run failed after that, only this side's output is missing, and the
     /// partner has ended well.
     pub confirmed: bool,
     /// The result's counts, for a party that learns it.
     pub matches: Option<MatchCounts>,
-    /// What the counts suggest: all rows left out, or no match.
+    /// Hints that the counts suggest: all rows were left out, or nothing matches.
     pub hints: Vec<String>,
     /// Bytes over the connection.
     pub bytes: Bytes,
@@ -63,7 +63,7 @@ pub struct Report {
     pub phases: Vec<PhaseReport>,
     /// Peak resident memory of the process in bytes, where the system tells.
     pub peak_rss: Option<u64>,
-    /// What the table and the protocol were expected to take at most, in bytes.
+    /// The upper bound of the memory for the table and the protocol, in bytes.
     pub memory_bound: Option<u64>,
     /// Where the base OTs of the run came from, with `--keep-base-ots`: `kept`, `new`, `not kept` or `none`.
     pub base_ots: Option<&'static str>,
@@ -73,12 +73,12 @@ pub struct Report {
     pub versions: Versions,
 }
 
-/// Who took part: public keys as `vesica keygen` prints them.
+/// The public keys of the two sides, as `vesica keygen` prints them.
 #[derive(Debug, Clone, Serialize)]
 pub struct Keys {
     /// This side's.
     pub mine: String,
-    /// The partner's, who has proven to hold the private one.
+    /// The partner's, which has proven to hold the private key.
     pub partner: String,
 }
 
@@ -181,7 +181,7 @@ pub struct Versions {
     pub wire: u16,
 }
 
-/// What happens on the way. The last event is `Done` or `Failed`.
+/// What happens during a run. The last event is `Done` or `Failed`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event {
@@ -197,12 +197,12 @@ pub enum Event {
         /// This side's public key, which the partner needs; none for plaintext.
         key: Option<String>,
     },
-    /// Something worth a line on the screen, that is no failure.
+    /// A line for the screen that is no failure.
     Notice {
         /// The line.
         message: String,
     },
-    /// The partner is there and is who we expect.
+    /// The partner is connected and authenticated.
     Connected {
         /// Where it connects from, or listens.
         address: Option<String>,
@@ -252,16 +252,16 @@ impl Event {
     }
 }
 
-/// Told of every event, from whatever thread it happens on.
+/// Called with every event, on the thread on which it happens.
 pub type OnEvent<'a> = &'a (dyn Fn(&Event) + Sync);
 
-/// Cuts the run into phases and remembers what each one cost.
+/// Splits the run into phases and records what each one takes.
 pub(crate) struct PhaseLog {
     finished: Vec<PhaseReport>,
-    /// Where the current phase's own entry is; those of other phases that alternate with it follow.
+    /// The index of the current phase's own entry. Entries of other phases that alternate with it follow.
     first: usize,
     current: Phase,
-    /// What the work since then counts as.
+    /// The phase that the work since then counts as.
     counted: Phase,
     since: Mark,
 }
@@ -297,7 +297,7 @@ impl PhaseLog {
         self.counted = next;
     }
 
-    /// What follows counts as work of phase `apart`, or of the current one again.
+    /// From now on work counts as that of phase `apart`, or of the current one again.
     pub(crate) fn count(&mut self, apart: Option<Phase>, traffic: Traffic) {
         self.book(traffic);
         self.counted = apart.unwrap_or(self.current);
@@ -307,11 +307,11 @@ impl PhaseLog {
     fn book(&mut self, traffic: Traffic) {
         let (now, name) = (Mark::now(traffic), self.counted.name());
         let known = self.finished[self.first..].iter().position(|entry| entry.name == name);
-        let place = known.map_or(self.finished.len(), |place| self.first + place);
+        let index = known.map_or(self.finished.len(), |index| self.first + index);
         if known.is_none() {
             self.finished.push(PhaseReport { name, wall_s: 0.0, cpu_s: 0.0, sent: 0, received: 0 });
         }
-        let (entry, since) = (&mut self.finished[place], self.since);
+        let (entry, since) = (&mut self.finished[index], self.since);
         entry.wall_s += (now.wall - since.wall).as_secs_f64();
         entry.cpu_s += now.cpu - since.cpu;
         entry.sent += traffic.payload_sent.saturating_sub(since.traffic.payload_sent);

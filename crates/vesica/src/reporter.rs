@@ -1,4 +1,4 @@
-//! Keeps the report of a run while it goes on, and tells the caller what happens.
+//! Keeps the report of a run while it goes on, and sends the caller its events.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -30,10 +30,10 @@ use crate::settings::{Settings, learns_name};
 use crate::strangers::Strangers;
 use crate::terms::Terms;
 
-/// How often progress is told.
+/// The least time between two events of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// The report so far, and who is told.
+/// The report so far, and who receives the events.
 pub(crate) struct Reporter<'a> {
     pub(crate) cancel: &'a CancelToken,
     on_event: OnEvent<'a>,
@@ -49,8 +49,8 @@ struct State {
     course: Course,
     meter: Option<Meter>,
     total: u64,
-    told: Instant,
-    /// The last thing said about attempts to connect.
+    last_progress: Instant,
+    /// The last message about attempts to connect.
     retrying: String,
     strangers: Strangers,
 }
@@ -97,7 +97,7 @@ impl<'a> Reporter<'a> {
             course: Course::default(),
             meter: None,
             total: 0,
-            told: Instant::now(),
+            last_progress: Instant::now(),
             retrying: String::new(),
             strangers: Strangers::default(),
         };
@@ -122,18 +122,18 @@ impl<'a> Reporter<'a> {
     pub(crate) fn bytes(&self, progress: vesica_table::Progress) -> ControlFlow<()> {
         self.state().total = progress.total;
         self.done.store(progress.done, Relaxed);
-        self.tell();
+        self.send_progress();
         if self.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Tells the caller of progress, not too often.
-    fn tell(&self) {
+    /// Sends an event of progress, not too often.
+    fn send_progress(&self) {
         let progress = {
             let mut state = self.state();
-            if state.told.elapsed() < PROGRESS_EVERY {
+            if state.last_progress.elapsed() < PROGRESS_EVERY {
                 return;
             }
-            state.told = Instant::now();
+            state.last_progress = Instant::now();
             state.progress(self.done.load(Relaxed))
         };
         (self.on_event)(&progress);
@@ -144,7 +144,7 @@ impl<'a> Reporter<'a> {
         self.state().report.input = Some(input);
     }
 
-    /// What went over the channel, which may have ended early.
+    /// Digests of what went over the channel, which may have ended early.
     pub(crate) fn transcript(&self, channel: &Connection) {
         let Digests { sent, received } = channel.digests();
         let [sent, received] = [sent, received].map(|digest| blake3::Hash::from_bytes(digest).to_hex());
@@ -152,10 +152,10 @@ impl<'a> Reporter<'a> {
             Some(Transcript { sent: sent.to_string(), received: received.to_string() });
     }
 
-    /// The input is a stream, and nothing has come out of it for a while.
-    pub(crate) fn nothing_came(&self, input: &Path) {
+    /// The input is a stream that has given no data for a while.
+    pub(crate) fn quiet_input(&self, input: &Path) {
         let input = if input.as_os_str() == "-" { "standard input".into() } else { shown_path(input) };
-        let message = format!("nothing has come from {input} yet; waiting for whoever writes it");
+        let message = format!("no data from {input} yet; waiting for the program that writes it");
         (self.on_event)(&Event::Notice { message });
     }
 
@@ -167,7 +167,7 @@ impl<'a> Reporter<'a> {
             }
             NetEvent::Retrying { reason, .. } => {
                 let message = format!("waiting for the partner: {reason}");
-                // Once for each reason: the attempts are many.
+                // One message for each reason: there are many attempts.
                 if std::mem::replace(&mut self.state().retrying, message.clone()) == message {
                     return;
                 }
@@ -178,7 +178,7 @@ impl<'a> Reporter<'a> {
                 let Some(line) = line else { return };
                 line
             }
-            // `connected` says the rest.
+            // `connected` sends the rest.
             _ => return,
         };
         (self.on_event)(&Event::Notice { message });
@@ -210,7 +210,7 @@ impl<'a> Reporter<'a> {
         self.hint();
     }
 
-    /// What the counts so far suggest, told at once and kept for the report.
+    /// A hint that the counts so far suggest: sent at once and kept for the report.
     fn hint(&self) {
         let hint = {
             let report = &mut self.state().report;
@@ -223,14 +223,14 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Tells of an output that may find no room. It is only a guess: some rows, or packed ones, may do with less.
+    /// Warns of an output that may not fit on the disk. It is only a guess: some rows, or compressed ones, may need less.
     pub(crate) fn room(&self, output: Option<&Output>, input_bytes: Option<u64>) {
         if let (Some(output), Some(bytes)) = (output, input_bytes)
             && let Some(room) = output.room()
             && room < bytes
         {
             let message = format!(
-                "{}: {} are free there, and the input has {}; if all its rows match they will not fit",
+                "{}: {} are free there, and the input has {}; the rows will not fit if all of them match",
                 output.name(),
                 Amount(room),
                 Amount(bytes)
@@ -239,7 +239,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Takes what was agreed into the report. Gives what the run may take in memory on this side.
+    /// Puts what was agreed into the report and announces it. Returns the most memory that the run takes on this side.
     pub(crate) fn agreed(&self, agreed: &Agreed, terms: &Terms) -> u64 {
         let entry = agreed.protocol;
         let parameters = agreed.parameters;
@@ -288,6 +288,13 @@ impl<'a> Reporter<'a> {
         let keeps = *terms.base_ots() != CacheState::Disabled;
         report.base_ots = keeps.then(|| agreed.base_ots.name());
         drop(state);
+        self.announce(agreed, security, keeps);
+        needed
+    }
+
+    /// Shows which protocol runs, and how secure it is.
+    fn announce(&self, agreed: &Agreed, security: &str, keeps_base_ots: bool) {
+        let (entry, level) = (agreed.protocol, agreed.parameters.level);
         let notice = |message| (self.on_event)(&Event::Notice { message });
         notice(format!("protocol {}: {}", entry.name, agreed.reason));
         notice(match (entry.needs_allow_insecure(), security) {
@@ -297,27 +304,23 @@ impl<'a> Reporter<'a> {
             (false, "semi-honest") => {
                 "security: holds against a curious partner that follows the protocol (semi-honest)".into()
             }
-            (false, security) => {
-                format!("security: holds even if the partner cheats ({security})")
-            }
+            (false, security) => format!("security: holds even if the partner cheats ({security})"),
         });
-        if parameters.level < DEFAULT_LEVEL {
-            let level = parameters.level;
+        if level < DEFAULT_LEVEL {
             notice(format!(
-                "WARNING: level {level} is for comparison with the papers: 2^{level} steps are within reach; without `--level` a run \
-                 has level {DEFAULT_LEVEL}"
+                "WARNING: level {level} is only for comparison with the papers: 2^{level} steps are within reach; \
+                 without `--level` a run has level {DEFAULT_LEVEL}"
             ));
         }
-        if keeps {
+        if keeps_base_ots {
             notice(format!("base OTs: {}", agreed.base_ots));
         }
-        needed
     }
 
-    /// The run failed, and the kept base OTs that it used are no more.
+    /// The run failed, and the kept base OTs that it used were removed.
     pub(crate) fn forgot_base_ots(&self) {
         let message =
-            "the kept base OTs are removed, since the run failed; the next one makes new ones".into();
+            "the kept base OTs were removed, since the run failed; the next run makes new ones".into();
         (self.on_event)(&Event::Notice { message });
     }
 
@@ -326,7 +329,7 @@ impl<'a> Reporter<'a> {
         self.state().report.confirmed = true;
     }
 
-    /// The run found these matches, or the sender none to know.
+    /// The run found these matches; none on a side that does not learn them.
     pub(crate) fn found(&self, matches: Option<&Matches>) {
         let counts = matches.map(|m| MatchCounts { items: m.items() as u64, rows: m.rows().len() as u64 });
         self.state().report.matches = counts;
@@ -335,7 +338,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Completes the report and tells the last event.
+    /// Completes the report and sends the last event.
     pub(crate) fn end(&self, result: Result<Found, Error>) -> Outcome {
         let report = {
             let mut state = self.state();
@@ -369,11 +372,13 @@ fn now() -> String {
 }
 
 impl State {
-    /// The event that so much of the current phase is done.
+    /// The event for so much of the current phase.
     fn progress(&self, done: u64) -> Event {
-        let standing = self.course.standing(done, self.total);
-        let (share, left_s) =
-            (standing.map(|standing| standing.share), standing.and_then(|standing| standing.left_s));
+        let completion = self.course.completion(done, self.total);
+        let (share, left_s) = (
+            completion.map(|completion| completion.share),
+            completion.and_then(|completion| completion.left_s),
+        );
         Event::Progress { done, total: self.total, share, left_s }
     }
 
@@ -403,7 +408,7 @@ impl Progress for Reporter<'_> {
 
     fn advance(&self, units: u64) {
         self.done.fetch_add(units, Relaxed);
-        self.tell();
+        self.send_progress();
     }
 
     fn cancelled(&self) -> bool {

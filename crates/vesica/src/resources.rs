@@ -1,4 +1,4 @@
-//! What the operating system says of this process, and its memory.
+//! CPU time and memory of this process, by the operating system.
 
 use rustix::time::{ClockId, clock_gettime};
 use vesica_crypto::memory::large_zeros;
@@ -16,27 +16,27 @@ pub fn peak_rss() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// Lets [`peak_rss`] count from now on, where the system can do that.
+/// Lets [`peak_rss`] count from now on, if the system can do that.
 pub fn reset_peak_rss() {
-    // Where it cannot, the peak of the whole process is told.
+    // If it cannot, the peak is that of the whole process.
     drop(std::fs::write("/proc/self/clear_refs", "5"));
 }
 
-/// Writes to each page of `bytes` of memory and gives them back, so that the system has them at hand for a while.
+/// Writes to each page of `bytes` of memory and frees them, so that the system has them ready for a while.
 ///
-/// For benchmarks on virtual machines: their hosts take free memory back after seconds, and who touches it next waits for the
-/// host, up to 3 s a gigabyte where memory at hand takes 0.1 s. To be called in a process of its own that ends after it.
+/// For benchmarks on virtual machines. Their hosts take free memory back after seconds, and a program that touches it then
+/// waits for the host: up to 3 s a gigabyte, in place of 0.1 s. To be called in a process of its own that ends after it.
 pub fn claim_memory(bytes: u64) {
-    /// Of the smallest pages there are.
+    /// The smallest size of a page.
     const PAGE: usize = 4096;
-    /// No single request is so large that a system refuses it out of hand.
+    /// Small enough that no system refuses a single request.
     const PIECE: u64 = 1 << 26;
     let pieces = (0..bytes.div_ceil(PIECE)).map(|i| {
         let mut piece = large_zeros::<u8>(PIECE.min(bytes - i * PIECE) as usize);
         piece.iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);
         piece
     });
-    // All of them at once, or each would have the pages of the one before.
+    // All pieces at once: otherwise each would get the pages of the one before.
     drop(std::hint::black_box(pieces.collect::<Vec<_>>()));
 }
 

@@ -3,18 +3,18 @@
 //! ```text
 //!   hello (crates/net)                 magic, version, nonces, echoed
 //!   u16 length · terms        ◄──►     compared on both sides ([`crate::terms`])
-//!   u64 set size, padded      ◄──►     held against both sides' limits
-//!   (DONE "declined")                  in their place, from a side that may need more memory than it may use
+//!   u64 set size, padded      ◄──►     compared with both sides' limits
+//!   (DONE "declined")                  in place of the protocol, from a side without enough memory
 //!   the protocol's messages
 //!   DONE: digests, count      ◄──►     what I sent is what you received, and the other way round
 //! ```
 //!
-//! Where the receiver alone learns the result it looks for its matches, and walks their rows, after DONE: when DONE comes
-//! then tells the sender of neither. Protocols that join lists while they arrive have found the matches by then, and not yet
-//! walked the rows.
+//! If only the receiver learns the result, it looks for its matches and their rows after DONE. So the time of DONE tells the
+//! sender nothing about them. A protocol that joins lists while they arrive has found the matches by then, but not the rows.
 //!
-//! The session id hashes the TLS exporter, both hellos, both public keys, the roles and the terms, receiver's first, so
-//! both ends compute it alike and nothing of another session fits. Protocol context = H(sid, name, parameters, n_r, n_s).
+//! The session id hashes the TLS exporter, both hellos, both public keys, the roles and the terms, the receiver's first. So
+//! both sides compute the same one, and no message of another session fits. The protocol's context is
+//! H(sid, name, parameters, n_r, n_s).
 
 use rand_core::CryptoRng;
 use vesica_channel::ChannelError;
@@ -34,7 +34,7 @@ use crate::plan::{self, PlanError};
 use crate::settings::Wanted;
 use crate::terms::{self, Difference, Terms};
 
-/// Why a conversation did not end with a result both sides confirmed.
+/// Why a conversation did not end with a result that both sides confirmed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// The connection failed.
@@ -108,20 +108,20 @@ pub struct Agreed {
     pub sizes: Sizes,
     /// Who learns the result.
     pub learns: Learns,
-    /// Where its base OTs come from, and what becomes of them.
+    /// Where its base OTs come from, and whether they are kept.
     pub base_ots: BaseOts,
     role: Role,
     sid: [u8; 32],
 }
 
-/// The first message of a session: terms. It needs nothing of the partner's, so it can go out as soon as the partner is
-/// there.
+/// The first message of a session: the terms. It depends on nothing of the partner's, so it goes out as soon as the partner
+/// is connected.
 pub fn greeting(mine: &Terms) -> Vec<u8> {
     let terms = mine.encode();
     [&(terms.len() as u16).to_le_bytes()[..], &terms].concat()
 }
 
-/// Sends the greeting and goes on as [`agree_greeted`].
+/// Sends the greeting and continues as [`agree_greeted`].
 pub fn agree(
     channel: &mut Connection,
     mine: &Terms,
@@ -129,7 +129,7 @@ pub fn agree(
     items: usize,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
-    // The errors of a channel stick: what comes next reports this one.
+    // A channel keeps its error, so the next call reports it.
     let _ = channel.send(&greeting(mine));
     agree_greeted(channel, mine, wanted, items, my_key)
 }
@@ -137,7 +137,7 @@ pub fn agree(
 /// Compares terms and sizes with the partner, over a channel that has sent the [`greeting`]. `items` is the size of my
 /// set, padded; `my_key` is absent without TLS.
 ///
-/// The partner has as long for its part of all this as it may be silent, whether it lives or not.
+/// For all of this together the partner has as long as it may be silent, even if it sends heartbeats.
 pub fn agree_greeted(
     channel: &mut Connection,
     mine: &Terms,
@@ -145,47 +145,16 @@ pub fn agree_greeted(
     items: usize,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
-    let compare = |channel: &mut Connection| {
-        let my_bytes = mine.encode();
-        let their_bytes = recv_terms(channel)?;
-        let theirs = Terms::decode(&their_bytes)
-            .map_err(|cause| SessionError::Decode { what: "a list of terms", cause })?;
-        let differences = mine.differences(&theirs);
-        if !differences.is_empty() {
-            return Err(SessionError::TermsDiffer(differences));
-        }
-        let allow_insecure = mine.allow_insecure() && theirs.allow_insecure();
-        let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
-        plan::choose(&asked, wanted, None)?;
-        let their_items = exchange_sizes(channel, mine, &theirs, items)?;
-        let role = mine.role();
-        let sizes = match role {
-            Role::Receiver => Sizes { receiver: items, sender: their_items },
-            Role::Sender => Sizes { receiver: their_items, sender: items },
-        };
-        // Items are numbered in 32 bits.
-        if sizes.receiver.max(sizes.sender) > u32::MAX as usize {
-            let Sizes { receiver, sender } = sizes;
-            return Err(protocols::Error::from(protocols::Misuse::TooManyItems { receiver, sender }).into());
-        }
-        let plan::Choice { protocol, parameters, reason } = plan::choose(&asked, wanted, Some(sizes))?;
-        let reason = mine.reason(&theirs).unwrap_or(reason);
-        let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
-        let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
-        let needed = protocol.kept_base_ots(&shape);
-        let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
-        Ok(Agreed { protocol, parameters, reason, sizes, learns: wanted.learns, base_ots, role, sid })
-    };
-    // Terms and sizes take no computing. Without this a partner could hold us with heartbeats, or a byte now and then.
+    // Terms and sizes take no computing. Without a limit, a partner could hold this side with heartbeats or single bytes.
     channel.expect_prompt(true);
-    let agreed = compare(channel);
+    let agreed = compare(channel, mine, wanted, items, my_key);
     let refused = |error| match error {
         SessionError::Channel(ChannelError::PeerFinished) => SessionError::RefusedTerms,
         error => error,
     };
     let agreed = agreed.map_err(refused).inspect_err(|error| match error {
-        // Both sides see such a difference and end in the same way, so that each one's message reaches the other; how
-        // the other takes its leave changes nothing.
+        // Both sides see such a difference and close the conversation in order, so that each one's message reaches the
+        // other. Nothing depends on how the other side ends.
         SessionError::TermsDiffer(_) | SessionError::Plan(_) | SessionError::OutOfLimits { .. } => {
             drop(channel.finish(&[]));
         }
@@ -193,6 +162,45 @@ pub fn agree_greeted(
     })?;
     channel.expect_prompt(false);
     Ok(agreed)
+}
+
+/// The two sides' terms and sizes, and what follows from them.
+fn compare(
+    channel: &mut Connection,
+    mine: &Terms,
+    wanted: Wanted<'_>,
+    items: usize,
+    my_key: Option<&PublicKey>,
+) -> Result<Agreed, SessionError> {
+    let my_bytes = mine.encode();
+    let their_bytes = recv_terms(channel)?;
+    let theirs = Terms::decode(&their_bytes)
+        .map_err(|cause| SessionError::Decode { what: "a list of terms", cause })?;
+    let differences = mine.differences(&theirs);
+    if !differences.is_empty() {
+        return Err(SessionError::TermsDiffer(differences));
+    }
+    let allow_insecure = mine.allow_insecure() && theirs.allow_insecure();
+    let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
+    plan::choose(&asked, wanted, None)?;
+    let their_items = exchange_sizes(channel, mine, &theirs, items)?;
+    let role = mine.role();
+    let sizes = match role {
+        Role::Receiver => Sizes { receiver: items, sender: their_items },
+        Role::Sender => Sizes { receiver: their_items, sender: items },
+    };
+    // Items are numbered in 32 bits.
+    if sizes.receiver.max(sizes.sender) > u32::MAX as usize {
+        let Sizes { receiver, sender } = sizes;
+        return Err(protocols::Error::from(protocols::Misuse::TooManyItems { receiver, sender }).into());
+    }
+    let plan::Choice { protocol, parameters, reason } = plan::choose(&asked, wanted, Some(sizes))?;
+    let reason = mine.reason(&theirs).unwrap_or(reason);
+    let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
+    let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
+    let needed = protocol.kept_base_ots(&shape);
+    let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
+    Ok(Agreed { protocol, parameters, reason, sizes, learns: wanted.learns, base_ots, role, sid })
 }
 
 fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
@@ -208,7 +216,7 @@ fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
     Ok(bytes)
 }
 
-/// Tells the partner my size and learns its; both sizes are held against both sides' limits, on both sides alike.
+/// Exchanges the sizes. Both sides compare both sizes with both sides' limits.
 fn exchange_sizes(
     channel: &mut Connection,
     mine: &Terms,
@@ -262,17 +270,17 @@ fn session_id(
 }
 
 impl Agreed {
-    /// The part this side plays.
+    /// The role of this side.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// The number of each matching row that both sides give its key alike, in the order of the rows.
+    /// The number of each matching row, in the order of the rows. Both sides give the same key the same number.
     pub fn match_numbers(&self, items: &Items, matches: &Matches) -> Vec<u64> {
         match_numbers::numbers(&self.sid, items, matches)
     }
 
-    /// Bytes of memory that the protocol takes at most on the side of that role.
+    /// The most bytes of memory that the protocol takes on the side of that role.
     pub fn memory_bound(&self, role: Role) -> u64 {
         let (sizes, parameters, learns) = (self.sizes, self.parameters, self.learns);
         let shape = Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false };
@@ -283,8 +291,8 @@ impl Agreed {
         }
     }
 
-    /// Holds what the run may take here, `needed`, against what it may use. If it is too much, the partner is told so before
-    /// the first message of the protocol.
+    /// Compares the memory that the run may take here, `needed`, with the budget. If it is too much, this side declines the run
+    /// before the first message of the protocol.
     pub fn check_memory(
         &self,
         needed: u64,
@@ -300,7 +308,7 @@ impl Agreed {
         }
     }
 
-    /// The error of a run. The partner declines one for which it has not the memory.
+    /// The error of a run. The partner declines a run for which it has not enough memory.
     fn failed(&self, error: protocols::Error, channel: &Connection) -> SessionError {
         match error {
             protocols::Error::Channel(ChannelError::PeerFinished) if channel.was_declined() => {
@@ -310,12 +318,12 @@ impl Agreed {
         }
     }
 
-    /// What names base OTs that are made in this session. It tells nothing of the session id.
+    /// The name of base OTs that are made in this session. It does not reveal the session id.
     pub fn base_ots_id(&self) -> [u8; 32] {
         blake3::derive_key("vesica kept base OTs id v1", &self.sid)
     }
 
-    /// What names the run in both sides' reports. It tells nothing of the session id, and neither side can choose it.
+    /// The name of the run in both sides' reports. It does not reveal the session id, and neither side can choose it.
     pub fn public_id(&self) -> String {
         blake3::Hash::from_bytes(blake3::derive_key("vesica run name v1", &self.sid)).to_hex().to_string()
     }
@@ -345,8 +353,8 @@ impl Agreed {
         Ok(pending)
     }
 
-    /// Exchanges digests, the count where both learn it, and DONE. Where the receiver alone learns the matches they are still
-    /// to be looked for then. Not before: a sender could tell from the time of DONE how many there are, or of how many rows.
+    /// Exchanges digests, the count if both learn it, and DONE. If only the receiver learns the matches, it looks for them
+    /// afterwards: from the time of DONE a sender could otherwise tell how many matches and rows there are.
     pub fn confirm<'a>(
         &self,
         pending: Option<Pending<'a>>,

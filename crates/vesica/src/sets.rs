@@ -1,8 +1,8 @@
-//! A run between two sets of byte strings over a channel that is there already: no tables and no files.
+//! A run between two sets of byte strings over an existing channel: no tables and no files.
 //!
-//! For research, and for programs that have their keys at hand. The rest is as in [`crate::job`]: terms, sizes, the
-//! protocol, its confirmation. A set of byte strings is the set of a table with one key column of the rule `raw`, a set of
-//! integers (`sigma`) that of one of the rule `int`, so the partner may hold a table.
+//! For research, and for programs that have their keys in memory. The rest is as in [`crate::job`]: terms, sizes, the
+//! protocol, its confirmation. A set of byte strings equals a table with one key column of the rule `raw`, and a set of
+//! integers (`sigma`) a table with one key column of the rule `int`. So the partner may hold a table.
 //!
 //! ```
 //! use vesica::net::{CancelToken, Options, memory};
@@ -41,7 +41,7 @@ use crate::reporter::Reporter;
 use crate::session;
 use crate::settings::Settings;
 
-/// The set of these byte strings, each at its place as a row.
+/// The set of these byte strings; the row of each is its index.
 pub fn items<'a>(keys: impl ExactSizeIterator<Item = &'a [u8]>, settings: &Settings) -> Result<Items, Error> {
     let build = || {
         let mut builder = ItemsBuilder::new(settings.encoding(), keys.len())?;
@@ -56,7 +56,7 @@ pub fn items<'a>(keys: impl ExactSizeIterator<Item = &'a [u8]>, settings: &Setti
     build().map_err(|error| refused(&error))
 }
 
-/// The set of these integers, each at its place as a row, for settings with a `sigma`.
+/// The set of these integers, for settings with a `sigma`; the row of each is its index.
 pub fn integers(keys: impl ExactSizeIterator<Item = u64>, settings: &Settings) -> Result<Items, Error> {
     let build = || {
         let mut builder = ItemsBuilder::new(settings.encoding(), keys.len())?;
@@ -69,7 +69,7 @@ pub fn integers(keys: impl ExactSizeIterator<Item = u64>, settings: &Settings) -
 }
 
 fn refused(error: &ItemsError) -> Error {
-    let remedy = "give keys that sigma allows, each once unless duplicates are allowed";
+    let remedy = "give keys below 2^sigma, each only once unless duplicates are allowed";
     Error { phase: Phase::Read, ..Error::usage(error.to_string(), remedy) }
 }
 
@@ -84,8 +84,8 @@ pub struct SetJob {
 }
 
 impl SetJob {
-    /// Runs over a channel. `my_key` is the key that the channel was made with, if it was made with one. `cancel` is looked
-    /// at between steps; a wait on the channel ends by the token that the channel was made with.
+    /// Runs over a channel. `my_key` is the key that the channel was made with, if there is one. The run checks `cancel`
+    /// between steps; a wait on the channel ends by the token that the channel was made with.
     pub fn run(
         self,
         channel: Connection,

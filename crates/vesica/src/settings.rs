@@ -1,4 +1,4 @@
-//! What a user may choose for a run, with the defaults of the command line.
+//! The settings of a run, with the defaults of the command line.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -49,7 +49,7 @@ impl PadTo {
     }
 }
 
-/// What a partner accepts at most, if nothing else is said.
+/// The most that a partner accepts by default.
 const MOST_PADDED: usize = 1 << 30;
 
 impl FromStr for PadTo {
@@ -60,7 +60,7 @@ impl FromStr for PadTo {
             "pow2" => Ok(PadTo::PowerOfTwo),
             number => match count(number).map(usize::try_from) {
                 Ok(Ok(size @ 0..=MOST_PADDED)) => Ok(PadTo::Exactly(size)),
-                _ => Err("write pow2, a number of keys, or 2^N, up to 2^30".into()),
+                _ => Err("write pow2, or a number of keys such as 50000 or 2^16, up to 2^30".into()),
             },
         }
     }
@@ -72,7 +72,7 @@ pub fn count(text: &str) -> Result<u64, String> {
         Some(exponent) => exponent.parse().ok().and_then(|exponent| 1u64.checked_shl(exponent)),
         None => decimal(text),
     };
-    number.ok_or_else(|| "write a number, as 50000, 50,000, 5e6 or 1M, or 2^N".to_owned())
+    number.ok_or_else(|| "write a number such as 50000, 50,000, 5e6, 1M or 2^20".to_owned())
 }
 
 /// `50000`, `50,000`, `5e6`, `2.5M`: a whole number.
@@ -161,9 +161,9 @@ pub struct Settings {
     pub security: Security,
     /// Agreed: its computational security in bits.
     pub level: u32,
-    /// Agreed: keys are integers below 2^σ, used as they are; digests if none.
+    /// Agreed: keys are integers below 2^σ, used as they are; none: digests.
     pub sigma: Option<u32>,
-    /// Agreed: a form of the named protocol beside its standard one.
+    /// Agreed: a variant of the named protocol.
     pub variant: Option<String>,
     /// Agreed: what the protocol's parameters rest on.
     pub profile: Profile,
@@ -171,17 +171,17 @@ pub struct Settings {
     pub paper_parameters: bool,
     /// Agreed: who learns the result.
     pub learns: Learns,
-    /// Agreed: matching rows leave with a number that both sides give the same key; for [`Learns::Both`].
+    /// Agreed: matching rows get a number that is the same on both sides for the same key; for [`Learns::Both`].
     pub match_id: bool,
     /// Bound: sizes accepted from the partner.
     pub limits: Limits,
     /// Local: threads to keep busy; 0 means all cores.
     pub threads: usize,
-    /// Local: memory that this process may use; [90 %](crate::memory::USUAL_SHARE) of what there is if none.
+    /// Local: memory that this process may use; none: [90 %](crate::memory::USUAL_SHARE) of the available memory.
     pub memory: Option<Budget>,
     /// Local: how long silence may last, and how long to wait for the partner.
     pub timeout: Duration,
-    /// Local: how long the whole run may take, if that has an end.
+    /// Local: how long the whole run may take, if there is a limit.
     pub deadline: Option<Duration>,
     /// Local: rows with the same key.
     pub on_duplicates: OnDuplicates,
@@ -191,9 +191,9 @@ pub struct Settings {
     pub on_invalid: OnFault,
     /// Local: dummy items that hide the size.
     pub pad_to: Option<PadTo>,
-    /// Bound: whether what the registry marks insecure or broken may run.
+    /// Bound: whether a protocol that the registry marks insecure or broken may run.
     pub allow_insecure: bool,
-    /// Local: whether the report tells the digest of the input, which takes a pass over a file.
+    /// Local: whether the report holds the digest of the input, which takes a pass over a file.
     pub digest_input: bool,
 }
 
@@ -233,7 +233,7 @@ pub struct Wanted<'a> {
     pub level: u32,
     /// Width of native items.
     pub sigma: Option<u32>,
-    /// A form of the protocol beside its standard one.
+    /// A variant of the protocol.
     pub variant: Option<&'a str>,
     /// What the parameters rest on.
     pub profile: Profile,
@@ -246,7 +246,7 @@ pub struct Wanted<'a> {
 }
 
 impl Settings {
-    /// What the protocol is to offer.
+    /// What the protocol must offer.
     pub fn wanted(&self) -> Wanted<'_> {
         Wanted {
             security: self.security,

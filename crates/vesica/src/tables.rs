@@ -1,4 +1,4 @@
-//! A table as it is handed to a run, and where the matching rows go.
+//! A table as a caller gives it to a run, and where the matching rows go.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -25,11 +25,11 @@ pub struct TableArgs {
     pub protected: Vec<PathBuf>,
 }
 
-/// Where a table is. `name` is what errors call one that is no file.
+/// Where a table is. In errors, `name` is the name of a table that is no file.
 pub enum Source {
     /// A file; `-` is standard input.
     Path(PathBuf),
-    /// Record batches in memory, such as those of a data frame. They stay where they are; nothing is copied.
+    /// Record batches in memory, such as those of a data frame. They are not copied.
     Batches {
         /// What errors call it.
         name: String,
@@ -38,7 +38,7 @@ pub enum Source {
         /// The rows.
         batches: Vec<RecordBatch>,
     },
-    /// Record batches that come one after the other and cannot be had again. They are kept in an unlinked temporary file.
+    /// Record batches that can be read only once, one after the other. A temporary file without a name keeps them.
     Reader {
         /// What errors call it.
         name: String,
@@ -56,7 +56,7 @@ impl Source {
         }
     }
 
-    /// Opens it. `on_open` is told while a stream is taken in.
+    /// Opens it. `on_open` is called while a stream is read.
     pub(crate) fn open(
         self,
         on_open: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -78,12 +78,12 @@ impl From<PathBuf> for Source {
 /// Where the matching rows go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Destination {
-    /// Nowhere: their numbers are enough.
+    /// Nowhere: the caller only wants their numbers.
     #[default]
     RowNumbers,
     /// To a file, in the input's format; `-` is standard output.
     Path(PathBuf),
-    /// To the caller, as [`Batches`]. Not for an input of text.
+    /// To the caller, as [`Batches`]. Not for text files.
     Batches,
 }
 

@@ -61,7 +61,7 @@ impl std::fmt::Display for Difference {
 }
 
 impl Difference {
-    /// What the two of them can do about it; none where only another version of the program can.
+    /// What the two sides can do about it; none if only another version of the program can help.
     pub fn remedy(&self) -> Option<String> {
         let known = [&self.mine, &self.theirs].iter().all(|value| value.as_str() != ABSENT);
         let agree = |option: &str| Some(format!("agree on `{option}`"));
@@ -100,7 +100,7 @@ const ROLE: &str = "role";
 /// The field of the table by which `auto` chooses.
 const AUTO_TABLE: &str = "table of auto";
 
-/// A field that one of the sides does not know.
+/// The value of a field that a side does not know.
 const ABSENT: &str = "(not known)";
 
 impl Terms {
@@ -131,7 +131,7 @@ impl Terms {
         }
     }
 
-    /// The same, of a party that keeps base OTs.
+    /// The same terms of a party that keeps base OTs.
     #[must_use]
     pub fn with_base_ots(mut self, base_ots: CacheState) -> Self {
         self.base_ots = base_ots;
@@ -158,7 +158,7 @@ impl Terms {
         self.allow_insecure
     }
 
-    /// Whether the wire form is one that a partner accepts; it is not if there are too many key columns.
+    /// Whether a partner would accept the wire form; it would not if there are too many key columns.
     pub fn fit(&self) -> bool {
         let bytes = self.encode();
         bytes.len() <= MAX_BYTES && Terms::decode(&bytes).is_ok_and(|decoded| decoded == *self)
@@ -194,7 +194,7 @@ impl Terms {
         Ok(Terms { role, allow_insecure, limits, protocol, equal, base_ots })
     }
 
-    /// Every field in which the two differ, in the order of mine.
+    /// Every field in which the two differ, in the order of my terms.
     pub fn differences(&self, theirs: &Terms) -> Vec<Difference> {
         let mut differences = Vec::new();
         let mut differ = |field: &str, mine: &str, theirs: &str| {
@@ -221,7 +221,7 @@ impl Terms {
         differences
     }
 
-    /// The choice both make together, where they do not differ.
+    /// The choice of both sides, if they do not differ.
     pub fn choice(&self, theirs: &Terms) -> Choice {
         match self.protocol().or(theirs.protocol()) {
             None => Choice::Auto,
@@ -229,7 +229,7 @@ impl Terms {
         }
     }
 
-    /// Who named the protocol, if anybody did.
+    /// Which side named the protocol, if one did.
     pub fn reason(&self, theirs: &Terms) -> Option<&'static str> {
         match (self.protocol(), theirs.protocol()) {
             (None, None) => None,

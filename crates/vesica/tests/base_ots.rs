@@ -119,7 +119,7 @@ fn a_run_that_fails_takes_the_kept_ones_with_it() {
                     cancel.cancel();
                 }
             }
-            if matches!(event, Event::Notice { message } if message.starts_with("the kept base OTs are removed")) {
+            if matches!(event, Event::Notice { message } if message.starts_with("the kept base OTs were removed")) {
                 removed.lock().unwrap().push(role);
             }
         });

@@ -277,7 +277,7 @@ fn pipe_without_writer() -> Row {
     let keys = nowhere(&scene);
     let table = ["--input", "pipe", "--key", "email:email", "--output", "out.csv"];
     let mut receiver = scene.start(&with(&keys, &table));
-    receiver.wait_for("nothing has come from pipe yet");
+    receiver.wait_for("no data from pipe yet");
     receiver.signal(Signal::INT);
     let receiver = receiver.end();
     receiver.expect(130, &["interrupted", "phase read"]);
