@@ -101,7 +101,7 @@ macro_rules! variants {
         }
 
         impl $Forms {
-            const VARIANTS: &'static [$crate::Variant] = &[$($crate::Variant { name: $name, what: $what }),+];
+            $vis const VARIANTS: &'static [$crate::Variant] = &[$($crate::Variant { name: $name, what: $what }),+];
 
             /// What a run with this form has in its parameters.
             #[cfg(test)]

@@ -9,7 +9,7 @@ use vesica_ot::vole::parameters::{
     derived_field_weight, regions,
 };
 use vesica_protocols::registry::{self, Shape};
-use vesica_protocols::vole_based::rr22::entry::max_malicious_items;
+use vesica_protocols::vole_based::rr22::costs::max_malicious_items;
 use vesica_protocols::{Parameters, Profile, STATISTICAL_SECURITY, Sizes};
 
 use crate::table::{Section, count, log2_factorial, power};

@@ -4,7 +4,7 @@ use vesica_crypto::block::Block;
 use vesica_encode::okvs::Band;
 use vesica_encode::okvs::parameters::{BAND_SIZES, WIDTH, band_failure, band_starts};
 use vesica_protocols::registry::{self, Shape};
-use vesica_protocols::vole_based::rr22::entry::max_malicious_items;
+use vesica_protocols::vole_based::rr22::costs::max_malicious_items;
 use vesica_protocols::{Parameters, STATISTICAL_SECURITY, Security, Sizes};
 
 use crate::table::{Section, count, log2_factorial, power};

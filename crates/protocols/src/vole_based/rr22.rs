@@ -2,7 +2,7 @@
 //!
 //! **Security:** semi-honest, or malicious, in the random oracle model, under (dual) learning parity with noise for the codes
 //! of `vesica_ot::vole` and the decisional (or gap) Diffie–Hellman assumption for the base OTs. Leaks n_r and n_s. A malicious
-//! receiver's set may be larger than n_r: [`max_malicious_items`](entry::max_malicious_items) says by how much. What each
+//! receiver's set may be larger than n_r: [`max_malicious_items`] says by how much. What each
 //! profile rests on stands in `docs/security-of-the-default.md`.
 //!
 //! Sources: Rindal, Schoppmann, *VOLE-PSI* (RS21, eprint 2021/266), Figures 3 and 5; Raghuraman, Rindal, *Blazing Fast PSI*
@@ -26,11 +26,11 @@
 //!
 //! Where malicious runs end: see the OPRF. (With `--learns both` the sender's last check is of positions and proofs.)
 //!
-//! Cost: see [`entry`].
+//! Cost: see [`costs`].
 
 #[cfg(any(test, feature = "testing"))]
 pub mod cheating;
-pub mod entry;
+pub mod costs;
 mod limits;
 #[cfg(test)]
 mod properties;
@@ -45,19 +45,40 @@ use crate::error::Error;
 use crate::oprf::vole::{self, Proofs, Setup};
 use crate::oprf::{OprfReceiver, OprfSender};
 use crate::outcome::{Outcome, Pending};
-use crate::parameters::Security;
+use crate::parameters::{Profile, Security};
 use crate::positions;
-use crate::protocol::{Ctx, Learns, Run};
+use crate::protocol::{Ctx, Learns, Phase, Role, Run};
+use crate::registry::{Entry, Roles};
+use costs::max_malicious_items;
 use sorted_masks::{IndexedMasks, OutgoingMasks};
 
-pub use entry::ENTRY;
+/// The registry's entry.
+pub static ENTRY: Entry =
+    Entry::new("vole", "VOLE and an oblivious key-value store", Roles::Whole { receive, send })
+        .family("vole_based")
+        .paper("RS21, RR22; BPSY23")
+        .security(&Security::ALL)
+        .profiles(&Profile::ALL)
+        .sigma(1, 64)
+        .variants(costs::Code::VARIANTS)
+        .learns_both()
+        .flights(costs::flights)
+        .steps(|role, _| match role {
+            Role::Receiver => {
+                &[(Phase::Blind, 60), (Phase::Unblind, 25), (Phase::Exchange, 10), (Phase::Compare, 5)]
+            }
+            Role::Sender => &[(Phase::Blind, 60), (Phase::Answer, 25), (Phase::Exchange, 15)],
+        })
+        .messages(costs::MESSAGES)
+        .memory("receiver 130·n_r + 32·n_s, sender 100·n_r + 70·n_s, and 90 MB", costs::memory)
+        .max_tested_keys(|shape| max_malicious_items(shape.sizes.receiver, 64) as u64);
 
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
     let Ctx { run, channel, rng } = ctx.reborrow();
     let setup = setup(run)?;
     match run.parameters.security {
-        Security::SemiHonest if entry::small_values(run) => {
+        Security::SemiHonest if costs::small_values(run) => {
             receive_masks(run, vole::Receiver::<SemiHonest, u64>::new(setup, rng), items, channel)
         }
         Security::SemiHonest => {
@@ -74,7 +95,7 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> 
     let Ctx { run, channel, rng } = ctx.reborrow();
     let setup = setup(run)?;
     match run.parameters.security {
-        Security::SemiHonest if entry::small_values(run) => {
+        Security::SemiHonest if costs::small_values(run) => {
             send_masks(run, vole::Sender::<SemiHonest, u64>::new(setup, rng), items, channel)
         }
         Security::SemiHonest => {
@@ -88,7 +109,7 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> 
 
 /// The OPRF's parameters.
 fn setup<'a>(run: &'a Run<'_>) -> Result<Setup<'a>, Error> {
-    Ok(Setup { run, plan: entry::plan(run)?, early: entry::early(run), limit: limits::search(run) })
+    Ok(Setup { run, plan: costs::plan(run)?, early: costs::early(run), limit: limits::search(run) })
 }
 
 /// RS21, Figure 5, the receiver.

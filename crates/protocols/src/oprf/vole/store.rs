@@ -4,7 +4,7 @@
 //! questions where the sender allows one. Malicious runs of at most [`FEW`] items of the receiver therefore take a polynomial,
 //! which has one slot an item. Above that a band has at most 1.7 slots an item. What a receiver can put into it besides, by
 //! hash evaluations, is of that order
-//! ([`max_malicious_items`](crate::vole_based::rr22::entry::max_malicious_items)).
+//! ([`max_malicious_items`](crate::vole_based::rr22::costs::max_malicious_items)).
 //!
 //! **Why that is no less safe.** The sender's security rests on Decode(P, y) = H_B(y) for few y only. Each value H_B(y) is 128
 //! bits of the oracle. So one table fits a y that its maker did not choose with probability 2^-128, whatever the rows are. For

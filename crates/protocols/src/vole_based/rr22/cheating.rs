@@ -25,7 +25,7 @@ use crate::parameters::Security;
 use crate::positions;
 use crate::protocol::{Learns, Run};
 
-pub use super::entry::max_malicious_items;
+pub use super::costs::max_malicious_items;
 
 /// Bytes that a receiver draws for its coins, before all else.
 pub const RECEIVERS_COINS: usize = 2 * COIN;

@@ -1,14 +1,14 @@
 //! How long a partner may take in a malicious run, once it knows what it could search with.
 //!
-//! From the opened coin on a receiver knows every hash of the run, and until A' it can evaluate them to put more items
-//! into its store than it named. From w_r on the sender knows the hash of the masks, and until its masks are there it can
-//! look for two items with one. So each waits for the other no longer than a limit here, heartbeats or not: that bounds
-//! the evaluations by a rate times a time (`docs/security-against-cheating.md`). The limit is for honest partners on slow
-//! machines and slow networks, with some to spare.
+//! From the opened coin on a receiver knows every hash of the run. Until it sends A' it can evaluate them to put more items
+//! into its store than it named. From w_r on the sender knows the hash of the masks. Until its masks are there it can look
+//! for two items with one mask. So each party waits for the other no longer than the limit, whatever heartbeats come in:
+//! that bounds the evaluations by a rate times a time (`docs/security-against-cheating.md`). The limit leaves room for honest
+//! partners on slow machines and slow networks.
 
 use std::time::Duration;
 
-use super::entry::ENTRY;
+use super::costs::MESSAGES;
 use crate::protocol::Run;
 use crate::registry::Shape;
 
@@ -22,7 +22,7 @@ const MICROSECONDS_PER_ITEM: u64 = 20;
 pub(super) fn search(run: &Run<'_>) -> Duration {
     let (sizes, parameters, learns) = (run.sizes, run.parameters, run.learns);
     let shape = Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false };
-    let bytes: u64 = ENTRY.sent(&shape).map(|(_, bytes)| bytes).sum();
+    let bytes: u64 = MESSAGES.iter().map(|message| (message.bytes)(&shape)).sum();
     let items = shape.receiver() + shape.sender();
     LEAST
         + Duration::from_secs(bytes / BYTES_PER_SECOND)
@@ -37,6 +37,7 @@ mod tests {
     use vesica_net::Options;
     use vesica_net::memory::{Direction, tapped_pair};
 
+    use super::super::ENTRY;
     use super::*;
     use crate::error::Error;
     use crate::parameters::{Parameters, Security};

@@ -8,7 +8,7 @@ use vesica_crypto::memory::{Wiped, large_capacity};
 use vesica_encode::radix;
 use vesica_encode::sorted::{self, Repeats};
 
-use super::entry;
+use super::costs::mask_bits;
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, Tagged};
 use crate::oprf::{EvaluationSink, OutputSink};
@@ -53,7 +53,7 @@ pub(super) struct OutgoingMasks<'a> {
 
 impl<'a> OutgoingMasks<'a> {
     pub(super) fn new(run: &'a Run<'_>) -> Self {
-        let bits = entry::mask_bits(run.sizes, run.parameters.security);
+        let bits = mask_bits(run.sizes, run.parameters.security);
         Self { run, bits, masks: Wiped::default(), tagged: Vec::new() }
     }
 
@@ -111,7 +111,7 @@ pub(super) struct IndexedMasks<'a> {
 
 impl<'a> IndexedMasks<'a> {
     pub(super) fn new(run: &'a Run<'_>) -> Self {
-        Self { run, bits: entry::mask_bits(run.sizes, run.parameters.security), masks: None }
+        Self { run, bits: mask_bits(run.sizes, run.parameters.security), masks: None }
     }
 
     /// Receives the sender's masks and holds them to their form, which tells nothing of mine.

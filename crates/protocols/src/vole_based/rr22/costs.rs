@@ -1,22 +1,21 @@
-//! The registry's entry: what each message costs, and what a run's sizes and profile decide.
+//! What a run costs, and what its sizes and profile decide.
 
 use vesica_crypto::block::Block;
 use vesica_encode::sorted;
 use vesica_ot::vole::{Family, Plan};
 
-use super::{receive, send};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::oprf::vole::malicious::{COIN_BYTES, proof_bytes};
 use crate::oprf::vole::store::Store;
 use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security, variants};
 use crate::positions;
-use crate::protocol::{Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Roles, Shape};
+use crate::protocol::{Role, Run, Sizes};
+use crate::registry::{Memory, Message, Shape};
 
 variants! {
     /// The code for the noise.
-    enum Code {
+    pub(super) enum Code {
         /// Block-accumulate.
         BlockAccumulate,
         /// Expand-convolute.
@@ -24,35 +23,8 @@ variants! {
     }
 }
 
-/// The registry's entry.
-pub static ENTRY: Entry =
-    Entry::new("vole", "VOLE and an oblivious key-value store", Roles::Whole { receive, send })
-        .family("vole_based")
-        .paper("RS21, RR22; BPSY23")
-        .security(&Security::ALL)
-        .profiles(&Profile::ALL)
-        .sigma(1, 64)
-        .variants(Code::VARIANTS)
-        .learns_both()
-        .flights(flights)
-        .steps(|role, _| match role {
-            Role::Receiver => {
-                &[(Phase::Blind, 60), (Phase::Unblind, 25), (Phase::Exchange, 10), (Phase::Compare, 5)]
-            }
-            Role::Sender => &[(Phase::Blind, 60), (Phase::Answer, 25), (Phase::Exchange, 15)],
-        })
-        .messages(MESSAGES)
-        .memory("receiver 130·n_r + 32·n_s, sender 100·n_r + 70·n_s, and 90 MB", |shape| {
-            let (receiver, sender) = (shape.receiver(), shape.sender());
-            const PIECE: u64 = 90_000_000;
-            Memory {
-                receiver: 130 * receiver + 32 * sender + PIECE,
-                sender: 100 * receiver + 70 * sender + PIECE,
-            }
-        })
-        .max_tested_keys(|shape| max_malicious_items(shape.sizes.receiver, 64) as u64);
-
-const MESSAGES: &[Message] = &[
+/// The messages of a run.
+pub(super) const MESSAGES: &[Message] = &[
     coin(Role::Sender, "commitments to coins (malicious)", COIN_BYTES[0]),
     coin(Role::Receiver, "coin (malicious)", COIN_BYTES[1]),
     coin(Role::Sender, "coin, opened (malicious)", COIN_BYTES[2]),
@@ -63,9 +35,9 @@ const MESSAGES: &[Message] = &[
         |shape| {
             let security = shape.parameters.security;
             let seed = if security == Security::SemiHonest { Block::BYTES } else { 0 };
-            with_plan(shape, |plan, small| {
-                let wide = plan.flight2_bytes::<Block>(security);
-                seed + if small { plan.flight2_bytes::<u64>(security) } else { wide }
+            with_plan(shape, |plan, small| match small {
+                true => plan.flight2_bytes::<u64>(security) + seed,
+                false => plan.flight2_bytes::<Block>(security) + seed,
             })
         },
     ),
@@ -104,7 +76,7 @@ const MESSAGES: &[Message] = &[
 
 /// Base OTs, the receiver's answer with A + P, the masks: three. The correction words and what follows them take two
 /// more, unless A + P goes early; coins of a malicious run two, and the check of the trees two. A small VOLE has no trees.
-fn flights(shape: &Shape) -> u32 {
+pub(super) fn flights(shape: &Shape) -> u32 {
     let Parameters { security, profile, .. } = shape.parameters;
     let trees = with_plan(shape, |plan, _| plan.flight3_bytes()) > 0;
     match (security, profile, trees) {
@@ -113,6 +85,13 @@ fn flights(shape: &Shape) -> u32 {
         (Security::SemiHonest, Profile::Conservative, true) => 5,
         (Security::SemiHonest, ..) => 3,
     }
+}
+
+/// Bytes that a run adds to the items at its peak.
+pub(super) fn memory(shape: &Shape) -> Memory {
+    const PIECE: u64 = 90_000_000;
+    let (receiver, sender) = (shape.receiver(), shape.sender());
+    Memory { receiver: 130 * receiver + 32 * sender + PIECE, sender: 100 * receiver + 70 * sender + PIECE }
 }
 
 /// A message of coins.
@@ -201,6 +180,7 @@ pub fn max_malicious_items(items: usize, log2_queries: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vole_based::rr22::ENTRY;
 
     #[test]
     fn a_malicious_receivers_set_is_bounded_as_the_table_says() {
