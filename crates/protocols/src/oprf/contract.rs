@@ -178,20 +178,27 @@ impl OprfSender for IdealSender {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::mask_lists;
     use crate::masks::MaskWidth;
     use crate::oprf::bins::characters::Characters;
     use crate::oprf::bins::keys::Keys;
     use crate::oprf::bins::{self, BinWords, Reported};
+    use crate::oprf::vole::elements::FieldElement;
+    use crate::oprf::vole::store::Store;
+    use crate::oprf::vole::{self, Setup};
     use crate::ot_based::kkrt16::ENTRY;
-    use crate::protocol::{Ctx, Phase, Sizes};
+    use crate::protocol::{Ctx, Phase, Run, Sizes};
     use crate::testing::{Case, Party, Planted, duel, planted};
     use vesica_crypto::hash::Label;
     use vesica_encode::hashing::Layout;
     use vesica_encode::hashing::parameters::{self, Cuckoo};
     use vesica_ot::kk13::{self, WalshHadamard};
     use vesica_ot::kkrt::{self, PseudoRandomCode};
+    use vesica_ot::security::{Malicious, Profile, Security, SemiHonest};
+    use vesica_ot::vole::Plan;
 
     const RECEIVER: usize = 1500;
     const SENDER: usize = 2500;
@@ -300,6 +307,38 @@ mod tests {
                 }),
             );
         }
+    }
+
+    /// The OPRF by VOLE of a model and a field.
+    fn vole_keeps_the_contract<M: vole::Model<V>, V: FieldElement>(early: bool) {
+        let sets = &planted(RECEIVER, SENDER, 400, 1);
+        fn setup<'a>(run: &'a Run<'_>, security: Security, early: bool) -> Setup<'a> {
+            let slots = Store::new(security, RECEIVER, Block::ZERO).unwrap().slots();
+            let plan = Plan::new(slots, Profile::Conservative);
+            Setup { run, plan, early, limit: Duration::from_secs(600) }
+        }
+        run(
+            1,
+            sets,
+            Box::new(move |ctx| {
+                let mut outputs = Outputs::default();
+                let oprf = vole::Receiver::<M, V>::new(setup(ctx.run, M::SECURITY, early), ctx.rng);
+                oprf.evaluate(&sets.receiver, ctx.channel, &mut outputs).map(|_| outputs)
+            }),
+            Box::new(move |ctx| {
+                let mut outputs = Evaluations::default();
+                let oprf = vole::Sender::<M, V>::new(setup(ctx.run, M::SECURITY, early), ctx.rng);
+                oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|_| outputs)
+            }),
+        );
+    }
+
+    #[test]
+    fn vole_of_every_model_keeps_the_contract() {
+        vole_keeps_the_contract::<SemiHonest, Block>(false);
+        vole_keeps_the_contract::<SemiHonest, Block>(true);
+        vole_keeps_the_contract::<SemiHonest, u64>(true);
+        vole_keeps_the_contract::<Malicious, Block>(false);
     }
 
     #[test]

@@ -160,9 +160,28 @@ fn send_masks(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::oprf::contract::{IdealReceiver, IdealSender};
     use crate::oprf::vole::store::Store;
     use crate::parameters::Parameters;
-    use crate::testing::{DIRECTIONS, Tampering, Target, wiped};
+    use crate::testing::{Case, DIRECTIONS, Tampering, Target, duel, planted, wiped};
+
+    #[test]
+    fn over_the_ideal_oprf_it_is_the_plain_join() {
+        let sets = &planted(1500, 2500, 400, 1);
+        for learns in [Learns::Receiver, Learns::Both] {
+            let (matches, told) = duel(
+                (&ENTRY, sets, Case { learns, ..Case::default() }),
+                Box::new(|ctx| {
+                    let oprf = IdealReceiver { functions: 1, rng: ctx.rng };
+                    receive_masks(ctx.run, oprf, &sets.receiver, ctx.channel)?.finish()
+                }),
+                Box::new(|ctx| send_masks(ctx.run, IdealSender { functions: 1 }, &sets.sender, ctx.channel)),
+            );
+            assert_eq!(matches.unwrap().into_matches().unwrap().rows(), sets.receiver_rows);
+            let told = told.unwrap().map(|told| told.into_matches().unwrap().rows().to_vec());
+            assert_eq!(told, (learns == Learns::Both).then(|| sets.sender_rows.clone()));
+        }
+    }
 
     #[test]
     fn secrets_are_wiped_where_a_run_breaks_off() {
