@@ -123,8 +123,11 @@ pub fn items<S: AsRef<[u8]>>(keys: &[S]) -> Items {
 
 /// Items of these keys as runs with `parameters` take them; digests only.
 pub fn items_for<S: AsRef<[u8]>>(parameters: &Parameters, keys: &[S]) -> Items {
-    let Encoding::Digest(width) = parameters.encoding() else { panic!("keys become digests") };
-    Items::of_keys(width, keys).unwrap()
+    let digests = |width| Items::of_keys(width, keys).unwrap();
+    match parameters.encoding() {
+        Encoding::Digest(width) => digests(width),
+        Encoding::Native { .. } => unreachable!("keys become digests"),
+    }
 }
 
 /// How a test runs a pair.

@@ -169,13 +169,14 @@ pub(super) const BASE_MESSAGES: [Message; 2] = [
     ),
 ];
 
-/// The receiver's bytes in the OTs after that, made in calls of so many rows.
-pub(super) fn choice_bytes(parameters: &Parameters, calls: impl Iterator<Item = usize>) -> u64 {
+/// The receiver's bytes in the OTs after that, made for so many bins in calls of so many rows for each.
+pub(super) fn choice_bytes(parameters: &Parameters, bins: u64, calls: impl Iterator<Item = usize>) -> u64 {
     match Kind::of(parameters) {
-        Kind::Iknp => calls.map(|rows| iknp::bytes(parameters.level, rows)).sum(),
+        Kind::Iknp => bins * calls.map(|rows| iknp::bytes(parameters.level, rows)).sum::<u64>(),
         Kind::SoftSpoken => {
             let call = |rows| softspoken::bytes(WIDTH, Security::SemiHonest, rows, Choices::Chosen) as u64;
-            small_field::message_bytes(WIDTH, Security::SemiHonest) as u64 + calls.map(call).sum::<u64>()
+            let once = small_field::message_bytes(WIDTH, Security::SemiHonest) as u64;
+            once + bins * calls.map(call).sum::<u64>()
         }
     }
 }

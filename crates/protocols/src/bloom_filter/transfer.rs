@@ -55,8 +55,7 @@ pub(super) fn wider(parameters: &Parameters) -> u64 {
 
 /// Bytes of the receiver's choices in the OTs of a filter.
 pub(super) fn choice_bytes(shape: &registry::Shape, filter: FilterShape) -> u64 {
-    let calls = (0..filter.bins()).flat_map(|_| batches(filter));
-    extension::choice_bytes(&shape.parameters, calls)
+    extension::choice_bytes(&shape.parameters, filter.bins() as u64, batches(filter))
 }
 
 /// Whose hash makes strings of rows, in every form.
