@@ -1,14 +1,16 @@
-//! Masks out, join in: PSI from an OPRF with several functions. The sender sends a list of masks for each function, and the
-//! receiver looks its own masks up.
+//! Masks out, join in: PSI from an OPRF with several functions. The sender sends a list of masks for each
+//! function, and the receiver looks its own masks up.
 //!
-//! A mask is an output of the [OPRF](crate::oprf), cut to ℓ bits. Every list holds a mask of every item, at the same position:
-//! the sender draws one random order for all lists. So a position says nothing, and the position of a match stands for an
-//! item, whichever list it was found in. The receiver looks for an item in the list of the function under which it holds the
-//! item, and in no other, so n_r · n_s pairs of masks are compared and ℓ bits are enough.
+//! A mask is an output of the [OPRF](crate::oprf), cut to ℓ bits. Every list holds a mask of every item, at
+//! the same position: the sender draws one random order for all lists. So a position says nothing, and the
+//! position of a match stands for an item, whichever list it was found in. The receiver looks for an item in
+//! the list of the function under which it holds the item, and in no other, so n_r · n_s pairs of masks are
+//! compared and ℓ bits are enough.
 //!
-//! Both parties always have work. The sender fills one list while the one before it leaves ([`OutgoingLists`]). The receiver
-//! looks through what has come between its own sends ([`MaskMatcher`]), and keeps nothing of it. Its sends make way for what
-//! comes in while they wait, so neither side blocks the other.
+//! Both parties always have work. The sender fills one list while the one before it leaves
+//! ([`OutgoingLists`]). The receiver looks through what has come between its own sends ([`MaskMatcher`]), and
+//! keeps nothing of it. Its sends make way for what comes in while they wait, so neither side blocks the
+//! other.
 
 use std::convert::Infallible;
 
@@ -34,8 +36,8 @@ const MOST_CHUNKS: usize = 8;
 /// Positions of a segment of a list: its masks are put in order together, in the second-level cache.
 const SEGMENT: usize = 1 << 15;
 
-/// The receiver's steps: its outputs are looked for in the sender's lists, one for each of the OPRF's `functions`. Gives pairs
-/// (item of mine, position in the sender's lists).
+/// The receiver's steps: its outputs are looked for in the sender's lists, one for each of the OPRF's
+/// `functions`. Gives pairs (item of mine, position in the sender's lists).
 pub(crate) fn receive(
     ctx: &mut Ctx<'_, '_>,
     width: MaskWidth,
@@ -48,8 +50,8 @@ pub(crate) fn receive(
     matcher.drain(ctx.channel.split().1)
 }
 
-/// The sender's steps: its outputs leave as lists in one random order. Gives the item at each position, where both parties
-/// learn the result.
+/// The sender's steps: its outputs leave as lists in one random order. Gives the item at each position, where
+/// both parties learn the result.
 pub(crate) fn send(
     ctx: &mut Ctx<'_, '_>,
     width: MaskWidth,
@@ -71,15 +73,16 @@ fn inverse(positions: &[u32]) -> Vec<u32> {
     order
 }
 
-/// The sender's lists, made one after the other. Masks are made in the order of the bins and leave in that of their positions,
-/// so a list is partitioned into segments, and each segment is put in order when it leaves. A segment that has left makes
-/// room for the next list.
+/// The sender's lists, made one after the other. Masks are made in the order of the bins and leave in that of
+/// their positions, so a list is partitioned into segments, and each segment is put in order when it leaves.
+/// A segment that has left makes room for the next list.
 struct OutgoingLists<'a> {
     run: &'a Run<'a>,
     width: MaskWidth,
     lists: usize,
     items: usize,
-    /// The segments of the list in the making and of the one before it, by turns: masks, each above its position in the segment.
+    /// The segments of the list in the making and of the one before it, by turns: masks, each above its
+    /// position in the segment.
     partitions: Partitions<u128>,
     /// Lists that are complete, and segments of the last of these that have left.
     complete: usize,

@@ -1,8 +1,9 @@
-//! Masks: the short hashes by which a party finds which of its items the other one holds too.
+//! Masks: short hashes by which a party finds the items that the other party holds too.
 //!
-//! A mask has ℓ = λ + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ bits (PSSZ15 §3.1, semi-honest), so that among the n_r · n_s pairs of
-//! different items two equal masks appear with probability at most 2^-λ. On the wire it takes ⌈ℓ/8⌉ bytes, little-endian.
-//! A list that travels in an order of the sender's own choice is *sorted*: that hides the order of its items.
+//! A mask has ℓ = λ + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ bits (PSSZ15 §3.1, semi-honest), so that among the n_r · n_s
+//! pairs of different items two equal masks appear with probability at most 2^-λ. On the wire it takes ⌈ℓ/8⌉
+//! bytes, little-endian. A list whose positions mean nothing is sent *sorted*, which hides the order of the
+//! sender's items.
 
 use vesica_channel::{RecvHalf, SendHalf};
 use vesica_encode::radix::{self, Prefixed};
@@ -27,7 +28,8 @@ impl MaskWidth {
         Self::for_candidates(sizes, 1)
     }
 
-    /// ℓ against semi-honest parties. Against malicious ones 128 bits: what a set is extracted from is not cut.
+    /// ℓ against semi-honest parties. Against malicious parties 128 bits: the security proof extracts a set
+    /// from whole outputs.
     pub fn for_run(sizes: Sizes, security: Security) -> Result<Self, Error> {
         match security {
             Security::SemiHonest => Self::for_sizes(sizes),
@@ -46,8 +48,9 @@ impl MaskWidth {
         }
     }
 
-    /// ℓ' = max(ℓ, λ + 2⌈log2 n_s⌉ - 1): what items are hashed to where two equal numbers of the sender would show. Two different
-    /// items of the sender are then equal, as two items of different sides are, with probability at most 2^-λ.
+    /// ℓ' = max(ℓ, λ + 2⌈log2 n_s⌉ - 1): bits of hashed items where the receiver would see two equal ones of
+    /// the sender. Two different items of the sender are then hashed to one number with probability at most
+    /// 2^-λ, and so are two of different sides.
     pub fn for_hashed_items(sizes: Sizes) -> Result<Self, Error> {
         let Sizes { receiver, sender } = sizes;
         let within = STATISTICAL_SECURITY + (2 * ceil_log2(sender)).saturating_sub(1);
@@ -91,7 +94,7 @@ fn ceil_log2(n: usize) -> u32 {
     n.max(1).next_power_of_two().trailing_zeros()
 }
 
-/// Told how many more masks have gone; ends the transfer with an error.
+/// Is told how many more masks have gone. An error ends the transfer.
 pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(usize) -> Result<(), Error>;
 
 /// Sends `masks`, in the order given.
@@ -141,7 +144,8 @@ pub(crate) fn recv(
     Ok(masks)
 }
 
-/// Sends the masks of the sender's items in ascending order. Under `--learns both` the answer is the item at each position.
+/// Sends the masks of the sender's items in ascending order. Under `--learns both` the answer is the item at
+/// each position.
 pub(crate) fn send_sorted(
     run: &Run<'_>,
     width: MaskWidth,

@@ -1,7 +1,8 @@
 //! The oblivious pseudo-random function: what most of the protocols are made of.
 //!
-//! Ideal functionality (Freedman, Ishai, Pinkas, Reingold, TCC 2005; RS21, eprint 2021/266, §3; with several functions: the
-//! batched OPRF of KKRT16, eprint 2016/799). It draws L random functions F_0, …, F_(L-1) with outputs of 128 bits.
+//! Ideal functionality (Freedman, Ishai, Pinkas, Reingold, TCC 2005; RS21, eprint 2021/266, §3; with several
+//! functions: the batched OPRF of KKRT16, eprint 2016/799). It draws L random functions F_0, …, F_(L-1) with
+//! outputs of 128 bits.
 //!
 //! ```text
 //! receiver (X)                                        sender (Y)
@@ -10,16 +11,18 @@
 //! nothing else of F                                   F_0(y), …, F_(L-1)(y) for any y
 //! ```
 //!
-//! Which i goes with an item is the receiver's secret. An OPRF by VOLE has L = 1. One by bins has a function for each hash function
-//! and each slot of the stash: the receiver holds an item in one of its bins, and the sender cannot know in which.
+//! Which i goes with an item is the receiver's secret. An OPRF by VOLE has L = 1. One by bins has a function
+//! for each hash function and each slot of the stash: the receiver holds an item in one of its bins, and the
+//! sender cannot know in which.
 //!
-//! Both parties work at once, so outputs are streamed. The receiver hands its outputs to an [`OutputSink`], the sender its
-//! own to an [`EvaluationSink`], and both lend their sink the channel between two messages of the OPRF. PSI sends the sender's
-//! outputs, cut to masks, and looks the receiver's up among them. An OPPRF or a payload adds its own message of the same kind:
-//! every output comes with the item, or with the position, that it belongs to.
+//! Both parties work at once, so outputs are streamed. The receiver hands its outputs to an [`OutputSink`],
+//! the sender its own to an [`EvaluationSink`], and both lend their sink the channel between two messages of
+//! the OPRF. PSI sends the sender's outputs, cut to masks, and looks the receiver's up among them. An OPPRF
+//! or a payload adds its own message of the same kind: every output comes with the item, or with the
+//! position, that it belongs to.
 //!
-//! An implementation is built by its protocol, from parameters and a set-up that it has begun ([`OprfReceiver::evaluate`]
-//! may end it), and is used once.
+//! An implementation is built by its protocol, from parameters and a set-up that it has begun
+//! ([`OprfReceiver::evaluate`] may end it), and is used once.
 
 pub(crate) mod bins;
 #[cfg(test)]
@@ -40,7 +43,8 @@ pub trait OprfReceiver {
     /// Evaluates F at all `items`. `sink` gets the outputs.
     ///
     /// # Errors
-    /// If the connection fails, the partner's messages are not what they must be, or the items do not fit the parameters.
+    /// If the connection fails, the partner's messages are not what they must be, or the items do not fit the
+    /// parameters.
     fn evaluate(
         self,
         items: &Items,
@@ -54,9 +58,9 @@ pub trait OprfSender {
     /// What remains beside the outputs: `()`, or that by which the sender can check the receiver's proofs.
     type Proofs;
 
-    /// Evaluates F_0, …, F_(L-1) at all `items`, function after function. `sink` gets the outputs of item i under the
-    /// number `position(i)`. That is all the sink knows of an item, so a random order has to be drawn once only;
-    /// `position` is dropped as soon as it is not needed.
+    /// Evaluates F_0, …, F_(L-1) at all `items`, function after function. `sink` gets the outputs of item i
+    /// under the number `position(i)`. That is all the sink knows of an item, so a random order has to be
+    /// drawn once only; `position` is dropped as soon as it is not needed.
     ///
     /// # Errors
     /// As [`OprfReceiver::evaluate`].
@@ -77,8 +81,8 @@ pub trait OutputSink {
     /// `outputs[i]` is F_function of the item number `item(i)`, or is to be ignored if there is none.
     fn put(&mut self, function: usize, outputs: &[Block], item: impl Fn(usize) -> Option<u32>);
 
-    /// Called between two messages, when all outputs of the first `functions` functions are there. The sink can take what the
-    /// sender has sent about them by now. It must not wait for more.
+    /// Called between two messages, when all outputs of the first `functions` functions are there. The sink
+    /// can take what the sender has sent about them by now. It must not wait for more.
     ///
     /// # Errors
     /// If the connection fails, or what came is not what it must be.
@@ -93,8 +97,8 @@ pub trait EvaluationSink {
     /// Outputs of the current function, and the position of each. In as many calls as the OPRF likes.
     fn put(&mut self, positions: impl Iterator<Item = u32>, outputs: &[Block]);
 
-    /// Called between two messages: `done` of `all` steps of the current function are done. Steps do not depend on the items,
-    /// so the sink may send in proportion to them without telling anything.
+    /// Called between two messages: `done` of `all` steps of the current function are done. Steps do not
+    /// depend on the items, so the sink may send in proportion to them without telling anything.
     ///
     /// # Errors
     /// If the connection fails.

@@ -1,9 +1,9 @@
 //! `--learns both`: the receiver tells the sender which of the masks it sent were matched.
 //!
-//! The sender's list has n_s masks in an order it remembers; the receiver returns k positions in it, as u32 k and then
-//! either the k positions ascending (u32 each) or a bitmap of n_s bits (first mask = lowest bit of the first byte),
-//! whichever is shorter. In a semi-honest run that is all; a receiver that lies can withhold or invent, and the
-//! registry lists such a run as semi-honest.
+//! The sender's list has n_s masks in an order that the sender remembers. The receiver returns k positions in
+//! it: k as u32, and then either the k positions in ascending order (u32 each) or a bitmap of n_s bits (first
+//! mask = lowest bit of the first byte), whichever is shorter. That is all in a semi-honest run. A receiver
+//! that lies can withhold matches or invent them, so the registry lists such a run as semi-honest.
 
 use vesica_channel::{RecvHalf, SendHalf};
 

@@ -1,11 +1,13 @@
-//! Balanced hashing: every item in the emptiest of its bins (Azar, Broder, Karlin, Upfal; in PSI: FNP04, PSZ14).
+//! Balanced hashing: every item in the emptiest of its bins (Azar, Broder, Karlin, Upfal; in PSI: FNP04,
+//! PSZ14).
 //!
-//! A bin gets far fewer items than under simple hashing, so a table whose bins are padded to the
-//! [`maximum load`](super::parameters::maximum_balanced_load) is smaller; unlike under cuckoo hashing nothing is moved, and a bin
-//! holds several items. The other party's items are in all of their bins ([`simple`]).
+//! A bin gets far fewer items than under simple hashing, so a table whose bins are padded to the [`maximum
+//! load`](super::parameters::maximum_balanced_load) is smaller. Unlike under cuckoo hashing no item is moved,
+//! and a bin holds several items. The other party's items are in all of their bins ([`simple`]).
 //!
-//! Items are placed one after the other; of bins that are equally full the first function's is taken. The order of the
-//! items must not depend on their bins, which it does not if it was chosen before the run's keys were.
+//! Items are placed one after the other. Of bins that are equally full an item takes that of the first
+//! function. The order of the items must not depend on their bins. It does not if it was chosen before the
+//! run's keys were.
 
 use super::bins::ItemBins;
 use super::simple::Table;

@@ -1,8 +1,9 @@
 //! The bins that each item may go to.
 //!
-//! A [`Layout`] is what both parties agree on, [`ItemBins`] says which bins an item has under it. [`Digests`] reads them off
-//! keyed digests: with u a half of the digest as a fraction of 1, ⌊u·m⌋ is the offset under the first function of that
-//! half, and the fraction that remains of u·m gives the second one in the same way. Offsets are uniform up to m²/2^64.
+//! Both parties agree on a [`Layout`]. [`ItemBins`] says which bins an item has under it. [`Digests`]
+//! computes them from keyed digests. Let u be a half of the digest as a fraction of 1. Then ⌊u·m⌋ is the
+//! offset under the first function of that half, and the fractional part of u·m gives the second one in the
+//! same way. Offsets are uniform up to m²/2^64.
 
 use std::ops::Range;
 

@@ -1,15 +1,19 @@
-//! Cuckoo hashing: every item in one of its h bins, one item a bin, the few that find none in a stash.
+//! Cuckoo hashing: every item is in one of its h bins, one item a bin. The few that find no bin are in a
+//! stash.
 //!
-//! Pagh, Rodler (ESA 2001); h functions: Fotakis, Pagh, Sanders, Spirakis (STACS 2003); the stash: Kirsch, Mitzenmacher,
-//! Wieder (SIAM J. Comput. 39, 2009). Items are inserted in three rounds: into a bin that is free; by throwing another
-//! item out of a bin, which then looks for a place itself, for a limited number of moves; by a search, breadth first,
-//! for a free bin that can be reached by moving items.
+//! Pagh, Rodler (ESA 2001); h functions: Fotakis, Pagh, Sanders, Spirakis (STACS 2003); the stash: Kirsch,
+//! Mitzenmacher, Wieder (SIAM J. Comput. 39, 2009). Items are inserted in three rounds:
 //!
-//! The search finds a place whenever one exists, and an item without one never gets one later, because placing others
-//! only takes bins. The stash therefore holds as few items as any placement could leave over (a maximum matching of items and
-//! bins): whether a set fits is a property of its bins alone, neither of the order of its items nor of a limit of moves, and
-//! it is this property whose probability [`parameters`](super::parameters) bounds. There is no randomness beyond the
-//! bins, and no second try: a failure is an error.
+//! 1. An item takes one of its bins that is free.
+//! 2. It evicts another item from a bin. That item looks for a bin in the same way, for a limited number of
+//!    moves.
+//! 3. A search, breadth first, finds a free bin that can be reached by moving items.
+//!
+//! The search finds a bin whenever there is one. An item that has none then never gets one later, because
+//! placing others only takes bins. So the stash holds as few items as any placement could leave over (a
+//! maximum matching of items and bins). Whether a set fits is a property of its bins alone, not of the order
+//! of its items or of a limit of moves. [`parameters`](super::parameters) bound the probability of this
+//! property. There is no randomness beyond the bins, and no second try: a failure is an error.
 //!
 //! Bins and moves depend on the party's own items, on its own machine, and are not constant time.
 
@@ -24,7 +28,7 @@ mod keyed;
 
 pub use keyed::{KeyedTable, Keys};
 
-/// Items have no bin left and there is no room for them in the stash; which the parameters make a matter of 2^-40.
+/// Items have no bin, and the stash has no room for them. By the parameters this has probability 2^-40.
 ///
 /// To try again with other functions would tell the peer something about the items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,21 +64,24 @@ impl Table {
             "fewer than 2^32 - 1 items"
         );
         let layout = item_bins.layout();
-        let guests = Numbers(item_bins);
-        let mut nest =
-            Nest { guests: &guests, functions: layout.functions(), slots: large_vec(EMPTY, layout.bins()) };
-        let homeless = nest.settle();
-        let homeless = nest.evict(&homeless);
+        let occupants = Numbers(item_bins);
+        let mut placement = Placement {
+            occupants: &occupants,
+            functions: layout.functions(),
+            slots: large_vec(EMPTY, layout.bins()),
+        };
+        let unplaced = placement.fill_free();
+        let unplaced = placement.evict(&unplaced);
         let mut left = Vec::new();
-        for item in homeless {
-            if !nest.search(item) {
+        for item in unplaced {
+            if !placement.search(item) {
                 left.push(item);
                 if left.len() > stash {
                     return Err(Failure { items: left.len(), stash });
                 }
             }
         }
-        Ok(Self { layout, slots: nest.slots, stash: left })
+        Ok(Self { layout, slots: placement.slots, stash: left })
     }
 
     /// What both parties agreed on.
@@ -104,7 +111,7 @@ impl Table {
         self.slots.iter().map(|slot| occupant(*slot))
     }
 
-    /// The items that have no bin. How many there are must not show: a protocol pads to the agreed size.
+    /// The items that have no bin. Their number must not show: a protocol pads the stash to the agreed size.
     pub fn stash(&self) -> &[u32] {
         &self.stash
     }
@@ -116,80 +123,80 @@ fn occupant(slot: u32) -> Option<u32> {
 }
 
 /// Items that look for a free bin at the same time.
-const BLOCK: usize = 256;
+const BATCH: usize = 256;
 
-/// Items on the move at the same time.
-const FLOCK: usize = 32;
+/// Items that move at the same time.
+const AT_ONCE: usize = 32;
 
-/// Moves after which an item's place is searched for. Few items come that far.
-const MOVES: u32 = 100;
+/// Moves after which an item waits for the search. Few items come that far.
+const MOST_MOVES: u32 = 100;
 
 /// What stands for an item in its bin, and how the item's bins are found.
-trait Guests {
-    type Guest: Copy;
+trait Occupants {
+    type Occupant: Copy;
 
     /// In a bin without an item.
-    const NONE: Self::Guest;
+    const NONE: Self::Occupant;
 
-    fn is_none(guest: &Self::Guest) -> bool;
+    fn is_none(occupant: &Self::Occupant) -> bool;
 
-    fn bins_of(&self, guest: &Self::Guest) -> Bins;
+    fn bins_of(&self, occupant: &Self::Occupant) -> Bins;
 
     /// Asks for what [`bins_of`](Self::bins_of) will read.
-    fn prefetch(&self, guest: &Self::Guest);
+    fn prefetch(&self, occupant: &Self::Occupant);
 }
 
 /// Items by their numbers.
 struct Numbers<'a, P: ?Sized>(&'a P);
 
-impl<P: ItemBins + ?Sized> Guests for Numbers<'_, P> {
-    type Guest = u32;
+impl<P: ItemBins + ?Sized> Occupants for Numbers<'_, P> {
+    type Occupant = u32;
     const NONE: u32 = EMPTY;
 
     #[inline]
-    fn is_none(guest: &u32) -> bool {
-        *guest == EMPTY
+    fn is_none(occupant: &u32) -> bool {
+        *occupant == EMPTY
     }
 
     #[inline]
-    fn bins_of(&self, guest: &u32) -> Bins {
-        self.0.bins_of(*guest as usize)
+    fn bins_of(&self, occupant: &u32) -> Bins {
+        self.0.bins_of(*occupant as usize)
     }
 
     #[inline]
-    fn prefetch(&self, guest: &u32) {
-        self.0.prefetch(*guest as usize);
+    fn prefetch(&self, occupant: &u32) {
+        self.0.prefetch(*occupant as usize);
     }
 }
 
-struct Nest<'a, G: Guests> {
-    guests: &'a G,
+struct Placement<'a, G: Occupants> {
+    occupants: &'a G,
     functions: usize,
-    slots: Vec<G::Guest>,
+    slots: Vec<G::Occupant>,
 }
 
 /// An item on the move.
 #[derive(Clone, Copy)]
-struct Bird<T> {
+struct Moving<T> {
     item: T,
-    /// Where it was thrown out.
+    /// The bin from which it was evicted.
     from: u32,
     moves: u32,
     /// Its bins, once they are known.
     bins: Option<Bins>,
 }
 
-impl<P: ItemBins + ?Sized> Nest<'_, Numbers<'_, P>> {
-    /// Puts items into free bins; returns those that have none. A block of items asks for its bins under one function, then
-    /// for those of the next function only where these are taken.
-    fn settle(&mut self) -> Vec<u32> {
-        let item_bins = self.guests.0;
+impl<P: ItemBins + ?Sized> Placement<'_, Numbers<'_, P>> {
+    /// Puts items into free bins; returns those that have none. A batch of items asks for its bins under one
+    /// function, then for those of the next function only where these are taken.
+    fn fill_free(&mut self) -> Vec<u32> {
+        let item_bins = self.occupants.0;
         let items = item_bins.items();
-        let mut homeless = Vec::new();
-        let mut block = [(0, Bins::default()); BLOCK];
-        for first in (0..items).step_by(BLOCK) {
-            let mut left = BLOCK.min(items - first);
-            for (item, entry) in (first..).zip(&mut block[..left]) {
+        let mut unplaced = Vec::new();
+        let mut batch = [(0, Bins::default()); BATCH];
+        for first in (0..items).step_by(BATCH) {
+            let mut left = BATCH.min(items - first);
+            for (item, entry) in (first..).zip(&mut batch[..left]) {
                 *entry = (item as u32, item_bins.bins_of(item));
                 prefetch(&self.slots, entry.1[0] as usize);
             }
@@ -197,92 +204,98 @@ impl<P: ItemBins + ?Sized> Nest<'_, Numbers<'_, P>> {
                 let next = (function + 1) % self.functions;
                 let mut taken = 0;
                 for i in 0..left {
-                    let (item, bins) = block[i];
+                    let (item, bins) = batch[i];
                     let slot = &mut self.slots[bins[function] as usize];
                     let free = *slot == EMPTY;
                     *slot = if free { item } else { *slot };
                     // Kept if its bin is taken, overwritten by the next one if not.
-                    block[taken] = (item, bins);
+                    batch[taken] = (item, bins);
                     taken += usize::from(!free);
-                    // Of one that has landed a bin that is there already: no branch, which would go either way.
+                    // If the item has its bin, a bin that is here already: a branch would go either way.
                     prefetch(&self.slots, bins[if free { function } else { next }] as usize);
                 }
                 left = taken;
             }
-            homeless.extend(block[..left].iter().map(|(item, _)| *item));
+            unplaced.extend(batch[..left].iter().map(|(item, _)| *item));
         }
-        homeless
+        unplaced
     }
 }
 
-impl<G: Guests> Nest<'_, G> {
-    /// Finds places by throwing others out, for several items by turns so that memory is asked for in time; returns the
-    /// items that were still on the move after [`MOVES`].
-    fn evict(&mut self, homeless: &[G::Guest]) -> Vec<G::Guest> {
-        let mut waiting = homeless.iter();
-        let mut take = |guests: &G| {
+impl<G: Occupants> Placement<'_, G> {
+    /// Finds bins by eviction, for several items by turns so that memory is asked for in time. Returns the
+    /// items that had no bin after [`MOST_MOVES`].
+    fn evict(&mut self, unplaced: &[G::Occupant]) -> Vec<G::Occupant> {
+        let mut waiting = unplaced.iter();
+        let mut take = |occupants: &G| {
             let item = *waiting.next()?;
-            guests.prefetch(&item);
-            Some(Bird { item, from: EMPTY, moves: 0, bins: None })
+            occupants.prefetch(&item);
+            Some(Moving { item, from: EMPTY, moves: 0, bins: None })
         };
-        let mut flock: Vec<Bird<G::Guest>> = (0..FLOCK).map_while(|_| take(self.guests)).collect();
-        let (mut lost, mut chance) = (Vec::new(), Chance(0));
-        while !flock.is_empty() {
-            flock.retain_mut(|bird| match bird.bins.take() {
+        let mut all: Vec<Moving<G::Occupant>> = (0..AT_ONCE).map_while(|_| take(self.occupants)).collect();
+        let (mut given_up, mut chance) = (Vec::new(), Chance(0));
+        while !all.is_empty() {
+            all.retain_mut(|moving| match moving.bins.take() {
                 None => {
-                    let bins = self.guests.bins_of(&bird.item);
+                    let bins = self.occupants.bins_of(&moving.item);
                     bins[..self.functions].iter().for_each(|bin| prefetch(&self.slots, *bin as usize));
-                    bird.bins = Some(bins);
+                    moving.bins = Some(bins);
                     true
                 }
-                Some(bins) => match self.fly(bird, &bins[..self.functions], &mut chance) {
+                Some(bins) => match self.take_bin(moving, &bins[..self.functions], &mut chance) {
                     Some(next) => {
-                        *bird = next;
+                        *moving = next;
                         true
                     }
-                    None => take(self.guests).map(|next| *bird = next).is_some(),
+                    None => take(self.occupants).map(|next| *moving = next).is_some(),
                 },
             });
-            flock.retain(|bird| {
-                let ready = bird.moves < MOVES;
+            all.retain(|moving| {
+                let ready = moving.moves < MOST_MOVES;
                 if !ready {
-                    lost.push(bird.item);
+                    given_up.push(moving.item);
                 }
                 ready
             });
-            while flock.len() < FLOCK {
-                match take(self.guests) {
-                    Some(bird) => flock.push(bird),
+            while all.len() < AT_ONCE {
+                match take(self.occupants) {
+                    Some(next) => all.push(next),
                     None => break,
                 }
             }
         }
-        lost
+        given_up
     }
 
-    /// Lands in a free bin, or else in another than the one it comes from; returns whom it throws out there.
-    fn fly(&mut self, bird: &Bird<G::Guest>, bins: &[u32], chance: &mut Chance) -> Option<Bird<G::Guest>> {
+    /// The item takes a free bin, or else another than the one it comes from. Returns the item that it evicts
+    /// there.
+    fn take_bin(
+        &mut self,
+        moving: &Moving<G::Occupant>,
+        bins: &[u32],
+        chance: &mut Chance,
+    ) -> Option<Moving<G::Occupant>> {
         if let Some(bin) = first_free::<G>(&self.slots, bins) {
-            self.slots[bin] = bird.item;
+            self.slots[bin] = moving.item;
             return None;
         }
-        let came_by = bins.iter().position(|bin| *bin == bird.from);
+        let came_by = bins.iter().position(|bin| *bin == moving.from);
         let mut function = chance.below(bins.len() - usize::from(came_by.is_some() && bins.len() > 1));
         if came_by.is_some_and(|came_by| function >= came_by && bins.len() > 1) {
             function += 1;
         }
         let bin = bins[function];
-        let thrown_out = std::mem::replace(&mut self.slots[bin as usize], bird.item);
-        self.guests.prefetch(&thrown_out);
-        Some(Bird { item: thrown_out, from: bin, moves: bird.moves + 1, bins: None })
+        let evicted = std::mem::replace(&mut self.slots[bin as usize], moving.item);
+        self.occupants.prefetch(&evicted);
+        Some(Moving { item: evicted, from: bin, moves: moving.moves + 1, bins: None })
     }
 
-    /// Looks for a free bin that moving items makes available to `item`, and moves them; says whether there is one.
-    fn search(&mut self, item: G::Guest) -> bool {
+    /// Looks for a free bin that `item` can get if others move, and moves them. False if there is none.
+    fn search(&mut self, item: G::Occupant) -> bool {
         // The bins reached so far, each with the bin whose item could move there.
         let mut reached: HashMap<u32, u32> = HashMap::new();
         let mut next = VecDeque::new();
-        for bin in &self.guests.bins_of(&item)[..self.functions] {
+        for bin in &self.occupants.bins_of(&item)[..self.functions] {
             reached.insert(*bin, EMPTY);
             next.push_back(*bin);
         }
@@ -292,7 +305,7 @@ impl<G: Guests> Nest<'_, G> {
                 self.shift(&reached, item, bin);
                 return true;
             }
-            for other in &self.guests.bins_of(&there)[..self.functions] {
+            for other in &self.occupants.bins_of(&there)[..self.functions] {
                 reached.entry(*other).or_insert_with(|| {
                     next.push_back(*other);
                     bin
@@ -302,8 +315,8 @@ impl<G: Guests> Nest<'_, G> {
         false
     }
 
-    /// Moves the items on the way to the free bin `to`, and `item` to where the way begins.
-    fn shift(&mut self, reached: &HashMap<u32, u32>, item: G::Guest, mut to: u32) {
+    /// Moves the items on the path to the free bin `to`, and puts `item` where the path begins.
+    fn shift(&mut self, reached: &HashMap<u32, u32>, item: G::Occupant, mut to: u32) {
         while let Some(from) = reached.get(&to).copied().filter(|from| *from != EMPTY) {
             self.slots[to as usize] = self.slots[from as usize];
             to = from;
@@ -313,11 +326,12 @@ impl<G: Guests> Nest<'_, G> {
 }
 
 #[inline]
-fn first_free<G: Guests>(slots: &[G::Guest], bins: &[u32]) -> Option<usize> {
+fn first_free<G: Occupants>(slots: &[G::Occupant], bins: &[u32]) -> Option<usize> {
     bins.iter().map(|bin| *bin as usize).find(|bin| G::is_none(&slots[*bin]))
 }
 
-/// Which bin an item takes next. Any choice ends with as few items in the stash; an irregular one ends sooner.
+/// Chooses the bin that an item takes next. Any choice ends with as few items in the stash; an irregular one
+/// ends sooner.
 struct Chance(u64);
 
 impl Chance {

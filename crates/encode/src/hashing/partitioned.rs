@@ -1,7 +1,7 @@
 //! Keys partitioned by the regions of bins that they are in.
 //!
-//! What belongs to a region of bins (rows of OTs, slots of a table) fits in the cache. A party whose keys are partitioned by region
-//! works on one region after the other, and fetches nothing from all over memory.
+//! What belongs to a region of bins (rows of OTs, slots of a table) fits in the cache. A party whose keys are
+//! partitioned by region works on one region after the other, and fetches nothing from all over memory.
 
 use std::ops::Range;
 
@@ -21,14 +21,15 @@ const MOST_KEY_REGIONS: u32 = 1 << 11;
 pub struct Regions {
     layout: Layout,
     bits: u32,
-    /// Where the regions of function f begin: with bin f·`origin`; their keys are in the buckets from f·`buckets` on.
+    /// Where the regions of function f begin: with bin f·`origin`; their keys are in the buckets from
+    /// f·`buckets` on.
     origin: u32,
     buckets: usize,
 }
 
 impl Regions {
-    /// Regions from the first bin on, whatever segment it is in. A segment can end within a region, which then has a bucket for
-    /// each of the two functions.
+    /// Regions from the first bin on, whatever segment it is in. A segment can end within a region, which
+    /// then has a bucket for each of the two functions.
     #[must_use]
     pub fn across_segments(layout: Layout, bits: u32) -> Self {
         Self { layout, bits, origin: 0, buckets: 1 }
@@ -41,7 +42,8 @@ impl Regions {
         Self { layout, bits, origin: segment, buckets: segment.div_ceil(1 << bits) as usize }
     }
 
-    /// Regions for keys of 128 bits: [across segments](Self::across_segments), as large as few enough regions need.
+    /// Regions for keys of 128 bits: [across segments](Self::across_segments), as large as few enough regions
+    /// need.
     #[must_use]
     pub fn of_keys(layout: Layout) -> Self {
         let mut bits = KEY_REGION_BITS;
@@ -107,15 +109,16 @@ impl<R: Record> PartitionedKeys<R> {
         self.regions
     }
 
-    /// Adds a key that is in `bin`, one of `function`. Its record can depend on the bin's offset in its region.
+    /// Adds a key that is in `bin`, one of `function`. Its record can depend on the bin's offset in its
+    /// region.
     #[inline]
     pub fn push(&mut self, function: usize, bin: u32, record: impl FnOnce(u32) -> R) {
         let (bucket, offset) = self.regions.locate(function, bin);
         self.buckets.push(bucket, record(offset));
     }
 
-    /// Takes some of the records of `function` in the region that begins with bin `first`, in place of what `records` held;
-    /// false if none is left.
+    /// Takes some of the records of `function` in the region that begins with bin `first`, in place of what
+    /// `records` held; false if none is left.
     pub fn take(&mut self, function: usize, first: usize, records: &mut Vec<R>) -> bool {
         self.buckets.take(self.regions.locate(function, first as u32).0, records)
     }

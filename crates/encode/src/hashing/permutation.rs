@@ -1,26 +1,33 @@
-//! Permutation-based hashing: what a bin holds of an item is shorter by what the bin says.
+//! Permutation-based hashing: a bin stores a remainder of an item, which is shorter by the bits of the bin's
+//! number.
 //!
-//! Arbitman, Naor, Segev (FOCS 2010); PSSZ15 §4. An item x below 2^σ is split into (L, R) = (x mod m, ⌊x/m⌋), m being the
-//! bins of a function; function i permutes such pairs by a Feistel network, and the pair (L′, R′) that comes out says bin i·m + L′
-//! and *remainder* R′, a number below M ≈ 2^σ/m. Bin and remainder determine the function (its segment) and the item (a
-//! permutation): two different items never look equal. One Feistel round is
+//! Arbitman, Naor, Segev (FOCS 2010); PSSZ15 §4. An item x below 2^σ is split into (L, R) = (x mod m, ⌊x/m⌋),
+//! where m is the number of bins of a function. Function i permutes such pairs by a Feistel network. Its
+//! result (L′, R′) means bin i·m + L′ and *remainder* R′, a number below M ≈ 2^σ/m. Bin and remainder
+//! determine the function (by its segment) and the item (by the permutation), so two different items never
+//! look equal. One Feistel round is
 //!
 //! ```text
 //! L ← L + f(R) mod m     or     R ← R + g(L) mod M
 //! ```
 //!
-//! and since the sums are taken modulo m and M, any number of bins will do.
+//! The sums are taken modulo m and M, so any number of bins will do.
 //!
-//! **Differences from the paper.** PSSZ15 has the round L ← L ⊕ f_i(R) alone, so that all functions leave the same R. Without the
-//! function's index two items can then look equal (Lambæk, eprint 2016/665); here the segment has it, at the cost of the same
-//! log2 h bits. And all items with the same R are shifted by the same distance: of native items there are few R
-//! (some hundreds for σ = 32 and 2^24 items), so that bins under two functions always lie one of few distances apart. Short cycles,
-//! which are what overflows a stash, are then far more frequent than among random bins, and a range of consecutive items
-//! falls into the table like one item of its length. Four rounds, keyed for each function, leave no such trace of the
-//! items, whatever they are; the remainders of an item then differ between functions.
+//! **Differences from the paper.** PSSZ15 has the round L ← L ⊕ f_i(R) alone, so that all functions leave the
+//! same R.
 //!
-//! The functions f, g are AES hashes under keys of the run's context, scaled to m and M ([`FixedKey::step`]). They are
-//! public: this spreads, it hides nothing.
+//! - Without the function's index two items can then look equal (Lambæk, eprint 2016/665). Here the segment
+//!   has the index, at the cost of the same log2 h bits.
+//! - All items with the same R are shifted by the same distance. Native items have few different R (some
+//!   hundreds for σ = 32 and 2^24 items), so an item's bins under two functions always lie one of few
+//!   distances apart. Short cycles, which overflow a stash, are then far more frequent than among random
+//!   bins, and a range of consecutive items is shifted as a whole.
+//!
+//! Four rounds, keyed for each function, remove such patterns, whatever the items are. The remainders of an
+//! item then differ between functions.
+//!
+//! The functions f, g are AES hashes under keys of the run's context, scaled to m and M ([`FixedKey::step`]).
+//! They are public: they spread the items and hide nothing.
 
 mod assignments;
 
@@ -40,7 +47,8 @@ const MASKS: Label = Label::new("hashing: permutation, masks");
 /// Rounds R ← R + g(L), L ← L + f(R), each with a key of its own.
 const ROUNDS: usize = 4;
 
-/// M is at least this, so that the second half has something to permute where bins are nearly as many as possible items.
+/// M is at least this, so that the second half has something to permute where bins are nearly as many as
+/// possible items.
 const FEWEST_REMAINDERS: u128 = 64;
 
 /// Items that go through the rounds together.
@@ -81,8 +89,8 @@ impl Permutation {
         self.remainders
     }
 
-    /// M itself, which is no remainder: what a bin holds that has no item. Any remainder would be that of some item, of which
-    /// a party that fills its bins by it would find out something.
+    /// M itself, which is no remainder: it stands in an empty bin. Every remainder is that of some item, and
+    /// a party that filled its empty bins with it could test for that item.
     pub fn vacant(&self) -> u128 {
         self.remainders
     }
@@ -154,7 +162,8 @@ impl Permutation {
         }
     }
 
-    /// The bins and remainders of the items `value(0)`, `value(1)`, …, `value(count - 1)` under every function.
+    /// The bins and remainders of the items `value(0)`, `value(1)`, …, `value(count - 1)` under every
+    /// function.
     ///
     /// # Panics
     /// If an item is 2^σ or more.
@@ -242,8 +251,8 @@ trait Remainder: Copy + Default + Into<u128> {
         offsets: &mut [u64; BATCH],
     );
 
-    /// Writes the lowest `width` bytes to the beginning of `room`, and more where there is more room: what follows is written
-    /// later.
+    /// Writes the lowest `width` bytes to the beginning of `room`, and zeros or more bytes behind them where
+    /// there is room: the next items are written later.
     fn put(self, room: &mut [u8], width: usize);
 }
 

@@ -1,12 +1,12 @@
 //! Simple hashing: every item in all of its bins.
 //!
-//! The table lists, bin after bin, the numbers of the items that are there, ascending; entry lists lie side by side (CSR).
-//! An item stands in h bins, so a table has h·n entries. Whether a bin may show how full it is depends on the protocol:
-//! where it may not, it is padded to a load that [`parameters`](super::parameters) bound,
-//! and [`Table::check_load`] says whether that holds.
+//! The table lists, bin after bin, the numbers of the items that are there, in ascending order; the lists lie
+//! side by side (CSR). An item is in h bins, so a table has h·n entries. Some protocols must not show how
+//! full a bin is. They pad it to a load that [`parameters`](super::parameters) bound, and
+//! [`Table::check_load`] says whether that holds.
 //!
-//! Each segment is sorted by itself: its items are first split by the leading bits of their bins into parts that fit the
-//! cache, then each part is counted and dealt out.
+//! Each segment is sorted by itself. Its items are first split by the leading bits of their bins into parts
+//! that fit the cache. Then each part is sorted by counting.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use vesica_crypto::par;
 
 use super::bins::{ItemBins, Layout};
 
-/// A bin holds more items than are allowed to be in it; which the parameters make a matter of 2^-40.
+/// A bin holds more items than are allowed. By the parameters this has probability 2^-40.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a bin of our own table holds {load} items, {maximum} were foreseen")]
 pub struct Overflow {

@@ -1,25 +1,27 @@
-//! The OPRF by bins, from 1-out-of-N OTs of a code-based extension: [`kkrt`](vesica_ot::kkrt) or [`kk13`](vesica_ot::kk13).
+//! The OPRF by bins, from 1-out-of-N OTs of a code-based extension: [`kkrt`](vesica_ot::kkrt) or
+//! [`kk13`](vesica_ot::kk13).
 //!
 //! Sources: PSSZ15 §4, §6; KKRT16 (eprint 2016/799), Figures 2 and 6. Semi-honest.
 //!
-//! The receiver puts every item into one of its bins, by cuckoo hashing, or into the stash. Each bin and each slot of the stash
-//! has OTs of its own, in which the receiver chooses the [word](BinWords) that stands for its item there. So it learns the
-//! output of one word. The sender can compute the outputs of all words: it evaluates each of its items in all of the item's
-//! bins and in every slot of the stash. Function i of the OPRF is
+//! The receiver puts every item into one of its bins, by cuckoo hashing, or into the stash. Each bin and each
+//! slot of the stash has OTs of its own, in which the receiver chooses the [word](BinWords) that stands for
+//! its item there. So it learns the output of one word. The sender can compute the outputs of all words: it
+//! evaluates each of its items in all of the item's bins and in every slot of the stash. Function i of the
+//! OPRF is
 //!
 //! ```text
 //! F_i(x) = F(h_i(x), word of x in bin h_i(x))        i < h, the hash functions
 //! F_(h+j)(x) = F(slot j, word of x)                  j < s, the slots of the stash
 //! ```
 //!
-//! Each hash function has a segment of the bins to itself ([`hashing`](vesica_encode::hashing)), so a bin belongs to one function.
-//! An empty bin, or slot, has OTs as well: the sender must not know which ones are empty. What the receiver chooses there is
-//! up to the words, and must be no item that the receiver does not hold: it could otherwise test whether the sender holds that
-//! item.
+//! Each hash function has a segment of the bins to itself ([`hashing`](vesica_encode::hashing)), so a bin
+//! belongs to one function. An empty bin, or slot, has OTs as well: the sender must not know which ones are
+//! empty. What the receiver chooses there is up to the words, and must be no item that the receiver does not
+//! hold: it could otherwise test whether the sender holds that item.
 //!
-//! Both parties go through the bins in order, one [region](vesica_encode::hashing::partitioned) after the other. The rows of a
-//! region's OTs stay in the cache while the sender evaluates there, and are wiped in the end. Neither how much a party sends
-//! nor when depends on its items.
+//! Both parties go through the bins in order, one [region](vesica_encode::hashing::partitioned) after the
+//! other. The rows of a region's OTs stay in the cache while the sender evaluates there, and are wiped in the
+//! end. Neither how much a party sends nor when depends on its items.
 
 pub(crate) mod characters;
 pub(crate) mod keys;
@@ -56,14 +58,15 @@ pub(crate) trait BinWords {
     /// OTs of a bin, and of a slot of the stash. Agreed.
     fn ots(&self) -> [usize; 2];
 
-    /// The bins of each call of the receiver's. The sender cuts elsewhere, but like this where a cut moves bytes: a call
-    /// begins with a new tile of OTs.
+    /// The bins of each call of the receiver's. The sender cuts elsewhere, but like this where a cut moves
+    /// bytes: a call begins with a new tile of OTs.
     fn calls(&self) -> Regions;
 
     /// Puts each of the receiver's items into one of its bins.
     fn place(&self, run: &Run<'_>, items: &Items) -> Result<Self::Table, Error>;
 
-    /// Partitions the sender's items by the regions of their bins. Item i is known by `position(i)` from here on.
+    /// Partitions the sender's items by the regions of their bins. Item i is known by `position(i)` from here
+    /// on.
     fn partition(
         &self,
         run: &Run<'_>,
@@ -92,7 +95,8 @@ pub(crate) trait BinPartition<Word> {
     /// The regions, in order.
     fn regions(&self) -> Regions;
 
-    /// Replaces `batch` by some of the items that `function` has in the region that begins with bin `first`; false if none is left.
+    /// Replaces `batch` by some of the items that `function` has in the region that begins with bin `first`;
+    /// false if none is left.
     fn take(&mut self, function: usize, first: usize, batch: &mut Batch<Word>) -> bool;
 
     /// Items that are evaluated in the stash: all, or none where there is no stash.

@@ -1,4 +1,5 @@
-//! What every OPRF has to do, checked by recording sinks; and an ideal OPRF, which protocols can be run over. For tests alone.
+//! What every OPRF has to do, checked by recording sinks; and an ideal OPRF, which protocols can be run over.
+//! For tests alone.
 
 use std::collections::HashMap;
 
@@ -69,8 +70,8 @@ impl EvaluationSink for Evaluations {
     }
 }
 
-/// Panics unless these are the outputs of one OPRF with so many functions. `same` says which of the sender's items is the
-/// receiver's of a number, by its position.
+/// Panics unless these are the outputs of one OPRF with so many functions. `same` says which of the sender's
+/// items is the receiver's of a number, by its position.
 pub(crate) fn check(
     functions: usize,
     items: [usize; 2],

@@ -1,7 +1,8 @@
-//! Private equality test: of m strings of the receiver, which are equal to the sender's string of the same number.
+//! Private equality test: of m strings of the receiver, which are equal to the sender's string of the same
+//! number.
 //!
-//! **Security:** semi-honest, in the random oracle model. The receiver learns one bit for each pair, the sender nothing. Both know
-//! m and the length of a string.
+//! **Security:** semi-honest, in the random oracle model. The receiver learns one bit for each pair, the
+//! sender nothing. Both know m and the length of a string.
 //!
 //! Source: PSZ14 ("Private equality test"), PSSZ15 §3.5. It is [`inclusion`] in sets of one:
 //!
@@ -13,7 +14,8 @@
 //! output whether the masks are equal
 //! ```
 //!
-//! ℓ = 40 + ⌈log2 m⌉ bits. The paper sends the XOR of the strings themselves; here it is that of the first block of their streams.
+//! ℓ = 40 + ⌈log2 m⌉ bits. The paper sends the XOR of the strings themselves; here it is that of the first
+//! block of their streams.
 //!
 //! ```
 //! use rand::{SeedableRng, rngs::{StdRng, SysRng}};
@@ -52,8 +54,8 @@ use vesica_ot::nco::{NcoReceiver, NcoSender};
 use super::inclusion::{self, Batch};
 use crate::error::Error;
 
-/// Bytes that the receiver sends, with OTs of `row` bytes, and that the sender sends, for `pairs` strings of `characters`
-/// bytes; what set the OTs up is not counted.
+/// Bytes that the receiver sends, with OTs of `row` bytes, and that the sender sends, for `pairs` strings of
+/// `characters` bytes; what set the OTs up is not counted.
 ///
 /// # Errors
 /// As [`receive`].
@@ -61,11 +63,13 @@ pub fn bytes(pairs: usize, characters: usize, row: usize) -> Result<[u64; 2], Er
     batch(pairs, characters).bytes(row)
 }
 
-/// The receiver's role. `strings` are `pairs` strings of `characters` bytes side by side; of each, whether the sender's is equal.
+/// The receiver's role. `strings` are `pairs` strings of `characters` bytes side by side; of each, whether
+/// the sender's is equal.
 ///
 /// # Errors
-/// [`Misuse::InvalidBatch`](crate::Misuse) if `strings` has another length, strings have no characters, or there are more than
-/// 2^32 characters; if the connection fails, or the partner's masks are wider than agreed.
+/// [`Misuse::InvalidBatch`](crate::Misuse) if `strings` has another length, strings have no characters, or
+/// there are more than 2^32 characters; if the connection fails, or the partner's masks are wider than
+/// agreed.
 pub fn receive(
     pairs: usize,
     characters: usize,

@@ -1,31 +1,35 @@
-//! Private set inclusion: of each of m items of the receiver, whether it is in a set of n items of the sender's.
+//! Private set inclusion: of each of m items of the receiver, whether it is in a set of n items of the
+//! sender's.
 //!
-//! **Security:** semi-honest, in the random oracle model. The receiver learns one bit for each of its items, the sender nothing.
-//! Both know m, n and the length of an item. Each item of the receiver has a set of its own, in a random order of its own.
+//! **Security:** semi-honest, in the random oracle model. The receiver learns one bit for each of its items,
+//! the sender nothing. Both know m, n and the length of an item. Each item of the receiver has a set of its
+//! own, in a random order of its own.
 //!
 //! Source: PSZ14 ("Private set inclusion"), PSSZ15 §3.5. Items are strings of t characters of 8 bits:
 //!
 //! ```text
-//! receiver (y)                                          sender (x_1 … x_n)
-//!                ── t 1-out-of-256 OTs, y ──►           32·t       (21·t at level 80)
-//! M_k = G(S_1)[k] ⊕ … ⊕ G(S_t)[k], all k < n,           the same for x_π(k), from the strings of its characters
-//!     S_c the string of y's character c
-//!                ◄── M_1 … M_n ──                       n·⌈ℓ/8⌉
+//! receiver (y)                                     sender (x_1 … x_n)
+//!            ── t 1-out-of-256 OTs, y ──►          32·t       (21·t at level 80)
+//! M_k = G(S_1)[k] ⊕ … ⊕ G(S_t)[k],                 the same for x_π(k), from the strings of its characters
+//!     all k < n, S_c the string of y's character c
+//!            ◄── M_1 … M_n ──                      n·⌈ℓ/8⌉
 //! output whether M_k is the k-th mask, for some k
 //! ```
 //!
-//! An item other than y differs in a character, whose string the receiver does not know; and every k has its own part of the
-//! streams. So masks of other items are random, all n of them together. A batch of m items has m·n pairs of masks, and
-//! ℓ = 40 + ⌈log2 m⌉ + ⌈log2 n⌉ bits are enough for a wrong answer in it with probability 2^-40 at most.
+//! An item other than y differs in a character, whose string the receiver does not know; and every k has its
+//! own part of the streams. So masks of other items are random, all n of them together. A batch of m items
+//! has m·n pairs of masks, and ℓ = 40 + ⌈log2 m⌉ + ⌈log2 n⌉ bits are enough for a wrong answer in it with
+//! probability 2^-40 at most.
 //!
-//! Deviations: characters of 8 bits in place of one (PSSZ15 §3.5.2); π, so that the position of a match says nothing.
+//! Deviations: characters of 8 bits in place of one (PSSZ15 §3.5.2); π, so that the position of a match says
+//! nothing.
 //!
-//! The OTs come from the caller: [`kk13`](vesica_ot::kk13), at the level of its code, or any other that a protocol could have
-//! instead. This is the step of [`ot_psi`](super::ot_psi) without bins, and that of the slots of its stash. With
-//! n = 1 it is [`equality`](super::equality), which has an example.
+//! The OTs come from the caller: [`kk13`](vesica_ot::kk13), at the level of its code, or any other that a
+//! protocol could have instead. This is the step of [`ot_psi`](super::ot_psi) without bins, and that of the
+//! slots of its stash. With n = 1 it is [`equality`](super::equality), which has an example.
 //!
-//! Names: G = the stream of a [`Prg`], t = `characters`. Cost: receiver t OTs and t·n AES an item; sender 256·t OT strings, or
-//! t·n if that is less, and t·n AES.
+//! Names: G = the stream of a [`Prg`], t = `characters`. Cost: receiver t OTs and t·n AES an item; sender
+//! 256·t OT strings, or t·n if that is less, and t·n AES.
 
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
@@ -65,7 +69,8 @@ impl Batch {
     /// The masks' width.
     ///
     /// # Errors
-    /// [`Misuse::InvalidBatch`] if items have no characters, or the batch has more than 2^32 masks or characters.
+    /// [`Misuse::InvalidBatch`] if items have no characters, or the batch has more than 2^32 masks or
+    /// characters.
     pub fn width(self) -> Result<MaskWidth, Error> {
         let Self { items, set, characters } = self;
         let most = items.checked_mul(set.max(1)).and_then(|masks| masks.checked_mul(characters));
@@ -75,7 +80,8 @@ impl Batch {
         MaskWidth::for_sizes(Sizes { receiver: items, sender: set })
     }
 
-    /// Bytes that the receiver sends, with OTs of `row` bytes, and that the sender sends; what set the OTs up is not counted.
+    /// Bytes that the receiver sends, with OTs of `row` bytes, and that the sender sends; what set the OTs up
+    /// is not counted.
     ///
     /// # Errors
     /// As [`width`](Self::width).
@@ -87,11 +93,12 @@ impl Batch {
     }
 }
 
-/// The receiver's role. `items` are those of the batch side by side, t bytes each; of each, whether its set has it.
+/// The receiver's role. `items` are those of the batch side by side, t bytes each; of each, whether its set
+/// has it.
 ///
 /// # Errors
-/// [`Misuse`] if `items` are not as many bytes as the batch says, or the batch has no width; if the connection fails, or the
-/// partner's masks are wider than agreed.
+/// [`Misuse`] if `items` are not as many bytes as the batch says, or the batch has no width; if the
+/// connection fails, or the partner's masks are wider than agreed.
 pub fn receive(
     batch: Batch,
     items: &[u8],
@@ -126,8 +133,8 @@ pub fn receive(
 /// The sender's role. `sets` are the m sets of n items side by side, t bytes each.
 ///
 /// # Errors
-/// [`Misuse`] if `sets` are not as many bytes as the batch says, or the batch has no width; if the connection fails, or the
-/// partner's message is not what it must be.
+/// [`Misuse`] if `sets` are not as many bytes as the batch says, or the batch has no width; if the connection
+/// fails, or the partner's message is not what it must be.
 pub fn send<const W: usize>(
     batch: Batch,
     sets: &[u8],
@@ -179,8 +186,8 @@ impl Masks {
     }
 }
 
-/// The sender's masks for one item of the receiver's, whose OTs have these `rows` and numbers from `first` on: `take` has k and
-/// the mask of element k, whose characters `characters` appends.
+/// The sender's masks for one item of the receiver's, whose OTs have these `rows` and numbers from `first`
+/// on: `take` has k and the mask of element k, whose characters `characters` appends.
 pub(super) fn masks_of<const W: usize>(
     ots: &impl NcoSender<u8, W>,
     first: u64,
@@ -367,7 +374,8 @@ mod tests {
 
     #[test]
     fn what_is_not_the_item_has_a_random_mask_and_positions_are_random() {
-        // Sets of one item many times over: its masks differ by position. In sets of 8 with the item first, its position is uniform.
+        // Sets of one item many times over: its masks differ by position. In sets of 8 with the item first,
+        // its position is uniform.
         let (context, batch) = (context(), Batch { items: 800, set: 8, characters: 2 });
         let item = |i: usize| [i as u8, (i >> 8) as u8];
         let mine: Vec<u8> = (0..800).flat_map(item).collect();

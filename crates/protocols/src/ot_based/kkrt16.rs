@@ -1,15 +1,15 @@
 //! PSI from the batched OPRF of KKRT16. The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
-//! **Security:** semi-honest, in the random oracle model. Leaks n_r and n_s. A malicious receiver could ask for values
-//! that are no codewords; a malicious sender can use any set.
+//! **Security:** semi-honest, in the random oracle model. Leaks n_r and n_s. A malicious receiver could ask
+//! for values that are no codewords; a malicious sender can use any set.
 //!
 //! Source: Kolesnikov, Kumaresan, Rosulek, Trieu (CCS 2016, eprint 2016/799), Figures 2 and 6. Deviations:
 //!
-//! - No stash. There are as many bins as make three hash functions fail with probability at most 2^-40; the paper's stash
-//!   costs n_s masks for each of its slots.
+//! - No stash. There are as many bins as make three hash functions fail with probability at most 2^-40; the
+//!   paper's stash costs n_s masks for each of its slots.
 //! - Each hash function has a segment of the bins to itself.
-//! - The sender's three lists are in one random order, where the paper draws three. That hides as much, and a position stands
-//!   for an item.
+//! - The sender's three lists are in one random order, where the paper draws three. That hides as much, and a
+//!   position stands for an item.
 //! - Items are hashed under the session first.
 //!
 //! ```text
@@ -23,19 +23,20 @@
 //!    output {y in bin h_i(y) : F(h_i(y), y) in list i}
 //! ```
 //!
-//! F depends on the number of the bin, and a bin belongs to one function, so that an item's three masks differ (with bins
-//! that functions share, an item with h_1(x) = h_2(x) would show by two equal masks). An empty bin's OPRF is asked at a
-//! constant, which the sender cannot tell from an item.
+//! F depends on the number of the bin, and a bin belongs to one function, so that an item's three masks
+//! differ (with bins that functions share, an item with h_1(x) = h_2(x) would show by two equal masks). An
+//! empty bin's OPRF is asked at a constant, which the sender cannot tell from an item.
 //!
-//! Names: β = `bins`, c = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`. Steps 2 and 3 are the OPRF
-//! [by bins](crate::oprf), step 4 is [`mask_lists`].
+//! Names: β = `bins`, c = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`.
+//! Steps 2 and 3 are the OPRF [by bins](crate::oprf), step 4 is [`mask_lists`].
 //!
-//! Cost: receiver β OPRFs, n_r placements in the cuckoo table, which holds the keys, 3·n_s masks looked up; sender β
-//! OPRFs and 3·n_s evaluations, in the order of the bins, as they arrive. The sender keeps no table; it partitions its keys by
-//! regions of bins. Both work at once: the receiver hashes and places its items while the sender answers the base OTs; a
-//! list leaves, and is looked through, while the next one is made. An OPRF takes the receiver 2c/128
-//! blocks of AES and rows transposed, 4 blocks for the code and a hash of 64 bytes, the sender half of the former; an
-//! evaluation is 4 blocks and a hash (`ot/examples/nco.rs` prints them beside their floors).
+//! Cost: receiver β OPRFs, n_r placements in the cuckoo table, which holds the keys, 3·n_s masks looked up;
+//! sender β OPRFs and 3·n_s evaluations, in the order of the bins, as they arrive. The sender keeps no table;
+//! it partitions its keys by regions of bins. Both work at once: the receiver hashes and places its items
+//! while the sender answers the base OTs; a list leaves, and is looked through, while the next one is made.
+//! An OPRF takes the receiver 2c/128 blocks of AES and rows transposed, 4 blocks for the code and a hash of
+//! 64 bytes, the sender half of the former; an evaluation is 4 blocks and a hash (`ot/examples/nco.rs` prints
+//! them beside their floors).
 
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
@@ -222,8 +223,9 @@ mod tests {
         assert_eq!(ideal.rows(), run_pair(&ENTRY, sets, case).receiver.unwrap().rows());
     }
 
-    /// Two sets of the sender that differ only in where their items lie under the second function: in the first half of its
-    /// bins, or in the second. A receiver that sends the rows of a region and waits sees how much has come by then.
+    /// Two sets of the sender that differ only in where their items lie under the second function: in the
+    /// first half of its bins, or in the second. A receiver that sends the rows of a region and waits sees
+    /// how much has come by then.
     #[test]
     fn flaw_what_has_left_after_each_region_does_not_tell_the_senders_bins() {
         let count = 35_000;

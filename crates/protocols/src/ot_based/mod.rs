@@ -22,13 +22,14 @@ fn check_sizes(sizes: Sizes) -> Result<(), Error> {
     if receiver <= MOST_ITEMS { Ok(()) } else { Err(Misuse::TooManyItems { receiver, sender }.into()) }
 }
 
-/// The flights of a run: rows of the OT extension and masks, and before them the base OTs, whose two messages cross.
+/// The flights of a run: rows of the OT extension and masks, and before them the base OTs, whose two messages
+/// cross.
 fn with_base_ots(shape: &Shape) -> u32 {
     if shape.kept_base_ots { 2 } else { 3 }
 }
 
-/// The phases of a run whose report tells those of PSSZ15's appendix B apart. Rows become masks and masks are compared within
-/// others.
+/// The phases of a run whose report tells those of PSSZ15's appendix B apart. Rows become masks and masks are
+/// compared within others.
 fn six_phases(role: Role, _: &Shape) -> &'static [Step] {
     match role {
         Role::Receiver => {
@@ -106,7 +107,8 @@ mod tests {
     fn the_six_phases_of_appendix_b_are_told_apart() {
         use Phase::{BaseOts, Compare, Evaluate, Exchange, Extend, Hash};
         let all = vec![BaseOts, Hash, Extend, Exchange];
-        // The receiver ends the base OTs after the hashing; masks that have come are compared before others are made.
+        // The receiver ends the base OTs after the hashing; masks that have come are compared before others
+        // are made.
         let expected = [
             (all.clone(), vec![BaseOts, Compare, Evaluate, Exchange]),
             (all.clone(), vec![Evaluate, Exchange]),

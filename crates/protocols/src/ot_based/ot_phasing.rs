@@ -5,54 +5,57 @@
 //! Source: PSSZ15 §4, §6, §7. Deviations:
 //!
 //! - Each hash function has a segment of the bins to itself and a permutation of four Feistel rounds
-//!   ([`vesica_encode::hashing::permutation`]), so that bin and remainder belong to one item *and one function*. The paper's values
-//!   lack the function, and two different items can look equal (Lambæk, eprint 2016/665). That can cost one character more
-//!   than the paper counts.
-//! - Three functions have enough bins to do without a stash. `--paper-parameters` are the paper's bins and stash.
+//!   ([`vesica_encode::hashing::permutation`]), so that bin and remainder belong to one item *and one
+//!   function*. The paper's values lack the function, and two different items can look equal (Lambæk, eprint
+//!   2016/665). That can cost one character more than the paper counts.
+//! - Three functions have enough bins to do without a stash. `--paper-parameters` are the paper's bins and
+//!   stash.
 //! - The sender's masks are lists in one random order.
-//! - The rows of a bin are hashed together, once. The paper hashes the row of each OT to a string, sums the strings of a bin and
-//!   hashes the sum.
+//! - The rows of a bin are hashed together, once. The paper hashes the row of each OT to a string, sums the
+//!   strings of a bin and hashes the sum.
 //!
 //! ```text
-//! receiver (Y)                                          sender (X)
-//! 1.            ── base OTs, sender ──►                 32
-//!               ◄── base OTs, receiver ──               64·256
+//! receiver (Y)                                     sender (X)
+//! 1.         ── base OTs, sender ──►               32
+//!            ◄── base OTs, receiver ──             64·256
 //! 2. each y in one of its bins; v_1 … v_t its remainder there, in characters of 8 bits
-//! 3.            ── t 1-out-of-256 OTs a bin, v_1 … v_t, and t' for each slot of the stash ──►      32·(t·β + t'·s)
-//!    S_y = H(t0_{b,1} ‖ … ‖ t0_{b,t}; b)                 for each x and bin b of x:
-//!                                                           S_x = H(q_{b,1} ⊕ s∧C(v_1) ‖ … ‖ q_{b,t} ⊕ s∧C(v_t); b)
-//! 4.            ◄── S_x, a list each function and slot of the stash ──                             (h + s)·n_s·⌈ℓ/8⌉
+//! 3.         ── t 1-out-of-256 OTs a bin, v_1 … v_t; t' a slot of the stash ──►      32·(t·β + t'·s)
+//!    S_y = H(t0_{b,1} ‖ … ‖ t0_{b,t}; b)           for each x and bin b of x:
+//!                                                  S_x = H(q_{b,1} ⊕ s∧C(v_1) ‖ … ‖ q_{b,t} ⊕ s∧C(v_t); b)
+//! 4.         ◄── S_x, a list each function and slot of the stash ──       (h + s)·n_s·⌈ℓ/8⌉
 //!    output {y : S_y in the list of the function or slot under which y is held}
 //! ```
 //!
-//! **Empty bins.** An empty bin must not query a real item: the receiver could then test whether the sender holds it. Every
-//! remainder is that of some item. So an empty bin queries M, one more than any remainder
-//! ([`Permutation::vacant`](vesica_encode::hashing::Permutation::vacant)). Where whole items are compared, and in the stash, it
-//! queries an item of the receiver's own.
+//! **Empty bins.** An empty bin must not query a real item: the receiver could then test whether the sender
+//! holds it. Every remainder is that of some item. So an empty bin queries M, one more than any remainder
+//! ([`Permutation::vacant`](vesica_encode::hashing::Permutation::vacant)). Where whole items are compared,
+//! and in the stash, it queries an item of the receiver's own.
 //!
-//! **Hashed items.** Two items of the sender that are hashed to one number have the same bins and remainders. Their masks are
-//! equal at the same two positions of every list, which shows that the sender holds such a pair. So items are hashed to
-//! ℓ' = max(ℓ, λ + 2⌈log2 n_s⌉ - 1) bits. The paper has ℓ, which counts only the pairs of different sides. Two such items of the
-//! receiver, who fills a bin with each, show nothing: a match that one of them has and the other has not is a pair of
-//! different sides.
+//! **Hashed items.** Two items of the sender that are hashed to one number have the same bins and remainders.
+//! Their masks are equal at the same two positions of every list, which shows that the sender holds such a
+//! pair. So items are hashed to ℓ' = max(ℓ, λ + 2⌈log2 n_s⌉ - 1) bits. The paper has ℓ, which counts only the
+//! pairs of different sides. Two such items of the receiver, who fills a bin with each, show nothing: a match
+//! that one of them has and the other has not is a pair of different sides.
 //!
-//! **One hash a bin.** The OTs of a bin are one OT of all its remainders, by a code t times as long ([`nco`](vesica_ot::nco),
-//! groups). Two remainders differ in a character, so their codewords differ in 128 places: for any mask but that of its own
-//! remainder, the receiver would have to guess 128 bits of s. The number that H takes is that of the bin's first OT, which
-//! says bin, function and slot of the stash; H's key has the context. In §6.1 the sums of one bin are linearly dependent where
-//! items share characters, and a second hash hides that. Inputs that are put side by side are different, and a random
-//! oracle's outputs at different inputs are independent. Both parties treat a slot of the stash as a bin that holds every
-//! item of the sender, whole.
+//! **One hash a bin.** The OTs of a bin are one OT of all its remainders, by a code t times as long
+//! ([`nco`](vesica_ot::nco), groups). Two remainders differ in a character, so their codewords differ in 128
+//! places: for any mask but that of its own remainder, the receiver would have to guess 128 bits of s. The
+//! number that H takes is that of the bin's first OT, which says bin, function and slot of the stash; H's key
+//! has the context. In §6.1 the sums of one bin are linearly dependent where items share characters, and a
+//! second hash hides that. Inputs that are put side by side are different, and a random oracle's outputs at
+//! different inputs are independent. Both parties treat a slot of the stash as a bin that holds every item of
+//! the sender, whole.
 //!
-//! **Variants**, the steps of appendix A, each with those before it: `original` is [`ot_psi`] (a mask for each
-//! slot of a bin); `single-mask` has two functions, a stash, whole items and one mask a bin; `permutation` has remainders in
-//! place of whole items; the standard form has three functions and no stash.
+//! **Variants**, the steps of appendix A, each with those before it: `original` is [`ot_psi`] (a mask for
+//! each slot of a bin); `single-mask` has two functions, a stash, whole items and one mask a bin;
+//! `permutation` has remainders in place of whole items; the standard form has three functions and no stash.
 //!
-//! Names: β = `layout.bins()`, s = `stash`, t = `of_bin`, t' = `of_slot`, H = the oracle of [`kk13`]; s, t0, q, C as in
-//! [`nco`](vesica_ot::nco). Steps 2 and 3 are the OPRF [by bins](crate::oprf), step 4 is [`mask_lists`]. Cost: receiver t·β OTs
-//! and β·⌈t/2⌉ compressions of H; sender t·β OTs and h·n_s·⌈t/2⌉ compressions. Both work at once, as in
-//! [`kkrt16`](super::kkrt16). An OT takes the receiver 4 blocks of AES and 4 rows transposed, the sender half of that. The
-//! remainders of an item are computed once, with its bins, and partitioned by regions of bins: the sender keeps no table.
+//! Names: β = `layout.bins()`, s = `stash`, t = `of_bin`, t' = `of_slot`, H = the oracle of [`kk13`]; s, t0,
+//! q, C as in [`nco`](vesica_ot::nco). Steps 2 and 3 are the OPRF [by bins](crate::oprf), step 4 is
+//! [`mask_lists`]. Cost: receiver t·β OTs and β·⌈t/2⌉ compressions of H; sender t·β OTs and h·n_s·⌈t/2⌉
+//! compressions. Both work at once, as in [`kkrt16`](super::kkrt16). An OT takes the receiver 4 blocks of AES
+//! and 4 rows transposed, the sender half of that. The remainders of an item are computed once, with its
+//! bins, and partitioned by regions of bins: the sender keeps no table.
 
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;

@@ -1,56 +1,63 @@
-//! OT-PSI: in every bin, the receiver's items are compared with all of the sender's by OTs on strings of several masks.
-//! The receiver learns X ∩ Y, the sender |Y| and no more.
+//! OT-PSI: in every bin, the receiver's items are compared with all of the sender's by OTs on strings of
+//! several masks. The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
 //! **Security:** semi-honest, in the random oracle model. Leaks n_r and n_s.
 //!
-//! Source: Pinkas, Schneider, Zohner (USENIX Security 2014), as PSSZ15 §3.5 and Figure 1 describe it: two hash functions, a
-//! stash of s items, max_β masks a bin. It is the predecessor of OT-phasing, kept for comparison: items are compared in
-//! their full length, and each OT is stretched to as many masks as the fullest bin could need.
+//! Source: Pinkas, Schneider, Zohner (USENIX Security 2014), as PSSZ15 §3.5 and Figure 1 describe it: two
+//! hash functions, a stash of s items, max_β masks a bin. It is the predecessor of OT-phasing, kept for
+//! comparison: items are compared in their full length, and each OT is stretched to as many masks as the
+//! fullest bin could need.
 //!
 //! ```text
-//! receiver (Y)                                        sender (X)
-//!               ── base OTs, sender ──►               32
-//!               ◄── base OTs, receiver ──             64·256
-//! each y in bin h_1(y) or h_2(y), or in the stash     each x in bins h_1(x) and h_2(x), and in each slot of the stash
-//!               ── OTs, t for each bin and slot ──►  (β + s)·t·32
-//! M_b,k = G(S_1)[k] ⊕ … ⊕ G(S_t)[k], all k < max_β,   the same for its item of index k in bin b, from the strings
-//!     S_c the string of y's character c                   of that item's characters
-//!               ◄── masks, a list each way ──         (2 + s)·n_s·⌈ℓ/8⌉
-//! output {y : M_b,k in the list of its function, or at position k in the list of its slot of the stash}
+//! receiver (Y)                                     sender (X)
+//! 1.         ── base OTs, sender ──►               32
+//!            ◄── base OTs, receiver ──             64·256
+//! 2. each y in bin h_1(y) or h_2(y),               each x in bins h_1(x) and h_2(x),
+//!    or in the stash                               and in each slot of the stash
+//! 3.         ── OTs, t for each bin and slot ──►   (β + s)·t·32
+//! 4. M_b,k = G(S_1)[k] ⊕ … ⊕ G(S_t)[k],            the same for its item of index k in bin b,
+//!    all k < max_β, S_c the string of              from the strings of that item's characters
+//!    y's character c
+//!            ◄── masks, a list each way ──         (2 + s)·n_s·⌈ℓ/8⌉
+//!    output {y : M_b,k in the list of its function, or at position k in the list of its slot of the stash}
 //! ```
 //!
-//! A mask of an item that differs from y has a string in it that the receiver does not know, and no two items of a bin share an
-//! index k. So the masks of what is not in the intersection are independent and random.
+//! A mask of an item that differs from y has a string in it that the receiver does not know, and no two items
+//! of a bin share an index k. So the masks of what is not in the intersection are independent and random.
 //!
 //! Deviations:
 //!
 //! - Each hash function has a segment of the bins to itself (`encode::hashing`).
-//! - Each of the sender's items has a *random* index among the max_β of its bin. The paper fills a bin from its start, so the index of
-//!   a match tells how full the bin is.
+//! - Each of the sender's items has a *random* index among the max_β of its bin. The paper fills a bin from
+//!   its start, so the index of a match tells how full the bin is.
 //! - ℓ has ⌈log2 max_β⌉ bits more, because max_β masks of the receiver stand against each of the sender's.
-//! - The size of the stash follows from a proven bound. (`--paper-parameters`: ℓ, max_β and s as the paper has them.)
-//! - The sender's n_s masks for a slot of the stash stand in its one random order, and k is the position in that order. So they
-//!   need no search.
+//! - The size of the stash follows from a proven bound. (`--paper-parameters`: ℓ, max_β and s as the paper
+//!   has them.)
+//! - The sender's n_s masks for a slot of the stash stand in its one random order, and k is the position in
+//!   that order. So they need no search.
 //!
-//! **Variants**, PSZ14's other hashing schemes. The receiver has p slots in a bin, each with OTs of its own. The sender has a list
-//! for each function and slot. With cuckoo hashing p is 1.
+//! **Variants**, PSZ14's other hashing schemes. The receiver has p slots in a bin, each with OTs of its own.
+//! The sender has a list for each function and slot. With cuckoo hashing p is 1.
 //!
 //! | | bins β | p | stash s | lists |
 //! |---|---|---|---|---|
 //! | standard: cuckoo hashing | 2.4·n_r, two functions | 1 | a few | 2 + s |
 //! | `no-hashing` | 0 | | n_r | n_r |
 //! | `simple-hashing` | n_r / ln n_r, one function | the most items in a bin | 0 | p |
-//! | `balanced-hashing` | n_r, two functions, each item in the emptier bin | the most items in a bin | 0 | 2·p |
+//! | `balanced-hashing` | n_r, two functions, the emptier bin | the most items in a bin | 0 | 2·p |
 //!
-//! A slot of the stash is [`inclusion`] of one item in the whole set of the sender. Without hashing every item has such a slot. p
-//! is the least number that a proven bound allows with 2^-40. PSZ14 counts n·λ or 2·n·λ bits of masks for simple and balanced
-//! hashing. But an item of the sender has to be compared with each slot of its bin, so there are p times as many.
-//! These forms are for comparison. A run that would send more than 2^28 masks is refused.
+//! A slot of the stash is [`inclusion`] of one item in the whole set of the sender. Without hashing every
+//! item has such a slot. p is the least number that a proven bound allows with 2^-40. PSZ14 counts n·λ or
+//! 2·n·λ bits of masks for simple and balanced hashing. But an item of the sender has to be compared with
+//! each slot of its bin, so there are p times as many. These forms are for comparison. A run that would send
+//! more than 2^28 masks is refused.
 //!
-//! **Level 80** has a shorter code ([`Concatenated`]): 168 base OTs and 21 bytes an OT. Its base OTs are not kept.
+//! **Level 80** has a shorter code ([`Concatenated`]): 168 base OTs and 21 bytes an OT. Its base OTs are not
+//! kept.
 //!
-//! Names: β = `bins`, p = `slots`, s = `stash`, t = `characters`, max_β = `load`, G = the stream of a [`Prg`](vesica_crypto::prg::Prg), OT = [`kk13`] with N = 256.
-//! Cost: receiver (p·β + s)·t OTs, n_r·t·max_β AES and as many lookups as n_r·max_β; sender h·p·n_s·t OT strings and AES.
+//! Names: β = `bins`, p = `slots`, s = `stash`, t = `characters`, max_β = `load`, G = the stream of a
+//! [`Prg`](vesica_crypto::prg::Prg), OT = [`kk13`] with N = 256. Cost: receiver (p·β + s)·t OTs, n_r·t·max_β
+//! AES and as many lookups as n_r·max_β; sender h·p·n_s·t OT strings and AES.
 
 mod receiver;
 mod sender;
@@ -76,7 +83,8 @@ use crate::parameters::{Parameters, variants};
 use crate::protocol::{Ctx, Phase, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
-/// Slots of bins, or of the stash, handled at a time. Local: a multiple of a tile of the OT extension, so that it changes no byte.
+/// Slots of bins, or of the stash, handled at a time. Local: a multiple of a tile of the OT extension, so
+/// that it changes no byte.
 const REGION: usize = 1 << 12;
 
 /// Masks that the receiver makes and looks up at a time, at least. Local.
@@ -314,8 +322,8 @@ pub(super) fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Err
     }
 }
 
-/// What is hashed to bins of each item, and what is compared in them: native items of at most ℓ bits as they are, others by ℓ
-/// bits of their digest.
+/// What is hashed to bins of each item, and what is compared in them: native items of at most ℓ bits as they
+/// are, others by ℓ bits of their digest.
 struct Words {
     digests: Vec<Block>,
     numbers: Vec<Block>,

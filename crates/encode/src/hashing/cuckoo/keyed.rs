@@ -1,9 +1,10 @@
-//! A table that holds the keys themselves, for keys that are known one after the other.
+//! A cuckoo table that holds the keys themselves, for keys that come one after the other.
 //!
-//! No list of the keys is kept, and none is read in the order of the bins later. Keys are placed region by region: those that
-//! find their bin of one function taken go on to the next function, in the first round over the bins; in later ones they
-//! throw out whom they find there, who goes on in their place. What is left after some rounds, few keys, is placed as in
-//! [`Table`](super::Table), one at a time from all over the table.
+//! There is no list of the keys beside the table, and none has to be read in the order of the bins later.
+//! Keys are placed region by region. In the first round over the bins, a key that finds its bin of one
+//! function taken goes on to the next function. In later rounds it evicts the key that it finds there, which
+//! goes on instead. The few keys that are left after some rounds are placed as in [`Table`](super::Table),
+//! one at a time from all over the table.
 
 use std::ops::Range;
 
@@ -12,9 +13,10 @@ use vesica_crypto::memory::{large_capacity, prefetch};
 
 use super::super::bins::{Bins, Layout};
 use super::super::partitioned::PartitionedKeys;
-use super::{Failure, Guests, Nest};
+use super::{Failure, Occupants, Placement};
 
-/// Rounds over all bins. Each leaves about 0.4 times as many keys, where three functions have 1.27 bins a key.
+/// Rounds over all bins. Each leaves about 0.4 times as many keys, where three functions have 1.27 bins a
+/// key.
 const ROUNDS: usize = 6;
 
 /// Keys whose bins are asked for at a time.
@@ -38,18 +40,18 @@ pub struct KeyedTable {
     slots: Vec<Slot>,
 }
 
-impl Guests for Layout {
-    type Guest = Slot;
+impl Occupants for Layout {
+    type Occupant = Slot;
     const NONE: Slot = Slot { key: [0; Block::BYTES], number: u32::MAX };
 
     #[inline]
-    fn is_none(guest: &Slot) -> bool {
-        guest.number == u32::MAX
+    fn is_none(occupant: &Slot) -> bool {
+        occupant.number == u32::MAX
     }
 
     #[inline]
-    fn bins_of(&self, guest: &Slot) -> Bins {
-        Layout::bins_of(*self, Block::from(guest.key))
+    fn bins_of(&self, occupant: &Slot) -> Bins {
+        Layout::bins_of(*self, Block::from(occupant.key))
     }
 
     #[inline]
@@ -76,20 +78,21 @@ impl Keys {
     /// [`Failure`] if one has no bin.
     pub fn place(self) -> Result<KeyedTable, Failure> {
         let layout = self.waiting.regions().layout();
-        let mut nest = Nest { guests: &layout, functions: layout.functions(), slots: Vec::new() };
-        let homeless = self.settle(&mut nest.slots);
-        let lost = nest.evict(&homeless);
-        match lost.into_iter().filter(|key| !nest.search(*key)).count() {
-            0 => Ok(KeyedTable { slots: nest.slots }),
+        let mut placement =
+            Placement { occupants: &layout, functions: layout.functions(), slots: Vec::new() };
+        let unplaced = self.place_by_regions(&mut placement.slots);
+        let given_up = placement.evict(&unplaced);
+        match given_up.into_iter().filter(|key| !placement.search(*key)).count() {
+            0 => Ok(KeyedTable { slots: placement.slots }),
             items => Err(Failure { items, stash: 0 }),
         }
     }
 
-    /// The rounds; gives those that have no bin yet.
-    fn settle(mut self, slots: &mut Vec<Slot>) -> Vec<Slot> {
+    /// The rounds; returns the keys that have no bin yet.
+    fn place_by_regions(mut self, slots: &mut Vec<Slot>) -> Vec<Slot> {
         let layout = self.waiting.regions().layout();
         *slots = large_capacity(layout.bins());
-        let (mut homeless, mut records) = (Vec::new(), Vec::new());
+        let (mut unplaced, mut records) = (Vec::new(), Vec::new());
         // A key of a single function has nowhere to go on to.
         let rounds = if layout.functions() == 1 { 1 } else { ROUNDS };
         for round in 0..rounds {
@@ -101,7 +104,7 @@ impl Keys {
                     while self.waiting.take(function, first, &mut records) {
                         let go_on = |on: Slot| {
                             if last && round + 1 == rounds {
-                                homeless.push(on);
+                                unplaced.push(on);
                             } else {
                                 let next = if last { 0 } else { function + 1 };
                                 self.waiting.push_key(next, Block::from(on.key), on.number);
@@ -112,17 +115,17 @@ impl Keys {
                 }
             }
         }
-        homeless
+        unplaced
     }
 }
 
-/// Each key takes its bin of `function` if that is free, or else if it may throw out whom it finds there; who is left without
-/// goes on.
+/// Each key takes its bin of `function` if that is free, or if it may evict the key that it finds there. The
+/// key that is left without a bin goes on.
 fn visit(
     slots: &mut [Slot],
     layout: Layout,
     function: usize,
-    throw_out: bool,
+    evict: bool,
     records: &[(Block, u32)],
     mut go_on: impl FnMut(Slot),
 ) {
@@ -138,7 +141,7 @@ fn visit(
             if Layout::is_none(slot) {
                 *slot = new;
             } else {
-                go_on(if throw_out { std::mem::replace(slot, new) } else { new });
+                go_on(if evict { std::mem::replace(slot, new) } else { new });
             }
         }
     }

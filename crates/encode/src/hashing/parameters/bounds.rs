@@ -1,10 +1,11 @@
 //! Upper bounds of the probabilities that hashing to bins fails, for uniform and independent bins.
 //!
-//! **Cuckoo hashing.** By Hall's theorem every placement leaves more than s items over if and only if some k bins hold all
-//! bins of k + s + 1 items or more. Take such a set of bins with as few bins as possible. Without any one of its bins it is
-//! no such set, so each of its bins is met by at least two of its items. (If it has more than k + s + 1 items, then by three
-//! at least, and all but one of the items will do.) The probability is therefore at most the expected number of pairs of j
-//! items and k = j - s - 1 bins in which every bin is met at least twice:
+//! **Cuckoo hashing.** By Hall's theorem every placement leaves more than s items over if and only if some k
+//! bins hold all bins of k + s + 1 items or more. Take such a set of bins with as few bins as possible.
+//! Without any one of its bins it is no such set, so each of its bins is met by at least two of its items.
+//! (If it has more than k + s + 1 items, then by three at least, and all but one of the items will do.) The
+//! probability is therefore at most the expected number of pairs of j items and k = j - s - 1 bins in which
+//! every bin is met at least twice:
 //!
 //! ```text
 //! Σ_j  C(n, j) · Σ_{k_1 + … + k_h = j-s-1}  Π_i C(m, k_i) · T(j, k_i) / m^j        h segments of m bins
@@ -12,20 +13,23 @@
 //! T(j, k) = j! [z^j] (e^z - 1 - z)^k              maps of j items to k bins that meet each bin at least twice
 //! ```
 //!
-//! The first terms (`EXACT`) are computed as they stand. For the others T(j, k) ≤ j! (e^x - 1 - x)^k / x^j for every x > 0,
-//! and with the same x in all segments the inner sum is C(h·m, k) by Vandermonde's identity. Of these, one in a hundred is
-//! evaluated and stands for those up to the next; there the terms are negligible, or so large that no bound results.
+//! The first terms (`EXACT`) are computed as they stand. For the others T(j, k) ≤ j! (e^x - 1 - x)^k / x^j
+//! for every x > 0, and with the same x in all segments the inner sum is C(h·m, k) by Vandermonde's identity.
+//! Of these, one in a hundred is evaluated and stands for those up to the next; there the terms are
+//! negligible, or so large that no bound results.
 //!
-//! **Simple hashing.** The number of items in one bin is binomial; its tail is summed, and multiplied by the number of bins.
+//! **Simple hashing.** The number of items in one bin is binomial; its tail is summed, and multiplied by the
+//! number of bins.
 //!
-//! **Balanced hashing**, by the layered induction of Azar, Broder, Karlin, Upfal (SIAM J. Comput. 29, 1999), with numbers in
-//! the place of asymptotics. Let ν_i of the β = h·m bins hold i items or more. An item raises ν_i only if all its bins hold
-//! i - 1, and as long as ν_(i-1) ≤ x that has probability (x/β)^h at most, whatever came before: the product of h shares with
-//! a given sum is greatest where they are equal. So in each of some slices of the time ν_i grows by no more than a binomial
-//! number of that probability exceeds with 2^-54, x being the bound at the slice's end; nor is it ever more than ν_(i-1), or
-//! than all items over i. In the end a given bin gets more than L items only if L + 1 - i of them choose it while their other
-//! bins hold i, each with probability (ν_i/((h-1)·m))^(h-1)/m at most; that tail is multiplied by the number of bins, and
-//! the best i is taken, and the best number of slices.
+//! **Balanced hashing**, by the layered induction of Azar, Broder, Karlin, Upfal (SIAM J. Comput. 29, 1999),
+//! with numbers in the place of asymptotics. Let ν_i of the β = h·m bins hold i items or more. An item raises
+//! ν_i only if all its bins hold i - 1, and as long as ν_(i-1) ≤ x that has probability (x/β)^h at most,
+//! whatever came before: the product of h shares with a given sum is greatest where they are equal. So in
+//! each of some slices of the time ν_i grows by no more than a binomial number of that probability exceeds
+//! with 2^-54, x being the bound at the slice's end; nor is it ever more than ν_(i-1), or than all items over
+//! i. In the end a given bin gets more than L items only if L + 1 - i of them choose it while their other
+//! bins hold i, each with probability (ν_i/((h-1)·m))^(h-1)/m at most; that tail is multiplied by the number
+//! of bins, and the best i is taken, and the best number of slices.
 
 use std::f64::consts::{LN_2, TAU};
 
@@ -43,7 +47,8 @@ pub enum Table {
     Shared,
 }
 
-/// log2 of a bound of the probability that of `items` items in `bins` bins, `functions` for each item, more than `stash` are left over.
+/// log2 of a bound of the probability that of `items` items in `bins` bins, `functions` for each item, more
+/// than `stash` are left over.
 ///
 /// With [`Table::Segments`] the bins are rounded down to whole segments.
 #[must_use]
@@ -65,15 +70,16 @@ pub fn cuckoo(table: Table, functions: usize, items: u64, bins: u64, stash: usiz
     (total / LN_2).min(0.0)
 }
 
-/// log2 of a bound of the probability that one of `bins` bins holds more than `load` of `items` items, each in a uniform one.
+/// log2 of a bound of the probability that one of `bins` bins holds more than `load` of `items` items, each
+/// in a uniform one.
 #[must_use]
 pub fn overflow(items: u64, bins: u64, load: u64) -> f64 {
     let total = ln_tail(items, 1.0 / bins as f64, load + 1);
     ((total + ln(bins as f64)) / LN_2).min(0.0)
 }
 
-/// log2 of a bound of the probability that one of `bins` bins holds more than `load` of `items` items, each in the emptiest
-/// of the bins that its `functions` lead to.
+/// log2 of a bound of the probability that one of `bins` bins holds more than `load` of `items` items, each
+/// in the emptiest of the bins that its `functions` lead to.
 ///
 /// With one function, or fewer bins than functions, it is that of simple hashing.
 #[must_use]
@@ -133,7 +139,8 @@ const SLICES: [u64; 4] = [1, 4, 32, 128];
 /// What each step of [`levels`] may fail, as a logarithm: 2^-54.
 const STEP: f64 = -54.0 * LN_2;
 
-/// An x for which more than x of `trials` trials succeed with a probability of e^[`STEP`] at most, by Chernoff's bound.
+/// An x for which more than x of `trials` trials succeed with a probability of e^[`STEP`] at most, by
+/// Chernoff's bound.
 fn fewest(trials: u64, p: f64) -> u64 {
     let (mut low, mut high) = ((trials as f64 * p) as u64, trials);
     while low < high {
@@ -146,7 +153,8 @@ fn fewest(trials: u64, p: f64) -> u64 {
     high
 }
 
-/// The logarithm of the probability that `least` or more of `trials` trials succeed, each with probability `p`.
+/// The logarithm of the probability that `least` or more of `trials` trials succeed, each with probability
+/// `p`.
 fn ln_tail(trials: u64, p: f64, least: u64) -> f64 {
     let n = trials as f64;
     let mut total = f64::NEG_INFINITY;
@@ -236,7 +244,8 @@ impl Ways {
     }
 }
 
-/// The x > 0 with x (e^x - 1) / (e^x - 1 - x) = `degree`, which is more than 2: the mean of what each bin is met by.
+/// The x > 0 with x (e^x - 1) / (e^x - 1 - x) = `degree`, which is more than 2: the mean of what each bin is
+/// met by.
 pub(super) fn saddle(degree: f64) -> f64 {
     let (mut low, mut high) = (0.0, degree);
     for _ in 0..60 {
@@ -346,7 +355,8 @@ mod tests {
 
     #[test]
     fn overflow_of_few_items_is_known() {
-        // Three items in two bins: all three in one with 1/4; two or more in one always, and the bound says so.
+        // Three items in two bins: all three in one with 1/4; two or more in one always, and the bound says
+        // so.
         assert!((overflow(3, 2, 2) + 2.0).abs() < 1e-9);
         assert!(overflow(3, 2, 1) > -1e-9);
         assert_eq!(

@@ -1,8 +1,8 @@
 //! Cuckoo hashing with two functions, many times over: how many items are left over?
 //!
-//! Bins are the nodes of a graph and items its edges. A connected part with more edges than nodes leaves over as many as it has more;
-//! no placement does better, and [`cuckoo::Table`](crate::hashing::cuckoo::Table) reaches it. Counting needs no table, but the parts of
-//! the graph, joined edge by edge.
+//! Bins are the nodes of a graph and items its edges. A connected part with more edges than nodes leaves over
+//! as many as it has more; no placement does better, and [`cuckoo::Table`](crate::hashing::cuckoo::Table)
+//! reaches it. Counting needs no table, but the parts of the graph, joined edge by edge.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::prg::Prg;
@@ -56,9 +56,11 @@ impl Graph {
     }
 }
 
-/// Hashes `items` random items to `bins` bins, `repetitions` times: how often 0, 1, 2, … items were left over.
+/// Hashes `items` random items to `bins` bins, `repetitions` times: how often 0, 1, 2, … items were left
+/// over.
 ///
-/// `first` is the number of the first repetition; each has randomness of its own, so an experiment can be divided.
+/// `first` is the number of the first repetition; each has randomness of its own, so an experiment can be
+/// divided.
 #[must_use]
 pub fn left_over(table: Table, items: usize, bins: u32, first: u64, repetitions: u64) -> Vec<u64> {
     let mut counts = vec![0];
@@ -102,8 +104,8 @@ mod tests {
         count
     }
 
-    /// `count` of `repetitions` is no more than the bound 2^`bound` allows, up to five deviations, and no less than
-    /// a sixteenth of it: the bound holds, and says something.
+    /// `count` of `repetitions` is no more than the bound 2^`bound` allows, up to five deviations, and no
+    /// less than a sixteenth of it: the bound holds, and says something.
     fn agrees(count: u64, repetitions: u64, bound: f64) {
         let most = repetitions as f64 * bound.exp2();
         let count = count as f64;

@@ -1,7 +1,7 @@
 //! ln and exp from the four operations alone, which IEEE 754 defines to the last bit.
 //!
-//! The functions of the standard library are those of the system, and may differ in their last bits from one to another: a number
-//! that both parties compute and agree on must not hang on them.
+//! The functions of the standard library are those of the system, and may differ in their last bits from one
+//! to another: a number that both parties compute and agree on must not hang on them.
 
 use std::f64::consts::{LN_2, SQRT_2};
 

@@ -1,7 +1,8 @@
 //! What PSSZ15 says about parameters, its derivations repeated, and its parameters themselves.
 //!
-//! The paper ran three functions with 1.2 n bins on stash sizes that it had estimated for two functions, and without a
-//! stash for sets of different sizes. [`three_way`] and [`two_way`] are for comparing with its figures, not for use.
+//! The paper ran three functions with 1.2 n bins on stash sizes that it had estimated for two functions, and
+//! without a stash for sets of different sizes. [`three_way`] and [`two_way`] are for comparing with its
+//! figures, not for use.
 
 use super::super::bins::Layout;
 use super::Cuckoo;
@@ -11,7 +12,8 @@ use super::logarithm::log2;
 /// Stash sizes of PSSZ15 Table 4, each from this many items on.
 pub const STASH: [(usize, usize); 5] = [(0, 12), (1 << 12, 6), (1 << 16, 4), (1 << 20, 3), (1 << 24, 2)];
 
-/// PSSZ15 Table 3: in 2^30 repetitions with 2^11, 2^12, 2^13, 2^14 items, how often 0, 1, 2, … were left over.
+/// PSSZ15 Table 3: in 2^30 repetitions with 2^11, 2^12, 2^13, 2^14 items, how often 0, 1, 2, … were left
+/// over.
 pub const EXPERIMENT: [[u64; 7]; 4] = [
     [1_068_592_289, 4_994_200, 147_893, 7_005, 407, 28, 2],
     [1_070_826_935, 2_861_137, 52_038, 1_647, 62, 5, 0],
@@ -38,7 +40,8 @@ fn stash(receiver_items: usize, sender_items: usize) -> usize {
     if receiver_items == sender_items { of_size.map_or(0, |(_, stash)| *stash) } else { 0 }
 }
 
-/// Table 1: the share of bins that h functions can fill, in the limit of many (Dietzfelbinger et al., ICALP 2010).
+/// Table 1: the share of bins that h functions can fill, in the limit of many (Dietzfelbinger et al., ICALP
+/// 2010).
 #[must_use]
 pub fn utilisation(functions: u32) -> f64 {
     let h = f64::from(functions);
@@ -49,8 +52,8 @@ pub fn utilisation(functions: u32) -> f64 {
     x / (h * (-(-x).exp_m1()).powf(h - 1.0))
 }
 
-/// Table 1: what OT-phasing sends, in bytes, with as many bins as that takes: 2κ bits for each of `chunks` OTs a bin,
-/// and h masks of ℓ bits for each item of the sender.
+/// Table 1: what OT-phasing sends, in bytes, with as many bins as that takes: 2κ bits for each of `chunks`
+/// OTs a bin, and h masks of ℓ bits for each item of the sender.
 #[must_use]
 pub fn communication(functions: u32, receiver_items: f64, sender_items: f64, chunks: f64) -> f64 {
     let mask = 40.0 + receiver_items.log2() + sender_items.log2();
@@ -59,7 +62,8 @@ pub fn communication(functions: u32, receiver_items: f64, sender_items: f64, chu
     (bins * receiver_items * chunks * 256.0 + f64::from(functions) * sender_items * mask) / 8.0
 }
 
-/// Table 2: a load that 2n items exceed in 2.4n bins with at most 2^-40, by Equation (5): n (2e/k)^k / 2.4^(k-1).
+/// Table 2: a load that 2n items exceed in 2.4n bins with at most 2^-40, by Equation (5): n (2e/k)^k /
+/// 2.4^(k-1).
 #[must_use]
 pub fn load_by_equation_5(items: f64) -> u32 {
     let e = std::f64::consts::E;
@@ -79,10 +83,10 @@ pub fn load_by_equation_6(items: f64) -> u32 {
 
 /// Table 4: the stash for `items` items, extrapolated from [`EXPERIMENT`].
 ///
-/// The paper says no more than "linear regression" and draws straight lines over log n, one for each number s of items. So for
-/// each s ≥ 1 that two or more sizes had counts for, a line is fitted to the logarithm of the frequency; the lines'
-/// heights and slopes are continued to larger s by lines of their own; and the stash is the largest s whose successor
-/// has a frequency of at most 2^-40.
+/// The paper says no more than "linear regression" and draws straight lines over log n, one for each number s
+/// of items. So for each s ≥ 1 that two or more sizes had counts for, a line is fitted to the logarithm of
+/// the frequency; the lines' heights and slopes are continued to larger s by lines of their own; and the
+/// stash is the largest s whose successor has a frequency of at most 2^-40.
 #[must_use]
 pub fn stash_by_regression(items: f64) -> u32 {
     let mut heights = Vec::new();

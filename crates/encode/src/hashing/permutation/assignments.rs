@@ -27,7 +27,8 @@ pub struct BinAssignments {
     pub(super) bins: Vec<u32>,
     /// Bytes of a remainder.
     pub(super) width: usize,
-    /// Function after function, the remainder of each item, little-endian; then room for the last to be read whole.
+    /// Function after function, the remainder of each item, little-endian; then room for the last to be read
+    /// whole.
     pub(super) remainders: Vec<u8>,
 }
 
@@ -47,8 +48,8 @@ impl BinAssignments {
         }
     }
 
-    /// Adds the items `value(0)`, `value(1)`, …, `value(count - 1)` to those that are here. The permutation is the one that there
-    /// is room for.
+    /// Adds the items `value(0)`, `value(1)`, …, `value(count - 1)` to those that are here. The permutation
+    /// is the one that there is room for.
     ///
     /// # Panics
     /// If there is no room for so many, or an item is 2^σ or more.
@@ -109,8 +110,8 @@ impl BinAssignments {
         })
     }
 
-    /// Replaces `bytes` by the remainders of `count` items under `function`, of as many bytes as their width each, little-endian:
-    /// of `item(0)` and so on, `vacant` where there is none.
+    /// Replaces `bytes` by the remainders of `count` items under `function`, of as many bytes as their width
+    /// each, little-endian: of `item(0)` and so on, `vacant` where there is none.
     ///
     /// # Panics
     /// If there is no such item or function.
@@ -131,7 +132,8 @@ impl BinAssignments {
         }
     }
 
-    /// [`remainders`](Self::remainders), moved by `N` bytes: what follows them is written later.
+    /// [`remainders`](Self::remainders), copied `N` bytes at a time: the bytes behind a remainder are written
+    /// later.
     fn gather<const N: usize>(
         &self,
         function: usize,

@@ -101,7 +101,8 @@ fn another_context_is_another_permutation() {
     assert!(bins(1) == bins(1) && bins(1) != bins(2));
 }
 
-/// PSSZ15 §4 to the letter, with h functions on one table and no index of the function: bin x_L ⊕ f_i(x_R), value x_R.
+/// PSSZ15 §4 to the letter, with h functions on one table and no index of the function: bin x_L ⊕ f_i(x_R),
+/// value x_R.
 #[test]
 fn without_the_function_in_it_a_value_belongs_to_several_items() {
     let f = |function: u32, right: u32| (right * 7 + function * 13) % 64;
@@ -122,7 +123,8 @@ fn without_the_function_in_it_a_value_belongs_to_several_items() {
 
 #[test]
 fn one_round_would_move_ranges_of_items_as_a_whole() {
-    // 16 ranges of 256 items, each with one R, 300 times with fresh functions, and the stash that is never exceeded.
+    // 16 ranges of 256 items, each with one R, 300 times with fresh functions, and the stash that is never
+    // exceeded.
     let parameters = two_way(4096);
     let layout = parameters.layout;
     let segment = layout.segment();
@@ -149,8 +151,8 @@ fn one_round_would_move_ranges_of_items_as_a_whole() {
 
 #[test]
 fn items_in_ranges_and_steps_are_spread_like_any_others() {
-    // 4096 items of 16 to 32 bits that share few halves. One round would move each range as a whole: cuckoo hashing
-    // into 1.27 n bins, or 2.4 n with two functions, would fail often.
+    // 4096 items of 16 to 32 bits that share few halves. One round would move each range as a whole: cuckoo
+    // hashing into 1.27 n bins, or 2.4 n with two functions, would fail often.
     for (sigma, step, run) in [
         (16u32, 1u128, 4096u128),
         (20, 1, 64),

@@ -1,11 +1,13 @@
-//! Items as characters, the words of 1-out-of-256 OTs ([`kk13`](vesica_ot::kk13)): t characters of 8 bits for each bin.
+//! Items as characters, the words of 1-out-of-256 OTs ([`kk13`](vesica_ot::kk13)): t characters of 8 bits for
+//! each bin.
 //!
-//! What stands for an item in a bin is its remainder under permutation-based hashing, or the whole item, a number of σ′ bits.
-//! In the stash it is always the whole item.
+//! What stands for an item in a bin is its remainder under permutation-based hashing, or the whole item, a
+//! number of σ′ bits. In the stash it is always the whole item.
 //!
-//! **Empty bins.** An empty bin must not query a real item: the receiver could then test whether the sender holds it. Every
-//! remainder is that of some item. So an empty bin queries M, one more than any remainder
-//! ([`Permutation::vacant`]). Where whole items are compared, and in the stash, it queries an item of the receiver's own.
+//! **Empty bins.** An empty bin must not query a real item: the receiver could then test whether the sender
+//! holds it. Every remainder is that of some item. So an empty bin queries M, one more than any remainder
+//! ([`Permutation::vacant`]). Where whole items are compared, and in the stash, it queries an item of the
+//! receiver's own.
 
 use std::ops::Range;
 
@@ -35,8 +37,8 @@ const MOST_REGIONS: usize = 1 << 12;
 /// Items ahead whose numbers are on their way.
 const AHEAD: usize = 64;
 
-/// σ′: bits of the numbers that are compared. Native items of at most the bits of `width` are used as they are, others hashed to
-/// so many.
+/// σ′: bits of the numbers that are compared. Native items of at most the bits of `width` are used as they
+/// are, others hashed to so many.
 pub(crate) fn item_bits(sigma: Option<u32>, width: MaskWidth) -> u32 {
     sigma.unwrap_or(width.bits()).min(width.bits())
 }
@@ -168,8 +170,8 @@ pub(crate) struct HeldCharacters {
     values: Values,
     /// t and t'.
     ots: [usize; 2],
-    /// A whole item of the receiver's own, for slots of the stash that are empty. The receiver learns whether the sender has it,
-    /// which it learns anyway.
+    /// A whole item of the receiver's own, for slots of the stash that are empty. The receiver learns whether
+    /// the sender has it, which it learns anyway.
     pub(crate) own: u128,
 }
 
@@ -272,7 +274,8 @@ impl Record for Entry {
 
     #[inline(always)]
     fn write(self, room: &mut [u8]) {
-        // Chunks of known lengths, and no slices: those are copied by a call. The second covers the first one's last bytes.
+        // Chunks of known lengths, and no slices: those are copied by a call. The second covers the first
+        // one's last bytes.
         if let Some(head) = room.first_chunk_mut() {
             *head = (u64::from(self.bin) << u32::BITS | u64::from(self.position)).to_le_bytes();
         }
@@ -364,7 +367,8 @@ impl PartitionedCharacters {
         }
     }
 
-    /// Hands out some of what `function` has in the region that begins with bin `first`. False if there was nothing.
+    /// Hands out some of what `function` has in the region that begins with bin `first`. False if there was
+    /// nothing.
     #[inline]
     pub(crate) fn take_each(&mut self, function: usize, first: usize, each: impl FnMut(Entry)) -> bool {
         self.entries.take_each(function, first, each)

@@ -1,5 +1,5 @@
-//! Items under the session: keys of 128 bits, which say the bins of an item. Where OTs take blocks ([`kkrt`]), they are also
-//! the words.
+//! Items under the session: keys of 128 bits, which say the bins of an item. Where OTs take blocks
+//! ([`kkrt`]), they are also the words.
 //!
 //! An empty bin chooses the zero block. It is the key of an item with probability 2^-128 an item.
 
@@ -47,7 +47,8 @@ pub(crate) fn hashed(
     Ok(keys)
 }
 
-/// H(item), for every item in their own order, piece by piece; `take` has the number of a piece's first item and its keys.
+/// H(item), for every item in their own order, piece by piece; `take` has the number of a piece's first item
+/// and its keys.
 pub(crate) fn by_pieces(
     run: &Run<'_>,
     oracle: &Oracle,
@@ -81,7 +82,8 @@ fn hash(
     run.advance(keys.len())
 }
 
-/// Keys as words: one OT a bin, no stash. The receiver's table and the sender's partition hold the keys themselves.
+/// Keys as words: one OT a bin, no stash. The receiver's table and the sender's partition hold the keys
+/// themselves.
 pub(crate) struct Keys {
     layout: Layout,
     oracle: Oracle,

@@ -83,8 +83,9 @@ fn flaw_positions_in_the_lists_do_not_tell_of_items() {
     }
 }
 
-/// Two different items of the sender that are hashed to one number have equal masks in every list, which shows. Flawed: ℓ bits,
-/// which count the pairs of different sides; of 2^8 and 2^24 items that was 2^-25 in place of 2^-40, of 1 and 2^24 2^-17.
+/// Two different items of the sender that are hashed to one number have equal masks in every list, which
+/// shows. Flawed: ℓ bits, which count the pairs of different sides; of 2^8 and 2^24 items that was 2^-25 in
+/// place of 2^-40, of 1 and 2^24 2^-17.
 #[test]
 fn flaw_hashed_items_of_one_side_differ_too() {
     let exact = |n: f64, bits: u32| (n * (n - 1.0) / 2.0).log2() - f64::from(bits);
@@ -103,7 +104,8 @@ fn flaw_hashed_items_of_one_side_differ_too() {
             assert_eq!(plan.width, MaskWidth::for_sizes(sizes).unwrap());
         }
     }
-    // Native items of no more bits than that are not hashed; integers that are compared whole never look equal.
+    // Native items of no more bits than that are not hashed; integers that are compared whole never look
+    // equal.
     let sizes = Sizes { receiver: 1 << 8, sender: 1 << 20 };
     let sigma = |sigma| Plan::new(sizes, &Parameters { sigma, ..Parameters::default() }).unwrap().words.sigma;
     assert_eq!([sigma(None), sigma(Some(64)), sigma(Some(32))], [79, 64, 32]);
@@ -112,7 +114,8 @@ fn flaw_hashed_items_of_one_side_differ_too() {
 /// PSSZ15 counts megabytes of 2^20 bytes, and neither base OTs nor OTs for the stash.
 const MB: f64 = (1u64 << 20) as f64;
 
-/// What a run with the paper's parameters sends beside its base OTs; `fewer` characters a bin, as the paper counts them.
+/// What a run with the paper's parameters sends beside its base OTs; `fewer` characters a bin, as the paper
+/// counts them.
 fn published_form(sizes: Sizes, sigma: u32, fewer: usize) -> f64 {
     let parameters =
         Parameters { sigma: (sigma < 128).then_some(sigma), paper: true, ..Parameters::default() };
@@ -143,7 +146,8 @@ fn traffic_with_the_papers_parameters_is_that_of_table_8() {
             let parameters =
                 Parameters { sigma: (sigma < 128).then_some(sigma), paper: true, ..Parameters::default() };
             let plan = Plan::new(sizes, &parameters).unwrap();
-            // The table's formula: ⌈(min(σ, ℓ) - log2 n) / 8⌉ characters. The function's bits cost another at some sizes.
+            // The table's formula: ⌈(min(σ, ℓ) - log2 n) / 8⌉ characters. The function's bits cost another at
+            // some sizes.
             let counted = (sigma.min(plan.width.bits()) - log2).div_ceil(8) as usize;
             let more = plan.words.of_bin - counted;
             assert_eq!(more, usize::from([8, 16, 24].contains(&log2)), "sigma {sigma}, 2^{log2}");
@@ -258,7 +262,8 @@ fn flaw_without_the_functions_index_different_items_match() {
 fn flaw_with_the_index_in_the_last_hash_alone_items_not_held_can_be_tested() {
     let held = 0x4321;
     let other = partner(held);
-    // Flawed: H(function, XOR). The receiver has the XOR of its value and hashes it with another function's index.
+    // Flawed: H(function, XOR). The receiver has the XOR of its value and hashes it with another function's
+    // index.
     let hash = |function: u16, sum: Block| {
         let mut out = [0; 16];
         let input = [&function.to_le_bytes()[..], sum.as_bytes()].concat();
@@ -277,8 +282,8 @@ fn flaw_with_the_index_in_the_last_hash_alone_items_not_held_can_be_tested() {
         senders,
         "and yet the receiver can tell that the sender has the other item"
     );
-    // Ours: what the receiver knows is the mask of one remainder in one bin, which has one function: no item but its own
-    // leads to it.
+    // Ours: what the receiver knows is the mask of one remainder in one bin, which has one function: no item
+    // but its own leads to it.
     let (bin, value) = ours(held, 0);
     let leading = (0..=u16::MAX).filter(|item| (0..3).any(|function| ours(*item, function) == (bin, value)));
     assert_eq!(leading.collect::<Vec<_>>(), [held]);
@@ -286,7 +291,8 @@ fn flaw_with_the_index_in_the_last_hash_alone_items_not_held_can_be_tested() {
 
 #[test]
 fn flaw_masks_of_too_few_bits_match_by_chance() {
-    // Flawed: masks of log2 n bits. Ours: λ more than that of both sizes. The protocol's own masks, of sets without a common item.
+    // Flawed: masks of log2 n bits. Ours: λ more than that of both sizes. The protocol's own masks, of sets
+    // without a common item.
     let n = 1 << 12;
     let sets = &planted_for(&Parameters::default(), n, n, 0, 5);
     let sizes = Sizes { receiver: n, sender: n };
@@ -327,8 +333,9 @@ fn integers(sigma: u32, integers: impl Iterator<Item = u64>) -> Items {
 
 #[test]
 fn flaw_an_empty_bin_asks_for_no_item_but_the_receivers_own() {
-    // A semi-honest receiver knows the strings of what its empty bins ask for. If that were some item of the domain,
-    // it could look for its mask, and learn of an item that it does not hold whether the sender has it.
+    // A semi-honest receiver knows the strings of what its empty bins ask for. If that were some item of the
+    // domain, it could look for its mask, and learn of an item that it does not hold whether the sender has
+    // it.
     let sigma = 12;
     let (own, all) = (integers(sigma, 700..800), integers(sigma, 0..1 << sigma));
     let sizes = Sizes { receiver: own.len(), sender: all.len() };

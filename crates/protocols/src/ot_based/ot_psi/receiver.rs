@@ -1,5 +1,5 @@
-//! The receiver puts each item into one slot, computes all masks that the sender may have for it, and looks for them in the
-//! sender's lists.
+//! The receiver puts each item into one slot, computes all masks that the sender may have for it, and looks
+//! for them in the sender's lists.
 
 use std::ops::Range;
 
@@ -44,7 +44,8 @@ pub(super) fn pairs<R: NcoReceiver<u8>>(
     let words = Words::of(run, plan, items, None)?;
     let table = Slots::new(run, plan, &words.digests)?;
 
-    // The strings of every item's characters. The OTs of an empty slot choose the characters of one of my own items.
+    // The strings of every item's characters. The OTs of an empty slot choose the characters of one of my own
+    // items.
     run.phase(Phase::Extend, plan.all_slots() + plan.stash);
     let mut held: Vec<Held> = (0..plan.lists_of_bins()).map(|_| Held::default()).collect();
     let mut stash = Held::default();
@@ -136,8 +137,8 @@ fn by_chunks(
     Ok(())
 }
 
-/// Looks in a list for all masks of the items held. The plan says how many at a time: those of several items, or of some
-/// indices of one.
+/// Looks in a list for all masks of the items held. The plan says how many at a time: those of several items,
+/// or of some indices of one.
 pub(super) fn search(
     run: &Run<'_>,
     plan: &Plan,
@@ -184,8 +185,8 @@ fn stretch(plan: &Plan, strings: &[Block], indices: Range<usize>) -> Vec<u128> {
     masks
 }
 
-/// Appends the characters of `item`; of the first one if there is none. An empty slot must not query an item that the receiver
-/// does not hold: it could then test whether the sender holds it.
+/// Appends the characters of `item`; of the first one if there is none. An empty slot must not query an item
+/// that the receiver does not hold: it could then test whether the sender holds it.
 pub(super) fn choose(words: &Words, item: Option<u32>, characters: usize, out: &mut Vec<u8>) {
     push_characters(out, words.numbers[item.unwrap_or_default() as usize].to_u128(), characters);
 }

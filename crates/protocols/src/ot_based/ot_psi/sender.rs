@@ -1,5 +1,5 @@
-//! The sender puts each item into all of its bins, at a random index in each, and makes a mask for each slot of its bins and
-//! for each slot of the stash.
+//! The sender puts each item into all of its bins, at a random index in each, and makes a mask for each slot
+//! of its bins and for each slot of the stash.
 
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, RecvHalf, SendHalf};
@@ -96,7 +96,8 @@ fn of_bins<S: NcoSender<u8, BLOCKS>>(
     Ok(masks)
 }
 
-/// The rows of the stash's OTs: inclusion of an item of the receiver's in the whole set, whose order is that of the lists.
+/// The rows of the stash's OTs: inclusion of an item of the receiver's in the whole set, whose order is that
+/// of the lists.
 struct Stash {
     /// The number of the first OT.
     number: u64,
@@ -123,7 +124,8 @@ impl Stash {
         Ok(stash)
     }
 
-    /// The masks of every item for one slot of the stash; `take` has the position of an item in the lists and its mask.
+    /// The masks of every item for one slot of the stash; `take` has the position of an item in the lists and
+    /// its mask.
     fn masks(
         &self,
         plan: &Plan,
@@ -192,7 +194,8 @@ struct Work {
 }
 
 impl Work {
-    /// Asks for the strings of the characters of items of a bin, whose rows begin at `row` and whose masks stand in `list`.
+    /// Asks for the strings of the characters of items of a bin, whose rows begin at `row` and whose masks
+    /// stand in `list`.
     fn ask(&mut self, words: &Words, list: usize, items: &[u32], row: usize, characters: usize) {
         for (i, item) in items.iter().enumerate() {
             prefetch(&words.numbers, items.get(i + AHEAD).map_or(usize::MAX, |item| *item as usize));
@@ -202,7 +205,8 @@ impl Work {
         }
     }
 
-    /// Puts all masks that were asked for at their positions: of each character what the stream of its string has at its index.
+    /// Puts all masks that were asked for at their positions: of each character what the stream of its string
+    /// has at its index.
     fn answer(
         &mut self,
         ots: &impl NcoSender<u8, BLOCKS>,

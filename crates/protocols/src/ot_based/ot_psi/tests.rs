@@ -172,7 +172,8 @@ fn items_in_the_stash_are_found() {
 
 #[test]
 fn masks_are_made_and_looked_up_in_parts() {
-    // A list of several chunks, and few of the receiver's masks at a time: of a part of one item's indices, of two items.
+    // A list of several chunks, and few of the receiver's masks at a time: of a part of one item's indices,
+    // of two items.
     let sets = planted_for(&Parameters::default(), 3, 70_000, 2, 2);
     let load = plan(&shape(&sets, Case::default())).unwrap().load;
     for candidates in [5000, load - 1, 2 * load + 1] {
@@ -183,12 +184,13 @@ fn masks_are_made_and_looked_up_in_parts() {
     }
 }
 
-/// What the receiver sends is what it sends if every empty bin, and every slot of the stash without an item, asks for the first of its
-/// own items.
+/// What the receiver sends is what it sends if every empty bin, and every slot of the stash without an item,
+/// asks for the first of its own items.
 #[test]
 fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
-    // Of a native item 0 that the receiver does not hold it could tell otherwise whether the sender has it. Base OTs that are kept
-    // have all strings fixed, so that the bytes depend on nothing but what is asked for.
+    // Of a native item 0 that the receiver does not hold it could tell otherwise whether the sender has it.
+    // Base OTs that are kept have all strings fixed, so that the bytes depend on nothing but what is asked
+    // for.
     let parameters = Parameters { sigma: Some(18), ..Parameters::default() };
     let sets = planted_for(&parameters, 20, 30, 9, 2);
     assert!((0..20).all(|item| sets.receiver.native(item) != Some(0)));
@@ -329,7 +331,8 @@ fn traffic_with_the_papers_parameters_is_that_of_table_8() {
             let far = (ours as f64 / MB - published).abs();
             assert!(far <= 0.1 * published + rounding, "{what}: {ours} bytes, published {published} MB");
 
-            // The table's own formula: 2.4·n·t OTs, and a stash of four at every size, whose OTs are not counted.
+            // The table's own formula: 2.4·n·t OTs, and a stash of four at every size, whose OTs are not
+            // counted.
             let bits = sigma.min(40 + 2 * log2);
             let (t, mask) = (bits.div_ceil(8) as usize, (40 + 2 * log2).div_ceil(8) as usize);
             let theirs = 2.4 * (n * t * 32) as f64 + (6 * n * mask) as f64;

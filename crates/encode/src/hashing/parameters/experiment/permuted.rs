@@ -1,8 +1,9 @@
-//! The same rates with bins from a permutation of few items' bits: the bounds take bins for uniform and independent, which
-//! those of a Feistel network over a small domain are not.
+//! The same rates with bins from a permutation of few items' bits: the bounds take bins for uniform and
+//! independent, which those of a Feistel network over a small domain are not.
 //!
-//! Under one function, k items are in one bin only if their last R differ, and then with m^-(k-1): so two items, or more,
-//! never share a bin more often than independent ones. What these tests count besides is how sets of bins meet.
+//! Under one function, k items are in one bin only if their last R differ, and then with m^-(k-1): so two
+//! items, or more, never share a bin more often than independent ones. What these tests count besides is how
+//! sets of bins meet.
 
 use super::super::bounds::Table;
 use super::super::{Cuckoo, bounds, two_way};
@@ -73,7 +74,8 @@ impl Source {
     }
 }
 
-/// How often `fails` of so many repetitions, each with functions and items of its own; none if there are no such items.
+/// How often `fails` of so many repetitions, each with functions and items of its own; none if there are no
+/// such items.
 fn permuted(
     source: &mut Source,
     layout: Layout,
@@ -91,8 +93,9 @@ fn permuted(
     Some(count)
 }
 
-/// Counts failures over all domains and kinds of items, against `bound` as a power of 2, and against as many failures of
-/// independent bins: no more than either allows, and in domains that are much larger than the set about as many.
+/// Counts failures over all domains and kinds of items, against `bound` as a power of 2, and against as many
+/// failures of independent bins: no more than either allows, and in domains that are much larger than the set
+/// about as many.
 fn agrees_with_independent_bins(
     layout: Layout,
     items: usize,
