@@ -1,4 +1,4 @@
-//! From the error of a run to the exception that says the same.
+//! Turns the error of a run into an exception with the same words.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -10,12 +10,12 @@ pub(crate) fn name(kind: Kind) -> String {
     text(&kind)
 }
 
-/// What serialises as a word, as that word.
+/// A value that serialises as a word.
 fn text(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// The exception of the class that the kind has.
+/// The exception of the error's class.
 pub(crate) fn raise(py: Python<'_>, error: &Error, report: Option<&Report>) -> PyErr {
     exception(py, error, report).map_or_else(|failed| failed, PyErr::from_value)
 }

@@ -1,8 +1,8 @@
-//! The part of the Python package `vesica` that is Rust: runs, identities and channels under names that the typed package
-//! above it calls. Everything that a user sees is documented there (`python/src/vesica`).
+//! The Rust part of the Python package `vesica`: runs, identities and channels, which the typed package above it calls. That
+//! package has the documentation for users (`python/src/vesica`).
 //!
-//! A run goes on in a thread of its own without Python's interpreter lock; the thread that called waits for it, tells what
-//! happens, and looks for Ctrl-C.
+//! A run has a thread of its own, without Python's interpreter lock. The calling thread waits for it, passes its events on,
+//! and looks for Ctrl-C.
 
 #![forbid(unsafe_code)]
 
@@ -35,8 +35,8 @@ mod _internal {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // The hook of this module's Rust, not of other extension modules'. A panic becomes an exception; its words, which
-        // could hold a value, stay unsaid.
+        // The hook of this module, not of other extension modules. A panic becomes an exception without its words, which
+        // could hold a value of a table.
         std::panic::set_hook(Box::new(|_| {}));
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

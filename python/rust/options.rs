@@ -1,4 +1,4 @@
-//! The options of a run, from Python's words to settings. Names and words are the command line's.
+//! The options of a run, from Python's words to settings. Names and values are the command line's.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use vesica::{Error, partner};
 
 use crate::identity::IdentityArg;
 
-/// Everything that is not a table, a key or a partner. What is none is as on the command line.
+/// Everything that is not a table, a key or a partner. None stands for the command line's default.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
@@ -51,7 +51,7 @@ pub(crate) fn dialect(
     Ok(Dialect { delimiter, encoding, header })
 }
 
-/// The value of that name; what there is already if none is given.
+/// The value of that name; `otherwise` if none is given.
 fn one_of<T: Copy>(option: &str, word: Option<&String>, all: &[(&str, T)], otherwise: T) -> Result<T, Error> {
     let Some(word) = word else { return Ok(otherwise) };
     let found = all.iter().find(|(name, _)| name == word).map(|(_, value)| *value);
@@ -60,7 +60,7 @@ fn one_of<T: Copy>(option: &str, word: Option<&String>, all: &[(&str, T)], other
 }
 
 fn wrong(option: &str, why: &str) -> Error {
-    Error::usage(format!("--{option}: {why}"), format!("give another {}", option.replace('-', "_")))
+    Error::usage(format!("`--{option}`: {why}"), format!("give another {}", option.replace('-', "_")))
 }
 
 impl Options {
@@ -116,7 +116,7 @@ impl Options {
     }
 }
 
-/// Where the partner is met and how it is known.
+/// Where the partner is and how it is authenticated.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PartnerArgs<'py> {
@@ -136,12 +136,12 @@ impl PartnerArgs<'_> {
                 Ok(Partner::insecure(address).keeping_base_ots(self.keep_base_ots.clone()))
             }
             (_, true) => Err(Error::usage(
-                "--insecure-plaintext knows neither --peer nor --identity",
-                "leave out --insecure-plaintext: TLS needs no more than two keys",
+                "`--insecure-plaintext` uses neither `--peer` nor `--identity`",
+                "leave out `--insecure-plaintext`: TLS needs only a key on each side",
             )),
             (None, false) => Err(Error::usage(
                 "the partner's public key is missing",
-                "give --peer, the line that the partner's `vesica keygen` printed",
+                "give `--peer`, the line that the partner's `vesica keygen` printed",
             )),
             (Some(peer), false) => {
                 let peer = partner::peer_key(peer)?;

@@ -15,7 +15,7 @@ use crate::errors::raise;
 /// How often the waiting thread looks for Ctrl-C.
 const POLL: Duration = Duration::from_millis(50);
 
-/// A switch that ends runs.
+/// Ends runs from another thread.
 #[pyclass(frozen, module = "vesica")]
 #[derive(Default)]
 pub(crate) struct CancelToken(pub(crate) net::CancelToken);
@@ -32,7 +32,7 @@ impl CancelToken {
         py.detach(|| self.0.cancel());
     }
 
-    /// Whether it was thrown.
+    /// Whether it was cancelled.
     #[getter]
     fn cancelled(&self) -> bool {
         self.0.is_cancelled()
@@ -53,8 +53,8 @@ enum Message<T> {
     Ended(Result<T, Error>),
 }
 
-/// Plays in a thread and waits for the end. Every event goes to `on_event` as a line of JSON, in this thread; what it raises,
-/// and what a signal raises, cancels the run and is raised here.
+/// Runs `play` in a thread and waits for its end. Every event goes to `on_event` as a line of JSON, in this thread. An exception
+/// of `on_event`, or of a signal, cancels the run and is raised here.
 pub(crate) fn play<T: Send + 'static>(
     py: Python<'_>,
     cancel: &net::CancelToken,
@@ -62,13 +62,13 @@ pub(crate) fn play<T: Send + 'static>(
     play: impl FnOnce(OnEvent<'_>, &net::CancelToken) -> T + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = mpsc::channel();
-    let (told, own) = (on_event.is_some(), cancel.clone());
+    let (listened, own) = (on_event.is_some(), cancel.clone());
     let started = Instant::now();
     let body = move || {
         let tell = |event: &Event| {
-            let line = told.then(|| event.to_json_line(started));
+            let line = listened.then(|| event.to_json_line(started));
             if let Some(Ok(line)) = line {
-                // Nobody listens any more if the interpreter is going.
+                // The receiver is gone if the interpreter is ending.
                 drop(sender.send(Message::Event(line)));
             }
         };
@@ -76,7 +76,7 @@ pub(crate) fn play<T: Send + 'static>(
     };
     let spawned = thread::Builder::new().name("vesica".into()).spawn(body);
     let thread = spawned.map_err(|error| {
-        raise(py, &Error::resources(Phase::Prepare, "a thread cannot be started", &error), None)
+        raise(py, &Error::resources(Phase::Prepare, "cannot start a thread", &error), None)
     })?;
     let receiver = Mutex::new(receiver);
     let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(POLL);

@@ -1,4 +1,4 @@
-//! What a run gives back.
+//! What a run returns.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use vesica::{job, net};
 
 use crate::errors::raise;
 
-/// Rows as Arrow record batches, for whoever knows the Arrow PyCapsule interface.
+/// Rows as Arrow record batches, for libraries with the Arrow PyCapsule interface.
 #[pyclass(frozen, module = "vesica")]
 pub(crate) struct Batches(job::Batches);
 
@@ -26,7 +26,7 @@ impl Batches {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // Another schema is a wish, which the interface lets a producer leave unheard.
+        // The interface lets a producer ignore the wish for another schema.
         let _ = requested_schema;
         let batches = self.0.batches.clone().into_iter().map(Ok);
         let reader = RecordBatchIterator::new(batches, self.0.schema.clone());
@@ -49,7 +49,7 @@ impl Batches {
     }
 }
 
-/// How a run ended that ended well.
+/// The end of a run that succeeded.
 #[pyclass(frozen, module = "vesica")]
 pub(crate) struct Outcome {
     report: String,
@@ -88,8 +88,8 @@ impl Outcome {
 /// Numbers as 8 bytes each, in the machine's order.
 fn words<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyBytes>> {
     let fill = |bytes: &mut [u8]| {
-        for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
-            place.copy_from_slice(&number.to_ne_bytes());
+        for (word, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+            word.copy_from_slice(&number.to_ne_bytes());
         }
         Ok(())
     };
@@ -97,7 +97,7 @@ fn words<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyBytes>>
 }
 
 impl Outcome {
-    /// The outcome or the exception, and the report's file in either case.
+    /// The outcome or the exception. Writes the report's file in both cases.
     pub(crate) fn of(
         py: Python<'_>,
         ended: job::Outcome,
@@ -117,8 +117,8 @@ impl Outcome {
     }
 }
 
-/// Checks where the report goes before a run, as the command line does.
-pub(crate) fn report_place(
+/// Checks the report's path before a run, as the command line does.
+pub(crate) fn report_output(
     report: Option<&PathBuf>,
     output: Option<&PathBuf>,
     protected: &[PathBuf],

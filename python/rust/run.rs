@@ -12,7 +12,7 @@ use vesica::{Error, local as both, net, randomness};
 use crate::errors::raise;
 use crate::options::{Options, PartnerArgs};
 use crate::play::{self, CancelToken, token};
-use crate::result::{Outcome, report_place};
+use crate::result::{Outcome, report_output};
 use crate::table::Table;
 
 fn wrong_key(error: &TableError) -> Error {
@@ -60,7 +60,7 @@ impl How<'_> {
         protected: &[PathBuf],
         play: impl FnOnce(OnEvent<'_>, &net::CancelToken) -> Ended + Send + 'static,
     ) -> PyResult<Outcome> {
-        let report = report_place(self.report.as_ref(), output, protected);
+        let report = report_output(self.report.as_ref(), output, protected);
         let report = report.map_err(|error| raise(py, &error, None))?;
         let cancel = token(self.cancel.as_ref());
         let ended = play::play(py, &cancel, Some(&self.on_event), play)?;

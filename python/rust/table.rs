@@ -15,14 +15,14 @@ use vesica::{Error, Kind};
 use crate::errors::raise;
 use crate::options::dialect;
 
-/// A table as the package hands it on.
+/// A table as the package passes it on.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Table<'py> {
     table: Bound<'py, PyAny>,
-    /// What errors call it, if it is no path.
+    /// Its name in errors, if it is no path.
     name: String,
-    /// Whether its rows come one after the other and cannot be had again.
+    /// Whether its rows can be read only once.
     stream: bool,
     output: Option<PathBuf>,
     /// Whether the rows are to come back as batches.
@@ -60,7 +60,8 @@ impl Table<'_> {
         }
         let (py, name) = (self.table.py(), self.name.clone());
         let reader = RecordBatchStreamReader::from_pyarrow_bound(&self.table).map_err(|error| {
-            // What a producer raises may have a value in its words: only its class is told. What is no error stays what it is.
+            // The words of a producer's exception may hold a value of the table, so only its class is shown. Exceptions
+            // such as KeyboardInterrupt pass as they are.
             let class =
                 error.get_type(py).name().map_or_else(|_| "Exception".into(), |name| name.to_string());
             let ours = || raise(py, &unreadable(&name, &class), None);
@@ -80,6 +81,6 @@ impl Table<'_> {
 
 fn unreadable(name: &str, why: &str) -> Error {
     let message = format!("{name}: cannot be read as an Arrow table ({why})");
-    let remedy = "give every column one type that Arrow has; see what converting it to pyarrow says";
+    let remedy = "give every column one Arrow type; converting the table with pyarrow shows what is wrong";
     Error { kind: Kind::Input, phase: Phase::Read, ..Error::usage(message, remedy) }
 }

@@ -36,7 +36,7 @@ def test_paths_to_text_of_other_kinds(tmp_path: Path) -> None:
     with pytest.raises(vesica.InputError) as raised:
         vesica.local(tmp_path / "mine.csv", tmp_path / "mine.csv", key="Stadt", row_numbers=True)
     assert '`delimiter=";"`' in str(raised.value) and "--" not in str(raised.value)
-    with pytest.raises(vesica.UsageError, match="say how a path is read"):
+    with pytest.raises(vesica.UsageError, match="are for a path"):
         vesica.local(table("pandas", MINE), table("pandas", THEIRS), key="email", delimiter=";")
 
 

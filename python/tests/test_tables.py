@@ -115,7 +115,7 @@ def test_paths_numbers_and_outputs(tmp_path: Path) -> None:
         table("polars", MINE), table("pandas", THEIRS), key="email:email", output=tmp_path / "out.arrow"
     )
     assert columns_of(pyarrow.ipc.open_stream(written.read_bytes()).read_all()) == JOINED
-    with pytest.raises(vesica.UsageError, match="name it with output"):
+    with pytest.raises(vesica.UsageError, match="name one with output"):
         vesica.local(tmp_path / "mine.csv", table("pandas", THEIRS), key="email:email")
     with pytest.raises(vesica.OutputError, match="same file as an input"):
         vesica.local(tmp_path / "mine.csv", table("pandas", THEIRS), key="email:email", output=tmp_path / "mine.csv")

@@ -98,7 +98,7 @@ fn a_file_may_come_as_batches_but_not_text() {
     let refused =
         play(args(text.into(), Destination::Batches, "mail:email"), theirs(), &Settings::default()).0;
     let error = refused.result.unwrap_err();
-    assert!(error.kind == Kind::Usage && error.message.contains("rows leave as text"), "{error}");
+    assert!(error.kind == Kind::Usage && error.message.contains("can leave only as text"), "{error}");
 }
 
 #[test]

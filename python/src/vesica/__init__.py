@@ -1,7 +1,7 @@
-"""Private set intersection: find the rows two tables share, and show neither side anything else.
+"""Private set intersection: find the rows that two tables share, and show neither side anything else.
 
-Two organisations each hold a table. One calls :func:`receive`, the other :func:`send`; the first gets its own rows that the
-second has too, and nothing else moves but the sizes::
+Two organisations each hold a table. One calls :func:`receive`, the other :func:`send`. The first one gets those of its own
+rows whose keys the second one has too. Besides that, the two only learn the sizes of each other's sets::
 
     matched = vesica.receive(customers, key="email:email", listen=":7400", peer="vesica-pub1-…")
     report = vesica.send(newsletter, key="mail:email", connect="shop.example.com:7400", peer="vesica-pub1-…")

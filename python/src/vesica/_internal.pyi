@@ -1,4 +1,4 @@
-"""The part that is Rust. `vesica` wraps all of it; nothing here is meant to be called from elsewhere."""
+"""The part in Rust. `vesica` wraps all of it; nothing else should call it."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -43,7 +43,7 @@ class CancelToken:
         """End every run that was given this token. They raise :class:`vesica.Cancelled`."""
     @property
     def cancelled(self) -> bool:
-        """Whether it was thrown."""
+        """Whether :meth:`cancel` was called."""
 
 @final
 class Identity:
@@ -63,7 +63,7 @@ class Identity:
 
 @final
 class Batches:
-    """Rows as Arrow record batches, for whoever knows the Arrow PyCapsule interface."""
+    """Rows as Arrow record batches, for libraries with the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...

@@ -24,54 +24,55 @@ class Options(TypedDict, total=False):
     protocol: str
     """By name (see :func:`vesica.protocols`), or ``"auto"``."""
     security: Literal["semi-honest", "malicious"]
-    """What the protocol must withstand; ``"malicious"`` by default."""
+    """Against which parties the protocol must be secure; ``"malicious"`` by default."""
     learns: Literal["receiver", "both"]
     """Who learns the matching rows; ``"receiver"`` by default."""
     match_id: bool
-    """Matching rows come with one more column, ``match_id``: a number that both sides give the same key, so that the two
+    """Add a column ``match_id`` to the matching rows: the same number on both sides for the same key, so that the two
     results can be joined; with ``learns="both"``."""
     profile: Literal["conservative", "fast", "lean"]
     """What the protocol's parameters rest on; ``"conservative"`` by default."""
     level: int
     """Security level in bits, 128 by default; others where the protocol offers them."""
     sigma: int | None
-    """Keys are integers below 2^sigma and used as they are; one key of rule ``int`` or ``ip``."""
+    """Use keys as they are: integers below 2^sigma; one key column of rule ``int`` or ``ip``."""
     variant: str | None
-    """A form of the named protocol beside its standard one."""
+    """A variant of the named protocol."""
     paper_parameters: bool
     """The paper's own parameters, for comparison; needs ``allow_insecure``."""
     threads: int | None
     """Threads to keep busy; all cores by default."""
     memory: int | str | None
     """Memory that this process may use, in bytes or as ``"512M"`` or ``"4G"``; a run that may take more is refused.
-    90 % of what there is by default."""
+    90 % of the free memory by default."""
     timeout: str | float | timedelta
     """How long to wait for the partner, and how long it may be silent: ``"90s"``, ``"5m"`` (default), or seconds."""
     deadline: str | float | timedelta | None
-    """When the run ends that is not done, whatever it waits for: ``"90s"``, ``"2h"``, or seconds; never by default."""
+    """End the run if it is not done after this time, whatever it waits for: ``"90s"``, ``"2h"``, or seconds; no limit by
+    default."""
     on_duplicates: Literal["all", "first", "error"]
-    """Rows of mine with the same key: ``"all"`` that match come out (default), the ``"first"``, or it is an error."""
+    """My rows with the same key: ``"all"`` of them match (default), only the ``"first"`` matches, or they are an error."""
     on_null: Literal["skip", "error"]
-    """Rows of mine without a key; ``"skip"`` by default."""
+    """My rows without a key; ``"skip"`` by default."""
     on_invalid: Literal["error", "skip"]
-    """Rows of mine whose key breaks its rule; ``"error"`` by default."""
+    """My rows whose key breaks its rule; ``"error"`` by default."""
     pad_to: int | Literal["pow2"] | None
-    """Hide my exact size: pad up to a power of two or to so many keys."""
+    """Hide my exact size: pad to the next power of two, or to this number of keys."""
     min_peer_rows: int
-    """Refuse a partner with fewer keys, padding counted."""
+    """Refuse a partner with fewer keys, padding included."""
     max_peer_rows: int
-    """Refuse a partner with more keys, padding counted; 2^30 by default."""
+    """Refuse a partner with more keys, padding included; 2^30 by default."""
     allow_insecure: bool
     """Allow protocols that are marked insecure or broken."""
 
 
 class RunOptions(Options, total=False):
-    """What any call that runs a protocol takes besides a table and its key."""
+    """What every call that runs a protocol takes besides a table and its key."""
 
     report: str | os.PathLike[str] | Callable[[Report], object] | None
     """A file for the report, also of a run that fails; or a function that takes the :class:`vesica.Report`."""
     events: Callable[[Event], object] | None
-    """A function that is called with each event, in the thread that called. What it raises ends the run."""
+    """A function that is called with each event, in the calling thread. An exception in it ends the run."""
     progress: bool
     """Show a bar (needs tqdm)."""
     cancel: _internal.CancelToken | None
@@ -79,18 +80,19 @@ class RunOptions(Options, total=False):
 
 
 class ReadOptions(TypedDict, total=False):
-    """How a path is read, if it is text. (Parquet and Arrow files say all of this themselves.)"""
+    """How a text file is read. (Parquet and Arrow files need none of this.)"""
 
     delimiter: str | None
-    """What separates fields: one character, as ``";"``, or ``"tab"``; a comma by default, or what a first line ``sep=`` names."""
+    """What separates fields: one character such as ``";"``, or ``"tab"``; a comma by default, or what a first line ``sep=``
+    names."""
     encoding: str | None
-    """The encoding of text without a byte-order mark, as ``"windows-1252"`` or ``"utf-16"``; UTF-8 by default."""
+    """The encoding of text without a byte-order mark, such as ``"windows-1252"`` or ``"utf-16"``; UTF-8 by default."""
     header: bool
     """Whether the first line names the columns; if not, they are named by number: ``"1"``, ``"2"``, …"""
 
 
 class PairReadOptions(TypedDict, total=False):
-    """The same for two tables: one value for both, or a tuple with each one's."""
+    """The same for two tables: one value for both, or a tuple of two."""
 
     delimiter: str | tuple[str | None, str | None] | None
     """What separates fields."""
@@ -101,18 +103,18 @@ class PairReadOptions(TypedDict, total=False):
 
 
 class PartyOptions(RunOptions, ReadOptions, total=False):
-    """The same for one party of two, and how it meets the other."""
+    """The same for one of two parties, and how it meets the other."""
 
     listen: str | None
     """Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every IPv4 address here."""
     connect: str | None
-    """Go to the partner at ``"HOST:PORT"``."""
+    """Connect to the partner at ``"HOST:PORT"``."""
     identity: str | os.PathLike[str] | _internal.Identity | None
     """My identity, or its file; by default the file that :func:`vesica.keygen` makes."""
     peer: str | None
-    """The partner's public key, ``"vesica-pub1-…"``, or ``"@FILE"`` that holds it."""
+    """The partner's public key, ``"vesica-pub1-…"``, or ``"@FILE"`` with a file that holds it."""
     insecure_plaintext: bool
-    """No TLS, and no knowing who is there; on loopback addresses only."""
+    """No TLS and no keys, so the partner may be anybody; on loopback addresses only."""
     keep_base_ots: str | os.PathLike[str] | None
     """A file, one for each partner and role, that keeps base OTs for later runs; with ``security="semi-honest"``."""
 
@@ -122,7 +124,7 @@ class LocalOptions(RunOptions, PairReadOptions, total=False):
 
 
 READ: dict[str, Any] = {"delimiter": None, "encoding": None, "header": True}
-"""How a path is read, with the defaults."""
+"""How a text file is read, with the defaults."""
 
 PARTNER = {
     "listen": None,
@@ -136,7 +138,7 @@ PARTNER = {
 
 
 def time(value: str | float | timedelta) -> str:
-    """A time as the command line has it."""
+    """A time as the command line writes it."""
     if isinstance(value, timedelta):
         value = value.total_seconds()
     return value if isinstance(value, str) else str(int(value))
@@ -147,7 +149,7 @@ def filled(options: dict[str, Any]) -> dict[str, Any]:
     names = Options.__annotations__
     unknown = options.keys() - names.keys()
     if unknown:
-        raise TypeError(f"unknown option {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+        raise TypeError(f"unknown option {', '.join(sorted(unknown))}; the options are {', '.join(names)}")
     every = {**dict.fromkeys(names), **options}
     for name in ("timeout", "deadline"):
         if every[name] is not None:

@@ -1,4 +1,4 @@
-"""What happens during a run: told to the caller, shown as a bar, logged."""
+"""The events of a run: for the caller, as a bar, and in the log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .errors import usage
 __all__ = ["Event", "listener"]
 
 Event = dict[str, Any]
-"""What happens, as ``docs/report.md`` lists it: ``event`` and ``t``, and what comes with that event."""
+"""An event, as ``docs/report.md`` lists them: ``event`` and ``t``, and the fields of that event."""
 
 _log = logging.getLogger("vesica")
 
@@ -46,7 +46,7 @@ class _Bar:
 
 
 class Listener:
-    """Takes events as lines of JSON; a context that closes the bar."""
+    """Receives events as lines of JSON. As a context it closes the bar at the end."""
 
     def __init__(self, events: Callable[[Event], object] | None, progress: bool) -> None:
         self._events = events
@@ -71,7 +71,7 @@ class Listener:
 
 
 def listener(events: Callable[[Event], object] | None, progress: bool) -> Listener:
-    """Whoever is to be told."""
+    """What receives the events."""
     if events is not None and not callable(events):
-        raise usage("events is no function", "give a function that takes an event")
+        raise usage("events is not a function", "give a function that takes an event")
     return Listener(events, progress)

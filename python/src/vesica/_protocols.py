@@ -28,7 +28,7 @@ SetKeys = Sequence[bytes] | Sequence[int]
 
 
 def channel_pair(cancel: CancelToken | None = None) -> tuple[Channel, Channel]:
-    """Two ends of one conversation in this process. Each end is for one run, in a thread of its own."""
+    """The two ends of a channel in this process. Each end is for one run, in a thread of its own."""
     return Channel.pair(cancel)
 
 
@@ -44,16 +44,16 @@ def open_channel(
     events: Callable[[Event], object] | None = None,
 ) -> Channel:
     """Meet the partner over the network, for one run. Arguments are those of :func:`vesica.receive`."""
-    # A channel is for one run, and keeps nothing for another.
+    # A channel is for one run, so it keeps no base OTs.
     given = (listen, connect, identity, peer, insecure_plaintext, None)
     partner = dict(zip(PARTNER, given, strict=True))
-    with listener(events, False) as told:
-        return Channel.open(partner, time(timeout), cancel, told)
+    with listener(events, False) as on_event:
+        return Channel.open(partner, time(timeout), cancel, on_event)
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """A protocol of the registry: what ``vesica protocols --json`` tells of it, and its two roles."""
+    """A protocol of the registry: its entry in ``vesica protocols --json``, and its two roles."""
 
     name: str
     """Its name on the command line."""
@@ -64,21 +64,21 @@ class Protocol:
     paper: str
     """Paper and section."""
     security: tuple[str, ...]
-    """The security models it is offered in."""
+    """The security models that it offers."""
     standing: str
     """``standard``, ``insecure`` or ``broken``."""
     learns: str
     """Who learns what."""
     learns_both: bool
-    """Whether it has a path by which the sender learns the result too."""
+    """Whether the sender can learn the result too."""
     leakage: str
-    """What else is seen."""
+    """What a run reveals besides the result."""
     flights: dict[str, int]
     """One-way messages by security; two make a round trip."""
     memory: str
-    """What it adds to the items at its peak, as a formula in bytes."""
+    """Its peak memory besides the items, as a formula in bytes."""
     about: dict[str, Any] = field(repr=False, compare=False)
-    """All of it, with messages, variants and levels."""
+    """The whole entry, with messages, variants and levels."""
 
     def receive(
         self,
@@ -94,13 +94,13 @@ class Protocol:
         Args:
             keys: Byte strings, or integers with ``sigma``. (They are the keys of a table with one column of the rule
                 ``raw``, or ``int``, so the partner may hold a table.)
-            channel: From :func:`vesica.channel_pair` or :func:`vesica.open_channel`; used up.
+            channel: From :func:`vesica.channel_pair` or :func:`vesica.open_channel`; it serves one run.
             report: A function that takes the report.
-            events: A function that is told what happens.
+            events: A function that is called with each event.
             **options: See :class:`vesica.Options`; ``protocol`` is this one, and ``security`` the strongest it offers.
 
         Returns:
-            The places of the common keys in ``keys``, ascending.
+            The indices of the common keys in ``keys``, ascending.
         """
         return self._play("receiver", keys, channel, report, events, options)[0]
 
@@ -114,7 +114,7 @@ class Protocol:
         **options: Unpack[Options],
     ) -> Report:
         """Play the sender. Arguments are those of :meth:`receive`; with ``learns="both"`` the report's ``result`` holds the
-        places of the common keys."""
+        indices of the common keys."""
         return self._play("sender", keys, channel, report, events, options)[1]
 
     def _play(
@@ -131,14 +131,14 @@ class Protocol:
         integers = every["sigma"] is not None
         if not all(isinstance(key, int if integers else (bytes, bytearray)) for key in keys):
             raise usage("keys are byte strings, or integers with sigma", "encode them, or give a sigma")
-        with listener(events, False) as told:
-            outcome = channel.run(role, keys, every, told)
+        with listener(events, False) as on_event:
+            outcome = channel.run(role, keys, every, on_event)
         rows = row_numbers(outcome)
         learns = role == "receiver" or every["learns"] == "both"
-        told_report = Report(outcome.report, rows if learns else None)
+        full_report = Report(outcome.report, rows if learns else None)
         if report is not None:
-            report(told_report)
-        return rows, told_report
+            report(full_report)
+        return rows, full_report
 
 
 def protocols() -> dict[str, Protocol]:

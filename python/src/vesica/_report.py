@@ -1,4 +1,4 @@
-"""What a run says of itself at its end."""
+"""The report of a run."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Bytes(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Who took part: public keys as ``keygen`` gives them."""
+    """The public keys of the two sides, as ``keygen`` returns them."""
 
     mine: str
     """This side's."""
     partner: str
-    """The partner's, who has proven to hold the private one."""
+    """The partner's, which has proven to hold the private key."""
 
 
 class Transcript(NamedTuple):
@@ -102,7 +102,7 @@ def _fields(kind: Any, data: dict[str, Any]) -> Any:
 
 
 class Report:
-    """The report of a run: the same as ``vesica receive --report`` writes. It holds no identifier of either table."""
+    """The report of a run: the same as ``vesica receive --report`` writes. It holds no key of either table."""
 
     def __init__(self, text: str, result: Any = None) -> None:
         """The report in this JSON text."""
@@ -132,7 +132,7 @@ class Report:
 
     @property
     def security(self) -> str:
-        """What the protocol was held to withstand; ``none`` for one that is marked insecure or broken."""
+        """The security of the run; ``none`` for a protocol that is marked insecure or broken."""
         return str(self._data["security"])
 
     @property
@@ -158,7 +158,7 @@ class Report:
 
     @property
     def session(self) -> str | None:
-        """Names the run: the same on both sides, and of no other run. Known once the terms were agreed."""
+        """The name of the run: the same on both sides, and different for every run. Known once the terms were agreed."""
         return self._data["session"]  # type: ignore[no-any-return]
 
     @property
@@ -190,7 +190,7 @@ class Report:
 
     @property
     def confirmed(self) -> bool:
-        """Whether both sides confirmed the exchange. A run that fails after that has only lost its output here."""
+        """Whether both sides confirmed the exchange. If a run failed after that, only its output here is missing."""
         return bool(self._data["confirmed"])
 
     @property
@@ -201,7 +201,7 @@ class Report:
 
     @property
     def hints(self) -> list[str]:
-        """What the counts suggest, where every row was left out or nothing matches."""
+        """Hints, if every row was left out or nothing matches."""
         return list(self._data.get("hints", []))
 
     @property
@@ -231,19 +231,19 @@ class Report:
 
     @property
     def memory_bound(self) -> int | None:
-        """What the table and the protocol were expected to take at most, in bytes."""
+        """The upper bound of the memory for the table and the protocol, in bytes."""
         return self._data["memory_bound"]  # type: ignore[no-any-return]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as ``docs/report.md`` describes it."""
+        """The whole report, as ``docs/report.md`` describes it."""
         return json.loads(json.dumps(self._data))  # type: ignore[no-any-return]
 
     def learned(self) -> dict[str, str]:
-        """What this side learned of the other's table: all of it, in words."""
+        """Everything that this side learned about the other's table, in words."""
         sizes, matches = self.sizes, self.matches
         learned = {}
         if sizes.peer_items is not None:
-            learned["size of the partner's set"] = f"{sizes.peer_items} keys, padding counted"
+            learned["size of the partner's set"] = f"{sizes.peer_items} keys, padding included"
         if matches is not None:
             learned["keys in common"] = f"{matches.items}: {matches.rows} of {sizes.rows} rows"
         else:

@@ -1,4 +1,4 @@
-"""The calls: one party's run against a partner, and both parties' runs here."""
+"""The calls: one party's run against a partner, and both parties in one process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _pair_specs(key: PairKeys) -> list[str]:
 
 
 class _Call:
-    """A call's options, sorted by who takes them."""
+    """A call's options, sorted by what they are for."""
 
     def __init__(self, options: Any, partner: bool) -> None:
         rest = dict(options)
@@ -50,27 +50,27 @@ class _Call:
         self.options = filled(rest)
 
     def play(self, play: Callable[[dict[str, Any]], _internal.Outcome]) -> tuple[_internal.Outcome, Report]:
-        """The outcome of the run and its report, once whoever wants it has it."""
-        tell = callable(self._report)
-        report = None if self._report is None or tell else os.fspath(self._report)
-        with listener(self._events, self._progress) as told:
-            outcome = play({"options": self.options, "report": report, "cancel": self._cancel, "on_event": told})
+        """Run, pass the report on, and return the outcome and the report."""
+        report_to_function = callable(self._report)
+        report = None if self._report is None or report_to_function else os.fspath(self._report)
+        with listener(self._events, self._progress) as on_event:
+            outcome = play({"options": self.options, "report": report, "cancel": self._cancel, "on_event": on_event})
         ended = Report(outcome.report)
-        if tell:
+        if report_to_function:
             self._report(ended)
         for hint in ended.hints:
             warnings.warn(hint, stacklevel=3)
         return outcome, ended
 
     def numbered(self, row_numbers: bool) -> None:
-        """Refuses match numbers without rows that could have them."""
+        """Refuse match numbers without rows that could hold them."""
         if row_numbers and self.options["match_id"]:
             raise usage("match_id is a column of the matching rows", "leave out row_numbers, or match_id")
 
     def read_path(self, table: Any) -> dict[str, Any]:
-        """How this table is read, which has to be a path if that is said."""
+        """How this table is read. Options for text need a path."""
         if self.read != READ and not isinstance(table, (str, os.PathLike)):
-            raise usage("delimiter, encoding and header say how a path is read", "leave them out for a table in memory")
+            raise usage("delimiter, encoding and header are for a path", "leave them out for a table in memory")
         return self.read
 
     def read_pair(self, receiver: Any, sender: Any) -> list[dict[str, Any]]:
@@ -128,36 +128,36 @@ def receive(
     row_numbers: bool = False,
     **options: Unpack[PartyOptions],
 ) -> Any:
-    """Find the rows of my table whose keys the partner's table has too.
+    """Find the rows of my table whose keys are in the partner's table.
 
-    The partner calls :func:`send`, or runs ``vesica send``. Either side may start first, either may listen.
+    The partner calls :func:`send`, or runs ``vesica send``. Either side may start first, and either may listen.
 
     Args:
         table: Anything with the Arrow PyCapsule interface (pyarrow, pandas, Polars, DuckDB relations), or a path to
             CSV, Parquet or Arrow IPC.
         key: ``"COLUMN"`` or ``"COLUMN:RULE"``; a list of them for a composite key. Rules are ``raw``, ``text``,
             ``email``, ``email-uid2``, ``email-meta``, ``phone``, ``phone:CC``, ``ip``, ``date``, ``int``, ``sha256``.
-        output: A file for the rows, in the table's format; a path as table needs one.
-        row_numbers: Give the numbers of the rows, counted from 0, instead of the rows.
+        output: A file for the rows, in the table's format; needed if the table is a path.
+        row_numbers: Return the numbers of the rows, counted from 0, instead of the rows.
         listen: Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every IPv4 address here.
-        connect: Go to the partner at ``"HOST:PORT"``.
+        connect: Connect to the partner at ``"HOST:PORT"``.
         identity: My identity, or its file; by default the file that :func:`keygen` makes.
-        peer: The partner's public key, ``"vesica-pub1-…"``, or ``"@FILE"`` that holds it.
-        insecure_plaintext: No TLS, and no knowing who is there; on loopback addresses only.
-        keep_base_ots: A file, one for each partner and role, that keeps base OTs for later runs, which then start at
-            once; with ``security="semi-honest"``, for ``kkrt`` and its like.
-        delimiter: For a path: what separates fields, as ``";"`` or ``"tab"``.
-        encoding: For a path: the encoding of text, as ``"windows-1252"``.
+        peer: The partner's public key, ``"vesica-pub1-…"``, or ``"@FILE"`` with a file that holds it.
+        insecure_plaintext: No TLS and no keys, so the partner may be anybody; on loopback addresses only.
+        keep_base_ots: A file, one for each partner and role, that keeps base OTs for later runs, which then start
+            faster; with ``security="semi-honest"``, for ``kkrt`` and other protocols with base OTs.
+        delimiter: For a path: what separates fields, such as ``";"`` or ``"tab"``.
+        encoding: For a path: the encoding of text, such as ``"windows-1252"``.
         header: For a path: whether the first line names the columns; ``False`` names them ``"1"``, ``"2"``, …
         report: A file for the report, also of a run that fails; or a function that takes the :class:`Report`.
-        events: A function that is called with each event, in the thread that called. What it raises ends the run.
+        events: A function that is called with each event, in the calling thread. An exception in it ends the run.
         progress: Show a bar (needs tqdm).
         cancel: Ends the run from another thread. Ctrl-C ends it too.
-        **options: Those above after ``row_numbers``, and all of :class:`Options`.
+        **options: Those above from ``listen`` on, and all of :class:`Options`.
 
     Returns:
-        The matching rows, in the table's order: the kind of table that was given, a pyarrow table if the kind is not
-        known, the path of the output if there is one, or an array of row numbers.
+        The matching rows, in the table's order, as the kind of table that was given (a pyarrow table if the kind is not
+        known); or the path of the output, if there is one; or an array of row numbers.
 
     Raises:
         VesicaError: One class for each kind of failure.
@@ -177,20 +177,20 @@ def send(
     row_numbers: bool = False,
     **options: Unpack[PartyOptions],
 ) -> Report:
-    """Let the partner find its rows whose keys my table has too.
+    """Let the partner find the rows of its table whose keys are in mine.
 
     Arguments are those of :func:`receive`; ``output`` and ``row_numbers`` are for ``learns="both"``.
 
     Returns:
-        The report of the run. With ``learns="both"`` its ``result`` is what :func:`receive` would give: my matching
-        rows.
+        The report of the run. With ``learns="both"`` its ``result`` holds my matching rows, as :func:`receive` returns
+        them.
 
     Raises:
         VesicaError: One class for each kind of failure.
     """
     call, specs = _Call(options, True), _specs(key)
     learns = call.options["learns"] == "both"
-    # A file needs no output where only the report is wanted.
+    # A file needs no output if only the report is wanted.
     numbers = row_numbers or (isinstance(table, (str, os.PathLike)) and output is None)
     call.numbered(row_numbers)
     adapter = adapt(table, _internal.key_columns(specs), output, numbers, learns, call.read_path(table))
@@ -257,11 +257,11 @@ def local(
             the names differ; a list of these for a composite key.
         output: As for :func:`receive`.
         row_numbers: As for :func:`receive`.
-        **options: As for :func:`receive`, but for those about the partner. ``delimiter``, ``encoding`` and ``header`` are
+        **options: As for :func:`receive`, except those about the partner. ``delimiter``, ``encoding`` and ``header`` are
             for both paths, or a tuple of the receiver's and the sender's.
 
     Returns:
-        The matching rows of ``receiver``, as :func:`receive` gives them.
+        The matching rows of ``receiver``, as :func:`receive` returns them.
 
     Raises:
         VesicaError: One class for each kind of failure.
@@ -273,7 +273,7 @@ def local(
     mine = adapt(receiver, [column for column, _ in columns], output, row_numbers, True, my_read)
     theirs = adapt(sender, [column for _, column in columns], None, True, False, their_read)
     if mine.given["stream"]:
-        # A connection of DuckDB gives one stream at a time.
+        # A DuckDB connection gives one stream at a time.
         theirs.given["stream"] = False
     outcome, report = call.play(lambda how: _internal.local(mine.given, theirs.given, specs, how))
     if isinstance(key, tuple) and report.matches is not None and report.matches.items == 0:
@@ -285,15 +285,15 @@ def local(
 def keep_freed_memory() -> None:
     """Let the allocator of this process keep the memory of large blocks that are freed, for the next ones.
 
-    The command line does so at its start; it makes runs of a million rows and more faster. Call it before the first run of a
-    process that has little else to do. It is a setting of the whole process, in which up to a gigabyte stays then, so nothing
-    in the package calls it. Only the GNU system's allocator is meant; elsewhere nothing happens.
+    The command line does so at its start; runs of a million rows and more get faster. Call it before the first run of a
+    process that does little else. It is a setting of the whole process, which then keeps up to a gigabyte, so the package
+    never calls it by itself. It only affects the GNU allocator; with others nothing happens.
     """
     _internal.keep_freed_memory()
 
 
 def keygen(output: StrPath | None = None) -> str:
-    """Make a new identity in a file; never overwrites one.
+    """Make a new identity in a file. An existing file is never overwritten.
 
     Args:
         output: The file; by default ``vesica/identity.pem`` in the configuration folder.

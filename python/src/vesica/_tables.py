@@ -1,8 +1,8 @@
 """Tables of every kind, in and out.
 
-Rust takes a path, or an object with the Arrow PyCapsule interface. What comes back is of the kind that went in. A pandas or
-Polars frame gives its key columns only and is indexed by the row numbers found, so nothing else of it is converted; other
-tables give all their columns as record batches, which are not copied, and get back the matching ones.
+Rust takes a path, or an object with the Arrow PyCapsule interface. The result is of the kind of the input. From a pandas or
+Polars frame only the key columns are converted; its result is the frame indexed by the row numbers. Other tables give all
+their columns as record batches, which are not copied, and get back the matching rows.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["Adapter", "adapt", "match_ids", "row_numbers"]
 
 
 class Adapter(NamedTuple):
-    """How a table goes to Rust and how its matching rows come back."""
+    """How a table is passed to Rust, and how its matching rows come back."""
 
     given: dict[str, Any]
     """What Rust takes."""
     taken: Callable[[_internal.Outcome], Any]
-    """From an outcome to the rows."""
+    """Turns an outcome into the rows."""
 
 
 def row_numbers(outcome: _internal.Outcome) -> array[int]:
@@ -37,7 +37,7 @@ def row_numbers(outcome: _internal.Outcome) -> array[int]:
 
 
 def match_ids(outcome: _internal.Outcome, columns: Sequence[Any]) -> dict[str, array[int]]:
-    """Their match numbers, if they were agreed, under a name that no column has."""
+    """The match numbers, if they were agreed, under a name that no column has."""
     if outcome.numbers is None:
         return {}
     numbers = array("q")
@@ -56,11 +56,11 @@ def adapt(
 ) -> Adapter:
     """The adapter of this table, whose keys are in these columns.
 
-    ``output`` is a file for the rows, ``numbers`` asks for their numbers, ``learns`` says whether there will be any, and
-    ``read`` how a path is read.
+    ``output`` is a file for the rows, ``numbers`` asks for their numbers, ``learns`` says whether this side learns the rows,
+    and ``read`` how a text file is read.
     """
     if output is not None and numbers:
-        raise usage("the rows go to a file or come as numbers, not both", "leave out output or row_numbers")
+        raise usage("the rows can go to a file or come as numbers, not both", "leave out output or row_numbers")
     if isinstance(table, (str, os.PathLike)):
         adapter = _path(table, output, numbers, learns)
         adapter.given.update(read)
@@ -69,7 +69,7 @@ def adapt(
     library = kind.__module__.split(".")[0].lstrip("_")
     name = f"{library}.{kind.__name__}"
     if kind.__name__ == "Series":
-        raise usage(f"{name}: is one column and no table", "give a table: `series.to_frame()` makes one")
+        raise usage(f"{name}: is one column, not a table", "give a table: `series.to_frame()` makes one")
     if output is not None:
         given = _given(_arrow(table, name), name, stream=_is_stream(library, kind.__name__), output=output)
         return Adapter(given, lambda _: Path(output))
@@ -85,12 +85,12 @@ def adapt(
 def _path(table: Any, output: Any, numbers: bool, learns: bool) -> Adapter:
     path = os.fspath(table)
     if output is None and learns and not numbers:
-        raise usage("the rows of a file go to a file", "name it with output, or ask for row_numbers")
+        raise usage("the rows of a file go to a file", "name one with output, or give row_numbers=True")
     return Adapter(_given(path, path, output=output), row_numbers if numbers else lambda _: Path(output))
 
 
 def _arrow(table: Any, name: str) -> Any:
-    """The object itself, if it is a table at all."""
+    """The object itself, if it is a table."""
     if type(table).__module__.startswith("polars") and hasattr(table, "collect"):
         return table.collect()
     if not hasattr(table, "__arrow_c_stream__"):
@@ -102,7 +102,7 @@ def _arrow(table: Any, name: str) -> Any:
 
 
 def _is_stream(library: str, kind: str) -> bool:
-    """Whether the rows come once and may be more than memory holds."""
+    """Whether the rows can be read only once, and may be more than fit into memory."""
     return library == "duckdb" or kind == "RecordBatchReader"
 
 
@@ -114,11 +114,11 @@ def _pandas(table: Any, columns: Sequence[str], name: str) -> Adapter:
     names = list(table.columns)
     hidden = [name for name in table.index.names if name is not None and name in columns and name not in names]
     if hidden:
-        raise usage(f"{name}: `{hidden[0]}` is the index and no column", "call `reset_index()` first")
+        raise usage(f"{name}: `{hidden[0]}` is the index, not a column", "call `reset_index()` first")
     if _all_there(columns, names):
         keys = table[list(dict.fromkeys(columns))].reset_index(drop=True)
     else:
-        # What is wrong is told in the words for every table, for which the columns' names are enough.
+        # Rust tells what is wrong; for that the names of the columns are enough.
         import pyarrow
 
         keys = pyarrow.table([pyarrow.nulls(0)] * len(names), names=[str(column) for column in names])
@@ -158,7 +158,7 @@ def _batches(table: Any, library: str, name: str, wanted: bool) -> Adapter:
 
 
 def _rebuild(batches: Any, library: str, kind: str) -> Any:
-    """Record batches as the kind that they came from; as a pyarrow table if that is not known."""
+    """Record batches as the kind of the input; as a pyarrow table if the kind is not known."""
     try:
         import pyarrow
     except ImportError:

@@ -1,4 +1,4 @@
-"""Exceptions: one class for each kind of failure, which has one exit code of the command line.
+"""Exceptions: one class for each kind of failure, with the exit code of the command line.
 
 The words are the command line's: what happened, on which side and in which phase, and what to do. No exception holds a value
 of either table.
@@ -33,7 +33,7 @@ _OPTION = re.compile(
 
 
 def _python(text: str) -> str:
-    """The command line's words in Python's: ``--on-null skip`` is ``on_null="skip"``."""
+    """Options as Python writes them: ``--on-null skip`` becomes ``on_null="skip"``."""
 
     def option(match: re.Match[str]) -> str:
         name, value = match[1], match[2]
@@ -105,7 +105,7 @@ class PartnerError(VesicaError):
 
 
 class InternalError(VesicaError):
-    """A fault of Vesica."""
+    """An error of Vesica itself."""
 
     kind = "internal"
     exit_code = 70
@@ -126,7 +126,7 @@ class OutputError(VesicaError):
 
 
 class ProtocolError(VesicaError):
-    """The partner sent what does not decode or does not pass a check."""
+    """The partner sent something that does not decode, or that fails a check."""
 
     kind = "protocol"
     exit_code = 76
