@@ -5,7 +5,7 @@ use std::io::Read;
 use flate2::read::MultiGzDecoder;
 use rand::RngExt;
 use rand::rngs::StdRng;
-use vesica_net::Kind;
+use vesica_channel::Kind;
 use vesica_net::testing::{frame, frames};
 
 use crate::seeds::{gzip_member, zstd_frame};

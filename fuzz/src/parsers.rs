@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use vesica::settings::Settings;
 use vesica::terms::Terms;
+use vesica_channel::Kind;
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_encode::items::{Encoding, Width};
 use vesica_net::testing::{frame, frames, hello};
-use vesica_net::{Identity, Kind, PublicKey};
+use vesica_net::{Identity, PublicKey};
 use vesica_protocols::Role;
 use vesica_table::{Input, KeySpec, PairSpec, Request, Rule, Value};
 

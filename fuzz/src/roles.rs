@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use vesica_net::memory::{Direction, Frame, tapped_pair};
-use vesica_net::{Kind, Options};
+use vesica_channel::tampered::{self, Direction, Frame};
+use vesica_channel::{Channel, Kind};
 use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
 use vesica_protocols::registry::{Entry, PROTOCOLS};
 use vesica_protocols::testing::{Case, Planted, planted_for, play_role, run_keeping, ways};
@@ -129,7 +129,7 @@ impl Recording {
 fn converse(entry: &Entry, recording: &Recording, base_ots: [Option<&BaseOtCache>; 2]) -> [Vec<u8>; 2] {
     let sent = Arc::new(Mutex::new([Vec::new(), Vec::new()]));
     let heard = sent.clone();
-    let ends = tapped_pair(&Options::default(), move |direction, frame| {
+    let ends = tampered::pair(move |direction, frame| {
         let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
         heard[usize::from(direction == Direction::SecondToFirst)].extend_from_slice(&frame.payload);
         vec![frame]
@@ -169,7 +169,7 @@ fn feed(entry: &Entry, recording: &Recording, role: Role, said: &[u8]) -> Result
     let mut frames: Vec<Frame> =
         said.chunks(FILL).map(|piece| Frame { kind: Kind::Data, payload: piece.to_vec() }).collect();
     frames.push(Frame { kind: Kind::Done, payload: Vec::new() });
-    let (here, mut there) = tapped_pair(&Options::default(), move |direction, _| match direction {
+    let (here, mut there) = tampered::pair(move |direction, _| match direction {
         Direction::FirstToSecond => Vec::new(),
         Direction::SecondToFirst => std::mem::take(&mut frames),
     });

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use vesica::channel;
 use vesica::net::{self, Options as NetOptions, PublicKey, memory};
 use vesica::protocols::Role;
 use vesica::report::Event;
@@ -21,7 +22,7 @@ use crate::result::Outcome;
 pub(crate) struct Channel {
     channel: Mutex<Option<net::Connection>>,
     my_key: Option<PublicKey>,
-    cancel: net::CancelToken,
+    cancel: channel::CancelToken,
 }
 
 /// A party's set.
@@ -32,7 +33,7 @@ enum Keys {
 }
 
 impl Channel {
-    fn new(channel: net::Connection, my_key: Option<PublicKey>, cancel: net::CancelToken) -> Self {
+    fn new(channel: net::Connection, my_key: Option<PublicKey>, cancel: channel::CancelToken) -> Self {
         Channel { channel: Mutex::new(Some(channel)), my_key, cancel }
     }
 }
@@ -44,7 +45,7 @@ impl Channel {
     #[pyo3(signature = (cancel = None))]
     fn pair(cancel: Option<Bound<'_, CancelToken>>) -> (Self, Self) {
         let cancel = token(cancel.as_ref());
-        let (here, there) = memory::pair(&NetOptions { cancel: cancel.clone(), ..NetOptions::default() });
+        let (here, there) = memory::pair(&cancel);
         (Channel::new(here, None, cancel.clone()), Channel::new(there, None, cancel))
     }
 
@@ -103,7 +104,7 @@ impl Channel {
             let mut rng = randomness()?;
             Ok::<_, Error>(job.run(channel, my_key.as_ref(), cancel, &mut rng, on_event))
         })?;
-        Outcome::of(py, ended.map_err(refused)?, None, &net::CancelToken::new())
+        Outcome::of(py, ended.map_err(refused)?, None, &channel::CancelToken::new())
     }
 
     /// Closes the channel; a run that is using it ends.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use vesica::job::OnEvent;
 use vesica::protocols::Phase;
 use vesica::report::Event;
-use vesica::{Error, caught, net};
+use vesica::{Error, caught, channel};
 
 use crate::errors::raise;
 
@@ -18,7 +18,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// Ends runs from another thread.
 #[pyclass(frozen, module = "vesica")]
 #[derive(Default)]
-pub(crate) struct CancelToken(pub(crate) net::CancelToken);
+pub(crate) struct CancelToken(pub(crate) channel::CancelToken);
 
 #[pymethods]
 impl CancelToken {
@@ -44,7 +44,7 @@ impl CancelToken {
 }
 
 /// The token that a caller gave, or one of its own.
-pub(crate) fn token(given: Option<&Bound<'_, CancelToken>>) -> net::CancelToken {
+pub(crate) fn token(given: Option<&Bound<'_, CancelToken>>) -> channel::CancelToken {
     given.map(|token| token.get().0.clone()).unwrap_or_default()
 }
 
@@ -57,9 +57,9 @@ enum Message<T> {
 /// of `on_event`, or of a signal, cancels the run and is raised here.
 pub(crate) fn play<T: Send + 'static>(
     py: Python<'_>,
-    cancel: &net::CancelToken,
+    cancel: &channel::CancelToken,
     on_event: Option<&Bound<'_, PyAny>>,
-    play: impl FnOnce(OnEvent<'_>, &net::CancelToken) -> T + Send + 'static,
+    play: impl FnOnce(OnEvent<'_>, &channel::CancelToken) -> T + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = mpsc::channel();
     let (listened, own) = (on_event.is_some(), cancel.clone());

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use vesica::table::Output;
-use vesica::{job, net};
+use vesica::{channel, job};
 
 use crate::errors::raise;
 
@@ -102,7 +102,7 @@ impl Outcome {
         py: Python<'_>,
         ended: job::Outcome,
         report: Option<Output>,
-        cancel: &net::CancelToken,
+        cancel: &channel::CancelToken,
     ) -> PyResult<Self> {
         let job::Outcome { report: told, result, batches, numbers } = ended;
         let written = report.map_or(Ok(()), |file| py.detach(|| told.write(file, cancel)));

@@ -7,7 +7,7 @@ use rand_core::CryptoRng;
 use vesica::job::{Job, OnEvent, Outcome as Ended};
 use vesica::protocols::Role;
 use vesica::table::{KeySpec, PairSpec, TableError};
-use vesica::{Error, local as both, net, randomness};
+use vesica::{Error, channel, local as both, randomness};
 
 use crate::errors::raise;
 use crate::options::{Options, PartnerArgs};
@@ -58,7 +58,7 @@ impl How<'_> {
         py: Python<'_>,
         output: Option<&PathBuf>,
         protected: &[PathBuf],
-        play: impl FnOnce(OnEvent<'_>, &net::CancelToken) -> Ended + Send + 'static,
+        play: impl FnOnce(OnEvent<'_>, &channel::CancelToken) -> Ended + Send + 'static,
     ) -> PyResult<Outcome> {
         let report = report_output(self.report.as_ref(), output, protected);
         let report = report.map_err(|error| raise(py, &error, None))?;

@@ -7,8 +7,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::group::{Group, P256};
 use vesica_crypto::hash::Label;
 use vesica_crypto::prg::Prg;
-use vesica_channel::Channel;
-use vesica_net::{Connection, Options, memory};
+use vesica_channel::{Channel, Stream, memory};
 use vesica_ot::base::{masny_rindal, naor_pinkas};
 use vesica_ot::chosen;
 use vesica_ot::nco::{self, Code, NcoSender};
@@ -73,7 +72,7 @@ fn naor_pinkas(criterion: &mut Criterion) {
     let mut first = vec![0; naor_pinkas::sender_bytes::<P256>()];
     let mut second = vec![0; COUNT * naor_pinkas::receiver_bytes::<P256>()];
     // The sender's message does not depend on the receiver's, so one repeated element serves as the answer.
-    let (mut here, mut there) = memory::pair(&Options::default());
+    let (mut here, mut there) = memory::pair();
     let generator = P256::encode(&P256::generator());
     assert!((0..COUNT).all(|_| there.send(generator.as_ref()).is_ok()) && there.flush().is_ok());
     assert!(send(&mut here).is_ok() && there.recv_exact(&mut first).is_ok());
@@ -131,7 +130,7 @@ fn strings(criterion: &mut Criterion) {
     group.bench_function("random OT, 256 bits, a string", |b| b.iter(|| wide.hash(0, &mut wide_rows)));
     let mut sender = chosen::Sender::new(&context(), LABEL, Block::BYTES, Dealt);
     let mut receiver = chosen::Receiver::new(&context(), LABEL, Block::BYTES, Dealt);
-    let (mut a, mut b) = memory::pair(&Options::default());
+    let (mut a, mut b) = memory::pair();
     let (pairs, choices) = (vec![[[Block::ONES], [Block::ZERO]]; COUNT], vec![0x35; COUNT / 8]);
     group.bench_function("chosen OT, 128 bits, both parties", |bench| {
         bench.iter(|| {
@@ -157,7 +156,7 @@ fn extensions(criterion: &mut Criterion) {
     let one: Vec<Seed> = chosen.iter().map(seed).collect();
     let (mut receiver, mut sender) =
         (iknp::Receiver::<1>::from_base(&both), iknp::Sender::<1>::from_base(&[choices[0]], &one));
-    let (mut a, mut b) = memory::pair(&Options::default());
+    let (mut a, mut b) = memory::pair();
     let (mut rows, mut other) = (vec![[Block::ZERO]; COUNT], vec![[Block::ZERO]; COUNT]);
     let bits = vec![0x35; COUNT / 8];
     group.bench_function("IKNP, rows", |bench| {
@@ -183,7 +182,7 @@ fn nco_ot<C: Code<W>, const W: usize>(
     secret.copy_from_slice(&choices[..W]);
     let mut receiver = nco::Receiver::from_seeds(code(), &context(), 1, &pairs);
     let mut sender = nco::Sender::from_seeds(code(), &context(), 1, &secret, &chosen);
-    let (mut a, mut b) = memory::pair(&Options::default());
+    let (mut a, mut b) = memory::pair();
     let (mut outputs, mut found) = (vec![Block::ZERO; COUNT], vec![Block::ZERO; COUNT]);
     let mut rows = vec![[Block::ZERO; W]; COUNT];
     let at: Vec<u32> = (0..COUNT as u32).collect();

@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use vesica::base_ots::{CacheState, Mark};
+use vesica::channel::CancelToken;
 use vesica::channel::codec::{CodecError, Writer};
 use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, Matches, OnDuplicates};
-use vesica::net::{
-    Address, CancelToken, Identity, NetError, NetEvent, Options, PublicKey, Security as Transport, shaped,
-};
+use vesica::net::{Address, Identity, NetError, NetEvent, Options, PublicKey, Security as Transport, shaped};
 use vesica::protocols::{Learns, Pending, Phase, Progress, Role};
 use vesica::resources;
 use vesica::session;

@@ -2,19 +2,52 @@
 //!
 //! Protocols take `&mut dyn Channel`, call [`send`](Channel::send) and [`recv_exact`](Channel::recv_exact), and never
 //! see a socket, a frame or a thread. This crate opens no socket and depends on no TLS library.
+//!
+//! ```text
+//!  protocol ─ Channel ─► Stream ─► Counted ─► Digested ─► Tampered, Shaped (tests) ─► a transport
+//!                        gathers 64 KiB     each wraps the ends of a transport        memory, or vesica_net's socket
+//! ```
+//!
+//! * A [`Stream`] cuts bytes into frames, `u8 type ‖ u32 length (LE) ‖ payload`, at most 1 MiB of payload ([`Kind`]).
+//! * Transcript digests and payload counters see DATA payloads only, so they do not depend on how the bytes were cut.
+//! * [`memory::pair`] connects two streams inside a process, [`shaped::pair`] over a network of a given bandwidth and
+//!   round trip, `tampered::pair` through a test that alters frames.
+//! * A [`transport`] keeps the queues bounded, says when a peer takes too long, and lets both sides send any amount at
+//!   the same moment ([`Channel::send`]).
 
 #![forbid(unsafe_code)]
 
+mod cancel;
 pub mod codec;
+pub mod counted;
+mod delay_line;
+pub mod digested;
 mod error;
 mod frame;
+mod limit;
+pub mod memory;
+mod queue;
+pub mod shaped;
+mod signal;
 mod span;
+mod stream;
+#[cfg(feature = "testing")]
+pub mod tampered;
+pub mod transport;
 
 use std::time::Duration;
 
+pub use cancel::{CancelToken, Cancellable};
+pub use counted::{Meter, Traffic};
+pub use delay_line::DelayLine;
+pub use digested::Digests;
 pub use error::{ChannelError, Fault};
 pub use frame::{Frame, HEADER, Kind, MAX_PAYLOAD, header, parse_header};
+pub use limit::{GRACE, LONGEST, Limit};
+pub use queue::{FrameQueue, HANDED_OVER, Wake};
+pub use signal::Signal;
 pub use span::Span;
+pub use stream::Stream;
 
 /// A conversation with the other party: a byte stream each way.
 pub trait Channel: Send {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use vesica::channel::CancelToken;
 use vesica::inspect;
-use vesica::net::CancelToken;
 use vesica::protocols::Phase;
 use vesica::table::{Inspection, Keys};
 use vesica::{Error, Kind};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rand_core::CryptoRng;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use vesica::channel::CancelToken;
 use vesica::job::{Destination, Job, OnEvent, Outcome, Partner, TableArgs};
-use vesica::net::CancelToken;
 use vesica::protocols::{Learns, Phase, Role};
 use vesica::report::Event;
 use vesica::table::{self, Cancelled, Output, PairSpec};

@@ -18,7 +18,7 @@ use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SI
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use vesica::Kind;
-use vesica::net::CancelToken;
+use vesica::channel::CancelToken;
 use vesica::table::remove_unfinished;
 
 use crate::screen::say;

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use vesica::net::CancelToken;
+use vesica::channel::CancelToken;
 use vesica::report::Event;
 
 /// Called after each event has been shown, on the thread on which it happened.

@@ -8,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use common::{RECEIVER, SENDER, Scene, nothing_lost, scene, with};
-use vesica::net::{Identity, Kind, PublicKey};
+use vesica::channel::Kind;
+use vesica::net::{Identity, PublicKey};
 use vesica_net::testing::{RawPeer, frame};
 
 /// Somebody with the receiver's key who has said hello to the sender.

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rand::{SeedableRng, rngs::StdRng};
+use vesica_channel::{CancelToken, Channel};
 use vesica_net::{Address, Connection, Identity, NetEvent, Options, Security, establish, memory};
 
 fn main() {
@@ -74,7 +75,7 @@ fn options() -> Options {
 }
 
 fn in_memory() -> (Connection, Connection) {
-    memory::pair(&options())
+    memory::pair(&CancelToken::new())
 }
 
 fn tcp() -> (Connection, Connection) {

@@ -10,11 +10,11 @@
 
 mod connect;
 mod door;
+mod handshake;
 mod hello;
 mod listen;
 #[cfg(feature = "testing")]
 mod raw;
-mod shake;
 mod tls;
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -23,23 +23,25 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
-use vesica_channel::ChannelError;
+use vesica_channel::counted::Counters;
+use vesica_channel::transport::Transport;
+use vesica_channel::{CancelToken, Channel, ChannelError, Stream};
 
 use crate::Options;
-use crate::cancel::CancelToken;
 use crate::connection::{About, Connection};
 use crate::error::Others;
 use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::{Identity, PublicKey};
-use crate::link::{HERE, Link};
-use crate::pump;
-use crate::shaped::Network;
+use crate::io_threads;
+use crate::shaped::{Network, ShapedWriter};
+use crate::socket::{End, SocketTransport};
+use crate::socket_writer::{Pace, SocketWriter};
+use handshake::{Proven, Trouble};
 pub use hello::VERSION;
 #[cfg(feature = "testing")]
 pub(crate) use hello::exchange as exchange_hellos;
 #[cfg(feature = "testing")]
 pub use raw::RawPeer;
-use shake::{Shaken, Trouble};
 
 /// How often a wait looks whether it has been cancelled.
 const POLL: Duration = Duration::from_millis(50);
@@ -182,15 +184,20 @@ struct Opener {
 
 impl Opener {
     /// From handshake to meeting.
-    fn open(&self, shaken: Shaken) -> Result<Connection, Trouble> {
-        let mut channel = open(shaken, self.network, &self.options).map_err(Trouble::Ours)?;
+    fn open(&self, proven: Proven) -> Result<Connection, Trouble> {
+        let open = open(proven, self.network, &self.options);
+        let (transport, mut channel) = open.map_err(|error| Trouble::Ours(error.into()))?;
         if self.first.is_empty() {
             return Ok(channel);
         }
         let sent = channel.send(&self.first).and_then(|()| channel.flush());
-        match sent.and_then(|()| channel.await_first()) {
+        channel.expect_prompt();
+        match sent.and_then(|()| transport.await_frame()) {
             // A partner that is done at once has said something, which is for the caller to find.
-            Ok(()) | Err(ChannelError::PeerFinished) => Ok(channel),
+            Ok(()) | Err(ChannelError::PeerFinished) => {
+                channel.expect_within(None);
+                Ok(channel)
+            }
             Err(ChannelError::Closed) => Err(Trouble::LeftEarly),
             Err(error) => Err(Trouble::Ours(error.into())),
         }
@@ -198,14 +205,36 @@ impl Opener {
 }
 
 /// From handshake to channel.
-fn open(shaken: Shaken, network: Option<Network>, options: &Options) -> Result<Connection, NetError> {
-    let Shaken { socket, tls, peer, peer_key, hello, binding, sent, received } = shaken;
-    let clone = socket.try_clone().map_err(|error| NetError::system("cannot duplicate a socket", &error))?;
-    let link = Arc::new(Link::socket(clone, [sent, received], network, options));
-    options.cancel.watch(&link);
-    let threads = pump::start(&link, socket, tls, network, options.heartbeat())?;
-    let about = About { hello, binding, peer_key, peer_address: Some(peer) };
-    Ok(Connection::new(link, HERE, about, threads))
+fn open(
+    proven: Proven,
+    network: Option<Network>,
+    options: &Options,
+) -> Result<(Arc<SocketTransport>, Connection), ChannelError> {
+    let Proven { socket, tls, peer, peer_key, hello, binding, sent, received } = proven;
+    let clone = |socket: &TcpStream| {
+        socket.try_clone().map_err(|error| ChannelError::system("cannot duplicate a socket", &error))
+    };
+    let counters = Arc::<Counters>::default();
+    counters.add_wire_sent(sent);
+    counters.add_wire_received(received);
+    let farewell = network.map_or(Duration::ZERO, |network| network.farewell());
+    let transport = SocketTransport::new(clone(&socket)?, counters.clone(), farewell, options);
+    let writer = SocketWriter::new(transport.clone(), clone(&socket)?);
+    let pace: Box<dyn Pace> = match network {
+        None => Box::new(writer),
+        Some(network) => Box::new(ShapedWriter::new(writer, network)),
+    };
+    transport.own(io_threads::start(&transport, socket, pace, tls, options.heartbeat())?);
+    let end = End(transport.clone());
+    let stream = Stream::new(Transport {
+        outgoing: Box::new(end.clone()),
+        incoming: Box::new(end.clone()),
+        control: Arc::new(end),
+        counters,
+    });
+    let silence = Some(options.limit());
+    let about = About { hello, binding, peer_key, peer_address: Some(peer), silence };
+    Ok((transport, Connection::new(stream, about)))
 }
 
 /// The whole time there is, and what may end it early.

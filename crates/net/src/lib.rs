@@ -1,55 +1,45 @@
-//! Channels between the parties: memory, TCP and TLS behind one type, with frames, heartbeats, counters and digests.
+//! Connections between the parties: TCP and TLS, with heartbeats, limits on silence, and identities.
 //!
-//! A [`Connection`] is a byte stream each way. Protocols call [`send`](Connection::send) and
-//! [`recv_exact`](Connection::recv_exact) and never see a socket, a frame or a thread:
+//! A [`Connection`] is a [`Channel`](vesica_channel::Channel) over a socket. Two threads stand between the two:
 //!
 //! ```text
 //!  protocol                                                                    peer
-//!     │ send ─► pending 64 KiB ─► outgoing lane ─► writer thread ─► [TLS] ─► socket
-//!     │                                                                          │
-//!     └ recv ◄─ current frame ◄── incoming lane ◄─ reader thread ◄─ [TLS] ◄──────┘
+//!     │ send ─► pending 64 KiB ─► outgoing queue ─► writer thread ─► [TLS] ─► socket
+//!     │                                                                           │
+//!     └ recv ◄─ current frame ◄── incoming queue ◄─ reader thread ◄─ [TLS] ◄──────┘
 //! ```
 //!
-//! * Frames are `u8 type ‖ u32 length (LE) ‖ payload`, at most 1 MiB of payload ([`Kind`]).
-//! * The transcript digests and payload counters see DATA payloads only, so they do not depend on how the bytes were
-//!   cut into frames.
 //! * A connection whose peer says nothing, not even a heartbeat, for [`Options::silence`] is over. The writer thread
 //!   sends the heartbeats, so they go out while the protocol computes.
-//! * Where a peer must not take its time, a limit ends the wait, heartbeats or not: [`Connection::expect_within`].
-//! * Both sides may send any amount at the same moment: see [`Connection::send`].
+//! * Where a peer must not take its time, a limit ends the wait, heartbeats or not:
+//!   [`expect_within`](vesica_channel::Channel::expect_within).
 //!
 //! [`establish()`] makes a connection: TLS 1.3 with mutual raw public keys, or plaintext on a loopback address.
-//! [`meet()`] does so too, and goes on trying until the partner's first message is there.
-//! [`memory::pair`] connects two channels inside a process. [`shaped`] does both over a network of a given bandwidth and
-//! round trip.
+//! [`meet()`] does so too, and goes on trying until the partner's first message is there. [`shaped`] makes one over a
+//! network of a given bandwidth and round trip, [`memory`] two inside one process.
 
 #![forbid(unsafe_code)]
 
-mod air;
-mod cancel;
 mod connection;
 mod error;
 mod establish;
 pub mod identity;
-mod lane;
-mod link;
+mod io_threads;
 pub mod memory;
-mod outlet;
 pub mod private_file;
-mod pump;
 pub mod shaped;
-mod signal;
+mod socket;
+mod socket_writer;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 use std::time::Duration;
 
-pub use cancel::CancelToken;
-pub use connection::{Connection, Digests, Hello, Meter, RecvHalf, SendHalf, Traffic};
+pub use connection::{Connection, Hello};
 pub use error::{NetError, Others, RetryReason, StrangerReason};
 pub use establish::{Address, NetEvent, Security, VERSION, establish, meet};
 pub use identity::{Identity, PublicKey};
-pub use vesica_channel::{ChannelError, Fault, Kind, MAX_PAYLOAD, Span};
+use vesica_channel::{CancelToken, LONGEST};
 
 /// What a connection obeys besides its address and keys. Local: never sent to the peer.
 #[derive(Clone, Debug)]
@@ -77,6 +67,6 @@ impl Options {
 
     /// The limit on silence, such that it can be added to any moment.
     fn limit(&self) -> Duration {
-        self.silence.min(Duration::from_secs(365 * 24 * 3600))
+        self.silence.min(LONGEST)
     }
 }

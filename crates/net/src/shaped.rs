@@ -1,106 +1,23 @@
-//! Channels over a network that is slower than the one at hand, so that a measurement on one machine sees the network
-//! of a paper.
+//! Connections over a network that is slower than the one at hand; see [`vesica_channel::shaped`].
 //!
-//! Each direction is a link of its own: bytes leave one after the other at the link's rate, and arrive half a round
-//! trip after they have left.
-//!
-//! ```text
-//!  handed over at t      leaves from s = max(t, when the link is free)      has left at s + bits / bandwidth
-//!                                             arrives half a round trip after it has left
-//! ```
-//!
-//! * The moments are computed, not slept: a wait that lasts too long delays what it waits for, and nothing after it.
-//!   An idle link saves up nothing, so there are no bursts. Nothing is ever faster than the arithmetic; it is slower by
-//!   the time that threads need to wake up and the real connection needs, once per message that is waited for.
 //! * What counts is what goes on the wire here: payload, frame headers, heartbeats, TLS. TCP and IP headers do not, nor
 //!   TCP's slow start: a link is used to its rate from the first byte.
 //! * Each side shapes what it sends. Two processes have the network in both directions if both name it.
 //! * The handshake is not shaped: the network begins with the channel.
-//! * In memory an abort arrives at once; what was under way is lost.
-//! * On a connection at most 64 MiB are under way in each direction; a network that holds more comes out slower.
-//!
-//! Digests, counters and errors are those of a channel without shaping; no protocol can tell the difference but by a
-//! clock.
+//! * At most 64 MiB are under way in each direction; a network that holds more comes out slower.
 
-use std::time::Duration;
+use std::io;
+use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
+use vesica_channel::DelayLine;
+pub use vesica_channel::shaped::Network;
 
+use crate::Options;
 use crate::connection::Connection;
 use crate::error::NetError;
 use crate::establish::{self, Address, NetEvent, Security};
-use crate::{Options, memory};
-
-/// No time here is longer, so that it can be added to any moment.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
-
-/// A network between two parties, the same in both directions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Network {
-    /// What each direction carries, in bits per second; none: any amount at once. 0 is taken for 1.
-    pub bandwidth_bits_per_s: Option<u64>,
-    /// How long a bit needs to the other side and an answer back; each direction takes half of it.
-    pub round_trip: Duration,
-}
-
-impl Network {
-    /// 1 Gbit/s, 0.2 ms: "Gigabit LAN" of PSZ14 (slide "Communication effect on runtime") and the LAN of RR16 §6.1.
-    /// PSSZ15 §8 and DCW13 measured in a Gigabit LAN, too, and state no round trip.
-    pub const GIGABIT_LAN: Self = Self::of(1_000_000, 200);
-    /// 100 Mbit/s: the LAN of HEK12 §6. It states no round trip; 0.2 ms is that of the other papers' LANs.
-    pub const LAN_100: Self = Self::of(100_000, 200);
-    /// 54 Mbit/s, 0.2 ms: "802.11g" of PSZ14 (slide "Communication effect on runtime").
-    pub const WIFI_802_11G: Self = Self::of(54_000, 200);
-    /// 25 Mbit/s, 10 ms: the faster "Intra-country" of PSZ14 (slide "Communication effect on runtime").
-    pub const INTRA_COUNTRY_25: Self = Self::of(25_000, 10_000);
-    /// 10 Mbit/s, 50 ms: the slower "Intra-country" of PSZ14 (slide "Communication effect on runtime").
-    pub const INTRA_COUNTRY_10: Self = Self::of(10_000, 50_000);
-    /// 3.6 Mbit/s, 500 ms: mobile, "HSDPA" of PSZ14 (slide "Communication effect on runtime", spelled HDSPA there).
-    pub const HSDPA: Self = Self::of(3_600, 500_000);
-    /// 50 MB/s, 96 ms: the WAN of PSSZ15 §8, between North Virginia and Frankfurt.
-    pub const WAN_PSSZ15: Self = Self::of(400_000, 96_000);
-    /// 60 Mbit/s, 95 ms: the simulated WAN of RR16 §6.1.
-    pub const WAN_RR16: Self = Self::of(60_000, 95_000);
-
-    const fn of(kilobits_per_s: u64, round_trip_us: u64) -> Self {
-        Self {
-            bandwidth_bits_per_s: Some(1000 * kilobits_per_s),
-            round_trip: Duration::from_micros(round_trip_us),
-        }
-    }
-
-    /// How long so many bytes take to leave, rounded up.
-    pub(crate) fn leaving(&self, bytes: usize) -> Duration {
-        let Some(rate) = self.bandwidth_bits_per_s else { return Duration::ZERO };
-        let nanos = (bytes as u128 * 8 * 1_000_000_000).div_ceil(u128::from(rate.max(1)));
-        Duration::from_nanos(nanos.try_into().unwrap_or(u64::MAX)).min(LONGEST)
-    }
-
-    /// How long it takes from one side to the other.
-    pub(crate) fn crossing(&self) -> Duration {
-        (self.round_trip / 2).min(LONGEST)
-    }
-
-    /// How long the last words of both sides may take beyond what they take without a network: each waits for a frame
-    /// or two to leave.
-    pub(crate) fn farewell(&self) -> Duration {
-        (self.crossing() + 2 * self.leaving(64 << 10)) * 2
-    }
-
-    /// How many bytes leave in a given time.
-    pub(crate) fn carries(&self, time: Duration) -> usize {
-        let Some(rate) = self.bandwidth_bits_per_s else { return usize::MAX };
-        let bytes = u128::from(rate) * time.as_nanos() / (8 * 1_000_000_000);
-        bytes.try_into().unwrap_or(usize::MAX)
-    }
-}
-
-/// As [`memory::pair`], with a network in between.
-///
-/// What is sent may run ahead of the link by some MiB, as with a system's send buffer.
-pub fn pair(options: &Options, network: Network) -> (Connection, Connection) {
-    memory::shaped_pair(options, network)
-}
+use crate::socket_writer::{Pace, Plan, SocketWriter};
 
 /// As [`establish()`](crate::establish()), with a network in front of the connection for all that this side sends.
 pub fn establish(
@@ -114,17 +31,82 @@ pub fn establish(
     establish::establish_shaped(address, security, network, options, rng, on_event)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Holds bytes back until they have arrived at the far end of a link, then hands them to the socket.
+pub(crate) struct ShapedWriter {
+    socket: SocketWriter,
+    /// None once it is closed and empty.
+    line: Option<DelayLine<Vec<u8>>>,
+    /// Since when nothing leaves, or from when on.
+    quiet: Instant,
+    phase: Phase,
+}
 
-    #[test]
-    fn bytes_and_times_are_each_others_inverse() {
-        let lan = Network::GIGABIT_LAN;
-        assert_eq!(lan.leaving(125_000), Duration::from_millis(1));
-        assert_eq!(lan.carries(Duration::from_millis(1)), 125_000);
-        assert_eq!(Network::WAN_PSSZ15.leaving(50_000_000), Duration::from_secs(1));
-        assert_eq!(Network::HSDPA.crossing(), Duration::from_millis(250));
-        assert_eq!(Network::default().leaving(usize::MAX), Duration::ZERO);
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// Nothing more will be sent.
+    Closing,
+}
+
+impl ShapedWriter {
+    pub(crate) fn new(socket: SocketWriter, network: Network) -> Self {
+        let now = Instant::now();
+        Self { socket, line: Some(DelayLine::new(network, now)), quiet: now, phase: Phase::Open }
+    }
+}
+
+impl Pace for ShapedWriter {
+    fn enter(&self) {
+        // Linux lets a sleeping thread oversleep a little, which is much in a LAN. Where that cannot be changed, the
+        // network comes out a little slower.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    }
+
+    /// The writer takes one frame at a time, as the link takes them, so that an abort finds the others still in the queue
+    /// and can drop them.
+    fn plan(&self, heartbeat: Duration) -> Plan {
+        let beat = self.quiet + heartbeat;
+        let arrival = self.line.as_ref().and_then(|line| Some((line, line.next_arrival()?)));
+        let Some((line, arrival)) = arrival else { return Plan { frames: 1, until: beat } };
+        if self.phase == Phase::Closing {
+            return Plan { frames: 0, until: arrival };
+        }
+        match line.busy(Instant::now()) {
+            None => Plan { frames: 1, until: arrival.min(beat) },
+            Some(end) => Plan { frames: 0, until: arrival.min(end) },
+        }
+    }
+
+    fn wants_heartbeat(&self, heartbeat: Duration) -> bool {
+        self.phase == Phase::Open && Instant::now() >= self.quiet + heartbeat
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(line) = &mut self.line else { return self.socket.write(bytes) };
+        let now = Instant::now();
+        for slice in bytes.chunks(line.slice()) {
+            line.push(now, slice.len(), slice.to_vec());
+        }
+        self.quiet = line.free();
+        Ok(())
+    }
+
+    fn deliver(&mut self) -> io::Result<()> {
+        let Some(line) = &mut self.line else { return Ok(()) };
+        while let Some(slice) = line.pop(Instant::now()) {
+            self.socket.write(&slice)?;
+        }
+        Ok(())
+    }
+
+    fn drained(&mut self) -> bool {
+        self.phase = Phase::Closing;
+        self.line.take_if(|line| line.is_empty());
+        self.line.is_none()
+    }
+
+    fn shutdown(&self) -> io::Result<()> {
+        self.socket.shutdown()
     }
 }

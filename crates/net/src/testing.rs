@@ -5,13 +5,12 @@ use std::io::{self, Cursor, Read, Write};
 
 pub use crate::establish::RawPeer;
 use crate::establish::exchange_hellos;
-use crate::pump;
-use crate::{ChannelError, MAX_PAYLOAD};
-use vesica_channel::{Frame, Kind};
+use crate::io_threads;
+use vesica_channel::{ChannelError, Frame, Kind, MAX_PAYLOAD};
 
 /// The frames that a reader of `bytes` takes for such, and what ended it: none where the connection just ended.
 pub fn frames(bytes: &[u8]) -> (Vec<(Kind, Vec<u8>)>, Option<ChannelError>) {
-    let (mut source, mut frames) = (pump::Frames::new(bytes), Vec::new());
+    let (mut source, mut frames) = (io_threads::Frames::new(bytes), Vec::new());
     loop {
         match source.next(Vec::new()) {
             Ok(frame) => frames.push((frame.kind, frame.payload().to_vec())),

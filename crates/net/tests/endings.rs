@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use common::{
     against_raw, bytes, everywhere, frame, impatient, options, patient, plain_pair, receive, tls_pair,
 };
-use vesica_net::{ChannelError, Connection, Fault, Kind, MAX_PAYLOAD, memory};
+use vesica_channel::{Channel, ChannelError, Fault, Kind, MAX_PAYLOAD};
+use vesica_net::{Connection, memory};
 
 const DATA: u8 = 1;
 const HEARTBEAT: u8 = 2;
@@ -127,7 +128,7 @@ fn a_long_computation_can_ask_whether_the_peer_is_there() {
     let (mut channel, _silent) = against_raw(&impatient());
     thread::sleep(impatient().silence * 2);
     assert_eq!(channel.split().0.check(), Err(ChannelError::Silent { after: impatient().silence }));
-    let (mut here, there) = memory::pair(&patient());
+    let (mut here, there) = memory::pair(&patient().cancel);
     assert_eq!(here.split().0.check(), Ok(()));
     drop(there);
     assert_eq!(here.split().0.check(), Err(ChannelError::Closed));
@@ -152,7 +153,7 @@ fn a_peer_that_only_shows_that_it_lives_is_waited_for() {
 #[test]
 fn a_peer_that_has_nothing_to_compute_does_not_hold_us_with_heartbeats() {
     let (mut channel, mut peer) = against_raw(&impatient());
-    channel.expect_prompt(true);
+    channel.expect_prompt();
     let beating = thread::spawn(move || {
         while peer.write_all(&frame(HEARTBEAT, b"")).is_ok() {
             thread::sleep(impatient().silence / 5);
@@ -171,7 +172,7 @@ fn a_peer_that_has_nothing_to_compute_does_not_hold_us_with_heartbeats() {
 #[test]
 fn a_peer_that_dribbles_does_not_hold_us_beyond_the_limit() {
     let (mut channel, mut peer) = against_raw(&impatient());
-    channel.expect_prompt(true);
+    channel.expect_prompt();
     let dribbling = thread::spawn(move || {
         while peer.write_all(&frame(DATA, b"x")).is_ok() {
             thread::sleep(impatient().silence / 5);
@@ -202,7 +203,7 @@ fn a_peer_that_reads_nothing_does_not_hold_us_beyond_the_limit() {
 /// In memory too; and what is there in time is given out, however late it is asked for.
 #[test]
 fn a_limit_holds_in_memory_and_what_came_in_time_is_no_fault() {
-    let (mut one, mut two) = memory::pair(&patient());
+    let (mut one, mut two) = memory::pair(&patient().cancel);
     let limit = Duration::from_millis(50);
     two.send(b"in time").and_then(|()| two.flush()).unwrap();
     one.expect_within(Some(limit));
@@ -379,7 +380,7 @@ fn a_peer_that_is_done_too_early_is_an_error() {
 
 #[test]
 fn a_final_message_has_a_limit() {
-    let (mut one, _two) = memory::pair(&patient());
+    let (mut one, _two) = memory::pair(&patient().cancel);
     let error = one.finish(&vec![0; MAX_PAYLOAD + 1]).unwrap_err();
     assert_eq!((error.fault(), error), (Fault::Ours, ChannelError::DoneTooLong { length: MAX_PAYLOAD + 1 }));
 }
@@ -410,7 +411,7 @@ fn cancelling_ends_every_wait() {
         for kind in 0..3 {
             let options = patient();
             let (mut one, two) = match kind {
-                0 => memory::pair(&options),
+                0 => memory::pair(&options.cancel),
                 1 => plain_pair(&options),
                 _ => tls_pair(&options),
             };

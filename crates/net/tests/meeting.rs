@@ -9,9 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{Listener, MAGIC, dial, identities, impatient, options, patient, raw_hello, receive, rng};
+use vesica_channel::{Channel, ChannelError, Fault};
 use vesica_net::{
-    Address, ChannelError, Connection, Fault, Identity, NetError, NetEvent, PublicKey, RetryReason, Security,
-    StrangerReason, establish,
+    Address, Connection, Identity, NetError, NetEvent, PublicKey, RetryReason, Security, StrangerReason,
+    establish,
 };
 
 fn talk(mut one: Connection, mut two: Connection) {

@@ -10,10 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{Listener, bytes, identities, options, patient, plain_pair, receive, rng, security, tls_pair};
+use vesica_channel::{Channel, ChannelError, Digests, MAX_PAYLOAD, Traffic};
 use vesica_net::shaped::{self, Network};
-use vesica_net::{
-    Address, ChannelError, Connection, Digests, Identity, MAX_PAYLOAD, Options, PublicKey, Traffic, memory,
-};
+use vesica_net::{Address, Connection, Identity, Options, PublicKey, memory};
 
 const MS: Duration = Duration::from_millis(1);
 const HEADER: usize = 5;
@@ -54,7 +53,7 @@ const KINDS: [&str; 3] = ["memory", "tcp", "tls"];
 
 fn open(kind: &str, network: Network, options: &Options) -> (Connection, Connection) {
     match kind {
-        "memory" => shaped::pair(options, network),
+        "memory" => memory::connections(vesica_channel::shaped::pair_under(&options.cancel, network)),
         "tcp" => plain(network, options),
         _ => tls(network, options),
     }
@@ -313,7 +312,7 @@ fn counters_and_digests_are_those_of_a_channel_without_shaping() {
         let (one, two) = open(name, network(200, 4), &patient());
         let shaped = conversation(one, two);
         let (one, two) = match name {
-            "memory" => memory::pair(&patient()),
+            "memory" => memory::pair(&patient().cancel),
             "tcp" => plain_pair(&patient()),
             _ => tls_pair(&patient()),
         };

@@ -7,7 +7,8 @@ mod common;
 use std::thread;
 
 use common::{bytes, everywhere, patient, receive};
-use vesica_net::{ChannelError, Connection, memory};
+use vesica_channel::{Channel, ChannelError};
+use vesica_net::{Connection, memory};
 
 #[test]
 fn round_trips_at_many_sizes() {
@@ -83,7 +84,7 @@ fn digests_and_counters_do_not_depend_on_framing() {
 
 #[test]
 fn digests_cover_what_was_flushed_and_what_was_received() {
-    let (mut one, mut two) = memory::pair(&patient());
+    let (mut one, mut two) = memory::pair(&patient().cancel);
     let nothing = *blake3::hash(b"").as_bytes();
     one.send(b"abcdef").unwrap();
     assert_eq!(one.digests().sent, nothing);
@@ -148,7 +149,7 @@ fn halves_work_on_two_threads() {
 
 #[test]
 fn one_thread_can_drive_a_memory_pair() {
-    let (mut one, mut two) = memory::pair(&patient());
+    let (mut one, mut two) = memory::pair(&patient().cancel);
     one.send(&[5; 7 << 20]).unwrap();
     one.flush().unwrap();
     assert_eq!(receive(&mut two, 7 << 20).unwrap(), vec![5; 7 << 20]);

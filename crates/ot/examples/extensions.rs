@@ -19,13 +19,12 @@ use std::time::Instant;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use vesica_channel::Channel;
+use vesica_channel::{Channel, memory};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
-use vesica_net::{Options, memory};
 use vesica_ot::random::{OtPads, add_delta};
 use vesica_ot::{CotReceiver, CotSender, base, iknp};
 
@@ -56,7 +55,7 @@ fn both<A: Send, B>(
     sender: impl FnOnce(&mut dyn Channel) -> A + Send,
     receiver: impl FnOnce(&mut dyn Channel) -> B,
 ) -> (A, B) {
-    let (mut here, mut there) = memory::pair(&Options::default());
+    let (mut here, mut there) = memory::pair();
     thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let ended = sender(&mut there);

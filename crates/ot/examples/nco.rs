@@ -8,11 +8,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use vesica_channel::{Channel, memory};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, transpose};
-use vesica_net::{Options, memory};
 use vesica_ot::nco::{Code, NcoSender, Receiver, Sender};
 use vesica_ot::{kk13, kkrt};
 
@@ -53,7 +53,7 @@ fn run<C: Code<W>, const W: usize>(
         (0..columns).map(|i| pairs[i][usize::from(secret[i / 128].bit(i % 128))]).collect();
     let mut receiver = Receiver::from_seeds(code(), context, 1, &pairs);
     let mut sender = Sender::from_seeds(code(), context, 1, &secret, &chosen);
-    let (mut a, mut b) = memory::pair(&Options::default());
+    let (mut a, mut b) = memory::pair();
     let (mut outputs, mut found) = (vec![Block::ZERO; COUNT], vec![Block::ZERO; COUNT]);
     let mut rows = vec![[Block::ZERO; W]; COUNT];
     let at: Vec<u32> = (0..COUNT as u32).collect();

@@ -291,8 +291,8 @@ mod tests {
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
     use std::thread;
-    use vesica_net::shaped::{self, Network};
-    use vesica_net::{Connection, Options, memory};
+    use vesica_channel::shaped::{self, Network};
+    use vesica_channel::{Stream, memory};
 
     const LABEL: Label = Label::new("test: chosen");
     const SETUP: Label = Label::new("test: rows");
@@ -312,7 +312,7 @@ mod tests {
         width: usize,
         sender: impl FnOnce(&mut dyn Channel) -> S + Send,
         receiver: impl FnOnce(&mut dyn Channel) -> R,
-        (mut here, mut there): (Connection, Connection),
+        (mut here, mut there): (Stream, Stream),
     ) {
         let counts = [9000, 1, 300];
         let pairs = counts.map(|count| {
@@ -359,7 +359,7 @@ mod tests {
         });
     }
 
-    fn over_iknp<const W: usize>(columns: u32, width: usize, ends: (Connection, Connection)) {
+    fn over_iknp<const W: usize>(columns: u32, width: usize, ends: (Stream, Stream)) {
         run::<W, _, _>(
             width,
             |channel| {
@@ -376,17 +376,17 @@ mod tests {
 
     #[test]
     fn the_chosen_string_arrives_at_every_level() {
-        over_iknp::<1>(80, 10, memory::pair(&Options::default()));
-        over_iknp::<1>(128, 16, memory::pair(&Options::default()));
-        over_iknp::<2>(192, 24, memory::pair(&Options::default()));
-        over_iknp::<2>(256, 32, memory::pair(&Options::default()));
+        over_iknp::<1>(80, 10, memory::pair());
+        over_iknp::<1>(128, 16, memory::pair());
+        over_iknp::<2>(192, 24, memory::pair());
+        over_iknp::<2>(256, 32, memory::pair());
     }
 
     #[test]
     fn a_network_in_between_changes_nothing() {
         let network =
             Network { bandwidth_bits_per_s: Some(1 << 30), round_trip: std::time::Duration::from_millis(4) };
-        over_iknp::<1>(128, 16, shaped::pair(&Options::default(), network));
+        over_iknp::<1>(128, 16, shaped::pair(network));
     }
 
     #[test]
@@ -399,14 +399,14 @@ mod tests {
             |channel| {
                 ideal::Receiver::<1>::setup(&context(), 128, channel, &mut StdRng::seed_from_u64(6)).unwrap()
             },
-            memory::pair(&Options::default()),
+            memory::pair(),
         );
     }
 
     /// The same pair twice, in one call and in two: every string travels under a pad of its own.
     #[test]
     fn no_pad_is_used_twice() {
-        let (mut here, mut there) = memory::pair(&Options::default());
+        let (mut here, mut there) = memory::pair();
         // Rows that repeat, as if Δ were zero: only the numbers tell the pads apart.
         struct Same;
         impl CotSender<1> for Same {

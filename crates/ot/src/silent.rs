@@ -207,11 +207,11 @@ mod tests {
     use crate::security::{Malicious, SemiHonest};
     use crate::small_field::tests::context;
     use crate::vole::Value;
+    use vesica_channel::memory;
     use vesica_crypto::prg::Prg;
-    use vesica_net::{Options, memory};
 
     fn check<S: Check<Bit>>(count: usize) {
-        let (mut here, mut there) = memory::pair(&Options::default());
+        let (mut here, mut there) = memory::pair();
         let profile = Profile::Conservative;
         let (mut receiver, mut sender) = std::thread::scope(|scope| {
             let setup = scope.spawn(|| {

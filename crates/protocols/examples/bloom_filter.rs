@@ -17,12 +17,12 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use vesica_channel::{Channel, memory};
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::prg::Prg;
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
 use vesica_encode::bloom::{FilterShape, Sums};
-use vesica_net::{Options, memory};
 use vesica_protocols::bloom_filter::{dcw13, random_gbf};
 use vesica_protocols::testing::{Case, planted, run_pair, shape};
 use vesica_protocols::{Parameters, Role};
@@ -64,7 +64,7 @@ impl Prices {
         let picked = price(slots.len(), || Sums(&mut sums).add(black_box(&slice), &slots));
         const SENT: usize = 64 << 20;
         let channel_byte = (0..3).map(|_| {
-            let (mut here, mut there) = memory::pair(&Options::default());
+            let (mut here, mut there) = memory::pair();
             let (out, mut back) = (vec![7; 1 << 18], vec![0; 1 << 18]);
             let start = Instant::now();
             std::thread::scope(|scope| {

@@ -1,17 +1,16 @@
 //! Times the OT-based protocols, both parties in one process on one thread each, beside the floor of the work they do.
 //!
-//! `cargo run --release -p vesica-protocols --example ot_based -- PROTOCOL LOG2_RECEIVER LOG2_SENDER [SIGMA|-] [memory|tls]
-//! [ROUNDS] [VARIANT]`. From items in memory to matches: base OTs, hashing and the final join are inside the clock, connecting
+//! `cargo run --release -p vesica-protocols --example ot_based -- PROTOCOL LOG2_RECEIVER LOG2_SENDER [SIGMA|-] [ROUNDS]
+//! [VARIANT]`. From items in memory to matches: base OTs, hashing and the final join are inside the clock, connecting
 //! is not. A channel in memory has the cost of transcript digests and of nothing else.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that fails has nobody to tell")]
 
 use std::sync::Mutex;
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rand::{SeedableRng, rngs::StdRng};
-use vesica_net::{Address, Connection, Identity, NetEvent, Options, Security, establish, memory};
+use vesica_channel::{Channel, Stream, memory};
 use vesica_protocols::registry::{self, Entry, Shape};
 use vesica_protocols::testing::{Planted, planted_for};
 use vesica_protocols::{Ctx, Learns, Parameters, Pending, Phase, Progress, Role, Run, Sizes};
@@ -22,8 +21,7 @@ fn main() {
     let protocol = registry::find(args.first().map_or("kkrt", String::as_str)).expect("a protocol");
     let (receiver, sender) = (1usize << number(1, 20), 1usize << number(2, number(1, 20)));
     let sigma = args.get(3).and_then(|text| text.parse().ok());
-    let connect = if args.get(4).is_some_and(|link| link == "tls") { tls } else { in_memory };
-    let variant = args.get(6).map(|name| protocol.supports.variant(name).expect("a variant"));
+    let variant = args.get(5).map(|name| protocol.supports.variant(name).expect("a variant"));
     let parameters = Parameters { sigma, variant, ..Parameters::default() };
     let sets = planted_for(&parameters, receiver, sender, receiver.min(sender) / 2, 1);
     let shape = Shape {
@@ -34,8 +32,9 @@ fn main() {
         kept_base_ots: false,
     };
     let bytes = [Role::Receiver, Role::Sender].map(|from| protocol.bytes(from, &shape));
-    let mut walls: Vec<Duration> =
-        (0..number(5, 5)).map(|round| once(protocol, &sets, &shape, bytes, connect(), round == 0)).collect();
+    let mut walls: Vec<Duration> = (0..number(4, 5))
+        .map(|round| once(protocol, &sets, &shape, bytes, memory::pair(), round == 0))
+        .collect();
     walls.sort();
     let median = walls[walls.len() / 2].as_secs_f64();
     let floor = floor(protocol.name, &shape, bytes[0] + bytes[1]);
@@ -66,7 +65,7 @@ fn once(
     sets: &Planted,
     shape: &Shape,
     bytes: [u64; 2],
-    ends: (Connection, Connection),
+    ends: (Stream, Stream),
     told: bool,
 ) -> Duration {
     let (mut mine, mut theirs) = ends;
@@ -130,35 +129,4 @@ impl Progress for Phases {
     fn cancelled(&self) -> bool {
         false
     }
-}
-
-fn in_memory() -> (Connection, Connection) {
-    memory::pair(&Options::default())
-}
-fn tls() -> (Connection, Connection) {
-    let [one, two] = [(); 2].map(|()| Identity::generate().expect("key"));
-    connect(
-        &Security::Tls { identity: &one, peer: two.public_key() },
-        &Security::Tls { identity: &two, peer: one.public_key() },
-    )
-}
-
-fn connect(here: &Security<'_>, there: &Security<'_>) -> (Connection, Connection) {
-    let (sender, receiver) = mpsc::channel();
-    thread::scope(|scope| {
-        let listening = scope.spawn(move || {
-            let mut tell = move |event| {
-                if let NetEvent::Listening(address) = event {
-                    sender.send(address).expect("tell");
-                }
-            };
-            let address = Address::Listen("127.0.0.1:0".to_owned());
-            establish(&address, here, &Options::default(), &mut StdRng::seed_from_u64(3), &mut tell)
-                .expect("listen")
-        });
-        let address = Address::Connect(receiver.recv().expect("address").to_string());
-        let two = establish(&address, there, &Options::default(), &mut StdRng::seed_from_u64(2), &mut |_| ())
-            .expect("connect");
-        (listening.join().expect("listener"), two)
-    })
 }

@@ -3,9 +3,9 @@
 use std::thread;
 
 use rand_core::CryptoRng;
+use vesica_channel::{Channel, Stream, memory};
 use vesica_crypto::prg::Prg;
 use vesica_encode::items::Items;
-use vesica_net::{Connection, Options, memory};
 
 use crate::error::Error;
 use crate::outcome::Outcome;
@@ -29,7 +29,7 @@ pub fn run_local(
     rng.fill_bytes(&mut sid);
     let run = || Run::new(entry, &sid, sizes, Parameters::default());
     let mut sender_rng = Prg::from_rng(rng);
-    let (here, there) = memory::pair(&Options::default());
+    let (here, there) = memory::pair();
     thread::scope(|scope| {
         let sender = scope.spawn(|| play(&run(), there, &mut sender_rng, |ctx| entry.send(ctx, theirs)));
         let received = play(&run(), here, rng, |ctx| entry.receive(&mut ctx.reborrow(), mine)?.finish());
@@ -45,7 +45,7 @@ pub fn run_local(
 /// Plays a role over its end of the channel, which goes with it.
 fn play<T>(
     run: &Run<'_>,
-    mut channel: Connection,
+    mut channel: Stream,
     rng: &mut dyn CryptoRng,
     role: impl FnOnce(&mut Ctx<'_, '_>) -> Result<T, Error>,
 ) -> Result<T, Error> {

@@ -350,8 +350,8 @@ mod tests {
     use crate::Parameters;
     use crate::protocol::Sizes;
     use crate::testing::run_of;
+    use vesica_channel::memory;
     use vesica_crypto::hash::Context;
-    use vesica_net::{Options, memory};
 
     fn run(sizes: Sizes) -> Run<'static> {
         run_of(Context::new(&[1; 32], "lists", b"", 1, 1), sizes, Parameters::default())
@@ -379,7 +379,7 @@ mod tests {
                 matcher.wanted[0].push(width, &Block::from_u128(hash(0, count - 1)), 5);
                 matcher.wanted[0].push(width, &Block::from_u128(hash(1, 0)), 6);
                 matcher.wanted[1].push(width, &Block::from_u128(hash(1, 0)), 7);
-                let (mut a, mut b) = memory::pair(&Options::default());
+                let (mut a, mut b) = memory::pair();
                 lists.send(&run(sizes), a.split().0).unwrap();
                 if early {
                     matcher.pause(1, &mut b).unwrap();
@@ -396,7 +396,7 @@ mod tests {
         let count = 100_000;
         let sizes = Sizes { receiver: 3, sender: count };
         let width = MaskWidth::for_sizes(sizes).unwrap();
-        let (mut a, mut b) = memory::pair(&Options::default());
+        let (mut a, mut b) = memory::pair();
         let run = run(sizes);
         let (mut lists, mut expected) = (OutgoingLists::new(&run, width, 3, count), Vec::new());
         for list in 0..3u128 {
@@ -426,7 +426,7 @@ mod tests {
         let sizes = Sizes { receiver: 4, sender: 3 };
         let width = MaskWidth::for_sizes(sizes).unwrap();
         assert_eq!(width.bits(), 44);
-        let (mut a, mut b) = memory::pair(&Options::default());
+        let (mut a, mut b) = memory::pair();
         let mut bytes = [0; 36];
         bytes[5 * 6 - 1] = 0x10;
         a.send(&bytes).unwrap();

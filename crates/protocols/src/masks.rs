@@ -228,11 +228,11 @@ mod tests {
 
     #[test]
     fn lists_come_back_and_foreign_ones_are_refused() {
+        use vesica_channel::{Channel, memory};
         use vesica_crypto::hash::Context;
-        use vesica_net::{Options, memory};
         let width = MaskWidth { bits: 44 };
         let round_trip = |masks: &[u128]| {
-            let (mut a, mut b) = memory::pair(&Options::default());
+            let (mut a, mut b) = memory::pair();
             send(width, masks.iter().copied(), a.split().0, &mut |_| Ok(())).unwrap();
             assert_eq!(a.traffic().payload_sent, masks.len() as u64 * 6);
             let sizes = Sizes { receiver: 1, sender: masks.len() };

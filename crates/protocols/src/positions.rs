@@ -83,10 +83,10 @@ pub(crate) fn recv(listed: usize, most: usize, channel: &mut dyn RecvHalf) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vesica_net::{Options, memory};
+    use vesica_channel::{Channel, memory};
 
     fn round_trip(listed: usize, matched: &[u32]) -> Result<Vec<u32>, Error> {
-        let (mut a, mut b) = memory::pair(&Options::default());
+        let (mut a, mut b) = memory::pair();
         send(listed, matched.iter().copied(), a.split().0)?;
         recv(listed, listed, b.split().1)
     }
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn foreign_positions_are_refused() {
         let refused = |listed: usize, most: usize, wire: &[u8]| {
-            let (mut a, mut b) = memory::pair(&Options::default());
+            let (mut a, mut b) = memory::pair();
             a.send(wire).unwrap();
             a.flush().unwrap();
             drop(a);

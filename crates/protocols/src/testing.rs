@@ -10,9 +10,8 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand_core::CryptoRng;
-use vesica_channel::Channel;
+use vesica_channel::{Channel, Digests, Stream, Traffic, memory};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates};
-use vesica_net::{Connection, Digests, Options, Traffic, memory};
 use vesica_ot::base::cache::BaseOtCache;
 
 use crate::error::Error;
@@ -174,12 +173,12 @@ impl Ended {
 
 /// Runs both roles of `entry` over a memory channel.
 pub fn run_pair(entry: &Entry, sets: &Planted, case: Case) -> Ended {
-    run_over(entry, sets, case, memory::pair(&Options::default()))
+    run_over(entry, sets, case, memory::pair())
 }
 
 /// Runs both roles of `entry` over the two ends of a channel: receiver's, sender's. An end is dropped when its role ends,
 /// and aborted if it failed, as it is between processes.
-pub fn run_over(entry: &Entry, sets: &Planted, case: Case, ends: (Connection, Connection)) -> Ended {
+pub fn run_over(entry: &Entry, sets: &Planted, case: Case, ends: (Stream, Stream)) -> Ended {
     run_keeping(entry, sets, case, ends, [None, None])
 }
 
@@ -188,7 +187,7 @@ pub fn run_keeping(
     entry: &Entry,
     sets: &Planted,
     case: Case,
-    ends: (Connection, Connection),
+    ends: (Stream, Stream),
     base_ots: [Option<&BaseOtCache>; 2],
 ) -> Ended {
     run_watched(entry, sets, case, ends, (base_ots, [&NoProgress; 2]))
@@ -199,7 +198,7 @@ pub fn run_watched(
     entry: &Entry,
     sets: &Planted,
     case: Case,
-    ends: (Connection, Connection),
+    ends: (Stream, Stream),
     (base_ots, progress): ([Option<&BaseOtCache>; 2], [&dyn Progress; 2]),
 ) -> Ended {
     let (receiver, sender) = play_both(
@@ -227,13 +226,13 @@ pub fn duel<R: Send, S: Send>(
     receiver: Box<Party<'_, R>>,
     sender: Box<Party<'_, S>>,
 ) -> (Result<R, Error>, Result<S, Error>) {
-    duel_over(agreed, memory::pair(&Options::default()), receiver, sender)
+    duel_over(agreed, memory::pair(), receiver, sender)
 }
 
 /// The same over these two ends: receiver's, sender's.
 pub(crate) fn duel_over<R: Send, S: Send>(
     agreed: (&Entry, &Planted, Case),
-    ends: (Connection, Connection),
+    ends: (Stream, Stream),
     receiver: Box<Party<'_, R>>,
     sender: Box<Party<'_, S>>,
 ) -> (Result<R, Error>, Result<S, Error>) {
@@ -245,7 +244,7 @@ type Played<T> = (Result<T, Error>, Digests, Traffic);
 
 fn play_both<R: Send, S: Send>(
     (entry, sets, case): (&Entry, &Planted, Case),
-    (mine, theirs): (Connection, Connection),
+    (mine, theirs): (Stream, Stream),
     (base_ots, progress): ([Option<&BaseOtCache>; 2], [&dyn Progress; 2]),
     receiver: impl FnOnce(&mut Ctx<'_, '_>) -> Result<R, Error>,
     sender: impl FnOnce(&mut Ctx<'_, '_>) -> Result<S, Error> + Send,
@@ -266,7 +265,7 @@ fn play_both<R: Send, S: Send>(
 pub fn play_role(
     (entry, sets, case): (&Entry, &Planted, Case),
     role: Role,
-    mut channel: Connection,
+    mut channel: Stream,
     base_ots: Option<&BaseOtCache>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
@@ -301,7 +300,7 @@ pub(crate) fn run_of<'a>(
     Run { context, sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None }
 }
 
-fn play<T>(mut channel: Connection, role: impl FnOnce(&mut dyn Channel) -> Result<T, Error>) -> Played<T> {
+fn play<T>(mut channel: Stream, role: impl FnOnce(&mut dyn Channel) -> Result<T, Error>) -> Played<T> {
     let ended = role(&mut channel).and_then(|result| Ok(channel.flush().map(|()| result)?));
     let seen = (channel.digests(), channel.traffic());
     if ended.is_err() {

@@ -158,7 +158,7 @@ fn kept_base_ots_spare_their_messages_and_change_no_result() {
             let mut digests = Vec::new();
             for (number, kept_base_ots) in [false, true, true].into_iter().enumerate() {
                 let shape = Shape { kept_base_ots, ..fresh };
-                let ends = vesica_net::memory::pair(&vesica_net::Options::default());
+                let ends = vesica_channel::memory::pair();
                 let ended = run_keeping(entry, &sets, case, ends, kept.each_ref().map(Some));
                 assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows, "{what}: run {number}");
                 assert!(ended.sender.unwrap().is_none());
@@ -195,7 +195,7 @@ fn flaw_no_run_takes_base_ots_of_another_level() {
     let run = |entry: &Entry, parameters: Parameters, kept: &[BaseOtCache; 2]| {
         let sets = planted_for(&parameters, 30, 20, 7, 4);
         let case = Case { parameters, ..Case::default() };
-        let ends = vesica_net::memory::pair(&vesica_net::Options::default());
+        let ends = vesica_channel::memory::pair();
         let ended = run_keeping(entry, &sets, case, ends, kept.each_ref().map(Some));
         let fresh = [Role::Receiver, Role::Sender].map(|from| entry.bytes(from, &shape(&sets, case)));
         let found = ended.receiver.map(|matches| assert_eq!(matches.rows(), sets.receiver_rows));
@@ -296,7 +296,7 @@ fn a_set_of_another_size_than_agreed_is_refused() {
     for entry in PROTOCOLS {
         let sizes = Sizes { receiver: 5, sender: 5 };
         let run = Run::new(entry, &[0; 32], sizes, Parameters::default());
-        let (mut a, _b) = vesica_net::memory::pair(&vesica_net::Options::default());
+        let (mut a, _b) = vesica_channel::memory::pair();
         let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);
         let wrong = Error::Misuse(Misuse::SizeMismatch { agreed: 5, given: 4 });
         let ctx = &mut Ctx { run: &run, channel: &mut a, rng: &mut rng };

@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use vesica_net::{Options, memory};
+use vesica_channel::memory;
 use vesica_protocols::registry::{Entry, PROTOCOLS, find};
 use vesica_protocols::testing::{Case, planted_for, run_watched, shape, ways};
 use vesica_protocols::{Phase, Progress, Role, Security};
@@ -34,7 +34,7 @@ fn watched(entry: &Entry, sizes: (usize, usize), case: Case) -> [Vec<(Phase, u64
     let sets = planted_for(&case.parameters, sizes.0, sizes.1, 20, 5);
     let seen = [Seen::default(), Seen::default()];
     let [mine, theirs] = &seen;
-    let ends = memory::pair(&Options::default());
+    let ends = memory::pair();
     let ended = run_watched(entry, &sets, case, ends, ([None; 2], [mine, theirs]));
     assert!(ended.confirmed(), "{} {case:?}", entry.name);
     let steps = [Role::Receiver, Role::Sender].map(|role| entry.steps_of(role, &shape(&sets, case)));

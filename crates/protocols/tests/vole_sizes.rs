@@ -5,7 +5,7 @@
 //! that the processor has.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
-use vesica_net::Digests;
+use vesica_channel::Digests;
 use vesica_protocols::testing::{Case, planted_for, run_pair, ways};
 use vesica_protocols::vole_based::rr22::ENTRY;
 use vesica_protocols::{Learns, Parameters, Profile, Security};

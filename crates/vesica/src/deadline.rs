@@ -4,8 +4,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use vesica_channel::{ChannelError, Span};
-use vesica_net::CancelToken;
+use vesica_channel::{CancelToken, ChannelError, Span};
 use vesica_protocols::Phase;
 
 use crate::error::{Error, Kind, Side};

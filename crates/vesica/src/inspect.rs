@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde::Serialize;
-use vesica_net::CancelToken;
+use vesica_channel::CancelToken;
 use vesica_protocols::Phase;
 use vesica_table::{Dialect, Input, Inspection, KeySpec, Place};
 

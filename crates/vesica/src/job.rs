@@ -8,8 +8,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
+use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{CancelToken, Connection, Options, PublicKey};
+use vesica_net::{Connection, Options, PublicKey};
 use vesica_protocols::{Learns, Pending, Phase, Progress, Role};
 use vesica_table::{Dialect, Input, InputDigest, KeySpec, Output, Request, Table};
 

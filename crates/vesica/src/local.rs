@@ -3,7 +3,8 @@
 use std::thread;
 
 use rand_core::CryptoRng;
-use vesica_net::{CancelToken, Connection, Options, memory};
+use vesica_channel::{CancelToken, Channel};
+use vesica_net::{Connection, memory};
 use vesica_protocols::{Phase, Role};
 
 use crate::error::{Error, Kind, Side};
@@ -26,8 +27,7 @@ pub fn run(
     // Both parties share the memory of this process.
     let memory = settings.memory.or_else(Budget::usual).map(|budget| Budget { parties: 2, ..budget });
     let settings = Settings { threads: settings.threads().div_ceil(2), memory, ..settings.clone() };
-    let options = Options { silence: settings.timeout, cancel: cancel.clone() };
-    let (mine, theirs) = memory::pair(&options);
+    let (mine, theirs) = memory::pair(cancel);
     let [my_rng, their_rng] = rngs;
     let job = |role, table| Job { role, table, settings: settings.clone() };
     let (receiver, sender) = (job(Role::Receiver, receiver), job(Role::Sender, sender));

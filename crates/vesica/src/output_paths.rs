@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use vesica_net::CancelToken;
+use vesica_channel::CancelToken;
 use vesica_protocols::Phase;
 use vesica_table::{FileId, Output, Standard, TableError, shown_path, standard};
 

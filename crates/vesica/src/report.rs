@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::Serialize;
-use vesica_net::Traffic;
+use vesica_channel::Traffic;
 use vesica_protocols::Phase;
 
 use crate::error::Error;

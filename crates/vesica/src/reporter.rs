@@ -8,8 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use vesica_channel::{CancelToken, Digests, Meter, Traffic};
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{CancelToken, Connection, Digests, Meter, NetEvent, PublicKey, Traffic};
+use vesica_net::{Connection, NetEvent, PublicKey};
 use vesica_protocols::registry::Shape;
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Phase, Progress, Role};
 use vesica_table::{Output, TableReport, shown_path};

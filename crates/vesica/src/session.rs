@@ -17,8 +17,8 @@
 //! H(sid, name, parameters, n_r, n_s).
 
 use rand_core::CryptoRng;
-use vesica_channel::ChannelError;
 use vesica_channel::codec::{CodecError, Reader, Writer};
+use vesica_channel::{Channel, ChannelError};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Connection, PublicKey};
 use vesica_ot::base::cache::BaseOtCache;
@@ -146,7 +146,7 @@ pub fn agree_greeted(
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
     // Terms and sizes take no computing. Without a limit, a partner could hold this side with heartbeats or single bytes.
-    channel.expect_prompt(true);
+    channel.expect_prompt();
     let agreed = compare(channel, mine, wanted, items, my_key);
     let refused = |error| match error {
         SessionError::Channel(ChannelError::PeerFinished) => SessionError::RefusedTerms,
@@ -160,7 +160,7 @@ pub fn agree_greeted(
         }
         _ => channel.abort(),
     })?;
-    channel.expect_prompt(false);
+    channel.expect_within(None);
     Ok(agreed)
 }
 
@@ -404,14 +404,15 @@ impl Agreed {
 mod tests {
     use std::thread;
 
-    use vesica_net::{Options, memory};
+    use vesica_channel::CancelToken;
+    use vesica_net::memory;
 
     use super::*;
     use crate::settings::{Choice, Settings};
 
     /// Agreement of a receiver with this version's table of `auto` and a sender with another one.
     fn with_other_table(receiver: &str, sender: &str) -> [Result<&'static str, SessionError>; 2] {
-        let (mut here, mut there) = memory::pair(&Options::default());
+        let (mut here, mut there) = memory::pair(&CancelToken::new());
         let agree = |role, protocol: &str, table: Option<&str>, channel: &mut Connection| {
             let protocol = if protocol == "auto" { Choice::Auto } else { Choice::Named(protocol.into()) };
             let settings = Settings { protocol, ..Settings::default() };

@@ -9,7 +9,7 @@
 //! use vesica::{protocols::Role, randomness, sets::{self, SetJob}, settings::Settings};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let (here, there) = memory::pair(&Options::default());
+//! let (here, there) = memory::pair(&CancelToken::new());
 //! let settings = Settings::default();
 //! let play = |role, keys: &[&[u8]], channel| {
 //!     let items = sets::items(keys.iter().copied(), &settings)?;
@@ -27,8 +27,9 @@
 //! ```
 
 use rand_core::CryptoRng;
+use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, ItemsBuilder, ItemsError, KeyEncoder};
-use vesica_net::{CancelToken, Connection, PublicKey};
+use vesica_net::{Connection, PublicKey};
 use vesica_protocols::{Phase, Role};
 use vesica_table::TableReport;
 

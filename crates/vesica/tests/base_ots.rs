@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Barrier, mpsc};
 use std::thread;
 
+use vesica::channel::CancelToken;
 use vesica::job::{Destination, Job, Outcome, Partner, TableArgs};
-use vesica::net::{Address, CancelToken, Identity};
+use vesica::net::{Address, Identity};
 use vesica::protocols::Role;
 use vesica::protocols::registry::Security;
 use vesica::report::Event;

@@ -9,9 +9,10 @@ use rand::rngs::StdRng;
 use vesica::session::{self, SessionError};
 use vesica::settings::{Choice, Settings};
 use vesica::terms::Terms;
+use vesica_channel::CancelToken;
 use vesica_crypto::block::Block;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{Connection, Options, memory};
+use vesica_net::{Connection, memory};
 use vesica_ot::vole::Plan;
 use vesica_ot::vole::cheating::WrongWord;
 use vesica_protocols::registry::{Entry, Roles, Send};
@@ -52,7 +53,7 @@ fn converse(
 type Ends = [Result<Option<Matches>, SessionError>; 2];
 
 fn run(sets: &Planted, send: Send) -> Ends {
-    let (first, second) = memory::pair(&Options::default());
+    let (first, second) = memory::pair(&CancelToken::new());
     thread::scope(|scope| {
         let sender = scope.spawn(|| converse(Role::Sender, &sets.sender, second, Some(send)));
         [converse(Role::Receiver, &sets.receiver, first, None), sender.join().unwrap()]

@@ -10,8 +10,9 @@ use rand::rngs::StdRng;
 use vesica::session::{self, Agreed, SessionError};
 use vesica::settings::{Choice, Settings};
 use vesica::terms::Terms;
+use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::{Connection, Options, memory};
+use vesica_net::{Connection, memory};
 use vesica_protocols::testing::planted_for;
 use vesica_protocols::{Learns, Outcome, Parameters, Pending, Phase, Progress, Role, Security};
 
@@ -53,7 +54,7 @@ fn receiver<'a>(
 ) -> Result<Option<Matches>, SessionError> {
     let parameters = Parameters { security: settings.security, ..Parameters::default() };
     let sets = planted_for(&parameters, sizes.0, sizes.1, 3, 1);
-    let (mut here, mut there) = memory::pair(&Options::default());
+    let (mut here, mut there) = memory::pair(&CancelToken::new());
     thread::scope(|scope| {
         scope.spawn(|| {
             let (items, rng) = (&sets.sender, &mut StdRng::seed_from_u64(2));

@@ -10,7 +10,7 @@ use vesica::session::{self, SessionError};
 use vesica::settings::{Choice, Settings};
 use vesica::terms::Terms;
 use vesica_encode::items::{Items, Matches};
-use vesica_net::Connection;
+use vesica_net::{Connection, memory};
 use vesica_protocols::testing::{Tampering, Target, Wire, lying_wire_among_lengths, planted};
 use vesica_protocols::{Learns, NoProgress, Role, Security};
 
@@ -33,6 +33,7 @@ type Ends = [Result<Matches, SessionError>; 2];
 fn run(target: Option<Target>) -> (Ends, Wire) {
     let sets = planted(5, 6, 3, 1);
     let (first, second, wire) = lying_wire_among_lengths(target);
+    let (first, second) = memory::connections((first, second));
     let ends = thread::scope(|scope| {
         let sender = scope.spawn(|| converse(Role::Sender, &sets.sender, second));
         [converse(Role::Receiver, &sets.receiver, first), sender.join().unwrap()]

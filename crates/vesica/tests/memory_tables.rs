@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
+use vesica::channel::CancelToken;
 use vesica::job::{Destination, Job, Outcome, Source, TableArgs};
-use vesica::net::CancelToken;
 use vesica::protocols::{Learns, Role};
 use vesica::report::Event;
 use vesica::settings::Settings;

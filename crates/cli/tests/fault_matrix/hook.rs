@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use vesica::net::CancelToken;
+use vesica::channel::CancelToken;
 use vesica::report::Event;
 
 const STEP: &str = "VESICA_TEST_STEP";

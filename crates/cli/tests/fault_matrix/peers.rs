@@ -6,7 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use vesica::channel::codec::{Reader, Writer};
-use vesica::net::{Identity, Kind, MAX_PAYLOAD, PublicKey};
+use vesica::channel::{Kind, MAX_PAYLOAD};
+use vesica::net::{Identity, PublicKey};
 use vesica_net::testing::{RawPeer, frame};
 
 use crate::common::{SENDER, nothing_lost, with};

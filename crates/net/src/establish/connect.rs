@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use socket2::{Domain, Socket, Type};
 
-use super::shake::{Trouble, shake};
+use super::handshake::{Trouble, shake_hands};
 use super::tls::{Role, Tls};
 use super::{
     HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Patience, Security, Unresolved, check_form, check_loopback,
@@ -119,8 +119,8 @@ impl Seeker<'_> {
             return Err(Miss::Again(RetryReason::Refused));
         }
         let stop = || self.patience.cancel.is_cancelled();
-        shake(&socket, Role::Client, self.tls.as_ref(), nonce, deadline, &stop, &|_| ())
-            .and_then(|shaken| self.opener.open(shaken))
+        shake_hands(&socket, Role::Client, self.tls.as_ref(), nonce, deadline, &stop, &|_| ())
+            .and_then(|proven| self.opener.open(proven))
             .map_err(|trouble| self.judge(address, trouble))
     }
 

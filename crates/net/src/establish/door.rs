@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, getrlimit};
 
-use super::shake::Stage;
+use super::handshake::Stage;
 
 /// Handshakes at the same time, where the system allows it.
 const SEATS: usize = 512;

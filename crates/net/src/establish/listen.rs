@@ -19,7 +19,7 @@ use socket2::{Domain, Socket, Type};
 
 use super::connect::timespec;
 use super::door::{Visitor, Visitors};
-use super::shake::{Trouble, shake};
+use super::handshake::{Trouble, shake_hands};
 use super::tls::{Role, Tls};
 use super::{
     HANDSHAKE_LIMIT, NetEvent, Opener, Others, POLL, Patience, Security, Unresolved, check_form,
@@ -194,8 +194,8 @@ impl Door {
         let body = move || {
             let deadline = Instant::now() + HANDSHAKE_LIMIT;
             let (stop, reached) = (|| state.stopped(), |stage| state.reached(stage));
-            let shaken = shake(&socket, Role::Server, tls.as_deref(), nonce, deadline, &stop, &reached);
-            let outcome = shaken.and_then(|shaken| opener.open(shaken));
+            let proven = shake_hands(&socket, Role::Server, tls.as_deref(), nonce, deadline, &stop, &reached);
+            let outcome = proven.and_then(|proven| opener.open(proven));
             // Nobody listens any more once the partner has come, and a full pipe has rung already.
             let _ = sender.send(Report { number, from, outcome });
             let _ = (&*rope).write(&[0]);

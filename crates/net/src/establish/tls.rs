@@ -249,7 +249,7 @@ mod tests {
     use rustls::client::WebPkiServerVerifier;
     use rustls::{CipherSuite, NamedGroup, ProtocolVersion, RootCertStore, StreamOwned};
 
-    use super::super::shake::{Trouble, shake};
+    use super::super::handshake::{Trouble, shake_hands};
     use super::*;
 
     fn keys() -> (Tls, Tls) {
@@ -306,7 +306,7 @@ mod tests {
         });
         let (socket, _) = listener.accept().unwrap();
         let deadline = Instant::now() + Duration::from_secs(5);
-        let outcome = shake(&socket, Role::Server, Some(&tls), [1; 32], deadline, &|| false, &|_| ());
+        let outcome = shake_hands(&socket, Role::Server, Some(&tls), [1; 32], deadline, &|| false, &|_| ());
         drop(caller.join().unwrap());
         outcome.map(drop).unwrap_err()
     }

@@ -14,9 +14,9 @@ use std::thread;
 use std::time::Duration;
 
 use rand::{SeedableRng, rngs::StdRng};
+use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_net::{
-    Address, CancelToken, ChannelError, Connection, Identity, NetError, NetEvent, Options, PublicKey,
-    Security, establish, meet, memory,
+    Address, Connection, Identity, NetError, NetEvent, Options, PublicKey, Security, establish, meet, memory,
     shaped::{self, Network},
 };
 
@@ -122,7 +122,7 @@ pub fn tls_pair(options: &Options) -> (Connection, Connection) {
 
 /// Runs a test over every kind of connection.
 pub fn everywhere(options: &Options, test: impl Fn(&str, Connection, Connection)) {
-    let (one, two) = memory::pair(options);
+    let (one, two) = memory::pair(&options.cancel);
     test("memory", one, two);
     let (one, two) = plain_pair(options);
     test("tcp", one, two);

@@ -202,8 +202,8 @@ mod tests {
     use rand::SeedableRng;
     use rand::rngs::StdRng;
     use std::thread;
+    use vesica_channel::memory;
     use vesica_crypto::group::Ristretto255;
-    use vesica_net::{Options, memory};
 
     const LABEL: Label = Label::new("test: base OT");
     const CHOICES: [u8; 2] = [0b1010_0110, 0b1];
@@ -221,7 +221,7 @@ mod tests {
     }
 
     fn transfers<G: Group>() {
-        let (mut here, mut there) = memory::pair(&Options::default());
+        let (mut here, mut there) = memory::pair();
         thread::scope(|scope| {
             let sender = scope.spawn(move || {
                 send::<G>(&context(), LABEL, 9, &mut there, &mut StdRng::seed_from_u64(1)).unwrap()
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn every_level_has_its_group() {
         for (level, bytes) in [(80, 66), (128, 66), (192, 98), (256, 134)] {
-            let (mut here, mut there) = memory::pair(&Options::default());
+            let (mut here, mut there) = memory::pair();
             thread::scope(|scope| {
                 let sender = scope.spawn(move || {
                     let rng = &mut StdRng::seed_from_u64(1);
@@ -264,7 +264,7 @@ mod tests {
 
     /// A sender that is sent `message` in place of P_0, or C itself.
     fn refused<G: Group>(message: impl FnOnce(Vec<u8>) -> Vec<u8>) {
-        let (mut here, mut there) = memory::pair(&Options::default());
+        let (mut here, mut there) = memory::pair();
         let error = thread::scope(|scope| {
             let sender = scope.spawn(move || {
                 send::<G>(&context(), LABEL, 1, &mut there, &mut StdRng::seed_from_u64(1)).err()
@@ -286,7 +286,7 @@ mod tests {
         refused::<P521>(|constant| vec![0xff; constant.len()]);
         refused::<Ristretto255>(|constant| constant);
         for position in [0, 1] {
-            let (mut here, mut there) = memory::pair(&Options::default());
+            let (mut here, mut there) = memory::pair();
             let valid = P256::encode(&P256::generator());
             for i in [0, 1] {
                 there.send(if i == position { &[0; 33] } else { &valid }).unwrap();

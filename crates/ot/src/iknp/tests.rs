@@ -2,7 +2,7 @@ use super::*;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::thread;
-use vesica_net::{Options, Traffic, memory};
+use vesica_channel::{Traffic, memory};
 
 const LABEL: Label = Label::new("test: iknp");
 
@@ -17,7 +17,7 @@ fn run<const W: usize>(
     counts: &[usize],
     choices: &[Vec<u8>],
 ) -> ([Block; W], Vec<[Block; W]>, Vec<[Block; W]>, [Traffic; 2]) {
-    let (mut here, mut there) = memory::pair(&Options::default());
+    let (mut here, mut there) = memory::pair();
     thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let rng = &mut StdRng::seed_from_u64(1);
@@ -82,14 +82,14 @@ fn rows_are_correlated_at_every_level() {
 
 #[test]
 fn a_partner_that_leaves_or_sends_nonsense_is_told() {
-    let (mut here, there) = memory::pair(&Options::default());
+    let (mut here, there) = memory::pair();
     drop(there);
     let rng = &mut StdRng::seed_from_u64(2);
     assert!(matches!(
         Receiver::<1>::setup(&context(), LABEL, 128, None, &mut here, rng),
         Err(Error::Channel(_))
     ));
-    let (mut here, mut there) = memory::pair(&Options::default());
+    let (mut here, mut there) = memory::pair();
     there.send(&vec![0xff; 128 * 64]).unwrap();
     there.flush().unwrap();
     assert!(matches!(
@@ -106,7 +106,7 @@ fn digest_of<const W: usize>(
     piece: usize,
     threads: usize,
 ) -> (Vec<[Block; W]>, Vec<[Block; W]>, [u8; 32]) {
-    let (mut here, mut there) = memory::pair(&Options::default());
+    let (mut here, mut there) = memory::pair();
     thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let rng = &mut StdRng::seed_from_u64(11);
@@ -148,7 +148,7 @@ fn rows_follow_their_formula() {
         Seed::new(bytes)
     };
     let seeds: Vec<[Seed; 2]> = (0..80).map(|_| [seed(), seed()]).collect();
-    let (mut here, mut there) = memory::pair(&Options::default());
+    let (mut here, mut there) = memory::pair();
     let choices = [0b0110_1001; 200];
     let mut rows = vec![[Block::ZERO]; 1500];
     Receiver::<1>::from_base(&seeds).unwrap().extend(&choices, &mut rows, &mut here).unwrap();
@@ -172,7 +172,7 @@ fn rows_follow_their_formula() {
 #[test]
 fn strings_cut_short_are_told() {
     let seeds: Vec<Seed> = (0..128).map(|i| Seed::new([i; 32])).collect();
-    let (mut here, mut there) = memory::pair(&Options::default());
+    let (mut here, mut there) = memory::pair();
     there.send(&vec![7; bytes(128, 2000) as usize - 1]).unwrap();
     there.flush().unwrap();
     drop(there);

@@ -2,9 +2,9 @@
 
 use super::columns::Scratch;
 use super::*;
+use vesica_channel::{Channel, Stream, memory};
 use vesica_crypto::hash::Context;
 use vesica_crypto::prg::Prg;
-use vesica_net::{Connection, Options, memory};
 
 pub(crate) fn context() -> Context {
     Context::new(&[3; 32], "test", b"", 5, 6)
@@ -18,7 +18,7 @@ pub(crate) fn distance<const W: usize>(a: &[Block; W], b: &[Block; W]) -> u32 {
 pub(crate) struct Pair<C, const W: usize> {
     pub(crate) receiver: Receiver<C, W>,
     pub(crate) sender: Sender<C, W>,
-    ends: [Connection; 2],
+    ends: [Stream; 2],
 }
 
 /// Two parties whose base OTs a dealer did.
@@ -30,7 +30,7 @@ pub(crate) fn dealt<C: Code<W>, const W: usize>(code: impl Fn() -> C, threads: u
     rng.fill(&mut Block::slice_as_mut_bytes(&mut secret)[..columns / 8]);
     let bit = |i: usize| usize::from(secret[i / Block::BITS].bit(i % Block::BITS));
     let chosen: Vec<Block> = pairs.iter().enumerate().map(|(i, pair)| pair[bit(i)]).collect();
-    let (a, b) = memory::pair(&Options::default());
+    let (a, b) = memory::pair();
     Pair {
         receiver: Receiver::from_seeds(code(), &context(), threads, &pairs),
         sender: Sender::from_seeds(code(), &context(), threads, &secret, &chosen),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::security::Malicious;
 use crate::small_field::tests::{WIDTHS, context, deal};
-use vesica_net::{Options, memory};
+use vesica_channel::memory;
 
 fn ends<S: SecurityModel>(width: Width, dealt: u8) -> (Receiver<S>, Sender<S>) {
     let (pairs, delta, chosen) = deal(dealt);
@@ -22,7 +22,7 @@ fn assert_correlated(delta: Block, choices: &[u8], t: &[[Block; 1]], q: &[[Block
 
 fn check_lengths<S: SecurityModel>(width: Width) {
     let (mut receiver, mut sender) = ends::<S>(width, width.bits() as u8);
-    let (mut here, mut there) = memory::pair(&Options::default());
+    let (mut here, mut there) = memory::pair();
     let mut rng = Prg::from_seed([5; 16]);
     for count in [0, 1, 127, 128, 129, 1000, 1024, 1025, 16_255, 16_256, 16_257, 20_000, 40_001] {
         let mut choices = vec![0; usize::div_ceil(count, 8)];
@@ -54,7 +54,7 @@ fn rows_are_correlated_at_every_length() {
 
 #[test]
 fn runs_over_a_channel_from_base_ots_on() {
-    let (mut here, mut there) = memory::pair(&Options::default());
+    let (mut here, mut there) = memory::pair();
     let (width, count) = (Width::Four, 3000);
     let choices = vec![0x5a; 375];
     let (t, (delta, q)) = std::thread::scope(|scope| {
@@ -78,7 +78,7 @@ fn runs_over_a_channel_from_base_ots_on() {
 #[test]
 fn random_choices_are_balanced() {
     let (mut receiver, _) = ends::<SemiHonest>(Width::Four, 4);
-    let (mut here, _there) = memory::pair(&Options::default());
+    let (mut here, _there) = memory::pair();
     let mut choices = [0; 1250];
     receiver.extend_random(&mut choices, &mut vec![[Block::ZERO]; 10_000], &mut here).unwrap();
     let ones: u32 = choices.iter().map(|byte| byte.count_ones()).sum();

@@ -346,10 +346,10 @@ fn sums_of_few_outputs_are_not_biased() {
 
 #[test]
 fn runs_over_a_channel_from_base_ots_on() {
+    use vesica_channel::memory;
     fn run<S: Check<Block>>(length: usize) {
-        use vesica_net::{Options, memory};
         let plan = Plan::new(length, Profile::Conservative);
-        let (mut here, mut there) = memory::pair(&Options::default());
+        let (mut here, mut there) = memory::pair();
         let ((a, c), sender::Expanded { delta, mut b }) = std::thread::scope(|scope| {
             let receiver = scope.spawn(|| {
                 receive::<Block, S>(&context(), &plan, &mut here, &mut Prg::from_seed([1; 16])).unwrap()

@@ -8,11 +8,10 @@ use std::marker::PhantomData;
 use std::thread;
 
 use rand_core::CryptoRng;
-use vesica_channel::Channel;
+use vesica_channel::{Channel, memory};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::Prg;
-use vesica_net::{Options, memory};
 use vesica_ot::base::{ideal as ideal_base, masny_rindal, naor_pinkas};
 use vesica_ot::chosen;
 use vesica_ot::kk13::WalshHadamard;
@@ -63,7 +62,7 @@ fn run<S: Send, R>(
     sender: impl FnOnce(&mut dyn Channel, &mut Prg) -> Result<S, Error> + Send,
     receiver: impl FnOnce(&mut dyn Channel, &mut Prg) -> Result<R, Error>,
 ) -> Ran<S, R> {
-    let (mut here, mut there) = memory::pair(&Options::default());
+    let (mut here, mut there) = memory::pair();
     thread::scope(|scope| {
         let sending = scope.spawn(move || {
             let ended = sender(&mut there, &mut Prg::from_seed([1; 16]));

@@ -217,8 +217,8 @@ mod tests {
     use crate::testing::{planted, run_of};
     use rand::SeedableRng;
     use rand::rngs::StdRng;
+    use vesica_channel::memory;
     use vesica_crypto::hash::Context;
-    use vesica_net::{Options, memory};
 
     /// OTs whose rows are all equal, as if Δ were zero: only numbers tell strings apart.
     struct Same;
@@ -260,7 +260,7 @@ mod tests {
             let context = Context::new(&[1; 32], "gbf", b"", 1, 1);
             let run = Run { threads: 2, ..run_of(context, sizes, crate::Parameters::default()) };
             let placed = FilterPositions::new(&run.context, filter, &items, 1);
-            let (mut channel, _there) = memory::pair(&Options::default());
+            let (mut channel, _there) = memory::pair();
             let mine = receiver_sums::<W>(&run, &placed, &mut Same, &mut channel).unwrap();
             let theirs = sender_sums::<W>(&run, &placed, &mut Same, &mut channel).unwrap();
             assert!(*mine == *theirs);
@@ -292,7 +292,7 @@ mod tests {
         let context = Context::new(&[1; 32], "gbf", b"", 300, 200);
         let run = || Run { threads: 2, ..run_of(context.clone(), sizes, crate::Parameters::default()) };
         let filter = FilterShape::for_items(128, 300);
-        let (mut here, mut there) = memory::pair(&Options::default());
+        let (mut here, mut there) = memory::pair();
         let (mine, theirs) = std::thread::scope(|scope| {
             let sender = scope.spawn(|| {
                 let (run, rng) = (run(), &mut StdRng::seed_from_u64(1));

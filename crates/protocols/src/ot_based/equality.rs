@@ -20,7 +20,7 @@
 //! ```
 //! use rand::{SeedableRng, rngs::{StdRng, SysRng}};
 //! use vesica_crypto::hash::Context;
-//! use vesica_net::{Options, memory};
+//! use vesica_channel::memory;
 //! use vesica_ot::kk13::{self, WalshHadamard};
 //! use vesica_protocols::ot_based::equality;
 //!
@@ -29,7 +29,7 @@
 //! let (mine, theirs) = (b"adaxbobxevex", b"adaxbobyevex");
 //! // A session id is fresh and known to both.
 //! let context = Context::new(&[7; 32], "equality", b"", 3, 3);
-//! let (mut here, mut there) = memory::pair(&Options::default());
+//! let (mut here, mut there) = memory::pair();
 //! let mut rngs = [StdRng::try_from_rng(&mut SysRng)?, StdRng::try_from_rng(&mut SysRng)?];
 //! let [my_rng, their_rng] = &mut rngs;
 //! let equal = std::thread::scope(|scope| {
@@ -102,9 +102,9 @@ fn batch(pairs: usize, characters: usize) -> Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vesica_channel::memory;
     use vesica_crypto::hash::Context;
     use vesica_crypto::prg::Prg;
-    use vesica_net::{Options, memory};
     use vesica_ot::kk13::{self, WalshHadamard};
     use vesica_ot::nco::ideal;
 
@@ -115,7 +115,7 @@ mod tests {
     /// Both roles, over ideal OTs or real ones; what the receiver learns and what both sent after the set-up.
     fn run(real: bool, characters: usize, mine: &[u8], theirs: &[u8]) -> (Vec<bool>, [u64; 2]) {
         let pairs = mine.len() / characters;
-        let (mut a, mut b) = memory::pair(&Options::default());
+        let (mut a, mut b) = memory::pair();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let (rng, context, code) =

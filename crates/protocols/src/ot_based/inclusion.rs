@@ -260,8 +260,8 @@ pub(super) fn sum(blocks: &[Block]) -> Block {
 mod tests {
     use super::*;
     use crate::error::Misbehaviour;
+    use vesica_channel::memory;
     use vesica_crypto::hash::Context;
-    use vesica_net::{Options, memory};
     use vesica_ot::kk13::{Concatenated, WalshHadamard};
     use vesica_ot::nco::ideal;
 
@@ -288,7 +288,7 @@ mod tests {
     /// Both roles over real OTs of a code; what each sent after the set-up.
     fn run<C: vesica_ot::nco::Code<2, Word = u8>>(code: fn() -> C, batch: Batch) -> (Vec<bool>, [u64; 2]) {
         let (mine, sets, _) = inputs(batch);
-        let (mut a, mut b) = memory::pair(&Options::default());
+        let (mut a, mut b) = memory::pair();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let rng = &mut Prg::from_seed([1; 16]);
@@ -324,7 +324,7 @@ mod tests {
 
     /// The sender's masks of one instance, over ideal OTs, and the receiver's answer.
     fn ideal_run(mine: &[u8], batch: Batch, sets: &[u8]) -> Vec<bool> {
-        let (mut a, mut b) = memory::pair(&Options::default());
+        let (mut a, mut b) = memory::pair();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let rng = &mut Prg::from_seed([1; 16]);
@@ -365,7 +365,7 @@ mod tests {
         refused(1, 1, 0);
         refused(usize::MAX, 2, 1);
         refused(1 << 20, 1 << 12, 2);
-        let (mut a, _b) = memory::pair(&Options::default());
+        let (mut a, _b) = memory::pair();
         let rng = &mut Prg::from_seed([2; 16]);
         let mut ots = ideal::Receiver::setup(&context(), &mut a, rng).unwrap();
         let wrong = receive(BATCH, &[0; 14], &mut ots, &mut a);
@@ -382,7 +382,7 @@ mod tests {
         let sets: Vec<u8> = (0..800)
             .flat_map(|i| (0..8).flat_map(move |k| if k == 0 { item(i) } else { [k, 0xff] }))
             .collect();
-        let (mut a, mut b) = memory::pair(&Options::default());
+        let (mut a, mut b) = memory::pair();
         let positions = std::thread::scope(|scope| {
             scope.spawn(|| {
                 let rng = &mut Prg::from_seed([1; 16]);
@@ -411,7 +411,7 @@ mod tests {
 
     #[test]
     fn a_wide_mask_is_refused() {
-        let (mut a, mut b) = memory::pair(&Options::default());
+        let (mut a, mut b) = memory::pair();
         let batch = Batch { items: 1, set: 3, characters: 1 };
         assert_eq!(batch.width().unwrap().bits(), 42);
         std::thread::scope(|scope| {

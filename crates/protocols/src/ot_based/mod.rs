@@ -44,9 +44,9 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
+    use vesica_channel::memory;
     use vesica_crypto::hash::Context;
     use vesica_crypto::prg::Prg;
-    use vesica_net::{Options, memory};
 
     use crate::Parameters;
     use crate::protocol::{Ctx, Progress, Run};
@@ -85,7 +85,7 @@ mod tests {
         let sizes = Sizes { receiver: 3000, sender: 2000 };
         let context = Context::new(&[4; 32], entry.name, b"", 3000, 2000);
         let run = |progress| Run { progress, ..run_of(context.clone(), sizes, Parameters::default()) };
-        let (mut here, mut there) = memory::pair(&Options::default());
+        let (mut here, mut there) = memory::pair();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let (run, mut rng) = (run(&told[1]), Prg::from_seed([1; 16]));

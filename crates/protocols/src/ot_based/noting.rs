@@ -3,11 +3,10 @@
 use std::sync::Mutex;
 
 use rand_core::CryptoRng;
-use vesica_channel::{Channel, RecvHalf};
+use vesica_channel::{Channel, Meter, RecvHalf, memory};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::prg::Prg;
-use vesica_net::{Meter, Options, memory};
 use vesica_ot::Error;
 use vesica_ot::nco::NcoSender;
 use vesica_ot::nco::ideal::{self, Word};
@@ -70,7 +69,7 @@ pub(super) fn noted(
     agreed: (&crate::registry::Entry, &Planted, Case),
     sender: impl Fn(&mut crate::Ctx<'_, '_>, &Sent) -> Result<(), crate::Error> + Send + Sync,
 ) -> Vec<u64> {
-    let ends = memory::pair(&Options::default());
+    let ends = memory::pair();
     let sent = Sent { meter: ends.1.meter(), notes: Mutex::default() };
     let all = agreed.0.bytes(crate::Role::Sender, &crate::testing::shape(agreed.1, agreed.2));
     let receiver: Box<Party<'_, ()>> = Box::new(|ctx| {

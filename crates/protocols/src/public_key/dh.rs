@@ -399,8 +399,8 @@ mod tests {
     use crate::testing::{Case, IdealGroup, duel, order, planted, run_over, run_pair, shape};
     use rand::{SeedableRng, rngs::StdRng};
     use std::sync::{Arc, Mutex};
-    use vesica_net::memory::{Direction, tapped_pair};
-    use vesica_net::{Kind, Options};
+    use vesica_channel::Kind;
+    use vesica_channel::tampered::{self, Direction};
 
     /// `dh` over the ideal group: the protocol at sizes that need no waiting for a curve.
     static IDEAL: Entry = Over::<IdealGroup>::ENTRY;
@@ -442,7 +442,7 @@ mod tests {
             let of_seed = |seed: u64| {
                 let sent = Arc::new(Mutex::new([Vec::new(), Vec::new()]));
                 let seen = sent.clone();
-                let ends = tapped_pair(&Options::default(), move |direction, frame| {
+                let ends = tampered::pair(move |direction, frame| {
                     if frame.kind == Kind::Data {
                         let sender = usize::from(direction == Direction::SecondToFirst);
                         seen.lock().unwrap()[sender].extend_from_slice(&frame.payload);

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use vesica_net::memory::{Direction, Frame, tapped_pair};
-use vesica_net::{CancelToken, Connection, Options};
+use vesica_channel::tampered::{self, Direction, Frame};
+use vesica_channel::{CancelToken, Stream};
 
 /// No frame for this long after the tampered one means that both ends wait for each other, since bytes are missing: the
 /// conversation is then cancelled, as silence would end it.
@@ -121,22 +121,22 @@ impl Wire {
 }
 
 /// Two ends in memory whose conversation is tampered with at `target`, or left alone.
-pub fn lying_wire(target: Option<Target>) -> (Connection, Connection, Wire) {
+pub fn lying_wire(target: Option<Target>) -> (Stream, Stream, Wire) {
     lying_wire_for(STUCK_BY_FLIP, target)
 }
 
 /// The same for a conversation in which many bytes are lengths, which is given up sooner.
-pub fn lying_wire_among_lengths(target: Option<Target>) -> (Connection, Connection, Wire) {
+pub fn lying_wire_among_lengths(target: Option<Target>) -> (Stream, Stream, Wire) {
     lying_wire_for(STUCK_BY_LENGTH, target)
 }
 
-fn lying_wire_for(after_flip: Duration, target: Option<Target>) -> (Connection, Connection, Wire) {
-    let options = Options { cancel: CancelToken::new(), ..Options::default() };
+fn lying_wire_for(after_flip: Duration, target: Option<Target>) -> (Stream, Stream, Wire) {
+    let cancel = CancelToken::new();
     let wire = Wire { frames: Arc::default(), stuck: Arc::default() };
     let (moved, watch) = mpsc::channel();
     let frames = wire.frames.clone();
     let (mut held, mut lied) = (None, false);
-    let (first, second) = tapped_pair(&options, move |direction, frame| {
+    let (first, second) = tampered::pair_under(&cancel, move |direction, frame| {
         let index = {
             let lengths = &mut frames.lock().unwrap()[usize::from(direction == Direction::SecondToFirst)];
             lengths.push(frame.payload.len());
@@ -169,7 +169,7 @@ fn lying_wire_for(after_flip: Duration, target: Option<Target>) -> (Connection, 
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
                 Err(mpsc::RecvTimeoutError::Timeout) => {
                     stuck.store(true, Relaxed);
-                    options.cancel.cancel();
+                    cancel.cancel();
                 }
             }
         }

@@ -3,7 +3,7 @@ use std::thread;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use vesica_net::{Options, memory};
+use vesica_channel::memory;
 
 use super::*;
 use crate::base::bit;
@@ -25,7 +25,7 @@ fn run_at(
     run: u8,
     count: usize,
 ) -> (Vec<[Seed; 2]>, Chosen, [u64; 2]) {
-    let (mut here, mut there) = memory::pair(&Options::default());
+    let (mut here, mut there) = memory::pair();
     thread::scope(|scope| {
         let receiver = scope.spawn(move || {
             let rng = &mut StdRng::seed_from_u64(u64::from(run));
@@ -126,7 +126,7 @@ fn flaw_kept_ones_serve_their_own_level_alone() {
                 );
                 continue;
             }
-            let (mut here, _there) = memory::pair(&Options::default());
+            let (mut here, _there) = memory::pair();
             let (rng, [sender, receiver]) = (&mut StdRng::seed_from_u64(1), again());
             let sent = send(level, &context(1), LABEL, 16, Some(&sender), &mut here, rng);
             assert_eq!(sent.err(), Some(Error::UnfitBaseOts), "{made} for {level}");
@@ -200,7 +200,7 @@ fn what_is_stored_comes_back_and_nothing_else_does() {
 
 #[test]
 fn what_does_not_fit_is_an_error() {
-    let (mut here, _there) = memory::pair(&Options::default());
+    let (mut here, _there) = memory::pair();
     let rng = &mut StdRng::seed_from_u64(1);
     let [sender, receiver] = kept(16).map(BaseOtCache::of);
     for (cache, count) in [(&sender, 24), (&receiver, 16)] {

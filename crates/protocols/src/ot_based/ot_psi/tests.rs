@@ -31,7 +31,7 @@ fn unequal_sets_and_short_items_end_with_the_plain_join() {
 fn pairs(plan: impl Fn() -> Plan + Sync, sets: &crate::testing::Planted) -> Vec<(u32, u32)> {
     let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
     let run = || Run { context: context(sizes), ..run(sizes, Parameters::default()) };
-    let (mut a, mut b) = vesica_net::memory::pair(&vesica_net::Options::default());
+    let (mut a, mut b) = vesica_channel::memory::pair();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let rng = &mut Prg::from_seed([1; 16]);
@@ -240,7 +240,7 @@ fn kept() -> CachedBaseOts {
 
 /// The first bytes that a party sends; then the other end is gone.
 fn sent(bytes: usize, party: impl FnOnce(&mut dyn Channel) + Send) -> Vec<u8> {
-    let (mut here, mut there) = vesica_net::memory::pair(&vesica_net::Options::default());
+    let (mut here, mut there) = vesica_channel::memory::pair();
     std::thread::scope(|scope| {
         scope.spawn(move || party(&mut there));
         let mut sent = vec![0; bytes];
@@ -258,7 +258,7 @@ fn flaw_positions_in_the_lists_do_not_tell_of_items() {
     let plan = || plan(&shape(&sets, Case::default())).unwrap();
     let positions = |seed: u8| {
         let run = || Run { context: context(sizes), ..run(sizes, Parameters::default()) };
-        let (mut a, mut b) = vesica_net::memory::pair(&vesica_net::Options::default());
+        let (mut a, mut b) = vesica_channel::memory::pair();
         let rng = |party| Prg::from_seed([2 * seed + party; 16]);
         let pairs = std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -32,10 +32,9 @@ pub(super) fn search(run: &Run<'_>) -> Duration {
 #[cfg(test)]
 mod tests {
     use rand::{SeedableRng, rngs::StdRng};
-    use vesica_channel::ChannelError;
+    use vesica_channel::tampered::{self, Direction};
+    use vesica_channel::{Channel, ChannelError, RecvHalf, SendHalf, Stream};
     use vesica_crypto::hash::Context;
-    use vesica_net::Options;
-    use vesica_net::memory::{Direction, tapped_pair};
 
     use super::super::ENTRY;
     use super::*;
@@ -60,21 +59,45 @@ mod tests {
         assert!((8 * 60..=12 * 60).contains(&minutes(1 << 24, 1 << 24)), "{}", minutes(1 << 24, 1 << 24));
     }
 
+    /// A channel with limits of at most 300 ms, for a test cannot wait as long as a run.
+    struct Impatient(Stream);
+
+    impl Channel for Impatient {
+        fn send(&mut self, bytes: &[u8]) -> Result<(), ChannelError> {
+            self.0.send(bytes)
+        }
+        fn flush(&mut self) -> Result<(), ChannelError> {
+            self.0.flush()
+        }
+        fn recv_exact(&mut self, into: &mut [u8]) -> Result<(), ChannelError> {
+            self.0.recv_exact(into)
+        }
+        fn readable(&self) -> usize {
+            self.0.readable()
+        }
+        fn split(&mut self) -> (&mut dyn SendHalf, &mut dyn RecvHalf) {
+            self.0.split()
+        }
+        fn expect_within(&mut self, limit: Option<Duration>) {
+            self.0.expect_within(limit.map(|limit| limit.min(Duration::from_millis(300))));
+        }
+    }
+
     /// A run of both roles in which nothing of one side arrives after so many bytes of it, while it lives on. What the other
     /// side ends with, whose limits are short.
     fn stalled(from: Direction, bytes: usize) -> Error {
         let parameters = Parameters { security: Security::Malicious, ..Parameters::default() };
         let sets = planted_for(&parameters, 300, 200, 20, 1);
         let mut passed = 0;
-        let tap = move |direction: Direction, mut frame: vesica_net::memory::Frame| {
+        let tap = move |direction: Direction, mut frame: tampered::Frame| {
             if direction == from {
                 frame.payload.truncate(bytes.saturating_sub(passed));
                 passed += frame.payload.len();
             }
             if frame.payload.is_empty() { Vec::new() } else { vec![frame] }
         };
-        let (mut first, mut second) = tapped_pair(&Options::default(), tap);
-        first.shorten_limits(Duration::from_millis(300));
+        let (first, second) = tampered::pair(tap);
+        let (mut first, mut second) = (Impatient(first), Impatient(second));
         let run = || run_of(context(), Sizes { receiver: 300, sender: 200 }, parameters);
         let rng = || StdRng::seed_from_u64(1);
         // Both channels outlive both roles: whoever is done is still there.
@@ -86,7 +109,7 @@ mod tests {
             let ctx = &mut Ctx { run: &run(), channel: &mut first, rng: &mut rng() };
             let receiver = ENTRY.receive(ctx, &sets.receiver).map(drop);
             if receiver.is_err() {
-                first.abort();
+                first.0.abort();
             }
             [receiver, sender.join().unwrap()]
         });

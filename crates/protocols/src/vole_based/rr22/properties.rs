@@ -5,10 +5,10 @@ use std::thread;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use vesica_channel::memory;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::Items;
-use vesica_net::{Options, memory};
 use vesica_ot::security::Malicious;
 use vesica_ot::vole::cheating::fingerprint_of_code;
 
@@ -36,11 +36,11 @@ fn run(parameters: Parameters) -> Run<'static> {
 }
 
 /// What the coins decide, and the channel that they were tossed over.
-type Party<C> = (Tossed<C>, vesica_net::Connection);
+type Party<C> = (Tossed<C>, vesica_channel::Stream);
 
 /// Both parties' coins, whose randomness comes from these seeds: the receiver's, the sender's.
 fn tossed(receiver: u64, sender: u64) -> (Party<ReceiverCoins>, Party<SenderCoins>) {
-    let (mut mine, mut theirs) = memory::pair(&Options::default());
+    let (mut mine, mut theirs) = memory::pair();
     let run = run(MALICIOUS);
     thread::scope(|scope| {
         let run = &run;

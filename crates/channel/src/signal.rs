@@ -2,36 +2,49 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A condition variable that counts who waits: each notification of the standard library's is a system call.
 ///
 /// All waits are for one mutex, and what is waited for changes under it. Then [`notify`](Self::notify) misses nobody, with
 /// the mutex held or after it is released: whoever comes to wait later sees the change.
 #[derive(Default)]
-pub(crate) struct Signal {
+pub struct Signal {
     condition: Condvar,
     waiting: AtomicUsize,
 }
 
 impl Signal {
     /// Wakes all who wait.
-    pub(crate) fn notify(&self) {
+    pub fn notify(&self) {
         if self.waiting.load(Relaxed) > 0 {
             self.condition.notify_all();
         }
     }
 
     /// Waits until notified, or for no reason.
-    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         self.waiting.fetch_add(1, Relaxed);
         let guard = self.condition.wait(guard).unwrap_or_else(PoisonError::into_inner);
         self.waiting.fetch_sub(1, Relaxed);
         guard
     }
 
-    /// Waits until notified, for no reason, or so long.
-    pub(crate) fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, most: Duration) -> MutexGuard<'a, T> {
+    /// Waits until notified, for no reason, or until `deadline`; false once that has passed.
+    pub fn wait_until<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        deadline: Instant,
+    ) -> (MutexGuard<'a, T>, bool) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return (guard, false);
+        }
+        (self.wait_timeout(guard, left), true)
+    }
+
+    /// Waits until notified, for no reason, or for so long.
+    pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, most: Duration) -> MutexGuard<'a, T> {
         self.waiting.fetch_add(1, Relaxed);
         let guard = self.condition.wait_timeout(guard, most).unwrap_or_else(PoisonError::into_inner).0;
         self.waiting.fetch_sub(1, Relaxed);

@@ -1,22 +1,25 @@
 //! Frames that are altered, dropped, replaced or reordered on their way.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod common;
-
 use std::thread;
 
-use common::{patient, receive};
-use vesica_net::memory::{Direction, Frame, tapped_pair};
-use vesica_net::{ChannelError, Connection, Kind, MAX_PAYLOAD};
+use vesica_channel::tampered::{self, Direction, Frame};
+use vesica_channel::{Channel, ChannelError, Kind, MAX_PAYLOAD, Stream};
 
-fn send(channel: &mut Connection, bytes: &[u8]) {
+fn receive(channel: &mut Stream, length: usize) -> Result<Vec<u8>, ChannelError> {
+    let mut bytes = vec![0; length];
+    channel.recv_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn send(channel: &mut Stream, bytes: &[u8]) {
     channel.send(bytes).and_then(|()| channel.flush()).unwrap();
 }
 
 #[test]
 fn frames_can_be_changed_in_every_way() {
     let mut held = None;
-    let (mut one, mut two) = tapped_pair(&patient(), move |direction, mut frame| {
+    let (mut one, mut two) = tampered::pair(move |direction, mut frame| {
         assert_eq!(direction, Direction::FirstToSecond);
         match &frame.payload[..] {
             b"flip" => frame.payload[0] ^= 1,
@@ -44,8 +47,7 @@ fn frames_can_be_changed_in_every_way() {
 #[test]
 fn frames_that_no_partner_sends_are_errors() {
     let replaced = |kind: Kind, payload: Vec<u8>| {
-        let (mut one, mut two) =
-            tapped_pair(&patient(), move |_, _| vec![Frame { kind, payload: payload.clone() }]);
+        let (mut one, mut two) = tampered::pair(move |_, _| vec![Frame { kind, payload: payload.clone() }]);
         send(&mut one, b"x");
         two.recv_exact(&mut [0]).unwrap_err()
     };
@@ -61,7 +63,7 @@ fn frames_that_no_partner_sends_are_errors() {
 
 #[test]
 fn done_goes_through_the_tap() {
-    let (mut one, mut two) = tapped_pair(&patient(), |_, mut frame| {
+    let (mut one, mut two) = tampered::pair(|_, mut frame| {
         if frame.kind == Kind::Done {
             frame.payload.push(b'!');
         }

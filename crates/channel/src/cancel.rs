@@ -1,11 +1,16 @@
-//! A switch that ends every wait: it closes the sockets and wakes whoever waits on a channel or a connection attempt.
+//! A switch that ends every wait: it closes the connections and wakes whoever waits on a channel or on the switch.
 
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use crate::link::Link;
-use vesica_channel::ChannelError;
+use crate::ChannelError;
+
+/// What a [`CancelToken`] can end.
+pub trait Cancellable: Send + Sync {
+    /// Ends it: its waits fail with [`ChannelError::Cancelled`].
+    fn cancel(&self);
+}
 
 /// A clonable switch, thrown once. All clones share it.
 ///
@@ -24,7 +29,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     cancelled: bool,
-    links: Vec<Weak<Link>>,
+    watched: Vec<Weak<dyn Cancellable>>,
     children: Vec<Weak<Shared>>,
 }
 
@@ -34,20 +39,19 @@ impl CancelToken {
         Self::default()
     }
 
-    /// Throws the switch: every wait that obeys it ends with [`ChannelError::Cancelled`], and its sockets are closed.
+    /// Throws the switch: every wait that obeys it ends with [`ChannelError::Cancelled`], and its connections
+    /// are closed.
     pub fn cancel(&self) {
-        let (links, children) = {
+        let (watched, children) = {
             let mut state = self.lock();
             state.cancelled = true;
-            (std::mem::take(&mut state.links), std::mem::take(&mut state.children))
+            (std::mem::take(&mut state.watched), std::mem::take(&mut state.children))
         };
         self.shared.thrown.notify_all();
         for shared in children.iter().filter_map(Weak::upgrade) {
             CancelToken { shared }.cancel();
         }
-        for link in links.iter().filter_map(Weak::upgrade) {
-            link.fail_both(&ChannelError::Cancelled);
-        }
+        watched.iter().filter_map(Weak::upgrade).for_each(|one| one.cancel());
     }
 
     /// A switch of its own that this one throws too: for what may end before the rest does.
@@ -71,12 +75,12 @@ impl CancelToken {
     }
 
     /// Fails if the switch has been thrown.
-    pub(crate) fn check(&self) -> Result<(), ChannelError> {
+    pub fn check(&self) -> Result<(), ChannelError> {
         if self.is_cancelled() { Err(ChannelError::Cancelled) } else { Ok(()) }
     }
 
     /// Sleeps, unless the switch is thrown before.
-    pub(crate) fn sleep(&self, duration: Duration) -> Result<(), ChannelError> {
+    pub fn sleep(&self, duration: Duration) -> Result<(), ChannelError> {
         let until = Instant::now() + duration;
         let mut state = self.lock();
         loop {
@@ -91,16 +95,17 @@ impl CancelToken {
         }
     }
 
-    /// Has the link fail when the switch is thrown, or at once if it has been.
-    pub(crate) fn watch(&self, link: &Arc<Link>) {
+    /// Ends this when the switch is thrown, or at once if it has been.
+    pub fn watch(&self, what: &Arc<impl Cancellable + 'static>) {
         let mut state = self.lock();
         if state.cancelled {
             drop(state);
-            link.fail_both(&ChannelError::Cancelled);
+            what.cancel();
             return;
         }
-        state.links.retain(|old| old.strong_count() > 0);
-        state.links.push(Arc::downgrade(link));
+        state.watched.retain(|old| old.strong_count() > 0);
+        let what = Arc::downgrade(what);
+        state.watched.push(what);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

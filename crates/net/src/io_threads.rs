@@ -12,12 +12,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rustls::Connection;
+use vesica_channel::{ChannelError, Frame, HEADER, Kind, header, parse_header};
 
-use crate::link::{Link, Outgoing};
-use crate::outlet::{Outlet, Plan};
-use crate::shaped::Network;
-use vesica_channel::ChannelError;
-use vesica_channel::{Frame, HEADER, Kind, header, parse_header};
+use crate::socket::{Outgoing, Sent, SocketTransport};
+use crate::socket_writer::{Pace, Plan};
 
 /// Bytes gathered for one write to the socket, and plaintext given to TLS at a time.
 const PIECE: usize = 64 << 10;
@@ -31,20 +29,17 @@ type Tls = Arc<Mutex<Connection>>;
 
 /// Starts both threads. The socket blocks and has no timeouts.
 pub(crate) fn start(
-    link: &Arc<Link>,
+    transport: &Arc<SocketTransport>,
     socket: TcpStream,
+    pace: Box<dyn Pace>,
     tls: Option<Connection>,
-    network: Option<Network>,
     heartbeat: Duration,
 ) -> Result<Vec<JoinHandle<()>>, ChannelError> {
     let tls = tls.map(|connection| Arc::new(Mutex::new(connection)));
-    let reading =
-        socket.try_clone().map_err(|error| ChannelError::system("cannot duplicate a socket", &error))?;
-    let writer =
-        Writer { outlet: Outlet::new(link.clone(), socket, network), tls: tls.clone(), out: Vec::new() };
+    let writer = Writer { pace, tls: tls.clone(), out: Vec::new() };
     let reader = Reader {
-        link: link.clone(),
-        socket: reading,
+        transport: transport.clone(),
+        socket,
         tls,
         ciphertext: Vec::new(),
         unread: 0..0,
@@ -56,12 +51,12 @@ pub(crate) fn start(
             .spawn(body)
             .map_err(|error| ChannelError::system("cannot start a thread", &error))
     };
-    let writing = link.clone();
+    let writing = transport.clone();
     let reading = spawn("vesica-net-reader", Box::new(move || read_frames(reader)))?;
     match spawn("vesica-net-writer", Box::new(move || write_frames(&writing, writer, heartbeat))) {
         Ok(writing) => Ok(vec![reading, writing]),
         Err(error) => {
-            link.fail(crate::link::HERE, error.clone());
+            transport.fail(error.clone());
             // It ends at once: the socket is closed.
             let _ = reading.join();
             Err(error)
@@ -76,38 +71,38 @@ fn lock(tls: &Tls) -> MutexGuard<'_, Connection> {
 // ---- the writer -----------------------------------------------------------------------------------------------------
 
 struct Writer {
-    outlet: Outlet,
+    pace: Box<dyn Pace>,
     tls: Option<Tls>,
     /// What is to be written next: ciphertext, or small frames gathered.
     out: Vec<u8>,
 }
 
-fn write_frames(link: &Link, mut writer: Writer, heartbeat: Duration) {
-    writer.outlet.enter();
+fn write_frames(transport: &SocketTransport, mut writer: Writer, heartbeat: Duration) {
+    writer.pace.enter();
     let mut batch = VecDeque::new();
     let mut spent = Vec::new();
-    let failed = loop {
-        let Plan { frames, until } = writer.outlet.plan(heartbeat);
-        let outcome = match link.next_outgoing(&mut batch, &mut spent, frames, until) {
+    let how = loop {
+        let Plan { frames, until } = writer.pace.plan(heartbeat);
+        let outcome = match transport.next_outgoing(&mut batch, &mut spent, frames, until) {
             Outgoing::Frames => writer.send_batch(&mut batch, &mut spent),
-            Outgoing::Kick => writer.flush(),
-            Outgoing::Waited if writer.outlet.wants_heartbeat(heartbeat) => {
+            Outgoing::TlsOutput => writer.flush(),
+            Outgoing::Waited if writer.pace.wants_heartbeat(heartbeat) => {
                 writer.send(&header(Kind::Heartbeat, 0)).and_then(|()| writer.flush())
             }
             Outgoing::Waited => Ok(()),
-            Outgoing::Last if !writer.outlet.drained() => Ok(()),
+            Outgoing::Last if !writer.pace.drained() => Ok(()),
             Outgoing::Last => {
                 // The peer has all it needs in the frames: closing well is a courtesy.
                 let _ = writer.close();
-                break false;
+                break Sent::All;
             }
-            Outgoing::Closed => break false,
+            Outgoing::Closed => break Sent::All,
         };
-        if outcome.and_then(|()| writer.outlet.deliver()).is_err() {
-            break true;
+        if outcome.and_then(|()| writer.pace.deliver()).is_err() {
+            break Sent::Failed;
         }
     };
-    link.outgoing_ended(failed);
+    transport.outgoing_ended(how);
 }
 
 impl Writer {
@@ -128,7 +123,7 @@ impl Writer {
                 self.out.extend_from_slice(bytes);
                 return Ok(());
             }
-            return self.outlet.write(bytes);
+            return self.pace.write(bytes);
         };
         for piece in bytes.chunks(PIECE) {
             let mut rest = piece;
@@ -157,11 +152,11 @@ impl Writer {
             lock(tls).send_close_notify();
         }
         self.flush()?;
-        self.outlet.shutdown()
+        self.pace.shutdown()
     }
 
     fn write_out(&mut self) -> io::Result<()> {
-        self.outlet.write(&self.out)?;
+        self.pace.write(&self.out)?;
         self.out.clear();
         Ok(())
     }
@@ -177,7 +172,7 @@ fn take_ciphertext(connection: &mut Connection, out: &mut Vec<u8>) -> io::Result
 // ---- the reader -----------------------------------------------------------------------------------------------------
 
 struct Reader {
-    link: Arc<Link>,
+    transport: Arc<SocketTransport>,
     socket: TcpStream,
     tls: Option<Tls>,
     ciphertext: Vec<u8>,
@@ -191,19 +186,19 @@ fn read_frames(mut reader: Reader) {
     if reader.tls.is_some() {
         reader.ciphertext = vec![0; CIPHERTEXT];
     }
-    let link = reader.link.clone();
+    let transport = reader.transport.clone();
     let mut source = Frames::new(reader);
     let mut buffer = Vec::new();
     let error = loop {
         match source.next(buffer) {
-            Ok(frame) => match link.incoming(frame) {
+            Ok(frame) => match transport.incoming(frame) {
                 Some(spare) => buffer = spare,
                 None => break None,
             },
             Err(error) => break error,
         }
     };
-    link.incoming_ended(error);
+    transport.incoming_ended(error);
 }
 
 /// Takes a stream of bytes apart into frames.
@@ -277,7 +272,7 @@ impl Read for Reader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Some(tls) = &self.tls else {
             let length = self.socket.read(into)?;
-            self.link.heard(length);
+            self.transport.heard(length);
             return Ok(length);
         };
         let tls = tls.clone();
@@ -287,7 +282,7 @@ impl Read for Reader {
                 return Ok(length);
             }
             let length = self.socket.read(&mut self.ciphertext)?;
-            self.link.heard(length);
+            self.transport.heard(length);
             self.unread = 0..length;
             self.ended = length == 0;
         }
@@ -313,7 +308,7 @@ impl Reader {
             self.unread.start += connection.read_tls(&mut ciphertext)?;
             let outcome = connection.process_new_packets();
             if connection.wants_write() {
-                self.link.kick();
+                self.transport.wake_writer();
             }
             outcome.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         }

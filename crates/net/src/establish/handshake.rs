@@ -20,15 +20,15 @@ use crate::memory::no_binding;
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// A connection whose other side is who it should be.
-pub(super) struct Shaken {
+pub(super) struct Proven {
     pub(super) socket: TcpStream,
     pub(super) tls: Option<Connection>,
     pub(super) peer: SocketAddr,
     pub(super) peer_key: Option<PublicKey>,
     pub(super) hello: Hello,
     pub(super) binding: [u8; 64],
-    pub(super) sent: u64,
-    pub(super) received: u64,
+    pub(super) sent: usize,
+    pub(super) received: usize,
 }
 
 /// Why a connection is not the one we want.
@@ -70,7 +70,7 @@ pub(super) enum Stage {
 }
 
 /// Shakes hands with whoever is at the other end. `tls` is none for plaintext; `reached` is told of every stage.
-pub(super) fn shake(
+pub(super) fn shake_hands(
     socket: &TcpStream,
     role: Role,
     tls: Option<&Tls>,
@@ -78,7 +78,7 @@ pub(super) fn shake(
     deadline: Instant,
     stop: &dyn Fn() -> bool,
     reached: &dyn Fn(Stage),
-) -> Result<Shaken, Trouble> {
+) -> Result<Proven, Trouble> {
     prepare(socket)?;
     socket.set_read_timeout(Some(POLL))?;
     socket.set_write_timeout(Some(POLL))?;
@@ -95,7 +95,7 @@ pub(super) fn shake(
             socket.set_write_timeout(None)?;
             let peer_key = tls.map(|tls| *tls.peer());
             let socket = socket.try_clone()?;
-            Ok(Shaken { socket, tls: connection, peer, peer_key, hello, binding, sent, received })
+            Ok(Proven { socket, tls: connection, peer, peer_key, hello, binding, sent, received })
         }
         Err(_) if stop() => Err(Trouble::Stopped),
         Err(trouble) => {
@@ -158,8 +158,8 @@ struct Line<'a> {
     deadline: Instant,
     stop: &'a dyn Fn() -> bool,
     reached: &'a dyn Fn(Stage),
-    sent: u64,
-    received: u64,
+    sent: usize,
+    received: usize,
 }
 
 impl Line<'_> {
@@ -196,7 +196,7 @@ impl Read for Line<'_> {
             return Err(io::ErrorKind::TimedOut.into());
         }
         let length = self.patiently(|mut socket| socket.read(into))?;
-        self.received += length as u64;
+        self.received += length;
         Ok(length)
     }
 }
@@ -208,7 +208,7 @@ impl Write for Line<'_> {
             (self.reached)(Stage::Greeted);
         }
         let length = self.patiently(|mut socket| socket.write(bytes))?;
-        self.sent += length as u64;
+        self.sent += length;
         Ok(length)
     }
 

@@ -1,0 +1,312 @@
+//! What the channel does with its connection: sends, receives, ends.
+
+use std::sync::{Arc, MutexGuard};
+use std::time::{Duration, Instant};
+
+use vesica_channel::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Urgency};
+use vesica_channel::{CancelToken, Cancellable, ChannelError, Frame, GRACE, Kind, Limit, Signal, Wake};
+
+use super::{SocketTransport, State, Writer};
+
+/// The channel's hold on the connection.
+#[derive(Clone)]
+pub(crate) struct End(pub(crate) Arc<SocketTransport>);
+
+impl State {
+    fn may_send(&self, kind: Kind) -> Result<(), ChannelError> {
+        match &self.failed {
+            Some(error) => Err(error.clone()),
+            None if kind == Kind::Data && self.incoming.said_done() => Err(ChannelError::PeerFinished),
+            None if self.peer_gone() => Err(ChannelError::Closed),
+            None => Ok(()),
+        }
+    }
+
+    fn peer_gone(&self) -> bool {
+        self.reader_ended && !self.incoming.said_done()
+    }
+}
+
+impl SocketTransport {
+    /// Waits on a condition, as long as the peer may take.
+    fn wait<'a>(
+        &self,
+        signal: &Signal,
+        state: MutexGuard<'a, State>,
+        started: Instant,
+        blocked: bool,
+    ) -> (MutexGuard<'a, State>, Result<(), ChannelError>) {
+        let silence = self.end_of_silence(&state, started, blocked);
+        let limit = state.limit.filter(|limit| limit.at() < silence);
+        let (mut state, in_time) = signal.wait_until(state, limit.map_or(silence, |limit| limit.at()));
+        let outcome = match limit {
+            _ if in_time => Ok(()),
+            None => Err(self.silent()),
+            Some(_) if state.limit.as_mut().is_some_and(Limit::grace) => Ok(()),
+            Some(limit) => Err(limit.error()),
+        };
+        (state, outcome)
+    }
+
+    /// Waits until the outgoing queue takes a frame.
+    fn wait_for_room<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        (kind, length): (Kind, usize),
+        meanwhile: Meanwhile,
+    ) -> (MutexGuard<'a, State>, Result<(), ChannelError>) {
+        let mut started = None;
+        let blocked = meanwhile == Meanwhile::TakeIn;
+        loop {
+            if let Err(error) = state.may_send(kind) {
+                return (state, Err(error));
+            }
+            if state.outgoing.accepts(length) {
+                return (state, Ok(()));
+            }
+            let started = *started.get_or_insert_with(Instant::now);
+            self.to_write.notify();
+            if blocked && state.incoming.lift() {
+                self.readable.notify();
+            }
+            state.outgoing.stall(length);
+            let overfull = blocked && state.incoming.is_stuck();
+            let limit = state.incoming.lifted_bound() as u64;
+            let waited = self.wait(&self.sendable, state, started, blocked);
+            state = waited.0;
+            if let Err(error) = waited.1 {
+                let error = if overfull { ChannelError::Deadlock { limit } } else { error };
+                return (state, Err(error));
+            }
+        }
+    }
+
+    /// Waits until a frame is there, and leaves it where it is.
+    pub(crate) fn await_frame(&self) -> Result<(), ChannelError> {
+        let outcome = self.wait_for_frame(self.lock(), 0).map(drop);
+        // What came before a failure is there.
+        if self.lock().incoming.is_empty() { outcome } else { Ok(()) }
+    }
+
+    fn wait_for_frame<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        wanted: usize,
+    ) -> Result<MutexGuard<'a, State>, ChannelError> {
+        state.incoming.want(wanted);
+        let mut started = None;
+        loop {
+            if let Some(error) = &state.failed {
+                return Err(error.clone());
+            }
+            if !state.incoming.is_empty() {
+                return Ok(state);
+            }
+            let outcome = if state.reader_ended {
+                Err(ChannelError::Closed)
+            } else {
+                let started = *started.get_or_insert_with(Instant::now);
+                let waited = self.wait(&self.arrived, state, started, false);
+                state = waited.0;
+                waited.1
+            };
+            outcome.map_err(|error| self.fail_locked(&mut state, error))?;
+        }
+    }
+
+    /// Waits until both threads have ended of their own accord: all is sent, and the peer has closed its direction, so
+    /// that nothing of what was sent is lost to a reset.
+    fn linger<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let deadline = Instant::now() + self.linger;
+        while !(state.closed || state.writer == Writer::Ended && state.reader_ended) {
+            let (guard, more) = self.sendable.wait_until(state, deadline);
+            state = guard;
+            if !more {
+                break;
+            }
+        }
+        state
+    }
+
+    /// Closes the connection. After a proper end the peer gets a moment to read it.
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        if state.outgoing.said_done() && state.incoming.said_done() && !state.closed {
+            state.incoming.discard();
+            self.readable.notify();
+            state = self.linger(state);
+        }
+        self.fail_locked(&mut state, ChannelError::Finished);
+        self.shut(&mut state);
+    }
+}
+
+impl Cancellable for SocketTransport {
+    fn cancel(&self) {
+        self.fail(ChannelError::Cancelled);
+    }
+}
+
+impl FrameSender for End {
+    fn push(
+        &mut self,
+        frame: Frame,
+        urgency: Urgency,
+        meanwhile: Meanwhile,
+    ) -> Result<Vec<u8>, ChannelError> {
+        let transport = &*self.0;
+        let (mut state, outcome) =
+            transport.wait_for_room(transport.lock(), (frame.kind, frame.bytes.len()), meanwhile);
+        state.outgoing.resume();
+        if meanwhile == Meanwhile::TakeIn {
+            state.incoming.lower();
+        }
+        if let Err(error) = outcome {
+            return Err(transport.fail_locked(&mut state, error));
+        }
+        let wake = transport.send_frame(&mut state, frame);
+        let spare = state.outgoing.spare();
+        drop(state);
+        if wake == Wake::Now || urgency == Urgency::Now {
+            transport.to_write.notify();
+        }
+        Ok(spare)
+    }
+
+    fn leave(&mut self, last: Vec<Frame>) {
+        let transport = &*self.0;
+        let mut state = transport.lock();
+        if state.failed.is_some() {
+            return;
+        }
+        state.failed = Some(ChannelError::Aborted);
+        if last.iter().any(|frame| frame.kind == Kind::Abort) {
+            state.outgoing.clear();
+        }
+        last.into_iter().for_each(|frame| state.outgoing.push(frame));
+        if state.writer == Writer::Runs {
+            state.writer = Writer::Finishes;
+        }
+        state.incoming.clear();
+        state.incoming.discard();
+        transport.wake_all();
+        drop(transport.linger(state));
+        transport.close();
+    }
+}
+
+impl FrameReceiver for End {
+    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame, ChannelError> {
+        let transport = &*self.0;
+        let mut state = transport.lock();
+        state.incoming.recycle(spent);
+        loop {
+            state = transport.wait_for_frame(state, wanted)?;
+            let Some(frame) = state.incoming.pop() else { continue };
+            let room = state.incoming.is_half_free() && state.incoming.resume();
+            if room {
+                state.heard = Instant::now();
+            }
+            drop(state);
+            if room {
+                transport.readable.notify();
+            }
+            return Ok(frame);
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.lock().incoming.waiting()
+    }
+}
+
+impl Control for End {
+    fn hurry(&self) {
+        self.0.to_write.notify();
+    }
+
+    /// Waits only where the peer seems silent, and no longer than a moment: after the whole process stood still the reader
+    /// thread is to look first.
+    fn check(&self) -> Result<(), ChannelError> {
+        let transport = &*self.0;
+        let mut state = transport.lock();
+        state.incoming.want(0);
+        let mut grace = None;
+        loop {
+            if let Some(error) = &state.failed {
+                return Err(error.clone());
+            }
+            if state.peer_gone() {
+                return Err(transport.fail_locked(&mut state, ChannelError::Closed));
+            }
+            let heard = state.heard;
+            if transport.end_of_silence(&state, heard, false) >= Instant::now() {
+                return Ok(());
+            }
+            let until = *grace.get_or_insert_with(|| Instant::now() + transport.silence.min(GRACE));
+            let (guard, more) = transport.arrived.wait_until(state, until);
+            state = guard;
+            if !more {
+                return Err(transport.fail_locked(&mut state, transport.silent()));
+            }
+        }
+    }
+
+    fn expect_within(&self, limit: Option<Duration>) {
+        self.0.lock().limit = limit.map(Limit::of);
+    }
+
+    fn pause_until(&self, moment: Instant) -> Result<(), ChannelError> {
+        let mut state = self.0.lock();
+        loop {
+            if let Some(error) = &state.failed {
+                return Err(error.clone());
+            }
+            let (guard, more) = self.0.arrived.wait_until(state, moment);
+            state = guard;
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    fn fail(&self, error: ChannelError) -> ChannelError {
+        self.0.fail(error)
+    }
+
+    fn was_declined(&self) -> bool {
+        self.0.lock().incoming.declined()
+    }
+
+    fn obey(&self, cancel: &CancelToken) {
+        cancel.watch(&self.0);
+    }
+
+    fn finish(&self) -> Result<(), ChannelError> {
+        let transport = &*self.0;
+        let mut state = transport.lock();
+        let deadline = Instant::now() + transport.silence;
+        while state.writer != Writer::Ended {
+            if let Some(error) = &state.failed {
+                return Err(error.clone());
+            }
+            let (guard, more) = transport.sendable.wait_until(state, deadline);
+            state = guard;
+            if !more {
+                return Err(transport.fail_locked(&mut state, transport.silent()));
+            }
+        }
+        match &state.failed {
+            Some(error) => Err(error.clone()),
+            None => {
+                state.failed = Some(ChannelError::Finished);
+                Ok(())
+            }
+        }
+    }
+
+    fn close(&self) {
+        self.0.close();
+        self.0.join_threads();
+    }
+}

@@ -1,0 +1,149 @@
+//! What the two threads of a connection do with its queues: the writer empties the outgoing one, the reader fills the
+//! incoming one.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use vesica_channel::{ChannelError, Frame, HANDED_OVER, Wake};
+
+use super::{GATHERING, LINGER, SocketTransport, Writer};
+
+/// What the writer thread has to do next.
+pub(crate) enum Outgoing {
+    /// Send the frames of the batch.
+    Frames,
+    /// Send what the TLS state has to say for itself.
+    TlsOutput,
+    /// The time is up.
+    Waited,
+    /// Everything has been sent: close the sending direction.
+    Last,
+    /// End at once.
+    Closed,
+}
+
+/// How the writer thread ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// All is sent, or nothing more is to be.
+    All,
+    /// It could not send.
+    Failed,
+}
+
+impl SocketTransport {
+    /// Waits for something to send, no longer than `until`; up to `most` frames are moved to `batch`. The buffers in
+    /// `spent` go back.
+    pub(crate) fn next_outgoing(
+        &self,
+        batch: &mut VecDeque<Frame>,
+        spent: &mut Vec<Vec<u8>>,
+        most: usize,
+        until: Instant,
+    ) -> Outgoing {
+        let mut state = self.lock();
+        // Without shaping: right after a batch more is to be expected.
+        let mut gathering = !spent.is_empty() && most > 1;
+        spent.drain(..).for_each(|buffer| state.outgoing.recycle(buffer));
+        loop {
+            if state.closed {
+                return Outgoing::Closed;
+            }
+            if most > 0 && !state.outgoing.is_empty() {
+                state.outgoing.take(most, batch);
+                self.sendable.notify();
+                return Outgoing::Frames;
+            }
+            if std::mem::take(&mut state.tls_has_output) {
+                return Outgoing::TlsOutput;
+            }
+            if most > 0 && state.writer == Writer::Finishes {
+                return Outgoing::Last;
+            }
+            if std::mem::take(&mut gathering) {
+                state.outgoing.want(HANDED_OVER);
+                state = self.to_write.wait_timeout(state, GATHERING);
+                state.outgoing.want(0);
+                continue;
+            }
+            let (guard, more) = self.to_write.wait_until(state, until);
+            state = guard;
+            if !more {
+                return Outgoing::Waited;
+            }
+        }
+    }
+
+    /// The TLS state has something to send that is no frame.
+    pub(crate) fn wake_writer(&self) {
+        self.lock().tls_has_output = true;
+        self.to_write.notify();
+    }
+
+    pub(crate) fn count_sent(&self, bytes: usize) {
+        self.counters.add_wire_sent(bytes);
+    }
+
+    /// The writer thread has ended.
+    pub(crate) fn outgoing_ended(&self, how: Sent) {
+        let mut state = self.lock();
+        if how == Sent::Failed {
+            // Why the peer closed (an ABORT perhaps) may still be on its way to us: let the reader find it first.
+            state.incoming.discard();
+            self.readable.notify();
+            let deadline = Instant::now() + LINGER;
+            while !state.closed && !state.reader_ended {
+                let (guard, more) = self.arrived.wait_until(state, deadline);
+                state = guard;
+                if !more {
+                    break;
+                }
+            }
+            self.fail_locked(&mut state, ChannelError::Closed);
+        }
+        state.writer = Writer::Ended;
+        self.wake_all();
+    }
+
+    /// The reader thread took bytes from the socket.
+    pub(crate) fn heard(&self, bytes: usize) {
+        self.counters.add_wire_received(bytes);
+        self.lock().heard = Instant::now();
+    }
+
+    /// The reader thread hands a frame over and gets a buffer for the next; none: it is to end.
+    pub(crate) fn incoming(&self, frame: Frame) -> Option<Vec<u8>> {
+        let mut state = self.lock();
+        while !state.closed && !state.incoming.accepts(frame.bytes.len()) {
+            state.incoming.stall(frame.bytes.len());
+            self.arrived.notify();
+            state = self.readable.wait(state);
+        }
+        if state.incoming.resume() {
+            state.heard = Instant::now();
+        }
+        if state.closed {
+            return None;
+        }
+        let wake = state.incoming.deliver(frame).unwrap_or_else(|error| {
+            self.fail_locked(&mut state, error);
+            Wake::Later
+        });
+        let spare = if state.closed { None } else { Some(state.incoming.spare()) };
+        drop(state);
+        if wake == Wake::Now {
+            self.arrived.notify();
+        }
+        spare
+    }
+
+    /// The reader thread has ended; `error`: what was wrong with what it read.
+    pub(crate) fn incoming_ended(&self, error: Option<ChannelError>) {
+        let mut state = self.lock();
+        if let Some(error) = error {
+            self.fail_locked(&mut state, error);
+        }
+        state.reader_ended = true;
+        self.wake_all();
+    }
+}
