@@ -1,5 +1,5 @@
-//! Parties of a VOLE that cheat: each is the honest one but for the pieces that it lies in, and makes all else that it
-//! sends fit a guess of the other's secret. Nothing but tests can reach them.
+//! Parties of a VOLE that cheat: each is the honest one but for the pieces that it lies in, and makes all
+//! else that it sends fit a guess of the other's secret. Nothing but tests can reach them.
 
 use core::ops::Range;
 
@@ -35,7 +35,8 @@ pub struct ReceiverCheat {
     pub trees: Vec<Cheat>,
     /// Its strings in the first chunk of the extension: base correlations that do not fit.
     pub strings: Vec<Deviation>,
-    /// Its first punctured point, which is beyond the leaves, in the first block that is not a power of two long.
+    /// Its first punctured point, which is beyond the leaves, in the first block that is not a power of two
+    /// long.
     pub beyond: bool,
 }
 
@@ -65,8 +66,9 @@ impl Receiver {
         (receiver, message)
     }
 
-    /// A receiver that gives its first two trees one first correlation, and points whose paths part at the second level. Were
-    /// level one of a tree made of that correlation alone, the two would be one tree, of which it is told both sums.
+    /// A receiver that gives its first two trees one first correlation, and points whose paths part at the
+    /// second level. Were level one of a tree made of that correlation alone, the two would be one tree, of
+    /// which it is told both sums.
     #[must_use]
     pub fn grinding(
         context: &Context,
@@ -81,7 +83,8 @@ impl Receiver {
         Self::with_points(context, plan, start, points)
     }
 
-    /// The sum of what the first two trees' words of the second level say to this receiver: Δ, if they are one tree.
+    /// The sum of what the first two trees' words of the second level say to this receiver: Δ, if they are
+    /// one tree.
     #[must_use]
     pub fn sum_of_two_trees(&self, words: &[u8]) -> Block {
         let (index, first) = position(&self.noise.plan, 1);
@@ -139,8 +142,8 @@ pub struct WrongWord {
 }
 
 impl Sender {
-    /// As [`sender::Answered::new`], with these words; the sender's own noise is what the receiver has if the guesses are
-    /// right.
+    /// As [`sender::Answered::new`], with these words; the sender's own noise is what the receiver has if the
+    /// guesses are right.
     ///
     /// # Errors
     /// As [`sender::Answered::new`].
@@ -184,7 +187,8 @@ impl Sender {
     }
 }
 
-/// A tree by its number among those of all pieces: its piece, what it takes, and its block of that piece's noise.
+/// A tree by its number among those of all pieces: its piece, what it takes, and its block of that piece's
+/// noise.
 fn tree_of(plan: &Plan, number: usize) -> Option<(usize, Tree, Range<usize>)> {
     let (piece, tree) = (number / plan.weight(), number % plan.weight());
     if piece >= plan.pieces() {
@@ -193,7 +197,8 @@ fn tree_of(plan: &Plan, number: usize) -> Option<(usize, Tree, Range<usize>)> {
     Some((piece, plan.trees(piece).nth(tree)?, plan.blocks().nth(tree)?))
 }
 
-/// The points that the honest receiver of [`receiver::Answered::answer`] draws from this randomness, if it checks.
+/// The points that the honest receiver of [`receiver::Answered::answer`] draws from this randomness, if it
+/// checks.
 pub fn points_drawn(plan: &Plan, rng: &mut dyn CryptoRng) -> Vec<usize> {
     // What it draws before depends on nothing else.
     let context = Context::new(&[0; 32], "", b"", 0, 0);
@@ -288,7 +293,8 @@ mod tests {
         Plan::of_weight(510, 200)
     }
 
-    /// Whether the check accepted a sender with these words; the relation must hold then. Told the receiver's paths.
+    /// Whether the check accepted a sender with these words; the relation must hold then. Told the receiver's
+    /// paths.
     fn accepted(plan: &Plan, rng: &mut Prg, wrong: &[WrongWord], paths: impl FnOnce(&[usize])) -> bool {
         let (pairs, delta, chosen) = deal_from(rng);
         let (receiver, corrections) = Receiver::new(&context(), plan, &pairs, rng);
@@ -389,8 +395,9 @@ mod tests {
         }
     }
 
-    /// Errors of the completing words of two trees under which two pairs of paths look alike to coefficients that are
-    /// known before: (χ_a ⊕ χ_b)·e_1 = (χ_c ⊕ χ_d)·e_2 for the paths (a, c), which are guessed, and (b, d).
+    /// Errors of the completing words of two trees under which two pairs of paths look alike to coefficients
+    /// that are known before: (χ_a ⊕ χ_b)·e_1 = (χ_c ⊕ χ_d)·e_2 for the paths (a, c), which are guessed, and
+    /// (b, d).
     fn fitted(
         plan: &Plan,
         known: &[Vec<Block>],
@@ -468,7 +475,8 @@ mod tests {
         for word in 0..=4 {
             for guess in [0, 2, 4] {
                 let mut passed = 0;
-                // A guess that does not read the word is good for all paths that do not; one that does for itself.
+                // A guess that does not read the word is good for all paths that do not; one that does for
+                // itself.
                 let good = |path| if reads(word, guess) { path == guess } else { !reads(word, path) };
                 for _ in 0..16 {
                     let wrong = [WrongWord { tree: 0, word, error: rng.block(), guess }];
@@ -512,8 +520,9 @@ mod tests {
         let (receiver, corrections) = Receiver::grinding(&context(), &plan, &pairs, &mut rng);
         let first = levels(plan.blocks().next().map_or(0, |block| block.len()));
         assert!(receiver.noise.known[0] == receiver.noise.known[first], "one first correlation");
-        // Trees whose first level is that correlation, which is what saving a word in each would come to, are one if they
-        // are hashed under one key; a key for each of them, which is there for another reason, is a second wall.
+        // Trees whose first level is that correlation, which is what saving a word in each would come to, are
+        // one if they are hashed under one key; a key for each of them, which is there for another reason, is
+        // a second wall.
         let secrets = Secrets { delta, base: &chosen };
         let Correlations { offsets, .. } =
             Correlations::new::<Block, Malicious>(&context(), &plan, &secrets, &corrections)
@@ -560,8 +569,8 @@ mod tests {
 
     #[test]
     fn a_receiver_that_lies_in_its_challenge_learns_nothing_it_can_use() {
-        // The sender takes any challenge, and its replies to different ones are hashes of values that differ by Δ times
-        // the lie.
+        // The sender takes any challenge, and its replies to different ones are hashes of values that differ
+        // by Δ times the lie.
         let plan = plan();
         let mut rng = Prg::from_seed([80; 16]);
         let (pairs, delta, chosen) = deal_from(&mut rng);

@@ -1,9 +1,9 @@
 //! The check of the trees, against a malicious sender.
 //!
-//! The sender could send correction words that fit some punctured points and not others, and see from what happens next
-//! which points the receiver has. So the receiver draws random coefficients χ for all positions of the noise once the words
-//! have come. Both compare Σ χ_j·c_j with Σ χ_j·b_j + Δ·X, where X = Σ χ_{α_i}·β_i is told under a spare VOLE
-//! (x, z = y + Δ·x):
+//! The sender could send correction words that fit some punctured points and not others, and see from what
+//! happens next which points the receiver has. So the receiver draws random coefficients χ for all positions
+//! of the noise once the words have come. Both compare Σ χ_j·c_j with Σ χ_j·b_j + Δ·X, where X = Σ
+//! χ_{α_i}·β_i is told under a spare VOLE (x, z = y + Δ·x):
 //!
 //! ```text
 //! receiver                                            sender
@@ -11,14 +11,15 @@
 //! must be equal            ◄── H(V) ──
 //! ```
 //!
-//! Suppose that some leaves which the receiver derived are not those of one b. Then the difference of the two sides is a
-//! sum over these positions of χ_j times something not zero. The sender is bound to its words when χ is drawn, and meets
-//! that difference with probability 2^-128 unless it knows it: it must have guessed for which points its words are wrong,
-//! and how. A wrong guess ends the run. What is left is dual LPN whose positions are known to lie in a set of the sender's
-//! choice, the static leakage under which eprint 2019/1159 and Wolverine (eprint 2020/925) state the assumption.
+//! Suppose that some leaves which the receiver derived are not those of one b. Then the difference of the two
+//! sides is a sum over these positions of χ_j times something not zero. The sender is bound to its words when
+//! χ is drawn, and meets that difference with probability 2^-128 unless it knows it: it must have guessed for
+//! which points its words are wrong, and how. A wrong guess ends the run. What is left is dual LPN whose
+//! positions are known to lie in a set of the sender's choice, the static leakage under which eprint
+//! 2019/1159 and Wolverine (eprint 2020/925) state the assumption.
 //!
-//! A receiver that lies about X + x learns H of a value that differs from its own by Δ times its lie: nothing but a
-//! guess of all of Δ fits.
+//! A receiver that lies about X + x learns H of a value that differs from its own by Δ times its lie: nothing
+//! but a guess of all of Δ fits.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};

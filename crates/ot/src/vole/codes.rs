@@ -1,8 +1,8 @@
 //! Linear codes that compress sparse noise to pseudo-random vectors, behind one trait.
 //!
-//! Dual learning parity with noise: with a public generator matrix G of a good code, G·e is pseudo-random for a random
-//! sparse e. Both parties of a VOLE compress their noise vectors by the same G, and what holds place by place before
-//! holds place by place afterwards, since G is linear over GF(2).
+//! Dual learning parity with noise: with a public generator matrix G of a good code, G·e is pseudo-random for
+//! a random sparse e. Both parties of a VOLE compress their noise vectors by the same G. G is linear over
+//! GF(2), so a relation that holds at every position before holds at every position afterwards.
 //!
 //! | code | noise length | distance |
 //! |---|---|---|
@@ -22,11 +22,11 @@ use vesica_crypto::convolve::convolve;
 use vesica_crypto::golay::{self, LONG, SHORT};
 use vesica_crypto::memory::{Blank, large_capacity, large_vec, large_zeros, prefetch, wipe};
 
-/// What is compressed: an element of a field of characteristic two.
+/// An element of a field of characteristic two, which codes compress.
 pub trait Word:
     Default + BitXor<Output = Self> + BitXorAssign + Send + Sync + Blank + zeroize::Zeroize + 'static
 {
-    /// Adds each word that has taps to those behind it which they name, as [`mod@vesica_crypto::convolve`] says.
+    /// Adds each word to those behind it that its taps name, as [`mod@vesica_crypto::convolve`] says.
     fn convolve(words: &mut [Self], taps: &[u32]) {
         for (i, taps) in taps.iter().enumerate() {
             let (word, behind) = (words[i], &mut words[i + 1..]);
@@ -44,10 +44,10 @@ pub trait Word:
     }
 
     /// Compresses blocks of the Golay code, as [`golay::compress_from`] does.
-    fn compress_from(words: &[Self], places: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
-        for (i, (places, out)) in places.iter().zip(out).enumerate() {
+    fn compress_from(words: &[Self], positions: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
+        for (i, (positions, out)) in positions.iter().zip(out).enumerate() {
             prefetch(next, i * LONG);
-            *out = golay::compress(&places.map(|place| words[usize::from(place)]));
+            *out = golay::compress(&positions.map(|position| words[usize::from(position)]));
         }
     }
 }
@@ -57,8 +57,8 @@ impl Word for Block {
         large_zeros(count)
     }
 
-    fn compress_from(words: &[Self], places: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
-        golay::compress_from(words, places, next, out);
+    fn compress_from(words: &[Self], positions: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
+        golay::compress_from(words, positions, next, out);
     }
 
     fn convolve(words: &mut [Self], taps: &[u32]) {
@@ -71,8 +71,8 @@ impl Word for u64 {
         large_zeros(count)
     }
 
-    fn compress_from(words: &[Self], places: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
-        golay::compress_from(words, places, next, out);
+    fn compress_from(words: &[Self], positions: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
+        golay::compress_from(words, positions, next, out);
     }
 
     fn convolve(words: &mut [Self], taps: &[u32]) {
@@ -80,7 +80,7 @@ impl Word for u64 {
     }
 }
 
-/// Which codes are taken from the length on where uniformly random matrices are too slow.
+/// The codes for lengths at which uniformly random matrices are too slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Family {
     /// [`accumulate`].
@@ -98,19 +98,19 @@ pub trait Code {
     /// Outputs; at most half the noise.
     fn outputs(&self) -> usize;
 
-    /// Noise on its way into `room`, whatever that held.
+    /// Takes noise into `room`, whatever that held.
     fn intake<'a, W: Word>(&'a self, room: &'a mut Vec<W>) -> Intake<'a, W> {
         Intake::whole(room, self.noise())
     }
 
-    /// G·noise, appended to `out`, from the room that took in all of the noise. It is overwritten by intermediate values, and
-    /// so is `scratch`.
+    /// G·noise, appended to `out`, from the room that took in all of the noise. It is overwritten by
+    /// intermediate values, and so is `scratch`.
     ///
     /// # Panics
     /// If the room is not that of the code.
     fn finish<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>, out: &mut Vec<W>);
 
-    /// The same where neither room is needed afterwards: G·noise, in the memory of one of them if that can be.
+    /// The same where neither room is needed afterwards: G·noise, in the memory of one of them if possible.
     ///
     /// # Panics
     /// If the room is not that of the code.
@@ -124,12 +124,12 @@ pub trait Code {
 /// What a code may append beyond its outputs before it truncates them.
 pub(super) const MARGIN: usize = 64;
 
-/// Takes in noise from its first word to its last, piece by piece: as it is, or through the first pass of a code.
+/// Takes in noise from its first word to its last, in parts: as it is, or through the first pass of a code.
 pub struct Intake<'a, W> {
     room: &'a mut [W],
     taken: usize,
     sum: W,
-    /// Where sums go, of each word, and how far each stream has come.
+    /// The stream of each word's sum, and how far each stream has come.
     streams: Option<(&'a [u8], Box<[u32; 256]>)>,
 }
 
@@ -149,7 +149,7 @@ impl<'a, W: Word> Intake<'a, W> {
     /// Takes the next words.
     ///
     /// # Panics
-    /// If there are more than the code has places.
+    /// If there are more than the code has positions.
     pub fn push(&mut self, words: &[W]) {
         let range = self.taken..self.taken + words.len();
         self.taken = range.end;
@@ -174,13 +174,13 @@ const AHEAD: usize = 8;
 #[inline(always)]
 fn append<W: Word>(to: &mut [W], next: &mut [u32; 256], bucket: u8, word: W) {
     let next = &mut next[usize::from(bucket)];
-    // Its stream's next cache line, since no processor follows so many of them.
+    // The stream's next cache line: no processor prefetches so many streams.
     prefetch(to, *next as usize + AHEAD);
     to[*next as usize] = word;
     *next += 1;
 }
 
-/// Room for so many words, which hold anything.
+/// Makes room for so many words, which hold anything.
 fn make_room<W: Word>(room: &mut Vec<W>, length: usize) {
     if room.len() != length {
         wipe(room);

@@ -1,18 +1,19 @@
-//! The multi-point puncturable PRF: one tree for each block of noise, grown by the sender in full and by the receiver
-//! but for one leaf.
+//! The multi-point puncturable PRF: one tree for each block of noise, grown by the sender in full and by the
+//! receiver but for one leaf.
 //!
 //! Tree i starts from correlated OTs with offset Δ, one for each level: the sender has q_l, the receiver
 //! t_l = q_l ⊕ ¬α_l·Δ, where α_l is bit l of the punctured point α.
 //!
-//! The tree is a half-tree. Level one is (k, k ⊕ Δ) for the sender's random k. At level l the left nodes add up to K,
-//! which is k at level one, and the right ones to K ⊕ Δ. The correction word q_l ⊕ K gives the receiver, who adds t_l,
-//! the one sum that it may know. In the last level the two sums are independent. So it has two correction words, under
-//! the hashes of q_l and of q_l ⊕ Δ. The final correction γ ⊕ Σ leaves lets the receiver, who has γ + Δ·β, put
-//! leaf + Δ·β at the punctured point.
+//! The tree is a half-tree. Level one is (k, k ⊕ Δ) for the sender's random k. At level l the left nodes add
+//! up to K, which is k at level one, and the right ones to K ⊕ Δ. The correction word q_l ⊕ K gives the
+//! receiver, who adds t_l, the one sum that it may know. In the last level the two sums are independent. So
+//! it has two correction words, under the hashes of q_l and of q_l ⊕ Δ. The final correction γ ⊕ Σ leaves
+//! lets the receiver, who has γ + Δ·β, put leaf + Δ·β at the punctured point.
 //!
-//! **Why k is random** and level one not simply (q_1, q_1 ⊕ Δ), which would save a word: a receiver that cheats chooses
-//! t_1. By trying seeds of its small trees it can give two trees one t_1 and one α_1, and they would be one tree. With
-//! other choices at level two it would learn the left sum from one and the right sum from the other, and their sum is Δ.
+//! **Why k is random** and level one not simply (q_1, q_1 ⊕ Δ), which would save a word: a receiver that
+//! cheats chooses t_1. By trying seeds of its small trees it can give two trees one t_1 and one α_1, and they
+//! would be one tree. With other choices at level two it would learn the left sum from one and the right sum
+//! from the other, and their sum is Δ.
 
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
@@ -73,7 +74,8 @@ impl MultiPointPprf {
             if level < last {
                 correction_words.push(offset ^ left);
             } else {
-                // The hash of q belongs to choice 0: the path goes right, and the receiver may know the left sum.
+                // The hash of q belongs to choice 0: the path goes right, and the receiver may know the left
+                // sum.
                 let (zero, one) = (self.pad(index, number, offset), self.pad(index, number, offset ^ delta));
                 correction_words.extend([zero ^ left, one ^ right]);
             }
@@ -81,7 +83,8 @@ impl MultiPointPprf {
         correction_words.push(gamma ^ total);
     }
 
-    /// Grows all leaves but the punctured one, and puts leaf + Δ·β there. `correction_words` has the length of the plan.
+    /// Grows all leaves but the punctured one, and puts leaf + Δ·β there. `correction_words` has the length
+    /// of the plan.
     pub(super) fn grow_punctured(
         &self,
         tree: &Punctured<'_>,

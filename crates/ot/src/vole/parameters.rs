@@ -1,26 +1,28 @@
 //! Noise weights and code sizes, and the programs that derive them.
 //!
-//! **Linear tests.** A distinguisher that adds up outputs looks at a nonzero word v·G of the code; it fails to see bias
-//! unless the noise misses the word. Noise has one nonzero value in each of t blocks, at a uniform place. For a word of
-//! relative weight δ:
+//! **Linear tests.** A distinguisher that adds up outputs looks at a nonzero word v·G of the code. It fails
+//! to see bias unless the noise misses the word. Noise has one nonzero value in each of t blocks, at a
+//! uniform position. For a word of relative weight δ:
 //!
-//! * field-valued noise: the value is uniform in a large field, so the word sees none of it only if all t places miss it,
-//!   with probability at most (1-δ)^t (by the inequality of the means, where blocks have one length; `make parameters`
-//!   counts what lengths that differ by a place make of it);
-//! * binary noise: each place contributes bias 1-2δ, in all (1-2δ)^t.
+//! * field-valued noise: the value is uniform in a large field, so the word sees nothing only if all t
+//!   positions miss it, with probability at most (1-δ)^t (by the inequality of the means, where blocks have
+//!   one length; `make parameters` counts the effect of lengths that differ by one);
+//! * binary noise: each position contributes bias 1-2δ, in all (1-2δ)^t.
 //!
-//! The weight is the smallest multiple of 16 that brings this below 2^-128 at the distance δ = 0.10, which the programs
-//! [`log2_light_words`](super::codes::accumulate::log2_light_words) and its likes show the codes to have, but for a
-//! probability of 2^-40 over the choice of the code. Value zero in a block (probability 2^-128, or 2^-64) is not excluded.
+//! The weight is the smallest multiple of 16 that brings this below 2^-128 at the distance δ = 0.10. The
+//! programs [`log2_light_words`](super::codes::accumulate::log2_light_words) and its likes show that the
+//! codes have this distance, but for a probability of 2^-40 over the choice of the code. Value zero in a
+//! block (probability 2^-128, or 2^-64) is not excluded.
 //!
-//! **Profile `lean`** takes the weights that would make a test of 128 bits at δ = 0.20.
-//! No long code of rate 1/2 has that distance (the first linear-programming bound allows 0.187), and a random one has about
-//! 2^(0.22·N) words below it. What `lean` rests on is that nobody *finds* words so light that a test with them gets below
-//! 128 bits, the cost of finding them counted. `make parameters` has the figures.
+//! **Profile `lean`** takes the weights that would make a test of 128 bits at δ = 0.20. No long code of rate
+//! 1/2 has that distance (the first linear-programming bound allows 0.187), and a random one has about
+//! 2^(0.22·N) words below it. `lean` rests on the assumption that nobody *finds* words so light that a test
+//! with them costs less than 2^128, the search included. `make parameters` has the figures.
 //!
-//! **Subspace attack.** A binary code over field-valued noise makes outputs combinations of t values with coefficients
-//! 0 and 1. They are pseudo-random only if no few outputs depend on too few values: codes here are not systematic, and t
-//! is above 256.
+//! **Subspace attack.** A binary code over field-valued noise makes outputs combinations of t values with
+//! coefficients 0 and
+//! 1. They are pseudo-random only if no few outputs depend on too few values. The codes here are not
+//!    systematic, and t is above 256.
 
 use crate::security::{Profile, STATISTICAL_SECURITY};
 

@@ -1,7 +1,8 @@
 //! From noise to outputs, piece by piece, on several threads.
 //!
-//! Of one piece the trees grow on all threads; of several, each thread makes whole ones, in room of its own. Leaves go into
-//! the code as soon as they are there: a vector of all of them would cost more time than their making.
+//! The trees of one piece grow on all threads. Of several pieces each thread makes whole ones, in room of its
+//! own. Leaves go into the code at once: to write and read a vector of all of them would cost more time than
+//! to make them.
 
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
@@ -13,14 +14,15 @@ use vesica_crypto::par;
 use super::codes::{Code, Intake, MARGIN, Word};
 use super::plan::{AnyCode, Plan, Tree};
 
-/// Trees that a thread of several grows before their leaves go into the code.
-const TREES: usize = 32;
+/// Trees that each of several threads grows before the leaves go into the code.
+const TREES_A_THREAD: usize = 32;
 
-/// Room for what a code has taken in, and for compressing it.
+/// Room for the noise that a code has taken in, and for compressing it.
 pub(super) type Room<W> = [Vec<W>; 2];
 
-/// The outputs of all pieces. `fill(threads, piece, room)` puts what the code takes in of a piece into the first of the rooms,
-/// whatever they held; the room of a run on one thread, or with one piece, is `first`, which is left as it is.
+/// The outputs of all pieces. `fill(threads, piece, room)` puts the noise of a piece into the first of the
+/// rooms, whatever they held. A run on one thread, or with one piece, works in `first`, which is left as it
+/// is.
 pub(super) fn compressed<W: Word>(
     plan: &Plan,
     code: &AnyCode,
@@ -57,7 +59,8 @@ pub(super) fn compressed<W: Word>(
     out
 }
 
-/// The same where the room is not needed afterwards, and wiped: the outputs of one piece take memory of it.
+/// The same where the room is not needed afterwards. It is wiped, and the outputs of one piece take memory of
+/// it.
 pub(super) fn compressed_last<W: Word>(
     plan: &Plan,
     code: &AnyCode,
@@ -89,13 +92,14 @@ pub(super) fn compressed_kept(
         let kept = core::mem::take(&mut kept.lock().unwrap_or_else(PoisonError::into_inner)[piece]);
         let mut noise = kept.into_vec();
         code.intake(room).push(&noise);
-        // What was taken in is spent, and its memory the next to be written.
+        // The noise is not needed again, and its memory is the next to be written.
         core::mem::swap(scratch, &mut noise);
         wipe(&mut noise);
     })
 }
 
-/// Grows the trees of a piece, each by `grow(tree, words, leaves)` with its item of `words`, and takes their leaves in.
+/// Grows the trees of a piece, each by `grow(tree, words, leaves)` with its item of `words`, and takes their
+/// leaves in.
 pub(super) fn grown<T: Send>(
     plan: &Plan,
     threads: usize,
@@ -106,7 +110,7 @@ pub(super) fn grown<T: Send>(
 ) {
     let mut leaves = Vec::new();
     let mut trees = plan.trees(piece).zip(words).peekable();
-    let at_once = if threads < 2 { 1 } else { threads * TREES };
+    let at_once = if threads < 2 { 1 } else { threads * TREES_A_THREAD };
     while trees.peek().is_some() {
         let batch: Vec<(Tree, T)> = trees.by_ref().take(at_once).collect();
         let count = batch.iter().map(|(tree, _)| tree.leaves).sum();

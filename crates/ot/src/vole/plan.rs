@@ -1,4 +1,4 @@
-//! What a VOLE of a given length consists of, and what it sends.
+//! The plan of a VOLE of a given length: its pieces, its noise, and the bytes of its flights.
 
 use core::ops::Range;
 
@@ -24,10 +24,11 @@ const CODE: Label = Label::new("vole: code");
 /// Bytes of the hash that the check compares.
 pub(super) const HASH: usize = 32;
 
-/// Bits of Δ that go together in the correlations that everything starts from: fewest bytes.
+/// Bits of Δ in one group of the small-field VOLE that everything starts from: the width with the fewest
+/// bytes.
 pub(super) const WIDTH: Width = Width::Eight;
 
-/// From how many correlated OTs on LPN takes fewer bytes than the extension that it starts from.
+/// The number of correlated OTs from which on LPN takes fewer bytes than the extension that it starts from.
 const SILENT_BITS: usize = 1 << 16;
 
 /// How a VOLE of a given length is made; both sides have the same.
@@ -36,7 +37,7 @@ pub struct Plan {
     length: usize,
     family: Family,
     weight: usize,
-    /// Pieces, and outputs of each; no pieces: without LPN.
+    /// Pieces, and outputs of each. Without LPN there are no pieces.
     pieces: usize,
     outputs: usize,
     /// Local: changes no byte.
@@ -202,7 +203,8 @@ impl Plan {
         })
     }
 
-    /// The code of each piece. Public and the same for all of them: what the pieces have in common is Δ and the code.
+    /// The code of each piece. Public and the same for all of them: what the pieces have in common is Δ and
+    /// the code.
     pub(super) fn code(&self, context: &Context) -> AnyCode {
         let mut seed = [0; 16];
         context.hash(CODE, &(self.outputs as u64).to_le_bytes(), &mut seed);
@@ -218,7 +220,8 @@ impl Plan {
     }
 }
 
-/// Correction words of a half-tree of so many leaves, the final correction aside: one a level, and two for the last.
+/// Correction words of a half-tree of so many leaves, the final correction aside: one a level, and two for
+/// the last.
 pub(super) fn correction_words(leaves: usize) -> usize {
     pprf::levels(leaves) + 1
 }
@@ -272,7 +275,8 @@ impl Code for AnyCode {
     }
 }
 
-/// The tree of one block of noise: what it takes from the correlations, and from the correction words of its piece.
+/// The tree of one block of noise: what it takes from the correlations, and from the correction words of its
+/// piece.
 pub(super) struct Tree {
     /// Among those of all pieces.
     pub(super) number: usize,

@@ -5,8 +5,8 @@
 //! Answered<Malicious>  ── challenge (flight 3) ──► Challenged ── check (flight 5) ──►
 //! ```
 //!
-//! A is known before the sender has answered. It comes as a [`Held`] value, which only a `Checked` receiver, or a
-//! semi-honest one, can release: in malicious runs nothing that depends on A leaves before the check.
+//! A is known before the sender has answered. It comes as a [`Held`] value, which only a `Checked` receiver,
+//! or a semi-honest one, can release: in malicious runs nothing that depends on A leaves before the check.
 
 use core::marker::PhantomData;
 
@@ -116,8 +116,9 @@ impl<V: Value, S: SecurityModel> Answered<V, S> {
         answer_with(context, flight1, rng, |base, rng| Self::new(context, plan, base, rng))
     }
 
-    /// Draws the noise, from base OTs that are there already: both strings of 128 of them, in which the sender's choices were
-    /// the bits of Δ. The corrections are for [`sender::Answered::new`](super::sender::Answered::new).
+    /// Draws the noise, from base OTs that are there already: both strings of 128 of them, in which the
+    /// sender's choices were the bits of Δ. The corrections are for
+    /// [`sender::Answered::new`](super::sender::Answered::new).
     #[must_use]
     pub fn new(
         context: &Context,
@@ -398,9 +399,9 @@ fn draw<V: Value, S: SecurityModel>(
     (values, shares)
 }
 
-/// A uniformly random number below `bound`, by a product in place of a division, whose time would depend on the number
-/// (Lemire, *Fast random integer generation in an interval*, 2019). Words that would make a number too likely are drawn
-/// again: that tells of words that are not used.
+/// A uniformly random number below `bound`, by a product in place of a division, whose time would depend on
+/// the number (Lemire, *Fast random integer generation in an interval*, 2019). Words that would make a number
+/// too likely are drawn again: that tells of words that are not used.
 fn below(bound: usize, rng: &mut dyn CryptoRng) -> usize {
     let bound = bound as u64;
     let surplus = bound.wrapping_neg() % bound;

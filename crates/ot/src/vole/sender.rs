@@ -67,7 +67,8 @@ impl Opened {
         })
     }
 
-    /// The same, where the answer is made of the context, Δ with the chosen strings, and the receiver's corrections.
+    /// The same, where the answer is made of the context, Δ with the chosen strings, and the receiver's
+    /// corrections.
     pub(super) fn respond_with<T>(
         self,
         flight2: &[u8],
@@ -127,7 +128,8 @@ pub struct Expanded {
 
 impl<S: SecurityModel> Answered<S> {
     /// Grows the trees, from base OTs that are there already; `corrections` are those of
-    /// [`receiver::Answered::new`](super::receiver::Answered::new) over the same values. Flight 3 is returned beside it.
+    /// [`receiver::Answered::new`](super::receiver::Answered::new) over the same values. Flight 3 is returned
+    /// beside it.
     ///
     /// # Errors
     /// If the corrections have another length than they must or, in malicious runs, fail a check.
@@ -292,8 +294,8 @@ struct Grower<'a> {
 }
 
 impl Grower<'_> {
-    /// The leaves of all trees, and flight 3. The pieces of a long vector are compressed at once, since nothing checks their
-    /// noise in a semi-honest run; of one piece flight 3 should be on its way first.
+    /// The leaves of all trees, and flight 3. The pieces of a long vector are compressed at once, since
+    /// nothing checks their noise in a semi-honest run; of one piece flight 3 should be on its way first.
     fn all<S: SecurityModel>(&self, code: AnyCode) -> (Vector, Vec<u8>) {
         let plan = self.plan;
         let each = plan.flight3_bytes() / Block::BYTES / plan.pieces();

@@ -103,7 +103,8 @@ pub fn open(
     Ok(sender)
 }
 
-/// Flight 2, the receiver's answer to flight 1. It is left to the caller to flush it, who may have more to send.
+/// Flight 2, the receiver's answer to flight 1. It is left to the caller to flush it, who may have more to
+/// send.
 ///
 /// # Errors
 /// If the connection fails or flight 1 is not what it must be.
@@ -119,7 +120,8 @@ pub fn answer<V: Value, S: Check<V>>(
     Ok(receiver)
 }
 
-/// Receives flight 2. Between this and [`respond`] the sender can work without the memory that the trees take.
+/// Receives flight 2. Between this and [`respond`] the sender can work without the memory that the trees
+/// take.
 ///
 /// # Errors
 /// If the connection fails.

@@ -153,8 +153,9 @@ fn a_sender_whose_words_are_wrong_is_noticed_or_guesses_a_path() {
         (receiver.check(&sender.reply(&challenge).unwrap().1).is_ok(), points)
     };
     assert!(passes(0, 0).0);
-    // The first tree has 20 leaves, five levels, six words and a final correction. Its words of the last level are two, for
-    // four pairs of siblings: the receiver reads the one that its path does not take, if its leaf has a sibling.
+    // The first tree has 20 leaves, five levels, six words and a final correction. Its words of the last
+    // level are two, for four pairs of siblings: the receiver reads the one that its path does not take, if
+    // its leaf has a sibling.
     let (first, points) = passes(0, 1);
     assert!(!first);
     let (left, right) = (passes(4, 1).0, passes(5, 1).0);
@@ -211,7 +212,8 @@ fn messages_of_another_length_are_refused() {
 
 #[test]
 fn noise_has_its_weight_at_uniform_points() {
-    // Blocks of 1697 · 2 / 848 positions: four, some five long. Chi-square over the points of all blocks of four.
+    // Blocks of 1697 · 2 / 848 positions: four, some five long. Chi-square over the points of all blocks of
+    // four.
     let plan = Plan::new(1697, Profile::Conservative);
     let mut rng = Prg::from_seed([6; 16]);
     let (pairs, ..) = deal(6);
@@ -265,8 +267,9 @@ fn rank(vectors: &[Block]) -> usize {
 
 #[test]
 fn outputs_do_not_lie_in_a_subspace() {
-    // Outputs are combinations of the noise values with coefficients 0 and 1. Whichever 300 outputs are taken, their
-    // coefficients must have full rank: here by values that are unit vectors, 848 of them in seven planes of 128.
+    // Outputs are combinations of the noise values with coefficients 0 and 1. Whichever 300 outputs are
+    // taken, their coefficients must have full rank: here by values that are unit vectors, 848 of them in
+    // seven planes of 128.
     let lengths = [1697, 5000, 40_000].map(|length| (length, Family::Accumulate));
     for (length, family) in
         lengths.into_iter().chain([(5000, Family::Convolute), (40_000, Family::Convolute)])
@@ -321,8 +324,8 @@ fn wide_rank(planes: &[Vec<Block>], rows: core::ops::Range<usize>) -> usize {
 
 #[test]
 fn sums_of_few_outputs_are_not_biased() {
-    // Every bit of single outputs and of sums of two to four neighbours, over 20,000 outputs: within six standard
-    // deviations of one half.
+    // Every bit of single outputs and of sums of two to four neighbours, over 20,000 outputs: within six
+    // standard deviations of one half.
     for (family, taken) in [Family::Accumulate, Family::Convolute]
         .into_iter()
         .flat_map(|family| (1..=4).map(move |taken| (family, taken)))

@@ -1,9 +1,10 @@
 //! The fields that values are from.
 //!
-//! F = GF(2^128) is read in two ways. Over values in GF(2^128) it is the field of [`vesica_crypto::gf128`]. Over values in
-//! GF(2^64), the field of [`vesica_crypto::gf64`], it is a vector space of dimension two, the halves of a block being
-//! the coordinates, and a value multiplies each coordinate; values are the first coordinate of those elements whose second is
-//! zero, in whichever quadratic extension. No product of two elements of F is ever needed.
+//! F = GF(2^128) is read in two ways. Over values in GF(2^128) it is the field of [`vesica_crypto::gf128`].
+//! Over values in GF(2^64), the field of [`vesica_crypto::gf64`], it is a vector space of dimension two, the
+//! halves of a block being the coordinates, and a value multiplies each coordinate. Values are the first
+//! coordinate of those elements whose second is zero, in any quadratic extension. No product of two elements
+//! of F is ever needed.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::gf64;
@@ -20,38 +21,38 @@ pub trait Value: Word + core::fmt::Debug + PartialEq + private::Sealed {
     /// Columns of correlated OT that one random value takes.
     const COLUMNS: usize;
 
-    /// The only value that noise may have, if there is but one: it takes no correlation then.
+    /// The only value that noise may have, if there is but one. It takes no correlation then.
     const ONLY: Option<Self>;
 
-    /// The values that a tile's strings u stand for, and the sums of its rows weighted with the elements of F that the bits
-    /// of Δ stand for: `places` blocks. The sender has no strings and is given zeros.
+    /// The values that a tile's strings u stand for, and the sums of its rows weighted with the elements of F
+    /// that the bits of Δ stand for, of the first `count` blocks of columns. The sender has no strings.
     fn correlations(
         tile: &Tile,
         strings: &[Block],
-        places: usize,
+        count: usize,
         values: &mut Vec<Self>,
         sums: &mut Vec<Block>,
     );
 
-    /// Vectors to work in: those for blocks, if values are blocks, or else the other ones.
+    /// Vectors to work in: `blocks`, if values are blocks, or else `own`.
     fn workspace<'a>(blocks: &'a mut [Vec<Block>; 2], own: &'a mut [Vec<Self>; 2]) -> &'a mut [Vec<Self>; 2];
 
-    /// Adds `value` at the secret place `index`.
+    /// Adds `value` at the secret position `index`.
     fn put_at(values: &mut [Self], index: usize, value: Self);
 
-    /// The product with an element of F.
+    /// Its product with an element of F.
     #[must_use]
     fn times(self, element: Block) -> Block;
 
-    /// Adds to each sum the product of `element` and the value in its place.
+    /// Adds to each sum the product of `element` and the value at its position.
     ///
     /// # Panics
     /// If the slices differ in length.
     fn add_products(sums: &mut [Block], element: Block, values: &[Self]);
 }
 
-/// Values that the check against a malicious partner covers. Those in GF(2^64) are not among them: in a quadratic extension
-/// the check would need the product of F, which is another one than that of GF(2^128).
+/// Values that the check against a malicious partner covers. Those in GF(2^64) are not among them: in a
+/// quadratic extension the check would need the product of F, which is another one than that of GF(2^128).
 pub trait CheckedValue: Value {}
 
 impl CheckedValue for Block {}
@@ -77,12 +78,12 @@ impl Value for Block {
     fn correlations(
         tile: &Tile,
         strings: &[Block],
-        places: usize,
+        count: usize,
         values: &mut Vec<Self>,
         sums: &mut Vec<Block>,
     ) {
         values.extend_from_slice(strings);
-        sums.extend((0..places).map(|place| small_field::as_element(tile, place)));
+        sums.extend((0..count).map(|block| small_field::as_element(tile, block)));
     }
 
     fn workspace<'a>(
@@ -112,18 +113,18 @@ impl Value for u64 {
     fn correlations(
         tile: &Tile,
         strings: &[Block],
-        places: usize,
+        count: usize,
         values: &mut Vec<Self>,
         sums: &mut Vec<Block>,
     ) {
         for string in strings {
             values.extend([string.to_halves().0, string.to_halves().1]);
         }
-        for place in 0..places {
+        for block in 0..count {
             let half = |rows: &[[Block; 8]], shift: usize| {
                 rows.iter()
                     .rev()
-                    .fold(0u64, |sum, row| gf64::times_x(sum) ^ (row[place].to_u128() >> shift) as u64)
+                    .fold(0u64, |sum, row| gf64::times_x(sum) ^ (row[block].to_u128() >> shift) as u64)
             };
             let (low, high) = tile.split_at(64);
             sums.extend([0, 64].map(|shift| Block::from_halves(half(low, shift), half(high, shift))));
@@ -138,8 +139,8 @@ impl Value for u64 {
     }
 
     fn put_at(values: &mut [Self], index: usize, value: Self) {
-        for (i, place) in values.iter_mut().enumerate() {
-            *place ^= value & 0u64.wrapping_sub(u64::from(i == index));
+        for (i, sum) in values.iter_mut().enumerate() {
+            *sum ^= value & 0u64.wrapping_sub(u64::from(i == index));
         }
     }
 
@@ -153,7 +154,7 @@ impl Value for u64 {
     }
 }
 
-/// A bit: with it a VOLE is correlated OT, A being the choices. Bits are masks of 0 or 1 in a byte.
+/// A bit, over which a VOLE is correlated OT: A are the choices. It is 0 or 1 in a byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bit(u8);
 
@@ -194,7 +195,7 @@ impl Value for Bit {
     fn correlations(
         tile: &Tile,
         strings: &[Block],
-        places: usize,
+        count: usize,
         values: &mut Vec<Self>,
         sums: &mut Vec<Block>,
     ) {
@@ -203,7 +204,7 @@ impl Value for Bit {
         }
         let mut columns = [Block::ZERO; COLUMNS];
         transpose(tile, &mut columns);
-        sums.extend_from_slice(&columns[..places * Block::BITS]);
+        sums.extend_from_slice(&columns[..count * Block::BITS]);
     }
 
     fn workspace<'a>(
@@ -214,8 +215,8 @@ impl Value for Bit {
     }
 
     fn put_at(values: &mut [Self], index: usize, value: Self) {
-        for (i, place) in values.iter_mut().enumerate() {
-            place.0 ^= value.0 & u8::from(i == index);
+        for (i, sum) in values.iter_mut().enumerate() {
+            sum.0 ^= value.0 & u8::from(i == index);
         }
     }
 

@@ -1,4 +1,5 @@
-//! The OPRF by VOLE: RS21 (eprint 2021/266), Figure 3. One function; semi-honest or malicious, as a type parameter says.
+//! The OPRF by VOLE: RS21 (eprint 2021/266), Figure 3. One function; semi-honest or malicious, as a type
+//! parameter says.
 //!
 //! ```text
 //! receiver (X)                                               sender (Y)
@@ -12,10 +13,12 @@
 //! 5. F(x) = H_o(Decode(C, x) [⊕ w, x])                       F(y) = H_o(Decode(B', y) ⊕ Δ·H_B(y) [⊕ w, y])
 //! ```
 //!
-//! since Decode(C, x) = Decode(B, x) ⊕ Δ·(Decode(A', x) ⊕ H_B(x)). In brackets: malicious runs only, in which the seed comes
-//! from the coins and is not sent; w = w_r ⊕ w_s, of which w_s is committed to before A' is sent.
+//! since Decode(C, x) = Decode(B, x) ⊕ Δ·(Decode(A', x) ⊕ H_B(x)). In brackets: malicious runs only, in which
+//! the seed comes from the coins and is not sent; w = w_r ⊕ w_s, of which w_s is committed to before A' is
+//! sent.
 //!
-//! [`SemiHonest`](semi_honest) and [`Malicious`](malicious) runs differ in what their [`Model`] says, and in nothing else:
+//! [`SemiHonest`](semi_honest) and [`Malicious`](malicious) runs differ in what their [`Model`] says, and in
+//! nothing else:
 //!
 //! | | semi-honest | malicious |
 //! |---|---|---|
@@ -24,13 +27,15 @@
 //! | values of A, P | GF(2^128), or GF(2^64) if they suffice | GF(2^128) |
 //! | F(x) | H_o of the decoded value | H_o of it, w and the item |
 //!
-//! Deviations: the seed of the store is drawn after the keys are fixed, and in malicious runs from the coins. The OKVS is that
-//! of [`store`]. `fast` and `lean` send A' early, which the paper does not.
+//! Deviations: the seed of the store is drawn after the keys are fixed, and in malicious runs from the coins.
+//! The OKVS is that of [`store`]. `fast` and `lean` send A' early, which the paper does not.
 //!
-//! **Where malicious runs end.** All checks of the sender's come before anything of its items is used, and all of the
-//! receiver's do not depend on its items: when and why a run ends tells of Δ or the noise, which are of that run alone.
+//! **Where malicious runs end.** All checks of the sender's come before anything of its items is used, and
+//! all of the receiver's do not depend on its items: when and why a run ends tells of Δ or the noise, which
+//! are of that run alone.
 //!
-//! Names: H_B = the second half of the oracle `item`, whose first half is the key in the store; H_o = the oracle `output`.
+//! Names: H_B = the second half of the oracle `item`, whose first half is the key in the store; H_o = the
+//! oracle `output`.
 
 pub(crate) mod elements;
 pub(crate) mod hashes;
@@ -197,7 +202,8 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Receiver<'_, M, V> {
         let pairs = hashes.pairs::<V>(run, items)?;
         // 2. The VOLE up to A; its last message is on the way.
         let mut vole = vole::answer::<V, M>(&context, &setup.plan, channel, rng)?;
-        // 3. The seed of the store, with which the sender can sort its keys, and P, while the sender grows its trees.
+        // 3. The seed of the store, with which the sender can sort its keys, and P, while the sender grows
+        //    its trees.
         let seed = match seed {
             Some(seed) => seed,
             None => {
@@ -255,8 +261,8 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Sender<'_, M, V> {
         // 1. H(y), H_B(y), while the receiver answers.
         let pairs = hashes.pairs::<V>(run, items)?;
         let flight2 = vole::receive_flight2::<V, M>(&setup.plan, channel)?;
-        // 3. My keys in the order of the store, while the receiver fills it; before there is memory for B, which step 2
-        //    already takes if there are many slots.
+        // 3. My keys in the order of the store, while the receiver fills it; before there is memory for B,
+        //    which step 2 already takes if there are many slots.
         let seed = match seed {
             Some(seed) => seed,
             None => {

@@ -1,14 +1,15 @@
 //! PSI from the OPRF by VOLE: RS21, Figure 5. The receiver learns X ∩ Y, the sender |X| and no more.
 //!
-//! **Security:** semi-honest, or malicious, in the random oracle model, under (dual) learning parity with noise for the codes
-//! of `vesica_ot::vole` and the decisional (or gap) Diffie–Hellman assumption for the base OTs. Leaks n_r and n_s. A malicious
-//! receiver's set may be larger than n_r: [`max_malicious_items`] says by how much. What each
-//! profile rests on stands in `docs/security-of-the-default.md`.
+//! **Security:** semi-honest, or malicious, in the random oracle model, under (dual) learning parity with
+//! noise for the codes of `vesica_ot::vole` and the decisional (or gap) Diffie–Hellman assumption for the
+//! base OTs. Leaks n_r and n_s. A malicious receiver's set may be larger than n_r: [`max_malicious_items`]
+//! says by how much. What each profile rests on stands in `docs/security-of-the-default.md`.
 //!
-//! Sources: Rindal, Schoppmann, *VOLE-PSI* (RS21, eprint 2021/266), Figures 3 and 5; Raghuraman, Rindal, *Blazing Fast PSI*
-//! (RR22, eprint 2022/320), §5; the key-value store of Bienstock, Patel, Seo, Yeo (BPSY23, eprint 2023/903); for few items of
-//! a malicious receiver a polynomial. Deviations: the sender's masks travel sorted, in Elias–Fano form, where the papers
-//! permute them; those of the OPRF stand in [`oprf::vole`](mod@crate::oprf::vole).
+//! Sources: Rindal, Schoppmann, *VOLE-PSI* (RS21, eprint 2021/266), Figures 3 and 5; Raghuraman, Rindal,
+//! *Blazing Fast PSI* (RR22, eprint 2022/320), §5; the key-value store of Bienstock, Patel, Seo, Yeo (BPSY23,
+//! eprint 2023/903); for few items of a malicious receiver a polynomial. Deviations: the sender's masks
+//! travel sorted, in Elias–Fano form, where the papers permute them; those of the OPRF stand in
+//! [`oprf::vole`](mod@crate::oprf::vole).
 //!
 //! ```text
 //! receiver (X)                                               sender (Y)
@@ -24,7 +25,8 @@
 //! | ℓ | λ + log2 n_r + log2 n_s | 128 |
 //! | equal masks | may come up | are refused |
 //!
-//! Where malicious runs end: see the OPRF. (With `--learns both` the sender's last check is of positions and proofs.)
+//! Where malicious runs end: see the OPRF. (With `--learns both` the sender's last check is of positions and
+//! proofs.)
 //!
 //! Cost: see [`costs`].
 

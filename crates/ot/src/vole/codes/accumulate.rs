@@ -1,20 +1,23 @@
 //! Block-accumulate-accumulate: Golay blocks, permuted and accumulated twice, or three times.
 //!
-//! Sources: *Block-Accumulate Codes* (eprint 2025/1828) and its form with chosen blocks (eprint 2026/1903), here with the
-//! extended Golay code of length 24, rate 1/2. A message word by word: 12 bits to 24 by the Golay code, a permutation,
-//! running sums, another permutation, running sums. The permutations are uniformly random, as the analysis has them.
-//! Short codes of two rounds have a light word too often; a third round of permuting and summing makes that rare.
+//! Sources: *Block-Accumulate Codes* (eprint 2025/1828) and its form with chosen blocks (eprint 2026/1903),
+//! here with the extended Golay code of length 24, rate 1/2. A message word by word: 12 bits to 24 by the
+//! Golay code, a permutation, running sums, another permutation, running sums. The permutations are uniformly
+//! random, as the analysis has them. Short codes of two rounds have a light word too often; a third round of
+//! permuting and summing makes that rare.
 //!
-//! The encoder here is the transposed one, from noise to outputs: running sums written through a permutation, running
-//! sums of those written through another, blocks of 24 compressed to 12. Sums that run forwards or backwards make the
-//! same family, a permutation standing on either side.
+//! The encoder here is the transposed one, from noise to outputs: running sums written through a permutation,
+//! running sums of those written through another, blocks of 24 compressed to 12. Sums that run forwards or
+//! backwards make the same family, since a permutation stands on either side.
 //!
-//! Passes: noise ─► sums into the buckets of π₁ ─► sums into the buckets of π₂ ─► blocks. Each pass reads and writes
-//! memory in sequence: a permutation scatters into some hundred streams and gathers within one cached bucket.
+//! Passes: noise ─► sums into the buckets of π₁ ─► sums into the buckets of π₂ ─► blocks. Each pass reads and
+//! writes memory in sequence: a permutation scatters into some hundred streams and gathers within one cached
+//! bucket.
 //!
-//! **Distance.** [`log2_light_words`] is the logarithm of the expected number of nonzero codewords of weight up to δN
-//! over the choice of the permutations; by Markov's bound that of the probability that a code has one at all. A vector
-//! over a larger field has at least the weight of each of its bit planes that is not zero, so the bound holds for it, too.
+//! **Distance.** [`log2_light_words`] is the logarithm of the expected number of nonzero codewords of weight
+//! up to δN over the choice of the permutations; by Markov's bound that of the probability that a code has
+//! one at all. A vector over a larger field has at least the weight of each of its bit planes that is not
+//! zero, so the bound holds for it, too.
 
 use vesica_crypto::golay;
 use vesica_crypto::memory::{prefetch, wipe_rest};
@@ -23,8 +26,8 @@ use vesica_crypto::prg::Prg;
 use super::permutation::Permutation;
 use super::{Code, Intake, Word, append, log2_sum, make_room};
 
-/// Blocks compressed at once: their results stay in the first-level cache.
-const AT_ONCE: usize = 64;
+/// Blocks that one call compresses: their results stay in the first-level cache.
+const BATCH: usize = 64;
 
 /// A code drawn from the family.
 pub struct Accumulate {
@@ -45,7 +48,7 @@ impl Accumulate {
     /// If there are more than 2^22 outputs, or no rounds.
     #[must_use]
     pub fn new(outputs: usize, rounds: usize, prg: &mut Prg) -> Self {
-        assert!(rounds > 0, "a code of blocks alone is none");
+        assert!(rounds > 0, "a code has at least one round");
         let noise = Self::noise_for(outputs);
         let permutations = (0..rounds).map(|_| Permutation::random(noise, prg)).collect();
         Self { outputs, permutations }
@@ -85,12 +88,12 @@ impl Code for Accumulate {
 /// Reads in the new order of the first permutation, and puts running sums into the buckets of the second.
 fn accumulate<W: Word>(permutations: &[Permutation], from: &[W], to: &mut [W]) {
     let (mut sum, mut next) = (W::default(), permutations[1].starts());
-    for (range, places) in permutations[0].reads() {
+    for (range, positions) in permutations[0].reads() {
         let (words, buckets) = (&from[range.clone()], &permutations[1].buckets()[range.clone()]);
-        for (ahead, (place, bucket)) in (range.end..).zip(places.iter().zip(buckets)) {
+        for (ahead, (position, bucket)) in (range.end..).zip(positions.iter().zip(buckets)) {
             // The next bucket comes into the cache while this one is read out of order.
             prefetch(from, ahead);
-            sum ^= words[usize::from(*place)];
+            sum ^= words[usize::from(*position)];
             append(to, &mut next, *bucket, sum);
         }
     }
@@ -99,13 +102,13 @@ fn accumulate<W: Word>(permutations: &[Permutation], from: &[W], to: &mut [W]) {
 impl Accumulate {
     /// All passes but the first and the last: the room that holds the words then, and the other one.
     fn passes<'a, W: Word>(&self, room: &'a mut Vec<W>, scratch: &'a mut Vec<W>) -> [&'a mut Vec<W>; 2] {
-        assert_eq!(room.len(), self.noise(), "one word for each place");
+        assert_eq!(room.len(), self.noise(), "one word for each position");
         if self.permutations.len() > 1 {
             make_room(scratch, self.noise());
         }
         let (mut from, mut to) = (scratch, room);
         for pair in self.permutations.windows(2) {
-            // What was read is spent: its memory takes the next buckets.
+            // The words that were read are not needed again: their memory takes the next buckets.
             (from, to) = (to, from);
             accumulate(pair, from, to);
         }
@@ -117,28 +120,28 @@ impl Accumulate {
         let end = out.len() + self.outputs;
         out.reserve(self.outputs + golay::SHORT);
         let (mut block, mut filled) = ([W::default(); golay::LONG], 0);
-        for (range, mut places) in self.permutations.iter().rev().take(1).flat_map(Permutation::reads) {
+        for (range, mut positions) in self.permutations.iter().rev().take(1).flat_map(Permutation::reads) {
             let (all, words, mut ahead) = (words, &words[range.clone()], range.end);
             // A block may begin in one bucket and end in the next.
             while filled > 0
-                && let Some((place, others)) = places.split_first()
+                && let Some((position, others)) = positions.split_first()
             {
-                block[filled] = words[usize::from(*place)];
-                (filled, places) = ((filled + 1) % golay::LONG, others);
+                block[filled] = words[usize::from(*position)];
+                (filled, positions) = ((filled + 1) % golay::LONG, others);
                 if filled == 0 {
                     out.extend_from_slice(&golay::compress(&block));
                 }
             }
-            let (whole, rest) = places.as_chunks::<{ golay::LONG }>();
-            for places in whole.chunks(AT_ONCE) {
+            let (whole, rest) = positions.as_chunks::<{ golay::LONG }>();
+            for positions in whole.chunks(BATCH) {
                 let start = out.len();
-                out.resize(start + places.len() * golay::SHORT, W::default());
+                out.resize(start + positions.len() * golay::SHORT, W::default());
                 let next = all.get(ahead..).unwrap_or_default();
-                W::compress_from(words, places, next, out[start..].as_chunks_mut().0);
-                ahead += places.as_flattened().len();
+                W::compress_from(words, positions, next, out[start..].as_chunks_mut().0);
+                ahead += positions.as_flattened().len();
             }
-            for place in rest {
-                block[filled] = words[usize::from(*place)];
+            for position in rest {
+                block[filled] = words[usize::from(*position)];
                 filled += 1;
             }
         }
@@ -146,13 +149,13 @@ impl Accumulate {
     }
 }
 
-/// log2 of the expected number of nonzero codewords of weight at most `distance` times the length, for codes of `noise`
-/// places (a multiple of 24) and so many rounds.
+/// log2 of the expected number of nonzero codewords of weight at most `distance` times the length, for codes
+/// of `noise` positions (a multiple of 24) and so many rounds.
 ///
-/// With G_h the number of words of weight h of the Golay blocks, C the binomial coefficient, and
-/// p(h → w) = C(N-w, ⌊h/2⌋)·C(w-1, ⌈h/2⌉-1) / C(N, h) the probability that the running sums of a random word of weight h
-/// have weight w, it is Σ G_h · p(h → g) · p(g → w) over h, g ≥ 1 and 1 ≤ w ≤ δN for two rounds. What has weight w after
-/// a round had weight at most 2w before.
+/// With G_h the number of words of weight h of the Golay blocks, C the binomial coefficient, and p(h → w) =
+/// C(N-w, ⌊h/2⌋)·C(w-1, ⌈h/2⌉-1) / C(N, h) the probability that the running sums of a random word of weight h
+/// have weight w, it is Σ G_h · p(h → g) · p(g → w) over h, g ≥ 1 and 1 ≤ w ≤ δN for two rounds. What has
+/// weight w after a round had weight at most 2w before.
 #[must_use]
 pub fn log2_light_words(noise: usize, rounds: usize, distance: f64) -> f64 {
     let factorials = Factorials::new(noise);
@@ -172,8 +175,9 @@ pub fn log2_light_words(noise: usize, rounds: usize, distance: f64) -> f64 {
     })
 }
 
-/// log2 of the part of [`log2_light_words`] for two rounds that comes from words with at most `ones` ones before either
-/// round; and of the part of that which comes from a single Golay word of weight 8 through fewer than `fewer` ones.
+/// log2 of the part of [`log2_light_words`] for two rounds that comes from words with at most `ones` ones
+/// before either round; and of the part of that which comes from a single Golay word of weight 8 through
+/// fewer than `fewer` ones.
 #[must_use]
 pub fn log2_light_words_of_few_ones(noise: usize, distance: f64, ones: usize, fewer: usize) -> (f64, f64) {
     let factorials = Factorials::new(noise);
@@ -189,8 +193,8 @@ pub fn log2_light_words_of_few_ones(noise: usize, distance: f64, ones: usize, fe
     (all, (759.0 * (noise / golay::LONG) as f64).log2() + through(8, fewer - 1))
 }
 
-/// log2 of the number of words of weight 0, 4, 8, … up to `heaviest` of `count` Golay blocks side by side: the
-/// coefficients of (1 + 759·y² + 2576·y³ + 759·y⁴ + y⁶)^count, by doubling and adding.
+/// log2 of the number of words of weight 0, 4, 8, … up to `heaviest` of `count` Golay blocks side by side:
+/// the coefficients of (1 + 759·y² + 2576·y³ + 759·y⁴ + y⁶)^count, by doubling and adding.
 fn log2_block_weights(count: usize, heaviest: usize) -> Vec<f64> {
     let length = heaviest / 4 + 1;
     let none = f64::NEG_INFINITY;
@@ -205,7 +209,8 @@ fn log2_block_weights(count: usize, heaviest: usize) -> Vec<f64> {
     power
 }
 
-/// The product of two polynomials whose coefficients are given by their logarithms, cut to `length` coefficients.
+/// The product of two polynomials whose coefficients are given by their logarithms, cut to `length`
+/// coefficients.
 fn product(a: &[f64], b: &[f64], length: usize) -> Vec<f64> {
     let degree = (a.len() + b.len() - 1).min(length);
     (0..degree)
@@ -261,15 +266,17 @@ mod tests {
         for outputs in [12, 13, 100, 5000, 20_000] {
             let code = Accumulate::new(outputs, 2, &mut Prg::from_seed([7; 16]));
             let noise: Vec<u64> = (0..code.noise() as u64).map(|i| i * i + 3).collect();
-            // The permutations by themselves, from the places of a vector that is its own index.
+            // The permutations by themselves, from the positions of a vector that is its own index.
             let apply = |permutation: &Permutation, words: &[u64]| {
                 let (mut buckets, mut next) = (vec![0; words.len()], permutation.starts());
                 for (word, bucket) in words.iter().zip(permutation.buckets()) {
                     append(&mut buckets, &mut next, *bucket, *word);
                 }
                 let mut order = Vec::new();
-                for (range, places) in permutation.reads() {
-                    order.extend(places.iter().map(|place| buckets[range.clone()][usize::from(*place)]));
+                for (range, positions) in permutation.reads() {
+                    order.extend(
+                        positions.iter().map(|position| buckets[range.clone()][usize::from(*position)]),
+                    );
                 }
                 order
             };
@@ -308,7 +315,8 @@ mod tests {
 
     #[test]
     fn light_words_are_counted_right() {
-        // One block: every word is a permuted Golay word; small enough to go through all of them and all weights.
+        // One block: every word is a permuted Golay word; small enough to go through all of them and all
+        // weights.
         let all = log2_light_words(24, 2, 1.0);
         assert!((all - 4095f64.log2()).abs() < 1e-6, "{all}");
         let two = log2_light_words(48, 2, 1.0);
@@ -318,7 +326,8 @@ mod tests {
         let mut prg = Prg::from_seed([10; 16]);
         for _ in 0..codes {
             let code = Accumulate::new(12, 2, &mut prg);
-            // Place j of the noise under the unit vector j gives column j of the generator; rows make the words.
+            // Place j of the noise under the unit vector j gives column j of the generator; rows make the
+            // words.
             let columns: Vec<u64> = (0..24)
                 .map(|j| {
                     let mut noise = vec![0u64; 24];

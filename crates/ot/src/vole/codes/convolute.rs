@@ -1,16 +1,19 @@
 //! Expand-convolute: sparse random sums behind a convolution with random taps.
 //!
-//! Source: Raghuraman, Rindal, Tanguy, *Expand-Convolute Codes for Pseudorandom Correlation Generators from LPN* (eprint
-//! 2023/882), §3 and §4, with a regular expander. A message of m bits is *expanded*: each of its ones adds one to a place of
-//! each of e regions of M places, drawn uniformly; and *convolved*: from the last place to the first, a bit becomes its sum
-//! with a random selection of the [`MEMORY`] bits behind it. The code has length N = e·M.
+//! Source: Raghuraman, Rindal, Tanguy, *Expand-Convolute Codes for Pseudorandom Correlation Generators from
+//! LPN* (eprint 2023/882), §3 and §4, with a regular expander. A message of m bits is *expanded*: each of its
+//! ones adds one to a uniform position of each of e regions of M positions. It is then *convolved*: from the
+//! last position to the first, a random selection of the [`MEMORY`] bits behind a bit is added to it. The
+//! code has length N = e·M.
 //!
-//! The encoder here is the transposed one, from noise to outputs: every word is added to a random selection of the 32 behind
-//! it, and an output is the sum of one word of each region. It keeps nothing: taps and places come from generators, in tiles.
+//! The encoder here is the transposed one, from noise to outputs. Every word is added to a random selection
+//! of the 32 words behind it, and an output is the sum of one word of each region. Nothing is stored: taps
+//! and positions come from generators, in tiles.
 //!
-//! **Distance.** [`log2_light_words`] bounds the expected number of words of weight up to δN over the choice of places and
-//! taps, as [`accumulate`](super::accumulate) does for its family. The paper proves the distance asymptotically and leaves
-//! lengths in use to estimates; drafts certify distance 0.11 for regular expanders (of weight 10, memory 15).
+//! **Distance.** [`log2_light_words`] bounds the expected number of words of weight up to δN over the choice
+//! of positions and taps, as [`accumulate`](super::accumulate) does for its family. The paper proves the
+//! distance asymptotically and leaves the lengths in use to estimates. Drafts certify distance 0.11 for
+//! regular expanders (of weight 10, memory 15).
 
 mod distance;
 
@@ -22,17 +25,17 @@ pub use distance::log2_light_words;
 
 use super::{Code, Word};
 
-/// Places convolved, or outputs summed, with the randomness that is drawn at once.
+/// Positions convolved, or outputs summed, with the randomness that is drawn at once.
 const TILE: usize = 1 << 10;
 
 /// A code drawn from the family.
 pub struct Convolute {
     outputs: usize,
     regions: usize,
-    /// Places of a region.
+    /// Positions of a region.
     region: usize,
     taps: Block,
-    places: Block,
+    positions: Block,
 }
 
 impl Convolute {
@@ -42,22 +45,23 @@ impl Convolute {
         (2 * outputs).div_ceil(regions) * regions
     }
 
-    /// The code of these outputs whose expander has a place in each of `regions` regions, drawn from `prg`.
+    /// The code of these outputs whose expander has a position in each of `regions` regions, drawn from
+    /// `prg`.
     ///
     /// # Panics
     /// If there are no regions, or 2^31 outputs or more.
     #[must_use]
     pub fn new(outputs: usize, regions: usize, prg: &mut Prg) -> Self {
-        assert!(regions > 0 && outputs < 1 << 31, "places are drawn by 32 bits");
+        assert!(regions > 0 && outputs < 1 << 31, "positions are drawn by 32 bits");
         let region = Self::noise_for(outputs, regions) / regions;
-        Self { outputs, regions, region, taps: prg.block(), places: prg.block() }
+        Self { outputs, regions, region, taps: prg.block(), positions: prg.block() }
     }
 
-    /// Of each output of a tile the place in a region.
-    fn places(&self, tile: usize, region: usize, places: &mut [u32; TILE]) {
-        draw(self.places, tile * self.regions + region, places);
-        for place in places {
-            *place = ((u64::from(*place) * self.region as u64) >> u32::BITS) as u32;
+    /// The position of each output of a tile in a region.
+    fn positions(&self, tile: usize, region: usize, positions: &mut [u32; TILE]) {
+        draw(self.positions, tile * self.regions + region, positions);
+        for position in positions {
+            *position = ((u64::from(*position) * self.region as u64) >> u32::BITS) as u32;
         }
     }
 }
@@ -72,7 +76,7 @@ impl Code for Convolute {
     }
 
     fn finish<W: Word>(&self, noise: &mut Vec<W>, _scratch: &mut Vec<W>, out: &mut Vec<W>) {
-        assert_eq!(noise.len(), self.noise(), "one word for each place");
+        assert_eq!(noise.len(), self.noise(), "one word for each position");
         let mut drawn = [0; TILE];
         for (tile, start) in (0..noise.len()).step_by(TILE).enumerate() {
             draw(self.taps, tile, &mut drawn);
@@ -84,9 +88,9 @@ impl Code for Convolute {
         out.resize(first + self.outputs, W::default());
         for (tile, sums) in out[first..].chunks_mut(TILE).enumerate() {
             for (number, region) in noise.chunks_exact(self.region).enumerate() {
-                self.places(tile, number, &mut drawn);
-                for (sum, place) in sums.iter_mut().zip(&drawn) {
-                    *sum ^= region[*place as usize];
+                self.positions(tile, number, &mut drawn);
+                for (sum, position) in sums.iter_mut().zip(&drawn) {
+                    *sum ^= region[*position as usize];
                 }
             }
         }
@@ -110,9 +114,9 @@ mod tests {
         crate::vole::codes::compressed(code, noise)
     }
 
-    /// Taps and places, as the definition of the code has them.
+    /// Taps and positions, as the definition of the code has them.
     fn drawn(code: &Convolute) -> (Vec<u32>, Vec<Vec<usize>>) {
-        let (mut taps, mut places, mut words) = (Vec::new(), Vec::new(), [0; TILE]);
+        let (mut taps, mut positions, mut words) = (Vec::new(), Vec::new(), [0; TILE]);
         for tile in 0..code.noise().div_ceil(TILE) {
             draw(code.taps, tile, &mut words);
             taps.extend_from_slice(&words);
@@ -120,25 +124,25 @@ mod tests {
         for tile in 0..code.outputs.div_ceil(TILE) {
             let mut columns = vec![Vec::new(); TILE];
             for region in 0..code.regions {
-                code.places(tile, region, &mut words);
-                let places = words.iter().map(|place| region * code.region + *place as usize);
-                columns.iter_mut().zip(places).for_each(|(column, place)| column.push(place));
+                code.positions(tile, region, &mut words);
+                let positions = words.iter().map(|position| region * code.region + *position as usize);
+                columns.iter_mut().zip(positions).for_each(|(column, position)| column.push(position));
             }
-            places.extend(columns);
+            positions.extend(columns);
         }
-        (taps, places)
+        (taps, positions)
     }
 
     /// Encodes a message: the generator, not transposed.
     fn encoded(code: &Convolute, message: &[bool]) -> Vec<bool> {
-        let (taps, places) = drawn(code);
+        let (taps, positions) = drawn(code);
         let mut word = vec![false; code.noise()];
-        for (_, places) in message.iter().zip(&places).filter(|(bit, _)| **bit) {
-            places.iter().for_each(|place| word[*place] ^= true);
+        for (_, positions) in message.iter().zip(&positions).filter(|(bit, _)| **bit) {
+            positions.iter().for_each(|position| word[*position] ^= true);
         }
-        for place in (0..word.len()).rev() {
-            for b in (0..MEMORY).filter(|b| place + 1 + b < code.noise()) {
-                word[place] ^= taps[place] >> b & 1 == 1 && word[place + 1 + b];
+        for position in (0..word.len()).rev() {
+            for b in (0..MEMORY).filter(|b| position + 1 + b < code.noise()) {
+                word[position] ^= taps[position] >> b & 1 == 1 && word[position + 1 + b];
             }
         }
         word
@@ -183,14 +187,15 @@ mod tests {
     }
 
     #[test]
-    fn places_are_uniform_in_each_region() {
+    fn positions_are_uniform_in_each_region() {
         let code = Convolute::new(16_384, 10, &mut Prg::from_seed([5; 16]));
-        let (_, places) = drawn(&code);
+        let (_, positions) = drawn(&code);
         for region in 0..10 {
-            // Sixteen parts of a region, 1023 degrees of freedom in all regions but 15 here: 37.7 once in a thousand.
+            // Sixteen parts of a region, 1023 degrees of freedom in all regions but 15 here: 37.7 once in a
+            // thousand.
             let mut counts = [0f64; 16];
-            for places in &places[..16_384] {
-                counts[(places[region] - region * code.region) * 16 / code.region] += 1.0;
+            for positions in &positions[..16_384] {
+                counts[(positions[region] - region * code.region) * 16 / code.region] += 1.0;
             }
             let chi: f64 = counts.iter().map(|count| (count - 1024.0).powi(2) / 1024.0).sum();
             assert!(chi < 45.0, "{region}: {chi}");
@@ -199,7 +204,8 @@ mod tests {
 
     #[test]
     fn light_words_are_bounded() {
-        // All words of small codes, weighed: on average over codes no more than the bound says, and not far fewer.
+        // All words of small codes, weighed: on average over codes no more than the bound says, and not far
+        // fewer.
         let (outputs, regions, heaviest) = (12, 3, 5);
         let code = |seed: u64| Convolute::new(outputs, regions, &mut Prg::fork([6; 16], seed));
         let (mut light, codes) = (0u32, 300);

@@ -1,13 +1,14 @@
 //! Uniformly random permutations that are applied in two passes over cached memory.
 //!
-//! Rao and Sandelius shuffle a list by giving each element a random bucket and shuffling every bucket: the result is a
-//! uniformly random permutation, whatever the sizes of the buckets come out to be. Kept in that form, a permutation can be
-//! applied without random access to memory: elements in their old order are appended to their buckets, a few hundred
-//! streams, and each bucket, which fits the second-level cache, is read in its own random order.
+//! Rao and Sandelius shuffle a list by giving each element a random bucket and shuffling every bucket: the
+//! result is a uniformly random permutation, whatever the sizes of the buckets come out to be. Kept in that
+//! form, a permutation can be applied without random access to memory: elements in their old order are
+//! appended to their buckets, a few hundred streams, and each bucket, which fits the second-level cache, is
+//! read in its own random order.
 //!
 //! ```text
 //! old order j = 0, 1, …    ─► bucket[j] says where it goes        (scatter: sequential writes to each bucket)
-//! new order i = 0, 1, …    ◄─ place[i] within the bucket          (gather: random reads within one bucket)
+//! new order i = 0, 1, …    ◄─ position[i] within the bucket       (gather: random reads within one bucket)
 //! ```
 
 use rand_core::Rng;
@@ -25,8 +26,8 @@ pub(super) struct Permutation {
     buckets: Vec<u8>,
     /// Where each bucket starts in the new order, and the end of the last.
     starts: Vec<usize>,
-    /// Which element of its bucket stands at each place of the new order.
-    places: Vec<u16>,
+    /// Which element of its bucket stands at each position of the new order.
+    positions: Vec<u16>,
 }
 
 impl Permutation {
@@ -38,7 +39,7 @@ impl Permutation {
     /// # Panics
     /// If the length is above [`MAX`](Self::MAX).
     pub(super) fn random(length: usize, prg: &mut Prg) -> Self {
-        assert!(length <= Self::MAX, "buckets are numbered by bytes, and places in them by 16 bits");
+        assert!(length <= Self::MAX, "buckets are numbered by bytes, and positions in them by 16 bits");
         let count = (length / BUCKET).next_power_of_two().clamp(1, MAX_BUCKETS);
         let mut buckets = vec![0; length];
         prg.fill(&mut buckets);
@@ -53,15 +54,15 @@ impl Permutation {
         }
         rest.iter().for_each(|bucket| sizes[0][usize::from(*bucket)] += 1);
         let mut starts = vec![0];
-        let mut places = large_capacity(length);
+        let mut positions = large_capacity(length);
         for bucket in 0..count {
             let size = sizes.iter().map(|sizes| sizes[bucket]).sum::<u32>();
-            let start = places.len();
-            places.extend((0..size).map(|place| place as u16));
-            shuffle(&mut places[start..], prg);
-            starts.push(places.len());
+            let start = positions.len();
+            positions.extend((0..size).map(|position| position as u16));
+            shuffle(&mut positions[start..], prg);
+            starts.push(positions.len());
         }
-        Self { buckets, starts, places }
+        Self { buckets, starts, positions }
     }
 
     /// The bucket of each element in the old order.
@@ -76,14 +77,14 @@ impl Permutation {
 
     /// For each bucket the range of its elements, and in which order they are read.
     pub(super) fn reads(&self) -> impl Iterator<Item = (core::ops::Range<usize>, &[u16])> {
-        self.starts.windows(2).map(|ends| (ends[0]..ends[1], &self.places[ends[0]..ends[1]]))
+        self.starts.windows(2).map(|ends| (ends[0]..ends[1], &self.positions[ends[0]..ends[1]]))
     }
 }
 
 /// Fisher and Yates.
-fn shuffle(places: &mut [u16], prg: &mut Prg) {
+fn shuffle(positions: &mut [u16], prg: &mut Prg) {
     let mut words = Words { prg, ahead: [0; AHEAD], used: AHEAD };
-    let (mut left, mut chosen) = (places.len(), [0; AHEAD]);
+    let (mut left, mut chosen) = (positions.len(), [0; AHEAD]);
     while left >= 2 {
         // Products of many words at once, and again one by one where one of them may have to be drawn anew.
         let count = words.refill().len().min(left - 1);
@@ -104,7 +105,7 @@ fn shuffle(places: &mut [u16], prg: &mut Prg) {
         }
         for chosen in &chosen[..count] {
             left -= 1;
-            places.swap(left, *chosen as usize);
+            positions.swap(left, *chosen as usize);
         }
     }
 }
@@ -142,7 +143,8 @@ impl Words<'_> {
         word
     }
 
-    /// A uniformly random number below `bound`: the high half of a product, rejected where it would be too likely.
+    /// A uniformly random number below `bound`: the high half of a product, rejected where it would be too
+    /// likely.
     fn below(&mut self, bound: u32) -> u32 {
         loop {
             let product = u64::from(self.next()) * u64::from(bound);
@@ -158,7 +160,7 @@ impl Words<'_> {
 mod tests {
     use super::*;
 
-    /// Which old element stands at each new place.
+    /// Which old element stands at each new position.
     fn order(permutation: &Permutation) -> Vec<usize> {
         let mut arrived = vec![0; permutation.buckets.len()];
         let mut next = permutation.starts();
@@ -169,15 +171,15 @@ mod tests {
         }
         permutation
             .reads()
-            .flat_map(|(range, places)| {
+            .flat_map(|(range, positions)| {
                 let bucket = &arrived[range];
-                places.iter().map(|place| bucket[usize::from(*place)])
+                positions.iter().map(|position| bucket[usize::from(*position)])
             })
             .collect()
     }
 
     #[test]
-    fn every_element_has_one_place() {
+    fn every_element_has_one_position() {
         let mut prg = Prg::from_seed([1; 16]);
         for length in [0, 1, 2, 100, 8192, 16_384, 40_000, 100_001] {
             let mut order = order(&Permutation::random(length, &mut prg));
@@ -188,23 +190,25 @@ mod tests {
 
     #[test]
     fn shuffles_word_by_word_where_words_may_be_refused() {
-        // The same as one product after the other; 400,000 draws of up to 60,000 meet about three words that may be.
+        // The same as one product after the other; 400,000 draws of up to 60,000 meet about three words that
+        // may be.
         let (mut many, mut single) = (Prg::from_seed([4; 16]), Prg::from_seed([4; 16]));
         for _ in 0..7 {
-            let mut places: Vec<u16> = (0..60_000).collect();
-            let mut expected = places.clone();
-            shuffle(&mut places, &mut many);
+            let mut positions: Vec<u16> = (0..60_000).collect();
+            let mut expected = positions.clone();
+            shuffle(&mut positions, &mut many);
             let mut words = Words { prg: &mut single, ahead: [0; AHEAD], used: AHEAD };
             for left in (2..=expected.len()).rev() {
                 expected.swap(left - 1, words.below(left as u32) as usize);
             }
-            assert_eq!(places, expected);
+            assert_eq!(positions, expected);
         }
     }
 
     #[test]
     fn every_order_is_equally_likely() {
-        // All 24 orders of four elements, 24,000 draws: chi-square with 23 degrees of freedom, 0.1 % above 49.7.
+        // All 24 orders of four elements, 24,000 draws: chi-square with 23 degrees of freedom, 0.1 % above
+        // 49.7.
         let mut prg = Prg::from_seed([2; 16]);
         let mut counts = std::collections::BTreeMap::new();
         for _ in 0..24_000 {

@@ -1,10 +1,10 @@
-//! A uniformly random matrix: plain LPN, no structure to doubt. For lengths where that is affordable.
+//! A uniformly random matrix: plain LPN, with no structure to doubt, for lengths where that is affordable.
 //!
-//! By the method of the four Russians: eight noise words at a time, a table of their 256 sums, one look-up for each
-//! output. The matrix is public, so are the places looked up.
+//! The method of the four Russians takes eight noise words at a time: a table of their 256 sums, and one
+//! look-up for each output. The matrix is public, and so are the positions looked up.
 //!
-//! **Distance.** The expected number of nonzero words of weight at most δN of a random code of m rows and length N is
-//! (2^m - 1)·Σ_{w ≤ δN} C(N, w)·2^-N: [`log2_light_words`].
+//! **Distance.** The expected number of nonzero words of weight at most δN of a random code of m rows and
+//! length N is (2^m - 1)·Σ_{w ≤ δN} C(N, w)·2^-N: [`log2_light_words`].
 
 use vesica_crypto::prg::Prg;
 
@@ -17,7 +17,7 @@ const BITS: usize = 8;
 pub struct Random {
     outputs: usize,
     noise: usize,
-    /// For each eight places one byte for each output.
+    /// One byte for each output, for each eight positions.
     matrix: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ impl Code for Random {
     }
 
     fn finish<W: Word>(&self, noise: &mut Vec<W>, _scratch: &mut Vec<W>, out: &mut Vec<W>) {
-        assert_eq!(noise.len(), self.noise, "one word for each place");
+        assert_eq!(noise.len(), self.noise, "one word for each position");
         let start = out.len();
         out.resize(start + self.outputs, W::default());
         for (words, column) in noise.chunks(BITS).zip(self.matrix.chunks(self.outputs)) {

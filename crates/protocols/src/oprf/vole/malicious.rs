@@ -76,8 +76,8 @@ fn block(coin: &[u8; COIN]) -> Block {
 }
 
 impl<C> Tossed<C> {
-    /// From the receiver's coin and the sender's. The items of either side are older than the coins, so neither party has
-    /// chosen the context, or the seed of the store, by its items, or the other way round.
+    /// From the receiver's coin and the sender's. The items of either side are older than the coins, so
+    /// neither party has chosen the context, or the seed of the store, by its items, or the other way round.
     pub(crate) fn new(run: &Run<'_>, [receivers, senders]: [[u8; COIN]; 2], coins: C) -> Self {
         let context: Context = run.context.derive(COINS, [receivers, senders].as_flattened());
         let mut seed = [0; 16];
@@ -200,8 +200,8 @@ impl Model<Block> for Malicious {
     }
 }
 
-/// The decoded values of my items, where both parties learn the matches: the receiver proves a match by a second function of
-/// its value.
+/// The decoded values of my items, where both parties learn the matches: the receiver proves a match by a
+/// second function of its value.
 pub(crate) struct KeptValues {
     hashes: Hashes,
     values: Wiped<Block>,

@@ -81,8 +81,8 @@ impl<V: FieldElement> Model<V> for SemiHonest {
         (decoded.outputs, Order(Some(decoded.numbers)))
     }
 
-    /// H_o does not take the item: fetched in the order of the store, the items would cost a fifth of a run's time at 2^20
-    /// (cache misses).
+    /// H_o does not take the item: fetched in the order of the store, the items would cost a fifth of a run's
+    /// time at 2^20 (cache misses).
     fn hash(hashes: &Hashes, _: &Items, (): (), _: Range<usize>, values: &[Block], into: &mut [u8]) {
         hashes.output.hash_batch(Block::slice_as_bytes(values), Block::BYTES, into, 16);
     }

@@ -1,17 +1,20 @@
-//! The oblivious key-value store (OKVS) of a run: a random band, or a polynomial where a malicious run has few keys.
+//! The oblivious key-value store (OKVS) of a run: a random band, or a polynomial where a malicious run has
+//! few keys.
 //!
-//! A band for one key has 129 slots. A receiver that cheats fills each slot with a key of its choice, so it would ask 129
-//! questions where the sender allows one. Malicious runs of at most [`FEW`] items of the receiver therefore take a polynomial,
-//! which has one slot an item. Above that a band has at most 1.7 slots an item. What a receiver can put into it besides, by
-//! hash evaluations, is of that order
+//! A band for one key has 129 slots. A receiver that cheats fills each slot with a key of its choice, so it
+//! would ask 129 questions where the sender allows one. Malicious runs of at most [`FEW`] items of the
+//! receiver therefore take a polynomial, which has one slot an item. Above that a band has at most 1.7 slots
+//! an item. What a receiver can put into it besides, by hash evaluations, is of that order
 //! ([`max_malicious_items`](crate::vole_based::rr22::costs::max_malicious_items)).
 //!
-//! **Why that is no less safe.** The sender's security rests on Decode(P, y) = H_B(y) for few y only. Each value H_B(y) is 128
-//! bits of the oracle. So one table fits a y that its maker did not choose with probability 2^-128, whatever the rows are. For
-//! one key the polynomial is a constant, and decodes to it for every y.
+//! **Why that is no less safe.** The sender's security rests on Decode(P, y) = H_B(y) for few y only. Each
+//! value H_B(y) is 128 bits of the oracle. So one table fits a y that its maker did not choose with
+//! probability 2^-128, whatever the rows are. For one key the polynomial is a constant, and decodes to it for
+//! every y.
 //!
-//! The polynomial costs a product in GF(2^128) for each pair of a slot and an item: 2^8 a sender's item at most, about as much
-//! as all else that is done for it. Where a processor has no carry-less product it is some tens of times slower.
+//! The polynomial costs a product in GF(2^128) for each pair of a slot and an item: 2^8 a sender's item at
+//! most, about as much as all else that is done for it. Where a processor has no carry-less product it is
+//! some tens of times slower.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::Wiped;
@@ -73,7 +76,8 @@ impl Store {
         Ok(sorted)
     }
 
-    /// P: a table that holds the value of each key, with zeros in the slots that no key determines. The keys remain.
+    /// P: a table that holds the value of each key, with zeros in the slots that no key determines. The keys
+    /// remain.
     pub(crate) fn encode<V: FieldElement>(
         &self,
         run: &Run<'_>,

@@ -1,5 +1,5 @@
-//! Cheating parties of malicious runs: each does what the honest one does but for the one thing it cheats in, and its
-//! messages fit together. Nothing but tests can reach them.
+//! Cheating parties of malicious runs: each does what the honest one does but for the one thing it cheats in,
+//! and its messages fit together. Nothing but tests can reach them.
 use std::collections::HashMap;
 
 use rand_core::CryptoRng;
@@ -38,7 +38,8 @@ pub type Element = dyn Fn(&[u8]) -> [u8; 32] + Sync;
 /// Pairs of an item and a position made of such pairs.
 pub type Claims = dyn Fn(Vec<(u32, u32)>) -> Vec<(u32, u32)> + Sync;
 
-/// The proofs that a receiver sends for its claims: from its claims, the sender's masks, and the proofs that it has.
+/// The proofs that a receiver sends for its claims: from its claims, the sender's masks, and the proofs that
+/// it has.
 pub type Forgery = dyn Fn(&[(u32, u32)], &[u128], Vec<u8>) -> Vec<u8> + Sync;
 
 /// What a receiver cheats in.
@@ -49,7 +50,8 @@ pub struct ReceiverCheat<'a> {
     pub base: Option<&'a Element>,
     /// What it sends in place of A ⊕ P.
     pub table: &'a (dyn Fn(&mut [Block]) + Sync),
-    /// Pairs (item of mine, position in the sender's list) that it claims under `--learns both`, from the true ones.
+    /// Pairs (item of mine, position in the sender's list) that it claims under `--learns both`, from the
+    /// true ones.
     pub claims: &'a Claims,
     /// What it proves them with.
     pub proofs: &'a Forgery,

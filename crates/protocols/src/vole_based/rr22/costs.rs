@@ -74,8 +74,9 @@ pub(super) const MESSAGES: &[Message] = &[
     }),
 ];
 
-/// Base OTs, the receiver's answer with A + P, the masks: three. The correction words and what follows them take two
-/// more, unless A + P goes early; coins of a malicious run two, and the check of the trees two. A small VOLE has no trees.
+/// Base OTs, the receiver's answer with A + P, the masks: three. The correction words and what follows them
+/// take two more, unless A + P goes early; coins of a malicious run two, and the check of the trees two. A
+/// small VOLE has no trees.
 pub(super) fn flights(shape: &Shape) -> u32 {
     let Parameters { security, profile, .. } = shape.parameters;
     let trees = with_plan(shape, |plan, _| plan.flight3_bytes()) > 0;
@@ -118,8 +119,9 @@ pub(super) fn mask_bits(sizes: Sizes, security: Security) -> u32 {
     MaskWidth::for_run(sizes, security).map_or(u128::BITS, MaskWidth::bits)
 }
 
-/// Whether values are from GF(2^64): if an item of the sender outside the intersection decodes to its own value with
-/// probability at most 2^-λ for all of them together, λ + log2 n_s ≤ 64. Not in the conservative profile.
+/// Whether values are from GF(2^64): if an item of the sender outside the intersection decodes to its own
+/// value with probability at most 2^-λ for all of them together, λ + log2 n_s ≤ 64. Not in the conservative
+/// profile.
 fn are_small(sizes: Sizes, parameters: &Parameters) -> bool {
     let fits = sizes.sender <= 1 << (u64::BITS - STATISTICAL_SECURITY);
     fits && parameters.profile != Profile::Conservative && parameters.security == Security::SemiHonest
@@ -129,8 +131,8 @@ pub(super) fn small_values(run: &Run<'_>) -> bool {
     are_small(run.sizes, &run.parameters)
 }
 
-/// Whether A' goes with the receiver's second message of the VOLE. That is not the papers' order of the messages, and in
-/// malicious runs it would be before the checks.
+/// Whether A' goes with the receiver's second message of the VOLE. That is not the papers' order of the
+/// messages, and in malicious runs it would be before the checks.
 pub(super) fn early(run: &Run<'_>) -> bool {
     run.parameters.profile != Profile::Conservative && run.parameters.security == Security::SemiHonest
 }
@@ -151,12 +153,13 @@ fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
     Some(Plan::new(slots, parameters.profile).with_family(family))
 }
 
-/// The most items that a malicious receiver can have put into a store made for `items`, if it asks the hash at most
-/// 2^`log2_queries` times; exceeded with probability at most 2^-λ.
+/// The most items that a malicious receiver can have put into a store made for `items`, if it asks the hash
+/// at most 2^`log2_queries` times; exceeded with probability at most 2^-λ.
 ///
-/// A store of m slots of 128 bits has 2^(128·m) contents. Each fits a fixed choice of n' queried items with probability
-/// 2^(-128·n'), so that one fits n' of q with probability at most C(q, n')·2^(-128·(n' - m)); the bound is where that
-/// falls below 2^-λ. (HKLS24 shows that an attack of this kind exists: n' = n_r, as RS21 has it, is too much to claim.)
+/// A store of m slots of 128 bits has 2^(128·m) contents. Each fits a fixed choice of n' queried items with
+/// probability 2^(-128·n'), so that one fits n' of q with probability at most C(q, n')·2^(-128·(n' - m)); the
+/// bound is where that falls below 2^-λ. (HKLS24 shows that an attack of this kind exists: n' = n_r, as RS21
+/// has it, is too much to claim.)
 #[must_use]
 pub fn max_malicious_items(items: usize, log2_queries: u32) -> usize {
     if items == 0 {
@@ -184,7 +187,8 @@ mod tests {
 
     #[test]
     fn a_malicious_receivers_set_is_bounded_as_the_table_says() {
-        // modern.md F.3 counts in slots m: 2^64 queries 1.75 and 1.54, 2^80 queries 2.2 and 1.9, at m = 2^10 and 2^20.
+        // modern.md F.3 counts in slots m: 2^64 queries 1.75 and 1.54, 2^80 queries 2.2 and 1.9, at m = 2^10
+        // and 2^20.
         for (log2_slots, log2_queries, expected) in
             [(10, 64, 1.75), (20, 64, 1.54), (10, 80, 2.2), (20, 80, 1.9)]
         {

@@ -1,10 +1,11 @@
 //! How long a partner may take in a malicious run, once it knows what it could search with.
 //!
-//! From the opened coin on a receiver knows every hash of the run. Until it sends A' it can evaluate them to put more items
-//! into its store than it named. From w_r on the sender knows the hash of the masks. Until its masks are there it can look
-//! for two items with one mask. So each party waits for the other no longer than the limit, whatever heartbeats come in:
-//! that bounds the evaluations by a rate times a time (`docs/security-against-cheating.md`). The limit leaves room for honest
-//! partners on slow machines and slow networks.
+//! From the opened coin on a receiver knows every hash of the run. Until it sends A' it can evaluate them to
+//! put more items into its store than it named. From w_r on the sender knows the hash of the masks. Until its
+//! masks are there it can look for two items with one mask. So each party waits for the other no longer than
+//! the limit, whatever heartbeats come in: that bounds the evaluations by a rate times a time
+//! (`docs/security-against-cheating.md`). The limit leaves room for honest partners on slow machines and slow
+//! networks.
 
 use std::time::Duration;
 
@@ -83,8 +84,8 @@ mod tests {
         }
     }
 
-    /// A run of both roles in which nothing of one side arrives after so many bytes of it, while it lives on. What the other
-    /// side ends with, whose limits are short.
+    /// A run of both roles in which nothing of one side arrives after so many bytes of it, while it lives on.
+    /// What the other side ends with, whose limits are short.
     fn stalled(from: Direction, bytes: usize) -> Error {
         let parameters = Parameters { security: Security::Malicious, ..Parameters::default() };
         let sets = planted_for(&parameters, 300, 200, 20, 1);

@@ -1,5 +1,5 @@
-//! What the security of a malicious run rests on, and honest runs do not show: a run in which one of these did not hold
-//! would end as well as any.
+//! What the security of a malicious run rests on, and honest runs do not show: a run in which one of these
+//! did not hold would end as well as any.
 
 use std::thread;
 

@@ -1,5 +1,5 @@
-//! Masks out, join in, as one sorted list: the sender's masks leave in ascending order, in Elias–Fano form, and the receiver
-//! finds its own among them.
+//! Masks out, join in, as one sorted list: the sender's masks leave in ascending order, in Elias–Fano form,
+//! and the receiver finds its own among them.
 
 use vesica_channel::{Channel, SendHalf};
 use vesica_crypto::block::Block;
@@ -116,10 +116,10 @@ impl<'a> IndexedMasks<'a> {
 
     /// Receives the sender's masks and holds them to their form, which tells nothing of mine.
     ///
-    /// In malicious runs no mask may stand there twice. Otherwise the sender could send one that it made up n_s times: the time
-    /// that n_s matches take would show it whether the receiver has that item. The masks of an honest sender are 128 bits of a
-    /// hash; two of them are equal with probability 2^-89 at n_s = 2^20 (n_s²/2 pairs, 2^-128 each). Shorter masks of semi-honest
-    /// runs may be equal.
+    /// In malicious runs no mask may stand there twice. Otherwise the sender could send one that it made up
+    /// n_s times: the time that n_s matches take would show it whether the receiver has that item. The masks
+    /// of an honest sender are 128 bits of a hash; two of them are equal with probability 2^-89 at n_s = 2^20
+    /// (n_s²/2 pairs, 2^-128 each). Shorter masks of semi-honest runs may be equal.
     pub(super) fn receive(self, channel: &mut dyn Channel) -> Result<MaskLists, Error> {
         let Self { run, bits, masks } = self;
         let count = run.sizes.sender;
@@ -167,8 +167,8 @@ pub(super) struct MaskLists {
 }
 
 impl MaskLists {
-    /// The pairs of an item of mine and the position of its mask in the sender's list. How long that takes depends on how
-    /// many there are.
+    /// The pairs of an item of mine and the position of its mask in the sender's list. How long that takes
+    /// depends on how many there are.
     pub(super) fn join(self, progress: &dyn Progress) -> Result<Vec<(u32, u32)>, Error> {
         let Sizes { receiver, sender } = self.sizes;
         progress.phase(Phase::Compare, sender as u64);

@@ -1,26 +1,30 @@
 //! How many light words an expand-convolute code has.
 //!
-//! *Convolution.* While one of the 32 bits behind a place is one, the bit there is uniform, whatever is added; while all are
-//! zero it is the expanded bit itself. So the weight of a word is that of a walk over 33 states: how many zeros there
-//! have been since the last one, or *at rest*, from where an expanded one wakes it.
+//! *Convolution.* While one of the 32 bits behind a position is one, the bit there is uniform, whatever is
+//! added; while all are zero it is the expanded bit itself. So the weight of a word is that of a walk over 33
+//! states: how many zeros there have been since the last one, or *at rest*, from where an expanded one wakes
+//! it.
 //!
-//! *Expansion.* In each region a message of weight w throws w balls into M bins and keeps the parities: a pattern with h ones
-//! has probability w!/M^w·\[s^w\] sinh(s)^h·cosh(s)^(M-h). With the walk's step A(t), t = tanh s, in which a one of the
-//! pattern counts t and a one of the word counts z, the matrix of a region, from state to state, is
+//! *Expansion.* In each region a message of weight w throws w balls into M bins and keeps the parities: a
+//! pattern with h ones has probability w!/M^w·\[s^w\] sinh(s)^h·cosh(s)^(M-h). With the walk's step A(t), t =
+//! tanh s, in which a one of the pattern counts t and a one of the word counts z, the matrix of a region,
+//! from state to state, is
 //!
 //! ```text
 //! B_w = w!/M^w · [s^w] cosh(s)^M · A(tanh s)^M  ≤  w!/(M·s)^w · cosh(s)^M · A(tanh s)^M      for any s > 0, each entry its own
 //! ```
 //!
-//! of which only the part with the parity of w counts, and the pattern without a one, by far the likeliest cause of a
-//! light word, is bounded by itself. By Markov's inequality the expected number of words of weight up to d is at most
+//! of which only the part with the parity of w counts, and the pattern without a one, by far the likeliest
+//! cause of a light word, is bounded by itself. By Markov's inequality the expected number of words of weight
+//! up to d is at most
 //!
 //! ```text
 //! Σ_w C(m, w) · z^-d · (at rest) · B_w^e · (any)                                             for any 0 < z < 1, each w its own
 //! ```
 //!
-//! Reducing 32 bits to a place gives a bin probability (1 + M/2^32)/M at most: that is charged for each ball.
-//! From a hundred on weights are taken together whose factors, convex in w, are bounded by those at the ends.
+//! Reducing 32 bits to a position gives a bin probability (1 + M/2^32)/M at most: that is charged for each
+//! ball. From a hundred on weights are taken together whose factors, convex in w, are bounded by those at the
+//! ends.
 
 use core::f64::consts::{LN_2, LOG2_E};
 
@@ -100,7 +104,7 @@ struct Shape {
 type Weights = (usize, usize);
 
 impl Shape {
-    /// ln of the most that w!/(M·s)^w is, with the charge for places that are not quite uniform.
+    /// ln of the most that w!/(M·s)^w is, with the charge for positions that are not quite uniform.
     fn factor(&self, weights: Weights, s: f64) -> f64 {
         let bias = (self.region as f64 / (1u64 << 32) as f64).ln_1p();
         let ends = [weights.0, weights.1]
@@ -182,8 +186,8 @@ impl Table {
     }
 }
 
-/// log2 of a bound of the expected number of nonzero words of weight at most `distance` times the length, for codes of
-/// `outputs` outputs and `regions` regions.
+/// log2 of a bound of the expected number of nonzero words of weight at most `distance` times the length, for
+/// codes of `outputs` outputs and `regions` regions.
 #[must_use]
 pub fn log2_light_words(outputs: usize, regions: usize, distance: f64) -> f64 {
     let noise = super::Convolute::noise_for(outputs, regions);
