@@ -73,10 +73,9 @@ fn what_cannot_be_decoded_is_an_error_with_its_line() {
         .expect(65, &["mine.csv, line 3, column `k`", "not in the encoding"]);
     let half = [utf16("k,v\na,1\n"), vec![b'x']].concat();
     scene.write("mine.csv", half);
-    scene.run(&args).expect(
-        65,
-        &["mine.csv, line 3: the text from here on is not in the encoding of the file, UTF-16LE"],
-    );
+    scene
+        .run(&args)
+        .expect(65, &["mine.csv, line 3: the text from here on is not in the file's encoding, UTF-16LE"]);
     assert!(!scene.exists("out.csv"));
 }
 

@@ -64,7 +64,7 @@ fn the_name_of_the_output_says_how_it_is_packed() {
     assert_eq!(text, expected);
     assert!(std::fs::read(scene.path("out.csv.zst")).unwrap().starts_with(b"\x28\xb5\x2f\xfd"));
     assert_eq!(run("-").stdout, expected.as_bytes());
-    run("out.parquet").expect(64, &["rows leave in the format they came in, which is CSV (gzip)"]);
+    run("out.parquet").expect(64, &["the output has the input's format, CSV (gzip)"]);
     assert!(!scene.exists("out.parquet"));
 }
 
@@ -85,7 +85,7 @@ fn damaged_tables_are_named_before_the_partner_is_bothered() {
         ("cut.csv.gz", &["cut.csv.gz, before line ", "cannot be read as gzip: it ends early"][..]),
         ("cut.parquet", &["cut.parquet: cannot be read as Parquet"]),
         ("broken.parquet", &["broken.parquet, row group 1: cannot be read as Parquet"]),
-        ("text.parquet", &["text.parquet: is named as Parquet and does not begin as such a file"]),
+        ("text.parquet", &["text.parquet: is named as Parquet, but does not begin like such a file"]),
     ] {
         let args = ["--receiver", file, "--sender", "other.csv", "--key", "email", "--output", "out"];
         let ended = scene.run(&[&["local"][..], &args].concat());

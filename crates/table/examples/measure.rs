@@ -1,11 +1,11 @@
 //! Nanoseconds a row of each step, on generated files: `measure [ROWS] [plain|quoted|parquet ...] [load]
 //! [COLUMN:RULE ...]`, 2^20 rows, all files, all steps and `email:email` by default.
 //!
-//! The files have four columns (id, e-mail, name, score) of together about 54 bytes a row and lie in the temporary
-//! directory; in the second one every name is quoted, the third one is Parquet (Snappy). `load` reads the file from the
-//! page cache, applies the rule, digests, sorts the digests and looks for duplicates; what the last two take is measured
-//! on as many other digests and said too. Each figure is the least of five runs: wall time, and processor time of the thread
-//! where the system tells it.
+//! The files have four columns (id, e-mail, name, score) of together about 54 bytes a row and lie in the
+//! temporary directory; in the second one every name is quoted, the third one is Parquet (Snappy). `load`
+//! reads the file from the page cache, applies the rule, digests, sorts the digests and looks for duplicates;
+//! what the last two take is measured on as many other digests and said too. Each figure is the least of five
+//! runs: wall time, and processor time of the thread where the system tells it.
 
 use std::error::Error;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! From the key values of each row to items, whatever format the rows come from.
+//! Makes items from the key values of each row, the same for every format.
 
 use std::net::Ipv4Addr;
 
@@ -7,10 +7,10 @@ use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, ShortKey};
 
 use crate::error::{Invalid, Place, TableError, shown};
 use crate::key::KeySpec;
+use crate::request::{OnFault, Request, TableReport};
 use crate::rule::{Part, Rule, Value};
-use crate::table::{OnFault, Request, TableReport};
 
-/// What is wrong with a row; `part` is the number of the key column.
+/// Why a row has no valid key; `part` is the number of the key column.
 #[derive(Debug)]
 pub(crate) enum RowFault {
     Null { part: usize },
@@ -43,16 +43,16 @@ impl RowFault {
     }
 }
 
-/// Takes the rows of a first pass.
+/// Receives the rows of a first pass.
 pub(crate) trait Rows {
-    /// Takes the next row: where it is, for errors, and its key values by number.
+    /// Takes the next row: `place` gives its position, for errors, and `value` its key values by number.
     fn row<'v>(
         &mut self,
         place: impl FnOnce() -> Place,
         value: impl Fn(usize) -> Value<'v>,
     ) -> Result<(), TableError>;
 
-    /// Takes the next `count` rows: the same by the number of the row among them.
+    /// Takes the next `count` rows. `place` and `value` also take the number of the row among them.
     fn rows<'v>(
         &mut self,
         count: usize,
@@ -63,7 +63,7 @@ pub(crate) trait Rows {
     }
 }
 
-/// Makes items of rows, and errors of faults.
+/// Makes items from rows, and errors from faults.
 pub(crate) struct Loading<'r> {
     pub(crate) file: &'r str,
     pub(crate) request: &'r Request,
@@ -88,7 +88,7 @@ impl Rows for Loading<'_> {
     ) -> Result<(), TableError> {
         let mut at = 0;
         while at < count {
-            let together = (count - at).min(ShortKey::AT_ONCE);
+            let together = (count - at).min(ShortKey::BATCH);
             let found = self.collector.together(together, |row, part| value(at + row, part));
             found.map_err(|(row, fault)| fault.explain(self.file, place(at + row), self.request))?;
             at += together;
@@ -104,15 +104,15 @@ pub(crate) struct Collector {
     on_invalid: OnFault,
     builder: ItemsBuilder,
     report: TableReport,
-    /// If the rule is one that is [placed](Rule::is_placed).
+    /// The batch memory, if the rule can check keys in batches ([`Rule::has_short_keys`]).
     short: Option<Box<Short>>,
 }
 
-/// Where the keys of some rows are put.
+/// Memory for the short keys of a batch of rows.
 struct Short {
-    keys: [ShortKey; ShortKey::AT_ONCE],
-    blocks: [[u8; BLOCK]; ShortKey::AT_ONCE],
-    classes: [CharClasses; ShortKey::AT_ONCE],
+    keys: [ShortKey; ShortKey::BATCH],
+    blocks: [[u8; BLOCK]; ShortKey::BATCH],
+    classes: [CharClasses; ShortKey::BATCH],
 }
 
 impl Collector {
@@ -130,21 +130,22 @@ impl Collector {
             builder.with_arity(rules.len()).map_err(|_| TableError::KeyCount { found: rules.len() })?;
         let (on_null, on_invalid) = (request.on_null, request.on_invalid);
         let digests = matches!(request.encoding, Encoding::Digest(_));
-        let short = (digests && rules.len() == 1 && rules[0].is_ever_placed()).then(|| {
+        let short = (digests && rules.len() == 1 && rules[0].has_short_keys()).then(|| {
             let (keys, classes) = ([ShortKey::default(); _], [CharClasses::default(); _]);
             Box::new(Short { keys, blocks: [[0; BLOCK]; _], classes })
         });
         Ok(Collector { rules, on_null, on_invalid, builder, report: TableReport::default(), short })
     }
 
-    /// Takes the next row, whose key values `value` gives by number. A row at fault is counted, and others may follow.
+    /// Takes the next row, whose key values `value` gives by number. Counts a row at fault; further rows may
+    /// follow.
     #[inline]
     pub(crate) fn row<'v>(&mut self, value: impl Fn(usize) -> Value<'v>) -> Result<(), RowFault> {
         let row = self.report.rows;
         self.report.rows += 1;
         let key = self.builder.key();
         key.clear();
-        // Null wins over invalid, whatever the order of the columns.
+        // A null key takes precedence over an invalid one, in any order of the columns.
         let (mut null, mut invalid) = (None, None);
         for (part, rule) in self.rules.iter().enumerate() {
             match key.part_with(|bytes| rule.apply(value(part), bytes))? {
@@ -168,7 +169,7 @@ impl Collector {
         self.push(row)
     }
 
-    /// Takes the next rows, [`ShortKey::AT_ONCE`] at most; a fault comes with the number of its row among them.
+    /// Takes the next rows, at most [`ShortKey::BATCH`]. A fault comes with the number of its row among them.
     fn together<'v>(
         &mut self,
         count: usize,
@@ -186,8 +187,8 @@ impl Collector {
         }
     }
 
-    /// The same for keys of one column: those that [`Rule::is_placed`] finds are hashed where they were put, all together, the
-    /// others go one by one.
+    /// The same for keys of one column. Keys that [`Rule::is_canonical`] accepts are hashed in their blocks,
+    /// all together. All other keys go one by one.
     fn in_blocks<'v>(
         &mut self,
         short: &mut Short,
@@ -196,11 +197,11 @@ impl Collector {
     ) -> Result<(), (usize, RowFault)> {
         let rule = self.rules[0];
         let Short { keys, blocks, classes } = short;
-        let mut values = [const { Value::Null }; ShortKey::AT_ONCE];
+        let mut values = [const { Value::Null }; ShortKey::BATCH];
         for (row, own) in values[..count].iter_mut().enumerate() {
             *own = value(row);
         }
-        let mut texts: [&[u8]; ShortKey::AT_ONCE] = [&[]; _];
+        let mut texts: [&[u8]; ShortKey::BATCH] = [&[]; _];
         for (text, value) in texts.iter_mut().zip(&values[..count]) {
             *text = value.bytes();
         }
@@ -209,7 +210,7 @@ impl Collector {
         for row in 0..count {
             let length = texts[row].len();
             if length <= ShortKey::LONGEST
-                && rule.is_placed(&classes[row], &blocks[row][ShortKey::AT..][..length])
+                && rule.is_canonical(&classes[row], &blocks[row][ShortKey::AT..][..length])
             {
                 keys[kept] = ShortKey { row: self.report.rows, length: length as u8 };
                 if kept < row {
@@ -222,7 +223,7 @@ impl Collector {
             }
         }
         let pushed = self.builder.push_short(&keys[..kept], &mut blocks[..kept]);
-        // What can be wrong here is that the rows are too many.
+        // The only possible error is that there are too many rows.
         pushed.map_err(|error| (count - 1, error.into()))
     }
 
@@ -231,7 +232,7 @@ impl Collector {
             return Ok(self.builder.push_key(row)?);
         };
         let key = self.builder.key().canonical()?;
-        // Behind the arity and the length stands the text of the one part.
+        // The text of the only part follows its arity and length.
         let text = key.get(5..).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
         let value = match self.rules[..] {
             [Rule::Ip] => text.parse::<Ipv4Addr>().ok().map(|address| u32::from(address).into()),
@@ -274,7 +275,7 @@ mod tests {
         for rule in Rule::ALL {
             let (request, mut together) = collector(rule, OnFault::Skip);
             let (_, mut single) = collector(rule, OnFault::Skip);
-            for count in (0..=ShortKey::AT_ONCE).rev() {
+            for count in (0..=ShortKey::BATCH).rev() {
                 let values: Vec<Option<Vec<u8>>> =
                     (0..count).map(|_| (rng.random_range(0..9) > 0).then(|| value(&mut rng))).collect();
                 let of =

@@ -1,17 +1,18 @@
-//! Columnar inputs: Parquet, Arrow IPC, and record batches that were given.
+//! Columnar inputs: Parquet, Arrow IPC, and record batches in memory.
 //!
-//! Both passes go over batches of rows, of which a few are in memory at a time. The first one has the key columns
-//! decoded only; the second one leaves out row groups without a match and copies the rest through the filter kernel, into
-//! the format and schema they came in.
+//! Both passes go over batches of rows, with a few batches in memory at a time. The first pass decodes only
+//! the key columns. The second pass skips row groups without a match and copies the matching rows of the
+//! others, with the filter kernel, into the input's format and schema.
 
 use crate::collect::Rows;
 use crate::error::{Place, TableError, shown};
 use crate::format::Format;
+use crate::header;
 use crate::input::{Fingerprint, Input, OnProgress, Progress};
 use crate::key::KeySpec;
 use crate::numbers::numbered;
+use crate::request::{Chosen, Loaded};
 use crate::rule::Rule;
-use crate::table::{Chosen, Loaded, header};
 use ::parquet::errors::ParquetError;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
@@ -44,11 +45,11 @@ enum Source<'a> {
     Batches(Given<'a>),
 }
 
-/// Batches that were given. A data frame may be one batch of any length, so they are gone through in slices, which are
+/// Batches in memory. A data frame may be one batch of any length, so a pass reads slices of it, which are
 /// views.
 struct Given<'a> {
     left: std::slice::Iter<'a, RecordBatch>,
-    /// What is left of the batch at hand.
+    /// The rest of the current batch.
     batch: RecordBatch,
     columns: Option<Vec<usize>>,
     /// In rows.
@@ -57,14 +58,14 @@ struct Given<'a> {
 }
 
 /// Rows of a slice.
-const SLICE: usize = 1 << 16;
+const BATCH: usize = 1 << 16;
 
 impl Given<'_> {
     fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
         while self.batch.num_rows() == 0 {
             let Some(batch) = self.left.next() else { return Ok(None) };
             self.batch = match &self.columns {
-                // The places come from the schema that all batches have.
+                // The positions come from the schema that all batches have.
                 Some(columns) => batch.project(columns).unwrap_or_else(|_| batch.clone()),
                 None => batch.clone(),
             };
@@ -72,7 +73,7 @@ impl Given<'_> {
         if (self.on_progress)(self.progress).is_break() {
             return Err(TableError::Cancelled);
         }
-        let rows = self.batch.num_rows().min(SLICE);
+        let rows = self.batch.num_rows().min(BATCH);
         self.progress.done += rows as u64;
         let slice = self.batch.slice(0, rows);
         self.batch = self.batch.slice(rows, self.batch.num_rows() - rows);
@@ -118,7 +119,7 @@ impl<'a> Scan<'a> {
         &self.schema
     }
 
-    /// About how many rows there are; 0 if nobody knows.
+    /// Approximately how many rows there are; 0 if unknown.
     pub(crate) fn rows_hint(&self) -> usize {
         match &self.source {
             Source::Parquet(groups) => groups.rows_hint(),
@@ -127,7 +128,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Lets go what lies before `row`, or before the end if no row is wanted any more, as far as that saves work.
+    /// Skips what lies before `row`, or before the end if no row is wanted any more, where that saves work.
     fn skip_to(&mut self, row: Option<u64>) -> Result<(), TableError> {
         if let Source::Parquet(groups) = &mut self.source {
             self.row += groups.skip(row.map(|row| row - self.row))?;
@@ -147,7 +148,7 @@ impl<'a> Scan<'a> {
         Ok(batch.map(|batch| (row, batch)))
     }
 
-    /// What the pass saw, once it is at its end.
+    /// The fingerprint of the pass, once it is at its end.
     fn fingerprint(self) -> Result<Fingerprint, TableError> {
         match self.source {
             Source::Parquet(groups) => groups.fingerprint(),
@@ -163,7 +164,8 @@ pub(crate) fn schema(input: &Input) -> Result<SchemaRef, TableError> {
     Ok(Scan::open(input, None, &mut go)?.schema.clone())
 }
 
-/// The first pass: the key values of every row, to what `begin` makes of about how many rows there are.
+/// The first pass: hands the key values of every row to the receiver that `begin` makes for the approximate
+/// number of rows.
 pub(crate) fn read<S: Rows>(
     input: &Input,
     keys: &[KeySpec],
@@ -179,7 +181,7 @@ pub(crate) fn read<S: Rows>(
     let mut columns = places.clone();
     columns.sort_unstable();
     columns.dedup();
-    // Where each key column is among those that the pass gives.
+    // The index of each key column among the columns of the pass.
     let places: Vec<usize> = places.iter().map(|place| columns.partition_point(|at| at < place)).collect();
 
     let mut scan = Scan::open(input, Some(&columns), on_progress)?;
@@ -194,7 +196,7 @@ pub(crate) fn read<S: Rows>(
 }
 
 fn texts<'a>(input: &Input, batch: &'a RecordBatch, places: &[usize]) -> Result<Vec<Texts<'a>>, TableError> {
-    // The types were looked at; a batch of others is not what its schema says.
+    // The types were checked before; a batch of other types contradicts its schema.
     let texts = guarded(|| places.iter().map(|place| Texts::of(batch.column(*place))).collect());
     texts.flatten().ok_or_else(|| damaged(input, None, What::Data))
 }
@@ -222,7 +224,8 @@ pub(crate) fn select(
     on_progress: OnProgress<'_>,
 ) -> Result<(), TableError> {
     let changed = || TableError::Changed { file: input.name().to_owned() };
-    // Columns that are no keys are decoded for the first time now: damage there is damage, if the bytes are the same.
+    // Columns other than keys are decoded for the first time now. If the file is unchanged, an error there is
+    // damage.
     let or_changed = |error| match error {
         TableError::Damaged { .. } if !same_bytes(input, seen) => changed(),
         error => error,
@@ -259,7 +262,7 @@ pub(crate) fn select(
     sink.finish()
 }
 
-/// Whether the file is what the first pass saw, found without decoding a column.
+/// Whether the file is the one that the first pass read, checked without decoding a column.
 fn same_bytes(input: &Input, seen: &Fingerprint) -> bool {
     let mut go = |_| std::ops::ControlFlow::Continue(());
     let again = match input.format() {
@@ -290,12 +293,12 @@ fn taken(batch: &RecordBatch, first: u64, rows: &[u64]) -> Option<RecordBatch> {
     arrow_select::filter::filter_record_batch(batch, &filter).ok()
 }
 
-/// What is wrong with bytes that do not decode. Values are never part of it.
+/// Why bytes do not decode. It never contains values.
 #[derive(Debug)]
 enum What {
     EndsEarly,
     Data,
-    /// Something that this version does not read, in the decoder's words: an encoding, a codec, a version.
+    /// A feature that this version does not support, in the decoder's words: an encoding, a codec, a version.
     NotRead(String),
 }
 
@@ -303,7 +306,9 @@ fn damaged(input: &Input, place: Option<String>, what: What) -> TableError {
     let what = match what {
         What::EndsEarly => "it ends early; was it copied whole?".to_owned(),
         What::Data => "its bytes do not decode; was it damaged, or written by a faulty program?".to_owned(),
-        What::NotRead(what) => format!("it uses what this version does not read: {}", shown(what.as_bytes())),
+        What::NotRead(what) => {
+            format!("it uses a feature that this version does not read: {}", shown(what.as_bytes()))
+        }
     };
     let place = place.map(|place| format!(", {place}")).unwrap_or_default();
     TableError::Damaged { file: input.name().to_owned(), format: input.format().name(), place, what }

@@ -1,15 +1,17 @@
-//! CSV as RFC 4180 has it, record by record, with the bytes of each record as they stand in the file.
+//! Reads CSV by RFC 4180, record by record, and keeps the bytes of each record as they are in the file.
 //!
-//! Lines end in LF or CRLF, fields are separated by commas, a field with commas, quotes or line ends is quoted, and a
-//! quote inside is doubled. Another [`Dialect`] has another delimiter in place of the comma, or no header. What the RFC does not have is an error here, not a guess: a quote within an unquoted field,
-//! anything but a comma or a line end after a closing quote, a quote that is never closed, a bare carriage return, a
-//! row with more or fewer fields than the header. Beyond the RFC, a byte-order mark in front of the header and empty
-//! lines are skipped, and a first line `sep=;` names the delimiter, as spreadsheets have it.
+//! Lines end in LF or CRLF, and commas separate fields. A field with commas, quotes or line ends is quoted,
+//! and quotes inside it are doubled. A [`Dialect`] may have another delimiter or no header. Everything that
+//! the RFC does not allow is an error: a quote within an unquoted field, anything but a comma or a line end
+//! after a closing quote, a quote that is never closed, a bare carriage return, a row with more or fewer
+//! fields than the header. Beyond the RFC, a byte-order mark before the header and empty lines are skipped,
+//! and a first line `sep=;` names the delimiter, as in spreadsheets.
 //!
-//! The parser is `csv-core`, which says how many bytes each record took. It never fails, so what it lets pass is looked
-//! for in the bytes of each record. Until the first such fault both read the same grammar, so the fault lies in the
-//! record that the parser found. Two quicker ways find the same without the parser: [`Records::read_block`] finds many
-//! records at once where nothing is amiss, and lines before the next quote in the buffer are split at their commas.
+//! The parser is `csv-core`, which tells how many bytes each record took. It accepts every input, so this
+//! module searches the bytes of each record for errors. Up to the first error both follow the same grammar,
+//! so the error lies in the record that the parser found. Two faster ways give the same result without the
+//! parser: [`Records::read_block`] finds many records at once if they have no errors, and lines before the
+//! next quote in the buffer are split at their commas.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -25,11 +27,11 @@ mod block;
 
 use block::Block;
 
-/// Bytes read at a time: few enough that they are still in the cache when they are looked at.
+/// Bytes read at a time: they are still in the cache when they are parsed.
 const BUFFER: usize = 1 << 18;
-/// Bytes in which many records are found together, few enough for the first cache.
-const TOGETHER: usize = 1 << 14;
-/// A longer record is taken for an unclosed quote before it fills the memory.
+/// Bytes in which [`Records::read_block`] finds records: they fit the first-level cache.
+const BATCH: usize = 1 << 14;
+/// A longer record counts as an unclosed quote, before it fills the memory.
 const LONGEST_RECORD: usize = 16 << 20;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -56,14 +58,14 @@ pub(crate) struct Records<R> {
     /// Bytes in the buffer.
     filled: usize,
     at_end: bool,
-    /// Why nothing more can be read, once that is so.
+    /// The error after which nothing more can be read.
     failure: Option<io::Error>,
-    /// The current record, in the buffer, its line end included. What follows is unread.
+    /// The current record in the buffer, with its line end. The bytes behind it are unread.
     record: Range<usize>,
     line: u64,
-    /// The physical line that the next record begins in.
+    /// The physical line in which the next record begins.
     next_line: u64,
-    /// Up to here in the buffer no unread byte is a quote or zero.
+    /// Up to this index of the buffer, no unread byte is a quote or zero.
     plain: usize,
     dialect: Dialect,
     delimiter: u8,
@@ -74,16 +76,16 @@ pub(crate) struct Records<R> {
     fields: Vec<usize>,
     split: bool,
     header: Header,
-    /// Records that were found together.
+    /// The records that [`Records::read_block`] found.
     block: Block,
-    /// Up to here in the buffer, records are read one by one.
+    /// Up to this index of the buffer, records are read one by one.
     one_by_one: usize,
 }
 
-/// What the first record told.
+/// What the first record says.
 #[derive(Default)]
 struct Header {
-    /// What stands in front of it: a byte-order mark, a line that names the delimiter.
+    /// The bytes before it: a byte-order mark, a line that names the delimiter.
     preamble: Vec<u8>,
     columns: Option<Vec<Vec<u8>>>,
     /// Whether its line ends in CRLF.
@@ -121,8 +123,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Reads the header; false if the file is empty. To be called once, first. Without a header the columns have numbers as
-    /// names, and the first record is still to be read as a row.
+    /// Reads the header; false if the file is empty. Call it once, first. Without a header the columns have
+    /// numbers as names, and the first record is read again as a row.
     pub(crate) fn read_header(&mut self) -> Result<bool, Failure> {
         while self.filled < BYTE_ORDER_MARK.len() && !self.at_end {
             self.fill()?;
@@ -201,14 +203,14 @@ impl<R: Read> Records<R> {
         Ok(true)
     }
 
-    /// Reads some of the next rows together, if that can be; else they are to be [read one by one](Self::read_row). They are
-    /// there until something is read again.
+    /// Reads some of the next rows together. If it returns false, [read them one by one](Self::read_row). The
+    /// rows are available until the next read.
     pub(crate) fn read_block(&mut self) -> bool {
         let start = self.record.end;
         if start < self.one_by_one {
             return false;
         }
-        let end = self.filled.min(start + TOGETHER);
+        let end = self.filled.min(start + BATCH);
         let columns = self.header.columns.as_ref().map_or(0, Vec::len);
         if !self.block.find(&self.buffer[start..end], columns, self.delimiter) {
             self.one_by_one = end;
@@ -242,11 +244,11 @@ impl<R: Read> Records<R> {
         self.line + line_feeds(&self.verbatim()[..self.block.record(row).start])
     }
 
-    /// About how many rows a file of that length has, going by what is buffered now.
+    /// Approximately how many rows a file of that length has, estimated from the buffer.
     pub(crate) fn rows_hint(&self, length: u64) -> usize {
         let unread = &self.buffer[self.record.end..self.filled];
         let (seen, lines) = (unread.len() as u64, line_feeds(unread));
-        // A little more than the estimate costs nothing; a little less costs a move of everything.
+        // A little too much memory costs nothing; a little too little costs a move of all items.
         let rows = u128::from(length) * u128::from(lines + 1) * 17 / 16 / u128::from(seen.max(1));
         usize::try_from(rows.min(u128::from(length))).unwrap_or(usize::MAX)
     }
@@ -280,7 +282,8 @@ impl<R: Read> Records<R> {
         &self.buffer[self.record.clone()]
     }
 
-    /// What stands before the header: a byte-order mark and a line that names the delimiter, if the file has them.
+    /// The bytes before the header: a byte-order mark and a line that names the delimiter, if the file has
+    /// them.
     pub(crate) fn preamble(&self) -> &[u8] {
         &self.header.preamble
     }
@@ -298,7 +301,7 @@ impl<R: Read> Records<R> {
         self.read_by(Self::split)
     }
 
-    /// The same where `split` takes the records it can, and tells whether it took one.
+    /// The same, where `split` takes the records that it can, and returns whether it took one.
     fn read_by(&mut self, split: impl Fn(&mut Self) -> Result<bool, Failure>) -> Result<bool, Failure> {
         loop {
             self.record.start = self.record.end;
@@ -323,7 +326,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Splits a line without quotes at its delimiters, if the next record is one and all of it is in the buffer.
+    /// Splits a line without quotes at its delimiters, if the next record is one and all of it is in the
+    /// buffer.
     fn split(&mut self) -> Result<bool, Failure> {
         if self.plain <= self.record.start {
             let unread = &self.buffer[self.record.start..self.filled];
@@ -345,7 +349,7 @@ impl<R: Read> Records<R> {
         Ok(true)
     }
 
-    /// Has the library read one record, and looks for what it lets pass.
+    /// Parses one record with the library, and checks it for errors that the library accepts.
     fn parse(&mut self) -> Result<(), Failure> {
         let (mut written, mut ended) = (0, 0);
         self.parser.set_line(self.line);
@@ -374,7 +378,7 @@ impl<R: Read> Records<R> {
         if self.verbatim().ends_with(b"\r\n")
             && let Some(last) = self.fields.last_mut()
         {
-            // To the library a line ends in LF, so that it takes all of a line end at once.
+            // For the library a line ends in LF, so it takes all of a line end at once.
             *last -= 1;
         }
         Ok(())
@@ -384,13 +388,13 @@ impl<R: Read> Records<R> {
         Failure::Syntax { line: self.line + line_feeds(&self.verbatim()[..at]), what }
     }
 
-    /// A zero byte is worth telling before whatever else is wrong with the bytes around it.
+    /// Reports a zero byte before any other error around it.
     fn refuse_zero(&self) -> Result<(), Failure> {
         memchr(0, self.verbatim()).map_or(Ok(()), |at| Err(self.fault(at, Syntax::ZeroByte)))
     }
 
-    /// Moves the current record and the unread bytes to the front and fills the rest of the buffer, which grows if a
-    /// record needs all of it.
+    /// Moves the current record and the unread bytes to the front and fills the rest of the buffer. The
+    /// buffer grows if a record needs all of it.
     fn fill(&mut self) -> Result<(), Failure> {
         self.buffer.copy_within(self.record.start..self.filled, 0);
         self.filled -= self.record.start;
@@ -416,7 +420,7 @@ impl<R: Read> Records<R> {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if self.filled == before => return Err(error.into()),
-                // First the records before it, so that it is known after which of them it came.
+                // First return the records before the error, so that its position is known.
                 Err(error) => {
                     self.failure = Some(error);
                     break;
@@ -429,7 +433,8 @@ impl<R: Read> Records<R> {
 
 fn parser(delimiter: u8) -> Reader {
     let mut parser = ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
-    // It would skip a byte-order mark in the first bytes it sees, which need not be the file's.
+    // The parser would skip a byte-order mark in the first bytes it sees, which need not be the file's first
+    // bytes.
     parser.read_record(b"\n", &mut [0], &mut [0]);
     parser
 }
@@ -445,7 +450,7 @@ pub(crate) fn without_line_end(record: &[u8]) -> &[u8] {
     }
 }
 
-/// What the RFC does not have in a record, and where.
+/// Finds the first violation of the RFC in a record, and its position.
 fn check(record: &[u8], delimiter: u8) -> Result<(), (usize, Syntax)> {
     let stray = |at| (at, Syntax::StrayQuote { field: field_number(&record[..at], delimiter), column: None });
     let mut at = 0;

@@ -1,18 +1,19 @@
-//! How a text file is written where it is not comma-separated UTF-8 with a header.
+//! Text files that are not comma-separated UTF-8 with a header.
 
 use std::fmt;
 use std::str::FromStr;
 
 use encoding_rs::{Encoding, ISO_2022_JP, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, X_USER_DEFINED};
 
-/// How a text file is to be read. Other formats say all of this themselves, and it changes nothing there.
+/// How to read a text file. It has no effect on other formats, which say all of this themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dialect {
-    /// What separates fields; where nothing is given, what a first line `sep=` names, or the comma.
+    /// What separates fields. If nothing is given, a first line `sep=` may name it; otherwise it is the
+    /// comma.
     pub delimiter: Option<Delimiter>,
-    /// The encoding, where the file has no byte-order mark; UTF-8 if none is given.
+    /// The encoding of a file without a byte-order mark; UTF-8 if none is given.
     pub encoding: Option<Charset>,
-    /// Whether the first record names the columns. They are named by number if not: `1`, `2`, and so on.
+    /// Whether the first record names the columns. If not, their names are `1`, `2`, and so on.
     pub header: bool,
 }
 
@@ -23,14 +24,15 @@ impl Default for Dialect {
 }
 
 impl Dialect {
-    /// What cannot be read, in the words of an error.
+    /// Why this dialect cannot be read, in the words of an error.
     pub(crate) fn fault(&self) -> Option<String> {
         let (delimiter, encoding) = (self.delimiter?, self.encoding?.0);
-        // The second byte of such a character is never below 0x30, nor one of the marks between 0x30 and 0x40.
+        // The second byte of such a character is never below 0x30, nor one of the marks between 0x30 and
+        // 0x40.
         let inside = delimiter.0 >= 0x40 && !encoding.is_single_byte() && !is_utf(encoding);
         inside.then(|| {
             format!(
-                "in {}, `{}` may be half of another character; no record could be told apart",
+                "in {}, `{}` may be half of another character, so records could not be told apart",
                 encoding.name(),
                 char::from(delimiter.0)
             )
@@ -46,7 +48,7 @@ impl Delimiter {
     /// The comma of RFC 4180.
     pub const COMMA: Delimiter = Delimiter(b',');
 
-    /// One ASCII character that is no letter, digit, quote or line end.
+    /// An ASCII character other than a letter, a digit, a double quote or a line end.
     pub fn new(byte: u8) -> Option<Delimiter> {
         let separates =
             byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, 0 | b'"' | b'\r' | b'\n');
@@ -69,12 +71,12 @@ impl FromStr for Delimiter {
             _ => None,
         };
         byte.and_then(Delimiter::new).ok_or_else(|| {
-            "write one ASCII character, such as ';' or '|', or tab; no letter, digit or quote".to_owned()
+            "write one ASCII character, such as ';' or '|', or tab; letters, digits and double quotes are not allowed".to_owned()
         })
     }
 }
 
-/// As the option takes it.
+/// As the option `--delimiter` takes it.
 impl fmt::Display for Delimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -86,8 +88,8 @@ impl fmt::Display for Delimiter {
 
 /// An encoding of text, by a name of the WHATWG Encoding Standard.
 ///
-/// By that standard ISO-8859-1 and ASCII are read as Windows-1252, which has letters and signs where they have control
-/// characters or nothing.
+/// By that standard, ISO-8859-1 and ASCII are read as Windows-1252. It has letters and signs where they have
+/// control characters or nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Charset(pub(crate) &'static Encoding);
 
@@ -98,7 +100,7 @@ impl Charset {
     }
 }
 
-/// Names in use that the standard does not have.
+/// Common names that the standard does not have.
 const ALIASES: [(&str, &str); 6] = [
     ("latin-1", "latin1"),
     ("utf16", "utf-16"),
@@ -118,10 +120,10 @@ impl FromStr for Charset {
         match found {
             // Their bytes cannot be split at a delimiter.
             Some(other) if other == ISO_2022_JP || other == REPLACEMENT || other == X_USER_DEFINED => {
-                Err(format!("{name} is not read; convert the file to UTF-8"))
+                Err(format!("{name} cannot be read; convert the file to UTF-8"))
             }
             Some(encoding) => Ok(Charset(encoding)),
-            None => Err("unknown encoding; known are utf-8, utf-16, windows-1252, iso-8859-1, iso-8859-15, shift_jis, \
+            None => Err("unknown encoding; the known ones are utf-8, utf-16, windows-1252, iso-8859-1, iso-8859-15, shift_jis, \
                          gb18030 and the other names of the WHATWG Encoding Standard"
                 .to_owned()),
         }

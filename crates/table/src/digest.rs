@@ -8,22 +8,22 @@ use crate::format::Format;
 use crate::input::{Input, Progress, Stamp};
 use crate::table::Table;
 
-/// Bytes that are read at a time.
-const PIECE: usize = 1 << 20;
+/// Bytes that one read takes.
+const BATCH: usize = 1 << 20;
 
-/// What an input's bytes are, and when its file was last touched.
+/// The digest of an input's bytes, and the times of its file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InputDigest {
-    /// How many they are.
+    /// How many bytes there are.
     pub bytes: u64,
-    /// Their BLAKE3 digest.
+    /// The BLAKE3 digest of the bytes.
     pub blake3: [u8; 32],
     stamp: Stamp,
 }
 
 impl Input {
-    /// A pass over all bytes for their digest; nothing for batches in memory. `on_progress` is called for each MiB; `Break`
-    /// ends the pass with [`TableError::Cancelled`].
+    /// Reads all bytes and computes their digest; returns nothing for batches in memory. Calls `on_progress`
+    /// for each MiB; `Break` ends the pass with [`TableError::Cancelled`].
     pub fn digest(
         &self,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -35,7 +35,7 @@ impl Input {
         let stamp = self.stamp()?;
         let (mut file, length) = self.file().map_err(failed)?;
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let (mut hasher, mut piece) = (blake3::Hasher::new(), vec![0; PIECE]);
+        let (mut hasher, mut piece) = (blake3::Hasher::new(), vec![0; BATCH]);
         loop {
             let done = hasher.count();
             if on_progress(Progress { done, total: length.max(done) }).is_break() {
@@ -53,7 +53,7 @@ impl Input {
 }
 
 impl Table {
-    /// Holds that the table was read from the bytes of that digest: its file has not been touched since.
+    /// Checks that the table was read from the bytes of that digest: its file has not been touched since.
     pub fn is_of(&self, digest: &InputDigest) -> Result<(), TableError> {
         if self.input().stamp()? == digest.stamp {
             Ok(())
@@ -66,7 +66,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Request;
+    use crate::request::Request;
     use std::fs::{self, File};
     use std::io::Write;
     use vesica_encode::items::{Encoding, Width};

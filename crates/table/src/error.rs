@@ -1,7 +1,7 @@
-//! Everything that can go wrong with a table, and whose fault it is.
+//! The errors of this crate, and who is at fault.
 //!
-//! Lines are physical lines counted from 1, as an editor shows them; a record that spans lines has the line it begins
-//! in. Rows of columnar files are counted from 1. No variant holds a value of the table.
+//! Lines are physical lines counted from 1, as an editor shows them. A record of several lines has the number
+//! of its first line. Rows of columnar files are counted from 1. No variant holds a value of the table.
 
 use std::fmt;
 use std::io;
@@ -11,25 +11,26 @@ use thiserror::Error;
 use vesica_encode::items::ItemsError;
 
 use crate::dialect::Delimiter;
-use crate::key::SpecError;
+use crate::key::spec_error::SpecError;
 use crate::rule::Rule;
+pub use crate::rule::invalid::Invalid;
 
-/// Who has to do something about an error.
+/// Who must act on an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// The arguments mean nothing (exit 64).
+    /// The user: the arguments are invalid (exit 64).
     Usage,
-    /// The input is absent, unreadable or invalid (exit 65).
+    /// The user: the input is absent, unreadable or invalid (exit 65).
     Input,
-    /// This program (exit 70).
+    /// The authors of this program (exit 70).
     Ours,
-    /// The result cannot be written (exit 74).
+    /// The user: the result cannot be written (exit 74).
     Output,
     /// Nobody: the caller cancelled.
     Cancelled,
 }
 
-/// Where in a table something is.
+/// A position in a table, for errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// A physical line of a text file, counted from 1.
@@ -39,7 +40,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Two places of one table.
+    /// Two positions of one table, in words.
     fn pair(self, other: Place) -> String {
         match (self, other) {
             (Place::Line(first), Place::Line(second)) => format!("lines {first} and {second}"),
@@ -58,72 +59,12 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a value is invalid under its rule.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-#[non_exhaustive]
-pub enum Invalid {
-    /// Not UTF-8.
-    #[error("it is not UTF-8")]
-    NotUtf8,
-    /// Bytes that the encoding of the file does not have.
-    #[error("it is not in the encoding that `--encoding` names")]
-    NotInEncoding,
-    /// An e-mail address has exactly one `@`.
-    #[error("it does not have exactly one `@`")]
-    NotOneAt,
-    /// Nothing before or nothing after the `@`.
-    #[error("nothing stands before or after the `@`")]
-    NoLocalOrDomain,
-    /// More than 64 bytes before or 255 after the `@`.
-    #[error("it has more than 64 bytes before or 255 after the `@`")]
-    EmailTooLong,
-    /// White space or a control character inside.
-    #[error("it has white space or a control character inside")]
-    BlankInside,
-    /// Not an optional sign and digits.
-    #[error("it is not an integer in digits")]
-    NotAnInteger,
-    /// More digits than the rule allows.
-    #[error("it has more than 64 digits")]
-    TooManyDigits,
-    /// Not a telephone number of any country, or not of a length that its country has.
-    #[error(
-        "it is not a telephone number: digits in a number that its country's plan has, no letters, no extension"
-    )]
-    NotAPhoneNumber,
-    /// A telephone number that could be of any country.
-    #[error("it has no known calling code (+41, 0041); phone:CH reads such numbers as Swiss ones")]
-    NoCallingCode,
-    /// Neither an IPv4 nor an IPv6 address.
-    #[error(
-        "it is not an IP address: four decimal numbers without leading zeros, or IPv6; no port, zone or prefix length"
-    )]
-    NotAnAddress,
-    /// Not a calendar date of ISO 8601.
-    #[error("it is not a date of the calendar as YYYY-MM-DD or YYYYMMDD")]
-    NotADate,
-    /// A calendar date with a time of day.
-    #[error("it is a time stamp, not a date: cut it to the day that is meant, as YYYY-MM-DD")]
-    DateWithTime,
-    /// Neither hexadecimal nor base64 of 32 bytes.
-    #[error("it is not a SHA-256 digest as 64 hexadecimal digits or 43 or 44 characters of base64")]
-    NotADigest,
-    /// Outside the agreed width of native items.
-    #[error(
-        "it is not from 0 to 2^{sigma} - 1 (an IPv4 address counts as a number of 32 bits, IPv6 has none)"
-    )]
-    OutOfRange {
-        /// The agreed width in bits.
-        sigma: u32,
-    },
-}
-
-/// What in a CSV file is not CSV.
+/// Why a text is not valid CSV.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum Syntax {
     /// A row has more or fewer fields than the header.
-    #[error("{found} fields where the {first} has {expected}")]
+    #[error("the row has {found} fields, but the {first} has {expected}")]
     Uneven {
         /// Fields of the header.
         expected: usize,
@@ -136,7 +77,7 @@ pub enum Syntax {
     #[error("the quoted field that begins here is not closed by the end of the file")]
     UnclosedQuote,
     /// A quote where only a quoted field may have one.
-    #[error("a double quote in field {field}{}: a field with quotes is quoted, with each quote inside doubled",
+    #[error("a double quote in field {field}{}: put the field in double quotes and double each quote inside it",
         column.as_ref().map(|name| format!(" (`{name}`)")).unwrap_or_default())]
     StrayQuote {
         /// The field, counted from 1.
@@ -145,33 +86,35 @@ pub enum Syntax {
         column: Option<String>,
     },
     /// A carriage return that ends no line.
-    #[error("a carriage return without a line feed: lines end in LF or CRLF")]
+    #[error("a carriage return without a line feed: lines must end in LF or CRLF")]
     BareReturn,
     /// Longer than any record should be.
-    #[error("the record that begins here has more than {} MiB; is a quote not closed?", limit >> 20)]
+    #[error("the record that begins here has more than {} MiB; is a closing quote missing?", limit >> 20)]
     TooLong {
         /// The limit in bytes.
         limit: usize,
     },
     /// A zero byte.
     #[error(
-        "a zero byte: this is not a text file, or in UTF-16 without a byte-order mark (`--encoding utf-16le`)"
+        "a zero byte: the file is not text, or it is UTF-16 without a byte-order mark (then give `--encoding utf-16le`)"
     )]
     ZeroByte,
     /// Bytes that the encoding of the file does not have.
-    #[error("the text from here on is not in the encoding of the file, {encoding}")]
+    #[error("the text from here on is not in the file's encoding, {encoding}")]
     NotInEncoding {
         /// Its name.
         encoding: &'static str,
     },
     /// A first line `sep=` that contradicts what was asked for.
-    #[error("this line names {delimiter} as the delimiter, and `--delimiter` another; leave the option out")]
+    #[error(
+        "this line names {delimiter} as the delimiter, but `--delimiter` names another one; leave the option out"
+    )]
     OtherDelimiter {
         /// What the line names.
         delimiter: Delimiter,
     },
     /// A first line `sep=` with a delimiter that the encoding does not allow.
-    #[error("this line names a delimiter that cannot be one: {0}")]
+    #[error("this line names a character that cannot be the delimiter: {0}")]
     BadDelimiter(String),
 }
 
@@ -191,14 +134,14 @@ pub enum OutputFault {
     /// It is the same file as an input, perhaps through a link.
     #[error("it is the same file as an input")]
     IsInput,
-    /// Standard output, which is closed: what is written there nobody sees.
-    #[error("it is closed, so that nobody would get the result")]
+    /// Standard output is closed, so nobody would see the result.
+    #[error("it is closed, so the result would be lost")]
     Closed,
     /// The path leads to an open file of a process by its number, and would replace that file.
-    #[error("it leads to a file that a process has open, which would be replaced")]
+    #[error("it leads to a file that a process has open, and would replace that file")]
     Descriptor,
-    /// Its name stands for another format than the one that rows leave in.
-    #[error("rows leave in the format they came in, which is {format}, and this name stands for another")]
+    /// The ending of its name belongs to another format than the output's.
+    #[error("the output has the input's format, {format}, but this name belongs to another format")]
     OtherFormat {
         /// The input's format.
         format: &'static str,
@@ -209,7 +152,7 @@ pub enum OutputFault {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// A key specification means nothing.
+    /// A key specification is invalid.
     #[error("`--key {spec}`: {reason}")]
     Spec {
         /// The specification as given.
@@ -218,7 +161,7 @@ pub enum TableError {
         reason: SpecError,
     },
     /// No key column, or more than a key can have.
-    #[error("{found} key columns: give 1 to 255")]
+    #[error("{found} key columns were given; give 1 to 255")]
     KeyCount {
         /// How many were given.
         found: usize,
@@ -234,16 +177,16 @@ pub enum TableError {
         /// What the system says.
         source: io::Error,
     },
-    /// The input is no file of this machine.
-    #[error("{file}: is no file here: {remedy}")]
+    /// The input is not a file on this machine.
+    #[error("{file}: is not a file on this machine: {remedy}")]
     NotAFile {
         /// The input.
         file: String,
         /// What to do.
         remedy: &'static str,
     },
-    /// The ways in which text is to be read exclude each other.
-    #[error("{file}: cannot be read so: {what}")]
+    /// The options for reading the text contradict each other.
+    #[error("{file}: cannot be read with these options: {what}")]
     Dialect {
         /// The input.
         file: String,
@@ -272,35 +215,39 @@ pub enum TableError {
         /// What the system says.
         source: io::Error,
     },
-    /// A format that is not read.
-    #[error("{file}: is {found}, which is not read; make it CSV (gzip or zstd too), Parquet or Arrow IPC")]
+    /// A format that this program does not read.
+    #[error(
+        "{file}: is {found}, which cannot be read; convert it to CSV (also in gzip or zstd), Parquet or Arrow IPC"
+    )]
     Format {
         /// The input.
         file: String,
         /// The format it seems to have.
         found: &'static str,
     },
-    /// The name promises a format that the content does not begin as.
-    #[error("{file}: is named as {format} and does not begin as such a file: empty, damaged or renamed?")]
+    /// The name's ending and the first bytes belong to different formats.
+    #[error(
+        "{file}: is named as {format}, but does not begin like such a file; is it empty, damaged or renamed?"
+    )]
     Misnamed {
         /// The input.
         file: String,
         /// What its name stands for.
         format: &'static str,
     },
-    /// A packed or columnar file that does not decode.
+    /// A compressed or columnar file that does not decode.
     #[error("{file}{place}: cannot be read as {format}: {what}")]
     Damaged {
         /// The input.
         file: String,
-        /// What it was read as.
+        /// The format it was read as.
         format: &'static str,
-        /// How far it could be read, with a comma in front; empty if that is not known.
+        /// How far it could be read, with a comma in front; empty if unknown.
         place: String,
         /// What is wrong, without values.
         what: String,
     },
-    /// A column whose type makes no keys.
+    /// A column of a type that cannot be a key.
     #[error("{file}, column `{column}`: values of type {found} cannot be keys: {remedy}")]
     KeyType {
         /// The input.
@@ -312,7 +259,7 @@ pub enum TableError {
         /// What to do about it.
         remedy: &'static str,
     },
-    /// Not an encoding that CSV is read in.
+    /// An encoding in which this program does not read CSV.
     #[error("{file}: is {found}; convert it to UTF-8")]
     Encoding {
         /// The input.
@@ -343,9 +290,10 @@ pub enum TableError {
         file: String,
         /// The column asked for.
         column: String,
-        /// How many columns there are, and where. They are not named: in a text file without a header they would be identifiers.
+        /// How many columns there are, and where. The error does not name them: in a text file without a
+        /// header they would be identifiers.
         there: String,
-        /// What may be the cause, and what to do.
+        /// The likely cause, and what to do.
         hint: String,
     },
     /// A key column's name is there more than once.
@@ -384,7 +332,7 @@ pub enum TableError {
         reason: Invalid,
     },
     /// Two rows have the same key, which `--on-duplicates error` forbids.
-    #[error("{file}, {}: the same key (`--on-duplicates all` or `--on-duplicates first` allows it)", first.pair(*second))]
+    #[error("{file}, {} have the same key (`--on-duplicates all` or `--on-duplicates first` allows this)", first.pair(*second))]
     Duplicate {
         /// The input.
         file: String,
@@ -399,8 +347,10 @@ pub enum TableError {
         /// The input.
         file: String,
     },
-    /// The second pass did not see what the first one saw.
-    #[error("{file}: changed during the run, so its rows cannot be selected; run again and leave it alone")]
+    /// The second pass read other bytes than the first one.
+    #[error(
+        "{file}: changed during the run, so its rows cannot be selected; run again, and do not change it during the run"
+    )]
     Changed {
         /// The input.
         file: String,
@@ -413,7 +363,7 @@ pub enum TableError {
         /// Why not.
         fault: OutputFault,
     },
-    /// The result could not be written; an existing file is as it was.
+    /// The result could not be written; an existing file is unchanged.
     #[error("{path}: cannot be written: {source}")]
     Write {
         /// The output.
@@ -421,10 +371,8 @@ pub enum TableError {
         /// What the system says.
         source: io::Error,
     },
-    /// Batches were asked for of an input that has none.
-    #[error(
-        "{file}: is text, so that its rows leave as text and not as record batches (a fault of the caller)"
-    )]
+    /// The caller wants record batches of a text.
+    #[error("{file}: is text, so its rows cannot be given as record batches (a fault of the caller)")]
     NoBatches {
         /// The input.
         file: String,
@@ -432,16 +380,18 @@ pub enum TableError {
     /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// Rows asked for that the table does not have.
-    #[error("row {row} was to be selected from {rows} rows (a fault of this program)")]
+    /// The caller wants a row that the table does not have.
+    #[error("row {row} was requested from {rows} rows (a fault of this program)")]
     NoSuchRow {
         /// The row, counted from 0.
         row: u64,
         /// How many rows there are.
         rows: u64,
     },
-    /// As many match numbers as rows are needed.
-    #[error("there are not as many match numbers as the {rows} matching rows (a fault of this program)")]
+    /// The numbers of match numbers and of matching rows differ.
+    #[error(
+        "the numbers of match numbers and of matching rows differ; {rows} rows match (a fault of this program)"
+    )]
     Numbers {
         /// How many rows match.
         rows: usize,
@@ -451,7 +401,7 @@ pub enum TableError {
     Items(#[from] ItemsError),
 }
 
-/// A result that could not be written, before anybody knows the output's name.
+/// A write error, before the name of the output is known.
 impl From<io::Error> for TableError {
     fn from(source: io::Error) -> Self {
         TableError::Write { path: "output".to_owned(), source }
@@ -459,11 +409,11 @@ impl From<io::Error> for TableError {
 }
 
 impl TableError {
-    /// Whose fault it is.
+    /// Who is at fault.
     pub fn fault(&self) -> Fault {
         match self {
             TableError::Spec { .. } | TableError::KeyCount { .. } | TableError::NativeKey => Fault::Usage,
-            // Known from the arguments alone.
+            // These are known from the arguments.
             TableError::Output {
                 fault: OutputFault::Directory | OutputFault::NoDirectory | OutputFault::OtherFormat { .. },
                 ..
@@ -486,13 +436,13 @@ fn skip(reason: &Invalid) -> &'static str {
     }
 }
 
-/// A path as people see it: on one line, whatever characters are in it.
+/// A path for the screen: on one line, with control characters escaped.
 pub fn shown_path(path: &Path) -> String {
     let escape = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
     path.to_string_lossy().chars().map(escape).collect()
 }
 
-/// A name from a file as an error shows it: on one line and of limited length.
+/// A name from a file, as errors show it: on one line and of limited length.
 pub(crate) fn shown(name: &[u8]) -> String {
     const LONGEST: usize = 64;
     let name = String::from_utf8_lossy(name);

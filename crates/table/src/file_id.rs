@@ -1,4 +1,4 @@
-//! Which file a path or a handle leads to, through whatever links.
+//! The identity of the file behind a path or a handle, through links.
 
 use std::fs::File;
 use std::io;

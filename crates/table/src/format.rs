@@ -1,4 +1,4 @@
-//! Which format an input has: by its first bytes, with the name as help where they say nothing.
+//! Detects the format of an input by its first bytes, and by its name if they do not tell.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -16,7 +16,7 @@ pub enum Format {
     ArrowFile,
     /// Arrow IPC, the stream format.
     ArrowStream,
-    /// Record batches that were given, not read.
+    /// Record batches in memory.
     Batches,
 }
 
@@ -34,7 +34,8 @@ impl Format {
         }
     }
 
-    /// Whether rows of this format may be written under that name. Only what a known ending rules out is refused.
+    /// Whether rows of this format may be written under that name. Only a known ending of another format is
+    /// refused.
     pub(crate) fn may_be_named(self, path: &Path) -> bool {
         match (Ending::of(path), self) {
             (Ending::Parquet, format) => format == Format::Parquet,
@@ -45,7 +46,7 @@ impl Format {
     }
 }
 
-/// What the end of a name promises.
+/// The format that the ending of a name stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Csv,
@@ -66,14 +67,14 @@ impl Ending {
     }
 }
 
-/// What the first bytes look like.
+/// What the first bytes suggest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Guess {
     Readable(Format),
-    /// A format that is not read.
+    /// A format that this program does not read.
     NotAvailable(&'static str),
     WrongEncoding(&'static str),
-    /// Not what its name says, by the format that the name stands for.
+    /// Not the format of its name, which is named here.
     Misnamed(&'static str),
 }
 
@@ -94,7 +95,7 @@ pub(crate) fn guess(name: &Path, reader: &mut dyn Read) -> io::Result<Guess> {
             other => other,
         });
     }
-    // What cannot be unpacked is told by the pass over all of it, with the place.
+    // If this does not unpack, the pass over the whole input reports it, with the position.
     let inside = self::head(&mut packing::decoder(packing, (&head[..]).chain(reader))?).unwrap_or_default();
     Ok(match plain(&inside) {
         Guess::Readable(Format::Csv(_)) => Guess::Readable(Format::Csv(packing)),
@@ -140,8 +141,8 @@ fn plain(head: &[u8]) -> Guess {
     found.map_or(other, |(_, guess)| guess)
 }
 
-/// Whether a text begins with a JSON object, or with an array of objects or arrays. In CSV this would be a quote out of place,
-/// or a header that nobody writes.
+/// Whether a text begins with a JSON object, or with an array of objects or arrays. In CSV this would be a
+/// misplaced quote or an unusual header.
 fn is_json(head: &[u8]) -> bool {
     let mut marks = head.iter().filter(|byte| !byte.is_ascii_whitespace());
     matches!((marks.next(), marks.next()), (Some(b'{'), Some(b'"')) | (Some(b'['), Some(b'{' | b'[')))

@@ -1,4 +1,4 @@
-//! An input: a table that can be read twice, and a reader that watches what it gives.
+//! An input: a table that can be read twice, and a reader that hashes what it reads.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -16,22 +16,22 @@ use crate::error::{TableError, shown_path};
 use crate::file_id::FileId;
 use crate::format::{self, Format, Guess};
 
-/// How far a pass over the input is: in bytes, or in rows where record batches were given.
+/// How far a pass over the input is: in bytes, or in rows for record batches in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
-    /// What has been read.
+    /// How much has been read.
     pub done: u64,
-    /// What there is, as far as is known.
+    /// How much there is, as far as known.
     pub total: u64,
 }
 
-/// Told about progress every so often; `Break` cancels the pass.
+/// Called with the progress several times; `Break` cancels the pass.
 pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// A table that is open and can be read twice.
 ///
-/// A path that is a regular file is read where it is. Everything else (standard input, a pipe, batches that come one
-/// after the other) is first copied to an unlinked temporary file that only this user can read.
+/// A regular file is read in place. Everything else (standard input, a pipe, batches that come one after the
+/// other) is first copied to an unlinked temporary file that only this user can read.
 #[derive(Debug)]
 pub struct Input {
     source: Source,
@@ -46,7 +46,7 @@ enum Source {
     Batches { schema: SchemaRef, batches: Vec<RecordBatch> },
 }
 
-/// Without values, of which batches are full.
+/// Prints no values of batches.
 impl std::fmt::Debug for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -66,11 +66,11 @@ impl Input {
         Input::open_with(path, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// Opens a path as [`Input::open`] does, for a caller that may want to stop.
+    /// As [`Input::open`], for a caller that may want to stop.
     ///
-    /// While a stream is copied, `on_progress` is called before each read and, on Unix, several times a second while
-    /// nothing comes, also while a named pipe has no writer yet; `Break` ends it with [`TableError::Cancelled`]. It is
-    /// not called for a regular file.
+    /// While a stream is copied, `on_progress` is called before each read. On Unix it is also called several
+    /// times a second while no bytes come, also while a named pipe has no writer yet. `Break` ends the copy
+    /// with [`TableError::Cancelled`]. It is not called for a regular file.
     pub fn open_with(
         path: &Path,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -101,7 +101,7 @@ impl Input {
         Ok(Input { id, ..input })
     }
 
-    /// The same input, with its text read in that way. It changes nothing for other formats.
+    /// The same input with another dialect for text. It has no effect on other formats.
     pub fn with_dialect(self, dialect: Dialect) -> Result<Input, TableError> {
         match dialect.fault() {
             Some(what) => Err(TableError::Dialect { file: self.name, what }),
@@ -114,12 +114,12 @@ impl Input {
         self.dialect
     }
 
-    /// Takes the bytes of a stream; `name` is what errors call it.
+    /// Copies the bytes of a stream; errors call the input `name`.
     pub fn spool(name: &str, from: &mut dyn Read) -> Result<Input, TableError> {
         Input::copy(name, from, &|| true, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// The same for a stream that may have nothing to read for a while, as `readable` tells.
+    /// The same for a stream that may have nothing to read for a while; `readable` tells.
     fn copy(
         name: &str,
         from: &mut dyn Read,
@@ -130,7 +130,7 @@ impl Input {
         let mut file = tempfile::tempfile().map_err(spool_error)?;
         let (mut buffer, mut done, mut at_end) = (vec![0; 1 << 20], 0, false);
         loop {
-            // At the end too: whoever cancels may have stopped the other end of a pipe as well.
+            // Checked at the end too: the user's signal may have stopped the other end of the pipe as well.
             if on_progress(Progress { done, total: done }).is_break() {
                 return Err(TableError::Cancelled);
             }
@@ -153,7 +153,7 @@ impl Input {
         }
     }
 
-    /// Record batches that are in memory and stay there, such as those of a data frame; nothing is copied.
+    /// Record batches that stay in memory, such as those of a data frame; nothing is copied.
     pub fn keep_batches(
         name: &str,
         schema: SchemaRef,
@@ -178,7 +178,7 @@ impl Input {
         })
     }
 
-    /// Record batches that come one after the other and cannot be had again: they are kept in an unlinked temporary
+    /// Record batches that come one after the other and only once. They are kept in an unlinked temporary
     /// file. `on_progress` is called before each batch.
     pub fn from_batches(
         name: &str,
@@ -189,7 +189,7 @@ impl Input {
             file: name.to_owned(),
             source: match error {
                 ArrowError::IoError(_, source) => source,
-                // Words about types and lengths, which could hold more.
+                // The message describes types and lengths, but could contain more.
                 _ => io::Error::other("the batches cannot be encoded as Arrow IPC"),
             },
         };
@@ -201,7 +201,7 @@ impl Input {
             if on_progress(Progress { done: rows, total: rows }).is_break() {
                 return Err(TableError::Cancelled);
             }
-            // What the producer says may be about values.
+            // The producer's message may contain values.
             let failed = || io::Error::other("the producer of the batches failed");
             let batch = batch.map_err(|_| TableError::Read { file: name.to_owned(), source: failed() })?;
             rows += batch.num_rows() as u64;
@@ -228,7 +228,7 @@ impl Input {
         }
     }
 
-    /// What errors call this input.
+    /// The name of this input in errors.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -238,7 +238,7 @@ impl Input {
         self.id.as_ref()
     }
 
-    /// The format, in which rows leave too.
+    /// The format, which is also the format of the output.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -258,7 +258,7 @@ impl Input {
         }
     }
 
-    /// The batches that were given; none for a file.
+    /// The batches in memory; none for a file.
     pub(crate) fn batches(&self) -> (SchemaRef, &[RecordBatch]) {
         match &self.source {
             Source::Batches { schema, batches } => (schema.clone(), batches),
@@ -266,7 +266,7 @@ impl Input {
         }
     }
 
-    /// When the file was last touched.
+    /// The times of the file.
     pub(crate) fn stamp(&self) -> Result<Stamp, TableError> {
         let stamp = self.file().and_then(|(file, _)| Stamp::of(&file));
         stamp.map_err(|source| self.read_error(source))
@@ -285,21 +285,21 @@ impl Input {
     }
 }
 
-/// What a name that no file has looks like.
+/// What the name of a missing file looks like.
 fn no_file(name: &str, error: &io::Error) -> Option<TableError> {
     let remedy = if error.kind() != io::ErrorKind::NotFound {
         return None;
     } else if name.contains("://") {
-        "addresses are not read; fetch it first, or let the program that fetches it write to `-`, standard input"
+        "an address cannot be read; download it first, or pipe the download to `-`, standard input"
     } else if name.contains(['*', '?', '[']) {
-        "patterns are not read, and a table is one file; put the files together first"
+        "a pattern cannot be read, because a table is one file; join the files first"
     } else {
         return None;
     };
     Some(TableError::NotAFile { file: name.to_owned(), remedy })
 }
 
-/// Opens a file; a named pipe too does not wait for its writer here.
+/// Opens a file. Opening a named pipe does not wait for its writer.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags};
@@ -312,13 +312,13 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Waits for a moment until there is something to read, be it the end or an error.
+/// Waits for a moment for something to read, which may also be the end or an error.
 #[cfg(unix)]
 fn readable(stream: &impl std::os::fd::AsFd) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     let found = poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&MOMENT));
-    // What else goes wrong the read will tell.
+    // The read reports other errors.
     !matches!(found, Ok(0) | Err(rustix::io::Errno::INTR))
 }
 
@@ -340,25 +340,26 @@ fn standard_input_id(_stdin: &io::Stdin) -> Option<FileId> {
     None
 }
 
-/// What a pass over an input saw: two passes that saw the same read the same bytes.
+/// The fingerprint of a pass over an input. Two passes with the same fingerprint read the same bytes.
 ///
-/// It is there for accidents (a file that is written to while it is read), not against somebody who wants two contents to
-/// look the same: whoever can write to my input can write to it before.
+/// It detects accidents, such as a file that is written while it is read. It does not protect against an
+/// attacker who forges two contents with one fingerprint: an attacker who can write to my input could write
+/// to it before the run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Fingerprint {
     pub(crate) length: u64,
     pub(crate) hash: u128,
-    /// Where not all of the file was read: its times, and the ranges that the hash is of.
+    /// If the pass did not read the whole file: the file's times, and the ranges that the hash covers.
     pub(crate) stamp: Option<Stamp>,
     pub(crate) ranges: Vec<(u64, u64)>,
 }
 
-/// When a file was last touched.
+/// The times of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stamp {
     length: u64,
     written: Option<SystemTime>,
-    /// Also moved by a change of the file's own times.
+    /// Also changes if somebody sets the file's times.
     changed: (i64, i64),
 }
 
@@ -376,7 +377,8 @@ impl Stamp {
     }
 }
 
-/// A reader over an input that hashes what it reads, in the order of reading, tells progress and can be cancelled.
+/// A reader over an input. It hashes the bytes in the order of reading, reports progress and can be
+/// cancelled.
 pub(crate) struct Pass<'a> {
     input: &'a Input,
     file: File,
@@ -388,7 +390,7 @@ pub(crate) struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// The words of the error that a cancelled pass gives to whoever reads it.
+    /// The message of the error that a cancelled pass returns to its reader.
     pub(crate) const CANCELLED: &'static str = "cancelled";
 
     pub(crate) fn fingerprint(&self) -> Fingerprint {
@@ -404,12 +406,12 @@ impl Pass<'_> {
         self.cancelled
     }
 
-    /// Whether an error came from the file itself, or from the caller's wish.
+    /// Whether an error came from the file itself or from a cancellation.
     pub(crate) fn failed(&self) -> bool {
         self.failed
     }
 
-    /// The error that a failed read stands for.
+    /// The table error for a failed read.
     pub(crate) fn explain(&self, source: io::Error) -> TableError {
         if self.cancelled { TableError::Cancelled } else { self.input.read_error(source) }
     }
@@ -435,7 +437,7 @@ impl Read for Pass<'_> {
     }
 }
 
-/// For formats with an index, which jump to and fro.
+/// For formats with an index, which seek.
 impl Seek for Pass<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)

@@ -1,6 +1,6 @@
-//! A look at a table before it is used: format, columns, and what its keys would be.
+//! Describes a table before a run: format, columns, and what its keys would be.
 //!
-//! What is shown of values are masked samples, in which a user recognises the shape of a column and nobody a person.
+//! Values appear only as masked samples. A user recognises the shape of a column in them, but no person.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,17 +11,18 @@ use crate::collect::{Collector, RowFault, Rows};
 use crate::columnar;
 use crate::error::{Place, TableError, shown};
 use crate::format::Format;
+use crate::header;
 use crate::input::{Input, Progress};
 use crate::key::KeySpec;
+use crate::request::{Loaded, OnFault, Request};
 use crate::rule::{Part, Value};
-use crate::table::{Loaded, OnFault, Request, header};
 
-/// Rows of which samples are shown.
+/// Rows that give samples.
 const SAMPLES: usize = 5;
-/// Kinds of faults that are told apart; the rest is counted.
+/// How many different faults are listed; the rest is counted.
 const KINDS: usize = 16;
 
-/// What a table looks like.
+/// A description of a table.
 #[derive(Clone, Debug)]
 pub struct Inspection {
     /// Its format.
@@ -30,9 +31,9 @@ pub struct Inspection {
     pub columns: Vec<Column>,
     /// How many rows it has, the header not counted.
     pub rows: u64,
-    /// What its keys are, if any were asked for.
+    /// Its keys, if the request has key columns.
     pub keys: Option<Keys>,
-    /// What it may have to be read as, in words with the option.
+    /// How it should probably be read instead, in words, with the option.
     pub hint: Option<String>,
 }
 
@@ -43,16 +44,16 @@ pub struct Column {
     pub name: String,
     /// Its type; text in a text file.
     pub data_type: String,
-    /// Why its values cannot be keys, if they cannot.
+    /// Why its values cannot be keys; none if they can.
     pub refusal: Option<&'static str>,
-    /// Whether it is one of the key columns asked for.
+    /// Whether it is one of the requested key columns.
     pub is_key: bool,
 }
 
-/// What the keys of a table are.
+/// The keys of a table.
 #[derive(Clone, Debug)]
 pub struct Keys {
-    /// Different keys.
+    /// Distinct keys.
     pub distinct: u64,
     /// Rows with the key of an earlier row.
     pub duplicates: u64,
@@ -62,25 +63,25 @@ pub struct Keys {
     pub invalid: u64,
     /// Why keys are invalid.
     pub faults: Vec<KeyFault>,
-    /// Masked values of the first rows with a key, after their rules; one a key column.
+    /// Masked values of the first rows with a key, after their rules; one for each key column.
     pub samples: Vec<Vec<String>>,
 }
 
-/// A reason for which keys are invalid.
+/// A reason why keys are invalid.
 #[derive(Clone, Debug)]
 pub struct KeyFault {
     /// The column and its rule.
     pub key: String,
     /// What is wrong.
     pub reason: String,
-    /// In how many rows.
+    /// How many rows have this fault.
     pub rows: u64,
-    /// The first of them.
+    /// The first such row.
     pub first: Place,
 }
 
 impl Input {
-    /// Reads the table once and tells what it is.
+    /// Reads the table once and describes it.
     pub fn inspect(
         &self,
         keys: &[KeySpec],
@@ -135,7 +136,7 @@ impl Input {
         })
     }
 
-    /// What a text of one column looks like.
+    /// What a text of one column probably is.
     fn hint(&self, names: &[String]) -> Option<String> {
         let Format::Csv(_) = self.format() else { return None };
         let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
@@ -179,7 +180,7 @@ impl Rows for Counting {
     }
 }
 
-/// Counts what is wrong with keys, and takes samples.
+/// Counts the faults of keys, and takes samples.
 struct Inspecting<'r> {
     file: &'r str,
     request: &'r Request,
@@ -234,7 +235,7 @@ fn mask(value: &[u8]) -> String {
     for c in kept.chars().chain(['\0']) {
         if c.is_alphanumeric() {
             run += 1;
-            // One character alone would be all of it.
+            // A single character would be the whole run.
             if run == 2 {
                 masked.push_str("***");
             } else if run == 1 {

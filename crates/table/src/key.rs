@@ -1,77 +1,36 @@
-//! Key specifications: `COLUMN[:RULE]`, and `MINE=THEIRS[:RULE]` where both tables are at hand.
+//! Key specifications: `COLUMN[:RULE]`, and `MINE=THEIRS[:RULE]` for commands that read both tables.
 //!
-//! A column name that contains `:` or `=`, or begins with `"`, is written in double quotes, with `""` for a quote.
+//! A column name that contains `:` or `=`, or begins with `"`, is written in double quotes, with `""` for a
+//! quote.
 
 use std::fmt;
 use std::str::FromStr;
 
-use thiserror::Error;
-
 use crate::error::TableError;
 use crate::rule::{Rule, Word};
+
+pub(crate) mod spec_error;
+
+pub use spec_error::SpecError;
 
 /// A key column of one table and the rule for its values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeySpec {
-    /// The column's name, as the table's header has it.
+    /// The column's name, as in the table's header.
     pub column: String,
-    /// What its values become.
+    /// The rule for its values.
     pub rule: Rule,
 }
 
-/// A key column that both tables have, under names of their own.
+/// A key column of both tables, whose names may differ.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PairSpec {
     /// The column of the first table.
     pub mine: String,
     /// The column of the second table.
     pub theirs: String,
-    /// What the values of both become.
+    /// The rule for the values of both.
     pub rule: Rule,
-}
-
-/// Why a key specification means nothing.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[non_exhaustive]
-pub enum SpecError {
-    /// There is no column name.
-    #[error("a column name is missing; write COLUMN or COLUMN:RULE")]
-    NoColumn,
-    /// A quoted column name does not end.
-    #[error("the column name's closing double quote is missing")]
-    UnclosedQuote,
-    /// Something other than `:` follows a quoted column name.
-    #[error("only `:RULE` may follow a quoted column name")]
-    AfterQuote,
-    /// `=` elsewhere than between the two names of a pair.
-    #[error(
-        "`=` stands only between MINE and THEIRS where there are two tables; a column name with `=` goes in double quotes"
-    )]
-    Pair,
-    /// A colon within an unquoted column name.
-    #[error("a column name with `:` goes in double quotes: \"{column}\":{rule}")]
-    QuoteColumn {
-        /// What looks like the column name.
-        column: String,
-        /// The rule at the end.
-        rule: String,
-    },
-    /// A rule nobody knows.
-    #[error("unknown rule `{word}`; known are {}; a column name with `:` goes in double quotes", names())]
-    UnknownRule {
-        /// What stands where the rule should be.
-        word: String,
-    },
-    /// A telephone rule with a country that is none.
-    #[error("`{word}`: give the country as the two letters of ISO 3166, as in phone:CH")]
-    UnknownCountry {
-        /// The rule as given.
-        word: String,
-    },
-}
-
-fn names() -> String {
-    Rule::ALL.map(Rule::name).join(", ")
 }
 
 impl KeySpec {
@@ -162,7 +121,7 @@ fn rule(column: &str, rest: &str) -> Result<Rule, SpecError> {
         Word::Rule(rule) => Ok(rule),
         Word::NoCountry => Err(SpecError::UnknownCountry { word: word.to_owned() }),
         Word::Unknown => {
-            // The longest known suffix tells a colon in the column name from a misspelt rule.
+            // If a suffix is a known rule, the column name contains a colon; if not, the rule is misspelt.
             let known = word
                 .match_indices(':')
                 .map(|(at, _)| at)
@@ -178,7 +137,7 @@ fn rule(column: &str, rest: &str) -> Result<Rule, SpecError> {
     }
 }
 
-/// A column name as a specification has it.
+/// A column name as it is written in a specification.
 struct Name<'a>(&'a str);
 
 impl fmt::Display for Name<'_> {

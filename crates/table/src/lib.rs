@@ -1,9 +1,10 @@
-//! Records in, rows out: CSV, Parquet, Arrow, key rules, encoding, selection.
+//! Reads tables (CSV, Parquet, Arrow), makes items of their keys, and writes the matching rows.
 //!
-//! A run passes over its input twice. [`Input::load`] streams it into [`Items`](vesica_encode::items::Items): key
-//! columns by [`KeySpec`], values by [`Rule`], with a fingerprint of what is read. [`Table::select`] streams it
-//! again and copies the matching rows in the format they came in, and refuses an input that changed in between.
-//! [`Output`] puts what was selected in its place only when all of it is there.
+//! A run passes over its input twice. [`Input::load`] streams it into [`Items`](vesica_encode::items::Items):
+//! [`KeySpec`] names the key columns, [`Rule`] makes their values canonical, and the pass takes a fingerprint
+//! of the bytes it reads. [`Table::select`] streams the input again, copies the matching rows in the input's
+//! format, and refuses an input that has changed. [`Output`] puts the result in its place only when it is
+//! complete.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -22,7 +23,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! No error, log or `Debug` output of this crate holds a value of the table: errors name file, line and column.
+//! No error, log or `Debug` output of this crate contains a value of the table. Errors name file, line and
+//! column.
 
 #![forbid(unsafe_code)]
 
@@ -34,12 +36,14 @@ mod digest;
 mod error;
 mod file_id;
 mod format;
+mod header;
 mod input;
 mod inspect;
 mod key;
 mod numbers;
 mod output;
 mod packing;
+mod request;
 mod rule;
 mod table;
 mod unicode;
@@ -57,8 +61,9 @@ pub use inspect::{Column, Inspection, KeyFault, Keys};
 pub use key::{KeySpec, PairSpec, SpecError};
 pub use output::{Cancelled, Output, Standard, remove_unfinished, standard};
 pub use packing::Packing;
+pub use request::{OnFault, Request, TableReport};
 pub use rule::{Country, Part, Rule, Value};
-pub use table::{OnFault, Request, Table, TableReport};
+pub use table::Table;
 
 #[cfg(test)]
 mod testing;

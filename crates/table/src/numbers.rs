@@ -1,11 +1,12 @@
-//! The column of match numbers that matching rows may leave with: the last one, under a name that no other has.
+//! The optional column of match numbers in the output: the last column, under a name that no other column
+//! has.
 
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-/// Its name, if no column has it.
+/// Its name, if no other column has this name.
 const NAME: &str = "match_id";
 
 /// The name of the column in a table with these columns.
@@ -24,7 +25,7 @@ pub(crate) fn schema(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// Rows with their numbers. None if there are not as many numbers as rows, or one is too large.
+/// Rows with their numbers. None if the numbers of both differ, or a number is too large.
 pub(crate) fn numbered(batch: &RecordBatch, numbers: &[u64]) -> Option<RecordBatch> {
     let numbers: Option<Vec<i64>> = numbers.iter().map(|number| i64::try_from(*number).ok()).collect();
     let column: ArrayRef = Arc::new(Int64Array::from(numbers?));

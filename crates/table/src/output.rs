@@ -1,8 +1,8 @@
-//! An output: all of a result in its place, or nothing.
+//! An output: the complete result in its place, or nothing.
 //!
-//! A result for a file is written into one that has no name, so that whatever ends the process leaves nothing behind. It gets
-//! a name when it is complete, and is renamed over the target. What leads to a device, to a pipe or to a descriptor of this
-//! process is a stream: it is written to and never replaced.
+//! A result for a file is written into a file without a name, so a process that is killed leaves nothing
+//! behind. It gets a name when it is complete, and is renamed over the target. A device, a pipe or a
+//! descriptor of this process is a stream: the result is written to it and never replaces it.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -21,17 +21,17 @@ use crate::packing::{self, Packing};
 pub use place::{Standard, standard};
 use stream::Stream;
 pub use temporary::remove_unfinished;
-use temporary::{Place, Temporary};
+use temporary::{TargetFile, Temporary};
 
 /// A result for a stream is kept in memory up to this size, and in a temporary file beyond.
 const SPOOL_MEMORY: usize = 8 << 20;
-/// What is copied to a stream between two looks at whether to go on.
-const PIECE: usize = 64 << 10;
+/// Bytes copied to a stream between two checks for cancellation.
+const BATCH: usize = 64 << 10;
 
-/// Whether the caller wants no more of it. A wait looks several times a second.
+/// Whether the caller has cancelled. A wait checks this several times a second.
 pub type Cancelled<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// A place for a result that has been found fit for it.
+/// A checked destination for a result.
 #[derive(Debug)]
 pub struct Output {
     name: String,
@@ -42,18 +42,18 @@ pub struct Output {
 
 #[derive(Debug)]
 enum Target {
-    /// A descriptor of this process, whatever it leads to.
+    /// A descriptor of this process, to any file.
     Standard(Standard),
     /// A device or a pipe.
     Stream(PathBuf),
     /// A file, links resolved.
-    File(Place),
+    File(TargetFile),
 }
 
 impl Output {
-    /// Looks whether a result can be written to `path` (`-` is standard output), and leaves everything as it is.
+    /// Checks whether a result can be written to `path` (`-` is standard output), and changes nothing.
     ///
-    /// `inputs` are the files that must not be replaced, under whatever name.
+    /// `inputs` are files that must not be replaced, under any name.
     pub fn check(path: &Path, inputs: &[&FileId]) -> Result<Output, TableError> {
         let name = if path.as_os_str() == "-" { "standard output".to_owned() } else { shown_path(path) };
         match place::target(path, inputs) {
@@ -62,7 +62,7 @@ impl Output {
         }
     }
 
-    /// Looks whether rows of that format may be written under this name.
+    /// Checks whether rows of that format may be written under this name.
     pub fn check_format(&self, format: Format) -> Result<(), TableError> {
         match self.target {
             Target::File { .. } if !format.may_be_named(&self.path) => {
@@ -73,7 +73,7 @@ impl Output {
         }
     }
 
-    /// Bytes that are free where the result is to go, if it is a file and the system tells.
+    /// Free bytes at the destination, if it is a file and the system tells.
     pub fn room(&self) -> Option<u64> {
         match &self.target {
             Target::File(place) => place.room(),
@@ -81,17 +81,18 @@ impl Output {
         }
     }
 
-    /// What errors call it.
+    /// The name of the output in errors.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Writes a result with `write` and puts it in place if that succeeds; compressed, if the name ends in `.gz` or `.zst`.
+    /// Writes a result with `write` and puts it in place if that succeeds. It is compressed if the name ends
+    /// in `.gz` or `.zst`.
     ///
-    /// A file gets its name when it is complete and synced, with the permissions of the file it replaces or of a new file.
-    /// A stream gets its bytes after the last of them is known. After a failure nothing is left and a file that was there
-    /// is as it was. A stream that does not take its bytes, or a named pipe that nobody reads yet, is waited for until
-    /// `cancelled`.
+    /// A file gets its name when it is complete and synced, with the permissions of the file it replaces or
+    /// of a new file. A stream gets its bytes when all of them are known. After a failure nothing is left,
+    /// and an existing file is unchanged. If a stream does not take its bytes, or nobody reads a named pipe
+    /// yet, this waits until `cancelled`.
     pub fn commit<T>(
         self,
         cancelled: Cancelled<'_>,
@@ -119,8 +120,8 @@ impl Output {
         Ok(result)
     }
 
-    /// Opens it for what is written as it comes, such as a log: what was in a file is gone. A write to a stream that takes
-    /// nothing waits until `cancelled`, and then fails.
+    /// Opens the output for incremental writes, such as a log. An existing file is truncated. A write to a
+    /// stream that takes nothing waits until `cancelled` and then fails.
     pub fn log<'a>(self, cancelled: Cancelled<'a>) -> Result<Box<dyn Write + Send + 'a>, TableError> {
         let failed = |source| match source {
             source if stream::is_cancelled(&source) => TableError::Cancelled,
@@ -134,7 +135,7 @@ impl Output {
 }
 
 impl Target {
-    /// Opens a stream for writing. (A file is none.)
+    /// Opens a stream for writing; none if the output is a file.
     fn stream<'a>(&self, cancelled: Cancelled<'a>) -> io::Result<Stream<'a>> {
         match self {
             Target::Standard(standard) => Stream::of(standard.duplicate()?, cancelled),
@@ -146,7 +147,7 @@ impl Target {
 
 fn copy(spool: &mut SpooledTempFile, out: &mut Stream<'_>, cancelled: Cancelled<'_>) -> io::Result<()> {
     spool.seek(SeekFrom::Start(0))?;
-    let mut piece = vec![0; PIECE];
+    let mut piece = vec![0; BATCH];
     loop {
         let count = spool.read(&mut piece)?;
         if count == 0 {

@@ -31,7 +31,7 @@ impl Packing {
         }
     }
 
-    /// What a file of that name is to be.
+    /// The compression of a file of that name.
     pub(crate) fn of_name(path: &Path) -> Self {
         match path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase).as_deref() {
             Some("gz") => Packing::Gzip,
@@ -49,12 +49,12 @@ impl Packing {
     }
 }
 
-/// A name without the ending that says how the file is compressed.
+/// A name without the ending of its compression.
 pub(crate) fn without_ending(path: &Path) -> PathBuf {
     if Packing::of_name(path) == Packing::None { path.to_owned() } else { path.with_extension("") }
 }
 
-/// Gives what is inside of what `from` gives.
+/// Decompresses what `from` reads.
 pub(crate) enum Decoder<R: Read> {
     None(R),
     Gzip(Box<MultiGzDecoder<BufReader<R>>>),
@@ -91,7 +91,7 @@ impl<R: Read> Read for Decoder<R> {
     }
 }
 
-/// Hands what `write` writes on to `out`, compressed.
+/// Compresses what `write` writes, into `out`.
 pub(crate) fn encode<T, E: From<io::Error>>(
     packing: Packing,
     out: &mut (dyn Write + Send),
@@ -132,7 +132,7 @@ mod tests {
             };
             assert!(unpack(&packed).unwrap() == text);
             if packing != Packing::None {
-                // Two files one after the other are one, as the tools have it.
+                // Two concatenated files are one file, as for the tools.
                 assert_eq!(unpack(&[&packed[..], &packed].concat()).unwrap().len(), 2 * text.len());
                 for cut in [1, 9, packed.len() / 2, packed.len() - 5, packed.len() - 1] {
                     assert!(unpack(&packed[..cut]).is_err(), "{packing:?} {cut}");

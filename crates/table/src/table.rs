@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use vesica_encode::items::{Encoding, Items, ItemsError, Matches, OnDuplicates};
+use vesica_encode::items::{Items, ItemsError, Matches};
 
 use crate::collect::{Collector, Loading, Rows};
 use crate::columnar::{self, Sink};
@@ -14,56 +14,9 @@ use crate::format::Format;
 use crate::input::{Fingerprint, Input, Progress};
 use crate::key::KeySpec;
 use crate::numbers;
+use crate::request::{Chosen, Loaded, Request, TableReport};
 
-pub(crate) mod header;
 mod text;
-
-/// What becomes of a row whose key is null or invalid.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OnFault {
-    /// The row is counted and left out.
-    Skip,
-    /// The run ends.
-    Error,
-}
-
-/// What to make of an input.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The key columns, in the agreed order.
-    pub keys: Vec<KeySpec>,
-    /// What the items are to be.
-    pub encoding: Encoding,
-    /// Rows with a null key.
-    pub on_null: OnFault,
-    /// Rows with an invalid key.
-    pub on_invalid: OnFault,
-    /// Rows with the same key.
-    pub on_duplicates: OnDuplicates,
-}
-
-impl Request {
-    /// What happens if nothing else is asked for: null keys are skipped, invalid ones are errors, duplicates all count.
-    pub fn new(keys: Vec<KeySpec>, encoding: Encoding) -> Self {
-        let (on_null, on_invalid) = (OnFault::Skip, OnFault::Error);
-        Request { keys, encoding, on_null, on_invalid, on_duplicates: OnDuplicates::All }
-    }
-}
-
-/// What the first pass counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct TableReport {
-    /// Rows, the header not counted.
-    pub rows: u64,
-    /// Distinct keys.
-    pub items: u64,
-    /// Rows with a null key.
-    pub nulls: u64,
-    /// Rows with an invalid key and no null one.
-    pub invalid: u64,
-    /// Rows with the key of an earlier row.
-    pub duplicates: u64,
-}
 
 /// An input that has been read once and can give its rows.
 #[derive(Debug)]
@@ -73,20 +26,6 @@ pub struct Table {
     report: TableReport,
     seen: Fingerprint,
     numbers: Option<Vec<u64>>,
-}
-
-/// Rows that are to leave, and their match numbers, if they are to have them.
-#[derive(Clone, Copy)]
-pub(crate) struct Chosen<'a> {
-    pub(crate) rows: &'a [u64],
-    pub(crate) numbers: Option<&'a [u64]>,
-}
-
-/// What a first pass leaves behind.
-pub(crate) struct Loaded<S> {
-    pub(crate) rows: S,
-    pub(crate) columns: Vec<String>,
-    pub(crate) fingerprint: Fingerprint,
 }
 
 impl Input {
@@ -114,7 +53,7 @@ impl Input {
         Ok((Table { input: self, columns, report, seen: fingerprint, numbers: None }, items))
     }
 
-    /// A pass over the key values of all rows.
+    /// Passes over the key values of all rows.
     pub(crate) fn read<S: Rows>(
         &self,
         keys: &[KeySpec],
@@ -127,7 +66,7 @@ impl Input {
         }
     }
 
-    /// Where a row is, for an error that knows its number only.
+    /// The position of a row, for an error that has only its number.
     fn place_of(
         &self,
         row: u64,
@@ -146,7 +85,7 @@ impl Table {
         &self.columns
     }
 
-    /// What the first pass counted.
+    /// The counts of the first pass.
     pub fn report(&self) -> TableReport {
         self.report
     }
@@ -155,17 +94,18 @@ impl Table {
         &self.input
     }
 
-    /// What errors call the input.
+    /// The name of the input in errors.
     pub fn name(&self) -> &str {
         self.input.name()
     }
 
-    /// The format of the input, in which its rows leave.
+    /// The format of the input, which is also the format of the output.
     pub fn format(&self) -> Format {
         self.input.format()
     }
 
-    /// The same table, whose matching rows leave with one more column: their match numbers, in the order of the rows.
+    /// The same table, whose matching rows get one more column: their match numbers, in the order of the
+    /// rows.
     #[must_use]
     pub fn with_numbers(self, numbers: Option<Vec<u64>>) -> Self {
         Table { numbers, ..self }
@@ -173,10 +113,11 @@ impl Table {
 
     /// Second pass: the matching rows, in the input's order and format.
     ///
-    /// Of a text file the header and the records byte for byte, not compressed; only a last row without a line end gets
-    /// one, the first one's, and empty lines are not rows. Of a columnar file one of the same format, schema and notes;
-    /// record batches leave as an Arrow IPC stream. An input that is not what the first pass read gives
-    /// [`TableError::Changed`], and what `out` then holds is not to be used.
+    /// For a text file, `out` gets the header and the records byte for byte, not compressed. A last row
+    /// without a line end gets the line end of the first line. Empty lines are not rows. For a columnar file,
+    /// `out` gets a file of the same format, schema and notes, and for record batches an Arrow IPC stream. If
+    /// the input is not what the first pass read, the error is [`TableError::Changed`], and the content of
+    /// `out` must not be used.
     pub fn select(
         &self,
         matches: &Matches,
@@ -190,7 +131,8 @@ impl Table {
         }
     }
 
-    /// Second pass over a columnar input: the matching rows as record batches, which `take` may end with `Break`.
+    /// Second pass over a columnar input: hands the matching rows to `take` as record batches. `take` may end
+    /// the pass with `Break`.
     pub fn select_batches(
         &self,
         matches: &Matches,
@@ -198,7 +140,7 @@ impl Table {
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), TableError> {
         let chosen = self.chosen(matches)?;
-        // Before the passes, whose error would be another.
+        // Checked before the pass, whose error would be another one.
         self.schema()?;
         columnar::select(&self.input, chosen, &self.seen, &mut Sink::Taker(take), on_progress)
     }

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Shared helpers of this crate's tests.
 
 use std::ops::ControlFlow;
 
@@ -24,7 +24,7 @@ pub(crate) fn load(bytes: &[u8], request: &Request) -> Result<(Table, Items), Ta
     input(bytes)?.load(request, &mut go)
 }
 
-/// A new named pipe in a directory of its own; none where that cannot be had.
+/// A new named pipe in its own directory; none on systems without named pipes.
 #[cfg(unix)]
 pub(crate) fn pipe() -> Option<(tempfile::TempDir, std::path::PathBuf)> {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
-//! UTF-16 on its way to a reader of UTF-8. All other encodings pass as they are: in them a delimiter, a quote and a line end are
-//! one byte, which is part of nothing else, so that records can be told apart and keep their bytes.
+//! Converts UTF-16 to UTF-8 for the reader. All other encodings pass unchanged: in them a delimiter, a quote
+//! and a line end are single bytes that no other character contains, so records can be separated and keep
+//! their bytes.
 
 use std::io::{self, Read};
 
@@ -7,10 +8,10 @@ use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 use crate::dialect::Charset;
 
-/// Bytes of UTF-16 decoded at a time.
+/// Bytes of UTF-16 that one step decodes.
 const BUFFER: usize = 1 << 16;
 
-/// Gives the text of what `source` gives.
+/// Reads `source` as text.
 pub(crate) struct Text<R> {
     source: R,
     named: Option<Charset>,
@@ -21,10 +22,10 @@ pub(crate) struct Text<R> {
 struct Utf16 {
     encoding: &'static Encoding,
     decoder: Decoder,
-    /// What was read and is not decoded yet, and how much of it that is.
+    /// Bytes that were read and not yet decoded, and their number.
     raw: Vec<u8>,
     waiting: usize,
-    /// What is decoded, and how much of it was given.
+    /// Decoded text, and how much of it was returned.
     text: Vec<u8>,
     given: usize,
     at_end: bool,
@@ -32,7 +33,7 @@ struct Utf16 {
 }
 
 impl<R: Read> Text<R> {
-    /// Reads by the byte-order mark, or in the encoding of that name where there is none.
+    /// Reads in the encoding of the byte-order mark, or in `encoding` if there is none.
     pub(crate) fn new(source: R, named: Option<Charset>) -> Self {
         Text { source, named, begun: false, utf16: None }
     }
@@ -41,22 +42,22 @@ impl<R: Read> Text<R> {
         &self.source
     }
 
-    /// The encoding of the bytes that are given, if it is not UTF-8. To be asked after the first read.
+    /// The encoding of the returned bytes, if it is not UTF-8. Valid after the first read.
     pub(crate) fn charset(&self) -> Option<Charset> {
         self.named.filter(|_| self.utf16.is_none())
     }
 
-    /// The form of UTF-16 that the source has, if it has one.
+    /// The form of UTF-16 of the source, if it is UTF-16.
     pub(crate) fn utf16(&self) -> Option<&'static Encoding> {
         self.utf16.as_ref().map(|utf16| utf16.encoding)
     }
 
-    /// Whether reading failed because the bytes are no text.
+    /// Whether reading failed because the bytes are not valid text.
     pub(crate) fn is_broken(&self) -> bool {
         self.utf16.as_ref().is_some_and(|utf16| utf16.broken)
     }
 
-    /// The first read, which meets the byte-order mark. `into` has room for one.
+    /// The first read, which sees the byte-order mark. `into` has room for the mark.
     fn begin(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let mut count = self.source.read(into)?;
         while (1..3).contains(&count) && count < into.len() {
@@ -103,7 +104,7 @@ impl Utf16 {
         raw[..head.len()].copy_from_slice(head);
         Utf16 {
             encoding,
-            // The mark stays, as U+FEFF.
+            // The mark remains, as U+FEFF.
             decoder: encoding.new_decoder_without_bom_handling(),
             raw,
             waiting: head.len(),
@@ -134,7 +135,7 @@ impl Utf16 {
         Ok(count)
     }
 
-    /// Decodes what was read; what stands before a fault is given first.
+    /// Decodes what was read. Text before an error is returned first.
     fn decode(&mut self) {
         let room = self.decoder.max_utf8_buffer_length_without_replacement(self.waiting);
         self.text.resize(room.unwrap_or(4 * BUFFER), 0);
@@ -148,9 +149,10 @@ impl Utf16 {
     }
 }
 
-/// Appends text in the form of UTF-16 that it was read in. What was decoded without a fault comes out as it was.
+/// Appends text in the form of UTF-16 in which it was read. Text that was decoded without an error gets its
+/// original bytes.
 pub(crate) fn encode(text: &[u8], encoding: &'static Encoding, out: &mut Vec<u8>) {
-    // It was decoded here, so it is UTF-8.
+    // This module decoded it, so it is UTF-8.
     for unit in String::from_utf8_lossy(text).encode_utf16() {
         out.extend_from_slice(&if encoding == UTF_16BE { unit.to_be_bytes() } else { unit.to_le_bytes() });
     }

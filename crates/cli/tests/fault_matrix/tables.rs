@@ -36,7 +36,7 @@ type Table = (&'static str, &'static str, fn(&str) -> Vec<u8>, &'static str);
 /// What is wrong with a table, its file's name and bytes, and words on the screen.
 const TABLES: [Table; 9] = [
     ("a gzip file was cut short", "table.csv.gz", |text| without_end(gzip(text), 30), "it ends early"),
-    ("a byte of a gzip file is another", "table.csv.gz", |text| flipped(gzip(text), 40), "do not unpack"),
+    ("a byte of a gzip file is another", "table.csv.gz", |text| flipped(gzip(text), 40), "do not decompress"),
     ("a zstd file was cut short", "table.csv.zst", |text| without_end(zstd(text), 30), "it ends early"),
     ("a Parquet file was cut short", "table.parquet", |text| without_end(parquet(text), 300), ""),
     ("the end of a Parquet file is another", "table.parquet", overwritten_end, ""),

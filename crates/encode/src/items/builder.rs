@@ -28,7 +28,7 @@ impl ShortKey {
     /// Bytes of a part at most.
     pub const LONGEST: usize = 64 - ShortKey::AT;
     /// Keys of one call at most.
-    pub const AT_ONCE: usize = 64;
+    pub const BATCH: usize = 64;
 }
 
 /// Collects one key a row.
@@ -105,13 +105,13 @@ impl ItemsBuilder {
     /// elsewhere; what is in front of the part is written here. The same items as [`push`](Self::push) makes of them.
     ///
     /// # Panics
-    /// If there is not a block a key, or there are more than [`ShortKey::AT_ONCE`].
+    /// If there is not a block a key, or there are more than [`ShortKey::BATCH`].
     pub fn push_short(&mut self, keys: &[ShortKey], blocks: &mut [[u8; 64]]) -> Result<(), ItemsError> {
-        assert!(keys.len() == blocks.len() && keys.len() <= ShortKey::AT_ONCE, "a block a key");
+        assert!(keys.len() == blocks.len() && keys.len() <= ShortKey::BATCH, "a block a key");
         if self.keys.arity() != 1 {
             return Err(ItemsError::KeyParts { parts: 1 });
         }
-        let (mut rows, mut lengths) = ([0; ShortKey::AT_ONCE], [0; ShortKey::AT_ONCE]);
+        let (mut rows, mut lengths) = ([0; ShortKey::BATCH], [0; ShortKey::BATCH]);
         for (i, (key, block)) in keys.iter().zip(blocks.iter_mut()).enumerate() {
             if usize::from(key.length) > ShortKey::LONGEST {
                 return Err(ItemsError::PartTooLong);
@@ -194,7 +194,7 @@ fn append_short<const N: usize>(
     rows: &[u32],
     records: &mut Records<N>,
 ) {
-    let mut digests = [[0; N]; ShortKey::AT_ONCE];
+    let mut digests = [[0; N]; ShortKey::BATCH];
     let digests = &mut digests[..rows.len()];
     digest_blocks(width, blocks, lengths, digests);
     records.append(digests, rows);

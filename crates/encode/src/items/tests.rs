@@ -93,7 +93,7 @@ fn short_keys_in_blocks_are_keys_pushed() {
         let builder = || ItemsBuilder::new(Encoding::Digest(width), 0).unwrap();
         let (mut short, mut pushed) = (builder(), builder());
         let mut row = 0;
-        for count in (0..=ShortKey::AT_ONCE).chain([16; 5]) {
+        for count in (0..=ShortKey::BATCH).chain([16; 5]) {
             let (mut keys, mut blocks) = (Vec::new(), vec![[0; 64]; count]);
             for block in &mut blocks {
                 let length = rng.random_range(0..=ShortKey::LONGEST);

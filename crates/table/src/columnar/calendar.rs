@@ -4,7 +4,8 @@ use std::io::Write;
 
 const DAY_NANOS: i128 = 86_400_000_000_000;
 
-/// A day counted from 1970-01-01 as `YYYY-MM-DD`; beyond the years 0000 to 9999 with a sign and as many digits as it takes.
+/// A day counted from 1970-01-01 as `YYYY-MM-DD`. Years outside 0000 to 9999 get a sign and as many digits as
+/// they need.
 pub(super) fn date(days: i64, out: &mut Vec<u8>) {
     let (year, month, day) = civil(days);
     if (0..=9999).contains(&year) {
@@ -23,7 +24,7 @@ pub(super) fn time(nanos: i128, out: &mut Vec<u8>) {
 
 /// A moment counted from 1970 in nanoseconds, as `YYYY-MM-DDTHH:MM:SS.nnnnnnnnnZ`.
 pub(super) fn moment(nanos: i128, out: &mut Vec<u8>) {
-    // A count of seconds in 64 bits is at most a count of days in 48.
+    // 64 bits of seconds are at most 48 bits of days.
     date(nanos.div_euclid(DAY_NANOS) as i64, out);
     out.push(b'T');
     time(nanos.rem_euclid(DAY_NANOS), out);
@@ -31,13 +32,13 @@ pub(super) fn moment(nanos: i128, out: &mut Vec<u8>) {
 }
 
 fn append(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    // A vector takes everything.
+    // Writing to a vector never fails.
     let _ = out.write_fmt(text);
 }
 
 /// Year, month and day of the Gregorian calendar, extended to all years.
 ///
-/// Years are counted from March, so that a leap day is the last of its year, in eras of 400 years, which all have the same
+/// Years begin in March, so a leap day is the last day of its year. Eras of 400 years all have the same
 /// number of days.
 fn civil(days: i64) -> (i64, i64, i64) {
     const ERA: i64 = 146_097;
@@ -48,7 +49,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let leap_days = day_of_era / 1460 - day_of_era / 36_524 + day_of_era / 146_096;
     let year_of_era = (day_of_era - leap_days) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    // Months from March have 153 days in five.
+    // From March on, every five months have 153 days.
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
     let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };

@@ -1,7 +1,8 @@
-//! What packed buffers of Arrow IPC claim to be long, held against their bytes before a decoder allocates as much.
+//! Checks the claimed lengths of compressed Arrow IPC buffers before a decoder allocates memory for them.
 //!
-//! A packed buffer begins with its length when unpacked, and the decoder takes its word for it: one damaged byte could
-//! ask for more memory than there is, which ends a process. (Lengths of messages it checks itself.)
+//! A compressed buffer begins with its uncompressed length, and the decoder trusts it. One damaged byte could
+//! ask for more memory than there is, which aborts the process. (The decoder checks the lengths of messages
+//! itself.)
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -13,12 +14,12 @@ use crate::input::Input;
 const CONTINUATION: [u8; 4] = [0xff; 4];
 /// The length of the footer and `ARROW1`, at the end of a file.
 const TAIL: u64 = 10;
-/// Bytes that one byte can stand for: a length in LZ4 goes on by 255 a byte; four bytes of Zstandard may be a block
-/// of 128 KiB.
+/// Uncompressed bytes that one byte can stand for: a length in LZ4 grows by 255 a byte, and four bytes of
+/// Zstandard may be a block of 128 KiB.
 const LZ4_RATIO: u64 = 256;
 const ZSTD_RATIO: u64 = 1 << 15;
 
-/// Whether every packed buffer can be as long as it says. What else is wrong the decoder finds.
+/// Whether every compressed buffer can be as long as it claims. The decoder finds all other damage.
 pub(super) fn plausible(input: &Input, stream: bool) -> io::Result<bool> {
     let (mut file, length) = input.file()?;
     file.seek(SeekFrom::Start(0))?;
@@ -26,7 +27,7 @@ pub(super) fn plausible(input: &Input, stream: bool) -> io::Result<bool> {
     if stream { walk.stream() } else { walk.file() }
 }
 
-/// Goes from message to message, and over what lies between.
+/// Visits message after message, and skips the bytes between them.
 struct Walk {
     file: BufReader<File>,
     at: u64,
@@ -34,7 +35,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// The bytes at a place; none if not all of them are there.
+    /// The bytes at an offset; none if the file ends before their end.
     fn bytes(&mut self, at: u64, count: u64) -> io::Result<Option<Vec<u8>>> {
         if at.checked_add(count).is_none_or(|end| end > self.length) {
             return Ok(None);
@@ -75,7 +76,8 @@ impl Walk {
         Ok(true)
     }
 
-    /// The decoder makes room for the whole block before it reads any of it, so that one beyond the file's end is damage.
+    /// The decoder allocates a whole block before it reads any of it, so a block beyond the file's end counts
+    /// as damage.
     fn block(&mut self, block: &Block) -> io::Result<bool> {
         let (Ok(at), Ok(head), Ok(rest)) = (
             u64::try_from(block.offset()),
@@ -84,7 +86,7 @@ impl Walk {
         ) else {
             return Ok(false);
         };
-        // The footer alone says where the body begins: the decoder looks at no length before the metadata.
+        // Only the footer says where the body begins: the decoder reads no length before the metadata.
         let (Some(head_bytes), Some(body)) = (self.bytes(at, head)?, at.checked_add(head)) else {
             return Ok(false);
         };
@@ -92,15 +94,15 @@ impl Walk {
             return Ok(false);
         }
         let skipped = if head_bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
-        // In a vector of its own, for a flat buffer has to be aligned.
+        // Copied to a vector, because a flat buffer must be aligned.
         let Some(metadata) = head_bytes.get(skipped..).map(<[u8]>::to_vec) else { return Ok(true) };
         self.message(&metadata, body)
     }
 
-    /// The metadata of the message at a place, and where it ends; none at the end of a stream.
+    /// The metadata of the message at an offset, and where it ends; none at the end of a stream.
     fn metadata(&mut self, at: u64) -> io::Result<Option<(Vec<u8>, u64)>> {
         let Some(first) = self.bytes(at, 4)? else { return Ok(None) };
-        // Old writers leave out the mark before the length.
+        // Old writers omit the marker before the length.
         let at = if first == CONTINUATION { at + 4 } else { at };
         let Some(length) = self.number(at)?.filter(|length| *length > 0) else { return Ok(None) };
         Ok(self.bytes(at + 4, length)?.map(|metadata| (metadata, at + 4 + length)))
@@ -112,8 +114,8 @@ impl Walk {
         Ok(number.and_then(|number| number.try_into().ok()))
     }
 
-    /// The decoder of a file takes what stands behind the metadata for more of them; a message whose parts do not lie
-    /// within its metadata is damage.
+    /// The decoder of a file would read bytes behind the metadata as more metadata. A message whose parts do
+    /// not lie within its metadata therefore counts as damage.
     fn message(&mut self, metadata: &[u8], body: u64) -> io::Result<bool> {
         let Ok(message) = root_as_message(metadata) else { return Ok(false) };
         let dictionary = || message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
@@ -125,7 +127,7 @@ impl Walk {
             let (Some(place), Ok(length)) = (place, u64::try_from(buffer.length())) else { return Ok(false) };
             let claim = if length < 8 { None } else { self.bytes(place, 8)? };
             let claim = claim.and_then(|claim| Some(i64::from_le_bytes(*claim.first_chunk()?)));
-            // Minus one says that the buffer is not packed after all.
+            // Minus one means that the buffer is not compressed.
             if let Some(claim) = claim.and_then(|claim| u64::try_from(claim).ok())
                 && !can_be(claim, (length - 8).saturating_mul(ratio))
             {
@@ -136,7 +138,7 @@ impl Walk {
     }
 }
 
-/// Whether so many bytes can come out, and there is room for them.
+/// Whether the compressed bytes can yield so many bytes, and whether the memory for them can be had.
 fn can_be(claim: u64, most: u64) -> bool {
     let room = |claim| Vec::<u8>::new().try_reserve_exact(claim).is_ok();
     claim <= most && usize::try_from(claim).is_ok_and(room)
@@ -194,7 +196,7 @@ mod tests {
             .into_iter()
             .flat_map(|codec| [(codec, true), (codec, false)])
         {
-            // As much as can be packed into few bytes is no damage.
+            // The most that so few bytes can yield is not damage.
             let (table, _) = load(&packed(1 << 20, codec, stream), &request(&["k"])).unwrap();
             assert_eq!(table.report().rows, 1 << 20);
             let whole = packed(1000, codec, stream);

@@ -1,7 +1,8 @@
-//! Foreign decoders at arm's length.
+//! Catches panics of foreign decoders.
 //!
-//! The decoders of Parquet and Arrow check what they read, but not all of it everywhere: some damage ends in a panic.
-//! It is caught here and becomes the error that the damage is. Nothing of a decoder is used after its panic.
+//! The decoders of Parquet and Arrow do not check everything that they read, so some damaged files cause a
+//! panic. This module catches it, and the caller reports damage. Nothing of a decoder is used after its
+//! panic.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,8 +11,8 @@ thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is within a decoder, so that a panic is damage of the input and none of the program. A program
-/// whose panic hook writes to the screen asks here first: the message could show a value.
+/// Whether this thread is inside a decoder, where a panic means a damaged input. A program whose panic hook
+/// writes to the screen must check this first: the panic message could contain a value.
 pub fn decoding() -> bool {
     DECODING.get()
 }

@@ -11,7 +11,8 @@ use crate::error::TableError;
 use crate::format::Format;
 use crate::input::{Fingerprint, Input, OnProgress, Pass};
 
-/// The mark that a stream ends with. The format allows to leave it out; then nobody can tell an end from a cut.
+/// The marker at the end of a stream. The format allows streams without it, but then a truncated stream looks
+/// complete.
 const END_OF_STREAM: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 const BUFFER: usize = 256 << 10;
 
@@ -83,7 +84,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// Nothing may follow the end of a stream: a second one, say, of two files put together.
+    /// Checks that nothing follows the end of the stream, such as a second stream of two concatenated files.
     fn end(&mut self) -> Result<(), TableError> {
         let Reader::Stream(reader) = &mut self.reader else { return Ok(()) };
         let mut rest = [0; 1];
@@ -111,7 +112,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// What was read, in the order it was read in, which the bytes themselves determine.
+    /// The fingerprint of the bytes in the order of reading, which the bytes themselves determine.
     pub(super) fn fingerprint(&self) -> Fingerprint {
         self.pass().fingerprint()
     }

@@ -1,7 +1,7 @@
 //! Parquet: row group by row group, the wanted columns of each, a batch of rows at a time.
 //!
-//! The first pass reads footer and key columns, and its fingerprint covers those, with the file's length and times. To
-//! hash all of a file would cost more than reading the few columns that a key needs.
+//! The first pass reads the footer and the key columns. Its fingerprint covers those, and the file's length
+//! and times. Hashing the whole file would cost more than reading the few columns of a key.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -24,11 +24,11 @@ use super::{What, damaged, guarded};
 use crate::error::TableError;
 use crate::input::{Fingerprint, Input, OnProgress, Progress};
 
-/// Rows decoded at a time, and the bytes that they should not exceed by far.
+/// Rows of a batch, and the bytes that a batch should not exceed by far.
 const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: u64 = 32 << 20;
 
-/// The row groups of a file, those to come and the one that is being read.
+/// The row groups of a file: the current one and those to come.
 pub(super) struct Groups<'a> {
     input: &'a Input,
     on_progress: OnProgress<'a>,
@@ -37,14 +37,14 @@ pub(super) struct Groups<'a> {
     mask: ProjectionMask,
     schema: SchemaRef,
     left: VecDeque<usize>,
-    /// The group that is being read, its reader, and how many of its rows are left.
+    /// The current group, its reader, and how many of its rows are left.
     current: Option<(usize, ParquetRecordBatchReader, u64)>,
     done: u64,
     seen: Fingerprint,
 }
 
 impl<'a> Groups<'a> {
-    /// Opens a file for all columns, or for some, whose text is then given as views.
+    /// Opens a file for all columns, or for some columns, whose text then comes as views.
     pub(super) fn open(
         input: &'a Input,
         columns: Option<&[usize]>,
@@ -86,7 +86,7 @@ impl<'a> Groups<'a> {
 
     pub(super) fn rows_hint(&self) -> usize {
         let rows = self.metadata.metadata().file_metadata().num_rows();
-        // Every row takes a bit somewhere, save in a file of very many equal ones.
+        // Every row takes at least a bit, except in a file of very many equal rows.
         usize::try_from(rows)
             .unwrap_or(0)
             .min(usize::try_from(self.seen.length).unwrap_or(0).saturating_mul(8))
@@ -96,7 +96,8 @@ impl<'a> Groups<'a> {
         u64::try_from(self.metadata.metadata().row_group(group).num_rows()).unwrap_or(0)
     }
 
-    /// Lets go of groups that end before the row `ahead` of the next one, all if there is none; gives the rows let go.
+    /// Skips the groups that end before the row `ahead` of the next one, or all groups if there is no such
+    /// row. Returns how many rows it skipped.
     pub(super) fn skip(&mut self, ahead: Option<u64>) -> Result<u64, TableError> {
         let mut passed = 0;
         let leaves = |passed: u64, rows: u64| ahead.is_none_or(|ahead| passed + rows <= ahead);
@@ -147,7 +148,7 @@ impl<'a> Groups<'a> {
                     self.done += batch.num_rows() as u64;
                     return Ok(Some(batch));
                 }
-                // A group of as many rows as the footer says, or it is damaged.
+                // A group must have as many rows as the footer says.
                 None if *left == 0 => self.current = None,
                 _ => return Err(failed(What::Data)),
             }
@@ -191,13 +192,13 @@ fn place(group: usize) -> String {
     format!("row group {}", group + 1)
 }
 
-/// Whether a file is still what an earlier pass saw. Only Parquet has something to compare.
+/// Whether a file is still what an earlier pass read. Only Parquet has something to compare.
 pub(super) fn unchanged(input: &Input, seen: &Fingerprint) -> Result<bool, TableError> {
     let Some(stamp) = seen.stamp else { return Ok(true) };
     Ok(input.stamp()? == stamp && hash(input, &seen.ranges)? == seen.hash)
 }
 
-/// The schema with the text and binary ones among these columns as views, which need not be copied.
+/// The schema in which text and binary columns are views, which need no copy.
 fn views(schema: &SchemaRef, columns: &[usize]) -> SchemaRef {
     let field = |(at, field): (usize, &arrow_schema::FieldRef)| match field.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 if columns.contains(&at) => {
@@ -212,7 +213,7 @@ fn views(schema: &SchemaRef, columns: &[usize]) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// Where the bytes of these columns are, and the footer; none if one is not within the file.
+/// The byte ranges of these columns and of the footer; none if a range is not within the file.
 fn ranges(metadata: &ParquetMetaData, mask: &ProjectionMask, length: u64) -> Option<Vec<(u64, u64)>> {
     let mut ranges = Vec::new();
     let mut end = 4;
@@ -255,7 +256,8 @@ fn hash(input: &Input, ranges: &[(u64, u64)]) -> Result<u128, TableError> {
     Ok(hasher.finish_128())
 }
 
-/// Reads ranges of a file, and none that is not there: a length out of a damaged footer must not be allocated.
+/// Reads ranges of a file, but only ranges within the file: the length in a damaged footer must not be
+/// allocated.
 #[derive(Clone)]
 struct Chunks {
     file: Arc<File>,
@@ -297,7 +299,7 @@ impl ChunkReader for Chunks {
     }
 }
 
-/// What the footer says.
+/// The metadata of the footer.
 pub(super) fn metadata(input: &Input) -> Result<Arc<ParquetMetaData>, TableError> {
     let mut go = |_| std::ops::ControlFlow::Continue(());
     Ok(Groups::open(input, None, &mut go)?.metadata.metadata().clone())

@@ -18,7 +18,8 @@ use vesica_encode::items::{Items, OnDuplicates};
 
 use super::*;
 use crate::error::{Fault, Invalid};
-use crate::table::{OnFault, Table, TableReport};
+use crate::request::{OnFault, TableReport};
+use crate::table::Table;
 use crate::testing::{go, input, load, request};
 
 const FORMATS: [Format; 3] = [Format::Parquet, Format::ArrowFile, Format::ArrowStream];
@@ -367,7 +368,7 @@ fn rows_that_are_at_fault_are_named_by_number() {
         let error = load(&bytes, &wanted).unwrap_err().to_string();
         assert_eq!(
             error,
-            "test.csv, rows 2 and 4: the same key (`--on-duplicates all` or `--on-duplicates first` allows it)"
+            "test.csv, rows 2 and 4 have the same key (`--on-duplicates all` or `--on-duplicates first` allows this)"
         );
         wanted.on_null = OnFault::Error;
         assert!(load(&bytes, &wanted).unwrap_err().to_string().starts_with("test.csv, row 3, column `n`"));
@@ -455,7 +456,8 @@ fn a_pass_can_be_cancelled() {
     }
 }
 
-/// Every byte with a bit flipped, and cut at many lengths: an error, or a table, never a panic; a cut file is no table.
+/// Every byte with a bit flipped, and cut at many lengths: an error, or a table, never a panic; a cut file is
+/// no table.
 #[test]
 fn damaged_files_are_errors() {
     // The panics within decoders that this provokes are expected.

@@ -1,8 +1,8 @@
-//! The values of an Arrow array as the text that key rules start from, the same from every format.
+//! Converts the values of an Arrow array to the text that key rules apply to, the same as from every format.
 //!
-//! Integers in decimal, booleans `true` and `false`, dates and times in ISO 8601, time stamps in UTC with nanoseconds,
-//! decimals with all digits of their scale, text and binary as their bytes, dictionaries by what they stand for. Floats
-//! are refused: two programs do not write the same float the same way.
+//! Integers are decimal, booleans `true` and `false`, dates and times in ISO 8601, time stamps in UTC with
+//! nanoseconds, decimals with all digits of their scale. Text and binary are their bytes, and dictionaries
+//! are decoded. Floats are refused: different programs write the same float differently.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -31,15 +31,15 @@ pub(super) enum Texts<'a> {
     BinaryView(&'a BinaryViewArray),
     FixedBinary(&'a FixedSizeBinaryArray),
     Written(Written),
-    /// For each row the place of its value; none for a null.
+    /// For each row the index of its value; none for a null.
     Dictionary {
-        places: Vec<Option<u32>>,
+        indices: Vec<Option<u32>>,
         values: Box<Texts<'a>>,
     },
     Null,
 }
 
-/// Why a column's values are no keys.
+/// Why the values of a column cannot be keys.
 pub(crate) fn refusal(data_type: &DataType) -> Option<&'static str> {
     use DataType as D;
     match data_type {
@@ -51,7 +51,7 @@ pub(crate) fn refusal(data_type: &DataType) -> Option<&'static str> {
         D::Binary | D::LargeBinary | D::BinaryView | D::FixedSizeBinary(_) => None,
         D::Dictionary(_, values) => refusal(values),
         D::Float16 | D::Float32 | D::Float64 => Some(
-            "two programs do not write the same float the same way; make the column integer (pandas: `astype('Int64')`), decimal or text",
+            "different programs write the same float differently; make the column integer (pandas: `astype('Int64')`), decimal or text",
         ),
         _ => Some("make the column text, a number, a date or a time"),
     }
@@ -86,8 +86,8 @@ impl<'a> Texts<'a> {
             Texts::BinaryView(array) => (array.is_null(row), array.value(row)),
             Texts::FixedBinary(array) => (array.is_null(row), array.value(row)),
             Texts::Written(written) => (written.is_null(row), written.text(row)),
-            Texts::Dictionary { places, values } => {
-                return places[row].map_or(Value::Null, |place| values.get(place as usize));
+            Texts::Dictionary { indices, values } => {
+                return indices[row].map_or(Value::Null, |place| values.get(place as usize));
             }
             Texts::Null => (true, &[]),
         };
@@ -100,7 +100,7 @@ fn bytes<T: ByteArrayType>(array: &GenericByteArray<T>, row: usize) -> (bool, &[
     (array.is_null(row), array.value(row).as_ref())
 }
 
-/// Text that had to be written.
+/// Values that had to be written as text.
 pub(super) struct Written {
     text: Vec<u8>,
     ends: Vec<usize>,
@@ -121,7 +121,7 @@ impl Written {
         let nulls = array.logical_nulls();
         let (mut text, mut ends) = (Vec::new(), Vec::with_capacity(array.len()));
         for row in 0..array.len() {
-            // What stands where a null is may be anything.
+            // The value behind a null may be anything.
             if nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)) {
                 write(row, &mut text);
             }
@@ -186,7 +186,7 @@ where
     T::Native: std::fmt::Display,
 {
     Written::numbers::<T>(array, |value, out| {
-        // A vector takes everything.
+        // Writing to a vector never fails.
         let _ = write!(out, "{value}");
     })
 }
@@ -198,7 +198,7 @@ where
     Written::numbers::<T>(array, |value, out| calendar::time(nanos(value.into(), unit), out))
 }
 
-/// A time stamp without a zone is taken to be in UTC.
+/// A time stamp without a zone counts as UTC.
 fn moments<T: ArrowPrimitiveType<Native = i64>>(array: &dyn Array, unit: TimeUnit) -> Option<Written> {
     Written::numbers::<T>(array, |value, out| calendar::moment(nanos(value, unit), out))
 }
@@ -213,7 +213,7 @@ fn nanos(value: i64, unit: TimeUnit) -> i128 {
     i128::from(value) * each
 }
 
-/// Puts the decimal point into an integer in decimal.
+/// Inserts the decimal point into a decimal integer.
 fn point(digits: &str, scale: i8, out: &mut Vec<u8>) {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
     let zeros = |count: usize| std::iter::repeat_n(b'0', count);
@@ -235,11 +235,11 @@ fn point(digits: &str, scale: i8, out: &mut Vec<u8>) {
 }
 
 fn dictionary(array: &dyn Array) -> Option<Texts<'_>> {
-    let (places, values) = downcast_dictionary_array!(
+    let (indices, values) = downcast_dictionary_array!(
         array => (array.keys().iter().map(|key| Some(key?.as_usize() as u32)).collect(), array.values()),
         _ => return None
     );
-    Some(Texts::Dictionary { places, values: Box::new(Texts::of(values)?) })
+    Some(Texts::Dictionary { indices, values: Box::new(Texts::of(values)?) })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where selected batches go: a file of the format and schema they came from, or the caller.
+//! Writes selected batches to a file of the input's format and schema, or hands them to the caller.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::numbers;
 
-/// Encoded bytes that a row group may gather before it is written.
+/// Encoded bytes that a row group may collect before it is written.
 const GROUP_BYTES: usize = 64 << 20;
 
 type Out<'w> = &'w mut (dyn Write + Send);
@@ -99,7 +99,7 @@ fn parquet_options(from: &ParquetMetaData, numbers: bool) -> ArrowWriterOptions 
     let file = from.file_metadata();
     let mut notes = file.key_value_metadata().cloned();
     if let Some(notes) = notes.as_mut().filter(|_| numbers) {
-        // It lacks the new column; the writer makes another.
+        // The stored schema lacks the new column; the writer makes another one.
         notes.retain(|note| note.key != ARROW_SCHEMA_META_KEY);
     }
     let mut properties = WriterProperties::builder().set_key_value_metadata(notes);
@@ -107,7 +107,7 @@ fn parquet_options(from: &ParquetMetaData, numbers: bool) -> ArrowWriterOptions 
         properties = properties.set_sorting_columns(group.sorting_columns().cloned());
         for column in group.columns() {
             let compression = match column.compression() {
-                // Both can be read, and neither is written any more.
+                // Both can be read but no longer written.
                 Compression::LZO => Compression::SNAPPY,
                 Compression::LZ4 => Compression::LZ4_RAW,
                 compression => compression,
@@ -115,10 +115,10 @@ fn parquet_options(from: &ParquetMetaData, numbers: bool) -> ArrowWriterOptions 
             properties = properties.set_column_compression(column.column_path().clone(), compression);
         }
     }
-    // The Arrow schema, where there is one, is among the notes.
+    // The Arrow schema, if any, is among the notes.
     let options =
         ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(!numbers);
-    // Time stamps of the obsolete type can be read, and are written as what replaced it.
+    // Time stamps of the obsolete type can be read, and are written as its replacement.
     let obsolete = file.schema_descr().columns().iter().any(|column| column.physical_type() == Type::INT96);
     if obsolete || numbers { options } else { options.with_parquet_schema(file.schema_descr().clone()) }
 }
@@ -142,7 +142,7 @@ impl From<ArrowError> for Failure {
             ArrowError::IoError(_, source) => {
                 Failure(TableError::Write { path: "output".to_owned(), source })
             }
-            // The words are about types and lengths, and could hold more.
+            // The message describes types and lengths, but could contain more.
             _ => unwritten("the rows cannot be encoded"),
         }
     }

@@ -1,9 +1,10 @@
-//! Many records found together: the quick way through text that is as RFC 4180 has it.
+//! Finds many records at once: the fast path for text without errors.
 //!
-//! Delimiters (below: commas), line feeds, quotes and carriage returns of 64 bytes at a time become words with a bit a byte. A byte is
-//! within quotes if an odd number of quotes stands before it, so what separates fields is found without a branch a byte
-//! (Langdale, Lemire, "Parsing Gigabytes of JSON per Second", 2019, section 3.1). What the slow way would refuse shows in
-//! the same words: then nothing is found here, and the slow way reads those records and says what is wrong.
+//! Delimiters (below: commas), line feeds, quotes and carriage returns of 64 bytes become words with one bit
+//! a byte. A byte is within quotes if an odd number of quotes precedes it, so separators are found without a
+//! branch for each byte (Langdale, Lemire, "Parsing Gigabytes of JSON per Second", 2019, section 3.1). Errors
+//! show in the same words. If there is one, this module finds nothing, and the slow path reads the records
+//! and reports the error.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,24 +14,25 @@ use vesica_crypto::byte_masks::{BLOCK, byte_masks};
 
 use super::line_feeds;
 
-/// How many bytes are looked for: the delimiter, line feed, quote, carriage return, zero.
+/// How many bytes are searched for: the delimiter, line feed, quote, carriage return, zero.
 const BYTES: usize = 5;
-/// Places written at a time, the last of which may be too many.
-const AT_ONCE: usize = 8;
+/// Positions written at a time, of which the last may be surplus.
+const BATCH: usize = 8;
 
-/// Where the fields of some records end, in a text that begins with the first of them.
+/// The ends of the fields of some records, in a text that begins with the first record.
 #[derive(Default)]
 pub(super) struct Block {
     columns: usize,
     rows: usize,
-    /// Whether there is a quote anywhere.
+    /// Whether the text has a quote.
     quoted: bool,
-    /// The comma or the line feed behind each field, ascending, and what is left of earlier blocks.
+    /// The position of the comma or line feed behind each field, ascending; the rest is left from earlier
+    /// texts.
     ends: Vec<u32>,
     masks: Vec<[u64; BYTES]>,
 }
 
-/// What carries over from one word of bits to the next, in the lowest bit.
+/// The state that carries over from one word of bits to the next, in the lowest bit.
 struct Carry {
     /// All ones within quotes.
     inside: u64,
@@ -43,13 +45,14 @@ struct Carry {
 }
 
 impl Block {
-    /// Looks for records of so many columns between such delimiters in `text`, which begins with one. False if none is whole, or something in the
-    /// text is not as it should be, or a line is empty.
+    /// Finds the records of `columns` columns in `text`, which begins with a record. Returns false if no
+    /// record is whole, the text has an error, or a line is empty.
     pub(super) fn find(&mut self, text: &[u8], columns: usize, delimiter: u8) -> bool {
         (self.columns, self.rows) = (columns, 0);
         let (blocks, rest) = text.as_chunks::<BLOCK>();
         self.masks.resize(blocks.len() + 1, [0; BYTES]);
-        // A quote or a carriage return at the end is followed by what may follow it: its record goes on, and is left out.
+        // A line feed may follow a quote or a carriage return at the end, so padding with line feeds shows no
+        // error there. The last record is incomplete and is left out.
         let mut last = [b'\n'; BLOCK];
         last[..rest.len()].copy_from_slice(rest);
         let (most, end) = self.masks.split_at_mut(blocks.len());
@@ -61,11 +64,11 @@ impl Block {
         self.rows > 0
     }
 
-    /// The separators of the text; gives how many lines end, if all is as it should be.
+    /// Finds the separators of the text. Returns how many lines end, or nothing if the text has an error.
     fn separators(&mut self, length: usize) -> Option<usize> {
-        // A separator a byte at most.
-        if self.ends.len() < length + 2 * AT_ONCE {
-            self.ends.resize(length + 2 * AT_ONCE, 0);
+        // At most one separator for each byte.
+        if self.ends.len() < length + 2 * BATCH {
+            self.ends.resize(length + 2 * BATCH, 0);
         }
         let mut carry = Carry { inside: 0, before_opening: 1, closing: 0, carriage_return: 0 };
         let (mut count, mut lines, mut odd, mut any_quote) = (0, 0, 0, 0);
@@ -94,9 +97,10 @@ impl Block {
         (odd == 0 && lines.checked_mul(self.columns).is_some_and(|all| all <= count)).then_some(lines)
     }
 
-    /// Whether so many lines, as many as line feeds, have as many fields as there are columns each, and none is empty.
+    /// Whether `lines` lines, one for each line feed, all have as many fields as there are columns, and none
+    /// is empty.
     fn is_even(&self, text: &[u8], lines: usize) -> bool {
-        // If each of so many line feeds ends a row of columns, all other separators are commas.
+        // If a line feed ends each row of columns, all other separators are commas.
         let ends_line = |row: usize| text.get(self.end(row)) == Some(&b'\n');
         let is_empty = |row: usize| matches!(&text[self.record(row)], b"\n" | b"\r\n");
         self.columns > 0 && (0..lines).all(ends_line) && (self.columns > 1 || !(0..lines).any(is_empty))
@@ -147,17 +151,20 @@ impl Block {
     }
 }
 
-/// The places of these bits, written behind the first `count` ones, and some more, over which the next are written.
+/// Writes the positions of these bits behind the first `count` entries, and some surplus, which the next call
+/// overwrites.
 #[inline(always)]
 fn keep(ends: &mut [u32], mut count: usize, mut bits: u64, base: u32) -> usize {
     let all = count + bits.count_ones() as usize;
     while count < all {
-        let Some(places) = ends.get_mut(count..).and_then(<[u32]>::first_chunk_mut::<AT_ONCE>) else { break };
-        for place in places {
-            *place = base + bits.trailing_zeros();
+        let Some(positions) = ends.get_mut(count..).and_then(<[u32]>::first_chunk_mut::<BATCH>) else {
+            break;
+        };
+        for position in positions {
+            *position = base + bits.trailing_zeros();
             bits &= bits.wrapping_sub(1);
         }
-        count += AT_ONCE;
+        count += BATCH;
     }
     all
 }
@@ -171,7 +178,7 @@ fn odd_up_to(mut bits: u64) -> u64 {
     bits
 }
 
-/// What stood in quotes, without the second of two quotes.
+/// The content of a quoted field, without the second of two quotes.
 fn unquoted(content: &[u8]) -> Cow<'_, [u8]> {
     let Some(mut quote) = memchr(b'"', content) else { return Cow::Borrowed(content) };
     let (mut text, mut rest) = (Vec::with_capacity(content.len()), content);

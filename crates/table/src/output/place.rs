@@ -1,4 +1,4 @@
-//! Where a path leads: to a file, to a device or a pipe, or to a descriptor that this process already has.
+//! Finds the target of a path: a file, a device or a pipe, or a descriptor of this process.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Stdout};
@@ -9,14 +9,14 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::Target;
-use super::temporary::Place;
+use super::temporary::TargetFile;
 use crate::error::OutputFault;
 use crate::file_id::FileId;
 
-/// No chain of links is longer.
+/// The longest chain of links that is followed.
 const LINKS: usize = 40;
 
-/// A descriptor that a program is started with.
+/// A standard descriptor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standard {
     /// Descriptor 1.
@@ -33,13 +33,13 @@ impl Standard {
         }
     }
 
-    /// Another handle of it, with the same position.
+    /// Another handle of the descriptor, with the same position.
     pub(super) fn duplicate(self) -> io::Result<File> {
         self.with(|descriptor| Ok(File::from(descriptor.try_clone_to_owned()?)))
     }
 }
 
-/// The descriptor that `path` leads to, by a link such as `/dev/stdout`, or because it is the file behind it.
+/// The descriptor that `path` leads to: by a link such as `/dev/stdout`, or because both are the same file.
 pub fn standard(path: &Path) -> Option<Standard> {
     match descriptor(path) {
         Some(Descriptor::Mine(1)) => return Some(Standard::Output),
@@ -88,8 +88,8 @@ fn descriptor(path: &Path) -> Option<Descriptor> {
     None
 }
 
-/// Whether nobody can see what is written to standard output: it was closed, in which place the language's start-up puts a
-/// `/dev/null` that is open for reading too.
+/// Whether standard output was closed at the start. Rust's start-up then opens `/dev/null` in its place, for
+/// reading and writing.
 fn is_closed(stdout: &Stdout) -> bool {
     let both = rustix::fs::fcntl_getfl(stdout).is_ok_and(|flags| flags & OFlags::ACCMODE == OFlags::RDWR);
     let found = Standard::Output.duplicate().and_then(|file| file.metadata());
@@ -98,7 +98,7 @@ fn is_closed(stdout: &Stdout) -> bool {
         if found.file_type().is_char_device() && found.rdev() == null.rdev())
 }
 
-/// Looks at what is at `path`.
+/// Checks what is at `path`.
 pub(super) fn target(path: &Path, inputs: &[&FileId]) -> Result<Target, OutputFault> {
     match standard(path) {
         Some(Standard::Output) if is_closed(&io::stdout()) => return Err(OutputFault::Closed),
@@ -115,7 +115,7 @@ pub(super) fn target(path: &Path, inputs: &[&FileId]) -> Result<Target, OutputFa
         return Err(OutputFault::Directory);
     }
     if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
-        // Not even opened: the reader of a pipe would take the closing for the end.
+        // The pipe is not opened here: its reader would take the closing for the end.
         return Ok(Target::Stream(path.to_owned()));
     }
     if descriptor(path).is_some() {
@@ -136,7 +136,7 @@ fn standard_target(standard: Standard, inputs: &[&FileId]) -> Result<Target, Out
 }
 
 fn file(path: &Path, existing: Option<&Metadata>, inputs: &[&FileId]) -> Result<Target, OutputFault> {
-    // A link is followed, so that the file it leads to is replaced and not the link.
+    // Links are followed, so that the result replaces the file and not the link.
     let linked = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     let path =
         if linked { fs::canonicalize(path).map_err(OutputFault::NotWritable)? } else { path.to_owned() };
@@ -145,7 +145,7 @@ fn file(path: &Path, existing: Option<&Metadata>, inputs: &[&FileId]) -> Result<
         if inputs.contains(&&id) {
             return Err(OutputFault::IsInput);
         }
-        // A read-only file is protected by its owner's wish; a rename would not notice.
+        // Its owner made the file read-only; a rename would ignore that.
         OpenOptions::new().write(true).open(&path).map_err(OutputFault::NotWritable)?;
     }
     let directory = match path.parent() {
@@ -156,5 +156,5 @@ fn file(path: &Path, existing: Option<&Metadata>, inputs: &[&FileId]) -> Result<
         return Err(OutputFault::NoDirectory);
     }
     let replaces = existing.map(Metadata::permissions);
-    Place::new(path, directory, replaces).map(Target::File).map_err(OutputFault::NotWritable)
+    TargetFile::new(path, directory, replaces).map(Target::File).map_err(OutputFault::NotWritable)
 }

@@ -1,4 +1,4 @@
-//! Writing to a stream without being held by it: each wait looks at whether the caller still wants it.
+//! Writes to a stream without blocking: each wait checks whether the caller has cancelled.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,23 +13,23 @@ use rustix::io::Errno;
 
 use super::Cancelled;
 
-/// How long one look waits.
+/// How long one wait lasts.
 const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// How long until a named pipe is looked at again.
+/// How long until a named pipe is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
-/// A pipe that has room at all takes so much at once (POSIX's PIPE_BUF on Linux). More could block, since the descriptor may
-/// be shared with other programs and cannot be made non-blocking for this one alone.
+/// Bytes that a writable pipe takes without blocking (POSIX's PIPE_BUF on Linux). The descriptor may be
+/// shared with other programs, so it cannot be made non-blocking, and a longer write could block.
 const ATOMIC: usize = 4096;
 
-/// A device, a pipe, or whatever a descriptor of this process leads to.
+/// A device, a pipe, or a descriptor of this process.
 pub(super) struct Stream<'a> {
     file: File,
-    /// The most that is written at once.
+    /// Most bytes of one write.
     most: usize,
     cancelled: Cancelled<'a>,
 }
 
-/// The error of a wait that the caller ended.
+/// The error of a wait that the caller cancelled.
 pub(super) fn cancelled() -> io::Error {
     io::Error::other(GaveUp)
 }
@@ -50,7 +50,7 @@ impl<'a> Stream<'a> {
         Ok(Stream { file, most, cancelled })
     }
 
-    /// Opens a device or a pipe. A named pipe is waited for until somebody reads it.
+    /// Opens a device or a pipe. For a named pipe, this waits until somebody reads it.
     pub(super) fn open(path: &Path, cancelled: Cancelled<'a>) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         loop {
@@ -70,13 +70,13 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Waits until it takes something, be it an error.
+    /// Waits until it takes bytes or has an error.
     fn wait(&self) -> io::Result<()> {
         loop {
             match poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&MOMENT)) {
                 Ok(0) | Err(Errno::INTR) if (self.cancelled)() => return Err(cancelled()),
                 Ok(0) | Err(Errno::INTR) => {}
-                // What else is wrong the write will tell.
+                // The write reports other errors.
                 _ => return Ok(()),
             }
         }

@@ -1,8 +1,9 @@
-//! A file that is complete before anybody can see it.
+//! A file that nobody can see before it is complete.
 //!
-//! Where the system can (Linux, and most file systems), it has no name while it is written (`O_TMPFILE`): a process that is
-//! killed leaves nothing. It gets a temporary name for the moment between `linkat` and `rename`. Elsewhere it has that name
-//! from the start, and only its owner can read it until it is complete; [`remove_unfinished`] takes such files away.
+//! On Linux and most file systems it has no name while it is written (`O_TMPFILE`), so a process that is
+//! killed leaves nothing. It gets a temporary name for the moment between `linkat` and `rename`. Elsewhere it
+//! has the temporary name from the start, and only its owner can read it until it is complete;
+//! [`remove_unfinished`] deletes such files.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
@@ -12,18 +13,18 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
 
-/// A place for a file.
+/// The path of an output file.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct TargetFile {
     /// Links resolved.
     pub(super) path: PathBuf,
     pub(super) directory: PathBuf,
-    /// What a new file's permissions are there, or those of the file that is replaced.
+    /// The permissions of a new file in that directory, or of the file that is replaced.
     pub(super) permissions: fs::Permissions,
 }
 
-impl Place {
-    /// Looks whether a file can be made there, and what its permissions will be. Leaves nothing.
+impl TargetFile {
+    /// Checks whether a file can be created there, and which permissions it will have. Leaves nothing behind.
     pub(super) fn new(
         path: PathBuf,
         directory: PathBuf,
@@ -33,32 +34,32 @@ impl Place {
             Ok(probe) => probe.metadata()?.permissions(),
             Err(_) => named(&directory, 0o666)?.as_file().metadata()?.permissions(),
         };
-        Ok(Place { path, directory, permissions: replaces.unwrap_or(probe) })
+        Ok(TargetFile { path, directory, permissions: replaces.unwrap_or(probe) })
     }
 
-    /// Bytes that are free there.
+    /// Free bytes on the file system.
     pub(super) fn room(&self) -> Option<u64> {
         let system = rustix::fs::statvfs(&self.directory).ok()?;
         system.f_bavail.checked_mul(system.f_frsize)
     }
 }
 
-/// A file on its way.
+/// An unfinished file.
 pub(super) enum Temporary {
     Unnamed(File),
     Named(NamedTempFile, Unfinished),
 }
 
 impl Temporary {
-    pub(super) fn beside(place: &Place) -> io::Result<Self> {
+    pub(super) fn beside(place: &TargetFile) -> io::Result<Self> {
         match unnamed(&place.directory) {
             Ok(file) if can_be_named(&file) => Ok(Temporary::Unnamed(file)),
-            // Whatever the reason is, the other way tells it as well.
+            // The fallback reports the same error, if it is one.
             _ => Temporary::with_name(place),
         }
     }
 
-    pub(super) fn with_name(place: &Place) -> io::Result<Self> {
+    pub(super) fn with_name(place: &TargetFile) -> io::Result<Self> {
         let file = named(&place.directory, 0o600)?;
         let unfinished = Unfinished::new(file.path());
         Ok(Temporary::Named(file, unfinished))
@@ -71,10 +72,10 @@ impl Temporary {
         }
     }
 
-    /// Puts the complete file into its place.
-    pub(super) fn put(mut self, place: &Place) -> io::Result<()> {
+    /// Moves the complete file to its path.
+    pub(super) fn put(mut self, place: &TargetFile) -> io::Result<()> {
         let file = self.file();
-        // Others may read it only once it is about to have its name.
+        // Others may read it only from now on, just before it gets its name.
         file.sync_all()?;
         file.set_permissions(place.permissions.clone())?;
         match self {
@@ -84,17 +85,17 @@ impl Temporary {
             }
             Temporary::Unnamed(mut file) => match link(&file, &place.directory) {
                 Ok(link) => link.persist(&place.path).map_err(|error| error.error)?,
-                // The system gives no name to such a file after all.
+                // This system cannot give such a file a name.
                 Err(_) => return copied(&mut file, place),
             },
         }
-        // The result is in place; not every file system can sync a directory, and none can undo the rename.
+        // The result is in place. Not every file system can sync a directory, and no rename can be undone.
         let _ = File::open(&place.directory).and_then(|directory| directory.sync_all());
         Ok(())
     }
 }
 
-fn copied(from: &mut File, place: &Place) -> io::Result<()> {
+fn copied(from: &mut File, place: &TargetFile) -> io::Result<()> {
     let mut copy = Temporary::with_name(place)?;
     from.seek(SeekFrom::Start(0))?;
     io::copy(from, copy.file())?;
@@ -107,7 +108,7 @@ fn builder() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// The umask takes its part of the mode.
+/// The umask is applied to the mode.
 fn named(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
     builder().permissions(fs::Permissions::from_mode(mode)).tempfile_in(directory)
 }
@@ -125,7 +126,7 @@ fn unnamed(_directory: &Path) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// What leads to an open file by its number.
+/// The path of an open file by its number.
 fn by_number(file: &File) -> PathBuf {
     use std::os::fd::AsRawFd;
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
@@ -136,16 +137,16 @@ fn can_be_named(file: &File) -> bool {
     fs::metadata(by_number(file)).is_ok()
 }
 
-/// Gives it a temporary name.
+/// Gives the file a temporary name.
 fn link(file: &File, directory: &Path) -> io::Result<NamedTempFile<()>> {
     use rustix::fs::{AtFlags, CWD, linkat};
     builder().make_in(directory, |name| Ok(linkat(CWD, by_number(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?))
 }
 
-/// Files with a name that are not complete.
+/// Unfinished files with a name.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A file in that list, until it goes away.
+/// An entry of that list; dropping it removes the entry.
 pub(super) struct Unfinished(PathBuf);
 
 impl Unfinished {
@@ -161,11 +162,11 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes every unfinished output of this process that has a name, for a program that is about to leave without coming back
-/// to whoever writes them.
+/// Deletes every unfinished output of this process that has a name. A program calls it before it exits
+/// without returning to the writers.
 pub fn remove_unfinished() {
     for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        // Nothing is to be done about one that stays.
+        // If a deletion fails, nothing more can be done.
         let _ = fs::remove_file(path);
     }
 }

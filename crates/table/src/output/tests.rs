@@ -167,7 +167,7 @@ fn where_it_must_have_a_name_only_the_owner_reads_it_and_it_can_be_removed() {
     let directory = tempfile::tempdir().unwrap();
     let (path, usual) = (directory.path().join("out.csv"), directory.path().join("usual"));
     File::create(&usual).unwrap();
-    let place = Place::new(path.clone(), directory.path().to_owned(), None).unwrap();
+    let place = TargetFile::new(path.clone(), directory.path().to_owned(), None).unwrap();
     let begun = || {
         let mut temporary = Temporary::with_name(&place).unwrap();
         temporary.file().write_all(b"result").unwrap();

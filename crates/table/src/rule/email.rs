@@ -1,9 +1,9 @@
-//! E-mail addresses: one way of lowering and checking them for each rule in use.
+//! E-mail addresses: how each rule lowers and checks them.
 
 use icu_casemap::CaseMapper;
 
+use super::invalid::Invalid;
 use super::{NFC, ascii_lower, composed, utf8};
-use crate::error::Invalid;
 
 const MAX_LOCAL: usize = 64;
 const MAX_DOMAIN: usize = 255;
@@ -60,8 +60,8 @@ pub(super) fn uid2(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Does what `email` and `meta` do for nearly all addresses, those of visible ASCII characters, eight bytes at a time.
-/// Leaves `out` as it was and gives false for all others, valid or not.
+/// A fast path of `email` and `meta` for addresses of visible ASCII characters, eight bytes at a time. For
+/// all other addresses, valid or not, it leaves `out` unchanged and returns false.
 fn common(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     const LONGEST: usize = MAX_LOCAL + 1 + MAX_DOMAIN;
     let bytes = bytes.trim_ascii();
@@ -74,7 +74,7 @@ fn common(bytes: &[u8], out: &mut Vec<u8>) -> bool {
         *word = seen.lower(u64::from_le_bytes(*word), 8 * number).to_le_bytes();
     }
     if !rest.is_empty() {
-        // The bytes of the last word that are not in the one before, and letters behind them.
+        // The bytes of the last word that are not in the word before, and letters behind them.
         let (done, rest) = (8 * words.len(), 8 * rest.len() as u32);
         let word = u64::from_le_bytes(*last) >> (64 - rest) | repeated(b'a') << rest;
         seen.lower(word, done);
@@ -95,18 +95,18 @@ const fn repeated(byte: u8) -> u64 {
     byte as u64 * 0x0101_0101_0101_0101
 }
 
-/// What was seen in some words of eight bytes.
+/// The findings in some words of eight bytes.
 #[derive(Default)]
 struct Seen {
-    /// The high bit of each byte at whose place something other than visible ASCII was.
+    /// The high bit of each byte position that had anything other than visible ASCII.
     invisible: u64,
-    /// How many `@`, and where the last one was.
+    /// The number of `@`, and the position of the last one.
     ats: u64,
     at: usize,
 }
 
 impl Seen {
-    /// Takes the next word, which begins at a place, and gives it with ASCII letters in lower case.
+    /// Takes the next word, which begins at a position, and returns it with ASCII letters in lower case.
     #[inline(always)]
     fn lower(&mut self, word: u64, place: usize) -> u64 {
         const HIGH: u64 = repeated(0x80);
@@ -126,7 +126,7 @@ fn simple_lower(text: &str) -> String {
     text.chars().map(|c| mapper.simple_lowercase(c)).collect()
 }
 
-/// Where the `@` of a valid address is; nothing if there is no address.
+/// The position of the `@` of a valid address; none if the address is not valid.
 fn check(email: &[u8]) -> Result<Option<usize>, Invalid> {
     if email.is_empty() {
         return Ok(None);

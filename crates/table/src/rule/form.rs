@@ -1,13 +1,13 @@
-//! Values that several notations stand for, of which one is canonical: integers, addresses, dates, digests.
+//! Values with several notations, of which one is canonical: integers, addresses, dates, digests.
 //!
-//! Each rule takes spaces and tabs off both ends first.
+//! Each rule first removes spaces and tabs at both ends.
 
 use std::net::IpAddr;
 
 use base64::engine::Engine;
 use base64::engine::general_purpose::{STANDARD_PAD_INDIFFERENT, URL_SAFE_PAD_INDIFFERENT};
 
-use crate::error::Invalid;
+use super::invalid::Invalid;
 
 const MAX_DIGITS: usize = 64;
 
@@ -44,7 +44,8 @@ pub(super) fn ip(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
     if bytes.is_empty() {
         return Ok(());
     }
-    // The standard library's notation is the rule's: no leading zeros in decimals, no ports, zones or prefixes.
+    // The standard library accepts the rule's notation: no leading zeros in decimals, no ports, zones or
+    // prefixes.
     let address: Option<IpAddr> = std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok());
     let address = address.ok_or(Invalid::NotAnAddress)?.to_canonical();
     out.extend_from_slice(address.to_string().as_bytes());
@@ -79,7 +80,8 @@ pub(super) fn date(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Days of a month in the Gregorian calendar, which ISO 8601 extends to all years; none in a month that is not.
+/// Days of a month in the Gregorian calendar, which ISO 8601 extends to all years; none in a month that is
+/// not.
 fn days(year: u32, month: u32) -> u32 {
     match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
@@ -93,7 +95,7 @@ fn days(year: u32, month: u32) -> u32 {
 pub(super) fn sha256(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
     let bytes = trim(bytes);
     let url = bytes.iter().any(|byte| matches!(byte, b'-' | b'_'));
-    // Room for what a decoder may estimate; exactly one digest has to come out.
+    // Room for the decoder's estimate; the result must be exactly one digest.
     let mut digest = [0; 48];
     let decoded = match (bytes.len(), url) {
         (0, _) => return Ok(()),

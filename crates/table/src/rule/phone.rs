@@ -1,28 +1,29 @@
 //! Telephone numbers in the form of ITU-T E.164: `+`, calling code, national number, digits only.
 //!
-//! What is dialled before a number (a trunk prefix such as `0`, an international prefix such as `00`) is taken off by the
-//! numbering plan of its country. A number without a calling code needs a country to be read in, which is a matter of
-//! each table: two parties with customers in different countries still get the same E.164 form.
+//! The numbering plan of a number's country tells which prefixes are dialled before it (a trunk prefix such
+//! as `0`, an international prefix such as `00`), and the rule removes them. A number without a calling code
+//! needs a country, which each table sets for itself. Two parties with customers in different countries still
+//! get the same E.164 form.
 
 use std::fmt;
 
-use crate::error::Invalid;
+use super::invalid::Invalid;
 
 mod plans;
 
 use plans::{PLANS, Plan, VERSION};
 
-/// Digits of an E.164 number at most.
+/// Most digits of an E.164 number.
 const MOST_DIGITS: usize = 15;
 /// The international prefix that the ITU recommends, for tables that name no country.
 const RECOMMENDED: &str = "00";
 
-/// A country that numbers without a calling code are read in.
+/// The country of numbers without a calling code.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Country(u16);
 
 impl Country {
-    /// By its ISO 3166 code, in letters of either case.
+    /// The country with this ISO 3166 code, in letters of either case.
     pub fn find(code: &str) -> Option<Country> {
         let letters = code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_alphabetic());
         let at = PLANS.iter().position(|plan| letters && plan.country.eq_ignore_ascii_case(code))?;
@@ -45,7 +46,7 @@ impl fmt::Debug for Country {
     }
 }
 
-/// What the parties agree on under the name of this rule.
+/// The name of this rule that the parties agree on.
 pub(super) fn agreed() -> String {
     format!("phone (numbering plans {VERSION})")
 }
@@ -80,7 +81,7 @@ pub(super) fn phone(country: Option<Country>, bytes: &[u8], out: &mut Vec<u8>) -
     Ok(())
 }
 
-/// The digits of a number, without what people put between them.
+/// The digits of a number, without separators.
 fn digits(text: &str) -> Result<String, Invalid> {
     let between = |c: char| {
         matches!(c, '-' | '.' | '/' | '(' | ')' | '\u{2010}'..='\u{2015}' | '\u{2212}') || c.is_whitespace()
@@ -95,14 +96,15 @@ fn digits(text: &str) -> Result<String, Invalid> {
     Ok(digits)
 }
 
-/// Calling code, lengths of national numbers, and national number. No calling code is the beginning of another.
+/// Calling code, lengths of national numbers, and national number. No calling code is the beginning of
+/// another.
 fn with_code(number: &str) -> Result<(u16, u16, &str), Invalid> {
     for length in 1..=3 {
         let (Some(code), Some(national)) = (number.get(..length), number.get(length..)) else { break };
-        // A leading zero is no part of a code, and `parse` would pass over it.
+        // No calling code begins with zero, and `parse` would skip it.
         let code = if code.starts_with('0') { None } else { code.parse().ok() };
         let Some(code) = code else { break };
-        // The first is the one that the code is attributed to.
+        // The first plan is the one to which the code is attributed.
         if let Some(plan) = PLANS.iter().find(|plan| plan.code == code) {
             let lengths = lengths(code);
             return Ok((code, lengths, without_trunk(plan, lengths, national)));
@@ -120,8 +122,8 @@ fn possible(lengths: u16, national: &str) -> bool {
     national.len() <= MOST_DIGITS && lengths >> national.len() & 1 == 1
 }
 
-/// Takes the trunk prefix off where it stands. A prefix of zeros begins no national number; another one may, and is
-/// taken for the prefix only if the number would be of an impossible length otherwise.
+/// Removes the trunk prefix, if the number has it. No national number begins with a prefix of zeros. Another
+/// prefix may begin a national number, so it is removed only if the length would be impossible otherwise.
 fn without_trunk<'a>(plan: &Plan, lengths: u16, national: &'a str) -> &'a str {
     match national.strip_prefix(plan.trunk) {
         Some(rest)
@@ -211,7 +213,7 @@ mod tests {
     #[test]
     fn the_plans_are_those_of_their_version() {
         let text: String = PLANS.iter().map(|plan| format!("{plan:?}\n")).collect();
-        // A difference here needs another VERSION: two sides with unlike plans must not agree.
+        // A difference here needs another VERSION: two sides with different plans must not agree.
         let digest = blake3::hash(text.as_bytes()).to_hex();
         assert_eq!((VERSION, &digest[..16]), ("9.0.33", "a6ef8625e6962410"));
         let codes: Vec<String> = PLANS.iter().map(|plan| plan.code.to_string()).collect();

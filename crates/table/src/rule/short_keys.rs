@@ -1,5 +1,6 @@
-//! Rules on many short values at once: they are put where they will be hashed, and what they consist of tells whether
-//! they are canonical there. All else, the invalid, the rare and the long, is for [`Rule::apply`].
+//! Applies rules to a batch of short values. Values are copied to the blocks in which they will be hashed,
+//! and their classes of bytes tell whether the copy is canonical. Invalid, unusual and long values are left
+//! to [`Rule::apply`].
 
 use vesica_crypto::short_keys::{BLOCK, CharClasses, place};
 use vesica_encode::items::ShortKey;
@@ -8,12 +9,13 @@ use super::Rule;
 use super::email::GMAIL;
 
 impl Rule {
-    /// Whether [`Rule::is_placed`] is true of some value.
-    pub(crate) fn is_ever_placed(self) -> bool {
+    /// Whether [`Rule::is_canonical`] is true for some values.
+    pub(crate) fn has_short_keys(self) -> bool {
         matches!(self, Rule::Raw | Rule::Text | Rule::Email | Rule::EmailUid2 | Rule::EmailMeta | Rule::Int)
     }
 
-    /// Puts values in blocks, in lower case unless the rule tells the cases apart. One that is too long counts as empty.
+    /// Copies values into blocks, in lower case unless the rule is case-sensitive. A value that is too long
+    /// counts as empty.
     pub(crate) fn place(self, values: &[&[u8]], blocks: &mut [[u8; BLOCK]], classes: &mut [CharClasses]) {
         match self {
             Rule::Raw => place::<{ ShortKey::AT }, false>(values, blocks, classes),
@@ -21,19 +23,19 @@ impl Rule {
         }
     }
 
-    /// Whether what [`Rule::place`] put there, of these classes, are the canonical bytes of the value.
+    /// Whether the bytes that [`Rule::place`] wrote, of these classes, are the canonical bytes of the value.
     #[inline]
-    pub(crate) fn is_placed(self, classes: &CharClasses, bytes: &[u8]) -> bool {
+    pub(crate) fn is_canonical(self, classes: &CharClasses, bytes: &[u8]) -> bool {
         let Some(last) = bytes.len().checked_sub(1) else { return false };
         let all = u64::MAX >> (BLOCK - bytes.len());
-        // Each of these checks what `check` does, of visible characters and an address that is short.
+        // The same conditions as in `check`, for visible characters and a short address.
         let is_address = || {
             let at = classes.ats.trailing_zeros() as usize;
             classes.visible == all && classes.ats.is_power_of_two() && 0 < at && at < last
         };
         match self {
             Rule::Raw => true,
-            // Case folding and NFC leave lower-case ASCII alone; there is no white space at the ends.
+            // Case folding and NFC do not change lower-case ASCII, and there is no white space at the ends.
             Rule::Text => {
                 classes.beyond_ascii == 0 && classes.visible & 1 << last != 0 && classes.visible & 1 != 0
             }
@@ -54,11 +56,11 @@ pub(crate) mod tests {
     use crate::rule::{Part, Value};
 
     #[test]
-    fn what_is_placed_is_what_the_rule_gives() {
+    fn what_is_canonical_is_what_the_rule_gives() {
         let mut rng = StdRng::seed_from_u64(18);
         let mut placed = [0; Rule::ALL.len()];
         for _ in 0..3000 {
-            let values: Vec<Vec<u8>> = (0..ShortKey::AT_ONCE).map(|_| value(&mut rng)).collect();
+            let values: Vec<Vec<u8>> = (0..ShortKey::BATCH).map(|_| value(&mut rng)).collect();
             let texts: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
             for (rule, count) in Rule::ALL.into_iter().zip(&mut placed) {
                 let (mut blocks, mut classes) =
@@ -73,7 +75,7 @@ pub(crate) mod tests {
                     assert!(behind.iter().all(|byte| *byte == 0));
                     let mut expected = Vec::new();
                     let found = rule.apply(Value::Text((*text).into()), &mut expected);
-                    if rule.is_placed(classes, bytes) {
+                    if rule.is_canonical(classes, bytes) {
                         let text = String::from_utf8_lossy(text);
                         assert!(found == Ok(Part::Present) && expected == bytes, "{rule} {text:?}");
                         *count += 1;
@@ -82,11 +84,11 @@ pub(crate) mod tests {
             }
         }
         for (rule, count) in Rule::ALL.into_iter().zip(placed) {
-            assert_eq!(count > 1000, rule.is_ever_placed(), "{rule}: {count}");
+            assert_eq!(count > 1000, rule.has_short_keys(), "{rule}: {count}");
         }
     }
 
-    /// Something like an address, a number or text, now and then with an odd byte.
+    /// Something like an address, a number or text, sometimes with an unusual byte.
     pub(crate) fn value(rng: &mut StdRng) -> Vec<u8> {
         let length = rng.random_range(0..70);
         let letters: &[u8] =

@@ -5,7 +5,8 @@ use vesica_encode::items::{Items, Matches};
 
 use crate::dialect::Dialect;
 use crate::error::{Fault, Invalid, Place, TableError};
-use crate::table::{OnFault, Request, Table};
+use crate::request::{OnFault, Request};
+use crate::table::Table;
 use crate::testing::{go, input, request};
 
 fn dialect(delimiter: &str, encoding: &str, header: bool) -> Dialect {
@@ -73,7 +74,7 @@ fn a_line_that_names_the_delimiter_is_followed_and_kept() {
         assert_eq!(rows(&table, &items, |row| row == 1), b"\xef\xbb\xbfsep=;\r\nid;mail\r\n2;d@e.f\r\n");
     }
     let error = refused(file, dialect(",", "", true), &["mail"]);
-    let told = "test.csv, line 1: this line names ';' as the delimiter, and `--delimiter` another";
+    let told = "test.csv, line 1: this line names ';' as the delimiter, but `--delimiter` names another one";
     assert!(error.to_string().starts_with(told) && error.fault() == Fault::Input, "{error}");
     assert!(matches!(refused(b"sep=;\n", Dialect::default(), &["k"]), TableError::Empty { .. }));
 }
@@ -154,7 +155,10 @@ fn damaged_text_is_an_error_with_its_line_and_never_a_key() {
     // A column that is no key is copied and not looked at.
     assert!(load(b"k,v\na,\xff\xff\n", japanese, &request(&["k"])).is_ok());
     let error = refused(b"k,\xff\xff\na,1\n", japanese, &["k"]).to_string();
-    assert!(error.starts_with("test.csv, line 1: the text from here on is not in the encoding"), "{error}");
+    assert!(
+        error.starts_with("test.csv, line 1: the text from here on is not in the file's encoding"),
+        "{error}"
+    );
 
     let half = [&encoded("k,v\na,1\nb,2\n", UTF_16LE)[..], b"x"].concat();
     let lone =
@@ -162,7 +166,7 @@ fn damaged_text_is_an_error_with_its_line_and_never_a_key() {
     for (file, read, line) in [(half, dialect("", "utf-16le", true), 4), (lone, Dialect::default(), 3)] {
         let error = refused(&file, read, &["k"]);
         let at = matches!(&error, TableError::Syntax { line: found, .. } if *found == line);
-        assert!(at && error.to_string().contains("not in the encoding of the file, UTF-16"), "{error}");
+        assert!(at && error.to_string().contains("not in the file's encoding, UTF-16"), "{error}");
     }
     // What UTF-16 without a mark is taken for.
     let error = refused(&encoded("k,v\na,1\n", UTF_16LE), Dialect::default(), &["k"]).to_string();

@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use vesica_encode::items::{KeyEncoder, Width, digest};
+use vesica_encode::items::{Encoding, KeyEncoder, OnDuplicates, Width, digest};
 
 use super::*;
 use crate::error::{Fault, Invalid};
 use crate::packing::{self, Packing};
+use crate::request::OnFault;
 use crate::rule::Rule;
 use crate::testing::{NARROW, go, input, load, pipe, request};
 
@@ -277,8 +278,8 @@ fn columns_must_be_there_once() {
 #[test]
 fn malformed_files_are_refused_by_line() {
     for (file, line, message) in [
-        ("a,b\n1\n", 2, "1 fields where the header has 2"),
-        ("a,b\n\"x\ny\",2\n1,2,3\n", 4, "3 fields where the header has 2"),
+        ("a,b\n1\n", 2, "the row has 1 fields, but the header has 2"),
+        ("a,b\n\"x\ny\",2\n1,2,3\n", 4, "the row has 3 fields, but the header has 2"),
         ("a,b\n1,2\n3,\"4\n5,6\n", 3, "is not closed by the end of the file"),
         ("a,b\n1,5\" pipe\n", 2, "a double quote in field 2 (`b`)"),
         ("a,b\n1,\"x\ny\"z\n", 3, "a double quote in field 2 (`b`)"),
@@ -320,7 +321,7 @@ fn what_is_no_csv_is_refused_by_name() {
     ];
     for (head, name) in heads {
         let error = input(&[head, b"rest"].concat()).unwrap_err().to_string();
-        assert!(error.contains("which is not read") && error.contains(name), "{error}");
+        assert!(error.contains("which cannot be read") && error.contains(name), "{error}");
     }
     for header in ["[id],[name]\n1,2\n", "{id},x\n1,2\n", "BZh,x\n1,2\n"] {
         assert!(input(header.as_bytes()).is_ok());
@@ -329,9 +330,9 @@ fn what_is_no_csv_is_refused_by_name() {
         assert!(input(head).unwrap_err().to_string().contains("is in UTF-32"));
     }
     for (path, told) in [
-        ("s3://bucket/a.csv", "addresses are not read"),
-        ("https://e.org/a.csv", "addresses"),
-        ("a*.csv", "patterns"),
+        ("s3://bucket/a.csv", "an address cannot be read"),
+        ("https://e.org/a.csv", "an address"),
+        ("a*.csv", "a pattern"),
     ] {
         let error = Input::open(std::path::Path::new(path)).unwrap_err().to_string();
         assert!(error.starts_with(path) && error.contains(told), "{error}");

@@ -1,23 +1,25 @@
-//! Text files: CSV, packed or not.
+//! Text files: CSV, compressed or not.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
 use encoding_rs::Encoding;
 
-use super::{Chosen, Loaded, header};
 use crate::collect::Rows;
 use crate::csv::{Failure, Records, without_line_end};
 use crate::dialect::Charset;
 use crate::error::{Place, Syntax, TableError, shown};
+use crate::header;
 use crate::input::{Fingerprint, Input, OnProgress, Pass};
 use crate::key::KeySpec;
 use crate::numbers;
 use crate::packing::{self, Decoder, Packing};
+use crate::request::{Chosen, Loaded};
 use crate::rule::Value;
 use crate::unicode::{self, Text};
 
-/// The first pass: the key values of every row, to what `begin` makes of about how many rows there are.
+/// The first pass: hands the key values of every row to the receiver that `begin` makes for the approximate
+/// number of rows.
 pub(crate) fn read<S: Rows>(
     input: &Input,
     packing: Packing,
@@ -53,7 +55,7 @@ fn value(field: Cow<'_, [u8]>, charset: Option<Charset>) -> Value<'_> {
     }
 }
 
-/// Bytes of that encoding as UTF-8; none if they are not of it.
+/// Bytes of that encoding as UTF-8; none if they are not valid in it.
 fn decoded(bytes: Cow<'_, [u8]>, charset: Charset) -> Option<Cow<'_, [u8]>> {
     if bytes.is_ascii() {
         return Some(bytes);
@@ -87,7 +89,7 @@ pub(super) fn select(
     out: &mut (dyn Write + Send),
     on_progress: OnProgress<'_>,
 ) -> Result<(), TableError> {
-    // What cannot be read now could be read before.
+    // The first pass could read all of this.
     let changed = || TableError::Changed { file: input.name().to_owned() };
     let or_changed = |error| match error {
         TableError::Syntax { .. } | TableError::Empty { .. } | TableError::Damaged { .. } => changed(),
@@ -131,7 +133,7 @@ struct Lines<'w> {
     line_end: &'static [u8],
     delimiter: u8,
     utf16: Option<&'static Encoding>,
-    /// Text on its way back to UTF-16.
+    /// Memory for text in UTF-16.
     wide: Vec<u8>,
 }
 
@@ -153,7 +155,7 @@ impl<'w> Lines<'w> {
         self.out.write_all(&self.wide)
     }
 
-    /// A record, with one field more if there is one.
+    /// Writes a record, and `field` behind its last field if there is one.
     fn record(&mut self, record: &[u8], field: Option<&str>) -> io::Result<()> {
         let content = without_line_end(record);
         let line_end = if content.len() < record.len() { &record[content.len()..] } else { self.line_end };
@@ -220,7 +222,7 @@ impl<'a> Csv<'a> {
         self.names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
-    /// Where the key columns are in the header.
+    /// The index of each key column in the header.
     pub(crate) fn find(&self, keys: &[KeySpec]) -> Result<Vec<usize>, TableError> {
         let place = if self.records.has_header() { header::Where::FirstLine } else { header::Where::Numbers };
         header::find(self.input.name(), keys, &self.names, place)
@@ -232,12 +234,12 @@ impl<'a> Csv<'a> {
 
     fn rows_hint(&self) -> usize {
         let (read, length) = (self.pass().done(), self.input.length());
-        // What is packed will go on as it began.
+        // The rest is assumed to compress as well as the beginning.
         let unpacked = u128::from(self.records.taken()) * u128::from(length) / u128::from(read.max(1));
         self.records.rows_hint(u64::try_from(unpacked).unwrap_or(u64::MAX))
     }
 
-    /// What the pass saw, once it is at its end.
+    /// The fingerprint of the pass, once it is at its end.
     fn fingerprint(mut self) -> Result<Fingerprint, TableError> {
         // A decoder may leave the last bytes in its buffer.
         let drained = io::copy(self.records.source_mut(), &mut io::sink());
@@ -261,7 +263,7 @@ impl<'a> Csv<'a> {
                 }
                 let what = match source.kind() {
                     io::ErrorKind::UnexpectedEof => "it ends early; was it copied whole?",
-                    _ => "its bytes do not unpack; was it damaged?",
+                    _ => "its bytes do not decompress; was it damaged?",
                 };
                 let line = self.records.next_line();
                 let place = if line > 1 { format!(", before line {line}") } else { String::new() };

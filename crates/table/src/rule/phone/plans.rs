@@ -1,11 +1,12 @@
 //! The numbering plans of all calling codes.
 //!
-//! For each country or service: its calling code (ITU-T E.164), what is dialled before a foreign number and before a
-//! number of another area, and the lengths that its national numbers can have. The facts are those of libphonenumber's
-//! `PhoneNumberMetadata.xml`, version [`VERSION`]. Where several have one calling code, the one that the code is
-//! attributed to comes first.
+//! For each country or service: its calling code (ITU-T E.164), the prefixes that are dialled before a
+//! foreign number and before a number of another area, and the lengths that its national numbers can have.
+//! The facts are those of libphonenumber's `PhoneNumberMetadata.xml`, version [`VERSION`]; `plans.py` beside
+//! this file writes the table. If several countries share a calling code, the one to which it is attributed
+//! comes first.
 
-/// Where the facts are from. It is part of what the parties agree on: another version is another rule.
+/// The version of the facts. It is part of what the parties agree on: another version is another rule.
 pub(super) const VERSION: &str = "9.0.33";
 
 /// One numbering plan.

@@ -1,19 +1,19 @@
-//! The key columns among the names of a table, and what to say where one is missing.
+//! Finds the key columns among the names of a table, and explains why one is missing.
 
 use crate::dialect::Delimiter;
 use crate::error::{TableError, shown};
 use crate::key::KeySpec;
 
-/// Where a table has the names of its columns.
+/// Where a table has its column names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Where {
     FirstLine,
-    /// A text without a header: columns have numbers.
+    /// A text without a header, whose columns have numbers.
     Numbers,
     Schema,
 }
 
-/// Where the key columns are among the names.
+/// The index of each key column among the names.
 pub(crate) fn find<N: AsRef<[u8]>>(
     file: &str,
     keys: &[KeySpec],
@@ -34,10 +34,10 @@ pub(crate) fn find<N: AsRef<[u8]>>(
     keys.iter().map(find).collect()
 }
 
-/// The error, with the cause that the header suggests.
+/// The error for a missing column, with the cause that the header suggests.
 ///
-/// The columns that are there are not named: in a file without a header they are the first row's identifiers. Only a name
-/// that is nearly the one asked for is shown, and names that were asked for.
+/// The error does not list the columns: in a file without a header they are the first row's identifiers. It
+/// shows only the requested names and a name that is similar to one of them.
 fn missing<N: AsRef<[u8]>>(file: &str, column: &str, columns: &[N], place: Where) -> TableError {
     let header: Vec<&[u8]> = columns.iter().map(AsRef::as_ref).collect();
     let count = header.len();
@@ -64,7 +64,8 @@ fn missing<N: AsRef<[u8]>>(file: &str, column: &str, columns: &[N], place: Where
     TableError::MissingColumn { file: file.to_owned(), column: shown(column.as_bytes()), there, hint }
 }
 
-/// The name that is the one asked for but for case, blanks and punctuation, or else for a slip or two.
+/// The column name that differs from the requested one only in case, blanks and punctuation, or by one or two
+/// typing errors.
 fn similar<'h>(asked: &str, header: &[&'h [u8]]) -> Option<&'h [u8]> {
     let asked = loosely(asked.as_bytes());
     if asked.is_empty() {
@@ -75,7 +76,7 @@ fn similar<'h>(asked: &str, header: &[&'h [u8]]) -> Option<&'h [u8]> {
         3..=5 => 1,
         _ => 2,
     };
-    // With a digit it may be a value of a first row.
+    // A name with a digit may be a value of a first row.
     let slips = |name: &&'h [u8]| match loosely(name) {
         name if name == asked => 0,
         name if name.chars().all(char::is_alphabetic) => strsim::osa_distance(&name, &asked),
@@ -93,7 +94,7 @@ fn loosely(name: &[u8]) -> String {
         .collect()
 }
 
-/// What one column looks separated by.
+/// The delimiter that a header of one column seems to have.
 pub(crate) fn delimiter(header: &[&[u8]]) -> Option<(&'static str, Delimiter)> {
     let [only] = header else { return None };
     let known = [(b';', "semicolons"), (b'\t', "tabs"), (b'|', "vertical bars"), (b',', "commas")];
@@ -101,7 +102,7 @@ pub(crate) fn delimiter(header: &[&[u8]]) -> Option<(&'static str, Delimiter)> {
     found.and_then(|(byte, name)| Some((name, Delimiter::new(byte)?)))
 }
 
-/// The columns that a name lists, if all of them are there.
+/// The columns that a name lists, if the header has all of them.
 fn parts<'a>(asked: &'a str, header: &[&[u8]]) -> Option<Vec<&'a str>> {
     let parts: Vec<&str> = asked.split([',', ';', '+']).map(str::trim).collect();
     let there = |part: &&str| header.contains(&part.as_bytes());

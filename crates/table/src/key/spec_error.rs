@@ -1,0 +1,52 @@
+//! Why a key specification is invalid.
+
+use thiserror::Error;
+
+use crate::rule::Rule;
+
+/// Why a key specification is invalid.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// There is no column name.
+    #[error("the column name is missing; write COLUMN or COLUMN:RULE")]
+    NoColumn,
+    /// A quoted column name does not end.
+    #[error("the column name's closing double quote is missing")]
+    UnclosedQuote,
+    /// Something other than `:` follows a quoted column name.
+    #[error("only `:RULE` may follow a quoted column name")]
+    AfterQuote,
+    /// `=` outside of a pair of names.
+    #[error(
+        "`=` is allowed only in MINE=THEIRS, where there are two tables; put a column name that contains `=` in double quotes"
+    )]
+    Pair,
+    /// A colon within an unquoted column name.
+    #[error("put a column name that contains `:` in double quotes: \"{column}\":{rule}")]
+    QuoteColumn {
+        /// What looks like the column name.
+        column: String,
+        /// The rule at the end.
+        rule: String,
+    },
+    /// An unknown rule.
+    #[error(
+        "unknown rule `{word}`; the rules are {}; put a column name that contains `:` in double quotes",
+        names()
+    )]
+    UnknownRule {
+        /// The text in place of the rule.
+        word: String,
+    },
+    /// A telephone rule with an unknown country.
+    #[error("`{word}`: give the country as the two letters of ISO 3166, as in phone:CH")]
+    UnknownCountry {
+        /// The rule as given.
+        word: String,
+    },
+}
+
+fn names() -> String {
+    Rule::ALL.map(Rule::name).join(", ")
+}

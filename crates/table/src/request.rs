@@ -1,0 +1,67 @@
+//! The requests and results of the two passes over a table.
+
+use vesica_encode::items::{Encoding, OnDuplicates};
+
+use crate::input::Fingerprint;
+use crate::key::KeySpec;
+
+/// What to do with a row whose key is null or invalid.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnFault {
+    /// Count the row and leave it out.
+    Skip,
+    /// End the run.
+    Error,
+}
+
+/// How to load an input.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The key columns, in the agreed order.
+    pub keys: Vec<KeySpec>,
+    /// The encoding of the items.
+    pub encoding: Encoding,
+    /// What to do with rows with a null key.
+    pub on_null: OnFault,
+    /// What to do with rows with an invalid key.
+    pub on_invalid: OnFault,
+    /// What to do with rows with the same key.
+    pub on_duplicates: OnDuplicates,
+}
+
+impl Request {
+    /// The defaults: null keys are skipped, invalid keys are errors, and all rows with the same key count.
+    pub fn new(keys: Vec<KeySpec>, encoding: Encoding) -> Self {
+        let (on_null, on_invalid) = (OnFault::Skip, OnFault::Error);
+        Request { keys, encoding, on_null, on_invalid, on_duplicates: OnDuplicates::All }
+    }
+}
+
+/// The counts of the first pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TableReport {
+    /// Rows, the header not counted.
+    pub rows: u64,
+    /// Distinct keys.
+    pub items: u64,
+    /// Rows with a null key.
+    pub nulls: u64,
+    /// Rows with an invalid key and no null one.
+    pub invalid: u64,
+    /// Rows with the key of an earlier row.
+    pub duplicates: u64,
+}
+
+/// The rows to write, and their match numbers if the output has them.
+#[derive(Clone, Copy)]
+pub(crate) struct Chosen<'a> {
+    pub(crate) rows: &'a [u64],
+    pub(crate) numbers: Option<&'a [u64]>,
+}
+
+/// The result of a first pass.
+pub(crate) struct Loaded<S> {
+    pub(crate) rows: S,
+    pub(crate) columns: Vec<String>,
+    pub(crate) fingerprint: Fingerprint,
+}
