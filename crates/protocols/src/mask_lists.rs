@@ -171,21 +171,8 @@ fn put(mask: u128, slot: &mut [u8]) {
     }
 }
 
-/// The masks that the receiver looks for in one list.
-struct MaskIndex(Collection);
-
-impl MaskIndex {
-    /// Masks of about `count` items.
-    fn new(width: MaskWidth, count: usize) -> Self {
-        Self(Collection::new(width.bits(), count))
-    }
-
-    /// `item` is in the intersection if the list has the first ℓ bits of `output`.
-    #[inline]
-    fn push(&mut self, width: MaskWidth, output: &Block, item: u32) {
-        self.0.push(width.truncate(output.as_bytes()), item);
-    }
-}
+/// The masks that the receiver looks for in one list, each with its item.
+type MaskIndex = Collection;
 
 /// Looks for the receiver's masks in the lists of a sender with `count` items, as they come in.
 struct MaskMatcher<'a> {
@@ -204,7 +191,7 @@ struct MaskMatcher<'a> {
 
 impl<'a> MaskMatcher<'a> {
     fn new(run: &'a Run<'a>, width: MaskWidth, count: usize, lists: usize) -> Self {
-        let wanted = (0..lists).map(|_| MaskIndex::new(width, 0)).collect();
+        let wanted = (0..lists).map(|_| MaskIndex::new(width.bits(), 0)).collect();
         let (bytes, pairs) = (Vec::new(), Vec::new());
         Self { run, width, count, wanted, list: 0, taken: 0, lookup: None, bytes, pairs }
     }
@@ -234,9 +221,10 @@ impl<'a> MaskMatcher<'a> {
         let first = self.list * self.count + self.taken;
         check(self.width, &self.bytes).map_err(|at| Misbehaviour::WideMask { position: first + at })?;
         let wanted = &mut self.wanted[self.list];
+        let bits = self.width.bits();
         let lookup = self
             .lookup
-            .get_or_insert_with(|| Lookup::new(std::mem::replace(wanted, MaskIndex::new(self.width, 0)).0));
+            .get_or_insert_with(|| Lookup::new(std::mem::replace(wanted, MaskIndex::new(bits, 0))));
         let part = masks.div_ceil(self.run.threads.min(MOST_CHUNKS));
         let mut found = vec![Vec::new(); masks.div_ceil(part)];
         let parts = self.bytes.chunks(part * width).zip(&mut found);
@@ -259,7 +247,7 @@ impl<'a> MaskMatcher<'a> {
 
 impl OutputSink for MaskMatcher<'_> {
     fn begin(&mut self, function: usize, count: usize) {
-        self.wanted[function] = MaskIndex::new(self.width, count);
+        self.wanted[function] = MaskIndex::new(self.width.bits(), count);
     }
 
     #[inline]
@@ -267,7 +255,7 @@ impl OutputSink for MaskMatcher<'_> {
         let wanted = &mut self.wanted[function];
         for (i, output) in outputs.iter().enumerate() {
             if let Some(item) = item(i) {
-                wanted.push(self.width, output, item);
+                wanted.push(self.width.truncate(output.as_bytes()), item);
             }
         }
     }
@@ -302,15 +290,8 @@ impl MaskLists {
         put(mask, &mut self.bytes[(list * self.items + position) * width..][..width]);
     }
 
-    /// Sends all lists, which end the message, in a phase of their own.
+    /// Sends these lists. More can follow.
     pub(crate) fn send(&self, run: &Run<'_>, channel: &mut dyn SendHalf) -> Result<(), Error> {
-        run.phase(Phase::Exchange, self.bytes.len());
-        self.send_part(run, channel)?;
-        Ok(channel.flush()?)
-    }
-
-    /// Sends these lists, of more that the message has.
-    pub(crate) fn send_part(&self, run: &Run<'_>, channel: &mut dyn SendHalf) -> Result<(), Error> {
         for chunk in self.bytes.chunks(CHUNK) {
             channel.send(chunk)?;
             run.advance(chunk.len())?;
@@ -376,11 +357,12 @@ mod tests {
             for (threads, early) in [(1, false), (1, true), (3, true)] {
                 let mine = Run { threads, ..run(sizes) };
                 let mut matcher = MaskMatcher::new(&mine, width, count, 2);
-                matcher.wanted[0].push(width, &Block::from_u128(hash(0, count - 1)), 5);
-                matcher.wanted[0].push(width, &Block::from_u128(hash(1, 0)), 6);
-                matcher.wanted[1].push(width, &Block::from_u128(hash(1, 0)), 7);
+                matcher.wanted[0].push(width.truncate(&hash(0, count - 1).to_le_bytes()), 5);
+                matcher.wanted[0].push(width.truncate(&hash(1, 0).to_le_bytes()), 6);
+                matcher.wanted[1].push(width.truncate(&hash(1, 0).to_le_bytes()), 7);
                 let (mut a, mut b) = memory::pair();
                 lists.send(&run(sizes), a.split().0).unwrap();
+                a.flush().unwrap();
                 if early {
                     matcher.pause(1, &mut b).unwrap();
                     assert_eq!(matcher.list, 1);

@@ -105,32 +105,6 @@ impl Permutation {
         u64::try_from(self.remainders).ok().filter(|range| *range <= 1 << 63)
     }
 
-    /// Replaces items by their remainders under `function`; `bins` become their bins.
-    ///
-    /// # Panics
-    /// If the lengths differ, there is no such function, or an item is 2^σ or more.
-    pub fn evaluate(&self, function: usize, items: &mut [u128], bins: &mut [u32]) {
-        assert!(function < self.layout.functions() && items.len() == bins.len(), "a bin for every item");
-        for (items, bins) in items.chunks_mut(BATCH).zip(bins.chunks_mut(BATCH)) {
-            self.checked(items);
-            match self.short_range() {
-                Some(range) => self.evaluate_batch(range, function, items, bins),
-                None => self.evaluate_batch(self.remainders, function, items, bins),
-            }
-        }
-    }
-
-    fn evaluate_batch<R: Remainder>(&self, range: R, function: usize, items: &mut [u128], bins: &mut [u32]) {
-        let mut pairs = self.split(items);
-        self.permute(range, &mut pairs, function);
-        for (item, remainder) in items.iter_mut().zip(pairs.remainders) {
-            *item = remainder.into();
-        }
-        for (bin, offset) in bins.iter_mut().zip(pairs.offsets) {
-            *bin = self.layout.bin(function, offset as u32);
-        }
-    }
-
     fn checked(&self, items: &[u128]) {
         assert!(items.iter().all(|item| item.leading_zeros() + self.sigma >= 128), "items below 2^sigma");
     }

@@ -9,7 +9,6 @@
 //! that fit the cache. Then each part is sorted by counting.
 
 use std::convert::Infallible;
-use std::ops::Range;
 
 use vesica_crypto::memory::{large_capacity, large_vec};
 use vesica_crypto::par;
@@ -89,16 +88,7 @@ impl Table {
     /// If there is no such bin.
     #[inline]
     pub fn bin(&self, bin: usize) -> &[u32] {
-        &self.entries[self.range(bin)]
-    }
-
-    /// Where the entries of `bin` lie among [`entries`](Self::entries).
-    ///
-    /// # Panics
-    /// If there is no such bin.
-    #[inline]
-    pub fn range(&self, bin: usize) -> Range<usize> {
-        self.starts[bin] as usize..self.starts[bin + 1] as usize
+        &self.entries[self.starts[bin] as usize..self.starts[bin + 1] as usize]
     }
 
     /// The bins in order, each with its items.

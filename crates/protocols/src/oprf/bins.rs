@@ -46,7 +46,7 @@ const BATCH: usize = 1 << 10;
 /// What stands for an item in its bins, as words of OTs, and where both parties keep it.
 pub(crate) trait BinWords {
     /// What is chosen in one OT.
-    type Word: Copy;
+    type Word: Copy + Default;
     /// The receiver's items, one a bin.
     type Table: BinTable<Self::Word>;
     /// The sender's items, by regions of bins.
@@ -87,7 +87,9 @@ pub(crate) trait BinTable<Word> {
     fn words(&self, bins: Range<usize>, words: &mut Vec<Word>);
 
     /// The items in the stash, in its first slots. Replaces `words` by those of `slots` slots.
-    fn stash(&self, slots: usize, words: &mut Vec<Word>) -> &[u32];
+    fn stash(&self, _slots: usize, _words: &mut Vec<Word>) -> &[u32] {
+        &[]
+    }
 }
 
 /// The sender's items, partitioned by the regions of all their bins.
@@ -99,14 +101,12 @@ pub(crate) trait BinPartition<Word> {
     /// false if none is left.
     fn take(&mut self, function: usize, first: usize, batch: &mut Batch<Word>) -> bool;
 
-    /// Items that are evaluated in the stash: all, or none where there is no stash.
-    fn in_stash(&self) -> usize;
-
     /// Replaces `words` by those of the items at these positions, for a slot of the stash.
-    fn stash_words(&self, positions: Range<usize>, words: &mut Vec<Word>);
+    fn stash_words(&self, _positions: Range<usize>, _words: &mut Vec<Word>) {}
 }
 
 /// Items that the sender evaluates together.
+#[derive(Default)]
 pub(crate) struct Batch<Word> {
     /// The position of each item.
     pub(crate) positions: Vec<u32>,
@@ -117,10 +117,6 @@ pub(crate) struct Batch<Word> {
 }
 
 impl<Word> Batch<Word> {
-    fn new() -> Self {
-        Self { positions: Vec::new(), rows: Vec::new(), words: Vec::new() }
-    }
-
     /// Takes all items out; their room remains.
     pub(crate) fn clear(&mut self) {
         self.positions.clear();
@@ -259,7 +255,7 @@ where
         let mut partition = scheme.partition(run, items, position)?;
         // The outputs, region by region.
         run.phase(reported.phase(), layout.bins());
-        let (mut batch, mut outputs) = (Batch::new(), Vec::new());
+        let (mut batch, mut outputs) = (Batch::default(), Vec::new());
         let mut rows = Wiped::default();
         for bins in partition.regions().iter() {
             rows.resize(bins.len() * size, [Block::ZERO; W]);
@@ -299,8 +295,8 @@ where
             batch.rows.clear();
             batch.rows.resize(BATCH, (slot * slot_size) as u32);
             reported.apart(run, Phase::Evaluate, || {
-                for first in (0..partition.in_stash()).step_by(BATCH) {
-                    let positions = first..partition.in_stash().min(first + BATCH);
+                for first in (0..items.len()).step_by(BATCH) {
+                    let positions = first..items.len().min(first + BATCH);
                     partition.stash_words(positions.clone(), &mut batch.words);
                     outputs.resize(positions.len(), Block::ZERO);
                     let at = &batch.rows[..positions.len()];

@@ -157,7 +157,7 @@ pub static ENTRY: Entry = Entry::new(
 ])
 .memory(
     "receiver (60 + 16·t)·n_r + 4·β + 40·n_s + 100·min(n_r·max_β, max(2^21, n_s/8)), \
-             sender (60 + (h·p + s)·⌈ℓ'/8⌉)·n_s + 4·β; without hashing (60 + ⌈ℓ'/8⌉)·n_s + 32·t·n_r",
+             sender (60 + (h·p + 1)·⌈ℓ'/8⌉)·n_s + 4·β; without hashing (60 + ⌈ℓ'/8⌉)·n_s + 32·t·n_r",
     memory,
 )
 .test_items(1 << 9);
@@ -166,8 +166,7 @@ fn memory(shape: &Shape) -> Memory {
     let Some(plan) = plan(shape) else { return Memory::default() };
     let (bins, strings) = (plan.bins() as u64, 16 * plan.characters as u64);
     let candidates = (plan.load as u64).saturating_mul(shape.receiver()).min(plan.candidates as u64);
-    let all = if plan.slots > 0 { plan.lists() } else { 1 };
-    let masks = (all * plan.width.bytes()) as u64;
+    let masks = ((plan.lists_of_bins() + 1) * plan.width.bytes()) as u64;
     let rows = if plan.slots > 0 { 0 } else { 2 * strings * shape.receiver() };
     Memory {
         receiver: (60 + strings) * shape.receiver() + 4 * bins + 40 * shape.sender() + 100 * candidates,

@@ -9,6 +9,32 @@ fn permutation(sigma: u32, layout: Layout) -> Permutation {
     Permutation::new(&Context::new(&[1; 32], "test", b"", 1, 1), sigma, layout)
 }
 
+/// The definition, one function at a time.
+impl Permutation {
+    /// Replaces items by their remainders under `function`; `bins` become their bins.
+    fn evaluate(&self, function: usize, items: &mut [u128], bins: &mut [u32]) {
+        assert!(function < self.layout.functions() && items.len() == bins.len(), "a bin for every item");
+        for (items, bins) in items.chunks_mut(BATCH).zip(bins.chunks_mut(BATCH)) {
+            self.checked(items);
+            match self.short_range() {
+                Some(range) => self.evaluate_batch(range, function, items, bins),
+                None => self.evaluate_batch(self.remainders, function, items, bins),
+            }
+        }
+    }
+
+    fn evaluate_batch<R: Remainder>(&self, range: R, function: usize, items: &mut [u128], bins: &mut [u32]) {
+        let mut pairs = self.split(items);
+        self.permute(range, &mut pairs, function);
+        for (item, remainder) in items.iter_mut().zip(pairs.remainders) {
+            *item = remainder.into();
+        }
+        for (bin, offset) in bins.iter_mut().zip(pairs.offsets) {
+            *bin = self.layout.bin(function, offset as u32);
+        }
+    }
+}
+
 #[test]
 fn bin_and_remainder_belong_to_one_item_and_function() {
     // All items of a domain, also where bins are more than items, and with every function.

@@ -151,51 +151,15 @@ impl BinWords for Characters {
     }
 
     fn place(&self, run: &Run<'_>, items: &Items) -> Result<HeldCharacters, Error> {
-        HeldCharacters::new(run, self, items)
-    }
-
-    fn partition(
-        &self,
-        run: &Run<'_>,
-        items: &Items,
-        position: impl Fn(usize) -> u32,
-    ) -> Result<PartitionedCharacters, Error> {
-        PartitionedCharacters::new(run, self, items, position)
-    }
-}
-
-/// The receiver's items: one of the bins of each, and what stands for it there.
-pub(crate) struct HeldCharacters {
-    table: cuckoo::Table,
-    values: Values,
-    /// t and t'.
-    ots: [usize; 2],
-    /// A whole item of the receiver's own, for slots of the stash that are empty. The receiver learns whether
-    /// the sender has it, which it learns anyway.
-    pub(crate) own: u128,
-}
-
-/// What stands for the receiver's items.
-struct Values {
-    /// Bins and remainders, where these stand for the items.
-    assignments: Option<BinAssignments>,
-    /// What stands for no item in a bin: [`Permutation::vacant`], or a whole item of the receiver's own.
-    vacant: u128,
-    /// Whole items, where there is use for them.
-    numbers: Vec<u128>,
-}
-
-impl HeldCharacters {
-    fn new(run: &Run<'_>, agreed: &Characters, items: &Items) -> Result<Self, Error> {
-        let (Cuckoo { layout, stash }, permuted) = (agreed.cuckoo, agreed.permuted);
-        let permutation: Option<Permutation> = permuted.then(|| agreed.permutation(&run.context));
+        let (Cuckoo { layout, stash }, permuted) = (self.cuckoo, self.permuted);
+        let permutation = permuted.then(|| self.permutation(&run.context));
         let mut assignments =
             permutation.as_ref().map(|permutation| BinAssignments::with_room(permutation, items.len()));
         let room = |wanted: bool| if wanted { items.len() } else { 0 };
         let (whole, mut own) = (!permuted || stash > 0, None);
         let mut numbers = large_capacity(room(whole));
         let mut digests: Vec<Block> = large_capacity(room(!permuted));
-        by_pieces(run, agreed.hashed, items, !permuted, |_, values, keys| {
+        by_pieces(run, self.hashed, items, !permuted, |_, values, keys| {
             own = own.or(values.first().copied());
             if let (Some(permutation), Some(assignments)) = (&permutation, &mut assignments) {
                 assignments.extend(permutation, run.threads, values.len(), |i| values[i]);
@@ -214,8 +178,63 @@ impl HeldCharacters {
         let table = table.map_err(|_| cuckoo_failure(run.parameters.paper))?;
         let own = own.unwrap_or_default();
         let vacant = permutation.map_or(own, |permutation| permutation.vacant());
-        Ok(Self { table, values: Values { assignments, vacant, numbers }, ots: agreed.ots(), own })
+        Ok(HeldCharacters { table, assignments, vacant, own, numbers, ots: self.ots() })
     }
+
+    fn partition(
+        &self,
+        run: &Run<'_>,
+        items: &Items,
+        position: impl Fn(usize) -> u32,
+    ) -> Result<PartitionedCharacters, Error> {
+        let layout = self.cuckoo.layout;
+        let mut partition = PartitionedCharacters::empty(self, items.len());
+        let mut permuted: Option<(Permutation, BinAssignments)> = self.permuted.then(|| {
+            let permutation = self.permutation(&run.context);
+            let assignments = BinAssignments::with_room(&permutation, keys::piece(run));
+            (permutation, assignments)
+        });
+        by_pieces(run, self.hashed, items, !self.permuted, |first, values, keys| {
+            let position = |i: usize| position(first + i);
+            match &mut permuted {
+                Some((permutation, assignments)) => {
+                    assignments.clear();
+                    assignments.extend(permutation, run.threads, values.len(), |i| values[i]);
+                    for function in 0..layout.functions() {
+                        let remainders = assignments.remainders_under(function);
+                        partition.push_all(function, position, assignments, remainders);
+                    }
+                }
+                None => {
+                    for function in 0..layout.functions() {
+                        let digests = Digests::new(keys, layout);
+                        partition.push_all(function, position, &digests, values.iter().copied());
+                    }
+                }
+            }
+            if !partition.numbers.is_empty() {
+                let numbers = &mut partition.numbers;
+                values.iter().enumerate().for_each(|(i, value)| numbers[position(i) as usize] = *value);
+            }
+        })?;
+        Ok(partition)
+    }
+}
+
+/// The receiver's items in their bins, and what stands for them there.
+pub(crate) struct HeldCharacters {
+    table: cuckoo::Table,
+    /// Bins and remainders, where these stand for the items.
+    assignments: Option<BinAssignments>,
+    /// What stands for no item in a bin: [`Permutation::vacant`], or `own`.
+    vacant: u128,
+    /// A whole item of the receiver's own, for empty slots of the stash. The receiver learns whether the sender has
+    /// it, which it learns anyway.
+    own: u128,
+    /// Whole items, where there is use for them.
+    numbers: Vec<u128>,
+    /// t and t'.
+    ots: [usize; 2],
 }
 
 impl BinTable<u8> for HeldCharacters {
@@ -231,7 +250,7 @@ impl BinTable<u8> for HeldCharacters {
     fn words(&self, bins: Range<usize>, words: &mut Vec<u8>) {
         let (function, item) =
             (self.table.layout().function_of(bins.start), |i: usize| self.table.get(bins.start + i));
-        let Values { assignments, vacant, numbers } = &self.values;
+        let Self { assignments, vacant, numbers, .. } = self;
         if let Some(assignments) = assignments {
             return assignments.remainders(function, bins.len(), item, *vacant, words);
         }
@@ -248,7 +267,7 @@ impl BinTable<u8> for HeldCharacters {
         words.clear();
         let stash = self.table.stash();
         for slot in 0..slots {
-            let number = stash.get(slot).map_or(self.own, |item| self.values.numbers[*item as usize]);
+            let number = stash.get(slot).map_or(self.own, |item| self.numbers[*item as usize]);
             push_characters(words, number, self.ots[1]);
         }
         stash
@@ -303,45 +322,6 @@ pub(crate) struct PartitionedCharacters {
 }
 
 impl PartitionedCharacters {
-    pub(crate) fn new(
-        run: &Run<'_>,
-        agreed: &Characters,
-        items: &Items,
-        position: impl Fn(usize) -> u32,
-    ) -> Result<Self, Error> {
-        let layout = agreed.cuckoo.layout;
-        let mut partition = Self::empty(agreed, items.len());
-        let mut permuted: Option<(Permutation, BinAssignments)> = agreed.permuted.then(|| {
-            let permutation = agreed.permutation(&run.context);
-            let assignments = BinAssignments::with_room(&permutation, keys::piece(run));
-            (permutation, assignments)
-        });
-        by_pieces(run, agreed.hashed, items, !agreed.permuted, |first, values, keys| {
-            let position = |i: usize| position(first + i);
-            match &mut permuted {
-                Some((permutation, assignments)) => {
-                    assignments.clear();
-                    assignments.extend(permutation, run.threads, values.len(), |i| values[i]);
-                    for function in 0..layout.functions() {
-                        let remainders = assignments.remainders_under(function);
-                        partition.push_all(function, position, assignments, remainders);
-                    }
-                }
-                None => {
-                    for function in 0..layout.functions() {
-                        let digests = Digests::new(keys, layout);
-                        partition.push_all(function, position, &digests, values.iter().copied());
-                    }
-                }
-            }
-            if !partition.numbers.is_empty() {
-                let numbers = &mut partition.numbers;
-                values.iter().enumerate().for_each(|(i, value)| numbers[position(i) as usize] = *value);
-            }
-        })?;
-        Ok(partition)
-    }
-
     fn empty(agreed: &Characters, items: usize) -> Self {
         let layout = agreed.cuckoo.layout;
         let mut bits = (ROWS / agreed.of_bin).max(BINS).ilog2();
@@ -388,10 +368,6 @@ impl BinPartition<u8> for PartitionedCharacters {
             rows.push(u32::from(entry.bin) * characters as u32);
             push_characters(words, entry.value, characters);
         })
-    }
-
-    fn in_stash(&self) -> usize {
-        self.numbers.len()
     }
 
     fn stash_words(&self, positions: Range<usize>, words: &mut Vec<u8>) {

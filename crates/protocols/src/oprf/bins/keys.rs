@@ -153,11 +153,6 @@ impl BinTable<Block> for KeyedTable {
             words.push(self.get(bin).map_or(Block::ZERO, |(key, _)| key));
         }
     }
-
-    fn stash(&self, _: usize, words: &mut Vec<Block>) -> &[u32] {
-        words.clear();
-        &[]
-    }
 }
 
 /// The sender's keys, each with its position, in the regions where they wait.
@@ -184,13 +179,5 @@ impl BinPartition<Block> for WaitingKeys {
             }
         }
         any
-    }
-
-    fn in_stash(&self) -> usize {
-        0
-    }
-
-    fn stash_words(&self, _: Range<usize>, words: &mut Vec<Block>) {
-        words.clear();
     }
 }

@@ -5,7 +5,7 @@ use crate::ot_based::noting::ideal_ots;
 use crate::protocol::{Learns, Role, Run};
 use crate::testing::{Case, duel, order, planted_for, run_of, run_pair, shape};
 use vesica_crypto::hash::Context;
-use vesica_encode::hashing::{Layout, Permutation};
+use vesica_encode::hashing::{ItemBins, Layout, Permutation};
 use vesica_ot::nco::ideal;
 
 #[test]
@@ -235,9 +235,8 @@ fn partner(item: u16) -> u16 {
 fn ours(item: u16, function: usize) -> (usize, u128) {
     let context = Context::new(&[5; 32], "ot-phasing", b"", 1, 1);
     let permutation = Permutation::new(&context, 16, Layout::new(3, 192));
-    let (mut value, mut bin) = ([u128::from(item)], [0]);
-    permutation.evaluate(function, &mut value, &mut bin);
-    (bin[0] as usize, value[0])
+    let placed = permutation.place(1, 1, |_| u128::from(item));
+    (placed.bin_of(0, function) as usize, placed.remainders_under(function).next().unwrap())
 }
 
 #[test]
@@ -388,11 +387,12 @@ fn every_item_is_in_the_partitions_of_all_of_its_bins_and_nowhere_else() {
         let mut expected = Vec::new();
         let mut numbers = vec![0; count];
         characters::by_pieces(&run, plan.words.hashed, &items, false, |first, values, _| {
+            let placed = plan.words.permutation(&run.context).place(1, values.len(), |i| values[i]);
             for function in 0..plan.words.cuckoo().layout.functions() {
-                let (mut remainders, mut bins) = (values.to_vec(), vec![0; values.len()]);
-                plan.words.permutation(&run.context).evaluate(function, &mut remainders, &mut bins);
-                let positions = &positions[first..];
-                expected.extend((0..bins.len()).map(|i| (bins[i], positions[i], remainders[i])));
+                let remainders = placed.remainders_under(function).enumerate();
+                expected.extend(
+                    remainders.map(|(i, rest)| (placed.bin_of(i, function), positions[first + i], rest)),
+                );
             }
             values
                 .iter()

@@ -32,6 +32,9 @@ const CHUNK: usize = 1 << 15;
 /// Bytes that are there for a list before any of it has come; beyond them it takes as many as have.
 const ROOM: usize = 1 << 24;
 
+/// Takes the strings of the item in a slot.
+type Keep<'a> = &'a mut dyn FnMut(usize, u32, &[Block]);
+
 /// Pairs (item of mine, position in the sender's lists).
 pub(super) fn pairs<R: NcoReceiver<u8>>(
     run: &Run<'_>,
@@ -40,46 +43,39 @@ pub(super) fn pairs<R: NcoReceiver<u8>>(
     mut ots: R,
     channel: &mut dyn Channel,
 ) -> Result<Vec<(u32, u32)>, Error> {
+    // 2. Each item in one slot of its bins, or of the stash.
     run.phase(Phase::Hash, items.len());
     let words = Words::of(run, plan, items, None)?;
     let table = Slots::new(run, plan, &words.digests)?;
-
-    // The strings of every item's characters. The OTs of an empty slot choose the characters of one of my own
-    // items.
+    // 3. The strings of every item's characters. The OTs of an empty slot choose the characters of one of my
+    // own items.
     run.phase(Phase::Extend, plan.all_slots() + plan.stash);
     let mut held: Vec<Held> = (0..plan.lists_of_bins()).map(|_| Held::default()).collect();
     let mut stash = Held::default();
     let (mut chosen, mut strings) = (Vec::new(), Vec::new());
-    let mut transfer = |items: &mut dyn Iterator<Item = Option<u32>>,
-                        strings: &mut Vec<Block>,
-                        channel: &mut dyn Channel| {
-        chosen.clear();
-        items.for_each(|item| choose(&words, item, plan.characters, &mut chosen));
-        strings.resize(chosen.len(), Block::ZERO);
-        ots.extend_in_steps(1, &chosen, strings, channel, &mut |step| step_begins(run, step))?;
-        run.advance(chosen.len() / plan.characters)
+    let mut transfer = |count: usize, item: &dyn Fn(usize) -> Option<u32>, keep: Keep<'_>| {
+        for first in (0..count).step_by(REGION) {
+            let slots = first..count.min(first + REGION);
+            chosen.clear();
+            slots.clone().for_each(|slot| choose(&words, item(slot), plan.characters, &mut chosen));
+            strings.resize(chosen.len(), Block::ZERO);
+            ots.extend_in_steps(1, &chosen, &mut strings, channel, &mut |step| step_begins(run, step))?;
+            run.advance(slots.len())?;
+            for (slot, strings) in slots.zip(strings.chunks_exact(plan.characters)) {
+                if let Some(item) = item(slot) {
+                    keep(slot, item, strings);
+                }
+            }
+        }
+        Ok::<_, Error>(())
     };
-    for first in (0..plan.all_slots()).step_by(REGION) {
-        let slots = first..plan.all_slots().min(first + REGION);
-        transfer(&mut slots.clone().map(|slot| table.get(slot)), &mut strings, channel)?;
-        for (slot, strings) in slots.zip(strings.chunks_exact(plan.characters)) {
-            if let Some(item) = table.get(slot) {
-                held[plan.list_of(slot)].push(item, strings);
-            }
-        }
-    }
-    for first in (0..plan.stash).step_by(REGION) {
-        let slots = first..plan.stash.min(first + REGION);
-        let item = |slot: usize| table.stash().get(slot).copied();
-        transfer(&mut slots.clone().map(item), &mut strings, channel)?;
-        for (slot, strings) in slots.zip(strings.chunks_exact(plan.characters)) {
-            if let Some(item) = item(slot) {
-                stash.push(item, strings);
-            }
-        }
-    }
+    let keep = &mut |slot, item, strings: &[Block]| held[plan.list_of(slot)].push(item, strings);
+    transfer(plan.all_slots(), &|slot| table.get(slot), keep)?;
+    let keep = &mut |_, item, strings: &[Block]| stash.push(item, strings);
+    transfer(plan.stash, &|slot| table.stash().get(slot).copied(), keep)?;
     channel.flush()?;
     drop((words, table));
+    // 4. All masks that the sender may have for my items, looked for in its lists.
     find(run, plan, &held, &stash, channel.split().1)
 }
 

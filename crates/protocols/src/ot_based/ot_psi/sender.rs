@@ -37,10 +37,11 @@ pub(super) fn masks<S: NcoSender<u8, BLOCKS>>(
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>, Error> {
-    // From here on an item is known by its position in the lists.
+    // 2. Each item in all of its bins. From here on it is known by its position in the lists.
     run.phase(Phase::Hash, items.len());
     let order = items.shuffled(rng);
     let words = Words::of(run, plan, items, Some(&order))?;
+    // 3. The rows of the OTs, and the masks that bins have of them.
     let masks = if plan.slots > 0 {
         of_bins(run, plan, &words, &mut ots, channel, rng)?
     } else {
@@ -48,11 +49,12 @@ pub(super) fn masks<S: NcoSender<u8, BLOCKS>>(
         MaskLists::new(plan.width, 0, items.len())
     };
     let stash = Stash::receive(run, plan, &mut ots, channel.split().1)?;
-    match plan.slots {
-        // One list at a time, of which there are many.
-        0 => stash.send(run, plan, &words, &ots, channel.split().0)?,
-        _ => stash.answer(run, plan, &words, &ots, masks, channel.split().0)?,
-    }
+    // 4. The lists of the bins, and behind them those of the stash, each when it is made.
+    run.phase(Phase::Exchange, plan.lists() * items.len() * plan.width.bytes());
+    masks.send(run, channel.split().0)?;
+    drop(masks);
+    stash.send(run, plan, &words, &ots, channel.split().0)?;
+    channel.flush()?;
     Ok(order)
 }
 
@@ -70,7 +72,7 @@ fn of_bins<S: NcoSender<u8, BLOCKS>>(
     table.check_load(plan.load).map_err(|_| Error::Chance("a bin has more items than any was to have"))?;
 
     run.phase(Phase::Extend, plan.all_slots() + plan.stash);
-    let mut masks = MaskLists::new(plan.width, plan.lists(), words.numbers.len());
+    let mut masks = MaskLists::new(plan.width, plan.lists_of_bins(), words.numbers.len());
     let mut indices = Indices::new(plan.load, rng);
     let mut rows = Wiped::from(vec![[Block::ZERO; BLOCKS]; REGION.min(plan.all_slots()) * t]);
     let mut work = Work::default();
@@ -124,44 +126,7 @@ impl Stash {
         Ok(stash)
     }
 
-    /// The masks of every item for one slot of the stash; `take` has the position of an item in the lists and
-    /// its mask.
-    fn masks(
-        &self,
-        plan: &Plan,
-        words: &Words,
-        ots: &impl NcoSender<u8, BLOCKS>,
-        slot: usize,
-        mut take: impl FnMut(usize, u128),
-    ) {
-        let t = plan.characters;
-        let rows = &self.regions[slot / REGION][slot % REGION * t..][..t];
-        let characters =
-            |item: usize, out: &mut Vec<u8>| push_characters(out, words.numbers[item].to_u128(), t);
-        let first = self.number + (slot * t) as u64;
-        masks_of(ots, first, rows, words.numbers.len(), characters, |item, mask| take(item, mask.to_u128()));
-    }
-
-    /// Sends the lists of the bins, and those of the stash behind them.
-    fn answer(
-        self,
-        run: &Run<'_>,
-        plan: &Plan,
-        words: &Words,
-        ots: &impl NcoSender<u8, BLOCKS>,
-        mut masks: MaskLists,
-        channel: &mut dyn SendHalf,
-    ) -> Result<(), Error> {
-        run.apart(Phase::Evaluate, || {
-            for slot in 0..plan.stash {
-                let list = plan.lists_of_bins() + slot;
-                self.masks(plan, words, ots, slot, |item, mask| masks.set(list, item, mask));
-            }
-        });
-        masks.send(run, channel)
-    }
-
-    /// Sends the lists of the stash, each when it is made.
+    /// Sends the masks of every item for each slot.
     fn send(
         self,
         run: &Run<'_>,
@@ -170,16 +135,19 @@ impl Stash {
         ots: &impl NcoSender<u8, BLOCKS>,
         channel: &mut dyn SendHalf,
     ) -> Result<(), Error> {
-        let items = words.numbers.len();
-        run.phase(Phase::Exchange, plan.stash * items * plan.width.bytes());
-        let mut list = MaskLists::new(plan.width, 1, items);
+        let (items, t) = (words.numbers.len(), plan.characters);
+        let mut list = MaskLists::new(plan.width, plan.stash.min(1), items);
         for slot in 0..plan.stash {
+            let rows = &self.regions[slot / REGION][slot % REGION * t..][..t];
+            let characters =
+                |item: usize, out: &mut Vec<u8>| push_characters(out, words.numbers[item].to_u128(), t);
+            let first = self.number + (slot * t) as u64;
             run.apart(Phase::Evaluate, || {
-                self.masks(plan, words, ots, slot, |item, mask| list.set(0, item, mask));
+                masks_of(ots, first, rows, items, characters, |item, mask| list.set(0, item, mask.to_u128()));
             });
-            list.send_part(run, channel)?;
+            list.send(run, channel)?;
         }
-        Ok(channel.flush()?)
+        Ok(())
     }
 }
 
