@@ -3,18 +3,20 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use vesica_blocks::{blocks, context};
+use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::group::{Group, P256};
 use vesica_crypto::hash::Label;
 use vesica_crypto::prg::Prg;
-use vesica_channel::{Channel, Stream, memory};
+use vesica_channel::{Channel, memory};
 use vesica_ot::base::{masny_rindal, naor_pinkas};
 use vesica_ot::chosen;
 use vesica_ot::nco::{self, Code, NcoSender};
 use vesica_ot::random::OtPads;
-use vesica_ot::security::{Profile, Security};
-use vesica_ot::softspoken::{self, Width};
-use vesica_ot::vole::{self, Plan, Value};
+use vesica_ot::security::{Malicious, Profile, SecurityModel, SemiHonest};
+use vesica_ot::softspoken::{self, Choices, Width};
+use vesica_ot::vole::sender::Secrets;
+use vesica_ot::vole::{Plan, Value, receiver, sender};
 use vesica_ot::{CotReceiver, CotSender, Error, Seed, iknp, kk13, kkrt};
 
 const LABEL: Label = Label::new("blocks");
@@ -29,6 +31,12 @@ fn deal(count: usize) -> (Vec<[Block; 2]>, [Block; 4], Vec<Block>) {
     let bit = |i: usize| usize::from(choices[i / 128].bit(i % 128));
     let chosen = pairs.iter().enumerate().map(|(i, pair)| pair[bit(i)]).collect();
     (pairs, choices, chosen)
+}
+
+/// The same for an extension of 128 columns: both strings, Δ, the chosen strings.
+fn deal_columns() -> ([[Block; 2]; 128], Block, [Block; 128]) {
+    let (pairs, [delta, ..], chosen) = deal(128);
+    (std::array::from_fn(|i| pairs[i]), delta, std::array::from_fn(|i| chosen[i]))
 }
 
 fn seed(block: &Block) -> Seed {
@@ -99,6 +107,8 @@ fn naor_pinkas(criterion: &mut Criterion) {
 struct Dealt;
 
 impl CotSender<1> for Dealt {
+    type Security = SemiHonest;
+
     fn delta(&self) -> [Block; 1] {
         [Block::ONES]
     }
@@ -110,6 +120,8 @@ impl CotSender<1> for Dealt {
 }
 
 impl CotReceiver<1> for Dealt {
+    type Security = SemiHonest;
+
     fn extend(&mut self, _: &[u8], rows: &mut [[Block; 1]], _: &mut dyn Channel) -> Result<(), Error> {
         rows.fill([Block::ZERO]);
         Ok(())
@@ -154,8 +166,11 @@ fn extensions(criterion: &mut Criterion) {
     let (pairs, choices, chosen) = deal(128);
     let both: Vec<[Seed; 2]> = pairs.iter().map(|pair| [seed(&pair[0]), seed(&pair[1])]).collect();
     let one: Vec<Seed> = chosen.iter().map(seed).collect();
-    let (mut receiver, mut sender) =
-        (iknp::Receiver::<1>::from_base(&both), iknp::Sender::<1>::from_base(&[choices[0]], &one));
+    let (Ok(mut receiver), Ok(mut sender)) =
+        (iknp::Receiver::<1>::from_base(&both), iknp::Sender::<1>::from_base(&[choices[0]], &one))
+    else {
+        return;
+    };
     let (mut a, mut b) = memory::pair();
     let (mut rows, mut other) = (vec![[Block::ZERO]; COUNT], vec![[Block::ZERO]; COUNT]);
     let bits = vec![0x35; COUNT / 8];
@@ -197,73 +212,70 @@ fn nco_ot<C: Code<W>, const W: usize>(
 }
 
 fn soft_spoken(criterion: &mut Criterion) {
-    // The outputs of one checked chunk.
+    for width in [Width::Two, Width::Four, Width::Eight] {
+        soft_spoken_of::<SemiHonest>(criterion, width);
+        soft_spoken_of::<Malicious>(criterion, width);
+    }
+}
+
+fn soft_spoken_of<S: SecurityModel>(criterion: &mut Criterion, width: Width) {
+    // What one checked chunk yields.
     const COUNT: usize = 127 * 128;
     let mut group = criterion.benchmark_group("SoftSpoken");
     group.throughput(Throughput::Elements(COUNT as u64));
-    let (pairs, choices, chosen) = deal(128);
-    for width in [Width::Two, Width::Four, Width::Eight] {
-        for security in [Security::SemiHonest, Security::Malicious] {
-            let rng = &mut Prg::from_seed([3; 16]);
-            let (mut receiver, message) = softspoken::Receiver::new(&context(), width, security, &pairs, rng);
-            let Ok(mut sender) =
-                softspoken::Sender::new(&context(), width, security, choices[0], &chosen, &message)
-            else {
-                continue;
-            };
-            let (mut rows, mut bits) = (vec![[Block::ZERO]; COUNT], vec![0; COUNT / 8]);
-            let mut messages = vec![0; softspoken::bytes(width, security, COUNT, false)];
-            group.bench_function(format!("k = {}, {security:?}, both parties", width.bits()), |bench| {
-                bench.iter(|| {
-                    let (mut written, mut read) = (0, 0);
-                    let sent = receiver.extend_to(false, &mut bits, &mut rows, |message| {
-                        messages[written..written + message.len()].copy_from_slice(message);
-                        written += message.len();
-                        Ok(())
-                    });
-                    let taken = sender.extend_from(false, &mut rows, |message| {
-                        message.copy_from_slice(&messages[read..read + message.len()]);
-                        read += message.len();
-                        Ok(())
-                    });
-                    assert!(sent.is_ok() && taken.is_ok());
-                });
+    let (pairs, delta, chosen) = deal_columns();
+    let rng = &mut Prg::from_seed([3; 16]);
+    let (mut receiver, message) = softspoken::Receiver::<S>::new(&context(), width, &pairs, rng);
+    let Ok(mut sender) = softspoken::Sender::<S>::new(&context(), width, delta, &chosen, &message) else {
+        return;
+    };
+    let (mut rows, mut bits) = (vec![[Block::ZERO]; COUNT], vec![0; COUNT / 8]);
+    let mut messages = vec![0; softspoken::bytes(width, S::SECURITY, COUNT, Choices::Random)];
+    group.bench_function(format!("k = {}, {:?}, both parties", width.bits(), S::SECURITY), |bench| {
+        bench.iter(|| {
+            let (mut written, mut read) = (0, 0);
+            let sent = receiver.extend_to(Choices::Random, &mut bits, &mut rows, |message| {
+                messages[written..written + message.len()].copy_from_slice(message);
+                written += message.len();
+                Ok(())
             });
-        }
-    }
+            let taken = sender.extend_from(Choices::Random, &mut rows, |message| {
+                message.copy_from_slice(&messages[read..read + message.len()]);
+                read += message.len();
+                Ok(())
+            });
+            assert!(sent.is_ok() && taken.is_ok());
+        });
+    });
 }
 
 fn silent(criterion: &mut Criterion) {
     fn of<V: Value>(criterion: &mut Criterion, name: &str) {
         const LENGTH: usize = 1 << 16;
-        let plan = Plan::new(LENGTH, Profile::Conservative, Security::SemiHonest);
-        let (pairs, choices, chosen) = deal(128);
+        let plan = Plan::new(LENGTH, Profile::Conservative);
+        let (pairs, delta, chosen) = deal_columns();
         let mut group = criterion.benchmark_group(name);
         group.sample_size(20).throughput(Throughput::Elements(LENGTH as u64));
-        let receiver = || vole::Receiver::<V>::new(&context(), &plan, &pairs, &mut Prg::from_seed([4; 16]));
-        let sender = |message: &_| {
-            vole::Sender::new::<V>(
-                &context(),
-                &plan,
-                choices[0],
-                &chosen,
-                message,
-                &mut Prg::from_seed([4; 16]),
-            )
+        let rng = || Prg::from_seed([4; 16]);
+        let receiver = || receiver::Answered::<V, SemiHonest>::new(&context(), &plan, &pairs, &mut rng());
+        let sender = |corrections: &[u8]| {
+            let secrets = Secrets { delta, base: &chosen };
+            sender::Answered::<SemiHonest>::new::<V>(&context(), &plan, &secrets, corrections, &mut rng())
         };
-        group.bench_function("receiver: begin and A", |b| b.iter(|| receiver().0.values().len()));
-        let (_, message) = receiver();
+        group.bench_function("receiver: begin and A", |b| b.iter(|| receiver().0.values().release().len()));
+        let (_, corrections) = receiver();
         group.bench_function("sender", |b| {
-            b.iter(|| assert!(sender(&message).is_ok_and(|(sender, _)| sender.finish().len() == LENGTH)));
+            b.iter(|| {
+                assert!(
+                    sender(&corrections).is_ok_and(|(sender, _)| sender.accept().expand().b.len() == LENGTH)
+                );
+            });
         });
-        let Ok((_, words)) = sender(&message) else { return };
+        let Ok((_, flight3)) = sender(&corrections) else { return };
         group.bench_function("receiver: C", |b| {
             b.iter_batched(
                 || receiver().0,
-                |mut receiver| {
-                    assert!(receiver.accept(words.clone()).is_ok());
-                    receiver.finish().len()
-                },
+                |receiver| receiver.accept(flight3.clone()).map(|receiver| receiver.expand().len()).is_ok(),
                 BatchSize::LargeInput,
             );
         });
