@@ -3,12 +3,11 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use vesica_blocks::{blocks, context};
-use vesica_channel::Channel;
+use vesica_channel::{Channel, memory};
 use vesica_crypto::block::Block;
 use vesica_crypto::group::{Group, P256};
 use vesica_crypto::hash::Label;
 use vesica_crypto::prg::Prg;
-use vesica_channel::{Channel, memory};
 use vesica_ot::base::{masny_rindal, naor_pinkas};
 use vesica_ot::chosen;
 use vesica_ot::nco::{self, Code, NcoSender};
@@ -195,8 +194,12 @@ fn nco_ot<C: Code<W>, const W: usize>(
     let (pairs, choices, chosen) = deal(code().columns());
     let mut secret = [Block::ZERO; W];
     secret.copy_from_slice(&choices[..W]);
-    let mut receiver = nco::Receiver::from_seeds(code(), &context(), 1, &pairs);
-    let mut sender = nco::Sender::from_seeds(code(), &context(), 1, &secret, &chosen);
+    let (Ok(mut receiver), Ok(mut sender)) = (
+        nco::Receiver::from_seeds(code(), &context(), 1, &pairs),
+        nco::Sender::from_seeds(code(), &context(), 1, &secret, &chosen),
+    ) else {
+        return;
+    };
     let (mut a, mut b) = memory::pair();
     let (mut outputs, mut found) = (vec![Block::ZERO; COUNT], vec![Block::ZERO; COUNT]);
     let mut rows = vec![[Block::ZERO; W]; COUNT];

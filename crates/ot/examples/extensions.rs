@@ -1,16 +1,17 @@
-//! Times base OTs and the extension of the papers, each beside its floor on this processor: the same blocks of AES, tiles to
-//! transpose and bytes to digest, with nothing in between.
+//! Times base OTs and the extension of the papers, each beside its floor on this processor: the same blocks
+//! of AES, tiles to transpose and bytes to digest, with nothing in between.
 //!
-//! `cargo run --release -p vesica-ot --example extensions [log2 of OTs]`. Both parties in one process, a thread each, over
-//! memory: a figure is the wall time of both, by OT.
+//! `cargo run --release -p vesica-ot --example extensions [log2 of OTs]`. Both parties in one process, a
+//! thread each, over memory: a figure is the wall time of both, by OT.
 //!
-//! **What the least is** (issue 4 asks for 1.1 ns for a generator and a transposition, and for 3 ns a random OT a party). A
-//! core of Zen 4 makes a block of AES in 0.69 ns and transposes a row of 128 bits in 0.48 ns, seven two-input shuffles and an
-//! affine product for 64 bytes being 2 cycles a row: 1.17 ns together, nothing being read or written. A random OT takes
-//! the sender one block of a generator and, for both strings, four of the hash: 5·0.69 + 0.48 = 3.9 ns; the receiver two
-//! and two: 3.2 ns; and the transcript digest of its 16 bytes is 2.6 ns more for each (0.16 ns a byte). On a core
-//! with twice the AES (as Zen 5, on which the issue counted) the sums would be 2.2 and 1.9 ns. A protocol that
-//! asks for one string of an OT, or a few, comes out below: strings are hashed on demand.
+//! **What the least is** (issue 4 asks for 1.1 ns for a generator and a transposition, and for 3 ns a random
+//! OT a party). A core of Zen 4 makes a block of AES in 0.69 ns and transposes a row of 128 bits in 0.48 ns,
+//! seven two-input shuffles and an affine product for 64 bytes being 2 cycles a row: 1.17 ns together,
+//! nothing being read or written. A random OT takes the sender one block of a generator and, for both
+//! strings, four of the hash: 5·0.69 + 0.48 = 3.9 ns; the receiver two and two: 3.2 ns; and the transcript
+//! digest of its 16 bytes is 2.6 ns more for each (0.16 ns a byte). On a core with twice the AES (as Zen 5,
+//! on which the issue counted) the sums would be 2.2 and 1.9 ns. A protocol that asks for one string of an
+//! OT, or a few, comes out below: strings are hashed on demand.
 #![allow(clippy::unwrap_used, reason = "a measurement that fails has nobody to tell")]
 
 use std::hint::black_box;
@@ -190,7 +191,8 @@ fn main() {
     println!("{:<52} {:>8} {:>8} {:>6}", "", "figure", "floor", "ratio");
     let Parts { block, row, byte } = parts();
     bases();
-    // A party's own work, the larger of both; the digest of the transcript is the channel's and counted beside it.
+    // A party's own work, the larger of both; the digest of the transcript is the channel's and counted
+    // beside it.
     let digest = 16.0 * byte;
     line("IKNP, rows, ns an OT", extension(count, false), 2.0 * block + row);
     line("IKNP, random OT, ns an OT", extension(count, true), 5.0 * block + row);

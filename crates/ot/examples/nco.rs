@@ -1,8 +1,8 @@
 //! Times 1-out-of-256 OT (KK13) and the batched OPRF (KKRT16), each party by itself on one thread.
 //!
-//! `cargo run --release -p vesica-ot --example nco`. Base OTs are dealt; the channel is in memory, its digests included.
-//! Beside each figure stands the floor: AES blocks, transposed blocks and hashes an OT, at the unit prices that this
-//! run measures, and the ratio.
+//! `cargo run --release -p vesica-ot --example nco`. Base OTs are dealt; the channel is in memory, its
+//! digests included. The floor beside each figure is the AES blocks, transposed blocks and hashes of an OT at
+//! the unit prices that this run measures; the last figure is the ratio.
 #![allow(clippy::unwrap_used, reason = "an example stops where something is not as it must be")]
 
 use std::hint::black_box;
@@ -51,8 +51,8 @@ fn run<C: Code<W>, const W: usize>(
     let pairs: Vec<[Block; 2]> = (0..columns).map(|_| [rng.block(), rng.block()]).collect();
     let chosen: Vec<Block> =
         (0..columns).map(|i| pairs[i][usize::from(secret[i / 128].bit(i % 128))]).collect();
-    let mut receiver = Receiver::from_seeds(code(), context, 1, &pairs);
-    let mut sender = Sender::from_seeds(code(), context, 1, &secret, &chosen);
+    let mut receiver = Receiver::from_seeds(code(), context, 1, &pairs).unwrap();
+    let mut sender = Sender::from_seeds(code(), context, 1, &secret, &chosen).unwrap();
     let (mut a, mut b) = memory::pair();
     let (mut outputs, mut found) = (vec![Block::ZERO; COUNT], vec![Block::ZERO; COUNT]);
     let mut rows = vec![[Block::ZERO; W]; COUNT];

@@ -1,7 +1,8 @@
-//! Times the extensions of this crate against their floors: `cargo run --release -p vesica-ot --example vole [filter]`.
+//! Times the extensions of this crate against their floors: `cargo run --release -p vesica-ot --example vole
+//! [filter]`.
 //!
-//! One thread, in memory, each side's time taken alone; base OTs come from a dealer. The floor of a row is the AES blocks
-//! it takes, at the rate that this processor encrypts counters in its cache.
+//! One thread, in memory, each side's time taken alone; base OTs come from a dealer. The floor of a row is
+//! the AES blocks it takes, at the rate that this processor encrypts counters in its cache.
 
 #![allow(clippy::unwrap_used, reason = "a measurement may stop")]
 
@@ -68,8 +69,9 @@ fn main() {
 
 /// Both sides of a silent VOLE, from base OTs on.
 ///
-/// Floor of a side: the AES blocks of its trees (one and a half a place) at the rate of the cache, and for each round of
-/// the code and the compression one pass over the noise, read and written, at the rate that this core copies memory.
+/// Floor of a side: the AES blocks of its trees (one and a half a place) at the rate of the cache, and for
+/// each round of the code and the compression one pass over the noise, read and written, at the rate that
+/// this core copies memory.
 fn silent<V: Value>(name: &str, length: usize, aes: f64, copy: f64) {
     let plan = Plan::new(length, Profile::Conservative);
     let (pairs, delta, chosen) = deal();

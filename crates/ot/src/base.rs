@@ -1,8 +1,8 @@
 //! Base OTs: a few hundred transfers from group operations, from which an extension makes millions.
 //!
-//! The *sender* ends with two random strings for each OT, the *receiver* with the one that its choice bit names. In every
-//! form here the strings are keys that come out of the protocol: neither party chooses them. With [`cache`] two parties use
-//! the same base OTs in several runs.
+//! The *sender* ends with two random strings for each OT, the *receiver* with the one that its choice bit
+//! names. In every form here the strings are keys that come out of the protocol: neither party chooses them.
+//! With [`cache`] two parties use the same base OTs in several runs.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::transpose::ROWS;

@@ -9,14 +9,17 @@
 //!    x_j,c = H(j, t_j) ⊕ c_j·y_j                      x_j,1 = f_j(x_j,0)
 //! ```
 //!
-//! **Sources:** chosen strings as in Ishai, Kilian, Nissim, Petrank, CRYPTO 2003, Figure 1, which is how DCW13 sends them;
-//! correlated ones as in Asharov, Lindell, Schneider, Zohner, CCS 2013, §5.4 (C-OT). H makes the pads of
-//! [`random`](crate::random). A string has up to 128 bits for each block of a row; only the bytes of its width are sent.
+//! **Sources:** chosen strings as in Ishai, Kilian, Nissim, Petrank, CRYPTO 2003, Figure 1, which is how
+//! DCW13 sends them; correlated ones as in Asharov, Lindell, Schneider, Zohner, CCS 2013, §5.4 (C-OT). H
+//! makes the pads of [`random`](crate::random). A string has up to 128 bits for each block of a row; only the
+//! bytes of its width are sent.
 //!
-//! **Security** is that of the extension that the rows come from. A [`Sender`] and a [`Receiver`] own their extension and
-//! number its rows over all calls, so that no number is used twice under a label. Two of them in one run need two labels.
+//! **Security** is that of the extension that the rows come from. A [`Sender`] and a [`Receiver`] own their
+//! extension and number its rows over all calls, so that no number is used twice under a label. Two of them
+//! in one run need two labels.
 //!
-//! Cost on top of the extension: 2 strings (chosen) or 1 (correlated) an OT; the sender hashes two rows, the receiver one.
+//! Cost on top of the extension: 2 strings (chosen) or 1 (correlated) an OT; the sender hashes two rows, the
+//! receiver one.
 
 use vesica_channel::{Channel, ChannelError, RecvHalf, SendHalf};
 use vesica_crypto::block::Block;
@@ -27,7 +30,8 @@ use crate::base::bit;
 use crate::random::{OtPads, add_delta};
 use crate::{CotReceiver, CotSender, Error};
 
-/// OTs of a call of the extension. Both parties have to agree on it, since an extension pads the message of a call.
+/// OTs of a call of the extension. Both parties have to agree on it, since an extension pads the message of a
+/// call.
 const CHUNK: usize = 1 << 15;
 
 /// Strings packed to their width at a time.
@@ -191,7 +195,8 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         })
     }
 
-    /// Adds `pick` of the `N` strings sent for an OT to its pad. `pick` takes the choice as a block of ones or of zeros.
+    /// Adds `pick` of the `N` strings sent for an OT to its pad. `pick` takes the choice as a block of ones
+    /// or of zeros.
     fn unmask<const N: usize>(
         &self,
         choices: &[u8],
@@ -210,8 +215,8 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         Ok(())
     }
 
-    /// H(j, t_j) of the next rows. All calls of the extension come before the first string, so that any number of OTs takes one
-    /// flight each way.
+    /// H(j, t_j) of the next rows. All calls of the extension come before the first string, so that any
+    /// number of OTs takes one flight each way.
     fn next_pads(
         &mut self,
         choices: &[u8],

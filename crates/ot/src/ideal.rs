@@ -1,5 +1,5 @@
-//! The ideal twin of correlated OT: both parties draw rows from one stream, and the receiver says what it chose. Nothing but
-//! tests can reach it.
+//! The ideal twin of correlated OT: both parties draw rows from one stream, and the receiver sends its
+//! choices. Only tests can reach it.
 //!
 //! ```text
 //! receiver, choices c                              sender, Δ ←$
@@ -35,7 +35,7 @@ struct Dealer {
 }
 
 impl Dealer {
-    /// The next row; columns beyond the level's are zero.
+    /// The next row; columns beyond those of the level are zero.
     fn row<const W: usize>(&mut self) -> [Block; W] {
         let mut row = [Block::ZERO; W];
         self.rows.fill(&mut Block::slice_as_mut_bytes(&mut row)[..self.columns / 8]);
@@ -44,7 +44,7 @@ impl Dealer {
 }
 
 impl<const W: usize> Sender<W> {
-    /// Draws Δ of `columns` bits and the dealer's seed, and tells the receiver the latter.
+    /// Draws Δ of `columns` bits and the dealer's seed, and sends the seed.
     ///
     /// # Errors
     /// If the connection fails.
@@ -64,7 +64,7 @@ impl<const W: usize> Sender<W> {
 }
 
 impl<const W: usize> Receiver<W> {
-    /// Takes the dealer's seed.
+    /// Receives the dealer's seed.
     ///
     /// # Errors
     /// If the connection fails.

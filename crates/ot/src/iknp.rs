@@ -1,13 +1,13 @@
 //! IKNP: correlated OT from a base OT for each of κ columns, κ bits an OT, against semi-honest parties.
 //!
-//! The *sender* gets rows q_j and holds Δ, the *receiver* has choice bits r_j and gets rows t_j, with q_j = t_j ⊕ r_j·Δ.
-//! [`random`](crate::random) and [`chosen`](crate::chosen) make OTs of strings from the rows.
+//! The *sender* gets rows q_j and holds Δ, the *receiver* has choice bits r_j and gets rows t_j, with q_j =
+//! t_j ⊕ r_j·Δ. [`random`](crate::random) and [`chosen`](crate::chosen) make OTs of strings from the rows.
 //!
 //! **Security:** semi-honest; the message hides the choices as well as the generator hides its seeds.
 //!
-//! Source: Ishai, Kilian, Nissim, Petrank, *Extending oblivious transfers efficiently*, CRYPTO 2003, Figure 1, in the form
-//! of Asharov, Lindell, Schneider, Zohner, CCS 2013, Protocol 5.1, where the columns themselves are outputs of the
-//! generator and only u^i is sent.
+//! Source: Ishai, Kilian, Nissim, Petrank, *Extending oblivious transfers efficiently*, CRYPTO 2003, Figure
+//! 1, in the form of Asharov, Lindell, Schneider, Zohner, CCS 2013, Protocol 5.1, where the columns
+//! themselves are outputs of the generator and only u^i is sent.
 //!
 //! ```text
 //! receiver: both seeds of base OT i, i = 1..κ                sender: Δ ←$ {0,1}^κ, seed k^i of choice Δ_i
@@ -16,13 +16,15 @@
 //! t_j = row j of the t^i                                     q_j = row j of the q^i
 //! ```
 //!
-//! κ is 80, 128, 192 or 256. Exactly κ columns are sent: κ·16·⌈n/128⌉ bytes for n OTs of one call. Up to 128 the
-//! generator is AES-128; above it is AES-256, which has the strength of the level, as the base OTs have ([`cache`]).
+//! κ is 80, 128, 192 or 256. Exactly κ columns are sent: κ·16·⌈n/128⌉ bytes for n OTs of one call. Up to 128
+//! the generator is AES-128; above it is AES-256, which has the strength of the level, as the base OTs have
+//! ([`cache`]).
 //!
-//! Rows are made in tiles of 1024: κ strings of 1024 bits are expanded, masked, and transposed while they are in the
-//! first-level cache. They are sent tile by tile and column by column; of a call's last tile, only the blocks that hold rows
-//! are sent. A call starts with a new tile, so no bit of a generator is used twice, and calls for multiples of 1024 rows send
-//! the same as one call for all of them. The bytes do not depend on the number of threads.
+//! Rows are made in tiles of 1024: κ strings of 1024 bits are expanded, masked, and transposed while they are
+//! in the first-level cache. They are sent tile by tile and column by column; of a call's last tile, only the
+//! blocks that hold rows are sent. A call starts with a new tile, so no bit of a generator is used twice, and
+//! calls for multiples of 1024 rows send the same as one call for all of them. The bytes do not depend on the
+//! number of threads.
 //!
 //! Cost: κ base OTs once; per OT 2κ/128 blocks of the generator for the receiver, κ/128 for the sender.
 
@@ -126,8 +128,8 @@ fn into_rows<const W: usize>(tile: &Tile, part: usize, rows: &mut [[Block; W]]) 
     columns.zeroize();
 }
 
-/// Calls `part` with the strings of `rows` rows in the order in which they are sent: tile by tile, column by column, and of
-/// the last tile only the blocks that hold rows.
+/// Calls `part` with the strings of `rows` rows in the order in which they are sent: tile by tile, column by
+/// column, and of the last tile only the blocks that hold rows.
 fn for_each_part<E>(
     strings: &mut [[Block; BLOCKS]],
     columns: usize,
@@ -216,7 +218,8 @@ impl<const W: usize> Sender<W> {
     /// Draws Δ and plays the base OTs' receiver, or takes cached ones.
     ///
     /// # Errors
-    /// If the connection fails, the partner's message is not valid, or no level has so many columns in rows of `W` blocks.
+    /// If the connection fails, the partner's message is not valid, or no level has so many columns in rows
+    /// of `W` blocks.
     pub fn setup(
         context: &Context,
         label: Label,
@@ -233,8 +236,8 @@ impl<const W: usize> Sender<W> {
         Self::from_base(&delta, &seeds)
     }
 
-    /// Starts from base OTs done elsewhere: Δ, and of each OT the string that its bit chose. Bits of Δ beyond the columns are
-    /// ignored.
+    /// Starts from base OTs done elsewhere: Δ, and of each OT the string that its bit chose. Bits of Δ beyond
+    /// the columns are ignored.
     ///
     /// # Errors
     /// If no level has so many columns in rows of `W` blocks.
@@ -304,7 +307,8 @@ impl<const W: usize> Receiver<W> {
     /// Plays the base OTs' sender, or takes cached ones.
     ///
     /// # Errors
-    /// If the connection fails, the partner's message is not valid, or no level has so many columns in rows of `W` blocks.
+    /// If the connection fails, the partner's message is not valid, or no level has so many columns in rows
+    /// of `W` blocks.
     pub fn setup(
         context: &Context,
         label: Label,

@@ -1,14 +1,18 @@
 //! 1-out-of-N OT for N ≤ 256, on random strings of 128 bits: KK13.
 //!
-//! Kolesnikov, Kumaresan, *Improved OT Extension for Transferring Short Secrets* (CRYPTO 2013), Figure 1, with random strings
-//! in place of chosen ones, as PSSZ15 §3.5.2 and §8 use it. [`nco`] has the messages and what H must withstand.
+//! Kolesnikov, Kumaresan, *Improved OT Extension for Transferring Short Secrets* (CRYPTO 2013), Figure 1,
+//! with random strings in place of chosen ones, as PSSZ15 §3.5.2 and §8 use it. [`nco`] has the messages and
+//! the assumption on H.
 //!
-//! The code is the Walsh–Hadamard code of length 256: bit i of C(w) is the inner product of the bits of i and w. Two
-//! codewords differ in exactly 128 places, so κ = 128, with 256 base OTs and 32 bytes an OT. Fewer values than 256 are
-//! the first N codewords; nothing gets shorter by it. For κ = 80 there is a shorter code, [`Concatenated`].
+//! The code is the Walsh–Hadamard code of length 256: bit i of C(w) is the inner product of the bits of i and
+//! w. Two codewords differ in exactly 128 positions, so κ = 128, with 256 base OTs and 32 bytes an OT. Fewer
+//! values than 256 take the first N codewords, at the same cost. For κ = 80 there is a shorter code,
+//! [`Concatenated`].
+//!
+//! **Security:** semi-honest.
 //!
 //! Names: the characteristic string s = `secret`, rows q_j = `rows`, C(w) = [`WalshHadamard`], H = the oracle
-//! "kk13: row to string". Semi-honest.
+//! "kk13: row to string".
 
 mod level80;
 
@@ -33,31 +37,31 @@ pub const fn columns(level: u32) -> usize {
     if level <= 80 { level80::COLUMNS } else { COLUMNS }
 }
 
-/// What the sender keeps of an OT.
+/// The sender's row of an OT.
 pub type Row = [Block; COLUMNS / Block::BITS];
 
-/// Learns one string of each OT.
+/// The party that learns one string of each OT.
 pub type Receiver = nco::Receiver<WalshHadamard, { COLUMNS / Block::BITS }>;
 
-/// Can compute every string of each OT.
+/// The party that can compute every string of each OT.
 pub type Sender = nco::Sender<WalshHadamard, { COLUMNS / Block::BITS }>;
 
-/// The Walsh–Hadamard code of length 256. A codeword is computed from its word without a branch or an index: words are
-/// items, and who watches this process's memory accesses is to learn none.
+/// The Walsh–Hadamard code of length 256. A codeword is computed from its word without a branch or an index:
+/// words are items, and memory accesses must not reveal them.
 pub struct WalshHadamard {
-    /// What is kept of a codeword: all of it, or the places of s.
-    kept: Row,
+    /// The mask of codewords: all ones, or s.
+    mask: Row,
 }
 
 impl Drop for WalshHadamard {
     fn drop(&mut self) {
-        self.kept.zeroize();
+        self.mask.zeroize();
     }
 }
 
 impl Default for WalshHadamard {
     fn default() -> Self {
-        Self { kept: [Block::ONES; 2] }
+        Self { mask: [Block::ONES; 2] }
     }
 }
 
@@ -71,7 +75,7 @@ impl Code<2> for WalshHadamard {
     }
 
     fn add(&self, words: &[u8], rows: &mut [Row]) {
-        hadamard::add(&self.kept, words, rows);
+        hadamard::add(&self.mask, words, rows);
     }
 
     fn add_to(&self, size: usize, rows: &[Row], at: &[u32], words: &[u8], inputs: &mut [Row]) {
@@ -86,7 +90,7 @@ impl Code<2> for WalshHadamard {
     }
 
     fn restrict(&mut self, s: &Row) {
-        self.kept = *s;
+        self.mask = *s;
     }
 }
 
@@ -96,7 +100,7 @@ mod tests {
     use crate::nco::testing::{check_groups, check_parties_agree, codewords, dealt, distance};
 
     #[test]
-    fn any_two_codewords_differ_in_half_of_the_places() {
+    fn any_two_codewords_differ_in_half_of_the_positions() {
         let codewords = codewords(&WalshHadamard::default(), &(0..=255).collect::<Vec<u8>>());
         for a in 0..VALUES {
             for b in 0..a {

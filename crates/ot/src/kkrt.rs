@@ -1,20 +1,22 @@
-//! The batched oblivious PRF of KKRT16: OT number j gives the receiver F(j, y) at one value y of its choice, the sender
-//! F(j, ·) at all values.
+//! The batched oblivious PRF of KKRT16: OT number j gives the receiver F(j, y) at one value y of its choice,
+//! the sender F(j, ·) at all values.
 //!
-//! Kolesnikov, Kumaresan, Rosulek, Trieu, *Efficient Batched Oblivious PRF with Applications to Private Set Intersection*
-//! (CCS 2016, eprint 2016/799), Figure 2. [`nco`] has the messages and what H must withstand; the values are blocks, and
-//! the code is pseudo-random: C(y) = AES_{k1}(y) ‖ AES_{k2}(y) ‖ AES_{k3}(y) ‖ AES_{k4}(y), cut to k bits, under keys that the
-//! protocol context gives and that are therefore drawn after the inputs.
+//! Kolesnikov, Kumaresan, Rosulek, Trieu, *Efficient Batched Oblivious PRF with Applications to Private Set
+//! Intersection* (CCS 2016, eprint 2016/799), Figure 2. [`nco`] has the messages and the assumption on H. The
+//! values are blocks, and the code is pseudo-random: C(y) = AES_{k1}(y) ‖ AES_{k2}(y) ‖ AES_{k3}(y) ‖
+//! AES_{k4}(y), cut to k bits. The protocol context gives the keys, so that they are drawn after the inputs.
 //!
-//! **k** is what makes two codewords of a pair that matters differ in fewer than κ = 128 places with probability at
-//! most 2^-λ over all pairs, λ = 40: each value at which the sender evaluates an OT makes a pair with the value that
-//! the receiver chose there. A pair fails with probability Σ_{i<128} C(k,i) · 2^-k; [`columns`] gives the least multiple
-//! of eight that is enough. (For n = 2^12, 2^16, 2^20, 2^24 and three evaluations an item these are 424, 432,
-//! 440, 448.) Two values of the sender in one OT need no distance of κ: their inputs to H need
-//! only differ, and fail to with probability (3/4)^k.
+//! **Security:** semi-honest.
 //!
-//! Names: s = `secret`, q_j = `rows`, C = [`PseudoRandomCode`], H = the oracle "kkrt: row to output", F(j, y) =
-//! H(j, q_j ⊕ s ∧ C(y)). Semi-honest.
+//! **k** is chosen so that the two codewords of any pair that matters differ in fewer than κ = 128 positions
+//! with probability at most 2^-λ, λ = 40. Each value at which the sender evaluates an OT makes a pair with
+//! the value that the receiver chose there. A pair fails with probability Σ_{i<128} C(k,i) · 2^-k;
+//! [`columns`] gives the least sufficient multiple of eight. (For n = 2^12, 2^16, 2^20, 2^24 and three
+//! evaluations an item these are 424, 432, 440, 448.) Two values of the sender in one OT need no distance of
+//! κ: their inputs to H only have to differ, and are equal with probability (3/4)^k.
+//!
+//! Names: s = `secret`, q_j = `rows`, C = [`PseudoRandomCode`], H = the oracle "kkrt: row to output", F(j, y)
+//! = H(j, q_j ⊕ s ∧ C(y)).
 
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
@@ -27,20 +29,21 @@ use crate::security::STATISTICAL_SECURITY;
 /// Blocks of a row.
 pub const BLOCKS: usize = 4;
 
-/// What the sender keeps of an OT.
+/// The sender's row of an OT.
 pub type Row = [Block; BLOCKS];
 
-/// Learns F(j, ·) at one value.
+/// The party that learns F(j, ·) at one value.
 pub type Receiver = nco::Receiver<PseudoRandomCode, BLOCKS>;
 
-/// Can compute F(j, ·).
+/// The party that can compute F(j, ·).
 pub type Sender = nco::Sender<PseudoRandomCode, BLOCKS>;
 
-/// The widths k, and ⌊-log2⌋ of the probability that two codewords of that width differ in fewer than 128 places.
+/// The widths k, and ⌊-log2⌋ of the probability that two codewords of that width differ in fewer than 128
+/// places.
 const WIDTHS: [(usize, u32); 9] =
     [(400, 43), (408, 46), (416, 50), (424, 54), (432, 58), (440, 62), (448, 66), (456, 70), (464, 75)];
 
-/// k for this many evaluations by the sender; none if that is more than any width is enough for.
+/// k for this many evaluations by the sender; none if no width suffices.
 pub fn columns(evaluations: u64) -> Option<usize> {
     let log2 = evaluations.max(1).checked_next_power_of_two()?.trailing_zeros();
     WIDTHS.iter().find(|(_, bits)| *bits >= STATISTICAL_SECURITY + log2).map(|(columns, _)| *columns)
@@ -50,17 +53,17 @@ pub fn columns(evaluations: u64) -> Option<usize> {
 pub struct PseudoRandomCode {
     keys: [FixedKey; BLOCKS],
     columns: usize,
-    /// What is kept of a codeword: all of it, or the places of s.
-    kept: Row,
+    /// The mask of codewords: all ones, or s.
+    mask: Row,
 }
 
 impl Drop for PseudoRandomCode {
     fn drop(&mut self) {
-        self.kept.zeroize();
+        self.mask.zeroize();
     }
 }
 
-/// Words encoded at a time.
+/// Words of a call of the cipher.
 const BATCH: usize = 128;
 
 impl PseudoRandomCode {
@@ -74,7 +77,7 @@ impl PseudoRandomCode {
         Self {
             keys: labels.map(|label| FixedKey::of(context, Label::new(label))),
             columns,
-            kept: [Block::ONES; BLOCKS],
+            mask: [Block::ONES; BLOCKS],
         }
     }
 }
@@ -98,7 +101,7 @@ impl Code<BLOCKS> for PseudoRandomCode {
             }
             for (i, row) in rows.iter_mut().enumerate() {
                 for block in 0..BLOCKS {
-                    row[block] ^= codewords[block][i] & self.kept[block];
+                    row[block] ^= codewords[block][i] & self.mask[block];
                 }
             }
         }
@@ -106,7 +109,7 @@ impl Code<BLOCKS> for PseudoRandomCode {
     }
 
     fn restrict(&mut self, s: &Row) {
-        self.kept = *s;
+        self.mask = *s;
     }
 }
 

@@ -2,21 +2,22 @@
 //!
 //! | module | what it is | source | security |
 //! |---|---|---|---|
-//! | [`base`] | a few hundred OTs from group operations | Masny, Rindal; Naor, Pinkas | malicious; semi-honest |
+//! | [`base`] | a few hundred OTs from group operations | Masny, Rindal; Naor, Pinkas | either; semi-honest |
 //! | [`iknp`] | correlated OT, κ bits an OT | IKNP03, ALSZ13 | semi-honest |
 //! | [`softspoken`] | correlated OT, 128/k bits an OT | Roy22 | either |
-//! | [`silent`] | correlated OT from silent VOLE, well below a bit an OT | as `vole` | either |
-//! | [`random`], [`chosen`] | OTs of random, chosen and correlated strings, from any correlated OT | IKNP03, ALSZ13 | that of the correlated OT |
+//! | [`silent`] | correlated OT, well below a bit an OT | as `vole` | either |
+//! | [`random`] | random OT from any correlated OT | IKNP03 | that of its rows |
+//! | [`chosen`] | OT of chosen or correlated strings | IKNP03, ALSZ13 | that of its rows |
 //! | [`kk13`] | 1-out-of-256 OT | KK13 | semi-honest |
 //! | [`kkrt`] | 1-out-of-∞ OT, a batched OPRF | KKRT16 | semi-honest |
 //! | [`vole`] | silent vector OLE | BCGIKRS19, Half-Tree | either |
 //!
-//! Every extension to correlated OT implements [`CotSender`] and [`CotReceiver`], so that one can replace another. The traits
-//! name the security of the implementation as a type ([`security`]).
+//! Every extension to correlated OT implements [`CotSender`] and [`CotReceiver`], so that one can replace
+//! another. The traits name the security of the implementation as a type ([`security`]).
 //!
-//! Three modules are parts of these: [`nco`] is the code-based OT extension that [`kk13`] and [`kkrt`] instantiate,
-//! [`small_field`] the vector OLE over small fields below [`softspoken`], [`pprf`] the puncturable functions below
-//! [`small_field`] and [`vole`].
+//! Three modules are parts of these: [`nco`] is the code-based OT extension that [`kk13`] and [`kkrt`]
+//! instantiate, [`small_field`] the vector OLE over small fields below [`softspoken`], [`pprf`] the
+//! puncturable functions below [`small_field`] and [`vole`].
 
 #![forbid(unsafe_code)]
 
@@ -50,8 +51,8 @@ use security::SecurityModel;
 
 /// The side of correlated OTs that holds Δ and gets rows q_j. The other side has t_j = q_j ⊕ c_j·Δ.
 ///
-/// A row has `W` blocks, 128 columns each; columns that a level does not use are zero. Row numbers run on from call to
-/// call.
+/// A row has `W` blocks, 128 columns each; columns that a level does not use are zero. Row numbers run on
+/// from call to call.
 pub trait CotSender<const W: usize> {
     /// The parties that the correlated OTs withstand. A protocol that needs malicious security asks for
     /// `CotSender<W, Security = Malicious>`.

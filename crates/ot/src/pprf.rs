@@ -1,42 +1,51 @@
 //! Puncturable pseudo-random functions: trees of Goldreich, Goldreich and Micali, and half-trees.
 //!
-//! One side grows a tree of L leaves from its root, the other all of it but one leaf, whose place is its secret. At each
-//! level the second side is told the sum of the nodes on the side of the path that it may know, which gives it the
-//! sibling of the node it lacks.
+//! One side grows a tree of L leaves from its root. The other side grows all leaves but one; the position of
+//! that leaf, the *punctured point*, is its secret. At each level the second side learns one sum of nodes,
+//! that of the left or of the right ones: the side that its path does not take. From it follows the sibling
+//! of the node that it lacks.
 //!
-//! **Half-tree** (Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, *Half-Tree*, eprint 2022/1431, figures 3 and 4): the two nodes
-//! of level one are random but add up to Δ, a left child is the hash of its parent and a right child the sum of parent and left child.
-//! So every level adds up to Δ, and one word a level does. The children of the last level are independent, or the leaves
-//! would add up to Δ, too. The hash is a circular correlation-robust one in the random permutation model.
+//! **Security:** of the functions themselves: the missing leaf is pseudo-random to the second side. The
+//! protocols that send the sums say which parties they withstand.
 //!
-//! **Plain**: all children are independent, two permutation calls a parent and two words a level. The conservative form.
+//! **Half-tree** (Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, *Half-Tree*, eprint 2022/1431, figures 3 and 4):
+//! the two nodes of level one are random but add up to Δ. A left child is the hash of its parent, and a right
+//! child the sum of parent and left child. So every level adds up to Δ, and one correction word a level
+//! suffices. The children of the last level are independent, or the leaves would add up to Δ, too. The hash
+//! is a circular correlation-robust one in the random permutation model.
 //!
-//! **Layout.** Nodes of a level lie by their path, the choice at level i having the weight 2^(i-1): the left children of
-//! w parents take the parents' places, the right children the w places behind. A tree whose leaves are not a power of two
-//! simply has fewer right children in its last level, all places of leaves being equally likely to be the missing one.
+//! **Plain**: all children are independent, with two permutation calls a parent and two correction words a
+//! level.
 //!
-//! **No path gives all leaves.** An only child of the last level is in neither sum. So whoever asks for a leaf that is
-//! not there, to the right of an only child, is told nothing about that child and lacks it instead. Were it in the left
-//! sum, a party that lies about its path would have every leaf, and with them whatever the leaves' sum hides.
+//! **Layout.** A node of a level is stored at the index of its path, in which the choice at level i has the
+//! weight 2^(i-1): the left children of w parents replace the parents, and the right children follow behind
+//! these w. If the leaves are not a power of two, the last level has fewer right children. Every leaf is
+//! equally likely to be the punctured one.
 //!
-//! **A key for each tree.** Of every inner level the side that lacks a leaf knows a node x and the hash of x ⊕ Δ, or that
-//! hash added to x ⊕ Δ. Were all trees hashed under one key of AES, an evaluation at one guess of x ⊕ Δ could be looked up among
-//! the values of all levels of all trees, and a run of t trees with h levels would lose log2(t·h) bits against such a search:
-//! 13 of 128 at 848 trees of 11 levels. So each tree has its own keys, and what is left are the levels of one tree.
+//! **No path gives all leaves.** An only child of the last level is in neither sum. A party that asks for a
+//! leaf that does not exist, to the right of an only child, learns nothing about that child and lacks it
+//! instead. If the only child were in the left sum, a party that lies about its path would have every leaf,
+//! and with them what the sum of the leaves hides.
+//!
+//! **A key for each tree.** For every inner level the side that lacks a leaf knows a node x and the hash of x
+//! ⊕ Δ, or that hash added to x ⊕ Δ. If all trees were hashed under one key of AES, an evaluation at one
+//! guess of x ⊕ Δ could be compared with the values of all levels of all trees. A run of t trees with h
+//! levels would lose log2(t·h) bits against such a search: 13 of 128 at 848 trees of 11 levels. So each tree
+//! has its own keys, and only the levels of one tree remain.
 //!
 //! ```text
 //! K                 = H(context, label)
 //! keys of tree i    = AES_K(2i), AES_K(2i + 1)            left, right
 //! ```
 //!
-//! **Constant time.** The path is secret. Every node of a level is touched alike, wherever the path goes.
+//! **Constant time.** The path is secret. Every node of a level is accessed in the same way on every path.
 
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::tree::{add_at, correlated_children, independent_children, only_children};
 
-/// How inner nodes have children.
+/// How the children of inner nodes are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Right child = parent + left child, except in the last level.
@@ -46,7 +55,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The nodes that a tree starts from: both of level one, or its root.
+    /// The number of nodes that a tree starts from: two of level one, or the root.
     pub(crate) fn start(self) -> usize {
         match self {
             Self::HalfTree => 2,
@@ -55,7 +64,7 @@ impl Shape {
     }
 }
 
-/// Levels below the root of a tree of `leaves` leaves.
+/// The number of levels below the root of a tree with so many leaves.
 pub(crate) fn levels(leaves: usize) -> usize {
     leaves.next_power_of_two().ilog2() as usize
 }
@@ -67,7 +76,7 @@ pub(crate) struct Trees {
 }
 
 impl Trees {
-    /// The trees of this context; those of different labels have nothing in common.
+    /// The trees of this context. Trees of different labels are independent.
     pub(crate) fn new(context: &Context, label: Label, shape: Shape) -> Self {
         Self { shape, keys: FixedKey::of(context, label) }
     }
@@ -85,7 +94,7 @@ pub(crate) struct Tree {
     shape: Shape,
     left: FixedKey,
     right: FixedKey,
-    /// What stands left and right below a node that is zero.
+    /// The left and the right child of a node that is zero.
     below_zero: [Block; 2],
 }
 
@@ -98,10 +107,11 @@ impl Tree {
         Self { shape, left, right, below_zero }
     }
 
-    /// Grows the tree whose first nodes stand at the beginning of `nodes` until they fill it, and notes for each level
-    /// the sums of its left nodes, those without a sibling left out, and of its right nodes. The sum of all leaves.
+    /// Grows the tree whose first nodes are at the beginning of `nodes` until it fills `nodes`. For each
+    /// level it writes the sum of the left nodes that have a sibling, and that of the right nodes. Returns
+    /// the sum of all leaves.
     pub(crate) fn grow(&self, nodes: &mut [Block], sums: &mut [[Block; 2]]) -> Block {
-        debug_assert!(!sums.is_empty(), "there is something to grow");
+        debug_assert!(!sums.is_empty(), "at least one level");
         let (mut width, mut total) = (self.shape.start(), Block::ZERO);
         for sums in sums {
             let level = self.level(nodes, width);
@@ -112,8 +122,9 @@ impl Tree {
         total
     }
 
-    /// Grows the tree that lacks the leaf `path`, where the first node on that path is zero. `known` holds for each level
-    /// the sum of the nodes on the side that the path does not take; `missing` makes the leaf from the sum of all others.
+    /// Grows the tree that lacks the leaf `path`; the first node on that path is zero. `known` holds for each
+    /// level the sum of the nodes on the side that the path does not take. `missing` makes the leaf from the
+    /// sum of all others.
     pub(crate) fn grow_punctured(
         &self,
         nodes: &mut [Block],
@@ -121,7 +132,7 @@ impl Tree {
         known: &[Block],
         missing: impl Fn(Block) -> Block,
     ) {
-        debug_assert!(!known.is_empty(), "there is something to grow");
+        debug_assert!(!known.is_empty(), "at least one level");
         let mut width = self.shape.start();
         let total = nodes.len();
         for (number, known) in (1..=known.len()).rev().zip(known) {
@@ -132,13 +143,13 @@ impl Tree {
             let goes_right = Block::mask(path & width != 0);
             let (left, right) = nodes[..children].split_at_mut(width);
             let below = if correlated { [self.below_zero[0]; 2] } else { self.below_zero };
-            // What lies below the missing parent is known to be wrong. On the path it becomes zero; beside it, it becomes
-            // what the sum says.
+            // The children of the missing parent are wrong. The one on the path becomes zero, the other one
+            // follows from the sum.
             let [missing_left, missing_right] = sums.map(|sum| *known ^ sum);
             let mut add_left = (missing_left & goes_right) ^ (below[0] & !goes_right);
             let mut add_right = (missing_right & !goes_right) ^ (below[1] & goes_right);
             if number == 1 {
-                // Beside an only child nothing is added.
+                // An only child has no sibling to be mended.
                 let others = level.total() ^ add_left ^ (add_right & Block::mask(parent < right.len()));
                 let leaf = missing(others);
                 (add_left, add_right) = (add_left ^ (leaf & !goes_right), add_right ^ (leaf & goes_right));
@@ -150,7 +161,7 @@ impl Tree {
         debug_assert_eq!(width, total, "one sum for each level");
     }
 
-    /// Puts the children of the first `width` nodes in their place and behind them.
+    /// Replaces the first `width` nodes by their left children, and puts the right children behind them.
     fn level(&self, nodes: &mut [Block], width: usize) -> Level {
         let last = 2 * width >= nodes.len();
         let children = (2 * width).min(nodes.len());
@@ -167,11 +178,11 @@ impl Tree {
     }
 }
 
-/// What is known of a level when it is made.
+/// The sums of a level.
 struct Level {
-    /// Of the left nodes that have a sibling, and of the right ones.
+    /// That of the left nodes that have a sibling, and that of the right nodes.
     sums: [Block; 2],
-    /// The sum of the left nodes that have none.
+    /// That of the left nodes without a sibling.
     only: Block,
     correlated: bool,
 }
@@ -274,7 +285,8 @@ mod tests {
                 let half = leaves.next_power_of_two() / 2;
                 for path in leaves..2 * half {
                     let (punctured, last) = punctured(shape, &full, path);
-                    // The only child of the parent that the path leads to is not among the leaves, nor in the last sum.
+                    // The only child of the parent that the path leads to is not among the leaves, nor in the
+                    // last sum.
                     for (i, (ours, theirs)) in full.leaves.iter().zip(&punctured).enumerate() {
                         assert_eq!(i == path - half, ours != theirs, "{leaves}, {path}, {i}");
                     }

@@ -7,11 +7,12 @@
 //!
 //! Nothing is sent, and a pad that is not asked for costs nothing (PSZ14 for both parties, RR16 §5).
 //!
-//! **Security:** to the receiver the other pad is H at an input offset by Δ. It is pseudo-random as long as H is correlation
-//! robust. Rows of one block: H = π(π(x) ⊕ j) ⊕ π(x) with fixed-key AES, tweakable and circular correlation robust (Guo,
-//! Katz, Wang, Yu, eprint 2019/074; see [`aes_hash`](vesica_crypto::aes_hash) for the bound). Wider rows, for levels above
-//! 128: BLAKE3, keyed with context and label, over j (16 bytes) and the whole row. A number j may be used for one row of a
-//! run under one label, whatever call the row comes from. The caller numbers the rows and has to hold to that.
+//! **Security:** to the receiver the other pad is H at an input offset by Δ. It is pseudo-random as long as H
+//! is correlation robust. Rows of one block: H = π(π(x) ⊕ j) ⊕ π(x) with fixed-key AES, tweakable and
+//! circular correlation robust (Guo, Katz, Wang, Yu, eprint 2019/074; see
+//! [`aes_hash`](vesica_crypto::aes_hash) for the bound). Wider rows, for levels above 128: BLAKE3, keyed with
+//! context and label, over j (16 bytes) and the whole row. A number j may be used for one row of a run under
+//! one label, whatever call the row comes from. The caller numbers the rows and has to hold to that.
 
 use std::convert::Infallible;
 
@@ -190,7 +191,8 @@ mod tests {
         check::<2>();
     }
 
-    /// Rows are equal here, so only the numbers tell the pads apart: in order and on demand, on one thread and on several.
+    /// Rows are equal here, so only the numbers tell the pads apart: in order and on demand, on one thread
+    /// and on several.
     #[test]
     fn flaw_equal_rows_of_other_numbers_have_other_pads() {
         fn check<const W: usize>() {

@@ -1,8 +1,8 @@
-//! What an OT withstands, as a type: a protocol that needs malicious security asks for `S = Malicious`, and does not
-//! compile with anything less.
+//! What an OT withstands, as a type: a protocol that needs malicious security asks for `S = Malicious`, and
+//! does not compile with anything less.
 //!
-//! [`Security`] names the same two models as values, for what is decided at run time (terms, formulas of bytes).
-//! [`Profile`] is what the parameters of a run rest on.
+//! [`Security`] names the same two models as values, for what is decided at run time (terms, formulas of
+//! bytes). [`Profile`] is what the parameters of a run rest on.
 
 pub use vesica_crypto::security::{STATISTICAL_SECURITY, Security};
 
@@ -38,8 +38,8 @@ impl SecurityModel for Malicious {
 /// What the parameters of a run rest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Profile {
-    /// Published constructions, and bounds that are proven or computed. (docs/security-of-the-default.md names the parts
-    /// that are this project's own.)
+    /// Published constructions, and bounds that are proven or computed. (docs/security-of-the-default.md
+    /// names the parts that are this project's own.)
     #[default]
     Conservative,
     /// Steps that rest on an argument of this project's own.

@@ -1,17 +1,17 @@
 //! Silent correlated OT: a number of transfers that is known ahead, for well below a bit to some bits each.
 //!
-//! The set-up makes all rows, as a vector OLE whose values are bits ([`crate::vole`]): the choices are random, and nothing
-//! is sent for them afterwards. A receiver with choices of its own sends one bit a row, the difference to the random
-//! choice, and the sender adds Δ where the bit is set:
+//! The set-up makes all rows, as a vector OLE whose values are bits ([`crate::vole`]): the choices are
+//! random, and nothing is sent for them afterwards. A receiver with choices of its own sends one bit a row,
+//! the difference to the random choice, and the sender adds Δ where the bit is set:
 //!
 //! ```text
 //! receiver: a_j, t_j                       sender: Δ, q_j = t_j ⊕ a_j·Δ
 //! d_j = c_j ⊕ a_j              ──►         q_j ⊕ d_j·Δ = t_j ⊕ c_j·Δ
 //! ```
 //!
-//! **Security:** semi-honest or malicious, that of the vector OLE. To the sender d is uniformly random, since a is
-//! pseudo-random. A receiver that sends another d has made another choice. Rows are to be hashed, tweaked by their number,
-//! before they are used as keys.
+//! **Security:** semi-honest or malicious, that of the vector OLE. To the sender d is uniformly random, since
+//! a is pseudo-random. A receiver that sends another d has made another choice. Rows are to be hashed,
+//! tweaked by their number, before they are used as keys.
 //!
 //! Source: Boyle and others (eprint 2019/1159), §5.
 //!

@@ -1,15 +1,15 @@
 //! Vector oblivious linear evaluation over small fields: correlated rows from 128 base OTs.
 //!
-//! The *receiver* holds 128 rows of pseudo-random bits, v_i, and a string u. The *sender* holds its secret Δ and 128 rows
-//! w_i = v_i ⊕ Δ_i·u. Read by columns that is correlated OT. Read by blocks, with row i weighted by X^i, it is vector OLE over
-//! GF(2^128).
+//! The *receiver* holds 128 rows of pseudo-random bits, v_i, and a string u. The *sender* holds its secret Δ
+//! and 128 rows w_i = v_i ⊕ Δ_i·u. Read by columns that is correlated OT. Read by blocks, with row i weighted
+//! by X^i, it is vector OLE over GF(2^128).
 //!
-//! **Security:** semi-honest, or malicious with the consistency check in brackets. A malicious receiver can guess bits of Δ;
-//! a wrong guess ends the run.
+//! **Security:** semi-honest, or malicious with the consistency check in brackets. A malicious receiver can
+//! guess bits of Δ; a wrong guess ends the run.
 //!
-//! Source: Roy, *SoftSpokenOT*, CRYPTO 2022 (eprint 2022/192): small-field VOLE from puncturable PRFs, the puncturable
-//! PRF from k OTs, and its consistency check against a malicious tree maker (tags of all leaves: their sum in clear, and
-//! their hash).
+//! Source: Roy, *SoftSpokenOT*, CRYPTO 2022 (eprint 2022/192): small-field VOLE from puncturable PRFs, the
+//! puncturable PRF from k OTs, and its consistency check against a malicious tree maker (tags of all leaves:
+//! their sum in clear, and their hash).
 //!
 //! ```text
 //! receiver (both strings of each base OT)                          sender (one each, choice bits Δ)
@@ -17,16 +17,17 @@
 //!     sums of the nodes of each level, each under a base OT   ──►  all leaves but number Δ_g
 //!     [tags' sum and hash]                                    ──►  the tags add up, and hash to the same
 //! leaf x ─► string r_x
-//! u_g = ⊕ r_x     v_{g,b} = ⊕ of r_x where x has bit b             w_{g,b} = ⊕ of r_x where x ⊕ Δ_g has bit b
+//! u_g = ⊕ r_x     v_{g,b} = ⊕ of r_x where x has bit b           w_{g,b} = ⊕ of r_x where x ⊕ Δ_g has bit b
 //!     d_g = u ⊕ u_g                                           ──►  w_{g,b} ⊕= Δ_{g,b} · d_g
 //! ```
 //!
-//! The leaf that the sender lacks has number 0 after the exclusive or with Δ_g, so its weight is zero. The sender puts its
-//! leaves in that order once, by exchanges under masks, so that neither its memory accesses nor its branches depend on Δ. All
-//! groups share one u: the receiver sends the difference d_g between it and the u_g of each group.
+//! The leaf that the sender lacks has number 0 after the exclusive or with Δ_g, so its weight is zero. The
+//! sender puts its leaves in that order once, by exchanges under masks, so that neither its memory accesses
+//! nor its branches depend on Δ. All groups share one u: the receiver sends the difference d_g between it and
+//! the u_g of each group.
 //!
-//! Names: q = 2^k the field, `tile` 1024 columns of all rows, `difference` d_g.
-//! Cost: 4 KiB of tree sums; then, for each column, 128/k bits sent and 2^k·128/k pseudo-random bits generated on either side.
+//! Names: q = 2^k the field, `tile` 1024 columns of all rows, `difference` d_g. Cost: 4 KiB of tree sums;
+//! then, for each column, 128/k bits sent and 2^k·128/k pseudo-random bits generated on either side.
 
 use core::marker::PhantomData;
 
@@ -172,11 +173,12 @@ pub(crate) struct Sender<S> {
 }
 
 impl<S: SecurityModel> Sender<S> {
-    /// Grows the punctured trees from the message of [`Receiver::new`]; `base` are the strings of the base OTs whose choices
-    /// were the bits of `delta`.
+    /// Grows the punctured trees from the message of [`Receiver::new`]; `base` are the strings of the base
+    /// OTs whose choices were the bits of `delta`.
     ///
     /// # Errors
-    /// If the message has another length than it must, or (malicious security) its trees are not those of one function.
+    /// If the message has another length than it must, or (malicious security) its trees are not those of one
+    /// function.
     pub(crate) fn new(
         context: &Context,
         width: Width,
@@ -224,7 +226,8 @@ impl<S: SecurityModel> Sender<S> {
         self.delta
     }
 
-    /// The next tile of w, in which each group has its own string u_g; [`correct`](Self::correct) makes them agree.
+    /// The next tile of w, in which each group has its own string u_g; [`correct`](Self::correct) makes them
+    /// agree.
     pub(crate) fn tile(&mut self, tile: &mut Tile) {
         let mut unused = [Block::ZERO; BLOCKS];
         for (strings, rows) in self.groups.iter().zip(tile.chunks_mut(ROWS / self.groups.len())) {
@@ -233,8 +236,8 @@ impl<S: SecurityModel> Sender<S> {
         self.next += BLOCKS as u64;
     }
 
-    /// Adds Δ_i·d_g to each row i of group g: afterwards the group belongs to u_g ⊕ d_g. Blocks beyond the end of `difference`
-    /// stay as they are.
+    /// Adds Δ_i·d_g to each row i of group g: afterwards the group belongs to u_g ⊕ d_g. Blocks beyond the
+    /// end of `difference` stay as they are.
     pub(crate) fn correct(&self, tile: &mut Tile, group: usize, difference: &[[u8; Block::BYTES]]) {
         let k = ROWS / self.groups.len();
         let mut added = [Block::ZERO; BLOCKS];
@@ -296,9 +299,9 @@ fn hash_of(context: &Context, group: usize, tags: &[Tag]) -> [u8; TAG_BYTES] {
     hash
 }
 
-/// The seeds of the leaves, and whether all leaves but the one at the secret position `punctured` are determined by the
-/// message of the tree maker. A malicious tree maker can only make the check depend on the punctured point. That is a guess of
-/// bits of Δ, and a wrong guess ends the run.
+/// The seeds of the leaves, and whether all leaves but the one at the secret position `punctured` are
+/// determined by the message of the tree maker. A malicious tree maker can only make the check depend on the
+/// punctured point. That is a guess of bits of Δ, and a wrong guess ends the run.
 fn checked(
     context: &Context,
     group: usize,
@@ -333,8 +336,8 @@ fn order_by_difference(leaves: &mut [Block], digit: usize) {
     }
 }
 
-/// The sum of the rows of a tile at block `block`, row i weighted by X^i: an element of GF(2^128). With w_i = v_i ⊕ Δ_i·u
-/// that of w is that of v plus Δ·u, the product taken in the field.
+/// The sum of the rows of a tile at block `block`, row i weighted by X^i: an element of GF(2^128). With w_i =
+/// v_i ⊕ Δ_i·u that of w is that of v plus Δ·u, the product taken in the field.
 pub(crate) fn as_element(tile: &Tile, block: usize) -> Block {
     // Horner: multiply by X, add the next row.
     let sum = tile.iter().rev().fold(0u128, |sum, row| {

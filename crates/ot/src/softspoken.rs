@@ -1,11 +1,14 @@
-//! SoftSpoken: correlated OT from small-field VOLE, 128/k - 1 bits an OT, against semi-honest and malicious parties.
+//! SoftSpoken: correlated OT from small-field VOLE, 128/k - 1 bits an OT, against semi-honest and malicious
+//! parties.
 //!
-//! The *sender* gets rows q_j, the *receiver* rows t_j and choice bits c_j with q_j = t_j ⊕ c_j·Δ. The sender chooses Δ
-//! once. Random choices cost nothing; choices of the receiver's own cost one bit more an OT.
+//! The *sender* gets rows q_j, the *receiver* rows t_j and choice bits c_j with q_j = t_j ⊕ c_j·Δ. The sender
+//! chooses Δ once. Random choices cost nothing; choices of the receiver's own cost one bit more an OT.
 //!
-//! **Security:** semi-honest, or malicious with the check below; the type parameter of either party says which.
+//! **Security:** semi-honest, or malicious with the check below; the type parameter of either party says
+//! which.
 //!
-//! Source: Roy, *SoftSpokenOT*, CRYPTO 2022 (eprint 2022/192). The code is the repetition code: one u for all groups.
+//! Source: Roy, *SoftSpokenOT*, CRYPTO 2022 (eprint 2022/192). The code is the repetition code: one u for all
+//! groups.
 //!
 //! ```text
 //! receiver                                             sender
@@ -16,28 +19,31 @@
 //! t_j = column j of v                                  q_j = column j of w
 //! ```
 //!
-//! **The check** (malicious receiver). A *chunk* is up to 16 tiles. R takes strings of P blocks of 128 bits to
-//! R(x) = x_P + Σ_{p<P} χ_p·x_p in GF(2^128), linear over GF(2). The last block of each chunk is not used for OTs: it
-//! hides u in ũ. The χ_p are pseudo-random from a hash of all d_g of the chunk, the number of the chunk and the message of
-//! the set-up. So the receiver is bound to its strings before it learns the χ_p, and the check adds no round.
+//! **The check** (malicious receiver). A *chunk* is up to 16 tiles. R takes strings of P blocks of 128 bits
+//! to R(x) = x_P + Σ_{p<P} χ_p·x_p in GF(2^128), linear over GF(2). The last block of each chunk is not used
+//! for OTs: it hides u in ũ. The χ_p are pseudo-random from a hash of all d_g of the chunk, the number of the
+//! chunk and the message of the set-up. So the receiver is bound to its strings before it learns the χ_p, and
+//! the check adds no round.
 //!
-//! *What it gives.* A receiver whose d_g are wrong makes group g belong to u ⊕ e_g. Let two groups have e_g ≠ e_h. R
-//! takes them to the same value with probability 2^-128 over χ, since some χ_p, p < P, is multiplied by a nonzero
-//! difference, or the difference is x_P itself. There are at most C(128/k, 2) pairs, so for 2^a hash evaluations by the
-//! cheater all different errors stay different except with probability 2^(a - 128)·C(128/k, 2): 2^(a-117), 2^(a-119),
-//! 2^(a-121) for k = 2, 4, 8 ([`collision_bits`]). Then whatever ũ it sends, in every group whose error differs
-//! from the one that ũ stands for, R(w_i) ⊕ Δ_i·ũ depends on Δ_i, i in the group: the one hash fits a single guess of
-//! all these bits of Δ. With probability 2^-(k·groups) the guess is right. The cheater then knows the rows of these groups,
-//! which hide nothing any more; in the other groups u is one string. The functionality of the paper grants this leakage:
-//! c bits of Δ are guessed, and a wrong guess ends the run. The cheater gains nothing from it as long as rows are hashed,
-//! tweaked by their number, before use.
+//! *What it gives.* A receiver whose d_g are wrong makes group g belong to u ⊕ e_g. Let two groups have e_g ≠
+//! e_h. R takes them to the same value with probability 2^-128 over χ, since some χ_p, p < P, is multiplied
+//! by a nonzero difference, or the difference is x_P itself. There are at most C(128/k, 2) pairs, so for 2^a
+//! hash evaluations by the cheater all different errors stay different except with probability 2^(a -
+//! 128)·C(128/k, 2): 2^(a-117), 2^(a-119), 2^(a-121) for k = 2, 4, 8 ([`collision_bits`]). Then whatever ũ it
+//! sends, in every group whose error differs from the one that ũ stands for, R(w_i) ⊕ Δ_i·ũ depends on Δ_i, i
+//! in the group: the one hash fits a single guess of all these bits of Δ. With probability 2^-(k·groups) the
+//! guess is right. The cheater then knows the rows of these groups, which hide nothing any more; in the other
+//! groups u is one string. The functionality of the paper grants this leakage: c bits of Δ are guessed, and a
+//! wrong guess ends the run. The cheater gains nothing from it as long as rows are hashed, tweaked by their
+//! number, before use.
 //!
 //! *Malicious sender.* It sends nothing here.
 //!
-//! The oracles have fixed labels: a second set-up in one run takes a context of its own, from [`Context::derive`].
+//! The oracles have fixed labels: a second set-up in one run takes a context of its own, from
+//! [`Context::derive`].
 //!
-//! Cost: ⌈n/128⌉·16·(128/k - 1) bytes (128/k for chosen choices) and 4 KiB of set-up. A checked run sends one more block
-//! and 48 bytes for each started 127 blocks. Either side generates 2^k/k AES blocks an OT.
+//! Cost: ⌈n/128⌉·16·(128/k - 1) bytes (128/k for chosen choices) and 4 KiB of set-up. A checked run sends one
+//! more block and 48 bytes for each started 127 blocks. Either side generates 2^k/k AES blocks an OT.
 
 use subtle::ConstantTimeEq;
 use vesica_channel::Channel;
@@ -73,7 +79,8 @@ const CHECKED: Label = Label::new("softspoken: checked rows");
 
 const EMPTY: Tile = [[Block::ZERO; BLOCKS]; ROWS];
 
-/// -log2 of the probability that R takes two different errors to one value, for one evaluation of the challenge hash.
+/// -log2 of the probability that R takes two different errors to one value, for one evaluation of the
+/// challenge hash.
 #[must_use]
 pub fn collision_bits(width: Width) -> u32 {
     let groups = width.groups() as u32;
@@ -156,8 +163,8 @@ impl Check {
 
     /// χ of the next chunk, one for each generated block, the last one being 1. `differences` are all d_g.
     fn coefficients(&mut self, differences: &[u8], generated: usize) -> Vec<Block> {
-        // The chunk's number makes a key. In front of the hashed bytes it would move them off the hash's chunk borders, and
-        // most of them would be hashed one chunk at a time.
+        // The chunk's number makes a key. In front of the hashed bytes it would move them off the hash's
+        // chunk borders, and most of them would be hashed one chunk at a time.
         let (mut key, mut seed) = ([0; 32], [0; 16]);
         self.challenge.hash(&self.chunk.to_le_bytes(), &mut key);
         Oracle::with_key(key).hash(differences, &mut seed);
@@ -250,8 +257,9 @@ impl<S: SecurityModel> Receiver<S> {
         self.sizes.blocks()
     }
 
-    /// The next chunk, which yields as many blocks as `strings` has: v in tiles, u in `strings`. Chosen choices are read from
-    /// `strings`, random ones are written to it. The message for the sender is appended to `message`.
+    /// The next chunk, which yields as many blocks as `strings` has: v in tiles, u in `strings`. Chosen
+    /// choices are read from `strings`, random ones are written to it. The message for the sender is appended
+    /// to `message`.
     pub(crate) fn chunk(
         &mut self,
         strings: &mut [Block],
@@ -296,7 +304,8 @@ impl<S: SecurityModel> Receiver<S> {
         &self.tiles
     }
 
-    /// Correlated OTs with random choices, which are written to `choices`. Each takes one bit less than with chosen ones.
+    /// Correlated OTs with random choices, which are written to `choices`. Each takes one bit less than with
+    /// chosen ones.
     ///
     /// # Errors
     /// Those of the channel.
@@ -312,8 +321,8 @@ impl<S: SecurityModel> Receiver<S> {
         self.extend_to(Choices::Random, choices, rows, |message| Ok(channel.send(message)?))
     }
 
-    /// Correlated OTs whose message goes to `send`, chunk by chunk. Chosen choices are read from `bits`, random ones are
-    /// written to it.
+    /// Correlated OTs whose message goes to `send`, chunk by chunk. Chosen choices are read from `bits`,
+    /// random ones are written to it.
     ///
     /// # Errors
     /// Those of `send`.
@@ -351,8 +360,8 @@ impl<S: SecurityModel> Receiver<S> {
 }
 
 impl Receiver<SemiHonest> {
-    /// As [`setup`](Self::setup), with base OTs of earlier runs. Only semi-honest runs can take them: a failed check reveals
-    /// something of Δ, and with one Δ in many runs that would add up.
+    /// As [`setup`](Self::setup), with base OTs of earlier runs. Only semi-honest runs can take them: a
+    /// failed check reveals something of Δ, and with one Δ in many runs that would add up.
     ///
     /// # Errors
     /// As there, or if the cached base OTs do not fit.
@@ -401,11 +410,12 @@ pub struct Sender<S> {
 }
 
 impl<S: SecurityModel> Sender<S> {
-    /// Starts from base OTs done elsewhere: `base` are the strings that the bits of `delta` chose. `message` is that of
-    /// [`Receiver::new`].
+    /// Starts from base OTs done elsewhere: `base` are the strings that the bits of `delta` chose. `message`
+    /// is that of [`Receiver::new`].
     ///
     /// # Errors
-    /// If the message has another length than it must, or (malicious security) its trees are not those of one function.
+    /// If the message has another length than it must, or (malicious security) its trees are not those of one
+    /// function.
     pub fn new(
         context: &Context,
         width: Width,
@@ -513,8 +523,8 @@ impl<S: SecurityModel> Sender<S> {
     /// Correlated OTs. `receive` is asked for the receiver's message, chunk by chunk.
     ///
     /// # Errors
-    /// Those of `receive`, and [`Error::Inconsistent`] if a check fails (malicious security). Every later call then fails,
-    /// too.
+    /// Those of `receive`, and [`Error::Inconsistent`] if a check fails (malicious security). Every later
+    /// call then fails, too.
     pub fn extend_from(
         &mut self,
         choices: Choices,

@@ -1,8 +1,8 @@
-//! What tests of cheating parties share: the odds of what was counted. Reachable only with the feature `testing`.
+//! A statistical test for counts, which tests of cheating parties share. Only tests can reach it.
 
-/// Whether `count` successes in `runs` independent runs are credible if each succeeds with `probability`: so many or
-/// more, and so few or fewer, have each a probability above one in five thousand. (Tests are seeded: what is credible
-/// stays so until the code draws something else.)
+/// Whether `count` successes in `runs` independent runs are credible if each succeeds with `probability`:
+/// neither so many or more nor so few or fewer has a probability below one in five thousand. (Tests are
+/// seeded, so the result changes only if the code draws something else.)
 #[must_use]
 pub fn credible(count: usize, runs: usize, probability: f64) -> bool {
     const DOUBT: f64 = 2e-4;
@@ -29,7 +29,8 @@ mod tests {
     fn counts_are_credible_around_the_mean() {
         assert!(credible(50, 100, 0.5) && credible(34, 100, 0.5) && credible(66, 100, 0.5));
         assert!(!credible(30, 100, 0.5) && !credible(70, 100, 0.5));
-        // Both ends count: a check that lets no right guess pass, and a cheat that is twice as good as it should be.
+        // Both ends count: a check that lets no right guess pass, and a cheat that is twice as good as it
+        // should be.
         assert!(credible(8, 40, 0.2) && !credible(0, 40, 0.2) && !credible(20, 40, 0.2));
         assert!(credible(0, 7, 0.0) && !credible(1, 7, 0.0) && credible(7, 7, 1.0) && !credible(6, 7, 1.0));
     }

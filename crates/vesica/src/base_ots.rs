@@ -1,17 +1,18 @@
-//! Base OTs that two parties keep from one run to the next: what each party states about its cache, and what both conclude.
+//! Base OTs that two parties keep from one run to the next: what each party states about its cache, and what
+//! both conclude.
 //!
-//! The parties compare the states of their caches in the terms. A run uses cached base OTs only if both have the same.
-//! Otherwise it makes new ones, and both parties store those. [`vesica_ot::base::cache`] says what a run derives from
-//! cached base OTs and why that is secure. docs/base-ots.md says what it means for users. The file is in
-//! `base_ots/file.rs`.
+//! The parties compare the states of their caches in the terms. A run uses cached base OTs only if both have
+//! the same. Otherwise it makes new ones, and both parties store those. [`vesica_ot::base::cache`] says what
+//! a run derives from cached base OTs and why that is secure. docs/base-ots.md says what it means for users.
+//! The file is in `base_ots/file.rs`.
 
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_ot::base::cache;
 
 pub(crate) mod file;
 
-/// The most runs that one set of base OTs serves. This bounds what a stolen file reveals, and how far one side can fall
-/// behind.
+/// The most runs that one set of base OTs serves. This bounds what a stolen file reveals, and how far one
+/// side can fall behind.
 pub const MOST_RUNS: u64 = 1024;
 
 /// What identifies a set of base OTs. It is public.
@@ -105,8 +106,8 @@ impl BaseOts {
             (CacheState::Empty, CacheState::Holds(_)) => BaseOts::New(Why::MineGone),
             (CacheState::Holds(_), CacheState::Empty) => BaseOts::New(Why::TheirsGone),
             (CacheState::Holds(mine), CacheState::Holds(theirs)) => {
-                // A side falls behind if its last run ended between the confirmation and the writing of the file. It then
-                // moves on to the generation of the other side.
+                // A side falls behind if its last run ended between the confirmation and the writing of the
+                // file. It then moves on to the generation of the other side.
                 let generation = mine.generation.max(theirs.generation);
                 match () {
                     () if (mine.id, mine.level, mine.count) != (theirs.id, theirs.level, theirs.count) => {

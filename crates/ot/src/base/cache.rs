@@ -1,35 +1,38 @@
-//! The base OTs of a run: which protocol makes them at which level, and how two parties use the same ones in several runs.
+//! The base OTs of a run: which protocol makes them at which level, and how two parties use the same ones in
+//! several runs.
 //!
-//! Up to level 128 the base OTs are Masny and Rindal's over ristretto255. Above it they are Naor and Pinkas's over P-384 or
-//! P-521, the curves of DCW13 Table 2; only semi-honest protocols have these levels. Cached base OTs serve the level for
-//! which they were made and no other. Those of a level below [`LEAST_LEVEL`] are not cached.
+//! Up to level 128 the base OTs are Masny and Rindal's over ristretto255. Above it they are Naor and Pinkas's
+//! over P-384 or P-521, the curves of DCW13 Table 2; only semi-honest protocols have these levels. Cached
+//! base OTs serve the level for which they were made and no other. Those of a level below [`LEAST_LEVEL`] are
+//! not cached.
 //!
-//! Source: PSSZ15 §8.2, "these base-OTs only need to be computed once and can be re-used over multiple sessions".
+//! Source: PSSZ15 §8.2, "these base-OTs only need to be computed once and can be re-used over multiple
+//! sessions".
 //!
 //! ```text
 //! cached          ρ_i,0 and ρ_i,1 of n base OTs, i = 0..n; their receiver holds b_i and ρ_i,b_i
-//! in a run        k_i,j = BLAKE3-keyed(ρ_i,j, 0 ‖ i ‖ H(context, label))     the strings that the run's extension takes
+//! in a run        k_i,j = BLAKE3-keyed(ρ_i,j, 0 ‖ i ‖ H(context, label))     the strings of the run's extension
 //! after it        ρ_i,j ← BLAKE3-keyed(ρ_i,j, 1 ‖ i ‖ 0)                     the next generation
 //! ```
 //!
-//! The run that makes the base OTs takes derived strings too, so a cached string is used as a key of BLAKE3 and for nothing
-//! else.
+//! The run that makes the base OTs takes derived strings too, so a cached string is used as a key of BLAKE3
+//! and for nothing else.
 //!
-//! **Security:** semi-honest parties only. The context holds the session id, and with it fresh randomness of both
-//! parties. So no two runs have the same strings k, whatever a partner repeats and however many runs go on at once. The bits b,
-//! which are the secret s or Δ of the extension, *are* the same in all runs. To semi-honest parties this is one long
-//! extension, cut into runs: the party with the pairs sees s only in hashes of rows q ⊕ (s ∧ c), each under the
-//! context of its run, so it can compute as much about s as in one run. Against a malicious party this does not hold: what
-//! a selective failure reveals of s would add up over the runs. Extensions against malicious parties therefore have no
-//! set-up that takes a cache.
+//! **Security:** semi-honest parties only. The context holds the session id, and with it fresh randomness of
+//! both parties. So no two runs have the same strings k, whatever a partner repeats and however many runs go
+//! on at once. The bits b, which are the secret s or Δ of the extension, *are* the same in all runs. To
+//! semi-honest parties this is one long extension, cut into runs: the party with the pairs sees s only in
+//! hashes of rows q ⊕ (s ∧ c), each under the context of its run, so it can compute as much about s as in one
+//! run. Against a malicious party this does not hold: what a selective failure reveals of s would add up over
+//! the runs. Extensions against malicious parties therefore have no set-up that takes a cache.
 //!
-//! **One level.** A run at level κ hides κ bits of the b from 2^κ hashes, and no more. If a run at level 80 took the first
-//! 80 of the bits that a run at level 128 takes as Δ, its partner would find those with 2^80 hashes, and the other 48 with
-//! 2^48. So base OTs of one level serve no other.
+//! **One level.** A run at level κ hides κ bits of the b from 2^κ hashes, and no more. If a run at level 80
+//! took the first 80 of the bits that a run at level 128 takes as Δ, its partner would find those with 2^80
+//! hashes, and the other 48 with 2^48. So base OTs of one level serve no other.
 //!
-//! The next generation does not reveal the strings of the runs before it: a thief of cached pairs learns nothing of past
-//! rows. The bits b do not change. docs/base-ots.md says what a theft means on either side, and why the choice bits are not
-//! renewed by another extension in every run.
+//! The next generation does not reveal the strings of the runs before it: a thief of cached pairs learns
+//! nothing of past rows. The bits b do not change. docs/base-ots.md says what a theft means on either side,
+//! and why the choice bits are not renewed by another extension in every run.
 
 use std::sync::OnceLock;
 
@@ -49,11 +52,12 @@ const NEXT: u8 = 1;
 /// The most base OTs that a protocol takes.
 const MOST: u32 = 512;
 
-/// The strength of ristretto255: the level up to which base OTs are over it, and the least at which they are kept.
+/// The strength of ristretto255: the level up to which base OTs are over it, and the least at which they are
+/// kept.
 pub const LEAST_LEVEL: u32 = 128;
 
-/// Whether base OTs of a run at `level` may be cached. 2^80 hashes find the choices of a run at level 80, so nothing else may
-/// depend on these.
+/// Whether base OTs of a run at `level` may be cached. 2^80 hashes find the choices of a run at level 80, so
+/// nothing else may depend on these.
 #[must_use]
 pub const fn may_be_cached(level: u32) -> bool {
     level >= LEAST_LEVEL
@@ -91,7 +95,8 @@ fn derive(root: &Seed, domain: u8, index: usize, bound: &[u8; 32]) -> Seed {
     Seed::new(*string)
 }
 
-/// H(context, label). The base OTs that a run makes query the same oracle, at inputs whose first part has one byte or two.
+/// H(context, label). The base OTs that a run makes query the same oracle, at inputs whose first part has one
+/// byte or two.
 fn bound(context: &Context, label: Label) -> [u8; 32] {
     let mut bound = [0; 32];
     context.hash_parts(label, &[b"kept base OTs"], &mut bound);
@@ -352,8 +357,8 @@ pub fn send(
     pairs(level, context, label, count, cache, made)
 }
 
-/// `count` random choices and the strings that they name, for a run at `level`. Cached base OTs take no message. Those of a
-/// level below [`LEAST_LEVEL`] [are not cached](may_be_cached).
+/// `count` random choices and the strings that they name, for a run at `level`. Cached base OTs take no
+/// message. Those of a level below [`LEAST_LEVEL`] [are not cached](may_be_cached).
 ///
 /// # Errors
 /// If the connection fails, the partner's element is not valid, or the cached base OTs do not fit.

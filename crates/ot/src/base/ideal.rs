@@ -1,4 +1,4 @@
-//! The ideal twin of a base OT: the sender draws the strings and hands both over. Nothing but tests can reach it.
+//! The ideal twin of a base OT: the sender draws the strings and sends both. Only tests can reach it.
 
 use rand_core::CryptoRng;
 use vesica_channel::Channel;

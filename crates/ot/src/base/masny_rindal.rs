@@ -1,15 +1,17 @@
 //! Endemic OT of Masny and Rindal over ristretto255: one message each way, in any order.
 //!
-//! **Security:** malicious, universally composable for the *endemic* functionality, in which a corrupted party may fix
-//! its own strings, in the random oracle model under the *decisional* Diffie–Hellman assumption; or under the
-//! computational one with a decision oracle (gap). That is what an OT extension needs. One element T serves all OTs of a
-//! batch, and a malicious sender has both keys of each: a proof has to tell the right group elements among the oracle's
-//! queries, which the computational assumption alone does not grant.
+//! **Security:** malicious, universally composable for the *endemic* functionality, in which a corrupted
+//! party may fix its own strings, in the random oracle model under the *decisional* Diffie–Hellman
+//! assumption; or under the computational one with a decision oracle (gap). An OT extension needs no more.
+//! One element T serves all OTs of a batch, and a malicious sender has both keys of each: a proof has to find
+//! the right group elements among the oracle's queries, for which the computational assumption alone does not
+//! suffice.
 //!
-//! Source: Masny, Rindal, *Endemic Oblivious Transfer*, CCS 2019 (eprint 2019/706), §4 with the one-round key agreement
-//! of Diffie and Hellman. Deviation: the hashes that make strings take the index of the OT, all elements of both parties, and
-//! the choice that the string belongs to, since batches that leave them out are unsound (McQuoid, Rosulek, Roy, eprint
-//! 2021/682). Hg takes index, choice and the other element of the receiver, as it must: the one it is added to follows from it.
+//! Source: Masny, Rindal, *Endemic Oblivious Transfer*, CCS 2019 (eprint 2019/706), §4 with the one-round key
+//! agreement of Diffie and Hellman. Deviation: the hashes that make strings also take the index of the OT,
+//! all elements of both parties, and the choice that the string belongs to, since batches without them are
+//! unsound (McQuoid, Rosulek, Roy, eprint 2021/682). Hg takes index, choice and the other element of the
+//! receiver; the element to which it is added depends on it.
 //!
 //! ```text
 //! receiver, choice c                                            sender, s ←$ Z_q*
@@ -20,11 +22,11 @@
 //! string = H(i, c, T, r_0, r_1, K_c)                            strings = H(i, j, T, r_0, r_1, K_j)
 //! ```
 //!
-//! Names: Hg = the oracle under the caller's label, domain 0, then the group's map; H = the same, domain 1. The context
-//! binds session, protocol and sizes; a label serves one batch of a run, so no index is used twice.
+//! Names: Hg = the oracle under the caller's label, domain 0, then the group's map; H = the same, domain 1.
+//! The context binds session, protocol and sizes; a label serves one batch of a run, so no index is used
+//! twice.
 //!
-//! Constant time in choices and scalars. What a peer sends must decode, canonically, to something other than the
-//! identity.
+//! Constant time in choices and scalars. A peer's element must be a canonical encoding, and not the identity.
 
 use rand_core::CryptoRng;
 use subtle::{Choice, ConditionallySelectable};
@@ -90,7 +92,7 @@ pub fn receive(
     receiver.finish(&theirs)
 }
 
-/// The sender between its message and the receiver's.
+/// The sender after it has sent its message.
 pub struct Sender {
     oracle: Oracle,
     secret: Scalar,
@@ -116,7 +118,7 @@ impl Sender {
         self.finish(&theirs)
     }
 
-    /// Both strings of every OT that the receiver's message is of.
+    /// Both strings of every OT of the receiver's message.
     ///
     /// # Errors
     /// If the message is not a whole number of OTs, or an element in it is not valid.
@@ -135,7 +137,7 @@ impl Sender {
             }
         }
         let mut keys = Zeroizing::new(vec![G::EMPTY; sums.len()]);
-        // A sum that is the identity is one that the receiver has aimed at: a guess of a hash that it cannot know.
+        // An honest receiver's sum is the identity with negligible probability.
         G::decode_mul_encode(&self.secret, &sums, &mut keys)
             .map_err(|error| Error::InvalidElement { position: error.index })?;
         let string = |i: usize, j: usize| {
@@ -145,7 +147,7 @@ impl Sender {
     }
 }
 
-/// The receiver between its message and the sender's.
+/// The receiver after it has sent its message.
 pub struct Receiver {
     oracle: Oracle,
     choices: Zeroizing<Vec<u8>>,
@@ -154,7 +156,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Draws a and r_{1-c} for each OT; the message is all the pairs.
+    /// Draws a and r_{1-c} for each OT. The message holds all pairs.
     ///
     /// # Panics
     /// If there are fewer than `count` choices.
@@ -172,7 +174,7 @@ impl Receiver {
         for i in 0..count {
             let choice = bit(choices, i);
             let secret = G::random_scalar(rng);
-            // r_{1-c}, and r_c = a·G - Hg(i, c, r_{1-c}); then each to its place.
+            // r_{1-c}, and r_c = a·G - Hg(i, c, r_{1-c}); the swap puts r_0 first.
             let mut second = G::encode(&G::random_element(rng));
             let hash = to_group(&oracle, i, choice, &second);
             let mut first = G::encode(&G::sub(&G::mul_base(&secret), &hash));
@@ -311,7 +313,8 @@ mod tests {
             sender.finish(&[first, second].concat()).unwrap_err(),
             Error::InvalidElement { position: 1 }
         );
-        // The pair of another OT, for which the receiver knows a logarithm: none of the strings is the one it expects.
+        // The pair of another OT, for which the receiver knows a logarithm: none of the strings is the one it
+        // expects.
         let (receiver, message) = Receiver::new(&context(), LABEL, &[0], 1, rng);
         let (sender, public) = Sender::new(&context(), LABEL, rng);
         let strings = sender.finish(&[&message[..], &message[..]].concat()).unwrap();
@@ -321,8 +324,8 @@ mod tests {
 
     #[test]
     fn what_is_accepted_does_not_depend_on_the_choice() {
-        // A sender's element that is not random: the generator, or one of the receiver's own. It is taken whatever the
-        // choices are, and the strings are those that its logarithm gives.
+        // A sender's element that is not random: the generator, or one of the receiver's own. It is taken
+        // whatever the choices are, and the strings are those that its logarithm gives.
         let rng = &mut StdRng::seed_from_u64(9);
         for choices in [[0], [0xff], [0b0110_1001]] {
             for own in [false, true] {

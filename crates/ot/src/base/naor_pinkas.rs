@@ -1,12 +1,12 @@
-//! The OT of Naor and Pinkas over any group: what the papers take as base OTs.
+//! The OT of Naor and Pinkas over any group: the base OTs of the papers.
 //!
-//! **Security:** semi-honest, in the random oracle model under the computational Diffie–Hellman assumption; a malicious
-//! receiver gets one string of each OT, but cannot be simulated. Take [`masny_rindal`](super::masny_rindal) where no paper
-//! asks for this one.
+//! **Security:** semi-honest, in the random oracle model under the computational Diffie–Hellman assumption. A
+//! malicious receiver gets one string of each OT, but cannot be simulated. Unless a paper asks for this OT,
+//! use [`masny_rindal`](super::masny_rindal).
 //!
-//! Source: Naor, Pinkas, *Efficient Oblivious Transfer Protocols*, SODA 2001, §3 (the protocol in the random oracle model
-//! with one r and one C for all transfers). Deviations: the hashes are the strings, nothing is encrypted under them; they take
-//! context, index and the receiver's element as well.
+//! Source: Naor, Pinkas, *Efficient Oblivious Transfer Protocols*, SODA 2001, §3 (the protocol in the random
+//! oracle model with one r and one C for all transfers). Deviations: the hashes are the strings, and nothing
+//! is encrypted under them. They also take context, index and the receiver's element.
 //!
 //! ```text
 //! receiver, choice c                                  sender
@@ -18,10 +18,11 @@
 //!
 //! r·P_1 = r·C - r·P_0, so each OT costs the sender one multiplication.
 //!
-//! The group follows from the level κ, as in DCW13 Table 2: P-256, P-384, P-521 for 128, 192, 256. For 80 the paper has
-//! P-192, which no maintained library of constant-time arithmetic is worth having for; P-256 takes its place.
+//! The level κ decides the group, as in DCW13 Table 2: P-256, P-384, P-521 for 128, 192, 256. For 80 the
+//! paper has P-192, for which there is no maintained library of constant-time arithmetic; P-256 takes its
+//! place.
 //!
-//! What a peer sends must decode, canonically, to something other than the identity. An element P_0 = C, which would make
+//! A peer's element must be a canonical encoding, and not the identity. An element P_0 = C, which would make
 //! P_1 the identity, is refused as well.
 
 use rand_core::CryptoRng;
@@ -118,7 +119,7 @@ pub fn send<G: Group>(
     channel.flush()?;
     let mut theirs = vec![0; count * receiver_bytes::<G>()];
     channel.recv_exact(&mut theirs)?;
-    // With it and one string of an OT the other is known.
+    // From it and the key of one string follows the key of the other.
     let constant_product = Zeroizing::new(G::mul(&secret, &constant));
     let mut strings = Vec::with_capacity(count);
     for (i, encoded) in theirs.chunks_exact(G::ENCODED).enumerate() {

@@ -98,8 +98,8 @@ fn a_partner_that_leaves_or_sends_nonsense_is_told() {
     ));
 }
 
-/// Rows of both sides and the digest of what the receiver sent, from one call for `count` rows on so many threads, or from
-/// calls for `piece` rows each.
+/// Rows of both sides and the digest of what the receiver sent, from one call for `count` rows on so many
+/// threads, or from calls for `piece` rows each.
 fn digest_of<const W: usize>(
     columns: u32,
     count: usize,

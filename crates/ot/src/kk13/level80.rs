@@ -1,12 +1,13 @@
-//! The code of 1-out-of-256 OT for κ = 80: 165 places, of which two codewords differ in 80 at least.
+//! The code of 1-out-of-256 OT for κ = 80: 165 positions, of which any two codewords differ in at least 80.
 //!
-//! PSZ14 has figures for 80 bits; the Walsh–Hadamard code would pay for 128. A word is two elements a, b of GF(16), the line
-//! a + b·x. It is read at eleven points x (a Reed–Solomon code): two lines meet in one point at most, so ten of the eleven
-//! values differ. A value is written as its inner products with the fifteen words of four bits other than 0 (the simplex
-//! code): two different ones differ in eight of them. Ten times eight is 80, and Griesmer's bound asks for 161 places.
+//! PSZ14 has figures for 80 bits; the Walsh–Hadamard code would pay for 128. A word is two elements a, b of
+//! GF(16), the line a + b·x. The line is evaluated at eleven points x (a Reed–Solomon code): two lines meet
+//! in at most one point, so ten of the eleven values differ. A value is encoded as its inner products with
+//! the fifteen words of four bits other than 0 (the simplex code): two different values differ in eight of
+//! them. Ten times eight is 80. Griesmer's bound requires 161 positions.
 //!
-//! A row is 168 bits, whole bytes, of which the last three are 0 in every codeword. So there are 168 base OTs and 21 bytes an OT,
-//! where level 128 has 256 and 32.
+//! A row has 168 bits, which are whole bytes; the last three are 0 in every codeword. So there are 168 base
+//! OTs and 21 bytes an OT. Level 128 has 256 and 32.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
@@ -18,24 +19,25 @@ use crate::nco::Code;
 /// Bits of a codeword in whole bytes, and base OTs.
 pub(super) const COLUMNS: usize = 168;
 
-/// Points at which a line is read.
+/// Points at which a line is evaluated.
 const POINTS: u8 = 11;
 
-/// The code, by the codewords of single bits. A codeword is computed without a branch or an index that depends on its word.
+/// The code, by the codewords of single bits. A codeword is computed without a branch or an index that
+/// depends on its word.
 pub struct Concatenated {
-    /// What is kept of the codeword of each bit: all of it, or the places of s.
-    kept: [Row; 8],
+    /// The codeword of each bit, or that codeword masked by s.
+    of_bits: [Row; 8],
 }
 
 impl Drop for Concatenated {
     fn drop(&mut self) {
-        self.kept.zeroize();
+        self.of_bits.zeroize();
     }
 }
 
 impl Default for Concatenated {
     fn default() -> Self {
-        Self { kept: std::array::from_fn(|bit| codeword(1 << bit)) }
+        Self { of_bits: std::array::from_fn(|bit| codeword(1 << bit)) }
     }
 }
 
@@ -55,11 +57,11 @@ const fn product(a: u8, b: u8) -> u8 {
 /// C(w), by its definition; for public words.
 fn codeword(word: u8) -> Row {
     let mut bits = [0u128; 2];
-    let places = (0..POINTS).flat_map(|x| (1u8..16).map(move |inner| (x, inner)));
-    for (place, (x, inner)) in places.enumerate() {
+    let positions = (0..POINTS).flat_map(|x| (1u8..16).map(move |inner| (x, inner)));
+    for (position, (x, inner)) in positions.enumerate() {
         let value = word & 15 ^ product(word >> 4, x);
         let bit = u128::from((value & inner).count_ones() & 1);
-        bits[place / Block::BITS] |= bit << (place % Block::BITS);
+        bits[position / Block::BITS] |= bit << (position % Block::BITS);
     }
     bits.map(Block::from)
 }
@@ -75,17 +77,17 @@ impl Code<2> for Concatenated {
 
     fn add(&self, words: &[u8], rows: &mut [Row]) {
         for (word, row) in words.iter().zip(rows) {
-            for (bit, kept) in self.kept.iter().enumerate() {
+            for (bit, codeword) in self.of_bits.iter().enumerate() {
                 let mask = Block::mask(word >> bit & 1 == 1);
-                row[0] ^= kept[0] & mask;
-                row[1] ^= kept[1] & mask;
+                row[0] ^= codeword[0] & mask;
+                row[1] ^= codeword[1] & mask;
             }
         }
     }
 
     fn restrict(&mut self, s: &Row) {
-        for kept in &mut self.kept {
-            *kept = [kept[0] & s[0], kept[1] & s[1]];
+        for codeword in &mut self.of_bits {
+            *codeword = [codeword[0] & s[0], codeword[1] & s[1]];
         }
     }
 }

@@ -1,13 +1,13 @@
-//! From one stream a column to rows, a tile at a time.
+//! Rows of bits from one stream for each column, a tile at a time.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::prg::Streams;
 use vesica_crypto::transpose::{COLUMNS as TILE, ROWS, Tile, transpose};
 use zeroize::Zeroize;
 
-/// One stream a column, given out by rows.
+/// A stream for each column, read by rows.
 pub(super) struct Columns<const W: usize> {
-    /// Of 128 columns each, the last of fewer.
+    /// The streams of 128 columns each, and of the remaining ones.
     blocks: Vec<Streams>,
     count: usize,
 }
@@ -18,14 +18,13 @@ impl<const W: usize> Columns<W> {
         Self { blocks: seeds.chunks(ROWS).map(Streams::from_seeds).collect(), count: seeds.len() }
     }
 
-    /// The rows of a tile: of each of their blocks a list.
+    /// The rows of a tile, as a list for each of their blocks.
     pub(super) fn tile(&self, tile: u64, bits: &mut Tile, rows: &mut [[Block; TILE]]) {
         for (block, rows) in rows.iter_mut().enumerate() {
             let Some(streams) = self.blocks.get(block) else {
                 rows.fill(Block::ZERO);
                 continue;
             };
-            // By way of the bits as they come.
             let (used, unused) = bits.split_at_mut((self.count - block * ROWS).min(ROWS));
             streams.fill_rows_at(tile * (TILE / Block::BITS) as u64, used);
             unused.as_flattened_mut().fill(Block::ZERO);
@@ -34,10 +33,10 @@ impl<const W: usize> Columns<W> {
     }
 }
 
-/// What the tiles of a task are made in, one after the other; wiped when dropped.
+/// The memory in which a task makes its tiles, one after the other; wiped when dropped.
 pub(super) struct Scratch<const W: usize> {
     pub(super) bits: Box<Tile>,
-    /// The rows of one stream a column, and of the other one: of each block of the rows a list.
+    /// The rows of the first stream of each column, and of the second: a list for each block of the rows.
     pub(super) rows: [Vec<[Block; TILE]>; 2],
 }
 

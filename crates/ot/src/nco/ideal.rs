@@ -1,5 +1,5 @@
-//! The ideal twin of 1-out-of-N OT and of the batched OPRF: a random function F whose key a dealer draws. Nothing but tests
-//! can reach it.
+//! The ideal twin of 1-out-of-N OT and of the batched OPRF: a random function F whose key a dealer draws.
+//! Only tests can reach it.
 //!
 //! ```text
 //! receiver, words w_j                              sender
@@ -7,7 +7,7 @@
 //! F(j, w_j)                                        F(j, ·)
 //! ```
 //!
-//! The receiver plays the dealer, since the sender has no channel to speak on later. F is BLAKE3 under the key, over the
+//! The receiver plays the dealer, since the sender cannot send later. F is BLAKE3 under the key, over the
 //! number of the first OT of a group and the group's words.
 
 use rand_core::CryptoRng;
@@ -18,9 +18,9 @@ use vesica_crypto::hash::{Context, Oracle};
 use super::traits::{NcoReceiver, NcoSender, Step};
 use crate::error::Error;
 
-/// What can be chosen in an OT.
+/// A word that can be chosen in an OT.
 pub trait Word: Copy {
-    /// The word, and no other.
+    /// Bytes that differ for different words.
     fn bytes(self) -> [u8; 16];
 }
 
@@ -66,7 +66,7 @@ impl Dealer {
 pub struct Receiver(Dealer);
 
 impl Receiver {
-    /// Draws the dealer's key, and tells the sender.
+    /// Draws the dealer's key and sends it.
     ///
     /// # Errors
     /// If the connection fails.
@@ -101,7 +101,7 @@ impl<T: Word> NcoReceiver<T> for Receiver {
 pub struct Sender(Dealer);
 
 impl Sender {
-    /// Takes the dealer's key.
+    /// Receives the dealer's key.
     ///
     /// # Errors
     /// If the connection fails.
@@ -117,7 +117,7 @@ impl<T: Word, const W: usize> NcoSender<T, W> for Sender {
         self.0.next
     }
 
-    /// A row has the number of its OT and nothing else.
+    /// A row holds the number of its OT and nothing else.
     fn extend(&mut self, rows: &mut [[Block; W]], _: &mut dyn RecvHalf) -> Result<(), Error> {
         for (number, row) in (self.0.take(rows.len())..).zip(rows) {
             *row = [Block::ZERO; W];
@@ -127,7 +127,7 @@ impl<T: Word, const W: usize> NcoSender<T, W> for Sender {
     }
 
     /// # Panics
-    /// If a row is none of an OT with the number that follows from `first`.
+    /// If a row is not that of the OT whose number follows from `first`.
     fn evaluate_groups(
         &self,
         size: usize,
@@ -137,7 +137,10 @@ impl<T: Word, const W: usize> NcoSender<T, W> for Sender {
         words: &[T],
         outputs: &mut [Block],
     ) {
-        assert!(words.len() == size * at.len() && at.len() == outputs.len(), "a group of words a place");
+        assert!(
+            words.len() == size * at.len() && at.len() == outputs.len(),
+            "a group of words for each of `at`"
+        );
         for ((at, words), output) in at.iter().zip(words.chunks(size)).zip(outputs) {
             let number = first + u64::from(*at);
             for (number, row) in (number..).zip(&rows[*at as usize..][..size]) {

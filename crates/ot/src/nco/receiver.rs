@@ -20,11 +20,11 @@ pub struct Receiver<C, const W: usize> {
     pub(super) oracle: Oracle,
     pub(super) pair: [Columns<W>; 2],
     threads: usize,
-    place: Position,
+    position: Position,
     work: Work<W>,
 }
 
-/// A [`Receiver`] whose message of the base OTs is on its way, and who can do something else until they are answered.
+/// A [`Receiver`] that has sent its message of the base OTs. It can do other work until the answer comes.
 pub struct ReceiverSetup<'a, C, const W: usize> {
     code: C,
     context: Context,
@@ -32,7 +32,7 @@ pub struct ReceiverSetup<'a, C, const W: usize> {
     threads: usize,
 }
 
-/// What is kept from call to call for its memory alone; wiped when dropped.
+/// Buffers that are kept from call to call; wiped when dropped.
 #[derive(Default)]
 struct Work<const W: usize> {
     /// One for each task.
@@ -50,8 +50,11 @@ impl<const W: usize> Drop for Work<W> {
 }
 
 impl<C: Code<W>, const W: usize> Receiver<C, W> {
-    /// Runs the base OTs, in which this party is the sender, or takes kept ones; `threads` is how many it may keep busy
-    /// later.
+    /// Runs the base OTs, in which this party is the sender, or takes cached ones. Later calls use `threads`
+    /// threads.
+    ///
+    /// # Errors
+    /// If the connection fails, the partner's message is not valid, or the cached base OTs do not fit.
     pub fn setup(
         code: C,
         context: &Context,
@@ -63,7 +66,10 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         Self::start_setup(code, context, threads, cache, channel, rng)?.complete_base_ots(channel)
     }
 
-    /// Sends the first message of [`setup`](Self::setup), where there is one.
+    /// Sends the first message of [`setup`](Self::setup); with cached base OTs there is none.
+    ///
+    /// # Errors
+    /// If the connection fails.
     pub fn start_setup<'a>(
         code: C,
         context: &Context,
@@ -76,28 +82,39 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         Ok(ReceiverSetup { code, context: context.clone(), base, threads })
     }
 
-    /// From base OTs done elsewhere: both seeds of each.
+    /// Starts from base OTs done elsewhere: both seeds of each.
     ///
-    /// # Panics
-    /// If there are not as many as the code has columns.
-    pub fn from_seeds(code: C, context: &Context, threads: usize, pairs: &[[Block; 2]]) -> Self {
-        assert!(code.columns() <= ROW_BITS, "a row and a number in one block of the hash");
-        assert_eq!(pairs.len(), code.columns(), "one base OT a column");
+    /// # Errors
+    /// If there are not as many as the code has columns, or a row and a number do not fit one block of the
+    /// hash.
+    pub fn from_seeds(
+        code: C,
+        context: &Context,
+        threads: usize,
+        pairs: &[[Block; 2]],
+    ) -> Result<Self, Error> {
+        if pairs.len() != code.columns() || code.columns() > ROW_BITS {
+            return Err(Error::UnfitColumns { columns: pairs.len(), blocks: W });
+        }
         let pair = [0, 1].map(|side| {
             let mut seeds: Vec<Block> = pairs.iter().map(|pair| pair[side]).collect();
             let columns = Columns::new(&seeds);
             seeds.zeroize();
             columns
         });
-        let (oracle, place) = (context.oracle(C::OUTPUT), Position::default());
+        let (oracle, position) = (context.oracle(C::OUTPUT), Position::default());
         let work = Work { tiles: Vec::new(), rows: Vec::new(), wire: Vec::new() };
-        Self { oracle, code, pair, threads: threads.max(1), place, work }
+        Ok(Self { oracle, code, pair, threads: threads.max(1), position, work })
     }
 
-    /// The next OTs, one for each of `words`: what the sender computes at `words[j]` goes to `outputs[j]`.
+    /// The next OTs, one for each of `words`: `outputs[j]` becomes the output that the sender computes at
+    /// `words[j]`.
+    ///
+    /// # Errors
+    /// If the connection fails, or one set-up has more than 2^48 OTs.
     ///
     /// # Panics
-    /// If there are not as many outputs as words, or more than 2^48 OTs of one setup.
+    /// If there are not as many outputs as words.
     pub fn extend(
         &mut self,
         words: &[C::Word],
@@ -107,14 +124,14 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         self.extend_groups(1, words, outputs, channel)
     }
 
-    /// Bytes of a tile of u. Rows are written whole, each over what its predecessor has beyond its width; so is the last one
-    /// of a tile.
+    /// Bytes of the buffer of a tile of u. Every row is written whole, so that it ends beyond its width; the
+    /// next row overwrites what is beyond, and the last one needs some bytes more.
     fn stride(&self) -> usize {
         TILE * self.code.columns() / 8 + W * Block::BYTES
     }
 
     /// The rows t0 and u of these words, the first of which begins a tile.
-    fn fill(&self, place: Position, words: &[C::Word], work: &mut Work<W>) -> Result<(), Error> {
+    fn fill(&self, position: Position, words: &[C::Word], work: &mut Work<W>) -> Result<(), Error> {
         let (tiles, stride) = (words.len().div_ceil(TILE), self.stride());
         let at_once = tiles.div_ceil(self.threads).max(1);
         let Work { tiles: scratches, rows, wire } = work;
@@ -129,13 +146,13 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         par::for_each(self.threads, tasks, |task, (((words, rows), wire), scratch)| {
             let tiles = words.chunks(TILE).zip(rows.chunks_mut(TILE)).zip(wire.chunks_mut(stride));
             for (tile, ((words, rows), wire)) in (task * at_once..).zip(tiles) {
-                self.tile(place.tile + tile as u64, words, rows, wire, scratch);
+                self.tile(position.tile + tile as u64, words, rows, wire, scratch);
             }
             Ok(())
         })
     }
 
-    /// One tile: rows that are kept, and rows that are sent.
+    /// One tile: the rows t0, which stay here, and the rows u, which are sent.
     fn tile(
         &self,
         tile: u64,
@@ -170,7 +187,7 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
     /// The outputs of groups of `size` rows.
     fn hash(
         &self,
-        place: Position,
+        position: Position,
         size: usize,
         rows: &[[Block; W]],
         outputs: &mut [Block],
@@ -183,7 +200,7 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
             for (batch, (outputs, rows)) in batches.enumerate() {
                 let first = task * at_once + batch * BATCH;
                 for (group, number) in (first..).zip(&mut numbers[..outputs.len()]) {
-                    *number = place.number + (group * size) as u64;
+                    *number = position.number + (group * size) as u64;
                 }
                 let rows = &rows[..outputs.len() * size];
                 hash_groups(&self.oracle, size, rows, &numbers[..outputs.len()], outputs);
@@ -203,17 +220,18 @@ impl<C: Code<W>, const W: usize> NcoReceiver<C::Word> for Receiver<C, W> {
         on_step: &mut dyn FnMut(Step),
     ) -> Result<(), Error> {
         assert!(size > 0 && words.len() == size * outputs.len(), "one output a group of words");
-        let place = self.place.take(words.len());
+        let position = self.position.take(words.len())?;
         let mut work = std::mem::take(&mut self.work);
-        // Whole tiles and whole groups, few enough for the cache; threads need more of them to share.
+        // A step is whole tiles and whole groups. On one thread it fits the cache; several threads share all
+        // of it.
         let step = TILE * (size >> size.trailing_zeros().min(TILE.trailing_zeros()));
         let step = if self.threads == 1 { step } else { words.len().next_multiple_of(step).max(step) };
         let steps = words.chunks(step).zip(outputs.chunks_mut(step / size));
         for (first, (words, outputs)) in (0..).step_by(step).zip(steps) {
-            let place = place.at(first);
-            self.fill(place, words, &mut work)?;
+            let position = position.at(first);
+            self.fill(position, words, &mut work)?;
             on_step(Step::Evaluate);
-            self.hash(place, size, &work.rows, outputs)?;
+            self.hash(position, size, &work.rows, outputs)?;
             on_step(Step::Extend);
             let stride = self.stride();
             for (words, wire) in words.chunks(TILE).zip(work.wire.chunks(stride)) {
@@ -227,11 +245,14 @@ impl<C: Code<W>, const W: usize> NcoReceiver<C::Word> for Receiver<C, W> {
 
 impl<C: Code<W>, const W: usize> ReceiverSetup<'_, C, W> {
     /// Receives the other party's message.
+    ///
+    /// # Errors
+    /// If the connection fails, the message is not valid, or the cached base OTs do not fit.
     pub fn complete_base_ots(self, channel: &mut dyn Channel) -> Result<Receiver<C, W>, Error> {
         let pairs = self.base.complete(self.code.columns(), channel)?;
         let mut seeds: Vec<[Block; 2]> = pairs.iter().map(|[a, b]| [a.block(), b.block()]).collect();
         let receiver = Receiver::from_seeds(self.code, &self.context, self.threads, &seeds);
         seeds.as_flattened_mut().zeroize();
-        Ok(receiver)
+        receiver
     }
 }

@@ -17,14 +17,14 @@ use crate::error::Error;
 
 /// The party that can evaluate every OT at any value.
 pub struct Sender<C, const W: usize> {
-    /// Of the words s ∧ C(v).
+    /// Its codewords are s ∧ C(v).
     code: C,
     pub(super) oracle: Oracle,
     chosen: Columns<W>,
     pub(super) secret: Secret<W>,
     threads: usize,
-    place: Position,
-    /// What a call receives; kept for the next one.
+    position: Position,
+    /// The buffer of the receiver's messages.
     wire: Vec<u8>,
 }
 
@@ -38,8 +38,11 @@ impl<const W: usize> Drop for Secret<W> {
 }
 
 impl<C: Code<W>, const W: usize> Sender<C, W> {
-    /// Draws s and runs the base OTs, in which this party is the receiver, or takes kept ones; `threads` is how many it may
-    /// keep busy later.
+    /// Draws s and runs the base OTs, in which this party is the receiver, or takes cached ones. Later calls
+    /// use `threads` threads.
+    ///
+    /// # Errors
+    /// If the connection fails, the partner's message is not valid, or the cached base OTs do not fit.
     pub fn setup(
         code: C,
         context: &Context,
@@ -53,27 +56,29 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         let mut secret = Secret([Block::ZERO; W]);
         Block::slice_as_mut_bytes(&mut secret.0)[..choices.len()].copy_from_slice(&choices);
         let seeds = Wiped::from(seeds.iter().map(|seed| seed.block()).collect::<Vec<_>>());
-        Ok(Self::from_seeds(code, context, threads, &secret.0, &seeds))
+        Self::from_seeds(code, context, threads, &secret.0, &seeds)
     }
 
-    /// From base OTs done elsewhere: s, and of each pair the seed that it chooses.
+    /// Starts from base OTs done elsewhere: s, and of each pair the seed that it chooses. Bits of s beyond
+    /// the columns of the code are ignored.
     ///
-    /// # Panics
-    /// If there are not as many as the code has columns, or s has bits beyond them.
+    /// # Errors
+    /// If there are not as many base OTs as the code has columns.
     pub fn from_seeds(
         mut code: C,
         context: &Context,
         threads: usize,
         secret: &[Block; W],
         seeds: &[Block],
-    ) -> Self {
-        assert_eq!(seeds.len(), code.columns(), "one base OT a column");
-        let beyond = &Block::slice_as_bytes(secret)[code.columns() / 8..];
-        assert!(beyond.iter().all(|byte| *byte == 0), "one bit of s a column");
+    ) -> Result<Self, Error> {
+        if seeds.len() != code.columns() {
+            return Err(Error::UnfitColumns { columns: seeds.len(), blocks: W });
+        }
         let (oracle, chosen) = (context.oracle(C::OUTPUT), Columns::new(seeds));
-        let (secret, place) = (Secret(*secret), Position::default());
+        let (mut secret, position) = (Secret(*secret), Position::default());
+        Block::slice_as_mut_bytes(&mut secret.0)[code.columns() / 8..].fill(0);
         code.restrict(&secret.0);
-        Self { code, oracle, chosen, secret, threads: threads.max(1), place, wire: Vec::new() }
+        Ok(Self { code, oracle, chosen, secret, threads: threads.max(1), position, wire: Vec::new() })
     }
 
     /// The rows of one tile.
@@ -90,8 +95,8 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         }
     }
 
-    /// The outputs of OTs at any values: `outputs[i]` is that of the OT of row `at[i]` at `words[i]`. `rows` are what
-    /// [`extend`](Self::extend) gave for the OTs from number `first` on.
+    /// The outputs of OTs at any values: `outputs[i]` is that of the OT of row `at[i]` at `words[i]`. `rows`
+    /// are what [`extend`](Self::extend) gave for the OTs from number `first` on.
     ///
     /// # Panics
     /// If the three differ in length, or a row is not there.
@@ -109,13 +114,13 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
 
 impl<C: Code<W>, const W: usize> NcoSender<C::Word, W> for Sender<C, W> {
     fn next(&self) -> u64 {
-        self.place.number
+        self.position.number
     }
 
     fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn RecvHalf) -> Result<(), Error> {
-        let place = self.place.take(rows.len());
+        let position = self.position.take(rows.len())?;
         let width = self.code.columns() / 8;
-        // Rows are read whole; what is beyond their width meets zeros of s.
+        // Rows are read whole; bits beyond their width meet zeros of s.
         let length = rows.len() * width;
         self.wire.resize(self.wire.len().max(length + W * Block::BYTES), 0);
         channel.recv_exact(&mut self.wire[..length])?;
@@ -125,7 +130,7 @@ impl<C: Code<W>, const W: usize> NcoSender<C::Word, W> for Sender<C, W> {
             let mut scratch = Scratch::new();
             for (tile, rows) in (task * at_once..).zip(rows.chunks_mut(TILE)) {
                 let wire = &this.wire[tile * TILE * width..];
-                this.tile(place.tile + tile as u64, wire, rows, &mut scratch);
+                this.tile(position.tile + tile as u64, wire, rows, &mut scratch);
             }
             Ok(())
         })
@@ -140,8 +145,8 @@ impl<C: Code<W>, const W: usize> NcoSender<C::Word, W> for Sender<C, W> {
         words: &[C::Word],
         outputs: &mut [Block],
     ) {
-        assert!(size > 0 && words.len() == size * at.len(), "a group of words a place");
-        assert_eq!(at.len(), outputs.len(), "an output a place");
+        assert!(size > 0 && words.len() == size * at.len(), "a group of words for each of `at`");
+        assert_eq!(at.len(), outputs.len(), "an output for each of `at`");
         let at_once = match (BATCH / size).max(1) {
             groups @ LANES.. => groups / LANES * LANES,
             groups => groups,

@@ -32,8 +32,8 @@ pub(crate) fn dealt<C: Code<W>, const W: usize>(code: impl Fn() -> C, threads: u
     let chosen: Vec<Block> = pairs.iter().enumerate().map(|(i, pair)| pair[bit(i)]).collect();
     let (a, b) = memory::pair();
     Pair {
-        receiver: Receiver::from_seeds(code(), &context(), threads, &pairs),
-        sender: Sender::from_seeds(code(), &context(), threads, &secret, &chosen),
+        receiver: Receiver::from_seeds(code(), &context(), threads, &pairs).unwrap(),
+        sender: Sender::from_seeds(code(), &context(), threads, &secret, &chosen).unwrap(),
         ends: [a, b],
     }
 }
@@ -47,8 +47,8 @@ impl<C: Code<W>, const W: usize> Pair<C, W> {
     }
 }
 
-/// The sender computes the receiver's outputs at the receiver's words, and others at other words; in pieces of any
-/// size, on any number of threads, all OTs of different numbers. The traffic is k/8 bytes an OT.
+/// The sender computes the receiver's outputs at the receiver's words, and others at other words; in pieces
+/// of any size, on any number of threads, all OTs of different numbers. The traffic is k/8 bytes an OT.
 pub(crate) fn check_parties_agree<C: Code<W>, const W: usize>(
     code: impl Fn() -> C,
     words: &[C::Word],
@@ -111,8 +111,8 @@ fn a_row_is_what_the_identity_says() {
     }
 }
 
-/// The output of a group by its definition: the hash of its rows, each moved by s ∧ C(v), filled up with zeros, with the
-/// number of the first row on the last six bytes.
+/// The output of a group by its definition: the hash of its rows, each moved by s ∧ C(v), filled up with
+/// zeros, with the number of the first row on the last six bytes.
 fn by_definition<const W: usize>(
     oracle: &Oracle,
     secret: &[Block; W],
@@ -132,8 +132,9 @@ fn by_definition<const W: usize>(
     output
 }
 
-/// Groups of these sizes, one call after the other: the receiver has what the definition says of its words, the sender of any
-/// others, and a word that differs in one character gives something else. Rows and bytes are those of single OTs.
+/// Groups of these sizes, one call after the other: the receiver has what the definition says of its words,
+/// the sender of any others, and a word that differs in one character gives something else. Rows and bytes
+/// are those of single OTs.
 pub(crate) fn check_groups<C: Code<W>, const W: usize>(
     code: impl Fn() -> C,
     sizes: &[usize],
@@ -182,7 +183,8 @@ pub(crate) fn check_groups<C: Code<W>, const W: usize>(
 
 #[test]
 fn equal_rows_of_other_groups_have_other_outputs() {
-    // The rows of a group again, as if they were those of another one: what tells the two apart is the number alone.
+    // The rows of a group again, as if they were those of another one: what tells the two apart is the number
+    // alone.
     for size in [1, 2, 3, 8] {
         let pair = dealt(crate::kk13::WalshHadamard::default, 1);
         let rows = vec![[Block::ONES; 2]; 2 * size];
@@ -194,8 +196,8 @@ fn equal_rows_of_other_groups_have_other_outputs() {
 
 #[test]
 fn rows_of_a_group_are_not_summed() {
-    // Flawed: H of the sum of a group's rows. The code is linear, so words with the same sum of characters have the same
-    // sum of codewords, and the receiver of one has the other's output. Ours: side by side.
+    // Flawed: H of the sum of a group's rows. The code is linear, so words with the same sum of characters
+    // have the same sum of codewords, and the receiver of one has the other's output. Ours: side by side.
     let code = crate::kk13::WalshHadamard::default;
     let mut pair = dealt(code, 1);
     let (mine, other) = ([0x12, 0x34], [0x12 ^ 0x55, 0x34 ^ 0x55]);

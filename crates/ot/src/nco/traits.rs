@@ -1,31 +1,31 @@
-//! What a protocol takes of a batched OPRF or of 1-out-of-N OTs, whichever they come from: [`Receiver`](super::Receiver) and
-//! [`Sender`](super::Sender), or their ideal twins (`nco::ideal`, for tests).
+//! The two sides of 1-out-of-N OT, as protocols take them: [`Receiver`](super::Receiver) and
+//! [`Sender`](super::Sender) implement them, and so do their ideal twins (`nco::ideal`, for tests).
 
 use vesica_channel::{Channel, RecvHalf};
 use vesica_crypto::block::Block;
 
 use crate::error::Error;
 
-/// What a receiver does from here on, as it tells who measures it.
+/// A step of the receiver, as it reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// It makes and sends rows.
+    /// The receiver makes and sends rows.
     Extend,
-    /// It hashes rows to outputs.
+    /// The receiver hashes rows to outputs.
     Evaluate,
 }
 
 /// The party that learns one output of each OT, or of each group of OTs.
 pub trait NcoReceiver<Word> {
-    /// The next OTs, `size` for each group of as many words: `outputs[j]` is what the sender computes at group `j` of
-    /// `words`, of all its OTs together.
+    /// The next OTs, one for each of `words`; `size` of them make a group, which has one output. `outputs[j]`
+    /// becomes the output that the sender computes at group `j` of `words`.
     ///
     /// # Errors
-    /// If the connection fails.
+    /// If the connection fails, or one set-up has more than 2^48 OTs.
     ///
     /// # Panics
-    /// If there are not as many outputs as groups of words, a group is none or longer than 1024 bytes of rows, or there are
-    /// more than 2^48 OTs of one setup.
+    /// If there are not as many outputs as groups of words, or a group is empty or longer than 1024 bytes of
+    /// rows.
     fn extend_groups(
         &mut self,
         size: usize,
@@ -36,8 +36,8 @@ pub trait NcoReceiver<Word> {
         self.extend_in_steps(size, words, outputs, channel, &mut |_| ())
     }
 
-    /// As [`extend_groups`](Self::extend_groups); `on_step` is told which step begins. The first and the last are
-    /// [`Step::Extend`], the first untold.
+    /// As [`extend_groups`](Self::extend_groups), with `on_step` called when a step begins. The first and the
+    /// last step are [`Step::Extend`]; the first one is not reported.
     ///
     /// # Errors
     /// As there.
@@ -56,25 +56,24 @@ pub trait NcoReceiver<Word> {
 
 /// The party that can evaluate every OT at any word, by rows of `W` blocks.
 pub trait NcoSender<Word, const W: usize> {
-    /// The number of the next OT, which [`evaluate_groups`](Self::evaluate_groups) wants to know of the first of its rows.
+    /// The number of the next OT. [`evaluate_groups`](Self::evaluate_groups) takes that of the first of its
+    /// rows.
     fn next(&self) -> u64;
 
     /// The next OTs: the row of each.
     ///
     /// # Errors
-    /// If the connection fails or the partner's message is not what it must be.
-    ///
-    /// # Panics
-    /// If there are more than 2^48 OTs of one setup.
+    /// If the connection fails, the partner's message is not what it must be, or one set-up has more than
+    /// 2^48 OTs.
     fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn RecvHalf) -> Result<(), Error>;
 
-    /// The outputs of groups of `size` OTs at any values: `outputs[i]` is that of the OTs of rows `at[i]` to `at[i]` +
-    /// `size` - 1 together at group i of `words`. `rows` are what [`extend`](Self::extend) gave for the OTs from number
-    /// `first` on. A group begins where the receiver's does.
+    /// The outputs of groups of `size` OTs at any words: `outputs[i]` is that of rows `at[i]` to `at[i]` +
+    /// `size` - 1 at group i of `words`. `rows` are those that [`extend`](Self::extend) gave for the OTs from
+    /// number `first` on. A group begins where the receiver's does.
     ///
     /// # Panics
-    /// If there are not as many outputs as places and groups of words, a row is not there, or a group is none or longer than
-    /// 1024 bytes of rows.
+    /// If `outputs`, `at` and the groups of words are not equally many, a row is not there, or a group is
+    /// empty or longer than 1024 bytes of rows.
     fn evaluate_groups(
         &self,
         size: usize,

@@ -1,5 +1,5 @@
-//! A tree maker that cheats: its message is the honest one except for the parts in which it lies, and those fit together.
-//! Only tests can reach it.
+//! A tree maker that cheats: its message is the honest one except for the parts in which it lies, and those
+//! fit together. Only tests can reach it.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
@@ -21,13 +21,13 @@ pub enum Cheat {
         /// The choice that is served badly.
         choice: bool,
     },
-    /// The tags are those of a tree with another leaf at `place`: noticed unless that is the leaf which the sender lacks,
-    /// that is, the digit of Δ.
+    /// The tags are those of a tree with another leaf `leaf`: noticed unless the sender lacks that leaf, the
+    /// digit of Δ.
     Leaf {
         /// Which tree.
         group: usize,
         /// The leaf.
-        place: usize,
+        leaf: usize,
     },
 }
 
@@ -37,7 +37,7 @@ impl Cheat {
     pub fn is_right(self, width: Width, delta: Block) -> bool {
         match self {
             Self::Sum { index, choice } => delta.bit(index) != choice,
-            Self::Leaf { group, place } => digit(width, delta, group) == place,
+            Self::Leaf { group, leaf } => digit(width, delta, group) == leaf,
         }
     }
 }
@@ -64,12 +64,12 @@ impl Receiver<Malicious> {
                 Cheat::Sum { index, choice } => {
                     message[2 * Block::BYTES * index + Block::BYTES * usize::from(choice)] ^= 0x10;
                 }
-                Cheat::Leaf { group, place } => {
+                Cheat::Leaf { group, leaf } => {
                     let mut leaves = vec![Block::ZERO; 1 << width.bits()];
                     leaves[0] = roots[group];
                     let tree = Trees::new(context, TREES, Shape::Plain).tree(group as u64);
                     tree.grow(&mut leaves, &mut vec![[Block::ZERO; 2]; width.bits()]);
-                    leaves[place] ^= Block::from(1u128);
+                    leaves[leaf] ^= Block::from(1u128);
                     let (tags, _) = tag(context, group, &leaves);
                     let checks = &mut message[SUMS + 2 * TAG_BYTES * group..][..2 * TAG_BYTES];
                     checks.copy_from_slice(&[sum_of(&tags), hash_of(context, group, &tags)].concat());
@@ -79,7 +79,8 @@ impl Receiver<Malicious> {
         (receiver, message)
     }
 
-    /// An honest receiver but for its roots: they are drawn until columns `alike` of v, among the first 128, are the same.
+    /// An honest receiver but for its roots: they are drawn until columns `alike` of v, among the first 128,
+    /// are the same.
     pub(crate) fn grinding(
         context: &Context,
         width: Width,
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     fn each_wrong_leaf_is_a_guess_of_a_digit() {
-        let leaf = |group, place| Cheat::Leaf { group, place };
+        let leaf = |group, leaf| Cheat::Leaf { group, leaf };
         assert_accepted(Width::Two, &[leaf(3, 2)], 2, 300);
         assert_accepted(Width::Two, &[leaf(3, 2), leaf(63, 0)], 4, 300);
         assert_accepted(Width::Four, &[leaf(0, 13)], 4, 300);
@@ -152,8 +153,8 @@ mod tests {
         let mut rng = Prg::from_seed([40; 16]);
         let (pairs, delta, chosen) = deal_from(&mut rng);
         let width = Width::Four;
-        let place = digit(width, delta, 7);
-        let cheats = [Cheat::Leaf { group: 7, place }, Cheat::Sum { index: 90, choice: !delta.bit(90) }];
+        let leaf = digit(width, delta, 7);
+        let cheats = [Cheat::Leaf { group: 7, leaf }, Cheat::Sum { index: 90, choice: !delta.bit(90) }];
         let (mut receiver, message) = Receiver::cheating(&context(), width, &pairs, &mut rng, &cheats);
         let mut sender = Sender::<Malicious>::new(&context(), width, delta, &chosen, &message)
             .unwrap_or_else(|error| panic!("{error}"));

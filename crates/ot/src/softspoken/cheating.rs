@@ -1,5 +1,5 @@
-//! A receiver that takes another string u in some groups, and answers the check as if it knew the bits of Δ that this
-//! hides. Nothing but tests can reach it.
+//! A receiver that takes another string u in some groups, and answers the check with a guess of the bits of Δ
+//! that it would need. Only tests can reach it.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128::{self, Gf128};
@@ -54,14 +54,16 @@ impl Receiver<Malicious> {
         Self::over(context, width, small_field::Receiver::grinding(context, width, base, rng, alike))
     }
 
-    /// Replaces the honest message of this receiver's next chunk, which yields `blocks`, at the beginning of `message`.
+    /// Replaces the honest message of this receiver's next chunk, which yields `blocks`, at the beginning of
+    /// `message`.
     pub fn deviate(&mut self, blocks: usize, choices: Choices, message: &mut [u8], deviations: &[Deviation]) {
         let generated = self.sizes.generated(blocks);
         let message = &mut message[..self.sizes.bytes(blocks, choices)];
         let (differences, check) = message.split_at_mut(message.len() - Block::BYTES - HASH);
         let (sum, hash) = check.split_at_mut(Block::BYTES);
         let (width, chunk) = (self.sizes.width, self.check.chunk);
-        // u: random choices are written to the strings; chosen ones show in the difference of the first group.
+        // u: random choices are written to the strings; chosen ones show in the difference of the first
+        // group.
         let (mut strings, mut own) = (vec![Block::ZERO; blocks], Vec::new());
         self.chunk(&mut strings, choices, &mut own);
         if choices == Choices::Chosen {
@@ -95,10 +97,10 @@ impl Receiver<Malicious> {
         hash.copy_from_slice(&self.check.hash(rows));
     }
 
-    /// Replaces the honest message of this receiver's next chunk, which yields `blocks`, at the beginning of `message`. In the
-    /// new one `group` has another string: errors at two of the generated blocks that the coefficients of the *honest*
-    /// message take to zero, under the honest answer. It passes if the receiver knows the coefficients before it has
-    /// chosen its strings.
+    /// Replaces the honest message of this receiver's next chunk, which yields `blocks`, at the beginning of
+    /// `message`. In the new one `group` has another string: errors at two of the generated blocks that the
+    /// coefficients of the *honest* message take to zero, under the honest answer. It passes if the receiver
+    /// knows the coefficients before it has chosen its strings.
     pub fn foresee(
         &mut self,
         blocks: usize,
@@ -212,8 +214,8 @@ mod tests {
 
     #[test]
     fn each_group_with_another_string_is_a_guess_of_its_bits() {
-        // Width, groups with an error, runs: as many runs pass as the guessed bits say, those whose guess is right; and
-        // what comes of it is the leakage that the functionality grants.
+        // Width, groups with an error, runs: as many runs pass as the guessed bits say, those whose guess is
+        // right; and what comes of it is the leakage that the functionality grants.
         let cases: [(Width, &[usize], usize); 5] = [
             (Width::Two, &[1], 300),
             (Width::Two, &[5, 63], 300),
@@ -252,7 +254,8 @@ mod tests {
 
     #[test]
     fn strings_that_fit_coefficients_known_before_are_noticed() {
-        // The coefficients depend on every block of every group's string. If they did not, these would pass whatever Δ is.
+        // The coefficients depend on every block of every group's string. If they did not, these would pass
+        // whatever Δ is.
         let mut rng = Prg::from_seed([35; 16]);
         let count = 300usize;
         let blocks = count.div_ceil(Block::BITS);

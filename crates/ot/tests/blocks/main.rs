@@ -1,4 +1,5 @@
-//! Every building block over a channel, with fixed randomness: beside its ideal twin (`twins`), and its bytes (`vectors`).
+//! Every building block over a channel, with fixed randomness: beside its ideal twin (`twins`), and its bytes
+//! (`vectors`).
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
 mod twins;
@@ -268,7 +269,8 @@ fn other<const W: usize>(j: usize, string: &[Block; W]) -> [Block; W] {
     string.map(|block| !block ^ Block::from(j as u128))
 }
 
-/// Chosen OTs of these pairs, then as many correlated ones: the sender's x_j,0, and the receiver's strings of both.
+/// Chosen OTs of these pairs, then as many correlated ones: the sender's x_j,0, and the receiver's strings of
+/// both.
 fn transfer<const W: usize, E: Extension<W>>(
     extension: E,
     choices: &[u8],

@@ -1,5 +1,6 @@
-//! Each block beside its ideal twin: one check of what the outputs of both parties have to do with one another and of how
-//! what a party does not learn is distributed, which the twin passes by its definition and the block has to pass as well.
+//! Each block beside its ideal twin: one check of what the outputs of both parties have to do with one
+//! another and of how what a party does not learn is distributed, which the twin passes by its definition and
+//! the block has to pass as well.
 
 use std::collections::HashSet;
 
@@ -78,7 +79,8 @@ fn check_rows<const W: usize, E: Extension<W>>(extension: E) {
         assert!(Block::slice_as_bytes(delta)[width..].iter().all(|byte| *byte == 0), "{name}");
         assert_different(&name, ran.receiver.iter().map(|row| cut(*row)));
 
-        // The strings of random OTs: the other one has nothing in common with the receiver's, and not Δ with the next.
+        // The strings of random OTs: the other one has nothing in common with the receiver's, and not Δ with
+        // the next.
         let (strings, chosen) = random_strings(&ran);
         let picked = strings.iter().enumerate().map(|(j, pair)| pair[bit(&choices, j)]);
         assert!(picked.eq(chosen.iter().copied()), "{name}");
@@ -94,8 +96,8 @@ fn correlated_and_random_ots() {
     for_each_extension!(check_rows());
 }
 
-/// The strings that arrive are those that arrive over the ideal twin; x_j,0 of correlated OTs is even, and so is what
-/// the receiver has of it.
+/// The strings that arrive are those that arrive over the ideal twin; x_j,0 of correlated OTs is even, and so
+/// is what the receiver has of it.
 fn check_strings<const W: usize, E: Extension<W>>(extension: E) {
     let (width, zeros, ones) = (extension.columns() as usize / 8, rows::<W>(COUNT, 5), rows::<W>(COUNT, 6));
     let pairs: Vec<_> = zeros.into_iter().zip(ones).map(|(zero, one)| [zero, one]).collect();
@@ -129,7 +131,8 @@ fn one_of_many_and_oprf() {
         let sizes = CALLS.map(|(size, groups)| (size * groups) as u64);
         let expected: Vec<u64> = (0..CALLS.len()).map(|call| sizes[..call].iter().sum()).collect();
         assert_eq!(first, expected, "{name}");
-        // At other words: even bits, nothing in common with the receiver's output, and no output twice, though words are.
+        // At other words: even bits, nothing in common with the receiver's output, and no output twice,
+        // though words are.
         assert_even(&name, other.iter().flat_map(|block| block.to_bytes()));
         assert_even(&name, other.iter().zip(&own).flat_map(|(other, own)| (*other ^ *own).to_bytes()));
         let all: Vec<[u8; 16]> = own.iter().chain(&other).map(|block| block.to_bytes()).collect();
@@ -137,8 +140,9 @@ fn one_of_many_and_oprf() {
     }
 }
 
-/// Two set-ups in one run, with the same randomness at that, in contexts derived for each: nothing in common. (In one
-/// context they would ask the same oracles at the same places, and with the same randomness be one set-up.)
+/// Two set-ups in one run, with the same randomness at that, in contexts derived for each: nothing in common.
+/// (In one context they would ask the same oracles at the same places, and with the same randomness be one
+/// set-up.)
 #[test]
 fn set_ups_in_contexts_of_their_own_have_nothing_in_common() {
     let derived = |number: u8| context().derive(Label::new("test: set-up"), &[number]);

@@ -1,5 +1,5 @@
-//! Every block's messages and outputs, from fixed seeds, against a file of digests: one for what the sender sent, one for
-//! the receiver, one for the outputs of both.
+//! Every block's messages and outputs, from fixed seeds, against a file of digests: one for what the sender
+//! sent, one for the receiver, one for the outputs of both.
 //!
 //! A change of a line is a change of the protocol, named in the commit.
 //! `UPDATE_VECTORS=1 cargo test -p vesica-ot --test blocks` writes the file anew.

@@ -4,8 +4,8 @@
 //! "vesica base OTs\n" · u16 version · u8 role (1: sender) · my public key · the partner's · id · the base OTs · BLAKE3 of all that
 //! ```
 //!
-//! Little-endian. Only its owner may be able to read it. A run that both sides confirmed replaces the whole file. A file of
-//! another party, partner or role is never replaced.
+//! Little-endian. Only its owner may be able to read it. A run that both sides confirmed replaces the whole
+//! file. A file of another party, partner or role is never replaced.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -103,8 +103,8 @@ impl CacheFile {
         })
     }
 
-    /// The cache of a run, as the parties agreed: filled, or to be filled. None if the run does not use the file. Base OTs
-    /// that the run makes get the id `new`.
+    /// The cache of a run, as the parties agreed: filled, or to be filled. None if the run does not use the
+    /// file. Base OTs that the run makes get the id `new`.
     pub(crate) fn begin(mut self, agreed: BaseOts, new: [u8; 32]) -> Option<CacheInUse> {
         match (agreed, self.found.take()) {
             (BaseOts::New(_), _) => {
@@ -171,7 +171,8 @@ impl CacheFile {
         self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// A temporary file in the same folder, readable by its owner alone. It is deleted unless it is persisted.
+    /// A temporary file in the same folder, readable by its owner alone. It is deleted unless it is
+    /// persisted.
     fn temporary(&self) -> io::Result<NamedTempFile> {
         tempfile::Builder::new().prefix(".vesica-").suffix(".tmp").tempfile_in(self.folder())
     }
@@ -221,8 +222,8 @@ impl CacheInUse {
         })
     }
 
-    /// Removes the file that the run's base OTs came from. To be called after a run that failed. Returns whether there was
-    /// such a file.
+    /// Removes the file that the run's base OTs came from. To be called after a run that failed. Returns
+    /// whether there was such a file.
     pub(crate) fn remove(self) -> bool {
         let same = || self.file.read().ok().flatten().is_some_and(|stored| stored.id == self.id);
         self.found && same() && fs::remove_file(&self.file.path).is_ok()

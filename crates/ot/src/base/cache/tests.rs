@@ -98,8 +98,8 @@ fn every_level_has_its_base_ots() {
     }
 }
 
-/// Kept ones serve the level they were made for and no other: a run at a lower level, where less hides the choices, would show
-/// them to that much work. At level 80 nothing is kept.
+/// Kept ones serve the level they were made for and no other: a run at a lower level, where less hides the
+/// choices, would show them to that much work. At level 80 nothing is kept.
 #[test]
 fn flaw_kept_ones_serve_their_own_level_alone() {
     for made in [80, 128, 192, 256] {
@@ -136,9 +136,9 @@ fn flaw_kept_ones_serve_their_own_level_alone() {
     }
 }
 
-/// Two runs at once start from one state. Session id, label, number and generation each make other strings; nothing else
-/// goes in, so a partner that repeats all it said before can make the same strings only if this side's part of the session
-/// id repeats too, and the generation has not moved on.
+/// Two runs at once start from one state. Session id, label, number and generation each make other strings;
+/// nothing else goes in, so a partner that repeats all it said before can make the same strings only if this
+/// side's part of the session id repeats too, and the generation has not moved on.
 #[test]
 fn session_label_number_and_generation_count() {
     let [mut sender, _] = kept(16);
