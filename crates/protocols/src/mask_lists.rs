@@ -95,9 +95,13 @@ impl<'a> OutgoingLists<'a> {
     /// Lists of a mask for each of `items` items, which number fewer than 2^32.
     fn new(run: &'a Run<'a>, width: MaskWidth, lists: usize, items: usize) -> Self {
         let segments = items.div_ceil(SEGMENT);
-        let partitions = Partitions::new(2 * segments, width.bytes() + size_of::<u16>(), items);
+        let partitions = Self::partitions(width, segments, 0);
         let (records, bytes) = (Vec::new(), Vec::new());
         Self { run, width, lists, items, partitions, complete: 0, left: segments, records, bytes }
+    }
+
+    fn partitions(width: MaskWidth, segments: usize, records: usize) -> Partitions<u128> {
+        Partitions::new(2 * segments, width.bytes() + size_of::<u16>(), records)
     }
 
     fn segments(&self) -> usize {
@@ -121,6 +125,14 @@ impl<'a> OutgoingLists<'a> {
 }
 
 impl EvaluationSink for OutgoingLists<'_> {
+    /// Memory for the lists is taken with the first list: after that of the sender's keys, so that the lists are
+    /// at the end of the heap and can grow where they are.
+    fn begin(&mut self, function: usize, count: usize) {
+        if function == 0 {
+            self.partitions = Self::partitions(self.width, self.segments(), count);
+        }
+    }
+
     #[inline]
     fn put(&mut self, positions: impl Iterator<Item = u32>, outputs: &[Block]) {
         for (position, output) in positions.zip(outputs) {
