@@ -1,11 +1,13 @@
-//! The experiment of PSSZ15 Table 3: cuckoo hashing of n items with two functions into 2.4 n bins, many times over.
+//! The experiment of PSSZ15 Table 3: cuckoo hashing of n items with two functions into 2.4 n bins, many times
+//! over.
 //!
 //! ```text
 //! cargo run --release -p vesica-encode --example cuckoo_experiment [log2 of the repetitions, 16] [log2 n from, 11] [to, 14]
 //! ```
 //!
-//! Prints how often 0, 1, 2, … items were left over, beside the paper's counts scaled to as many repetitions, and the
-//! bound of `hashing::parameters::bounds` for one table, as in the paper, and for segments, as in this library.
+//! Prints how often 0, 1, 2, … items were left over, beside the paper's counts scaled to as many repetitions,
+//! and the bound of `hashing::parameters::bounds` for one table, as in the paper, and for segments, as in
+//! this library.
 
 use std::time::Instant;
 

@@ -4,9 +4,10 @@
 //! cargo run --release -p vesica-encode --example hashing [log2 of the items, 20]
 //! ```
 //!
-//! Floors: simple hashing writes and reads a record of 8 bytes an entry in order and writes the entry, about 2.1 ns for a
-//! pass over them in parts; cuckoo hashing visits a random place of the table about once an item and function, 1.9 ns
-//! each while the table is in the third-level cache and 3.8 ns beyond; a permutation is four AES hashes and a division.
+//! Floors: simple hashing writes and reads a record of 8 bytes an entry in order and writes the entry, about
+//! 2.1 ns for a pass over them in parts; cuckoo hashing visits a random place of the table about once an item
+//! and function, 1.9 ns each while the table is in the third-level cache and 3.8 ns beyond; a permutation is
+//! four AES hashes and a division.
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Times OKVS encoding and decoding on one thread, beside what moving the bytes takes and beside the targets.
 //!
-//! `cargo run --release -p vesica-encode --example okvs [LOG2 ...]`. A line a size: milliseconds, minimum and median of
-//! several runs, for encoding values of 8 bytes and decoding values of 16.
+//! `cargo run --release -p vesica-encode --example okvs [LOG2 ...]`. A line a size: milliseconds, minimum and
+//! median of several runs, for encoding values of 8 bytes and decoding values of 16.
 
 use std::time::Instant;
 
@@ -46,8 +46,8 @@ fn measure(log: u32) {
         assert_eq!(store.decode_sorted(1, &table, sorted).in_order().len(), count, "an output a key");
     });
 
-    // Keys twice, for starts and for rows; numbers by region written and read; values; rows kept and the table, written
-    // and read.
+    // Keys twice, for starts and for rows; numbers by region written and read; values; rows kept and the
+    // table, written and read.
     let encode_bytes = count * (2 * 16 + 2 * 8 + 8) + store.columns() * 2 * (ROW + 8);
     let decode_bytes = count * (2 * 16 + 2 * 8 + 16) + store.columns() * 16;
     print!("2^{log:<4}");

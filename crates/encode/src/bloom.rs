@@ -1,15 +1,15 @@
 //! Bloom filters and garbled Bloom filters, in slices and bins (DCW13 §4.1, §6.4).
 //!
-//! A Bloom filter of k hash functions is k *slices* of s slots, and hash function i chooses a slot of slice i. The k
-//! positions of an item are therefore always different: the set {h_i(x)} is the list. With functions over all m slots, as
-//! DCW13 writes them, two equal positions of one item cancel in an XOR over them and overwrite one another in its
-//! Algorithm 1. The bounds do not suffer, they become exact: slices are independent, so the probability that all k
-//! positions of a foreign item are taken is (1 - (1 - 1/s)^n)^k to the letter ([`FilterShape`] has the program). And work can go
-//! slice by slice, over a slice that fits a cache, where one function over the whole filter goes to memory each time.
+//! A Bloom filter of k hash functions has k *slices* of s slots, and hash function i chooses a slot of slice
+//! i. So the k positions of an item are always different. In DCW13 each function covers all m slots. Two
+//! equal positions of one item then cancel in an XOR over them, and overwrite one another in Algorithm 1.
+//! Slices make the bounds exact: they are independent, so the probability that all k positions of a foreign
+//! item are taken is exactly (1 - (1 - 1/s)^n)^k ([`FilterShape`] has the program). Work can also go slice by
+//! slice, and a slice fits a cache; a function over the whole filter would access memory each time.
 //!
-//! Large sets are split into *bins* by a hash of the item, each bin a filter of its own (DCW13 §6.4), for the same reason.
-//! A bin has as many slots as any other, whatever it holds: a filter that holds more than its share does not overflow, it
-//! is a little less selective, and [`FilterShape`] counts that.
+//! For the same reason, large sets are split into *bins* by a hash of the item, and each bin is a filter of
+//! its own (DCW13 §6.4). All bins have equally many slots, whatever they hold. A filter with more items than
+//! its share does not overflow; it is a little less selective, and [`FilterShape`] counts that.
 //!
 //! | type | what it is |
 //! |---|---|

@@ -1,18 +1,20 @@
 //! Items: the distinct keys of one table, each with the rows it came from.
 //!
-//! An item is either a public, domain-separated digest of the canonical key bytes ([`Encoding::Digest`]) or a small
-//! integer itself ([`Encoding::Native`]). A table layer pushes one key a row into an [`ItemsBuilder`]; a protocol
-//! sees [`Items`] only and answers with item numbers, which [`Items::matches`] turns into row numbers.
+//! An item is either a public, domain-separated digest of the canonical key bytes ([`Encoding::Digest`]) or a
+//! small integer ([`Encoding::Native`]). The crate `table` pushes one key for each row into an
+//! [`ItemsBuilder`]. A protocol sees only [`Items`] and answers with item numbers, which [`Items::matches`]
+//! turns into row numbers.
 //!
-//! Items are sorted by their bytes, so an item number says nothing about the row it came from, or about whether it is
-//! a dummy. It does say something about the item: a protocol that shows positions to its peer sends the items in
-//! the order of [`Items::shuffled`].
+//! Items are sorted by their bytes, so an item number says nothing about the item's row or about whether it
+//! is a dummy. It does say something about the item. A protocol that shows positions to its peer therefore
+//! sends the items in the order of [`Items::shuffled`].
 //!
-//! **Memory.** One record a row, digest and `u32` row, in one vector that is sorted in place: 20 bytes a row for
-//! 128-bit digests, 36 for 256-bit ones, 12 for integers. Four bytes an item are added only if duplicates are kept.
+//! **Memory.** One record for each row, of a key and a `u32` row, in one vector that is sorted in place: 20
+//! bytes a row for 128-bit digests, 36 for 256-bit ones, 12 for integers. If duplicates are kept, there are
+//! four more bytes for each item.
 //!
-//! **Secrecy.** Digests of guessable keys can be reversed by trial, so they never leave the process and nothing here
-//! prints them. They are not wiped: the table they come from lies in the clear on the same machine.
+//! **Secrecy.** Digests of guessable keys can be reversed by trial, so they never leave the process and
+//! nothing here prints them. They are not wiped: their table lies in the clear on the same machine.
 
 use std::fmt;
 use std::ops::Range;
@@ -34,9 +36,10 @@ pub use shuffle::random_order;
 
 use store::{DUMMY_ROW, Store, on_store};
 
-/// How wide a digest is.
+/// The width of a digest.
 ///
-/// A 128-bit digest collides in 2^64 offline work, which only a malicious party has a reason to do.
+/// An attacker finds a collision of 128-bit digests with 2^64 offline work. Only a malicious party has a
+/// reason to do it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Width {
     /// 16 bytes, for semi-honest runs up to level 128.
@@ -55,12 +58,12 @@ impl Width {
     }
 }
 
-/// What an item is.
+/// The kind of items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Encoding {
     /// A digest of the canonical key bytes.
     Digest(Width),
-    /// The integer itself, below `2^sigma`.
+    /// An integer below `2^sigma`.
     Native {
         /// Bits of an item, 1 to 64.
         sigma: u32,
@@ -77,10 +80,10 @@ impl Encoding {
     }
 }
 
-/// What becomes of rows that have the same key.
+/// What to do with rows that have the same key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum OnDuplicates {
-    /// Every row whose key matches comes out.
+    /// The result has every row whose key matches.
     #[default]
     All,
     /// Only the first row of a key counts.
@@ -117,22 +120,22 @@ impl Items {
         self.len() == 0
     }
 
-    /// How many items come from the table.
+    /// How many items come from the table, without dummies.
     pub fn distinct(&self) -> usize {
         self.len() - self.dummies
     }
 
-    /// How many rows gave an item, each row with a key counted once.
+    /// How many rows have a key.
     pub fn rows(&self) -> u64 {
         self.distinct() as u64 + self.duplicates
     }
 
-    /// How many rows had the key of an earlier row.
+    /// How many rows have the key of an earlier row.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// What the items are.
+    /// The encoding of the items.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
@@ -176,7 +179,7 @@ impl Items {
         (0..self.len()).map(|index| self.get(index))
     }
 
-    /// The rows that gave item `index`, ascending; none for a dummy.
+    /// The rows of item `index`, ascending; none for a dummy.
     ///
     /// # Panics
     /// If `index` is not below [`Items::len`].
@@ -189,9 +192,9 @@ impl Items {
         on_store!(&self.store, s => s.row(record))
     }
 
-    /// Adds dummy items until there are `to` items, to hide how many the table has.
+    /// Adds dummy items until there are `to` items, to hide the size of the table.
     ///
-    /// A dummy is a digest in a domain of its own that no key reaches, so it matches nothing, not even a dummy of the
+    /// A dummy is a digest from a domain that no key reaches, so it matches nothing, not even a dummy of the
     /// peer. Integers have no such domain.
     pub fn pad(&mut self, to: usize, rng: &mut dyn CryptoRng) -> Result<(), ItemsError> {
         let items = self.len();
@@ -211,12 +214,13 @@ impl Items {
         random_order(self.len() as u32, rng)
     }
 
-    /// The rows of the given items, whatever their order; an item given twice counts once, a dummy not at all.
+    /// The rows of the given items, in any order. An item that is given twice counts once, and a dummy does
+    /// not count.
     ///
     /// # Panics
-    /// If an index is not below [`Items::len`]: indices that a peer sends are checked by the protocol.
+    /// If an index is not below [`Items::len`]. The protocol must check indices that a peer sends.
     pub fn matches(&self, items: impl Iterator<Item = usize>) -> Matches {
-        // Sets of bits give ascending items, which are read in their order, and ascending rows, without sorting.
+        // Bit sets give ascending items, which are read in their order, and ascending rows, without sorting.
         let mut wanted = vec![0u64; self.len().div_ceil(64)];
         for index in items {
             assert!(index < self.len(), "an item of this set");
@@ -239,7 +243,7 @@ impl Items {
     }
 }
 
-/// The places of the ones, ascending.
+/// The indices of the ones, ascending.
 fn ones(bits: &[u64]) -> impl Iterator<Item = usize> {
     bits.iter().enumerate().flat_map(|(word, bits)| {
         let mut left = *bits;
@@ -273,7 +277,7 @@ impl Matches {
         &self.rows
     }
 
-    /// The matching rows, taken out.
+    /// The matching rows, by value.
     pub fn into_rows(self) -> Vec<u64> {
         self.rows
     }

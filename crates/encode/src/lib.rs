@@ -1,7 +1,9 @@
 //! How a set becomes a table, a filter or a vector.
 //!
-//! [`items`] is where every run starts: the keys of a table become distinct fixed-width items that remember their rows. [`hashing`] puts
-//! them into bins, so that only what shares a bin has to be compared; [`bloom`] has the filters, [`okvs`] the linear tables that map keys to values, [`sorted`] the short form of sorted masks, [`radix`] what sorts them.
+//! [`items`] is where every run starts: the keys of a table become distinct fixed-width items that remember
+//! their rows. [`hashing`] puts them into bins, so that only what shares a bin has to be compared; [`bloom`]
+//! has the filters, [`okvs`] the linear tables that map keys to values, [`sorted`] the short form of sorted
+//! masks, [`radix`] what sorts them.
 
 #![forbid(unsafe_code)]
 

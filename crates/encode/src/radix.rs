@@ -1,23 +1,23 @@
-//! Sorting by radix, in place: records by their keys, masks by their value.
+//! Sorts by radix, in place: records by their keys, masks by their value.
 //!
-//! Digests and masks are uniform, so their leading bits say where each record belongs: one pass moves all of them to their parts
-//! (American flag sort: McIlroy, Bostic, McIlroy, "Engineering Radix Sort", 1993), a second one within each part leaves
-//! a handful of records a place, which insertion puts in order. Nothing is needed beside the records, whatever their
-//! width. Integers need not be uniform: bits that all records share are skipped, and a part that stays large is
-//! divided again.
+//! Digests and masks are uniform, so their leading bits tell where each record belongs. One pass moves all
+//! records to their buckets (American flag sort: McIlroy, Bostic, McIlroy, "Engineering Radix Sort", 1993). A
+//! second pass within each bucket leaves groups of a few records, which insertion sorts. No memory beside the
+//! records is needed, whatever their width. Integers need not be uniform: bits that all records share are
+//! skipped, and a bucket that stays large is divided again.
 
 use vesica_crypto::memory::prefetch;
 
-/// Records a place that insertion takes over from, on average.
+/// Average records of a bucket from which insertion takes over.
 const FEW: usize = 4;
-/// Parts of one pass at most: their heads have to stay in the cache.
-const PARTS: u32 = 10;
-/// A part that is still larger than this after insertion would be slow is divided further.
+/// Most buckets of one pass, in bits: their heads must stay in the cache.
+const BUCKET_BITS: u32 = 10;
+/// A larger bucket, for which insertion would be slow, is divided again.
 const MANY: usize = 64;
 
-/// A value whose order begins with that of an integer.
+/// A value whose order is first that of an integer.
 pub trait Prefixed: Copy + Ord {
-    /// The integer: of two values the one with the smaller prefix is the smaller one.
+    /// The integer: a value with a smaller prefix is smaller.
     fn prefix(&self) -> u64;
 }
 
@@ -42,7 +42,7 @@ fn sort_below<T: Prefixed>(records: &mut [T], mut shared: u32) {
     let mut digit = Digit::behind(shared, records.len());
     let mut counts = digit.counts(records);
     if counts.contains(&records.len()) {
-        // They share more than was known; uniform ones hardly ever do.
+        // They share more bits than was known. Uniform records hardly ever do.
         let (mut least, mut most) = (u64::MAX, 0);
         for record in records.iter() {
             least = least.min(record.prefix());
@@ -50,7 +50,7 @@ fn sort_below<T: Prefixed>(records: &mut [T], mut shared: u32) {
         }
         shared = (least ^ most).leading_zeros();
         if shared == u64::BITS {
-            // What differs, if anything does, is behind the first eight bytes.
+            // Records can differ only behind the first eight bytes.
             records.sort_unstable();
             return;
         }
@@ -60,11 +60,11 @@ fn sort_below<T: Prefixed>(records: &mut [T], mut shared: u32) {
     let ends = partition(records, digit, counts);
     let mut start = 0;
     for end in ends {
-        let part = &mut records[start..end];
-        match part.len() {
+        let bucket = &mut records[start..end];
+        match bucket.len() {
             0 | 1 => {}
-            2..=MANY => insertion(part),
-            _ => sort_below(part, u64::BITS - digit.shift),
+            2..=MANY => insertion(bucket),
+            _ => sort_below(bucket, u64::BITS - digit.shift),
         }
         start = end;
     }
@@ -78,14 +78,14 @@ struct Digit {
 }
 
 impl Digit {
-    /// As many bits behind the shared ones as so many records want, at least one if any is left.
+    /// As many bits behind the shared ones as `count` records need, at least one if any is left.
     fn behind(shared: u32, records: usize) -> Self {
         let left = u64::BITS - shared;
-        let bits = (records / FEW).ilog2().clamp(1, PARTS).min(left);
+        let bits = (records / FEW).ilog2().clamp(1, BUCKET_BITS).min(left);
         Digit { shift: left - bits, mask: (1 << bits) - 1 }
     }
 
-    /// How many records go to each part.
+    /// How many records go to each bucket.
     fn counts<T: Prefixed>(self, records: &[T]) -> Vec<usize> {
         let mut counts = vec![0; self.mask as usize + 1];
         records.iter().for_each(|record| counts[self.of(record)] += 1);
@@ -98,7 +98,7 @@ impl Digit {
     }
 }
 
-/// Moves every record to its part, and gives where the parts end.
+/// Moves every record to its bucket, and returns where the buckets end.
 fn partition<T: Prefixed>(records: &mut [T], digit: Digit, counts: Vec<usize>) -> Vec<usize> {
     let mut ends = counts;
     let mut heads = Vec::with_capacity(ends.len());
@@ -108,21 +108,21 @@ fn partition<T: Prefixed>(records: &mut [T], digit: Digit, counts: Vec<usize>) -
         sum += *end;
         *end = sum;
     }
-    for part in 0..ends.len() {
-        while heads[part] < ends[part] {
-            let place = heads[part];
+    for bucket in 0..ends.len() {
+        while heads[bucket] < ends[bucket] {
+            let place = heads[bucket];
             let mut record = records[place];
             loop {
                 let target = digit.of(&record);
                 let head = heads[target];
                 heads[target] += 1;
-                if target == part {
-                    // The cycle began in this part, so it ends here.
+                if target == bucket {
+                    // The cycle began in this bucket, so it ends here.
                     records[head] = record;
                     break;
                 }
-                prefetch(records, head + AHEAD);
-                // Two moves, which a swap in memory is not for records of odd lengths.
+                prefetch(records, head + PREFETCH_DISTANCE);
+                // Two moves: a swap in memory is slower for records of odd lengths.
                 record = std::mem::replace(&mut records[head], record);
             }
         }
@@ -130,8 +130,8 @@ fn partition<T: Prefixed>(records: &mut [T], digit: Digit, counts: Vec<usize>) -
     ends
 }
 
-/// How far before its use a part's next place is asked for.
-const AHEAD: usize = 4;
+/// How many records before its use a bucket's next slot is prefetched.
+const PREFETCH_DISTANCE: usize = 4;
 
 fn insertion<T: Prefixed>(records: &mut [T]) {
     for next in 1..records.len() {
@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    /// A key of N bytes, and what goes with it.
+    /// A key of N bytes, and a value.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     struct Record<const N: usize> {
         key: [u8; N],
@@ -174,7 +174,8 @@ mod tests {
 
     fn all<const N: usize>(rng: &mut StdRng) {
         for rows in [0, 1, 2, 3, 50, 63, 64, 65, 66, 200, 1000, 5000, 70_000] {
-            // Uniform; few keys; keys that differ in one byte, be it in front, behind the prefix or at the end.
+            // Uniform keys; few keys; keys that differ in one byte, at the front, behind the prefix or at the
+            // end.
             check(records::<N>(rows, |_| rng.random()));
             check(records::<N>(rows, |_| [rng.random_range(0..3); N]));
             for at in [0, 7, 8 % N, N - 1] {
@@ -184,7 +185,7 @@ mod tests {
                     key
                 }));
             }
-            // One far from the rest, and orders that are there already.
+            // One key far from the rest, and keys that are already sorted.
             check(records::<N>(rows, |row| if row == 7 { [0xff; N] } else { small(row % 97) }));
             check(records::<N>(rows, small));
             check(records::<N>(rows, |row| small(rows - row)));

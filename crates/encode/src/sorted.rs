@@ -1,53 +1,53 @@
 //! Sorted lists of numbers in Elias–Fano form: about L - log2 n + 2 bits for each of n numbers of L bits.
 //!
-//! A number is cut into its low l bits, which are stored as they are, and its high bits, which do not fall along the list
-//! and are stored in unary: number i sets bit (high part + i) of a vector of n + 2^(L-l) bits. l is the one that makes the
-//! whole smallest. The size depends on n and L alone, never on the numbers, so a message in this form tells no more than
-//! the set that it holds.
+//! A number is cut into its low l bits and its high bits. The low bits are stored unchanged. The high bits
+//! never decrease along the list and are stored in unary: number i sets bit (high part + i) of a vector of n
+//! + 2^(L-l) bits. The value of l is the one that gives the smallest size. The size depends only on n and L,
+//! never on the numbers, so a message in this form tells no more than the set that it holds.
 //!
 //! ```text
 //! n·l bits: low parts, side by side    ⌈·/8⌉ bytes
 //! n + 2^(L-l) bits: the vector         ⌈·/8⌉ bytes          bits from the lowest of each byte up, rest zero
 //! ```
 //!
-//! A list has one form and every form is of one list: [`decode`] refuses all else.
+//! Each list has exactly one form, and [`decode`] refuses all other bytes.
 //!
-//! Source: Elias, *Efficient storage and retrieval by content and address of static files*, JACM 1974; Fano 1971. The
-//! information-theoretic bound for a set is about L - log2 n + 1.44 bits a number.
+//! Source: Elias, *Efficient storage and retrieval by content and address of static files*, JACM 1974; Fano
+//! 1971. The information-theoretic bound for a set is about L - log2 n + 1.44 bits a number.
 
-/// Numbers of at most this many bits.
+/// Most bits of a number.
 pub const MAX_BITS: u32 = 128;
 
 /// Numbers of a batch.
 const BATCH: usize = 1 << 10;
 
-/// What is wrong with bytes that are no list.
+/// Why bytes are not a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SortedError {
-    /// Another number of bytes than count and width say.
-    #[error("a list of another length")]
+    /// The number of bytes does not fit count and width.
+    #[error("a list of the wrong length")]
     Length,
     /// Bits beyond the end are set.
     #[error("a list with bits beyond its end")]
     Beyond,
     /// The vector does not have one bit for each number.
-    #[error("a list of another number of entries")]
+    #[error("a list with the wrong number of entries")]
     Count,
-    /// A number stands there twice, in a list of distinct ones.
+    /// A number occurs twice in a list of distinct numbers.
     #[error("a list that holds a number twice (entry {position})")]
     Repeated {
-        /// Where it stands for the second time.
+        /// The index of its second occurrence.
         position: usize,
     },
     /// A number is smaller than the one before it.
     #[error("a list that is not sorted (entry {position})")]
     Unsorted {
-        /// The first such number.
+        /// The index of the first such number.
         position: usize,
     },
 }
 
-/// How a list is laid out.
+/// The layout of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Layout {
     /// l.
@@ -62,7 +62,7 @@ impl Layout {
     /// If the width is not 1 to [`MAX_BITS`].
     fn new(count: usize, bits: u32) -> Self {
         assert!((1..=MAX_BITS).contains(&bits), "numbers of {bits} bits");
-        // The high part takes between n and 2n values at the optimum, or all there are.
+        // At the optimum the high part takes between n and 2n values, or all values there are.
         let near = count.max(1).ilog2();
         let candidates = [near, near + 1].map(|high| Self::with_high(count, bits, high.min(bits)));
         let [first, second] = candidates;
@@ -81,7 +81,7 @@ impl Layout {
     }
 }
 
-/// Bytes of `count` numbers of `bits` bits; none for an empty list.
+/// Bytes of `count` numbers of `bits` bits; zero for an empty list.
 ///
 /// # Panics
 /// If the width is not 1 to [`MAX_BITS`].
@@ -90,10 +90,11 @@ pub fn encoded_bytes(count: usize, bits: u32) -> usize {
     if count == 0 { 0 } else { Layout::new(count, bits).bytes() }
 }
 
-/// The list in Elias–Fano form.
+/// Encodes a list.
 ///
 /// # Panics
-/// If the width is not 1 to [`MAX_BITS`], a number is wider, or the list does not ascend (equal neighbours are allowed).
+/// If the width is not 1 to [`MAX_BITS`], a number is wider, or the list does not ascend (equal neighbours
+/// are allowed).
 #[must_use]
 pub fn encode(numbers: &[u128], bits: u32) -> Vec<u8> {
     if numbers.is_empty() {
@@ -116,7 +117,7 @@ pub fn encode(numbers: &[u128], bits: u32) -> Vec<u8> {
     bytes
 }
 
-/// The list of `count` numbers of `bits` bits that these bytes are the form of.
+/// Decodes a list of `count` numbers of `bits` bits.
 ///
 /// # Panics
 /// If the width is not 1 to [`MAX_BITS`].
@@ -132,16 +133,17 @@ pub fn decode(bytes: &[u8], count: usize, bits: u32) -> Result<Vec<u128>, Sorted
 /// Whether a list may hold a number more than once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeats {
-    /// As often as it likes.
+    /// A number may occur any number of times.
     Allowed,
-    /// No: then it is the form of a set.
+    /// Each number occurs once: the list is a set.
     Refused,
 }
 
-/// Holds these bytes to the form of a list of `count` numbers of `bits` bits, in time that depends on the bytes alone.
+/// Checks that these bytes are a list of `count` numbers of `bits` bits, in time that depends only on the
+/// bytes.
 ///
 /// # Errors
-/// If they are no such list.
+/// If the bytes are not such a list.
 ///
 /// # Panics
 /// As [`decode`].
@@ -149,11 +151,11 @@ pub fn check(bytes: &[u8], count: usize, bits: u32, repeats: Repeats) -> Result<
     walk(bytes, (count, bits), repeats, |_| ())
 }
 
-/// Calls `each` with one batch after another of the numbers of the list that these bytes are the form of: the same without
-/// the memory for a list. What is wrong with a list may be found after calls.
+/// As [`decode`], without memory for the list: calls `each` with one batch of numbers after another. An error
+/// may be found after some calls.
 ///
 /// # Errors
-/// If the bytes are no list.
+/// If the bytes are not such a list.
 ///
 /// # Panics
 /// As [`decode`].
@@ -191,7 +193,8 @@ fn walk(
             if at >= layout.high_len {
                 return Err(SortedError::Beyond);
             }
-            // A high part has its bits: `at` is at most position + 2^(L-l) - 1, or there are too few bits above it.
+            // A high part has at most L - l bits: `at` is at most position + 2^(L-l) - 1, or there are too
+            // few bits above it.
             let part = at.checked_sub(position).ok_or(SortedError::Count)? as u128;
             if position == count || part > mask(bits - layout.low_bits) {
                 return Err(SortedError::Count);
@@ -224,7 +227,7 @@ fn mask(bits: u32) -> u128 {
     u128::MAX.checked_shr(u128::BITS - bits).unwrap_or(0)
 }
 
-/// 64 bits at a time, with the number of the first one; what is missing at the end is zero.
+/// Yields 64 bits at a time, with the number of the first bit. Missing bits at the end are zero.
 fn words(bytes: &[u8]) -> impl Iterator<Item = (usize, u64)> {
     bytes.chunks(8).enumerate().map(|(i, chunk)| {
         let mut word = [0; 8];
@@ -233,7 +236,7 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
-/// Puts numbers side by side.
+/// Packs numbers side by side.
 struct Packer<'a> {
     bytes: &'a mut [u8],
     pending: u64,
@@ -272,7 +275,7 @@ impl Packer<'_> {
     }
 }
 
-/// Takes numbers apart again.
+/// Unpacks numbers.
 struct Unpacker<'a> {
     bytes: &'a [u8],
     pending: u64,
@@ -306,7 +309,7 @@ impl Unpacker<'_> {
         (wide & mask(bits)) as u64
     }
 
-    /// What has not been taken, all of it in the last byte.
+    /// The bits that are left, all of them in the last byte.
     fn rest(&self) -> u64 {
         self.pending
     }

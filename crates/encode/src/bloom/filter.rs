@@ -2,11 +2,11 @@
 
 use vesica_crypto::block::Block;
 
-/// Sets the bits `first + slot` of `bits`, lowest bit of the first byte first: what the slots of a slice make of a Bloom
-/// filter of which `bits` is a piece.
+/// Sets the bits `first + slot` of `bits`, lowest bit of the first byte first. `bits` is a part of a Bloom
+/// filter, and `slots` are the slots of one slice.
 ///
 /// # Panics
-/// If a bit is outside.
+/// If a bit lies outside of `bits`.
 pub fn choices(first: usize, slots: &[u32], bits: &mut [u8]) {
     for &slot in slots {
         let bit = first + slot as usize;
@@ -18,10 +18,10 @@ pub fn choices(first: usize, slots: &[u32], bits: &mut [u8]) {
 pub struct Sums<'a, const W: usize>(pub &'a mut [[Block; W]]);
 
 impl<const W: usize> Sums<'_, W> {
-    /// Adds the string that each item has in this slice.
+    /// Adds each item's string of this slice.
     ///
     /// # Panics
-    /// If there are not as many slots as items, or a slot is outside.
+    /// If the numbers of slots and items differ, or a slot lies outside of the slice.
     pub fn add(&mut self, slice: &[[Block; W]], slots: &[u32]) {
         assert_eq!(self.0.len(), slots.len(), "one slot for each item");
         for (sum, &slot) in self.0.iter_mut().zip(slots) {

@@ -1,24 +1,29 @@
-//! Garbled Bloom filters: strings whose XOR over the positions of an item is a chosen value (DCW13 Algorithm 1).
+//! Garbled Bloom filters: strings whose XOR over the positions of an item is a chosen value (DCW13 Algorithm
+//! 1).
 //!
-//! Algorithm 1 adds items one after the other; each needs a slot that no earlier item has touched, which takes up what
-//! is missing to its value. Here the same in three passes, so that all but a few slices are written once, in order:
+//! Algorithm 1 adds items one after the other. Each item needs a slot that no earlier item has touched; this
+//! slot gets the string that completes the item's value. This module does the same in three passes, so that
+//! all but a few slices are written once and in order:
 //!
-//! 1. *Own slots* (lines 6–20, which slot is `emptySlot`): from the last slice backwards, an item whose slot no earlier
-//!    item touches makes it its own, until every item has one. A slice serves half of the items or more, so that
-//!    about log2 n slices do; if all k do not, the item is [`NoFreeSlot`] (line 20 with `emptySlot` = -1), with
-//!    probability at most that of a false positive ([`FilterShape::false_positive`](super::FilterShape::false_positive)).
+//! 1. *Own slots* (lines 6–20, the choice of `emptySlot`): going backwards from the last slice, an item takes
+//!    a slot that no earlier item touches as its own, until every item has one. A slice serves half of the
+//!    items or more, so about log2 n slices suffice. If all k slices do not, the error is [`NoFreeSlot`]
+//!    (line 20 with `emptySlot` = -1), with probability at most that of a false positive
+//!    ([`FilterShape::false_positive`](super::FilterShape::false_positive)).
 //! 2. All other slots get random strings (lines 13 and 22–26: shares and empty slots alike).
-//! 3. In the order of the items, an own slot gets the item's value XOR the strings at its other positions. They are
-//!    known: what later items own, earlier ones do not touch.
+//! 3. In the order of the items, an own slot gets the item's value XOR the strings at its other positions.
+//!    These strings are known, because no earlier item touches the slot of a later one.
 //!
-//! The free strings are uniform and the system of equations is triangular, so the filter is a uniformly random one of
-//! those that hold the values: its strings say nothing about where items have their own slots.
+//! The free strings are uniform and the system of equations is triangular. So the filter is uniformly random
+//! among all filters that hold the values, and its strings say nothing about where items have their own
+//! slots.
 //!
-//! On several threads, the items of a bin are shared among them: slices are filled in their order by one, and each adds the
-//! strings of its own items. So the filter does not depend on the number of threads, and one bin is enough to keep them busy.
+//! Several threads share the items of a bin. One thread fills the slices in their order, and each thread adds
+//! the strings of its own items. So the filter does not depend on the number of threads, and one bin keeps
+//! all of them busy.
 //!
-//! Corrected in Algorithm 1: an item whose positions coincide (line 8 would find the slot that it reserved still empty
-//! and overwrite it) does not occur, since each slice has a function of its own.
+//! Corrected in Algorithm 1: if positions of an item coincide, line 8 finds its reserved slot still empty and
+//! overwrites it. Here positions never coincide, because each slice has its own function.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::Wiped;
@@ -26,28 +31,30 @@ use vesica_crypto::par;
 
 use super::{Bin, SLICES_PER_BLOCK, Sums};
 
-/// Items of a task, where several threads work.
+/// Items of a task, if several threads work.
 const CHUNK: usize = 1 << 10;
 
-/// Slices that are filled before the threads add their strings: so many that starting threads costs little.
+/// Slices that are filled before the threads add their strings. There are enough of them that starting
+/// threads costs little.
 const SLICES: usize = 4 * SLICES_PER_BLOCK;
 
 /// No slice.
 const NONE: u32 = u32::MAX;
 
-/// An item found all its slots taken by earlier ones; no filter of this form can be built in this order.
+/// Earlier items touch all slots of an item, so no filter of this shape can be built in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no free slot in a garbled Bloom filter")]
 pub struct NoFreeSlot;
 
-/// Writes the garbled Bloom filter of a bin: `emit` gets its slices in order. `targets` has the value of each item, `fill`
-/// makes random strings, slice after slice. At most `threads` threads work on it.
+/// Builds the garbled Bloom filter of a bin and hands its slices to `emit` in order. `targets` holds the
+/// value of each item, and `fill` makes random strings, slice after slice. At most `threads` threads work on
+/// it.
 ///
 /// # Errors
-/// [`NoFreeSlot`], before anything is emitted; or what `emit` returns.
+/// [`NoFreeSlot`], before anything is emitted, or the error of `emit`.
 ///
 /// # Panics
-/// If there are not as many targets as items.
+/// If the numbers of targets and items differ.
 pub fn garble<const W: usize, E: From<NoFreeSlot>>(
     threads: usize,
     bin: &Bin<'_>,
@@ -77,7 +84,8 @@ pub fn garble<const W: usize, E: From<NoFreeSlot>>(
     Ok(())
 }
 
-/// Adds to each value the strings that its item has in the slices from number `first` on, a multiple of [`SLICES_PER_BLOCK`].
+/// Adds to each value its item's strings of the slices from number `first` on, a multiple of
+/// [`SLICES_PER_BLOCK`].
 fn add_slices<const W: usize>(
     threads: usize,
     bin: &Bin<'_>,
@@ -123,7 +131,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The slot that each item owns, and the positions in the slices where owned slots are.
+/// The slot that each item owns, and all positions in the slices that have owned slots.
 struct OwnSlots {
     /// The last slices of the filter, in order: the slot of each item.
     slices: Vec<Vec<u32>>,

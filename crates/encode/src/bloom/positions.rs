@@ -1,4 +1,4 @@
-//! Where the items of a set lie: bins, and a slot in each slice.
+//! The positions of the items of a set: a bin, and a slot in each of its slices.
 //!
 //! ```text
 //! seed(x) ‖ bin(x) = H(context, x)                          128 and 64 bits of BLAKE3 under the context
@@ -8,14 +8,16 @@
 //! block g of x     = H'(context, seed ‖ g)                  BLAKE3, 128 bits
 //! ```
 //!
-//! **As good as k independent functions.** Up to k = 128: seeds of different items are uniform and differ but with probability
-//! 2^-128 a pair. The keys of the π_g are independent of them, and in the ideal cipher model the values π_g(σ(seed)) of n
-//! different seeds are uniform but for being different from one another: whatever is asked of the blocks of one item, given
-//! those of the others, is at most (1 - n/2^128)^-⌈k/4⌉ times as likely as of independent uniform ones. Above, seeds are
-//! equal with probability 2^-256 a pair, and the blocks of different seeds are independent and uniform in the random oracle
-//! model. So beside what [`FilterShape`] counts, an item has the positions of another one with probability n·2^-128 or n·2^-256,
-//! its digest aside. What the reduction to a slot adds is in [`FilterShape`]. The functions are public once the session is: as in
-//! DCW13, sets are chosen before it.
+//! **As good as k independent functions.** Up to k = 128, the seeds of different items are uniform, and two
+//! of them are equal with probability 2^-128. The keys of the π_g are independent of the seeds. In the ideal
+//! cipher model the values π_g(σ(seed)) of n different seeds are uniform, except that they differ from one
+//! another. So any event about the blocks of one item, given the blocks of the others, is at most (1 -
+//! n/2^128)^-⌈k/4⌉ times as likely as for independent uniform blocks. Above k = 128, two seeds are equal with
+//! probability 2^-256, and the blocks of different seeds are independent and uniform in the random oracle
+//! model. [`FilterShape`] counts false positives under independent functions, and what the reduction to a
+//! slot adds. Beyond that, an item has the positions of another item with probability n·2^-128 or n·2^-256,
+//! apart from equal digests. The functions are public once the session exists; as in DCW13, sets are chosen
+//! before it.
 
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
@@ -26,16 +28,16 @@ use vesica_crypto::par;
 use super::FilterShape;
 use crate::items::Items;
 
-/// Slices whose positions one block gives.
+/// Slices that get their positions from one block.
 pub const SLICES_PER_BLOCK: usize = 4;
 
-/// Items that one thread hashes at a time.
+/// Items that one task hashes.
 const CHUNK: usize = 1 << 12;
 
-/// Items whose positions are hashed at a time, where BLAKE3 makes them.
+/// Items whose positions one call of BLAKE3 hashes.
 const BATCH: usize = 256;
 
-/// The hash functions up to which seeds have 128 bits.
+/// Up to so many hash functions, seeds have 128 bits.
 const NARROW: usize = 128;
 
 /// The items of a set, bin by bin.
@@ -47,14 +49,14 @@ pub struct FilterPositions {
     starts: Vec<usize>,
 }
 
-/// The items' seeds, by place, and what makes blocks of them.
+/// The items' seeds, bin by bin, and the functions that make blocks of them.
 enum Seeds {
     Narrow { functions: Vec<FixedKey>, seeds: Vec<[Block; 1]> },
     Wide { function: Oracle, seeds: Vec<[Block; 2]> },
 }
 
 impl FilterPositions {
-    /// Places `items` by the hash functions of this context.
+    /// Computes bins and seeds of `items` by the hash functions of this context.
     #[must_use]
     pub fn new(context: &Context, shape: FilterShape, items: &Items, threads: usize) -> Self {
         let seed = context.oracle(Label::new("bloom: item to bin and seed"));
@@ -73,13 +75,13 @@ impl FilterPositions {
         Self { shape, seeds: Seeds::Narrow { functions: functions.collect(), seeds }, items, starts }
     }
 
-    /// The form of the filter.
+    /// The shape of the filter.
     #[must_use]
     pub fn shape(&self) -> FilterShape {
         self.shape
     }
 
-    /// The item number at each place; a bin is a range of places.
+    /// The item numbers, bin by bin.
     #[must_use]
     pub fn items(&self) -> &[u32] {
         &self.items
@@ -108,8 +110,8 @@ fn hashed<const HASHED: usize>(seed: &Oracle, items: &Items, threads: usize) -> 
     hashed
 }
 
-/// Hashed items, seeds of `W` blocks before 64 bits for the bin, sorted by bin and in their order within one: seeds, item
-/// numbers, and where each bin begins.
+/// Hashed items, seeds of `W` blocks before 64 bits for the bin, sorted by bin and in their order within one:
+/// seeds, item numbers, and where each bin begins.
 fn by_bin<const W: usize, const HASHED: usize>(
     shape: FilterShape,
     hashed: &[[u8; HASHED]],
@@ -146,13 +148,13 @@ pub struct Bin<'a> {
 }
 
 impl Bin<'_> {
-    /// The form of the filter.
+    /// The shape of the filter.
     #[must_use]
     pub fn shape(&self) -> FilterShape {
         self.set.shape
     }
 
-    /// The places of the bin's items in [`FilterPositions::items`].
+    /// The range of the bin's items in [`FilterPositions::items`].
     #[must_use]
     pub fn range(&self) -> std::ops::Range<usize> {
         self.first..self.end
@@ -164,7 +166,7 @@ impl Bin<'_> {
         self.end - self.first
     }
 
-    /// Some of its items, in tasks of `count`.
+    /// Its items, in tasks of `count`.
     pub(super) fn chunks(&self, count: usize) -> impl ExactSizeIterator<Item = Self> + Send {
         let (set, first, end) = (self.set, self.first, self.end);
         let parts = (end - first).div_ceil(count);
@@ -180,7 +182,8 @@ impl Bin<'_> {
         self.len() == 0
     }
 
-    /// Writes the slots of all items in the slices `SLICES_PER_BLOCK`·`group` and following, one list for each slice.
+    /// Writes the slots of all items in the slices `SLICES_PER_BLOCK`·`group` and following, one list for
+    /// each slice.
     ///
     /// # Panics
     /// If there is no such group.
@@ -222,7 +225,8 @@ impl Bin<'_> {
 mod tests {
     use super::*;
 
-    /// Items that agree in one half of their seeds are as far apart as any, and their positions do not cancel.
+    /// Items that agree in one half of their seeds are as far apart as any others, and their positions do not
+    /// cancel.
     #[test]
     fn either_half_of_a_wide_seed_counts() {
         let context = Context::new(&[1; 32], "bloom", b"", 4, 4);

@@ -1,27 +1,28 @@
-//! How many hash functions, bins and slots: the program that derives them.
+//! The program that derives the numbers of hash functions, bins and slots.
 //!
-//! An item that is not among the n of a filter is *false positive* if all its k positions are taken. Its bin holds j of
-//! the n items with binomial probability, a slot of a slice there is free with probability (1 - 1/s)^j, and slices are
-//! independent, so over the choice of the hash functions
+//! An item that is not among the n of a filter is *false positive* if all its k positions are taken. Its bin
+//! holds j of the n items with binomial probability, a slot of a slice there is free with probability (1 -
+//! 1/s)^j, and slices are independent, so over the choice of the hash functions
 //!
 //! ```text
 //! P(false positive) = Σ_j Bin(n, 1/b)(j) · (1 - (1 - 1/s)^j)^k      and s is the smallest with P ≤ 2^-k
 //! ```
 //!
-//! which with one bin is s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2 e + ½: DCW13's m = k·n·log2 e, and less than 2k slots more.
-//! The same sum bounds the probability that an item finds no slot of its own in a garbled filter (Algorithm 1, line 20):
-//! the earlier items are fewer than n.
+//! With one bin this is s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2 e + ½: DCW13's m = k·n·log2 e, and less than 2k
+//! slots more. The same sum bounds the probability that an item finds no slot of its own in a garbled filter
+//! (Algorithm 1, line 20), because fewer than n items precede it.
 //!
-//! Both parties must come to the same integers, so the program adds, multiplies and divides 64-bit floating-point numbers,
-//! which every machine does alike, and calls no logarithm or power.
+//! Both parties must compute the same integers. So the program only adds, multiplies and divides 64-bit
+//! floating-point numbers, which gives the same result on every machine, and calls no logarithm or power.
 
-/// Items of a bin, at most on average. Local to speed: a slice of as many strings stays in the second-level cache.
+/// Average items of a bin, at most. Local to speed: a slice of as many strings stays in the second-level
+/// cache.
 const BIN: usize = 1 << 13;
 
-/// Numbers of bins and slots are of 32 bits.
+/// Up to so many items, the numbers of bins and slots have 32 bits.
 const MOST_ITEMS: usize = usize::MAX >> usize::BITS.saturating_sub(44);
 
-/// The public form of a filter.
+/// The public parameters of a filter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FilterShape {
     pub(super) hashes: u32,
@@ -30,8 +31,8 @@ pub struct FilterShape {
 }
 
 impl FilterShape {
-    /// The filter with `hashes` functions for `items` items whose false positives have probability 2^-hashes. Beyond 2^44 items,
-    /// which no party holds but a partner may say, it is that for 2^44.
+    /// The filter with `hashes` functions for `items` items whose false positives have probability 2^-hashes.
+    /// A partner may claim more than 2^44 items; the filter is then the one for 2^44.
     #[must_use]
     pub fn for_items(hashes: u32, items: usize) -> Self {
         let items = items.min(MOST_ITEMS);
@@ -73,11 +74,12 @@ impl FilterShape {
         u64::from(self.bins) * u64::from(self.hashes) * u64::from(self.slots)
     }
 
-    /// The probability, over the hash functions, that a foreign item is false positive in a filter of `items` items.
+    /// The probability, over the hash functions, that a foreign item is false positive in a filter of `items`
+    /// items.
     #[must_use]
     pub fn false_positive(&self, items: usize) -> f64 {
         let (others, share) = (items as f64, 1.0 / f64::from(self.bins));
-        // Weights of the loads relative to the likeliest one; those below this count for nothing.
+        // Weights of the loads relative to the likeliest one; smaller weights are negligible.
         let least = power(0.5, self.hashes + 64);
         let mode = (items as f64 * share) as u64;
         let free = 1.0 - 1.0 / f64::from(self.slots);
@@ -107,11 +109,11 @@ impl FilterShape {
         taken / all
     }
 
-    /// Bounds what the reduction of 32 bits to a slot adds to the probability that a slot is taken.
+    /// Bounds how much the reduction of 32 bits to a slot adds to the probability that a slot is taken.
     ///
-    /// Multiply-shift gives each slot ⌊2^32/s⌋ or ⌈2^32/s⌉ of the 2^32 values: probabilities (1 + ε_j)/s with Σ ε_j = 0,
-    /// and a spread of δ = s/2^32. A position is taken with Σ_j p_j·(1 - (1 - p_j)^n), whose first order in ε vanishes
-    /// and whose second is at most n/(3s)·δ²/4 < δ²/8.
+    /// Multiply-shift gives each slot ⌊2^32/s⌋ or ⌈2^32/s⌉ of the 2^32 values: probabilities (1 + ε_j)/s with
+    /// Σ ε_j = 0, and a spread of δ = s/2^32. A position is taken with Σ_j p_j·(1 - (1 - p_j)^n), whose first
+    /// order in ε vanishes and whose second is at most n/(3s)·δ²/4 < δ²/8.
     fn bias(&self) -> f64 {
         let spread = f64::from(self.slots) / (1u64 << 32) as f64;
         spread * spread / 8.0

@@ -1,5 +1,5 @@
-//! The program against experiments at reduced parameters, the filters against slow references, and the flaws of the
-//! published text against what stands here. Seeds are fixed: a run repeats.
+//! The program against experiments at reduced parameters, the filters against slow references, and the flaws
+//! of the published text against what stands here. Seeds are fixed: a run repeats.
 
 use std::collections::HashSet;
 
@@ -201,8 +201,8 @@ fn threads_change_no_string_of_a_filter() {
 
 #[test]
 fn building_fails_as_often_as_the_program_says() {
-    // The i-th item finds no slot with probability (1 - (1 - 1/s)^(i-1))^k exactly, so at most one of the n fails with
-    // the sum of these, and hardly less while the sum is small.
+    // The i-th item finds no slot with probability (1 - (1 - 1/s)^(i-1))^k exactly, so at most one of the n
+    // fails with the sum of these, and hardly less while the sum is small.
     let (items, shape) = (60u32, FilterShape { hashes: 9, bins: 1, slots: 87 });
     let trials = 4000;
     let failed = (0..trials)
@@ -311,7 +311,8 @@ fn wide_positions_follow_their_definition() {
             let word = u64::from_le_bytes(hashed[32..].try_into().unwrap());
             assert_eq!(number, ((u128::from(word) * 2) >> 64) as usize);
             for (slice, slots) in positions.iter().enumerate() {
-                // Seed and number of the group, as a block of BLAKE3: the number is added to its last six bytes.
+                // Seed and number of the group, as a block of BLAKE3: the number is added to its last six
+                // bytes.
                 let (mut input, mut block) = ([0; 64], [0; 16]);
                 input[..32].copy_from_slice(&hashed[..32]);
                 input[58] = slice as u8 / 4;
@@ -375,7 +376,8 @@ impl Published {
 
 #[test]
 fn flaw_overwritten_slot() {
-    // Eight functions over few slots: positions of one item often coincide, and Algorithm 1 overwrites what it stored.
+    // Eight functions over few slots: positions of one item often coincide, and Algorithm 1 overwrites what
+    // it stored.
     let (items, hashes, slots) = (8usize, 8, 92);
     let mut lost = 0;
     for seed in 0..300 {
@@ -407,8 +409,8 @@ fn flaw_overwritten_slot() {
 
 #[test]
 fn flaw_cancelling_positions() {
-    // Where all positions of an item coincide in pairs the XOR over the list is zero whatever the strings are: everybody
-    // knows the summary of an item that nobody gave them.
+    // Where all positions of an item coincide in pairs the XOR over the list is zero whatever the strings
+    // are: everybody knows the summary of an item that nobody gave them.
     let mut rng = StdRng::seed_from_u64(1);
     let published = Published::new(20_000, 4, 60, &mut rng);
     let strings: Vec<u64> = (0..60).map(|_| rng.next_u64()).collect();
@@ -462,8 +464,8 @@ fn flaw_intersection_of_two_bloom_filters() {
         extra > 0.8 * expected && extra < 1.2 * expected,
         "{extra} ones too many, {expected} by the paper's formula"
     );
-    // So the receiver tells items outside its set that the sender has from those that it has not: of their positions,
-    // one half are ones for the former, a quarter for the latter.
+    // So the receiver tells items outside its set that the sender has from those that it has not: of their
+    // positions, one half are ones for the former, a quarter for the latter.
     let (has, has_not) = (place(&numbers(200..350)), place(&numbers(350..500)));
     let share = |placed: &FilterPositions| {
         let one = |slot: usize| u32::from(and[slot / 8] >> (slot % 8) & 1);
@@ -480,8 +482,8 @@ fn flaw_intersection_of_two_bloom_filters() {
 
 #[test]
 fn the_garbled_filter_of_an_intersection_tells_no_more_than_it() {
-    // By the bits of its own filter the receiver chooses the strings of the sender's garbled one, and has random ones for the
-    // others. An item's value is its digest.
+    // By the bits of its own filter the receiver chooses the strings of the sender's garbled one, and has
+    // random ones for the others. An item's value is its digest.
     let value = |items: &Items, placed: &FilterPositions| -> Vec<[Block; 1]> {
         let bytes = |item: &u32| *items.get(*item as usize).first_chunk::<16>().unwrap();
         placed.items().iter().map(|item| [Block::from(bytes(item))]).collect()
@@ -512,8 +514,9 @@ fn the_garbled_filter_of_an_intersection_tells_no_more_than_it() {
     let found =
         sums(&receiver, &|_| true).iter().zip(value(&own, &receiver)).filter(|(a, b)| *a == b).count();
     assert_eq!(found, 50);
-    // Of items outside its set it learns the same whether the sender has them or not: what it has at all their positions,
-    // and what it has of the sender at those that it chose, are random strings, and never the item's value.
+    // Of items outside its set it learns the same whether the sender has them or not: what it has at all
+    // their positions, and what it has of the sender at those that it chose, are random strings, and never
+    // the item's value.
     for range in [200..350, 350..500] {
         let items = numbers(range);
         let outside = place(&items);

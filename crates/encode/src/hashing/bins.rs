@@ -13,7 +13,7 @@ use vesica_crypto::memory::prefetch;
 /// The most functions that a layout has.
 pub const MOST_FUNCTIONS: usize = 4;
 
-/// Where the bins of an item lie, one for each function; what is beyond the functions of the layout is zero.
+/// The bins of an item, one for each function. Entries beyond the functions of the layout are zero.
 pub type Bins = [u32; MOST_FUNCTIONS];
 
 /// How many functions and bins there are. Agreed.
@@ -36,35 +36,35 @@ impl Layout {
         Self { functions, segment: segment as u32 }
     }
 
-    /// h, the bins of an item.
+    /// h: how many bins an item has.
     #[inline]
     #[must_use]
     pub const fn functions(self) -> usize {
         self.functions
     }
 
-    /// m, the bins of a function.
+    /// m: how many bins a function has.
     #[inline]
     #[must_use]
     pub const fn segment(self) -> u32 {
         self.segment
     }
 
-    /// β = h·m, all bins.
+    /// β = h·m: how many bins there are.
     #[inline]
     #[must_use]
     pub const fn bins(self) -> usize {
         self.functions * self.segment as usize
     }
 
-    /// The function that leads to `bin`.
+    /// The function whose segment has `bin`.
     #[inline]
     #[must_use]
     pub const fn function_of(self, bin: usize) -> usize {
         bin / self.segment as usize
     }
 
-    /// `bins` cut where the segments end.
+    /// `bins`, cut at the ends of the segments.
     pub fn segments_of(self, bins: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let segment = self.segment as usize;
         let functions = bins.start / segment..bins.end.div_ceil(segment);
@@ -116,7 +116,7 @@ impl Layout {
 
 /// The bins of every item of a set. The same item has the same bins in both parties' sets.
 pub trait ItemBins: Sync {
-    /// What both parties agreed on.
+    /// The layout that both parties agreed on.
     fn layout(&self) -> Layout;
 
     /// How many items there are.
@@ -128,7 +128,7 @@ pub trait ItemBins: Sync {
     /// The bin of `item` under `function`.
     fn bin_of(&self, item: usize, function: usize) -> u32;
 
-    /// Asks for what [`bins_of`](Self::bins_of) will read.
+    /// Prefetches what [`bins_of`](Self::bins_of) will read.
     #[inline]
     fn prefetch(&self, _item: usize) {}
 }
@@ -175,7 +175,7 @@ impl ItemBins for Digests<'_> {
     }
 }
 
-/// ⌊u·range⌋ and the rest, of the fraction u = `value`/2^64.
+/// ⌊u·range⌋ and the fractional part of u·range, for u = `value`/2^64.
 #[inline]
 pub(crate) fn scale(value: u64, range: u32) -> (u32, u64) {
     let product = u128::from(value) * u128::from(range);

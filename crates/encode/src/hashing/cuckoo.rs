@@ -32,7 +32,7 @@ pub use keyed::{KeyedTable, Keys};
 ///
 /// To try again with other functions would tell the peer something about the items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("at least {items} of our own items find no bin, the stash has room for {stash}")]
+#[error("at least {items} of our own items find no bin, but the stash has room for {stash}")]
 pub struct Failure {
     /// Items without a bin when this was noticed.
     pub items: usize,

@@ -1,19 +1,19 @@
 //! How many bins, how large a stash, how full a bin: for a failure of at most 2^-40.
 //!
-//! The numbers that protocols agree on are in the tables of this file, or are computed from [`bounds`] where
-//! sizes of both parties decide ([`maximum_load`]), by operations that give the same bits on every machine.
-//! The tests derive the tables again from the bounds, which are proven and no extrapolations; [`experiment`]
-//! counts failures, and the tests hold the bounds against them where failures are frequent enough to be
-//! counted. [`paper`] has what PSSZ15 says instead, and repeats its derivations.
+//! Protocols agree on the numbers in the tables of this file. Numbers that depend on the sizes of both
+//! parties ([`maximum_load`]) are computed from [`bounds`], by operations that give the same bits on every
+//! machine. The tests derive the tables again from the bounds, which are proven and not extrapolated.
+//! [`experiment`] counts failures; the tests compare the bounds with these counts where failures are frequent
+//! enough. [`paper`] has the parameters of PSSZ15 and repeats its derivations.
 //!
 //! | | ours | PSSZ15 |
 //! |---|---|---|
 //! | three functions | 1.3 n bins and 80 more, more for n ≤ 512, no stash | 1.2 n bins, the stash sizes of two functions |
 //! | two functions | 2.4 n bins, a stash of 2 for 2^20 items, 8 for 2^12, 12 for 2^8 | 2.4 n bins, a stash of 3, 6, 12 |
 //!
-//! With 1.2 n or 1.27 n bins three functions may well be as safe, but there is only extrapolation to say so.
-//! For 2^12 items PSSZ15's stash is too small: its own experiment had more than 4 items left over with a
-//! frequency of 2^-28, falling by about 2^-4 with every further one.
+//! Three functions may be as safe with 1.2 n or 1.27 n bins, but only extrapolations support this. For 2^12
+//! items PSSZ15's stash is too small: in its own experiment more than 4 items were left over with a frequency
+//! of 2^-28, and the frequency falls by about 2^-4 with every further item.
 
 pub mod bounds;
 pub mod experiment;
@@ -24,20 +24,20 @@ use vesica_crypto::security::STATISTICAL_SECURITY;
 
 use super::bins::Layout;
 
-/// The most that any hashing may fail, as a power of 2: -λ.
+/// The largest failure probability of any hashing, as a power of 2: -λ.
 pub const FAILURE: f64 = -(STATISTICAL_SECURITY as f64);
 
-/// What both parties agree on for a cuckoo table.
+/// The agreed parameters of a cuckoo table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cuckoo {
     /// Functions and bins.
     pub layout: Layout,
-    /// Items that may be left over.
+    /// How many items the stash holds.
     pub stash: usize,
 }
 
-/// Bins for up to 2^0, 2^1, … items and three functions: where they are few, a handful that meets in too few
-/// bins decides.
+/// Bins for up to 2^0, 2^1, … items and three functions. For few items, the likeliest failure is a handful of
+/// items that share too few bins.
 const FEW_ITEMS: [u64; 10] = [3, 3, 66, 105, 153, 213, 291, 399, 543, 738];
 
 /// Items left over by two functions in 2.4 n bins, of 2^0, 2^1, … items and fewer than twice as many.
@@ -65,14 +65,14 @@ pub fn two_way(items: usize) -> Cuckoo {
     Cuckoo { layout: Layout::new(2, (items as u64 * 12).div_ceil(5)), stash }
 }
 
-/// How full the bins of simple hashing get: no bin of this `layout` holds more of `items` items, but for
-/// 2^-40.
+/// The maximum load of simple hashing: except with probability 2^-40, no bin of this `layout` holds more of
+/// `items` items.
 #[must_use]
 pub fn maximum_load(items: usize, layout: Layout) -> usize {
     let (items, segment) = (items as u64, u64::from(layout.segment()));
     let segments = logarithm::log2(layout.functions() as f64);
-    // Halving what is left: few bins and many items, as a partner may claim, have a million loads to look at.
-    // Nothing exceeds all items.
+    // A binary search: with few bins and many items, which a partner may claim, there are a million loads. No
+    // load exceeds the number of items.
     let (mut least, mut most) = (items / segment, items.max(items / segment));
     while least < most {
         let load = least + (most - least) / 2;
@@ -85,8 +85,8 @@ pub fn maximum_load(items: usize, layout: Layout) -> usize {
     most as usize
 }
 
-/// How full the bins of [`balanced`](super::balanced) hashing get: none of this `layout` holds more, but for
-/// 2^-40.
+/// The maximum load of [`balanced`](super::balanced) hashing: except with probability 2^-40, no bin of this
+/// `layout` holds more.
 #[must_use]
 pub fn maximum_balanced_load(items: usize, layout: Layout) -> usize {
     let (items, bins) = (items as u64, layout.bins() as u64);

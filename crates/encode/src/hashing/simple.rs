@@ -17,7 +17,7 @@ use super::bins::{ItemBins, Layout};
 
 /// A bin holds more items than are allowed. By the parameters this has probability 2^-40.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a bin of our own table holds {load} items, {maximum} were foreseen")]
+#[error("a bin of our own table holds {load} items, but at most {maximum} are allowed")]
 pub struct Overflow {
     /// Items in the fullest bin.
     pub load: usize,

@@ -1,4 +1,4 @@
-//! From pushed keys to [`Items`].
+//! Builds [`Items`] from keys.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use super::digest::{Batch, digest_batch, digest_blocks};
 use super::store::{DUMMY_ROW, Records, Store, on_store};
 use super::{Encoding, Items, ItemsError, KeyEncoder, OnDuplicates, Width};
 
-/// Keys hashed in one call.
+/// Most keys of one call of the hash.
 const BATCH_KEYS: usize = 1024;
-/// Key bytes that are collected at most before they are hashed.
+/// Most key bytes that are collected before they are hashed.
 const BATCH_BYTES: usize = 64 * 1024;
-/// A hint is somebody's guess; records beyond this many are allocated as they come.
+/// Most records that are allocated on a hint, which may be wrong; more are allocated as they come.
 const HINT_LIMIT: usize = 1 << 26;
 
 /// A key of one part that is short enough for a block of 64 bytes.
@@ -23,15 +23,15 @@ pub struct ShortKey {
 }
 
 impl ShortKey {
-    /// Where the part begins in a block, behind the arity and the length.
+    /// The offset of the part in a block, behind the arity and the length.
     pub const AT: usize = KeyEncoder::head_of_one(0).len();
-    /// Bytes of a part at most.
+    /// Most bytes of a part.
     pub const LONGEST: usize = 64 - ShortKey::AT;
-    /// Keys of one call at most.
+    /// Most keys of one call.
     pub const BATCH: usize = 64;
 }
 
-/// Collects one key a row.
+/// Collects at most one key for each row.
 pub struct ItemsBuilder {
     encoding: Encoding,
     store: Store,
@@ -42,7 +42,7 @@ pub struct ItemsBuilder {
 }
 
 impl ItemsBuilder {
-    /// A builder; `rows_hint` is about how many keys will come, 0 if unknown.
+    /// A builder; `rows_hint` is the approximate number of keys, 0 if unknown.
     pub fn new(encoding: Encoding, rows_hint: usize) -> Result<Self, ItemsError> {
         let rows = rows_hint.min(HINT_LIMIT);
         let store = match encoding {
@@ -65,13 +65,13 @@ impl ItemsBuilder {
         Ok(self)
     }
 
-    /// What the items will be.
+    /// The encoding of the items.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// The key of a row, as [`KeyEncoder`] writes it. A row has one key; rows without one are left
-    /// out, in any order.
+    /// Adds the key of a row, as [`KeyEncoder`] writes it. A row has at most one key. Rows may come in any
+    /// order.
     pub fn push(&mut self, row: u64, canonical: &[u8]) -> Result<(), ItemsError> {
         if matches!(self.encoding, Encoding::Native { .. }) {
             return Err(ItemsError::WrongEncoding);
@@ -82,13 +82,13 @@ impl ItemsBuilder {
         Ok(())
     }
 
-    /// The next key, to be written here; [`ItemsBuilder::push_key`] takes it. It spares a copy.
+    /// The encoder for the next key, which [`ItemsBuilder::push_key`] then takes. This avoids a copy.
     #[inline]
     pub fn key(&mut self) -> &mut KeyEncoder {
         &mut self.keys
     }
 
-    /// The key that was written is the key of a row.
+    /// Adds the key that was written to [`ItemsBuilder::key`], as the key of a row.
     #[inline]
     pub fn push_key(&mut self, row: u64) -> Result<(), ItemsError> {
         if matches!(self.encoding, Encoding::Native { .. }) {
@@ -101,11 +101,12 @@ impl ItemsBuilder {
         Ok(())
     }
 
-    /// Takes keys of one part each, without a copy: block i holds the part of key i from byte [`ShortKey::AT`] on and zeros
-    /// elsewhere; what is in front of the part is written here. The same items as [`push`](Self::push) makes of them.
+    /// Adds keys of one part each, without a copy. Block i holds the part of key i from byte [`ShortKey::AT`]
+    /// on and zeros elsewhere; this function writes the bytes before the part. The items are the same as by
+    /// [`push`](Self::push).
     ///
     /// # Panics
-    /// If there is not a block a key, or there are more than [`ShortKey::BATCH`].
+    /// If the numbers of blocks and keys differ, or there are more than [`ShortKey::BATCH`].
     pub fn push_short(&mut self, keys: &[ShortKey], blocks: &mut [[u8; 64]]) -> Result<(), ItemsError> {
         assert!(keys.len() == blocks.len() && keys.len() <= ShortKey::BATCH, "a block a key");
         if self.keys.arity() != 1 {
@@ -143,7 +144,7 @@ impl ItemsBuilder {
         }
     }
 
-    /// The integer key of a row.
+    /// Adds the integer key of a row.
     pub fn push_native(&mut self, row: u64, value: u64) -> Result<(), ItemsError> {
         let (Encoding::Native { sigma }, Store::Native(records)) = (self.encoding, &mut self.store) else {
             return Err(ItemsError::WrongEncoding);
@@ -155,7 +156,7 @@ impl ItemsBuilder {
         Ok(())
     }
 
-    /// Hashes what was collected.
+    /// Hashes the collected keys.
     fn flush(&mut self) {
         if let Encoding::Digest(width) = self.encoding {
             self.digests.resize(self.ends.len() * width.bytes(), 0);
@@ -172,7 +173,7 @@ impl ItemsBuilder {
         self.digests.clear();
     }
 
-    /// Sorts the items and treats duplicates as told.
+    /// Sorts the items and handles duplicates.
     pub fn build(mut self, on_duplicates: OnDuplicates) -> Result<Items, ItemsError> {
         self.flush();
         let mut store = self.store;

@@ -1,8 +1,8 @@
 //! The public digest of a key's canonical bytes.
 //!
-//! `digest = first w bytes of BLAKE3(key_w, canonical)`, BLAKE3 keyed with
-//! `key_w = BLAKE3-derive-key("vesica item digest v1", w as u8)`. The width `w` is in the key, so a 128-bit digest is
-//! not the beginning of the 256-bit one. Dummies are the same construction under a context of their own.
+//! `digest = first w bytes of BLAKE3(key_w, canonical)`, BLAKE3 keyed with `key_w = BLAKE3-derive-key("vesica
+//! item digest v1", w as u8)`. The width `w` is in the key, so a 128-bit digest is a prefix of the 256-bit
+//! one. Dummies are the same construction under a context of their own.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use vesica_crypto::hash::Oracle;
 
 use super::Width;
 
-/// One digest function a width.
+/// The digest function of each width.
 struct Digests {
     narrow: Oracle,
     wide: Oracle,
@@ -42,20 +42,21 @@ static DUMMIES: LazyLock<Digests> = LazyLock::new(|| Digests::new("vesica dummy 
 pub struct Batch<'a> {
     /// All keys' bytes.
     pub bytes: &'a [u8],
-    /// Where each key ends in `bytes`; the next one begins there.
+    /// Where each key ends in `bytes` and the next one begins.
     pub ends: &'a [usize],
 }
 
-/// The digest of one key in `out`.
+/// Writes the digest of one key to `out`.
 ///
 /// # Panics
-/// If `out` is not exactly as long as `width` says.
+/// If the length of `out` is not `width`.
 pub fn digest(width: Width, canonical: &[u8], out: &mut [u8]) {
     assert_eq!(out.len(), width.bytes(), "one digest");
     ITEMS.of(width).hash(canonical, out);
 }
 
-/// The digests of a batch, one after the other in `out`: the same as one by one, and faster for keys of up to 64 bytes.
+/// Writes the digests of a batch to `out`, one after the other. They equal [`digest`]; keys of up to 64 bytes
+/// are faster.
 ///
 /// # Panics
 /// If `out` is not exactly as long as the digests, or the ends are not ascending within the bytes.
@@ -63,7 +64,8 @@ pub fn digest_batch(width: Width, batch: Batch<'_>, out: &mut [u8]) {
     ITEMS.of(width).hash_ranges(batch.bytes, batch.ends, out, width.bytes());
 }
 
-/// The digests of keys of at most 64 bytes, each at the beginning of a block of zeros; `N` is the width in bytes.
+/// Computes the digests of keys of at most 64 bytes, each padded with zeros to a block; `N` is the width in
+/// bytes.
 pub(super) fn digest_blocks<const N: usize>(
     width: Width,
     blocks: &[[u8; 64]],
@@ -74,10 +76,10 @@ pub(super) fn digest_blocks<const N: usize>(
     ITEMS.of(width).hash_blocks(blocks, lengths, out);
 }
 
-/// A dummy item in `out`: what no key's digest equals, save by a collision of BLAKE3.
+/// Writes a dummy item to `out`. No key's digest equals it, except by a collision of BLAKE3.
 ///
 /// # Panics
-/// If `out` is not exactly as long as `width` says.
+/// If the length of `out` is not `width`.
 pub fn dummy(width: Width, random: &[u8; 32], out: &mut [u8]) {
     assert_eq!(out.len(), width.bytes(), "one digest");
     DUMMIES.of(width).hash(random, out);

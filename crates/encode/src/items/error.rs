@@ -1,4 +1,4 @@
-//! What can go wrong between a table's keys and its items.
+//! Why the keys of a table cannot become items.
 
 use thiserror::Error;
 
@@ -6,11 +6,11 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ItemsError {
-    /// Row numbers, and items with their dummies, are kept in 32 bits.
+    /// Row numbers and item numbers, with dummies, have 32 bits.
     #[error("more than {} rows in one run", u32::MAX)]
     TooManyRows,
     /// An integer item needs between 1 and 64 bits.
-    #[error("native items of {sigma} bits: sigma must be 1 to 64")]
+    #[error("native items of {sigma} bits are not possible: sigma must be 1 to 64")]
     Sigma {
         /// The width asked for.
         sigma: u32,
@@ -43,15 +43,15 @@ pub enum ItemsError {
     #[error("native items cannot be padded: every value is a possible key")]
     PadNative,
     /// A key has between 1 and 255 parts.
-    #[error("a key of {parts} parts: must be 1 to 255")]
+    #[error("a key has {parts} parts: it must have 1 to 255")]
     KeyParts {
         /// The number of parts given or asked for.
         parts: usize,
     },
     /// A part's length is written in 32 bits.
-    #[error("a key part of more than {} bytes", u32::MAX)]
+    #[error("a part of a key has more than {} bytes", u32::MAX)]
     PartTooLong,
     /// A digest was pushed where integers are collected, or the other way round.
-    #[error("the items of this run are encoded otherwise (a fault of the caller)")]
+    #[error("the items of this run have another encoding (a fault of the caller)")]
     WrongEncoding,
 }

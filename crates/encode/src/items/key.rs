@@ -1,15 +1,15 @@
 //! Canonical bytes of a key: arity (`u8`), then each part as length (`u32`, little-endian) and bytes.
 //!
-//! The lengths make the encoding injective: `"a,b" + "c"` and `"a" + "b,c"` differ. A key of one part is written the
-//! same way.
+//! The lengths make the encoding injective: `"a,b" + "c"` and `"a" + "b,c"` differ. A key of one part is
+//! written the same way.
 
 use std::fmt;
 
 use super::ItemsError;
 
-/// Writes the canonical bytes of one key after the other into one buffer.
+/// Writes the canonical bytes of keys into one buffer, one key after the other.
 pub struct KeyEncoder {
-    /// Keys that are kept, and from `start` on the one that is being written.
+    /// The kept keys, and from `start` on the current key.
     bytes: Vec<u8>,
     start: usize,
     parts: u8,
@@ -24,7 +24,7 @@ impl KeyEncoder {
         }
     }
 
-    /// What stands in front of the part in a key of one part.
+    /// The bytes before the part in a key of one part.
     pub(super) const fn head_of_one(length: u8) -> [u8; 5] {
         [1, length, 0, 0, 0]
     }
@@ -35,7 +35,7 @@ impl KeyEncoder {
         self.parts = 0;
     }
 
-    /// Keeps the key in front of the next one, which is started; gives where it ends.
+    /// Keeps the current key and starts the next one. Returns where the kept key ends.
     pub(super) fn keep(&mut self) -> usize {
         let (arity, end) = (self.arity(), self.bytes.len());
         self.bytes.push(arity);
@@ -43,7 +43,7 @@ impl KeyEncoder {
         end
     }
 
-    /// Keeps a key that was written elsewhere; gives where it ends.
+    /// Keeps a key that was written elsewhere. Returns where it ends.
     pub(super) fn keep_written(&mut self, canonical: &[u8]) -> usize {
         let arity = self.arity();
         self.bytes.truncate(self.start);
@@ -53,7 +53,7 @@ impl KeyEncoder {
         self.start
     }
 
-    /// The keys that are kept, one after the other.
+    /// The kept keys, one after the other.
     pub(super) fn kept(&self) -> &[u8] {
         &self.bytes[..self.start]
     }
@@ -75,7 +75,7 @@ impl KeyEncoder {
         self.part_with(|bytes| bytes.extend_from_slice(part))
     }
 
-    /// Appends as a part what `write` appends to the buffer. `write` must leave the bytes before it alone.
+    /// Appends a part, which `write` appends to the buffer. `write` must not change the bytes before it.
     pub fn part_with<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> Result<T, ItemsError> {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&[0; 4]);
@@ -86,7 +86,7 @@ impl KeyEncoder {
         Ok(result)
     }
 
-    /// The key, once all its parts are there.
+    /// The canonical bytes of the current key, once it has all its parts.
     pub fn canonical(&self) -> Result<&[u8], ItemsError> {
         if self.parts != self.arity() {
             return Err(ItemsError::KeyParts { parts: self.parts.into() });

@@ -1,10 +1,11 @@
 //! A random order of many items.
 //!
-//! Fisher–Yates swaps with places all over the list: of a long one nearly every swap waits for memory. A long list is
-//! therefore dealt first: each item goes to a part drawn uniformly and by itself, then each part, which fits the cache, is
-//! shuffled (Rao, *Generation of random permutation of given number of elements using random sampling numbers*, 1961;
-//! Sandelius, *A simple randomization procedure*, 1962). The order is uniform: given how many items each part
-//! received, every way to deal them is equally likely, and every order within a part.
+//! Fisher–Yates swaps entries all over the list. In a long list, nearly every swap waits for memory. A long
+//! list is therefore partitioned first: each item goes to an independent, uniformly random bucket. Then each
+//! bucket, which fits the cache, is shuffled (Rao, *Generation of random permutation of given number of
+//! elements using random sampling numbers*, 1961; Sandelius, *A simple randomization procedure*, 1962). The
+//! order is uniform: given the sizes of the buckets, every partition into them is equally likely, and so is
+//! every order within a bucket.
 
 use rand::seq::SliceRandom;
 use rand_core::CryptoRng;
@@ -12,17 +13,17 @@ use vesica_crypto::block::Block;
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::prg::Prg;
 
-/// Items that are shuffled at once.
+/// Up to so many items are shuffled without a partition.
 pub(super) const SHORT: usize = 1 << 16;
 
-/// Items of a part, about.
-const PART: usize = 1 << 13;
+/// Approximate items of a bucket.
+const BUCKET: usize = 1 << 13;
 
-/// More parts than this would be more streams of writes than the processor can follow.
-const MOST_PARTS: usize = 1 << 11;
+/// Most buckets: the processor cannot follow more streams of writes.
+const MOST_BUCKETS: usize = 1 << 11;
 
-/// Random words drawn at a time.
-const WORDS: usize = 1 << 10;
+/// Random words that one call draws.
+const BATCH: usize = 1 << 10;
 
 /// The numbers below `count` in uniformly random order.
 pub fn random_order(count: u32, rng: &mut dyn CryptoRng) -> Vec<u32> {
@@ -32,30 +33,30 @@ pub fn random_order(count: u32, rng: &mut dyn CryptoRng) -> Vec<u32> {
         return order;
     }
     let seed = Block::random(rng);
-    let parts = (count as usize / PART).next_power_of_two().min(MOST_PARTS);
-    let mut ends = vec![0u32; parts];
-    let part_of = |word: u32| (word & (parts as u32 - 1)) as usize;
-    // The same words twice: for how many items each part gets, and for which.
+    let buckets = (count as usize / BUCKET).next_power_of_two().min(MOST_BUCKETS);
+    let mut ends = vec![0u32; buckets];
+    let bucket_of = |word: u32| (word & (buckets as u32 - 1)) as usize;
+    // The same words serve twice: they give the sizes of the buckets, and then their items.
     let mut words = Words::new(seed, 0);
-    (0..count).for_each(|_| ends[part_of(words.next())] += 1);
+    (0..count).for_each(|_| ends[bucket_of(words.next())] += 1);
     let mut sum = 0;
     for end in &mut ends {
-        // For now where the part begins; dealing moves it to where it ends.
+        // Where the bucket begins; writing its items moves this to its end.
         sum += std::mem::replace(end, sum);
     }
     let mut order = large_vec(0u32, count as usize);
     let mut words = Words::new(seed, 0);
     for item in 0..count {
-        let place = &mut ends[part_of(words.next())];
-        order[*place as usize] = item;
-        *place += 1;
+        let slot = &mut ends[bucket_of(words.next())];
+        order[*slot as usize] = item;
+        *slot += 1;
     }
     let mut words = Words::new(seed, 1);
     let mut begin = 0;
     for end in ends {
-        let part = &mut order[begin as usize..end as usize];
-        for last in (1..part.len()).rev() {
-            part.swap(last, words.below(last as u32 + 1) as usize);
+        let bucket = &mut order[begin as usize..end as usize];
+        for last in (1..bucket.len()).rev() {
+            bucket.swap(last, words.below(last as u32 + 1) as usize);
         }
         begin = end;
     }
@@ -65,18 +66,18 @@ pub fn random_order(count: u32, rng: &mut dyn CryptoRng) -> Vec<u32> {
 /// A stream of random words.
 struct Words {
     prg: Prg,
-    drawn: Box<[Block; WORDS / 4]>,
+    drawn: Box<[Block; BATCH / 4]>,
     used: usize,
 }
 
 impl Words {
     fn new(seed: Block, stream: u64) -> Self {
-        Self { prg: Prg::fork(seed, stream), drawn: Box::new([Block::ZERO; WORDS / 4]), used: WORDS }
+        Self { prg: Prg::fork(seed, stream), drawn: Box::new([Block::ZERO; BATCH / 4]), used: BATCH }
     }
 
     #[inline]
     fn next(&mut self) -> u32 {
-        if self.used == WORDS {
+        if self.used == BATCH {
             self.prg.fill_blocks(&mut self.drawn[..]);
             self.used = 0;
         }
@@ -90,7 +91,8 @@ impl Words {
     fn below(&mut self, range: u32) -> u32 {
         loop {
             let product = u64::from(self.next()) * u64::from(range);
-            // 2^32 mod range of the low halves belong to numbers that would come once more than the others.
+            // 2^32 mod range of the low halves belong to numbers that would come once more often than the
+            // others.
             if product as u32 >= range || product as u32 >= range.wrapping_neg() % range {
                 return (product >> 32) as u32;
             }
@@ -118,19 +120,19 @@ mod tests {
 
     #[test]
     fn numbers_stand_anywhere_beside_any_other() {
-        // Sixteenths of the numbers against sixteenths of the places, and pairs of neighbours: chi-square of 256 cells
-        // within six deviations.
+        // Sixteenths of the numbers against sixteenths of the positions, and pairs of neighbours: chi-square
+        // of 256 cells within six deviations.
         let count = 1 << 18;
         let order = order(count, 3);
         let sixteenth = |number: usize| number * 16 / count;
-        let (mut places, mut pairs) = ([0u32; 256], [0u32; 256]);
-        for (place, number) in order.iter().enumerate() {
-            places[sixteenth(place) * 16 + sixteenth(*number as usize)] += 1;
+        let (mut positions, mut pairs) = ([0u32; 256], [0u32; 256]);
+        for (position, number) in order.iter().enumerate() {
+            positions[sixteenth(position) * 16 + sixteenth(*number as usize)] += 1;
         }
         for pair in order.windows(2) {
             pairs[sixteenth(pair[0] as usize) * 16 + sixteenth(pair[1] as usize)] += 1;
         }
-        for counts in [places, pairs] {
+        for counts in [positions, pairs] {
             let chi: f64 = counts.iter().map(|count| (f64::from(*count) - 1024.0).powi(2) / 1024.0).sum();
             assert!((chi - 240.0).abs() < 6.0 * (2.0f64 * 240.0).sqrt(), "{chi}");
         }

@@ -1,4 +1,4 @@
-//! Records of digest and row, sorted in place, and where each distinct item begins among them.
+//! Records of a key and a row, sorted in place, and the index of each distinct item among them.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -13,8 +13,8 @@ use crate::radix::{Prefixed, sort};
 /// The row of a dummy; no row of a table has it.
 pub(super) const DUMMY_ROW: u32 = u32::MAX;
 
-/// Items ahead whose records are on their way.
-const AHEAD: usize = 16;
+/// How many items ahead the records are prefetched.
+const PREFETCH_DISTANCE: usize = 16;
 
 /// One row's item.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl<const N: usize> Prefixed for Record<N> {
     }
 }
 
-/// By key, then by row. Comparing eight bytes as a number first decides nearly always.
+/// By key, then by row. A comparison of eight bytes as a number nearly always decides.
 impl<const N: usize> Ord for Record<N> {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
@@ -52,10 +52,10 @@ impl<const N: usize> PartialOrd for Record<N> {
     }
 }
 
-/// Records, sorted once `finish` has run.
+/// Records; [`Records::sort`] sorts them.
 pub(super) struct Records<const N: usize> {
     records: Vec<Record<N>>,
-    /// Where each item begins; none while every record is an item.
+    /// The index of each item's first record; none while every record is an item.
     starts: Option<Vec<u32>>,
 }
 
@@ -66,7 +66,7 @@ pub(super) enum Store {
     Wide(Records<32>),
 }
 
-/// Runs one expression on the records, whatever their width.
+/// Runs one expression on the records of any width.
 macro_rules! on_store {
     ($store:expr, $name:ident => $body:expr) => {
         match $store {
@@ -83,16 +83,16 @@ impl<const N: usize> Records<N> {
         Records { records: large_capacity(rows), starts: None }
     }
 
-    /// Takes the items of as many rows.
+    /// Adds one key for each row.
     pub(super) fn append(&mut self, keys: &[[u8; N]], rows: &[u32]) {
         if self.records.capacity() - self.records.len() < keys.len() {
-            // Growth by a quarter keeps the memory budget where doubling would not.
+            // Growth by a quarter stays within the memory budget; doubling would not.
             self.records.reserve_exact(keys.len().max(self.records.len() / 4 + 1024));
         }
         self.records.extend(keys.iter().zip(rows).map(|(key, row)| Record::new(*key, *row)));
     }
 
-    /// Sorts, treats duplicates as told, and returns how many there were.
+    /// Sorts the records, handles duplicates, and returns how many there are.
     pub(super) fn sort(&mut self, on_duplicates: OnDuplicates) -> Result<u64, ItemsError> {
         sort(&mut self.records);
         let duplicates = self.repeated();
@@ -112,12 +112,12 @@ impl<const N: usize> Records<N> {
         Ok(duplicates as u64)
     }
 
-    /// How many records have the key of the one before.
+    /// How many records have the key of the record before.
     fn repeated(&self) -> usize {
         self.records.windows(2).filter(|pair| pair[0].key == pair[1].key).count()
     }
 
-    /// The pair whose second row comes first in the table.
+    /// The pair of equal keys whose second row is the first such row of the table.
     fn first_duplicate(&self) -> ItemsError {
         let (mut first, mut second) = (0, u32::MAX);
         for group in self.records.chunk_by(|a, b| a.key == b.key) {
@@ -130,7 +130,7 @@ impl<const N: usize> Records<N> {
         ItemsError::Duplicate { first: first.into(), second: second.into() }
     }
 
-    /// Finds where each item begins, given how many records have the key of the one before.
+    /// Finds the first record of each item, given how many records have the key of the record before.
     fn index(&mut self, repeated: usize) {
         let is_start = |i: usize| i == 0 || self.records[i - 1].key != self.records[i].key;
         self.starts = (repeated > 0).then(|| {
@@ -158,7 +158,7 @@ impl<const N: usize> Records<N> {
             dummy(width, &random, &mut key);
             self.records.push(Record::new(key, DUMMY_ROW));
         }
-        // Sorted again, so that a dummy's place says nothing.
+        // Sorted again, so that the position of a dummy says nothing.
         sort(&mut self.records);
         self.index(self.repeated());
         Ok(())
@@ -190,8 +190,8 @@ impl<const N: usize> Records<N> {
     pub(super) fn gather(&self, count: usize, item: impl Fn(usize) -> usize, bytes: &mut Vec<u8>) {
         bytes.reserve(count * N);
         for i in 0..count {
-            if i + AHEAD < count {
-                prefetch(&self.records, self.range(item(i + AHEAD)).start);
+            if i + PREFETCH_DISTANCE < count {
+                prefetch(&self.records, self.range(item(i + PREFETCH_DISTANCE)).start);
             }
             bytes.extend_from_slice(self.key(item(i)));
         }

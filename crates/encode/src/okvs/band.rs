@@ -1,8 +1,8 @@
 //! The random band (BPSY23 §4; the elimination is that of Dietzfelbinger and Walzer, ESA 2019).
 //!
-//! The row of a key starts at one of s = ⌈(1 + ε)·n⌉ columns and has w = 128 bits. The first bit is one and the others are
-//! random. The table has s + w - 1 columns. (BPSY23 takes s + w - 1 = (1 + ε)·n instead, which is w columns less; a table
-//! for few keys cannot spare them.)
+//! The row of a key starts at one of s = ⌈(1 + ε)·n⌉ columns and has w = 128 bits. The first bit is one and
+//! the others are random. The table has s + w - 1 columns. (BPSY23 takes s + w - 1 = (1 + ε)·n instead, which
+//! is w columns less; a table for few keys cannot spare them.)
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -21,7 +21,8 @@ use super::{Error, parameters};
 /// Keys that one task decodes. Local to speed.
 const CHUNK: usize = 1 << 18;
 
-/// Columns that one task eliminates, at least: their bands and values fit the second-level cache. More than a band's width.
+/// Columns that one task eliminates, at least: their bands and values fit the second-level cache. More than a
+/// band's width.
 const ELIMINATION_CHUNK: usize = 1 << 15;
 
 /// A random band of 128 bits.
@@ -133,9 +134,9 @@ impl Band {
 
     /// Solves for the columns that rows determine, stretch by stretch from the end of the table.
     ///
-    /// A row never grows out of its band, so a row that starts in a stretch may reach into the next stretch and no further.
-    /// Once the stretch before it is in echelon form, a stretch can be solved. The bands of two stretches are in memory at
-    /// a time, and a cache holds them.
+    /// A row never grows out of its band, so a row that starts in a stretch may reach into the next stretch
+    /// and no further. Once the stretch before it is in echelon form, a stretch can be solved. The bands of
+    /// two stretches are in memory at a time, and a cache holds them.
     fn solve<V: XorValue>(
         &self,
         threads: usize,

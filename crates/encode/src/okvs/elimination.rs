@@ -1,13 +1,14 @@
 //! Gaussian elimination of rows with bands.
 //!
-//! A row is kept at its *pivot*, the column of its first one, and shifted so that this is bit 0. A new row meets the row
-//! that is kept at its first one. That row is added to it, which moves its first one further, and so on until the new row
-//! reaches a free column. No row grows out of its band: the row kept at column c started at c or before, hence it ends
-//! before c + w.
+//! A row is kept at its *pivot*, the column of its first one, and shifted so that this is bit 0. A new row
+//! meets the row that is kept at its first one. That row is added to it, which moves its first one further,
+//! and so on until the new row reaches a free column. No row grows out of its band: the row kept at column c
+//! started at c or before, hence it ends before c + w.
 //!
-//! Which columns become pivots depends on the space that the rows span, not on their order. So does the solution, once
-//! the free columns are given. Rows may therefore come in any order, and segments of the table may be treated on their
-//! own: a row whose first one moves beyond its segment is put aside and goes on later.
+//! Which columns become pivots depends on the space that the rows span, not on their order. So does the
+//! solution, once the free columns are given. Rows may therefore come in any order, and segments of the table
+//! may be treated on their own: a row whose first one moves beyond its segment is put aside and goes on
+//! later.
 
 use vesica_crypto::band::{BandRow, XorValue};
 
@@ -33,7 +34,8 @@ pub(super) struct Segment<'a, V> {
 }
 
 impl<V: XorValue> Segment<'_, V> {
-    /// Keeps a row whose bit 0 is set. If its first one moves beyond the segment, returns what the row has become.
+    /// Keeps a row whose bit 0 is set. If its first one moves beyond the segment, returns what the row has
+    /// become.
     #[inline]
     pub(super) fn insert(
         &mut self,

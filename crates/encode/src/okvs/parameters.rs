@@ -2,27 +2,29 @@
 //!
 //! # The failure of a band
 //!
-//! Let n rows start independently and uniformly at s columns. Each has a one there and w - 1 random bits behind it. The
-//! encoding fails if the rows are dependent. Suppose first that the random bits of a row never end, and visit the columns
-//! from the left. A row *waits* while it starts no further right and has no pivot yet; let q rows wait. A column becomes a
-//! pivot unless no row starts there and all waiting rows have a zero there, which has probability 2^-q. So q is a Markov
-//! chain.
+//! Let n rows start independently and uniformly at s columns. Each has a one there and w - 1 random bits
+//! behind it. The encoding fails if the rows are dependent. Suppose first that the random bits of a row never
+//! end, and visit the columns from the left. A row *waits* while it starts no further right and has no pivot
+//! yet; let q rows wait. A column becomes a pivot unless no row starts there and all waiting rows have a zero
+//! there, which has probability 2^-q. So q is a Markov chain.
 //!
-//! Consider a row that comes in. The q waiting rows take q pivots from its start on. The sum of the row with them is
-//! uniform on all other columns, and at least w - q of these lie in its band. So the sum has no one in the band with
-//! probability at most 2^-(w-q), and probability zero if q = 0. While this happens to no row, elimination never looks
-//! beyond a band, and it makes no difference whether rows go on behind their bands. Hence
+//! Consider a row that comes in. The q waiting rows take q pivots from its start on. The sum of the row with
+//! them is uniform on all other columns, and at least w - q of these lie in its band. So the sum has no one
+//! in the band with probability at most 2^-(w-q), and probability zero if q = 0. While this happens to no
+//! row, elimination never looks beyond a band, and it makes no difference whether rows go on behind their
+//! bands. Hence
 //!
 //! ```text
 //! P(failure) ≤ Σ_columns E[ Σ_rows starting there 2^-(w-q) ]  ≤  2 · s · h        h: that expectation in equilibrium
 //! ```
 //!
-//! with starts as a Poisson process of intensity n/s. The equilibrium is an upper bound: a chain that begins with no row
-//! waiting always has fewer waiting. The factor 2 accounts for the number of rows: failure grows with it, and a Poisson
-//! number with mean n is at least n with probability ½ or more, so the failure for exactly n rows is at most twice that
-//! for a Poisson number of rows.
+//! with starts as a Poisson process of intensity n/s. The equilibrium is an upper bound: a chain that begins
+//! with no row waiting always has fewer waiting. The factor 2 accounts for the number of rows: failure grows
+//! with it, and a Poisson number with mean n is at least n with probability ½ or more, so the failure for
+//! exactly n rows is at most twice that for a Poisson number of rows.
 //!
-//! [`band_failure`] computes the bound, which holds for every n, also small ones. (BPSY23 interpolates simulations.)
+//! [`band_failure`] computes the bound, which holds for every n, also small ones. (BPSY23 interpolates
+//! simulations.)
 
 use super::Error;
 
@@ -88,7 +90,8 @@ fn hazard(width: usize, load: f64) -> f64 {
                 next[now.saturating_sub(1)] += share * (1.0 - idle);
             }
         }
-        // It grows towards the equilibrium; what is still to come is far below a thousandth after this long at rest.
+        // It grows towards the equilibrium; what is still to come is far below a thousandth after this long
+        // at rest.
         calm = if hazard < last * (1.0 + 1e-7) && hazard > 0.0 { calm + 1 } else { 0 };
         if calm > width {
             return hazard;

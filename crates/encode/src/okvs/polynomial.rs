@@ -1,19 +1,23 @@
 //! A polynomial over GF(2^128): a store without slack, for few keys.
 //!
-//! The table holds the coefficients of the polynomial P of degree below n that has the value v_i at the key k_i:
-//! Decode(P, k) = Σ P_j·k^j. So n keys take n columns, and whoever fills a table of n columns as it likes can choose what it
-//! holds for n keys and no more: any n are met, and the values of all others are determined.
+//! The table holds the coefficients of the polynomial P of degree below n that has the value v_i at the key
+//! k_i: Decode(P, k) = Σ P_j·k^j. So n keys take n columns, and whoever fills a table of n columns as it
+//! likes can choose what it holds for n keys and no more: any n are met, and the values of all others are
+//! determined.
 //!
-//! **No failure, no seed.** The rows 1, k, …, k^(n-1) of distinct keys are independent for every set of keys (Vandermonde).
+//! **No failure, no seed.** The rows 1, k, …, k^(n-1) of distinct keys are independent for every set of keys
+//! (Vandermonde).
 //!
-//! **Linear over GF(2^128)**, not over GF(2) alone as the others: Δ·Decode(P, k) = Decode(Δ·P, k) for Δ and values of that
-//! field. Its values are therefore elements of that field, not any vectors over GF(2).
+//! **Linear over GF(2^128)**, not over GF(2) alone as the others: Δ·Decode(P, k) = Decode(Δ·P, k) for Δ and
+//! values of that field. Its values are therefore elements of that field, not any vectors over GF(2).
 //!
-//! **Why this one.** A random matrix with entries of GF(2^128) has n columns, too, but takes n³/3 products to solve and a
-//! pseudo-random block for each entry of a row that is decoded; a random binary matrix takes n + 40 columns, of which a
-//! single key would have 41. Newton's form of the polynomial takes 3·n²/2 products and n inversions.
+//! **Why this one.** A random matrix with entries of GF(2^128) has n columns, too, but takes n³/3 products to
+//! solve and a pseudo-random block for each entry of a row that is decoded; a random binary matrix takes n +
+//! 40 columns, of which a single key would have 41. Newton's form of the polynomial takes 3·n²/2 products and
+//! n inversions.
 //!
-//! **Cost:** a product for each column and each key that is decoded, which grows with both sets' sizes: hence for few keys.
+//! **Cost:** a product for each column and each key that is decoded, which grows with both sets' sizes: hence
+//! for few keys.
 
 use std::convert::Infallible;
 
@@ -138,7 +142,8 @@ mod tests {
                 }
                 let mut others: Vec<Block> = (0..5000).map(|i| Block::from(3 * i as u128)).collect();
                 store.decode(2, &table, &mut others);
-                // (A constant holds its value for every key: the values of an OKVS for other keys need not be random.)
+                // (A constant holds its value for every key: the values of an OKVS for other keys need not be
+                // random.)
                 assert!(count == 1 || others.iter().all(|other| !values.contains(other)));
             }
         }

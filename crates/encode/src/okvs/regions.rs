@@ -1,7 +1,7 @@
 //! Regions of a table.
 //!
-//! A table of millions of columns is visited region by region. Random reads and writes then stay in the first- or
-//! second-level cache, and the table itself moves through the caches once.
+//! A table of millions of columns is visited region by region. Random reads and writes then stay in the
+//! first- or second-level cache, and the table itself moves through the caches once.
 
 /// Columns of a region, at least: with bands and values they fit the first-level cache.
 const COLUMNS_LOG2: u32 = 10;

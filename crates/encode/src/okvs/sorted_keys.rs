@@ -1,8 +1,9 @@
 //! Keys in the order of the table, each with a value.
 //!
-//! If keys come in the order of the table, a table of millions of columns is written and read from its beginning to its
-//! end, and encoding and decoding do not wait for memory. Two passes sort the keys. The first brings them to the regions of
-//! the table, with a few hundred streams of writes. The second sorts each region, which fits the second-level cache.
+//! If keys come in the order of the table, a table of millions of columns is written and read from its
+//! beginning to its end, and encoding and decoding do not wait for memory. Two passes sort the keys. The
+//! first brings them to the regions of the table, with a few hundred streams of writes. The second sorts each
+//! region, which fits the second-level cache.
 
 use std::convert::Infallible;
 
@@ -181,7 +182,8 @@ struct Share<'a, V> {
 }
 
 impl<V: Copy> Share<'_, V> {
-    /// Takes the keys of these regions from the list. Returns where in its region each row starts, in units of [`NEAR`].
+    /// Takes the keys of these regions from the list. Returns where in its region each row starts, in units
+    /// of [`NEAR`].
     fn scatter(&mut self, regions: Regions, starts: &[u32], keys: &[Block], values: &[V]) -> Vec<u16> {
         let mut near = large_zeros(self.keys.len());
         let mut next: Vec<usize> = Vec::with_capacity(self.ends.len());

@@ -163,7 +163,8 @@ fn an_encoding_fails_when_the_rows_are_dependent_and_only_then() {
     assert!((20..180).contains(&failures), "{failures}");
 }
 
-/// Encodes `keys` keys `trials` times, with bands of `width` bits that start at `starts` columns; how often it fails.
+/// Encodes `keys` keys `trials` times, with bands of `width` bits that start at `starts` columns; how often
+/// it fails.
 fn failures(keys: usize, starts: usize, width: usize, trials: u128) -> u32 {
     let (all, values) = pairs::<u64>(keys, 12);
     (0..trials)

@@ -1,11 +1,11 @@
-//! Upper bounds of the probabilities that hashing to bins fails, for uniform and independent bins.
+//! Upper bounds on the probability that hashing to bins fails, for uniform and independent bins.
 //!
 //! **Cuckoo hashing.** By Hall's theorem every placement leaves more than s items over if and only if some k
-//! bins hold all bins of k + s + 1 items or more. Take such a set of bins with as few bins as possible.
-//! Without any one of its bins it is no such set, so each of its bins is met by at least two of its items.
-//! (If it has more than k + s + 1 items, then by three at least, and all but one of the items will do.) The
-//! probability is therefore at most the expected number of pairs of j items and k = j - s - 1 bins in which
-//! every bin is met at least twice:
+//! bins contain all bins of k + s + 1 items or more. Take such a set of bins with as few bins as possible. If
+//! any one of its bins is removed, it is no longer such a set, so at least two of its items meet each of its
+//! bins. (If it has more than k + s + 1 items, at least three meet each bin, and one item can be dropped.)
+//! The probability is therefore at most the expected number of pairs of j items and k = j - s - 1 bins in
+//! which every bin is met at least twice:
 //!
 //! ```text
 //! Σ_j  C(n, j) · Σ_{k_1 + … + k_h = j-s-1}  Π_i C(m, k_i) · T(j, k_i) / m^j        h segments of m bins
@@ -13,29 +13,30 @@
 //! T(j, k) = j! [z^j] (e^z - 1 - z)^k              maps of j items to k bins that meet each bin at least twice
 //! ```
 //!
-//! The first terms (`EXACT`) are computed as they stand. For the others T(j, k) ≤ j! (e^x - 1 - x)^k / x^j
-//! for every x > 0, and with the same x in all segments the inner sum is C(h·m, k) by Vandermonde's identity.
-//! Of these, one in a hundred is evaluated and stands for those up to the next; there the terms are
+//! The first terms (`EXACT`) are computed exactly. For the others, T(j, k) ≤ j! (e^x - 1 - x)^k / x^j for
+//! every x > 0, and with the same x in all segments the inner sum is C(h·m, k) by Vandermonde's identity. One
+//! in a hundred of these terms is evaluated and stands for all up to the next one. There the terms are
 //! negligible, or so large that no bound results.
 //!
-//! **Simple hashing.** The number of items in one bin is binomial; its tail is summed, and multiplied by the
+//! **Simple hashing.** The number of items in one bin is binomial. Its tail is summed and multiplied by the
 //! number of bins.
 //!
-//! **Balanced hashing**, by the layered induction of Azar, Broder, Karlin, Upfal (SIAM J. Comput. 29, 1999),
-//! with numbers in the place of asymptotics. Let ν_i of the β = h·m bins hold i items or more. An item raises
-//! ν_i only if all its bins hold i - 1, and as long as ν_(i-1) ≤ x that has probability (x/β)^h at most,
-//! whatever came before: the product of h shares with a given sum is greatest where they are equal. So in
-//! each of some slices of the time ν_i grows by no more than a binomial number of that probability exceeds
-//! with 2^-54, x being the bound at the slice's end; nor is it ever more than ν_(i-1), or than all items over
-//! i. In the end a given bin gets more than L items only if L + 1 - i of them choose it while their other
-//! bins hold i, each with probability (ν_i/((h-1)·m))^(h-1)/m at most; that tail is multiplied by the number
-//! of bins, and the best i is taken, and the best number of slices.
+//! **Balanced hashing** uses the layered induction of Azar, Broder, Karlin, Upfal (SIAM J. Comput. 29, 1999)
+//! with numbers instead of asymptotics. Let ν_i of the β = h·m bins hold i items or more. An item raises ν_i
+//! only if all its bins hold i - 1. While ν_(i-1) ≤ x, this has probability at most (x/β)^h, whatever came
+//! before: a product of h shares with a given sum is greatest if they are equal. Divide the time into slices,
+//! and let x be the bound at the end of a slice. In each slice ν_i then grows by at most the number that a
+//! binomial variable of that probability exceeds with probability 2^-54. It is also never more than ν_(i-1),
+//! or than the number of items over i. In the end, a given bin gets more than L items only if L + 1 - i of
+//! them choose it while their other bins hold i, each with probability at most (ν_i/((h-1)·m))^(h-1)/m. This
+//! tail is multiplied by the number of bins. The bound takes the best i and the best number of slices.
 
 use std::f64::consts::{LN_2, TAU};
 
 use super::logarithm::{exp, ln, ln_1p, power};
 
-/// Terms that are computed exactly, for two functions and for more: with two they fall more slowly.
+/// How many terms are computed exactly, for two functions and for more. With two functions the terms fall
+/// more slowly.
 const EXACT: [usize; 2] = [600, 160];
 
 /// How the functions of a cuckoo table share its bins.
@@ -47,8 +48,8 @@ pub enum Table {
     Shared,
 }
 
-/// log2 of a bound of the probability that of `items` items in `bins` bins, `functions` for each item, more
-/// than `stash` are left over.
+/// log2 of a bound on the probability that more than `stash` of `items` items are left over, with `bins` bins
+/// and `functions` functions.
 ///
 /// With [`Table::Segments`] the bins are rounded down to whole segments.
 #[must_use]
@@ -70,18 +71,18 @@ pub fn cuckoo(table: Table, functions: usize, items: u64, bins: u64, stash: usiz
     (total / LN_2).min(0.0)
 }
 
-/// log2 of a bound of the probability that one of `bins` bins holds more than `load` of `items` items, each
-/// in a uniform one.
+/// log2 of a bound on the probability that one of `bins` bins holds more than `load` of `items` items, if
+/// each item is in a uniformly random bin.
 #[must_use]
 pub fn overflow(items: u64, bins: u64, load: u64) -> f64 {
     let total = ln_tail(items, 1.0 / bins as f64, load + 1);
     ((total + ln(bins as f64)) / LN_2).min(0.0)
 }
 
-/// log2 of a bound of the probability that one of `bins` bins holds more than `load` of `items` items, each
-/// in the emptiest of the bins that its `functions` lead to.
+/// log2 of a bound on the probability that one of `bins` bins holds more than `load` of `items` items, if
+/// each item is in the emptiest of its `functions` bins.
 ///
-/// With one function, or fewer bins than functions, it is that of simple hashing.
+/// With one function, or fewer bins than functions, it is the bound of simple hashing.
 #[must_use]
 pub fn balanced(functions: usize, items: u64, bins: u64, load: u64) -> f64 {
     let segment = bins / functions as u64;
@@ -103,7 +104,7 @@ pub fn balanced(functions: usize, items: u64, bins: u64, load: u64) -> f64 {
     SLICES.into_iter().map(bound).fold(0.0, f64::min)
 }
 
-/// Bounds of ν_1, ν_2, … ν_`most` at the end, and the logarithm of what they may fail all together.
+/// Bounds of ν_1, ν_2, … ν_`most` at the end, and the logarithm of the probability that any of them fails.
 fn levels(functions: usize, items: u64, segment: u64, most: u64, slices: u64) -> (Vec<f64>, f64) {
     let all = (functions as u64 * segment) as f64;
     let share = items.div_ceil(slices).max(1);
@@ -123,7 +124,7 @@ fn levels(functions: usize, items: u64, segment: u64, most: u64, slices: u64) ->
             let more = if p < 1.0 { fewest(slice, p) } else { slice };
             *bound = (*bound + more as f64).min(held).min(below);
             steps += 1.0;
-            // Higher levels than this one have the same few.
+            // All higher levels have the same bound.
             if *bound >= below && below < all {
                 break;
             }
@@ -133,10 +134,10 @@ fn levels(functions: usize, items: u64, segment: u64, most: u64, slices: u64) ->
     (full, ln(steps) + STEP)
 }
 
-/// Parts of the time in which items are placed: many for many items, few for few.
+/// Into how many slices the time is divided: more for more items.
 const SLICES: [u64; 4] = [1, 4, 32, 128];
 
-/// What each step of [`levels`] may fail, as a logarithm: 2^-54.
+/// The failure probability of each step of [`levels`], as a logarithm: 2^-54.
 const STEP: f64 = -54.0 * LN_2;
 
 /// An x for which more than x of `trials` trials succeed with a probability of e^[`STEP`] at most, by
@@ -163,7 +164,7 @@ fn ln_tail(trials: u64, p: f64, least: u64) -> f64 {
         let rest = if p >= 1.0 { if k < n { f64::NEG_INFINITY } else { 0.0 } } else { (n - k) * ln_1p(-p) };
         let term = ln_choose(n, k) + k * ln(p) + rest;
         total = log_add(total, term);
-        // Past the mean the terms fall; what is left is less than the last digit.
+        // Past the mean the terms fall; the rest is less than the last digit.
         if k > n * p && term < total - 60.0 {
             break;
         }
@@ -244,8 +245,8 @@ impl Ways {
     }
 }
 
-/// The x > 0 with x (e^x - 1) / (e^x - 1 - x) = `degree`, which is more than 2: the mean of what each bin is
-/// met by.
+/// The x > 0 with x (e^x - 1) / (e^x - 1 - x) = `degree`, where `degree` is more than 2: the mean number of
+/// items that meet a bin.
 pub(super) fn saddle(degree: f64) -> f64 {
     let (mut low, mut high) = (0.0, degree);
     for _ in 0..60 {
@@ -348,15 +349,15 @@ mod tests {
             let [two, three] = [2, 3].map(|h| least(&|load| balanced(h, items, bins, load)));
             assert!(three <= two && two < simple, "{items} {bins}: {simple} {two} {three}");
         }
-        // No more is in a bin than there is, and never is a bound more than certain.
+        // A bin never holds more than all items, and no bound exceeds 1.
         assert_eq!(balanced(2, 5, 10, 5), f64::NEG_INFINITY);
         assert_eq!(balanced(2, 5000, 10, 1), 0.0);
     }
 
     #[test]
     fn overflow_of_few_items_is_known() {
-        // Three items in two bins: all three in one with 1/4; two or more in one always, and the bound says
-        // so.
+        // Three items in two bins: all three share one with probability 1/4. Two or more always share one,
+        // and the bound is 1.
         assert!((overflow(3, 2, 2) + 2.0).abs() < 1e-9);
         assert!(overflow(3, 2, 1) > -1e-9);
         assert_eq!(

@@ -1,8 +1,8 @@
-//! Cuckoo hashing with two functions, many times over: how many items are left over?
+//! Repeats cuckoo hashing with two functions many times and counts the items that are left over.
 //!
-//! Bins are the nodes of a graph and items its edges. A connected part with more edges than nodes leaves over
-//! as many as it has more; no placement does better, and [`cuckoo::Table`](crate::hashing::cuckoo::Table)
-//! reaches it. Counting needs no table, but the parts of the graph, joined edge by edge.
+//! Bins are the nodes of a graph, and items are its edges. A connected component with more edges than nodes
+//! leaves over the difference. No placement does better, and [`cuckoo::Table`](crate::hashing::cuckoo::Table)
+//! reaches this. Counting needs no table, only the components of the graph, which are joined edge by edge.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::prg::Prg;
@@ -12,26 +12,26 @@ use super::bounds::Table;
 
 /// A graph whose edges come one by one.
 pub struct Graph {
-    /// Towards the root of the part that a node belongs to.
+    /// For each node the next node towards the root of its component.
     parent: Vec<u32>,
-    /// At a root: how many edges its part still has room for.
+    /// At a root: for how many edges its component still has room.
     room: Vec<u32>,
 }
 
 impl Graph {
-    /// No edges between `nodes` nodes.
+    /// A graph of `nodes` nodes without edges.
     #[must_use]
     pub fn new(nodes: usize) -> Self {
         Self { parent: (0..nodes as u32).collect(), room: vec![1; nodes] }
     }
 
-    /// Takes all edges out.
+    /// Removes all edges.
     pub fn clear(&mut self) {
         (0..).zip(&mut self.parent).for_each(|(node, parent)| *parent = node);
         self.room.fill(1);
     }
 
-    /// Puts an edge between two nodes; says whether there is room for it.
+    /// Adds an edge between two nodes, and returns whether there is room for it.
     #[inline]
     pub fn insert(&mut self, a: u32, b: u32) -> bool {
         let (a, b) = (self.root(a), self.root(b));
@@ -56,11 +56,11 @@ impl Graph {
     }
 }
 
-/// Hashes `items` random items to `bins` bins, `repetitions` times: how often 0, 1, 2, … items were left
-/// over.
+/// Hashes `items` random items to `bins` bins, `repetitions` times, and returns how often 0, 1, 2, … items
+/// were left over.
 ///
-/// `first` is the number of the first repetition; each has randomness of its own, so an experiment can be
-/// divided.
+/// `first` is the number of the first repetition. Each repetition has its own randomness, so an experiment
+/// can be divided.
 #[must_use]
 pub fn left_over(table: Table, items: usize, bins: u32, first: u64, repetitions: u64) -> Vec<u64> {
     let mut counts = vec![0];
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::hashing::{Digests, Layout, cuckoo, simple};
 
-    /// How often `fails` of `repetitions`, with digests of its own each time.
+    /// How often `fails` is true in `repetitions` repetitions, with new digests each time.
     pub(super) fn frequency(items: usize, repetitions: u64, mut fails: impl FnMut(&[Block]) -> bool) -> u64 {
         let mut digests = vec![Block::ZERO; items];
         let mut count = 0;
@@ -104,8 +104,8 @@ mod tests {
         count
     }
 
-    /// `count` of `repetitions` is no more than the bound 2^`bound` allows, up to five deviations, and no
-    /// less than a sixteenth of it: the bound holds, and says something.
+    /// Checks that `count` of `repetitions` is at most the bound 2^`bound`, up to five deviations, and at
+    /// least a sixteenth of it. So the bound holds and is not far off.
     fn agrees(count: u64, repetitions: u64, bound: f64) {
         let most = repetitions as f64 * bound.exp2();
         let count = count as f64;

@@ -1,7 +1,7 @@
-//! ln and exp from the four operations alone, which IEEE 754 defines to the last bit.
+//! ln and exp, computed only by the four operations, which IEEE 754 defines to the last bit.
 //!
-//! The functions of the standard library are those of the system, and may differ in their last bits from one
-//! to another: a number that both parties compute and agree on must not hang on them.
+//! The functions of the standard library come from the system, and their last bits may differ between
+//! systems. A number that both parties must compute alike cannot depend on them.
 
 use std::f64::consts::{LN_2, SQRT_2};
 
@@ -9,12 +9,12 @@ use std::f64::consts::{LN_2, SQRT_2};
 const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
-/// Below this e^x is taken for 0, far above what a number cannot hold.
+/// Below this, e^x counts as 0, long before the number underflows.
 const LEAST: f64 = -700.0;
 
 const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
 
-/// ln `x`, for x ≥ 0 that is 0 or no less than 2^-1022.
+/// ln `x`, for x = 0 and for x ≥ 2^-1022.
 pub(super) fn ln(x: f64) -> f64 {
     if x == 0.0 || x.is_infinite() {
         return if x == 0.0 { f64::NEG_INFINITY } else { x };

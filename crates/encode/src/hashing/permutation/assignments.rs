@@ -12,10 +12,10 @@ use crate::hashing::bins::{Bins, ItemBins, Layout, MOST_FUNCTIONS};
 pub(super) const WHOLE: usize = 16;
 
 /// Items of a task, a multiple of a batch.
-const TASK: usize = 32 * BATCH;
+const CHUNK: usize = 32 * BATCH;
 
-/// Items ahead whose remainders are on their way.
-const AHEAD: usize = 64;
+/// How many items ahead the remainders are prefetched.
+const PREFETCH_DISTANCE: usize = 64;
 
 /// The bins and remainders of a set of items under their permutations.
 pub struct BinAssignments {
@@ -64,12 +64,12 @@ impl BinAssignments {
         let (functions, width, here) = (self.layout.functions(), self.width, self.items);
         let bins = &mut self.bins[here * functions..][..count * functions];
         let mut tasks: Vec<_> = bins
-            .chunks_mut(TASK * functions)
+            .chunks_mut(CHUNK * functions)
             .map(|bins| (bins, [(); MOST_FUNCTIONS].map(|()| <&mut [u8]>::default())))
             .collect();
         let of_functions = self.remainders.chunks_exact_mut((self.room * width).max(1)).take(functions);
         for (function, of_function) in of_functions.enumerate() {
-            let parts = of_function[here * width..][..count * width].chunks_mut(TASK * width);
+            let parts = of_function[here * width..][..count * width].chunks_mut(CHUNK * width);
             tasks.iter_mut().zip(parts).for_each(|((_, remainders), part)| remainders[function] = part);
         }
         let Ok(()) =
@@ -78,7 +78,7 @@ impl BinAssignments {
                     let first = batch * BATCH;
                     let remainders =
                         remainders.each_mut().map(|part| part.get_mut(first * width..).unwrap_or_default());
-                    permutation.place_batch(task * TASK + first, bins, width, remainders, &value);
+                    permutation.place_batch(task * CHUNK + first, bins, width, remainders, &value);
                 }
                 Ok(())
             });
@@ -147,7 +147,7 @@ impl BinAssignments {
         let none = vacant.to_le_bytes().first_chunk::<N>().copied().unwrap_or([0; N]);
         bytes.resize(count * width + N, 0);
         for i in 0..count {
-            if let Some(ahead) = Some(i + AHEAD).filter(|ahead| *ahead < count).and_then(&item) {
+            if let Some(ahead) = Some(i + PREFETCH_DISTANCE).filter(|ahead| *ahead < count).and_then(&item) {
                 prefetch(remainders, ahead as usize * width);
             }
             let value = match item(i) {

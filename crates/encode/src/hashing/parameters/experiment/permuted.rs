@@ -1,9 +1,9 @@
-//! The same rates with bins from a permutation of few items' bits: the bounds take bins for uniform and
-//! independent, which those of a Feistel network over a small domain are not.
+//! The same rates with bins from a permutation of short items. The bounds assume uniform and independent
+//! bins, but the bins of a Feistel network over a small domain are neither.
 //!
-//! Under one function, k items are in one bin only if their last R differ, and then with m^-(k-1): so two
-//! items, or more, never share a bin more often than independent ones. What these tests count besides is how
-//! sets of bins meet.
+//! Under one function, k items share a bin only if their last R differ, and then with probability m^-(k-1).
+//! So two or more items never share a bin more often than independent ones. These tests also count how sets
+//! of bins meet.
 
 use super::super::bounds::Table;
 use super::super::{Cuckoo, bounds, two_way};
@@ -15,16 +15,16 @@ use vesica_crypto::prg::Prg;
 
 const SIGMAS: [u32; 3] = [12, 16, 20];
 
-/// Which items there are.
+/// The items of a set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Items {
-    /// Any.
+    /// Random items.
     Random,
     /// A range.
     Consecutive,
-    /// All equal modulo the bins of a function, the quotients a range.
+    /// Items that are equal modulo the bins of a function, with a range of quotients.
     OneOffset,
-    /// Ranges of both, as nearly square as may be.
+    /// Ranges of both, as nearly square as possible.
     Grid,
 }
 
@@ -52,7 +52,7 @@ impl Source {
         ((u128::from(u64::from_le_bytes(bytes)) * u128::from(range)) >> 64) as u64
     }
 
-    /// So many items; none if the domain has no such set.
+    /// `count` items; none if the domain has no such set.
     fn draw(&mut self, count: u64) -> Option<Vec<u128>> {
         let (m, all) = (self.segment, 1u64 << self.sigma);
         // Number i is `i % width + (i / width)·step` from the first.
@@ -74,8 +74,8 @@ impl Source {
     }
 }
 
-/// How often `fails` of so many repetitions, each with functions and items of its own; none if there are no
-/// such items.
+/// How often `fails` is true in so many repetitions, each with its own functions and items; none if there are
+/// no such items.
 fn permuted(
     source: &mut Source,
     layout: Layout,
@@ -93,9 +93,9 @@ fn permuted(
     Some(count)
 }
 
-/// Counts failures over all domains and kinds of items, against `bound` as a power of 2, and against as many
-/// failures of independent bins: no more than either allows, and in domains that are much larger than the set
-/// about as many.
+/// Counts failures over all domains and kinds of items. There must be no more than `bound`, as a power of 2,
+/// allows, and no more than with independent bins. In domains that are much larger than the set, there must
+/// be about as many.
 fn agrees_with_independent_bins(
     layout: Layout,
     items: usize,
@@ -118,7 +118,7 @@ fn agrees_with_independent_bins(
             );
             let count = count as f64;
             assert!(count <= expected + 5.0 * (1.25 * expected).sqrt(), "{what}");
-            // Items of a small domain lie like cards dealt from few packs: more evenly.
+            // Items of a small domain are spread more evenly than independent ones.
             if sigma > SIGMAS[0] {
                 assert!(count >= expected / 2.0 - 5.0 * expected.sqrt(), "{what}");
             }
