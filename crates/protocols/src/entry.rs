@@ -282,12 +282,12 @@ impl Entry {
         Entry { steps, ..self }
     }
 
-    /// How many base OTs of a run the two parties may keep for their next one; see [`vesica_ot::base::kept`].
+    /// How many base OTs of a run the two parties may keep for their next one; see [`vesica_ot::base::cache`].
     pub const fn base_ots(self, count: fn(&Shape) -> u64) -> Self {
         Entry { base_ots: Some(count), ..self }
     }
 
-    /// Its messages, in the order in which each party sends its own; those of [`positions`] apart in a listed protocol.
+    /// Its messages, in the order in which each party sends its own; those of `positions` apart in a listed protocol.
     pub const fn messages(self, messages: &'static [Message]) -> Self {
         Entry { messages, ..self }
     }

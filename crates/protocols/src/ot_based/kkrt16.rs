@@ -28,7 +28,7 @@
 //! empty bin's OPRF is asked at a constant, which the sender cannot tell from an item.
 //!
 //! Names: β = `bins`, c = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`.
-//! Steps 2 and 3 are the OPRF [by bins](crate::oprf), step 4 is [`mask_lists`].
+//! Steps 2 and 3 are the OPRF [by bins](crate::oprf), step 4 is `mask_lists`.
 //!
 //! Cost: receiver β OPRFs, n_r placements in the cuckoo table, which holds the keys, 3·n_s masks looked up;
 //! sender β OPRFs and 3·n_s evaluations, in the order of the bins, as they arrive. The sender keeps no table;

@@ -9,7 +9,7 @@
 //! *Blazing Fast PSI* (RR22, eprint 2022/320), §5; the key-value store of Bienstock, Patel, Seo, Yeo (BPSY23,
 //! eprint 2023/903); for few items of a malicious receiver a polynomial. Deviations: the sender's masks
 //! travel sorted, in Elias–Fano form, where the papers permute them; those of the OPRF stand in
-//! [`oprf::vole`](mod@crate::oprf::vole).
+//! `oprf::vole`.
 //!
 //! ```text
 //! receiver (X)                                               sender (Y)
