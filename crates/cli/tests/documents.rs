@@ -40,7 +40,9 @@ fn every_protocol_has_its_page_with_its_formulas() {
     let registry: serde_json::Value = serde_json::from_str(&vesica(&["protocols", "--json"])).unwrap();
     for entry in registry["protocols"].as_array().unwrap() {
         let name = entry["name"].as_str().unwrap();
-        let page = read(&format!("docs/protocols/{name}.md"));
+        let page = format!("docs/protocols/{name}.md");
+        assert!(root().join(&page).exists(), "write {page}: the page of a protocol that the registry lists");
+        let page = read(&page);
         assert!(page.starts_with(&format!("# `{name}`")), "{name}");
         for message in entry["messages"].as_array().unwrap() {
             let bytes = message["bytes"].as_str().unwrap();

@@ -46,27 +46,29 @@
 //! | `correlated` | GBF_X\[j\] ⊕ H(j, q_j ⊕ Δ); x_j,0 = H(j, q_j) | m | 2m |
 //! | `iknp`, standard | D\[j\] | k·n_r | k·n_s |
 //!
-//! The strings of an OT in the first two are [`chosen`]'s, in the third and in the standard form [`vesica_ot::random`]'s.
+//! The strings of an OT in the first two are [`chosen`](vesica_ot::chosen)'s, in the third and in the standard form [`vesica_ot::random`]'s.
 //!
 //! Names: k = κ hash functions h_i, [`FilterPositions`]; GBF, D = [`garble`]; S = `receiver_sums`, `sender_sums`; v = `values`.
 //! Cost: m = b·k·s slots for n = max(n_r, n_s): b = ⌈n/2^13⌉ bins of k slices, and s, the slots of a slice, the least for
 //! which a foreign item is positive with probability 2^-k ([`FilterShape`]). With one bin s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2
 //! e + ½; several bins of unequal load take a little more, 0.4 to 1.1 % at 2^20 items.
 
+mod appendix_a;
+
 use rand_core::CryptoRng;
-use vesica_channel::{Channel, RecvHalf, SendHalf};
+use vesica_channel::{RecvHalf, SendHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::memory::Wiped;
 use vesica_crypto::par;
 use vesica_crypto::prg::Prg;
-use vesica_encode::bloom::{Bin, FilterPositions, FilterShape, NoFreeSlot, SLICES_PER_BLOCK, Sums, garble};
+use vesica_encode::bloom::{FilterPositions, FilterShape, SLICES_PER_BLOCK, Sums, garble};
 use vesica_encode::items::Items;
-use vesica_ot::chosen::{self, recv_strings, send_strings};
+use vesica_ot::chosen::{recv_strings, send_strings};
 use zeroize::Zeroizing;
 
 use super::extension;
-use super::transfer::{self, STRINGS, choices_of, for_each_batch, receiver_sums, sender_sums};
+use super::transfer::{self, receiver_sums, sender_sums};
 use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
 use crate::parameters::variants;
@@ -157,9 +159,10 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> 
     Ok(None)
 }
 
-/// One party's items in their places.
+/// One party's items and the positions of each in the filter.
 struct Party<'a, const W: usize> {
     run: &'a Run<'a>,
+    form: Form,
     items: &'a Items,
     placed: FilterPositions,
     values: Oracle,
@@ -170,14 +173,45 @@ impl<'a, const W: usize> Party<'a, W> {
         let filter = FilterShape::for_items(run.parameters.level, run.sizes.receiver.max(run.sizes.sender));
         Party {
             run,
+            form: Form::of(&run.parameters),
             items,
             placed: FilterPositions::new(&run.context, filter, items, run.threads),
             values: run.context.oracle(Label::new("gbf: item to value")),
         }
     }
 
-    fn form(&self) -> Form {
-        Form::of(&self.run.parameters)
+    /// The receiver's items that the sender has, too.
+    fn receive(&self, ctx: &mut Ctx<'_, '_>) -> Result<Vec<u32>, Error> {
+        // 1. An OT for each slot: c_j = BF_Y[j] chooses.
+        let mut ot = extension::Receiver::<W>::setup(ctx)?;
+        let recovered = match self.form {
+            Form::Standard | Form::Iknp => {
+                // 2. S(y) = ⊕_i H(h_i(y), t_h_i(y)).
+                let sums = receiver_sums(self.run, &self.placed, &mut ot, ctx.channel)?;
+                // 3. ⊕_i D[h_i(y)] ⊕ S(y).
+                self.receive_filter(sums, ctx.channel.split().1)?
+            }
+            // 2. and 3. of appendix A: ⊕_i GBF_X[h_i(y)].
+            Form::TwoStrings | Form::Correlated => self.receive_strings(ot, ctx.channel)?,
+        };
+        // 4. The y for which that is v(y): Algorithm 2.
+        Ok(self.recovered(&recovered))
+    }
+
+    fn send(&self, ctx: &mut Ctx<'_, '_>) -> Result<(), Error> {
+        // 1. An OT for each slot.
+        let mut ot = extension::Sender::<W>::setup(ctx)?;
+        let (_, channel, rng) = ctx.parts();
+        match self.form {
+            Form::Standard | Form::Iknp => {
+                // 2. S(x) = ⊕_i H(h_i(x), q_h_i(x) ⊕ Δ).
+                let sums = sender_sums(self.run, &self.placed, &mut ot, channel)?;
+                // 3. D, the garbled Bloom filter of x ↦ v(x) ⊕ S(x): Algorithm 1.
+                self.send_filter(sums, channel.split().0, rng)
+            }
+            // 2. and 3. of appendix A: GBF_X, and its strings by the OTs.
+            Form::TwoStrings | Form::Correlated => self.send_strings(ot, channel, rng),
+        }
     }
 
     /// Bytes of a string on the wire: κ bits.
@@ -185,41 +219,16 @@ impl<'a, const W: usize> Party<'a, W> {
         self.run.parameters.level as usize / 8
     }
 
-    /// The items of mine that the sender has, too.
-    fn receive(&self, ctx: &mut Ctx<'_, '_>) -> Result<Vec<u32>, Error> {
-        let mut ot = extension::Receiver::<W>::setup(ctx)?;
-        let channel = &mut *ctx.channel;
-        // GBF_C∩S summed over the positions of each item: Algorithm 2.
-        let recovered = match self.form() {
-            Form::TwoStrings | Form::Correlated => self.receive_strings(ot, channel)?,
-            _ => {
-                let mut sums = receiver_sums(self.run, &self.placed, &mut ot, channel)?;
-                self.add_filter(&mut sums, channel.split().1)?;
-                sums
-            }
-        };
+    /// The items whose recovered string is their value.
+    fn recovered(&self, recovered: &[[Block; W]]) -> Vec<u32> {
         self.run.phase(Phase::Compare, 0);
         let mut values = vec![[Block::ZERO; W]; recovered.len()];
         self.values(0, &mut values);
-        let width = self.width();
-        let equal = |place: &usize| {
-            let [recovered, value] =
-                [&recovered, &values].map(|strings| Block::slice_as_bytes(&strings[*place]));
-            recovered[..width] == value[..width]
+        let equal = |at: &usize| {
+            let [recovered, value] = [recovered, &values].map(|strings| Block::slice_as_bytes(&strings[*at]));
+            recovered[..self.width()] == value[..self.width()]
         };
-        Ok((0..recovered.len()).filter(equal).map(|place| self.placed.items()[place]).collect())
-    }
-
-    fn send(&self, ctx: &mut Ctx<'_, '_>) -> Result<(), Error> {
-        let mut ot = extension::Sender::<W>::setup(ctx)?;
-        let (channel, rng) = (&mut *ctx.channel, &mut *ctx.rng);
-        match self.form() {
-            Form::TwoStrings | Form::Correlated => self.send_filter_by_ots(ot, channel, rng),
-            _ => {
-                let sums = sender_sums(self.run, &self.placed, &mut ot, channel)?;
-                self.send_filter(sums, channel.split().0, rng)
-            }
-        }
+        (0..recovered.len()).filter(equal).map(|at| self.placed.items()[at]).collect()
     }
 
     /// v of the items from place `first` on, XORed into `values`.
@@ -264,7 +273,11 @@ impl<'a, const W: usize> Party<'a, W> {
     }
 
     /// Receives D and adds its strings to the sums.
-    fn add_filter(&self, sums: &mut [[Block; W]], channel: &mut dyn RecvHalf) -> Result<(), Error> {
+    fn receive_filter(
+        &self,
+        mut sums: Wiped<[Block; W]>,
+        channel: &mut dyn RecvHalf,
+    ) -> Result<Wiped<[Block; W]>, Error> {
         let shape = self.placed.shape();
         self.run.phase(Phase::Exchange, shape.all_slots() as usize);
         let mut slice = vec![[Block::ZERO; W]; shape.slots()];
@@ -279,86 +292,7 @@ impl<'a, const W: usize> Party<'a, W> {
                 }
             }
         }
-        Ok(())
-    }
-
-    /// Appendix A: the GBF of the intersection, which the OTs give slot by slot, summed over the positions of each item.
-    fn receive_strings(
-        &self,
-        ot: extension::Receiver<W>,
-        channel: &mut dyn Channel,
-    ) -> Result<Wiped<[Block; W]>, Error> {
-        let (context, threads) = (&self.run.context, self.run.threads);
-        let mut ot = chosen::Receiver::new(context, STRINGS, self.width(), ot).with_threads(threads);
-        let mut sums = Wiped::from(vec![[Block::ZERO; W]; self.placed.items().len()]);
-        let mut strings = Wiped::default();
-        for_each_batch(self.run, &self.placed, |batch| {
-            strings.resize(batch.rows(), [Block::ZERO; W]);
-            // 4. z_j = y_j,c_j ⊕ H(j, t_j).
-            match self.form() {
-                Form::TwoStrings => ot.receive(&choices_of(&batch), &mut strings, channel)?,
-                _ => ot.receive_correlated(&choices_of(&batch), &mut strings, channel)?,
-            }
-            let slices = strings.chunks_exact(batch.bin.shape().slots());
-            for (slice, slots) in slices.zip(batch.slots) {
-                Sums(&mut sums[batch.bin.range()]).add(slice, slots);
-            }
-            Ok(())
-        })?;
         Ok(sums)
-    }
-
-    /// Appendix A: the pairs (x_j,0, x_j,1) by OT, x_j,1 = GBF_S\[j\]; x_j,0 is random (`two-strings`), or H(j, q_j).
-    fn send_filter_by_ots(
-        &self,
-        ot: extension::Sender<W>,
-        channel: &mut dyn Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<(), Error> {
-        let (context, threads) = (&self.run.context, self.run.threads);
-        let mut ot = chosen::Sender::new(context, STRINGS, self.width(), ot).with_threads(threads);
-        let (mut filter, mut pairs, mut zeros) = (Wiped::default(), Wiped::default(), Wiped::default());
-        let mut random = RandomStrings::new::<W>(rng);
-        for_each_batch(self.run, &self.placed, |batch| {
-            if batch.slice == 0 {
-                self.filter_of(&batch.bin, &mut random, &mut filter)?;
-            }
-            let filter = &filter[batch.slice * batch.bin.shape().slots()..][..batch.rows()];
-            // 3. y_j,0 = x_j,0 ⊕ H(j, q_j), y_j,1 = x_j,1 ⊕ H(j, q_j ⊕ s).
-            if self.form() == Form::TwoStrings {
-                pairs.resize(filter.len(), [[Block::ZERO; W]; 2]);
-                random.fill(pairs.as_flattened_mut());
-                pairs.iter_mut().zip(filter).for_each(|(pair, string)| pair[1] = *string);
-                return Ok(ot.send(&pairs, channel)?);
-            }
-            zeros.resize(filter.len(), [Block::ZERO; W]);
-            Ok(ot.send_correlated(&mut zeros, |j, _| filter[j], channel)?)
-        })
-    }
-
-    /// Algorithm 1 for a bin: its garbled Bloom filter, slice after slice.
-    fn filter_of(
-        &self,
-        bin: &Bin<'_>,
-        random: &mut RandomStrings,
-        filter: &mut Wiped<[Block; W]>,
-    ) -> Result<(), Error> {
-        filter.clear();
-        // Room for all of it: what a vector grows out of is not wiped.
-        filter.reserve_exact(self.placed.shape().hashes() * bin.shape().slots());
-        let mut values = Wiped::from(vec![[Block::ZERO; W]; bin.len()]);
-        self.values(bin.range().start, &mut values);
-        garble(
-            self.run.threads,
-            bin,
-            &values,
-            |strings| random.fill(strings),
-            |slice| {
-                filter.extend_from_slice(slice);
-                Ok::<_, NoFreeSlot>(())
-            },
-        )?;
-        Ok(())
     }
 }
 

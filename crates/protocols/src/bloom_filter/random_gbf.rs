@@ -107,38 +107,39 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
 }
 
 fn receive_masks<'a, const W: usize>(ctx: &mut Ctx<'_, 'a>, items: &Items) -> Result<Pairs<'a>, Error> {
-    let (run, threads) = (ctx.run, ctx.run.threads);
-    // 1. The Bloom filter of Y is the choice of m OTs; S(y) for each item.
-    let filter = FilterShape::for_items(run.parameters.level, run.sizes.receiver);
-    let placed = FilterPositions::new(&run.context, filter, items, threads);
+    let (run, placed) = (ctx.run, positions(ctx.run, items));
+    // 1. An OT for each slot: c_j = BF_Y[j] chooses. S(y) for each y.
     let mut ot = extension::Receiver::<W>::setup(ctx)?;
     let sums = receiver_sums(run, &placed, &mut ot, ctx.channel)?;
     // 2. F(y, S(y)).
     let masks = Masks::new(run)?;
-    let mine = masks.of(threads, items, &placed, &sums);
-    drop(sums);
-    // 3. The sender's masks, sorted, joined with mine.
+    let mine = masks.of(run.threads, items, &placed, sums);
+    // 3. The sender's masks, sorted. The y whose mask is among them.
     let theirs = masks::recv_sorted(run, masks.width, ctx.channel.split().1)?;
+    let threads = run.threads;
     Ok(Pairs::joined(run, move || {
         let pairs = join(threads, &mine[..], &theirs[..]).into_iter();
-        pairs.map(|(place, position)| (placed.items()[place as usize], position)).collect()
+        pairs.map(|(mine, theirs)| (placed.items()[mine as usize], theirs)).collect()
     }))
 }
 
 fn send_masks<const W: usize>(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
-    let (run, threads) = (ctx.run, ctx.run.threads);
-    // 1. S(x) from all strings of the OTs.
-    let filter = FilterShape::for_items(run.parameters.level, run.sizes.receiver);
-    let placed = FilterPositions::new(&run.context, filter, items, threads);
+    let (run, placed) = (ctx.run, positions(ctx.run, items));
+    // 1. An OT for each slot. S(x) for each x, of the strings that the receiver has where its filter has a one.
     let mut ot = extension::Sender::<W>::setup(ctx)?;
     let sums = sender_sums(run, &placed, &mut ot, ctx.channel)?;
     // 2. F(x, S(x)).
     let masks = Masks::new(run)?;
-    let mine = masks.of(threads, items, &placed, &sums);
-    drop(sums);
+    let mine = masks.of(run.threads, items, &placed, sums);
     // 3. The masks, sorted.
     let mine = mine.into_iter().zip(placed.items().iter().copied());
     masks::send_sorted(run, masks.width, mine, ctx.channel.split().0)
+}
+
+/// The positions h_1(x), …, h_k(x) of each item in the filter of a run.
+fn positions(run: &Run<'_>, items: &Items) -> FilterPositions {
+    let filter = FilterShape::for_items(run.parameters.level, run.sizes.receiver);
+    FilterPositions::new(&run.context, filter, items, run.threads)
 }
 
 /// F: the mask of an item whose strings are known, H(context, x, S(x)) cut to ℓ bits.
@@ -159,7 +160,7 @@ impl Masks {
         threads: usize,
         items: &Items,
         placed: &FilterPositions,
-        sums: &[[Block; W]],
+        sums: Wiped<[Block; W]>,
     ) -> Vec<u128> {
         let mut masks = large_vec(0, sums.len());
         let input = items.width() + W * Block::BYTES;
@@ -236,7 +237,7 @@ mod tests {
         let related = |masks: &[u128]| four.iter().fold(0, |sum, &item| sum ^ masks[item]) == 0;
         let raw: Vec<u128> = sums.iter().map(|sum| sum[0].to_u128()).collect();
         assert!(related(&raw), "raw sums are related");
-        assert!(!related(&Masks::new(&run).unwrap().of(1, &set, &placed, &sums)));
+        assert!(!related(&Masks::new(&run).unwrap().of(1, &set, &placed, sums.into())));
     }
 
     #[test]
@@ -248,7 +249,7 @@ mod tests {
         let different = |masks: &[u128]| masks.iter().collect::<std::collections::HashSet<_>>().len();
         let raw: Vec<u128> = sums.iter().map(|sum| sum[0].to_u128()).collect();
         assert!(different(&raw) < 100, "sixteen sums for three thousand items");
-        assert_eq!(different(&Masks::new(&run).unwrap().of(1, &set, &placed, &sums)), set.len());
+        assert_eq!(different(&Masks::new(&run).unwrap().of(1, &set, &placed, sums.into())), set.len());
     }
 
     #[test]
@@ -264,7 +265,7 @@ mod tests {
             let [mine, theirs] =
                 [(&sets.receiver, 2 * seed), (&sets.sender, 2 * seed + 1)].map(|(set, seed)| {
                     let placed = FilterPositions::new(&run.context, filter, set, 1);
-                    masks.of(1, set, &placed, &sums(&placed, seed).0)
+                    masks.of(1, set, &placed, sums(&placed, seed).0.into())
                 });
             full += join(1, &mine[..], &theirs[..]).len();
             let [mine, theirs] =

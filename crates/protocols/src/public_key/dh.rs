@@ -28,8 +28,8 @@
 //! output {y : F of it among F((H(x)^a)^b)}
 //! ```
 //!
-//! Names: a, b = `secret`; H = the oracle `map`, then the group's map; F = the oracle `mask` on the encoded element, cut to
-//! ℓ bits.
+//! Names: a, b = `secret`; H = the oracle `item_to_group`, then the group's map; F = the oracle `element_to_mask` on the
+//! encoded element, cut to ℓ bits.
 //! Cost: 2·n_r exponentiations for the receiver (n_r + n_s in the second form), n_r + n_s for the sender.
 //! Everything is streamed: while one party's elements are on the way, both compute.
 
@@ -46,7 +46,7 @@ use vesica_encode::items::Items;
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, MaskWidth};
 use crate::outcome::Pairs;
-use crate::overlap::{Stopped, overlap};
+use crate::overlap::{Inbound, Stopped, overlap};
 use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
@@ -176,8 +176,8 @@ struct Party<'a, G: Group> {
     run: &'a Run<'a>,
     items: &'a Items,
     width: MaskWidth,
-    map: Oracle,
-    mask: Oracle,
+    item_to_group: Oracle,
+    element_to_mask: Oracle,
     secret: G::Scalar,
 }
 
@@ -187,125 +187,143 @@ impl<'a, G: Group> Party<'a, G> {
             run,
             items,
             width: MaskWidth::for_sizes(run.sizes)?,
-            map: run.context.oracle(Label::new("dh: item to group")),
-            mask: run.context.oracle(Label::new("dh: element to mask")),
+            item_to_group: run.context.oracle(Label::new("dh: item to group")),
+            element_to_mask: run.context.oracle(Label::new("dh: element to mask")),
             secret: G::random_scalar(rng),
         })
     }
 
-    /// Receiver, [`Form::ReceiverFirst`]: my masks in this order, and the sender's.
+    /// Receiver, [`Form::ReceiverFirst`]: its masks in this order, and the sender's.
     fn receive_returned(
         &self,
         order: &[u32],
         channel: &mut dyn Channel,
     ) -> Result<(Vec<u128>, Vec<u128>), Error> {
-        let collect = |channel: &mut dyn RecvHalf, push: &mut dyn FnMut(_)| {
-            self.recv_elements(order.len(), channel, push)
-        };
-        let (mine, ()) = overlap(channel, collect, |channel, returned| {
+        let (mine, ()) = overlap(channel, self.elements(order.len()), |channel, returned| {
             // 1. H(y)^b, in the order drawn.
             self.send_blinded(order, channel)?;
             // 2. ((H(y)^b)^a)^(1/b) = H(y)^a, masked.
-            self.run.phase(Phase::Unblind, order.len());
-            let unblinding = G::invert(&self.secret);
-            let mut mine: Vec<u128> = Vec::with_capacity(order.len());
-            while mine.len() < order.len() {
-                let piece = self.raise(&unblinding, mine.len(), &returned.wait()?)?;
-                self.mask_all(&piece, &mut mine);
-                self.run.advance(piece.len())?;
-            }
-            Ok(mine)
+            self.masks_of(Phase::Unblind, &G::invert(&self.secret), order.len(), returned)
         })?;
-        // 3. The sender's masks, sorted, which are joined with mine when the run is confirmed.
+        // 3. The sender's masks, sorted.
         let theirs = masks::recv_sorted(self.run, self.width, channel.split().1)?;
         Ok((mine, theirs))
     }
 
     /// Sender, [`Form::ReceiverFirst`]: the item behind each mask sent.
     fn send_returned(&self, channel: &mut dyn Channel) -> Result<Vec<u32>, Error> {
-        let count = self.run.sizes.receiver;
-        let places: Vec<u32> = (0..self.items.len() as u32).collect();
-        let collect =
-            |channel: &mut dyn RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(count, channel, push);
-        let (mine, ()) = overlap(channel, collect, |channel, blinded| {
-            self.run.phase(Phase::Answer, count + places.len());
-            let mut mine: Vec<u128> = Vec::with_capacity(places.len());
-            let mut own = places.chunks(self.piece());
-            let mut answered = 0;
-            loop {
-                // The receiver waits for its elements: they come first, own items fill the time between.
-                let waiting = if answered < count { blinded.ready()? } else { None };
-                let piece: Vec<G::Encoding> = match waiting {
-                    Some(piece) => piece,
-                    None => match own.next() {
-                        Some(places) => {
-                            // F(H(x)^a), for items of mine.
-                            self.mask_all(&self.blind(places)?, &mut mine);
-                            self.run.advance(places.len())?;
-                            channel.check()?;
-                            continue;
-                        }
-                        None if answered == count => return Ok(mine),
-                        None => blinded.wait()?,
-                    },
-                };
-                // (H(y)^b)^a, in the order received.
-                send_elements::<G>(&self.raise(&self.secret, answered, &piece)?, channel)?;
-                answered += piece.len();
-                self.run.advance(piece.len())?;
-            }
+        let (mine, ()) = overlap(channel, self.elements(self.run.sizes.receiver), |channel, blinded| {
+            // 1. (H(y)^b)^a, in the order received, and F(H(x)^a) while none waits to be answered.
+            self.return_and_mask(blinded, channel)
         })?;
-        masks::send_sorted(self.run, self.width, mine.into_iter().zip(places), channel.split().0)
+        // 2. The masks, sorted.
+        masks::send_sorted(self.run, self.width, mine.into_iter().zip(0..), channel.split().0)
     }
 
-    /// Receiver, [`Form::SenderFirst`]: the masks of the sender's elements, and what it sent for mine in this order.
+    /// Receiver, [`Form::SenderFirst`]: the masks of the sender's elements, and what it sent for the receiver's in this order.
     fn receive_masks(
         &self,
         order: &[u32],
         channel: &mut dyn Channel,
     ) -> Result<(Vec<u128>, Vec<u128>), Error> {
-        let count = self.run.sizes.sender;
+        let (count, elements) = (self.run.sizes.sender, self.elements(self.run.sizes.sender));
         let collect = |channel: &mut dyn RecvHalf, push: &mut dyn FnMut(_)| {
-            self.recv_elements(count, channel, push)?;
+            elements(channel, push)?;
+            // 3. F((H(y)^b)^a).
             masks::recv(self.width, order.len(), channel, &mut |_| Ok(()))
         };
         overlap(channel, collect, |channel, elements| {
             // 1. H(y)^b, in the order drawn.
             self.send_blinded(order, channel)?;
             // 2. F((H(x)^a)^b).
-            self.run.phase(Phase::Answer, count);
-            let mut theirs: Vec<u128> = Vec::new();
-            while theirs.len() < count {
-                let piece = self.raise(&self.secret, theirs.len(), &elements.wait()?)?;
-                self.mask_all(&piece, &mut theirs);
-                self.run.advance(piece.len())?;
-            }
-            Ok(theirs)
+            self.masks_of(Phase::Answer, &self.secret, count, elements)
         })
     }
 
     /// Sender, [`Form::SenderFirst`]: the item behind each element sent.
     fn send_masks(&self, order: Vec<u32>, channel: &mut dyn Channel) -> Result<Vec<u32>, Error> {
         let count = self.run.sizes.receiver;
-        let collect =
-            |channel: &mut dyn RecvHalf, push: &mut dyn FnMut(_)| self.recv_elements(count, channel, push);
-        overlap(channel, collect, |channel, blinded| {
+        overlap(channel, self.elements(count), |channel, blinded| {
             // 1. H(x)^a, in the order drawn.
             self.send_blinded(&order, channel)?;
             // 2. F((H(y)^b)^a), in the order received.
-            self.run.phase(Phase::Answer, count);
-            let mut answered = 0;
-            while answered < count {
-                let piece = self.raise(&self.secret, answered, &blinded.wait()?)?;
+            self.raise_all(Phase::Answer, &self.secret, count, blinded, |piece| {
                 let mut masks = Vec::with_capacity(piece.len());
-                self.mask_all(&piece, &mut masks);
-                masks::send(self.width, masks.into_iter(), channel, &mut |_| Ok(()))?;
-                answered += piece.len();
-                self.run.advance(piece.len())?;
-            }
-            Ok(())
+                self.mask(&piece, &mut masks);
+                masks::send(self.width, masks.into_iter(), channel, &mut |_| Ok(()))
+            })
         })?;
         Ok(order)
+    }
+
+    /// Returns the receiver's elements, raised to the sender's secret, and computes the masks of the sender's items. The
+    /// receiver waits for its elements, so that they come first.
+    fn return_and_mask(
+        &self,
+        blinded: &Inbound<Vec<G::Encoding>>,
+        channel: &mut dyn SendHalf,
+    ) -> Result<Vec<u128>, Stopped> {
+        let (theirs, items) = (self.run.sizes.receiver, self.items.len());
+        self.run.phase(Phase::Answer, theirs + items);
+        let mut mine: Vec<u128> = Vec::with_capacity(items);
+        let mut answered = 0;
+        while answered < theirs || mine.len() < items {
+            let waiting = if answered < theirs { blinded.ready()? } else { None };
+            let piece = match waiting {
+                None if mine.len() < items => {
+                    let own: Vec<u32> =
+                        (mine.len()..items.min(mine.len() + self.piece())).map(|item| item as u32).collect();
+                    self.mask(&self.blind(&own)?, &mut mine);
+                    self.run.advance(own.len())?;
+                    channel.check()?;
+                    continue;
+                }
+                None => blinded.wait()?,
+                Some(piece) => piece,
+            };
+            send_elements::<G>(&self.raise(&self.secret, answered, &piece)?, channel)?;
+            answered += piece.len();
+            self.run.advance(piece.len())?;
+        }
+        Ok(mine)
+    }
+
+    /// F of `count` elements of the other party, raised to this exponent, as they come.
+    fn masks_of(
+        &self,
+        phase: Phase,
+        exponent: &G::Scalar,
+        count: usize,
+        elements: &Inbound<Vec<G::Encoding>>,
+    ) -> Result<Vec<u128>, Stopped> {
+        // Not more room than this party's own set takes: the other size may be made up.
+        let mut masks = Vec::with_capacity(count.min(self.items.len()));
+        self.raise_all(phase, exponent, count, elements, |piece| {
+            self.mask(&piece, &mut masks);
+            Ok(())
+        })?;
+        Ok(masks)
+    }
+
+    /// Raises `count` elements of the other party to this exponent, as they come; `take` has them piece by piece.
+    fn raise_all(
+        &self,
+        phase: Phase,
+        exponent: &G::Scalar,
+        count: usize,
+        elements: &Inbound<Vec<G::Encoding>>,
+        mut take: impl FnMut(Vec<G::Encoding>) -> Result<(), Error>,
+    ) -> Result<(), Stopped> {
+        self.run.phase(phase, count);
+        let mut raised = 0;
+        while raised < count {
+            let piece = self.raise(exponent, raised, &elements.wait()?)?;
+            let more = piece.len();
+            take(piece)?;
+            raised += more;
+            self.run.advance(more)?;
+        }
+        Ok(())
     }
 
     /// Elements in one piece of a message.
@@ -330,7 +348,7 @@ impl<'a, G: Group> Party<'a, G> {
             let items: Vec<u8> =
                 places.iter().flat_map(|&place| self.items.get(place as usize)).copied().collect();
             let mut bytes = vec![0; places.len() * G::UNIFORM];
-            self.map.hash_batch(&items, self.items.width(), &mut bytes, G::UNIFORM);
+            self.item_to_group.hash_batch(&items, self.items.width(), &mut bytes, G::UNIFORM);
             let mut uniform = vec![G::UNIFORM_EMPTY; places.len()];
             for (uniform, bytes) in uniform.iter_mut().zip(bytes.chunks_exact(G::UNIFORM)) {
                 uniform.as_mut().copy_from_slice(bytes);
@@ -358,30 +376,30 @@ impl<'a, G: Group> Party<'a, G> {
     }
 
     /// F: the masks of elements.
-    fn mask_all(&self, elements: &[G::Encoding], masks: &mut Vec<u128>) {
+    fn mask(&self, elements: &[G::Encoding], masks: &mut Vec<u128>) {
         let elements: Vec<u8> = elements.iter().flat_map(AsRef::as_ref).copied().collect();
         let mut hashes = vec![[0; 16]; elements.len() / G::ENCODED];
-        self.mask.hash_batch(&elements, G::ENCODED, hashes.as_flattened_mut(), 16);
+        self.element_to_mask.hash_batch(&elements, G::ENCODED, hashes.as_flattened_mut(), 16);
         masks.extend(hashes.iter().map(|hash| self.width.truncate(hash)));
     }
 
     /// Reads `count` elements and passes them on, piece by piece.
-    fn recv_elements(
+    fn elements(
         &self,
         count: usize,
-        channel: &mut dyn RecvHalf,
-        push: &mut dyn FnMut(Vec<G::Encoding>),
-    ) -> Result<(), Error> {
-        let mut left = count;
-        while left > 0 {
-            let mut piece = vec![G::EMPTY; left.min(self.piece())];
-            for element in &mut piece {
-                channel.recv_exact(element.as_mut())?;
+    ) -> impl Fn(&mut dyn RecvHalf, &mut dyn FnMut(Vec<G::Encoding>)) -> Result<(), Error> {
+        move |channel, push| {
+            let mut left = count;
+            while left > 0 {
+                let mut piece = vec![G::EMPTY; left.min(self.piece())];
+                for element in &mut piece {
+                    channel.recv_exact(element.as_mut())?;
+                }
+                left -= piece.len();
+                push(piece);
             }
-            left -= piece.len();
-            push(piece);
+            Ok(())
         }
-        Ok(())
     }
 }
 

@@ -1,8 +1,11 @@
+use super::super::transfer::{STRINGS, choices_of, for_each_batch};
 use super::*;
 use crate::Parameters;
 use crate::testing::{Case, Planted, duel, planted_for};
 use std::collections::HashSet;
+use vesica_encode::bloom::NoFreeSlot;
 use vesica_ot::CotReceiver;
+use vesica_ot::chosen;
 use vesica_ot::random::OtPads;
 
 /// What the receiver of a run has in the end.
