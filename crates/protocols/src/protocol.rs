@@ -267,6 +267,12 @@ impl Run<'_> {
         if self.progress.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
+    /// The same for work that is `done`.
+    pub(crate) fn counted<T>(&self, units: usize, done: T) -> Result<T, Error> {
+        self.advance(units)?;
+        Ok(done)
+    }
+
     /// Progress of `units`, told in proportion while `pieces` of other things are done.
     pub(crate) fn paced(&self, units: usize, pieces: usize) -> Paced<'_> {
         Paced { run: self, units, pieces: pieces.max(1), done: 0, told: 0 }

@@ -143,7 +143,7 @@ pub(crate) trait Model<V: FieldElement>: Check<V> {
     fn w_of_sender(coins: Self::SenderCoins, channel: &mut dyn Channel) -> Result<Self::W, Error>;
 
     /// Decoded values in the order in which they are hashed.
-    fn in_order(decoded: Decoded<()>) -> (Wiped<Block>, Order);
+    fn in_order(decoded: Decoded<()>) -> Values;
 
     /// F of the decoded `values` of the items `range`.
     fn hash(
@@ -156,7 +156,7 @@ pub(crate) trait Model<V: FieldElement>: Check<V> {
     );
 
     /// What remains of the decoded values.
-    fn proofs(run: &Run<'_>, hashes: &Hashes, values: &[Block], w: Self::W) -> Self::Proofs;
+    fn proofs(run: &Run<'_>, hashes: &Hashes, values: &Values, w: Self::W) -> Self::Proofs;
 }
 
 /// By which a receiver proves its matches to the sender, where both learn them.
@@ -168,13 +168,83 @@ pub(crate) trait Proofs {
     fn check(&self, items: &Items, matched: &[usize], channel: &mut dyn Channel) -> Result<(), Error>;
 }
 
-/// The item that each of a list of values belongs to; none: the one of the same number.
-pub(crate) struct Order(Option<Vec<u32>>);
-
-impl Order {
-    fn item(&self, index: usize) -> u32 {
-        self.0.as_ref().map_or(index as u32, |numbers| numbers[index])
+impl<C> Tossed<C> {
+    /// The seed of the store, which the receiver sends where no coins decide it. The keys of X are fixed by now.
+    fn send_seed(&self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Block, Error> {
+        if let Some(seed) = self.seed {
+            return Ok(seed);
+        }
+        let seed = Block::random(rng);
+        channel.send(seed.as_bytes())?;
+        Ok(seed)
     }
+
+    /// The same on the sender's side.
+    fn recv_seed(&self, channel: &mut dyn Channel) -> Result<Block, Error> {
+        if let Some(seed) = self.seed {
+            return Ok(seed);
+        }
+        let mut seed = Block::ZERO;
+        channel.recv_exact(seed.as_mut_bytes())?;
+        Ok(seed)
+    }
+}
+
+/// Decoded values, in the order in which they are hashed.
+pub(crate) struct Values {
+    values: Wiped<Block>,
+    /// The item of each; none: the one of the same number.
+    items: Option<Vec<u32>>,
+}
+
+/// What values are hashed with.
+struct Hashing<'a, W> {
+    run: &'a Run<'a>,
+    hashes: &'a Hashes,
+    items: &'a Items,
+    w: W,
+}
+
+impl Values {
+    /// Puts F(x) in place of each value and gives all to the sink at once.
+    fn put<M: Model<V>, V: FieldElement>(
+        mut self,
+        with: &Hashing<'_, M::W>,
+        sink: &mut impl OutputSink,
+    ) -> Result<(), Error> {
+        hash_all::<M, V>(with, 0, &mut self.values)?;
+        let item = |index| self.items.as_ref().map_or(index as u32, |items| items[index]);
+        sink.put(0, &self.values, |index| Some(item(index)));
+        Ok(())
+    }
+
+    /// Puts F(y) in place of each value and gives segment by segment to the sink.
+    fn put_by_segments<M: Model<V>, V: FieldElement>(
+        mut self,
+        with: &Hashing<'_, M::W>,
+        position: impl Fn(usize) -> u32,
+        sink: &mut impl EvaluationSink,
+    ) -> Result<(), Error> {
+        let item = |index| self.items.as_ref().map_or(index, |items| items[index] as usize);
+        for (index, values) in self.values.chunks_mut(SEGMENT).enumerate() {
+            let first = index * SEGMENT;
+            hash_all::<M, V>(with, first, values)?;
+            sink.put((first..first + values.len()).map(|index| position(item(index))), values);
+        }
+        Ok(())
+    }
+}
+
+/// Puts F in place of each value, the first of which has that number.
+fn hash_all<M: Model<V>, V: FieldElement>(
+    with: &Hashing<'_, M::W>,
+    first: usize,
+    values: &mut [Block],
+) -> Result<(), Error> {
+    let Hashing { run, hashes, items, w } = *with;
+    hashes.outputs(run, values, |range, values, into| {
+        M::hash(hashes, items, w, first + range.start..first + range.end, values, into);
+    })
 }
 
 impl<'a, M: Model<V>, V: FieldElement> Receiver<'a, M, V> {
@@ -196,41 +266,28 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Receiver<'_, M, V> {
         let (run, n) = (setup.run, items.len());
         // Progress in keys: hashed, sorted, stored, masked and, with A' early, sent.
         run.phase(Phase::Blind, if setup.early { 5 } else { 4 } * n);
-        let Tossed { context, seed, coins } = M::toss_as_receiver(&setup, channel, rng)?;
-        let hashes = Hashes::new(&context);
+        let tossed = M::toss_as_receiver(&setup, channel, rng)?;
+        let hashes = Hashes::new(&tossed.context);
         // 1. H(x), H_B(x), while the sender opens the VOLE.
         let pairs = hashes.pairs::<V>(run, items)?;
         // 2. The VOLE up to A; its last message is on the way.
-        let mut vole = vole::answer::<V, M>(&context, &setup.plan, channel, rng)?;
+        let mut vole = vole::answer::<V, M>(&tossed.context, &setup.plan, channel, rng)?;
         // 3. The seed of the store, with which the sender can sort its keys, and P, while the sender grows
         //    its trees.
-        let seed = match seed {
-            Some(seed) => seed,
-            None => {
-                let seed = Block::random(rng);
-                channel.send(seed.as_bytes())?;
-                seed
-            }
-        };
+        let store = Store::new(M::SECURITY, n, tossed.send_seed(channel, rng)?)?;
         channel.flush()?;
-        let store = Store::new(M::SECURITY, n, seed)?;
         let (p, keys) = store.encode(run, pairs)?;
         // 4. A' = A ⊕ P. C is computed while the sender works on it.
-        let masked = vole.values().add_to(p);
-        run.advance(n)?;
-        let vole = M::send_masked(&setup, &coins, vole, masked, channel, rng)?;
-        let c = vole.expand();
-        run.advance(n)?;
+        let masked = run.counted(n, vole.values().add_to(p))?;
+        let vole = M::send_masked(&setup, &tossed.coins, vole, masked, channel, rng)?;
+        let c = run.counted(n, vole.expand())?;
         // 5. F(x).
         let decoded = keys.decode(run, c)?;
         sink.begin(0, n);
-        let w = M::w_of_receiver(coins, channel)?;
-        let (mut values, order) = M::in_order(decoded);
+        let w = M::w_of_receiver(tossed.coins, channel)?;
+        let values = M::in_order(decoded);
         let proofs = M::proofs(run, &hashes, &values, w);
-        hashes.outputs(run, &mut values, |range, values, into| {
-            M::hash(&hashes, items, w, range, values, into)
-        })?;
-        sink.put(0, &values, |index| Some(order.item(index)));
+        values.put::<M, V>(&Hashing { run, hashes: &hashes, items, w }, sink)?;
         Ok(proofs)
     }
 }
@@ -255,47 +312,30 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Sender<'_, M, V> {
         let (run, n, theirs) = (setup.run, items.len(), setup.run.sizes.receiver);
         // Progress in keys: mine hashed and sorted, the partner's answered.
         run.phase(Phase::Blind, 2 * n + theirs);
-        let Tossed { context, seed, coins } = M::toss_as_sender(&setup, channel, rng)?;
-        let hashes = Hashes::new(&context);
-        let vole = vole::open(&context, channel, rng)?;
+        let tossed = M::toss_as_sender(&setup, channel, rng)?;
+        let hashes = Hashes::new(&tossed.context);
+        let vole = vole::open(&tossed.context, channel, rng)?;
         // 1. H(y), H_B(y), while the receiver answers.
         let pairs = hashes.pairs::<V>(run, items)?;
         let flight2 = vole::receive_flight2::<V, M>(&setup.plan, channel)?;
         // 3. My keys in the order of the store, while the receiver fills it; before there is memory for B,
         //    which step 2 already takes if there are many slots.
-        let seed = match seed {
-            Some(seed) => seed,
-            None => {
-                let mut seed = Block::ZERO;
-                channel.recv_exact(seed.as_mut_bytes())?;
-                seed
-            }
-        };
-        let store = Store::new(M::SECURITY, theirs, seed)?;
+        let store = Store::new(M::SECURITY, theirs, tossed.recv_seed(channel)?)?;
         let keys = store.sort(run, pairs)?;
         // 2. Δ, B.
         let vole = vole::respond::<V, M>(vole, &setup.plan, &flight2, channel, rng)?;
-        run.advance(theirs)?;
+        let vole = run.counted(theirs, vole)?;
         run.phase(Phase::Answer, 2 * theirs + n);
-        let Expanded { delta, mut b } = vole.expand();
-        run.advance(theirs)?;
+        let Expanded { delta, b } = run.counted(theirs, vole.expand())?;
         // 4. B' = B ⊕ Δ·A'.
-        let slots = b.len();
-        V::recv_products(&mut b, *delta, channel, &mut run.paced(theirs, slots))?;
-        let w = M::w_of_sender(coins, channel)?;
+        let b = V::recv_products(b, *delta, channel, run)?;
+        let w = M::w_of_sender(tossed.coins, channel)?;
         // 5. F(y), from Decode(B', y) ⊕ Δ·H_B(y).
         let decoded = keys.decode_and_add(run, b, *delta)?;
         sink.begin(0, n);
-        let (mut values, order) = M::in_order(decoded);
+        let values = M::in_order(decoded);
         let proofs = M::proofs(run, &hashes, &values, w);
-        for (index, values) in values.chunks_mut(SEGMENT).enumerate() {
-            let first = index * SEGMENT;
-            hashes.outputs(run, values, |range, values, into| {
-                M::hash(&hashes, items, w, first + range.start..first + range.end, values, into);
-            })?;
-            sink.put((first..first + values.len()).map(|index| position(order.item(index) as usize)), values);
-        }
-        drop((values, order, position));
+        values.put_by_segments::<M, V>(&Hashing { run, hashes: &hashes, items, w }, position, sink)?;
         sink.complete(channel.split().0)?;
         Ok(proofs)
     }

@@ -3,12 +3,13 @@
 use vesica_channel::Channel;
 use vesica_crypto::band;
 use vesica_crypto::block::Block;
+use vesica_crypto::memory::Wiped;
 use vesica_encode::okvs::{self, Polynomial};
 use vesica_ot::vole;
 use zeroize::Zeroize;
 
 use crate::error::Error;
-use crate::protocol::Paced;
+use crate::protocol::Run;
 
 /// Elements handled between two calls of the channel.
 const CHUNK: usize = 1 << 14;
@@ -29,8 +30,9 @@ pub(crate) trait FieldElement: vole::Value + band::XorValue + Zeroize {
     /// The table of a polynomial: of values of its field.
     fn interpolate(store: Polynomial, keys: &[Block], values: &[Self]) -> Result<Vec<Self>, okvs::Error>;
 
-    /// Sends a table.
-    fn send(table: &[Self], channel: &mut dyn Channel, progress: &mut Paced<'_>) -> Result<(), Error> {
+    /// Sends A', as progress of all the receiver's keys.
+    fn send(table: &[Self], channel: &mut dyn Channel, run: &Run<'_>) -> Result<(), Error> {
+        let mut progress = run.paced(run.sizes.receiver, table.len());
         let mut bytes = Vec::with_capacity(CHUNK * Self::BYTES);
         for elements in table.chunks(CHUNK) {
             Self::to_bytes(elements, &mut bytes);
@@ -40,16 +42,17 @@ pub(crate) trait FieldElement: vole::Value + band::XorValue + Zeroize {
         Ok(())
     }
 
-    /// Adds Δ times the partner's table to mine.
+    /// Receives A': B' = B ⊕ Δ·A', as progress of all the receiver's keys.
     fn recv_products(
-        sums: &mut [Block],
+        mut b: Wiped<Block>,
         delta: Block,
         channel: &mut dyn Channel,
-        progress: &mut Paced<'_>,
-    ) -> Result<(), Error> {
-        let mut bytes = vec![0; CHUNK.min(sums.len()) * Self::BYTES];
+        run: &Run<'_>,
+    ) -> Result<Wiped<Block>, Error> {
+        let mut progress = run.paced(run.sizes.receiver, b.len());
+        let mut bytes = vec![0; CHUNK.min(b.len()) * Self::BYTES];
         let mut elements = Vec::with_capacity(CHUNK);
-        for sums in sums.chunks_mut(CHUNK) {
+        for sums in b.chunks_mut(CHUNK) {
             let bytes = &mut bytes[..sums.len() * Self::BYTES];
             channel.recv_exact(bytes)?;
             elements.clear();
@@ -57,7 +60,7 @@ pub(crate) trait FieldElement: vole::Value + band::XorValue + Zeroize {
             Self::add_products(sums, delta, &elements);
             progress.advance(elements.len())?;
         }
-        Ok(())
+        Ok(b)
     }
 }
 

@@ -26,7 +26,7 @@ use vesica_ot::vole::receiver::{Answered, Checked, Held};
 
 use super::elements::FieldElement;
 use super::hashes::{Hashes, PROOF, with_items};
-use super::{Model, Order, Proofs, Setup, Tossed};
+use super::{Model, Proofs, Setup, Tossed, Values};
 use crate::error::{Error, Misbehaviour};
 use crate::parameters::Security;
 use crate::protocol::{Learns, Phase, Run};
@@ -153,7 +153,7 @@ impl Model<Block> for Malicious {
         let vole = Self::check(vole, &setup.plan, channel, rng)?;
         run.advance(n)?;
         let masked = vole.release(masked);
-        Block::send(&masked, channel, &mut run.paced(n, masked.len()))?;
+        Block::send(&masked, channel, run)?;
         coins.send_w(channel)?;
         Ok(vole)
     }
@@ -178,8 +178,8 @@ impl Model<Block> for Malicious {
         Ok(block(&coins.my_w) ^ block(&theirs))
     }
 
-    fn in_order(decoded: Decoded<()>) -> (Wiped<Block>, Order) {
-        (decoded.in_order(), Order(None))
+    fn in_order(decoded: Decoded<()>) -> Values {
+        Values { values: decoded.in_order(), items: None }
     }
 
     fn hash(
@@ -194,9 +194,8 @@ impl Model<Block> for Malicious {
         hashes.output.hash_batch(&bytes, width, into, 16);
     }
 
-    fn proofs(run: &Run<'_>, hashes: &Hashes, values: &[Block], w: Block) -> KeptValues {
-        let values = if run.learns == Learns::Both { values.to_vec() } else { Vec::new() };
-        KeptValues { hashes: hashes.clone(), values: values.into(), w }
+    fn proofs(run: &Run<'_>, hashes: &Hashes, values: &Values, w: Block) -> KeptValues {
+        KeptValues::new(run, hashes, &values.values, w)
     }
 }
 
@@ -209,6 +208,11 @@ pub(crate) struct KeptValues {
 }
 
 impl KeptValues {
+    pub(crate) fn new(run: &Run<'_>, hashes: &Hashes, values: &[Block], w: Block) -> Self {
+        let values = if run.learns == Learns::Both { values.to_vec() } else { Vec::new() };
+        KeptValues { hashes: hashes.clone(), values: values.into(), w }
+    }
+
     pub(crate) fn proof(&self, items: &Items, item: usize) -> [u8; PROOF] {
         self.hashes.proof(items, item, self.values[item] ^ self.w)
     }

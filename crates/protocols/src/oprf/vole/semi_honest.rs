@@ -5,7 +5,6 @@ use std::ops::Range;
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
-use vesica_crypto::memory::Wiped;
 use vesica_encode::items::Items;
 use vesica_encode::okvs::Decoded;
 use vesica_ot::security::SemiHonest;
@@ -14,7 +13,7 @@ use vesica_ot::vole::receiver::{Answered, Checked, Held};
 
 use super::elements::FieldElement;
 use super::hashes::Hashes;
-use super::{Model, Order, Proofs, Setup, Tossed};
+use super::{Model, Proofs, Setup, Tossed, Values};
 use crate::error::Error;
 use crate::protocol::{Phase, Run};
 
@@ -51,7 +50,7 @@ impl<V: FieldElement> Model<V> for SemiHonest {
         let (run, n) = (setup.run, setup.run.sizes.receiver);
         let send = |channel: &mut dyn Channel| {
             let masked = masked.release();
-            V::send(&masked, channel, &mut run.paced(n, masked.len()))?;
+            V::send(&masked, channel, run)?;
             Ok::<_, Error>(channel.flush()?)
         };
         if setup.early {
@@ -77,8 +76,8 @@ impl<V: FieldElement> Model<V> for SemiHonest {
         Ok(())
     }
 
-    fn in_order(decoded: Decoded<()>) -> (Wiped<Block>, Order) {
-        (decoded.outputs, Order(Some(decoded.numbers)))
+    fn in_order(decoded: Decoded<()>) -> Values {
+        Values { values: decoded.outputs, items: Some(decoded.numbers) }
     }
 
     /// H_o does not take the item: fetched in the order of the store, the items would cost a fifth of a run's
@@ -87,7 +86,7 @@ impl<V: FieldElement> Model<V> for SemiHonest {
         hashes.output.hash_batch(Block::slice_as_bytes(values), Block::BYTES, into, 16);
     }
 
-    fn proofs(_: &Run<'_>, _: &Hashes, _: &[Block], (): ()) {}
+    fn proofs(_: &Run<'_>, _: &Hashes, _: &Values, (): ()) {}
 }
 
 impl Proofs for () {

@@ -105,7 +105,7 @@ pub fn receive(
     let vole = cheating::accept_anything(vole, &setup.plan, channel, rng)?;
     let mut masked = vole.release(masked);
     (cheat.table)(&mut masked);
-    Block::send(&masked, channel, &mut run.paced(0, 1))?;
+    Block::send(&masked, channel, run)?;
     coins.send_w(channel)?;
     let values = store.sort(run, pairs)?.decode(run, vole.expand())?.in_order();
     let w = Malicious::w_of_receiver(coins, channel)?;
@@ -274,8 +274,8 @@ pub fn send(
     let (vole, flight3) = cheating::respond(vole, &setup.plan, &flight2, rng, &wrong)?;
     channel.send(&flight3)?;
     channel.flush()?;
-    let mut b = <Malicious as Check<Block>>::be_checked(vole, &setup.plan, channel)?.expand().b;
-    Block::recv_products(&mut b, delta, channel, &mut run.paced(0, 1))?;
+    let b = <Malicious as Check<Block>>::be_checked(vole, &setup.plan, channel)?.expand().b;
+    let b = Block::recv_products(b, delta, channel, run)?;
     let store = Store::new(Security::Malicious, run.sizes.receiver, seed.unwrap_or(Block::ZERO))?;
     let w = if cheat.coins == CoinCheat::Cancelled {
         let mut theirs = [0; COIN];

@@ -15,7 +15,7 @@ use vesica_ot::vole::cheating::fingerprint_of_code;
 use super::cheating::masks;
 use super::setup;
 use crate::oprf::vole::hashes::Hashes;
-use crate::oprf::vole::malicious::{ReceiverCoins, SenderCoins};
+use crate::oprf::vole::malicious::{KeptValues, ReceiverCoins, SenderCoins};
 use crate::oprf::vole::{Model, Tossed};
 use crate::parameters::{Parameters, Security};
 use crate::protocol::{Learns, Run, Sizes};
@@ -107,7 +107,7 @@ fn of_equal_values(parameters: Parameters, items: &Items, w: Block) -> (Vec<u128
     let run = Run { learns: Learns::Both, ..run(parameters) };
     let hashes = Hashes::new(&run.context);
     let values = vec![Block::from(5u128); items.len()];
-    let proofs = Malicious::proofs(&run, &hashes, &values, w);
+    let proofs = KeptValues::new(&run, &hashes, &values, w);
     let proof = |item| u128::from_le_bytes(proofs.proof(items, item));
     (masks(&run, &hashes, items, values, w).unwrap(), (0..items.len()).map(proof).collect())
 }
