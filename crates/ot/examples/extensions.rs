@@ -31,7 +31,7 @@ use vesica_ot::{CotReceiver, CotSender, base, iknp};
 
 const LABEL: Label = Label::new("example");
 const STRINGS: Label = Label::new("example: strings");
-const PIECE: usize = 1 << 13;
+const CHUNK: usize = 1 << 13;
 
 fn context() -> Context {
     Context::new(&[1; 32], "extensions", b"", 0, 0)
@@ -142,7 +142,7 @@ fn extension(count: usize, hashed: bool) -> f64 {
     let mut choices = vec![0; count / 8];
     StdRng::seed_from_u64(3).fill_bytes(&mut choices);
     let (mut q, mut t) = (large_vec([Block::ZERO], count), large_vec([Block::ZERO], count));
-    let mut other = large_vec([Block::ZERO], PIECE);
+    let mut other = large_vec([Block::ZERO], CHUNK);
     let strings = OtPads::<1>::of(&context(), STRINGS);
     let barrier = std::sync::Barrier::new(2);
     let mut best = f64::INFINITY;
@@ -153,13 +153,13 @@ fn extension(count: usize, hashed: bool) -> f64 {
                 let mut ot = iknp::Sender::<1>::setup(&context(), LABEL, 128, None, channel, rng).unwrap();
                 barrier.wait();
                 let start = Instant::now();
-                for (piece, rows) in q.chunks_mut(PIECE).enumerate() {
+                for (chunk, rows) in q.chunks_mut(CHUNK).enumerate() {
                     ot.extend(rows, channel).unwrap();
                     if hashed {
                         other.copy_from_slice(rows);
                         add_delta(&ot.delta(), &mut other);
-                        strings.hash((piece * PIECE) as u64, rows);
-                        strings.hash((piece * PIECE) as u64, &mut other);
+                        strings.hash((chunk * CHUNK) as u64, rows);
+                        strings.hash((chunk * CHUNK) as u64, &mut other);
                         black_box(&other);
                     }
                 }
@@ -170,11 +170,11 @@ fn extension(count: usize, hashed: bool) -> f64 {
                 let rng = &mut StdRng::seed_from_u64(2);
                 let mut ot = iknp::Receiver::<1>::setup(&context(), LABEL, 128, None, channel, rng).unwrap();
                 barrier.wait();
-                for (piece, (rows, choices)) in t.chunks_mut(PIECE).zip(choices.chunks(PIECE / 8)).enumerate()
+                for (chunk, (rows, choices)) in t.chunks_mut(CHUNK).zip(choices.chunks(CHUNK / 8)).enumerate()
                 {
                     ot.extend(choices, rows, channel).unwrap();
                     if hashed {
-                        strings.hash((piece * PIECE) as u64, rows);
+                        strings.hash((chunk * CHUNK) as u64, rows);
                     }
                 }
                 barrier.wait();
@@ -187,7 +187,7 @@ fn extension(count: usize, hashed: bool) -> f64 {
 
 fn main() {
     let log: u32 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(22);
-    let count = PIECE.max(1usize << log);
+    let count = CHUNK.max(1usize << log);
     println!("{:<52} {:>8} {:>8} {:>6}", "", "figure", "floor", "ratio");
     let Parts { block, row, byte } = parts();
     bases();

@@ -56,6 +56,22 @@ use security::SecurityModel;
 pub trait CotSender<const W: usize> {
     /// The parties that the correlated OTs withstand. A protocol that needs malicious security asks for
     /// `CotSender<W, Security = Malicious>`.
+    ///
+    /// ```
+    /// # use vesica_ot::{CotSender, security::Malicious, softspoken};
+    /// fn protocol(ot: impl CotSender<1, Security = Malicious>) {}
+    /// fn over_softspoken(ot: softspoken::Sender<Malicious>) {
+    ///     protocol(ot);
+    /// }
+    /// ```
+    ///
+    /// ```compile_fail
+    /// # use vesica_ot::{CotSender, iknp, security::Malicious};
+    /// # fn protocol(ot: impl CotSender<1, Security = Malicious>) {}
+    /// fn over_iknp(ot: iknp::Sender<1>) {
+    ///     protocol(ot);
+    /// }
+    /// ```
     type Security: SecurityModel;
 
     /// Δ.

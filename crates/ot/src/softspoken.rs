@@ -363,6 +363,16 @@ impl Receiver<SemiHonest> {
     /// As [`setup`](Self::setup), with base OTs of earlier runs. Only semi-honest runs can take them: a
     /// failed check reveals something of Δ, and with one Δ in many runs that would add up.
     ///
+    /// ```
+    /// # use vesica_ot::{security::SemiHonest, softspoken::Receiver};
+    /// let _ = Receiver::<SemiHonest>::setup_cached;
+    /// ```
+    ///
+    /// ```compile_fail
+    /// # use vesica_ot::{security::Malicious, softspoken::Receiver};
+    /// let _ = Receiver::<Malicious>::setup_cached;
+    /// ```
+    ///
     /// # Errors
     /// As there, or if the cached base OTs do not fit.
     pub fn setup_cached(
