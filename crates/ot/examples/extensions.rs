@@ -1,17 +1,16 @@
 //! Times base OTs and the extension of the papers, each beside its floor on this processor: the same blocks
 //! of AES, tiles to transpose and bytes to digest, with nothing in between.
 //!
-//! `cargo run --release -p vesica-ot --example extensions [log2 of OTs]`. Both parties in one process, a
-//! thread each, over memory: a figure is the wall time of both, by OT.
+//! `cargo run --release -p vesica-ot --example extensions [log2 of OTs]`. Both parties run in one process, a
+//! thread each, over memory. A figure is the wall time of both, by OT.
 //!
-//! **What the least is** (issue 4 asks for 1.1 ns for a generator and a transposition, and for 3 ns a random
-//! OT a party). A core of Zen 4 makes a block of AES in 0.69 ns and transposes a row of 128 bits in 0.48 ns,
-//! seven two-input shuffles and an affine product for 64 bytes being 2 cycles a row: 1.17 ns together,
-//! nothing being read or written. A random OT takes the sender one block of a generator and, for both
-//! strings, four of the hash: 5·0.69 + 0.48 = 3.9 ns; the receiver two and two: 3.2 ns; and the transcript
-//! digest of its 16 bytes is 2.6 ns more for each (0.16 ns a byte). On a core with twice the AES (as Zen 5,
-//! on which the issue counted) the sums would be 2.2 and 1.9 ns. A protocol that asks for one string of an
-//! OT, or a few, comes out below: strings are hashed on demand.
+//! **The floor.** A core of Zen 4 makes a block of AES in 0.69 ns. It transposes a row of 128 bits in
+//! 0.48 ns: 64 bytes take seven two-input shuffles and an affine product, which is 2 cycles a row. Together
+//! that is 1.17 ns, without reading or writing memory. For a random OT the sender takes one block of a
+//! generator and, for both strings, four of the hash: 5·0.69 + 0.48 = 3.9 ns. The receiver takes two and two:
+//! 3.2 ns. The transcript digest of its 16 bytes adds 2.6 ns for each (0.16 ns a byte). On a core with twice
+//! the AES (Zen 5) the sums would be 2.2 and 1.9 ns. A protocol that needs one string of an OT, or a few,
+//! takes less: strings are hashed on demand.
 #![allow(clippy::unwrap_used, reason = "a measurement that fails has nobody to tell")]
 
 use std::hint::black_box;
@@ -102,7 +101,7 @@ fn bases() {
     }
 }
 
-/// What the parts cost alone: a block of AES, a row transposed, a byte digested.
+/// The costs of the parts: a block of AES, a row transposed, a byte digested.
 struct Parts {
     block: f64,
     row: f64,

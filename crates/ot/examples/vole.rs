@@ -178,7 +178,7 @@ fn deal() -> ([[Block; 2]; 128], Block, [Block; 128]) {
 
 /// Correlated OTs with random choices, streamed: the rows of one chunk after the other in the same buffer.
 fn softspoken<S: SecurityModel>(name: &str, width: Width, aes: f64) {
-    // What one checked chunk yields.
+    // The rows of one checked chunk.
     const COUNT: usize = 127 * 128;
     const CHUNKS: usize = 32;
     let (pairs, delta, chosen) = deal();

@@ -89,7 +89,7 @@ const LANES: usize = 16;
 
 /// A public code of rows of `W` blocks, an even number.
 pub trait Code<const W: usize>: Sync {
-    /// What is encoded.
+    /// The words that are encoded.
     type Word: Copy + Send + Sync;
     /// The oracle of this code's outputs.
     const OUTPUT: Label;

@@ -235,7 +235,7 @@ mod tests {
         Full { first, leaves: nodes, sums }
     }
 
-    /// What a party has that was told the sums beside the path, and the last of them.
+    /// The leaves of a party that learns the sums beside the path, and the last of these sums.
     fn punctured(shape: Shape, full: &Full, path: usize) -> (Vec<Block>, Block) {
         let mut nodes = vec![Block::ZERO; full.leaves.len()];
         if shape.start() == 2 {

@@ -1,8 +1,8 @@
-//! What an OT withstands, as a type: a protocol that needs malicious security asks for `S = Malicious`, and
+//! The security of an OT as a type. A protocol that needs malicious security asks for `S = Malicious`, and
 //! does not compile with anything less.
 //!
 //! [`Security`] names the same two models as values, for what is decided at run time (terms, formulas of
-//! bytes). [`Profile`] is what the parameters of a run rest on.
+//! bytes). A [`Profile`] names the arguments on which the parameters of a run rest.
 
 pub use vesica_crypto::security::{STATISTICAL_SECURITY, Security};
 
@@ -35,7 +35,7 @@ impl SecurityModel for Malicious {
     const SECURITY: Security = Security::Malicious;
 }
 
-/// What the parameters of a run rest on.
+/// The arguments on which the parameters of a run rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Profile {
     /// Published constructions, and bounds that are proven or computed. (docs/security-of-the-default.md

@@ -103,7 +103,7 @@ fn bound(context: &Context, label: Label) -> [u8; 32] {
     bound
 }
 
-/// What the receiver of base OTs has.
+/// The output of the receiver of base OTs.
 pub struct Chosen {
     /// Its choices, packed eight to a byte, lowest first.
     pub choices: Zeroizing<Vec<u8>>,

@@ -14,7 +14,8 @@ use crate::security::Malicious;
 /// A lie about a tree. Each is noticed unless a guess of bits of Δ is right.
 #[derive(Clone, Copy, Debug)]
 pub enum Cheat {
-    /// Whoever chose `choice` in base OT `index` gets a wrong sum: noticed if bit `index` of Δ is `choice`.
+    /// A sender that chose `choice` in base OT `index` gets a wrong sum. It notices if bit `index` of Δ is
+    /// `choice`.
     Sum {
         /// Of the base OT, and of Δ's bit.
         index: usize,

@@ -19,7 +19,7 @@ pub struct Deviation {
     pub group: usize,
     /// By how much the first block of its string differs from the others'.
     pub error: Block,
-    /// What the group's bits of Δ are taken to be.
+    /// The guess of the group's bits of Δ.
     pub guess: usize,
 }
 

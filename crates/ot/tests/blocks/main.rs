@@ -264,7 +264,7 @@ fn random_strings<const W: usize>(rows: &Rows<W>) -> (Vec<[[Block; W]; 2]>, Vec<
     (zeros.into_iter().zip(ones).map(|(zero, one)| [zero, one]).collect(), chosen)
 }
 
-/// What the sender of correlated strings does with one.
+/// The correlation of the strings: the second one from the first.
 fn other<const W: usize>(j: usize, string: &[Block; W]) -> [Block; W] {
     string.map(|block| !block ^ Block::from(j as u128))
 }
@@ -299,7 +299,7 @@ fn transfer<const W: usize, E: Extension<W>>(
 /// Calls of an OPRF: OTs in a group, groups.
 const CALLS: [(usize, usize); 5] = [(1, 700), (1, 1), (3, 200), (2, 512), (1, 1200)];
 
-/// What a sender evaluates: at the receiver's words, and at others that differ in one word of the group.
+/// The sender's outputs at the receiver's words, and at others that differ in one word of the group.
 struct Evaluated {
     own: Vec<Block>,
     other: Vec<Block>,

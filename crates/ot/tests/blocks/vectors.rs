@@ -11,7 +11,7 @@ use super::*;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/blocks/vectors.baseline");
 
-/// What a party ended with, for the digest.
+/// The output of a party, for the digest.
 trait Output {
     fn absorb(&self, hasher: &mut blake3::Hasher);
 }

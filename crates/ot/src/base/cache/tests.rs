@@ -46,7 +46,7 @@ fn check(pairs: &[[Seed; 2]], Chosen { choices, seeds }: &Chosen) {
     }
 }
 
-/// What both keep of a first run for `count`.
+/// The caches of both parties after a first run for `count`.
 fn kept(count: usize) -> [CachedBaseOts; 2] {
     let cache = [BaseOtCache::new(), BaseOtCache::new()];
     let (pairs, chosen, _) = run([Some(&cache[0]), Some(&cache[1])], 0, count);
