@@ -100,16 +100,16 @@ impl Outcome {
     /// The outcome or the exception. Writes the report's file in both cases.
     pub(crate) fn of(
         py: Python<'_>,
-        ended: job::Outcome,
+        ended: job::Ended,
         report: Option<Output>,
         cancel: &channel::CancelToken,
     ) -> PyResult<Self> {
-        let job::Outcome { report: told, result, batches, numbers } = ended;
-        let written = report.map_or(Ok(()), |file| py.detach(|| told.write(file, cancel)));
-        let matches = result.map_err(|error| raise(py, &error, Some(&told)))?;
-        written.map_err(|error| raise(py, &error, Some(&told)))?;
+        let job::Ended { report: full_report, result, batches, numbers } = ended;
+        let written = report.map_or(Ok(()), |file| py.detach(|| full_report.write(file, cancel)));
+        let matches = result.map_err(|error| raise(py, &error, Some(&full_report)))?;
+        written.map_err(|error| raise(py, &error, Some(&full_report)))?;
         Ok(Outcome {
-            report: serde_json::to_string(&told).unwrap_or_default(),
+            report: serde_json::to_string(&full_report).unwrap_or_default(),
             rows: matches.map(vesica::encode::items::Matches::into_rows),
             numbers,
             batches: batches.map(|batches| Py::new(py, Batches(batches))).transpose()?,

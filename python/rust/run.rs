@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use rand_core::CryptoRng;
-use vesica::job::{Job, OnEvent, Outcome as Ended};
+use vesica::job::{Ended, Job, OnEvent};
 use vesica::protocols::Role;
 use vesica::table::{KeySpec, PairSpec, TableError};
 use vesica::{Error, channel, local as both, randomness};
@@ -41,7 +41,7 @@ pub(crate) fn pair_columns(py: Python<'_>, specs: Vec<String>) -> PyResult<Vec<(
     Ok(pairs.into_iter().map(|pair| (pair.mine, pair.theirs)).collect())
 }
 
-/// How a run is to go, whoever takes part.
+/// The options of a run, for one party or for both.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct How<'py> {

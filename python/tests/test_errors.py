@@ -129,8 +129,8 @@ def test_wrong_usage(tmp_path: Path, keys: dict[str, str]) -> None:
         "peer": keys["sender"],
     }
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"connect": None}, "give listen or connect"),
-        ({"listen": ":0"}, "either listen or connect"),
+        ({"connect": None}, "give `listen` or `connect`"),
+        ({"listen": ":0"}, "either `listen` or `connect`"),
         ({"connect": "127.0.0.1"}, "HOST:PORT"),
         ({"peer": None}, "public key is missing"),
         ({"peer": "vesica-pub1-xx"}, "cut short"),
@@ -148,7 +148,7 @@ def test_wrong_usage(tmp_path: Path, keys: dict[str, str]) -> None:
         ({"output": "a.arrow", "row_numbers": True}, "not both"),
         ({"output": "a.arrow", "report": "a.arrow"}, "name the same file"),
         ({"keep_base_ots": "base.ots"}, 'security="semi-honest"'),
-        ({"insecure_plaintext": True}, "peer nor identity"),
+        ({"insecure_plaintext": True}, "`peer` nor `identity`"),
         ({"insecure_plaintext": True, "peer": None, "identity": None, "connect": "192.0.2.1:9"}, "loopback"),
     ]
     for change, words in cases:

@@ -1,7 +1,7 @@
-//! Building blocks in a record: what criterion measured of them, an element each.
+//! Building blocks in a record: what criterion measured, for each element.
 //!
-//! `make bench-blocks` runs criterion, which leaves a folder for each block; [`collect`] reads them, [`Folder::keep_blocks`]
-//! writes the record's `blocks.csv`, and the report shows it.
+//! `make bench-blocks` runs criterion, which makes a folder for each block. [`collect`] reads the folders, and
+//! [`Folder::keep_blocks`] writes `blocks.csv` in the record's folder, which the report shows.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -98,7 +98,7 @@ pub fn collect(criterion: &Path) -> Result<Vec<Block>, BenchError> {
     Ok(blocks)
 }
 
-/// The blocks as a Markdown table; nothing of none.
+/// The blocks as a Markdown table; empty if there are none.
 pub fn table(blocks: &[Block]) -> String {
     let mut text = String::new();
     if blocks.is_empty() {
@@ -130,7 +130,7 @@ impl Folder {
         reader.deserialize().collect::<Result<_, _>>().map_err(|error| BenchError::form(&path, error))
     }
 
-    /// Puts these in the place of the record's blocks.
+    /// Replaces the record's blocks by these.
     pub fn keep_blocks(&self, blocks: &[Block]) -> Result<(), BenchError> {
         let path = self.path().join(BLOCKS);
         let mut writer = csv::Writer::from_path(&path).map_err(|error| BenchError::form(&path, error))?;

@@ -1,4 +1,4 @@
-//! A cell: one protocol, with all that decides its figures.
+//! A cell: one protocol, and everything that its figures depend on.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::BenchError;
 /// The network without a limit.
 pub const LOOPBACK: &str = "loopback";
 
-/// What is run, on sets of which sizes, over which network. Its JSON form leaves out what is as usual.
+/// A protocol, its parameters, the sizes of the sets, the network. The JSON form leaves out defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
@@ -27,7 +27,7 @@ pub struct Cell {
     pub receiver: usize,
     /// n_s.
     pub sender: usize,
-    /// What the protocol withstands: `semi-honest` or `malicious`.
+    /// The security: `semi-honest` or `malicious`.
     #[serde(default = "default_security", skip_serializing_if = "is_default_security", with = "word")]
     pub security: Security,
     /// κ.
@@ -36,7 +36,7 @@ pub struct Cell {
     /// σ, for native items.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sigma: Option<u32>,
-    /// A form beside the standard one.
+    /// A variant of the protocol.
     #[serde(default, skip_serializing_if = "is_default")]
     pub variant: Option<String>,
     /// `conservative`, `fast` or `lean`.
@@ -107,7 +107,7 @@ fn default_network() -> String {
 }
 
 impl Cell {
-    /// The cell of that protocol and these sizes, everything else as usual.
+    /// The cell of that protocol and these sizes, with defaults for the rest.
     pub fn new(protocol: &str, receiver: usize, sender: usize) -> Self {
         Cell {
             protocol: protocol.to_owned(),
@@ -127,12 +127,12 @@ impl Cell {
         }
     }
 
-    /// Items both sets have: every fourth of the smaller one, and at least one.
+    /// Items that both sets have: a quarter of the smaller one, and at least one.
     pub fn common(&self) -> usize {
         self.receiver.min(self.sender).div_ceil(4)
     }
 
-    /// The settings of a run; what is marked insecure is allowed, for it is only measured.
+    /// The settings of a run. Insecure protocols are allowed, since a benchmark has no real data.
     pub fn settings(&self) -> Settings {
         Settings {
             protocol: Choice::Named(self.protocol.clone()),
@@ -150,7 +150,7 @@ impl Cell {
         }
     }
 
-    /// The protocol with its parameters, and the shape its formulas take; an error if it is not offered like this.
+    /// The protocol, and the shape for its formulas; an error if the protocol does not offer these parameters.
     pub fn plan(&self) -> Result<(&'static Entry, Shape), BenchError> {
         let settings = self.settings();
         let chosen = plan::choose(&settings.protocol, settings.wanted(), None);
@@ -160,7 +160,7 @@ impl Cell {
         let takes_kept = protocol.keeps_base_ots() && cache::may_be_cached(parameters.level);
         if self.kept_base_ots && (!takes_kept || self.security == Security::Malicious) {
             let (name, level) = (protocol.name, parameters.level);
-            let what = format!("{name} ({}, level {level}) takes no base OTs that were kept", self.security);
+            let what = format!("{name} ({}, level {level}) cannot use kept base OTs", self.security);
             return Err(BenchError::Cell(what));
         }
         Ok((
@@ -190,7 +190,7 @@ impl Cell {
     }
 }
 
-/// A choice that is written as its word on the command line.
+/// A value that is written as its word on the command line.
 mod word {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -275,8 +275,8 @@ struct Described {
 const BUILT_IN: &str = include_str!("../../../benchmarks/networks.toml");
 
 impl Networks {
-    /// Reads `networks.toml`. Where there is none the networks are those that the program was built with, so that a single
-    /// cell can be measured in any folder.
+    /// Reads `networks.toml`. If there is none, the networks are those that the program was built with, so that a single cell
+    /// can be measured in any folder.
     pub fn read(path: &Path) -> Result<Self, BenchError> {
         let text = match std::fs::read_to_string(path) {
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => BUILT_IN.to_owned(),

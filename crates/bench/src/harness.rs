@@ -1,4 +1,4 @@
-//! Runs a cell: two processes, their measurements compared with each other and with what was planted.
+//! Runs a cell as two processes, and compares their measurements with each other and with the planted result.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::party::Measured;
 /// How long a party may take to notice that the other one is gone.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Less memory than this is at hand on any machine.
+/// Every machine has this much memory ready.
 const CLAIMED_FROM: u64 = 20_000_000;
 
 /// Both parties' measurements of one run.
@@ -30,7 +30,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Both parties have looked at their matches themselves, each row of them. What they report must agree.
+    /// Checks that the two reports agree. Each party has checked its own matches, row by row.
     fn check(&self, cell: &Cell) -> Result<(), BenchError> {
         let Pair { receiver, sender } = self;
         let wrong =
@@ -75,12 +75,12 @@ pub struct Harness {
     pub networks: Networks,
 }
 
-/// A process that does not outlive its owner.
+/// A process that is killed when this is dropped.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It is gone already, or it goes now.
+        // It may have ended already.
         drop(self.0.kill());
         drop(self.0.wait());
     }
@@ -89,8 +89,8 @@ impl Drop for Running {
 impl Harness {
     /// Runs one cell once; parties that take longer than `patience` are stopped.
     ///
-    /// Before its clock runs, a process of its own [claims](vesica::resources::claim_memory) as much memory as both will use:
-    /// what is measured is the protocol, and not how long the host of a virtual machine takes to find memory it took back.
+    /// Before the clock starts, another process [claims](vesica::resources::claim_memory) as much memory as both parties will
+    /// use. Otherwise a run on a virtual machine would measure how long its host takes to give back memory.
     pub fn run(&self, cell: &Cell, patience: Duration) -> Result<Pair, BenchError> {
         cell.plan()?;
         self.claim_memory(cell)?;
@@ -106,7 +106,7 @@ impl Harness {
         });
         let [receiver_keys, sender_keys] =
             keys.map_or([None, None], |[receiver, sender]| [Some(receiver), Some(sender)]);
-        // The receiver listens; its first line tells where, its second one what it measured.
+        // The receiver listens. Its first line is the address, its second one the measurement.
         let receiver = self.start(cell, link, Role::Receiver, &["--listen", "127.0.0.1:0"], receiver_keys)?;
         let mut receiver = receiver;
         let mut lines = BufReader::new(stdout(&mut receiver, Role::Receiver)?);
@@ -134,7 +134,7 @@ impl Harness {
         if bytes >= CLAIMED_FROM {
             let mut command = Command::new(&self.program);
             command.args(["bench", "claim-memory", "--bytes", &bytes.to_string()]).stdin(Stdio::null());
-            // Where there is not as much, the run itself shows it.
+            // If there is not as much, the run itself shows it.
             drop(command.stdout(Stdio::null()).stderr(Stdio::null()).status());
         }
         Ok(())
@@ -184,7 +184,7 @@ fn read_line(reader: &mut impl BufRead, role: Role) -> Result<String, BenchError
     if line.ends_with('\n') { Ok(line) } else { Err(failed("it ended without a measurement".into())) }
 }
 
-/// What the parties of a failed run said. One that is still waiting for the other is stopped.
+/// The messages of the parties of a failed run. A party that still waits for the other one is stopped.
 fn complaint(parties: [(Running, Role); 2]) -> BenchError {
     std::thread::sleep(GRACE);
     let said = parties.map(|(mut party, role)| {

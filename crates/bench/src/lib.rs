@@ -1,4 +1,4 @@
-//! The benchmark harness: tables of the papers as data, each cell run by two real processes, and what came out of it.
+//! The benchmark harness: the papers' tables as data, cells that two real processes run, and the report.
 //!
 //! ```text
 //! benchmarks/definitions/<paper>/<table>.toml   what is measured, and the paper's own figures   ([`definition`])
@@ -10,11 +10,12 @@
 //!         ▼
 //! docs/benchmarks.md, docs/benchmarks/<paper>.md   paper's figure, ours, the ratio                ([`report`])
 //! benchmarks/record/<date>-<machine>/figures.csv   the same with the spread; `make plots` draws it
+//! benchmarks/record/<date>-<machine>/cells.csv     the times that `vesica plan` starts from
 //! ```
 //!
-//! **What the clock covers:** from items in memory to matches: base OTs, hashing of the items and the final join are
-//! inside; reading a table, connecting and TLS's handshake are not. Wall time is the receiver's, for it ends last where
-//! the sender learns nothing. CPU time is that of both processes, peak memory that of each, its items included.
+//! **What the clock covers:** from items in memory to matches. Base OTs, hashing and the final join are inside; reading a
+//! table, connecting and the TLS handshake are not. Wall time is the receiver's, since the receiver ends last if the sender
+//! learns nothing. CPU time is that of both processes, peak memory that of each one, its items included.
 
 #![forbid(unsafe_code)]
 

@@ -14,7 +14,7 @@ pub enum Measure {
     Traffic,
     /// Peak memory of both processes together.
     Memory,
-    /// Nothing of a run: a parameter, by the program that derives it.
+    /// A parameter, by the program that derives it; nothing is run.
     Count,
 }
 

@@ -20,11 +20,11 @@ use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
 use crate::BenchError;
 use crate::cell::{Cell, Link};
 
-/// How a party finds the other one.
-pub struct Place {
+/// How a party reaches the other one.
+pub struct Endpoint {
     /// Listen or connect.
     pub address: Address,
-    /// The network in between.
+    /// The network between them.
     pub link: Link,
     /// Own identity and the other's key, if they speak TLS.
     pub keys: Option<(PathBuf, PublicKey)>,
@@ -51,20 +51,20 @@ pub struct Measured {
     pub release: bool,
 }
 
-/// Plays one role of a cell. `on_listening` is told the address once there is one to connect to.
+/// Plays one role of a cell. Calls `on_listening` with the address once the other party can connect.
 pub fn play(
     cell: &Cell,
     role: Role,
-    place: &Place,
+    endpoint: &Endpoint,
     on_listening: &mut dyn FnMut(std::net::SocketAddr),
 ) -> Result<Measured, BenchError> {
     let settings = cell.settings();
     let failed = |message: String| BenchError::Party { role: role.name(), message };
     let items = items(cell, role, &settings).map_err(|error| failed(error.to_string()))?;
     let mut rng = vesica::randomness().map_err(|error| failed(error.to_string()))?;
-    let identity = place.keys.as_ref().map(|(path, _)| Identity::load(path)).transpose();
+    let identity = endpoint.keys.as_ref().map(|(path, _)| Identity::load(path)).transpose();
     let identity = identity.map_err(|error| failed(error.to_string()))?;
-    let transport = match (&identity, &place.keys) {
+    let transport = match (&identity, &endpoint.keys) {
         (Some(identity), Some((_, peer))) => Transport::Tls { identity, peer },
         _ => Transport::InsecurePlaintext,
     };
@@ -74,8 +74,9 @@ pub fn play(
             on_listening(address);
         }
     };
-    let network = place.link.network();
-    let connected = shaped::establish(&place.address, &transport, network, &options, &mut rng, &mut on_event);
+    let network = endpoint.link.network();
+    let connected =
+        shaped::establish(&endpoint.address, &transport, network, &options, &mut rng, &mut on_event);
     let mut channel = connected.map_err(|error: NetError| failed(error.to_string()))?;
     let terms = Terms::new(role, &settings, &["raw".to_owned()]);
     let terms = if cell.kept_base_ots { terms.with_base_ots(CacheState::Holds(mark(cell))) } else { terms };
@@ -93,7 +94,7 @@ pub fn play(
     resources::reset_peak_rss();
     let started = Instant::now();
     let outcome = agreed.run(&items, &mut channel, settings.threads(), &watch, kept.as_ref(), &mut rng);
-    // The search for the matches belongs to what is measured, the confirmation does not.
+    // The search for the matches is measured, the confirmation is not.
     let outcome = outcome.and_then(|pending| Ok(pending.map(Pending::finish).transpose()?));
     let wall = started.elapsed();
     let outcome = outcome.map_err(|error| failed(error.to_string()))?;
@@ -166,7 +167,7 @@ fn items(cell: &Cell, role: Role, settings: &Settings) -> Result<Items, ItemsErr
     builder.build(OnDuplicates::Error)
 }
 
-/// The benchmark of a wrong result fails.
+/// A wrong result makes the benchmark fail.
 fn check(cell: &Cell, role: Role, matches: Option<&Matches>) -> Result<(), BenchError> {
     let wrong = |message: String| BenchError::WrongResult { protocol: cell.protocol.clone(), message };
     match matches {
@@ -184,11 +185,11 @@ fn check(cell: &Cell, role: Role, matches: Option<&Matches>) -> Result<(), Bench
     }
 }
 
-/// When each phase began, and each piece of work within one that counts as another's.
+/// The times at which phases began, and work within a phase that counts as another phase's.
 #[derive(Default)]
 struct Stopwatch(Mutex<Vec<Began>>);
 
-/// Something began: a phase, or within phase `current` work that counts as `phase`.
+/// The beginning of a phase, or of work within phase `current` that counts as `phase`.
 struct Began {
     phase: Phase,
     current: Phase,
@@ -244,13 +245,13 @@ mod tests {
     /// Sender's and receiver's figures.
     fn both(cell: &Cell) -> (Measured, Measured) {
         let (send, told) = std::sync::mpsc::channel();
-        let place = |address| Place { address, link: Link::UNLIMITED, keys: None };
+        let endpoint = |address| Endpoint { address, link: Link::UNLIMITED, keys: None };
         std::thread::scope(|scope| {
             let receiver = scope.spawn(|| {
-                let here = place(Address::Listen("127.0.0.1:0".into()));
+                let here = endpoint(Address::Listen("127.0.0.1:0".into()));
                 play(cell, Role::Receiver, &here, &mut |address| send.send(address).unwrap())
             });
-            let there = place(Address::Connect(told.recv().unwrap().to_string()));
+            let there = endpoint(Address::Connect(told.recv().unwrap().to_string()));
             let sent = play(cell, Role::Sender, &there, &mut |_| {}).unwrap();
             (sent, receiver.join().unwrap().unwrap())
         })

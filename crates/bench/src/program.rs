@@ -4,7 +4,7 @@ use serde::Deserialize;
 use vesica::encode::hashing::Layout;
 use vesica::encode::hashing::parameters::{self, paper};
 
-/// A program and what it is asked.
+/// A program and its arguments.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "program", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Program {
@@ -62,7 +62,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// What it says.
+    /// Its result.
     pub fn value(&self) -> f64 {
         match *self {
             Program::Utilisation { functions } => 100.0 * paper::utilisation(functions),

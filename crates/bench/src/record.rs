@@ -1,4 +1,4 @@
-//! Records: what each run measured, a line each, in CSV; and the machine it was measured on.
+//! Records: a line of CSV for each run, and a description of the machine.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -48,10 +48,10 @@ pub struct Line {
 }
 
 impl Line {
-    /// The line of a run that ended well.
+    /// The line of a run that succeeded.
     pub fn new(row: &str, column: &str, run: u32, cell: &Cell, pair: &Pair) -> Self {
         let Pair { receiver, sender } = pair;
-        // Microseconds are enough, and a phase of none is none.
+        // Microseconds are enough. Phases without time are left out.
         let round = |seconds: f64| (seconds * 1e6).round() / 1e6;
         let phase = |(name, seconds): &(String, f64)| format!("{name}={seconds:.4}");
         let some = |(_, seconds): &&(String, f64)| *seconds >= 5e-5;
@@ -107,9 +107,9 @@ pub fn phase_seconds(phases: &str, name: &str) -> Option<f64> {
     seconds.reduce(|sum, more| sum + more)
 }
 
-/// A cell as it stands in a record.
+/// A cell as a record writes it.
 pub fn key(cell: &Cell) -> String {
-    // A structure of plain fields has a JSON form.
+    // A structure of plain fields always has a JSON form.
     serde_json::to_string(cell).unwrap_or_default()
 }
 
@@ -133,7 +133,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens or makes the folder, and writes down the machine.
+    /// Opens or makes the folder, and describes the machine in it.
     pub fn open(path: &Path) -> Result<Self, BenchError> {
         fs::create_dir_all(path).map_err(|cause| BenchError::file(path, cause))?;
         let machine = path.join("machine.txt");
@@ -143,7 +143,7 @@ impl Folder {
         Ok(Folder { path: path.to_owned() })
     }
 
-    /// The machine and versions, as they were written down.
+    /// The description of the machine.
     pub fn machine(&self) -> String {
         fs::read_to_string(self.path.join("machine.txt")).unwrap_or_default()
     }
@@ -191,7 +191,7 @@ impl Folder {
         &self.path
     }
 
-    /// Notes the command that adds to the record.
+    /// Adds a command to the list of those that made the record.
     pub fn note_command(&self, command: &str) -> Result<(), BenchError> {
         let path = self.path.join("commands.txt");
         let file = OpenOptions::new().create(true).append(true).open(&path);
@@ -204,7 +204,7 @@ impl Folder {
         fs::read_to_string(self.path.join("commands.txt")).unwrap_or_default()
     }
 
-    /// Adds a line; each run is kept as soon as it is over, so that an interrupted benchmark goes on where it stopped.
+    /// Adds a line. Each run is stored as soon as it is over, so that an interrupted benchmark can continue.
     pub fn append(&self, definition: &str, line: &Line) -> Result<(), BenchError> {
         let path = self.file(definition);
         let new = !path.exists();
@@ -228,7 +228,7 @@ pub fn today() -> String {
     format!("{year}-{month:02}-{day:02}")
 }
 
-/// The folder of a record that is begun now: `<date>-<machine>`.
+/// The folder name of a new record: `<date>-<machine>`.
 pub fn default_name() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split_once(':'));

@@ -13,7 +13,7 @@ use vesica_bench::BenchError;
 use vesica_bench::cell::{Cell, Networks};
 use vesica_bench::definition::Definition;
 use vesica_bench::harness::Harness;
-use vesica_bench::party::{self, Place};
+use vesica_bench::party::{self, Endpoint};
 use vesica_bench::record::{self, Folder};
 use vesica_bench::schedule::{Limits, Remaining};
 use vesica_bench::{blocks, report};
@@ -254,9 +254,9 @@ fn play(args: &BenchParty) -> Result<(), BenchError> {
         }
         _ => None,
     };
-    let mut told = Ok(());
-    let place = Place { address, link, keys };
-    let measured = party::play(&cell, role, &place, &mut |address| told = print(&address.to_string()))?;
-    told?;
+    let mut printed = Ok(());
+    let endpoint = Endpoint { address, link, keys };
+    let measured = party::play(&cell, role, &endpoint, &mut |address| printed = print(&address.to_string()))?;
+    printed?;
     print(&serde_json::to_string(&measured).map_err(|error| invalid("cell", &error))?)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rand_core::CryptoRng;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use vesica::channel::CancelToken;
-use vesica::job::{Destination, Job, OnEvent, Outcome, Partner, TableArgs};
+use vesica::job::{Destination, Ended, Job, OnEvent, Partner, TableArgs};
 use vesica::protocols::{Learns, Phase, Role};
 use vesica::report::Event;
 use vesica::table::{self, Cancelled, Output, PairSpec};
@@ -111,7 +111,7 @@ fn run(
     common: &Common,
     output: Option<&Path>,
     protected: &[PathBuf],
-    play: impl FnOnce(OnEvent<'_>, &CancelToken, &mut (dyn CryptoRng + std::marker::Send)) -> Outcome,
+    play: impl FnOnce(OnEvent<'_>, &CancelToken, &mut (dyn CryptoRng + std::marker::Send)) -> Ended,
 ) -> u8 {
     let cancel = CancelToken::new();
     let watched = signals::watch(command, &cancel)

@@ -17,10 +17,10 @@ use vesica_table::{Dialect, Input, InputDigest, KeySpec, Output, Request, Table}
 use crate::base_ots::CacheState;
 use crate::base_ots::file::{CacheFile, CacheInUse};
 use crate::deadline::Deadline;
+pub use crate::ended::Ended;
+use crate::ended::Found;
 use crate::error::{Error, Side};
 use crate::memory::Budget;
-use crate::outcome::Found;
-pub use crate::outcome::Outcome;
 use crate::output_paths::Protected;
 pub use crate::partner::Partner;
 use crate::plan;
@@ -53,7 +53,7 @@ impl Job {
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
-    ) -> Outcome {
+    ) -> Ended {
         if let Err(error) = partner.address.check() {
             return self.refuse(Error::net(Phase::Prepare, &error), on_event);
         }
@@ -68,7 +68,7 @@ impl Job {
     }
 
     /// The end of a run that could not begin, for a reason that the caller found.
-    pub fn refuse(&self, error: Error, on_event: OnEvent<'_>) -> Outcome {
+    pub fn refuse(&self, error: Error, on_event: OnEvent<'_>) -> Ended {
         let cancel = CancelToken::new();
         Reporter::new(self.role, &self.settings, &cancel, on_event).end(Err(error))
     }
@@ -81,7 +81,7 @@ impl Job {
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
         connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Connection, Error>,
-    ) -> Outcome {
+    ) -> Ended {
         let (role, settings) = (self.role, self.settings.clone());
         let deadline = match Deadline::start(settings.deadline, cancel) {
             Ok(deadline) => deadline,

@@ -8,7 +8,7 @@ use vesica_net::{Connection, memory};
 use vesica_protocols::{Phase, Role};
 
 use crate::error::{Error, Kind, Side};
-use crate::job::{Job, OnEvent, Outcome, Pair, TableArgs};
+use crate::job::{Ended, Job, OnEvent, Pair, TableArgs};
 use crate::memory::Budget;
 use crate::report::Report;
 use crate::settings::Settings;
@@ -23,7 +23,7 @@ pub fn run(
     cancel: &CancelToken,
     rngs: [&mut (dyn CryptoRng + Send); 2],
     on_event: OnEvent<'_>,
-) -> (Outcome, Outcome) {
+) -> (Ended, Ended) {
     // Both parties share the memory of this process.
     let memory = settings.memory.or_else(Budget::usual).map(|budget| Budget { parties: 2, ..budget });
     let settings = Settings { threads: settings.threads().div_ceil(2), memory, ..settings.clone() };
@@ -62,7 +62,7 @@ pub(crate) fn greeted(mut channel: Connection, greeting: &[u8]) -> Connection {
 
 /// The outcome to report: the receiver's, unless the sender knows the cause. Of a sender that failed the receiver only sees a
 /// closed connection.
-pub fn combined(receiver: Outcome, sender: Outcome) -> Outcome {
+pub fn combined(receiver: Ended, sender: Ended) -> Ended {
     match (&receiver.result, &sender.result) {
         (Err(seen), Err(cause)) if seen.kind == Kind::Partner || seen.side == Side::Partner => {
             alone(cause.clone(), receiver.report)
@@ -86,14 +86,40 @@ const TO_ONE: &[(&str, &str)] = &[
 ];
 
 /// The end of a run that failed, in words for a person without a partner.
-fn alone(error: Error, report: Report) -> Outcome {
+fn alone(error: Error, report: Report) -> Ended {
     let to_one = |text: String| TO_ONE.iter().fold(text, |text, (two, one)| text.replace(two, one));
     let Error { phase, kind, message, remedy, .. } = error;
     let error = Error { side: Side::Ours, phase, kind, message: to_one(message), remedy: to_one(remedy) };
-    Outcome {
+    Ended {
         report: Report { error: Some(error.clone()), ..report },
         result: Err(error),
         batches: None,
         numbers: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::deadline::Deadline;
+    use crate::reporter::Reporter;
+
+    #[test]
+    fn a_deadline_speaks_of_no_partner_to_one_person() {
+        let cancel = CancelToken::new();
+        let deadline = Deadline::start(Some(Duration::from_millis(1)), &cancel).unwrap();
+        while !deadline.cancel().is_cancelled() {
+            thread::yield_now();
+        }
+        for phase in [Phase::Read, Phase::Exchange, Phase::Write] {
+            let error = deadline.explain(Error::interrupted(phase));
+            assert!(error.message.contains("`--deadline`"), "{error}");
+            let reporter = Reporter::new(Role::Receiver, &Settings::default(), &cancel, &|_| {});
+            let report = reporter.end(Err(error.clone())).report;
+            let shown = alone(error, report).result.err().unwrap().to_string();
+            assert!(!shown.contains("partner") && !shown.contains("both sides"), "{shown}");
+        }
     }
 }

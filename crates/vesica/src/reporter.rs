@@ -17,10 +17,10 @@ use vesica_table::{Output, TableReport, shown_path};
 
 use crate::base_ots::CacheState;
 use crate::cost::TABLE_BYTES_PER_ROW;
+use crate::ended::{Ended, Found};
 use crate::error::Error;
 use crate::hints;
 use crate::memory::Bytes as Amount;
-use crate::outcome::{Found, Outcome};
 use crate::progress::Course;
 use crate::report::{
     self, Bytes, Event, InputReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript, Versions,
@@ -175,7 +175,7 @@ impl<'a> Reporter<'a> {
                 message
             }
             NetEvent::StrangerDropped { from, reason } => {
-                let line = self.state().strangers.came(*from, reason, Instant::now());
+                let line = self.state().strangers.message(*from, reason, Instant::now());
                 let Some(line) = line else { return };
                 line
             }
@@ -340,7 +340,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Completes the report and sends the last event.
-    pub(crate) fn end(&self, result: Result<Found, Error>) -> Outcome {
+    pub(crate) fn end(&self, result: Result<Found, Error>) -> Ended {
         let report = {
             let mut state = self.state();
             let traffic = state.traffic();
@@ -363,7 +363,7 @@ impl<'a> Reporter<'a> {
             Ok(mut found) => (Ok(found.matches.take()), found),
             Err(error) => (Err(error), Found::default()),
         };
-        Outcome { report, result, batches: found.batches, numbers: found.numbers }
+        Ended { report, result, batches: found.batches, numbers: found.numbers }
     }
 }
 

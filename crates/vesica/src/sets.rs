@@ -20,7 +20,7 @@
 //!     scope.spawn(|| play(Role::Sender, &[b"zoe", b"eve"], there));
 //!     play(Role::Receiver, &[b"ada", b"bob", b"eve"], here)
 //! });
-//! let matches = matches.and_then(|outcome: vesica::job::Outcome| outcome.result)?;
+//! let matches = matches.and_then(|outcome: vesica::job::Ended| outcome.result)?;
 //! assert_eq!(matches.unwrap().rows(), [2]); // "eve"
 //! # Ok(())
 //! # }
@@ -35,7 +35,7 @@ use vesica_table::TableReport;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::job::{OnEvent, Outcome, Pair, converse, pad, prepare};
+use crate::job::{Ended, OnEvent, Pair, converse, pad, prepare};
 use crate::local::greeted;
 use crate::report::Event;
 use crate::reporter::Reporter;
@@ -94,7 +94,7 @@ impl SetJob {
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
-    ) -> Outcome {
+    ) -> Ended {
         let SetJob { role, mut items, settings } = self;
         let deadline = match Deadline::start(settings.deadline, cancel) {
             Ok(deadline) => deadline,

@@ -13,28 +13,33 @@ const EVERY: Duration = Duration::from_secs(60);
 /// Strangers so far.
 #[derive(Default)]
 pub(crate) struct Strangers {
-    told: u32,
-    untold: u64,
+    named: u32,
+    unnamed: u64,
     last: Option<Instant>,
 }
 
 impl Strangers {
-    /// One more; the line that is to be shown, if one is.
-    pub(crate) fn came(&mut self, from: SocketAddr, reason: &StrangerReason, now: Instant) -> Option<String> {
+    /// The message about one more stranger, if there is to be one.
+    pub(crate) fn message(
+        &mut self,
+        from: SocketAddr,
+        reason: &StrangerReason,
+        now: Instant,
+    ) -> Option<String> {
         let last = *self.last.get_or_insert(now);
-        if self.told < BY_NAME {
-            (self.told, self.last) = (self.told + 1, Some(now));
-            let more = if self.told == BY_NAME { "; from now on one message a minute" } else { "" };
+        if self.named < BY_NAME {
+            (self.named, self.last) = (self.named + 1, Some(now));
+            let more = if self.named == BY_NAME { "; from now on one message a minute" } else { "" };
             return Some(format!(
                 "turned away a stranger from {from}: {reason}; still waiting for the partner{more}"
             ));
         }
-        self.untold += 1;
+        self.unnamed += 1;
         if now.saturating_duration_since(last) < EVERY {
             return None;
         }
         self.last = Some(now);
-        let count = std::mem::take(&mut self.untold);
+        let count = std::mem::take(&mut self.unnamed);
         Some(format!(
             "turned away {count} more strangers, the last one from {from}: {reason}; still waiting for the partner"
         ))
@@ -52,7 +57,7 @@ mod tests {
         // A hundred a second for five minutes.
         let lines: Vec<String> = (0..30_000)
             .map(|number| start + Duration::from_millis(10) * number)
-            .filter_map(|now| strangers.came(from, &StrangerReason::NotVesica, now))
+            .filter_map(|now| strangers.message(from, &StrangerReason::NotVesica, now))
             .collect();
         assert_eq!(lines.len(), 10 + 4, "{lines:?}");
         assert!(lines[9].contains("one message a minute"), "{}", lines[9]);

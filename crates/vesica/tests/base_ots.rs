@@ -7,7 +7,7 @@ use std::sync::{Barrier, mpsc};
 use std::thread;
 
 use vesica::channel::CancelToken;
-use vesica::job::{Destination, Job, Outcome, Partner, TableArgs};
+use vesica::job::{Destination, Ended, Job, Partner, TableArgs};
 use vesica::net::{Address, Identity};
 use vesica::protocols::Role;
 use vesica::protocols::registry::Security;
@@ -47,7 +47,7 @@ impl Scene {
         role: Role,
         address: Address,
         told: &(dyn Fn(Role, &Event, &CancelToken) + Sync),
-    ) -> Outcome {
+    ) -> Ended {
         let input: &Path = &self.folder.path().join(role.name());
         let (keys, output) = (vec!["key".parse().unwrap()], Destination::RowNumbers);
         let table = TableArgs {
@@ -72,7 +72,7 @@ impl Scene {
     }
 
     /// Both parties; each event is told to `told` on the thread of its party before the party goes on.
-    fn run(&self, told: &(dyn Fn(Role, &Event, &CancelToken) + Sync)) -> [Outcome; 2] {
+    fn run(&self, told: &(dyn Fn(Role, &Event, &CancelToken) + Sync)) -> [Ended; 2] {
         let (send, listening) = mpsc::channel();
         let (send, told) = (std::sync::Mutex::new(send), &told);
         thread::scope(|scope| {

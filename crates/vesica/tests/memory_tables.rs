@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
 use vesica::channel::CancelToken;
-use vesica::job::{Destination, Job, Outcome, Source, TableArgs};
+use vesica::job::{Destination, Ended, Job, Source, TableArgs};
 use vesica::protocols::{Learns, Role};
 use vesica::report::Event;
 use vesica::settings::Settings;
@@ -34,13 +34,13 @@ fn args(input: Source, output: Destination, key: &str) -> TableArgs {
     }
 }
 
-fn play(mine: TableArgs, theirs: TableArgs, settings: &Settings) -> (Outcome, Outcome) {
+fn play(mine: TableArgs, theirs: TableArgs, settings: &Settings) -> (Ended, Ended) {
     let (mut mine_rng, mut their_rng) = (randomness().unwrap(), randomness().unwrap());
     let rngs: [&mut (dyn rand_core::CryptoRng + Send); 2] = [&mut mine_rng, &mut their_rng];
     local::run(mine, theirs, settings, &CancelToken::new(), rngs, &|_| {})
 }
 
-fn ids(outcome: Outcome) -> Vec<i64> {
+fn ids(outcome: Ended) -> Vec<i64> {
     let found = outcome.batches.unwrap();
     let column =
         |batch: &RecordBatch| batch.column(1).as_primitive::<arrow_array::types::Int64Type>().clone();

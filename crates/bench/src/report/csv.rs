@@ -1,4 +1,4 @@
-//! Every figure of every table as a line of CSV: what the pages leave out, and what the plots are drawn from.
+//! Every figure of every table as a line of CSV, with the spread that the pages leave out. The plots are drawn from it.
 
 use serde::Serialize;
 
@@ -14,13 +14,13 @@ struct Figure<'a> {
     definition: &'a str,
     title: &'a str,
     source: &'a str,
-    /// What runs along in the plot of the definition; empty if it has none.
+    /// The x axis of the definition's plot; empty if it has none.
     plot: &'a str,
     measure: String,
     unit: &'a str,
     row: &'a str,
     column: &'a str,
-    /// The place of the column in a plot.
+    /// The column's x in a plot.
     x: Option<f64>,
     protocol: &'a str,
     security: &'a str,
@@ -32,7 +32,7 @@ struct Figure<'a> {
     least: Option<f64>,
     most: Option<f64>,
     runs: Option<usize>,
-    /// What the registry's formulas say: of traffic exactly, of memory at most.
+    /// The registry's formula: exact for traffic, an upper bound for memory.
     bound: Option<f64>,
 }
 

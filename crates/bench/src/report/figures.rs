@@ -30,7 +30,7 @@ impl Record {
         self.0.keys().map(String::as_str)
     }
 
-    /// The median of what `value` says of a cell's runs; none if there are none.
+    /// The median of `value` over a cell's runs; none without runs.
     pub fn median(&self, cell: &Cell, value: impl Fn(&Line) -> f64) -> Option<f64> {
         Spread::of(self.of(cell).iter().map(value)).map(|spread| spread.median)
     }
@@ -55,12 +55,12 @@ pub struct Spread {
     pub least: f64,
     /// The greatest.
     pub most: f64,
-    /// How many runs there were; none of a figure that is computed.
+    /// How many runs there were; 0 for a computed figure.
     pub runs: usize,
 }
 
 impl Spread {
-    /// Of some values; none of none.
+    /// The spread of some values; none without values.
     pub fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
@@ -71,7 +71,7 @@ impl Spread {
     }
 }
 
-/// What a run's line says of a measure, in seconds or bytes.
+/// The measure of a run, in seconds or bytes.
 pub fn value(line: &Line, measure: Measure) -> f64 {
     match measure {
         Measure::Time => line.wall_s,
@@ -82,14 +82,14 @@ pub fn value(line: &Line, measure: Measure) -> f64 {
     }
 }
 
-/// What the record, or a program, says of column `i` of a row.
+/// The figure of column `i` of a row, by the record or by a program.
 pub fn ours(definition: &Definition, row: &Row, i: usize, record: &Record) -> Option<Spread> {
     let (entry, column) = (row.entries.get(i)?, definition.columns.get(i)?);
     if let Some(program) = &entry.program {
         let value = program.value();
         return Some(Spread { median: value, least: value, most: value, runs: 0 });
     }
-    // No figure of a run that did not tell the column's phases: one of an older form, or of a role without them.
+    // There is no figure if the run has none of the column's phases: it is older, or its role has no such phase.
     let of_line = |line: &Line| {
         let phases = match row.party {
             Role::Receiver => &line.phases,
@@ -101,14 +101,14 @@ pub fn ours(definition: &Definition, row: &Row, i: usize, record: &Record) -> Op
             value(line, definition.measure)
         };
         let seconds = column.phases.iter().filter_map(|name| phase_seconds(phases, name));
-        let told =
+        let shown =
             if column.phases.is_empty() { Some(whole) } else { seconds.reduce(|sum, more| sum + more) };
-        Some(told? / definition.unit.in_base())
+        Some(shown? / definition.unit.in_base())
     };
     Spread::of(record.of(entry.cell.as_ref()?).iter().filter_map(of_line))
 }
 
-/// What the formulas say of a cell's traffic or memory, in the table's unit.
+/// A cell's traffic or memory by the formulas, in the table's unit.
 pub(super) fn bound(definition: &Definition, i: usize, entry: &Entry) -> Option<f64> {
     let cell = entry.cell.as_ref().filter(|_| definition.columns[i].phases.is_empty())?;
     let bytes = match definition.measure {

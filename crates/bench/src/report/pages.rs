@@ -1,5 +1,5 @@
-//! The pages: results at a glance between the markers of one page, and a page of tables for each paper in the folder of its
-//! name beside it.
+//! The pages: results at a glance, between the markers of one page, and a page of tables for each paper. Those are in the
+//! folder beside it that has its name.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ use crate::record::{FIGURES, Folder};
 /// Where the generated part of the page of results begins and ends.
 pub const MARKERS: [&str; 2] = ["<!-- begin: vesica bench report -->", "<!-- end: vesica bench report -->"];
 
-/// What a group of tables is called, by its folder, in the order of the report.
+/// The titles of the groups of tables, by their folders, in the order of the report.
 const GROUPS: [(&str, &str); 6] = [
     ("vesica", "This project's own tables"),
     ("dcw13", "DCW13: Dong, Chen, Wen, When Private Set Intersection Meets Big Data"),
@@ -35,7 +35,7 @@ const BLOCKS: &str = "building-blocks";
 const PICTURES: [(&str, &str); 2] =
     [("at-a-glance", "time against traffic, every protocol"), ("growth", "time and memory against n")];
 
-/// Where a report goes, and what it is of.
+/// A record, and the page that its report goes to.
 struct Report<'a> {
     record: Record,
     folder: &'a Folder,
@@ -112,7 +112,7 @@ impl Report<'_> {
         Ok(Some(format!("{head}\n{text}")))
     }
 
-    /// Keeps a page of its own; its line in the list of pages.
+    /// Writes a page of its own, and returns its line in the list of pages.
     fn keep(&self, pages: &Path, name: &str, title: &str, text: &str) -> Result<String, BenchError> {
         let path = pages.join(format!("{name}.md"));
         fs::write(&path, text.trim_end().to_owned() + "\n")
@@ -121,13 +121,13 @@ impl Report<'_> {
         Ok(format!("- [{title}]({folder}/{name}.md)\n"))
     }
 
-    /// A picture of the record as Markdown for `page`; nothing if it is not drawn.
+    /// A picture of the record as Markdown for `page`; empty if it was not drawn.
     fn picture(&self, page: &Path, name: &str, what: &str) -> Result<String, BenchError> {
         let path = self.folder.path().join("plots").join(format!("{name}.svg"));
         Ok(if path.exists() { format!("![{what}]({})\n\n", link(page, &path)?) } else { String::new() })
     }
 
-    /// What stands between the markers.
+    /// The text between the markers.
     fn results(&self, networks: &Networks, command: &str, pages: &str) -> Result<String, BenchError> {
         let mut text = format!("Made by `{command}`.\n\n## At a glance\n\n");
         for (name, what) in PICTURES {
@@ -164,7 +164,7 @@ A cell has the paper's figure → **our figure** (ours divided by the paper's). 
 ¹ marks a single run. ~ marks an estimate of the paper, or \"about\". – means not measured: too large or too slow for this
 machine.";
 
-/// The way from a page to a file, with `/` between.
+/// The relative link from a page to a file.
 pub(super) fn link(page: &Path, file: &Path) -> Result<String, BenchError> {
     let absolute = |path: &Path| fs::canonicalize(path).map_err(|cause| BenchError::file(path, cause));
     let above = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -178,7 +178,7 @@ pub(super) fn link(page: &Path, file: &Path) -> Result<String, BenchError> {
     Ok(up.into_iter().chain(to.into_iter().skip(same)).collect::<Vec<_>>().join("/"))
 }
 
-/// Puts `text` between the markers of the page at `path`; all else on it stays.
+/// Puts `text` between the markers of the page at `path`, and keeps the rest of the page.
 pub(super) fn splice(path: &Path, text: &str) -> Result<(), BenchError> {
     let page = fs::read_to_string(path).map_err(|cause| BenchError::file(path, cause))?;
     let [begin, end] = MARKERS;

@@ -6,7 +6,7 @@ use super::figures::{Record, Spread, ours};
 use crate::definition::{Definition, Figure, Row};
 use crate::measure::{Measure, Unit, short};
 
-/// What is said of a protocol that the registry does not have.
+/// The reason for a protocol that the registry does not have.
 const NOT_BUILT: &str = " is not built yet";
 
 /// The table; none if no cell of it holds a figure.
@@ -64,7 +64,7 @@ pub(super) fn not_built(definition: &Definition) -> impl Iterator<Item = &str> {
     definition.rows.iter().filter_map(|row| row.cannot.as_deref()?.strip_suffix(NOT_BUILT))
 }
 
-/// Why rows are not run, with those rows; protocols that are not built are told once for the page.
+/// The reasons why rows are not run, with those rows. Protocols that are not built are listed once for the page.
 fn reasons(definition: &Definition) -> Vec<(&str, Vec<&str>)> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for row in &definition.rows {

@@ -26,8 +26,7 @@ fn the_times_of_plan_are_those_of_the_record() {
     assert!(now == vesica::cost::CELLS, "`vesica bench report` writes them again");
 }
 
-/// Half a round trip for each flight is what `vesica plan` adds. A run of the record that was faster than that would show
-/// that there are fewer flights.
+/// `vesica plan` adds half a round trip for each flight. A faster run of the record would show that there are fewer flights.
 #[test]
 fn no_run_of_the_record_was_faster_than_its_round_trips() {
     let networks = Networks::read(&root().join("networks.toml")).unwrap();

@@ -11,7 +11,7 @@ use indicatif::TermLike;
 /// Columns that stay free.
 pub(super) const MARGIN: u16 = 4;
 
-/// The terminal, told to be narrower.
+/// A terminal that pretends to be narrower.
 #[derive(Debug)]
 pub(super) struct Margin(pub(super) Term);
 

@@ -132,11 +132,11 @@ impl CacheFile {
         if version != VERSION {
             return Err(Fault::Version(version));
         }
-        let (told, found) = bytes.split_last_chunk::<SUM>().ok_or(Fault::Damaged)?;
-        if sum(told) != *found {
+        let (content, found) = bytes.split_last_chunk::<SUM>().ok_or(Fault::Damaged)?;
+        if sum(content) != *found {
             return Err(Fault::Damaged);
         }
-        let mut reader = Reader::new(&told[MAGIC.len() + size_of::<u16>()..]);
+        let mut reader = Reader::new(&content[MAGIC.len() + size_of::<u16>()..]);
         let role = if reader.bool()? { Role::Sender } else { Role::Receiver };
         let [mine, theirs] = [reader.array()?, reader.array()?].map(PublicKey::from_bytes);
         let id = reader.array()?;

@@ -147,10 +147,12 @@ impl Cell {
         items(Sizes { receiver: self.receiver, sender: self.sender })
     }
 
-    /// How far its sizes are from these, on a logarithmic scale.
+    /// How far its sizes are from these, on a logarithmic scale: how many keys there are counts most, and a little how they
+    /// are divided between the parties.
     fn distance(&self, sizes: Sizes) -> f64 {
-        let apart = |a: usize, b: usize| (a.max(1) as f64 / b.max(1) as f64).ln().abs();
-        apart(self.receiver, sizes.receiver) + apart(self.sender, sizes.sender)
+        let ratio = |a: usize, b: usize| a.max(1) as f64 / b.max(1) as f64;
+        let division = ratio(self.receiver, self.sender) / ratio(sizes.receiver, sizes.sender);
+        (self.items() / items(sizes)).ln().abs() + 0.1 * division.ln().abs()
     }
 }
 

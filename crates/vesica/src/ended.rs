@@ -16,7 +16,7 @@ pub(crate) struct Found {
 }
 
 /// What a run ended with. The report is there in any case.
-pub struct Outcome {
+pub struct Ended {
     /// The whole report; also given with the last event.
     pub report: Report,
     /// My matches, if I learn them; or why there are none.
