@@ -9,7 +9,7 @@ use vesica::base_ots::{CacheState, Mark};
 use vesica::channel::CancelToken;
 use vesica::channel::codec::{CodecError, Writer};
 use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, Matches, OnDuplicates};
-use vesica::net::{Address, Identity, NetError, NetEvent, Options, PublicKey, Security as Transport, shaped};
+use vesica::net::{Address, ConnectionSecurity, Identity, NetError, NetEvent, Options, PublicKey, shaped};
 use vesica::protocols::{Learns, Pending, Phase, Progress, Role};
 use vesica::resources;
 use vesica::session;
@@ -65,8 +65,8 @@ pub fn play(
     let identity = endpoint.keys.as_ref().map(|(path, _)| Identity::load(path)).transpose();
     let identity = identity.map_err(|error| failed(error.to_string()))?;
     let transport = match (&identity, &endpoint.keys) {
-        (Some(identity), Some((_, peer))) => Transport::Tls { identity, peer },
-        _ => Transport::InsecurePlaintext,
+        (Some(identity), Some((_, peer))) => ConnectionSecurity::Tls { identity, peer },
+        _ => ConnectionSecurity::InsecurePlaintext,
     };
     let options = Options { silence: settings.timeout, cancel: CancelToken::new() };
     let mut on_event = |event| {

@@ -1,11 +1,12 @@
-//! What the program is built from: licences, sources and native crates, against the lists in `deny.toml`.
-#![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
+//! What the program is built from: licences, sources and native crates, against the lists in `deny.toml`; and which crate
+//! may depend on which.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -111,40 +112,70 @@ fn native_code_is_linked_by_the_listed_crates_alone() {
     assert_eq!(linked, list("native", "allow"), "crates that link native code");
 }
 
+/// The crates of this repository that each may depend on, as ARCHITECTURE.md has them.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("channel", &[]),
+    ("crypto", &[]),
+    ("encode", &["crypto"]),
+    ("ot", &["channel", "crypto"]),
+    ("protocols", &["channel", "crypto", "encode", "ot"]),
+    ("net", &["channel"]),
+    ("table", &["crypto", "encode"]),
+    ("vesica", &["channel", "crypto", "encode", "ot", "protocols", "net", "table"]),
+    ("bench", &["channel", "crypto", "encode", "ot", "protocols", "net", "table", "vesica"]),
+    ("cli", &["channel", "crypto", "encode", "ot", "protocols", "net", "table", "vesica", "bench"]),
+    ("python", &["vesica"]),
+    ("fuzz", &["channel", "crypto", "encode", "ot", "protocols", "net", "table", "vesica"]),
+];
+
 #[test]
 fn the_layers_hold() {
-    // A crate may depend on those that stand before it in the order of ARCHITECTURE.md, and `table` on `encode` alone.
-    let order = [
-        "channel",
-        "net",
-        "crypto",
-        "encode",
-        "ot",
-        "circuit",
-        "protocols",
-        "vesica",
-        "bench",
-        "cli",
-        "python",
-        "fuzz",
-    ];
-    let below = |name: &str, other: &str| match (name, other) {
-        ("channel" | "crypto", _) => false,
-        ("net", other) => other == "channel",
-        ("table", other) => other == "encode" || other == "crypto",
-        ("python", other) => other == "vesica",
-        ("vesica" | "cli" | "bench" | "fuzz", "table") => true,
-        (name, other) => {
-            let at = |name: &str| order.iter().position(|crate_name| *crate_name == name);
-            at(other).is_some() && at(other) < at(name)
-        }
-    };
-    let metadata = metadata();
-    for package in metadata.workspace_packages() {
+    for package in metadata().workspace_packages() {
         let name = package.name.trim_start_matches("vesica-");
+        let layer = LAYERS.iter().find(|(layer, _)| *layer == name);
+        let (_, below) = layer.unwrap_or_else(|| panic!("{name} stands in no layer"));
         for dependency in package.dependencies.iter().filter(|dependency| dependency.path.is_some()) {
             let other = dependency.name.trim_start_matches("vesica-");
-            assert!(name == other || below(name, other), "{name} may not depend on {other}");
+            assert!(name == other || below.contains(&other), "{name} may not depend on {other}");
         }
     }
+}
+
+/// Names of all packages that a package of this repository is built from, tests aside.
+fn reached(metadata: &Metadata, name: &str) -> BTreeSet<String> {
+    let nodes = &metadata.resolve.as_ref().unwrap().nodes;
+    let start = metadata.workspace_packages().into_iter().find(|package| package.name.as_str() == name);
+    let (mut found, mut left) = (BTreeSet::new(), vec![&start.unwrap().id]);
+    while let Some(id) = left.pop() {
+        if found.insert(metadata[id].name.to_string()) {
+            let node = nodes.iter().find(|node| node.id == *id).unwrap();
+            let normal = node.deps.iter().filter(|dependency| {
+                dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
+            });
+            left.extend(normal.map(|dependency| &dependency.pkg));
+        }
+    }
+    found
+}
+
+#[test]
+fn protocols_are_built_without_sockets_and_tls() {
+    let metadata = metadata();
+    let sockets = ["rustls", "aws-lc-rs", "aws-lc-sys", "socket2", "mio", "ring", "vesica-net"];
+    for name in ["channel", "crypto", "encode", "ot", "protocols"] {
+        let reached = reached(&metadata, &format!("vesica-{name}"));
+        let found: Vec<_> = sockets.iter().filter(|socket| reached.contains(**socket)).collect();
+        assert!(found.is_empty(), "{name} is built from {found:?}");
+    }
+    // Of rustix, memory advice on Linux and nothing else.
+    let rustix = |package: &&Package| {
+        ["vesica-crypto", "vesica-channel", "vesica-ot"].contains(&package.name.as_str())
+    };
+    for package in metadata.workspace_packages().iter().copied().filter(rustix) {
+        for dependency in package.dependencies.iter().filter(|dependency| dependency.name == "rustix") {
+            assert_eq!(dependency.features, ["mm"], "{}", package.name);
+        }
+    }
+    // The search finds what there is.
+    assert!(reached(&metadata, "vesica-net").contains("aws-lc-sys"));
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_channel::{CancelToken, Channel};
-use vesica_net::{Address, Connection, Identity, NetEvent, Options, Security, establish, memory};
+use vesica_net::{Address, Connection, ConnectionSecurity, Identity, NetEvent, Options, establish, memory};
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -79,18 +79,18 @@ fn in_memory() -> (Connection, Connection) {
 }
 
 fn tcp() -> (Connection, Connection) {
-    connect(&Security::InsecurePlaintext, &Security::InsecurePlaintext)
+    connect(&ConnectionSecurity::InsecurePlaintext, &ConnectionSecurity::InsecurePlaintext)
 }
 
 fn tls() -> (Connection, Connection) {
     let [one, two] = [(); 2].map(|()| Identity::generate().expect("key"));
     connect(
-        &Security::Tls { identity: &one, peer: two.public_key() },
-        &Security::Tls { identity: &two, peer: one.public_key() },
+        &ConnectionSecurity::Tls { identity: &one, peer: two.public_key() },
+        &ConnectionSecurity::Tls { identity: &two, peer: one.public_key() },
     )
 }
 
-fn connect(here: &Security<'_>, there: &Security<'_>) -> (Connection, Connection) {
+fn connect(here: &ConnectionSecurity<'_>, there: &ConnectionSecurity<'_>) -> (Connection, Connection) {
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         let listening = scope.spawn(move || {

@@ -59,7 +59,7 @@ pub enum Address {
 
 /// How the connection is secured.
 #[derive(Clone, Copy, Debug)]
-pub enum Security<'a> {
+pub enum ConnectionSecurity<'a> {
     /// TLS 1.3; both sides prove their keys.
     Tls {
         /// Who we are.
@@ -116,7 +116,7 @@ impl Address {
 /// `rng` gives the hello's nonce and the pauses' jitter; TLS has its own randomness.
 pub fn establish(
     address: &Address,
-    security: &Security<'_>,
+    security: &ConnectionSecurity<'_>,
     options: &Options,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
@@ -132,7 +132,7 @@ pub fn establish(
 /// the listening side gives up in its last half of a round trip is an error of the channel's.
 pub fn meet(
     address: &Address,
-    security: &Security<'_>,
+    security: &ConnectionSecurity<'_>,
     first: &[u8],
     options: &Options,
     rng: &mut dyn CryptoRng,
@@ -145,7 +145,7 @@ pub fn meet(
 /// As [`establish`], over a network.
 pub(crate) fn establish_shaped(
     address: &Address,
-    security: &Security<'_>,
+    security: &ConnectionSecurity<'_>,
     network: Network,
     options: &Options,
     rng: &mut dyn CryptoRng,
@@ -157,7 +157,7 @@ pub(crate) fn establish_shaped(
 
 fn establish_over(
     address: &Address,
-    security: &Security<'_>,
+    security: &ConnectionSecurity<'_>,
     opener: Opener,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
@@ -317,9 +317,13 @@ enum Unresolved {
 }
 
 /// Plaintext stays on this machine.
-fn check_loopback(text: &str, address: &SocketAddr, security: &Security<'_>) -> Result<(), NetError> {
+fn check_loopback(
+    text: &str,
+    address: &SocketAddr,
+    security: &ConnectionSecurity<'_>,
+) -> Result<(), NetError> {
     match security {
-        Security::InsecurePlaintext if !address.ip().to_canonical().is_loopback() => {
+        ConnectionSecurity::InsecurePlaintext if !address.ip().to_canonical().is_loopback() => {
             Err(NetError::PlaintextNotLoopback { address: text.to_owned() })
         }
         _ => Ok(()),
@@ -327,10 +331,10 @@ fn check_loopback(text: &str, address: &SocketAddr, security: &Security<'_>) -> 
 }
 
 /// The keys, unless it is plaintext.
-fn tls_of(security: &Security<'_>) -> Result<Option<tls::Tls>, NetError> {
+fn tls_of(security: &ConnectionSecurity<'_>) -> Result<Option<tls::Tls>, NetError> {
     match security {
-        Security::Tls { identity, peer } => tls::Tls::new(identity, peer).map(Some),
-        Security::InsecurePlaintext => Ok(None),
+        ConnectionSecurity::Tls { identity, peer } => tls::Tls::new(identity, peer).map(Some),
+        ConnectionSecurity::InsecurePlaintext => Ok(None),
     }
 }
 

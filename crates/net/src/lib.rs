@@ -37,7 +37,7 @@ use std::time::Duration;
 
 pub use connection::{Connection, Hello};
 pub use error::{NetError, Others, RetryReason, StrangerReason};
-pub use establish::{Address, NetEvent, Security, VERSION, establish, meet};
+pub use establish::{Address, ConnectionSecurity, NetEvent, VERSION, establish, meet};
 pub use identity::{Identity, PublicKey};
 use vesica_channel::{CancelToken, LONGEST};
 

@@ -16,13 +16,13 @@ pub use vesica_channel::shaped::Network;
 use crate::Options;
 use crate::connection::Connection;
 use crate::error::NetError;
-use crate::establish::{self, Address, NetEvent, Security};
+use crate::establish::{self, Address, ConnectionSecurity, NetEvent};
 use crate::socket_writer::{Pace, Plan, SocketWriter};
 
 /// As [`establish()`](crate::establish()), with a network in front of the connection for all that this side sends.
 pub fn establish(
     address: &Address,
-    security: &Security<'_>,
+    security: &ConnectionSecurity<'_>,
     network: Network,
     options: &Options,
     rng: &mut dyn CryptoRng,

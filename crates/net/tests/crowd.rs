@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 
 use common::{Listener, identities, options, receive, rng, security};
 use socket2::{Domain, Socket, Type};
-use vesica_net::{Address, Connection, Identity, NetError, NetEvent, PublicKey, RetryReason, Security, meet};
+use vesica_net::{
+    Address, Connection, ConnectionSecurity, Identity, NetError, NetEvent, PublicKey, RetryReason, meet,
+};
 
 /// Half a round trip.
 const CROSSING: Duration = Duration::from_millis(50);
@@ -213,7 +215,14 @@ fn a_listener_that_ends_the_connection_before_its_first_message_is_tried_again()
     let (tell, told) = mpsc::channel();
     let mut tell = reasons(tell);
     let connecting = thread::spawn(move || {
-        meet(&to, &Security::InsecurePlaintext, b"there", &options(PATIENCE), &mut rng(2), &mut tell)
+        meet(
+            &to,
+            &ConnectionSecurity::InsecurePlaintext,
+            b"there",
+            &options(PATIENCE),
+            &mut rng(2),
+            &mut tell,
+        )
     });
     for last in [false, false, true] {
         let (mut socket, _) = listener.accept().unwrap();
@@ -241,8 +250,14 @@ fn a_caller_that_ends_the_connection_before_its_first_message_is_waited_for_agai
         assert!(matches!(event, NetEvent::Retrying { reason: RetryReason::LeftEarly, .. }), "{event:?}");
     }
     let to = Address::Connect(listener.address.to_string());
-    let there =
-        meet(&to, &Security::InsecurePlaintext, b"there", &options(PATIENCE), &mut rng(2), &mut |_| ());
+    let there = meet(
+        &to,
+        &ConnectionSecurity::InsecurePlaintext,
+        b"there",
+        &options(PATIENCE),
+        &mut rng(2),
+        &mut |_| (),
+    );
     talk(listener.outcome().unwrap(), there.unwrap());
 }
 
@@ -253,8 +268,14 @@ fn a_partner_whose_connection_died_gets_through_with_another() {
     let mut dead = TcpStream::connect(listener.address).unwrap();
     common::raw_hello(&mut dead, 1);
     let to = Address::Connect(listener.address.to_string());
-    let there =
-        meet(&to, &Security::InsecurePlaintext, b"there", &options(PATIENCE), &mut rng(2), &mut |_| ());
+    let there = meet(
+        &to,
+        &ConnectionSecurity::InsecurePlaintext,
+        b"there",
+        &options(PATIENCE),
+        &mut rng(2),
+        &mut |_| (),
+    );
     talk(listener.outcome().unwrap(), there.unwrap());
     drop(dead);
 }

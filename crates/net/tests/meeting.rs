@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use common::{Listener, MAGIC, dial, identities, impatient, options, patient, raw_hello, receive, rng};
 use vesica_channel::{Channel, ChannelError, Fault};
 use vesica_net::{
-    Address, Connection, Identity, NetError, NetEvent, PublicKey, RetryReason, Security, StrangerReason,
-    establish,
+    Address, Connection, ConnectionSecurity, Identity, NetError, NetEvent, PublicKey, RetryReason,
+    StrangerReason, establish,
 };
 
 fn talk(mut one: Connection, mut two: Connection) {
@@ -41,7 +41,7 @@ fn the_listener_may_start_last() {
                 reasons.push(reason);
             }
         };
-        let security = Security::Tls { identity: &two, peer: &one_key };
+        let security = ConnectionSecurity::Tls { identity: &two, peer: &one_key };
         let to = Address::Connect(format!("localhost:{}", address.port()));
         let channel = establish(&to, &security, &patient(), &mut rng(2), &mut tell).unwrap();
         assert!(!reasons.is_empty());
@@ -132,7 +132,8 @@ fn a_host_name_at_which_nobody_listens_is_told_as_that() {
     let to = Address::Connect(format!("localhost:{}", address.port()));
     for silence in [2000, 2350, 2700].map(Duration::from_millis) {
         let options = options(silence);
-        let error = establish(&to, &Security::InsecurePlaintext, &options, &mut rng(2), &mut |_| ());
+        let error =
+            establish(&to, &ConnectionSecurity::InsecurePlaintext, &options, &mut rng(2), &mut |_| ());
         let error = error.map(drop).unwrap_err();
         let NetError::Unreachable { last, waited, .. } = &error else { panic!("{error:?}") };
         assert_eq!((last, *waited), (&RetryReason::Refused, silence));
@@ -287,10 +288,15 @@ fn an_echo_is_not_a_partner() {
 fn plaintext_stays_on_this_machine() {
     for text in ["0.0.0.0:9", "[::]:9", "192.0.2.1:9", "[::ffff:192.0.2.1]:9"] {
         for address in [Address::Listen(text.to_owned()), Address::Connect(text.to_owned())] {
-            let error =
-                establish(&address, &Security::InsecurePlaintext, &patient(), &mut rng(1), &mut |_| ())
-                    .map(drop)
-                    .unwrap_err();
+            let error = establish(
+                &address,
+                &ConnectionSecurity::InsecurePlaintext,
+                &patient(),
+                &mut rng(1),
+                &mut |_| (),
+            )
+            .map(drop)
+            .unwrap_err();
             assert_eq!(error, NetError::PlaintextNotLoopback { address: text.to_owned() });
             assert_eq!(error.fault(), Fault::Usage);
         }
@@ -303,10 +309,15 @@ fn addresses_that_cannot_be_are_refused_at_once() {
         ["", "localhost", ":9000", "localhost:", "localhost:http", "localhost:70000", "::1:90", "http://x:80"]
     {
         for address in [Address::Listen(text.to_owned()), Address::Connect(text.to_owned())] {
-            let error =
-                establish(&address, &Security::InsecurePlaintext, &patient(), &mut rng(1), &mut |_| ())
-                    .map(drop)
-                    .unwrap_err();
+            let error = establish(
+                &address,
+                &ConnectionSecurity::InsecurePlaintext,
+                &patient(),
+                &mut rng(1),
+                &mut |_| (),
+            )
+            .map(drop)
+            .unwrap_err();
             assert!(matches!(error, NetError::BadAddress { .. }), "{text}: {error}");
             assert_eq!(error.fault(), Fault::Usage);
         }
@@ -319,7 +330,7 @@ fn an_address_in_use_is_named() {
     let text = taken.local_addr().unwrap().to_string();
     let error = establish(
         &Address::Listen(text.clone()),
-        &Security::InsecurePlaintext,
+        &ConnectionSecurity::InsecurePlaintext,
         &patient(),
         &mut rng(1),
         &mut |_| (),
@@ -348,12 +359,18 @@ fn cancelling_ends_the_meeting() {
                 thread::sleep(Duration::from_millis(150));
                 options.cancel.cancel();
             });
-            let outcome =
-                establish(&address, &Security::InsecurePlaintext, &options, &mut rng(1), &mut |_| ());
+            let outcome = establish(
+                &address,
+                &ConnectionSecurity::InsecurePlaintext,
+                &options,
+                &mut rng(1),
+                &mut |_| (),
+            );
             assert_eq!(outcome.map(drop), Err(ChannelError::Cancelled.into()), "{address:?}");
         });
         assert!(started.elapsed() < Duration::from_secs(5), "{address:?}");
-        let again = establish(&address, &Security::InsecurePlaintext, &options, &mut rng(1), &mut |_| ());
+        let again =
+            establish(&address, &ConnectionSecurity::InsecurePlaintext, &options, &mut rng(1), &mut |_| ());
         assert_eq!(again.map(drop), Err(ChannelError::Cancelled.into()));
     }
 }

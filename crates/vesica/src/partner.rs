@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use rand_core::CryptoRng;
 use rustix::fs::OFlags;
 use vesica_net::identity::IdentityError;
-use vesica_net::{Address, Connection, Identity, NetEvent, Options, PublicKey, Security, meet};
-use vesica_protocols::registry::Security as Model;
+use vesica_net::{Address, Connection, ConnectionSecurity, Identity, NetEvent, Options, PublicKey, meet};
+use vesica_protocols::registry::Security;
 use vesica_protocols::{Phase, Role};
 use vesica_table::shown_path;
 use zeroize::Zeroize;
@@ -62,7 +62,7 @@ impl Partner {
     }
 
     /// What is kept with this partner, for a run of such security.
-    pub(crate) fn cache_file(&self, role: Role, security: Model) -> Result<Option<CacheFile>, Error> {
+    pub(crate) fn cache_file(&self, role: Role, security: Security) -> Result<Option<CacheFile>, Error> {
         let Some(path) = &self.keep_base_ots else { return Ok(None) };
         let Some((identity, peer)) = &self.keys else {
             return Err(Error::usage(
@@ -70,7 +70,7 @@ impl Partner {
                 "leave out `--keep-base-ots` or `--insecure-plaintext`",
             ));
         };
-        if security != Model::SemiHonest {
+        if security != Security::SemiHonest {
             return Err(Error::usage(
                 "`--keep-base-ots` is secure only if both sides follow the protocol (`--security semi-honest`)",
                 "leave out `--keep-base-ots`, or agree with the partner on `--security semi-honest` and give it on both sides",
@@ -89,8 +89,8 @@ impl Partner {
         on_event: &mut dyn FnMut(NetEvent),
     ) -> Result<Connection, Error> {
         let security = match &self.keys {
-            Some((identity, peer)) => Security::Tls { identity, peer },
-            None => Security::InsecurePlaintext,
+            Some((identity, peer)) => ConnectionSecurity::Tls { identity, peer },
+            None => ConnectionSecurity::InsecurePlaintext,
         };
         meet(&self.address, &security, greeting, options, rng, on_event)
             .map_err(|error| Error::net(Phase::Connect, &error))

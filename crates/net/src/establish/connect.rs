@@ -12,8 +12,8 @@ use socket2::{Domain, Socket, Type};
 use super::handshake::{Trouble, shake_hands};
 use super::tls::{Role, Tls};
 use super::{
-    HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Patience, Security, Unresolved, check_form, check_loopback,
-    hello, nonce, resolve,
+    ConnectionSecurity, HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Patience, Unresolved, check_form,
+    check_loopback, hello, nonce, resolve,
 };
 use crate::connection::Connection;
 use crate::error::{NetError, RetryReason};
@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 pub(super) fn connect(
     text: &str,
-    security: &Security<'_>,
+    security: &ConnectionSecurity<'_>,
     opener: &Opener,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
@@ -79,7 +79,7 @@ impl From<io::Error> for Miss {
 
 struct Seeker<'a> {
     text: &'a str,
-    security: &'a Security<'a>,
+    security: &'a ConnectionSecurity<'a>,
     tls: Option<Tls>,
     patience: Patience<'a>,
     opener: &'a Opener,

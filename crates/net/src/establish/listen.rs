@@ -22,7 +22,7 @@ use super::door::{Visitor, Visitors};
 use super::handshake::{Trouble, shake_hands};
 use super::tls::{Role, Tls};
 use super::{
-    HANDSHAKE_LIMIT, NetEvent, Opener, Others, POLL, Patience, Security, Unresolved, check_form,
+    ConnectionSecurity, HANDSHAKE_LIMIT, NetEvent, Opener, Others, POLL, Patience, Unresolved, check_form,
     check_loopback, hello, nonce, resolve,
 };
 use crate::connection::Connection;
@@ -38,7 +38,7 @@ const STACK: usize = 512 << 10;
 
 pub(super) fn listen(
     text: &str,
-    security: &Security<'_>,
+    security: &ConnectionSecurity<'_>,
     opener: &Arc<Opener>,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
@@ -69,7 +69,11 @@ pub(super) fn listen(
     }
 }
 
-fn bind(text: &str, security: &Security<'_>, patience: &Patience<'_>) -> Result<TcpListener, NetError> {
+fn bind(
+    text: &str,
+    security: &ConnectionSecurity<'_>,
+    patience: &Patience<'_>,
+) -> Result<TcpListener, NetError> {
     let failed = |cause: String| NetError::Bind { address: text.to_owned(), cause };
     let addresses = resolve(text, patience).map_err(|unresolved| match unresolved {
         Unresolved::Name(cause) => failed(cause),

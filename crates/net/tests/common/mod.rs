@@ -16,7 +16,8 @@ use std::time::Duration;
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_net::{
-    Address, Connection, Identity, NetError, NetEvent, Options, PublicKey, Security, establish, meet, memory,
+    Address, Connection, ConnectionSecurity, Identity, NetError, NetEvent, Options, PublicKey, establish,
+    meet, memory,
     shaped::{self, Network},
 };
 
@@ -86,10 +87,10 @@ impl Listener {
     }
 }
 
-pub fn security(keys: &Option<(Identity, PublicKey)>) -> Security<'_> {
+pub fn security(keys: &Option<(Identity, PublicKey)>) -> ConnectionSecurity<'_> {
     match keys {
-        Some((identity, peer)) => Security::Tls { identity, peer },
-        None => Security::InsecurePlaintext,
+        Some((identity, peer)) => ConnectionSecurity::Tls { identity, peer },
+        None => ConnectionSecurity::InsecurePlaintext,
     }
 }
 
