@@ -21,7 +21,8 @@ pub struct Ended {
     pub report: Report,
     /// My matches, if I learn them; or why there are none.
     pub result: Result<Option<Matches>, Error>,
-    /// The matching rows themselves, if they were to go to [`Destination::Batches`](crate::tables::Destination::Batches) and I learn them.
+    /// The matching rows themselves, if they were to go to
+    /// [`Destination::Batches`](crate::tables::Destination::Batches) and I learn them.
     pub batches: Option<Batches>,
     /// The match numbers of my matching rows, in the order of the rows, if they were agreed.
     pub numbers: Option<Vec<u64>>,

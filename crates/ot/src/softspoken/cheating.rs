@@ -42,7 +42,7 @@ impl Receiver<Malicious> {
         })
     }
 
-    /// [`small_field::Receiver::grinding`] with its extension.
+    /// `small_field::Receiver::grinding` with its extension.
     #[must_use]
     pub fn grinding(
         context: &Context,
