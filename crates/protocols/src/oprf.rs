@@ -25,8 +25,6 @@
 //! ([`OprfReceiver::evaluate`] may end it), and is used once.
 
 pub(crate) mod bins;
-#[cfg(test)]
-pub(crate) mod contract;
 pub(crate) mod vole;
 
 use vesica_channel::{Channel, SendHalf};

@@ -21,6 +21,10 @@ use crate::protocol::{Ctx, Learns, NoProgress, Progress, Role, Run, Sizes};
 use crate::registry::{Entry, Shape};
 
 mod ideal_group;
+#[cfg(test)]
+pub(crate) mod ideal_oprf;
+#[cfg(test)]
+pub(crate) mod ideal_ots;
 mod lying_wire;
 #[cfg(test)]
 pub(crate) mod order;

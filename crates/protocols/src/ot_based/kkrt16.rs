@@ -177,9 +177,8 @@ fn send_masks<S: NcoSender<Block, { kkrt::BLOCKS }>>(
 mod tests {
     use super::*;
     use crate::oprf::bins::keys;
-    use crate::ot_based::noting::{self, ideal_ots, noted};
     use crate::protocol::Learns;
-    use crate::testing::{Case, Planted, duel, items, order, planted, run_pair, shape};
+    use crate::testing::{Case, Planted, duel, ideal_ots, items, order, planted, run_pair, shape};
     use vesica_ot::nco::ideal;
 
     #[test]
@@ -208,7 +207,7 @@ mod tests {
             (&ENTRY, sets, case),
             Box::new(|ctx| {
                 let plan = Plan::new(ctx.run.sizes)?;
-                receive_pairs(ctx, &plan, &sets.receiver, ideal_ots)
+                receive_pairs(ctx, &plan, &sets.receiver, ideal_ots::finish)
             }),
             Box::new(|ctx| {
                 let plan = Plan::new(ctx.run.sizes)?;
@@ -263,9 +262,9 @@ mod tests {
         };
         let sent = [0, 1].map(|half| {
             let sets = in_half(half);
-            noted((&ENTRY, &sets, case), |ctx, sent| {
+            ideal_ots::noted((&ENTRY, &sets, case), |ctx, sent| {
                 let plan = Plan::new(ctx.run.sizes)?;
-                let ots = noting::Sender::setup(&ctx.run.context, ctx.channel, ctx.rng, sent)?;
+                let ots = ideal_ots::Sender::setup(&ctx.run.context, ctx.channel, ctx.rng, sent)?;
                 send_masks(ctx, &plan, &sets.sender, ots).map(|_| ())
             })
         });
@@ -282,7 +281,7 @@ mod tests {
                     (&ENTRY, sets, Case { seed, ..Case::default() }),
                     Box::new(|ctx| {
                         let plan = Plan::new(ctx.run.sizes)?;
-                        receive_pairs(ctx, &plan, &sets.sender, ideal_ots)
+                        receive_pairs(ctx, &plan, &sets.sender, ideal_ots::finish)
                     }),
                     Box::new(|ctx| {
                         let plan = Plan::new(ctx.run.sizes)?;

@@ -2,8 +2,6 @@
 
 pub mod equality;
 pub mod inclusion;
-#[cfg(test)]
-mod noting;
 
 pub mod kkrt16;
 pub mod ot_phasing;

@@ -162,9 +162,9 @@ fn send_masks(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oprf::contract::{IdealReceiver, IdealSender};
     use crate::oprf::vole::store::Store;
     use crate::parameters::Parameters;
+    use crate::testing::ideal_oprf::{IdealReceiver, IdealSender};
     use crate::testing::{Case, DIRECTIONS, Tampering, Target, duel, planted, wiped};
 
     #[test]

@@ -85,7 +85,7 @@ pub fn left_over(table: Table, items: usize, bins: u32, first: u64, repetitions:
 }
 
 #[cfg(test)]
-mod permuted;
+mod permuted_tests;
 
 #[cfg(test)]
 mod tests {

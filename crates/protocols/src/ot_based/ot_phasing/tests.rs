@@ -1,9 +1,8 @@
 use super::*;
 use crate::oprf::bins::characters::{self, Entry};
 use crate::oprf::bins::{BinPartition, BinTable};
-use crate::ot_based::noting::ideal_ots;
 use crate::protocol::{Learns, Role, Run};
-use crate::testing::{Case, duel, order, planted_for, run_of, run_pair, shape};
+use crate::testing::{Case, duel, ideal_ots, order, planted_for, run_of, run_pair, shape};
 use vesica_crypto::hash::Context;
 use vesica_encode::hashing::{ItemBins, Layout, Permutation};
 use vesica_ot::nco::ideal;
@@ -41,7 +40,7 @@ fn over_ideal_ots_every_form_ends_with_the_same_matches() {
             (&ENTRY, sets, case),
             Box::new(|ctx| {
                 let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
-                receive_pairs(ctx, &plan, &sets.receiver, ideal_ots)
+                receive_pairs(ctx, &plan, &sets.receiver, ideal_ots::finish)
             }),
             Box::new(|ctx| {
                 let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
@@ -68,7 +67,7 @@ fn flaw_positions_in_the_lists_do_not_tell_of_items() {
                 (&ENTRY, sets, Case { parameters, seed, ..Case::default() }),
                 Box::new(|ctx| {
                     let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
-                    receive_pairs(ctx, &plan, &sets.sender, ideal_ots)
+                    receive_pairs(ctx, &plan, &sets.sender, ideal_ots::finish)
                 }),
                 Box::new(|ctx| {
                     let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
@@ -305,7 +304,7 @@ fn flaw_masks_of_too_few_bits_match_by_chance() {
             (&ENTRY, sets, Case::default()),
             Box::new(|ctx| {
                 let run = ctx.run;
-                receive_pairs(ctx, &plan(run), &sets.receiver, ideal_ots)
+                receive_pairs(ctx, &plan(run), &sets.receiver, ideal_ots::finish)
             }),
             Box::new(|ctx| {
                 let run = ctx.run;

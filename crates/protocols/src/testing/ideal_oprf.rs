@@ -9,8 +9,8 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::Oracle;
 use vesica_encode::items::Items;
 
-use super::{EvaluationSink, OprfReceiver, OprfSender, OutputSink};
 use crate::error::Error;
+use crate::oprf::{EvaluationSink, OprfReceiver, OprfSender, OutputSink};
 
 /// The receiver's outputs: item and output by function.
 #[derive(Default)]

@@ -1,4 +1,5 @@
-//! An ideal OPRF whose sender notes how much its party had sent whenever it asked for the next rows.
+//! Ideal OTs for protocols by bins, and a sender of them that notes how much its party had sent whenever it asked
+//! for the next rows.
 
 use std::sync::Mutex;
 
@@ -11,27 +12,27 @@ use vesica_ot::Error;
 use vesica_ot::nco::NcoSender;
 use vesica_ot::nco::ideal::{self, Word};
 
-use crate::testing::{Case, Party, Planted, duel_over};
+use super::{Case, Party, Planted, duel_over};
 
 /// Ends the set-up of ideal OTs, whose dealer has one key.
-pub(super) fn ideal_ots(channel: &mut dyn Channel) -> Result<ideal::Receiver, Error> {
+pub(crate) fn finish(channel: &mut dyn Channel) -> Result<ideal::Receiver, Error> {
     ideal::Receiver::setup(&Context::new(&[0; 32], "", b"", 0, 0), channel, &mut Prg::from_seed([8; 16]))
 }
 
 /// What had been sent at each call, in bytes, by the meter of the sender's end.
-pub(super) struct Sent {
+pub(crate) struct Sent {
     meter: Meter,
     notes: Mutex<Vec<u64>>,
 }
 
 /// The sender of the ideal OPRF, which notes.
-pub(super) struct Sender<'a> {
+pub(crate) struct Sender<'a> {
     ideal: ideal::Sender,
     sent: &'a Sent,
 }
 
 impl<'a> Sender<'a> {
-    pub(super) fn setup(
+    pub(crate) fn setup(
         context: &Context,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
@@ -65,7 +66,7 @@ impl<T: Word, const W: usize> NcoSender<T, W> for Sender<'_> {
 }
 
 /// What a sender had sent whenever it asked for rows, against a receiver that takes whatever comes.
-pub(super) fn noted(
+pub(crate) fn noted(
     agreed: (&crate::registry::Entry, &Planted, Case),
     sender: impl Fn(&mut crate::Ctx<'_, '_>, &Sent) -> Result<(), crate::Error> + Send + Sync,
 ) -> Vec<u64> {
