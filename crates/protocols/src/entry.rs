@@ -1,4 +1,5 @@
-//! A protocol's entry in the registry: what it is, what it costs, its two roles, and what is the same around all of them.
+//! A protocol's entry in the registry: what it is, what it costs, its two roles, and what stands around every
+//! role.
 
 use vesica_encode::items::Items;
 
@@ -14,7 +15,7 @@ use crate::protocol::{Ctx, Learns, Role, Sizes, Step};
 pub enum Status {
     /// Secure as its entry says.
     Standard,
-    /// Protects nothing worth the name; runs only with `--allow-insecure`.
+    /// Protects nothing; runs only with `--allow-insecure`.
     Insecure,
     /// Broken since it was published; runs only with `--allow-insecure`.
     Broken,
@@ -81,9 +82,10 @@ pub struct Message {
     pub from: Role,
     /// What it is.
     pub what: &'static str,
-    /// Its bytes as a formula in n_r, n_s, ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ and, where both learn, the matches k.
+    /// Its bytes as a formula in n_r, n_s, ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ and, where both learn, the
+    /// matches k.
     pub formula: &'static str,
-    /// The formula as a program; 0 where the message is not sent. [`Entry::sent`] asks it of runs that take place only.
+    /// The formula as a program; 0 where the message is not sent. [`Entry::sent`] says which runs it is for.
     pub(crate) bytes: fn(&Shape) -> u64,
 }
 
@@ -117,15 +119,15 @@ pub type Send = fn(&mut Ctx<'_, '_>, &Items) -> Result<Option<Outcome>, Error>;
 /// The receiver's role in a protocol whose sender sends a list.
 pub type ReceivePairs = for<'a> fn(&mut Ctx<'_, 'a>, &'a Items) -> Result<Pairs<'a>, Error>;
 
-/// The sender's role in such a protocol: which of its items stands at each position of its list. The answer may be empty where
-/// the receiver alone learns the result.
+/// The sender's role in such a protocol: which of its items stands at each position of its list. The answer
+/// may be empty where the receiver alone learns the result.
 pub type SendList = fn(&mut Ctx<'_, '_>, &Items) -> Result<Vec<u32>, Error>;
 
 /// The two roles of a protocol.
 #[derive(Debug, Clone, Copy)]
 pub enum Roles {
-    /// The receiver finds its items in a list of the sender's. Under `--learns both` it returns the positions, which
-    /// [`Entry`] does.
+    /// The receiver finds its items in a list of the sender's. Under `--learns both` it returns the
+    /// positions, which [`Entry`] does.
     Listed {
         /// Receiver.
         receive: ReceivePairs,
@@ -143,8 +145,9 @@ pub enum Roles {
 
 /// A protocol: what it is, what it costs, and its two roles.
 ///
-/// An entry is built from what is particular to the protocol. Unless it says more, a protocol is semi-honest, has one form,
-/// gives the receiver the intersection, leaks the sizes of both sets, and makes no base OTs that could be kept.
+/// An entry is built from what is particular to the protocol. Unless it says more, a protocol is semi-honest,
+/// has one form, gives the receiver the intersection, leaks the sizes of both sets, and makes no base OTs
+/// that could be kept.
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// The name on the command line.
@@ -231,7 +234,7 @@ impl Entry {
         Entry { security, ..self }
     }
 
-    /// It protects nothing worth the name, or was broken.
+    /// It protects nothing, or was broken.
     pub const fn status(self, status: Status) -> Self {
         Entry { status, ..self }
     }
@@ -271,8 +274,8 @@ impl Entry {
         Entry { supports: Supported { paper: true, ..self.supports }, ..self }
     }
 
-    /// The longest chain of messages of a run that wait for each other, up to the receiver's last; two flights make a round
-    /// trip. Messages that cross on their way count once.
+    /// The longest chain of messages of a run that wait for each other, up to the receiver's last; two
+    /// flights make a round trip. Messages that cross on their way count once.
     pub const fn flights(self, flights: fn(&Shape) -> u32) -> Self {
         Entry { flights, ..self }
     }
@@ -282,12 +285,14 @@ impl Entry {
         Entry { steps, ..self }
     }
 
-    /// How many base OTs of a run the two parties may keep for their next one; see [`vesica_ot::base::cache`].
+    /// How many base OTs of a run the two parties may keep for their next one; see
+    /// [`vesica_ot::base::cache`].
     pub const fn base_ots(self, count: fn(&Shape) -> u64) -> Self {
         Entry { base_ots: Some(count), ..self }
     }
 
-    /// Its messages, in the order in which each party sends its own; those of `positions` apart in a listed protocol.
+    /// Its messages, in the order in which each party sends its own; those of `positions` apart in a listed
+    /// protocol.
     pub const fn messages(self, messages: &'static [Message]) -> Self {
         Entry { messages, ..self }
     }
@@ -297,9 +302,9 @@ impl Entry {
         Entry { memory, memory_bytes, ..self }
     }
 
-    /// In a malicious run: the most keys of its choice that a receiver can test against the sender's set, if it
-    /// evaluates the run's hash at most 2^64 times; more with probability at most 2^-40. What a limit on the receiver's size
-    /// is worth.
+    /// In a malicious run: the most keys of its choice that a receiver can test against the sender's set, if
+    /// it evaluates the run's hash at most 2^64 times; more with probability at most 2^-40. What a limit on
+    /// the receiver's size is worth.
     pub const fn max_tested_keys(self, most: fn(&Shape) -> u64) -> Self {
         Entry { max_tested_keys: Some(most), ..self }
     }
@@ -350,7 +355,8 @@ impl Entry {
         if self.takes_place(shape.sizes) { (self.flights)(shape) } else { 0 }
     }
 
-    /// The flights of a run on 2^20 keys a side with the usual parameters, at each security that the protocol offers.
+    /// The flights of a run on 2^20 keys a side with the usual parameters, at each security that the protocol
+    /// offers.
     pub fn usual_flights(&self) -> impl Iterator<Item = (Security, u32)> + '_ {
         self.security.iter().map(|&security| {
             let parameters = Parameters { security, ..Parameters::default() };
@@ -359,7 +365,8 @@ impl Entry {
         })
     }
 
-    /// The phases of a role, in order, unless a set is empty. Their shares serve the time left on the screen alone.
+    /// The phases of a role, in order, unless a set is empty. Their shares serve the time left on the screen
+    /// alone.
     pub fn steps_of(&self, role: Role, shape: &Shape) -> &'static [Step] {
         (self.steps)(role, shape)
     }
@@ -391,8 +398,9 @@ impl Entry {
     }
 }
 
-/// The two roles, and what is the same around those of every protocol: the items are those that were agreed, a protocol sees no
-/// empty set, the sender learns the positions of the matches where both parties learn the result.
+/// The two roles, with what every protocol has in common: they check the items against the agreed sizes, skip
+/// a protocol where a set is empty, and tell the sender the positions of the matches where both parties learn
+/// the result.
 impl Entry {
     /// The receiver's role: its items in, its result out, once it is worked out.
     ///

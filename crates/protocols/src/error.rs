@@ -18,12 +18,12 @@ pub enum Error {
     /// The caller asked for something the protocol does not offer.
     #[error("{0}")]
     Misuse(Misuse),
-    /// An event of probability 2^-40 that the protocol must not get around: trying again within the run would tell the
-    /// partner something about the items.
+    /// An event of probability 2^-40 that the protocol must not get around: trying again within the run would
+    /// tell the partner something about the items.
     #[error("{0}: this happens to one run in 2^40")]
     Chance(&'static str),
-    /// The same under the paper's own parameters, which are for comparisons: PSSZ15 runs sets of unequal sizes without a
-    /// stash, and a few items then find no place in some runs of a hundred.
+    /// The same under the paper's own parameters, which are for comparisons. PSSZ15 runs sets of unequal
+    /// sizes without a stash; a few runs in a hundred then leave items without a bin.
     #[error("{0}: with --paper-parameters this is not rare")]
     PaperParameters(&'static str),
     /// The caller's items do not fit the protocol.
@@ -34,7 +34,7 @@ pub enum Error {
     Cancelled,
 }
 
-/// What the partner sent that no honest partner sends. Positions are of messages, never of items.
+/// What the partner sent and no honest partner sends. Positions count within messages, never within sets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Misbehaviour {
     /// Not the canonical encoding of a group element, or the identity.
@@ -55,24 +55,24 @@ pub enum Misbehaviour {
         /// Position of the mask.
         position: usize,
     },
-    /// A list of masks that is not one in its short form.
+    /// A list of masks in a short form that does not decode.
     #[error("{0}")]
     InvalidMasks(SortedError),
-    /// A proof, a commitment or a check of consistency fails. Which one stays here: the partner is told of no difference.
+    /// A proof, a commitment or a consistency check fails. The partner does not learn which one.
     #[error("messages that fail a check of the protocol")]
     FailedCheck,
-    /// A message of an oblivious transfer or VOLE that is not what it must be.
-    #[error("a message that is not what it must be ({0})")]
+    /// A malformed message of an oblivious transfer or VOLE.
+    #[error("a malformed message ({0})")]
     Transfer(vesica_ot::Error),
     /// The positions of the matches, returned under `--learns both`, are not ascending positions of our list.
-    #[error("positions of matches that are not positions in our list")]
+    #[error("match positions that are out of order or outside of our list")]
     InvalidPositions,
 }
 
 /// A call that the protocol cannot serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Misuse {
-    /// The items handed in are not as many as the agreed sizes say.
+    /// The number of items is not the agreed one.
     #[error("the run was agreed for {agreed} items, but {given} were handed in")]
     SizeMismatch {
         /// Size in the agreed sizes.
@@ -88,21 +88,18 @@ pub enum Misuse {
         /// What the items handed in are.
         given: Encoding,
     },
-    /// The protocol has no path by which the sender learns the result.
-    #[error("protocol {0} has no path by which the sender learns the result")]
-    LearnsReceiverOnly(&'static str),
     /// The protocol gives another result than matches.
     #[error("the protocol gives no matching rows")]
     NoMatches,
     /// More items than one store may have.
-    #[error("{keys} items are too many for one run, of at most {most}")]
+    #[error("a run takes at most {most} items, and there are {keys}")]
     TooManyKeys {
         /// How many there are.
         keys: usize,
         /// How many there may be.
         most: usize,
     },
-    /// A mask of more bits than a mask can have: the sets are too large for one part.
+    /// The sets are too large: a mask would need more bits than it can have.
     #[error("sets of {receiver} and {sender} items are too large for one run")]
     TooManyItems {
         /// Receiver's set size.
@@ -129,7 +126,8 @@ pub enum Misuse {
         /// Masks that a run may have.
         most: usize,
     },
-    /// A batch of equality tests or inclusions whose strings are not as many as its sizes say, are empty, or are too many.
+    /// A batch of equality tests or inclusions whose strings do not fit its sizes, are empty, or are too
+    /// many.
     #[error("the strings of the batch do not fit its sizes")]
     InvalidBatch,
     /// Kept base OTs that are too few, or of the other side.

@@ -1,8 +1,9 @@
 //! Every private set intersection protocol, one file per paper.
 //!
-//! A protocol takes [`Items`](vesica_encode::items::Items) and a [`Channel`](vesica_channel::Channel) and gives
-//! [`Matches`](vesica_encode::items::Matches); it never sees a column, a file or a socket. The [`registry`] lists them
-//! all. A protocol file opens with what it computes, under which security model, its messages and its cost.
+//! A protocol takes [`Items`](vesica_encode::items::Items) and a [`Channel`](vesica_channel::Channel) and
+//! gives [`Matches`](vesica_encode::items::Matches); it never sees a column, a file or a socket. The
+//! [`registry`] lists them all. A protocol file opens with what it computes, under which security model, its
+//! messages and its cost.
 //!
 //! A first run, of both roles in one process:
 //!
@@ -21,8 +22,9 @@
 //! # }
 //! ```
 //!
-//! Two processes each make a [`Run`] and a channel of their own, and call [`Entry::receive`](registry::Entry::receive) or
-//! [`Entry::send`](registry::Entry::send): `vesica::session` does.
+//! Two processes each make a [`Run`] and a channel of their own, and call
+//! [`Entry::receive`](registry::Entry::receive) or [`Entry::send`](registry::Entry::send): `vesica::session`
+//! does.
 
 #![forbid(unsafe_code)]
 

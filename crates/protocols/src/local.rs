@@ -13,8 +13,8 @@ use crate::parameters::Parameters;
 use crate::protocol::{Ctx, Run, Sizes};
 use crate::registry::Entry;
 
-/// Runs both roles of a protocol, semi-honest and with the usual parameters, and gives what the receiver, who holds `mine`,
-/// learns.
+/// Runs both roles of a protocol, semi-honest and with the usual parameters, and gives what the receiver, who
+/// holds `mine`, learns.
 ///
 /// # Errors
 /// If the items are not digests of 128 bits, or the run fails.

@@ -125,8 +125,8 @@ impl<'a> OutgoingLists<'a> {
 }
 
 impl EvaluationSink for OutgoingLists<'_> {
-    /// Memory for the lists is taken with the first list: after that of the sender's keys, so that the lists are
-    /// at the end of the heap and can grow where they are.
+    /// Memory for the lists is taken with the first list: after that of the sender's keys, so that the lists
+    /// are at the end of the heap and can grow where they are.
     fn begin(&mut self, function: usize, count: usize) {
         if function == 0 {
             self.partitions = Self::partitions(self.width, self.segments(), count);

@@ -7,8 +7,8 @@ use crate::protocol::{Phase, Run};
 
 /// A party's result.
 ///
-/// Every protocol so far gives [`Matches`](Outcome::Matches). The other results are those of protocols that evaluate a
-/// circuit.
+/// Every protocol so far gives [`Matches`](Outcome::Matches). The other results are those of protocols that
+/// evaluate a circuit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The rows of this party's own table whose items the other party has.
@@ -36,9 +36,10 @@ impl Outcome {
 
 /// What a role ends with: a result that is still to be worked out, if the protocol's join can wait.
 ///
-/// The protocol has sent and received all its messages by then, and has checked the form of what it received. Where the
-/// receiver alone learns the result, the session confirms the run before it calls [`finish`](Self::finish): the time of its
-/// confirmation then depends neither on the matches nor on the number of rows of a matched item.
+/// The protocol has sent and received all its messages by then, and has checked the form of what it received.
+/// Where the receiver alone learns the result, the session confirms the run before it calls
+/// [`finish`](Self::finish): the time of its confirmation then depends neither on the matches nor on the
+/// number of rows of a matched item.
 #[must_use = "the result is still to be worked out"]
 pub struct Pending<'a>(Box<dyn FnOnce() -> Result<Outcome, Error> + 'a>);
 
@@ -91,8 +92,9 @@ impl<'a> Pending<'a> {
     }
 }
 
-/// The matches as the receiver of a [`Listed`](crate::registry::Roles::Listed) protocol has them: pairs of an item of its own
-/// and a position in the sender's list. They are found, or still to be joined from two lists that are both here.
+/// The matches as the receiver of a [`Listed`](crate::registry::Roles::Listed) protocol has them: pairs of an
+/// item of its own and a position in the sender's list. They are found, or still to be joined from two lists
+/// that are both here.
 pub struct Pairs<'a>(Box<dyn FnOnce() -> Vec<(u32, u32)> + 'a>);
 
 impl<'a> Pairs<'a> {

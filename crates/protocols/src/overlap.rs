@@ -1,7 +1,8 @@
-//! Working while receiving: one role function computes and sends, a second thread collects what comes in.
+//! Working while receiving: a role computes and sends, and a second thread collects what comes in.
 //!
 //! A protocol whose messages cross would stall, or fill the partner's queue, if it read only between its own
-//! sends. [`overlap`] gives the two directions to two threads and settles what happens when one of them fails.
+//! sends. [`overlap`] gives the two directions to two threads and settles what happens when one of them
+//! fails.
 
 use std::sync::mpsc;
 use std::thread;
@@ -14,7 +15,7 @@ use crate::error::Error;
 pub(crate) struct Inbound<T>(mpsc::Receiver<T>);
 
 impl<T> Inbound<T> {
-    /// The next piece if it is already there. To be asked only while one is still to come.
+    /// The next piece if it is already there. Ask only while one is still to come.
     pub(crate) fn ready(&self) -> Result<Option<T>, Stopped> {
         match self.0.try_recv() {
             Ok(piece) => Ok(Some(piece)),
@@ -57,9 +58,9 @@ impl Drop for AbortOnPanic<'_> {
 
 /// Runs `work` on this thread and `collect` on another; returns when both have ended.
 ///
-/// `collect` passes what it reads to `work` through the `Inbound`; the queue has no bound of its own, so `collect`
-/// must read a length both sides agreed on; what it returns comes back beside the work's result. If `work` fails the
-/// connection is aborted, so that `collect` ends too.
+/// `collect` passes what it reads to `work` through the `Inbound`; the queue has no bound of its own, so
+/// `collect` must read a length both sides agreed on; what it returns comes back beside the work's result. If
+/// `work` fails the connection is aborted, so that `collect` ends too.
 pub(crate) fn overlap<T: Send, C: Send, W>(
     channel: &mut dyn Channel,
     collect: impl FnOnce(&mut dyn RecvHalf, &mut dyn FnMut(T)) -> Result<C, Error> + Send,

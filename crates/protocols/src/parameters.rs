@@ -6,8 +6,8 @@ pub use vesica_ot::security::{Profile, STATISTICAL_SECURITY, Security};
 /// The computational security level κ where nothing else is asked for.
 pub const DEFAULT_LEVEL: u32 = 128;
 
-/// What the items of a run at level κ are: native integers of σ bits, or digests. Digests have 256 bits above level 128, and
-/// in malicious runs, where a party must not find two keys with one digest.
+/// What the items of a run at level κ are: native integers of σ bits, or digests. Digests have 256 bits above
+/// level 128, and in malicious runs, where a party must not find two keys with one digest.
 pub fn encoding_for(security: Security, level: u32, sigma: Option<u32>) -> Encoding {
     match (sigma, security) {
         (Some(sigma), _) => Encoding::Native { sigma },
@@ -25,11 +25,13 @@ pub struct Parameters {
     pub level: u32,
     /// σ: items are integers below 2^σ, used as they are; none for digests.
     pub sigma: Option<u32>,
-    /// One of the variants that the entry [supports](Supported::variant); none for the protocol's standard form.
+    /// One of the variants that the entry [supports](Supported::variant); none for the protocol's standard
+    /// form.
     pub variant: Option<&'static Variant>,
     /// What the parameters rest on.
     pub profile: Profile,
-    /// The paper's own parameters, for comparison with its tables; they may miss the bounds this library keeps.
+    /// The paper's own parameters, for comparison with its tables; they may miss the bounds this library
+    /// keeps.
     pub paper: bool,
 }
 
@@ -57,8 +59,8 @@ impl Parameters {
         self.variant.map_or("", |variant| variant.name)
     }
 
-    /// What a run with these parameters rests on beside what its security model's page shows, for whoever reads a plan or a
-    /// report; none for most.
+    /// A warning for plans and reports: what a run with these parameters assumes beyond its security model.
+    /// Most have none.
     pub fn caveat(&self) -> Option<&'static str> {
         (self.profile == Profile::Lean).then_some(
             "lean: 128 bits only if light words of the code are hard to find; they exist, and no bound is proven",
@@ -77,7 +79,7 @@ impl Parameters {
     }
 }
 
-/// Another form of a protocol, by which a table of its paper can be made again.
+/// Another form of a protocol, which reproduces a table of its paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variant {
     /// The name on the command line.
@@ -86,8 +88,8 @@ pub struct Variant {
     pub what: &'static str,
 }
 
-/// Declares the forms of a protocol: an enum that its code matches on, and the table of [`Variant`]s that its entry shows. The
-/// first form is the standard one and has no name.
+/// Declares the forms of a protocol: an enum that its code matches on, and the table of [`Variant`]s that its
+/// entry shows. The first form is the standard one and has no name.
 macro_rules! variants {
     ($(#[$about:meta])* $vis:vis enum $Forms:ident {
         $(#[$standard:meta])* $Standard:ident,
@@ -152,7 +154,7 @@ impl Supported {
         self.variants.iter().find(|variant| variant.name == name)
     }
 
-    /// What of `parameters` is not among the offers.
+    /// The first of `parameters` that the protocol does not support.
     pub fn unsupported(&self, parameters: &Parameters) -> Option<Unsupported> {
         let Parameters { level, sigma, variant, profile, paper, .. } = *parameters;
         if !self.levels.contains(&level) {

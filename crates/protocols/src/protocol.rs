@@ -10,7 +10,7 @@ use crate::error::{Error, Misuse};
 use crate::parameters::Parameters;
 use crate::registry::Entry;
 
-/// The part a party plays. Who listens and who connects has nothing to do with it.
+/// The part a party plays. It does not depend on who listens and who connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Learns the intersection.
@@ -150,7 +150,8 @@ impl Phase {
     }
 }
 
-/// One of a party's phases in a protocol, and about what part of the protocol's time it takes, in percent: for the time left.
+/// A phase of a party in a protocol, and roughly how many percent of the protocol's time it takes. The
+/// estimate of the time left uses them.
 pub type Step = (Phase, u32);
 
 impl std::fmt::Display for Phase {
@@ -159,13 +160,14 @@ impl std::fmt::Display for Phase {
     }
 }
 
-/// Told how far a run is; asked whether to go on. A phase begins in the thread that runs the protocol; threads that share its
-/// work tell of theirs.
+/// Hears how far a run is, and says whether it is to go on. The thread that runs the protocol begins each
+/// phase; threads that share its work report their part.
 pub trait Progress: Sync {
     /// A phase begins, in which `total` units of work are to be done (0: not known).
     fn phase(&self, phase: Phase, total: u64);
-    /// What is done from here on counts as work of another phase, for a report that tells them apart; of the current one
-    /// again if none. Steps of several phases may alternate thousands of times: progress stays that of the current one.
+    /// From here on, time counts for another phase, or again for the current one if none. A report tells such
+    /// phases apart; progress stays that of the current one, since steps of several phases may alternate
+    /// thousands of times.
     fn count(&self, _apart: Option<Phase>) {}
     /// `units` more are done in the current phase.
     fn advance(&self, units: u64);
@@ -173,7 +175,7 @@ pub trait Progress: Sync {
     fn cancelled(&self) -> bool;
 }
 
-/// Nobody watches.
+/// Nobody hears of the progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProgress;
 
@@ -221,14 +223,16 @@ pub struct Run<'a> {
     pub threads: usize,
     /// Local: who is told of progress.
     pub progress: &'a dyn Progress,
-    /// Agreed: what becomes of base OTs beyond this run, or where they come from. Made for this run alone if none; no part
-    /// in protocols whose entry names no [`base_ots`](crate::registry::Entry::base_ots).
+    /// Agreed: the cache that base OTs come from, or go to for later runs. Without one, they are made for
+    /// this run alone. It has no part in protocols whose entry names no
+    /// [`base_ots`](crate::registry::Entry::base_ots).
     pub base_ots: Option<&'a BaseOtCache>,
 }
 
 impl Run<'_> {
-    /// A run on one thread, in which the receiver alone learns the result and nobody is told of progress. The session id is
-    /// fresh and known to both parties; `vesica::session` derives it from the connection and the terms.
+    /// A run on one thread, in which the receiver alone learns the result and nobody is told of progress. The
+    /// session id is fresh and known to both parties; `vesica::session` derives it from the connection and
+    /// the terms.
     pub fn new(entry: &Entry, session_id: &[u8; 32], sizes: Sizes, parameters: Parameters) -> Self {
         let (receiver, sender) = (sizes.receiver as u64, sizes.sender as u64);
         let agreed = parameters.text();
@@ -237,8 +241,8 @@ impl Run<'_> {
         Run { context, sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None }
     }
 
-    /// Checks that `items` is the set the run was agreed for: its size, and native items of σ bits or digests of the width
-    /// that its security takes.
+    /// Checks that `items` has the agreed size and kind: native items of σ bits, or digests of the agreed
+    /// width.
     pub fn expect_items(&self, role: Role, items: &Items) -> Result<(), Error> {
         let (agreed, given) = (self.sizes.of(role), items.len());
         if agreed != given {

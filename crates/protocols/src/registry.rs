@@ -1,4 +1,5 @@
-//! The one list of protocols: it feeds the command line, the tables in the documents, the benchmarks and the test loop.
+//! The one list of protocols: it feeds the command line, the tables in the documents, the benchmarks and the
+//! test loop.
 
 use crate::{bloom_filter, insecure, ot_based, public_key, vole_based};
 

@@ -1,7 +1,7 @@
-//! The scaffolding of every protocol test: planted intersections, a run of both roles, tampering, an ideal group.
+//! What protocol tests share: planted intersections, runs of both roles, tampering, an ideal group.
 //!
-//! Reachable only with the feature `testing`, which this crate's own tests turn on. Randomness here is seeded, so that a
-//! run repeats byte for byte.
+//! Reachable only with the feature `testing`, which this crate's own tests turn on. Randomness here is
+//! seeded, so that a run repeats byte for byte.
 #![expect(clippy::unwrap_used, reason = "a test that cannot build its items is to stop there")]
 
 use std::thread;
@@ -46,12 +46,14 @@ pub struct Planted {
     pub sender_rows: Vec<u64>,
 }
 
-/// Sets of `receiver` and `sender` different strings, `common` of which are the same, each set in an order of its own.
+/// Sets of `receiver` and `sender` different strings, `common` of which are the same, each set in an order of
+/// its own.
 pub fn planted(receiver: usize, sender: usize, common: usize, seed: u64) -> Planted {
     planted_for(&Parameters::default(), receiver, sender, common, seed)
 }
 
-/// The same, as items of the kind that runs with `parameters` take: digests of their width, or native integers.
+/// The same, as items of the kind that runs with `parameters` take: digests of their width, or native
+/// integers.
 pub fn planted_for(
     parameters: &Parameters,
     receiver: usize,
@@ -96,7 +98,8 @@ fn numbered(parameters: &Parameters, numbers: &[u64], seed: u64) -> Items {
     builder.build(OnDuplicates::All).unwrap()
 }
 
-/// Every way in which `entry` can be run: its standard form in each security model, then each offer for itself.
+/// Every way to run `entry`: its standard form in each security model, then each parameter that it supports
+/// by itself.
 pub fn ways(entry: &Entry) -> Vec<Parameters> {
     let models: &[Security] =
         if entry.security.is_empty() { &[Security::SemiHonest] } else { entry.security };
@@ -167,7 +170,8 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Whether both roles ended with a result and saw the same bytes, as the session demands before it says success.
+    /// Whether both roles ended with a result and saw the same bytes, as the session demands before it says
+    /// success.
     pub fn confirmed(&self) -> bool {
         let (mine, theirs) = (self.digests, self.sender_digests);
         let same = mine.sent == theirs.received && mine.received == theirs.sent;
@@ -180,8 +184,8 @@ pub fn run_pair(entry: &Entry, sets: &Planted, case: Case) -> Ended {
     run_over(entry, sets, case, memory::pair())
 }
 
-/// Runs both roles of `entry` over the two ends of a channel: receiver's, sender's. An end is dropped when its role ends,
-/// and aborted if it failed, as it is between processes.
+/// Runs both roles of `entry` over the two ends of a channel, the receiver's and the sender's. As between
+/// processes, an end is dropped when its role ends, and aborted if the role failed.
 pub fn run_over(entry: &Entry, sets: &Planted, case: Case, ends: (Stream, Stream)) -> Ended {
     run_keeping(entry, sets, case, ends, [None, None])
 }
@@ -197,7 +201,7 @@ pub fn run_keeping(
     run_watched(entry, sets, case, ends, (base_ots, [&NoProgress; 2]))
 }
 
-/// The same with somebody who watches each party.
+/// The same, and somebody hears of each party's progress.
 pub fn run_watched(
     entry: &Entry,
     sets: &Planted,
@@ -224,7 +228,7 @@ pub fn run_watched(
 /// A party, honest or not, and what it ends with.
 pub type Party<'a, T> = dyn FnOnce(&mut Ctx<'_, '_>) -> Result<T, Error> + Send + 'a;
 
-/// Runs two parties in the places of receiver and sender; at least one of them is usually a cheat.
+/// Runs two parties as receiver and sender; usually at least one of them cheats.
 pub fn duel<R: Send, S: Send>(
     agreed: (&Entry, &Planted, Case),
     receiver: Box<Party<'_, R>>,
@@ -265,7 +269,8 @@ fn play_both<R: Send, S: Send>(
     })
 }
 
-/// Runs one role over its end of a channel, against whoever is at the other; with kept base OTs, if there are some.
+/// Runs one role over its end of a channel, against whoever is at the other; with kept base OTs, if there are
+/// some.
 pub fn play_role(
     (entry, sets, case): (&Entry, &Planted, Case),
     role: Role,
@@ -293,7 +298,7 @@ fn run<'a>(entry: &Entry, sets: &Planted, case: Case) -> Run<'a> {
     Run { learns: case.learns, threads: case.threads, ..run }
 }
 
-/// What a run is called with, on one thread, the receiver alone learning; nobody watches it.
+/// A run with a context of the test's own, on one thread; the receiver alone learns the result.
 #[cfg(test)]
 pub(crate) fn run_of<'a>(
     context: vesica_crypto::hash::Context,

@@ -1,4 +1,5 @@
-//! Every protocol of the registry, in one loop: right rows, right bytes, the same bytes from any number of threads.
+//! Every protocol of the registry, in one loop: right rows, right bytes, the same bytes from any number of
+//! threads.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
@@ -139,8 +140,8 @@ fn duplicates_come_out_with_every_row() {
     }
 }
 
-/// The first run makes base OTs, the second one takes them: it sends none of their messages, which the formulas say too, and
-/// ends with the plain join. Its transcript is not that of a third.
+/// The first run makes base OTs, the second one takes them: it sends none of their messages, which the
+/// formulas say too, and ends with the plain join. Its transcript is not that of a third.
 #[test]
 fn kept_base_ots_spare_their_messages_and_change_no_result() {
     for entry in PROTOCOLS {
@@ -186,8 +187,8 @@ fn kept_base_ots_spare_their_messages_and_change_no_result() {
     }
 }
 
-/// `kkrt` makes base OTs at level 128 and keeps them. `gbf` at 80 must make its own, in both extensions, for 2^80 hashes find
-/// the choices of such a run; at 192 and 256 it refuses them; at 128 it takes them.
+/// `kkrt` makes base OTs at level 128 and keeps them. `gbf` at 80 must make its own, in both extensions, for
+/// 2^80 hashes find the choices of such a run; at 192 and 256 it refuses them; at 128 it takes them.
 #[test]
 fn flaw_no_run_takes_base_ots_of_another_level() {
     let kkrt = vesica_protocols::registry::find("kkrt").unwrap();

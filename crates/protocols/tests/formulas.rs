@@ -1,8 +1,8 @@
-//! The formulas of the registry, as people read them, are the programs that stand beside them: a message's text is
-//! evaluated over many shapes and compared with its bytes.
+//! The formulas of the registry, as people read them, are the programs that stand beside them: a message's
+//! text is evaluated over many shapes and compared with its bytes.
 //!
-//! Evaluated is what is written in the sizes n_r and n_s, ℓ, κ, σ and the matches k alone. A formula with names of its own
-//! protocol is passed over.
+//! Evaluated is what is written in the sizes n_r and n_s, ℓ, κ, σ and the matches k alone. A formula with
+//! names of its own protocol is passed over.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 use vesica_protocols::registry::{Entry, PROTOCOLS, Shape};
@@ -179,8 +179,9 @@ fn every_formula_is_its_program() {
     }
 }
 
-/// m = b·κ·s: b = ⌈n/2^13⌉ bins of κ slices, and with one bin s = ⌈1/(1 - 2^(-1/n))⌉ slots of a slice; with several, which
-/// have unequal loads, somewhat more than their share of n asks for. Each batch of OTs is filled up to 128 of them.
+/// m = b·κ·s: b = ⌈n/2^13⌉ bins of κ slices, and with one bin s = ⌈1/(1 - 2^(-1/n))⌉ slots of a slice; with
+/// several, which have unequal loads, somewhat more than their share of n asks for. Each batch of OTs is
+/// filled up to 128 of them.
 #[test]
 fn a_filter_has_as_many_slots_as_is_written() {
     for entry in PROTOCOLS.iter().filter(|entry| entry.family == "bloom_filter") {
@@ -213,7 +214,8 @@ fn a_filter_has_as_many_slots_as_is_written() {
 
 #[test]
 fn a_partner_that_names_any_size_stops_no_program() {
-    // What a session asks a protocol about before it runs: sizes that the partner made up, as far as items are numbered.
+    // What a session asks a protocol about before it runs: sizes that the partner made up, as far as items
+    // are numbered.
     let most = u32::MAX as usize;
     let sizes = [(most, 1), (1, 1 << 20), (most, most), ((1 << 30) + 1, 1 << 30)];
     for entry in PROTOCOLS {

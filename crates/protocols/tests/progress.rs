@@ -1,4 +1,5 @@
-//! What every protocol tells whoever waits: its phases are those of its entry, and each that takes long says how far it is.
+//! What every protocol tells whoever waits: its phases are those of its entry, and each that takes long says
+//! how far it is.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 use std::sync::Mutex;

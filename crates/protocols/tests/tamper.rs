@@ -1,8 +1,9 @@
-//! A wire that lies: whatever is flipped, cut, repeated, swapped or dropped, both ends stop, and neither panics or hangs.
+//! A wire that lies: whatever is flipped, cut, repeated, swapped or dropped, both ends stop, and neither
+//! panics or hangs.
 //!
-//! In a semi-honest protocol a changed mask goes unnoticed by the protocol itself; the session's exchange of digests
-//! settles that. So a run counts as caught when a role ends in an error, or the ends disagree about what was sent. The
-//! malicious runs are also held to what the protocol itself sees, with no digests.
+//! In a semi-honest protocol a changed mask goes unnoticed by the protocol itself; the session's exchange of
+//! digests settles that. So a run counts as caught when a role ends in an error, or the ends disagree about
+//! what was sent. The malicious runs are also held to what the protocol itself sees, with no digests.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
 use vesica_protocols::registry::{Entry, PROTOCOLS};
@@ -68,12 +69,14 @@ enum Expected {
     Abort,
     /// One end at least fails, or both have the honest result: not all sums and words of trees are read.
     AbortOrHonest,
-    /// Matches are lost, and none is invented: the message is a party's own choice of its set, or of what it tells.
+    /// Matches are lost, and none is invented: the message is a party's own choice of its set, or of what it
+    /// tells.
     Withheld,
 }
 
-/// Which messages of `vole` a frame carries. In order of each end: the receiver's coin, answer, challenge, then columns and
-/// w_r, positions and proofs; the sender's commitments, opened coin, base OTs, words, reply, w_s, masks.
+/// Which messages of `vole` a frame carries. In order of each end: the receiver's coin, answer, challenge,
+/// then columns and w_r, positions and proofs; the sender's commitments, opened coin, base OTs, words, reply,
+/// w_s, masks.
 fn expected(frames: &[Vec<usize>; 2], target: Target) -> Expected {
     let receiver = target.direction == DIRECTIONS[0];
     let frames = &frames[usize::from(!receiver)];

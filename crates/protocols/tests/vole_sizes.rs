@@ -1,8 +1,8 @@
-//! `vole` at sizes around the places where it changes its ways, in every profile, variant and security model: right rows,
-//! and the same bytes from one thread and from two.
+//! `vole` at sizes around the places where it changes its ways, in every profile, variant and security model:
+//! right rows, and the same bytes from one thread and from two.
 //!
-//! Every kernel's back ends are tested against each other where they stand (`vesica_crypto`), since a run takes the one
-//! that the processor has.
+//! Every kernel's back ends are tested against each other where they stand (`vesica_crypto`), since a run
+//! takes the one that the processor has.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 use vesica_channel::Digests;
@@ -21,7 +21,8 @@ fn digests(parameters: Parameters, [receiver, sender]: [usize; 2], threads: usiz
 
 #[test]
 fn sizes_around_every_change_of_code() {
-    // Without noise below 1696 columns (800 in the lean profile), a random matrix to 4096, a structured code above.
+    // Without noise below 1696 columns (800 in the lean profile), a random matrix to 4096, a structured code
+    // above.
     let around =
         [[560, 9], [561, 700], [1307, 3], [1400, 20], [3300, 50], [3400, 2100], [9, 3400], [1, 1], [0, 7]];
     for parameters in ways(&ENTRY) {

@@ -1,22 +1,24 @@
 //! The garbled Bloom filter, basic protocol. The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
-//! **Security:** semi-honest, in the random oracle model, given OT. Leaks n_r and n_s. What the receiver could learn
-//! beyond the intersection is an item of the sender whose k positions are all taken in its own filter: probability
-//! n_s·2^-κ over the hash functions ([`FilterShape`]), and n_r·n_s·2^-128 (above level 128: 2^-256) for two items with one
-//! digest or one seed ([`FilterPositions`]). Building fails with probability at most n_s·2^-κ; the run then ends with an error. A
-//! malicious party is not held to anything: a receiver whose filter is all ones learns X, and what DCW13 §5 adds against
-//! that is broken (RR16 §3.1).
+//! **Security:** semi-honest, in the random oracle model, given OT. Leaks n_r and n_s. Beyond the
+//! intersection, the receiver could learn an item of the sender whose k positions are all set in its own
+//! filter. Over the hash functions ([`FilterShape`]) this has probability n_s·2^-κ; two items with one digest
+//! or one seed ([`FilterPositions`]) add n_r·n_s·2^-128, or 2^-256 in place of 2^-128 above level 128.
+//! Building the filter fails with probability at most n_s·2^-κ; the run then ends with an error. Nothing
+//! holds a malicious party to the protocol: a receiver whose filter is all ones learns X, and DCW13's own
+//! remedy (§5) is broken (RR16 §3.1).
 //!
-//! Source: DCW13 §4.3 and appendix A, where the receiver is the client C and the sender the server S; §6.1: computing and
-//! transfer overlap, on one thread ("pipelined") or all cores ("parallel"); §6.4: bins. PSZ14's steps are
-//! the forms. Deviations, in all of them:
+//! Source: DCW13 §4.3 and appendix A, where the receiver is the client C and the sender the server S; §6.1:
+//! computing and transfer overlap, on one thread ("pipelined") or all cores ("parallel"); §6.4: bins. The
+//! forms are the steps of PSZ14. All of them deviate in these points:
 //!
-//! - each hash function has a slice of its own, since positions that coincide cancel in the XOR and overwrite each other in
-//!   Algorithm 1 (`vesica_encode::bloom`); bins, from 2^13 items on, keep slices in the cache;
-//! - the XOR of an item's strings is not x but v(x) = H(context, x), of κ bits: keys have any length, and nothing of them is
-//!   on the wire. The receiver compares what it recovers with v(y) itself; no summary travels;
-//! - up to level 128 the standard form takes SoftSpoken for IKNP (`extension.rs`); the others send IKNP's columns in
-//!   ALSZ13's form, half of what IKNP03 sends.
+//! - Each hash function has a slice of its own. Positions that coincide would cancel in the XOR and overwrite
+//!   each other in Algorithm 1 (`vesica_encode::bloom`). From 2^13 items on, bins keep slices in the cache.
+//! - The XOR of an item's strings is not x but v(x) = H(context, x), of κ bits: keys have any length, and
+//!   nothing of them is on the wire. The receiver compares what it recovers with v(y) itself; no summary
+//!   travels.
+//! - Up to level 128 the standard form uses SoftSpoken in place of IKNP (`extension.rs`). The other forms
+//!   send IKNP's columns as ALSZ13 does, half of what IKNP03 sends.
 //!
 //! The standard form, "\[DCW13\] + random OT extension" of PSZ14:
 //!
@@ -32,13 +34,15 @@
 //! output {y : ⊕_i D[h_i(y)] ⊕ S(y) = v(y)}
 //! ```
 //!
-//! **Why this is DCW13.** With R_j = H(j, q_j ⊕ Δ), GBF_X\[j\] = D\[j\] ⊕ R_j is a garbled Bloom filter of x ↦ v(x), uniformly
-//! random among those that there are, because D is among its own; and D\[j\] = GBF_X\[j\] ⊕ R_j is the one string per
-//! OT of the sender (x_j,1 = GBF_X\[j\], x_j,0 random). Built in this order a string is hashed only when an item
-//! has it, on either side, and rows are dropped as soon as they are used.
+//! **Why this is DCW13.** Let R_j = H(j, q_j ⊕ Δ). Then GBF_X\[j\] = D\[j\] ⊕ R_j is a garbled Bloom filter
+//! of x ↦ v(x). It is uniformly random among those that exist, because D is uniformly random among its own.
+//! And D\[j\] = GBF_X\[j\] ⊕ R_j is the one string per OT that the sender sends (x_j,1 = GBF_X\[j\], x_j,0
+//! random). Built in this order, a string is hashed only when an item has it, on either side, and rows are
+//! dropped as soon as they are used.
 //!
-//! Forms by name, with which PSZ14's table is made again; the GBF is built first and travels slice by slice, all strings
-//! are hashed (but for `iknp`, which is the standard form over the papers' extension):
+//! The other forms reproduce PSZ14's table. `two-strings` and `correlated` (`appendix_a.rs`) build the GBF
+//! first, send it slice by slice and hash all strings; `iknp` is the standard form over the papers' OT
+//! extension.
 //!
 //! | form | sent by the sender for slot j | receiver hashes | sender hashes |
 //! |---|---|---|---|
@@ -46,12 +50,15 @@
 //! | `correlated` | GBF_X\[j\] ⊕ H(j, q_j ⊕ Δ); x_j,0 = H(j, q_j) | m | 2m |
 //! | `iknp`, standard | D\[j\] | k·n_r | k·n_s |
 //!
-//! The strings of an OT in the first two are [`chosen`](vesica_ot::chosen)'s, in the third and in the standard form [`vesica_ot::random`]'s.
+//! The first two take the strings of an OT from [`vesica_ot::chosen`], the others from [`vesica_ot::random`].
 //!
-//! Names: k = κ hash functions h_i, [`FilterPositions`]; GBF, D = [`garble`]; S = `receiver_sums`, `sender_sums`; v = `values`.
-//! Cost: m = b·k·s slots for n = max(n_r, n_s): b = ⌈n/2^13⌉ bins of k slices, and s, the slots of a slice, the least for
-//! which a foreign item is positive with probability 2^-k ([`FilterShape`]). With one bin s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2
-//! e + ½; several bins of unequal load take a little more, 0.4 to 1.1 % at 2^20 items.
+//! Names: k = κ hash functions h_i, [`FilterPositions`]; GBF, D = [`garble`]; S = `receiver_sums`,
+//! `sender_sums`; v = `values`.
+//!
+//! Cost: m = b·k·s slots for n = max(n_r, n_s), where b = ⌈n/2^13⌉ bins have k slices each, and s is the
+//! least number of slots with which a foreign item is positive with probability 2^-k ([`FilterShape`]). With
+//! one bin s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2 e + ½. Several bins have unequal loads and take 0.4 to 1.1 %
+//! more at 2^20 items.
 
 mod appendix_a;
 
@@ -164,7 +171,7 @@ struct Party<'a, const W: usize> {
     run: &'a Run<'a>,
     form: Form,
     items: &'a Items,
-    placed: FilterPositions,
+    positions: FilterPositions,
     values: Oracle,
 }
 
@@ -175,7 +182,7 @@ impl<'a, const W: usize> Party<'a, W> {
             run,
             form: Form::of(&run.parameters),
             items,
-            placed: FilterPositions::new(&run.context, filter, items, run.threads),
+            positions: FilterPositions::new(&run.context, filter, items, run.threads),
             values: run.context.oracle(Label::new("gbf: item to value")),
         }
     }
@@ -187,7 +194,7 @@ impl<'a, const W: usize> Party<'a, W> {
         let recovered = match self.form {
             Form::Standard | Form::Iknp => {
                 // 2. S(y) = ⊕_i H(h_i(y), t_h_i(y)).
-                let sums = receiver_sums(self.run, &self.placed, &mut ot, ctx.channel)?;
+                let sums = receiver_sums(self.run, &self.positions, &mut ot, ctx.channel)?;
                 // 3. ⊕_i D[h_i(y)] ⊕ S(y).
                 self.receive_filter(sums, ctx.channel.split().1)?
             }
@@ -205,7 +212,7 @@ impl<'a, const W: usize> Party<'a, W> {
         match self.form {
             Form::Standard | Form::Iknp => {
                 // 2. S(x) = ⊕_i H(h_i(x), q_h_i(x) ⊕ Δ).
-                let sums = sender_sums(self.run, &self.placed, &mut ot, channel)?;
+                let sums = sender_sums(self.run, &self.positions, &mut ot, channel)?;
                 // 3. D, the garbled Bloom filter of x ↦ v(x) ⊕ S(x): Algorithm 1.
                 self.send_filter(sums, channel.split().0, rng)
             }
@@ -228,13 +235,13 @@ impl<'a, const W: usize> Party<'a, W> {
             let [recovered, value] = [recovered, &values].map(|strings| Block::slice_as_bytes(&strings[*at]));
             recovered[..self.width()] == value[..self.width()]
         };
-        (0..recovered.len()).filter(equal).map(|at| self.placed.items()[at]).collect()
+        (0..recovered.len()).filter(equal).map(|at| self.positions.items()[at]).collect()
     }
 
     /// v of the items from place `first` on, XORed into `values`.
     fn values(&self, first: usize, values: &mut [[Block; W]]) {
         let Ok(()) = par::fill_chunks(self.run.threads, CHUNK, values, |chunk, values| {
-            let places = &self.placed.items()[first + chunk * CHUNK..][..values.len()];
+            let places = &self.positions.items()[first + chunk * CHUNK..][..values.len()];
             let mut inputs = Vec::with_capacity(places.len() * self.items.width());
             places.iter().for_each(|&item| inputs.extend_from_slice(self.items.get(item as usize)));
             let mut hashes = vec![[Block::ZERO; W]; values.len()];
@@ -254,9 +261,9 @@ impl<'a, const W: usize> Party<'a, W> {
         channel: &mut dyn SendHalf,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
-        self.run.phase(Phase::Exchange, self.placed.shape().all_slots() as usize);
+        self.run.phase(Phase::Exchange, self.positions.shape().all_slots() as usize);
         self.values(0, &mut sums);
-        for bin in self.placed.bins() {
+        for bin in self.positions.bins() {
             let mut random = RandomStrings::new::<W>(rng);
             garble(
                 self.run.threads,
@@ -278,11 +285,11 @@ impl<'a, const W: usize> Party<'a, W> {
         mut sums: Wiped<[Block; W]>,
         channel: &mut dyn RecvHalf,
     ) -> Result<Wiped<[Block; W]>, Error> {
-        let shape = self.placed.shape();
+        let shape = self.positions.shape();
         self.run.phase(Phase::Exchange, shape.all_slots() as usize);
         let mut slice = vec![[Block::ZERO; W]; shape.slots()];
         let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; SLICES_PER_BLOCK]>::default());
-        for bin in self.placed.bins() {
+        for bin in self.positions.bins() {
             for group in 0..shape.hashes() / SLICES_PER_BLOCK {
                 bin.positions(group, &mut blocks, &mut slots);
                 for slots in &slots {

@@ -1,11 +1,16 @@
 //! Which OT extension makes the rows, and its messages.
 //!
-//! Up to level 128 the standard form takes SoftSpoken, κ/k bits an OT where IKNP sends κ, for 2^k/k blocks of a generator
-//! instead of two: the same correlation, at the strength of AES-128, under the same kind of assumption. Above, and in the
-//! forms by which a paper's table is made again, it is IKNP with κ columns. Base OTs are Masny and Rindal's over ristretto255
-//! up to level 128 and Naor and Pinkas's above, over the curve of DCW13 Table 2: P-384 at 192, P-521 at 256. Their sender
-//! speaks first, so that a run has a flight more. IKNP's rows are made by as many threads as the run has (DCW13 §6.1, "parallel"),
-//! SoftSpoken's by one; the bytes depend on neither.
+//! Up to level 128 the standard form uses SoftSpoken: κ/k bits an OT where IKNP sends κ, for 2^k/k blocks of
+//! a generator instead of two. It gives the same correlation, at the strength of AES-128, under the same kind
+//! of assumption. Above level 128, and in the forms that reproduce a paper's table, the extension is IKNP
+//! with κ columns.
+//!
+//! Base OTs are Masny and Rindal's over ristretto255 up to level 128. Above, they are Naor and Pinkas's over
+//! the curve of DCW13 Table 2 (P-384 at 192, P-521 at 256); their sender speaks first, so that a run has a
+//! flight more.
+//!
+//! All threads of the run make IKNP's rows (DCW13 §6.1, "parallel"), and one makes SoftSpoken's. The bytes
+//! depend on neither.
 
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
@@ -134,8 +139,8 @@ fn columns(parameters: &Parameters) -> u32 {
     }
 }
 
-/// The OTs' rows and the masks, which wait for each other; the base OTs before them are one message of Masny and Rindal up
-/// to level 128, where the other one crosses it, and two of Naor and Pinkas above.
+/// The OTs' rows and the masks, which wait for each other; the base OTs before them are one message of Masny
+/// and Rindal up to level 128, where the other one crosses it, and two of Naor and Pinkas above.
 pub(super) fn flights(shape: &Shape) -> u32 {
     match (shape.kept_base_ots, shape.parameters.level) {
         (true, _) => 2,
@@ -187,7 +192,8 @@ mod tests {
     use crate::bloom_filter::{dcw13, random_gbf};
     use crate::testing::{Case, lying_wire, planted_for, run_over};
 
-    /// The base OTs' messages on the wire: elements of ristretto255 up to level 128, of P-384 at 192, of P-521 at 256.
+    /// The base OTs' messages on the wire: elements of ristretto255 up to level 128, of P-384 at 192, of
+    /// P-521 at 256.
     #[test]
     fn base_ots_are_over_the_curve_of_the_level() {
         for entry in [&dcw13::ENTRY, &random_gbf::ENTRY] {

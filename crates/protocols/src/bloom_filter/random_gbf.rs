@@ -1,17 +1,20 @@
 //! The random garbled Bloom filter. The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
-//! **Security:** semi-honest, in the random oracle model, given OT. Leaks n_r and n_s. What the receiver could learn
-//! beyond the intersection is an item of the sender whose k positions are all taken in its own filter: probability
-//! n_s·2^-κ over the hash functions ([`FilterShape`]), and n_r·n_s·2^-128 (above level 128: 2^-256) for two items with one digest
-//! or one seed ([`FilterPositions`]).
+//! **Security:** semi-honest, in the random oracle model, given OT. Leaks n_r and n_s. Beyond the
+//! intersection, the receiver could learn an item of the sender whose k positions are all set in its own
+//! filter. Over the hash functions ([`FilterShape`]) this has probability n_s·2^-κ; two items with one digest
+//! or one seed ([`FilterPositions`]) add n_r·n_s·2^-128, or 2^-256 in place of 2^-128 above level 128.
 //!
-//! Source: PSZ14, "Our optimizations" of the garbled Bloom filter. The filter of the sender is what random OT gives;
-//! nothing is encoded into it and no string travels. Deviations: the summary of an item is a hash of context, item and
-//! XOR, never the XOR itself, which would tie the masks of several items to one another; it has ℓ bits; each hash
-//! function has a slice of its own, since positions that coincide cancel in the XOR (RR16 §4.1); large sets are split
-//! into bins of the same form (DCW13 §6.4); the filter is sized by the receiver's set alone, as nothing is built for the
-//! sender's; masks are sorted where the paper permutes them; up to level 128 the OTs are SoftSpoken's, and IKNP's by
-//! `--variant iknp` (`extension.rs`).
+//! Source: PSZ14, "Our optimizations" of the garbled Bloom filter. The sender's filter is what random OT
+//! gives; nothing is encoded into it and no string travels. Deviations:
+//!
+//! - The summary of an item is a hash of context, item and XOR, of ℓ bits. The XOR itself would tie the masks
+//!   of several items to one another.
+//! - Each hash function has a slice of its own, since positions that coincide cancel in the XOR (RR16 §4.1).
+//! - Large sets are split into bins of the same form (DCW13 §6.4).
+//! - The receiver's set alone decides the size of the filter, since nothing is built for the sender's.
+//! - Masks are sorted where the paper permutes them.
+//! - Up to level 128 the OTs are SoftSpoken's; `--variant iknp` has those of the paper (`extension.rs`).
 //!
 //! ```text
 //! receiver (Y)                                       sender (X), Δ ←$ {0,1}^κ
@@ -24,10 +27,13 @@
 //! output {y : F(y, S(y)) received}
 //! ```
 //!
-//! Names: k = κ hash functions h_i, `FilterPositions`; S = `receiver_sums`, `sender_sums`; F = `Masks`; Δ, q, t as in `vesica_ot`.
-//! Cost: m = b·k·s slots: b = ⌈n_r/2^13⌉ bins of k slices, and s, the slots of a slice, the least for which a foreign item is
-//! positive with probability 2^-k: about log2 e for an item ([`FilterShape`]). A slot takes from each party four blocks of a generator
-//! and its share of a transposition (IKNP: two blocks from the receiver, one from the sender), an item k hashes.
+//! Names: k = κ hash functions h_i, `FilterPositions`; S = `receiver_sums`, `sender_sums`; F = `Masks`; Δ, q,
+//! t as in `vesica_ot`.
+//!
+//! Cost: m = b·k·s slots, where b = ⌈n_r/2^13⌉ bins have k slices each, and s is the least number of slots
+//! with which a foreign item is positive with probability 2^-k, about log2 e for each item ([`FilterShape`]).
+//! A slot takes from each party four blocks of a generator and its share of a transposition (IKNP: two blocks
+//! from the receiver, one from the sender), an item k hashes.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
@@ -107,37 +113,38 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
 }
 
 fn receive_masks<'a, const W: usize>(ctx: &mut Ctx<'_, 'a>, items: &Items) -> Result<Pairs<'a>, Error> {
-    let (run, placed) = (ctx.run, positions(ctx.run, items));
+    let (run, positions) = (ctx.run, filter_positions(ctx.run, items));
     // 1. An OT for each slot: c_j = BF_Y[j] chooses. S(y) for each y.
     let mut ot = extension::Receiver::<W>::setup(ctx)?;
-    let sums = receiver_sums(run, &placed, &mut ot, ctx.channel)?;
+    let sums = receiver_sums(run, &positions, &mut ot, ctx.channel)?;
     // 2. F(y, S(y)).
     let masks = Masks::new(run)?;
-    let mine = masks.of(run.threads, items, &placed, sums);
+    let mine = masks.of(run.threads, items, &positions, sums);
     // 3. The sender's masks, sorted. The y whose mask is among them.
     let theirs = masks::recv_sorted(run, masks.width, ctx.channel.split().1)?;
     let threads = run.threads;
     Ok(Pairs::joined(run, move || {
         let pairs = join(threads, &mine[..], &theirs[..]).into_iter();
-        pairs.map(|(mine, theirs)| (placed.items()[mine as usize], theirs)).collect()
+        pairs.map(|(mine, theirs)| (positions.items()[mine as usize], theirs)).collect()
     }))
 }
 
 fn send_masks<const W: usize>(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
-    let (run, placed) = (ctx.run, positions(ctx.run, items));
-    // 1. An OT for each slot. S(x) for each x, of the strings that the receiver has where its filter has a one.
+    let (run, positions) = (ctx.run, filter_positions(ctx.run, items));
+    // 1. An OT for each slot. S(x) for each x, of the strings that the receiver has where its filter has a
+    // one.
     let mut ot = extension::Sender::<W>::setup(ctx)?;
-    let sums = sender_sums(run, &placed, &mut ot, ctx.channel)?;
+    let sums = sender_sums(run, &positions, &mut ot, ctx.channel)?;
     // 2. F(x, S(x)).
     let masks = Masks::new(run)?;
-    let mine = masks.of(run.threads, items, &placed, sums);
+    let mine = masks.of(run.threads, items, &positions, sums);
     // 3. The masks, sorted.
-    let mine = mine.into_iter().zip(placed.items().iter().copied());
+    let mine = mine.into_iter().zip(positions.items().iter().copied());
     masks::send_sorted(run, masks.width, mine, ctx.channel.split().0)
 }
 
 /// The positions h_1(x), …, h_k(x) of each item in the filter of a run.
-fn positions(run: &Run<'_>, items: &Items) -> FilterPositions {
+fn filter_positions(run: &Run<'_>, items: &Items) -> FilterPositions {
     let filter = FilterShape::for_items(run.parameters.level, run.sizes.receiver);
     FilterPositions::new(&run.context, filter, items, run.threads)
 }
@@ -154,17 +161,17 @@ impl Masks {
         Ok(Self { width: MaskWidth::for_sizes(run.sizes)?, oracle })
     }
 
-    /// The masks of all items, by place.
+    /// The masks of all items, in the order of the filter's bins. The sums go.
     fn of<const W: usize>(
         &self,
         threads: usize,
         items: &Items,
-        placed: &FilterPositions,
+        positions: &FilterPositions,
         sums: Wiped<[Block; W]>,
     ) -> Vec<u128> {
         let mut masks = large_vec(0, sums.len());
         let input = items.width() + W * Block::BYTES;
-        let places = sums.chunks(CHUNK).zip(placed.items().chunks(CHUNK)).zip(masks.chunks_mut(CHUNK));
+        let places = sums.chunks(CHUNK).zip(positions.items().chunks(CHUNK)).zip(masks.chunks_mut(CHUNK));
         let Ok(()) = par::for_each(threads, places, |_, ((sums, items_here), masks)| {
             let (mut inputs, mut hashes) =
                 (Wiped::from(Vec::with_capacity(sums.len() * input)), vec![[0; 16]; sums.len()]);
@@ -197,14 +204,14 @@ mod tests {
     }
 
     /// Sums over random strings, as the sender has them, in a filter of four functions; and all positions.
-    fn sums(placed: &FilterPositions, seed: u128) -> (Vec<[Block; 1]>, [Vec<u32>; SLICES_PER_BLOCK]) {
+    fn sums(positions: &FilterPositions, seed: u128) -> (Vec<[Block; 1]>, [Vec<u32>; SLICES_PER_BLOCK]) {
         let mut prg = Prg::from_seed(Block::from(seed));
-        let mut sums = vec![[Block::ZERO]; placed.items().len()];
+        let mut sums = vec![[Block::ZERO]; positions.items().len()];
         let (mut blocks, mut slots) = (Vec::new(), Default::default());
-        let bin = placed.bins().next().unwrap();
+        let bin = positions.bins().next().unwrap();
         bin.positions(0, &mut blocks, &mut slots);
         for slots in &slots {
-            let mut slice = vec![[Block::ZERO]; placed.shape().slots()];
+            let mut slice = vec![[Block::ZERO]; positions.shape().slots()];
             prg.fill_blocks(slice.as_flattened_mut());
             Sums(&mut sums).add(&slice, slots);
         }
@@ -213,12 +220,13 @@ mod tests {
 
     #[test]
     fn flaw_raw_sums_as_masks() {
-        // Items x1 and x2 differ in their first position alone, x3 and x4 as well and in the same two slots: the XOR of
-        // the four sums is zero, whatever the strings. Who sees raw sums sees that the set has four such items.
+        // Items x1 and x2 differ in their first position alone, x3 and x4 as well and in the same two slots:
+        // the XOR of the four sums is zero, whatever the strings. Who sees raw sums sees that the set has
+        // four such items.
         let set = planted(4000, 1, 0, 5).receiver;
         let run = run(Sizes { receiver: 20, sender: set.len() });
-        let placed = FilterPositions::new(&run.context, FilterShape::for_items(4, 20), &set, 1);
-        let (sums, slots) = sums(&placed, 1);
+        let positions = FilterPositions::new(&run.context, FilterShape::for_items(4, 20), &set, 1);
+        let (sums, slots) = sums(&positions, 1);
         let mut by_rest: HashMap<[u32; 3], Vec<usize>> = HashMap::new();
         let [_, second, third, fourth] = &slots;
         for (item, ((&second, &third), &fourth)) in second.iter().zip(third).zip(fourth).enumerate() {
@@ -237,19 +245,19 @@ mod tests {
         let related = |masks: &[u128]| four.iter().fold(0, |sum, &item| sum ^ masks[item]) == 0;
         let raw: Vec<u128> = sums.iter().map(|sum| sum[0].to_u128()).collect();
         assert!(related(&raw), "raw sums are related");
-        assert!(!related(&Masks::new(&run).unwrap().of(1, &set, &placed, sums.into())));
+        assert!(!related(&Masks::new(&run).unwrap().of(1, &set, &positions, sums.into())));
     }
 
     #[test]
     fn items_with_the_same_positions_have_different_masks() {
         let set = planted(3000, 1, 0, 5).receiver;
         let run = run(Sizes { receiver: 1, sender: set.len() });
-        let placed = FilterPositions::new(&run.context, FilterShape::for_items(4, 1), &set, 1);
-        let (sums, _) = sums(&placed, 1);
+        let positions = FilterPositions::new(&run.context, FilterShape::for_items(4, 1), &set, 1);
+        let (sums, _) = sums(&positions, 1);
         let different = |masks: &[u128]| masks.iter().collect::<std::collections::HashSet<_>>().len();
         let raw: Vec<u128> = sums.iter().map(|sum| sum[0].to_u128()).collect();
         assert!(different(&raw) < 100, "sixteen sums for three thousand items");
-        assert_eq!(different(&Masks::new(&run).unwrap().of(1, &set, &placed, sums.into())), set.len());
+        assert_eq!(different(&Masks::new(&run).unwrap().of(1, &set, &positions, sums.into())), set.len());
     }
 
     #[test]
@@ -264,8 +272,8 @@ mod tests {
         for seed in 0..10 {
             let [mine, theirs] =
                 [(&sets.receiver, 2 * seed), (&sets.sender, 2 * seed + 1)].map(|(set, seed)| {
-                    let placed = FilterPositions::new(&run.context, filter, set, 1);
-                    masks.of(1, set, &placed, sums(&placed, seed).0.into())
+                    let positions = FilterPositions::new(&run.context, filter, set, 1);
+                    masks.of(1, set, &positions, sums(&positions, seed).0.into())
                 });
             full += join(1, &mine[..], &theirs[..]).len();
             let [mine, theirs] =

@@ -1,21 +1,22 @@
-//! One OT for each slot of a Bloom filter, and what both parties make of the strings: for each item their XOR over its
+//! One OT for each slot of a Bloom filter, and the *sum* of each item: the XOR of the strings at its
 //! positions.
 //!
-//! The receiver's filter is the choice. It gets correlated rows t_j = q_j ⊕ c_j·Δ; the string of slot j is
+//! The receiver's filter chooses. It gets correlated rows t_j = q_j ⊕ c_j·Δ. The string of slot j is
 //!
 //! ```text
 //! R_j = H(j, q_j ⊕ Δ)  for the sender,        H(j, t_j)  for the receiver: the same where c_j = 1
 //! ```
 //!
-//! and independent of what the receiver knows where c_j = 0. The *sum* of an item is the XOR of R_j over its k positions.
-//! The receiver's sums of its own items are the sender's; of an item x that is not in its filter at least one string is
-//! missing, and to the receiver the sum of x is uniformly random. Rows are used slice by slice and dropped: no party ever
-//! holds more of them than a few slices.
+//! Where c_j = 0, R_j is independent of what the receiver knows. The parties have the same sum of an item in
+//! the receiver's filter. Of any other item the receiver lacks at least one string, and the sum is uniformly
+//! random to it. Rows are used slice by slice and dropped, so that no party ever holds more than a few slices
+//! of them.
 //!
-//! **Hashed on demand** (PSZ14): a string is hashed when an item picks it, m/2·2·ln 2 times for a full set, where
-//! hashing all of them takes m (receiver) or 2m (sender) calls of H.
+//! **Hashed on demand** (PSZ14): a string is hashed when an item picks it, m/2·2·ln 2 times for a full set.
+//! Hashing all strings would take m (receiver) or 2m (sender) calls of H.
 //!
-//! H is that of [`vesica_ot::random`]: of AES up to level 128, BLAKE3 above. j counts over the whole run: no number occurs twice.
+//! H is the hash of [`vesica_ot::random`]: AES up to level 128, BLAKE3 above. j counts over the whole run, so
+//! that no number occurs twice.
 
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
@@ -36,7 +37,7 @@ use crate::registry;
 /// Rows that an extension is asked for at a time, where several slices fit.
 const ROWS: usize = 1 << 15;
 
-/// Items that one thread handles at a time, slice after slice: so many that a slice is not fetched for each few.
+/// Items that one thread handles at a time, slice after slice: enough for each slice that is fetched.
 const ITEMS: usize = 1 << 12;
 
 /// Rows picked and hashed at a time.
@@ -45,10 +46,10 @@ const PICKED: usize = 256;
 /// The levels κ: k = κ hash functions, κ columns of the extension, strings of κ bits.
 pub(super) const LEVELS: &[u32] = &[80, 128, 192, 256];
 
-/// The form with the papers' OT extension.
+/// The form with the OT extension of the papers.
 pub(super) const IKNP: Variant = Variant { name: "iknp", what: "OTs of κ bits by IKNP, as in the papers" };
 
-/// Bytes of memory that an item takes beyond those of level 128: seed, string and hashed item are wider.
+/// Bytes of memory that an item takes beyond those of level 128, for wider seeds, strings and digests.
 pub(super) fn wider(parameters: &Parameters) -> u64 {
     if parameters.level <= 128 { 0 } else { 24 }
 }
@@ -58,7 +59,7 @@ pub(super) fn choice_bytes(shape: &registry::Shape, filter: FilterShape) -> u64 
     extension::choice_bytes(&shape.parameters, filter.bins() as u64, batches(filter))
 }
 
-/// Whose hash makes strings of rows, in every form.
+/// The label of the hash that makes strings of rows, in every form.
 pub(super) const STRINGS: Label = Label::new("bloom: row to string");
 
 /// A run of slices of one bin, for which the OTs are made together.
@@ -93,16 +94,16 @@ pub(super) fn batches(shape: FilterShape) -> impl Iterator<Item = usize> {
 /// Goes through all slices, bin by bin.
 pub(super) fn for_each_batch(
     run: &Run<'_>,
-    placed: &FilterPositions,
+    positions: &FilterPositions,
     mut work: impl FnMut(Batch<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let shape = placed.shape();
+    let shape = positions.shape();
     run.phase(Phase::Answer, shape.all_slots() as usize);
     let groups: Vec<usize> = (0..shape.hashes().div_ceil(SLICES_PER_BLOCK)).collect();
     let (mut first, mut blocks, mut slots) = (0, Vec::new(), Vec::new());
-    for bin in placed.bins() {
+    for bin in positions.bins() {
         for groups in groups.chunks(groups_at_once(shape)) {
-            positions(&bin, groups, &mut blocks, &mut slots);
+            slots_of(&bin, groups, &mut blocks, &mut slots);
             let batch = Batch { bin, slots: &slots, slice: groups[0] * SLICES_PER_BLOCK, first };
             let rows = batch.rows();
             work(batch)?;
@@ -114,24 +115,24 @@ pub(super) fn for_each_batch(
 }
 
 /// The slots of the slices of these groups.
-fn positions(bin: &Bin<'_>, groups: &[usize], blocks: &mut Vec<Block>, slots: &mut Vec<Vec<u32>>) {
+fn slots_of(bin: &Bin<'_>, groups: &[usize], blocks: &mut Vec<Block>, slots: &mut Vec<Vec<u32>>) {
     slots.resize_with(groups.len() * SLICES_PER_BLOCK, Vec::new);
     for (&group, slots) in groups.iter().zip(slots.as_chunks_mut().0) {
         bin.positions(group, blocks, slots);
     }
 }
 
-/// The receiver's sums, by place.
+/// The receiver's sums, in the order of the filter's bins.
 pub(super) fn receiver_sums<const W: usize>(
     run: &Run<'_>,
-    placed: &FilterPositions,
+    positions: &FilterPositions,
     ot: &mut impl CotReceiver<W>,
     channel: &mut dyn Channel,
 ) -> Result<Wiped<[Block; W]>, Error> {
     let strings = OtPads::of(&run.context, STRINGS);
-    let mut sums = Wiped::from(large_vec([Block::ZERO; W], placed.items().len()));
+    let mut sums = Wiped::from(large_vec([Block::ZERO; W], positions.items().len()));
     let mut rows = Wiped::default();
-    for_each_batch(run, placed, |batch| {
+    for_each_batch(run, positions, |batch| {
         rows.resize(batch.rows(), [Block::ZERO; W]);
         ot.extend(&choices_of(&batch), &mut rows, channel)?;
         add(run.threads, &strings, &batch, &rows, &[Block::ZERO; W], &mut sums);
@@ -141,17 +142,17 @@ pub(super) fn receiver_sums<const W: usize>(
     Ok(sums)
 }
 
-/// The sender's sums, by place.
+/// The sender's sums, in the order of the filter's bins.
 pub(super) fn sender_sums<const W: usize>(
     run: &Run<'_>,
-    placed: &FilterPositions,
+    positions: &FilterPositions,
     ot: &mut impl CotSender<W>,
     channel: &mut dyn Channel,
 ) -> Result<Wiped<[Block; W]>, Error> {
     let strings = OtPads::of(&run.context, STRINGS);
-    let mut sums = Wiped::from(large_vec([Block::ZERO; W], placed.items().len()));
+    let mut sums = Wiped::from(large_vec([Block::ZERO; W], positions.items().len()));
     let (mut rows, delta) = (Wiped::default(), Zeroizing::new(ot.delta()));
-    for_each_batch(run, placed, |batch| {
+    for_each_batch(run, positions, |batch| {
         rows.resize(batch.rows(), [Block::ZERO; W]);
         ot.extend(&mut rows, channel)?;
         add(run.threads, &strings, &batch, &rows, &delta, &mut sums);
@@ -169,7 +170,8 @@ pub(super) fn choices_of(batch: &Batch<'_>) -> Vec<u8> {
     bits
 }
 
-/// Adds to the sum of each item of the batch the strings at its positions; the string of a row is the hash of row ⊕ offset.
+/// Adds to the sum of each item of the batch the strings at its positions; the string of a row is the hash of
+/// row ⊕ offset.
 fn add<const W: usize>(
     threads: usize,
     strings: &OtPads<W>,
@@ -249,7 +251,8 @@ mod tests {
         }
     }
 
-    /// The sum of every item is that of strings whose numbers are those of its slots among all slots of all bins.
+    /// The sum of every item is that of strings whose numbers are those of its slots among all slots of all
+    /// bins.
     #[test]
     fn flaw_every_slot_of_the_run_has_a_number_of_its_own() {
         fn check<const W: usize>(level: u32) {
@@ -259,17 +262,17 @@ mod tests {
             let sizes = Sizes { receiver: items.len(), sender: items.len() };
             let context = Context::new(&[1; 32], "gbf", b"", 1, 1);
             let run = Run { threads: 2, ..run_of(context, sizes, crate::Parameters::default()) };
-            let placed = FilterPositions::new(&run.context, filter, &items, 1);
+            let positions = FilterPositions::new(&run.context, filter, &items, 1);
             let (mut channel, _there) = memory::pair();
-            let mine = receiver_sums::<W>(&run, &placed, &mut Same, &mut channel).unwrap();
-            let theirs = sender_sums::<W>(&run, &placed, &mut Same, &mut channel).unwrap();
+            let mine = receiver_sums::<W>(&run, &positions, &mut Same, &mut channel).unwrap();
+            let theirs = sender_sums::<W>(&run, &positions, &mut Same, &mut channel).unwrap();
             assert!(*mine == *theirs);
             let different: std::collections::HashSet<_> =
                 mine.iter().map(|sum| sum.map(Block::to_bytes)).collect();
             assert_eq!(different.len(), items.len(), "equal sums of different items");
             let strings = OtPads::<W>::of(&run.context, STRINGS);
             let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; SLICES_PER_BLOCK]>::default());
-            for (number, bin) in placed.bins().enumerate() {
+            for (number, bin) in positions.bins().enumerate() {
                 let mut sum = [Block::ZERO; W];
                 for slice in 0..filter.hashes() {
                     bin.positions(slice / SLICES_PER_BLOCK, &mut blocks, &mut slots);
@@ -296,16 +299,16 @@ mod tests {
         let (mine, theirs) = std::thread::scope(|scope| {
             let sender = scope.spawn(|| {
                 let (run, rng) = (run(), &mut StdRng::seed_from_u64(1));
-                let placed = FilterPositions::new(&run.context, filter, &sets.sender, 1);
+                let positions = FilterPositions::new(&run.context, filter, &sets.sender, 1);
                 let ctx = &mut Ctx { run: &run, channel: &mut there, rng };
                 let mut ot = extension::Sender::<1>::setup(ctx).unwrap();
-                sender_sums(&run, &placed, &mut ot, &mut there).unwrap()
+                sender_sums(&run, &positions, &mut ot, &mut there).unwrap()
             });
             let (run, rng) = (run(), &mut StdRng::seed_from_u64(2));
-            let placed = FilterPositions::new(&run.context, filter, &sets.receiver, 1);
+            let positions = FilterPositions::new(&run.context, filter, &sets.receiver, 1);
             let ctx = &mut Ctx { run: &run, channel: &mut here, rng };
             let mut ot = extension::Receiver::<1>::setup(ctx).unwrap();
-            (receiver_sums(&run, &placed, &mut ot, &mut here).unwrap(), sender.join().unwrap())
+            (receiver_sums(&run, &positions, &mut ot, &mut here).unwrap(), sender.join().unwrap())
         });
         let theirs: std::collections::HashSet<_> = theirs.iter().map(|sum| sum[0].to_bytes()).collect();
         assert_eq!(theirs.len(), 200);

@@ -1,11 +1,13 @@
-//! Salted hashing, as most data exchanges do it. The receiver learns X ∩ Y, and every other sender item it can guess.
+//! Salted hashing, as most data exchanges do it. The receiver learns X ∩ Y, and every other sender item it
+//! can guess.
 //!
-//! **Security: none.** The receiver can hash any candidate and look it up; e-mail addresses, telephone numbers and most
-//! other identifiers can all be tried (PSSZ15 §3.1, "Security"). It is here as the papers' speed baseline.
+//! **Security: none.** The receiver can hash any candidate and look it up; e-mail addresses, telephone
+//! numbers and most other identifiers can all be tried (PSSZ15 §3.1, "Security"). It is here as the papers'
+//! speed baseline.
 //!
-//! Source: PSSZ15 §3.1. The paper hashes x ⊕ k; items here are strings, so the salt is a prefix under the protocol
-//! context. The masks are sent sorted where the paper permutes them: no order of the sender's is left either way, and
-//! sorted masks join faster.
+//! Source: PSSZ15 §3.1. The paper hashes x ⊕ k; items here are strings, so the salt is a prefix under the
+//! protocol context. The masks are sent sorted where the paper permutes them: no order of the sender's is
+//! left either way, and sorted masks join faster.
 //!
 //! ```text
 //! receiver P2 (Y)                                   sender P1 (X)

@@ -169,7 +169,8 @@ pub(crate) trait Proofs {
 }
 
 impl<C> Tossed<C> {
-    /// The seed of the store, which the receiver sends where no coins decide it. The keys of X are fixed by now.
+    /// The seed of the store, which the receiver sends where no coins decide it. The keys of X are fixed by
+    /// now.
     fn send_seed(&self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Block, Error> {
         if let Some(seed) = self.seed {
             return Ok(seed);

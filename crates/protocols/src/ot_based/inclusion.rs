@@ -28,8 +28,9 @@
 //! protocol could have instead. This is the step of [`ot_psi`](super::ot_psi) without bins, and that of the
 //! slots of its stash. With n = 1 it is [`equality`](super::equality), which has an example.
 //!
-//! Names: G = the stream of a [`Prg`], t = `characters`. Cost: receiver t OTs and t·n AES an item; sender
-//! 256·t OT strings, or t·n if that is less, and t·n AES.
+//! Names: G = the stream of a [`Prg`], t = `characters`.
+//!
+//! Cost: receiver t OTs and t·n AES an item; sender 256·t OT strings, or t·n if that is less, and t·n AES.
 
 use rand_core::CryptoRng;
 use vesica_channel::Channel;

@@ -52,10 +52,12 @@
 //!
 //! Names: β = `layout.bins()`, s = `stash`, t = `of_bin`, t' = `of_slot`, H = the oracle of [`kk13`]; s, t0,
 //! q, C as in [`nco`](vesica_ot::nco). Steps 2 and 3 are the OPRF [by bins](crate::oprf), step 4 is
-//! `mask_lists`. Cost: receiver t·β OTs and β·⌈t/2⌉ compressions of H; sender t·β OTs and h·n_s·⌈t/2⌉
-//! compressions. Both work at once, as in [`kkrt16`](super::kkrt16). An OT takes the receiver 4 blocks of AES
-//! and 4 rows transposed, the sender half of that. The remainders of an item are computed once, with its
-//! bins, and partitioned by regions of bins: the sender keeps no table.
+//! `mask_lists`.
+//!
+//! Cost: receiver t·β OTs and β·⌈t/2⌉ compressions of H; sender t·β OTs and h·n_s·⌈t/2⌉ compressions. Both
+//! work at once, as in [`kkrt16`](super::kkrt16). An OT takes the receiver 4 blocks of AES and 4 rows
+//! transposed, the sender half of that. The remainders of an item are computed once, with its bins, and
+//! partitioned by regions of bins: the sender keeps no table.
 
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;

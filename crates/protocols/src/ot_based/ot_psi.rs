@@ -56,8 +56,10 @@
 //! kept.
 //!
 //! Names: β = `bins`, p = `slots`, s = `stash`, t = `characters`, max_β = `load`, G = the stream of a
-//! [`Prg`](vesica_crypto::prg::Prg), OT = [`kk13`] with N = 256. Cost: receiver (p·β + s)·t OTs, n_r·t·max_β
-//! AES and as many lookups as n_r·max_β; sender h·p·n_s·t OT strings and AES.
+//! [`Prg`](vesica_crypto::prg::Prg), OT = [`kk13`] with N = 256.
+//!
+//! Cost: receiver (p·β + s)·t OTs, n_r·t·max_β AES and as many lookups as n_r·max_β; sender h·p·n_s·t OT
+//! strings and AES.
 
 mod receiver;
 mod sender;

@@ -1,13 +1,14 @@
 //! Diffie–Hellman PSI over ristretto255. The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
-//! **Security:** semi-honest, in the random oracle model, under the decisional Diffie–Hellman assumption (the proof is that
-//! of AES03, cited in PSSZ15 §3.3). Leaks n_r and n_s. A malicious party is not kept from using a
-//! set of its own making, nor a malicious sender from answering wrongly.
+//! **Security:** semi-honest, in the random oracle model, under the decisional Diffie–Hellman assumption (the
+//! proof is that of AES03, cited in PSSZ15 §3.3). Leaks n_r and n_s. A malicious party is not kept from using
+//! a set of its own making, nor a malicious sender from answering wrongly.
 //!
-//! Source: Mea86, HFH99; PSSZ15 §3.3, with the second message hashed to ℓ bits as it says there. Deviations: the order
-//! of the messages is chosen by the sizes, whichever form sends fewer bytes; masks that need not keep an order are sorted
-//! where the paper permutes them; H maps to the whole prime-order group (RFC 9496 one-way map), never "hash times
-//! generator", and keeps both coordinates' worth of information, so that P and -P stay different.
+//! Source: Mea86, HFH99; PSSZ15 §3.3, with the second message hashed to ℓ bits as it says there. Deviations:
+//! the order of the messages is chosen by the sizes, whichever form sends fewer bytes; masks that need not
+//! keep an order are sorted where the paper permutes them; H maps to the whole prime-order group (RFC 9496
+//! one-way map), never "hash times generator", and keeps both coordinates' worth of information, so that P
+//! and -P stay different.
 //!
 //! Form [`Form::ReceiverFirst`], taken when n_s ≥ n_r; 32·n_r + 32·n_r + n_s·⌈ℓ/8⌉ bytes:
 //!
@@ -28,8 +29,9 @@
 //! output {y : F of it among F((H(x)^a)^b)}
 //! ```
 //!
-//! Names: a, b = `secret`; H = the oracle `item_to_group`, then the group's map; F = the oracle `element_to_mask` on the
-//! encoded element, cut to ℓ bits.
+//! Names: a, b = `secret`; H = the oracle `item_to_group`, then the group's map; F = the oracle
+//! `element_to_mask` on the encoded element, cut to ℓ bits.
+//!
 //! Cost: 2·n_r exponentiations for the receiver (n_r + n_s in the second form), n_r + n_s for the sender.
 //! Everything is streamed: while one party's elements are on the way, both compute.
 
@@ -50,7 +52,8 @@ use crate::overlap::{Inbound, Stopped, overlap};
 use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
 use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
-/// Elements one thread handles at a time; a piece of a message holds as many for each thread. Local: changes no byte.
+/// Elements one thread handles at a time; a piece of a message holds as many for each thread. Local: changes
+/// no byte.
 const CHUNK: usize = 512;
 
 /// The registry's entry.
@@ -220,7 +223,8 @@ impl<'a, G: Group> Party<'a, G> {
         masks::send_sorted(self.run, self.width, mine.into_iter().zip(0..), channel.split().0)
     }
 
-    /// Receiver, [`Form::SenderFirst`]: the masks of the sender's elements, and what it sent for the receiver's in this order.
+    /// Receiver, [`Form::SenderFirst`]: the masks of the sender's elements, and what it sent for the
+    /// receiver's in this order.
     fn receive_masks(
         &self,
         order: &[u32],
@@ -256,8 +260,8 @@ impl<'a, G: Group> Party<'a, G> {
         Ok(order)
     }
 
-    /// Returns the receiver's elements, raised to the sender's secret, and computes the masks of the sender's items. The
-    /// receiver waits for its elements, so that they come first.
+    /// Returns the receiver's elements, raised to the sender's secret, and computes the masks of the sender's
+    /// items. The receiver waits for its elements, so that they come first.
     fn return_and_mask(
         &self,
         blinded: &Inbound<Vec<G::Encoding>>,
@@ -305,7 +309,8 @@ impl<'a, G: Group> Party<'a, G> {
         Ok(masks)
     }
 
-    /// Raises `count` elements of the other party to this exponent, as they come; `take` has them piece by piece.
+    /// Raises `count` elements of the other party to this exponent, as they come; `take` has them piece by
+    /// piece.
     fn raise_all(
         &self,
         phase: Phase,
@@ -359,7 +364,8 @@ impl<'a, G: Group> Party<'a, G> {
         Ok(elements)
     }
 
-    /// element^exponent, encoded, for elements of the partner; `first` is the position of the first in its message.
+    /// element^exponent, encoded, for elements of the partner; `first` is the position of the first in its
+    /// message.
     fn raise(
         &self,
         exponent: &G::Scalar,
@@ -384,6 +390,7 @@ impl<'a, G: Group> Party<'a, G> {
     }
 
     /// Reads `count` elements and passes them on, piece by piece.
+    #[allow(clippy::type_complexity, reason = "what `overlap` takes")]
     fn elements(
         &self,
         count: usize,
@@ -443,8 +450,8 @@ mod tests {
         }
     }
 
-    /// In the order of the receiver's elements, and in that of the sender's where these go first. An item's element is known from
-    /// its party's seed.
+    /// In the order of the receiver's elements, and in that of the sender's where these go first. An item's
+    /// element is known from its party's seed.
     #[test]
     fn flaw_places_in_the_messages_do_not_tell_of_items() {
         for (receiver, sender) in [(64, 72), (72, 64)] {

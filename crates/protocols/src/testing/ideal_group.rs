@@ -1,7 +1,7 @@
 //! The ideal twin of a group: integers modulo a prime under addition, where every logarithm is plain to see.
 //!
-//! It computes what a group computes and hides nothing, so a protocol over it runs at sizes that would take minutes on a
-//! curve. Nothing but tests can reach it.
+//! It computes what a group computes and hides nothing, so a protocol over it runs at sizes that would take
+//! minutes on a curve. Nothing but tests can reach it.
 
 use rand_core::CryptoRng;
 use subtle::{Choice, ConstantTimeEq};

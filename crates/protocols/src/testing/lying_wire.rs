@@ -1,4 +1,5 @@
-//! A wire that lies: it tampers with one frame of a conversation in memory, and ends a conversation that it has stuck.
+//! A wire that lies: it tampers with one frame of a conversation in memory, and cancels the conversation if
+//! it then hangs.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, mpsc};
@@ -8,12 +9,12 @@ use std::time::Duration;
 use vesica_channel::tampered::{self, Direction, Frame};
 use vesica_channel::{CancelToken, Stream};
 
-/// No frame for this long after the tampered one means that both ends wait for each other, since bytes are missing: the
-/// conversation is then cancelled, as silence would end it.
+/// No frame for this long after the tampered one means that both ends wait for each other, since bytes are
+/// missing: the conversation is then cancelled, as silence would end it.
 const STUCK: Duration = Duration::from_millis(150);
 
-/// A flip makes a conversation stick only if it changes a length. In a protocol's messages that is rare, and a cancellation should
-/// not be what catches the others, however slow the machine is.
+/// A flip makes a conversation stick only if it changes a length. In a protocol's messages that is rare, and
+/// a cancellation should not be what catches the others, however slow the machine is.
 const STUCK_BY_FLIP: Duration = Duration::from_secs(20);
 
 /// A session's terms are full of lengths.

@@ -1,13 +1,13 @@
-//! Whether the order of a list hides what stands where.
+//! Whether the order of a list hides which item stands where.
 
 /// Ranges of items and of places that are counted.
 const RANGES: usize = 8;
 
-/// Panics unless the place of an item in a list says nothing about the item. A trial has the place of each item, made with
-/// other randomness of the party that orders the list than the other trials.
+/// Panics unless the place of an item in a list says nothing about the item. A trial has the place of each
+/// item, made with other randomness of the party that orders the list than the other trials.
 ///
-/// Chi-square of ranges of items against ranges of places, about 7·7 where the order is uniform; 64 or fewer trials of a
-/// fixed order are far above the bound.
+/// Chi-square of ranges of items against ranges of places, about 7·7 where the order is uniform; 64 or fewer
+/// trials of a fixed order are far above the bound.
 pub(crate) fn assert_hidden(trials: &[Vec<u32>]) {
     let items = trials[0].len();
     assert!(items.is_multiple_of(RANGES) && trials.len() * items >= 32 * RANGES * RANGES, "too few trials");

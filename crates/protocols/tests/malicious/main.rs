@@ -1,6 +1,6 @@
-//! A malicious end whose own messages are consistent, against an honest one, and no digests of the session: either the
-//! run ends, as often as the theory says, or the honest end's output is that of an input which the cheater could have
-//! had, within the stated bound. One program for each check.
+//! A malicious end whose own messages are consistent, against an honest one, and no digests of the session:
+//! either the run ends, as often as the theory says, or the honest end's output is that of an input which the
+//! cheater could have had, within the stated bound. One program for each check.
 //!
 //! What the blocks do by themselves, with more runs and smaller fields, is tested beside them: `cheating` in
 //! `vesica_ot::{small_field, softspoken, vole}`.

@@ -48,8 +48,8 @@ fn wrong_trees_end_the_run_unless_bits_of_delta_were_guessed() {
 
 #[test]
 fn base_correlations_that_do_not_fit_end_the_run_unless_a_digit_of_delta_was_guessed() {
-    // Without noise, where the base correlations are the outputs, and with it, where they are its paths; codes of every
-    // kind, and items of both.
+    // Without noise, where the base correlations are the outputs, and with it, where they are its paths;
+    // codes of every kind, and items of both.
     let lean = Parameters { profile: Profile::Lean, ..MALICIOUS };
     let ways = [
         (MALICIOUS, 12, 6),
@@ -89,8 +89,8 @@ fn base_correlations_that_do_not_fit_end_the_run_unless_a_digit_of_delta_was_gue
 #[test]
 fn a_base_ot_element_that_is_not_ones_own_ends_the_run() {
     let sets = sets(12, 9, 5);
-    // The identity is refused; the sender's own element is taken, but whoever does not know its logarithm has no strings,
-    // so that no tree of its fits.
+    // The identity is refused; the sender's own element is taken, but whoever does not know its logarithm has
+    // no strings, so that no tree of its fits.
     let echo = |opening: &[u8]| std::array::from_fn(|i| opening[i]);
     let identity = |_: &[u8]| [0; 32];
     for seed in 0..4 {
@@ -179,8 +179,8 @@ fn matches_can_be_withheld_and_not_invented() {
 
 #[test]
 fn the_senders_masks_are_no_proofs() {
-    // A receiver that holds five of the nine claims them all, with the masks that it was sent, and those of its own, as
-    // proofs; so does one that holds none.
+    // A receiver that holds five of the nine claims them all, with the masks that it was sent, and those of
+    // its own, as proofs; so does one that holds none.
     let forged = |claims: &[(u32, u32)], theirs: &[u128], proofs: Vec<u8>| {
         let proof = |&(_, position): &(u32, u32)| theirs[position as usize].to_le_bytes();
         let forged: Vec<u8> = claims.iter().flat_map(proof).collect();

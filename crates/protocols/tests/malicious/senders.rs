@@ -61,7 +61,8 @@ fn wrong_words_are_noticed_whatever_the_code_and_the_items() {
         let sets = planted_for(&parameters, receiver, 9, 5, 1);
         for (seed, missed) in [(1, None), (2, Some(0)), (3, Some(1)), (4, Some(2))] {
             let case = Case { parameters, ..case(Learns::Receiver, seed) };
-            // Two words of one tree, and one of another; guesses of their paths, at most one of which is wrong.
+            // Two words of one tree, and one of another; guesses of their paths, at most one of which is
+            // wrong.
             let words = |plan: &Plan| {
                 let (paths, lengths) = (points_of_receiver(case, plan), block_lengths(plan));
                 let trees = [5, 5, 333];
@@ -105,8 +106,8 @@ fn coins_that_are_not_those_committed_to_end_the_run() {
 
 #[test]
 fn a_mask_that_is_repeated_is_refused() {
-    // One mask for all, which would show in the time of n_s matches; one mask twice; and, as a control, none. Whether or not
-    // the receiver has the item: the sender is told no difference.
+    // One mask for all, which would show in the time of n_s matches; one mask twice; and, as a control, none.
+    // Whether or not the receiver has the item: the sender is told no difference.
     let sets = sets(40, 9, 5);
     let of_all = |masks: Vec<u128>| mask_message(vec![masks[0]; masks.len()]);
     let twice = |mut masks: Vec<u128>| {

@@ -1,4 +1,5 @@
-//! What a limit on the receiver's size is worth: as many questions as the receiver declares items, while they are few.
+//! What a limit on the receiver's size is worth: as many questions as the receiver declares items, while they
+//! are few.
 
 use vesica_protocols::Learns;
 use vesica_protocols::testing::items_for;

@@ -1,8 +1,9 @@
-//! One digest per protocol, form and direction over everything it sends, from seeded randomness, against a file for each
-//! protocol.
+//! One digest per protocol, form and direction over everything it sends, from seeded randomness, against a
+//! file for each protocol.
 //!
-//! A refactor that changes no byte leaves the files alone; a format change is a line of their diff, named in the commit.
-//! `UPDATE_WIRE_DIGESTS=1 cargo test --release -p vesica-protocols --test wire_digest` writes them anew.
+//! A refactor that changes no byte leaves the files alone; a format change is a line of their diff, named in
+//! the commit. `UPDATE_WIRE_DIGESTS=1 cargo test --release -p vesica-protocols --test wire_digest` writes
+//! them anew.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
 use std::fmt::Write;

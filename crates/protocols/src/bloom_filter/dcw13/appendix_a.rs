@@ -21,9 +21,9 @@ impl<const W: usize> Party<'_, W> {
     ) -> Result<Wiped<[Block; W]>, Error> {
         let (context, threads) = (&self.run.context, self.run.threads);
         let mut ot = chosen::Receiver::new(context, STRINGS, self.width(), ot).with_threads(threads);
-        let mut sums = Wiped::from(vec![[Block::ZERO; W]; self.placed.items().len()]);
+        let mut sums = Wiped::from(vec![[Block::ZERO; W]; self.positions.items().len()]);
         let mut strings = Wiped::default();
-        for_each_batch(self.run, &self.placed, |batch| {
+        for_each_batch(self.run, &self.positions, |batch| {
             strings.resize(batch.rows(), [Block::ZERO; W]);
             // 4. z_j = y_j,c_j ⊕ H(j, t_j).
             match self.form {
@@ -50,7 +50,7 @@ impl<const W: usize> Party<'_, W> {
         let mut ot = chosen::Sender::new(context, STRINGS, self.width(), ot).with_threads(threads);
         let (mut filter, mut pairs, mut zeros) = (Wiped::default(), Wiped::default(), Wiped::default());
         let mut random = RandomStrings::new::<W>(rng);
-        for_each_batch(self.run, &self.placed, |batch| {
+        for_each_batch(self.run, &self.positions, |batch| {
             if batch.slice == 0 {
                 self.filter_of(&batch.bin, &mut random, &mut filter)?;
             }
@@ -76,7 +76,7 @@ impl<const W: usize> Party<'_, W> {
     ) -> Result<(), Error> {
         filter.clear();
         // Room for all of it: what a vector grows out of is not wiped.
-        filter.reserve_exact(self.placed.shape().hashes() * bin.shape().slots());
+        filter.reserve_exact(self.positions.shape().hashes() * bin.shape().slots());
         let mut values = Wiped::from(vec![[Block::ZERO; W]; bin.len()]);
         self.values(bin.range().start, &mut values);
         garble(

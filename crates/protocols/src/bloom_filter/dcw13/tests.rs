@@ -15,7 +15,8 @@ struct Seen {
     strings: Vec<[Block; 1]>,
     /// D, where it travels.
     sent: Vec<[Block; 1]>,
-    /// By item of the receiver, and by item of the sender: the sum of the strings at its positions, and v of it.
+    /// By item of the receiver, and by item of the sender: the sum of the strings at its positions, and v of
+    /// it.
     mine: Vec<[[Block; 1]; 2]>,
     theirs: Vec<[[Block; 1]; 2]>,
 }
@@ -37,7 +38,7 @@ fn seen(sets: &Planted, case: Case) -> Seen {
             let mut sent = Vec::new();
             if matches!(Form::of(&run.parameters), Form::TwoStrings | Form::Correlated) {
                 let mut ot = chosen::Receiver::new(&run.context, STRINGS, party.width(), ot);
-                for_each_batch(run, &party.placed, |batch| {
+                for_each_batch(run, &party.positions, |batch| {
                     let (choices, mut rows) = of_batch(&batch, &mut bits);
                     match Form::of(&run.parameters) {
                         Form::TwoStrings => ot.receive(&choices, &mut rows, channel)?,
@@ -48,7 +49,7 @@ fn seen(sets: &Planted, case: Case) -> Seen {
                 })?;
             } else {
                 let hash = OtPads::of(&run.context, STRINGS);
-                for_each_batch(run, &party.placed, |batch| {
+                for_each_batch(run, &party.positions, |batch| {
                     let (choices, mut rows) = of_batch(&batch, &mut bits);
                     ot.extend(&choices, &mut rows, channel)?;
                     hash.hash(batch.first, &mut rows);
@@ -72,11 +73,11 @@ fn seen(sets: &Planted, case: Case) -> Seen {
 
 /// The sum of the strings at the positions of each item, and v of it.
 fn sums(party: &Party<'_, 1>, strings: &[[Block; 1]]) -> Vec<[[Block; 1]; 2]> {
-    let (shape, mut all) = (party.placed.shape(), vec![[[Block::ZERO]; 2]; party.items.len()]);
+    let (shape, mut all) = (party.positions.shape(), vec![[[Block::ZERO]; 2]; party.items.len()]);
     let mut values = vec![[Block::ZERO]; party.items.len()];
     party.values(0, &mut values);
     let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; SLICES_PER_BLOCK]>::default());
-    for (number, bin) in party.placed.bins().enumerate() {
+    for (number, bin) in party.positions.bins().enumerate() {
         let mut sums = vec![[Block::ZERO]; bin.len()];
         for slice in 0..shape.hashes() {
             bin.positions(slice / SLICES_PER_BLOCK, &mut blocks, &mut slots);
@@ -84,7 +85,7 @@ fn sums(party: &Party<'_, 1>, strings: &[[Block; 1]]) -> Vec<[[Block; 1]; 2]> {
             Sums(&mut sums).add(slice_of, &slots[slice % SLICES_PER_BLOCK]);
         }
         for (place, sum) in bin.range().zip(sums) {
-            all[party.placed.items()[place] as usize] = [sum, values[place]];
+            all[party.positions.items()[place] as usize] = [sum, values[place]];
         }
     }
     all
@@ -103,8 +104,8 @@ fn assert_random(what: &str, strings: impl Iterator<Item = [Block; 1]>) {
     assert!(number > 100 && counts.iter().all(|count| ((2 * count - number).abs() as f64) < most), "{what}");
 }
 
-/// What the receiver has of slots and of items of the sender is random in the protocol as it runs, but for the items that
-/// both have. Flawed: free slots of D that are zero show which slots the sender's items own.
+/// What the receiver has of slots and of items of the sender is random in the protocol as it runs, but for
+/// the items that both have. Flawed: free slots of D that are zero show which slots the sender's items own.
 #[test]
 fn flaw_what_the_receiver_sees_is_random_but_for_common_items() {
     for form in [Form::Standard, Form::Iknp, Form::TwoStrings, Form::Correlated] {
@@ -129,15 +130,15 @@ fn flaw_what_the_receiver_sees_is_random_but_for_common_items() {
     }
 }
 
-/// Free slots come from the sender's randomness: with other randomness, and base OTs, rows, context and items the same, every
-/// slot of the filter has another string.
+/// Free slots come from the sender's randomness: with other randomness, and base OTs, rows, context and items
+/// the same, every slot of the filter has another string.
 #[test]
 fn flaw_a_filter_is_drawn_anew_in_every_run() {
     for hashes in [128, 192] {
         let items = planted_for(&Parameters::default(), 1, 500, 1, 6).sender;
         let context = vesica_crypto::hash::Context::new(&[1; 32], "gbf", b"", 1, 1);
-        let placed = FilterPositions::new(&context, FilterShape::for_items(hashes, 500), &items, 1);
-        let bin = placed.bins().next().unwrap();
+        let positions = FilterPositions::new(&context, FilterShape::for_items(hashes, 500), &items, 1);
+        let bin = positions.bins().next().unwrap();
         let strings = |seed| {
             let rng = &mut <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(seed);
             let (mut random, mut strings) = (RandomStrings::new::<1>(rng), Vec::new());
@@ -152,8 +153,8 @@ fn flaw_a_filter_is_drawn_anew_in_every_run() {
     }
 }
 
-/// DCW13 §6.1, "parallel": with more threads than one the rows of IKNP, the strings of slots and the garbling of a bin are
-/// shared among them.
+/// DCW13 §6.1, "parallel": with more threads than one the rows of IKNP, the strings of slots and the garbling
+/// of a bin are shared among them.
 #[test]
 fn flaw_every_step_of_dcw13_runs_on_all_threads() {
     let helpers = |form: Form, threads: usize, items: usize| {
@@ -179,8 +180,8 @@ fn flaw_every_step_of_dcw13_runs_on_all_threads() {
     for form in [Form::Standard, Form::Iknp, Form::TwoStrings, Form::Correlated] {
         assert_eq!(helpers(form, 1, 1500), [0, 0]);
     }
-    // So few items that hashing them, and a bin of them, is one task: what is shared are the rows of IKNP, and the strings of
-    // all slots where those are hashed.
+    // So few items that hashing them, and a bin of them, is one task: what is shared are the rows of IKNP,
+    // and the strings of all slots where those are hashed.
     let [soft, iknp] = [Form::Standard, Form::Iknp].map(|form| helpers(form, 4, 500));
     assert!(soft == [0, 0] && iknp.iter().all(|helpers| *helpers > 0), "{soft:?} {iknp:?}");
     for form in [Form::TwoStrings, Form::Correlated] {

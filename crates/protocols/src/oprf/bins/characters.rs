@@ -228,8 +228,8 @@ pub(crate) struct HeldCharacters {
     assignments: Option<BinAssignments>,
     /// What stands for no item in a bin: [`Permutation::vacant`], or `own`.
     vacant: u128,
-    /// A whole item of the receiver's own, for empty slots of the stash. The receiver learns whether the sender has
-    /// it, which it learns anyway.
+    /// A whole item of the receiver's own, for empty slots of the stash. The receiver learns whether the
+    /// sender has it, which it learns anyway.
     own: u128,
     /// Whole items, where there is use for them.
     numbers: Vec<u128>,
