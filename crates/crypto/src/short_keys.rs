@@ -11,10 +11,10 @@ pub use kernels::{BLOCK, CharClasses};
 ///
 /// # Panics
 /// If the lengths differ.
-pub fn place<const AT: usize, const LOWER: bool>(
+pub fn copy_to_blocks<const AT: usize, const LOWER: bool>(
     texts: &[&[u8]],
     blocks: &mut [[u8; BLOCK]],
     classes: &mut [CharClasses],
 ) {
-    kernels::place::<AT, LOWER>(Backend::detect(), texts, blocks, classes);
+    kernels::copy_to_blocks::<AT, LOWER>(Backend::detect(), texts, blocks, classes);
 }

@@ -11,7 +11,7 @@ use crate::block::Block;
 /// # Panics
 /// If the sides differ in length.
 pub fn correlated_children(hash: &FixedKey, left: &mut [Block], right: &mut [Block]) -> [Block; 2] {
-    aes::children((&hash.key, None), left, right)
+    aes::children(&hash.key, None, left, right)
 }
 
 /// The same with independent children: hashes under one permutation on the left, under another on the right.
@@ -19,7 +19,7 @@ pub fn correlated_children(hash: &FixedKey, left: &mut [Block], right: &mut [Blo
 /// # Panics
 /// If the sides differ in length.
 pub fn independent_children(hashes: [&FixedKey; 2], left: &mut [Block], right: &mut [Block]) -> [Block; 2] {
-    aes::children((&hashes[0].key, Some(&hashes[1].key)), left, right)
+    aes::children(&hashes[0].key, Some(&hashes[1].key), left, right)
 }
 
 /// Replaces each node by its left child of [`independent_children`], and returns the sum of the children.

@@ -1,4 +1,4 @@
-//! Sorts by radix, in place: records by their keys, masks by their value.
+//! Sorts by radix, in slot: records by their keys, masks by their value.
 //!
 //! Digests and masks are uniform, so their leading bits tell where each record belongs. One pass moves all
 //! records to their buckets (American flag sort: McIlroy, Bostic, McIlroy, "Engineering Radix Sort", 1993). A
@@ -110,8 +110,8 @@ fn partition<T: Prefixed>(records: &mut [T], digit: Digit, counts: Vec<usize>) -
     }
     for bucket in 0..ends.len() {
         while heads[bucket] < ends[bucket] {
-            let place = heads[bucket];
-            let mut record = records[place];
+            let slot = heads[bucket];
+            let mut record = records[slot];
             loop {
                 let target = digit.of(&record);
                 let head = heads[target];
@@ -136,12 +136,12 @@ const PREFETCH_DISTANCE: usize = 4;
 fn insertion<T: Prefixed>(records: &mut [T]) {
     for next in 1..records.len() {
         let record = records[next];
-        let mut place = next;
-        while place > 0 && record < records[place - 1] {
-            records[place] = records[place - 1];
-            place -= 1;
+        let mut slot = next;
+        while slot > 0 && record < records[slot - 1] {
+            records[slot] = records[slot - 1];
+            slot -= 1;
         }
-        records[place] = record;
+        records[slot] = record;
     }
 }
 

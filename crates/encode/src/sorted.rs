@@ -1,8 +1,8 @@
 //! Sorted lists of numbers in Elias–Fano form: about L - log2 n + 2 bits for each of n numbers of L bits.
 //!
 //! A number is cut into its low l bits and its high bits. The low bits are stored unchanged. The high bits
-//! never decrease along the list and are stored in unary: number i sets bit (high part + i) of a vector of n
-//! + 2^(L-l) bits. The value of l is the one that gives the smallest size. The size depends only on n and L,
+//! never decrease along the list and are stored in unary: number i sets bit (high part + i) of a vector of
+//! n + 2^(L-l) bits. The value of l is the one that gives the smallest size. The size depends only on n and L,
 //! never on the numbers, so a message in this form tells no more than the set that it holds.
 //!
 //! ```text
@@ -12,8 +12,8 @@
 //!
 //! Each list has exactly one form, and [`decode`] refuses all other bytes.
 //!
-//! Source: Elias, *Efficient storage and retrieval by content and address of static files*, JACM 1974; Fano
-//! 1971. The information-theoretic bound for a set is about L - log2 n + 1.44 bits a number.
+//! Source: Elias, *Efficient storage and retrieval by content and address of static files*, JACM 1974;
+//! Fano 1971. The information-theoretic bound for a set is about L - log2 n + 1.44 bits a number.
 
 /// Most bits of a number.
 pub const MAX_BITS: u32 = 128;
@@ -148,7 +148,7 @@ pub enum Repeats {
 /// # Panics
 /// As [`decode`].
 pub fn check(bytes: &[u8], count: usize, bits: u32, repeats: Repeats) -> Result<(), SortedError> {
-    walk(bytes, (count, bits), repeats, |_| ())
+    walk(bytes, count, bits, repeats, |_| ())
 }
 
 /// As [`decode`], without memory for the list: calls `each` with one batch of numbers after another. An error
@@ -165,12 +165,13 @@ pub fn for_each_batch(
     bits: u32,
     each: impl FnMut(&[u128]),
 ) -> Result<(), SortedError> {
-    walk(bytes, (count, bits), Repeats::Allowed, each)
+    walk(bytes, count, bits, Repeats::Allowed, each)
 }
 
 fn walk(
     bytes: &[u8],
-    (count, bits): (usize, u32),
+    count: usize,
+    bits: u32,
     repeats: Repeats,
     mut each: impl FnMut(&[u128]),
 ) -> Result<(), SortedError> {
@@ -185,10 +186,10 @@ fn walk(
     let (mut batch, mut position) = (Vec::with_capacity(BATCH), 0);
     let mut parts = Unpacker { bytes: low, pending: 0, held: 0 };
     let mut before = 0;
-    for (place, word) in words(high) {
+    for (first, word) in words(high) {
         let mut word = word;
         while word != 0 {
-            let at = place + word.trailing_zeros() as usize;
+            let at = first + word.trailing_zeros() as usize;
             word &= word - 1;
             if at >= layout.high_len {
                 return Err(SortedError::Beyond);

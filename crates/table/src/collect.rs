@@ -205,7 +205,7 @@ impl Collector {
         for (text, value) in texts.iter_mut().zip(&values[..count]) {
             *text = value.bytes();
         }
-        rule.place(&texts[..count], &mut blocks[..count], &mut classes[..count]);
+        rule.copy_to_blocks(&texts[..count], &mut blocks[..count], &mut classes[..count]);
         let mut kept = 0;
         for row in 0..count {
             let length = texts[row].len();

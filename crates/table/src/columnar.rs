@@ -174,20 +174,20 @@ pub(crate) fn read<S: Rows>(
 ) -> Result<Loaded<S>, TableError> {
     let schema = schema(input)?;
     let names: Vec<&[u8]> = schema.fields().iter().map(|field| field.name().as_bytes()).collect();
-    let places = header::find(input.name(), keys, &names, header::Where::Schema)?;
-    for (key, place) in keys.iter().zip(&places) {
-        keyable(input, key, schema.field(*place).data_type())?;
+    let indices = header::find(input.name(), keys, &names, header::Where::Schema)?;
+    for (key, index) in keys.iter().zip(&indices) {
+        keyable(input, key, schema.field(*index).data_type())?;
     }
-    let mut columns = places.clone();
+    let mut columns = indices.clone();
     columns.sort_unstable();
     columns.dedup();
     // The index of each key column among the columns of the pass.
-    let places: Vec<usize> = places.iter().map(|place| columns.partition_point(|at| at < place)).collect();
+    let indices: Vec<usize> = indices.iter().map(|index| columns.partition_point(|at| at < index)).collect();
 
     let mut scan = Scan::open(input, Some(&columns), on_progress)?;
     let mut rows = begin(scan.rows_hint())?;
     while let Some((first, batch)) = scan.next()? {
-        let texts = texts(input, &batch, &places)?;
+        let texts = texts(input, &batch, &indices)?;
         let place = |row| Place::Row(first + row as u64 + 1);
         rows.rows(batch.num_rows(), place, |row, part| texts[part].get(row))?;
     }
@@ -195,9 +195,9 @@ pub(crate) fn read<S: Rows>(
     Ok(Loaded { rows, columns, fingerprint: scan.fingerprint()? })
 }
 
-fn texts<'a>(input: &Input, batch: &'a RecordBatch, places: &[usize]) -> Result<Vec<Texts<'a>>, TableError> {
+fn texts<'a>(input: &Input, batch: &'a RecordBatch, indices: &[usize]) -> Result<Vec<Texts<'a>>, TableError> {
     // The types were checked before; a batch of other types contradicts its schema.
-    let texts = guarded(|| places.iter().map(|place| Texts::of(batch.column(*place))).collect());
+    let texts = guarded(|| indices.iter().map(|index| Texts::of(batch.column(*index))).collect());
     texts.flatten().ok_or_else(|| damaged(input, None, What::Data))
 }
 

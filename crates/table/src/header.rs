@@ -18,13 +18,13 @@ pub(crate) fn find<N: AsRef<[u8]>>(
     file: &str,
     keys: &[KeySpec],
     columns: &[N],
-    place: Where,
+    names_in: Where,
 ) -> Result<Vec<usize>, TableError> {
     let find = |key: &KeySpec| {
         let mut found = (0..columns.len()).filter(|at| columns[*at].as_ref() == key.column.as_bytes());
         match (found.next(), found.next()) {
             (Some(at), None) => Ok(at),
-            (None, _) => Err(missing(file, &key.column, columns, place)),
+            (None, _) => Err(missing(file, &key.column, columns, names_in)),
             (Some(_), Some(_)) => Err(TableError::RepeatedColumn {
                 file: file.to_owned(),
                 column: shown(key.column.as_bytes()),
@@ -38,25 +38,25 @@ pub(crate) fn find<N: AsRef<[u8]>>(
 ///
 /// The error does not list the columns: in a file without a header they are the first row's identifiers. It
 /// shows only the requested names and a name that is similar to one of them.
-fn missing<N: AsRef<[u8]>>(file: &str, column: &str, columns: &[N], place: Where) -> TableError {
+fn missing<N: AsRef<[u8]>>(file: &str, column: &str, columns: &[N], names_in: Where) -> TableError {
     let header: Vec<&[u8]> = columns.iter().map(AsRef::as_ref).collect();
     let count = header.len();
     let s = if count == 1 { "" } else { "s" };
-    let there = match place {
+    let there = match names_in {
         Where::FirstLine => format!("the header has {count} column{s}"),
         Where::Schema => format!("the schema has {count} column{s}"),
         Where::Numbers => format!("without a header the {count} column{s} are named by number, from `1`"),
     };
-    let hint = if place == Where::Numbers {
+    let hint = if names_in == Where::Numbers {
         String::new()
     } else if let Some(parts) = parts(column, &header) {
         let columns: Vec<String> = parts.iter().map(|part| format!("`{}`", shown(part.as_bytes()))).collect();
         format!("; for a key of several columns repeat `--key`, once for each of {}", columns.join(", "))
     } else if let Some(name) = similar(column, &header) {
         format!("; did you mean `{}`?", shown(name))
-    } else if let Some((name, delimiter)) = delimiter(&header).filter(|_| place == Where::FirstLine) {
+    } else if let Some((name, delimiter)) = delimiter(&header).filter(|_| names_in == Where::FirstLine) {
         format!("; it looks separated by {name}: give `--delimiter {delimiter}`")
-    } else if place == Where::FirstLine {
+    } else if names_in == Where::FirstLine {
         "; `vesica inspect` lists them; if the first line is no header, give `--no-header`".to_owned()
     } else {
         "; `vesica inspect` lists them".to_owned()

@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 
 use tempfile::SpooledTempFile;
 
-mod place;
 mod stream;
+mod target;
 mod temporary;
 
 use crate::error::{OutputFault, TableError, shown_path};
 use crate::file_id::FileId;
 use crate::format::Format;
 use crate::packing::{self, Packing};
-pub use place::{Standard, standard};
 use stream::Stream;
+pub use target::{Standard, standard};
 pub use temporary::remove_unfinished;
 use temporary::{TargetFile, Temporary};
 
@@ -56,7 +56,7 @@ impl Output {
     /// `inputs` are files that must not be replaced, under any name.
     pub fn check(path: &Path, inputs: &[&FileId]) -> Result<Output, TableError> {
         let name = if path.as_os_str() == "-" { "standard output".to_owned() } else { shown_path(path) };
-        match place::target(path, inputs) {
+        match target::of_path(path, inputs) {
             Ok(target) => Ok(Output { name, path: path.to_owned(), packing: Packing::of_name(path), target }),
             Err(fault) => Err(TableError::Output { path: name, fault }),
         }
@@ -76,7 +76,7 @@ impl Output {
     /// Free bytes at the destination, if it is a file and the system tells.
     pub fn room(&self) -> Option<u64> {
         match &self.target {
-            Target::File(place) => place.room(),
+            Target::File(file) => file.room(),
             _ => None,
         }
     }
@@ -104,10 +104,10 @@ impl Output {
             TableError::Write { source, .. } => failed(source),
             error => error,
         };
-        if let Target::File(place) = self.target {
-            let mut temporary = Temporary::beside(&place).map_err(failed)?;
+        if let Target::File(file) = self.target {
+            let mut temporary = Temporary::beside(&file).map_err(failed)?;
             let result = packing::encode(self.packing, temporary.file(), write).map_err(named)?;
-            temporary.put(&place).map_err(failed)?;
+            temporary.put(&file).map_err(failed)?;
             return Ok(result);
         }
         let mut spool = SpooledTempFile::new(SPOOL_MEMORY);
@@ -128,7 +128,7 @@ impl Output {
             source => TableError::Write { path: self.name.clone(), source },
         };
         match &self.target {
-            Target::File(place) => Ok(Box::new(File::create(&place.path).map_err(failed)?)),
+            Target::File(file) => Ok(Box::new(File::create(&file.path).map_err(failed)?)),
             target => Ok(Box::new(target.stream(cancelled).map_err(failed)?)),
         }
     }

@@ -4,10 +4,10 @@
 #[inline(always)]
 pub(crate) fn read<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(place) = slice.get(index) {
+    if let Some(entry) = slice.get(index) {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: SSE belongs to x86-64, and a prefetch of a valid address changes nothing but the caches.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(place).cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(entry).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (slice, index);

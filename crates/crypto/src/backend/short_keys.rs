@@ -20,8 +20,8 @@ pub struct CharClasses {
     pub beyond_ascii: u64,
 }
 
-/// See [`crate::short_keys::place`].
-pub(crate) fn place<const AT: usize, const LOWER: bool>(
+/// See [`crate::short_keys::copy_to_blocks`].
+pub(crate) fn copy_to_blocks<const AT: usize, const LOWER: bool>(
     backend: Backend,
     texts: &[&[u8]],
     blocks: &mut [[u8; BLOCK]],
@@ -35,7 +35,7 @@ pub(crate) fn place<const AT: usize, const LOWER: bool>(
     match backend.level() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::place::<AT, LOWER>(texts, blocks, classes) },
+        Level::Avx512 => unsafe { x86::copy_to_blocks::<AT, LOWER>(texts, blocks, classes) },
         _ => {
             for ((text, block), classes) in texts.iter().zip(blocks).zip(classes) {
                 *classes = portable::<AT, LOWER>(text, block);
@@ -85,7 +85,7 @@ mod x86 {
     use super::{BLOCK, CharClasses};
 
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn place<const AT: usize, const LOWER: bool>(
+    pub(super) fn copy_to_blocks<const AT: usize, const LOWER: bool>(
         texts: &[&[u8]],
         blocks: &mut [[u8; BLOCK]],
         classes: &mut [CharClasses],
@@ -132,7 +132,7 @@ mod tests {
             let mut blocks = vec![[0xaa; BLOCK]; texts.len()];
             let mut classes =
                 vec![CharClasses { visible: !0, digits: !0, ats: !0, beyond_ascii: !0 }; texts.len()];
-            place::<AT, LOWER>(backend, texts, &mut blocks, &mut classes);
+            copy_to_blocks::<AT, LOWER>(backend, texts, &mut blocks, &mut classes);
             for ((text, block), classes) in texts.iter().zip(&blocks).zip(&classes) {
                 let text = if text.len() <= BLOCK - AT { *text } else { &[] };
                 let mut expected = [0; BLOCK];
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn every_back_end_places_every_byte() {
+    fn every_back_end_copies_every_byte() {
         let bytes: Vec<u8> = (0..1000u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 13) as u8).collect();
         let all: Vec<u8> = (0..=255).collect();
         let mut texts: Vec<&[u8]> = (0..70).map(|length| &bytes[length * 13..][..length]).collect();

@@ -167,14 +167,14 @@ impl OwnSlots {
 
     /// Pass 3 over the last slices, side by side in `strings`, otherwise random.
     fn write<const W: usize>(&self, values: &[[Block; W]], slots: usize, strings: &mut [[Block; W]]) {
-        let place = |slice: usize, item: usize| slice * slots + self.slices[slice][item] as usize;
-        let own = |item: usize| place(self.slices.len() - 1 - self.from_end[item] as usize, item);
+        let string_of = |slice: usize, item: usize| slice * slots + self.slices[slice][item] as usize;
+        let own = |item: usize| string_of(self.slices.len() - 1 - self.from_end[item] as usize, item);
         for (item, value) in values.iter().enumerate() {
             let mut string = *value;
             let own = own(item);
             strings[own] = [Block::ZERO; W];
             for slice in 0..self.slices.len() {
-                Sums(core::slice::from_mut(&mut string)).add(strings, &[place(slice, item) as u32]);
+                Sums(core::slice::from_mut(&mut string)).add(strings, &[string_of(slice, item) as u32]);
             }
             strings[own] = string;
         }

@@ -148,9 +148,9 @@ fn fill_segment<P: ItemBins + ?Sized>(
     let mut records = large_vec(0u64, entries.len());
     for item in 0..entries.len() {
         let offset = offset_of(item);
-        let place = &mut ends[(offset >> shift) as usize];
-        records[*place as usize] = u64::from(offset) << 32 | item as u64;
-        *place += 1;
+        let slot = &mut ends[(offset >> shift) as usize];
+        records[*slot as usize] = u64::from(offset) << 32 | item as u64;
+        *slot += 1;
     }
 
     let base = (function * entries.len()) as u32;

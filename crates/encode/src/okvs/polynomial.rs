@@ -53,7 +53,7 @@ impl Polynomial {
         self.columns
     }
 
-    /// The table that maps each key to the value in its place.
+    /// The table that maps each key to the value of the same index.
     ///
     /// # Errors
     /// If there are more keys than columns, or two are equal.

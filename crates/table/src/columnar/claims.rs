@@ -123,9 +123,12 @@ impl Walk {
         let (Some(packed), Some(buffers)) = (batch.compression(), batch.buffers()) else { return Ok(true) };
         let ratio = if packed.codec() == CompressionType::LZ4_FRAME { LZ4_RATIO } else { ZSTD_RATIO };
         for buffer in buffers {
-            let place = u64::try_from(buffer.offset()).ok().and_then(|offset| body.checked_add(offset));
-            let (Some(place), Ok(length)) = (place, u64::try_from(buffer.length())) else { return Ok(false) };
-            let claim = if length < 8 { None } else { self.bytes(place, 8)? };
+            let offset_in_file =
+                u64::try_from(buffer.offset()).ok().and_then(|offset| body.checked_add(offset));
+            let (Some(offset_in_file), Ok(length)) = (offset_in_file, u64::try_from(buffer.length())) else {
+                return Ok(false);
+            };
+            let claim = if length < 8 { None } else { self.bytes(offset_in_file, 8)? };
             let claim = claim.and_then(|claim| Some(i64::from_le_bytes(*claim.first_chunk()?)));
             // Minus one means that the buffer is not compressed.
             if let Some(claim) = claim.and_then(|claim| u64::try_from(claim).ok())

@@ -87,7 +87,7 @@ impl<'a> Texts<'a> {
             Texts::FixedBinary(array) => (array.is_null(row), array.value(row)),
             Texts::Written(written) => (written.is_null(row), written.text(row)),
             Texts::Dictionary { indices, values } => {
-                return indices[row].map_or(Value::Null, |place| values.get(place as usize));
+                return indices[row].map_or(Value::Null, |index| values.get(index as usize));
             }
             Texts::Null => (true, &[]),
         };

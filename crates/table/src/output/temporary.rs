@@ -51,16 +51,16 @@ pub(super) enum Temporary {
 }
 
 impl Temporary {
-    pub(super) fn beside(place: &TargetFile) -> io::Result<Self> {
-        match unnamed(&place.directory) {
+    pub(super) fn beside(target: &TargetFile) -> io::Result<Self> {
+        match unnamed(&target.directory) {
             Ok(file) if can_be_named(&file) => Ok(Temporary::Unnamed(file)),
             // The fallback reports the same error, if it is one.
-            _ => Temporary::with_name(place),
+            _ => Temporary::with_name(target),
         }
     }
 
-    pub(super) fn with_name(place: &TargetFile) -> io::Result<Self> {
-        let file = named(&place.directory, 0o600)?;
+    pub(super) fn with_name(target: &TargetFile) -> io::Result<Self> {
+        let file = named(&target.directory, 0o600)?;
         let unfinished = Unfinished::new(file.path());
         Ok(Temporary::Named(file, unfinished))
     }
@@ -73,33 +73,33 @@ impl Temporary {
     }
 
     /// Moves the complete file to its path.
-    pub(super) fn put(mut self, place: &TargetFile) -> io::Result<()> {
+    pub(super) fn put(mut self, target: &TargetFile) -> io::Result<()> {
         let file = self.file();
         // Others may read it only from now on, just before it gets its name.
         file.sync_all()?;
-        file.set_permissions(place.permissions.clone())?;
+        file.set_permissions(target.permissions.clone())?;
         match self {
             Temporary::Named(file, unfinished) => {
-                file.persist(&place.path).map_err(|error| error.error)?;
+                file.persist(&target.path).map_err(|error| error.error)?;
                 drop(unfinished);
             }
-            Temporary::Unnamed(mut file) => match link(&file, &place.directory) {
-                Ok(link) => link.persist(&place.path).map_err(|error| error.error)?,
+            Temporary::Unnamed(mut file) => match link(&file, &target.directory) {
+                Ok(link) => link.persist(&target.path).map_err(|error| error.error)?,
                 // This system cannot give such a file a name.
-                Err(_) => return copied(&mut file, place),
+                Err(_) => return copied(&mut file, target),
             },
         }
         // The result is in place. Not every file system can sync a directory, and no rename can be undone.
-        let _ = File::open(&place.directory).and_then(|directory| directory.sync_all());
+        let _ = File::open(&target.directory).and_then(|directory| directory.sync_all());
         Ok(())
     }
 }
 
-fn copied(from: &mut File, place: &TargetFile) -> io::Result<()> {
-    let mut copy = Temporary::with_name(place)?;
+fn copied(from: &mut File, target: &TargetFile) -> io::Result<()> {
+    let mut copy = Temporary::with_name(target)?;
     from.seek(SeekFrom::Start(0))?;
     io::copy(from, copy.file())?;
-    copy.put(place)
+    copy.put(target)
 }
 
 fn builder() -> tempfile::Builder<'static, 'static> {

@@ -108,7 +108,7 @@ struct Seen {
 impl Seen {
     /// Takes the next word, which begins at a position, and returns it with ASCII letters in lower case.
     #[inline(always)]
-    fn lower(&mut self, word: u64, place: usize) -> u64 {
+    fn lower(&mut self, word: u64, first: usize) -> u64 {
         const HIGH: u64 = repeated(0x80);
         let low = word & !HIGH;
         // The high bit of each byte that is not below; no sum carries into the next byte.
@@ -116,7 +116,7 @@ impl Seen {
         self.invisible |= (!from(b'!') | from(0x7f) | word) & HIGH;
         let at = from(b'@') & !from(b'@' + 1) & HIGH;
         self.ats += (at >> 7).wrapping_mul(repeated(1)) >> 56;
-        self.at = if at == 0 { self.at } else { place + at.trailing_zeros() as usize / 8 };
+        self.at = if at == 0 { self.at } else { first + at.trailing_zeros() as usize / 8 };
         word | (from(b'A') & !from(b'Z' + 1) & HIGH) >> 2
     }
 }

@@ -2,7 +2,7 @@
 //! and their classes of bytes tell whether the copy is canonical. Invalid, unusual and long values are left
 //! to [`Rule::apply`].
 
-use vesica_crypto::short_keys::{BLOCK, CharClasses, place};
+use vesica_crypto::short_keys::{BLOCK, CharClasses, copy_to_blocks};
 use vesica_encode::items::ShortKey;
 
 use super::Rule;
@@ -16,14 +16,19 @@ impl Rule {
 
     /// Copies values into blocks, in lower case unless the rule is case-sensitive. A value that is too long
     /// counts as empty.
-    pub(crate) fn place(self, values: &[&[u8]], blocks: &mut [[u8; BLOCK]], classes: &mut [CharClasses]) {
+    pub(crate) fn copy_to_blocks(
+        self,
+        values: &[&[u8]],
+        blocks: &mut [[u8; BLOCK]],
+        classes: &mut [CharClasses],
+    ) {
         match self {
-            Rule::Raw => place::<{ ShortKey::AT }, false>(values, blocks, classes),
-            _ => place::<{ ShortKey::AT }, true>(values, blocks, classes),
+            Rule::Raw => copy_to_blocks::<{ ShortKey::AT }, false>(values, blocks, classes),
+            _ => copy_to_blocks::<{ ShortKey::AT }, true>(values, blocks, classes),
         }
     }
 
-    /// Whether the bytes that [`Rule::place`] wrote, of these classes, are the canonical bytes of the value.
+    /// Whether the bytes that [`Rule::copy_to_blocks`] wrote, of these classes, are the canonical bytes of the value.
     #[inline]
     pub(crate) fn is_canonical(self, classes: &CharClasses, bytes: &[u8]) -> bool {
         let Some(last) = bytes.len().checked_sub(1) else { return false };
@@ -65,7 +70,7 @@ pub(crate) mod tests {
             for (rule, count) in Rule::ALL.into_iter().zip(&mut placed) {
                 let (mut blocks, mut classes) =
                     (vec![[0xaa; BLOCK]; texts.len()], vec![CharClasses::default(); texts.len()]);
-                rule.place(&texts, &mut blocks, &mut classes);
+                rule.copy_to_blocks(&texts, &mut blocks, &mut classes);
                 for ((text, block), classes) in texts.iter().zip(&blocks).zip(&classes) {
                     if text.len() > ShortKey::LONGEST {
                         assert_eq!(*classes, CharClasses::default());

@@ -28,17 +28,17 @@ pub(crate) fn read<S: Rows>(
     on_progress: OnProgress<'_>,
 ) -> Result<Loaded<S>, TableError> {
     let mut csv = Csv::open(input, packing, on_progress)?;
-    let places = csv.find(keys)?;
+    let indices = csv.find(keys)?;
     let charset = csv.records.source().charset();
     let mut rows = begin(csv.rows_hint())?;
     loop {
         if csv.records.read_block() {
             let records = &csv.records;
-            let value = |row, part: usize| value(records.block_field(row, places[part]), charset);
+            let value = |row, part: usize| value(records.block_field(row, indices[part]), charset);
             rows.rows(records.block_rows(), |row| Place::Line(records.block_line(row)), value)?;
         } else if csv.read_row()? {
             let records = &csv.records;
-            rows.row(|| Place::Line(records.line()), |part| value(records.field(places[part]), charset))?;
+            rows.row(|| Place::Line(records.line()), |part| value(records.field(indices[part]), charset))?;
         } else {
             break;
         }
@@ -224,8 +224,9 @@ impl<'a> Csv<'a> {
 
     /// The index of each key column in the header.
     pub(crate) fn find(&self, keys: &[KeySpec]) -> Result<Vec<usize>, TableError> {
-        let place = if self.records.has_header() { header::Where::FirstLine } else { header::Where::Numbers };
-        header::find(self.input.name(), keys, &self.names, place)
+        let names_in =
+            if self.records.has_header() { header::Where::FirstLine } else { header::Where::Numbers };
+        header::find(self.input.name(), keys, &self.names, names_in)
     }
 
     fn pass(&self) -> &Pass<'a> {

@@ -12,9 +12,14 @@ use crate::block::Block;
 /// Replaces each block x of `left` by its hash h under the first key, and writes x ⊕ h, or its hash under the
 /// second key if there is one, at the same index of `right`. Returns the sums of both sides, which must have
 /// the same length.
-pub(crate) fn children(keys: (&Key, Option<&Key>), left: &mut [Block], right: &mut [Block]) -> [Block; 2] {
+pub(crate) fn children(
+    key: &Key,
+    right_key: Option<&Key>,
+    left: &mut [Block],
+    right: &mut [Block],
+) -> [Block; 2] {
     assert_eq!(left.len(), right.len(), "two children each");
-    match (&keys.0.0, keys.1.map(|key| &key.0)) {
+    match (&key.0, right_key.map(|key| &key.0)) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of these levels exists only where their instructions do.
         (Schedule::Rounds(backend, first), None) => unsafe {
@@ -33,8 +38,8 @@ pub(crate) fn children(keys: (&Key, Option<&Key>), left: &mut [Block], right: &m
         },
         _ => {
             right.copy_from_slice(left);
-            keys.0.ccr(left);
-            match keys.1 {
+            key.ccr(left);
+            match right_key {
                 Some(key) => key.ccr(right),
                 None => super::xor_into(right, left),
             }

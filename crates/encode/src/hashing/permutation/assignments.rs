@@ -157,8 +157,8 @@ impl BinAssignments {
                 }
                 None => none,
             };
-            if let Some(place) = bytes[i * width..].first_chunk_mut() {
-                *place = value;
+            if let Some(slot) = bytes[i * width..].first_chunk_mut() {
+                *slot = value;
             }
         }
         bytes.truncate(count * width);

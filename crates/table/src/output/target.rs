@@ -99,7 +99,7 @@ fn is_closed(stdout: &Stdout) -> bool {
 }
 
 /// Checks what is at `path`.
-pub(super) fn target(path: &Path, inputs: &[&FileId]) -> Result<Target, OutputFault> {
+pub(super) fn of_path(path: &Path, inputs: &[&FileId]) -> Result<Target, OutputFault> {
     match standard(path) {
         Some(Standard::Output) if is_closed(&io::stdout()) => return Err(OutputFault::Closed),
         Some(standard) => return standard_target(standard, inputs),
