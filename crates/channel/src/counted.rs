@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::error::ChannelError;
 use crate::frame::{Frame, Kind};
-use crate::transport::{FrameReceiver, FrameSender, Meanwhile, Urgency};
+use crate::transport::{FrameReceiver, FrameSender, Meanwhile, Result, Urgency};
 
 /// What has gone over a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,12 +84,7 @@ impl<T: FrameReceiver> Counted<T> {
 }
 
 impl<T: FrameSender> FrameSender for Counted<T> {
-    fn push(
-        &mut self,
-        frame: Frame,
-        urgency: Urgency,
-        meanwhile: Meanwhile,
-    ) -> Result<Vec<u8>, ChannelError> {
+    fn push(&mut self, frame: Frame, urgency: Urgency, meanwhile: Meanwhile) -> Result<Vec<u8>> {
         if frame.kind == Kind::Data {
             self.payload += frame.payload().len() as u64;
             self.counters.payload_sent.store(self.payload, Relaxed);
@@ -104,7 +98,7 @@ impl<T: FrameSender> FrameSender for Counted<T> {
 }
 
 impl<T: FrameReceiver> FrameReceiver for Counted<T> {
-    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame, ChannelError> {
+    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame> {
         self.inner.pop(spent, wanted)
     }
 

@@ -1,8 +1,7 @@
 //! Digests of what goes over a transport.
 
-use crate::error::ChannelError;
 use crate::frame::{Frame, HEADER, Kind};
-use crate::transport::{FrameReceiver, FrameSender, Meanwhile, Urgency};
+use crate::transport::{FrameReceiver, FrameSender, Meanwhile, Result, Urgency};
 
 /// BLAKE3 digests of the payload bytes in each direction. After the same conversation, one side's `sent` is the other
 /// side's `received`, however the bytes were cut into frames.
@@ -34,12 +33,7 @@ impl<T> Digested<T> {
 }
 
 impl<T: FrameSender> FrameSender for Digested<T> {
-    fn push(
-        &mut self,
-        frame: Frame,
-        urgency: Urgency,
-        meanwhile: Meanwhile,
-    ) -> Result<Vec<u8>, ChannelError> {
+    fn push(&mut self, frame: Frame, urgency: Urgency, meanwhile: Meanwhile) -> Result<Vec<u8>> {
         if frame.kind == Kind::Data {
             self.hasher.update(frame.payload());
         }
@@ -53,7 +47,7 @@ impl<T: FrameSender> FrameSender for Digested<T> {
 
 impl<T: FrameReceiver> FrameReceiver for Digested<T> {
     /// `spent` is the frame that has been taken.
-    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame, ChannelError> {
+    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame> {
         self.hasher.update(spent.get(HEADER..).unwrap_or_default());
         self.inner.pop(spent, wanted)
     }

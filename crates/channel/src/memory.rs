@@ -11,7 +11,7 @@ use crate::frame::{Frame, Kind};
 use crate::limit::Limit;
 use crate::queue::{FrameQueue, Wake};
 use crate::signal::Signal;
-use crate::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Transport, Urgency};
+use crate::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Result, Transport, Urgency};
 
 /// Frames that wait unread, in bytes, before their sender has to wait.
 const BOUND: usize = 8 << 20;
@@ -63,6 +63,9 @@ struct State {
     limits: [Option<Limit>; 2],
 }
 
+/// How a wait ended; the lock is still held.
+type Waited<'a> = std::result::Result<MutexGuard<'a, State>, (MutexGuard<'a, State>, ChannelError)>;
+
 /// One of the two sides.
 #[derive(Clone)]
 struct Side {
@@ -101,7 +104,7 @@ impl Shared {
 }
 
 impl State {
-    fn may_send(&self, side: usize, kind: Kind) -> Result<(), ChannelError> {
+    fn may_send(&self, side: usize, kind: Kind) -> Result<()> {
         let done = self.queues[1 - side].said_done();
         match (&self.ended[side], &self.ended[1 - side]) {
             (Some(error), _) => Err(error.clone()),
@@ -112,9 +115,8 @@ impl State {
     }
 
     /// Whether both sides are blocked in sends and hold as much as they may: nothing will ever move.
-    fn is_deadlocked(&self, side: usize) -> bool {
-        let [outgoing, incoming] = [&self.queues[side], &self.queues[1 - side]];
-        [outgoing, incoming].iter().all(|queue| queue.is_lifted() && queue.is_stuck())
+    fn is_deadlocked(&self) -> bool {
+        self.queues.iter().all(|queue| queue.is_lifted() && queue.is_stuck())
     }
 }
 
@@ -139,15 +141,13 @@ impl Side {
     }
 
     /// Waits on a condition, within the limit on what this side awaits.
-    fn wait<'a>(
-        &self,
-        signal: &Signal,
-        state: MutexGuard<'a, State>,
-    ) -> (MutexGuard<'a, State>, Result<(), ChannelError>) {
-        let Some(limit) = state.limits[self.me] else { return (signal.wait(state), Ok(())) };
+    fn wait<'a>(&self, signal: &Signal, state: MutexGuard<'a, State>) -> Waited<'a> {
+        let Some(limit) = state.limits[self.me] else { return Ok(signal.wait(state)) };
         let (mut state, in_time) = signal.wait_until(state, limit.at());
-        let goes_on = in_time || state.limits[self.me].as_mut().is_some_and(Limit::grace);
-        (state, if goes_on { Ok(()) } else { Err(limit.error()) })
+        if in_time || state.limits[self.me].as_mut().is_some_and(Limit::grace) {
+            return Ok(state);
+        }
+        Err((state, limit.error()))
     }
 
     /// Waits until the outgoing queue takes a frame.
@@ -156,29 +156,25 @@ impl Side {
         mut state: MutexGuard<'a, State>,
         (kind, length): (Kind, usize),
         meanwhile: Meanwhile,
-    ) -> (MutexGuard<'a, State>, Result<(), ChannelError>) {
+    ) -> Waited<'a> {
         let (me, other) = (self.me, 1 - self.me);
         loop {
             if let Err(error) = state.may_send(me, kind) {
-                return (state, Err(error));
+                return Err((state, error));
             }
             if state.queues[me].accepts(length) {
-                return (state, Ok(()));
+                return Ok(state);
             }
             self.shared.filled[me].notify();
             state.queues[me].stall(length);
             if meanwhile == Meanwhile::TakeIn && state.queues[other].lift() {
                 self.shared.room[other].notify();
             }
-            if state.is_deadlocked(me) {
+            if state.is_deadlocked() {
                 let limit = state.queues[other].lifted_bound() as u64;
-                return (state, Err(ChannelError::Deadlock { limit }));
+                return Err((state, ChannelError::Deadlock { limit }));
             }
-            let waited = self.wait(&self.shared.room[me], state);
-            state = waited.0;
-            if let Err(error) = waited.1 {
-                return (state, Err(error));
-            }
+            state = self.wait(&self.shared.room[me], state)?;
         }
     }
 
@@ -196,14 +192,17 @@ impl Side {
 
 impl FrameSender for Side {
     /// Nothing here waits for the sake of few wakings but the receiver, for as many bytes as it wants.
-    fn push(&mut self, frame: Frame, _: Urgency, meanwhile: Meanwhile) -> Result<Vec<u8>, ChannelError> {
-        let (mut state, outcome) =
-            self.wait_for_room(self.shared.lock(), (frame.kind, frame.bytes.len()), meanwhile);
+    fn push(&mut self, frame: Frame, _: Urgency, meanwhile: Meanwhile) -> Result<Vec<u8>> {
+        let waited = self.wait_for_room(self.shared.lock(), (frame.kind, frame.bytes.len()), meanwhile);
+        let (mut state, failed) = match waited {
+            Ok(state) => (state, None),
+            Err((state, error)) => (state, Some(error)),
+        };
         state.queues[self.me].resume();
         if meanwhile == Meanwhile::TakeIn {
             state.queues[1 - self.me].lower();
         }
-        if let Err(error) = outcome {
+        if let Some(error) = failed {
             return Err(self.shared.fail(&mut state, self.me, error));
         }
         let wake = self.deliver(&mut state, frame);
@@ -227,7 +226,7 @@ impl FrameSender for Side {
 }
 
 impl FrameReceiver for Side {
-    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame, ChannelError> {
+    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame> {
         let other = 1 - self.me;
         let mut state = self.shared.lock();
         state.queues[other].recycle(spent);
@@ -242,14 +241,12 @@ impl FrameReceiver for Side {
                 }
                 return Ok(frame);
             }
-            let outcome = if state.ended[other].is_some() {
-                Err(ChannelError::Closed)
-            } else {
-                let waited = self.wait(&self.shared.filled[other], state);
-                state = waited.0;
-                waited.1
-            };
-            outcome.map_err(|error| self.shared.fail(&mut state, self.me, error))?;
+            if state.ended[other].is_some() {
+                return Err(self.shared.fail(&mut state, self.me, ChannelError::Closed));
+            }
+            state = self
+                .wait(&self.shared.filled[other], state)
+                .map_err(|(mut state, error)| self.shared.fail(&mut state, self.me, error))?;
         }
     }
 
@@ -259,11 +256,11 @@ impl FrameReceiver for Side {
 }
 
 impl Control for Side {
-    fn hurry(&self) {
+    fn send_now(&self) {
         self.shared.filled[self.me].notify();
     }
 
-    fn check(&self) -> Result<(), ChannelError> {
+    fn check(&self) -> Result<()> {
         let mut state = self.shared.lock();
         let gone = state.ended[1 - self.me].is_some() && !state.queues[1 - self.me].said_done();
         match &state.ended[self.me] {
@@ -277,7 +274,7 @@ impl Control for Side {
         self.shared.lock().limits[self.me] = limit.map(Limit::of);
     }
 
-    fn pause_until(&self, moment: Instant) -> Result<(), ChannelError> {
+    fn pause_until(&self, moment: Instant) -> Result<()> {
         let mut state = self.shared.lock();
         loop {
             if let Some(error) = &state.ended[self.me] {
@@ -303,7 +300,7 @@ impl Control for Side {
         cancel.watch(&self.shared);
     }
 
-    fn finish(&self) -> Result<(), ChannelError> {
+    fn finish(&self) -> Result<()> {
         match self.fail(ChannelError::Finished) {
             ChannelError::Finished => Ok(()),
             error => Err(error),

@@ -12,9 +12,8 @@
 //! * The moments are computed, not slept: a wait that lasts too long delays what it waits for, and nothing after it.
 //!   An idle link saves up nothing, so there are no bursts. Nothing is ever faster than the arithmetic; it is slower by
 //!   the time that threads need to wake up and the real connection needs, once per message that is waited for.
-//! * A link without an end on a socket counts frames with their headers. `vesica_net::shaped` does the same on a
-//!   connection, where TLS and heartbeats count too.
-//! * An abort arrives at once; what was under way is lost.
+//! * What counts is frames with their headers. On a connection (`vesica_net::shaped`) TLS and heartbeats count too.
+//! * In memory an abort arrives at once; what was under way is lost.
 //!
 //! Digests, counters and errors are those of a channel without shaping; no protocol can tell the difference but by a
 //! clock.
@@ -24,10 +23,9 @@ use std::time::{Duration, Instant};
 
 use crate::cancel::CancelToken;
 use crate::delay_line::DelayLine;
-use crate::error::ChannelError;
 use crate::frame::{Frame, Kind};
 use crate::limit::LONGEST;
-use crate::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Transport, Urgency};
+use crate::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Result, Transport, Urgency};
 use crate::{Stream, memory};
 
 /// A network between two parties, the same in both directions.
@@ -109,12 +107,7 @@ impl<T> Shaped<T> {
 }
 
 impl<T: FrameSender> FrameSender for Shaped<T> {
-    fn push(
-        &mut self,
-        frame: Frame,
-        urgency: Urgency,
-        meanwhile: Meanwhile,
-    ) -> Result<Vec<u8>, ChannelError> {
+    fn push(&mut self, frame: Frame, urgency: Urgency, meanwhile: Meanwhile) -> Result<Vec<u8>> {
         let payload = if frame.kind == Kind::Data { frame.payload().len() } else { 0 };
         self.link().push(Instant::now(), frame.bytes.len(), payload);
         self.inner.push(frame, urgency, meanwhile)
@@ -129,7 +122,7 @@ impl<T: FrameSender> FrameSender for Shaped<T> {
 }
 
 impl<T: FrameReceiver> FrameReceiver for Shaped<T> {
-    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame, ChannelError> {
+    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame> {
         let frame = self.inner.pop(spent, wanted)?;
         let arrival = self.link().next_arrival().unwrap_or_else(Instant::now);
         self.control.pause_until(arrival)?;

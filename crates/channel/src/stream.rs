@@ -205,7 +205,7 @@ impl Outgoing {
         }
         if self.last == Urgency::Later {
             self.last = Urgency::Now;
-            self.control.hurry();
+            self.control.send_now();
         }
         Ok(())
     }

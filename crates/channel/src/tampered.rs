@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cancel::CancelToken;
-use crate::error::ChannelError;
 use crate::frame::{self, HEADER, Kind};
-use crate::transport::{FrameSender, Meanwhile, Transport, Urgency};
+use crate::transport::{FrameSender, Meanwhile, Result, Transport, Urgency};
 use crate::{Stream, memory};
 
 /// Which of a pair a frame comes from.
@@ -45,12 +44,7 @@ impl<S> Tampered<S> {
 }
 
 impl<S: FrameSender> FrameSender for Tampered<S> {
-    fn push(
-        &mut self,
-        frame: frame::Frame,
-        urgency: Urgency,
-        meanwhile: Meanwhile,
-    ) -> Result<Vec<u8>, ChannelError> {
+    fn push(&mut self, frame: frame::Frame, urgency: Urgency, meanwhile: Meanwhile) -> Result<Vec<u8>> {
         for frame in self.arriving(frame) {
             self.inner.push(frame, urgency, meanwhile)?;
         }

@@ -11,6 +11,9 @@ use crate::counted::Counters;
 use crate::error::ChannelError;
 use crate::frame::Frame;
 
+/// What a call to a transport gives.
+pub type Result<T> = std::result::Result<T, ChannelError>;
+
 /// One party's end of whatever carries the frames of a conversation.
 pub struct Transport {
     /// Where it sends.
@@ -37,15 +40,14 @@ pub enum Meanwhile {
 pub enum Urgency {
     /// At once: there may be nothing more for a while.
     Now,
-    /// Together with others: more is to come, or [`Control::hurry`] will be called.
+    /// Together with others: more is to come, or [`Control::send_now`] will be called.
     Later,
 }
 
 /// The sending end.
 pub trait FrameSender: Send {
     /// Sends a frame, waits until there is room for it, and returns an emptied buffer for the next one.
-    fn push(&mut self, frame: Frame, urgency: Urgency, meanwhile: Meanwhile)
-    -> Result<Vec<u8>, ChannelError>;
+    fn push(&mut self, frame: Frame, urgency: Urgency, meanwhile: Meanwhile) -> Result<Vec<u8>>;
 
     /// Ends the conversation with these frames, which go out if it still stands. What waits is dropped before an ABORT and
     /// goes out before a DONE.
@@ -56,7 +58,7 @@ pub trait FrameSender: Send {
 pub trait FrameReceiver: Send {
     /// Takes the next frame, DATA or DONE, and gives back a buffer that is no longer needed. The caller has nothing to do
     /// before `wanted` bytes are there, or DONE.
-    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame, ChannelError>;
+    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame>;
 
     /// DATA payload bytes that wait to be taken.
     fn waiting(&self) -> usize;
@@ -65,16 +67,16 @@ pub trait FrameReceiver: Send {
 /// What concerns both ends of a transport.
 pub trait Control: Send + Sync {
     /// What was pushed for [`Urgency::Later`] is to go out.
-    fn hurry(&self);
+    fn send_now(&self);
 
     /// Fails if the conversation has failed, or the peer has gone or fallen silent.
-    fn check(&self) -> Result<(), ChannelError>;
+    fn check(&self) -> Result<()>;
 
     /// As [`Channel::expect_within`](crate::Channel::expect_within).
     fn expect_within(&self, limit: Option<Duration>);
 
     /// Waits until then, whatever arrives.
-    fn pause_until(&self, moment: Instant) -> Result<(), ChannelError>;
+    fn pause_until(&self, moment: Instant) -> Result<()>;
 
     /// Ends the conversation with this error, or returns the one that ended it before.
     fn fail(&self, error: ChannelError) -> ChannelError;
@@ -86,19 +88,14 @@ pub trait Control: Send + Sync {
     fn obey(&self, cancel: &CancelToken);
 
     /// After both sides' DONE: waits until everything is out of our hands. Nothing can be sent or received afterwards.
-    fn finish(&self) -> Result<(), ChannelError>;
+    fn finish(&self) -> Result<()>;
 
     /// Closes the connection. After a proper end the peer gets a moment to read it.
     fn close(&self);
 }
 
 impl<T: FrameSender + ?Sized> FrameSender for Box<T> {
-    fn push(
-        &mut self,
-        frame: Frame,
-        urgency: Urgency,
-        meanwhile: Meanwhile,
-    ) -> Result<Vec<u8>, ChannelError> {
+    fn push(&mut self, frame: Frame, urgency: Urgency, meanwhile: Meanwhile) -> Result<Vec<u8>> {
         (**self).push(frame, urgency, meanwhile)
     }
 
@@ -108,7 +105,7 @@ impl<T: FrameSender + ?Sized> FrameSender for Box<T> {
 }
 
 impl<T: FrameReceiver + ?Sized> FrameReceiver for Box<T> {
-    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame, ChannelError> {
+    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame> {
         (**self).pop(spent, wanted)
     }
 

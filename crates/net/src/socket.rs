@@ -28,6 +28,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use vesica_channel::counted::Counters;
+use vesica_channel::transport::Meanwhile;
 use vesica_channel::{CancelToken, ChannelError, Frame, FrameQueue, GRACE, Limit, Signal, Wake};
 
 use crate::Options;
@@ -198,11 +199,11 @@ impl SocketTransport {
     }
 
     /// When the peer will have been silent for too long, in a wait that began then.
-    fn end_of_silence(&self, state: &State, started: Instant, blocked: bool) -> Instant {
+    fn end_of_silence(&self, state: &State, started: Instant, meanwhile: Meanwhile) -> Instant {
         let heard = if state.incoming.said_done() {
             // A peer that is done says nothing more, by right.
             started
-        } else if state.incoming.is_stalled() && !blocked {
+        } else if state.incoming.is_stalled() && meanwhile == Meanwhile::Wait {
             // Not the peer is silent, we do not listen. (If it is the caller who neither listens nor gets through, the
             // clock runs: that is how a deadlock ends.)
             Instant::now()
@@ -223,7 +224,7 @@ mod tests {
     use std::thread;
 
     use vesica_channel::Kind;
-    use vesica_channel::transport::{FrameSender, Meanwhile, Urgency};
+    use vesica_channel::transport::{FrameSender, Urgency};
 
     use super::*;
 

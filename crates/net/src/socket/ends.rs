@@ -3,7 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
-use vesica_channel::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Urgency};
+use vesica_channel::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Result, Urgency};
 use vesica_channel::{CancelToken, Cancellable, ChannelError, Frame, GRACE, Kind, Limit, Signal, Wake};
 
 use super::{SocketTransport, State, Writer};
@@ -12,8 +12,11 @@ use super::{SocketTransport, State, Writer};
 #[derive(Clone)]
 pub(crate) struct End(pub(crate) Arc<SocketTransport>);
 
+/// How a wait ended; the lock is still held.
+type Waited<'a> = std::result::Result<MutexGuard<'a, State>, (MutexGuard<'a, State>, ChannelError)>;
+
 impl State {
-    fn may_send(&self, kind: Kind) -> Result<(), ChannelError> {
+    fn may_send(&self, kind: Kind) -> Result<()> {
         match &self.failed {
             Some(error) => Err(error.clone()),
             None if kind == Kind::Data && self.incoming.said_done() => Err(ChannelError::PeerFinished),
@@ -34,18 +37,15 @@ impl SocketTransport {
         signal: &Signal,
         state: MutexGuard<'a, State>,
         started: Instant,
-        blocked: bool,
-    ) -> (MutexGuard<'a, State>, Result<(), ChannelError>) {
-        let silence = self.end_of_silence(&state, started, blocked);
+        meanwhile: Meanwhile,
+    ) -> Waited<'a> {
+        let silence = self.end_of_silence(&state, started, meanwhile);
         let limit = state.limit.filter(|limit| limit.at() < silence);
         let (mut state, in_time) = signal.wait_until(state, limit.map_or(silence, |limit| limit.at()));
-        let outcome = match limit {
-            _ if in_time => Ok(()),
-            None => Err(self.silent()),
-            Some(_) if state.limit.as_mut().is_some_and(Limit::grace) => Ok(()),
-            Some(limit) => Err(limit.error()),
-        };
-        (state, outcome)
+        if in_time || limit.is_some() && state.limit.as_mut().is_some_and(Limit::grace) {
+            return Ok(state);
+        }
+        Err((state, limit.map_or_else(|| self.silent(), |limit| limit.error())))
     }
 
     /// Waits until the outgoing queue takes a frame.
@@ -54,35 +54,31 @@ impl SocketTransport {
         mut state: MutexGuard<'a, State>,
         (kind, length): (Kind, usize),
         meanwhile: Meanwhile,
-    ) -> (MutexGuard<'a, State>, Result<(), ChannelError>) {
+    ) -> Waited<'a> {
         let mut started = None;
-        let blocked = meanwhile == Meanwhile::TakeIn;
         loop {
             if let Err(error) = state.may_send(kind) {
-                return (state, Err(error));
+                return Err((state, error));
             }
             if state.outgoing.accepts(length) {
-                return (state, Ok(()));
+                return Ok(state);
             }
             let started = *started.get_or_insert_with(Instant::now);
             self.to_write.notify();
-            if blocked && state.incoming.lift() {
+            state.outgoing.stall(length);
+            if meanwhile == Meanwhile::TakeIn && state.incoming.lift() {
                 self.readable.notify();
             }
-            state.outgoing.stall(length);
-            let overfull = blocked && state.incoming.is_stuck();
-            let limit = state.incoming.lifted_bound() as u64;
-            let waited = self.wait(&self.sendable, state, started, blocked);
-            state = waited.0;
-            if let Err(error) = waited.1 {
-                let error = if overfull { ChannelError::Deadlock { limit } } else { error };
-                return (state, Err(error));
-            }
+            let overfull = meanwhile == Meanwhile::TakeIn && state.incoming.is_stuck();
+            let deadlock = ChannelError::Deadlock { limit: state.incoming.lifted_bound() as u64 };
+            state = self
+                .wait(&self.sendable, state, started, meanwhile)
+                .map_err(|(state, error)| (state, if overfull { deadlock } else { error }))?;
         }
     }
 
     /// Waits until a frame is there, and leaves it where it is.
-    pub(crate) fn await_frame(&self) -> Result<(), ChannelError> {
+    pub(crate) fn await_frame(&self) -> Result<()> {
         let outcome = self.wait_for_frame(self.lock(), 0).map(drop);
         // What came before a failure is there.
         if self.lock().incoming.is_empty() { outcome } else { Ok(()) }
@@ -92,7 +88,7 @@ impl SocketTransport {
         &'a self,
         mut state: MutexGuard<'a, State>,
         wanted: usize,
-    ) -> Result<MutexGuard<'a, State>, ChannelError> {
+    ) -> Result<MutexGuard<'a, State>> {
         state.incoming.want(wanted);
         let mut started = None;
         loop {
@@ -102,15 +98,13 @@ impl SocketTransport {
             if !state.incoming.is_empty() {
                 return Ok(state);
             }
-            let outcome = if state.reader_ended {
-                Err(ChannelError::Closed)
-            } else {
-                let started = *started.get_or_insert_with(Instant::now);
-                let waited = self.wait(&self.arrived, state, started, false);
-                state = waited.0;
-                waited.1
-            };
-            outcome.map_err(|error| self.fail_locked(&mut state, error))?;
+            if state.reader_ended {
+                return Err(self.fail_locked(&mut state, ChannelError::Closed));
+            }
+            let started = *started.get_or_insert_with(Instant::now);
+            state = self
+                .wait(&self.arrived, state, started, Meanwhile::Wait)
+                .map_err(|(mut state, error)| self.fail_locked(&mut state, error))?;
         }
     }
 
@@ -148,20 +142,18 @@ impl Cancellable for SocketTransport {
 }
 
 impl FrameSender for End {
-    fn push(
-        &mut self,
-        frame: Frame,
-        urgency: Urgency,
-        meanwhile: Meanwhile,
-    ) -> Result<Vec<u8>, ChannelError> {
+    fn push(&mut self, frame: Frame, urgency: Urgency, meanwhile: Meanwhile) -> Result<Vec<u8>> {
         let transport = &*self.0;
-        let (mut state, outcome) =
-            transport.wait_for_room(transport.lock(), (frame.kind, frame.bytes.len()), meanwhile);
+        let waited = transport.wait_for_room(transport.lock(), (frame.kind, frame.bytes.len()), meanwhile);
+        let (mut state, failed) = match waited {
+            Ok(state) => (state, None),
+            Err((state, error)) => (state, Some(error)),
+        };
         state.outgoing.resume();
         if meanwhile == Meanwhile::TakeIn {
             state.incoming.lower();
         }
-        if let Err(error) = outcome {
+        if let Some(error) = failed {
             return Err(transport.fail_locked(&mut state, error));
         }
         let wake = transport.send_frame(&mut state, frame);
@@ -196,7 +188,7 @@ impl FrameSender for End {
 }
 
 impl FrameReceiver for End {
-    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame, ChannelError> {
+    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Result<Frame> {
         let transport = &*self.0;
         let mut state = transport.lock();
         state.incoming.recycle(spent);
@@ -221,13 +213,13 @@ impl FrameReceiver for End {
 }
 
 impl Control for End {
-    fn hurry(&self) {
+    fn send_now(&self) {
         self.0.to_write.notify();
     }
 
     /// Waits only where the peer seems silent, and no longer than a moment: after the whole process stood still the reader
     /// thread is to look first.
-    fn check(&self) -> Result<(), ChannelError> {
+    fn check(&self) -> Result<()> {
         let transport = &*self.0;
         let mut state = transport.lock();
         state.incoming.want(0);
@@ -240,7 +232,7 @@ impl Control for End {
                 return Err(transport.fail_locked(&mut state, ChannelError::Closed));
             }
             let heard = state.heard;
-            if transport.end_of_silence(&state, heard, false) >= Instant::now() {
+            if transport.end_of_silence(&state, heard, Meanwhile::Wait) >= Instant::now() {
                 return Ok(());
             }
             let until = *grace.get_or_insert_with(|| Instant::now() + transport.silence.min(GRACE));
@@ -256,7 +248,7 @@ impl Control for End {
         self.0.lock().limit = limit.map(Limit::of);
     }
 
-    fn pause_until(&self, moment: Instant) -> Result<(), ChannelError> {
+    fn pause_until(&self, moment: Instant) -> Result<()> {
         let mut state = self.0.lock();
         loop {
             if let Some(error) = &state.failed {
@@ -282,7 +274,7 @@ impl Control for End {
         cancel.watch(&self.0);
     }
 
-    fn finish(&self) -> Result<(), ChannelError> {
+    fn finish(&self) -> Result<()> {
         let transport = &*self.0;
         let mut state = transport.lock();
         let deadline = Instant::now() + transport.silence;
