@@ -61,66 +61,30 @@
 //! Cost: receiver (p·β + s)·t OTs, n_r·t·max_β AES and as many lookups as n_r·max_β; sender h·p·n_s·t OT
 //! strings and AES.
 
+mod plan;
 mod receiver;
 mod sender;
 mod slots;
 
-use vesica_crypto::block::Block;
-use vesica_crypto::hash::Label;
-use vesica_encode::hashing::Layout;
-use vesica_encode::hashing::parameters::{self, paper};
 use vesica_encode::items::Items;
 use vesica_ot::kk13::{self, Concatenated, WalshHadamard};
 use vesica_ot::nco;
 
 #[cfg(doc)]
 use super::inclusion;
-use super::{check_sizes, six_phases, with_base_ots};
-use crate::error::{Error, Misuse};
-use crate::masks::MaskWidth;
-use crate::oprf::bins::characters::{characters, item_bits};
-use crate::oprf::bins::keys;
+use super::{six_phases, with_base_ots};
+use crate::error::Error;
 use crate::outcome::Pairs;
-use crate::parameters::{Parameters, variants};
-use crate::protocol::{Ctx, Phase, Run, Sizes};
+use crate::protocol::{Ctx, Phase};
 use crate::registry::{Entry, Memory, Message, Roles, Shape};
-
-/// Slots of bins, or of the stash, handled at a time. Local: a multiple of a tile of the OT extension, so
-/// that it changes no byte.
-const REGION: usize = 1 << 12;
-
-/// Masks that the receiver makes and looks up at a time, at least. Local.
-const CANDIDATES: usize = 1 << 21;
-
-/// Of a longer list, one for each so many of its masks. Local.
-const MASKS_A_CANDIDATE: usize = 8;
-
-/// Masks that a run of a variant may have: they are for comparison, and their lists are long.
-const MOST_MASKS: usize = 1 << 28;
-
-/// A list counts as one of so many masks: its OTs take as much.
-const LEAST_LIST: usize = 1 << 8;
+use plan::{NAME, Plan, Scheme};
 
 /// The level of the short code.
 const SHORT: u32 = 80;
 
-variants! {
-    /// How items are hashed to bins.
-    enum Scheme {
-        /// Cuckoo hashing.
-        Cuckoo,
-        /// Not at all.
-        NoHashing = "no-hashing", "PSZ14: each of the receiver's items against the sender's whole set";
-        /// One function.
-        Simple = "simple-hashing", "PSZ14: both parties' items in one bin each, by one function";
-        /// Two functions, the emptier bin.
-        Balanced = "balanced-hashing", "PSZ14: the receiver's items in the emptier of two bins";
-    }
-}
-
 /// The registry's entry.
 pub static ENTRY: Entry = Entry::new(
-    "ot-psi",
+    NAME,
     "OTs on lists of masks, cuckoo hashing with a stash",
     Roles::Listed { receive, send },
 )
@@ -186,110 +150,6 @@ fn unless_kept(shape: &Shape, bytes: u64) -> u64 {
     if shape.parameters.level == SHORT { bytes } else { shape.unless_kept(bytes) }
 }
 
-/// What both parties derive from sizes and parameters.
-struct Plan {
-    scheme: Scheme,
-    /// ℓ', of the masks.
-    width: MaskWidth,
-    /// ℓ, of items that are hashed: in so many bits different ones differ.
-    word: MaskWidth,
-    layout: Layout,
-    /// p, of the receiver in each bin; 0 where there are no bins.
-    slots: usize,
-    stash: usize,
-    /// max_β: indices of the sender's items in each bin.
-    load: usize,
-    characters: usize,
-    /// κ'
-    columns: usize,
-    /// Masks that the receiver makes and looks up at a time. Local.
-    candidates: usize,
-}
-
-impl Plan {
-    fn new(sizes: Sizes, agreed: &Parameters) -> Result<Self, Error> {
-        let Sizes { receiver, sender } = sizes;
-        check_sizes(sizes)?;
-        let scheme = Scheme::of(agreed);
-        let (layout, slots, stash) = bins(scheme, receiver, agreed.paper);
-        let lists = layout.functions() * slots + stash;
-        let masks = lists.saturating_mul(sender.max(LEAST_LIST));
-        if scheme != Scheme::Cuckoo && masks > MOST_MASKS {
-            let (protocol, variant, most) = (ENTRY.name, agreed.variant_name(), MOST_MASKS);
-            return Err(Misuse::TooManyMasks { protocol, variant, receiver, sender, masks, most }.into());
-        }
-        let load = match scheme {
-            // An item's index is its position in the list.
-            Scheme::NoHashing => 1,
-            Scheme::Cuckoo if agreed.paper && receiver == sender => {
-                paper::load_by_equation_5(receiver as f64) as usize
-            }
-            _ => maximum_load(sender, layout),
-        };
-        let width = MaskWidth::for_candidates(sizes, if agreed.paper { 1 } else { load })?;
-        let word = MaskWidth::for_sizes(sizes)?;
-        let characters = characters(item_bits(agreed.sigma, word));
-        let (columns, candidates) = (kk13::columns(agreed.level), CANDIDATES.max(sender / MASKS_A_CANDIDATE));
-        Ok(Self { scheme, width, word, layout, slots, stash, load, characters, columns, candidates })
-    }
-
-    /// The bins that have OTs.
-    fn bins(&self) -> usize {
-        if self.slots > 0 { self.layout.bins() } else { 0 }
-    }
-
-    /// The slots of all bins: number `bin`·p + `slot`.
-    fn all_slots(&self) -> usize {
-        self.bins() * self.slots
-    }
-
-    /// The list for a slot of a bin.
-    fn list_of(&self, slot: usize) -> usize {
-        self.layout.function_of(slot / self.slots) * self.slots + slot % self.slots
-    }
-
-    /// The lists of the bins; those of the stash follow.
-    fn lists_of_bins(&self) -> usize {
-        self.layout.functions() * self.slots
-    }
-
-    fn transfers(&self) -> usize {
-        (self.all_slots() + self.stash) * self.characters
-    }
-
-    fn lists(&self) -> usize {
-        self.lists_of_bins() + self.stash
-    }
-}
-
-/// The bins, the receiver's slots in each, and in the stash.
-fn bins(scheme: Scheme, items: usize, paper: bool) -> (Layout, usize, usize) {
-    match scheme {
-        Scheme::Cuckoo => {
-            let cuckoo = if paper { paper::two_way(items, items) } else { parameters::two_way(items) };
-            (cuckoo.layout, 1, cuckoo.stash)
-        }
-        Scheme::NoHashing => (Layout::new(1, 1), 0, items),
-        Scheme::Simple => {
-            // About ln n items a bin: 9/13 is ln 2, but for a thousandth.
-            let average = (9 * items.next_power_of_two().ilog2()).div_ceil(13).max(1);
-            let layout = Layout::new(1, items.div_ceil(average as usize) as u64);
-            (layout, maximum_load(items, layout), 0)
-        }
-        Scheme::Balanced => {
-            let layout = Layout::new(2, items as u64);
-            // Of few items the bound for simple hashing, with all bins of every item, is the lower one.
-            let slots = parameters::maximum_balanced_load(items, layout).min(maximum_load(items, layout));
-            (layout, slots, 0)
-        }
-    }
-}
-
-/// The most items in a bin, but for 2^-40.
-fn maximum_load(items: usize, layout: Layout) -> usize {
-    if layout.segment() == 1 { items } else { parameters::maximum_load(items, layout) }
-}
-
 /// The receiver's role.
 pub(super) fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
     let (run, plan) = (ctx.run, Plan::new(ctx.run.sizes, &ctx.run.parameters)?);
@@ -320,29 +180,6 @@ pub(super) fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Err
         let code = WalshHadamard::default();
         let ots = kk13::Sender::setup(code, context, threads, run.base_ots, channel, ctx.rng)?;
         sender::masks(run, &plan, items, ots, channel, ctx.rng)
-    }
-}
-
-/// What is hashed to bins of each item, and what is compared in them: native items of at most ℓ bits as they
-/// are, others by ℓ bits of their digest.
-struct Words {
-    digests: Vec<Block>,
-    numbers: Vec<Block>,
-}
-
-impl Words {
-    /// Of the items in the order given, or in their own.
-    fn of(run: &Run<'_>, plan: &Plan, items: &Items, order: Option<&[u32]>) -> Result<Self, Error> {
-        let oracle = run.context.oracle(Label::new("ot-psi: item to key"));
-        let digests = keys::hashed(run, &oracle, items, order)?;
-        let item = |position: usize| order.map_or(position, |order| order[position] as usize);
-        let numbers = match run.parameters.sigma {
-            Some(sigma) if sigma <= plan.word.bits() => (0..items.len())
-                .map(|position| Block::from_u128(items.native(item(position)).unwrap_or_default().into()))
-                .collect(),
-            _ => digests.iter().map(|hash| Block::from_u128(plan.word.truncate(hash.as_bytes()))).collect(),
-        };
-        Ok(Self { digests, numbers })
     }
 }
 

@@ -12,8 +12,8 @@ use vesica_encode::items::Items;
 use vesica_ot::nco::NcoReceiver;
 
 use super::super::inclusion::{self, sum};
+use super::plan::{Plan, REGION, Words};
 use super::slots::Slots;
-use super::{Plan, REGION, Words};
 use crate::error::Error;
 use crate::mask_lists;
 use crate::oprf::bins::characters::push_characters;

@@ -13,7 +13,7 @@ use vesica_ot::kk13;
 use vesica_ot::nco::NcoSender;
 
 use super::super::inclusion::{masks_of, sum};
-use super::{Plan, REGION, Words};
+use super::plan::{Plan, REGION, Words};
 use crate::error::Error;
 use crate::mask_lists::MaskLists;
 use crate::oprf::bins::characters::push_characters;

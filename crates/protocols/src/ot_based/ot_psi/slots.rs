@@ -3,7 +3,7 @@
 use vesica_crypto::block::Block;
 use vesica_encode::hashing::{Digests, balanced, cuckoo, simple};
 
-use super::{Plan, Scheme};
+use super::plan::{Plan, Scheme};
 use crate::error::Error;
 use crate::oprf::bins::cuckoo_failure;
 use crate::protocol::Run;

@@ -1,10 +1,15 @@
+use super::plan::{REGION, Words};
 use super::sender::Indices;
 use super::*;
-use crate::protocol::{Learns, Role, Run};
+use crate::error::Error;
+use crate::parameters::Parameters;
+use crate::protocol::{Learns, Role, Run, Sizes};
 use crate::testing::{Case, order, planted_for, run_of, run_pair, shape};
 use vesica_channel::Channel;
+use vesica_crypto::block::Block;
 use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::Layout;
+use vesica_encode::hashing::parameters::paper;
 use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
 use vesica_ot::nco::ideal;
 
