@@ -3,13 +3,10 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use vesica::encode::items::OnDuplicates;
 use vesica::job::Partner;
 use vesica::memory::Budget;
-use vesica::protocols::registry::Security;
-use vesica::protocols::{Learns, Profile};
-use vesica::settings::{Choice, Limits, Settings, duration, size};
-use vesica::table::{Dialect, OnFault};
+use vesica::settings::{Choice, Limits, Settings, Word, duration, size};
+use vesica::table::Dialect;
 use vesica::{Error, partner};
 
 use crate::identity::IdentityArg;
@@ -51,12 +48,9 @@ pub(crate) fn dialect(
     Ok(Dialect { delimiter, encoding, header })
 }
 
-/// The value of that name; `otherwise` if none is given.
-fn one_of<T: Copy>(option: &str, word: Option<&String>, all: &[(&str, T)], otherwise: T) -> Result<T, Error> {
-    let Some(word) = word else { return Ok(otherwise) };
-    let found = all.iter().find(|(name, _)| name == word).map(|(_, value)| *value);
-    let names = || all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" or ");
-    found.ok_or_else(|| wrong(option, &format!("write {}", names())))
+/// The value of that word; `otherwise` if none is given.
+fn one_of<T: Word>(option: &str, word: Option<&String>, otherwise: T) -> Result<T, Error> {
+    word.map_or(Ok(otherwise), |word| T::of(word)).map_err(|why| wrong(option, &why))
 }
 
 fn wrong(option: &str, why: &str) -> Error {
@@ -66,13 +60,6 @@ fn wrong(option: &str, why: &str) -> Error {
 impl Options {
     pub(crate) fn settings(&self) -> Result<Settings, Error> {
         let usual = Settings::default();
-        let faults = [("skip", OnFault::Skip), ("error", OnFault::Error)];
-        let duplicates =
-            [("all", OnDuplicates::All), ("first", OnDuplicates::First), ("error", OnDuplicates::Error)];
-        let security =
-            [Security::SemiHonest, Security::Malicious].map(|security| (security.name(), security));
-        let profiles = Profile::ALL.map(|profile| (profile.name(), profile));
-        let learns = [("receiver", Learns::Receiver), ("both", Learns::Both)];
         let pad_to = self.pad_to.as_ref().map(|text| text.parse()).transpose();
         let memory = self.memory.as_deref().map(size).transpose();
         let timeout = self.timeout.as_deref().map(duration).transpose();
@@ -85,13 +72,13 @@ impl Options {
                 None | Some("auto") => Choice::Auto,
                 Some(name) => Choice::Named(name.to_owned()),
             },
-            security: one_of("security", self.security.as_ref(), &security, usual.security)?,
+            security: one_of("security", self.security.as_ref(), usual.security)?,
             level: self.level.unwrap_or(usual.level),
             sigma: self.sigma,
             variant: self.variant.clone(),
-            profile: one_of("profile", self.profile.as_ref(), &profiles, usual.profile)?,
+            profile: one_of("profile", self.profile.as_ref(), usual.profile)?,
             paper_parameters: self.paper_parameters.unwrap_or(usual.paper_parameters),
-            learns: one_of("learns", self.learns.as_ref(), &learns, usual.learns)?,
+            learns: one_of("learns", self.learns.as_ref(), usual.learns)?,
             match_id: self.match_id.unwrap_or(usual.match_id),
             limits: Limits {
                 min_peer_rows: self.min_peer_rows.unwrap_or(usual.limits.min_peer_rows),
@@ -101,14 +88,9 @@ impl Options {
             memory: memory.map_err(|why| wrong("memory", &why))?.map(Budget::named),
             timeout: timeout.map_err(|why| wrong("timeout", &why))?.unwrap_or(usual.timeout),
             deadline: deadline.map_err(|why| wrong("deadline", &why))?,
-            on_duplicates: one_of(
-                "on-duplicates",
-                self.on_duplicates.as_ref(),
-                &duplicates,
-                usual.on_duplicates,
-            )?,
-            on_null: one_of("on-null", self.on_null.as_ref(), &faults, usual.on_null)?,
-            on_invalid: one_of("on-invalid", self.on_invalid.as_ref(), &faults, usual.on_invalid)?,
+            on_duplicates: one_of("on-duplicates", self.on_duplicates.as_ref(), usual.on_duplicates)?,
+            on_null: one_of("on-null", self.on_null.as_ref(), usual.on_null)?,
+            on_invalid: one_of("on-invalid", self.on_invalid.as_ref(), usual.on_invalid)?,
             pad_to: pad_to.map_err(|why: String| wrong("pad-to", &why))?,
             allow_insecure: self.allow_insecure.unwrap_or(usual.allow_insecure),
             digest_input: true,

@@ -141,7 +141,7 @@ def test_wrong_usage(tmp_path: Path, keys: dict[str, str]) -> None:
         ({"protocol": "dhh"}, "no protocol named"),
         ({"protocol": "naive-hash", "security": "semi-honest"}, "allow_insecure=True"),
         ({"protocol": "dh"}, 'security="semi-honest"'),
-        ({"security": "strong"}, "semi-honest or malicious"),
+        ({"security": "strong"}, "malicious or semi-honest"),
         ({"timeout": "soon"}, "such as 90s or 5m"),
         ({"pad_to": "two"}, "pow2"),
         ({"sigma": 99}, "1 to 64"),

@@ -194,34 +194,7 @@ impl Cell {
 mod word {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
-
-    use super::{Learns, Profile, Security};
-
-    pub(super) trait Word: Copy + 'static {
-        const ALL: &'static [Self];
-        fn word(self) -> &'static str;
-    }
-
-    impl Word for Security {
-        const ALL: &'static [Self] = &Security::ALL;
-        fn word(self) -> &'static str {
-            self.name()
-        }
-    }
-
-    impl Word for Profile {
-        const ALL: &'static [Self] = &Profile::ALL;
-        fn word(self) -> &'static str {
-            self.name()
-        }
-    }
-
-    impl Word for Learns {
-        const ALL: &'static [Self] = &[Learns::Receiver, Learns::Both];
-        fn word(self) -> &'static str {
-            vesica::settings::learns_name(self)
-        }
-    }
+    use vesica::settings::Word;
 
     pub(super) fn serialize<T: Word, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(value.word())
@@ -229,9 +202,7 @@ mod word {
 
     pub(super) fn deserialize<'de, T: Word, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
         let text = String::deserialize(from)?;
-        let found = T::ALL.iter().copied().find(|value| value.word() == text);
-        let words = || T::ALL.iter().map(|value| value.word()).collect::<Vec<_>>().join(" or ");
-        found.ok_or_else(|| D::Error::custom(format!("{text:?} is not {}", words())))
+        T::of(&text).map_err(|why| D::Error::custom(format!("{text:?}: {why}")))
     }
 }
 

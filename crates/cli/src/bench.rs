@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use vesica::Kind;
+use vesica::memory::Budget;
 use vesica::net::{Address, PublicKey};
 use vesica::protocols::Role;
 use vesica_bench::BenchError;
@@ -148,12 +149,9 @@ fn command_line() -> String {
     format!("{}, vesica {}{revision}: vesica {words}", record::today(), env!("CARGO_PKG_VERSION"))
 }
 
-/// Three quarters of the memory that the system has free.
+/// Most of the memory that both parties may use together.
 fn memory_for_both() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kib.map_or(8 << 30, |kib| kib * 1024 / 4 * 3)
+    Budget::usual().map_or(8 << 30, |budget| budget.bytes)
 }
 
 fn write_report(args: &BenchReport) -> Result<(), BenchError> {

@@ -1,4 +1,4 @@
-//! Bytes and times as people read them.
+//! Times as people read them.
 
 use std::time::Duration;
 
@@ -10,17 +10,6 @@ pub(crate) fn seconds(seconds: f64) -> String {
         s if s < 99.5 => format!("{s:.1} s"),
         s if s < 5970.0 => format!("{:.0} min", s / 60.0),
         s => format!("{:.1} h", s / 3600.0),
-    }
-}
-
-/// Two digits of the largest unit that fits.
-pub(crate) fn bytes(bytes: u64) -> String {
-    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
-    let bytes = bytes as f64;
-    match units.into_iter().find(|&(unit, _)| bytes >= unit) {
-        Some((unit, name)) if bytes / unit < 9.95 => format!("{:.1} {name}", bytes / unit),
-        Some((unit, name)) => format!("{:.0} {name}", bytes / unit),
-        None => format!("{bytes} B"),
     }
 }
 
@@ -39,8 +28,6 @@ mod tests {
     fn figures_are_short() {
         let times = [0.00123, 0.0456, 0.9994, 1.0, 59.96, 3000.0, 7200.0].map(seconds);
         assert_eq!(times, ["1.2 ms", "46 ms", "999 ms", "1.0 s", "60.0 s", "50 min", "2.0 h"]);
-        let sizes = [0, 999, 1000, 31_400_000, 9_960_000_000].map(bytes);
-        assert_eq!(sizes, ["0 B", "999 B", "1.0 kB", "31 MB", "10 GB"]);
         let clocks = [0, 7, 87, 180, 3599, 3723].map(|seconds| clock(Duration::from_secs(seconds)));
         assert_eq!(clocks, ["0:00", "0:07", "1:27", "3:00", "59:59", "1:02:03"]);
     }

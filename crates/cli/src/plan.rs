@@ -5,12 +5,13 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 use vesica::Error;
 use vesica::cost::{self, Alternative, Cell, Conditions, Estimate, Forecast, Time, Unfit};
+use vesica::memory::Bytes;
 use vesica::protocols::{Learns, Sizes};
-use vesica::settings::learns_name;
+use vesica::settings::Word;
 
 use crate::args::Plan;
 use crate::documents::print;
-use crate::figures::{bytes, seconds};
+use crate::figures::seconds;
 use crate::screen;
 
 /// Runs the command; its end as an exit code.
@@ -69,7 +70,7 @@ fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
             "profile": parameters.profile.name(),
             "paper_parameters": parameters.paper,
             "caveat": parameters.caveat(),
-            "learns": learns_name(*learns),
+            "learns": learns.word(),
         },
         "estimate": estimate,
         "record": cost::source(),
@@ -119,8 +120,8 @@ fn about_choice(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String
 /// What it would cost.
 fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)> {
     let Estimate { traffic, memory, max_tested_keys, time } = &forecast.estimate;
-    let parties = |receiver, sender| format!("receiver {}, sender {}", bytes(receiver), bytes(sender));
-    let sent = bytes(traffic.receiver + traffic.sender);
+    let parties = |receiver, sender| format!("receiver {}, sender {}", Bytes(receiver), Bytes(sender));
+    let sent = Bytes(traffic.receiver + traffic.sender);
     let mut lines = vec![
         ("traffic", format!("{sent}: {} sent", parties(traffic.receiver, traffic.sender))),
         ("memory", format!("{} at most, tables and keys included", parties(memory.receiver, memory.sender))),
@@ -169,9 +170,9 @@ fn table(forecast: &Forecast) -> String {
                 [
                     protocol.name,
                     &time.map_or("?".to_owned(), |time| seconds(time.total_s)),
-                    &bytes(traffic.receiver + traffic.sender),
-                    &bytes(memory.receiver),
-                    &bytes(memory.sender),
+                    &Bytes(traffic.receiver + traffic.sender).to_string(),
+                    &Bytes(memory.receiver).to_string(),
+                    &Bytes(memory.sender).to_string(),
                 ],
                 if fastest == Some(protocol.name) { "  fastest here" } else { "" },
             )),
@@ -203,7 +204,7 @@ fn parameters(forecast: &Forecast, asked: &Asked) -> String {
     if parameters.paper {
         text.push_str(", the paper's own parameters");
     }
-    let _ = write!(text, ", learns {}", learns_name(asked.learns));
+    let _ = write!(text, ", learns {}", asked.learns.word());
     text
 }
 

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use console::{Style, Term};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use vesica::Error;
+use vesica::memory::Bytes;
 use vesica::report::{Event, Report};
 
-use crate::figures::{bytes, seconds};
+use crate::figures::seconds;
 
 mod line;
 mod margin;
@@ -175,7 +176,7 @@ fn took(report: &Report, alone: bool) -> String {
     let wire = report.bytes.wire;
     // Parties in one process have no connection.
     let sent = if alone { report.bytes.payload } else { wire };
-    text + &format!("; sent {}, received {}", bytes(sent.sent), bytes(sent.received))
+    text + &format!("; sent {}, received {}", Bytes(sent.sent), Bytes(sent.received))
 }
 
 fn rows(count: u64) -> String {

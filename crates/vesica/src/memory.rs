@@ -76,18 +76,16 @@ impl Budget {
     }
 }
 
-/// A number of bytes as people read it.
-pub(crate) struct Bytes(pub(crate) u64);
+/// A number of bytes as people read it: two digits of the largest unit that fits.
+pub struct Bytes(pub u64);
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1000, "kB")];
-        match units.into_iter().find(|(size, _)| self.0 >= *size) {
-            Some((size, unit)) if self.0 < 10 * size => {
-                write!(f, "{:.1} {unit}", self.0 as f64 / size as f64)
-            }
-            Some((size, unit)) => write!(f, "{} {unit}", self.0 / size),
-            None => write!(f, "{} bytes", self.0),
+        let bytes = self.0 as f64;
+        match [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")].into_iter().find(|&(unit, _)| bytes >= unit) {
+            Some((unit, name)) if bytes / unit < 9.95 => write!(f, "{:.1} {name}", bytes / unit),
+            Some((unit, name)) => write!(f, "{:.0} {name}", bytes / unit),
+            None => write!(f, "{bytes} B"),
         }
     }
 }
@@ -245,7 +243,7 @@ mod tests {
 
     #[test]
     fn figures_are_for_people() {
-        let shown = [5, 1500, 22_400_000_000, 999_999].map(|bytes| Bytes(bytes).to_string());
-        assert_eq!(shown, ["5 bytes", "1.5 kB", "22 GB", "999 kB"]);
+        let shown = [0, 999, 1000, 31_400_000, 9_960_000_000].map(|bytes| Bytes(bytes).to_string());
+        assert_eq!(shown, ["0 B", "999 B", "1.0 kB", "31 MB", "10 GB"]);
     }
 }

@@ -27,7 +27,7 @@ use crate::report::{
 };
 use crate::resources;
 use crate::session::Agreed;
-use crate::settings::{Settings, learns_name};
+use crate::settings::{Settings, Word};
 use crate::strangers::Strangers;
 use crate::terms::Terms;
 
@@ -79,7 +79,7 @@ impl<'a> Reporter<'a> {
             input: None,
             terms: BTreeMap::new(),
             parameters: BTreeMap::new(),
-            learns: learns_name(settings.learns),
+            learns: settings.learns.word(),
             sizes: report::Sizes::default(),
             confirmed: false,
             matches: None,

@@ -274,17 +274,62 @@ impl Settings {
     }
 }
 
-/// The name of who learns, on the command line and in terms and reports.
-pub fn learns_name(learns: Learns) -> &'static str {
-    match learns {
-        Learns::Receiver => "receiver",
-        Learns::Both => "both",
+/// A setting that is one of a few words: on the command line, in Python, in definitions of benchmarks, in terms and reports.
+pub trait Word: Copy + PartialEq + Send + Sync + 'static {
+    /// The words and their values, in the order of the help.
+    const WORDS: &'static [(&'static str, Self)];
+
+    /// The value of a word; the words to choose from if there is none.
+    fn of(word: &str) -> Result<Self, String> {
+        let found = Self::WORDS.iter().find(|(known, _)| *known == word);
+        let words = || Self::WORDS.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(" or ");
+        found.map(|(_, value)| *value).ok_or_else(|| format!("write {}", words()))
     }
+
+    /// The word of this value.
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| word)
+    }
+}
+
+impl Word for Security {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("malicious", Security::Malicious), ("semi-honest", Security::SemiHonest)];
+}
+
+impl Word for Profile {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("conservative", Profile::Conservative), ("fast", Profile::Fast), ("lean", Profile::Lean)];
+}
+
+impl Word for Learns {
+    const WORDS: &'static [(&'static str, Self)] = &[("receiver", Learns::Receiver), ("both", Learns::Both)];
+}
+
+impl Word for OnDuplicates {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("all", OnDuplicates::All), ("first", OnDuplicates::First), ("error", OnDuplicates::Error)];
+}
+
+impl Word for OnFault {
+    const WORDS: &'static [(&'static str, Self)] = &[("skip", OnFault::Skip), ("error", OnFault::Error)];
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_the_names_of_their_values() {
+        assert!(Security::WORDS.iter().all(|(word, value)| *word == value.name() && value.word() == *word));
+        assert!(
+            Profile::WORDS
+                .iter()
+                .all(|(word, value)| *word == value.name() && Profile::of(word) == Ok(*value))
+        );
+        assert_eq!((Security::WORDS.len(), Profile::WORDS.len()), (Security::ALL.len(), Profile::ALL.len()));
+        assert_eq!(Learns::of("sender"), Err("write receiver or both".into()));
+    }
 
     #[test]
     fn times_are_read_and_bounded() {

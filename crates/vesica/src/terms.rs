@@ -19,7 +19,7 @@ use vesica_protocols::Role;
 
 use crate::base_ots::CacheState;
 use crate::plan;
-use crate::settings::{Choice, Limits, Settings, learns_name};
+use crate::settings::{Choice, Limits, Settings, Word};
 
 /// The most bytes that a terms message may have.
 pub const MAX_BYTES: usize = 1 << 14;
@@ -109,7 +109,7 @@ impl Terms {
         let sigma = settings.sigma.map_or("none".to_owned(), |sigma| sigma.to_string());
         let equal = [
             ("security", settings.security.name().to_owned()),
-            ("learns", learns_name(settings.learns).to_owned()),
+            ("learns", settings.learns.word().to_owned()),
             ("match id", if settings.match_id { "yes" } else { "no" }.to_owned()),
             ("result", "rows".to_owned()),
             ("key rules", rules.join(" + ")),

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use vesica::protocols::registry::{self, Security};
 use vesica_bench::cell::Cell;
 
-use super::common::{Form, SecurityArg, set_size};
+use super::common::{Form, set_size, words};
 
 #[derive(Args)]
 pub(crate) struct Bench {
@@ -118,8 +118,8 @@ pub(crate) struct BenchOnce {
     #[arg(long, value_name = "N", value_parser = set_size)]
     sender: usize,
     /// Protect against a partner that cheats (malicious), or only against a curious one (semi-honest) [default: malicious if the protocol offers it]
-    #[arg(long, value_enum)]
-    security: Option<SecurityArg>,
+    #[arg(long, value_parser = words::<Security>())]
+    security: Option<Security>,
     #[command(flatten)]
     form: Form,
     /// Threads of each party
@@ -146,13 +146,13 @@ impl BenchOnce {
     pub(crate) fn cell(&self) -> Cell {
         let Form { learns, profile, level, sigma, variant, paper_parameters } = self.form.clone();
         Cell {
-            security: self.security.map_or_else(|| strongest(&self.protocol), Security::from),
+            security: self.security.unwrap_or_else(|| strongest(&self.protocol)),
             level,
             sigma,
             variant,
-            profile: profile.into(),
+            profile,
             paper_parameters,
-            learns: learns.into(),
+            learns,
             threads: self.threads,
             network: self.network.clone(),
             tls: self.tls,

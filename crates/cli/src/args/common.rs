@@ -4,18 +4,23 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use vesica::encode::items::OnDuplicates;
 use vesica::memory::Budget;
 use vesica::protocols::registry::{PROTOCOLS, Security};
 use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile};
-use vesica::settings::{Choice, Limits, PadTo, Settings, count, duration, size};
+use vesica::settings::{Choice, Limits, PadTo, Settings, Word, count, duration, size};
 use vesica::table::OnFault;
 
 /// `auto` and every protocol, for the parser and for completions.
 fn protocols() -> PossibleValuesParser {
     PossibleValuesParser::new(["auto"].into_iter().chain(PROTOCOLS.iter().map(|entry| entry.name)))
+}
+
+/// The words of a setting, for the parser and for completions.
+pub(super) fn words<T: Word>() -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(T::WORDS.iter().map(|(word, _)| *word)).try_map(|word| T::of(&word))
 }
 
 /// The size of a set.
@@ -32,11 +37,11 @@ pub(crate) struct Agreed {
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = protocols(), hide_possible_values = true)]
     protocol: String,
     /// Protect against a partner that cheats (malicious), or only against a curious one (semi-honest)
-    #[arg(long, value_enum, default_value = "malicious")]
-    security: SecurityArg,
+    #[arg(long, value_parser = words::<Security>(), default_value = "malicious")]
+    security: Security,
     /// What the result is; this version only has rows
-    #[arg(long, value_enum, default_value = "rows")]
-    result: ResultArg,
+    #[arg(long, value_parser = ["rows"], default_value = "rows")]
+    result: String,
     #[command(flatten)]
     form: Form,
 }
@@ -46,11 +51,11 @@ pub(crate) struct Agreed {
 #[command(next_help_heading = "Agreed: both sides give the same")]
 pub(super) struct Form {
     /// Who learns the matching rows
-    #[arg(long, value_enum, default_value = "receiver")]
-    pub(super) learns: LearnsArg,
+    #[arg(long, value_parser = words::<Learns>(), default_value = "receiver")]
+    pub(super) learns: Learns,
     /// What the protocol's parameters rest on: published bounds, our own arguments (fast), or estimates (lean)
-    #[arg(long, value_enum, default_value = "conservative")]
-    pub(super) profile: ProfileArg,
+    #[arg(long, value_parser = words::<Profile>(), default_value = "conservative")]
+    pub(super) profile: Profile,
     /// Security level in bits, where the protocol offers it: 80, 128, 192 or 256
     #[arg(long, value_name = "BITS", default_value_t = DEFAULT_LEVEL)]
     pub(super) level: u32,
@@ -81,14 +86,14 @@ pub(crate) struct Common {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     deadline: Option<Duration>,
     /// My rows with the same key: all of them match, only the first matches, or they are an error
-    #[arg(long, value_enum, default_value = "all")]
-    on_duplicates: DuplicatesArg,
+    #[arg(long, value_parser = words::<OnDuplicates>(), default_value = "all")]
+    on_duplicates: OnDuplicates,
     /// My rows whose key is empty
-    #[arg(long, value_enum, default_value = "skip")]
-    on_null: FaultArg,
+    #[arg(long, value_parser = words::<OnFault>(), default_value = "skip")]
+    on_null: OnFault,
     /// My rows whose key breaks its rule
-    #[arg(long, value_enum, default_value = "error")]
-    on_invalid: FaultArg,
+    #[arg(long, value_parser = words::<OnFault>(), default_value = "error")]
+    on_invalid: OnFault,
     /// Hide my exact size: pad to the next power of two (pow2), or to N keys: a number, or 2^N
     #[arg(long, value_name = "pow2|N", value_parser = PadTo::from_str)]
     pad_to: Option<PadTo>,
@@ -118,98 +123,24 @@ pub(crate) struct Common {
     agreed: Agreed,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(super) enum SecurityArg {
-    Malicious,
-    SemiHonest,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum ResultArg {
-    Rows,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(super) enum ProfileArg {
-    Conservative,
-    Fast,
-    Lean,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(super) enum LearnsArg {
-    Receiver,
-    Both,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum DuplicatesArg {
-    All,
-    First,
-    Error,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum FaultArg {
-    Skip,
-    Error,
-}
-
-impl From<SecurityArg> for Security {
-    fn from(arg: SecurityArg) -> Self {
-        match arg {
-            SecurityArg::Malicious => Security::Malicious,
-            SecurityArg::SemiHonest => Security::SemiHonest,
-        }
-    }
-}
-
-impl From<ProfileArg> for Profile {
-    fn from(arg: ProfileArg) -> Self {
-        match arg {
-            ProfileArg::Conservative => Profile::Conservative,
-            ProfileArg::Fast => Profile::Fast,
-            ProfileArg::Lean => Profile::Lean,
-        }
-    }
-}
-
-impl From<LearnsArg> for Learns {
-    fn from(arg: LearnsArg) -> Self {
-        match arg {
-            LearnsArg::Receiver => Learns::Receiver,
-            LearnsArg::Both => Learns::Both,
-        }
-    }
-}
-
-impl From<FaultArg> for OnFault {
-    fn from(arg: FaultArg) -> Self {
-        match arg {
-            FaultArg::Skip => OnFault::Skip,
-            FaultArg::Error => OnFault::Error,
-        }
-    }
-}
-
 impl Agreed {
     /// The settings of a run with nothing local chosen.
     pub(crate) fn settings(&self) -> Settings {
         // The only value of this version. It is a term already, so that versions with others are told apart.
-        let ResultArg::Rows = self.result;
+        debug_assert_eq!(self.result, "rows");
         let Form { learns, profile, level, sigma, variant, paper_parameters } = self.form.clone();
         Settings {
             protocol: match self.protocol.as_str() {
                 "auto" => Choice::Auto,
                 name => Choice::Named(name.to_owned()),
             },
-            security: self.security.into(),
+            security: self.security,
             level,
             sigma,
             variant,
-            profile: profile.into(),
+            profile,
             paper_parameters,
-            learns: learns.into(),
+            learns,
             ..Settings::default()
         }
     }
@@ -224,13 +155,9 @@ impl Common {
             memory: self.memory.map(Budget::named),
             timeout: self.timeout,
             deadline: self.deadline,
-            on_duplicates: match self.on_duplicates {
-                DuplicatesArg::All => OnDuplicates::All,
-                DuplicatesArg::First => OnDuplicates::First,
-                DuplicatesArg::Error => OnDuplicates::Error,
-            },
-            on_null: self.on_null.into(),
-            on_invalid: self.on_invalid.into(),
+            on_duplicates: self.on_duplicates,
+            on_null: self.on_null,
+            on_invalid: self.on_invalid,
             pad_to: self.pad_to,
             allow_insecure: self.allow_insecure,
             digest_input: self.report.is_some() || self.events.is_some(),

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use console::{measure_text_width, truncate_str};
 use indicatif::HumanCount;
+use vesica::memory::Bytes;
 
-use crate::figures::{bytes, clock};
+use crate::figures::clock;
 
 /// The longest bar, in columns.
 const BAR: usize = 30;
@@ -101,7 +102,7 @@ impl Line {
     fn counts(&self) -> Option<String> {
         let (done, total) = self.units?;
         Some(if matches!(self.name, "read" | "write") {
-            format!("{} of {}", bytes(done), bytes(total))
+            format!("{} of {}", Bytes(done), Bytes(total))
         } else {
             format!("{} of {}", HumanCount(done), HumanCount(total))
         })
