@@ -9,8 +9,8 @@ use vesica_crypto::group::{Group, P256};
 use vesica_crypto::hash::Label;
 use vesica_crypto::prg::Prg;
 use vesica_ot::base::{masny_rindal, naor_pinkas};
-use vesica_ot::chosen;
-use vesica_ot::nco::{self, Code, NcoSender};
+use vesica_ot::chosen::StringOt;
+use vesica_ot::nco::{self, Code, NcoReceiver, NcoSender};
 use vesica_ot::random::OtPads;
 use vesica_ot::security::{Malicious, Profile, SecurityModel, SemiHonest};
 use vesica_ot::softspoken::{self, Choices, Width};
@@ -139,8 +139,8 @@ fn strings(criterion: &mut Criterion) {
     });
     let (wide, mut wide_rows) = (OtPads::<2>::of(&context(), LABEL), vec![[Block::ONES; 2]; COUNT]);
     group.bench_function("random OT, 256 bits, a string", |b| b.iter(|| wide.hash(0, &mut wide_rows)));
-    let mut sender = chosen::Sender::new(&context(), LABEL, Block::BYTES, Dealt);
-    let mut receiver = chosen::Receiver::new(&context(), LABEL, Block::BYTES, Dealt);
+    let mut sender = StringOt::new(&context(), LABEL, Block::BYTES, Dealt);
+    let mut receiver = StringOt::new(&context(), LABEL, Block::BYTES, Dealt);
     let (mut a, mut b) = memory::pair();
     let (pairs, choices) = (vec![[[Block::ONES], [Block::ZERO]]; COUNT], vec![0x35; COUNT / 8]);
     group.bench_function("chosen OT, 128 bits, both parties", |bench| {
@@ -206,10 +206,10 @@ fn nco_ot<C: Code<W>, const W: usize>(
     let at: Vec<u32> = (0..COUNT as u32).collect();
     group.bench_function(format!("{name}, an evaluation each"), |bench| {
         bench.iter(|| {
-            assert!(receiver.extend(words, &mut outputs, &mut a).is_ok() && a.flush().is_ok());
+            assert!(receiver.extend_groups(1, words, &mut outputs, &mut a).is_ok() && a.flush().is_ok());
             let first = sender.next();
             assert!(sender.extend(&mut rows, b.split().1).is_ok());
-            sender.evaluate(first, &rows, &at, words, &mut found);
+            sender.evaluate_groups(1, first, &rows, &at, words, &mut found);
         });
     });
 }

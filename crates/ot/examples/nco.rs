@@ -13,7 +13,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, transpose};
-use vesica_ot::nco::{Code, NcoSender, Receiver, Sender};
+use vesica_ot::nco::{Code, NcoReceiver, NcoSender, Receiver, Sender};
 use vesica_ot::{kk13, kkrt};
 
 const COUNT: usize = 1 << 13;
@@ -60,7 +60,7 @@ fn run<C: Code<W>, const W: usize>(
     let mut times = [vec![], vec![], vec![]];
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        receiver.extend(words, &mut outputs, &mut a).unwrap();
+        receiver.extend_groups(1, words, &mut outputs, &mut a).unwrap();
         a.flush().unwrap();
         times[0].push(start.elapsed());
         let first = sender.next();
@@ -68,7 +68,7 @@ fn run<C: Code<W>, const W: usize>(
         sender.extend(&mut rows, b.split().1).unwrap();
         times[1].push(start.elapsed());
         let start = Instant::now();
-        sender.evaluate(first, &rows, &at, words, &mut found);
+        sender.evaluate_groups(1, first, &rows, &at, words, &mut found);
         times[2].push(start.elapsed());
         assert_eq!(outputs, found);
     }

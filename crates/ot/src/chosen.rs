@@ -14,8 +14,8 @@
 //! makes the pads of [`random`](crate::random). A string has up to 128 bits for each block of a row; only the
 //! bytes of its width are sent.
 //!
-//! **Security** is that of the extension that the rows come from. A [`Sender`] and a [`Receiver`] own their
-//! extension and number its rows over all calls, so that no number is used twice under a label. Two of them
+//! **Security** is that of the extension that the rows come from. A [`StringOt`] owns its
+//! extension and numbers the rows over all calls, so that no number is used twice under a label. Two of them
 //! in one run need two labels.
 //!
 //! Cost on top of the extension: 2 strings (chosen) or 1 (correlated) an OT; the sender hashes two rows, the
@@ -37,25 +37,13 @@ const CHUNK: usize = 1 << 15;
 /// Strings packed to their width at a time.
 const BATCH: usize = 1 << 10;
 
-/// The side with the strings.
-pub struct Sender<C, const W: usize> {
+/// OTs of strings over the correlated OTs `C`: the side with the strings if that is a [`CotSender`], the side
+/// with the choices if it is a [`CotReceiver`].
+pub struct StringOt<C, const W: usize> {
     rows: C,
     pads: OtPads<W>,
     width: usize,
     next: u64,
-}
-
-/// The side with the choices.
-pub struct Receiver<C, const W: usize> {
-    rows: C,
-    pads: OtPads<W>,
-    width: usize,
-    next: u64,
-}
-
-fn check<const W: usize>(width: usize) -> usize {
-    assert!((1..=W * Block::BYTES).contains(&width), "strings of {width} bytes from rows of {W} blocks");
-    width
 }
 
 /// Bytes that the sender sends for `count` chosen OTs of strings of `width` bytes, the extension's aside.
@@ -70,14 +58,15 @@ pub const fn correlated_bytes(width: usize, count: usize) -> u64 {
     width as u64 * count as u64
 }
 
-impl<C: CotSender<W>, const W: usize> Sender<C, W> {
+impl<C, const W: usize> StringOt<C, W> {
     /// OTs of strings of `width` bytes, over `rows`.
     ///
     /// # Panics
     /// If rows are narrower than that.
     #[must_use]
     pub fn new(context: &Context, label: Label, width: usize, rows: C) -> Self {
-        Self { rows, pads: OtPads::of(context, label), width: check::<W>(width), next: 0 }
+        assert!((1..=W * Block::BYTES).contains(&width), "strings of {width} bytes from rows of {W} blocks");
+        Self { rows, pads: OtPads::of(context, label), width, next: 0 }
     }
 
     /// Sets how many threads hash; the default is one.
@@ -85,14 +74,16 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
     pub fn with_threads(self, threads: usize) -> Self {
         Self { pads: self.pads.with_threads(threads), ..self }
     }
+}
 
+impl<C: CotSender<W>, const W: usize> StringOt<C, W> {
     /// Transfers one of each pair, without the bytes beyond the width.
     ///
     /// # Errors
     /// If the extension or the connection fails.
     pub fn send(&mut self, pairs: &[[[Block; W]; 2]], channel: &mut dyn Channel) -> Result<(), Error> {
         for pairs in pairs.chunks(CHUNK) {
-            let [zeros, ones] = self.next_pads(pairs.len(), channel)?;
+            let [zeros, ones] = self.both_pads(pairs.len(), channel)?;
             let mut sent = Wiped::from(pairs.to_vec());
             for (sent, (zero, one)) in sent.iter_mut().zip(zeros.iter().zip(ones.iter())) {
                 *sent = [xor(&sent[0], zero), xor(&sent[1], one)];
@@ -113,7 +104,7 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         for (chunk, zeros) in zeros.chunks_mut(CHUNK).enumerate() {
-            let [mut drawn, mut sent] = self.next_pads(zeros.len(), channel)?;
+            let [mut drawn, mut sent] = self.both_pads(zeros.len(), channel)?;
             drawn.iter_mut().for_each(|string| cut(string, self.width));
             for (j, (sent, drawn)) in (chunk * CHUNK..).zip(sent.iter_mut().zip(drawn.iter())) {
                 *sent = xor(&other(j, drawn), sent);
@@ -125,7 +116,7 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
     }
 
     /// H(j, q_j) and H(j, q_j ⊕ Δ) of the next rows.
-    fn next_pads(
+    fn both_pads(
         &mut self,
         count: usize,
         channel: &mut dyn Channel,
@@ -141,22 +132,7 @@ impl<C: CotSender<W>, const W: usize> Sender<C, W> {
     }
 }
 
-impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
-    /// OTs of strings of `width` bytes, over `rows`.
-    ///
-    /// # Panics
-    /// If rows are narrower than that.
-    #[must_use]
-    pub fn new(context: &Context, label: Label, width: usize, rows: C) -> Self {
-        Self { rows, pads: OtPads::of(context, label), width: check::<W>(width), next: 0 }
-    }
-
-    /// Sets how many threads hash; the default is one.
-    #[must_use]
-    pub fn with_threads(self, threads: usize) -> Self {
-        Self { pads: self.pads.with_threads(threads), ..self }
-    }
-
+impl<C: CotReceiver<W>, const W: usize> StringOt<C, W> {
     /// The string of each pair that `choices` name, packed eight to a byte. Bytes beyond the width are zero.
     ///
     /// # Errors
@@ -170,13 +146,13 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         strings: &mut [[Block; W]],
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
-        self.next_pads(choices, strings, channel)?;
+        self.chosen_pads(choices, strings, channel)?;
         self.unmask(choices, strings, channel.split().1, |[zero, one]: &[[Block; W]; 2], chosen| {
             core::array::from_fn(|word| zero[word] ^ (zero[word] ^ one[word]) & chosen)
         })
     }
 
-    /// As [`receive`](Self::receive), from a sender that uses [`send_correlated`](Sender::send_correlated).
+    /// As [`receive`](Self::receive), from a sender that uses [`send_correlated`](Self::send_correlated).
     ///
     /// # Errors
     /// If the extension or the connection fails.
@@ -189,7 +165,7 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
         strings: &mut [[Block; W]],
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
-        self.next_pads(choices, strings, channel)?;
+        self.chosen_pads(choices, strings, channel)?;
         self.unmask(choices, strings, channel.split().1, |[sent]: &[[Block; W]; 1], chosen| {
             sent.map(|block| block & chosen)
         })
@@ -217,7 +193,7 @@ impl<C: CotReceiver<W>, const W: usize> Receiver<C, W> {
 
     /// H(j, t_j) of the next rows. All calls of the extension come before the first string, so that any
     /// number of OTs takes one flight each way.
-    fn next_pads(
+    fn chosen_pads(
         &mut self,
         choices: &[u8],
         rows: &mut [[Block; W]],
@@ -334,7 +310,7 @@ mod tests {
         thread::scope(|scope| {
             let (pairs, offset, bits) = (&pairs, &offset, &bits);
             let sending = scope.spawn(move || {
-                let mut ot = Sender::new(&context(), LABEL, width, sender(&mut there));
+                let mut ot = StringOt::new(&context(), LABEL, width, sender(&mut there));
                 ot.send(&pairs[0], &mut there).unwrap();
                 let mut zeros = vec![[Block::ZERO; W]; 9000];
                 ot.send_correlated(&mut zeros, |j, zero| xor(zero, &offset[j]), &mut there).unwrap();
@@ -342,7 +318,7 @@ mod tests {
                 ot.send(&pairs[2], &mut there).unwrap();
                 zeros
             });
-            let mut ot = Receiver::new(&context(), LABEL, width, receiver(&mut here));
+            let mut ot = StringOt::new(&context(), LABEL, width, receiver(&mut here));
             let mut strings = vec![[Block::ZERO; W]; 9000];
             ot.receive(bits, &mut strings, &mut here).unwrap();
             assert!(strings.iter().enumerate().all(|(j, string)| *string == expected(&pairs[0][j], j)));
@@ -424,7 +400,7 @@ mod tests {
                 Ok(())
             }
         }
-        let mut sender = Sender::new(&context(), LABEL, 16, Same);
+        let mut sender = StringOt::new(&context(), LABEL, 16, Same);
         for count in [3, 1, 9000] {
             sender.send(&vec![[[Block::ZERO]; 2]; count], &mut here).unwrap();
         }

@@ -97,6 +97,7 @@ impl Code<2> for WalshHadamard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nco::NcoSender;
     use crate::nco::testing::{check_groups, check_parties_agree, codewords, dealt, distance};
 
     #[test]
@@ -132,7 +133,14 @@ mod tests {
         pair.run(&[7, 0, 255], &mut strings, &mut rows);
         for (row, word) in (0..).zip([7usize, 0, 255]) {
             let mut all = [Block::ZERO; VALUES];
-            pair.sender.evaluate(0, &rows, &[row; VALUES], &(0..=255).collect::<Vec<u8>>(), &mut all);
+            pair.sender.evaluate_groups(
+                1,
+                0,
+                &rows,
+                &[row; VALUES],
+                &(0..=255).collect::<Vec<u8>>(),
+                &mut all,
+            );
             for (i, string) in all.iter().enumerate() {
                 assert!(all[..i].iter().all(|other| other != string));
                 assert_eq!(*string == strings[row as usize], i == word);

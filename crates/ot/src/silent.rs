@@ -85,12 +85,6 @@ impl<S: Check<Bit>> Sender<S> {
 }
 
 impl<S> Sender<S> {
-    /// Rows not yet given out.
-    #[must_use]
-    pub fn left(&self) -> usize {
-        self.supply.left()
-    }
-
     /// The next rows, for random choices of the receiver. Nothing is sent.
     ///
     /// # Errors
@@ -149,12 +143,6 @@ impl<S: Check<Bit>> Receiver<S> {
 }
 
 impl<S> Receiver<S> {
-    /// Rows not yet given out.
-    #[must_use]
-    pub fn left(&self) -> usize {
-        self.supply.left()
-    }
-
     /// The next rows and their random choices. Nothing is sent.
     ///
     /// # Errors
@@ -239,7 +227,7 @@ mod tests {
             }
         }
         let left = count - 1509;
-        assert_eq!((receiver.left(), sender.left()), (left, left));
+        assert_eq!((receiver.supply.left(), sender.supply.left()), (left, left));
         let exhausted = Error::Exhausted { asked: left + 1, left };
         assert_eq!(sender.random(left + 1).err(), Some(exhausted.clone()));
         let mut rows = vec![[Block::ZERO]; left + 1];

@@ -107,23 +107,6 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         Ok(Self { oracle, code, pair, threads: threads.max(1), position, work })
     }
 
-    /// The next OTs, one for each of `words`: `outputs[j]` becomes the output that the sender computes at
-    /// `words[j]`.
-    ///
-    /// # Errors
-    /// If the connection fails, or one set-up has more than 2^48 OTs.
-    ///
-    /// # Panics
-    /// If there are not as many outputs as words.
-    pub fn extend(
-        &mut self,
-        words: &[C::Word],
-        outputs: &mut [Block],
-        channel: &mut dyn Channel,
-    ) -> Result<(), Error> {
-        self.extend_groups(1, words, outputs, channel)
-    }
-
     /// Bytes of the buffer of a tile of u. Every row is written whole, so that it ends beyond its width; the
     /// next row overwrites what is beyond, and the last one needs some bytes more.
     fn stride(&self) -> usize {

@@ -94,22 +94,6 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
             }
         }
     }
-
-    /// The outputs of OTs at any values: `outputs[i]` is that of the OT of row `at[i]` at `words[i]`. `rows`
-    /// are what [`extend`](Self::extend) gave for the OTs from number `first` on.
-    ///
-    /// # Panics
-    /// If the three differ in length, or a row is not there.
-    pub fn evaluate(
-        &self,
-        first: u64,
-        rows: &[[Block; W]],
-        at: &[u32],
-        words: &[C::Word],
-        outputs: &mut [Block],
-    ) {
-        self.evaluate_groups(1, first, rows, at, words, outputs);
-    }
 }
 
 impl<C: Code<W>, const W: usize> NcoSender<C::Word, W> for Sender<C, W> {

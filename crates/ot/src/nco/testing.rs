@@ -41,7 +41,7 @@ pub(crate) fn dealt<C: Code<W>, const W: usize>(code: impl Fn() -> C, threads: u
 impl<C: Code<W>, const W: usize> Pair<C, W> {
     pub(crate) fn run(&mut self, words: &[C::Word], outputs: &mut [Block], rows: &mut [[Block; W]]) {
         let [a, b] = &mut self.ends;
-        self.receiver.extend(words, outputs, a).unwrap();
+        self.receiver.extend_groups(1, words, outputs, a).unwrap();
         a.flush().unwrap();
         self.sender.extend(rows, b.split().1).unwrap();
     }
@@ -69,7 +69,7 @@ pub(crate) fn check_parties_agree<C: Code<W>, const W: usize>(
                 let words: Vec<_> = words[start..end].iter().map(|word| other(*word)).collect();
                 let at: Vec<u32> = (0..words.len() as u32).collect();
                 let mut found = vec![Block::ZERO; words.len()];
-                pair.sender.evaluate(first, &rows, &at, &words, &mut found);
+                pair.sender.evaluate_groups(1, first, &rows, &at, &words, &mut found);
                 found
             };
             assert_eq!(queries(&|word| word), outputs[start..end]);

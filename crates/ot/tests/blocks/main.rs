@@ -14,7 +14,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::Prg;
 use vesica_ot::base::{ideal as ideal_base, masny_rindal, naor_pinkas};
-use vesica_ot::chosen;
+use vesica_ot::chosen::StringOt;
 use vesica_ot::kk13::WalshHadamard;
 use vesica_ot::kkrt::PseudoRandomCode;
 use vesica_ot::nco::{self, NcoReceiver, NcoSender};
@@ -281,14 +281,14 @@ fn transfer<const W: usize, E: Extension<W>>(
     run(
         move |channel, rng| {
             let rows = extension.sender(channel, rng)?;
-            let mut sender = chosen::Sender::new(&context(), STRINGS, width, rows);
+            let mut sender = StringOt::new(&context(), STRINGS, width, rows);
             sender.send(pairs, channel)?;
             sender.send_correlated(&mut zeros, other, channel)?;
             Ok(zeros)
         },
         |channel, rng| {
             let rows = extension.receiver(channel, rng)?;
-            let mut receiver = chosen::Receiver::new(&context(), STRINGS, width, rows);
+            let mut receiver = StringOt::new(&context(), STRINGS, width, rows);
             receiver.receive(choices, &mut strings[0], channel)?;
             receiver.receive_correlated(choices, &mut strings[1], channel)?;
             Ok(strings)

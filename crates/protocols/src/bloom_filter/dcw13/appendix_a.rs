@@ -5,7 +5,7 @@ use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::Wiped;
 use vesica_encode::bloom::{Bin, NoFreeSlot, Sums, garble};
-use vesica_ot::chosen;
+use vesica_ot::chosen::StringOt;
 
 use super::super::extension;
 use super::super::transfer::{STRINGS, choices_of, for_each_batch};
@@ -20,7 +20,7 @@ impl<const W: usize> Party<'_, W> {
         channel: &mut dyn Channel,
     ) -> Result<Wiped<[Block; W]>, Error> {
         let (context, threads) = (&self.run.context, self.run.threads);
-        let mut ot = chosen::Receiver::new(context, STRINGS, self.width(), ot).with_threads(threads);
+        let mut ot = StringOt::new(context, STRINGS, self.width(), ot).with_threads(threads);
         let mut sums = Wiped::from(vec![[Block::ZERO; W]; self.positions.items().len()]);
         let mut strings = Wiped::default();
         for_each_batch(self.run, &self.positions, |batch| {
@@ -47,7 +47,7 @@ impl<const W: usize> Party<'_, W> {
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
         let (context, threads) = (&self.run.context, self.run.threads);
-        let mut ot = chosen::Sender::new(context, STRINGS, self.width(), ot).with_threads(threads);
+        let mut ot = StringOt::new(context, STRINGS, self.width(), ot).with_threads(threads);
         let (mut filter, mut pairs, mut zeros) = (Wiped::default(), Wiped::default(), Wiped::default());
         let mut random = RandomStrings::new::<W>(rng);
         for_each_batch(self.run, &self.positions, |batch| {

@@ -5,7 +5,7 @@ use crate::testing::{Case, Planted, duel, planted_for};
 use std::collections::HashSet;
 use vesica_encode::bloom::NoFreeSlot;
 use vesica_ot::CotReceiver;
-use vesica_ot::chosen;
+use vesica_ot::chosen::StringOt;
 use vesica_ot::random::OtPads;
 
 /// What the receiver of a run has in the end.
@@ -37,7 +37,7 @@ fn seen(sets: &Planted, case: Case) -> Seen {
             };
             let mut sent = Vec::new();
             if matches!(Form::of(&run.parameters), Form::TwoStrings | Form::Correlated) {
-                let mut ot = chosen::Receiver::new(&run.context, STRINGS, party.width(), ot);
+                let mut ot = StringOt::new(&run.context, STRINGS, party.width(), ot);
                 for_each_batch(run, &party.positions, |batch| {
                     let (choices, mut rows) = of_batch(&batch, &mut bits);
                     match Form::of(&run.parameters) {

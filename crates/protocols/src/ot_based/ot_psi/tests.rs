@@ -11,7 +11,7 @@ use vesica_crypto::prg::Prg;
 use vesica_encode::hashing::Layout;
 use vesica_encode::hashing::parameters::paper;
 use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
-use vesica_ot::nco::ideal;
+use vesica_ot::nco::{NcoReceiver, ideal};
 
 #[test]
 fn unequal_sets_and_short_items_end_with_the_plain_join() {
@@ -223,7 +223,7 @@ fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
                 let number = words.numbers[item.unwrap_or(0) as usize].to_bytes();
                 chosen.extend_from_slice(&number[..plan.characters]);
             }
-            ots.extend(&chosen, &mut vec![Block::ZERO; chosen.len()], channel).unwrap();
+            ots.extend_groups(1, &chosen, &mut vec![Block::ZERO; chosen.len()], channel).unwrap();
         };
         assert!(plan.bins() <= REGION, "one call");
         ask(&mut (0..plan.bins()).map(|bin| table.get(bin)));
