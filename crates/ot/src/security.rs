@@ -6,6 +6,8 @@
 
 pub use vesica_crypto::security::{STATISTICAL_SECURITY, Security};
 
+use crate::base::cache::BaseOtCache;
+
 mod sealed {
     pub trait Sealed {}
 }
@@ -14,6 +16,10 @@ mod sealed {
 pub trait SecurityModel: sealed::Sealed + Send + Sync + 'static {
     /// The same model as a value.
     const SECURITY: Security;
+
+    /// The base OTs of earlier runs that a run may take: a failed check reveals something of Δ, and with one Δ in
+    /// many runs that would add up.
+    type Cache<'a>: Into<Option<&'a BaseOtCache>> + Default;
 }
 
 /// The other party follows the protocol and tries to learn more from what it sees.
@@ -29,10 +35,24 @@ impl sealed::Sealed for Malicious {}
 
 impl SecurityModel for SemiHonest {
     const SECURITY: Security = Security::SemiHonest;
+
+    type Cache<'a> = Option<&'a BaseOtCache>;
 }
 
 impl SecurityModel for Malicious {
     const SECURITY: Security = Security::Malicious;
+
+    type Cache<'a> = NoCache;
+}
+
+/// No base OTs of earlier runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NoCache;
+
+impl From<NoCache> for Option<&BaseOtCache> {
+    fn from(_: NoCache) -> Self {
+        None
+    }
 }
 
 /// The arguments on which the parameters of a run rest.

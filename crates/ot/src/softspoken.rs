@@ -55,9 +55,9 @@ use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
 use vesica_crypto::weighted_xor_sum::{BLOCKS, TileRow};
 use zeroize::Zeroize;
 
-use crate::base::cache::{self, BaseOtCache, Chosen, LEAST_LEVEL};
+use crate::base::cache::{self, Chosen, LEAST_LEVEL};
 use crate::base::{chosen_blocks, pairs_of_blocks};
-use crate::security::{Security, SecurityModel, SemiHonest};
+use crate::security::{Security, SecurityModel};
 use crate::small_field;
 pub use crate::small_field::Width;
 use crate::{CotReceiver, CotSender, Error};
@@ -228,25 +228,40 @@ impl<S: SecurityModel> Receiver<S> {
 
     /// Base OTs and set-up over a channel.
     ///
+    /// Only a semi-honest run takes a cache:
+    ///
+    /// ```
+    /// # use vesica_channel::Channel;
+    /// # use vesica_crypto::{hash::Context, prg::Prg};
+    /// # use vesica_ot::{Error, base::cache::BaseOtCache, security::*, softspoken::{Receiver, Width}};
+    /// # fn setup(context: &Context, channel: &mut dyn Channel, rng: &mut Prg) -> Result<(), Error> {
+    /// let cache = BaseOtCache::new();
+    /// Receiver::<SemiHonest>::setup(context, Width::Four, Some(&cache), channel, rng)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// ```compile_fail
+    /// # use vesica_channel::Channel;
+    /// # use vesica_crypto::{hash::Context, prg::Prg};
+    /// # use vesica_ot::{Error, base::cache::BaseOtCache, security::*, softspoken::{Receiver, Width}};
+    /// # fn setup(context: &Context, channel: &mut dyn Channel, rng: &mut Prg) -> Result<(), Error> {
+    /// let cache = BaseOtCache::new();
+    /// Receiver::<Malicious>::setup(context, Width::Four, Some(&cache), channel, rng)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
-    /// If the connection fails or the partner's base OT message is not valid.
+    /// If the connection fails, the cached base OTs do not fit, or the partner's base OT message is not valid.
     pub fn setup(
         context: &Context,
         width: Width,
+        cache: S::Cache<'_>,
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        Self::setup_over(context, width, None, channel, rng)
-    }
-
-    fn setup_over(
-        context: &Context,
-        width: Width,
-        cache: Option<&BaseOtCache>,
-        channel: &mut dyn Channel,
-        rng: &mut dyn rand_core::CryptoRng,
-    ) -> Result<Self, Error> {
-        let base = cache::send(LEAST_LEVEL, context, BASE, ROWS, cache, channel, rng)?;
+        let base = cache::send(LEAST_LEVEL, context, BASE, ROWS, cache.into(), channel, rng)?;
         let (receiver, message) = Self::new(context, width, &*pairs_of_blocks(&base)?, rng);
         channel.send(&message)?;
         Ok(receiver)
@@ -359,33 +374,6 @@ impl<S: SecurityModel> Receiver<S> {
     }
 }
 
-impl Receiver<SemiHonest> {
-    /// As [`setup`](Self::setup), with base OTs of earlier runs. Only semi-honest runs can take them: a
-    /// failed check reveals something of Δ, and with one Δ in many runs that would add up.
-    ///
-    /// ```
-    /// # use vesica_ot::{security::SemiHonest, softspoken::Receiver};
-    /// let _ = Receiver::<SemiHonest>::setup_cached;
-    /// ```
-    ///
-    /// ```compile_fail
-    /// # use vesica_ot::{security::Malicious, softspoken::Receiver};
-    /// let _ = Receiver::<Malicious>::setup_cached;
-    /// ```
-    ///
-    /// # Errors
-    /// As there, or if the cached base OTs do not fit.
-    pub fn setup_cached(
-        context: &Context,
-        width: Width,
-        cache: Option<&BaseOtCache>,
-        channel: &mut dyn Channel,
-        rng: &mut dyn rand_core::CryptoRng,
-    ) -> Result<Self, Error> {
-        Self::setup_over(context, width, cache, channel, rng)
-    }
-}
-
 impl<S: SecurityModel> CotReceiver<1> for Receiver<S> {
     type Security = S;
 
@@ -441,25 +429,16 @@ impl<S: SecurityModel> Sender<S> {
     /// Base OTs for a random Δ, and set-up over a channel.
     ///
     /// # Errors
-    /// If the connection fails or the partner's messages are not what they must be.
+    /// If the connection fails, the cached base OTs do not fit, or the partner's messages are not what they must be.
     pub fn setup(
         context: &Context,
         width: Width,
-        channel: &mut dyn Channel,
-        rng: &mut dyn rand_core::CryptoRng,
-    ) -> Result<Self, Error> {
-        Self::setup_over(context, width, None, channel, rng)
-    }
-
-    fn setup_over(
-        context: &Context,
-        width: Width,
-        cache: Option<&BaseOtCache>,
+        cache: S::Cache<'_>,
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
         let Chosen { choices, seeds } =
-            cache::receive(LEAST_LEVEL, context, BASE, ROWS, cache, channel, rng)?;
+            cache::receive(LEAST_LEVEL, context, BASE, ROWS, cache.into(), channel, rng)?;
         let mut delta = Block::ZERO;
         Block::slice_as_mut_bytes(core::slice::from_mut(&mut delta)).copy_from_slice(&choices);
         let mut message = vec![0; small_field::message_bytes(width, S::SECURITY)];
@@ -549,22 +528,6 @@ impl<S: SecurityModel> Sender<S> {
             columns(self.chunk(blocks, choices, &message)?, rows);
         }
         Ok(())
-    }
-}
-
-impl Sender<SemiHonest> {
-    /// As [`setup`](Self::setup), with base OTs of earlier runs; see [`Receiver::setup_cached`].
-    ///
-    /// # Errors
-    /// As there, or if the cached base OTs do not fit.
-    pub fn setup_cached(
-        context: &Context,
-        width: Width,
-        cache: Option<&BaseOtCache>,
-        channel: &mut dyn Channel,
-        rng: &mut dyn rand_core::CryptoRng,
-    ) -> Result<Self, Error> {
-        Self::setup_over(context, width, cache, channel, rng)
     }
 }
 

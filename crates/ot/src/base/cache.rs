@@ -24,7 +24,8 @@
 //! semi-honest parties this is one long extension, cut into runs: the party with the pairs sees s only in
 //! hashes of rows q ⊕ (s ∧ c), each under the context of its run, so it can compute as much about s as in one
 //! run. Against a malicious party this does not hold: what a selective failure reveals of s would add up over
-//! the runs. Extensions against malicious parties therefore have no set-up that takes a cache.
+//! the runs. Extensions against malicious parties therefore take no cache
+//! ([`Cache`](crate::security::SecurityModel::Cache)).
 //!
 //! **One level.** A run at level κ hides κ bits of the b from 2^κ hashes, and no more. If a run at level 80
 //! took the first 80 of the bits that a run at level 128 takes as Δ, its partner would find those with 2^80

@@ -1,5 +1,5 @@
 use super::*;
-use crate::security::Malicious;
+use crate::security::{Malicious, NoCache, SemiHonest};
 use crate::small_field::tests::{WIDTHS, context, deal};
 use vesica_channel::memory;
 
@@ -60,14 +60,15 @@ fn runs_over_a_channel_from_base_ots_on() {
     let (t, (delta, q)) = std::thread::scope(|scope| {
         let receiver = scope.spawn(|| {
             let mut rng = Prg::from_seed([1; 16]);
-            let mut receiver = Receiver::<Malicious>::setup(&context(), width, &mut here, &mut rng)?;
+            let mut receiver = Receiver::<Malicious>::setup(&context(), width, NoCache, &mut here, &mut rng)?;
             let mut t = vec![[Block::ZERO]; count];
             receiver.extend(&choices, &mut t, &mut here)?;
             here.flush()?;
             Ok::<_, Error>(t)
         });
         let mut rng = Prg::from_seed([2; 16]);
-        let mut sender = Sender::<Malicious>::setup(&context(), width, &mut there, &mut rng).unwrap();
+        let mut sender =
+            Sender::<Malicious>::setup(&context(), width, NoCache, &mut there, &mut rng).unwrap();
         let mut q = vec![[Block::ZERO]; count];
         sender.extend(&mut q, &mut there).unwrap();
         (receiver.join().unwrap().unwrap(), (sender.delta()[0], q))

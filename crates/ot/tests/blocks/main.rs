@@ -182,11 +182,11 @@ impl<S: SecurityModel + Copy> Extension<1> for SoftSpoken<S> {
     }
 
     fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
-        softspoken::Sender::setup(&context(), self.0, channel, rng)
+        softspoken::Sender::setup(&context(), self.0, S::Cache::default(), channel, rng)
     }
 
     fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
-        softspoken::Receiver::setup(&context(), self.0, channel, rng)
+        softspoken::Receiver::setup(&context(), self.0, S::Cache::default(), channel, rng)
     }
 }
 

@@ -60,7 +60,7 @@ impl<const W: usize> Sender<W> {
         let (context, level, cache) = (&run.context, run.parameters.level, cache(run));
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
-                let sender = softspoken::Sender::setup_cached(context, WIDTH, cache, channel, rng)?;
+                let sender = softspoken::Sender::setup(context, WIDTH, cache, channel, rng)?;
                 Sender::SoftSpoken(Box::new(sender))
             }
             Kind::Iknp => {
@@ -102,7 +102,7 @@ impl<const W: usize> Receiver<W> {
         let (context, level, cache) = (&run.context, run.parameters.level, cache(run));
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
-                let receiver = softspoken::Receiver::setup_cached(context, WIDTH, cache, channel, rng)?;
+                let receiver = softspoken::Receiver::setup(context, WIDTH, cache, channel, rng)?;
                 Receiver::SoftSpoken(Box::new(receiver))
             }
             Kind::Iknp => {
