@@ -59,7 +59,7 @@ use vesica_ot::vole::{self, Check, Plan, sender::Expanded};
 
 use super::{EvaluationSink, OprfReceiver, OprfSender, OutputSink};
 use crate::error::Error;
-use crate::protocol::{Phase, Run};
+use crate::protocol::{Ctx, Phase, Run};
 use elements::FieldElement;
 use hashes::Hashes;
 use store::Store;
@@ -68,8 +68,7 @@ use store::Store;
 const SEGMENT: usize = 1 << 16;
 
 /// What both parties know before the first message.
-pub(crate) struct Setup<'a> {
-    pub(crate) run: &'a Run<'a>,
+pub(crate) struct Setup {
     /// The VOLE: one output for each slot of the store.
     pub(crate) plan: Plan,
     /// Whether A' goes with the receiver's second message of the VOLE. No part in malicious runs.
@@ -78,21 +77,53 @@ pub(crate) struct Setup<'a> {
     pub(crate) limit: Duration,
 }
 
-/// The party that evaluates F at its items.
-pub(crate) struct Receiver<'a, M, V> {
-    setup: Setup<'a>,
+/// Either party of the OPRF, in the security model M, over values V.
+pub(crate) struct Oprf<'a, M, V> {
+    run: &'a Run<'a>,
+    setup: Setup,
     rng: &'a mut dyn CryptoRng,
     model: PhantomData<(M, V)>,
 }
 
-/// The party that has F.
-pub(crate) struct Sender<'a, M, V> {
-    setup: Setup<'a>,
-    rng: &'a mut dyn CryptoRng,
-    model: PhantomData<(M, V)>,
+/// A security model: what it adds to the figure, over values V.
+pub(crate) trait Model<V: FieldElement>: Check<V> {
+    /// w, or nothing.
+    type W: Copy + Sync;
+    type ReceiverCoins: Coins<W = Self::W>;
+    type SenderCoins: Coins<W = Self::W>;
+    type Proofs: Proofs;
+
+    /// Sends A', and takes the last message of the VOLE.
+    fn send_masked(
+        setup: &Setup,
+        ctx: &mut Ctx<'_, '_>,
+        coins: &Self::ReceiverCoins,
+        vole: Answered<V, Self>,
+        masked: Held<Vec<V>, Self>,
+    ) -> Result<Checked<V>, Error>;
+
+    /// Decoded values in the order in which they are hashed.
+    fn in_order(decoded: Decoded<()>) -> Values;
+
+    /// F of the decoded `values` of the items `range`.
+    fn hash(with: &Hashing<'_, Self::W>, range: Range<usize>, values: &[Block], into: &mut [u8]);
+
+    /// What remains of the decoded values.
+    fn proofs(with: &Hashing<'_, Self::W>, values: &[Block]) -> Self::Proofs;
 }
 
-/// What the coins of a run decide; in semi-honest runs there are none.
+/// What a party keeps of the coins, to make w of; nothing in semi-honest runs.
+pub(crate) trait Coins: Sized {
+    type W;
+
+    /// The coins of both parties. The partner has so long while it could search.
+    fn toss(ctx: &mut Ctx<'_, '_>, limit: Duration) -> Result<Tossed<Self>, Error>;
+
+    /// w, from both parties' parts.
+    fn w(self, channel: &mut dyn Channel) -> Result<Self::W, Error>;
+}
+
+/// What the coins of a run decide.
 pub(crate) struct Tossed<C> {
     /// Enters all that follows.
     pub(crate) context: Context,
@@ -101,62 +132,25 @@ pub(crate) struct Tossed<C> {
     pub(crate) coins: C,
 }
 
-/// A security model: what it adds to the figure, over values V.
-pub(crate) trait Model<V: FieldElement>: Check<V> {
-    /// What the receiver keeps of the coins: that by which w is made.
-    type ReceiverCoins;
-    /// What the sender keeps of the coins.
-    type SenderCoins;
-    /// w, or nothing.
-    type W: Copy + Sync;
-    /// What remains beside the outputs.
-    type Proofs: Proofs;
+impl<C> Tossed<C> {
+    /// The receiver's step 3: the seed is sent where no coins decide it. The keys of X are fixed by now.
+    fn send_seed(&self, ctx: &mut Ctx<'_, '_>) -> Result<Block, Error> {
+        let seed = self.seed.unwrap_or_else(|| Block::random(ctx.rng));
+        if self.seed.is_none() {
+            ctx.channel.send(seed.as_bytes())?;
+        }
+        ctx.channel.flush()?;
+        Ok(seed)
+    }
 
-    /// The receiver's part in the coins.
-    fn toss_as_receiver(
-        setup: &Setup<'_>,
-        channel: &mut dyn Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Tossed<Self::ReceiverCoins>, Error>;
-
-    /// The sender's part in the coins.
-    fn toss_as_sender(
-        setup: &Setup<'_>,
-        channel: &mut dyn Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Tossed<Self::SenderCoins>, Error>;
-
-    /// Sends A', and takes the last message of the VOLE.
-    fn send_masked(
-        setup: &Setup<'_>,
-        coins: &Self::ReceiverCoins,
-        vole: Answered<V, Self>,
-        masked: Held<Vec<V>, Self>,
-        channel: &mut dyn Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Checked<V>, Error>;
-
-    /// The receiver receives w_s: w.
-    fn w_of_receiver(coins: Self::ReceiverCoins, channel: &mut dyn Channel) -> Result<Self::W, Error>;
-
-    /// The sender receives w_r and sends w_s: w.
-    fn w_of_sender(coins: Self::SenderCoins, channel: &mut dyn Channel) -> Result<Self::W, Error>;
-
-    /// Decoded values in the order in which they are hashed.
-    fn in_order(decoded: Decoded<()>) -> Values;
-
-    /// F of the decoded `values` of the items `range`.
-    fn hash(
-        hashes: &Hashes,
-        items: &Items,
-        w: Self::W,
-        range: Range<usize>,
-        values: &[Block],
-        into: &mut [u8],
-    );
-
-    /// What remains of the decoded values.
-    fn proofs(run: &Run<'_>, hashes: &Hashes, values: &Values, w: Self::W) -> Self::Proofs;
+    /// The sender's step 3.
+    fn recv_seed(&self, channel: &mut dyn Channel) -> Result<Block, Error> {
+        let mut seed = self.seed.unwrap_or(Block::ZERO);
+        if self.seed.is_none() {
+            channel.recv_exact(seed.as_mut_bytes())?;
+        }
+        Ok(seed)
+    }
 }
 
 /// By which a receiver proves its matches to the sender, where both learn them.
@@ -168,93 +162,55 @@ pub(crate) trait Proofs {
     fn check(&self, items: &Items, matched: &[usize], channel: &mut dyn Channel) -> Result<(), Error>;
 }
 
-impl<C> Tossed<C> {
-    /// The seed of the store, which the receiver sends where no coins decide it. The keys of X are fixed by
-    /// now.
-    fn send_seed(&self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Block, Error> {
-        if let Some(seed) = self.seed {
-            return Ok(seed);
-        }
-        let seed = Block::random(rng);
-        channel.send(seed.as_bytes())?;
-        Ok(seed)
-    }
-
-    /// The same on the sender's side.
-    fn recv_seed(&self, channel: &mut dyn Channel) -> Result<Block, Error> {
-        if let Some(seed) = self.seed {
-            return Ok(seed);
-        }
-        let mut seed = Block::ZERO;
-        channel.recv_exact(seed.as_mut_bytes())?;
-        Ok(seed)
-    }
+/// What decoded values are hashed with.
+pub(crate) struct Hashing<'a, W> {
+    pub(crate) run: &'a Run<'a>,
+    pub(crate) hashes: &'a Hashes,
+    pub(crate) items: &'a Items,
+    pub(crate) w: W,
 }
 
 /// Decoded values, in the order in which they are hashed.
 pub(crate) struct Values {
     values: Wiped<Block>,
-    /// The item of each; none: the one of the same number.
-    items: Option<Vec<u32>>,
+    order: Order,
 }
 
-/// What values are hashed with.
-struct Hashing<'a, W> {
-    run: &'a Run<'a>,
-    hashes: &'a Hashes,
-    items: &'a Items,
-    w: W,
+/// The item of each value; none: the one of the same number.
+struct Order(Option<Vec<u32>>);
+
+impl Order {
+    fn item(&self, index: usize) -> u32 {
+        self.0.as_ref().map_or(index as u32, |items| items[index])
+    }
 }
 
 impl Values {
-    /// Puts F(x) in place of each value and gives all to the sink at once.
-    fn put<M: Model<V>, V: FieldElement>(
+    /// Step 5: puts F in place of each value, and hands out segment by segment.
+    fn hashed<M: Model<V>, V: FieldElement>(
         mut self,
         with: &Hashing<'_, M::W>,
-        sink: &mut impl OutputSink,
+        segment: usize,
+        mut put: impl FnMut(Range<usize>, &[Block], &Order),
     ) -> Result<(), Error> {
-        hash_all::<M, V>(with, 0, &mut self.values)?;
-        let item = |index| self.items.as_ref().map_or(index as u32, |items| items[index]);
-        sink.put(0, &self.values, |index| Some(item(index)));
-        Ok(())
-    }
-
-    /// Puts F(y) in place of each value and gives segment by segment to the sink.
-    fn put_by_segments<M: Model<V>, V: FieldElement>(
-        mut self,
-        with: &Hashing<'_, M::W>,
-        position: impl Fn(usize) -> u32,
-        sink: &mut impl EvaluationSink,
-    ) -> Result<(), Error> {
-        let item = |index| self.items.as_ref().map_or(index, |items| items[index] as usize);
-        for (index, values) in self.values.chunks_mut(SEGMENT).enumerate() {
-            let first = index * SEGMENT;
-            hash_all::<M, V>(with, first, values)?;
-            sink.put((first..first + values.len()).map(|index| position(item(index))), values);
+        for (index, values) in self.values.chunks_mut(segment).enumerate() {
+            let (first, count) = (index * segment, values.len());
+            with.hashes.outputs(with.run, values, |range, values, into| {
+                M::hash(with, first + range.start..first + range.end, values, into);
+            })?;
+            put(first..first + count, values, &self.order);
         }
         Ok(())
     }
 }
 
-/// Puts F in place of each value, the first of which has that number.
-fn hash_all<M: Model<V>, V: FieldElement>(
-    with: &Hashing<'_, M::W>,
-    first: usize,
-    values: &mut [Block],
-) -> Result<(), Error> {
-    let Hashing { run, hashes, items, w } = *with;
-    hashes.outputs(run, values, |range, values, into| {
-        M::hash(hashes, items, w, first + range.start..first + range.end, values, into);
-    })
-}
-
-impl<'a, M: Model<V>, V: FieldElement> Receiver<'a, M, V> {
-    pub(crate) fn new(setup: Setup<'a>, rng: &'a mut dyn CryptoRng) -> Self {
-        Self { setup, rng, model: PhantomData }
+impl<'a, M: Model<V>, V: FieldElement> Oprf<'a, M, V> {
+    pub(crate) fn new(run: &'a Run<'_>, setup: Setup, rng: &'a mut dyn CryptoRng) -> Self {
+        Self { run, setup, rng, model: PhantomData }
     }
 }
 
-impl<M: Model<V>, V: FieldElement> OprfReceiver for Receiver<'_, M, V> {
+impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
     type Proofs = M::Proofs;
 
     fn evaluate(
@@ -263,43 +219,38 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Receiver<'_, M, V> {
         channel: &mut dyn Channel,
         sink: &mut impl OutputSink,
     ) -> Result<Self::Proofs, Error> {
-        let Self { setup, rng, .. } = self;
-        let (run, n) = (setup.run, items.len());
+        let Self { run, setup, rng, .. } = self;
+        let (ctx, n) = (&mut Ctx { run, channel, rng }, items.len());
         // Progress in keys: hashed, sorted, stored, masked and, with A' early, sent.
         run.phase(Phase::Blind, if setup.early { 5 } else { 4 } * n);
-        let tossed = M::toss_as_receiver(&setup, channel, rng)?;
-        let hashes = Hashes::new(&tossed.context);
+        let tossed = M::ReceiverCoins::toss(ctx, setup.limit)?;
+        let hashes = &Hashes::new(&tossed.context);
         // 1. H(x), H_B(x), while the sender opens the VOLE.
         let pairs = hashes.pairs::<V>(run, items)?;
         // 2. The VOLE up to A; its last message is on the way.
-        let mut vole = vole::answer::<V, M>(&tossed.context, &setup.plan, channel, rng)?;
+        let mut vole = vole::answer::<V, M>(&tossed.context, &setup.plan, ctx.channel, ctx.rng)?;
         // 3. The seed of the store, with which the sender can sort its keys, and P, while the sender grows
         //    its trees.
-        let store = Store::new(M::SECURITY, n, tossed.send_seed(channel, rng)?)?;
-        channel.flush()?;
+        let store = Store::new(M::SECURITY, n, tossed.send_seed(ctx)?)?;
         let (p, keys) = store.encode(run, pairs)?;
         // 4. A' = A ⊕ P. C is computed while the sender works on it.
         let masked = run.counted(n, vole.values().add_to(p))?;
-        let vole = M::send_masked(&setup, &tossed.coins, vole, masked, channel, rng)?;
+        let vole = M::send_masked(&setup, ctx, &tossed.coins, vole, masked)?;
         let c = run.counted(n, vole.expand())?;
         // 5. F(x).
         let decoded = keys.decode(run, c)?;
         sink.begin(0, n);
-        let w = M::w_of_receiver(tossed.coins, channel)?;
+        let with = &Hashing { run, hashes, items, w: tossed.coins.w(ctx.channel)? };
         let values = M::in_order(decoded);
-        let proofs = M::proofs(run, &hashes, &values, w);
-        values.put::<M, V>(&Hashing { run, hashes: &hashes, items, w }, sink)?;
+        let proofs = M::proofs(with, &values.values);
+        values.hashed::<M, V>(with, n, |_, outputs, order| {
+            sink.put(0, outputs, |index| Some(order.item(index)));
+        })?;
         Ok(proofs)
     }
 }
 
-impl<'a, M: Model<V>, V: FieldElement> Sender<'a, M, V> {
-    pub(crate) fn new(setup: Setup<'a>, rng: &'a mut dyn CryptoRng) -> Self {
-        Self { setup, rng, model: PhantomData }
-    }
-}
-
-impl<M: Model<V>, V: FieldElement> OprfSender for Sender<'_, M, V> {
+impl<M: Model<V>, V: FieldElement> OprfSender for Oprf<'_, M, V> {
     type Proofs = M::Proofs;
 
     fn evaluate_all(
@@ -309,35 +260,38 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Sender<'_, M, V> {
         channel: &mut dyn Channel,
         sink: &mut impl EvaluationSink,
     ) -> Result<Self::Proofs, Error> {
-        let Self { setup, rng, .. } = self;
-        let (run, n, theirs) = (setup.run, items.len(), setup.run.sizes.receiver);
+        let Self { run, setup, rng, .. } = self;
+        let (ctx, n, theirs) = (&mut Ctx { run, channel, rng }, items.len(), run.sizes.receiver);
         // Progress in keys: mine hashed and sorted, the partner's answered.
         run.phase(Phase::Blind, 2 * n + theirs);
-        let tossed = M::toss_as_sender(&setup, channel, rng)?;
-        let hashes = Hashes::new(&tossed.context);
-        let vole = vole::open(&tossed.context, channel, rng)?;
+        let tossed = M::SenderCoins::toss(ctx, setup.limit)?;
+        let hashes = &Hashes::new(&tossed.context);
+        let vole = vole::open(&tossed.context, ctx.channel, ctx.rng)?;
         // 1. H(y), H_B(y), while the receiver answers.
         let pairs = hashes.pairs::<V>(run, items)?;
-        let flight2 = vole::receive_flight2::<V, M>(&setup.plan, channel)?;
+        let flight2 = vole::receive_flight2::<V, M>(&setup.plan, ctx.channel)?;
         // 3. My keys in the order of the store, while the receiver fills it; before there is memory for B,
         //    which step 2 already takes if there are many slots.
-        let store = Store::new(M::SECURITY, theirs, tossed.recv_seed(channel)?)?;
+        let store = Store::new(M::SECURITY, theirs, tossed.recv_seed(ctx.channel)?)?;
         let keys = store.sort(run, pairs)?;
         // 2. Δ, B.
-        let vole = vole::respond::<V, M>(vole, &setup.plan, &flight2, channel, rng)?;
+        let vole = vole::respond::<V, M>(vole, &setup.plan, &flight2, ctx.channel, ctx.rng)?;
         let vole = run.counted(theirs, vole)?;
         run.phase(Phase::Answer, 2 * theirs + n);
         let Expanded { delta, b } = run.counted(theirs, vole.expand())?;
         // 4. B' = B ⊕ Δ·A'.
-        let b = V::recv_products(b, *delta, channel, run)?;
-        let w = M::w_of_sender(tossed.coins, channel)?;
+        let b = V::recv_products(b, *delta, ctx.channel, run)?;
+        let w = tossed.coins.w(ctx.channel)?;
         // 5. F(y), from Decode(B', y) ⊕ Δ·H_B(y).
         let decoded = keys.decode_and_add(run, b, *delta)?;
         sink.begin(0, n);
+        let with = &Hashing { run, hashes, items, w };
         let values = M::in_order(decoded);
-        let proofs = M::proofs(run, &hashes, &values, w);
-        values.put_by_segments::<M, V>(&Hashing { run, hashes: &hashes, items, w }, position, sink)?;
-        sink.complete(channel.split().0)?;
+        let proofs = M::proofs(with, &values.values);
+        values.hashed::<M, V>(with, SEGMENT, |range, outputs, order| {
+            sink.put(range.map(|index| position(order.item(index) as usize)), outputs);
+        })?;
+        sink.complete(ctx.channel.split().0)?;
         Ok(proofs)
     }
 }

@@ -189,9 +189,9 @@ mod tests {
     use crate::oprf::bins::{self, BinWords, Reported};
     use crate::oprf::vole::elements::FieldElement;
     use crate::oprf::vole::store::Store;
-    use crate::oprf::vole::{self, Setup};
+    use crate::oprf::vole::{Model, Oprf, Setup};
     use crate::ot_based::kkrt16::ENTRY;
-    use crate::protocol::{Ctx, Phase, Run, Sizes};
+    use crate::protocol::{Ctx, Phase, Sizes};
     use crate::testing::{Case, Party, Planted, duel, planted};
     use vesica_crypto::hash::Label;
     use vesica_encode::hashing::Layout;
@@ -311,24 +311,24 @@ mod tests {
     }
 
     /// The OPRF by VOLE of a model and a field.
-    fn vole_keeps_the_contract<M: vole::Model<V>, V: FieldElement>(early: bool) {
+    fn vole_keeps_the_contract<M: Model<V>, V: FieldElement>(early: bool) {
         let sets = &planted(RECEIVER, SENDER, 400, 1);
-        fn setup<'a>(run: &'a Run<'_>, security: Security, early: bool) -> Setup<'a> {
+        fn setup(security: Security, early: bool) -> Setup {
             let slots = Store::new(security, RECEIVER, Block::ZERO).unwrap().slots();
             let plan = Plan::new(slots, Profile::Conservative);
-            Setup { run, plan, early, limit: Duration::from_secs(600) }
+            Setup { plan, early, limit: Duration::from_secs(600) }
         }
         run(
             1,
             sets,
             Box::new(move |ctx| {
                 let mut outputs = Outputs::default();
-                let oprf = vole::Receiver::<M, V>::new(setup(ctx.run, M::SECURITY, early), ctx.rng);
+                let oprf = Oprf::<M, V>::new(ctx.run, setup(M::SECURITY, early), ctx.rng);
                 oprf.evaluate(&sets.receiver, ctx.channel, &mut outputs).map(|_| outputs)
             }),
             Box::new(move |ctx| {
                 let mut outputs = Evaluations::default();
-                let oprf = vole::Sender::<M, V>::new(setup(ctx.run, M::SECURITY, early), ctx.rng);
+                let oprf = Oprf::<M, V>::new(ctx.run, setup(M::SECURITY, early), ctx.rng);
                 oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|_| outputs)
             }),
         );

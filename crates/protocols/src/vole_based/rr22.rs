@@ -44,7 +44,7 @@ use vesica_encode::items::Items;
 use vesica_ot::security::{Malicious, SemiHonest};
 
 use crate::error::Error;
-use crate::oprf::vole::{self, Proofs, Setup};
+use crate::oprf::vole::{Oprf, Proofs, Setup};
 use crate::oprf::{OprfReceiver, OprfSender};
 use crate::outcome::{Outcome, Pending};
 use crate::parameters::{Profile, Security};
@@ -79,16 +79,10 @@ pub static ENTRY: Entry =
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
     let Ctx { run, channel, rng } = ctx.reborrow();
     let setup = setup(run)?;
-    match run.parameters.security {
-        Security::SemiHonest if costs::small_values(run) => {
-            receive_masks(run, vole::Receiver::<SemiHonest, u64>::new(setup, rng), items, channel)
-        }
-        Security::SemiHonest => {
-            receive_masks(run, vole::Receiver::<SemiHonest, Block>::new(setup, rng), items, channel)
-        }
-        Security::Malicious => {
-            receive_masks(run, vole::Receiver::<Malicious, Block>::new(setup, rng), items, channel)
-        }
+    match (run.parameters.security, costs::small_values(run)) {
+        (Security::SemiHonest, true) => receive_masks(run, Small::new(run, setup, rng), items, channel),
+        (Security::SemiHonest, false) => receive_masks(run, Wide::new(run, setup, rng), items, channel),
+        (Security::Malicious, _) => receive_masks(run, Checked::new(run, setup, rng), items, channel),
     }
 }
 
@@ -96,22 +90,21 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
 fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
     let Ctx { run, channel, rng } = ctx.reborrow();
     let setup = setup(run)?;
-    match run.parameters.security {
-        Security::SemiHonest if costs::small_values(run) => {
-            send_masks(run, vole::Sender::<SemiHonest, u64>::new(setup, rng), items, channel)
-        }
-        Security::SemiHonest => {
-            send_masks(run, vole::Sender::<SemiHonest, Block>::new(setup, rng), items, channel)
-        }
-        Security::Malicious => {
-            send_masks(run, vole::Sender::<Malicious, Block>::new(setup, rng), items, channel)
-        }
+    match (run.parameters.security, costs::small_values(run)) {
+        (Security::SemiHonest, true) => send_masks(run, Small::new(run, setup, rng), items, channel),
+        (Security::SemiHonest, false) => send_masks(run, Wide::new(run, setup, rng), items, channel),
+        (Security::Malicious, _) => send_masks(run, Checked::new(run, setup, rng), items, channel),
     }
 }
 
+/// The OPRF in each model, over small and wide values.
+type Small<'a> = Oprf<'a, SemiHonest, u64>;
+type Wide<'a> = Oprf<'a, SemiHonest, Block>;
+type Checked<'a> = Oprf<'a, Malicious, Block>;
+
 /// The OPRF's parameters.
-fn setup<'a>(run: &'a Run<'_>) -> Result<Setup<'a>, Error> {
-    Ok(Setup { run, plan: costs::plan(run)?, early: costs::early(run), limit: limits::search(run) })
+fn setup(run: &Run<'_>) -> Result<Setup, Error> {
+    Ok(Setup { plan: costs::plan(run)?, early: costs::early(run), limit: limits::search(run) })
 }
 
 /// RS21, Figure 5, the receiver.

@@ -26,10 +26,10 @@ use vesica_ot::vole::receiver::{Answered, Checked, Held};
 
 use super::elements::FieldElement;
 use super::hashes::{Hashes, PROOF, with_items};
-use super::{Model, Proofs, Setup, Tossed, Values};
+use super::{Coins, Hashing, Model, Order, Proofs, Setup, Tossed, Values};
 use crate::error::{Error, Misbehaviour};
 use crate::parameters::Security;
-use crate::protocol::{Learns, Phase, Run};
+use crate::protocol::{Ctx, Learns, Phase, Run};
 
 /// Bytes of a coin, of the string that opens a commitment, and of the commitment.
 pub(crate) const COIN: usize = 32;
@@ -95,107 +95,100 @@ impl ReceiverCoins {
     }
 }
 
-impl Model<Block> for Malicious {
-    type ReceiverCoins = ReceiverCoins;
-    type SenderCoins = SenderCoins;
+impl Coins for ReceiverCoins {
     type W = Block;
-    type Proofs = KeptValues;
 
-    fn toss_as_receiver(
-        setup: &Setup<'_>,
-        channel: &mut dyn Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Tossed<ReceiverCoins>, Error> {
-        let commitments = setup.run.context.oracle(COMMITMENT);
+    fn toss(ctx: &mut Ctx<'_, '_>, limit: Duration) -> Result<Tossed<Self>, Error> {
+        let commitments = ctx.run.context.oracle(COMMITMENT);
         let mut committed = [[0; COIN]; 2];
-        channel.recv_exact(committed.as_flattened_mut())?;
-        let (coin, my_w) = (draw(rng), draw(rng));
-        channel.send(&coin)?;
+        ctx.channel.recv_exact(committed.as_flattened_mut())?;
+        let (coin, my_w) = (draw(ctx.rng), draw(ctx.rng));
+        ctx.channel.send(&coin)?;
         let mut opened = [[0; COIN]; 2];
-        channel.recv_exact(opened.as_flattened_mut())?;
+        ctx.channel.recv_exact(opened.as_flattened_mut())?;
         if commit(&commitments, 0, &opened[0], &opened[1]) != committed[0] {
             return Err(Misbehaviour::FailedCheck.into());
         }
-        let coins = ReceiverCoins { my_w, commitment: committed[1], commitments, limit: setup.limit };
-        Ok(Tossed::new(setup.run, [coin, opened[0]], coins))
+        let coins = ReceiverCoins { my_w, commitment: committed[1], commitments, limit };
+        Ok(Tossed::new(ctx.run, [coin, opened[0]], coins))
     }
 
-    fn toss_as_sender(
-        setup: &Setup<'_>,
-        channel: &mut dyn Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Tossed<SenderCoins>, Error> {
-        let commitments = setup.run.context.oracle(COMMITMENT);
-        let [coin, coin_opening, my_w, opening] = [(); 4].map(|()| draw(rng));
-        channel.send(&commit(&commitments, 0, &coin, &coin_opening))?;
-        channel.send(&commit(&commitments, 1, &my_w, &opening))?;
-        let mut theirs = [0; COIN];
-        channel.recv_exact(&mut theirs)?;
-        channel.send(&coin)?;
-        channel.send(&coin_opening)?;
-        channel.flush()?;
-        // The receiver knows all hashes now. What it searches with them it has to find before A'.
-        channel.expect_within(Some(setup.limit));
-        Ok(Tossed::new(setup.run, [theirs, coin], SenderCoins { my_w, opening }))
-    }
-
-    /// Before the sender's last message has been checked, nothing that depends on A leaves.
-    fn send_masked(
-        setup: &Setup<'_>,
-        coins: &ReceiverCoins,
-        vole: Answered<Block, Self>,
-        masked: Held<Vec<Block>, Self>,
-        channel: &mut dyn Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Checked<Block>, Error> {
-        let (run, n) = (setup.run, setup.run.sizes.receiver);
-        run.phase(Phase::Unblind, 4 * n);
-        let vole = Self::check(vole, &setup.plan, channel, rng)?;
-        run.advance(n)?;
-        let masked = vole.release(masked);
-        Block::send(&masked, channel, run)?;
-        coins.send_w(channel)?;
-        Ok(vole)
-    }
-
-    fn w_of_receiver(coins: ReceiverCoins, channel: &mut dyn Channel) -> Result<Block, Error> {
+    fn w(self, channel: &mut dyn Channel) -> Result<Block, Error> {
         let mut opened = [[0; COIN]; 2];
         channel.recv_exact(opened.as_flattened_mut())?;
-        if commit(&coins.commitments, 1, &opened[0], &opened[1]) == coins.commitment {
-            Ok(block(&coins.my_w) ^ block(&opened[0]))
+        if commit(&self.commitments, 1, &opened[0], &opened[1]) == self.commitment {
+            Ok(block(&self.my_w) ^ block(&opened[0]))
         } else {
             Err(Misbehaviour::FailedCheck.into())
         }
     }
+}
 
-    fn w_of_sender(coins: SenderCoins, channel: &mut dyn Channel) -> Result<Block, Error> {
+impl Coins for SenderCoins {
+    type W = Block;
+
+    fn toss(ctx: &mut Ctx<'_, '_>, limit: Duration) -> Result<Tossed<Self>, Error> {
+        let commitments = ctx.run.context.oracle(COMMITMENT);
+        let [coin, coin_opening, my_w, opening] = [(); 4].map(|()| draw(ctx.rng));
+        ctx.channel.send(&commit(&commitments, 0, &coin, &coin_opening))?;
+        ctx.channel.send(&commit(&commitments, 1, &my_w, &opening))?;
+        let mut theirs = [0; COIN];
+        ctx.channel.recv_exact(&mut theirs)?;
+        ctx.channel.send(&coin)?;
+        ctx.channel.send(&coin_opening)?;
+        ctx.channel.flush()?;
+        // The receiver knows all hashes now. What it searches with them it has to find before A'.
+        ctx.channel.expect_within(Some(limit));
+        Ok(Tossed::new(ctx.run, [theirs, coin], SenderCoins { my_w, opening }))
+    }
+
+    fn w(self, channel: &mut dyn Channel) -> Result<Block, Error> {
         let mut theirs = [0; COIN];
         channel.recv_exact(&mut theirs)?;
         channel.expect_within(None);
-        channel.send(&coins.my_w)?;
-        channel.send(&coins.opening)?;
+        channel.send(&self.my_w)?;
+        channel.send(&self.opening)?;
         channel.flush()?;
-        Ok(block(&coins.my_w) ^ block(&theirs))
+        Ok(block(&self.my_w) ^ block(&theirs))
+    }
+}
+
+impl Model<Block> for Malicious {
+    type W = Block;
+    type ReceiverCoins = ReceiverCoins;
+    type SenderCoins = SenderCoins;
+    type Proofs = KeptValues;
+
+    /// Before the sender's last message has been checked, nothing that depends on A leaves.
+    fn send_masked(
+        setup: &Setup,
+        ctx: &mut Ctx<'_, '_>,
+        coins: &ReceiverCoins,
+        vole: Answered<Block, Self>,
+        masked: Held<Vec<Block>, Self>,
+    ) -> Result<Checked<Block>, Error> {
+        let (run, n) = (ctx.run, ctx.run.sizes.receiver);
+        run.phase(Phase::Unblind, 4 * n);
+        let vole = Self::check(vole, &setup.plan, ctx.channel, ctx.rng)?;
+        run.advance(n)?;
+        Block::send(&vole.release(masked), ctx.channel, run)?;
+        coins.send_w(ctx.channel)?;
+        Ok(vole)
     }
 
     fn in_order(decoded: Decoded<()>) -> Values {
-        Values { values: decoded.in_order(), items: None }
+        Values { values: decoded.in_order(), order: Order(None) }
     }
 
-    fn hash(
-        hashes: &Hashes,
-        items: &Items,
-        w: Block,
-        range: Range<usize>,
-        values: &[Block],
-        into: &mut [u8],
-    ) {
-        let (bytes, width) = with_items(items, range, values.iter().map(|value| *value ^ w));
-        hashes.output.hash_batch(&bytes, width, into, 16);
+    fn hash(with: &Hashing<'_, Block>, range: Range<usize>, values: &[Block], into: &mut [u8]) {
+        let masked = values.iter().map(|value| *value ^ with.w);
+        let (bytes, width) = with_items(with.items, range, masked);
+        with.hashes.output.hash_batch(&bytes, width, into, 16);
     }
 
-    fn proofs(run: &Run<'_>, hashes: &Hashes, values: &Values, w: Block) -> KeptValues {
-        KeptValues::new(run, hashes, &values.values, w)
+    fn proofs(with: &Hashing<'_, Block>, values: &[Block]) -> KeptValues {
+        let values = if with.run.learns == Learns::Both { values.to_vec() } else { Vec::new() };
+        KeptValues { hashes: with.hashes.clone(), values: values.into(), w: with.w }
     }
 }
 
@@ -208,11 +201,6 @@ pub(crate) struct KeptValues {
 }
 
 impl KeptValues {
-    pub(crate) fn new(run: &Run<'_>, hashes: &Hashes, values: &[Block], w: Block) -> Self {
-        let values = if run.learns == Learns::Both { values.to_vec() } else { Vec::new() };
-        KeptValues { hashes: hashes.clone(), values: values.into(), w }
-    }
-
     pub(crate) fn proof(&self, items: &Items, item: usize) -> [u8; PROOF] {
         self.hashes.proof(items, item, self.values[item] ^ self.w)
     }

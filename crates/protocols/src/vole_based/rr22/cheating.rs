@@ -1,5 +1,6 @@
 //! Cheating parties of malicious runs: each does what the honest one does but for the one thing it cheats in,
 //! and its messages fit together. Nothing but tests can reach them.
+
 use std::collections::HashMap;
 
 use rand_core::CryptoRng;
@@ -18,12 +19,12 @@ use super::setup;
 use crate::error::{Error, Misbehaviour};
 use crate::oprf::vole::elements::FieldElement;
 use crate::oprf::vole::hashes::{Hashes, Pairs};
-use crate::oprf::vole::malicious::{COIN, COMMITMENT, SenderCoins, commit, draw};
+use crate::oprf::vole::malicious::{COIN, COMMITMENT, ReceiverCoins, SenderCoins, commit, draw};
 use crate::oprf::vole::store::Store;
-use crate::oprf::vole::{Model, Setup, Tossed};
+use crate::oprf::vole::{Coins, Hashing, Model, Tossed};
 use crate::parameters::Security;
 use crate::positions;
-use crate::protocol::{Learns, Run};
+use crate::protocol::{Ctx, Learns, Run};
 
 pub use super::costs::max_malicious_items;
 
@@ -88,7 +89,8 @@ pub fn receive(
     cheat: &ReceiverCheat<'_>,
 ) -> Result<Learnt, Error> {
     let setup = setup(run)?;
-    let Tossed { context, seed, coins } = Malicious::toss_as_receiver(&setup, channel, rng)?;
+    let ctx = &mut Ctx { run, channel: &mut *channel, rng: &mut *rng };
+    let Tossed { context, seed, coins } = ReceiverCoins::toss(ctx, setup.limit)?;
     let mut flight1 = vec![0; Plan::FLIGHT1_BYTES];
     channel.recv_exact(&mut flight1)?;
     let (mut vole, mut flight2) = cheating::answer(&context, &setup.plan, &flight1, rng, &cheat.vole)?;
@@ -108,8 +110,9 @@ pub fn receive(
     Block::send(&masked, channel, run)?;
     coins.send_w(channel)?;
     let values = store.sort(run, pairs)?.decode(run, vole.expand())?.in_order();
-    let w = Malicious::w_of_receiver(coins, channel)?;
-    let mine = masks(run, &hashes, items, values.to_vec(), w)?;
+    let w = coins.w(channel)?;
+    let with = &Hashing { run, hashes: &hashes, items, w };
+    let mine = masks(with, values.to_vec())?;
     let theirs = received_masks(run, channel)?;
     let pairs = equal(&mine, &theirs);
     if run.learns == Learns::Both {
@@ -130,16 +133,9 @@ pub fn receive(
 }
 
 /// The masks of decoded values in the order of the items.
-pub(super) fn masks(
-    run: &Run<'_>,
-    hashes: &Hashes,
-    items: &Items,
-    mut values: Vec<Block>,
-    w: Block,
-) -> Result<Vec<u128>, Error> {
-    hashes.outputs(run, &mut values, |range, values, into| {
-        Malicious::hash(hashes, items, w, range, values, into);
-    })?;
+pub(super) fn masks(with: &Hashing<'_, Block>, mut values: Vec<Block>) -> Result<Vec<u128>, Error> {
+    with.hashes
+        .outputs(with.run, &mut values, |range, values, into| Malicious::hash(with, range, values, into))?;
     Ok(values.iter().map(|output| output.to_u128()).collect())
 }
 
@@ -262,7 +258,7 @@ pub fn send(
     cheat: &SenderCheat<'_>,
 ) -> Result<(), Error> {
     let setup = setup(run)?;
-    let Tossed { context, seed, coins } = send_coins(&setup, channel, rng, cheat.coins)?;
+    let Tossed { context, seed, coins } = send_coins(run, channel, rng, cheat.coins)?;
     let delta = cheat.delta.unwrap_or_else(|| Block::random(rng));
     let (vole, flight1) = cheating::open(&context, delta, rng);
     channel.send(&flight1)?;
@@ -284,19 +280,19 @@ pub fn send(
         channel.send(&coins.opening)?;
         Block::ZERO
     } else {
-        Malicious::w_of_sender(coins, channel)?
+        coins.w(channel)?
     };
     let pairs = Pairs { keys, values: vec![(); values.len()] };
     let mut decoded = store.sort(run, pairs)?.decode(run, b)?.in_order();
     Block::add_products(&mut decoded, delta ^ cheat.other_delta, &values);
-    let masks = masks(run, &hashes, items, decoded.into_vec(), w)?;
+    let masks = masks(&Hashing { run, hashes: &hashes, items, w }, decoded.into_vec())?;
     channel.send(&(cheat.masks)(masks))?;
     Ok(channel.flush()?)
 }
 
 /// The first messages of coins.
 fn send_coins(
-    setup: &Setup<'_>,
+    run: &Run<'_>,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
     cheat: CoinCheat,
@@ -304,7 +300,7 @@ fn send_coins(
     let session = if cheat == CoinCheat::Replayed {
         Context::new(&[0xee; 32], "vole", b"another session", 1, 1)
     } else {
-        setup.run.context.clone()
+        run.context.clone()
     };
     let commitments = session.oracle(COMMITMENT);
     let [coin, coin_opening, mut my_w, mut opening] = [(); 4].map(|()| draw(rng));
@@ -323,5 +319,5 @@ fn send_coins(
     channel.send(&opened)?;
     channel.send(&coin_opening)?;
     channel.flush()?;
-    Ok(Tossed::new(setup.run, [theirs, opened], SenderCoins { my_w, opening }))
+    Ok(Tossed::new(run, [theirs, opened], SenderCoins { my_w, opening }))
 }

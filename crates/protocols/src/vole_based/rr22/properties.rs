@@ -2,6 +2,7 @@
 //! did not hold would end as well as any.
 
 use std::thread;
+use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -15,10 +16,10 @@ use vesica_ot::vole::cheating::fingerprint_of_code;
 use super::cheating::masks;
 use super::setup;
 use crate::oprf::vole::hashes::Hashes;
-use crate::oprf::vole::malicious::{KeptValues, ReceiverCoins, SenderCoins};
-use crate::oprf::vole::{Model, Tossed};
+use crate::oprf::vole::malicious::{ReceiverCoins, SenderCoins};
+use crate::oprf::vole::{Coins, Hashing, Model, Tossed};
 use crate::parameters::{Parameters, Security};
-use crate::protocol::{Learns, Run, Sizes};
+use crate::protocol::{Ctx, Learns, Run, Sizes};
 use crate::testing::{planted_for, run_of};
 
 const MALICIOUS: Parameters = Parameters {
@@ -41,16 +42,16 @@ type Party<C> = (Tossed<C>, vesica_channel::Stream);
 /// Both parties' coins, whose randomness comes from these seeds: the receiver's, the sender's.
 fn tossed(receiver: u64, sender: u64) -> (Party<ReceiverCoins>, Party<SenderCoins>) {
     let (mut mine, mut theirs) = memory::pair();
-    let run = run(MALICIOUS);
+    let run = &run(MALICIOUS);
+    let limit = Duration::from_secs(600);
     thread::scope(|scope| {
-        let run = &run;
         let sender = scope.spawn(move || {
-            let mut rng = StdRng::seed_from_u64(sender);
-            (Malicious::toss_as_sender(&setup(run).unwrap(), &mut theirs, &mut rng).unwrap(), theirs)
+            let rng = &mut StdRng::seed_from_u64(sender);
+            (SenderCoins::toss(&mut Ctx { run, channel: &mut theirs, rng }, limit).unwrap(), theirs)
         });
-        let mut rng = StdRng::seed_from_u64(receiver);
-        let receiver = Malicious::toss_as_receiver(&setup(run).unwrap(), &mut mine, &mut rng).unwrap();
-        ((receiver, mine), sender.join().unwrap())
+        let rng = &mut StdRng::seed_from_u64(receiver);
+        let coins = ReceiverCoins::toss(&mut Ctx { run, channel: &mut mine, rng }, limit).unwrap();
+        ((coins, mine), sender.join().unwrap())
     })
 }
 
@@ -66,7 +67,8 @@ fn each_partys_coin_decides_the_store_the_code_the_keys_and_the_masks() {
         let hashes = Hashes::new(context);
         let pairs = hashes.pairs::<Block>(&run, &sets.receiver).unwrap();
         let values = vec![Block::from(5u128); 3];
-        let masks = masks(&run, &hashes, &sets.receiver, values, Block::ZERO).unwrap();
+        let with = &Hashing { run: &run, hashes: &hashes, items: &sets.receiver, w: Block::ZERO };
+        let masks = masks(with, values).unwrap();
         (seed.unwrap(), fingerprint_of_code(context, &plan)[0], pairs.keys[0], pairs.values[0], masks[0])
     };
     let [first, others @ ..] = RUNS.map(|(receiver, sender)| {
@@ -90,9 +92,9 @@ fn both_parties_have_a_part_in_w() {
         let (mine, theirs) = (mine.coins, theirs.coins);
         let parts = [mine.my_w, theirs.my_w].map(|part| Block::from_bytes(part.as_chunks().0[0]));
         thread::scope(|scope| {
-            let sender = scope.spawn(move || Malicious::w_of_sender(theirs, &mut other).unwrap());
+            let sender = scope.spawn(move || theirs.w(&mut other).unwrap());
             mine.send_w(&mut channel).unwrap();
-            let w = Malicious::w_of_receiver(mine, &mut channel).unwrap();
+            let w = mine.w(&mut channel).unwrap();
             assert!(w == sender.join().unwrap(), "both parties have one w");
             assert!(w == parts[0] ^ parts[1] && parts.iter().all(|part| *part != Block::ZERO));
             w
@@ -107,9 +109,10 @@ fn of_equal_values(parameters: Parameters, items: &Items, w: Block) -> (Vec<u128
     let run = Run { learns: Learns::Both, ..run(parameters) };
     let hashes = Hashes::new(&run.context);
     let values = vec![Block::from(5u128); items.len()];
-    let proofs = KeptValues::new(&run, &hashes, &values, w);
+    let with = &Hashing { run: &run, hashes: &hashes, items, w };
+    let proofs = Malicious::proofs(with, &values);
     let proof = |item| u128::from_le_bytes(proofs.proof(items, item));
-    (masks(&run, &hashes, items, values, w).unwrap(), (0..items.len()).map(proof).collect())
+    (masks(with, values).unwrap(), (0..items.len()).map(proof).collect())
 }
 
 #[test]
