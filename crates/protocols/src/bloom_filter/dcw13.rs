@@ -100,27 +100,21 @@ variants! {
 }
 
 /// The registry's entry.
-pub static ENTRY: Entry = Entry::new("gbf", "garbled Bloom filter", Roles::Whole { receive, send })
-    .family("bloom_filter")
+pub static ENTRY: Entry = extension::entry("gbf", "garbled Bloom filter", Roles::Whole { receive, send })
     .paper("DCW13 §4, appendix A; PSZ14")
-    .levels(transfer::LEVELS)
     .variants(Form::VARIANTS)
-    .flights(extension::flights)
     .steps(|role, shape| match (role, Form::of(&shape.parameters)) {
         (Role::Receiver, Form::TwoStrings | Form::Correlated) => &[(Phase::Answer, 95), (Phase::Compare, 5)],
         (Role::Sender, Form::TwoStrings | Form::Correlated) => &[(Phase::Answer, 100)],
         (Role::Receiver, _) => &[(Phase::Answer, 50), (Phase::Exchange, 45), (Phase::Compare, 5)],
         (Role::Sender, _) => &[(Phase::Answer, 50), (Phase::Exchange, 50)],
     })
-    .base_ots(extension::kept_base_ots)
     .messages(&[
         extension::BASE_MESSAGES[0],
         extension::BASE_MESSAGES[1],
-        Message::of_receiver(
-            "the Bloom filter of the receiver, as choices of OTs",
-            "4096 + m·4 (IKNP: m·κ/8), m = b·κ·s for n = max(n_r, n_s)",
-            |shape| transfer::choice_bytes(shape, filter(shape)),
-        ),
+        extension::choices("4096 + m·4 (IKNP: m·κ/8), m = b·κ·s for n = max(n_r, n_s)", |shape| {
+            transfer::choice_bytes(shape, filter(shape))
+        }),
         Message::of_sender(
             "the garbled Bloom filter of the sender, under the strings of the OTs",
             "m·κ/8 (two-strings: 2·m·κ/8)",
@@ -140,8 +134,7 @@ pub static ENTRY: Entry = Entry::new("gbf", "garbled Bloom filter", Roles::Whole
                 sender: (52 + wider) * shape.sender() + form,
             }
         },
-    )
-    .test_items(1 << 9);
+    );
 
 /// The filter of a run: k = κ functions, the larger set.
 fn filter(shape: &Shape) -> FilterShape {

@@ -23,13 +23,16 @@ use vesica_ot::{CotReceiver, CotSender, iknp, small_field};
 use crate::error::Error;
 use crate::parameters::Parameters;
 use crate::protocol::{Ctx, Run};
-use crate::registry::{Message, Shape};
+use crate::registry::{Entry, Message, Roles, Shape};
 
 /// Whose hash the base OTs of IKNP use; one batch of them a run.
 const BASE: Label = Label::new("bloom: base OTs");
 
 /// k of SoftSpoken: the fastest where a byte costs about as much as a fourth of a block of the generator.
 const WIDTH: Width = Width::Four;
+
+/// The levels κ: k = κ hash functions, κ columns of the extension, strings of κ bits.
+const LEVELS: &[u32] = &[80, 128, 192, 256];
 
 /// Which extension it is.
 enum Kind {
@@ -137,6 +140,17 @@ fn columns(parameters: &Parameters) -> u32 {
         Kind::SoftSpoken => 128,
         Kind::Iknp => parameters.level,
     }
+}
+
+/// What the entries of the family have in common.
+pub(super) const fn entry(name: &'static str, title: &'static str, roles: Roles) -> Entry {
+    let entry = Entry::new(name, title, roles).family("bloom_filter").levels(LEVELS);
+    entry.flights(flights).base_ots(kept_base_ots).test_items(1 << 9)
+}
+
+/// The receiver's choices, with the size of the filter in words.
+pub(super) const fn choices(formula: &'static str, bytes: fn(&Shape) -> u64) -> Message {
+    Message::of_receiver("the Bloom filter of the receiver, as choices of OTs", formula, bytes)
 }
 
 /// The OTs' rows and the masks, which wait for each other; the base OTs before them are one message of Masny

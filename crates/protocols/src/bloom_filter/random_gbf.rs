@@ -56,25 +56,19 @@ const CHUNK: usize = 1 << 12;
 
 /// The registry's entry.
 pub static ENTRY: Entry =
-    Entry::new("gbf-random", "random garbled Bloom filter", Roles::Listed { receive, send })
-        .family("bloom_filter")
+    extension::entry("gbf-random", "random garbled Bloom filter", Roles::Listed { receive, send })
         .paper("PSZ14, optimised garbled Bloom filter")
-        .levels(transfer::LEVELS)
         .variants(&[transfer::IKNP])
-        .flights(extension::flights)
         .steps(|role, _| match role {
             Role::Receiver => &[(Phase::Answer, 80), (Phase::Exchange, 15), (Phase::Compare, 5)],
             Role::Sender => &[(Phase::Answer, 80), (Phase::Exchange, 20)],
         })
-        .base_ots(extension::kept_base_ots)
         .messages(&[
             extension::BASE_MESSAGES[0],
             extension::BASE_MESSAGES[1],
-            Message::of_receiver(
-                "the Bloom filter of the receiver, as choices of OTs",
-                "4096 + m·4 (IKNP: m·κ/8), m = b·κ·s for n = n_r",
-                |shape| transfer::choice_bytes(shape, filter(shape)),
-            ),
+            extension::choices("4096 + m·4 (IKNP: m·κ/8), m = b·κ·s for n = n_r", |shape| {
+                transfer::choice_bytes(shape, filter(shape))
+            }),
             Message::of_sender("masks of the sender", "n_s·⌈ℓ/8⌉", |shape| {
                 shape.sender() * shape.mask()
             }),
@@ -88,8 +82,7 @@ pub static ENTRY: Entry =
                     sender: own * shape.sender() + (1 << 23),
                 }
             },
-        )
-        .test_items(1 << 9);
+        );
 
 /// The filter of a run: k = κ functions, the receiver's items.
 fn filter(shape: &Shape) -> FilterShape {

@@ -43,9 +43,6 @@ const ITEMS: usize = 1 << 12;
 /// Rows picked and hashed at a time.
 const PICKED: usize = 256;
 
-/// The levels κ: k = κ hash functions, κ columns of the extension, strings of κ bits.
-pub(super) const LEVELS: &[u32] = &[80, 128, 192, 256];
-
 /// The form with the OT extension of the papers.
 pub(super) const IKNP: Variant = Variant { name: "iknp", what: "OTs of κ bits by IKNP, as in the papers" };
 

@@ -46,45 +46,40 @@ use vesica_encode::items::Items;
 use vesica_ot::kkrt::{self, PseudoRandomCode};
 use vesica_ot::nco::{NcoReceiver, NcoSender};
 
-use super::{check_sizes, with_base_ots};
+use super::{base_ots_of_receiver, base_ots_of_sender, check_sizes, entry};
 use crate::error::{Error, Misuse};
 use crate::mask_lists;
 use crate::masks::MaskWidth;
 use crate::oprf::bins::{self, Reported, keys::Keys};
 use crate::outcome::Pairs;
 use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Roles, Shape};
+use crate::registry::{Entry, Memory, Message, Shape};
 
 /// The registry's entry.
-pub static ENTRY: Entry =
-    Entry::new("kkrt", "batched OPRF from OT extension, cuckoo hashing", Roles::Listed { receive, send })
-        .family("ot_based")
-        .paper("KKRT16 (eprint 2016/799), Figures 2 and 6")
-        .flights(with_base_ots)
-        .steps(|role, _| match role {
-            Role::Receiver => &[(Phase::Blind, 15), (Phase::Answer, 60), (Phase::Exchange, 25)],
-            Role::Sender => &[(Phase::Blind, 15), (Phase::Answer, 65), (Phase::Exchange, 20)],
-        })
-        .base_ots(|shape| counts(shape).map_or(0, |(_, columns)| columns))
-        .messages(&[
-            Message::of_receiver("base OTs, sender's part; not sent where they are kept", "32", |shape| {
-                counts(shape).map_or(0, |_| shape.unless_kept(32))
-            }),
-            Message::of_sender("base OTs, receiver's part; not sent where they are kept", "64·c", |shape| {
-                counts(shape).map_or(0, |(_, columns)| shape.unless_kept(64 * columns))
-            }),
-            Message::of_receiver("OT extension, a row for each of β bins", "β·c/8", |shape| {
-                counts(shape).map_or(0, |(bins, columns)| bins * columns / 8)
-            }),
-            Message::of_sender("masks, a list for each hash function", "3·n_s·⌈ℓ/8⌉", |shape| {
-                counts(shape).map_or(0, |_| 3 * shape.sender() * shape.mask())
-            }),
-        ])
-        .memory("receiver 24·n_r + 20·β, sender (30 + ⌈ℓ/8⌉)·n_s", |shape| {
-            let bins = counts(shape).map_or(0, |(bins, _)| bins);
-            let sender = (30 + shape.mask()) * shape.sender();
-            Memory { receiver: 24 * shape.receiver() + 20 * bins, sender }
-        });
+pub static ENTRY: Entry = entry("kkrt", "batched OPRF from OT extension, cuckoo hashing", receive, send)
+    .paper("KKRT16 (eprint 2016/799), Figures 2 and 6")
+    .steps(|role, _| match role {
+        Role::Receiver => &[(Phase::Blind, 15), (Phase::Answer, 60), (Phase::Exchange, 25)],
+        Role::Sender => &[(Phase::Blind, 15), (Phase::Answer, 65), (Phase::Exchange, 20)],
+    })
+    .base_ots(|shape| counts(shape).map_or(0, |(_, columns)| columns))
+    .messages(&[
+        base_ots_of_receiver(|shape| counts(shape).map_or(0, |_| shape.unless_kept(32))),
+        base_ots_of_sender("64·c", |shape| {
+            counts(shape).map_or(0, |(_, columns)| shape.unless_kept(64 * columns))
+        }),
+        Message::of_receiver("OT extension, a row for each of β bins", "β·c/8", |shape| {
+            counts(shape).map_or(0, |(bins, columns)| bins * columns / 8)
+        }),
+        Message::of_sender("masks, a list for each hash function", "3·n_s·⌈ℓ/8⌉", |shape| {
+            counts(shape).map_or(0, |_| 3 * shape.sender() * shape.mask())
+        }),
+    ])
+    .memory("receiver 24·n_r + 20·β, sender (30 + ⌈ℓ/8⌉)·n_s", |shape| {
+        let bins = counts(shape).map_or(0, |(bins, _)| bins);
+        let sender = (30 + shape.mask()) * shape.sender();
+        Memory { receiver: 24 * shape.receiver() + 20 * bins, sender }
+    });
 
 /// β and c of a run of this shape; none of sizes that are refused.
 fn counts(shape: &Shape) -> Option<(u64, u64)> {

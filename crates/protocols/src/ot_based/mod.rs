@@ -9,7 +9,7 @@ pub mod ot_psi;
 
 use crate::error::{Error, Misuse};
 use crate::protocol::{Phase, Role, Sizes, Step};
-use crate::registry::Shape;
+use crate::registry::{Entry, Message, ReceivePairs, Roles, SendList, Shape};
 
 /// Items of the receiver at most: of 2.4 bins an item there are fewer than 2^32.
 const MOST_ITEMS: usize = 1 << 30;
@@ -18,6 +18,31 @@ const MOST_ITEMS: usize = 1 << 30;
 fn check_sizes(sizes: Sizes) -> Result<(), Error> {
     let Sizes { receiver, sender } = sizes;
     if receiver <= MOST_ITEMS { Ok(()) } else { Err(Misuse::TooManyItems { receiver, sender }.into()) }
+}
+
+/// What the entries of the family have in common.
+const fn entry(name: &'static str, title: &'static str, receive: ReceivePairs, send: SendList) -> Entry {
+    Entry::new(name, title, Roles::Listed { receive, send }).family("ot_based").flights(with_base_ots)
+}
+
+/// The same of the protocols of PSSZ15 and PSZ14.
+const fn entry_of_pssz15(
+    name: &'static str,
+    title: &'static str,
+    receive: ReceivePairs,
+    send: SendList,
+) -> Entry {
+    entry(name, title, receive, send).sigma(1, 64).paper_parameters().steps(six_phases)
+}
+
+/// The receiver's message in the base OTs, whose sender it is.
+const fn base_ots_of_receiver(bytes: fn(&Shape) -> u64) -> Message {
+    Message::of_receiver("base OTs, sender's part; not sent where they are kept", "32", bytes)
+}
+
+/// The sender's.
+const fn base_ots_of_sender(formula: &'static str, bytes: fn(&Shape) -> u64) -> Message {
+    Message::of_sender("base OTs, receiver's part; not sent where they are kept", formula, bytes)
 }
 
 /// The flights of a run: rows of the OT extension and masks, and before them the base OTs, whose two messages
@@ -48,7 +73,6 @@ mod tests {
 
     use crate::Parameters;
     use crate::protocol::{Ctx, Progress, Run};
-    use crate::registry::Entry;
     use crate::testing::{DIRECTIONS, Tampering, Target, planted, run_of, wiped};
 
     /// What a run told: each phase that began, and each that work counted as meanwhile, once.

@@ -66,7 +66,7 @@ use vesica_encode::items::Items;
 use vesica_ot::kk13::{self, WalshHadamard};
 use vesica_ot::nco::{NcoReceiver, NcoSender};
 
-use super::{check_sizes, ot_psi, six_phases, with_base_ots};
+use super::{base_ots_of_receiver, base_ots_of_sender, check_sizes, entry_of_pssz15, ot_psi};
 use crate::error::Error;
 use crate::mask_lists;
 use crate::masks::MaskWidth;
@@ -74,7 +74,7 @@ use crate::oprf::bins::{self, BinWords, Reported, characters::Characters};
 use crate::outcome::Pairs;
 use crate::parameters::{Parameters, variants};
 use crate::protocol::{Ctx, Phase, Sizes};
-use crate::registry::{Entry, Memory, Message, Roles, Shape};
+use crate::registry::{Entry, Memory, Message, Shape};
 
 /// Blocks of a row.
 const BLOCKS: usize = kk13::COLUMNS / Block::BITS;
@@ -95,24 +95,15 @@ variants! {
 
 /// The registry's entry.
 pub static ENTRY: Entry =
-    Entry::new("ot-phasing", "OT-Phasing, permutation-based hashing", Roles::Listed { receive, send })
-        .family("ot_based")
+    entry_of_pssz15("ot-phasing", "OT-Phasing, permutation-based hashing", receive, send)
         .paper("PSSZ15 §4, §6, §7")
-        .sigma(1, 64)
         .variants(Form::VARIANTS)
-        .paper_parameters()
-        .flights(with_base_ots)
-        .steps(six_phases)
         .base_ots(|shape| ot_psi::ENTRY.kept_base_ots(shape))
         .messages(&[
-            Message::of_receiver("base OTs, sender's part; not sent where they are kept", "32", |shape| {
-                bytes(shape, 0, |_| shape.unless_kept(32))
+            base_ots_of_receiver(|shape| bytes(shape, 0, |_| shape.unless_kept(32))),
+            base_ots_of_sender("64·256", |shape| {
+                bytes(shape, 1, |_| shape.unless_kept(64 * kk13::COLUMNS as u64))
             }),
-            Message::of_sender(
-                "base OTs, receiver's part; not sent where they are kept",
-                "64·256",
-                |shape| bytes(shape, 1, |_| shape.unless_kept(64 * kk13::COLUMNS as u64)),
-            ),
             Message::of_receiver(
                 "OT extension, t rows for each of β bins, t' for each of s slots of the stash",
                 "32·(t·β + t'·s)",

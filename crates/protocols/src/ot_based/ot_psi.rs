@@ -72,44 +72,36 @@ use vesica_ot::nco;
 
 #[cfg(doc)]
 use super::inclusion;
-use super::{six_phases, with_base_ots};
+use super::{base_ots_of_receiver, base_ots_of_sender, entry_of_pssz15};
 use crate::error::Error;
 use crate::outcome::Pairs;
 use crate::protocol::{Ctx, Phase};
-use crate::registry::{Entry, Memory, Message, Roles, Shape};
+use crate::registry::{Entry, Memory, Message, Shape};
 use plan::{NAME, Plan, Scheme};
 
 /// The level of the short code.
 const SHORT: u32 = 80;
 
 /// The registry's entry.
-pub static ENTRY: Entry = Entry::new(
+pub static ENTRY: Entry = entry_of_pssz15(
     NAME,
     "OTs on lists of masks, cuckoo hashing with a stash",
-    Roles::Listed { receive, send },
+    receive,
+    send,
 )
-.family("ot_based")
 .paper("PSZ14; PSSZ15 §3.5, Figure 1")
 .levels(&[SHORT, 128])
-.sigma(1, 64)
 .variants(Scheme::VARIANTS)
-.paper_parameters()
-.flights(with_base_ots)
-.steps(six_phases)
 // The bits that choose in kept ones are those of level 128: fewer of them would tell their part.
 .base_ots(|shape| match plan(shape) {
     Some(_) if shape.parameters.level != SHORT => kk13::COLUMNS as u64,
     _ => 0,
 })
 .messages(&[
-    Message::of_receiver("base OTs, sender's part; not sent where they are kept", "32", |shape| {
-        plan(shape).map_or(0, |_| unless_kept(shape, 32))
+    base_ots_of_receiver(|shape| plan(shape).map_or(0, |_| unless_kept(shape, 32))),
+    base_ots_of_sender("64·κ', κ' = 256, or 168 at level 80", |shape| {
+        plan(shape).map_or(0, |plan| unless_kept(shape, 64 * plan.columns as u64))
     }),
-    Message::of_sender(
-        "base OTs, receiver's part; not sent where they are kept",
-        "64·κ', κ' = 256, or 168 at level 80",
-        |shape| plan(shape).map_or(0, |plan| unless_kept(shape, 64 * plan.columns as u64)),
-    ),
     Message::of_receiver(
         "OT extension, t rows for each of p slots of β bins and s slots of the stash",
         "(p·β + s)·t·κ'/8",

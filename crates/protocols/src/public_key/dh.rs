@@ -1,14 +1,15 @@
 //! Diffie–Hellman PSI over ristretto255. The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
 //! **Security:** semi-honest, in the random oracle model, under the decisional Diffie–Hellman assumption (the
-//! proof is that of AES03, cited in PSSZ15 §3.3). Leaks n_r and n_s. A malicious party is not kept from using
-//! a set of its own making, nor a malicious sender from answering wrongly.
+//! proof is that of AES03, cited in PSSZ15 §3.3). Leaks n_r and n_s. A malicious party can use any set, and a
+//! malicious sender can answer wrongly.
 //!
 //! Source: Mea86, HFH99; PSSZ15 §3.3, with the second message hashed to ℓ bits as it says there. Deviations:
-//! the order of the messages is chosen by the sizes, whichever form sends fewer bytes; masks that need not
-//! keep an order are sorted where the paper permutes them; H maps to the whole prime-order group (RFC 9496
-//! one-way map), never "hash times generator", and keeps both coordinates' worth of information, so that P
-//! and -P stay different.
+//!
+//! - The sizes decide the order of the messages: the form that sends fewer bytes.
+//! - Masks that need not keep an order are sorted where the paper permutes them.
+//! - H maps to the whole prime-order group (RFC 9496 one-way map), never "hash times generator". The encoding
+//!   keeps P and -P apart.
 //!
 //! Form [`Form::ReceiverFirst`], taken when n_s ≥ n_r; 32·n_r + 32·n_r + n_s·⌈ℓ/8⌉ bytes:
 //!
