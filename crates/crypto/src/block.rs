@@ -93,13 +93,6 @@ impl Block {
         (self.to_u128() >> (index % Self::BITS)) & 1 == 1
     }
 
-    /// Bit 0, the select bit of point-and-permute.
-    #[inline]
-    #[must_use]
-    pub fn lsb(self) -> bool {
-        self.0[0] & 1 == 1
-    }
-
     /// All ones if `bit`, else all zeros; without a branch.
     #[inline]
     #[must_use]
@@ -217,7 +210,7 @@ mod tests {
         for bit in 0..128 {
             assert_eq!(block.bit(bit), block.as_bytes()[bit / 8] >> (bit % 8) & 1 == 1);
         }
-        assert!(block.lsb());
+        assert!(block.bit(0));
         assert_eq!(align_of::<Block>(), 16);
     }
 

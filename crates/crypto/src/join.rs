@@ -29,29 +29,23 @@ pub trait Tags: Sync {
     fn tag(&self, index: usize) -> u128;
 }
 
-impl Tags for [u128] {
-    #[inline]
-    fn count(&self) -> usize {
-        self.len()
-    }
+macro_rules! tags {
+    ($($list:ty: $number:path),*) => {$(
+        impl Tags for $list {
+            #[inline]
+            fn count(&self) -> usize {
+                self.len()
+            }
 
-    #[inline]
-    fn tag(&self, index: usize) -> u128 {
-        self[index]
-    }
+            #[inline]
+            fn tag(&self, index: usize) -> u128 {
+                $number(self[index])
+            }
+        }
+    )*};
 }
 
-impl Tags for Vec<u128> {
-    #[inline]
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    #[inline]
-    fn tag(&self, index: usize) -> u128 {
-        self[index]
-    }
-}
+tags!([u128]: u128::from, Vec<u128>: u128::from, [u64]: u128::from, [Block]: Block::to_u128);
 
 impl<T: Tags + ?Sized> Tags for &T {
     #[inline]
@@ -62,30 +56,6 @@ impl<T: Tags + ?Sized> Tags for &T {
     #[inline]
     fn tag(&self, index: usize) -> u128 {
         (**self).tag(index)
-    }
-}
-
-impl Tags for [u64] {
-    #[inline]
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    #[inline]
-    fn tag(&self, index: usize) -> u128 {
-        self[index].into()
-    }
-}
-
-impl Tags for [Block] {
-    #[inline]
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    #[inline]
-    fn tag(&self, index: usize) -> u128 {
-        self[index].to_u128()
     }
 }
 
