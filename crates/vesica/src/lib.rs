@@ -6,7 +6,7 @@
 //! protocol, and [`vesica_protocols::registry`] the protocols themselves.
 //!
 //! ```
-//! use vesica::{job::{Destination, TableArgs}, local, net::CancelToken, randomness, settings::Settings, table::Dialect};
+//! use vesica::{job::{Destination, TableArgs}, channel::CancelToken, local, randomness, settings::Settings, table::Dialect};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;

@@ -5,7 +5,7 @@
 //! integers (`sigma`) a table with one key column of the rule `int`. So the partner may hold a table.
 //!
 //! ```
-//! use vesica::net::{CancelToken, Options, memory};
+//! use vesica::{channel::CancelToken, net::memory};
 //! use vesica::{protocols::Role, randomness, sets::{self, SetJob}, settings::Settings};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
