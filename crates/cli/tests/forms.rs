@@ -132,7 +132,7 @@ fn runs(scene: &Scene, entry: &Entry, form: &Parameters) {
     let sender = [&party(&inputs[1], &[])[..], &asked].concat();
     let receiver = [&party(&inputs[0], &["--output", "out.csv"])[..], &asked].concat();
     let (received, sent) = scene.pair(&sender, &receiver);
-    let told = if form.level == 80 { "WARNING: level 80 is for comparison with the papers" } else { "" };
+    let told = if form.level == 80 { "WARNING: level 80 is only for comparison with the papers" } else { "" };
     received.expect(0, &[&format!("{COMMON} of {} rows match", ROWS[0]), told]);
     sent.expect(0, &[told]);
     let expected = plain_join(&scene.read(&inputs[0]), &scene.read(&inputs[1]));
