@@ -70,7 +70,7 @@ fn once(
 ) -> Duration {
     let (mut mine, mut theirs) = ends;
     let watches = ["receiver", "sender"].map(Phases::new);
-    let run = |progress| Run { progress, ..Run::new(protocol, &[7; 32], shape.sizes, shape.parameters) };
+    let run = |progress| Run { progress, ..protocol.run(&[7; 32], shape.sizes, shape.parameters) };
     let started = Instant::now();
     let (matches, wall) = thread::scope(|scope| {
         scope.spawn(|| {

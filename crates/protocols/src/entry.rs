@@ -1,6 +1,7 @@
 //! A protocol's entry in the registry: what it is, what it costs, its two roles, and what stands around every
 //! role.
 
+use vesica_crypto::hash::Context;
 use vesica_encode::items::Items;
 
 use crate::error::Error;
@@ -8,7 +9,7 @@ use crate::masks::mask_bits;
 use crate::outcome::{Outcome, Pairs, Pending};
 use crate::parameters::{Parameters, Profile, Security, Supported, Variant};
 use crate::positions;
-use crate::protocol::{Ctx, Learns, Role, Sizes, Step};
+use crate::protocol::{Ctx, Learns, NoProgress, Role, Run, Sizes, Step};
 
 /// Whether a protocol may be taken without being asked for by name, or at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -402,6 +403,17 @@ impl Entry {
 /// a protocol where a set is empty, and tell the sender the positions of the matches where both parties learn
 /// the result.
 impl Entry {
+    /// A run on one thread, in which the receiver alone learns the result and nobody is told of progress. The
+    /// session id is fresh and known to both parties; `vesica::session` derives it from the connection and
+    /// the terms.
+    pub fn run<'a>(&self, session_id: &[u8; 32], sizes: Sizes, parameters: Parameters) -> Run<'a> {
+        let (receiver, sender) = (sizes.receiver as u64, sizes.sender as u64);
+        let agreed = parameters.text();
+        let context = Context::new(session_id, self.name, agreed.as_bytes(), receiver, sender);
+        let learns = Learns::Receiver;
+        Run { context, sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None }
+    }
+
     /// The receiver's role: its items in, its result out, once it is worked out.
     ///
     /// # Errors

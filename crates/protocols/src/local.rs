@@ -7,11 +7,11 @@ use vesica_channel::{Channel, Stream, memory};
 use vesica_crypto::prg::Prg;
 use vesica_encode::items::Items;
 
+use crate::entry::Entry;
 use crate::error::Error;
 use crate::outcome::Outcome;
 use crate::parameters::Parameters;
 use crate::protocol::{Ctx, Run, Sizes};
-use crate::registry::Entry;
 
 /// Runs both roles of a protocol, semi-honest and with the usual parameters, and gives what the receiver, who
 /// holds `mine`, learns.
@@ -27,7 +27,7 @@ pub fn run_local(
     let sizes = Sizes { receiver: mine.len(), sender: theirs.len() };
     let mut sid = [0; 32];
     rng.fill_bytes(&mut sid);
-    let run = || Run::new(entry, &sid, sizes, Parameters::default());
+    let run = || entry.run(&sid, sizes, Parameters::default());
     let mut sender_rng = Prg::from_rng(rng);
     let (here, there) = memory::pair();
     thread::scope(|scope| {

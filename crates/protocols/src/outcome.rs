@@ -92,7 +92,7 @@ impl<'a> Pending<'a> {
     }
 }
 
-/// The matches as the receiver of a [`Listed`](crate::registry::Roles::Listed) protocol has them: pairs of an
+/// The matches as the receiver of a [`Listed`](crate::entry::Roles::Listed) protocol has them: pairs of an
 /// item of its own and a position in the sender's list. They are found, or still to be joined from two lists
 /// that are both here.
 pub struct Pairs<'a>(Box<dyn FnOnce() -> Vec<(u32, u32)> + 'a>);

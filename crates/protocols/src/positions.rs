@@ -7,9 +7,9 @@
 
 use vesica_channel::{RecvHalf, SendHalf};
 
+use crate::entry::Message;
 use crate::error::{Error, Misbehaviour};
 use crate::protocol::{Learns, Role};
-use crate::registry::Message;
 
 /// The message, for a registry's entry; k is the number of matches.
 pub(crate) const MESSAGE: Message = Message {

@@ -8,7 +8,6 @@ use vesica_ot::base::cache::BaseOtCache;
 
 use crate::error::{Error, Misuse};
 use crate::parameters::Parameters;
-use crate::registry::Entry;
 
 /// The part a party plays. It does not depend on who listens and who connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -225,22 +224,11 @@ pub struct Run<'a> {
     pub progress: &'a dyn Progress,
     /// Agreed: the cache that base OTs come from, or go to for later runs. Without one, they are made for
     /// this run alone. It has no part in protocols whose entry names no
-    /// [`base_ots`](crate::registry::Entry::base_ots).
+    /// [`base_ots`](crate::entry::Entry::base_ots).
     pub base_ots: Option<&'a BaseOtCache>,
 }
 
 impl Run<'_> {
-    /// A run on one thread, in which the receiver alone learns the result and nobody is told of progress. The
-    /// session id is fresh and known to both parties; `vesica::session` derives it from the connection and
-    /// the terms.
-    pub fn new(entry: &Entry, session_id: &[u8; 32], sizes: Sizes, parameters: Parameters) -> Self {
-        let (receiver, sender) = (sizes.receiver as u64, sizes.sender as u64);
-        let agreed = parameters.text();
-        let context = Context::new(session_id, entry.name, agreed.as_bytes(), receiver, sender);
-        let learns = Learns::Receiver;
-        Run { context, sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None }
-    }
-
     /// Checks that `items` has the agreed size and kind: native items of σ bits, or digests of the agreed
     /// width.
     pub fn expect_items(&self, role: Role, items: &Items) -> Result<(), Error> {

@@ -14,11 +14,11 @@ use vesica_channel::{Channel, Digests, Stream, Traffic, memory};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates};
 use vesica_ot::base::cache::BaseOtCache;
 
+use crate::entry::{Entry, Shape};
 use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
 use crate::parameters::{Parameters, Security};
 use crate::protocol::{Ctx, Learns, NoProgress, Progress, Role, Run, Sizes};
-use crate::registry::{Entry, Shape};
 
 mod ideal_group;
 #[cfg(test)]
@@ -294,7 +294,7 @@ pub fn play_role(
 
 fn run<'a>(entry: &Entry, sets: &Planted, case: Case) -> Run<'a> {
     let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
-    let run = Run::new(entry, &[7; 32], sizes, case.parameters);
+    let run = entry.run(&[7; 32], sizes, case.parameters);
     Run { learns: case.learns, threads: case.threads, ..run }
 }
 

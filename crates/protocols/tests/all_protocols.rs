@@ -297,11 +297,11 @@ fn fresh_randomness_changes_the_transcript_and_not_the_result() {
 
 #[test]
 fn a_set_of_another_size_than_agreed_is_refused() {
-    use vesica_protocols::{Ctx, Run, Sizes};
+    use vesica_protocols::{Ctx, Sizes};
     let sets = planted(4, 4, 1, 1);
     for entry in PROTOCOLS {
         let sizes = Sizes { receiver: 5, sender: 5 };
-        let run = Run::new(entry, &[0; 32], sizes, Parameters::default());
+        let run = entry.run(&[0; 32], sizes, Parameters::default());
         let (mut a, _b) = vesica_channel::memory::pair();
         let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);
         let wrong = Error::Misuse(Misuse::SizeMismatch { agreed: 5, given: 4 });

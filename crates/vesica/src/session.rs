@@ -339,7 +339,7 @@ impl Agreed {
         cache: Option<&'a BaseOtCache>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
-        let run = Run::new(self.protocol, &self.sid, self.sizes, self.parameters);
+        let run = self.protocol.run(&self.sid, self.sizes, self.parameters);
         let run = Run { learns: self.learns, threads, progress, base_ots: cache, ..run };
         let ctx = &mut Ctx { run: &run, channel: &mut *channel, rng };
         let pending = match self.role {

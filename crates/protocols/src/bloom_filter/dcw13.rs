@@ -76,11 +76,11 @@ use zeroize::Zeroizing;
 
 use super::extension;
 use super::transfer::{self, receiver_sums, sender_sums};
+use crate::entry::{Entry, Memory, Message, Roles, Shape};
 use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
 use crate::parameters::variants;
 use crate::protocol::{Ctx, Phase, Role, Run};
-use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
 /// Items that one thread hashes at a time.
 const CHUNK: usize = 1 << 12;

@@ -20,10 +20,10 @@ use vesica_ot::security::{Security, SemiHonest};
 use vesica_ot::softspoken::{self, Choices, Width};
 use vesica_ot::{CotReceiver, CotSender, iknp, small_field};
 
+use crate::entry::{Entry, Message, Roles, Shape};
 use crate::error::Error;
 use crate::parameters::Parameters;
 use crate::protocol::{Ctx, Run};
-use crate::registry::{Entry, Message, Roles, Shape};
 
 /// Whose hash the base OTs of IKNP use; one batch of them a run.
 const BASE: Label = Label::new("bloom: base OTs");

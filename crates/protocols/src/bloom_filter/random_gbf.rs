@@ -45,11 +45,11 @@ use vesica_encode::items::Items;
 
 use super::extension;
 use super::transfer::{self, receiver_sums, sender_sums};
+use crate::entry::{Entry, Memory, Message, Roles, Shape};
 use crate::error::Error;
 use crate::masks::{self, MaskWidth};
 use crate::outcome::Pairs;
 use crate::protocol::{Ctx, Phase, Role, Run};
-use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
 /// Items that one thread handles at a time.
 const CHUNK: usize = 1 << 12;

@@ -47,13 +47,13 @@ use vesica_ot::kkrt::{self, PseudoRandomCode};
 use vesica_ot::nco::{NcoReceiver, NcoSender};
 
 use super::{base_ots_of_receiver, base_ots_of_sender, check_sizes, entry};
+use crate::entry::{Entry, Memory, Message, Shape};
 use crate::error::{Error, Misuse};
 use crate::mask_lists;
 use crate::masks::MaskWidth;
 use crate::oprf::bins::{self, Reported, keys::Keys};
 use crate::outcome::Pairs;
 use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Shape};
 
 /// The registry's entry.
 pub static ENTRY: Entry = entry("kkrt", "batched OPRF from OT extension, cuckoo hashing", receive, send)

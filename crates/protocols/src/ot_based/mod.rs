@@ -7,9 +7,9 @@ pub mod kkrt16;
 pub mod ot_phasing;
 pub mod ot_psi;
 
+use crate::entry::{Entry, Message, ReceivePairs, Roles, SendList, Shape};
 use crate::error::{Error, Misuse};
 use crate::protocol::{Phase, Role, Sizes, Step};
-use crate::registry::{Entry, Message, ReceivePairs, Roles, SendList, Shape};
 
 /// Items of the receiver at most: of 2.4 bins an item there are fewer than 2^32.
 const MOST_ITEMS: usize = 1 << 30;

@@ -67,6 +67,7 @@ use vesica_ot::kk13::{self, WalshHadamard};
 use vesica_ot::nco::{NcoReceiver, NcoSender};
 
 use super::{base_ots_of_receiver, base_ots_of_sender, check_sizes, entry_of_pssz15, ot_psi};
+use crate::entry::{Entry, Memory, Message, Shape};
 use crate::error::Error;
 use crate::mask_lists;
 use crate::masks::MaskWidth;
@@ -74,7 +75,6 @@ use crate::oprf::bins::{self, BinWords, Reported, characters::Characters};
 use crate::outcome::Pairs;
 use crate::parameters::{Parameters, variants};
 use crate::protocol::{Ctx, Phase, Sizes};
-use crate::registry::{Entry, Memory, Message, Shape};
 
 /// Blocks of a row.
 const BLOCKS: usize = kk13::COLUMNS / Block::BITS;

@@ -73,10 +73,10 @@ use vesica_ot::nco;
 #[cfg(doc)]
 use super::inclusion;
 use super::{base_ots_of_receiver, base_ots_of_sender, entry_of_pssz15};
+use crate::entry::{Entry, Memory, Message, Shape};
 use crate::error::Error;
 use crate::outcome::Pairs;
 use crate::protocol::{Ctx, Phase};
-use crate::registry::{Entry, Memory, Message, Shape};
 use plan::{NAME, Plan, Scheme};
 
 /// The level of the short code.

@@ -46,12 +46,12 @@ use vesica_crypto::join::join;
 use vesica_crypto::par;
 use vesica_encode::items::Items;
 
+use crate::entry::{Entry, Memory, Message, Roles, Shape};
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, MaskWidth};
 use crate::outcome::Pairs;
 use crate::overlap::{Inbound, Stopped, overlap};
 use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
-use crate::registry::{Entry, Memory, Message, Roles, Shape};
 
 /// Elements one thread handles at a time; a piece of a message holds as many for each thread. Local: changes
 /// no byte.

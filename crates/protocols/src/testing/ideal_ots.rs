@@ -67,7 +67,7 @@ impl<T: Word, const W: usize> NcoSender<T, W> for Sender<'_> {
 
 /// What a sender had sent whenever it asked for rows, against a receiver that takes whatever comes.
 pub(crate) fn noted(
-    agreed: (&crate::registry::Entry, &Planted, Case),
+    agreed: (&crate::entry::Entry, &Planted, Case),
     sender: impl Fn(&mut crate::Ctx<'_, '_>, &Sent) -> Result<(), crate::Error> + Send + Sync,
 ) -> Vec<u64> {
     let ends = memory::pair();

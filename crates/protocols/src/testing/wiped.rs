@@ -4,9 +4,9 @@ use rand::{SeedableRng, rngs::StdRng};
 use vesica_crypto::memory::wiped_bytes;
 
 use super::{Case, Target, lying_wire, planted_for, play_role};
+use crate::entry::Entry;
 use crate::parameters::Parameters;
 use crate::protocol::Role;
-use crate::registry::Entry;
 
 /// What came of a run of 200 and 150 items, 20 of them common.
 pub(crate) struct Ended {

@@ -43,6 +43,7 @@ use vesica_crypto::block::Block;
 use vesica_encode::items::Items;
 use vesica_ot::security::{Malicious, SemiHonest};
 
+use crate::entry::{Entry, Roles};
 use crate::error::Error;
 use crate::oprf::vole::{Oprf, Proofs, Setup};
 use crate::oprf::{OprfReceiver, OprfSender};
@@ -50,7 +51,6 @@ use crate::outcome::{Outcome, Pending};
 use crate::parameters::{Profile, Security};
 use crate::positions;
 use crate::protocol::{Ctx, Learns, Phase, Role, Run};
-use crate::registry::{Entry, Roles};
 use costs::max_malicious_items;
 use sorted_masks::{IndexedMasks, OutgoingMasks};
 

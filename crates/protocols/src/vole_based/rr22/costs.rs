@@ -4,6 +4,7 @@ use vesica_crypto::block::Block;
 use vesica_encode::sorted;
 use vesica_ot::vole::{Family, Plan};
 
+use crate::entry::{Memory, Message, Shape};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::oprf::vole::malicious::{COIN_BYTES, proof_bytes};
@@ -11,7 +12,6 @@ use crate::oprf::vole::store::Store;
 use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security, variants};
 use crate::positions;
 use crate::protocol::{Role, Run, Sizes};
-use crate::registry::{Memory, Message, Shape};
 
 variants! {
     /// The code for the noise.

@@ -10,8 +10,8 @@
 use std::time::Duration;
 
 use super::costs::MESSAGES;
+use crate::entry::Shape;
 use crate::protocol::Run;
-use crate::registry::Shape;
 
 /// For a run of no size: latency, a machine that stands still for a while.
 const LEAST: Duration = Duration::from_secs(600);
