@@ -39,7 +39,7 @@ pub type Receiver = nco::Receiver<PseudoRandomCode, BLOCKS>;
 pub type Sender = nco::Sender<PseudoRandomCode, BLOCKS>;
 
 /// The widths k, and ⌊-log2⌋ of the probability that two codewords of that width differ in fewer than 128
-/// places.
+/// positions.
 const WIDTHS: [(usize, u32); 9] =
     [(400, 43), (408, 46), (416, 50), (424, 54), (432, 58), (440, 62), (448, 66), (456, 70), (464, 75)];
 

@@ -319,23 +319,6 @@ impl<S: SecurityModel> Receiver<S> {
         &self.tiles
     }
 
-    /// Correlated OTs with random choices, which are written to `choices`. Each takes one bit less than with
-    /// chosen ones.
-    ///
-    /// # Errors
-    /// Those of the channel.
-    ///
-    /// # Panics
-    /// If `choices` has fewer bits than there are rows.
-    pub fn extend_random(
-        &mut self,
-        choices: &mut [u8],
-        rows: &mut [[Block; 1]],
-        channel: &mut dyn Channel,
-    ) -> Result<(), Error> {
-        self.extend_to(Choices::Random, choices, rows, |message| Ok(channel.send(message)?))
-    }
-
     /// Correlated OTs whose message goes to `send`, chunk by chunk. Chosen choices are read from `bits`,
     /// random ones are written to it.
     ///
@@ -499,14 +482,6 @@ impl<S: SecurityModel> Sender<S> {
             }
         }
         Ok(&self.tiles)
-    }
-
-    /// Correlated OTs with random choices of the receiver ([`Receiver::extend_random`]).
-    ///
-    /// # Errors
-    /// As [`extend_from`](Self::extend_from), and those of the channel.
-    pub fn extend_random(&mut self, rows: &mut [[Block; 1]], channel: &mut dyn Channel) -> Result<(), Error> {
-        self.extend_from(Choices::Random, rows, |message| Ok(channel.recv_exact(message)?))
     }
 
     /// Correlated OTs. `receive` is asked for the receiver's message, chunk by chunk.

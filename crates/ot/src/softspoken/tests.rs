@@ -36,9 +36,9 @@ fn check_lengths<S: SecurityModel>(width: Width) {
         sender.extend(&mut q, &mut there).unwrap();
         assert_correlated(sender.delta()[0], &choices, &t, &q);
         let mut random = vec![0; count.div_ceil(8)];
-        receiver.extend_random(&mut random, &mut t, &mut here).unwrap();
+        receiver.extend_to(Choices::Random, &mut random, &mut t, |message| Ok(here.send(message)?)).unwrap();
         here.flush().unwrap();
-        sender.extend_random(&mut q, &mut there).unwrap();
+        sender.extend_from(Choices::Random, &mut q, |message| Ok(there.recv_exact(message)?)).unwrap();
         assert_correlated(sender.delta()[0], &random, &t, &q);
         assert!(count < 1000 || random != choices);
     }
@@ -81,7 +81,11 @@ fn random_choices_are_balanced() {
     let (mut receiver, _) = ends::<SemiHonest>(Width::Four, 4);
     let (mut here, _there) = memory::pair();
     let mut choices = [0; 1250];
-    receiver.extend_random(&mut choices, &mut vec![[Block::ZERO]; 10_000], &mut here).unwrap();
+    receiver
+        .extend_to(Choices::Random, &mut choices, &mut vec![[Block::ZERO]; 10_000], |message| {
+            Ok(here.send(message)?)
+        })
+        .unwrap();
     let ones: u32 = choices.iter().map(|byte| byte.count_ones()).sum();
     // Five standard deviations.
     assert!((4750..=5250).contains(&ones), "{ones}");
