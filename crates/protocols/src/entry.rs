@@ -102,6 +102,17 @@ impl Message {
     }
 }
 
+/// The message, for a registry's entry; k is the number of matches.
+pub(crate) const POSITIONS: Message = Message {
+    from: Role::Receiver,
+    what: "positions of the matches (--learns both)",
+    formula: "4 + min(4·k, ⌈n_s/8⌉)",
+    bytes: |shape| match shape.learns {
+        Learns::Receiver => 0,
+        Learns::Both => 4 + positions::body_bytes(shape.sizes.sender, shape.matches) as u64,
+    },
+};
+
 /// Bytes that a protocol adds to the items at its peak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
@@ -330,7 +341,7 @@ impl Entry {
 
     /// The message around a listed protocol: the positions of the matches.
     fn positions(&self) -> Option<&'static Message> {
-        matches!(self.roles, Roles::Listed { .. }).then_some(&positions::MESSAGE)
+        matches!(self.roles, Roles::Listed { .. }).then_some(&POSITIONS)
     }
 
     /// Its messages, in the order in which each party sends its own.

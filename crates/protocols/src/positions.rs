@@ -7,22 +7,10 @@
 
 use vesica_channel::{RecvHalf, SendHalf};
 
-use crate::entry::Message;
 use crate::error::{Error, Misbehaviour};
-use crate::protocol::{Learns, Role};
 
-/// The message, for a registry's entry; k is the number of matches.
-pub(crate) const MESSAGE: Message = Message {
-    from: Role::Receiver,
-    what: "positions of the matches (--learns both)",
-    formula: "4 + min(4·k, ⌈n_s/8⌉)",
-    bytes: |shape| match shape.learns {
-        Learns::Receiver => 0,
-        Learns::Both => 4 + body_bytes(shape.sizes.sender, shape.matches) as u64,
-    },
-};
-
-fn body_bytes(listed: usize, matched: usize) -> usize {
+/// Bytes behind the count.
+pub(crate) fn body_bytes(listed: usize, matched: usize) -> usize {
     if is_bitmap(listed, matched) { listed.div_ceil(8) } else { 4 * matched }
 }
 

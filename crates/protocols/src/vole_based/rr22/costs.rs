@@ -4,13 +4,12 @@ use vesica_crypto::block::Block;
 use vesica_encode::sorted;
 use vesica_ot::vole::{Family, Plan};
 
-use crate::entry::{Memory, Message, Shape};
+use crate::entry::{Memory, Message, POSITIONS, Shape};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::oprf::vole::malicious::{COIN_BYTES, proof_bytes};
 use crate::oprf::vole::store::Store;
 use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security, variants};
-use crate::positions;
 use crate::protocol::{Role, Run, Sizes};
 
 variants! {
@@ -68,7 +67,7 @@ pub(super) const MESSAGES: &[Message] = &[
             sorted::encoded_bytes(shape.sizes.sender, bits) as u64
         },
     ),
-    positions::MESSAGE,
+    POSITIONS,
     Message::of_receiver("proofs of the matches (malicious, --learns both)", "16·k", |shape| {
         proof_bytes(shape.parameters.security, shape.learns, shape.matches)
     }),
