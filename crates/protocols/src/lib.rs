@@ -1,4 +1,4 @@
-//! Every private set intersection protocol, one file per paper.
+//! Every private set intersection protocol, one module per protocol.
 //!
 //! A protocol takes [`Items`](vesica_encode::items::Items) and a [`Channel`](vesica_channel::Channel) and
 //! gives [`Matches`](vesica_encode::items::Matches); it never sees a column, a file or a socket. The
