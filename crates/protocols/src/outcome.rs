@@ -78,7 +78,7 @@ impl<'a> Pending<'a> {
     /// Works out the result.
     ///
     /// # Errors
-    /// If the search fails: what was received has been checked, so that only the caller can end it.
+    /// None is expected: what was received has been checked. Cancelling has no effect here.
     pub fn finish(self) -> Result<Outcome, Error> {
         (self.0)()
     }
