@@ -11,23 +11,23 @@
 //! - H maps to the whole prime-order group (RFC 9496 one-way map), never "hash times generator". The encoding
 //!   keeps P and -P apart.
 //!
-//! Form [`Form::ReceiverFirst`], taken when n_s ≥ n_r; 32·n_r + 32·n_r + n_s·⌈ℓ/8⌉ bytes:
+//! Form [`Form::MasksOfSender`], taken when n_s ≥ n_r; 32·n_r + 32·n_r + n_s·⌈ℓ/8⌉ bytes:
 //!
 //! ```text
-//! receiver (Y), b ←$ Z_q*                            sender (X), a ←$ Z_q*
-//!                ── H(y)^b, in random order ──►      32·n_r
-//!                ◄── (H(y)^b)^a, same order ──       32·n_r
-//!                ◄── sort{F(H(x)^a)} ──              n_s·⌈ℓ/8⌉
-//! output {y : F(((H(y)^b)^a)^(1/b)) received}
+//!    receiver (Y), b ←$ Z_q*                            sender (X), a ←$ Z_q*
+//! 1.                ── H(y)^b, in random order ──►      32·n_r
+//! 2.                ◄── (H(y)^b)^a, same order ──       32·n_r
+//! 3.                ◄── sort{F(H(x)^a)} ──              n_s·⌈ℓ/8⌉
+//!    output {y : F(((H(y)^b)^a)^(1/b)) received}
 //! ```
 //!
-//! Form [`Form::SenderFirst`], PSSZ15's own, taken when n_s < n_r; 32·(n_r + n_s) + n_r·⌈ℓ/8⌉ bytes:
+//! Form [`Form::MasksOfReceiver`], PSSZ15's own, taken when n_s < n_r; 32·(n_r + n_s) + n_r·⌈ℓ/8⌉ bytes:
 //!
 //! ```text
-//!                ── H(y)^b, in random order ──►      32·n_r
-//!                ◄── H(x)^a, in random order ──      32·n_s
-//!                ◄── F((H(y)^b)^a), same order ──    n_r·⌈ℓ/8⌉
-//! output {y : F of it among F((H(x)^a)^b)}
+//! 1.                ── H(y)^b, in random order ──►      32·n_r
+//! 2.                ◄── H(x)^a, in random order ──      32·n_s
+//! 3.                ◄── F((H(y)^b)^a), same order ──    n_r·⌈ℓ/8⌉
+//!    output {y : F of it among F((H(x)^a)^b)}
 //! ```
 //!
 //! Names: a, b = `secret`; H = the oracle `item_to_group`, then the group's map; F = the oracle
@@ -69,30 +69,30 @@ impl<G: Group> Over<G> {
         .paper("Mea86, HFH99; PSSZ15 §3.3")
         .flights(|_| 2)
         .steps(|role, shape| match (Form::for_sizes(shape.sizes), role) {
-            (Form::ReceiverFirst, Role::Receiver) => {
+            (Form::MasksOfSender, Role::Receiver) => {
                 &[(Phase::Blind, 50), (Phase::Unblind, 40), (Phase::Exchange, 8), (Phase::Compare, 2)]
             }
-            (Form::ReceiverFirst, Role::Sender) => &[(Phase::Answer, 92), (Phase::Exchange, 8)],
-            (Form::SenderFirst, Role::Receiver) => {
+            (Form::MasksOfSender, Role::Sender) => &[(Phase::Answer, 92), (Phase::Exchange, 8)],
+            (Form::MasksOfReceiver, Role::Receiver) => {
                 &[(Phase::Blind, 49), (Phase::Answer, 49), (Phase::Compare, 2)]
             }
-            (Form::SenderFirst, Role::Sender) => &[(Phase::Blind, 50), (Phase::Answer, 50)],
+            (Form::MasksOfReceiver, Role::Sender) => &[(Phase::Blind, 50), (Phase::Answer, 50)],
         })
         .messages(&[
             Message::of_receiver("blinded items of the receiver", "32·n_r", |shape| {
                 Self::ELEMENT * shape.receiver()
             }),
             Message::of_sender("the same, raised to the sender's key (n_s ≥ n_r)", "32·n_r", |shape| {
-                Self::in_form(Form::ReceiverFirst, shape, Self::ELEMENT * shape.receiver())
+                Self::in_form(Form::MasksOfSender, shape, Self::ELEMENT * shape.receiver())
             }),
             Message::of_sender("masks of the sender (n_s ≥ n_r)", "n_s·⌈ℓ/8⌉", |shape| {
-                Self::in_form(Form::ReceiverFirst, shape, shape.sender() * shape.mask())
+                Self::in_form(Form::MasksOfSender, shape, shape.sender() * shape.mask())
             }),
             Message::of_sender("blinded items of the sender (n_s < n_r)", "32·n_s", |shape| {
-                Self::in_form(Form::SenderFirst, shape, Self::ELEMENT * shape.sender())
+                Self::in_form(Form::MasksOfReceiver, shape, Self::ELEMENT * shape.sender())
             }),
             Message::of_sender("masks of the receiver's items (n_s < n_r)", "n_r·⌈ℓ/8⌉", |shape| {
-                Self::in_form(Form::SenderFirst, shape, shape.receiver() * shape.mask())
+                Self::in_form(Form::MasksOfReceiver, shape, shape.receiver() * shape.mask())
             }),
         ])
         .memory(
@@ -100,11 +100,11 @@ impl<G: Group> Over<G> {
             |shape| {
                 let (receiver, sender) = (shape.receiver(), shape.sender());
                 match Form::for_sizes(shape.sizes) {
-                    Form::ReceiverFirst => Memory {
+                    Form::MasksOfSender => Memory {
                         receiver: (32 + Self::ELEMENT) * receiver + 36 * sender,
                         sender: Self::ELEMENT * receiver + 56 * sender,
                     },
-                    Form::SenderFirst => Memory {
+                    Form::MasksOfReceiver => Memory {
                         receiver: 40 * receiver + (52 + Self::ELEMENT) * sender,
                         sender: Self::ELEMENT * receiver + 4 * sender,
                     },
@@ -124,19 +124,19 @@ impl<G: Group> Over<G> {
     }
 }
 
-/// Who sends group elements of its own first, and what comes back.
+/// Whose items come back as masks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// The sender returns the receiver's elements and sends masks of its own items.
-    ReceiverFirst,
-    /// The sender sends its own elements and returns masks of the receiver's.
-    SenderFirst,
+    /// The sender returns the receiver's elements, raised, and sends masks of its own items.
+    MasksOfSender,
+    /// The sender sends its own elements, and masks of the receiver's items.
+    MasksOfReceiver,
 }
 
 impl Form {
     /// The form with fewer bytes: 64·n_r + n_s·⌈ℓ/8⌉ against 32·(n_r + n_s) + n_r·⌈ℓ/8⌉, where ⌈ℓ/8⌉ < 32.
     pub fn for_sizes(sizes: Sizes) -> Self {
-        if sizes.sender < sizes.receiver { Form::SenderFirst } else { Form::ReceiverFirst }
+        if sizes.sender < sizes.receiver { Form::MasksOfReceiver } else { Form::MasksOfSender }
     }
 }
 
@@ -147,14 +147,14 @@ fn receive<'a, G: Group>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pair
     let party = Party::<G>::new(run, items, ctx.rng)?;
     let order = items.shuffled(ctx.rng);
     match Form::for_sizes(run.sizes) {
-        Form::ReceiverFirst => {
+        Form::MasksOfSender => {
             let (mine, theirs) = party.receive_returned(&order, ctx.channel)?;
             Ok(Pairs::joined(run, move || {
                 let pairs = join(threads, &mine[..], &theirs[..]).into_iter();
                 pairs.map(|(mine, theirs)| (order[mine as usize], theirs)).collect()
             }))
         }
-        Form::SenderFirst => {
+        Form::MasksOfReceiver => {
             let (theirs, mine) = party.receive_masks(&order, ctx.channel)?;
             // The masks received may be anything; the tables of the join are made of those computed here.
             Ok(Pairs::joined(run, move || {
@@ -170,8 +170,8 @@ fn send<G: Group>(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Erro
     // a ←$ Z_q*.
     let party = Party::<G>::new(ctx.run, items, ctx.rng)?;
     match Form::for_sizes(ctx.run.sizes) {
-        Form::ReceiverFirst => party.send_returned(ctx.channel),
-        Form::SenderFirst => party.send_masks(items.shuffled(ctx.rng), ctx.channel),
+        Form::MasksOfSender => party.send_returned(ctx.channel),
+        Form::MasksOfReceiver => party.send_masks(items.shuffled(ctx.rng), ctx.channel),
     }
 }
 
@@ -197,7 +197,7 @@ impl<'a, G: Group> Party<'a, G> {
         })
     }
 
-    /// Receiver, [`Form::ReceiverFirst`]: its masks in this order, and the sender's.
+    /// Receiver, [`Form::MasksOfSender`]: its masks in this order, and the sender's.
     fn receive_returned(
         &self,
         order: &[u32],
@@ -214,17 +214,17 @@ impl<'a, G: Group> Party<'a, G> {
         Ok((mine, theirs))
     }
 
-    /// Sender, [`Form::ReceiverFirst`]: the item behind each mask sent.
+    /// Sender, [`Form::MasksOfSender`]: the item behind each mask sent.
     fn send_returned(&self, channel: &mut dyn Channel) -> Result<Vec<u32>, Error> {
         let (mine, ()) = overlap(channel, self.elements(self.run.sizes.receiver), |channel, blinded| {
-            // 1. (H(y)^b)^a, in the order received, and F(H(x)^a) while none waits to be answered.
+            // 2. (H(y)^b)^a, in the order received, and F(H(x)^a) while none waits to be answered.
             self.return_and_mask(blinded, channel)
         })?;
-        // 2. The masks, sorted.
+        // 3. The masks, sorted.
         masks::send_sorted(self.run, self.width, mine.into_iter().zip(0..), channel.split().0)
     }
 
-    /// Receiver, [`Form::SenderFirst`]: the masks of the sender's elements, and what it sent for the
+    /// Receiver, [`Form::MasksOfReceiver`]: the masks of the sender's elements, and what it sent for the
     /// receiver's in this order.
     fn receive_masks(
         &self,
@@ -245,13 +245,13 @@ impl<'a, G: Group> Party<'a, G> {
         })
     }
 
-    /// Sender, [`Form::SenderFirst`]: the item behind each element sent.
+    /// Sender, [`Form::MasksOfReceiver`]: the item behind each element sent.
     fn send_masks(&self, order: Vec<u32>, channel: &mut dyn Channel) -> Result<Vec<u32>, Error> {
         let count = self.run.sizes.receiver;
         overlap(channel, self.elements(count), |channel, blinded| {
-            // 1. H(x)^a, in the order drawn.
+            // 2. H(x)^a, in the order drawn.
             self.send_blinded(&order, channel)?;
-            // 2. F((H(y)^b)^a), in the order received.
+            // 3. F((H(y)^b)^a), in the order received.
             self.raise_all(Phase::Answer, &self.secret, count, blinded, |piece| {
                 let mut masks = Vec::with_capacity(piece.len());
                 self.mask(&piece, &mut masks);
@@ -337,25 +337,25 @@ impl<'a, G: Group> Party<'a, G> {
         CHUNK * self.run.threads
     }
 
-    /// Sends H(item)^secret for the items at `places`, in that order.
-    fn send_blinded(&self, places: &[u32], channel: &mut dyn SendHalf) -> Result<(), Stopped> {
-        self.run.phase(Phase::Blind, places.len());
-        for piece in places.chunks(self.piece()) {
+    /// Sends H(item)^secret for the items at `indices`, in that order.
+    fn send_blinded(&self, indices: &[u32], channel: &mut dyn SendHalf) -> Result<(), Stopped> {
+        self.run.phase(Phase::Blind, indices.len());
+        for piece in indices.chunks(self.piece()) {
             send_elements::<G>(&self.blind(piece)?, channel)?;
             self.run.advance(piece.len())?;
         }
         Ok(())
     }
 
-    /// H(item)^secret, encoded, for the items at `places`.
-    fn blind(&self, places: &[u32]) -> Result<Vec<G::Encoding>, Error> {
-        let mut elements = vec![G::EMPTY; places.len()];
-        par::for_each_chunk(self.run.threads, CHUNK, places, &mut elements, |_, places, elements| {
+    /// H(item)^secret, encoded, for the items at `indices`.
+    fn blind(&self, indices: &[u32]) -> Result<Vec<G::Encoding>, Error> {
+        let mut elements = vec![G::EMPTY; indices.len()];
+        par::for_each_chunk(self.run.threads, CHUNK, indices, &mut elements, |_, indices, elements| {
             let items: Vec<u8> =
-                places.iter().flat_map(|&place| self.items.get(place as usize)).copied().collect();
-            let mut bytes = vec![0; places.len() * G::UNIFORM];
+                indices.iter().flat_map(|&index| self.items.get(index as usize)).copied().collect();
+            let mut bytes = vec![0; indices.len() * G::UNIFORM];
             self.item_to_group.hash_batch(&items, self.items.width(), &mut bytes, G::UNIFORM);
-            let mut uniform = vec![G::UNIFORM_EMPTY; places.len()];
+            let mut uniform = vec![G::UNIFORM_EMPTY; indices.len()];
             for (uniform, bytes) in uniform.iter_mut().zip(bytes.chunks_exact(G::UNIFORM)) {
                 uniform.as_mut().copy_from_slice(bytes);
             }
@@ -451,10 +451,10 @@ mod tests {
         }
     }
 
-    /// In the order of the receiver's elements, and in that of the sender's where these go first. An item's
+    /// In the order of the receiver's elements, and in that of the sender's where it sends its own. An item's
     /// element is known from its party's seed.
     #[test]
-    fn flaw_places_in_the_messages_do_not_tell_of_items() {
+    fn flaw_positions_in_the_messages_do_not_tell_of_items() {
         for (receiver, sender) in [(64, 72), (72, 64)] {
             let sets = planted(receiver, sender, 9, 1);
             let (context, _) = duel::<_, ()>(
@@ -478,22 +478,22 @@ mod tests {
                 let ended = run_over(&IDEAL, &sets, Case { seed, ..Case::default() }, ends);
                 assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows);
                 let sent = sent.lock().unwrap();
-                let places = |party: usize, items: &Items| {
+                let positions = |party: usize, items: &Items| {
                     let rng = &mut StdRng::seed_from_u64(seed << 1 | party as u64);
                     let blinded = Party::<IdealGroup>::new(&run, items, rng).unwrap();
                     let blinded = blinded.blind(&(0..items.len() as u32).collect::<Vec<_>>()).unwrap();
                     let wire: Vec<&[u8]> =
                         sent[party].chunks(IdealGroup::ENCODED).take(items.len()).collect();
-                    let place =
+                    let position =
                         |element: &[u8]| wire.iter().position(|sent| *sent == element).unwrap() as u32;
-                    blinded.iter().map(|element| place(element.as_ref())).collect::<Vec<u32>>()
+                    blinded.iter().map(|element| position(element.as_ref())).collect::<Vec<u32>>()
                 };
-                let senders = (form == Form::SenderFirst).then(|| places(1, &sets.sender));
-                (places(0, &sets.receiver), senders)
+                let senders = (form == Form::MasksOfReceiver).then(|| positions(1, &sets.sender));
+                (positions(0, &sets.receiver), senders)
             };
             let (receivers, senders): (Vec<_>, Vec<_>) = (0..40).map(of_seed).unzip();
             order::assert_hidden(&receivers);
-            if form == Form::SenderFirst {
+            if form == Form::MasksOfReceiver {
                 order::assert_hidden(&senders.into_iter().flatten().collect::<Vec<_>>());
             }
         }
@@ -504,13 +504,13 @@ mod tests {
         for (receiver, sender) in [(0, 0), (1, 1), (10, 11), (11, 10), (1 << 8, 1 << 20), (1 << 20, 1 << 8)] {
             let sizes = Sizes { receiver, sender };
             let mask = MaskWidth::for_sizes(sizes).unwrap().bytes();
-            let first = 64 * receiver + sender * mask;
-            let second = 32 * (receiver + sender) + receiver * mask;
+            let masks_of_sender = 64 * receiver + sender * mask;
+            let masks_of_receiver = 32 * (receiver + sender) + receiver * mask;
             let parameters = crate::Parameters::default();
             let shape =
                 Shape { sizes, parameters, learns: Learns::Receiver, matches: 0, kept_base_ots: false };
             let bytes = ENTRY.bytes(Role::Receiver, &shape) + ENTRY.bytes(Role::Sender, &shape);
-            assert_eq!(bytes as usize, first.min(second));
+            assert_eq!(bytes as usize, masks_of_sender.min(masks_of_receiver));
         }
     }
 }
