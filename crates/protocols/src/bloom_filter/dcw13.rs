@@ -23,15 +23,15 @@
 //! The standard form, "\[DCW13\] + random OT extension" of PSZ14:
 //!
 //! ```text
-//! receiver (Y)                                       sender (X), Δ ←$ {0,1}^κ
-//!                ◄─ base OTs, seeds against Δ ─►     64·128 + 32 + 4096 bytes (IKNP: 64·κ + 32)
-//! for each slice of the filter: c = BF_Y
-//!                ── the extension, choices c ──►     4 bytes a slot (IKNP: κ/8)
-//! t_j                                                q_j = t_j ⊕ c_j·Δ
-//! S(y) = ⊕_i H(h_i(y), t_h_i(y))                     S(x) = ⊕_i H(h_i(x), q_h_i(x) ⊕ Δ)
-//!                                                    D: garbled Bloom filter of x ↦ v(x) ⊕ S(x)
-//!                ◄── D ──                            κ/8 bytes a slot
-//! output {y : ⊕_i D[h_i(y)] ⊕ S(y) = v(y)}
+//!    receiver (Y)                                       sender (X), Δ ←$ {0,1}^κ
+//! 1.                ◄─ base OTs, seeds against Δ ─►     64·128 + 32 + 4096 bytes (IKNP: 64·κ + 32)
+//!    for each slice of the filter: c = BF_Y
+//!                   ── the extension, choices c ──►     4 bytes a slot (IKNP: κ/8)
+//!    t_j                                                q_j = t_j ⊕ c_j·Δ
+//! 2. S(y) = ⊕_i H(h_i(y), t_h_i(y))                     S(x) = ⊕_i H(h_i(x), q_h_i(x) ⊕ Δ)
+//! 3.                                                    D: garbled Bloom filter of x ↦ v(x) ⊕ S(x)
+//!                   ◄── D ──                            κ/8 bytes a slot
+//! 4. output {y : ⊕_i D[h_i(y)] ⊕ S(y) = v(y)}
 //! ```
 //!
 //! **Why this is DCW13.** Let R_j = H(j, q_j ⊕ Δ). Then GBF_X\[j\] = D\[j\] ⊕ R_j is a garbled Bloom filter
@@ -40,9 +40,9 @@
 //! random). Built in this order, a string is hashed only when an item has it, on either side, and rows are
 //! dropped as soon as they are used.
 //!
-//! The other forms reproduce PSZ14's table. `two-strings` and `correlated` (`appendix_a.rs`) build the GBF
-//! first, send it slice by slice and hash all strings; `iknp` is the standard form over the papers' OT
-//! extension.
+//! The other forms reproduce PSZ14's table. `two-strings` and `correlated` (`appendix_a.rs`) build GBF_X in
+//! step 2, send it slice by slice in step 3 and hash all strings; `iknp` is the standard form over the papers'
+//! OT extension.
 //!
 //! | form | sent by the sender for slot j | receiver hashes | sender hashes |
 //! |---|---|---|---|
@@ -191,7 +191,7 @@ impl<'a, const W: usize> Party<'a, W> {
                 // 3. ⊕_i D[h_i(y)] ⊕ S(y).
                 self.receive_filter(sums, ctx.channel.split().1)?
             }
-            // 2. and 3. of appendix A: ⊕_i GBF_X[h_i(y)].
+            // 3. ⊕_i GBF_X[h_i(y)] (`appendix_a.rs`).
             Form::TwoStrings | Form::Correlated => self.receive_strings(ot, ctx.channel)?,
         };
         // 4. The y for which that is v(y): Algorithm 2.
@@ -209,7 +209,7 @@ impl<'a, const W: usize> Party<'a, W> {
                 // 3. D, the garbled Bloom filter of x ↦ v(x) ⊕ S(x): Algorithm 1.
                 self.send_filter(sums, channel.split().0, rng)
             }
-            // 2. and 3. of appendix A: GBF_X, and its strings by the OTs.
+            // 2. and 3. GBF_X, and its strings by the OTs (`appendix_a.rs`).
             Form::TwoStrings | Form::Correlated => self.send_strings(ot, channel, rng),
         }
     }
@@ -231,12 +231,12 @@ impl<'a, const W: usize> Party<'a, W> {
         (0..recovered.len()).filter(equal).map(|at| self.positions.items()[at]).collect()
     }
 
-    /// v of the items from place `first` on, XORed into `values`.
+    /// v of the items from position `first` of `positions` on, XORed into `values`.
     fn values(&self, first: usize, values: &mut [[Block; W]]) {
         let Ok(()) = par::fill_chunks(self.run.threads, CHUNK, values, |chunk, values| {
-            let places = &self.positions.items()[first + chunk * CHUNK..][..values.len()];
-            let mut inputs = Vec::with_capacity(places.len() * self.items.width());
-            places.iter().for_each(|&item| inputs.extend_from_slice(self.items.get(item as usize)));
+            let indices = &self.positions.items()[first + chunk * CHUNK..][..values.len()];
+            let mut inputs = Vec::with_capacity(indices.len() * self.items.width());
+            indices.iter().for_each(|&index| inputs.extend_from_slice(self.items.get(index as usize)));
             let mut hashes = vec![[Block::ZERO; W]; values.len()];
             let bytes = Block::slice_as_mut_bytes(hashes.as_flattened_mut());
             self.values.hash_batch(&inputs, self.items.width(), bytes, W * Block::BYTES);

@@ -164,8 +164,8 @@ impl Masks {
     ) -> Vec<u128> {
         let mut masks = large_vec(0, sums.len());
         let input = items.width() + W * Block::BYTES;
-        let places = sums.chunks(CHUNK).zip(positions.items().chunks(CHUNK)).zip(masks.chunks_mut(CHUNK));
-        let Ok(()) = par::for_each(threads, places, |_, ((sums, items_here), masks)| {
+        let chunks = sums.chunks(CHUNK).zip(positions.items().chunks(CHUNK)).zip(masks.chunks_mut(CHUNK));
+        let Ok(()) = par::for_each(threads, chunks, |_, ((sums, items_here), masks)| {
             let (mut inputs, mut hashes) =
                 (Wiped::from(Vec::with_capacity(sums.len() * input)), vec![[0; 16]; sums.len()]);
             for (sum, &item) in sums.iter().zip(items_here) {

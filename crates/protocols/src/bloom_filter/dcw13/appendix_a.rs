@@ -13,7 +13,7 @@ use super::{Form, Party, RandomStrings};
 use crate::error::Error;
 
 impl<const W: usize> Party<'_, W> {
-    /// The GBF of the intersection, which the OTs give slot by slot, summed over the positions of each item.
+    /// GBF_X where BF_Y is set, which the OTs give slot by slot, summed over the positions of each item.
     pub(super) fn receive_strings(
         &self,
         ot: extension::Receiver<W>,
@@ -25,7 +25,7 @@ impl<const W: usize> Party<'_, W> {
         let mut strings = Wiped::default();
         for_each_batch(self.run, &self.positions, |batch| {
             strings.resize(batch.rows(), [Block::ZERO; W]);
-            // 4. z_j = y_j,c_j ⊕ H(j, t_j).
+            // 3. x_j,c_j: what was sent for c_j, ⊕ H(j, t_j). (`correlated`: for c_j = 0 nothing was.)
             match self.form {
                 Form::TwoStrings => ot.receive(&choices_of(&batch), &mut strings, channel)?,
                 _ => ot.receive_correlated(&choices_of(&batch), &mut strings, channel)?,
@@ -39,7 +39,7 @@ impl<const W: usize> Party<'_, W> {
         Ok(sums)
     }
 
-    /// The pairs (x_j,0, x_j,1) by OT, x_j,1 = GBF_S\[j\]; x_j,0 is random (`two-strings`), or H(j, q_j).
+    /// The pairs (x_j,0, x_j,1) by OT, x_j,1 = GBF_X\[j\]; x_j,0 is random (`two-strings`), or H(j, q_j).
     pub(super) fn send_strings(
         &self,
         ot: extension::Sender<W>,
@@ -52,10 +52,11 @@ impl<const W: usize> Party<'_, W> {
         let mut random = RandomStrings::new::<W>(rng);
         for_each_batch(self.run, &self.positions, |batch| {
             if batch.slice == 0 {
+                // 2. GBF_X, a bin at a time.
                 self.filter_of(&batch.bin, &mut random, &mut filter)?;
             }
             let filter = &filter[batch.slice * batch.bin.shape().slots()..][..batch.rows()];
-            // 3. y_j,0 = x_j,0 ⊕ H(j, q_j), y_j,1 = x_j,1 ⊕ H(j, q_j ⊕ s).
+            // 3. x_j,0 ⊕ H(j, q_j) and x_j,1 ⊕ H(j, q_j ⊕ Δ). (`correlated`: the second alone.)
             if self.form == Form::TwoStrings {
                 pairs.resize(filter.len(), [[Block::ZERO; W]; 2]);
                 random.fill(pairs.as_flattened_mut());

@@ -84,8 +84,8 @@ fn sums(party: &Party<'_, 1>, strings: &[[Block; 1]]) -> Vec<[[Block; 1]; 2]> {
             let slice_of = &strings[(number * shape.hashes() + slice) * shape.slots()..][..shape.slots()];
             Sums(&mut sums).add(slice_of, &slots[slice % SLICES_PER_BLOCK]);
         }
-        for (place, sum) in bin.range().zip(sums) {
-            all[party.positions.items()[place] as usize] = [sum, values[place]];
+        for (position, sum) in bin.range().zip(sums) {
+            all[party.positions.items()[position] as usize] = [sum, values[position]];
         }
     }
     all
