@@ -197,12 +197,7 @@ pub struct Ctx<'c, 'a> {
 }
 
 impl<'a> Ctx<'_, 'a> {
-    /// Its parts, for a step that takes them one by one.
-    pub fn parts(&mut self) -> (&Run<'a>, &mut dyn Channel, &mut dyn CryptoRng) {
-        (self.run, self.channel, self.rng)
-    }
-
-    /// The same, for a part of the run.
+    /// The same, lent to a part of the run. A step that takes its parts one by one takes this to pieces.
     pub fn reborrow(&mut self) -> Ctx<'_, 'a> {
         Ctx { run: self.run, channel: self.channel, rng: self.rng }
     }

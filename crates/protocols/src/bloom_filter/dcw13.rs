@@ -201,7 +201,7 @@ impl<'a, const W: usize> Party<'a, W> {
     fn send(&self, ctx: &mut Ctx<'_, '_>) -> Result<(), Error> {
         // 1. An OT for each slot.
         let mut ot = extension::Sender::<W>::setup(ctx)?;
-        let (_, channel, rng) = ctx.parts();
+        let Ctx { channel, rng, .. } = ctx.reborrow();
         match self.form {
             Form::Standard | Form::Iknp => {
                 // 2. S(x) = ⊕_i H(h_i(x), q_h_i(x) ⊕ Δ).

@@ -26,7 +26,7 @@ fn seen(sets: &Planted, case: Case) -> Seen {
     let (receiver, sender) = duel(
         (&ENTRY, sets, case),
         Box::new(|ctx| {
-            let (run, channel, rng) = ctx.parts();
+            let Ctx { run, channel, rng } = ctx.reborrow();
             let party = Party::<1>::new(run, &sets.receiver);
             let mut ot = extension::Receiver::<1>::setup(&mut Ctx { run, channel, rng })?;
             let (mut bits, mut strings) = (Vec::new(), Vec::new());
