@@ -207,10 +207,10 @@ impl Progress for Stopwatch {
         self.began().push(Began { phase, current: phase, at: Instant::now() });
     }
 
-    fn count(&self, apart: Option<Phase>) {
+    fn attribute_time(&self, phase: Option<Phase>) {
         let mut began = self.began();
         if let Some(current) = began.last().map(|began| began.current) {
-            began.push(Began { phase: apart.unwrap_or(current), current, at: Instant::now() });
+            began.push(Began { phase: phase.unwrap_or(current), current, at: Instant::now() });
         }
     }
 
@@ -279,7 +279,7 @@ mod tests {
         }
         let expected = [("extend".to_owned(), 2.0), ("evaluate".to_owned(), 8.0)];
         assert_eq!(watch.phases(after(10)), expected);
-        watch.count(None);
+        watch.attribute_time(None);
         assert_eq!(watch.began().last().map(|began| began.phase), Some(extend));
     }
 

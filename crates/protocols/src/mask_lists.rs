@@ -154,7 +154,7 @@ impl EvaluationSink for OutgoingLists<'_> {
     /// Sends what is left of the list before the complete one; behind the last list, that list as well.
     fn complete(&mut self, channel: &mut dyn SendHalf) -> Result<(), Error> {
         let run = self.run;
-        run.apart(Phase::Exchange, || self.pause(1, 1, channel))?;
+        run.in_phase(Phase::Exchange, || self.pause(1, 1, channel))?;
         self.complete += 1;
         self.left = 0;
         if self.complete == self.lists {
@@ -228,8 +228,8 @@ impl<'a> MaskMatcher<'a> {
     fn take(&mut self, channel: &mut dyn RecvHalf) -> Result<usize, Error> {
         let (masks, width) = (self.next(), self.width.bytes());
         self.bytes.resize(masks * width, 0);
-        self.run.apart(Phase::Exchange, || channel.recv_exact(&mut self.bytes))?;
-        self.run.progress.count(Some(Phase::Compare));
+        self.run.in_phase(Phase::Exchange, || channel.recv_exact(&mut self.bytes))?;
+        self.run.progress.attribute_time(Some(Phase::Compare));
         let first = self.list * self.count + self.taken;
         check(self.width, &self.bytes).map_err(|at| Misbehaviour::WideMask { position: first + at })?;
         let wanted = &mut self.wanted[self.list];
@@ -252,7 +252,7 @@ impl<'a> MaskMatcher<'a> {
         if self.taken == self.count {
             (self.list, self.taken, self.lookup) = (self.list + 1, 0, None);
         }
-        self.run.progress.count(None);
+        self.run.progress.attribute_time(None);
         Ok(masks)
     }
 }

@@ -164,10 +164,10 @@ impl std::fmt::Display for Phase {
 pub trait Progress: Sync {
     /// A phase begins, in which `total` units of work are to be done (0: not known).
     fn phase(&self, phase: Phase, total: u64);
-    /// From here on, time counts for another phase, or again for the current one if none. A report tells such
-    /// phases apart; progress stays that of the current one, since steps of several phases may alternate
-    /// thousands of times.
-    fn count(&self, _apart: Option<Phase>) {}
+    /// From here on, time counts for `phase`, or again for the current one if none. A report tells such phases
+    /// apart; progress stays that of the current one, since steps of several phases may alternate thousands of
+    /// times.
+    fn attribute_time(&self, _phase: Option<Phase>) {}
     /// `units` more are done in the current phase.
     fn advance(&self, units: u64);
     /// Whether the run is to stop.
@@ -240,11 +240,11 @@ impl Run<'_> {
         self.progress.phase(phase, total as u64);
     }
 
-    /// Does a piece of work that belongs to another phase than the current one.
-    pub fn apart<T>(&self, phase: Phase, work: impl FnOnce() -> T) -> T {
-        self.progress.count(Some(phase));
+    /// Does a piece of work whose time counts for `phase`, not for the current one.
+    pub fn in_phase<T>(&self, phase: Phase, work: impl FnOnce() -> T) -> T {
+        self.progress.attribute_time(Some(phase));
         let done = work();
-        self.progress.count(None);
+        self.progress.attribute_time(None);
         done
     }
 
@@ -254,8 +254,8 @@ impl Run<'_> {
         if self.progress.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
-    /// The same for work that is `done`.
-    pub(crate) fn counted<T>(&self, units: usize, done: T) -> Result<T, Error> {
+    /// The same after work that gave `done`, which is handed on.
+    pub(crate) fn report<T>(&self, units: usize, done: T) -> Result<T, Error> {
         self.advance(units)?;
         Ok(done)
     }

@@ -261,8 +261,8 @@ pub(crate) struct PhaseLog {
     /// The index of the current phase's own entry. Entries of other phases that alternate with it follow.
     first: usize,
     current: Phase,
-    /// The phase that the work since then counts as.
-    counted: Phase,
+    /// The phase for which the time since then counts.
+    attributed: Phase,
     since: Mark,
 }
 
@@ -282,7 +282,7 @@ impl Mark {
 impl PhaseLog {
     pub(crate) fn start() -> Self {
         let (current, since) = (Phase::Prepare, Mark::now(Traffic::default()));
-        PhaseLog { finished: Vec::new(), first: 0, current, counted: current, since }
+        PhaseLog { finished: Vec::new(), first: 0, current, attributed: current, since }
     }
 
     pub(crate) fn current(&self) -> Phase {
@@ -294,18 +294,18 @@ impl PhaseLog {
         self.book(traffic);
         self.first = self.finished.len();
         self.current = next;
-        self.counted = next;
+        self.attributed = next;
     }
 
-    /// From now on work counts as that of phase `apart`, or of the current one again.
-    pub(crate) fn count(&mut self, apart: Option<Phase>, traffic: Traffic) {
+    /// From now on, time counts for `phase`, or again for the current one.
+    pub(crate) fn attribute_time(&mut self, phase: Option<Phase>, traffic: Traffic) {
         self.book(traffic);
-        self.counted = apart.unwrap_or(self.current);
+        self.attributed = phase.unwrap_or(self.current);
     }
 
     /// Adds what was done since the last mark to its entry.
     fn book(&mut self, traffic: Traffic) {
-        let (now, name) = (Mark::now(traffic), self.counted.name());
+        let (now, name) = (Mark::now(traffic), self.attributed.name());
         let known = self.finished[self.first..].iter().position(|entry| entry.name == name);
         let index = known.map_or(self.finished.len(), |index| self.first + index);
         if known.is_none() {
@@ -337,10 +337,10 @@ mod tests {
         log.enter(Phase::Extend, traffic);
         for _ in 0..1000 {
             traffic.payload_received += 7;
-            log.count(Some(Phase::Evaluate), traffic);
-            log.count(Some(Phase::Exchange), traffic);
+            log.attribute_time(Some(Phase::Evaluate), traffic);
+            log.attribute_time(Some(Phase::Exchange), traffic);
             traffic.payload_sent += 3;
-            log.count(None, traffic);
+            log.attribute_time(None, traffic);
             assert_eq!(log.current(), Phase::Extend);
         }
         log.enter(Phase::Exchange, traffic);

@@ -401,10 +401,10 @@ impl Progress for Reporter<'_> {
         (self.on_event)(&Event::Phase { name: phase.name(), words: phase.words(), step, steps, total });
     }
 
-    fn count(&self, apart: Option<Phase>) {
+    fn attribute_time(&self, phase: Option<Phase>) {
         let mut state = self.state();
         let traffic = state.traffic();
-        state.phases.count(apart, traffic);
+        state.phases.attribute_time(phase, traffic);
     }
 
     fn advance(&self, units: u64) {

@@ -142,10 +142,10 @@ impl Reported {
         }
     }
 
-    fn apart<T>(self, run: &Run<'_>, phase: Phase, work: impl FnOnce() -> T) -> T {
+    fn in_phase<T>(self, run: &Run<'_>, phase: Phase, work: impl FnOnce() -> T) -> T {
         match self {
             Reported::As(_) => work(),
-            Reported::InPhases => run.apart(phase, work),
+            Reported::InPhases => run.in_phase(phase, work),
         }
     }
 
@@ -158,7 +158,7 @@ impl Reported {
 
 /// Tells what a receiver of OTs does within [`Phase::Extend`].
 pub(crate) fn step_begins(run: &Run<'_>, step: Step) {
-    run.progress.count((step == Step::Evaluate).then_some(Phase::Evaluate));
+    run.progress.attribute_time((step == Step::Evaluate).then_some(Phase::Evaluate));
 }
 
 /// Some of our items have no bin.
@@ -193,7 +193,7 @@ where
         let (Cuckoo { layout, stash }, [size, slot_size]) = (scheme.cuckoo(), scheme.ots());
         // While the sender answers: each item in one of its bins.
         let table = scheme.place(run, items)?;
-        let mut ots = reported.apart(run, Phase::BaseOts, || finish(channel))?;
+        let mut ots = reported.in_phase(run, Phase::BaseOts, || finish(channel))?;
         // The OTs of all bins, and the outputs of the items there.
         run.phase(reported.phase(), layout.bins());
         let (mut words, mut outputs) = (Vec::new(), Vec::new());
@@ -267,7 +267,7 @@ where
                 if part.start == segment.start {
                     sink.begin(function, items.len());
                 }
-                reported.apart(run, Phase::Evaluate, || {
+                reported.in_phase(run, Phase::Evaluate, || {
                     while partition.take(function, bins.start, &mut batch) {
                         outputs.resize(batch.positions.len(), Block::ZERO);
                         ots.evaluate_groups(size, number, &rows, &batch.rows, &batch.words, &mut outputs);
@@ -277,7 +277,7 @@ where
                 run.advance(part.len())?;
                 // In proportion to the bins. How many items were in them is the sender's secret.
                 let (done, channel) = (part.end - segment.start, channel.split().0);
-                reported.apart(run, Phase::Exchange, || sink.pause(done, segment.len(), channel))?;
+                reported.in_phase(run, Phase::Exchange, || sink.pause(done, segment.len(), channel))?;
                 if part.end == segment.end {
                     sink.complete(channel)?;
                 }
@@ -294,7 +294,7 @@ where
             sink.begin(layout.functions() + slot, items.len());
             batch.rows.clear();
             batch.rows.resize(BATCH, (slot * slot_size) as u32);
-            reported.apart(run, Phase::Evaluate, || {
+            reported.in_phase(run, Phase::Evaluate, || {
                 for first in (0..items.len()).step_by(BATCH) {
                     let positions = first..items.len().min(first + BATCH);
                     partition.stash_words(positions.clone(), &mut batch.words);

@@ -234,9 +234,9 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         let store = Store::new(M::SECURITY, n, tossed.send_seed(ctx)?)?;
         let (p, keys) = store.encode(run, pairs)?;
         // 4. A' = A ⊕ P. C is computed while the sender works on it.
-        let masked = run.counted(n, vole.values().add_to(p))?;
+        let masked = run.report(n, vole.values().add_to(p))?;
         let vole = M::send_masked(&setup, ctx, &tossed.coins, vole, masked)?;
-        let c = run.counted(n, vole.expand())?;
+        let c = run.report(n, vole.expand())?;
         // 5. F(x).
         let decoded = keys.decode(run, c)?;
         sink.begin(0, n);
@@ -276,9 +276,9 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Oprf<'_, M, V> {
         let keys = store.sort(run, pairs)?;
         // 2. Δ, B.
         let vole = vole::respond::<V, M>(vole, &setup.plan, &flight2, ctx.channel, ctx.rng)?;
-        let vole = run.counted(theirs, vole)?;
+        let vole = run.report(theirs, vole)?;
         run.phase(Phase::Answer, 2 * theirs + n);
-        let Expanded { delta, b } = run.counted(theirs, vole.expand())?;
+        let Expanded { delta, b } = run.report(theirs, vole.expand())?;
         // 4. B' = B ⊕ Δ·A'.
         let b = V::recv_products(b, *delta, ctx.channel, run)?;
         let w = tossed.coins.w(ctx.channel)?;

@@ -75,21 +75,21 @@ mod tests {
     use crate::protocol::{Ctx, Progress, Run};
     use crate::testing::{DIRECTIONS, Tampering, Target, planted, run_of, wiped};
 
-    /// What a run told: each phase that began, and each that work counted as meanwhile, once.
+    /// What a run told: each phase that began, and each for which time counted meanwhile, once.
     #[derive(Default)]
     struct Told(Mutex<(Vec<Phase>, Vec<Phase>, Option<Phase>)>);
 
     impl Progress for Told {
         fn phase(&self, phase: Phase, _: u64) {
             let mut told = self.0.lock().unwrap();
-            assert_eq!(told.2, None, "{phase} begins within work that counts apart");
+            assert_eq!(told.2, None, "{phase} begins within work whose time counts for another");
             told.0.push(phase);
         }
 
-        fn count(&self, apart: Option<Phase>) {
+        fn attribute_time(&self, phase: Option<Phase>) {
             let mut told = self.0.lock().unwrap();
-            told.2 = apart;
-            if let Some(phase) = apart.filter(|phase| !told.1.contains(phase)) {
+            told.2 = phase;
+            if let Some(phase) = phase.filter(|phase| !told.1.contains(phase)) {
                 told.1.push(phase);
             }
         }

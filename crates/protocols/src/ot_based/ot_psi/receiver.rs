@@ -103,13 +103,13 @@ fn find(
         let mut masks = inclusion::Masks::new(strings);
         by_chunks(run, plan, held.len() + slot, channel, |first, chunk| {
             let Some(item) = item else { return };
-            run.progress.count(Some(Phase::Compare));
+            run.progress.attribute_time(Some(Phase::Compare));
             for (k, theirs) in (first as u32..).zip(chunk.chunks_exact(width)) {
                 if plan.width.truncate(&masks.next().to_bytes()).to_le_bytes()[..width] == *theirs {
                     pairs.push((*item, k));
                 }
             }
-            run.progress.count(None);
+            run.progress.attribute_time(None);
         })?;
     }
     Ok(pairs)
@@ -148,9 +148,9 @@ pub(super) fn search(
     for (items, strings) in held.items.chunks(items_at_once).zip(strings) {
         for first in (0..plan.load).step_by(indices_at_once) {
             let indices = first..plan.load.min(first + indices_at_once);
-            let masks = run.apart(Phase::Evaluate, || stretch(plan, strings, indices.clone()));
+            let masks = run.in_phase(Phase::Evaluate, || stretch(plan, strings, indices.clone()));
             // The tables are made of own masks, which no partner chooses.
-            let found = run.apart(Phase::Compare, || join(run.threads, &masks[..], theirs));
+            let found = run.in_phase(Phase::Compare, || join(run.threads, &masks[..], theirs));
             pairs.extend(
                 found.into_iter().map(|(mask, position)| (items[mask as usize / indices.len()], position)),
             );

@@ -88,11 +88,11 @@ fn of_bins<S: NcoSender<u8, BLOCKS>>(
                 work.ask(words, plan.list_of(slot), items, (slot - first) * t, t);
                 indices.draw(items.len(), t, &mut work.indices);
                 if work.positions.len() >= BATCH {
-                    run.apart(Phase::Evaluate, || work.answer(ots, number, rows, t, &mut masks));
+                    run.in_phase(Phase::Evaluate, || work.answer(ots, number, rows, t, &mut masks));
                 }
             }
         }
-        run.apart(Phase::Evaluate, || work.answer(ots, number, rows, t, &mut masks));
+        run.in_phase(Phase::Evaluate, || work.answer(ots, number, rows, t, &mut masks));
         run.advance(slots.len())?;
     }
     Ok(masks)
@@ -142,7 +142,7 @@ impl Stash {
             let characters =
                 |item: usize, out: &mut Vec<u8>| push_characters(out, words.numbers[item].to_u128(), t);
             let first = self.number + (slot * t) as u64;
-            run.apart(Phase::Evaluate, || {
+            run.in_phase(Phase::Evaluate, || {
                 masks_of(ots, first, rows, items, characters, |item, mask| list.set(0, item, mask.to_u128()));
             });
             list.send(run, channel)?;
