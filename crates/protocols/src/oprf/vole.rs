@@ -226,13 +226,13 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         let tossed = M::ReceiverCoins::toss(ctx, setup.limit)?;
         let hashes = &Hashes::new(&tossed.context);
         // 1. H(x), H_B(x), while the sender opens the VOLE.
-        let pairs = hashes.pairs::<V>(run, items)?;
+        let hashed = hashes.keys_and_values::<V>(run, items)?;
         // 2. The VOLE up to A; its last message is on the way.
         let mut vole = vole::answer::<V, M>(&tossed.context, &setup.plan, ctx.channel, ctx.rng)?;
         // 3. The seed of the store, with which the sender can sort its keys, and P, while the sender grows
         //    its trees.
         let store = Store::new(M::SECURITY, n, tossed.send_seed(ctx)?)?;
-        let (p, keys) = store.encode(run, pairs)?;
+        let (p, keys) = store.encode(run, hashed)?;
         // 4. A' = A ⊕ P. C is computed while the sender works on it.
         let masked = run.report(n, vole.values().add_to(p))?;
         let vole = M::send_masked(&setup, ctx, &tossed.coins, vole, masked)?;
@@ -268,12 +268,12 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Oprf<'_, M, V> {
         let hashes = &Hashes::new(&tossed.context);
         let vole = vole::open(&tossed.context, ctx.channel, ctx.rng)?;
         // 1. H(y), H_B(y), while the receiver answers.
-        let pairs = hashes.pairs::<V>(run, items)?;
+        let hashed = hashes.keys_and_values::<V>(run, items)?;
         let flight2 = vole::receive_flight2::<V, M>(&setup.plan, ctx.channel)?;
         // 3. My keys in the order of the store, while the receiver fills it; before there is memory for B,
         //    which step 2 already takes if there are many slots.
         let store = Store::new(M::SECURITY, theirs, tossed.recv_seed(ctx.channel)?)?;
-        let keys = store.sort(run, pairs)?;
+        let keys = store.sort(run, hashed)?;
         // 2. Δ, B.
         let vole = vole::respond::<V, M>(vole, &setup.plan, &flight2, ctx.channel, ctx.rng)?;
         let vole = run.report(theirs, vole)?;

@@ -28,7 +28,7 @@ pub(crate) struct Hashes {
 }
 
 /// What items are hashed to: a key in the store each, and H_B.
-pub(crate) struct Pairs<V> {
+pub(crate) struct KeysAndValues<V> {
     pub(crate) keys: Vec<Block>,
     pub(crate) values: Vec<V>,
 }
@@ -43,7 +43,7 @@ impl Hashes {
     }
 
     /// Key in the store and H_B of every item.
-    pub(crate) fn pairs<V: FieldElement>(&self, run: &Run<'_>, items: &Items) -> Result<Pairs<V>, Error> {
+    pub(crate) fn keys_and_values<V: FieldElement>(&self, run: &Run<'_>, items: &Items) -> Result<KeysAndValues<V>, Error> {
         let mut keys: Vec<Block> = large_zeros(items.len());
         let mut values: Vec<V> = large_zeros(items.len());
         let tasks = keys.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
@@ -57,7 +57,7 @@ impl Hashes {
             }
             run.advance(keys.len())
         })?;
-        Ok(Pairs { keys, values })
+        Ok(KeysAndValues { keys, values })
     }
 
     /// Puts F(x) in place of each `decoded` value, by `hash(range, decoded, into)`.

@@ -21,7 +21,7 @@ use vesica_crypto::memory::Wiped;
 use vesica_encode::okvs::{self, Band, Decoded, Polynomial, SortedKeys};
 
 use super::elements::FieldElement;
-use super::hashes::Pairs;
+use super::hashes::KeysAndValues;
 use crate::error::Error;
 use crate::parameters::Security;
 use crate::protocol::Run;
@@ -36,7 +36,7 @@ pub(crate) enum Store {
 }
 
 /// Keys, and the value that goes with each, in the order of their store.
-pub(crate) enum Keys<'a, V> {
+pub(crate) enum SortedStoreKeys<'a, V> {
     Band(&'a Band, SortedKeys<V>),
     /// In their own order.
     Polynomial(Polynomial, Vec<Block>, Vec<V>),
@@ -64,13 +64,13 @@ impl Store {
     pub(crate) fn sort<V: Copy + Send + Sync>(
         &self,
         run: &Run<'_>,
-        pairs: Pairs<V>,
-    ) -> Result<Keys<'_, V>, Error> {
-        let Pairs { keys, values } = pairs;
+        hashed: KeysAndValues<V>,
+    ) -> Result<SortedStoreKeys<'_, V>, Error> {
+        let KeysAndValues { keys, values } = hashed;
         let count = keys.len();
         let sorted = match self {
-            Store::Band(band) => Keys::Band(band, band.sort_keys(run.threads, &keys, &values)),
-            Store::Polynomial(polynomial) => Keys::Polynomial(*polynomial, keys, values),
+            Store::Band(band) => SortedStoreKeys::Band(band, band.sort_keys(run.threads, &keys, &values)),
+            Store::Polynomial(polynomial) => SortedStoreKeys::Polynomial(*polynomial, keys, values),
         };
         run.advance(count)?;
         Ok(sorted)
@@ -81,29 +81,29 @@ impl Store {
     pub(crate) fn encode<V: FieldElement>(
         &self,
         run: &Run<'_>,
-        pairs: Pairs<V>,
-    ) -> Result<(Vec<V>, Keys<'_, ()>), Error> {
-        let count = pairs.keys.len();
-        let keys = self.sort(run, pairs)?;
+        hashed: KeysAndValues<V>,
+    ) -> Result<(Vec<V>, SortedStoreKeys<'_, ()>), Error> {
+        let count = hashed.keys.len();
+        let keys = self.sort(run, hashed)?;
         let table = match &keys {
-            Keys::Band(band, sorted) => band.encode_sorted(run.threads, sorted)?,
-            Keys::Polynomial(store, keys, values) => V::interpolate(*store, keys, values)?,
+            SortedStoreKeys::Band(band, sorted) => band.encode_sorted(run.threads, sorted)?,
+            SortedStoreKeys::Polynomial(store, keys, values) => V::interpolate(*store, keys, values)?,
         };
         let keys = match keys {
-            Keys::Band(band, sorted) => Keys::Band(band, sorted.without_values()),
-            Keys::Polynomial(store, keys, _) => Keys::Polynomial(store, keys, vec![(); count]),
+            SortedStoreKeys::Band(band, sorted) => SortedStoreKeys::Band(band, sorted.without_values()),
+            SortedStoreKeys::Polynomial(store, keys, _) => SortedStoreKeys::Polynomial(store, keys, vec![(); count]),
         };
         run.advance(count)?;
         Ok((table, keys))
     }
 }
 
-impl<V: Copy + Send + Sync> Keys<'_, V> {
+impl<V: Copy + Send + Sync> SortedStoreKeys<'_, V> {
     /// What a table holds for the keys, in their memory.
     fn look_up(self, threads: usize, table: &[Block]) -> Decoded<V> {
         match self {
-            Keys::Band(band, sorted) => band.decode_sorted(threads, table, sorted),
-            Keys::Polynomial(store, mut keys, values) => {
+            SortedStoreKeys::Band(band, sorted) => band.decode_sorted(threads, table, sorted),
+            SortedStoreKeys::Polynomial(store, mut keys, values) => {
                 store.decode(threads, table, &mut keys);
                 let numbers = (0..keys.len() as u32).collect();
                 Decoded { outputs: keys.into(), values, numbers }
@@ -120,7 +120,7 @@ impl<V: Copy + Send + Sync> Keys<'_, V> {
     }
 }
 
-impl<V: FieldElement> Keys<'_, V> {
+impl<V: FieldElement> SortedStoreKeys<'_, V> {
     /// Decode(B', y) ⊕ Δ·H_B(y) of every key y with value H_B(y).
     pub(crate) fn decode_and_add(
         self,

@@ -18,7 +18,7 @@ use vesica_ot::vole::{self, Check, Plan, Value};
 use super::setup;
 use crate::error::{Error, Misbehaviour};
 use crate::oprf::vole::elements::FieldElement;
-use crate::oprf::vole::hashes::{Hashes, Pairs};
+use crate::oprf::vole::hashes::{Hashes, KeysAndValues};
 use crate::oprf::vole::malicious::{COIN, COMMITMENT, ReceiverCoins, SenderCoins, commit, draw};
 use crate::oprf::vole::store::Store;
 use crate::oprf::vole::{Coins, Hashing, Model, Tossed};
@@ -100,16 +100,16 @@ pub fn receive(
     channel.send(&flight2)?;
     channel.flush()?;
     let hashes = Hashes::new(&context);
-    let pairs = hashes.pairs::<Block>(run, items)?;
+    let hashed = hashes.keys_and_values::<Block>(run, items)?;
     let store = Store::new(Security::Malicious, run.sizes.receiver, seed.unwrap_or(Block::ZERO))?;
-    let (table, stored) = overfit(&store, &pairs)?;
+    let (table, stored) = overfit(&store, &hashed)?;
     let masked = vole.values().add_to(table);
     let vole = cheating::accept_anything(vole, &setup.plan, channel, rng)?;
     let mut masked = vole.release(masked);
     (cheat.table)(&mut masked);
     Block::send(&masked, channel, run)?;
     coins.send_w(channel)?;
-    let values = store.sort(run, pairs)?.decode(run, vole.expand())?.in_order();
+    let values = store.sort(run, hashed)?.decode(run, vole.expand())?.in_order();
     let w = coins.w(channel)?;
     let with = &Hashing { run, hashes: &hashes, items, w };
     let mine = masks(with, values.to_vec())?;
@@ -152,9 +152,9 @@ fn equal(mine: &[u128], theirs: &[u128]) -> Vec<(u32, u32)> {
     (0..).zip(theirs).filter_map(|(position, mask)| Some((*items.get(mask)?, position))).collect()
 }
 
-/// A table for all of these pairs whose rows are independent of those before, and which pairs these are.
-fn overfit(store: &Store, pairs: &Pairs<Block>) -> Result<(Vec<Block>, Vec<usize>), Error> {
-    let Pairs { keys, values } = pairs;
+/// A table for all of these keys whose rows are independent of those before, and which keys these are.
+fn overfit(store: &Store, hashed: &KeysAndValues<Block>) -> Result<(Vec<Block>, Vec<usize>), Error> {
+    let KeysAndValues { keys, values } = hashed;
     match store {
         Store::Band(band) => Ok(overfit_band(band, keys, values)),
         Store::Polynomial(polynomial) => {
@@ -264,7 +264,7 @@ pub fn send(
     channel.send(&flight1)?;
     channel.flush()?;
     let hashes = Hashes::new(&context);
-    let Pairs { keys, values } = hashes.pairs::<Block>(run, items)?;
+    let KeysAndValues { keys, values } = hashes.keys_and_values::<Block>(run, items)?;
     let flight2 = vole::receive_flight2::<Block, Malicious>(&setup.plan, channel)?;
     let wrong = (cheat.words)(&setup.plan);
     let (vole, flight3) = cheating::respond(vole, &setup.plan, &flight2, rng, &wrong)?;
@@ -282,8 +282,8 @@ pub fn send(
     } else {
         coins.w(channel)?
     };
-    let pairs = Pairs { keys, values: vec![(); values.len()] };
-    let mut decoded = store.sort(run, pairs)?.decode(run, b)?.in_order();
+    let hashed = KeysAndValues { keys, values: vec![(); values.len()] };
+    let mut decoded = store.sort(run, hashed)?.decode(run, b)?.in_order();
     Block::add_products(&mut decoded, delta ^ cheat.other_delta, &values);
     let masks = masks(&Hashing { run, hashes: &hashes, items, w }, decoded.into_vec())?;
     channel.send(&(cheat.masks)(masks))?;

@@ -65,11 +65,11 @@ fn each_partys_coin_decides_the_store_the_code_the_keys_and_the_masks() {
     let plan = setup(&run).unwrap().plan;
     let of = |context: &Context, seed: Option<Block>| {
         let hashes = Hashes::new(context);
-        let pairs = hashes.pairs::<Block>(&run, &sets.receiver).unwrap();
+        let hashed = hashes.keys_and_values::<Block>(&run, &sets.receiver).unwrap();
         let values = vec![Block::from(5u128); 3];
         let with = &Hashing { run: &run, hashes: &hashes, items: &sets.receiver, w: Block::ZERO };
         let masks = masks(with, values).unwrap();
-        (seed.unwrap(), fingerprint_of_code(context, &plan)[0], pairs.keys[0], pairs.values[0], masks[0])
+        (seed.unwrap(), fingerprint_of_code(context, &plan)[0], hashed.keys[0], hashed.values[0], masks[0])
     };
     let [first, others @ ..] = RUNS.map(|(receiver, sender)| {
         let ((mine, _), (theirs, _)) = tossed(receiver, sender);

@@ -120,7 +120,7 @@ impl<'a> IndexedMasks<'a> {
     /// n_s times: the time that n_s matches take would show it whether the receiver has that item. The masks
     /// of an honest sender are 128 bits of a hash; two of them are equal with probability 2^-89 at n_s = 2^20
     /// (n_s²/2 pairs, 2^-128 each). Shorter masks of semi-honest runs may be equal.
-    pub(super) fn receive(self, channel: &mut dyn Channel) -> Result<MaskLists, Error> {
+    pub(super) fn receive(self, channel: &mut dyn Channel) -> Result<ReceivedMasks, Error> {
         let Self { run, bits, masks } = self;
         let count = run.sizes.sender;
         let mut theirs = vec![0; sorted::encoded_bytes(count, bits)];
@@ -136,7 +136,7 @@ impl<'a> IndexedMasks<'a> {
             Security::Malicious => Repeats::Refused,
         };
         sorted::check(&theirs, count, bits, repeats).map_err(Misbehaviour::InvalidMasks)?;
-        Ok(MaskLists { mine: masks, theirs, sizes: run.sizes, bits })
+        Ok(ReceivedMasks { mine: masks, theirs, sizes: run.sizes, bits })
     }
 }
 
@@ -158,7 +158,7 @@ impl OutputSink for IndexedMasks<'_> {
 }
 
 /// The masks of both, which are still to be joined.
-pub(super) struct MaskLists {
+pub(super) struct ReceivedMasks {
     mine: Option<Ascending>,
     /// The sender's, in their short form, which has been checked.
     theirs: Vec<u8>,
@@ -166,7 +166,7 @@ pub(super) struct MaskLists {
     bits: u32,
 }
 
-impl MaskLists {
+impl ReceivedMasks {
     /// The pairs of an item of mine and the position of its mask in the sender's list. How long that takes
     /// depends on how many there are.
     pub(super) fn join(self, progress: &dyn Progress) -> Result<Vec<(u32, u32)>, Error> {
