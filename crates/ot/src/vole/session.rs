@@ -14,11 +14,12 @@ use crate::security::{Malicious, Security, SemiHonest};
 
 /// How either party of a VOLE over values V gets from its answer to the state in which it may expand.
 pub trait Check<V: Value>: Covers<V> + Sized {
-    /// The sender's part in the check; nothing is sent in semi-honest runs.
+    /// The sender's part after flight 3: in malicious runs it answers the receiver's challenge. Nothing is
+    /// sent in semi-honest runs.
     ///
     /// # Errors
     /// If the connection fails or the partner's message is not what it must be.
-    fn be_checked(
+    fn answer_check(
         sender: sender::Answered<Self>,
         plan: &Plan,
         channel: &mut dyn Channel,
@@ -28,7 +29,7 @@ pub trait Check<V: Value>: Covers<V> + Sized {
     ///
     /// # Errors
     /// If the connection fails or the partner's messages are not what they must be.
-    fn check(
+    fn take_flight3(
         receiver: receiver::Answered<V, Self>,
         plan: &Plan,
         channel: &mut dyn Channel,
@@ -37,7 +38,7 @@ pub trait Check<V: Value>: Covers<V> + Sized {
 }
 
 impl<V: Value> Check<V> for SemiHonest {
-    fn be_checked(
+    fn answer_check(
         sender: sender::Answered<Self>,
         _: &Plan,
         _: &mut dyn Channel,
@@ -45,7 +46,7 @@ impl<V: Value> Check<V> for SemiHonest {
         Ok(sender.accept())
     }
 
-    fn check(
+    fn take_flight3(
         receiver: receiver::Answered<V, Self>,
         plan: &Plan,
         channel: &mut dyn Channel,
@@ -56,7 +57,7 @@ impl<V: Value> Check<V> for SemiHonest {
 }
 
 impl<V: CheckedValue> Check<V> for Malicious {
-    fn be_checked(
+    fn answer_check(
         sender: sender::Answered<Self>,
         plan: &Plan,
         channel: &mut dyn Channel,
@@ -68,7 +69,7 @@ impl<V: CheckedValue> Check<V> for Malicious {
         Ok(sender)
     }
 
-    fn check(
+    fn take_flight3(
         receiver: receiver::Answered<V, Self>,
         plan: &Plan,
         channel: &mut dyn Channel,
@@ -147,7 +148,7 @@ pub fn respond<V: Value, S: Check<V>>(
     channel.send(&flight3)?;
     channel.flush()?;
     drop(flight3);
-    S::be_checked(sender, plan, channel)
+    S::answer_check(sender, plan, channel)
 }
 
 /// The whole conversation of the sender: Δ and B.
@@ -179,6 +180,6 @@ pub fn receive<V: Value, S: Check<V>>(
     channel.flush()?;
     // While the sender works.
     let values = receiver.values();
-    let receiver = S::check(receiver, plan, channel, rng)?;
+    let receiver = S::take_flight3(receiver, plan, channel, rng)?;
     Ok((receiver.release(values), receiver.expand()))
 }

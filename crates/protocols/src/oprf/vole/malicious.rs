@@ -169,7 +169,7 @@ impl Model<Block> for Malicious {
     ) -> Result<Checked<Block>, Error> {
         let (run, n) = (ctx.run, ctx.run.sizes.receiver);
         run.phase(Phase::Unblind, 4 * n);
-        let vole = Self::check(vole, &setup.plan, ctx.channel, ctx.rng)?;
+        let vole = Self::take_flight3(vole, &setup.plan, ctx.channel, ctx.rng)?;
         run.advance(n)?;
         Block::send(&vole.release(masked), ctx.channel, run)?;
         coins.send_w(ctx.channel)?;

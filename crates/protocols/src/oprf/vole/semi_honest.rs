@@ -35,7 +35,7 @@ impl<V: FieldElement> Model<V> for SemiHonest {
             ctx.channel.flush()?;
         }
         run.phase(Phase::Unblind, if setup.early { 3 } else { 4 } * n);
-        let vole = Self::check(vole, &setup.plan, ctx.channel, ctx.rng)?;
+        let vole = Self::take_flight3(vole, &setup.plan, ctx.channel, ctx.rng)?;
         run.advance(n)?;
         if let Some(late) = masked {
             V::send(&late, ctx.channel, run)?;
@@ -48,8 +48,7 @@ impl<V: FieldElement> Model<V> for SemiHonest {
         Values { values: decoded.outputs, order: Order(Some(decoded.numbers)) }
     }
 
-    /// H_o does not take the item: fetched in the order of the store, the items would cost a fifth of a run's
-    /// time at 2^20 (cache misses).
+    /// H_o does not take the item: fetching the items in the order of the store would miss the cache.
     fn hash(with: &Hashing<'_, ()>, _: Range<usize>, values: &[Block], into: &mut [u8]) {
         with.hashes.output.hash_batch(Block::slice_as_bytes(values), Block::BYTES, into, 16);
     }

@@ -270,7 +270,7 @@ pub fn send(
     let (vole, flight3) = cheating::respond(vole, &setup.plan, &flight2, rng, &wrong)?;
     channel.send(&flight3)?;
     channel.flush()?;
-    let b = <Malicious as Check<Block>>::be_checked(vole, &setup.plan, channel)?.expand().b;
+    let b = <Malicious as Check<Block>>::answer_check(vole, &setup.plan, channel)?.expand().b;
     let b = Block::recv_products(b, delta, channel, run)?;
     let store = Store::new(Security::Malicious, run.sizes.receiver, seed.unwrap_or(Block::ZERO))?;
     let w = if cheat.coins == CoinCheat::Cancelled {

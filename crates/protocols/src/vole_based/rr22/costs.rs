@@ -50,7 +50,7 @@ pub(super) const MESSAGES: &[Message] = &[
         with_plan(shape, |plan, _| plan.flight5_bytes(shape.parameters.security))
     }),
     Message::of_receiver(
-        "slots of the store under A, and w_r if malicious",
+        "A' = A + P, an element for each slot of the store, and w_r if malicious",
         "m·(16, or 8 for small values), and 32 if malicious",
         |shape| {
             let malicious = shape.parameters.security == Security::Malicious;
@@ -73,9 +73,9 @@ pub(super) const MESSAGES: &[Message] = &[
     }),
 ];
 
-/// Base OTs, the receiver's answer with A + P, the masks: three. The correction words and what follows them
-/// take two more, unless A + P goes early; coins of a malicious run two, and the check of the trees two. A
-/// small VOLE has no trees.
+/// Base OTs, the receiver's flight 2 of the VOLE with A', the masks: three. The correction words and what
+/// follows them take two more, unless A' goes early; coins of a malicious run two, and the check of the trees
+/// two. A small VOLE has no trees.
 pub(super) fn flights(shape: &Shape) -> u32 {
     let Parameters { security, profile, .. } = shape.parameters;
     let trees = with_plan(shape, |plan, _| plan.flight3_bytes()) > 0;
@@ -130,7 +130,7 @@ pub(super) fn small_values(run: &Run<'_>) -> bool {
     are_small(run.sizes, &run.parameters)
 }
 
-/// Whether A' goes with the receiver's second message of the VOLE. That is not the papers' order of the
+/// Whether A' goes with flight 2 of the VOLE, the receiver's first. That is not the papers' order of the
 /// messages, and in malicious runs it would be before the checks.
 pub(super) fn early(run: &Run<'_>) -> bool {
     run.parameters.profile != Profile::Conservative && run.parameters.security == Security::SemiHonest
@@ -186,8 +186,8 @@ mod tests {
 
     #[test]
     fn a_malicious_receivers_set_is_bounded_as_the_table_says() {
-        // modern.md F.3 counts in slots m: 2^64 queries 1.75 and 1.54, 2^80 queries 2.2 and 1.9, at m = 2^10
-        // and 2^20.
+        // The solutions n'/m of log2 C(q, n') = 128·(n' - m), for m slots and q queries.
+        // `docs/security-against-cheating.md` has those of 2^64 queries, rounded.
         for (log2_slots, log2_queries, expected) in
             [(10, 64, 1.75), (20, 64, 1.54), (10, 80, 2.2), (20, 80, 1.9)]
         {
