@@ -23,19 +23,23 @@
 //! | | semi-honest | malicious |
 //! |---|---|---|
 //! | context and seed | the run's; the receiver draws the seed | from coins of both |
-//! | A' is sent | after the VOLE's last message; with its second in the profiles `fast` and `lean` | after the VOLE's checks |
+//! | A' is sent | after the VOLE's flight 3; with its flight 2 in the profiles `fast` and `lean` | after the VOLE's checks |
 //! | values of A, P | GF(2^128), or GF(2^64) if they suffice | GF(2^128) |
 //! | F(x) | H_o of the decoded value | H_o of it, w and the item |
 //!
 //! Deviations: the seed of the store is drawn after the keys are fixed, and in malicious runs from the coins.
-//! The OKVS is that of [`store`]. `fast` and `lean` send A' early, which the paper does not.
+//! The OKVS is that of [`store`], and the key in it is a hash of the item, not the item. In semi-honest runs
+//! H_o does not take the item (`SemiHonest::hash`), as in RR22 (eprint 2022/320), Figure 4. `fast` and `lean`
+//! send A' early, which the papers do not.
 //!
-//! **Where malicious runs end.** All checks of the sender's come before anything of its items is used, and
-//! all of the receiver's do not depend on its items: when and why a run ends tells of Δ or the noise, which
-//! are of that run alone.
+//! **Where malicious runs abort.** The sender makes its checks before it sends anything that depends on its
+//! items. The receiver's checks do not depend on its items. So whether a run aborts, and at which check, tells
+//! of Δ or the noise at most, which are fresh in every run. Two cases are left. The receiver's store cannot be
+//! built with probability at most 2^-40, which does depend on its items. With `--learns both` the sender also
+//! checks positions and proofs, after its masks are sent.
 //!
 //! Names: H_B = the second half of the oracle `item`, whose first half is the key in the store; H_o = the
-//! oracle `output`.
+//! oracle `output`. The letters are those of RR22, Figure 4; RS21 has others.
 
 pub(crate) mod elements;
 pub(crate) mod hashes;
@@ -71,7 +75,7 @@ const SEGMENT: usize = 1 << 16;
 pub(crate) struct Setup {
     /// The VOLE: one output for each slot of the store.
     pub(crate) plan: Plan,
-    /// Whether A' goes with the receiver's second message of the VOLE. No part in malicious runs.
+    /// Whether A' goes with flight 2 of the VOLE, the receiver's first. Without effect in malicious runs.
     pub(crate) early: bool,
     /// How long the partner may take in malicious runs while it could search.
     pub(crate) limit: Duration,
@@ -89,15 +93,15 @@ pub(crate) struct Oprf<'a, M, V> {
 pub(crate) trait Model<V: FieldElement>: Check<V> {
     /// w, or nothing.
     type W: Copy + Sync;
-    type ReceiverCoins: Coins<W = Self::W>;
-    type SenderCoins: Coins<W = Self::W>;
+    type ReceiverShare: ShareOfW<W = Self::W>;
+    type SenderShare: ShareOfW<W = Self::W>;
     type Proofs: Proofs;
 
     /// Sends A', and takes the last message of the VOLE.
     fn send_masked(
         setup: &Setup,
         ctx: &mut Ctx<'_, '_>,
-        coins: &Self::ReceiverCoins,
+        share: &Self::ReceiverShare,
         vole: Answered<V, Self>,
         masked: Held<Vec<V>, Self>,
     ) -> Result<Checked<V>, Error>;
@@ -112,27 +116,29 @@ pub(crate) trait Model<V: FieldElement>: Check<V> {
     fn proofs(with: &Hashing<'_, Self::W>, values: &[Block]) -> Self::Proofs;
 }
 
-/// What a party keeps of the coins, to make w of; nothing in semi-honest runs.
-pub(crate) trait Coins: Sized {
+/// A party's share of w: w_r or w_s, with what a commitment takes; nothing in semi-honest runs.
+pub(crate) trait ShareOfW: Sized {
     type W;
 
-    /// The coins of both parties. The partner has so long while it could search.
-    fn toss(ctx: &mut Ctx<'_, '_>, limit: Duration) -> Result<Tossed<Self>, Error>;
+    /// The conversation of coins, until both parties have the context. The partner has so long while it could
+    /// search.
+    fn toss(ctx: &mut Ctx<'_, '_>, limit: Duration) -> Result<Coins<Self>, Error>;
 
-    /// w, from both parties' parts.
+    /// w, from both parties' shares: the sender receives w_r and opens w_s, the receiver takes the opening.
     fn w(self, channel: &mut dyn Channel) -> Result<Self::W, Error>;
 }
 
 /// What the coins of a run decide.
-pub(crate) struct Tossed<C> {
+pub(crate) struct Coins<S> {
     /// Enters all that follows.
     pub(crate) context: Context,
     /// The seed of the store; none: the receiver draws it and sends it.
     pub(crate) seed: Option<Block>,
-    pub(crate) coins: C,
+    /// For w, later.
+    pub(crate) share: S,
 }
 
-impl<C> Tossed<C> {
+impl<S> Coins<S> {
     /// The receiver's step 3: the seed is sent where no coins decide it. The keys of X are fixed by now.
     fn send_seed(&self, ctx: &mut Ctx<'_, '_>) -> Result<Block, Error> {
         let seed = self.seed.unwrap_or_else(|| Block::random(ctx.rng));
@@ -223,24 +229,26 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         let (ctx, n) = (&mut Ctx { run, channel, rng }, items.len());
         // Progress in keys: hashed, sorted, stored, masked and, with A' early, sent.
         run.phase(Phase::Blind, if setup.early { 5 } else { 4 } * n);
-        let tossed = M::ReceiverCoins::toss(ctx, setup.limit)?;
-        let hashes = &Hashes::new(&tossed.context);
+        // [Malicious: the sender's commitments, my coin, its coin opened.]
+        let coins = M::ReceiverShare::toss(ctx, setup.limit)?;
+        let hashes = &Hashes::new(&coins.context);
         // 1. H(x), H_B(x), while the sender opens the VOLE.
         let hashed = hashes.keys_and_values::<V>(run, items)?;
-        // 2. The VOLE up to A; its last message is on the way.
-        let mut vole = vole::answer::<V, M>(&tossed.context, &setup.plan, ctx.channel, ctx.rng)?;
+        // 2. Flights 1 and 2 of the VOLE, which determine A. The sender's flight 3 is still to come.
+        let mut vole = vole::answer::<V, M>(&coins.context, &setup.plan, ctx.channel, ctx.rng)?;
         // 3. The seed of the store, with which the sender can sort its keys, and P, while the sender grows
         //    its trees.
-        let store = Store::new(M::SECURITY, n, tossed.send_seed(ctx)?)?;
+        let store = Store::new(M::SECURITY, n, coins.send_seed(ctx)?)?;
         let (p, keys) = store.encode(run, hashed)?;
-        // 4. A' = A ⊕ P. C is computed while the sender works on it.
+        // 4. A' = A ⊕ P [malicious: after the VOLE's check, with w_r behind it]. C is computed while the
+        //    sender works on it.
         let masked = run.report(n, vole.values().add_to(p))?;
-        let vole = M::send_masked(&setup, ctx, &tossed.coins, vole, masked)?;
+        let vole = M::send_masked(&setup, ctx, &coins.share, vole, masked)?;
         let c = run.report(n, vole.expand())?;
-        // 5. F(x).
+        // 5. F(x) [malicious: once w_s is opened].
         let decoded = keys.decode(run, c)?;
         sink.begin(0, n);
-        let with = &Hashing { run, hashes, items, w: tossed.coins.w(ctx.channel)? };
+        let with = &Hashing { run, hashes, items, w: coins.share.w(ctx.channel)? };
         let values = M::in_order(decoded);
         let proofs = M::proofs(with, &values.values);
         values.hashed::<M, V>(with, n, |_, outputs, order| {
@@ -264,24 +272,25 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Oprf<'_, M, V> {
         let (ctx, n, theirs) = (&mut Ctx { run, channel, rng }, items.len(), run.sizes.receiver);
         // Progress in keys: mine hashed and sorted, the partner's answered.
         run.phase(Phase::Blind, 2 * n + theirs);
-        let tossed = M::SenderCoins::toss(ctx, setup.limit)?;
-        let hashes = &Hashes::new(&tossed.context);
-        let vole = vole::open(&tossed.context, ctx.channel, ctx.rng)?;
+        // [Malicious: my commitments, the receiver's coin, my coin opened.]
+        let coins = M::SenderShare::toss(ctx, setup.limit)?;
+        let hashes = &Hashes::new(&coins.context);
+        let vole = vole::open(&coins.context, ctx.channel, ctx.rng)?;
         // 1. H(y), H_B(y), while the receiver answers.
         let hashed = hashes.keys_and_values::<V>(run, items)?;
         let flight2 = vole::receive_flight2::<V, M>(&setup.plan, ctx.channel)?;
         // 3. My keys in the order of the store, while the receiver fills it; before there is memory for B,
         //    which step 2 already takes if there are many slots.
-        let store = Store::new(M::SECURITY, theirs, tossed.recv_seed(ctx.channel)?)?;
+        let store = Store::new(M::SECURITY, theirs, coins.recv_seed(ctx.channel)?)?;
         let keys = store.sort(run, hashed)?;
-        // 2. Δ, B.
+        // 2. Δ, B: flight 3 [malicious: and my answer to the receiver's challenge].
         let vole = vole::respond::<V, M>(vole, &setup.plan, &flight2, ctx.channel, ctx.rng)?;
         let vole = run.report(theirs, vole)?;
         run.phase(Phase::Answer, 2 * theirs + n);
         let Expanded { delta, b } = run.report(theirs, vole.expand())?;
-        // 4. B' = B ⊕ Δ·A'.
+        // 4. B' = B ⊕ Δ·A' [malicious: w_r comes behind A'; w_s is opened].
         let b = V::recv_products(b, *delta, ctx.channel, run)?;
-        let w = tossed.coins.w(ctx.channel)?;
+        let w = coins.share.w(ctx.channel)?;
         // 5. F(y), from Decode(B', y) ⊕ Δ·H_B(y).
         let decoded = keys.decode_and_add(run, b, *delta)?;
         sink.begin(0, n);

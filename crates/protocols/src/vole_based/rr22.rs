@@ -25,8 +25,7 @@
 //! | ℓ | λ + log2 n_r + log2 n_s | 128 |
 //! | equal masks | may come up | are refused |
 //!
-//! Where malicious runs end: see the OPRF. (With `--learns both` the sender's last check is of positions and
-//! proofs.)
+//! Where malicious runs abort: see `oprf::vole`.
 //!
 //! Cost: see [`costs`].
 

@@ -43,7 +43,11 @@ impl Hashes {
     }
 
     /// Key in the store and H_B of every item.
-    pub(crate) fn keys_and_values<V: FieldElement>(&self, run: &Run<'_>, items: &Items) -> Result<KeysAndValues<V>, Error> {
+    pub(crate) fn keys_and_values<V: FieldElement>(
+        &self,
+        run: &Run<'_>,
+        items: &Items,
+    ) -> Result<KeysAndValues<V>, Error> {
         let mut keys: Vec<Block> = large_zeros(items.len());
         let mut values: Vec<V> = large_zeros(items.len());
         let tasks = keys.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));

@@ -26,7 +26,7 @@ use vesica_ot::vole::receiver::{Answered, Checked, Held};
 
 use super::elements::FieldElement;
 use super::hashes::{Hashes, PROOF, with_items};
-use super::{Coins, Hashing, Model, Order, Proofs, Setup, Tossed, Values};
+use super::{Coins, Hashing, Model, Order, Proofs, Setup, ShareOfW, Values};
 use crate::error::{Error, Misbehaviour};
 use crate::parameters::Security;
 use crate::protocol::{Ctx, Learns, Phase, Run};
@@ -40,10 +40,9 @@ const COINS: Label = Label::new("vole: coins");
 pub(crate) const COMMITMENT: Label = Label::new("vole: commitment");
 const STORE: Label = Label::new("vole: seed of the store");
 
-/// The receiver's coins, once the context is known.
-pub(crate) struct ReceiverCoins {
-    /// w_r.
-    pub(crate) my_w: [u8; COIN],
+/// The receiver's share of w, once the context is known.
+pub(crate) struct ReceiverShare {
+    pub(crate) w_r: [u8; COIN],
     /// The sender's commitment to w_s.
     commitment: [u8; COIN],
     commitments: Oracle,
@@ -51,10 +50,9 @@ pub(crate) struct ReceiverCoins {
     limit: Duration,
 }
 
-/// The sender's coins, once the context is known.
-pub(crate) struct SenderCoins {
-    /// w_s.
-    pub(crate) my_w: [u8; COIN],
+/// The sender's share of w, once the context is known.
+pub(crate) struct SenderShare {
+    pub(crate) w_s: [u8; COIN],
     /// Opens the commitment to w_s.
     pub(crate) opening: [u8; COIN],
 }
@@ -75,63 +73,66 @@ fn block(coin: &[u8; COIN]) -> Block {
     Block::from_bytes(coin.as_chunks().0[0])
 }
 
-impl<C> Tossed<C> {
-    /// From the receiver's coin and the sender's. The items of either side are older than the coins, so
-    /// neither party has chosen the context, or the seed of the store, by its items, or the other way round.
-    pub(crate) fn new(run: &Run<'_>, [receivers, senders]: [[u8; COIN]; 2], coins: C) -> Self {
+impl<S> Coins<S> {
+    /// From the receiver's coin and the sender's. The sender commits to its coin before it sees the
+    /// receiver's, and the receiver sends its own before the sender's is opened. So neither party alone decides
+    /// the context or the seed of the store; the sender can stop once it knows them. An honest party's items
+    /// are fixed before. A malicious party can still choose its own: the receiver until it has sent A', the
+    /// sender until it has sent its masks (`vole_based::rr22::limits`).
+    pub(crate) fn new(run: &Run<'_>, [receivers, senders]: [[u8; COIN]; 2], share: S) -> Self {
         let context: Context = run.context.derive(COINS, [receivers, senders].as_flattened());
         let mut seed = [0; 16];
         context.hash(STORE, &[], &mut seed);
-        Self { context, seed: Some(Block::from_bytes(seed)), coins }
+        Self { context, seed: Some(Block::from_bytes(seed)), share }
     }
 }
 
-impl ReceiverCoins {
+impl ReceiverShare {
     /// Sends w_r, behind A'. The sender knows w now, and has so long until its last mask is here.
     pub(crate) fn send_w(&self, channel: &mut dyn Channel) -> Result<(), Error> {
-        channel.send(&self.my_w)?;
+        channel.send(&self.w_r)?;
         channel.expect_within(Some(self.limit));
         Ok(channel.flush()?)
     }
 }
 
-impl Coins for ReceiverCoins {
+impl ShareOfW for ReceiverShare {
     type W = Block;
 
-    fn toss(ctx: &mut Ctx<'_, '_>, limit: Duration) -> Result<Tossed<Self>, Error> {
+    fn toss(ctx: &mut Ctx<'_, '_>, limit: Duration) -> Result<Coins<Self>, Error> {
         let commitments = ctx.run.context.oracle(COMMITMENT);
         let mut committed = [[0; COIN]; 2];
         ctx.channel.recv_exact(committed.as_flattened_mut())?;
-        let (coin, my_w) = (draw(ctx.rng), draw(ctx.rng));
+        let (coin, w_r) = (draw(ctx.rng), draw(ctx.rng));
         ctx.channel.send(&coin)?;
         let mut opened = [[0; COIN]; 2];
         ctx.channel.recv_exact(opened.as_flattened_mut())?;
         if commit(&commitments, 0, &opened[0], &opened[1]) != committed[0] {
             return Err(Misbehaviour::FailedCheck.into());
         }
-        let coins = ReceiverCoins { my_w, commitment: committed[1], commitments, limit };
-        Ok(Tossed::new(ctx.run, [coin, opened[0]], coins))
+        let share = ReceiverShare { w_r, commitment: committed[1], commitments, limit };
+        Ok(Coins::new(ctx.run, [coin, opened[0]], share))
     }
 
     fn w(self, channel: &mut dyn Channel) -> Result<Block, Error> {
         let mut opened = [[0; COIN]; 2];
         channel.recv_exact(opened.as_flattened_mut())?;
         if commit(&self.commitments, 1, &opened[0], &opened[1]) == self.commitment {
-            Ok(block(&self.my_w) ^ block(&opened[0]))
+            Ok(block(&self.w_r) ^ block(&opened[0]))
         } else {
             Err(Misbehaviour::FailedCheck.into())
         }
     }
 }
 
-impl Coins for SenderCoins {
+impl ShareOfW for SenderShare {
     type W = Block;
 
-    fn toss(ctx: &mut Ctx<'_, '_>, limit: Duration) -> Result<Tossed<Self>, Error> {
+    fn toss(ctx: &mut Ctx<'_, '_>, limit: Duration) -> Result<Coins<Self>, Error> {
         let commitments = ctx.run.context.oracle(COMMITMENT);
-        let [coin, coin_opening, my_w, opening] = [(); 4].map(|()| draw(ctx.rng));
+        let [coin, coin_opening, w_s, opening] = [(); 4].map(|()| draw(ctx.rng));
         ctx.channel.send(&commit(&commitments, 0, &coin, &coin_opening))?;
-        ctx.channel.send(&commit(&commitments, 1, &my_w, &opening))?;
+        ctx.channel.send(&commit(&commitments, 1, &w_s, &opening))?;
         let mut theirs = [0; COIN];
         ctx.channel.recv_exact(&mut theirs)?;
         ctx.channel.send(&coin)?;
@@ -139,31 +140,31 @@ impl Coins for SenderCoins {
         ctx.channel.flush()?;
         // The receiver knows all hashes now. What it searches with them it has to find before A'.
         ctx.channel.expect_within(Some(limit));
-        Ok(Tossed::new(ctx.run, [theirs, coin], SenderCoins { my_w, opening }))
+        Ok(Coins::new(ctx.run, [theirs, coin], SenderShare { w_s, opening }))
     }
 
     fn w(self, channel: &mut dyn Channel) -> Result<Block, Error> {
         let mut theirs = [0; COIN];
         channel.recv_exact(&mut theirs)?;
         channel.expect_within(None);
-        channel.send(&self.my_w)?;
+        channel.send(&self.w_s)?;
         channel.send(&self.opening)?;
         channel.flush()?;
-        Ok(block(&self.my_w) ^ block(&theirs))
+        Ok(block(&self.w_s) ^ block(&theirs))
     }
 }
 
 impl Model<Block> for Malicious {
     type W = Block;
-    type ReceiverCoins = ReceiverCoins;
-    type SenderCoins = SenderCoins;
+    type ReceiverShare = ReceiverShare;
+    type SenderShare = SenderShare;
     type Proofs = KeptValues;
 
     /// Before the sender's last message has been checked, nothing that depends on A leaves.
     fn send_masked(
         setup: &Setup,
         ctx: &mut Ctx<'_, '_>,
-        coins: &ReceiverCoins,
+        share: &ReceiverShare,
         vole: Answered<Block, Self>,
         masked: Held<Vec<Block>, Self>,
     ) -> Result<Checked<Block>, Error> {
@@ -172,7 +173,7 @@ impl Model<Block> for Malicious {
         let vole = Self::take_flight3(vole, &setup.plan, ctx.channel, ctx.rng)?;
         run.advance(n)?;
         Block::send(&vole.release(masked), ctx.channel, run)?;
-        coins.send_w(ctx.channel)?;
+        share.send_w(ctx.channel)?;
         Ok(vole)
     }
 

@@ -12,14 +12,14 @@ use vesica_ot::vole::Check;
 use vesica_ot::vole::receiver::{Answered, Checked, Held};
 
 use super::elements::FieldElement;
-use super::{Coins, Hashing, Model, Order, Proofs, Setup, Tossed, Values};
+use super::{Coins, Hashing, Model, Order, Proofs, Setup, ShareOfW, Values};
 use crate::error::Error;
 use crate::protocol::{Ctx, Phase};
 
 impl<V: FieldElement> Model<V> for SemiHonest {
     type W = ();
-    type ReceiverCoins = ();
-    type SenderCoins = ();
+    type ReceiverShare = ();
+    type SenderShare = ();
     type Proofs = ();
 
     fn send_masked(
@@ -56,11 +56,11 @@ impl<V: FieldElement> Model<V> for SemiHonest {
     fn proofs(_: &Hashing<'_, ()>, _: &[Block]) {}
 }
 
-impl Coins for () {
+impl ShareOfW for () {
     type W = ();
 
-    fn toss(ctx: &mut Ctx<'_, '_>, _: Duration) -> Result<Tossed<()>, Error> {
-        Ok(Tossed { context: ctx.run.context.clone(), seed: None, coins: () })
+    fn toss(ctx: &mut Ctx<'_, '_>, _: Duration) -> Result<Coins<()>, Error> {
+        Ok(Coins { context: ctx.run.context.clone(), seed: None, share: () })
     }
 
     fn w(self, _: &mut dyn Channel) -> Result<(), Error> {

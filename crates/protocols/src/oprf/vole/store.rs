@@ -91,7 +91,9 @@ impl Store {
         };
         let keys = match keys {
             SortedStoreKeys::Band(band, sorted) => SortedStoreKeys::Band(band, sorted.without_values()),
-            SortedStoreKeys::Polynomial(store, keys, _) => SortedStoreKeys::Polynomial(store, keys, vec![(); count]),
+            SortedStoreKeys::Polynomial(store, keys, _) => {
+                SortedStoreKeys::Polynomial(store, keys, vec![(); count])
+            }
         };
         run.advance(count)?;
         Ok((table, keys))

@@ -19,9 +19,9 @@ use super::setup;
 use crate::error::{Error, Misbehaviour};
 use crate::oprf::vole::elements::FieldElement;
 use crate::oprf::vole::hashes::{Hashes, KeysAndValues};
-use crate::oprf::vole::malicious::{COIN, COMMITMENT, ReceiverCoins, SenderCoins, commit, draw};
+use crate::oprf::vole::malicious::{COIN, COMMITMENT, ReceiverShare, SenderShare, commit, draw};
 use crate::oprf::vole::store::Store;
-use crate::oprf::vole::{Coins, Hashing, Model, Tossed};
+use crate::oprf::vole::{Coins, Hashing, Model, ShareOfW};
 use crate::parameters::Security;
 use crate::positions;
 use crate::protocol::{Ctx, Learns, Run};
@@ -90,7 +90,7 @@ pub fn receive(
 ) -> Result<Learnt, Error> {
     let setup = setup(run)?;
     let ctx = &mut Ctx { run, channel: &mut *channel, rng: &mut *rng };
-    let Tossed { context, seed, coins } = ReceiverCoins::toss(ctx, setup.limit)?;
+    let Coins { context, seed, share } = ReceiverShare::toss(ctx, setup.limit)?;
     let mut flight1 = vec![0; Plan::FLIGHT1_BYTES];
     channel.recv_exact(&mut flight1)?;
     let (mut vole, mut flight2) = cheating::answer(&context, &setup.plan, &flight1, rng, &cheat.vole)?;
@@ -108,9 +108,9 @@ pub fn receive(
     let mut masked = vole.release(masked);
     (cheat.table)(&mut masked);
     Block::send(&masked, channel, run)?;
-    coins.send_w(channel)?;
+    share.send_w(channel)?;
     let values = store.sort(run, hashed)?.decode(run, vole.expand())?.in_order();
-    let w = coins.w(channel)?;
+    let w = share.w(channel)?;
     let with = &Hashing { run, hashes: &hashes, items, w };
     let mine = masks(with, values.to_vec())?;
     let theirs = received_masks(run, channel)?;
@@ -258,7 +258,7 @@ pub fn send(
     cheat: &SenderCheat<'_>,
 ) -> Result<(), Error> {
     let setup = setup(run)?;
-    let Tossed { context, seed, coins } = send_coins(run, channel, rng, cheat.coins)?;
+    let Coins { context, seed, share } = send_coins(run, channel, rng, cheat.coins)?;
     let delta = cheat.delta.unwrap_or_else(|| Block::random(rng));
     let (vole, flight1) = cheating::open(&context, delta, rng);
     channel.send(&flight1)?;
@@ -277,10 +277,10 @@ pub fn send(
         let mut theirs = [0; COIN];
         channel.recv_exact(&mut theirs)?;
         channel.send(&theirs)?;
-        channel.send(&coins.opening)?;
+        channel.send(&share.opening)?;
         Block::ZERO
     } else {
-        coins.w(channel)?
+        share.w(channel)?
     };
     let hashed = KeysAndValues { keys, values: vec![(); values.len()] };
     let mut decoded = store.sort(run, hashed)?.decode(run, b)?.in_order();
@@ -296,20 +296,20 @@ fn send_coins(
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
     cheat: CoinCheat,
-) -> Result<Tossed<SenderCoins>, Error> {
+) -> Result<Coins<SenderShare>, Error> {
     let session = if cheat == CoinCheat::Replayed {
         Context::new(&[0xee; 32], "vole", b"another session", 1, 1)
     } else {
         run.context.clone()
     };
     let commitments = session.oracle(COMMITMENT);
-    let [coin, coin_opening, mut my_w, mut opening] = [(); 4].map(|()| draw(rng));
+    let [coin, coin_opening, mut w_s, mut opening] = [(); 4].map(|()| draw(rng));
     let first = commit(&commitments, 0, &coin, &coin_opening);
     let second = if cheat == CoinCheat::Twice {
-        (my_w, opening) = (coin, coin_opening);
+        (w_s, opening) = (coin, coin_opening);
         first
     } else {
-        commit(&commitments, 1, &my_w, &opening)
+        commit(&commitments, 1, &w_s, &opening)
     };
     channel.send(&first)?;
     channel.send(&second)?;
@@ -319,5 +319,5 @@ fn send_coins(
     channel.send(&opened)?;
     channel.send(&coin_opening)?;
     channel.flush()?;
-    Ok(Tossed::new(run, [theirs, opened], SenderCoins { my_w, opening }))
+    Ok(Coins::new(run, [theirs, opened], SenderShare { w_s, opening }))
 }

@@ -16,8 +16,8 @@ use vesica_ot::vole::cheating::fingerprint_of_code;
 use super::cheating::masks;
 use super::setup;
 use crate::oprf::vole::hashes::Hashes;
-use crate::oprf::vole::malicious::{ReceiverCoins, SenderCoins};
-use crate::oprf::vole::{Coins, Hashing, Model, Tossed};
+use crate::oprf::vole::malicious::{ReceiverShare, SenderShare};
+use crate::oprf::vole::{Coins, Hashing, Model, ShareOfW};
 use crate::parameters::{Parameters, Security};
 use crate::protocol::{Ctx, Learns, Run, Sizes};
 use crate::testing::{planted_for, run_of};
@@ -37,20 +37,20 @@ fn run(parameters: Parameters) -> Run<'static> {
 }
 
 /// What the coins decide, and the channel that they were tossed over.
-type Party<C> = (Tossed<C>, vesica_channel::Stream);
+type Party<S> = (Coins<S>, vesica_channel::Stream);
 
 /// Both parties' coins, whose randomness comes from these seeds: the receiver's, the sender's.
-fn tossed(receiver: u64, sender: u64) -> (Party<ReceiverCoins>, Party<SenderCoins>) {
+fn tossed(receiver: u64, sender: u64) -> (Party<ReceiverShare>, Party<SenderShare>) {
     let (mut mine, mut theirs) = memory::pair();
     let run = &run(MALICIOUS);
     let limit = Duration::from_secs(600);
     thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let rng = &mut StdRng::seed_from_u64(sender);
-            (SenderCoins::toss(&mut Ctx { run, channel: &mut theirs, rng }, limit).unwrap(), theirs)
+            (SenderShare::toss(&mut Ctx { run, channel: &mut theirs, rng }, limit).unwrap(), theirs)
         });
         let rng = &mut StdRng::seed_from_u64(receiver);
-        let coins = ReceiverCoins::toss(&mut Ctx { run, channel: &mut mine, rng }, limit).unwrap();
+        let coins = ReceiverShare::toss(&mut Ctx { run, channel: &mut mine, rng }, limit).unwrap();
         ((coins, mine), sender.join().unwrap())
     })
 }
@@ -89,8 +89,8 @@ fn each_partys_coin_decides_the_store_the_code_the_keys_and_the_masks() {
 fn both_parties_have_a_part_in_w() {
     let w = |(receiver, sender)| {
         let ((mine, mut channel), (theirs, mut other)) = tossed(receiver, sender);
-        let (mine, theirs) = (mine.coins, theirs.coins);
-        let parts = [mine.my_w, theirs.my_w].map(|part| Block::from_bytes(part.as_chunks().0[0]));
+        let (mine, theirs) = (mine.share, theirs.share);
+        let parts = [mine.w_r, theirs.w_s].map(|part| Block::from_bytes(part.as_chunks().0[0]));
         thread::scope(|scope| {
             let sender = scope.spawn(move || theirs.w(&mut other).unwrap());
             mine.send_w(&mut channel).unwrap();
