@@ -143,7 +143,7 @@ impl EvaluationSink for OutgoingLists<'_> {
     }
 
     /// Sends as much of the list that leaves as `done` of `all` steps of the next one ask for.
-    fn pause(&mut self, done: usize, all: usize, channel: &mut dyn SendHalf) -> Result<(), Error> {
+    fn send_due(&mut self, done: usize, all: usize, channel: &mut dyn SendHalf) -> Result<(), Error> {
         let until = (self.segments() as u128 * done as u128 / all as u128) as usize;
         while self.left < until {
             self.send_segment(channel)?;
@@ -154,7 +154,7 @@ impl EvaluationSink for OutgoingLists<'_> {
     /// Sends what is left of the list before the complete one; behind the last list, that list as well.
     fn complete(&mut self, channel: &mut dyn SendHalf) -> Result<(), Error> {
         let run = self.run;
-        run.in_phase(Phase::Exchange, || self.pause(1, 1, channel))?;
+        run.in_phase(Phase::Exchange, || self.send_due(1, 1, channel))?;
         self.complete += 1;
         self.left = 0;
         if self.complete == self.lists {
@@ -273,7 +273,7 @@ impl OutputSink for MaskMatcher<'_> {
     }
 
     /// Looks through what has come of the first `functions` lists.
-    fn pause(&mut self, functions: usize, channel: &mut dyn Channel) -> Result<(), Error> {
+    fn receive_available(&mut self, functions: usize, channel: &mut dyn Channel) -> Result<(), Error> {
         while self.list < functions && channel.readable() >= self.next() * self.width.bytes() {
             self.take(channel.split().1)?;
             self.run.advance(0)?;
@@ -376,7 +376,7 @@ mod tests {
                 lists.send(&run(sizes), a.split().0).unwrap();
                 a.flush().unwrap();
                 if early {
-                    matcher.pause(1, &mut b).unwrap();
+                    matcher.receive_available(1, &mut b).unwrap();
                     assert_eq!(matcher.list, 1);
                 }
                 assert_eq!(matcher.drain(b.split().1).unwrap(), [(5, count as u32 - 1), (7, 0)]);
@@ -399,7 +399,7 @@ mod tests {
             let hashes: Vec<Block> = (0..count as u128).map(|i| Block::from_u128(i << 8 | list)).collect();
             for (done, (positions, hashes)) in (1..).zip(positions.chunks(999).zip(hashes.chunks(999))) {
                 lists.put(positions.iter().copied(), hashes);
-                lists.pause(done, count.div_ceil(999), a.split().0).unwrap();
+                lists.send_due(done, count.div_ceil(999), a.split().0).unwrap();
             }
             let mut all = MaskLists::new(width, 1, count);
             positions

@@ -1,8 +1,9 @@
-//! The oblivious pseudo-random function: what most of the protocols are made of.
+//! The oblivious pseudo-random function: what `vole`, `kkrt` and `ot-phasing` are built on.
 //!
 //! Ideal functionality (Freedman, Ishai, Pinkas, Reingold, TCC 2005; RS21, eprint 2021/266, §3; with several
 //! functions: the batched OPRF of KKRT16, eprint 2016/799). It draws L random functions F_0, …, F_(L-1) with
-//! outputs of 128 bits.
+//! outputs of 128 bits. Here, in `vole` and in `rr22` X is the receiver's set. The other files call it Y, as
+//! PSSZ15 does.
 //!
 //! ```text
 //! receiver (X)                                        sender (Y)
@@ -84,7 +85,7 @@ pub trait OutputSink {
     ///
     /// # Errors
     /// If the connection fails, or what came is not what it must be.
-    fn pause(&mut self, functions: usize, channel: &mut dyn Channel) -> Result<(), Error>;
+    fn receive_available(&mut self, functions: usize, channel: &mut dyn Channel) -> Result<(), Error>;
 }
 
 /// Takes the sender's outputs.
@@ -100,7 +101,7 @@ pub trait EvaluationSink {
     ///
     /// # Errors
     /// If the connection fails.
-    fn pause(&mut self, done: usize, all: usize, channel: &mut dyn SendHalf) -> Result<(), Error>;
+    fn send_due(&mut self, done: usize, all: usize, channel: &mut dyn SendHalf) -> Result<(), Error>;
 
     /// All outputs of the current function are there. The next function's follow, if there is one.
     ///

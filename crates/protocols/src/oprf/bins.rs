@@ -212,7 +212,7 @@ where
                 sink.put(function, outputs, |i| table.item(part.start + i));
             }
             run.advance(bins.len())?;
-            sink.pause(layout.function_of(bins.end), channel)?;
+            sink.receive_available(layout.function_of(bins.end), channel)?;
         }
         // The OTs of the stash.
         if stash > 0 {
@@ -277,7 +277,7 @@ where
                 run.advance(part.len())?;
                 // In proportion to the bins. How many items were in them is the sender's secret.
                 let (done, channel) = (part.end - segment.start, channel.split().0);
-                reported.in_phase(run, Phase::Exchange, || sink.pause(done, segment.len(), channel))?;
+                reported.in_phase(run, Phase::Exchange, || sink.send_due(done, segment.len(), channel))?;
                 if part.end == segment.end {
                     sink.complete(channel)?;
                 }

@@ -30,7 +30,7 @@ impl OutputSink for Outputs {
         self.by_function.entry(function).or_default().extend(outputs);
     }
 
-    fn pause(&mut self, functions: usize, _: &mut dyn Channel) -> Result<(), Error> {
+    fn receive_available(&mut self, functions: usize, _: &mut dyn Channel) -> Result<(), Error> {
         assert!(functions >= self.complete);
         self.complete = functions;
         Ok(())
@@ -57,7 +57,7 @@ impl EvaluationSink for Evaluations {
         assert_eq!(self.current.len() - before, outputs.len(), "a position for each output");
     }
 
-    fn pause(&mut self, done: usize, all: usize, _: &mut dyn SendHalf) -> Result<(), Error> {
+    fn send_due(&mut self, done: usize, all: usize, _: &mut dyn SendHalf) -> Result<(), Error> {
         // As fractions.
         assert!(done <= all && done * self.done.1 >= self.done.0 * all, "steps go on");
         self.done = (done, all);
@@ -140,7 +140,7 @@ impl OprfReceiver for IdealReceiver<'_> {
             let outputs: Vec<Block> =
                 held.iter().map(|item| ideal.output(function, items.get(*item))).collect();
             sink.put(function, &outputs, |i| Some(held[i] as u32));
-            sink.pause(function + 1, channel)?;
+            sink.receive_available(function + 1, channel)?;
         }
         Ok(())
     }
@@ -169,7 +169,7 @@ impl OprfSender for IdealSender {
             for item in 0..items.len() {
                 let output = ideal.output(function, items.get(item));
                 sink.put(std::iter::once(position(item)), &[output]);
-                sink.pause(item + 1, items.len(), channel.split().0)?;
+                sink.send_due(item + 1, items.len(), channel.split().0)?;
             }
             sink.complete(channel.split().0)?;
         }

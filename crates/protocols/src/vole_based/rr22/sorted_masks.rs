@@ -81,7 +81,7 @@ impl EvaluationSink for OutgoingMasks<'_> {
         self.masks.extend(masks);
     }
 
-    fn pause(&mut self, _: usize, _: usize, _: &mut dyn SendHalf) -> Result<(), Error> {
+    fn send_due(&mut self, _: usize, _: usize, _: &mut dyn SendHalf) -> Result<(), Error> {
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl OutputSink for IndexedMasks<'_> {
         self.masks = Some(Ascending::new(&Cut::new(outputs, self.bits), self.bits, item));
     }
 
-    fn pause(&mut self, _: usize, _: &mut dyn Channel) -> Result<(), Error> {
+    fn receive_available(&mut self, _: usize, _: &mut dyn Channel) -> Result<(), Error> {
         Ok(())
     }
 }
