@@ -9,8 +9,8 @@
 //!
 //! Both parties always have work. The sender fills one list while the one before it leaves
 //! ([`OutgoingLists`]). The receiver looks through what has come between its own sends ([`MaskMatcher`]), and
-//! keeps nothing of it. Its sends make way for what comes in while they wait, so neither side blocks the
-//! other.
+//! keeps nothing of it. While one of its sends is blocked, the channel buffers what the sender sends, so
+//! neither side blocks the other.
 
 use std::convert::Infallible;
 
@@ -84,9 +84,9 @@ struct OutgoingLists<'a> {
     /// The segments of the list in the making and of the one before it, by turns: masks, each above its
     /// position in the segment.
     partitions: Partitions<u128>,
-    /// Lists that are complete, and segments of the last of these that have left.
-    complete: usize,
-    left: usize,
+    /// Lists that are completed, and segments of the last of these that are sent.
+    completed: usize,
+    sent: usize,
     records: Vec<u128>,
     bytes: Vec<u8>,
 }
@@ -97,7 +97,7 @@ impl<'a> OutgoingLists<'a> {
         let segments = items.div_ceil(SEGMENT);
         let partitions = Self::partitions(width, segments, 0);
         let (records, bytes) = (Vec::new(), Vec::new());
-        Self { run, width, lists, items, partitions, complete: 0, left: segments, records, bytes }
+        Self { run, width, lists, items, partitions, completed: 0, sent: segments, records, bytes }
     }
 
     fn partitions(width: MaskWidth, segments: usize, records: usize) -> Partitions<u128> {
@@ -111,15 +111,15 @@ impl<'a> OutgoingLists<'a> {
     /// Sends the next segment of the list that leaves.
     fn send_segment(&mut self, channel: &mut dyn SendHalf) -> Result<(), Error> {
         let width = self.width.bytes();
-        let bucket = (self.complete + 1) % 2 * self.segments() + self.left;
-        self.bytes.resize(SEGMENT.min(self.items - self.left * SEGMENT) * width, 0);
+        let bucket = (self.completed + 1) % 2 * self.segments() + self.sent;
+        self.bytes.resize(SEGMENT.min(self.items - self.sent * SEGMENT) * width, 0);
         while self.partitions.take(bucket, &mut self.records) {
             for record in &self.records {
                 let position = *record as usize % SEGMENT;
                 put(record >> u16::BITS, &mut self.bytes[position * width..][..width]);
             }
         }
-        self.left += 1;
+        self.sent += 1;
         Ok(channel.send(&self.bytes)?)
     }
 }
@@ -137,7 +137,7 @@ impl EvaluationSink for OutgoingLists<'_> {
     fn put(&mut self, positions: impl Iterator<Item = u32>, outputs: &[Block]) {
         for (position, output) in positions.zip(outputs) {
             let (position, mask) = (position as usize, self.width.truncate(output.as_bytes()));
-            let bucket = self.complete % 2 * self.segments() + position / SEGMENT;
+            let bucket = self.completed % 2 * self.segments() + position / SEGMENT;
             self.partitions.push(bucket, mask << u16::BITS | (position % SEGMENT) as u128);
         }
     }
@@ -145,21 +145,21 @@ impl EvaluationSink for OutgoingLists<'_> {
     /// Sends as much of the list that leaves as `done` of `all` steps of the next one ask for.
     fn send_due(&mut self, done: usize, all: usize, channel: &mut dyn SendHalf) -> Result<(), Error> {
         let until = (self.segments() as u128 * done as u128 / all as u128) as usize;
-        while self.left < until {
+        while self.sent < until {
             self.send_segment(channel)?;
         }
         Ok(())
     }
 
-    /// Sends what is left of the list before the complete one; behind the last list, that list as well.
+    /// Sends what remains of the list before the completed one; behind the last list, that list as well.
     fn complete(&mut self, channel: &mut dyn SendHalf) -> Result<(), Error> {
         let run = self.run;
         run.in_phase(Phase::Exchange, || self.send_due(1, 1, channel))?;
-        self.complete += 1;
-        self.left = 0;
-        if self.complete == self.lists {
+        self.completed += 1;
+        self.sent = 0;
+        if self.completed == self.lists {
             run.phase(Phase::Exchange, self.items * self.width.bytes());
-            while self.left < self.segments() {
+            while self.sent < self.segments() {
                 self.send_segment(channel)?;
                 run.advance(self.bytes.len())?;
             }
@@ -210,8 +210,8 @@ impl<'a> MaskMatcher<'a> {
 
     /// Waits for what is still to come. Gives pairs (item of mine, position in the lists).
     fn drain(mut self, channel: &mut dyn RecvHalf) -> Result<Vec<(u32, u32)>, Error> {
-        let left = (self.wanted.len() - self.list) * self.count - self.taken;
-        self.run.phase(Phase::Exchange, left * self.width.bytes());
+        let remaining = (self.wanted.len() - self.list) * self.count - self.taken;
+        self.run.phase(Phase::Exchange, remaining * self.width.bytes());
         while self.list < self.wanted.len() {
             let masks = self.take(channel)?;
             self.run.advance(masks * self.width.bytes())?;
@@ -324,7 +324,7 @@ pub(crate) fn recv_one(
         channel.recv_exact(chunk)?;
         run.advance(chunk.len())?;
     }
-    check(width, bytes).map_err(|place| Misbehaviour::WideMask { position: first + place }.into())
+    check(width, bytes).map_err(|at| Misbehaviour::WideMask { position: first + at }.into())
 }
 
 /// Refuses masks with bits above their width; says which is the first.
