@@ -58,9 +58,9 @@ pub(crate) trait BinWords {
     /// OTs of a bin, and of a slot of the stash. Agreed.
     fn ots(&self) -> [usize; 2];
 
-    /// The bins of each call of the receiver's. The sender cuts elsewhere, but like this where a cut moves
-    /// bytes: a call begins with a new tile of OTs.
-    fn calls(&self) -> Regions;
+    /// The ranges of bins that the receiver extends in one call. The sender may cut elsewhere, but has to cut
+    /// alike where a cut within a tile of OTs changes the bytes: each call begins with a new tile.
+    fn extension_calls(&self) -> Regions;
 
     /// Puts each of the receiver's items into one of its bins.
     fn place(&self, run: &Run<'_>, items: &Items) -> Result<Self::Table, Error>;
@@ -167,12 +167,12 @@ pub(crate) fn cuckoo_failure(paper: bool) -> Error {
     kind("some of our items found no place in the hash table")
 }
 
-/// The receiver, whose first message of the base OTs is on its way. `finish` ends them.
+/// The receiver, whose first message of the base OTs is on its way. `complete_base_ots` ends them.
 pub(crate) struct Receiver<'a, K, F> {
     pub(crate) run: &'a Run<'a>,
     pub(crate) words: &'a K,
     pub(crate) reported: Reported,
-    pub(crate) finish: F,
+    pub(crate) complete_base_ots: F,
 }
 
 impl<K, R, F> OprfReceiver for Receiver<'_, K, F>
@@ -189,16 +189,16 @@ where
         channel: &mut dyn Channel,
         sink: &mut impl OutputSink,
     ) -> Result<Self::Proofs, Error> {
-        let Self { run, words: scheme, reported, finish } = self;
+        let Self { run, words: scheme, reported, complete_base_ots } = self;
         let (Cuckoo { layout, stash }, [size, slot_size]) = (scheme.cuckoo(), scheme.ots());
         // While the sender answers: each item in one of its bins.
         let table = scheme.place(run, items)?;
-        let mut ots = reported.in_phase(run, Phase::BaseOts, || finish(channel))?;
+        let mut ots = reported.in_phase(run, Phase::BaseOts, || complete_base_ots(channel))?;
         // The OTs of all bins, and the outputs of the items there.
         run.phase(reported.phase(), layout.bins());
         let (mut words, mut outputs) = (Vec::new(), Vec::new());
         let on_step = &mut |step| reported.step(run, step);
-        for bins in scheme.calls().iter() {
+        for bins in scheme.extension_calls().iter() {
             table.words(bins.clone(), &mut words);
             outputs.resize(bins.len(), Block::ZERO);
             ots.extend_in_steps(size, &words, &mut outputs, channel, on_step)?;

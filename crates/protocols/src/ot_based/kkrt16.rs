@@ -51,7 +51,7 @@ use crate::entry::{Entry, Memory, Message, Shape};
 use crate::error::{Error, Misuse};
 use crate::mask_lists;
 use crate::masks::MaskWidth;
-use crate::oprf::bins::{self, Reported, keys::Keys};
+use crate::oprf::bins::{self, Reported, keys::ItemKeys};
 use crate::outcome::Pairs;
 use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
 
@@ -110,8 +110,8 @@ impl Plan {
         PseudoRandomCode::new(&run.context, self.columns)
     }
 
-    fn keys(&self, run: &Run<'_>) -> Keys {
-        Keys::new(self.layout, item_oracle(run))
+    fn keys(&self, run: &Run<'_>) -> ItemKeys {
+        ItemKeys::new(self.layout, item_oracle(run))
     }
 }
 
@@ -126,8 +126,8 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Err
     run.phase(Phase::Blind, items.len());
     let (context, code) = (&run.context, plan.code(run));
     let setup = kkrt::Receiver::start_setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
-    let finish = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
-    Ok(Pairs::found(receive_pairs(ctx, &plan, items, finish)?))
+    let complete_base_ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
+    Ok(Pairs::found(receive_pairs(ctx, &plan, items, complete_base_ots)?))
 }
 
 /// The sender's role.
@@ -140,16 +140,16 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
     send_masks(ctx, &plan, items, ots)
 }
 
-/// Pairs (item of mine, position in the sender's lists). `finish` ends the base OTs.
+/// Pairs (item of mine, position in the sender's lists). `complete_base_ots` ends the base OTs.
 fn receive_pairs<R: NcoReceiver<Block>>(
     ctx: &mut Ctx<'_, '_>,
     plan: &Plan,
     items: &Items,
-    finish: impl FnOnce(&mut dyn Channel) -> Result<R, vesica_ot::Error>,
+    complete_base_ots: impl FnOnce(&mut dyn Channel) -> Result<R, vesica_ot::Error>,
 ) -> Result<Vec<(u32, u32)>, Error> {
     // 2. While the sender answers: each y in one of its bins. 3. F(b, y) for the y in each bin b.
     let (run, reported) = (ctx.run, Reported::As(Phase::Answer));
-    let oprf = bins::Receiver { run, words: &plan.keys(run), reported, finish };
+    let oprf = bins::Receiver { run, words: &plan.keys(run), reported, complete_base_ots };
     // 4. F(b, y) is looked for in the list of the function that bin b belongs to.
     mask_lists::receive(ctx, plan.width, plan.layout.functions(), items, oprf)
 }
@@ -202,7 +202,7 @@ mod tests {
             (&ENTRY, sets, case),
             Box::new(|ctx| {
                 let plan = Plan::new(ctx.run.sizes)?;
-                receive_pairs(ctx, &plan, &sets.receiver, ideal_ots::finish)
+                receive_pairs(ctx, &plan, &sets.receiver, ideal_ots::complete_base_ots)
             }),
             Box::new(|ctx| {
                 let plan = Plan::new(ctx.run.sizes)?;
@@ -276,7 +276,7 @@ mod tests {
                     (&ENTRY, sets, Case { seed, ..Case::default() }),
                     Box::new(|ctx| {
                         let plan = Plan::new(ctx.run.sizes)?;
-                        receive_pairs(ctx, &plan, &sets.sender, ideal_ots::finish)
+                        receive_pairs(ctx, &plan, &sets.sender, ideal_ots::complete_base_ots)
                     }),
                     Box::new(|ctx| {
                         let plan = Plan::new(ctx.run.sizes)?;

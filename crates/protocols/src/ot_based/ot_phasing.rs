@@ -183,8 +183,8 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Err
     run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, WalshHadamard::default());
     let setup = kk13::Receiver::start_setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
-    let finish = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
-    Ok(Pairs::found(receive_pairs(ctx, &plan, items, finish)?))
+    let complete_base_ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
+    Ok(Pairs::found(receive_pairs(ctx, &plan, items, complete_base_ots)?))
 }
 
 /// The sender's role.
@@ -201,17 +201,17 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
     send_masks(ctx, &plan, items, ots)
 }
 
-/// Pairs (item of mine, position in the sender's lists). `finish` ends the base OTs.
+/// Pairs (item of mine, position in the sender's lists). `complete_base_ots` ends the base OTs.
 fn receive_pairs<R: NcoReceiver<u8>>(
     ctx: &mut Ctx<'_, '_>,
     plan: &Plan,
     items: &Items,
-    finish: impl FnOnce(&mut dyn Channel) -> Result<R, vesica_ot::Error>,
+    complete_base_ots: impl FnOnce(&mut dyn Channel) -> Result<R, vesica_ot::Error>,
 ) -> Result<Vec<(u32, u32)>, Error> {
     // 2. While the sender answers: each y in one of its bins, or in the stash. 3. S_y for the y in each bin.
     let (run, reported) = (ctx.run, Reported::InPhases);
     run.phase(Phase::Hash, items.len());
-    let oprf = bins::Receiver { run, words: &plan.words, reported, finish };
+    let oprf = bins::Receiver { run, words: &plan.words, reported, complete_base_ots };
     // 4. S_y is looked for in the list of the function, or of the slot of the stash, that holds y.
     mask_lists::receive(ctx, plan.width, plan.lists(), items, oprf)
 }

@@ -185,7 +185,7 @@ mod tests {
     use crate::mask_lists;
     use crate::masks::MaskWidth;
     use crate::oprf::bins::characters::Characters;
-    use crate::oprf::bins::keys::Keys;
+    use crate::oprf::bins::keys::ItemKeys;
     use crate::oprf::bins::{self, BinWords, Reported};
     use crate::oprf::vole::elements::FieldElement;
     use crate::oprf::vole::store::Store;
@@ -247,8 +247,9 @@ mod tests {
     #[test]
     fn keys_in_bins_keep_the_contract() {
         let (sets, layout) = (&planted(RECEIVER, SENDER, 400, 1), parameters::three_way(RECEIVER).layout);
-        let keys =
-            |ctx: &Ctx<'_, '_>| Keys::new(layout, ctx.run.context.oracle(Label::new("kkrt: item to key")));
+        let keys = |ctx: &Ctx<'_, '_>| {
+            ItemKeys::new(layout, ctx.run.context.oracle(Label::new("kkrt: item to key")))
+        };
         let code = |ctx: &Ctx<'_, '_>| PseudoRandomCode::new(&ctx.run.context, 424);
         run(
             3,
@@ -257,9 +258,9 @@ mod tests {
                 let (run, mut outputs) = (ctx.run, Outputs::default());
                 let setup =
                     kkrt::Receiver::start_setup(code(ctx), &run.context, 1, None, ctx.channel, ctx.rng)?;
-                let finish = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
+                let complete_base_ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
                 let reported = Reported::As(Phase::Answer);
-                let oprf = bins::Receiver { run, words: &keys(ctx), reported, finish };
+                let oprf = bins::Receiver { run, words: &keys(ctx), reported, complete_base_ots };
                 oprf.evaluate(&sets.receiver, ctx.channel, &mut outputs).map(|()| outputs)
             }),
             Box::new(move |ctx| {
@@ -290,8 +291,8 @@ mod tests {
                     let code = WalshHadamard::default();
                     let setup =
                         kk13::Receiver::start_setup(code, &run.context, 1, None, ctx.channel, ctx.rng)?;
-                    let finish = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
-                    let oprf = bins::Receiver { run, words, reported: Reported::InPhases, finish };
+                    let complete_base_ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
+                    let oprf = bins::Receiver { run, words, reported: Reported::InPhases, complete_base_ots };
                     oprf.evaluate(&sets.receiver, ctx.channel, &mut outputs)?;
                     assert_eq!(
                         outputs.by_function.keys().any(|list| *list >= cuckoo.layout.functions()),

@@ -15,7 +15,7 @@ use vesica_ot::nco::ideal::{self, Word};
 use super::{Case, Party, Planted, duel_over};
 
 /// Ends the set-up of ideal OTs, whose dealer has one key.
-pub(crate) fn finish(channel: &mut dyn Channel) -> Result<ideal::Receiver, Error> {
+pub(crate) fn complete_base_ots(channel: &mut dyn Channel) -> Result<ideal::Receiver, Error> {
     ideal::Receiver::setup(&Context::new(&[0; 32], "", b"", 0, 0), channel, &mut Prg::from_seed([8; 16]))
 }
 

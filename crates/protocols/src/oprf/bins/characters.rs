@@ -57,7 +57,7 @@ pub(crate) fn push_characters(words: &mut Vec<u8>, number: u128, characters: usi
     words.truncate(length);
 }
 
-/// Every item, in their own order, as a number below 2^σ′, and as a digest where `digests` asks for it,
+/// Every item, in the order of the items, as a number below 2^σ′, and as a digest where `digests` asks for it,
 /// [piece](keys::piece) by piece; `take` has the number of a piece's first item, its numbers and its digests.
 pub(crate) fn by_pieces(
     run: &Run<'_>,
@@ -146,7 +146,7 @@ impl BinWords for Characters {
         [self.of_bin, self.of_slot]
     }
 
-    fn calls(&self) -> Regions {
+    fn extension_calls(&self) -> Regions {
         Regions::of_segments(self.cuckoo.layout, (ROWS / self.of_bin).max(BINS).ilog2())
     }
 

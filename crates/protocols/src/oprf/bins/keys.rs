@@ -32,7 +32,7 @@ pub(crate) fn piece(run: &Run<'_>) -> usize {
     CHUNK * run.threads
 }
 
-/// H(item), for every item in the order given, or in their own.
+/// H(item), for every item, in the order given, or else in that of the items.
 pub(crate) fn hashed(
     run: &Run<'_>,
     oracle: &Oracle,
@@ -47,8 +47,8 @@ pub(crate) fn hashed(
     Ok(keys)
 }
 
-/// H(item), for every item in their own order, piece by piece; `take` has the number of a piece's first item
-/// and its keys.
+/// H(item), for every item in the order of the items, piece by piece; `take` has the number of a piece's first
+/// item and its keys.
 pub(crate) fn by_pieces(
     run: &Run<'_>,
     oracle: &Oracle,
@@ -84,19 +84,19 @@ fn hash(
 
 /// Keys as words: one OT a bin, no stash. The receiver's table and the sender's partition hold the keys
 /// themselves.
-pub(crate) struct Keys {
+pub(crate) struct ItemKeys {
     layout: Layout,
     oracle: Oracle,
 }
 
-impl Keys {
+impl ItemKeys {
     /// H = `oracle`.
     pub(crate) fn new(layout: Layout, oracle: Oracle) -> Self {
         Self { layout, oracle }
     }
 }
 
-impl BinWords for Keys {
+impl BinWords for ItemKeys {
     type Word = Block;
     type Table = KeyedTable;
     type Partition = WaitingKeys;
@@ -109,7 +109,7 @@ impl BinWords for Keys {
         [1, 1]
     }
 
-    fn calls(&self) -> Regions {
+    fn extension_calls(&self) -> Regions {
         Regions::across_segments(self.layout, CALL_BITS)
     }
 
@@ -121,7 +121,8 @@ impl BinWords for Keys {
         keys.place().map_err(|_| cuckoo_failure(false))
     }
 
-    /// Each item to its first bin. It goes on to the next one when it is taken there.
+    /// Files each key under its bin of function 0. When [`take`](WaitingKeys::take) hands it out there, it
+    /// files it under its bin of the next function, so each key is held once.
     fn partition(
         &self,
         run: &Run<'_>,

@@ -40,7 +40,7 @@ fn over_ideal_ots_every_form_ends_with_the_same_matches() {
             (&ENTRY, sets, case),
             Box::new(|ctx| {
                 let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
-                receive_pairs(ctx, &plan, &sets.receiver, ideal_ots::finish)
+                receive_pairs(ctx, &plan, &sets.receiver, ideal_ots::complete_base_ots)
             }),
             Box::new(|ctx| {
                 let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
@@ -67,7 +67,7 @@ fn flaw_positions_in_the_lists_do_not_tell_of_items() {
                 (&ENTRY, sets, Case { parameters, seed, ..Case::default() }),
                 Box::new(|ctx| {
                     let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
-                    receive_pairs(ctx, &plan, &sets.sender, ideal_ots::finish)
+                    receive_pairs(ctx, &plan, &sets.sender, ideal_ots::complete_base_ots)
                 }),
                 Box::new(|ctx| {
                     let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
@@ -304,7 +304,7 @@ fn flaw_masks_of_too_few_bits_match_by_chance() {
             (&ENTRY, sets, Case::default()),
             Box::new(|ctx| {
                 let run = ctx.run;
-                receive_pairs(ctx, &plan(run), &sets.receiver, ideal_ots::finish)
+                receive_pairs(ctx, &plan(run), &sets.receiver, ideal_ots::complete_base_ots)
             }),
             Box::new(|ctx| {
                 let run = ctx.run;
