@@ -3,7 +3,8 @@
 //! **Security:** semi-honest, in the random oracle model. Leaks n_r and n_s. A malicious receiver could ask
 //! for values that are no codewords; a malicious sender can use any set.
 //!
-//! Source: Kolesnikov, Kumaresan, Rosulek, Trieu (CCS 2016, eprint 2016/799), Figures 2 and 6. Deviations:
+//! Source: Kolesnikov, Kumaresan, Rosulek, Trieu (CCS 2016, eprint 2016/799), Figures 2
+//! (`vesica_ot::kkrt`) and 6 (the rest). Deviations:
 //!
 //! - No stash. There are as many bins as make three hash functions fail with probability at most 2^-40; the
 //!   paper's stash costs n_s masks for each of its slots.
@@ -18,7 +19,7 @@
 //!               ◄── base OTs, receiver ──             64·c
 //! 2. each y in one of its bins h_1(y), h_2(y), h_3(y)
 //! 3.            ── u_b, for every bin b ──►           β·c/8
-//!    F(b, y) where y is in bin b
+//!    F(b, y) = H(b, t0_b), y in bin b                 F(b, x) = H(b, q_b ⊕ s ∧ C(x)), b each bin of x
 //! 4.            ◄── F(h_i(x), x), a list each i ──    3·n_s·⌈ℓ/8⌉
 //!    output {y in bin h_i(y) : F(h_i(y), y) in list i}
 //! ```
@@ -27,8 +28,9 @@
 //! differ (with bins that functions share, an item with h_1(x) = h_2(x) would show by two equal masks). An
 //! empty bin's OPRF is asked at a constant, which the sender cannot tell from an item.
 //!
-//! Names: β = `bins`, c = `columns`, F = [`kkrt`], cut to ℓ bits; an item under the session = its `key`.
-//! Steps 2 and 3 are the OPRF [by bins](crate::oprf), step 4 is `mask_lists`.
+//! Names: β = `bins`, c = `columns`; s, t0, q, u as in [`nco`](vesica_ot::nco), C, H and F as in [`kkrt`], F
+//! cut to ℓ bits; an item under the session = its `key`. Steps 2 and 3 are the OPRF [by bins](crate::oprf),
+//! step 4 is `mask_lists`.
 //!
 //! Cost: receiver β OPRFs, n_r placements in the cuckoo table, which holds the keys, 3·n_s masks looked up;
 //! sender β OPRFs and 3·n_s evaluations, in the order of the bins, as they arrive. The sender keeps no table;

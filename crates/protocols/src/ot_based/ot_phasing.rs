@@ -15,13 +15,13 @@
 //!   strings of a bin and hashes the sum.
 //!
 //! ```text
-//! receiver (Y)                                     sender (X)
+//! receiver (Y)                                     sender (X), Δ ←$ {0,1}^256
 //! 1.         ── base OTs, sender ──►               32
 //!            ◄── base OTs, receiver ──             64·256
 //! 2. each y in one of its bins; v_1 … v_t its remainder there, in characters of 8 bits
 //! 3.         ── t 1-out-of-256 OTs a bin, v_1 … v_t; t' a slot of the stash ──►      32·(t·β + t'·s)
 //!    S_y = H(t0_{b,1} ‖ … ‖ t0_{b,t}; b)           for each x and bin b of x:
-//!                                                  S_x = H(q_{b,1} ⊕ s∧C(v_1) ‖ … ‖ q_{b,t} ⊕ s∧C(v_t); b)
+//!                                                  S_x = H(q_{b,1} ⊕ Δ∧C(v_1) ‖ … ‖ q_{b,t} ⊕ Δ∧C(v_t); b)
 //! 4.         ◄── S_x, a list each function and slot of the stash ──       (h + s)·n_s·⌈ℓ/8⌉
 //!    output {y : S_y in the list of the function or slot under which y is held}
 //! ```
@@ -39,7 +39,7 @@
 //!
 //! **One hash a bin.** The OTs of a bin are one OT of all its remainders, by a code t times as long
 //! ([`nco`](vesica_ot::nco), groups). Two remainders differ in a character, so their codewords differ in 128
-//! places: for any mask but that of its own remainder, the receiver would have to guess 128 bits of s. The
+//! places: for any mask but that of its own remainder, the receiver would have to guess 128 bits of Δ. The
 //! number that H takes is that of the bin's first OT, which says bin, function and slot of the stash; H's key
 //! has the context. In §6.1 the sums of one bin are linearly dependent where items share characters, and a
 //! second hash hides that. Inputs that are put side by side are different, and a random oracle's outputs at
@@ -50,9 +50,9 @@
 //! each slot of a bin); `single-mask` has two functions, a stash, whole items and one mask a bin;
 //! `permutation` has remainders in place of whole items; the standard form has three functions and no stash.
 //!
-//! Names: β = `layout.bins()`, s = `stash`, t = `of_bin`, t' = `of_slot`, H = the oracle of [`kk13`]; s, t0,
-//! q, C as in [`nco`](vesica_ot::nco). Steps 2 and 3 are the OPRF [by bins](crate::oprf), step 4 is
-//! `mask_lists`.
+//! Names: β = `layout.bins()`, s = `stash`, t = `of_bin`, t' = `of_slot`, H = the oracle of [`kk13`]; t0, q, C
+//! as in [`nco`](vesica_ot::nco), whose s is Δ here. Steps 2 and 3 are the OPRF [by bins](crate::oprf), step 4
+//! is `mask_lists`.
 //!
 //! Cost: receiver t·β OTs and β·⌈t/2⌉ compressions of H; sender t·β OTs and h·n_s·⌈t/2⌉ compressions. Both
 //! work at once, as in [`kkrt16`](super::kkrt16). An OT takes the receiver 4 blocks of AES and 4 rows
