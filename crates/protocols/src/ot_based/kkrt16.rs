@@ -61,8 +61,10 @@ use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
 pub static ENTRY: Entry = entry("kkrt", "batched OPRF from OT extension, cuckoo hashing", receive, send)
     .paper("KKRT16 (eprint 2016/799), Figures 2 and 6")
     .steps(|role, _| match role {
-        Role::Receiver => &[(Phase::Blind, 15), (Phase::Answer, 60), (Phase::Exchange, 25)],
-        Role::Sender => &[(Phase::Blind, 15), (Phase::Answer, 65), (Phase::Exchange, 20)],
+        Role::Receiver => {
+            &[(Phase::BaseOts, 2), (Phase::Hash, 13), (Phase::Answer, 60), (Phase::Exchange, 25)]
+        }
+        Role::Sender => &[(Phase::BaseOts, 2), (Phase::Hash, 13), (Phase::Answer, 65), (Phase::Exchange, 20)],
     })
     .base_ots(|shape| counts(shape).map_or(0, |(_, columns)| columns))
     .messages(&[
@@ -125,7 +127,7 @@ fn item_oracle(run: &Run<'_>) -> Oracle {
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
     let (run, plan) = (ctx.run, Plan::new(ctx.run.sizes)?);
     // 1. The base OTs: their first message.
-    run.phase(Phase::Blind, items.len());
+    run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, plan.code(run));
     let setup = kkrt::Receiver::start_setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
     let complete_base_ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
@@ -136,7 +138,7 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Err
 fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
     let (run, plan) = (ctx.run, Plan::new(ctx.run.sizes)?);
     // 1. The base OTs.
-    run.phase(Phase::Blind, items.len());
+    run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, plan.code(run));
     let ots = kkrt::Sender::setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
     send_masks(ctx, &plan, items, ots)
@@ -151,6 +153,7 @@ fn receive_pairs<R: NcoReceiver<Block>>(
 ) -> Result<Vec<(u32, u32)>, Error> {
     // 2. While the sender answers: each y in one of its bins. 3. F(b, y) for the y in each bin b.
     let (run, reported) = (ctx.run, Reported::As(Phase::Answer));
+    run.phase(Phase::Hash, items.len());
     let oprf = bins::Receiver { run, words: &plan.keys(run), reported, complete_base_ots };
     // 4. F(b, y) is looked for in the list of the function that bin b belongs to.
     mask_lists::receive(ctx, plan.width, plan.layout.functions(), items, oprf)
@@ -165,6 +168,7 @@ fn send_masks<S: NcoSender<Block, { kkrt::BLOCKS }>>(
 ) -> Result<Vec<u32>, Error> {
     // 3. F(h_i(x), x) for each x and i, bin by bin.
     let (run, reported) = (ctx.run, Reported::As(Phase::Answer));
+    run.phase(Phase::Hash, items.len());
     let oprf = bins::Sender { run, words: &plan.keys(run), reported, ots };
     // 4. A list for each i, in one random order.
     mask_lists::send(ctx, plan.width, plan.layout.functions(), items, oprf)
