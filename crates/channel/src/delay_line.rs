@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::shaped::Network;
+use crate::network::Network;
 
 /// How far the sender may run ahead of the link: enough that a thread which wakes late finds the link still busy.
 const AHEAD: Duration = Duration::from_millis(50);

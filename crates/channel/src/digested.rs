@@ -1,6 +1,7 @@
 //! Digests of what goes over a transport.
 
-use crate::frame::{Frame, HEADER, Kind};
+use crate::frame::{Frame, HEADER};
+use crate::kind::Kind;
 use crate::transport::{FrameReceiver, FrameSender, Meanwhile, Result, Urgency};
 
 /// BLAKE3 digests of the payload bytes in each direction. After the same conversation, one side's `sent` is the other

@@ -5,7 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::codec::CodecError;
-use crate::frame::{Kind, MAX_PAYLOAD};
+use crate::kind::{Kind, MAX_PAYLOAD};
 use crate::span::Span;
 
 /// Who is at fault for an error; a program's exit status follows from it.

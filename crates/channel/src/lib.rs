@@ -4,8 +4,8 @@
 //! see a socket, a frame or a thread. This crate opens no socket and depends on no TLS library.
 //!
 //! ```text
-//!  protocol ─ Channel ─► Stream ─► Counted ─► Digested ─► Tampered, Shaped (tests) ─► a transport
-//!                        gathers 64 KiB     each wraps the ends of a transport        memory, or vesica_net's socket
+//!  protocol ─ Channel ─► Stream ─► Counted ─► Digested ─► Tampered (tests), Shaped (benchmarks) ─► a transport
+//!                    gathers 64 KiB   each wraps the ends of a transport                    memory, or vesica_net's socket
 //! ```
 //!
 //! * A [`Stream`] cuts bytes into frames, `u8 type ‖ u32 length (LE) ‖ payload`, at most 1 MiB of payload ([`Kind`]).
@@ -20,12 +20,15 @@
 mod cancel;
 pub mod codec;
 pub mod counted;
+mod counters;
 mod delay_line;
 pub mod digested;
 mod error;
 mod frame;
+mod kind;
 mod limit;
 pub mod memory;
+mod network;
 mod queue;
 pub mod shaped;
 mod signal;
@@ -38,11 +41,12 @@ pub mod transport;
 use std::time::Duration;
 
 pub use cancel::{CancelToken, Cancellable};
-pub use counted::{Meter, Traffic};
+pub use counters::{Counters, Meter, Traffic};
 pub use delay_line::DelayLine;
 pub use digested::Digests;
 pub use error::{ChannelError, Fault};
-pub use frame::{Frame, HEADER, Kind, MAX_PAYLOAD, header, parse_header};
+pub use frame::{Frame, HEADER, header, parse_header};
+pub use kind::{Kind, MAX_PAYLOAD};
 pub use limit::{GRACE, LONGEST, Limit};
 pub use queue::{FrameQueue, HANDED_OVER, Wake};
 pub use signal::Signal;

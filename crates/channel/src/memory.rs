@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::Stream;
 use crate::cancel::{CancelToken, Cancellable};
-use crate::counted::Counters;
+use crate::counters::Counters;
 use crate::error::ChannelError;
-use crate::frame::{Frame, Kind};
+use crate::frame::Frame;
+use crate::kind::Kind;
 use crate::limit::Limit;
 use crate::queue::{FrameQueue, Wake};
 use crate::signal::Signal;

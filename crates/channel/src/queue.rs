@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::error::ChannelError;
-use crate::frame::{Frame, Kind};
+use crate::frame::Frame;
+use crate::kind::Kind;
 
 /// The bound while the consumer is blocked in a send of its own.
 const LIFTED_BOUND: usize = 1 << 30;

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::counted::{Counted, Counters, Meter, Traffic};
+use crate::counted::Counted;
+use crate::counters::{Counters, Meter, Traffic};
 use crate::digested::{Digested, Digests};
 use crate::error::ChannelError;
-use crate::frame::{Frame, HEADER, Kind, MAX_PAYLOAD};
+use crate::frame::{Frame, HEADER};
+use crate::kind::{Kind, MAX_PAYLOAD};
 use crate::queue::DECLINED;
 use crate::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Transport, Urgency};
 use crate::{CancelToken, Channel, RecvHalf, SendHalf};

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cancel::CancelToken;
-use crate::frame::{self, HEADER, Kind};
+use crate::frame::{self, HEADER};
+use crate::kind::Kind;
 use crate::transport::{FrameSender, Meanwhile, Result, Transport, Urgency};
 use crate::{Stream, memory};
 

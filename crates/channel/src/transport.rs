@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::cancel::CancelToken;
-use crate::counted::Counters;
+use crate::counters::Counters;
 use crate::error::ChannelError;
 use crate::frame::Frame;
 

@@ -23,9 +23,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
-use vesica_channel::counted::Counters;
+use vesica_channel::shaped::Network;
 use vesica_channel::transport::Transport;
-use vesica_channel::{CancelToken, Channel, ChannelError, Stream};
+use vesica_channel::{CancelToken, Channel, ChannelError, Counters, Stream};
 
 use crate::Options;
 use crate::connection::{About, Connection};
@@ -33,7 +33,7 @@ use crate::error::Others;
 use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::{Identity, PublicKey};
 use crate::io_threads;
-use crate::shaped::{Network, ShapedWriter};
+use crate::shaped_writer::ShapedWriter;
 use crate::socket::{End, SocketTransport};
 use crate::socket_writer::{Pace, SocketWriter};
 use handshake::{Proven, Trouble};

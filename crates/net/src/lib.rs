@@ -28,6 +28,7 @@ mod io_threads;
 pub mod memory;
 pub mod private_file;
 pub mod shaped;
+mod shaped_writer;
 mod socket;
 mod socket_writer;
 #[cfg(feature = "testing")]

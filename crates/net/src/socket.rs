@@ -27,9 +27,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use vesica_channel::counted::Counters;
 use vesica_channel::transport::Meanwhile;
-use vesica_channel::{CancelToken, ChannelError, Frame, FrameQueue, GRACE, Limit, Signal, Wake};
+use vesica_channel::{CancelToken, ChannelError, Counters, Frame, FrameQueue, GRACE, Limit, Signal, Wake};
 
 use crate::Options;
 
