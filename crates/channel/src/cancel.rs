@@ -1,4 +1,4 @@
-//! A switch that ends every wait: it closes the connections and wakes whoever waits on a channel or on the switch.
+//! A token that ends every wait: it closes the connections and wakes whoever waits on a channel or on the token.
 
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,9 +12,9 @@ pub trait Cancellable: Send + Sync {
     fn cancel(&self);
 }
 
-/// A clonable switch, thrown once. All clones share it.
+/// A clonable token, cancelled once. All clones share it.
 ///
-/// It may be thrown from any thread, not from inside a signal handler.
+/// It may be cancelled from any thread, not from inside a signal handler.
 #[derive(Clone, Default)]
 pub struct CancelToken {
     shared: Arc<Shared>,
@@ -23,7 +23,7 @@ pub struct CancelToken {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    thrown: Condvar,
+    on_cancel: Condvar,
 }
 
 #[derive(Default)]
@@ -34,12 +34,12 @@ struct State {
 }
 
 impl CancelToken {
-    /// A new switch, not thrown.
+    /// A new token, not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Throws the switch: every wait that obeys it ends with [`ChannelError::Cancelled`], and its connections
+    /// Cancels: every wait that obeys the token ends with [`ChannelError::Cancelled`], and its connections
     /// are closed.
     pub fn cancel(&self) {
         let (watched, children) = {
@@ -47,14 +47,14 @@ impl CancelToken {
             state.cancelled = true;
             (std::mem::take(&mut state.watched), std::mem::take(&mut state.children))
         };
-        self.shared.thrown.notify_all();
+        self.shared.on_cancel.notify_all();
         for shared in children.iter().filter_map(Weak::upgrade) {
             CancelToken { shared }.cancel();
         }
         watched.iter().filter_map(Weak::upgrade).for_each(|one| one.cancel());
     }
 
-    /// A switch of its own that this one throws too: for what may end before the rest does.
+    /// A token of its own that this one cancels too: for what may end before the rest does.
     #[must_use]
     pub fn child(&self) -> Self {
         let child = Self::new();
@@ -69,17 +69,17 @@ impl CancelToken {
         child
     }
 
-    /// Whether the switch has been thrown.
+    /// Whether the token has been cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.lock().cancelled
     }
 
-    /// Fails if the switch has been thrown.
+    /// Fails if the token has been cancelled.
     pub fn check(&self) -> Result<(), ChannelError> {
         if self.is_cancelled() { Err(ChannelError::Cancelled) } else { Ok(()) }
     }
 
-    /// Sleeps, unless the switch is thrown before.
+    /// Sleeps, unless the token is cancelled before.
     pub fn sleep(&self, duration: Duration) -> Result<(), ChannelError> {
         let until = Instant::now() + duration;
         let mut state = self.lock();
@@ -91,11 +91,11 @@ impl CancelToken {
             if left.is_zero() {
                 return Ok(());
             }
-            state = self.shared.thrown.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.shared.on_cancel.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// Ends this when the switch is thrown, or at once if it has been.
+    /// Ends this when the token is cancelled, or at once if it has been.
     pub fn watch(&self, what: &Arc<impl Cancellable + 'static>) {
         let mut state = self.lock();
         if state.cancelled {

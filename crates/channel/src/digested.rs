@@ -41,8 +41,8 @@ impl<T: FrameSender> FrameSender for Digested<T> {
         self.inner.push(frame, urgency, meanwhile)
     }
 
-    fn leave(&mut self, last: Vec<Frame>) {
-        self.inner.leave(last);
+    fn close_with(&mut self, last: Vec<Frame>) {
+        self.inner.close_with(last);
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  protocol ─ Channel ─► Stream ─► Counted ─► Digested ─► Tampered (tests), Shaped (benchmarks) ─► a transport
-//!                    gathers 64 KiB   each wraps the ends of a transport                    memory, or vesica_net's socket
+//!                      gathers 64 KiB       each wraps the ends of a transport                     memory, a socket
 //! ```
 //!
 //! * A [`Stream`] cuts bytes into frames, `u8 type ‖ u32 length (LE) ‖ payload`, at most 1 MiB of payload ([`Kind`]).
@@ -48,7 +48,7 @@ pub use error::{ChannelError, Fault};
 pub use frame::{Frame, HEADER, header, parse_header};
 pub use kind::{Kind, MAX_PAYLOAD};
 pub use limit::{GRACE, LONGEST, Limit};
-pub use queue::{FrameQueue, HANDED_OVER, Wake};
+pub use queue::{FrameQueue, WAKE_BYTES, Wake};
 pub use signal::Signal;
 pub use span::Span;
 pub use stream::Stream;

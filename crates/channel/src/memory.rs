@@ -24,7 +24,7 @@ pub fn pair() -> (Stream, Stream) {
     pair_under(&CancelToken::new())
 }
 
-/// A [`pair`] whose conversation the switch ends.
+/// A [`pair`] whose conversation ends when the token is cancelled.
 pub fn pair_under(cancel: &CancelToken) -> (Stream, Stream) {
     let (one, two) = transports(cancel);
     (Stream::new(one), Stream::new(two))
@@ -96,7 +96,8 @@ impl Shared {
         if let Some(error) = &state.ended[side] {
             return error.clone();
         }
-        // Two channels under one switch: the end of the one may reach the other before the switch does.
+        // Two channels may share a token. The close of one can reach the other before the cancellation does; report the
+        // cancellation.
         let error = if self.cancel.is_cancelled() { ChannelError::Cancelled } else { error };
         state.ended[side] = Some(error.clone());
         self.filled.iter().chain(&self.room).for_each(Signal::notify);
@@ -192,7 +193,7 @@ impl Side {
 }
 
 impl FrameSender for Side {
-    /// Nothing here waits for the sake of few wakings but the receiver, for as many bytes as it wants.
+    /// Urgency has no meaning here: there is no writer thread. The receiver is woken once the bytes it wants are there.
     fn push(&mut self, frame: Frame, _: Urgency, meanwhile: Meanwhile) -> Result<Vec<u8>> {
         let waited = self.wait_for_room(self.shared.lock(), (frame.kind, frame.bytes.len()), meanwhile);
         let (mut state, failed) = match waited {
@@ -215,7 +216,7 @@ impl FrameSender for Side {
         Ok(spare)
     }
 
-    fn leave(&mut self, last: Vec<Frame>) {
+    fn close_with(&mut self, last: Vec<Frame>) {
         let mut state = self.shared.lock();
         if state.ended[self.me].is_none() {
             for frame in last {
@@ -297,8 +298,8 @@ impl Control for Side {
         self.shared.lock().queues[1 - self.me].declined()
     }
 
-    fn obey(&self, cancel: &CancelToken) {
-        cancel.watch(&self.shared);
+    fn cancel_on(&self, token: &CancelToken) {
+        token.watch(&self.shared);
     }
 
     fn finish(&self) -> Result<()> {

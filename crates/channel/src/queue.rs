@@ -12,7 +12,7 @@ const LIFTED_BOUND: usize = 1 << 30;
 const SPARES: usize = 16;
 /// A consumer that waits for more bytes than these is woken once they are there: waking costs as much as copying some ten
 /// thousand bytes.
-pub const HANDED_OVER: usize = 256 << 10;
+pub const WAKE_BYTES: usize = 256 << 10;
 
 /// What a DONE says that declines the conversation.
 pub(crate) const DECLINED: &[u8] = b"declined";
@@ -155,7 +155,7 @@ impl FrameQueue {
 
     /// The consumer has nothing to do before so many bytes are there, or DONE.
     pub fn want(&mut self, bytes: usize) {
-        self.wanted = bytes.min(HANDED_OVER);
+        self.wanted = bytes.min(WAKE_BYTES);
     }
 
     /// The next frame.

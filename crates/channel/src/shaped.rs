@@ -53,11 +53,11 @@ impl<T: FrameSender> FrameSender for Shaped<T> {
         self.inner.push(frame, urgency, meanwhile)
     }
 
-    fn leave(&mut self, last: Vec<Frame>) {
+    fn close_with(&mut self, last: Vec<Frame>) {
         for frame in &last {
             self.link().push(Instant::now(), frame.bytes.len(), 0);
         }
-        self.inner.leave(last);
+        self.inner.close_with(last);
     }
 }
 
@@ -82,7 +82,7 @@ pub fn pair(network: Network) -> (Stream, Stream) {
     pair_under(&CancelToken::new(), network)
 }
 
-/// The same; the switch ends the conversation.
+/// The same; cancelling the token ends the conversation.
 pub fn pair_under(cancel: &CancelToken, network: Network) -> (Stream, Stream) {
     let links = [(); 2].map(|()| Arc::new(Mutex::new(DelayLine::new(network, Instant::now()))));
     let (one, two) =

@@ -66,9 +66,9 @@ impl Stream {
         Self { outgoing, incoming, control, counters }
     }
 
-    /// Ends every wait on this channel when the switch is thrown, besides the one that the transport was made with.
-    pub fn obey(&self, cancel: &CancelToken) {
-        self.control.obey(cancel);
+    /// Ends the conversation when `token` is cancelled, as does the token that the transport was made with.
+    pub fn cancel_on(&self, token: &CancelToken) {
+        self.control.cancel_on(token);
     }
 
     /// Says that this side is done, and waits until the peer says so too. Each side's `done` reaches the other.
@@ -103,7 +103,7 @@ impl Stream {
     pub fn decline(&mut self) {
         // If it fails, the connection is no more.
         drop(self.flush());
-        self.outgoing.frames.leave(vec![Frame::new(Kind::Done, DECLINED)]);
+        self.outgoing.frames.close_with(vec![Frame::new(Kind::Done, DECLINED)]);
     }
 
     /// Whether the peer [declined](Self::decline) what was to follow.
@@ -177,7 +177,7 @@ impl SendHalf for Outgoing {
     }
 
     fn abort(&mut self) {
-        self.frames.leave(vec![Frame::new(Kind::Abort, &[])]);
+        self.frames.close_with(vec![Frame::new(Kind::Abort, &[])]);
     }
 }
 

@@ -52,9 +52,9 @@ impl<S: FrameSender> FrameSender for Tampered<S> {
         Ok(Vec::new())
     }
 
-    fn leave(&mut self, last: Vec<frame::Frame>) {
+    fn close_with(&mut self, last: Vec<frame::Frame>) {
         let last = last.into_iter().flat_map(|frame| self.arriving(frame)).collect();
-        self.inner.leave(last);
+        self.inner.close_with(last);
     }
 }
 
@@ -63,7 +63,7 @@ pub fn pair(tap: impl FnMut(Direction, Frame) -> Vec<Frame> + Send + 'static) ->
     pair_under(&CancelToken::new(), tap)
 }
 
-/// The same; the switch ends the conversation.
+/// The same; cancelling the token ends the conversation.
 pub fn pair_under(
     cancel: &CancelToken,
     tap: impl FnMut(Direction, Frame) -> Vec<Frame> + Send + 'static,

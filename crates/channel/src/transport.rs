@@ -51,7 +51,7 @@ pub trait FrameSender: Send {
 
     /// Ends the conversation with these frames, which go out if it still stands. What waits is dropped before an ABORT and
     /// goes out before a DONE.
-    fn leave(&mut self, last: Vec<Frame>);
+    fn close_with(&mut self, last: Vec<Frame>);
 }
 
 /// The receiving end.
@@ -84,8 +84,8 @@ pub trait Control: Send + Sync {
     /// Whether the peer's DONE [declined](crate::Stream::decline) the conversation.
     fn was_declined(&self) -> bool;
 
-    /// Ends the conversation when the switch is thrown.
-    fn obey(&self, cancel: &CancelToken);
+    /// Ends the conversation when `token` is cancelled.
+    fn cancel_on(&self, token: &CancelToken);
 
     /// After both sides' DONE: waits until everything is out of our hands. Nothing can be sent or received afterwards.
     fn finish(&self) -> Result<()>;
@@ -99,8 +99,8 @@ impl<T: FrameSender + ?Sized> FrameSender for Box<T> {
         (**self).push(frame, urgency, meanwhile)
     }
 
-    fn leave(&mut self, last: Vec<Frame>) {
-        (**self).leave(last);
+    fn close_with(&mut self, last: Vec<Frame>) {
+        (**self).close_with(last);
     }
 }
 

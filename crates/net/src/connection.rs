@@ -12,12 +12,12 @@ use crate::identity::PublicKey;
 /// A [`Stream`] to a peer, and what is known of the peer and of the connection.
 pub struct Connection {
     stream: Stream,
-    about: About,
+    info: ConnectionInfo,
 }
 
 /// The nonces of the two hellos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hello {
+pub struct Nonces {
     /// The one we drew.
     pub mine: [u8; 32],
     /// The one the peer drew.
@@ -25,9 +25,9 @@ pub struct Hello {
 }
 
 /// What is known of a connection from its beginning.
-pub(crate) struct About {
-    pub(crate) hello: Hello,
-    pub(crate) binding: [u8; 64],
+pub(crate) struct ConnectionInfo {
+    pub(crate) nonces: Nonces,
+    pub(crate) channel_binding: [u8; 64],
     pub(crate) peer_key: Option<PublicKey>,
     pub(crate) peer_address: Option<SocketAddr>,
     /// For how long the peer may be silent; in memory for ever.
@@ -35,35 +35,35 @@ pub(crate) struct About {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: Stream, about: About) -> Self {
-        Self { stream, about }
+    pub(crate) fn new(stream: Stream, info: ConnectionInfo) -> Self {
+        Self { stream, info }
     }
 
     /// [`expect_within`](Channel::expect_within) for a peer that has nothing to compute: all together, from this call on,
     /// may take as long as silence may last. `expect_within(None)` ends it.
     pub fn expect_prompt(&mut self) {
-        self.stream.expect_within(self.about.silence);
+        self.stream.expect_within(self.info.silence);
     }
 
     /// What binds a session to this connection: 64 bytes that both sides of the same TLS connection have, and no other
     /// connection. In memory and over plaintext a constant.
-    pub fn binding(&self) -> &[u8; 64] {
-        &self.about.binding
+    pub fn channel_binding(&self) -> &[u8; 64] {
+        &self.info.channel_binding
     }
 
     /// The nonces of the two hellos. In memory constants.
-    pub fn hello(&self) -> Hello {
-        self.about.hello
+    pub fn nonces(&self) -> Nonces {
+        self.info.nonces
     }
 
     /// The peer's key, proven by TLS.
     pub fn peer_key(&self) -> Option<&PublicKey> {
-        self.about.peer_key.as_ref()
+        self.info.peer_key.as_ref()
     }
 
     /// The peer's address, over a network.
     pub fn peer_address(&self) -> Option<SocketAddr> {
-        self.about.peer_address
+        self.info.peer_address
     }
 }
 
@@ -109,7 +109,7 @@ impl Channel for Connection {
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let About { peer_key, peer_address, .. } = &self.about;
+        let ConnectionInfo { peer_key, peer_address, .. } = &self.info;
         let mut shown = f.debug_struct("Connection");
         shown.field("peer_key", peer_key).field("peer_address", peer_address).finish_non_exhaustive()
     }

@@ -28,7 +28,7 @@ use vesica_channel::transport::Transport;
 use vesica_channel::{CancelToken, Channel, ChannelError, Counters, Stream};
 
 use crate::Options;
-use crate::connection::{About, Connection};
+use crate::connection::{Connection, ConnectionInfo};
 use crate::error::Others;
 use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::{Identity, PublicKey};
@@ -210,7 +210,7 @@ fn open(
     network: Option<Network>,
     options: &Options,
 ) -> Result<(Arc<SocketTransport>, Connection), ChannelError> {
-    let Proven { socket, tls, peer, peer_key, hello, binding, sent, received } = proven;
+    let Proven { socket, tls, peer, peer_key, nonces, channel_binding, sent, received } = proven;
     let clone = |socket: &TcpStream| {
         socket.try_clone().map_err(|error| ChannelError::system("cannot duplicate a socket", &error))
     };
@@ -233,8 +233,8 @@ fn open(
         counters,
     });
     let silence = Some(options.limit());
-    let about = About { hello, binding, peer_key, peer_address: Some(peer), silence };
-    Ok((transport, Connection::new(stream, about)))
+    let info = ConnectionInfo { nonces, channel_binding, peer_key, peer_address: Some(peer), silence };
+    Ok((transport, Connection::new(stream, info)))
 }
 
 /// The whole time there is, and what may end it early.

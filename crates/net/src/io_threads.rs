@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rustls::Connection;
+use rustls::Connection as TlsConnection;
 use vesica_channel::{ChannelError, Frame, HEADER, Kind, header, parse_header};
 
-use crate::socket::{Outgoing, Sent, SocketTransport};
+use crate::socket::{Sent, SocketTransport, WriterTask};
 use crate::socket_writer::{Pace, Plan};
 
 /// Bytes gathered for one write to the socket, and plaintext given to TLS at a time.
@@ -25,14 +25,14 @@ const READ_AHEAD: usize = 8 << 10;
 const CIPHERTEXT: usize = 64 << 10;
 
 /// The TLS state of both threads.
-type Tls = Arc<Mutex<Connection>>;
+type Tls = Arc<Mutex<TlsConnection>>;
 
 /// Starts both threads. The socket blocks and has no timeouts.
 pub(crate) fn start(
     transport: &Arc<SocketTransport>,
     socket: TcpStream,
     pace: Box<dyn Pace>,
-    tls: Option<Connection>,
+    tls: Option<TlsConnection>,
     heartbeat: Duration,
 ) -> Result<Vec<JoinHandle<()>>, ChannelError> {
     let tls = tls.map(|connection| Arc::new(Mutex::new(connection)));
@@ -64,7 +64,7 @@ pub(crate) fn start(
     }
 }
 
-fn lock(tls: &Tls) -> MutexGuard<'_, Connection> {
+fn lock(tls: &Tls) -> MutexGuard<'_, TlsConnection> {
     tls.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -84,19 +84,19 @@ fn write_frames(transport: &SocketTransport, mut writer: Writer, heartbeat: Dura
     let how = loop {
         let Plan { frames, until } = writer.pace.plan(heartbeat);
         let outcome = match transport.next_outgoing(&mut batch, &mut spent, frames, until) {
-            Outgoing::Frames => writer.send_batch(&mut batch, &mut spent),
-            Outgoing::TlsOutput => writer.flush(),
-            Outgoing::Waited if writer.pace.wants_heartbeat(heartbeat) => {
+            WriterTask::Frames => writer.send_batch(&mut batch, &mut spent),
+            WriterTask::TlsOutput => writer.flush(),
+            WriterTask::TimedOut if writer.pace.wants_heartbeat(heartbeat) => {
                 writer.send(&header(Kind::Heartbeat, 0)).and_then(|()| writer.flush())
             }
-            Outgoing::Waited => Ok(()),
-            Outgoing::Last if !writer.pace.drained() => Ok(()),
-            Outgoing::Last => {
+            WriterTask::TimedOut => Ok(()),
+            WriterTask::Last if !writer.pace.drained() => Ok(()),
+            WriterTask::Last => {
                 // The peer has all it needs in the frames: closing well is a courtesy.
                 let _ = writer.close();
                 break Sent::All;
             }
-            Outgoing::Closed => break Sent::All,
+            WriterTask::Closed => break Sent::All,
         };
         if outcome.and_then(|()| writer.pace.deliver()).is_err() {
             break Sent::Failed;
@@ -162,7 +162,7 @@ impl Writer {
     }
 }
 
-fn take_ciphertext(connection: &mut Connection, out: &mut Vec<u8>) -> io::Result<()> {
+fn take_ciphertext(connection: &mut TlsConnection, out: &mut Vec<u8>) -> io::Result<()> {
     while connection.wants_write() {
         connection.write_tls(out)?;
     }
@@ -292,7 +292,7 @@ impl Read for Reader {
 impl Reader {
     /// Decrypts as much as there is, or as fits. rustls holds one record of plaintext only, so records go through it
     /// one at a time.
-    fn decrypt(&mut self, connection: &mut Connection, into: &mut [u8]) -> io::Result<usize> {
+    fn decrypt(&mut self, connection: &mut TlsConnection, into: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < into.len() {
             match connection.reader().read(&mut into[filled..]) {

@@ -36,7 +36,7 @@ pub mod testing;
 
 use std::time::Duration;
 
-pub use connection::{Connection, Hello};
+pub use connection::{Connection, Nonces};
 pub use error::{NetError, Others, RetryReason, StrangerReason};
 pub use establish::{Address, ConnectionSecurity, NetEvent, VERSION, establish, meet};
 pub use identity::{Identity, PublicKey};

@@ -2,9 +2,9 @@
 
 use vesica_channel::{CancelToken, Stream, memory};
 
-use crate::connection::{About, Connection, Hello};
+use crate::connection::{Connection, ConnectionInfo, Nonces};
 
-/// Two ends of one conversation, which the switch ends.
+/// Two ends of one conversation, which ends when the token is cancelled.
 pub fn pair(cancel: &CancelToken) -> (Connection, Connection) {
     connections(memory::pair_under(cancel))
 }
@@ -12,14 +12,14 @@ pub fn pair(cancel: &CancelToken) -> (Connection, Connection) {
 /// The two ends of a pair of streams as connections; nonces and binding are constants.
 pub fn connections((one, two): (Stream, Stream)) -> (Connection, Connection) {
     let [first, second] = [constant("first nonce"), constant("second nonce")];
-    let about = |mine, theirs| About {
-        hello: Hello { mine, theirs },
-        binding: no_binding(),
+    let info = |mine, theirs| ConnectionInfo {
+        nonces: Nonces { mine, theirs },
+        channel_binding: no_binding(),
         peer_key: None,
         peer_address: None,
         silence: None,
     };
-    (Connection::new(one, about(first, second)), Connection::new(two, about(second, first)))
+    (Connection::new(one, info(first, second)), Connection::new(two, info(second, first)))
 }
 
 /// What stands in for the TLS exporter where there is no TLS.

@@ -12,7 +12,8 @@
 //! * **Silence** is measured from the last byte that the reader took from the socket. While the reader cannot take any
 //!   because the incoming queue is full, the clock stands still: the fault is ours, not the peer's.
 //! * **Few wakings.** A waiter states how many bytes it needs (at most 256 KiB) and is woken once they have arrived.
-//!   Whoever waits for room is woken when half of the bound is free.
+//!   The reader thread is woken when half of its queue's bound is free, a blocked send whenever the writer thread takes
+//!   frames.
 //! * **Limits.** The channel may say until when what it awaits has to be there; no heartbeat and no byte moves that moment.
 //! * **Errors stick.** The first failure is what all later calls report.
 //!
@@ -33,13 +34,14 @@ use vesica_channel::{CancelToken, ChannelError, Counters, Frame, FrameQueue, GRA
 use crate::Options;
 
 pub(crate) use ends::End;
-pub(crate) use threads::{Outgoing, Sent};
+pub(crate) use threads::{Sent, WriterTask};
 
 /// Frames that wait unread, in bytes, before the reader thread has to wait.
 const INCOMING_BOUND: usize = 8 << 20;
 /// Frames that wait for the writer thread. Small, so that what is written is still in the processor's cache.
 const OUTGOING_BOUND: usize = 1 << 20;
-/// How long the writer thread, having just written, leaves fewer bytes than a waiter is woken for unless they are flushed.
+/// After a write the writer thread waits this long for more bytes, unless enough have gathered (`WAKE_BYTES`) or the
+/// channel flushes.
 const GATHERING: Duration = Duration::from_micros(500);
 /// How long a side that ends waits for the other to take note, where nothing depends on it any more.
 const LINGER: Duration = Duration::from_secs(1);
@@ -66,7 +68,7 @@ pub(crate) struct SocketTransport {
 struct State {
     outgoing: FrameQueue,
     incoming: FrameQueue,
-    writer: Writer,
+    writer: WriterState,
     /// The TLS state has something of its own to send.
     tls_has_output: bool,
     /// When the reader thread last took a byte from the socket.
@@ -82,17 +84,17 @@ struct State {
 
 /// How far the writer thread is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Writer {
+enum WriterState {
     /// It writes what comes.
-    Runs,
+    Running,
     /// It ends once it has written what is in the queue.
-    Finishes,
+    Draining,
     /// It has ended.
     Ended,
 }
 
 impl SocketTransport {
-    /// `farewell`: how long the last words take beyond what they take without a network.
+    /// `farewell`: the delay that a simulated network adds to the last frames.
     pub(crate) fn new(
         socket: TcpStream,
         counters: Arc<Counters>,
@@ -113,7 +115,7 @@ impl SocketTransport {
         let state = State {
             outgoing,
             incoming,
-            writer: Writer::Runs,
+            writer: WriterState::Running,
             tls_has_output: false,
             heard: Instant::now(),
             reader_ended: false,
@@ -164,7 +166,8 @@ impl SocketTransport {
         if let Some(error) = &state.failed {
             return error.clone();
         }
-        // Two connections under one switch: the end of the one may reach the other before the switch does.
+        // Two connections may share a token. The close of one can reach the other before the cancellation does; report
+        // the cancellation.
         let error = if self.cancel.is_cancelled() { ChannelError::Cancelled } else { error };
         state.failed = Some(error.clone());
         self.shut(state);
@@ -185,11 +188,11 @@ impl SocketTransport {
         }
     }
 
-    /// Puts a frame into the outgoing queue. A frame that no channel sends is its own failure.
+    /// Puts a frame into the outgoing queue. An invalid frame fails this side's connection.
     fn send_frame(&self, state: &mut State, frame: Frame) -> Wake {
         let delivered = state.outgoing.deliver(frame);
-        if state.outgoing.said_done() && state.writer == Writer::Runs {
-            state.writer = Writer::Finishes;
+        if state.outgoing.said_done() && state.writer == WriterState::Running {
+            state.writer = WriterState::Draining;
         }
         delivered.unwrap_or_else(|error| {
             self.fail_locked(state, error);

@@ -381,6 +381,6 @@ fn a_proper_raw_hello_is_a_connection() {
     let mut peer = TcpStream::connect(listener.address).unwrap();
     raw_hello(&mut peer, 1);
     let channel = listener.outcome().unwrap();
-    assert_eq!(channel.hello().theirs, [7; 32]);
+    assert_eq!(channel.nonces().theirs, [7; 32]);
     assert_eq!(channel.peer_address(), Some(peer.local_addr().unwrap()));
 }

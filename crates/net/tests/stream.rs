@@ -162,13 +162,13 @@ fn one_thread_can_drive_a_memory_pair() {
 #[test]
 fn connections_are_told_apart_by_binding_and_nonces() {
     everywhere(&patient(), |name, one, two| {
-        assert_eq!(one.binding(), two.binding());
-        assert_eq!((one.hello().mine, one.hello().theirs), (two.hello().theirs, two.hello().mine));
-        assert_ne!(one.hello().mine, one.hello().theirs);
+        assert_eq!(one.channel_binding(), two.channel_binding());
+        assert_eq!((one.nonces().mine, one.nonces().theirs), (two.nonces().theirs, two.nonces().mine));
+        assert_ne!(one.nonces().mine, one.nonces().theirs);
         assert_eq!(one.peer_key().is_some(), name == "tls");
         assert_eq!(one.peer_address().is_some(), name != "memory");
     });
     let (one, _) = common::tls_pair(&patient());
     let (other, _) = common::tls_pair(&patient());
-    assert_ne!(one.binding(), other.binding());
+    assert_ne!(one.channel_binding(), other.channel_binding());
 }

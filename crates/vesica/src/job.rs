@@ -187,7 +187,7 @@ pub(crate) fn converse(
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Found, Error> {
-    channel.obey(reporter.cancel);
+    channel.cancel_on(reporter.cancel);
     reporter.connected(&channel);
     reporter.phase(Phase::Agree, 0);
     let my_key = pair.my_key.as_ref();

@@ -252,16 +252,16 @@ fn session_id(
     their_terms: &[u8],
 ) -> [u8; 32] {
     let no_key = [0; 32];
-    let hello = channel.hello();
+    let nonces = channel.nonces();
     let key = |key: Option<&PublicKey>| key.map_or(no_key, |key| *key.as_bytes());
-    let mine = (hello.mine, key(my_key), my_terms);
-    let theirs = (hello.theirs, key(channel.peer_key()), their_terms);
+    let mine = (nonces.mine, key(my_key), my_terms);
+    let theirs = (nonces.theirs, key(channel.peer_key()), their_terms);
     let (receiver, sender) = match role {
         Role::Receiver => (mine, theirs),
         Role::Sender => (theirs, mine),
     };
     let mut hasher = blake3::Hasher::new_derive_key("vesica session id v1");
-    hasher.update(channel.binding());
+    hasher.update(channel.channel_binding());
     for (nonce, key, terms) in [receiver, sender] {
         hasher.update(&nonce).update(&key);
         hasher.update(&(terms.len() as u64).to_le_bytes()).update(terms);

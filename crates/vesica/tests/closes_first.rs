@@ -43,8 +43,8 @@ impl Control for Noting {
     fn was_declined(&self) -> bool {
         self.inner.was_declined()
     }
-    fn obey(&self, cancel: &CancelToken) {
-        self.inner.obey(cancel);
+    fn cancel_on(&self, token: &CancelToken) {
+        self.inner.cancel_on(token);
     }
     fn finish(&self) -> Result<()> {
         self.inner.finish()

@@ -6,12 +6,12 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use rustls::{AlertDescription, Connection};
+use rustls::{AlertDescription, Connection as TlsConnection};
 
 use super::hello::{self, Failure};
 use super::tls::{Role, Tls};
 use super::{POLL, prepare};
-use crate::connection::Hello;
+use crate::connection::Nonces;
 use crate::error::{NetError, RetryReason};
 use crate::identity::PublicKey;
 use crate::memory::no_binding;
@@ -22,11 +22,11 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// A connection whose other side is who it should be.
 pub(super) struct Proven {
     pub(super) socket: TcpStream,
-    pub(super) tls: Option<Connection>,
+    pub(super) tls: Option<TlsConnection>,
     pub(super) peer: SocketAddr,
     pub(super) peer_key: Option<PublicKey>,
-    pub(super) hello: Hello,
-    pub(super) binding: [u8; 64],
+    pub(super) nonces: Nonces,
+    pub(super) channel_binding: [u8; 64],
     pub(super) sent: usize,
     pub(super) received: usize,
 }
@@ -89,13 +89,13 @@ pub(super) fn shake_hands(
     };
     let (sent, received) = (line.sent, line.received);
     match outcome {
-        Ok((hello, binding, connection)) => {
+        Ok((nonces, channel_binding, connection)) => {
             let peer = socket.peer_addr()?;
             socket.set_read_timeout(None)?;
             socket.set_write_timeout(None)?;
             let peer_key = tls.map(|tls| *tls.peer());
             let socket = socket.try_clone()?;
-            Ok(Proven { socket, tls: connection, peer, peer_key, hello, binding, sent, received })
+            Ok(Proven { socket, tls: connection, peer, peer_key, nonces, channel_binding, sent, received })
         }
         Err(_) if stop() => Err(Trouble::Stopped),
         Err(trouble) => {
@@ -105,13 +105,13 @@ pub(super) fn shake_hands(
     }
 }
 
-type Agreed = (Hello, [u8; 64], Option<Connection>);
+type Agreed = (Nonces, [u8; 64], Option<TlsConnection>);
 
 fn plain(line: &mut Line<'_>, nonce: [u8; 32]) -> Result<Agreed, Trouble> {
     match hello::exchange(line, nonce) {
-        Ok(hello) => {
+        Ok(nonces) => {
             (line.reached)(Stage::Proven);
-            Ok((hello, no_binding(), None))
+            Ok((nonces, no_binding(), None))
         }
         Err(Failure::Io(error)) => Err(error.into()),
         Err(Failure::NotVesica) => Err(Trouble::NotVesica),
@@ -134,12 +134,12 @@ fn secured(line: &mut Line<'_>, role: Role, tls: &Tls, nonce: [u8; 32]) -> Resul
         let _ = stream.flush();
     }
     match outcome {
-        Ok(hello) => {
+        Ok(nonces) => {
             let binding = stream
                 .connection
                 .export_keying_material([0; 64], super::tls::EXPORTER, None)
                 .map_err(|error| Trouble::Ours(NetError::system("TLS cannot export a binding", &error)))?;
-            Ok((hello, binding, Some(stream.connection)))
+            Ok((nonces, binding, Some(stream.connection)))
         }
         Err(Failure::NotVesica) => Err(Trouble::NotVesica),
         Err(Failure::Version(theirs)) => Err(Trouble::Version(theirs)),
@@ -219,7 +219,7 @@ impl Write for Line<'_> {
 
 /// TLS over a line.
 struct Secured<'a, 'b> {
-    connection: Connection,
+    connection: TlsConnection,
     line: &'a mut Line<'b>,
 }
 

@@ -12,7 +12,7 @@
 
 use std::io::{self, Read, Write};
 
-use crate::connection::Hello;
+use crate::connection::Nonces;
 use vesica_channel::codec::Writer;
 
 /// The version of everything that goes over the wire.
@@ -35,7 +35,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-pub(crate) fn exchange(stream: &mut (impl Read + Write), mine: [u8; 32]) -> Result<Hello, Failure> {
+pub(crate) fn exchange(stream: &mut (impl Read + Write), mine: [u8; 32]) -> Result<Nonces, Failure> {
     let mut hello = Writer::new();
     hello.fixed(&MAGIC).u16(VERSION).fixed(&mine);
     stream.write_all(hello.as_slice())?;
@@ -54,7 +54,7 @@ pub(crate) fn exchange(stream: &mut (impl Read + Write), mine: [u8; 32]) -> Resu
     let mut echo = [0; 32];
     stream.read_exact(&mut echo)?;
     // Public, so compared plainly. Our own nonce as theirs would be our own words sent back.
-    if echo == mine && theirs != mine { Ok(Hello { mine, theirs }) } else { Err(Failure::NotVesica) }
+    if echo == mine && theirs != mine { Ok(Nonces { mine, theirs }) } else { Err(Failure::NotVesica) }
 }
 
 /// Reads magic and version, and stops at the first byte that is not ours: a stranger may send fewer bytes than we do.

@@ -14,8 +14,8 @@ use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
 use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
 use rustls::{
-    CertificateError, ClientConfig, ClientConnection, Connection, DigitallySignedStruct, DistinguishedName,
-    Error, ServerConfig, ServerConnection, SignatureScheme,
+    CertificateError, ClientConfig, ClientConnection, Connection as TlsConnection, DigitallySignedStruct,
+    DistinguishedName, Error, ServerConfig, ServerConnection, SignatureScheme,
 };
 
 use crate::error::NetError;
@@ -66,12 +66,15 @@ impl Tls {
     }
 
     /// A fresh connection, and where the key that the other side presents will be found.
-    pub(super) fn connection(&self, role: Role) -> Result<(Connection, Arc<OnceLock<PublicKey>>), NetError> {
+    pub(super) fn connection(
+        &self,
+        role: Role,
+    ) -> Result<(TlsConnection, Arc<OnceLock<PublicKey>>), NetError> {
         let pin = self.pin();
         let presented = pin.presented.clone();
         let connection = match role {
-            Role::Client => self.client(pin).map(Connection::Client),
-            Role::Server => self.server(pin).map(Connection::Server),
+            Role::Client => self.client(pin).map(TlsConnection::Client),
+            Role::Server => self.server(pin).map(TlsConnection::Server),
         };
         connection.map(|connection| (connection, presented)).map_err(|error| setup_error(&error))
     }
@@ -224,7 +227,7 @@ mod tests {
         (Tls::new(&one, two.public_key()).unwrap(), Tls::new(&two, one.public_key()).unwrap())
     }
 
-    fn pass(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
+    fn pass(from: &mut TlsConnection, to: &mut TlsConnection) -> Result<(), Error> {
         let mut flight = Vec::new();
         while from.wants_write() {
             from.write_tls(&mut flight).unwrap();
@@ -257,7 +260,7 @@ mod tests {
         }
         assert_eq!(presented_to_client.get(), Some(two.ours()));
         assert_eq!(presented_to_server.get(), Some(one.ours()));
-        let Connection::Client(client) = client else { panic!("a client") };
+        let TlsConnection::Client(client) = client else { panic!("a client") };
         assert_eq!(client.tls13_tickets_received(), 0);
     }
 

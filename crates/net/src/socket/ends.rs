@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use vesica_channel::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Result, Urgency};
 use vesica_channel::{CancelToken, Cancellable, ChannelError, Frame, GRACE, Kind, Limit, Signal, Wake};
 
-use super::{SocketTransport, State, Writer};
+use super::{SocketTransport, State, WriterState};
 
 /// The channel's hold on the connection.
 #[derive(Clone)]
@@ -112,7 +112,7 @@ impl SocketTransport {
     /// that nothing of what was sent is lost to a reset.
     fn linger<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let deadline = Instant::now() + self.linger;
-        while !(state.closed || state.writer == Writer::Ended && state.reader_ended) {
+        while !(state.closed || state.writer == WriterState::Ended && state.reader_ended) {
             let (guard, more) = self.sendable.wait_until(state, deadline);
             state = guard;
             if !more {
@@ -165,7 +165,7 @@ impl FrameSender for End {
         Ok(spare)
     }
 
-    fn leave(&mut self, last: Vec<Frame>) {
+    fn close_with(&mut self, last: Vec<Frame>) {
         let transport = &*self.0;
         let mut state = transport.lock();
         if state.failed.is_some() {
@@ -176,8 +176,8 @@ impl FrameSender for End {
             state.outgoing.clear();
         }
         last.into_iter().for_each(|frame| state.outgoing.push(frame));
-        if state.writer == Writer::Runs {
-            state.writer = Writer::Finishes;
+        if state.writer == WriterState::Running {
+            state.writer = WriterState::Draining;
         }
         state.incoming.clear();
         state.incoming.discard();
@@ -270,15 +270,15 @@ impl Control for End {
         self.0.lock().incoming.declined()
     }
 
-    fn obey(&self, cancel: &CancelToken) {
-        cancel.watch(&self.0);
+    fn cancel_on(&self, token: &CancelToken) {
+        token.watch(&self.0);
     }
 
     fn finish(&self) -> Result<()> {
         let transport = &*self.0;
         let mut state = transport.lock();
         let deadline = Instant::now() + transport.silence;
-        while state.writer != Writer::Ended {
+        while state.writer != WriterState::Ended {
             if let Some(error) = &state.failed {
                 return Err(error.clone());
             }

@@ -4,18 +4,18 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use vesica_channel::{ChannelError, Frame, HANDED_OVER, Wake};
+use vesica_channel::{ChannelError, Frame, WAKE_BYTES, Wake};
 
-use super::{GATHERING, LINGER, SocketTransport, Writer};
+use super::{GATHERING, LINGER, SocketTransport, WriterState};
 
 /// What the writer thread has to do next.
-pub(crate) enum Outgoing {
+pub(crate) enum WriterTask {
     /// Send the frames of the batch.
     Frames,
     /// Send what the TLS state has to say for itself.
     TlsOutput,
     /// The time is up.
-    Waited,
+    TimedOut,
     /// Everything has been sent: close the sending direction.
     Last,
     /// End at once.
@@ -40,28 +40,28 @@ impl SocketTransport {
         spent: &mut Vec<Vec<u8>>,
         most: usize,
         until: Instant,
-    ) -> Outgoing {
+    ) -> WriterTask {
         let mut state = self.lock();
         // Without shaping: right after a batch more is to be expected.
         let mut gathering = !spent.is_empty() && most > 1;
         spent.drain(..).for_each(|buffer| state.outgoing.recycle(buffer));
         loop {
             if state.closed {
-                return Outgoing::Closed;
+                return WriterTask::Closed;
             }
             if most > 0 && !state.outgoing.is_empty() {
                 state.outgoing.take(most, batch);
                 self.sendable.notify();
-                return Outgoing::Frames;
+                return WriterTask::Frames;
             }
             if std::mem::take(&mut state.tls_has_output) {
-                return Outgoing::TlsOutput;
+                return WriterTask::TlsOutput;
             }
-            if most > 0 && state.writer == Writer::Finishes {
-                return Outgoing::Last;
+            if most > 0 && state.writer == WriterState::Draining {
+                return WriterTask::Last;
             }
             if std::mem::take(&mut gathering) {
-                state.outgoing.want(HANDED_OVER);
+                state.outgoing.want(WAKE_BYTES);
                 state = self.to_write.wait_timeout(state, GATHERING);
                 state.outgoing.want(0);
                 continue;
@@ -69,7 +69,7 @@ impl SocketTransport {
             let (guard, more) = self.to_write.wait_until(state, until);
             state = guard;
             if !more {
-                return Outgoing::Waited;
+                return WriterTask::TimedOut;
             }
         }
     }
@@ -101,7 +101,7 @@ impl SocketTransport {
             }
             self.fail_locked(&mut state, ChannelError::Closed);
         }
-        state.writer = Writer::Ended;
+        state.writer = WriterState::Ended;
         self.wake_all();
     }
 
