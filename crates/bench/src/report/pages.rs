@@ -42,6 +42,34 @@ struct Report<'a> {
     page: &'a Path,
 }
 
+/// Columns of a page. Rows of tables, headings and pictures cannot be cut.
+const COLUMNS: usize = 120;
+
+/// The text with its long lines cut between words.
+fn wrapped(text: &str) -> String {
+    let wrap = |line: &str| {
+        if line.starts_with(['|', '#', '!', '<']) || line.chars().count() <= COLUMNS {
+            return line.to_owned();
+        }
+        let indent = if line.starts_with("- ") { "\n  " } else { "\n" };
+        let (mut cut, mut width) = (String::new(), 0);
+        for word in line.split(' ') {
+            let length = word.chars().count();
+            if width > 0 && width + 1 + length > COLUMNS {
+                cut += indent;
+                width = indent.len() - 1;
+            } else if width > 0 {
+                cut.push(' ');
+                width += 1;
+            }
+            cut += word;
+            width += length;
+        }
+        cut
+    };
+    text.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
+}
+
 /// Writes the pages of a record, and its figures as CSV.
 pub fn write(
     definitions: &[Definition],
@@ -71,7 +99,7 @@ pub fn write(
         let text = format!("# {title}\n\n{what}\n\n{}", blocks::table(&blocks));
         list.push_str(&report.keep(&pages, BLOCKS, title, &text)?);
     }
-    splice(page, &report.results(networks, command, &list)?)
+    splice(page, &wrapped(&report.results(networks, command, &list)?))
 }
 
 impl Report<'_> {
@@ -115,7 +143,7 @@ impl Report<'_> {
     /// Writes a page of its own, and returns its line in the list of pages.
     fn keep(&self, pages: &Path, name: &str, title: &str, text: &str) -> Result<String, BenchError> {
         let path = pages.join(format!("{name}.md"));
-        fs::write(&path, text.trim_end().to_owned() + "\n")
+        fs::write(&path, wrapped(text.trim_end()) + "\n")
             .map_err(|cause| BenchError::file(&path, cause))?;
         let folder = pages.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Ok(format!("- [{title}]({folder}/{name}.md)\n"))
