@@ -143,8 +143,7 @@ impl Report<'_> {
     /// Writes a page of its own, and returns its line in the list of pages.
     fn keep(&self, pages: &Path, name: &str, title: &str, text: &str) -> Result<String, BenchError> {
         let path = pages.join(format!("{name}.md"));
-        fs::write(&path, wrapped(text.trim_end()) + "\n")
-            .map_err(|cause| BenchError::file(&path, cause))?;
+        fs::write(&path, wrapped(text.trim_end()) + "\n").map_err(|cause| BenchError::file(&path, cause))?;
         let folder = pages.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Ok(format!("- [{title}]({folder}/{name}.md)\n"))
     }
