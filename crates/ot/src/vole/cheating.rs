@@ -228,7 +228,7 @@ pub fn open(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Opened
     Opened::with_delta(context, delta, rng)
 }
 
-/// [`Check::check`](super::Check::check) by a receiver that goes on whatever the sender replies.
+/// [`Check::take_flight3`](super::Check::take_flight3) by a receiver that goes on whatever the sender replies.
 ///
 /// # Errors
 /// If the connection fails or a message has another length than it must.
