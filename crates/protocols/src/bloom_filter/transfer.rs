@@ -29,10 +29,10 @@ use vesica_ot::{CotReceiver, CotSender};
 use zeroize::Zeroizing;
 
 use super::extension;
+use crate::entry::Shape;
 use crate::error::Error;
 use crate::parameters::{Parameters, Variant};
 use crate::protocol::{Phase, Run};
-use crate::registry;
 
 /// Rows that an extension is asked for at a time, where several slices fit.
 const ROWS: usize = 1 << 15;
@@ -52,7 +52,7 @@ pub(super) fn wider(parameters: &Parameters) -> u64 {
 }
 
 /// Bytes of the receiver's choices in the OTs of a filter.
-pub(super) fn choice_bytes(shape: &registry::Shape, filter: FilterShape) -> u64 {
+pub(super) fn choice_bytes(shape: &Shape, filter: FilterShape) -> u64 {
     extension::choice_bytes(&shape.parameters, filter.bins() as u64, batches(filter))
 }
 
