@@ -75,14 +75,15 @@ fn once(
     let (matches, wall) = thread::scope(|scope| {
         scope.spawn(|| {
             let mut rng = StdRng::seed_from_u64(2);
-            let ctx = &mut Ctx { run: &run(&watches[1]), channel: &mut theirs, rng: &mut rng };
+            let run = run(&watches[1]);
+            let ctx = &mut Ctx::new(&run, &mut theirs, &mut rng);
             protocol.send(ctx, &sets.sender).expect("sender");
             theirs.flush().expect("flush");
             watches[1].end();
         });
         let mut rng = StdRng::seed_from_u64(1);
         let run = run(&watches[0]);
-        let ctx = &mut Ctx { run: &run, channel: &mut mine, rng: &mut rng };
+        let ctx = &mut Ctx::new(&run, &mut mine, &mut rng);
         let matches = protocol.receive(ctx, &sets.receiver).and_then(Pending::matches).expect("receiver");
         (matches, started.elapsed())
     });

@@ -49,7 +49,7 @@ fn play<T>(
     rng: &mut dyn CryptoRng,
     role: impl FnOnce(&mut Ctx<'_, '_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let ended = role(&mut Ctx { run, channel: &mut channel, rng });
+    let ended = role(&mut Ctx::new(run, &mut channel, rng));
     let ended = ended.and_then(|ended| Ok(channel.flush().map(|()| ended)?));
     if ended.is_err() {
         channel.abort();

@@ -192,14 +192,22 @@ pub struct Ctx<'c, 'a> {
     pub run: &'c Run<'a>,
     /// The connection to the other party.
     pub channel: &'c mut dyn Channel,
+    /// The connection to the helper, in a protocol that has one.
+    pub helper: Option<&'c mut dyn Channel>,
     /// This party's randomness.
     pub rng: &'c mut dyn CryptoRng,
 }
 
-impl<'a> Ctx<'_, 'a> {
+impl<'c, 'a> Ctx<'c, 'a> {
+    /// A role between two parties.
+    pub fn new(run: &'c Run<'a>, channel: &'c mut dyn Channel, rng: &'c mut dyn CryptoRng) -> Self {
+        Ctx { run, channel, helper: None, rng }
+    }
+
     /// The same, lent to a part of the run. A step that takes its parts one by one takes this to pieces.
     pub fn reborrow(&mut self) -> Ctx<'_, 'a> {
-        Ctx { run: self.run, channel: self.channel, rng: self.rng }
+        let helper = self.helper.as_mut().map(|helper| &mut **helper as &mut dyn Channel);
+        Ctx { run: self.run, channel: self.channel, helper, rng: self.rng }
     }
 }
 

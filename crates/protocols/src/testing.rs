@@ -261,9 +261,9 @@ fn play_both<R: Send, S: Send>(
     let mut rngs = [0, 1].map(|party| StdRng::seed_from_u64(case.seed << 1 | party));
     let [my_rng, their_rng] = &mut rngs;
     thread::scope(|scope| {
-        let sender = scope
-            .spawn(|| play(theirs, |channel| sender(&mut Ctx { run: &run(1), channel, rng: their_rng })));
-        let receiver = play(mine, |channel| receiver(&mut Ctx { run: &run(0), channel, rng: my_rng }));
+        let sender =
+            scope.spawn(|| play(theirs, |channel| sender(&mut Ctx::new(&run(1), channel, their_rng))));
+        let receiver = play(mine, |channel| receiver(&mut Ctx::new(&run(0), channel, my_rng)));
         let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (receiver, sender)
     })
@@ -279,7 +279,7 @@ pub fn play_role(
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Matches>, Error> {
     let run = Run { base_ots, ..run(entry, sets, case) };
-    let ctx = &mut Ctx { run: &run, channel: &mut channel, rng };
+    let ctx = &mut Ctx::new(&run, &mut channel, rng);
     let ended = match role {
         Role::Receiver => entry.receive(ctx, &sets.receiver).and_then(Pending::finish).map(Some),
         Role::Sender => entry.send(ctx, &sets.sender),

@@ -305,7 +305,7 @@ fn a_set_of_another_size_than_agreed_is_refused() {
         let (mut a, _b) = vesica_channel::memory::pair();
         let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);
         let wrong = Error::Misuse(Misuse::SizeMismatch { agreed: 5, given: 4 });
-        let ctx = &mut Ctx { run: &run, channel: &mut a, rng: &mut rng };
+        let ctx = &mut Ctx::new(&run, &mut a, &mut rng);
         assert_eq!(entry.receive(ctx, &sets.receiver).unwrap_err(), wrong);
         assert_eq!(entry.send(ctx, &sets.sender).unwrap_err(), wrong);
     }

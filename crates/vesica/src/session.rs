@@ -341,7 +341,7 @@ impl Agreed {
     ) -> Result<Option<Pending<'a>>, SessionError> {
         let run = self.protocol.run(&self.sid, self.sizes, self.parameters);
         let run = Run { learns: self.learns, threads, progress, base_ots: cache, ..run };
-        let ctx = &mut Ctx { run: &run, channel: &mut *channel, rng };
+        let ctx = &mut Ctx::new(&run, &mut *channel, rng);
         let pending = match self.role {
             Role::Receiver => self.protocol.receive(ctx, items).map(Some),
             Role::Sender => self.protocol.send(ctx, items).map(|outcome| outcome.map(Pending::found)),

@@ -59,7 +59,7 @@ pub(super) enum Sender<const W: usize> {
 
 impl<const W: usize> Sender<W> {
     pub(super) fn setup(ctx: &mut Ctx<'_, '_>) -> Result<Self, Error> {
-        let Ctx { run, channel, rng } = ctx.reborrow();
+        let Ctx { run, channel, rng, .. } = ctx.reborrow();
         let (context, level, cache) = (&run.context, run.parameters.level, cache(run));
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
@@ -101,7 +101,7 @@ pub(super) enum Receiver<const W: usize> {
 
 impl<const W: usize> Receiver<W> {
     pub(super) fn setup(ctx: &mut Ctx<'_, '_>) -> Result<Self, Error> {
-        let Ctx { run, channel, rng } = ctx.reborrow();
+        let Ctx { run, channel, rng, .. } = ctx.reborrow();
         let (context, level, cache) = (&run.context, run.parameters.level, cache(run));
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {

@@ -297,13 +297,13 @@ mod tests {
             let sender = scope.spawn(|| {
                 let (run, rng) = (run(), &mut StdRng::seed_from_u64(1));
                 let positions = FilterPositions::new(&run.context, filter, &sets.sender, 1);
-                let ctx = &mut Ctx { run: &run, channel: &mut there, rng };
+                let ctx = &mut Ctx::new(&run, &mut there, rng);
                 let mut ot = extension::Sender::<1>::setup(ctx).unwrap();
                 sender_sums(&run, &positions, &mut ot, &mut there).unwrap()
             });
             let (run, rng) = (run(), &mut StdRng::seed_from_u64(2));
             let positions = FilterPositions::new(&run.context, filter, &sets.receiver, 1);
-            let ctx = &mut Ctx { run: &run, channel: &mut here, rng };
+            let ctx = &mut Ctx::new(&run, &mut here, rng);
             let mut ot = extension::Receiver::<1>::setup(ctx).unwrap();
             (receiver_sums(&run, &positions, &mut ot, &mut here).unwrap(), sender.join().unwrap())
         });

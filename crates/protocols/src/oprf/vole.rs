@@ -226,7 +226,7 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         sink: &mut impl OutputSink,
     ) -> Result<Self::Proofs, Error> {
         let Self { run, setup, rng, .. } = self;
-        let (ctx, n) = (&mut Ctx { run, channel, rng }, items.len());
+        let (ctx, n) = (&mut Ctx::new(run, channel, rng), items.len());
         // Progress in keys: hashed, sorted, stored, masked and, with A' early, sent.
         run.phase(Phase::Blind, if setup.early { 5 } else { 4 } * n);
         // [Malicious: the sender's commitments, my coin, its coin opened.]
@@ -269,7 +269,7 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Oprf<'_, M, V> {
         sink: &mut impl EvaluationSink,
     ) -> Result<Self::Proofs, Error> {
         let Self { run, setup, rng, .. } = self;
-        let (ctx, n, theirs) = (&mut Ctx { run, channel, rng }, items.len(), run.sizes.receiver);
+        let (ctx, n, theirs) = (&mut Ctx::new(run, channel, rng), items.len(), run.sizes.receiver);
         // Progress in keys: mine hashed and sorted, the partner's answered.
         run.phase(Phase::Blind, 2 * n + theirs);
         // [Malicious: my commitments, the receiver's coin, my coin opened.]

@@ -111,11 +111,11 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let (run, mut rng) = (run(&told[1]), Prg::from_seed([1; 16]));
-                let ctx = &mut Ctx { run: &run, channel: &mut there, rng: &mut rng };
+                let ctx = &mut Ctx::new(&run, &mut there, &mut rng);
                 entry.send(ctx, &sets.sender).unwrap();
             });
             let (run, mut rng) = (run(&told[0]), Prg::from_seed([2; 16]));
-            let ctx = &mut Ctx { run: &run, channel: &mut here, rng: &mut rng };
+            let ctx = &mut Ctx::new(&run, &mut here, &mut rng);
             drop(entry.receive(ctx, &sets.receiver).unwrap());
         });
         told.map(|told| {

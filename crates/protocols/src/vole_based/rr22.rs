@@ -76,7 +76,7 @@ pub static ENTRY: Entry =
 
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
-    let Ctx { run, channel, rng } = ctx.reborrow();
+    let Ctx { run, channel, rng, .. } = ctx.reborrow();
     let setup = setup(run)?;
     match (run.parameters.security, costs::small_values(run)) {
         (Security::SemiHonest, true) => receive_masks(run, Small::new(run, setup, rng), items, channel),
@@ -87,7 +87,7 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
 
 /// The sender's role.
 fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
-    let Ctx { run, channel, rng } = ctx.reborrow();
+    let Ctx { run, channel, rng, .. } = ctx.reborrow();
     let setup = setup(run)?;
     match (run.parameters.security, costs::small_values(run)) {
         (Security::SemiHonest, true) => send_masks(run, Small::new(run, setup, rng), items, channel),

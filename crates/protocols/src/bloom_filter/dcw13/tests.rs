@@ -26,9 +26,9 @@ fn seen(sets: &Planted, case: Case) -> Seen {
     let (receiver, sender) = duel(
         (&ENTRY, sets, case),
         Box::new(|ctx| {
-            let Ctx { run, channel, rng } = ctx.reborrow();
+            let Ctx { run, channel, rng, .. } = ctx.reborrow();
             let party = Party::<1>::new(run, &sets.receiver);
-            let mut ot = extension::Receiver::<1>::setup(&mut Ctx { run, channel, rng })?;
+            let mut ot = extension::Receiver::<1>::setup(&mut Ctx::new(run, channel, rng))?;
             let (mut bits, mut strings) = (Vec::new(), Vec::new());
             let of_batch = |batch: &transfer::Batch<'_>, bits: &mut Vec<bool>| {
                 let choices = choices_of(batch);

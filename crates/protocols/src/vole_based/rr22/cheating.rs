@@ -89,7 +89,7 @@ pub fn receive(
     cheat: &ReceiverCheat<'_>,
 ) -> Result<Learnt, Error> {
     let setup = setup(run)?;
-    let ctx = &mut Ctx { run, channel: &mut *channel, rng: &mut *rng };
+    let ctx = &mut Ctx::new(run, &mut *channel, &mut *rng);
     let Coins { context, seed, share } = ReceiverShare::toss(ctx, setup.limit)?;
     let mut flight1 = vec![0; Plan::FLIGHT1_BYTES];
     channel.recv_exact(&mut flight1)?;

@@ -104,10 +104,11 @@ mod tests {
         // Both channels outlive both roles: whoever is done is still there.
         let ends = std::thread::scope(|scope| {
             let sender = scope.spawn(|| {
-                let ctx = &mut Ctx { run: &run(), channel: &mut second, rng: &mut rng() };
-                ENTRY.send(ctx, &sets.sender).map(drop)
+                let (run, mut rng) = (run(), rng());
+                ENTRY.send(&mut Ctx::new(&run, &mut second, &mut rng), &sets.sender).map(drop)
             });
-            let ctx = &mut Ctx { run: &run(), channel: &mut first, rng: &mut rng() };
+            let (run, mut rng) = (run(), rng());
+            let ctx = &mut Ctx::new(&run, &mut first, &mut rng);
             let receiver = ENTRY.receive(ctx, &sets.receiver).map(drop);
             if receiver.is_err() {
                 first.0.abort();

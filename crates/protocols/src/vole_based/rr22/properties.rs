@@ -47,10 +47,10 @@ fn tossed(receiver: u64, sender: u64) -> (Party<ReceiverShare>, Party<SenderShar
     thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let rng = &mut StdRng::seed_from_u64(sender);
-            (SenderShare::toss(&mut Ctx { run, channel: &mut theirs, rng }, limit).unwrap(), theirs)
+            (SenderShare::toss(&mut Ctx::new(run, &mut theirs, rng), limit).unwrap(), theirs)
         });
         let rng = &mut StdRng::seed_from_u64(receiver);
-        let coins = ReceiverShare::toss(&mut Ctx { run, channel: &mut mine, rng }, limit).unwrap();
+        let coins = ReceiverShare::toss(&mut Ctx::new(run, &mut mine, rng), limit).unwrap();
         ((coins, mine), sender.join().unwrap())
     })
 }
