@@ -16,6 +16,7 @@
 //! | [`convolve`] | convolutions with random taps |
 //! | [`golay`] | blocks of the Golay code, gathered and compressed |
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
+//! | [`bigint`] | batches of residues modulo large numbers, primes, RSA keys |
 //! | [`join`] | which tags of two lists are equal |
 //! | [`byte_masks`] | certain bytes of a text, found as bit masks |
 //! | [`short_keys`] | short texts in blocks, and the classes of their bytes |
@@ -31,6 +32,7 @@
 pub mod aes_hash;
 pub mod backend;
 pub mod band;
+pub mod bigint;
 pub mod block;
 pub mod byte_masks;
 pub mod convolve;
