@@ -4,12 +4,12 @@
 use vesica_crypto::hash::Context;
 use vesica_encode::items::Items;
 
-use crate::error::Error;
+use crate::error::{Error, Misuse};
 use crate::masks::mask_bits;
 use crate::outcome::{Outcome, Pairs, Pending};
 use crate::parameters::{Parameters, Profile, Security, Supported, Variant};
 use crate::positions;
-use crate::protocol::{Ctx, Learns, NoProgress, Role, Run, Sizes, Step};
+use crate::protocol::{Ctx, HelperCtx, Learns, NoProgress, Participant, Role, Run, Sizes, Step};
 
 /// Whether a protocol may be taken without being asked for by name, or at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,9 @@ impl Shape {
 #[derive(Debug, Clone, Copy)]
 pub struct Message {
     /// Who sends it.
-    pub from: Role,
+    pub from: Participant,
+    /// Who receives it.
+    pub to: Participant,
     /// What it is.
     pub what: &'static str,
     /// Its bytes as a formula in n_r, n_s, ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ and, where both learn, the
@@ -93,18 +95,30 @@ pub struct Message {
 impl Message {
     /// A message of the receiver.
     pub const fn of_receiver(what: &'static str, formula: &'static str, bytes: fn(&Shape) -> u64) -> Self {
-        Message { from: Role::Receiver, what, formula, bytes }
+        Self::between(Participant::Receiver, Participant::Sender, what, formula, bytes)
     }
 
     /// A message of the sender.
     pub const fn of_sender(what: &'static str, formula: &'static str, bytes: fn(&Shape) -> u64) -> Self {
-        Message { from: Role::Sender, what, formula, bytes }
+        Self::between(Participant::Sender, Participant::Receiver, what, formula, bytes)
+    }
+
+    /// A message in a protocol with a helper.
+    pub const fn between(
+        from: Participant,
+        to: Participant,
+        what: &'static str,
+        formula: &'static str,
+        bytes: fn(&Shape) -> u64,
+    ) -> Self {
+        Message { from, to, what, formula, bytes }
     }
 }
 
 /// The message, for a registry's entry; k is the number of matches.
 pub(crate) const POSITIONS: Message = Message {
-    from: Role::Receiver,
+    from: Participant::Receiver,
+    to: Participant::Sender,
     what: "positions of the matches (--learns both)",
     formula: "4 + min(4·k, ⌈n_s/8⌉)",
     bytes: |shape| match shape.learns {
@@ -134,6 +148,17 @@ pub type ReceivePairs = for<'a> fn(&mut Ctx<'_, 'a>, &'a Items) -> Result<Pairs<
 /// The sender's role in such a protocol: which of its items stands at each position of its list. The answer
 /// may be empty where the receiver alone learns the result.
 pub type SendList = fn(&mut Ctx<'_, '_>, &Items) -> Result<Vec<u32>, Error>;
+
+/// The helper's role in a protocol that has one. It ends with what the helper learns: the size of the
+/// intersection.
+pub type Assist = fn(&mut HelperCtx<'_, '_>) -> Result<u64, Error>;
+
+/// The helper of a protocol.
+#[derive(Debug, Clone, Copy)]
+struct Helper {
+    assist: Assist,
+    memory_bytes: fn(&Shape) -> u64,
+}
 
 /// The two roles of a protocol.
 #[derive(Debug, Clone, Copy)]
@@ -195,6 +220,7 @@ pub struct Entry {
     memory_bytes: fn(&Shape) -> Memory,
     max_tested_keys: Option<fn(&Shape) -> u64>,
     runs_on_empty_sets: bool,
+    helper: Option<Helper>,
 }
 
 impl std::fmt::Debug for Entry {
@@ -228,6 +254,7 @@ impl Entry {
             memory_bytes: |_| Memory { receiver: 0, sender: 0 },
             max_tested_keys: None,
             runs_on_empty_sets: false,
+            helper: None,
         }
     }
 
@@ -326,6 +353,11 @@ impl Entry {
         Entry { runs_on_empty_sets: true, ..self }
     }
 
+    /// It has a helper: a third process, with this role, and with so many bytes of memory at its peak.
+    pub const fn helper(self, assist: Assist, memory_bytes: fn(&Shape) -> u64) -> Self {
+        Entry { helper: Some(Helper { assist, memory_bytes }), ..self }
+    }
+
     /// The set size of the test that runs every protocol, where 2^10 is not right.
     pub const fn test_items(self, test_items: usize) -> Self {
         Entry { test_items, ..self }
@@ -357,9 +389,21 @@ impl Entry {
         self.messages.iter().map(own).chain(self.positions().map(around))
     }
 
-    /// DATA payload that `from` sends in a run of this shape.
-    pub fn bytes(&self, from: Role, shape: &Shape) -> u64 {
+    /// DATA payload that `from` sends in a run of this shape, to the other party and to a helper.
+    pub fn bytes(&self, from: impl Into<Participant>, shape: &Shape) -> u64 {
+        let from = from.into();
         self.sent(shape).filter(|(message, _)| message.from == from).map(|(_, bytes)| bytes).sum()
+    }
+
+    /// DATA payload that comes to `to` in a run of this shape.
+    pub fn bytes_to(&self, to: impl Into<Participant>, shape: &Shape) -> u64 {
+        let to = to.into();
+        self.sent(shape).filter(|(message, _)| message.to == to).map(|(_, bytes)| bytes).sum()
+    }
+
+    /// DATA payload of all participants.
+    pub fn total_bytes(&self, shape: &Shape) -> u64 {
+        self.sent(shape).map(|(_, bytes)| bytes).sum()
     }
 
     /// The flights of a run of this shape; see [`Entry::flights`].
@@ -396,6 +440,16 @@ impl Entry {
     /// Bytes that a run adds to the items at its peak.
     pub fn memory_of(&self, shape: &Shape) -> Memory {
         if self.takes_place(shape.sizes) { (self.memory_bytes)(shape) } else { Memory::default() }
+    }
+
+    /// Whether a third process helps the two parties.
+    pub fn has_helper(&self) -> bool {
+        self.helper.is_some()
+    }
+
+    /// Bytes of memory that the helper takes at its peak; 0 without one.
+    pub fn helper_memory(&self, shape: &Shape) -> u64 {
+        self.helper.filter(|_| self.takes_place(shape.sizes)).map_or(0, |helper| (helper.memory_bytes)(shape))
     }
 
     /// See [`Entry::max_tested_keys`]; none of semi-honest runs.
@@ -472,5 +526,18 @@ impl Entry {
         };
         let matches = || Outcome::Matches(items.matches(matched.into_iter()));
         Ok((run.learns == Learns::Both).then(matches))
+    }
+
+    /// The helper's role: the size of the intersection out. Where a set is empty, nothing is sent.
+    ///
+    /// # Errors
+    /// If a party does not keep to the protocol, a channel fails, or the run is cancelled. Such an error is an
+    /// [`Error::With`], which says which party it is.
+    pub fn assist(&self, ctx: &mut HelperCtx<'_, '_>) -> Result<u64, Error> {
+        match self.helper {
+            Some(helper) if self.takes_place(ctx.run.sizes) => (helper.assist)(ctx),
+            Some(_) => Ok(0),
+            None => Err(Misuse::NoHelper.into()),
+        }
     }
 }

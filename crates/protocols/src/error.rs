@@ -6,6 +6,8 @@ use vesica_encode::items::{Encoding, ItemsError};
 use vesica_encode::okvs;
 use vesica_encode::sorted::SortedError;
 
+use crate::protocol::Participant;
+
 /// A protocol run that did not end with a result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -26,6 +28,10 @@ pub enum Error {
     /// sizes without a stash; a few runs in a hundred then leave items without a bin.
     #[error("{0}: with --paper-parameters this is not rare")]
     PaperParameters(&'static str),
+    /// In a run of three: what went wrong between this process and that participant, who stands in the place of
+    /// the partner.
+    #[error("{}", .1.to_string().replace("the partner", &format!("the {}", .0.name())))]
+    With(Participant, Box<Error>),
     /// The caller's items do not fit the protocol.
     #[error(transparent)]
     Items(#[from] ItemsError),
@@ -88,6 +94,9 @@ pub enum Misuse {
         /// What the items handed in are.
         given: Encoding,
     },
+    /// The protocol has a helper, and there is no connection to one; or it has none, and one is asked for.
+    #[error("the protocol's helper is missing, or it has none")]
+    NoHelper,
     /// The protocol gives another result than matches.
     #[error("the protocol gives no matching rows")]
     NoMatches,
@@ -136,6 +145,18 @@ pub enum Misuse {
     /// More OTs than the protocol has set up, or OTs of a form that does not exist.
     #[error("the protocol asks for OTs that it has not set up")]
     UnfitOts,
+}
+
+impl Error {
+    /// Says which participant of a run of three it was. An error that is no other process's fault stays what it is.
+    #[must_use]
+    pub fn with(self, who: impl Into<Participant>) -> Self {
+        match self {
+            Error::Channel(ChannelError::Cancelled) => Error::Cancelled,
+            Error::Channel(_) | Error::PeerMisbehaved(_) => Error::With(who.into(), Box::new(self)),
+            other => other,
+        }
+    }
 }
 
 fn kind(encoding: Encoding) -> String {

@@ -45,6 +45,7 @@ pub mod oprf;
 pub mod ot_based;
 pub mod public_key;
 pub mod registry;
+pub mod server_aided;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod vole_based;
@@ -57,4 +58,6 @@ pub use parameters::{
     DEFAULT_LEVEL, Parameters, Profile, STATISTICAL_SECURITY, Security, Supported, Unsupported, Variant,
     encoding_for,
 };
-pub use protocol::{Ctx, Learns, NoProgress, Phase, Progress, Role, Run, Sizes, Step};
+pub use protocol::{
+    Ctx, HelperCtx, Learns, NoProgress, Participant, Phase, Progress, Role, Run, Sizes, Step,
+};

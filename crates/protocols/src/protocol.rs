@@ -42,6 +42,49 @@ impl std::fmt::Display for Role {
     }
 }
 
+/// Who takes part in a run: the two parties, and the helper of a protocol that has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Participant {
+    /// The receiver.
+    Receiver,
+    /// The sender.
+    Sender,
+    /// A third process, which holds no table.
+    Helper,
+}
+
+impl Participant {
+    /// The name in messages and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Participant::Receiver => Role::Receiver.name(),
+            Participant::Sender => Role::Sender.name(),
+            Participant::Helper => "helper",
+        }
+    }
+}
+
+impl std::fmt::Display for Participant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl From<Role> for Participant {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::Receiver => Participant::Receiver,
+            Role::Sender => Participant::Sender,
+        }
+    }
+}
+
+impl PartialEq<Role> for Participant {
+    fn eq(&self, role: &Role) -> bool {
+        *self == Participant::from(*role)
+    }
+}
+
 /// Who learns the intersection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Learns {
@@ -209,6 +252,17 @@ impl<'c, 'a> Ctx<'c, 'a> {
         let helper = self.helper.as_mut().map(|helper| &mut **helper as &mut dyn Channel);
         Ctx { run: self.run, channel: self.channel, helper, rng: self.rng }
     }
+}
+
+/// What the helper of a protocol works with.
+pub struct HelperCtx<'c, 'a> {
+    /// What the two parties agreed on, as they both told the helper, and how the helper runs. Its context is not
+    /// that of the parties, which the helper does not know.
+    pub run: &'c Run<'a>,
+    /// The connection to the receiver.
+    pub receiver: &'c mut dyn Channel,
+    /// The connection to the sender.
+    pub sender: &'c mut dyn Channel,
 }
 
 /// What both parties agreed on before the first message, and how this party is to run.

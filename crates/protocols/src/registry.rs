@@ -3,7 +3,9 @@
 
 use crate::{bloom_filter, insecure, ot_based, public_key, vole_based};
 
-pub use crate::entry::{Entry, Memory, Message, Receive, ReceivePairs, Roles, Send, SendList, Shape, Status};
+pub use crate::entry::{
+    Assist, Entry, Memory, Message, Receive, ReceivePairs, Roles, Send, SendList, Shape, Status,
+};
 pub use crate::parameters::Security;
 pub use crate::protocol::Step;
 

@@ -11,6 +11,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, Digests, Stream, Traffic, memory};
+use vesica_crypto::hash::Oracle;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates};
 use vesica_ot::base::cache::BaseOtCache;
 
@@ -18,7 +19,7 @@ use crate::entry::{Entry, Shape};
 use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
 use crate::parameters::{Parameters, Security};
-use crate::protocol::{Ctx, Learns, NoProgress, Progress, Role, Run, Sizes};
+use crate::protocol::{Ctx, HelperCtx, Learns, NoProgress, Progress, Role, Run, Sizes};
 
 mod ideal_group;
 #[cfg(test)]
@@ -167,15 +168,56 @@ pub struct Ended {
     pub digests: Digests,
     /// Digests, seen from the sender.
     pub sender_digests: Digests,
+    /// What the helper ended with, in a protocol that has one.
+    pub helper: Option<HelperEnded>,
+}
+
+/// What a helper ended with.
+pub struct HelperEnded {
+    /// The size of the intersection.
+    pub result: Result<u64, Error>,
+    /// Digests of the connections to the receiver and to the sender, seen from the helper.
+    pub digests: [Digests; 2],
+    /// The same, seen from the parties.
+    pub parties: [Digests; 2],
+}
+
+impl HelperEnded {
+    fn confirmed(&self) -> bool {
+        let same = |(mine, theirs)| crossed(mine, theirs);
+        self.result.is_ok() && self.digests.iter().zip(&self.parties).all(same)
+    }
+}
+
+/// Whether each of the two ends has received what the other one sent.
+fn crossed(mine: &Digests, theirs: &Digests) -> bool {
+    mine.sent == theirs.received && mine.received == theirs.sent
 }
 
 impl Ended {
-    /// Whether both roles ended with a result and saw the same bytes, as the session demands before it says
+    /// Whether all roles ended with a result and saw the same bytes, as the session demands before it says
     /// success.
     pub fn confirmed(&self) -> bool {
-        let (mine, theirs) = (self.digests, self.sender_digests);
-        let same = mine.sent == theirs.received && mine.received == theirs.sent;
-        self.receiver.is_ok() && self.sender.is_ok() && same
+        let same = crossed(&self.digests, &self.sender_digests);
+        let helped = self.helper.as_ref().is_none_or(HelperEnded::confirmed);
+        self.receiver.is_ok() && self.sender.is_ok() && same && helped
+    }
+
+    /// Digests of all that the receiver sent, and of all that the others sent.
+    pub fn transcript(&self) -> [[u8; 32]; 2] {
+        let direct = [self.digests.sent, self.digests.received];
+        let Some(helper) = &self.helper else { return direct };
+        let [receiver, sender] = &helper.parties;
+        let digest = |parts: &[[u8; 32]]| {
+            let mut digest = [0; 32];
+            Oracle::derive_key("vesica transcripts of several channels")
+                .hash(parts.as_flattened(), &mut digest);
+            digest
+        };
+        [
+            digest(&[direct[0], receiver.sent]),
+            digest(&[direct[1], receiver.received, sender.sent, sender.received]),
+        ]
     }
 }
 
@@ -209,19 +251,47 @@ pub fn run_watched(
     ends: (Stream, Stream),
     (base_ots, progress): ([Option<&BaseOtCache>; 2], [&dyn Progress; 2]),
 ) -> Ended {
-    let (receiver, sender) = play_both(
+    let links = entry.has_helper().then(|| [memory::pair(), memory::pair()]);
+    run_all((entry, sets, case), (ends, links), (base_ots, progress))
+}
+
+/// The same over these connections of the helper, too: to the receiver and to the sender, the helper's end of each
+/// first.
+pub fn run_over_links(
+    agreed: (&Entry, &Planted, Case),
+    ends: (Stream, Stream),
+    links: [(Stream, Stream); 2],
+) -> Ended {
+    run_all(agreed, (ends, Some(links)), ([None; 2], [&NoProgress; 2]))
+}
+
+/// Two ends of the direct connection, and those of the helper's.
+type Ends = ((Stream, Stream), Option<[(Stream, Stream); 2]>);
+
+fn run_all(
+    (entry, sets, case): (&Entry, &Planted, Case),
+    ends: Ends,
+    (base_ots, progress): ([Option<&BaseOtCache>; 2], [&dyn Progress; 2]),
+) -> Ended {
+    let (receiver, sender, helper) = play_all(
         (entry, sets, case),
         ends,
         (base_ots, progress),
         |ctx| entry.receive(&mut ctx.reborrow(), &sets.receiver)?.matches(),
         |ctx| entry.send(ctx, &sets.sender)?.map(Outcome::into_matches).transpose(),
     );
+    let parties = receiver.with_helper.zip(sender.with_helper).map(|(receiver, sender)| [receiver, sender]);
     Ended {
-        receiver: receiver.0,
-        sender: sender.0,
-        traffic: receiver.2,
-        digests: receiver.1,
-        sender_digests: sender.1,
+        receiver: receiver.result,
+        sender: sender.result,
+        traffic: receiver.traffic,
+        digests: receiver.digests,
+        sender_digests: sender.digests,
+        helper: helper.zip(parties).map(|((result, digests), parties)| HelperEnded {
+            result,
+            digests,
+            parties,
+        }),
     }
 }
 
@@ -244,29 +314,74 @@ pub(crate) fn duel_over<R: Send, S: Send>(
     receiver: Box<Party<'_, R>>,
     sender: Box<Party<'_, S>>,
 ) -> (Result<R, Error>, Result<S, Error>) {
-    let (receiver, sender) = play_both(agreed, ends, ([None; 2], [&NoProgress; 2]), receiver, sender);
-    (receiver.0, sender.0)
+    let links = agreed.0.has_helper().then(|| [memory::pair(), memory::pair()]);
+    let alone = ([None; 2], [&NoProgress as &dyn Progress; 2]);
+    let (receiver, sender, _) = play_all(agreed, (ends, links), alone, receiver, sender);
+    (receiver.result, sender.result)
 }
 
-type Played<T> = (Result<T, Error>, Digests, Traffic);
+/// A party's end.
+struct Played<T> {
+    result: Result<T, Error>,
+    digests: Digests,
+    /// With the other party and with the helper.
+    traffic: Traffic,
+    with_helper: Option<Digests>,
+}
 
-fn play_both<R: Send, S: Send>(
+/// What a helper ends with, and its digests of the connections to the receiver and to the sender.
+type Helped = (Result<u64, Error>, [Digests; 2]);
+
+fn play_all<R: Send, S: Send>(
     (entry, sets, case): (&Entry, &Planted, Case),
-    (mine, theirs): (Stream, Stream),
+    ((mine, theirs), links): Ends,
     (base_ots, progress): ([Option<&BaseOtCache>; 2], [&dyn Progress; 2]),
     receiver: impl FnOnce(&mut Ctx<'_, '_>) -> Result<R, Error>,
     sender: impl FnOnce(&mut Ctx<'_, '_>) -> Result<S, Error> + Send,
-) -> (Played<R>, Played<S>) {
+) -> (Played<R>, Played<S>, Option<Helped>) {
     let run = |party| Run { base_ots: base_ots[party], progress: progress[party], ..run(entry, sets, case) };
     let mut rngs = [0, 1].map(|party| StdRng::seed_from_u64(case.seed << 1 | party));
     let [my_rng, their_rng] = &mut rngs;
+    let (helpers, with_helper) = match links {
+        Some([(first, my_end), (second, their_end)]) => {
+            (Some([first, second]), [Some(my_end), Some(their_end)])
+        }
+        None => (None, [None, None]),
+    };
+    let [my_helper, their_helper] = with_helper;
     thread::scope(|scope| {
-        let sender =
-            scope.spawn(|| play(theirs, |channel| sender(&mut Ctx::new(&run(1), channel, their_rng))));
-        let receiver = play(mine, |channel| receiver(&mut Ctx::new(&run(0), channel, my_rng)));
+        let helper = helpers.map(|ends| scope.spawn(move || help((entry, sets, case), ends)));
+        let sender = scope.spawn(|| {
+            play((theirs, their_helper), |channel, helper| {
+                sender(&mut Ctx { helper: lent(helper), ..Ctx::new(&run(1), channel, their_rng) })
+            })
+        });
+        let receiver = play((mine, my_helper), |channel, helper| {
+            receiver(&mut Ctx { helper: lent(helper), ..Ctx::new(&run(0), channel, my_rng) })
+        });
         let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (receiver, sender)
+        let helper =
+            helper.map(|helper| helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        (receiver, sender, helper)
     })
+}
+
+/// The connection to a helper, for as long as it is needed.
+fn lent<'c>(helper: Option<&'c mut (dyn Channel + '_)>) -> Option<&'c mut (dyn Channel + 'c)> {
+    helper.map(|helper| helper as &mut dyn Channel)
+}
+
+/// The helper of a run.
+fn help((entry, sets, case): (&Entry, &Planted, Case), [mut receiver, mut sender]: [Stream; 2]) -> Helped {
+    let run = run(entry, sets, case);
+    let ctx = &mut HelperCtx { run: &run, receiver: &mut receiver, sender: &mut sender };
+    let ended = entry.assist(ctx);
+    let digests = [receiver.digests(), sender.digests()];
+    if ended.is_err() {
+        receiver.abort();
+        sender.abort();
+    }
+    (ended, digests)
 }
 
 /// Runs one role over its end of a channel, against whoever is at the other; with kept base OTs, if there are
@@ -309,13 +424,24 @@ pub(crate) fn run_of<'a>(
     Run { context, sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None }
 }
 
-fn play<T>(mut channel: Stream, role: impl FnOnce(&mut dyn Channel) -> Result<T, Error>) -> Played<T> {
-    let ended = role(&mut channel).and_then(|result| Ok(channel.flush().map(|()| result)?));
-    let seen = (channel.digests(), channel.traffic());
-    if ended.is_err() {
-        channel.abort();
+fn play<T>(
+    (mut channel, mut helper): (Stream, Option<Stream>),
+    role: impl FnOnce(&mut dyn Channel, Option<&mut dyn Channel>) -> Result<T, Error>,
+) -> Played<T> {
+    let ended = role(&mut channel, helper.as_mut().map(|helper| helper as &mut dyn Channel));
+    let result = ended.and_then(|result| Ok(channel.flush().map(|()| result)?));
+    let with_helper = helper.as_ref().map(Stream::digests);
+    let mut traffic = channel.traffic();
+    for with_helper in helper.iter().map(Stream::traffic) {
+        traffic.payload_sent += with_helper.payload_sent;
+        traffic.payload_received += with_helper.payload_received;
     }
-    (ended, seen.0, seen.1)
+    let digests = channel.digests();
+    if result.is_err() {
+        channel.abort();
+        helper.iter_mut().for_each(Stream::abort);
+    }
+    Played { result, digests, traffic, with_helper }
 }
 
 /// The shape of a case with planted sets.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
-use vesica_protocols::registry::{Entry, PROTOCOLS, Security, Shape};
+use vesica_protocols::registry::{Entry, Message, PROTOCOLS, Security, Shape};
 use vesica_protocols::testing::{
     Case, Planted, items, lying_wire, planted, planted_for, run_keeping, run_over, run_pair, shape, ways,
 };
@@ -38,9 +38,12 @@ fn check(entry: &Entry, sets: &Planted, case: Case) {
     );
     assert_eq!(
         ended.traffic.payload_received,
-        entry.bytes(Role::Sender, &shape),
-        "{what}: bytes of the sender"
+        entry.bytes_to(Role::Receiver, &shape),
+        "{what}: bytes to the receiver"
     );
+    let learnt = ended.helper.map(|helper| helper.result);
+    let expected = entry.has_helper().then_some(Ok(receiver.items() as u64));
+    assert_eq!(learnt, expected, "{what}: what the helper learns");
 }
 
 #[test]
@@ -125,7 +128,9 @@ fn the_transcript_carries_the_messages_of_the_paper() {
                 assert!(run_over(entry, &sets, case, (first, second)).confirmed(), "{}", entry.name);
                 let messages = [Role::Receiver, Role::Sender].map(|from| {
                     let shape = shape(&sets, case);
-                    let mine = entry.sent(&shape).filter(|(message, _)| message.from == from);
+                    let direct =
+                        |(message, _): &(&Message, u64)| message.from == from && message.to == from.other();
+                    let mine = entry.sent(&shape).filter(direct);
                     frames(&mut mine.map(|(_, bytes)| bytes as usize))
                 });
                 assert_eq!(wire.frames(), messages, "{} {receiver}x{sender} {learns:?}", entry.name);
@@ -271,8 +276,9 @@ fn the_transcript_does_not_depend_on_threads() {
                         ..Case::default()
                     },
                 );
+                let transcript = ended.transcript();
                 assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows);
-                ended.digests
+                transcript
             };
             let one = digests(1);
             let others: &[usize] = if slow(entry) { &[3] } else { &[2, 3, 8] };

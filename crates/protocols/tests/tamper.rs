@@ -6,9 +6,11 @@
 //! what was sent. The malicious runs are also held to what the protocol itself sees, with no digests.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
+use vesica_channel::memory;
 use vesica_protocols::registry::{Entry, PROTOCOLS};
 use vesica_protocols::testing::{
     Case, DIRECTIONS, Ended, Planted, Tampering, Target, Wire, lying_wire, planted, planted_for, run_over,
+    run_over_links,
 };
 use vesica_protocols::{Error, Learns, Parameters, Security};
 
@@ -49,6 +51,34 @@ fn every_flipped_byte_is_caught() {
                 assert!(!ended.confirmed(), "{} {target:?}", entry.name);
                 // Ended by the ends themselves: a run that the wire had to cancel is not one that was caught.
                 assert!(!wire.was_stuck(), "{} {target:?}: cancelled", entry.name);
+            }
+        }
+    }
+}
+
+/// The same on the helper's connection to the receiver (0) or to the sender (1).
+fn run_helped(entry: &Entry, sets: &Planted, link: usize, target: Option<Target>) -> (Ended, Wire) {
+    let (first, second, wire) = lying_wire(target);
+    let (lying, honest) = ((first, second), memory::pair());
+    let links = if link == 0 { [lying, honest] } else { [honest, lying] };
+    let case = Case { learns: Learns::Both, ..Case::default() };
+    (run_over_links((entry, sets, case), memory::pair(), links), wire)
+}
+
+#[test]
+fn whatever_is_changed_between_a_party_and_the_helper_is_caught() {
+    for entry in PROTOCOLS.iter().filter(|entry| entry.has_helper()) {
+        for (sets, link) in sets(entry).iter().zip([0, 1]) {
+            let (ended, wire) = run_helped(entry, sets, link, None);
+            assert!(ended.confirmed() && wire.frames().iter().all(|frames| !frames.is_empty()));
+            for target in wire.flips() {
+                let (ended, changed) = run_helped(entry, sets, link, Some(target));
+                assert!(!ended.confirmed() && !changed.was_stuck(), "{} {target:?}", entry.name);
+            }
+            for target in wire.whole_frames() {
+                let after = matches!(target.tampering, Tampering::Lengthen | Tampering::Repeat);
+                let caught = !run_helped(entry, sets, link, Some(target)).0.confirmed();
+                assert!(caught || (after && wire.is_last(&target)), "{} {target:?}", entry.name);
             }
         }
     }

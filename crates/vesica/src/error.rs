@@ -7,7 +7,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
-use vesica_protocols::Phase;
+use vesica_protocols::{Participant, Phase};
 
 /// Who can do something about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -17,8 +17,24 @@ pub enum Side {
     Ours,
     /// The partner's side.
     Partner,
+    /// The helper's side, in a run of three.
+    Helper,
+    /// The receiver's side, as the helper sees it.
+    Receiver,
+    /// The sender's side, as the helper sees it.
+    Sender,
     /// Both sides, together.
     Both,
+}
+
+impl From<Participant> for Side {
+    fn from(who: Participant) -> Self {
+        match who {
+            Participant::Receiver => Side::Receiver,
+            Participant::Sender => Side::Sender,
+            Participant::Helper => Side::Helper,
+        }
+    }
 }
 
 /// What kind of failure it is; each has one exit code.
@@ -111,6 +127,9 @@ impl fmt::Display for Error {
         let side = match self.side {
             Side::Ours => "on this side",
             Side::Partner => "on the partner's side",
+            Side::Helper => "on the helper's side",
+            Side::Receiver => "on the receiver's side",
+            Side::Sender => "on the sender's side",
             Side::Both => "between the two sides",
         };
         write!(f, "{}\n  where: {side}, phase {}\n  what to do: {}", self.message, self.phase, self.remedy)

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use rustix::io::Errno;
 use vesica_channel::{ChannelError, Fault as NetFault};
 use vesica_net::{NetError, RetryReason};
-use vesica_protocols::{Error as ProtocolError, Misuse, Phase, registry};
+use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Phase, registry};
 use vesica_table::{Fault as TableFault, OutputFault, TableError};
 
 use crate::error::{Error, Kind, Side};
@@ -17,6 +17,8 @@ const ASK_THE_PARTNER: &str =
     "ask the partner what their program said, then start both sides again; nothing was written here";
 const COMPARE_KEYS: &str = "compare the public keys with the partner over a channel you trust: each side's `--peer` is what \
      the other side's `vesica keygen` printed";
+const COMPARE_HELPERS_KEY: &str = "compare the public keys with the helper over a channel you trust: `--helper-key` is what its \
+     `vesica keygen` printed, and its two `--peer` are what the parties' printed";
 /// For a failure after the exchange.
 const SEEN_THROUGH: &str =
     "the exchange was complete and the partner has ended well; start both sides again to get this result";
@@ -56,6 +58,23 @@ impl Error {
         };
         let message = "the run was interrupted".into();
         Error { side: Side::Ours, phase, kind: Kind::Interrupted, message, remedy }
+    }
+
+    /// The same in a run of three, where `who` stands in the place of the partner.
+    pub(crate) fn with(self, who: Participant) -> Self {
+        if self.side == Side::Ours {
+            return self;
+        }
+        let name = format!("the {}", who.name());
+        let rename = |text: &str| {
+            text.replace("the partner", &name).replace("start both sides", "start all three sides")
+        };
+        let side = if self.side == Side::Partner { Side::from(who) } else { self.side };
+        let remedy = match who {
+            Participant::Helper if self.remedy == COMPARE_KEYS => COMPARE_HELPERS_KEY.to_owned(),
+            _ => rename(&self.remedy),
+        };
+        Error { side, message: rename(&self.message), remedy, ..self }
     }
 
     /// The same after the partner has ended well.
@@ -205,6 +224,7 @@ impl Error {
         let (side, kind, remedy) = match error {
             ProtocolError::Channel(error) => return Error::channel(phase, error),
             ProtocolError::Cancelled => return Error::interrupted(phase),
+            ProtocolError::With(who, error) => return Error::protocol(phase, error).with(*who),
             ProtocolError::PeerMisbehaved(_) => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
             ProtocolError::Chance(_) => {
                 (Side::Both, Kind::Internal, "start both sides again; if it happens twice, please report it")

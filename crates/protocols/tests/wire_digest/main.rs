@@ -34,7 +34,7 @@ fn lines(entry: &Entry) -> String {
                 let sets = planted_for(&parameters, receiver, sender, 11, 1);
                 let ended = run_pair(entry, &sets, Case { parameters, learns, ..Case::default() });
                 assert!(ended.receiver.is_ok() && ended.sender.is_ok(), "{} {parameters:?}", entry.name);
-                let (sent, received) = (hex::encode(ended.digests.sent), hex::encode(ended.digests.received));
+                let [sent, received] = ended.transcript().map(hex::encode);
                 let (sent, received) = (&sent[..32], &received[..32]);
                 let how = parameters.text();
                 writeln!(lines, "{receiver}x{sender} {learns:?} {how}: {sent} {received}").unwrap();

@@ -100,7 +100,10 @@ const fn coin(from: Role, what: &'static str, bytes: usize) -> Message {
         32 => ("32", |shape| malicious(shape, 32)),
         _ => ("64", |shape| malicious(shape, 64)),
     };
-    Message { from, what, formula, bytes }
+    match from {
+        Role::Receiver => Message::of_receiver(what, formula, bytes),
+        Role::Sender => Message::of_sender(what, formula, bytes),
+    }
 }
 
 fn malicious(shape: &Shape, bytes: usize) -> u64 {
