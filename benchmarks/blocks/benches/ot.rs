@@ -10,6 +10,7 @@ use vesica_crypto::hash::Label;
 use vesica_crypto::prg::Prg;
 use vesica_ot::base::{masny_rindal, naor_pinkas};
 use vesica_ot::chosen::StringOt;
+use vesica_ot::kos::{self, CorrelationCheck};
 use vesica_ot::nco::{self, Code, NcoReceiver, NcoSender};
 use vesica_ot::random::OtPads;
 use vesica_ot::security::{Malicious, Profile, SecurityModel, SemiHonest};
@@ -179,10 +180,42 @@ fn extensions(criterion: &mut Criterion) {
             assert!(sender.extend(&mut other, &mut b).is_ok());
         });
     });
+    for check in [CorrelationCheck::Published, CorrelationCheck::Revised] {
+        kos_rows(&mut group, check, &both, choices[0], &one);
+    }
     let words: Vec<u8> = (0..COUNT).map(|i| i as u8).collect();
     nco_ot(&mut group, "KK13", kk13::WalshHadamard::default, &words);
     let (context, words) = (context(), blocks(COUNT));
     nco_ot(&mut group, "KKRT, 448 columns", || kkrt::PseudoRandomCode::new(&context, 448), &words);
+}
+
+/// A whole checked chunk of KOS15.
+fn kos_rows(
+    group: &mut criterion::BenchmarkGroup<'_, criterion::measurement::WallTime>,
+    check: CorrelationCheck,
+    both: &[[Seed; 2]],
+    delta: Block,
+    one: &[Seed],
+) {
+    const COUNT: usize = 1 << 16;
+    let rng = &mut Prg::from_seed([3; 16]);
+    let (Ok(mut receiver), Ok(mut sender)) = (
+        kos::Receiver::from_base(&context(), check, both, rng),
+        kos::Sender::from_base(&context(), check, delta, one),
+    ) else {
+        return;
+    };
+    let (mut a, mut b) = memory::pair();
+    let (mut rows, mut other) = (vec![[Block::ZERO]; COUNT], vec![[Block::ZERO]; COUNT]);
+    let bits = vec![0x35; COUNT / 8];
+    group.throughput(Throughput::Elements(COUNT as u64));
+    group.bench_function(format!("KOS15, {check:?} check, rows"), |bench| {
+        bench.iter(|| {
+            assert!(receiver.extend(&bits, &mut rows, &mut a).is_ok());
+            assert!(sender.extend(&mut other, &mut b).is_ok());
+        });
+    });
+    group.throughput(Throughput::Elements(self::COUNT as u64));
 }
 
 fn nco_ot<C: Code<W>, const W: usize>(

@@ -148,7 +148,7 @@ fn for_each_part<E>(
 }
 
 /// The choices of a tile as a string; those beyond its last row are zero.
-fn choice_string(choices: &[u8], rows: usize) -> [Block; BLOCKS] {
+pub(crate) fn choice_string(choices: &[u8], rows: usize) -> [Block; BLOCKS] {
     let mut string = [Block::ZERO; BLOCKS];
     let bytes = Block::slice_as_mut_bytes(&mut string);
     bytes[..rows.div_ceil(8)].copy_from_slice(&choices[..rows.div_ceil(8)]);
@@ -254,20 +254,20 @@ impl<const W: usize> Sender<W> {
         self.tiles.threads = threads.max(1);
         self
     }
-}
 
-impl<const W: usize> CotSender<W> for Sender<W> {
-    type Security = SemiHonest;
-
-    fn delta(&self) -> [Block; W] {
-        self.delta
-    }
-
-    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), Error> {
+    /// Correlated rows. `receive` is asked for the receiver's message, part by part.
+    ///
+    /// # Errors
+    /// Those of `receive`.
+    pub(crate) fn extend_from(
+        &mut self,
+        rows: &mut [[Block; W]],
+        mut receive: impl FnMut(&mut [u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let (columns, delta, generators) = (self.tiles.columns, &self.delta, &self.generators);
         let mut strings = self.tiles.strings(rows.len());
         for rows in rows.chunks_mut(self.tiles.chunk()) {
-            for_each_part(&mut strings, columns, rows.len(), |part| channel.recv_exact(part))?;
+            for_each_part(&mut strings, columns, rows.len(), &mut receive)?;
             let tiles = rows.chunks_mut(TILE).zip(strings.chunks(columns));
             self.tiles.make(tiles, |number, (rows, u), tile| {
                 for (part, u) in u.chunks(ROWS).enumerate() {
@@ -287,6 +287,18 @@ impl<const W: usize> CotSender<W> for Sender<W> {
         }
         self.tiles.buffer = strings;
         Ok(())
+    }
+}
+
+impl<const W: usize> CotSender<W> for Sender<W> {
+    type Security = SemiHonest;
+
+    fn delta(&self) -> [Block; W] {
+        self.delta
+    }
+
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), Error> {
+        self.extend_from(rows, |part| Ok(channel.recv_exact(part)?))
     }
 }
 
@@ -338,16 +350,19 @@ impl<const W: usize> Receiver<W> {
         self.tiles.threads = threads.max(1);
         self
     }
-}
 
-impl<const W: usize> CotReceiver<W> for Receiver<W> {
-    type Security = SemiHonest;
-
-    fn extend(
+    /// Correlated rows whose message goes to `send`, part by part.
+    ///
+    /// # Errors
+    /// Those of `send`.
+    ///
+    /// # Panics
+    /// If there are fewer choices than rows.
+    pub(crate) fn extend_to(
         &mut self,
         choices: &[u8],
         rows: &mut [[Block; W]],
-        channel: &mut dyn Channel,
+        mut send: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         assert!(choices.len() >= rows.len().div_ceil(8), "a choice for each row");
         let (columns, generators, chunk) = (self.tiles.columns, &self.generators, self.tiles.chunk());
@@ -371,9 +386,23 @@ impl<const W: usize> CotReceiver<W> for Receiver<W> {
                     into_rows(tile, part, rows);
                 }
             });
-            for_each_part(&mut strings, columns, count, |part| channel.send(part))?;
+            for_each_part(&mut strings, columns, count, |part| send(part))?;
         }
         self.tiles.buffer = strings;
+        Ok(())
+    }
+}
+
+impl<const W: usize> CotReceiver<W> for Receiver<W> {
+    type Security = SemiHonest;
+
+    fn extend(
+        &mut self,
+        choices: &[u8],
+        rows: &mut [[Block; W]],
+        channel: &mut dyn Channel,
+    ) -> Result<(), Error> {
+        self.extend_to(choices, rows, |part| Ok(channel.send(part)?))?;
         Ok(channel.flush()?)
     }
 }

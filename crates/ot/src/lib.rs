@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | [`base`] | a few hundred OTs from group operations | Masny, Rindal; Naor, Pinkas | either; semi-honest |
 //! | [`iknp`] | correlated OT, κ bits an OT | IKNP03, ALSZ13 | semi-honest |
+//! | [`kos`] | correlated OT, 128 bits an OT, for comparison with RR16 | KOS15 | malicious; see there |
 //! | [`softspoken`] | correlated OT, 128/k bits an OT | Roy22 | either |
 //! | [`silent`] | correlated OT, well below a bit an OT | as `vole` | either |
 //! | [`random`] | random OT from any correlated OT | IKNP03 | that of its rows |
@@ -23,12 +24,14 @@
 
 pub mod base;
 pub mod chosen;
+mod consistency;
 mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;
 pub mod iknp;
 pub mod kk13;
 pub mod kkrt;
+pub mod kos;
 pub mod nco;
 pub mod pprf;
 pub mod random;

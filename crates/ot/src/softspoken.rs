@@ -49,14 +49,14 @@ use subtle::ConstantTimeEq;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128::{self, RowProducts};
-use vesica_crypto::hash::{Context, Label, Oracle};
-use vesica_crypto::prg::Prg;
+use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
 use vesica_crypto::weighted_xor_sum::{BLOCKS, TileRow};
 use zeroize::Zeroize;
 
 use crate::base::cache::{self, Chosen, LEAST_LEVEL};
 use crate::base::{chosen_blocks, pairs_of_blocks};
+use crate::consistency::{Check, CheckLabels, HASH};
 use crate::security::{Security, SecurityModel};
 use crate::small_field;
 pub use crate::small_field::Width;
@@ -69,13 +69,13 @@ pub mod cheating;
 const TILES: usize = 16;
 /// Blocks of a checked chunk, including the one that hides the others.
 const CHECKED_BLOCKS: usize = TILES * BLOCKS;
-/// Bytes of the hash of the checked rows.
-const HASH: usize = 32;
 
 const BASE: Label = Label::new("softspoken: base OT");
-const SETUP: Label = Label::new("softspoken: setup");
-const CHALLENGE: Label = Label::new("softspoken: coefficients of the check");
-const CHECKED: Label = Label::new("softspoken: checked rows");
+const CHECK: CheckLabels = CheckLabels {
+    setup: Label::new("softspoken: setup"),
+    challenge: Label::new("softspoken: coefficients of the check"),
+    rows: Label::new("softspoken: checked rows"),
+};
 
 const EMPTY: Tile = [[Block::ZERO; BLOCKS]; ROWS];
 
@@ -144,46 +144,6 @@ pub fn bytes(width: Width, security: Security, count: usize, choices: Choices) -
     whole * sizes.bytes(sizes.blocks(), choices) + if rest > 0 { sizes.bytes(rest, choices) } else { 0 }
 }
 
-/// The oracles of the check, and the number of the next chunk.
-struct Check {
-    /// Keyed by context, label and message of the set-up.
-    challenge: Oracle,
-    rows: Oracle,
-    chunk: u64,
-}
-
-impl Check {
-    fn new(context: &Context, message: &[u8]) -> Self {
-        let mut key = [0; 32];
-        context.hash(SETUP, message, &mut key);
-        let mut bound = [0; 32];
-        context.hash_parts(CHALLENGE, &[&key], &mut bound);
-        Self { challenge: Oracle::with_key(bound), rows: context.oracle(CHECKED), chunk: 0 }
-    }
-
-    /// χ of the next chunk, one for each generated block, the last one being 1. `differences` are all d_g.
-    fn coefficients(&mut self, differences: &[u8], generated: usize) -> Vec<Block> {
-        // The chunk's number makes a key. In front of the hashed bytes it would move them off the hash's
-        // chunk borders, and most of them would be hashed one chunk at a time.
-        let (mut key, mut seed) = ([0; 32], [0; 16]);
-        self.challenge.hash(&self.chunk.to_le_bytes(), &mut key);
-        Oracle::with_key(key).hash(differences, &mut seed);
-        self.chunk += 1;
-        let mut coefficients = vec![Block::ZERO; generated];
-        Prg::from_seed(seed).fill_blocks(&mut coefficients[..generated - 1]);
-        coefficients[generated - 1] = Block::from(1u128);
-        coefficients
-    }
-
-    /// H of R of all rows, which are wiped.
-    fn hash(&self, mut rows: Vec<Block>) -> [u8; HASH] {
-        let mut hash = [0; HASH];
-        self.rows.hash(Block::slice_as_bytes(&rows), &mut hash);
-        rows.zeroize();
-        hash
-    }
-}
-
 /// R of every row of the tiles.
 fn checked_rows(tiles: &[Tile], coefficients: &[Block]) -> Vec<Block> {
     let mut products = RowProducts::new(ROWS);
@@ -221,7 +181,8 @@ impl<S: SecurityModel> Receiver<S> {
         width: Width,
         (field, message): (small_field::Receiver<S>, Vec<u8>),
     ) -> (Self, Vec<u8>) {
-        let (sizes, check) = (ChunkSizes { width, security: S::SECURITY }, Check::new(context, &message));
+        let (sizes, check) =
+            (ChunkSizes { width, security: S::SECURITY }, Check::new(context, CHECK, &message));
         let sums = vec![[Block::ZERO; BLOCKS]; width.groups()];
         (Self { field, sizes, check, tiles: Vec::new(), sums }, message)
     }
@@ -405,7 +366,8 @@ impl<S: SecurityModel> Sender<S> {
         message: &[u8],
     ) -> Result<Self, Error> {
         let field = small_field::Sender::new(context, width, delta, base, message)?;
-        let (sizes, check) = (ChunkSizes { width, security: S::SECURITY }, Check::new(context, message));
+        let (sizes, check) =
+            (ChunkSizes { width, security: S::SECURITY }, Check::new(context, CHECK, message));
         Ok(Self { field, sizes, check, tiles: Vec::new(), failed: false })
     }
 

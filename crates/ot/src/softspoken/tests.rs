@@ -2,6 +2,7 @@ use super::*;
 use crate::security::{Malicious, NoCache, SemiHonest};
 use crate::small_field::tests::{WIDTHS, context, deal};
 use vesica_channel::memory;
+use vesica_crypto::prg::Prg;
 
 fn ends<S: SecurityModel>(width: Width, dealt: u8) -> (Receiver<S>, Sender<S>) {
     let (pairs, delta, chosen) = deal(dealt);
@@ -132,7 +133,7 @@ fn the_collision_bound_is_that_of_the_text() {
 
 #[test]
 fn the_coefficients_depend_on_corrections_chunk_and_setup() {
-    let check = |setup: &[u8]| Check::new(&context(), setup);
+    let check = |setup: &[u8]| Check::new(&context(), CHECK, setup);
     let draw = |check: &mut Check, differences: &[u8]| {
         let coefficients = check.coefficients(differences, 3);
         assert!(coefficients.len() == 3 && coefficients[2] == Block::from(1u128));

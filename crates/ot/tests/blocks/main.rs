@@ -17,6 +17,7 @@ use vesica_ot::base::{ideal as ideal_base, masny_rindal, naor_pinkas};
 use vesica_ot::chosen::StringOt;
 use vesica_ot::kk13::WalshHadamard;
 use vesica_ot::kkrt::PseudoRandomCode;
+use vesica_ot::kos::{self, CorrelationCheck};
 use vesica_ot::nco::{self, NcoReceiver, NcoSender};
 use vesica_ot::random::{OtPads, add_delta};
 use vesica_ot::security::{Malicious, Profile, SecurityModel, SemiHonest};
@@ -171,6 +172,26 @@ impl<const W: usize> Extension<W> for Iknp {
 }
 
 #[derive(Clone, Copy)]
+struct Kos(CorrelationCheck);
+
+impl Extension<1> for Kos {
+    type Sender = kos::Sender;
+    type Receiver = kos::Receiver;
+
+    fn name(self) -> String {
+        format!("KOS15, {:?} check", self.0)
+    }
+
+    fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
+        kos::Sender::setup(&context(), self.0, channel, rng)
+    }
+
+    fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
+        kos::Receiver::setup(&context(), self.0, channel, rng)
+    }
+}
+
+#[derive(Clone, Copy)]
 struct SoftSpoken<S>(Width, PhantomData<S>);
 
 impl<S: SecurityModel + Copy> Extension<1> for SoftSpoken<S> {
@@ -232,6 +253,8 @@ macro_rules! for_each_extension {
             $check::<1, _>(SoftSpoken::<Malicious>(width, PhantomData) $(, $argument)*);
         }
         $check::<1, _>(Silent::<Malicious>(PhantomData) $(, $argument)*);
+        $check::<1, _>(Kos(CorrelationCheck::Published) $(, $argument)*);
+        $check::<1, _>(Kos(CorrelationCheck::Revised) $(, $argument)*);
     }};
 }
 use for_each_extension;
