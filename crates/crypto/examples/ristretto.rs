@@ -7,7 +7,10 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use vesica_crypto::backend::Backend;
-use vesica_crypto::group::{Group, Ristretto255, decode_mul_encode_on, map_mul_encode_on};
+use vesica_crypto::group::{
+    Elements, FixedBase, Group, Ristretto255, RistrettoBase, RistrettoElements, decode_mul_encode_on,
+    map_mul_encode_on,
+};
 use vesica_crypto::prg::Prg;
 
 const SAMPLES: usize = 41;
@@ -41,6 +44,9 @@ fn main() {
             });
         }
     }
+    for backend in [Backend::PORTABLE, Backend::detect()] {
+        elements(backend, &uniform[..512]);
+    }
     // A first chunk that does not decode is not multiplied.
     let mut invalid = vec![encoding; 128];
     invalid[127] = [0xff; 32];
@@ -48,6 +54,31 @@ fn main() {
         let result = decode_mul_encode_on(Backend::detect(), &scalar, &invalid, &mut [[0; 32]; 128]);
         assert!(result.is_err(), "the last one is no encoding");
     });
+}
+
+/// The operations on elements that stay in lanes.
+fn elements(backend: Backend, uniform: &[[u8; 64]]) {
+    let count = uniform.len();
+    let name = |what: &str| format!("{:?}: {what}, elements", backend.level());
+    let mut rng = Prg::from_seed([8; 16]);
+    let scalars: Vec<_> = (0..count).map(|_| Ristretto255::random_scalar(&mut rng)).collect();
+    let weights: Vec<u128> = (0..count).map(|_| rng.block().to_u128()).collect();
+    let mut encoded = vec![[0; 32]; count];
+    let elements = RistrettoElements::map_on(backend, uniform);
+    elements.encode_doubles(&mut encoded);
+    let base = Ristretto255::random_element(&mut rng);
+    let table = RistrettoBase::new_on(backend, &base);
+    let decode = || RistrettoElements::decode_on(backend, &encoded).is_ok();
+    one(&name("map"), count, || drop(black_box(RistrettoElements::map_on(backend, uniform))));
+    one(&name("decode"), count, || assert!(black_box(decode()), "these are encodings of elements"));
+    one(&name("one scalar"), count, || drop(black_box(elements.multiply(&scalars[0]))));
+    one(&name("one short scalar"), count, || drop(black_box(elements.multiply_short(weights[0]))));
+    one(&name("fixed base"), count, || drop(black_box(table.multiply(&scalars))));
+    one(&name("weighted sum"), count, || _ = black_box(elements.vartime_weighted_sum(&weights)));
+    one(&name("sum"), count, || _ = black_box(elements.sum()));
+    let mut out = encoded.clone();
+    one(&name("encode doubles"), count, || elements.encode_doubles(&mut out));
+    one(&name("table of a fixed base"), 1, || _ = black_box(RistrettoBase::new_on(backend, &base)));
 }
 
 fn one(name: &str, elements: usize, mut work: impl FnMut()) {

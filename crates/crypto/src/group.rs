@@ -12,6 +12,7 @@
 //! a map whose discrete logarithm nobody knows. This module deliberately offers no way from a hash to a
 //! scalar multiple of the generator: it would break Diffie-Hellman set intersection.
 
+mod elements;
 pub(crate) mod error;
 mod nist;
 mod ristretto;
@@ -20,10 +21,12 @@ use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+pub use elements::{BatchGroup, Elements, FixedBase};
 pub use error::{InvalidElement, InvalidScalar};
 pub use nist::{Element as NistElement, P256, P384, P521, Scalar as NistScalar};
 pub use ristretto::{
-    Element, Ristretto255, Scalar, decode_mul_encode_on, hash_to_ristretto255, map_mul_encode_on,
+    Element, Ristretto255, RistrettoBase, RistrettoElements, Scalar, decode_mul_encode_on,
+    hash_to_ristretto255, map_mul_encode_on,
 };
 
 /// A group of prime order. All operations are constant time in scalars and elements unless their name says

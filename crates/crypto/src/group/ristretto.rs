@@ -1,5 +1,7 @@
 //! ristretto255, RFC 9496: the prime-order group over Curve25519, encoded in 32 bytes.
 
+mod elements;
+
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar as Integer;
 use curve25519_dalek::traits::{Identity, IsIdentity, VartimeMultiscalarMul};
@@ -12,6 +14,8 @@ use super::{Group, InvalidElement, InvalidScalar};
 use crate::backend::Backend;
 #[cfg(target_arch = "x86_64")]
 use crate::backend::ristretto_ifma;
+
+pub use elements::{RistrettoBase, RistrettoElements};
 
 /// The group of RFC 9496.
 #[derive(Clone, Copy, Debug)]

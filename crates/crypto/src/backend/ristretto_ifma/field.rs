@@ -431,5 +431,91 @@ impl Fe {
     }
 }
 
+impl Fe {
+    /// The limbs, each with its eight lanes; below 2^51.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn to_limbs(self) -> [[u64; LANES]; 5] {
+        // SAFETY: both are 64 bytes in which every pattern is valid.
+        self.reduced().0.map(|limb| unsafe { core::mem::transmute::<__m512i, [u64; LANES]>(limb) })
+    }
+
+    /// Each lane takes the element of the lane that is `BY` further, cyclically.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn rotated<const BY: i32>(&self) -> Self {
+        Self(limbs!(|k| _mm512_alignr_epi64::<BY>(self.0[k], self.0[k])))
+    }
+
+    /// Each lane takes the element of the table that its digit chooses, and `zero` if the digit is zero. The
+    /// table is read as a whole, and permuted within registers.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn look_up(table: &Table, digits: &Digits, zero: u64) -> Self {
+        let mut chosen = limbs!(|k| {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|quarter| {
+                let entries: &[u64; LANES] = &table[k].as_chunks().0[quarter];
+                // SAFETY: both are 64 bytes in which every pattern is valid.
+                unsafe { core::mem::transmute::<[u64; LANES], __m512i>(*entries) }
+            });
+            let low = _mm512_maskz_permutex2var_epi64(digits.low, a, digits.index, b);
+            let high = _mm512_maskz_permutex2var_epi64(digits.high, c, digits.index, d);
+            _mm512_or_si512(low, high)
+        });
+        chosen[0] = _mm512_mask_mov_epi64(chosen[0], digits.zero(), all(zero));
+        Self(chosen)
+    }
+}
+
+/// Entries of a [`Table`].
+pub(super) const ENTRIES: usize = 32;
+
+/// The limbs of the elements for the digits 1 to 32.
+pub(super) type Table = [[u64; ENTRIES]; 5];
+
+/// A digit from -32 to 32 in each lane, ready to choose from a [`Table`].
+#[derive(Clone, Copy)]
+pub(super) struct Digits {
+    /// |digit| - 1, of which the permutation reads the lowest four bits.
+    index: __m512i,
+    /// |digit| is 1 to 16.
+    low: Lanes,
+    /// |digit| is 17 to 32.
+    high: Lanes,
+    /// The digit is below zero.
+    pub(super) negative: Lanes,
+}
+
+impl Digits {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn new(digits: [i8; LANES]) -> Self {
+        let digits =
+            _mm512_cvtepi8_epi64(_mm_set_epi64x(0, i64::from_le_bytes(digits.map(i8::cast_unsigned))));
+        let size = _mm512_abs_epi64(digits);
+        let large = _mm512_cmpgt_epu64_mask(size, all(16));
+        let some = _mm512_test_epi64_mask(size, all(u64::MAX));
+        Self {
+            index: _mm512_sub_epi64(size, all(1)),
+            low: some & !large,
+            high: large,
+            negative: _mm512_movepi64_mask(digits),
+        }
+    }
+
+    /// The digit is zero.
+    #[inline]
+    fn zero(&self) -> Lanes {
+        !(self.low | self.high)
+    }
+
+    /// |digit| is this number.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn equal(&self, size: u64) -> Lanes {
+        _mm512_cmpeq_epu64_mask(self.index, all(size.wrapping_sub(1)))
+    }
+}
+
 #[cfg(test)]
 mod tests;

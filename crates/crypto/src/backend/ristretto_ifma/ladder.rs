@@ -67,13 +67,13 @@ pub(super) fn bases(points: &[Point]) -> Vec<Base> {
     points.iter().zip(&inverses).map(convert).collect()
 }
 
-/// `scalar · base` for each of the vectors, up to a point of order 1, 2 or 4. The scalar is below the group
-/// order.
+/// `scalar · base` for each of the vectors, up to a point of order 1, 2 or 4. The scalar is little-endian, of
+/// 16 bytes, or of 32 and below the group order; the time depends on which.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn multiply<const N: usize>(scalar: &[u8; 32], bases: &[Base; N]) -> [Point; N] {
+pub(super) fn multiply<const N: usize>(scalar: &[u8], bases: &[Base; N]) -> [Point; N] {
     let mut pairs = bases.each_ref().map(|base| Pair::start(base));
     let mut last = 0;
-    for i in (0..BITS).rev() {
+    for i in (0..BITS.min(8 * scalar.len())).rev() {
         let bit = scalar[i / 8] >> (i % 8) & 1;
         let exchange = mask(bit ^ last);
         last = bit;

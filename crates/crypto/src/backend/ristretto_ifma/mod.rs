@@ -1,32 +1,40 @@
-//! ristretto255 on the AVX-512 IFMA instructions: one secret scalar times many elements, eight at a time.
+//! ristretto255 on the AVX-512 IFMA instructions, eight elements at a time: one secret scalar times many
+//! elements, many secret scalars times one element, weighted sums.
 //!
 //! | file | content |
 //! |---|---|
 //! | `field.rs` | arithmetic modulo 2^255 - 19 in eight lanes, with the bounds of the limbs |
 //! | `power.rs` | inverses and square roots |
-//! | `edwards.rs` | points, the sum |
-//! | `ladder.rs` | multiplication by the scalar |
+//! | `edwards.rs` | points, their sums |
+//! | `ladder.rs` | many elements times one scalar |
+//! | `fixed_base.rs` | one element times many scalars |
+//! | `weighted_sum.rs` | sums with public weights |
 //! | `ristretto.rs` | the map from uniform bytes, decoding, encoding |
+//! | `elements.rs` | elements that stay in lanes between such steps |
 //!
 //! The bytes are those of curve25519-dalek for every input. Running time and memory accesses depend on the
 //! number of elements only, and on the position of the first element that does not decode: there is no branch
-//! and no index that depends on the scalar or on a point.
+//! and no index that depends on a scalar or on a point.
 //!
 //! A batch is cut into chunks whose elements share their inversions. Encoding doubles the output of the
 //! ladder, so the ladder runs with half the scalar.
 
 mod edwards;
+mod elements;
 mod field;
+mod fixed_base;
 mod ladder;
 mod power;
 mod ristretto;
 #[cfg(test)]
 mod tests;
+mod weighted_sum;
 
 use curve25519_dalek::Scalar;
 use zeroize::{Zeroize, Zeroizing};
 
 use self::edwards::Point;
+pub(crate) use self::elements::{Elements, FixedBase};
 use self::field::LANES;
 use super::{Backend, Level};
 use crate::group::error::InvalidElement;
@@ -124,19 +132,25 @@ fn decode(encoded: &[[u8; 32]]) -> Result<Vec<Point>, InvalidElement> {
 /// `out[i] = encode(2 · half · points[i])`.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn mul_encode_doubled(half: &[u8; 32], points: &[Point], out: &mut [[u8; 32]]) {
-    let bases = ladder::bases(points);
-    let (pairs, rest) = bases.as_chunks::<2>();
     let mut products = Vec::with_capacity(points.len());
-    for pair in pairs {
-        products.extend(ladder::multiply(half, pair));
-    }
-    if let [single] = rest {
-        products.extend(ladder::multiply(half, &[*single]));
-    }
+    self::products(half, points, &mut products);
     for (out, encoded) in out.chunks_mut(LANES).zip(ristretto::encode_doubled(&products)) {
         out.copy_from_slice(&encoded[..out.len()]);
     }
     products.zeroize();
+}
+
+/// Appends `scalar · points[i]` as the ladder leaves it. The inversions of all points are shared.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn products(scalar: &[u8], points: &[Point], products: &mut Vec<Point>) {
+    let bases = ladder::bases(points);
+    let (pairs, rest) = bases.as_chunks::<2>();
+    for pair in pairs {
+        products.extend(ladder::multiply(scalar, pair));
+    }
+    if let [single] = rest {
+        products.extend(ladder::multiply(scalar, &[*single]));
+    }
 }
 
 /// Half of the scalar modulo the group order.
