@@ -436,8 +436,9 @@ impl Fe {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn to_limbs(self) -> [[u64; LANES]; 5] {
+        let limbs = self.reduced().0;
         // SAFETY: both are 64 bytes in which every pattern is valid.
-        self.reduced().0.map(|limb| unsafe { core::mem::transmute::<__m512i, [u64; LANES]>(limb) })
+        limbs!(|k| unsafe { core::mem::transmute::<__m512i, [u64; LANES]>(limbs[k]) })
     }
 
     /// Each lane takes the element of the lane that is `BY` further, cyclically.
@@ -453,11 +454,8 @@ impl Fe {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn look_up(table: &Table, digits: &Digits, zero: u64) -> Self {
         let mut chosen = limbs!(|k| {
-            let [a, b, c, d] = [0, 1, 2, 3].map(|quarter| {
-                let entries: &[u64; LANES] = &table[k].as_chunks().0[quarter];
-                // SAFETY: both are 64 bytes in which every pattern is valid.
-                unsafe { core::mem::transmute::<[u64; LANES], __m512i>(*entries) }
-            });
+            let (a, b) = (entries(&table[k], 0), entries(&table[k], 1));
+            let (c, d) = (entries(&table[k], 2), entries(&table[k], 3));
             let low = _mm512_maskz_permutex2var_epi64(digits.low, a, digits.index, b);
             let high = _mm512_maskz_permutex2var_epi64(digits.high, c, digits.index, d);
             _mm512_or_si512(low, high)
@@ -472,6 +470,14 @@ pub(super) const ENTRIES: usize = 32;
 
 /// The limbs of the elements for the digits 1 to 32.
 pub(super) type Table = [[u64; ENTRIES]; 5];
+
+/// Eight entries of a table's limb.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn entries(limb: &[u64; ENTRIES], quarter: usize) -> __m512i {
+    // SAFETY: both are 64 bytes in which every pattern is valid.
+    unsafe { core::mem::transmute::<[u64; LANES], __m512i>(limb.as_chunks().0[quarter]) }
+}
 
 /// A digit from -32 to 32 in each lane, ready to choose from a [`Table`].
 #[derive(Clone, Copy)]

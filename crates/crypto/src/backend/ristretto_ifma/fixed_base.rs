@@ -43,11 +43,11 @@ pub(super) fn table(powers: &[Point]) -> Vec<Multiples> {
 /// The products of the table's base with `N` vectors of scalars, little-endian and below 2^253.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn multiply<const N: usize>(table: &[Multiples], scalars: &[[&[u8; 32]; LANES]; N]) -> [Point; N] {
-    let mut digits = scalars.map(|scalars| digits(scalars));
+    let mut digits = scalars.map(digits);
     let mut sums = [Point::identity(); N];
     for (i, multiples) in table.iter().enumerate() {
-        for (sum, digits) in sums.iter_mut().zip(&digits) {
-            *sum = sum.add_affine(&Affine::look_up(multiples, &Digits::new(digits[i])));
+        for n in 0..N {
+            sums[n] = sums[n].add_affine(&Affine::look_up(multiples, &Digits::new(digits[n][i])));
         }
     }
     digits.zeroize();
