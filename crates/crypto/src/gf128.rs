@@ -169,6 +169,39 @@ pub fn multiply_add_on(backend: Backend, y: &mut [Block], c: Gf128, x: &[Block])
     kernels::multiply_add(backend, y, c.0, x);
 }
 
+/// `low[i] ← low[i] + c · high[i]`, then `high[i] ← high[i] + low[i]`: the butterfly of an additive FFT.
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn butterfly(low: &mut [Block], high: &mut [Block], c: Gf128) {
+    butterfly_on(Backend::detect(), low, high, c);
+}
+
+/// [`butterfly`] computed by `backend`.
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn butterfly_on(backend: Backend, low: &mut [Block], high: &mut [Block], c: Gf128) {
+    kernels::butterfly(backend, low, high, c.0);
+}
+
+/// `x[i] ← x[i] · Π_w tables[w][bits 3w, 3w + 1, 3w + 2 of numbers[i]]`, in constant time.
+///
+/// # Panics
+/// If there is not one number for each element, or there are more than 21 tables.
+pub fn table_products(x: &mut [Block], tables: &[[Block; 8]], numbers: &[u32]) {
+    table_products_on(Backend::detect(), x, tables, numbers);
+}
+
+/// [`table_products`] computed by `backend`.
+///
+/// # Panics
+/// As [`table_products`].
+pub fn table_products_on(backend: Backend, x: &mut [Block], tables: &[[Block; 8]], numbers: &[u32]) {
+    assert!(tables.len() <= 21, "three bits of a number for each table");
+    kernels::table_products(backend, x, tables, numbers);
+}
+
 /// `Σ x[i] · y[i]`.
 ///
 /// # Panics

@@ -2,8 +2,8 @@
 //!
 //! [`items`] is where every run starts: the keys of a table become distinct fixed-width items that remember
 //! their rows. [`hashing`] puts them into bins, so that only what shares a bin has to be compared; [`bloom`]
-//! has the filters, [`okvs`] the linear tables that map keys to values, [`sorted`] the short form of sorted
-//! masks, [`radix`] what sorts them.
+//! has the filters, [`okvs`] the linear tables that map keys to values, [`shamir`] the sharing of a secret
+//! among millions of shares, [`sorted`] the short form of sorted masks, [`radix`] what sorts them.
 
 #![forbid(unsafe_code)]
 
@@ -12,4 +12,5 @@ pub mod hashing;
 pub mod items;
 pub mod okvs;
 pub mod radix;
+pub mod shamir;
 pub mod sorted;

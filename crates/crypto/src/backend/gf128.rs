@@ -42,6 +42,53 @@ pub(crate) fn multiply_add(backend: Backend, y: &mut [Block], c: Block, x: &[Blo
     }
 }
 
+/// Adds c · high to low, then low to high.
+pub(crate) fn butterfly(backend: Backend, low: &mut [Block], high: &mut [Block], c: Block) {
+    assert_eq!(low.len(), high.len(), "halves of one length");
+    match backend.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of this level exists only where its instructions do.
+        Level::Avx512 => unsafe { x86::wide::butterfly(low, high, c) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { x86::narrow::butterfly(low, high, c) },
+        _ => {
+            for (low, high) in low.iter_mut().zip(high) {
+                *low ^= product(c, *high);
+                *high ^= *low;
+            }
+        }
+    }
+}
+
+/// Multiplies every block of x by an entry of each table: of table w the one that bits 3w, 3w + 1 and 3w + 2
+/// of the block's number select.
+pub(crate) fn table_products(backend: Backend, x: &mut [Block], tables: &[[Block; 8]], numbers: &[u32]) {
+    assert_eq!(x.len(), numbers.len(), "one number per element");
+    match backend.level() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a back end of this level exists only where its instructions do.
+        Level::Avx512 => unsafe { x86::wide::table_products(x, tables, numbers) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { x86::narrow::table_products(x, tables, numbers) },
+        _ => {
+            for (x, number) in x.iter_mut().zip(numbers) {
+                for (window, table) in (0..).zip(tables) {
+                    *x = product(*x, select(table, u64::from(*number) >> (3 * window)));
+                }
+            }
+        }
+    }
+}
+
+/// The entry that the lowest three bits select, in constant time.
+fn select(table: &[Block; 8], bits: u64) -> Block {
+    let choose = |bit: u32, zero: Block, one: Block| zero ^ (zero ^ one) & Block::mask(bits >> bit & 1 == 1);
+    let pair = |i: usize| choose(0, table[i], table[i + 1]);
+    choose(2, choose(1, pair(0), pair(2)), choose(1, pair(4), pair(6)))
+}
+
 /// The sum of the products of x and y, reduced once.
 pub(crate) fn inner_product(backend: Backend, x: &[Block], y: &[Block]) -> Block {
     assert_eq!(x.len(), y.len(), "one factor per element");
@@ -207,14 +254,36 @@ mod tests {
                 multiply(backend, &mut products, y);
                 let mut sums = y.to_vec();
                 multiply_add(backend, &mut sums, c, x);
+                let (mut low, mut high) = (y.to_vec(), x.to_vec());
+                butterfly(backend, &mut low, &mut high, c);
                 let mut total = Block::ZERO;
                 for i in 0..count {
+                    assert!(low[i] == sums[i] && high[i] == x[i] ^ sums[i], "{backend:?} {count} {i}");
                     let product = reference(x[i], y[i]);
                     total ^= product;
                     assert!(products[i] == product, "{backend:?} {count} {i}");
                     assert!(sums[i] == y[i] ^ reference(c, x[i]), "{backend:?} {count} {i}");
                 }
                 assert!(inner_product(backend, x, y) == total, "{backend:?} {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_tables_are_those_of_their_entries() {
+        let mut rng = Prg::from_seed([5; 16]);
+        let tables: Vec<[Block; 8]> = (0..11).map(|_| core::array::from_fn(|_| rng.block())).collect();
+        for backend in Backend::available() {
+            for count in [0, 1, 3, 4, 5, 300] {
+                let before: Vec<Block> = (0..count).map(|_| rng.block()).collect();
+                let numbers: Vec<u32> = (0..count).map(|_| rng.block().to_u128() as u32).collect();
+                let mut after = before.clone();
+                table_products(backend, &mut after, &tables, &numbers);
+                for ((before, after), number) in before.iter().zip(after).zip(numbers) {
+                    let entry = |w: usize| tables[w][(u64::from(number) >> (3 * w)) as usize & 7];
+                    let expected = (0..11).fold(*before, |product, w| reference(product, entry(w)));
+                    assert!(after == expected, "{backend:?} {count}");
+                }
             }
         }
     }

@@ -28,6 +28,7 @@ pub(crate) mod prefetch;
 pub(crate) mod ristretto_ifma;
 pub(crate) mod short_keys;
 pub(crate) mod transpose;
+pub(crate) mod walsh;
 pub(crate) mod weighted_xor_sum;
 
 use std::sync::OnceLock;

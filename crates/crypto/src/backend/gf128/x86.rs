@@ -4,6 +4,9 @@ use core::arch::x86_64::*;
 
 use crate::block::Block;
 
+/// Elements that stay in the cache while they are multiplied by entries of one table after the other.
+const BATCH: usize = 256;
+
 /// x^128 modulo the field polynomial: ρ.
 const RHO: u128 = 0x87;
 
@@ -70,6 +73,40 @@ macro_rules! kernels {
             }
             if !y_rest.is_empty() {
                 narrow::multiply_add(y_rest, c, x_rest);
+            }
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn butterfly(low: &mut [Block], high: &mut [Block], c: Block) {
+            let factor = splat(c);
+            let (low, low_rest) = low.as_chunks_mut::<LANES>();
+            let (high, high_rest) = high.as_chunks_mut::<LANES>();
+            for (low, high) in low.iter_mut().zip(high) {
+                let (upper, sum) = (load(high), load(low));
+                let sum = xor(sum, reduce(product(factor, upper)));
+                store(low, sum);
+                store(high, xor(upper, sum));
+            }
+            if !low_rest.is_empty() {
+                narrow::butterfly(low_rest, high_rest, c);
+            }
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn table_products(x: &mut [Block], tables: &[[Block; 8]], indices: &[u32]) {
+            let (whole, rest) = x.as_chunks_mut::<LANES>();
+            let (numbers, numbers_rest) = indices.as_chunks::<LANES>();
+            for (whole, numbers) in whole.chunks_mut(BATCH / LANES).zip(numbers.chunks(BATCH / LANES)) {
+                for (window, table) in (0..).zip(tables) {
+                    let table = load_table(table);
+                    for (x, numbers) in whole.iter_mut().zip(numbers) {
+                        let factor = select(&table, numbers, 3 * window);
+                        store(x, reduce(product(load(x), factor)));
+                    }
+                }
+            }
+            if !rest.is_empty() {
+                narrow::table_products(rest, tables, numbers_rest);
             }
         }
 
@@ -159,6 +196,28 @@ pub(super) mod narrow {
         _mm_shuffle_epi32::<0x4e>(x)
     }
 
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn load_table(table: &[Block; 8]) -> [V; 8] {
+        let mut loaded = [_mm_setzero_si128(); 8];
+        for (loaded, entry) in loaded.iter_mut().zip(table) {
+            *loaded = splat(*entry);
+        }
+        loaded
+    }
+
+    /// The entry that three bits of the number select, by halving the table three times.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn select(table: &[V; 8], number: &[u32; LANES], shift: u32) -> V {
+        let bits = u64::from(number[0]) >> shift;
+        let mask = |bit: u32| _mm_set1_epi64x((bits >> bit & 1).wrapping_neg() as i64);
+        let (first, second, third) = (mask(0), mask(1), mask(2));
+        let pair = |i: usize| _mm_blendv_epi8(table[i], table[i + 1], first);
+        let four = |i: usize| _mm_blendv_epi8(pair(i), pair(i + 2), second);
+        _mm_blendv_epi8(four(0), four(4), third)
+    }
+
     use {
         _mm_and_si128 as and, _mm_andnot_si128 as and_not, _mm_clmulepi64_si128 as multiply_halves,
         _mm_xor_si128 as xor,
@@ -198,6 +257,34 @@ pub(super) mod wide {
     #[inline]
     fn swap_halves(x: V) -> V {
         _mm512_shuffle_epi32::<0x4e>(x)
+    }
+
+    /// The lower halves of the entries, and their upper halves.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn load_table(table: &[Block; 8]) -> [V; 2] {
+        let mut halves = [[0; 8]; 2];
+        for (i, entry) in table.iter().enumerate() {
+            let (low, high) = entry.to_halves();
+            (halves[0][i], halves[1][i]) = (low as i64, high as i64);
+        }
+        let [low, high] = halves;
+        // SAFETY: 64 readable bytes each; the loads have no alignment.
+        unsafe { [_mm512_loadu_si512(low.as_ptr().cast()), _mm512_loadu_si512(high.as_ptr().cast())] }
+    }
+
+    /// The entries that three bits of each number select: a permutation of the sixteen halves in registers.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn select([low, high]: &[V; 2], numbers: &[u32; LANES], shift: u32) -> V {
+        // SAFETY: sixteen readable bytes; the load has no alignment.
+        let numbers = unsafe { _mm_loadu_si128(numbers.as_ptr().cast()) };
+        let twice = _mm512_setr_epi32(0, 0, 0, 0, 1, 0, 1, 0, 2, 0, 2, 0, 3, 0, 3, 0);
+        let numbers = _mm512_maskz_permutexvar_epi32(0x5555, twice, _mm512_castsi128_si512(numbers));
+        let bits = _mm512_srl_epi64(numbers, _mm_cvtsi32_si128(shift as i32));
+        let upper_half = splat(Block::from_halves(0, 8));
+        let index = _mm512_or_si512(_mm512_and_si512(bits, _mm512_set1_epi64(7)), upper_half);
+        _mm512_permutex2var_epi64(*low, index, *high)
     }
 
     use {
