@@ -3,7 +3,8 @@
 //!
 //! A [`Modulus`] computes on [`Residues`], many numbers at a time. It carries the [`Backend`] that computes; all
 //! back ends give the same numbers. [`FixedBase`] raises one base to many exponents. [`Crt`] splits residues
-//! modulo n = p·q and joins them again. [`prime`] draws primes, and [`RsaKey`] is an RSA key with its factors.
+//! modulo n = p·q and joins them again. [`prime`] draws primes, [`modp`] has those of the
+//! standard groups, and [`RsaKey`] is an RSA key with its factors.
 //!
 //! Everything is constant time in residues, in the value of a modulus and in exponents, whose length is public,
 //! unless its name says `vartime_`. Prime generation takes as long as it takes to find a prime.
@@ -18,6 +19,8 @@ mod crt;
 mod error;
 mod exponent;
 mod fixed_base;
+mod lanes;
+pub mod modp;
 mod modulus;
 pub mod prime;
 mod residues;

@@ -22,6 +22,7 @@ pub(crate) mod gf128;
 pub(crate) mod gf64;
 pub(crate) mod golay;
 pub(crate) mod hadamard;
+pub(crate) mod montgomery;
 pub(crate) mod pages;
 pub(crate) mod prefetch;
 #[cfg(target_arch = "x86_64")]

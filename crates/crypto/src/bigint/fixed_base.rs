@@ -1,5 +1,7 @@
 //! One base, many exponents.
 
+use std::sync::Arc;
+
 use crypto_bigint::Word;
 use crypto_bigint::modular::BoxedMontyForm;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
@@ -10,14 +12,24 @@ use super::{Exponent, Modulus, Residue, Residues};
 /// Bits of an exponent that one multiplication takes in.
 const WINDOW: u32 = 5;
 
+/// A batch that is worth the lanes, if there are any: a table serves batches of every size.
+const MANY: usize = 8;
+
 /// The powers of one base from which its power to any exponent is a short product: base^(d·2^(wi)) for every digit
 /// d of w bits and every position i.
 #[derive(Clone)]
 pub struct FixedBase {
     modulus: Modulus,
     exponent_bits: u32,
-    /// In Montgomery's form; the 2^w powers of a position follow one another.
-    powers: Zeroizing<Vec<Word>>,
+    table: Arc<Table>,
+}
+
+/// The powers.
+enum Table {
+    /// In Montgomery's form of the library; the 2^w powers of a position follow one another.
+    Words(Zeroizing<Vec<Word>>),
+    /// As the lanes have it.
+    Lanes(Zeroizing<Vec<u64>>),
 }
 
 impl core::fmt::Debug for FixedBase {
@@ -30,6 +42,14 @@ impl FixedBase {
     /// For exponents of at most `exponent_bits` bits.
     #[must_use]
     pub fn new(modulus: &Modulus, base: &Residue, exponent_bits: u32) -> Self {
+        let table = match modulus.lanes(MANY) {
+            Some(lanes) => Table::Lanes(lanes.fixed_table(&base.words, exponent_bits)),
+            None => Table::Words(Self::powers(modulus, base, exponent_bits)),
+        };
+        Self { modulus: modulus.clone(), exponent_bits, table: Arc::new(table) }
+    }
+
+    fn powers(modulus: &Modulus, base: &Residue, exponent_bits: u32) -> Zeroizing<Vec<Word>> {
         let positions = exponent_bits.div_ceil(WINDOW).max(1) as usize;
         let mut powers = Zeroizing::new(Vec::with_capacity((positions << WINDOW) * modulus.words()));
         let mut base = Zeroizing::new(modulus.monty(&base.words));
@@ -41,7 +61,7 @@ impl FixedBase {
             }
             *base = core::mem::replace(&mut power, modulus.monty_one());
         }
-        Self { modulus: modulus.clone(), exponent_bits, powers }
+        powers
     }
 
     /// The base raised to each exponent.
@@ -50,12 +70,22 @@ impl FixedBase {
     /// If an exponent is longer than the table.
     #[must_use]
     pub fn pow_each(&self, exponents: &[Exponent]) -> Residues {
+        let long = |exponent: &Exponent| exponent.bits() > self.exponent_bits;
+        assert!(!exponents.iter().any(long), "exponents of the table's length");
+        match (&*self.table, self.modulus.lanes(MANY)) {
+            (Table::Lanes(table), Some(lanes)) => lanes.fixed_pow(table, exponents, self.modulus.words()),
+            (Table::Words(powers), _) => self.pow_in_turn(powers, exponents),
+            (Table::Lanes(_), None) => self.modulus.none(0),
+        }
+    }
+
+    /// [`pow_each`](Self::pow_each), one exponent after another.
+    fn pow_in_turn(&self, powers: &[Word], exponents: &[Exponent]) -> Residues {
         let (modulus, each) = (&self.modulus, self.modulus.words());
         let mut results = modulus.none(exponents.len());
         for exponent in exponents {
-            assert!(exponent.bits() <= self.exponent_bits, "an exponent of the table's length");
             let mut product: Option<Zeroizing<BoxedMontyForm>> = None;
-            for (position, powers) in self.powers.chunks_exact(each << WINDOW).enumerate() {
+            for (position, powers) in powers.chunks_exact(each << WINDOW).enumerate() {
                 let digit = exponent.window(position as u32 * WINDOW, WINDOW);
                 let factor = self.select(powers, digit);
                 product = Some(match product {

@@ -1,23 +1,28 @@
 //! Moduli, and arithmetic with batches of their residues.
 
 use core::fmt;
+use std::sync::Arc;
 
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, NonZero, Odd, Word};
 use rand_core::CryptoRng;
-use subtle::Choice;
+use subtle::{Choice, ConditionallySelectable};
 use zeroize::{Zeroize, Zeroizing};
 
+use super::lanes::Lanes;
 use super::{Exponent, InvalidModulus, InvalidResidue, Residue, Residues};
 use crate::backend::Backend;
+use crate::backend::montgomery::LANES;
 
-/// An odd modulus of 512 to 8192 bits, with the constants of Montgomery's multiplication. Nothing about it but its
+/// An odd modulus of 512 to 16384 bits, with the constants of Montgomery's multiplication. Nothing about it but its
 /// length shows in the time that its operations take, so that it may be a secret prime. A copy is cheap.
 #[derive(Clone)]
 pub struct Modulus {
     params: BoxedMontyParams,
     bits: u32,
     backend: Backend,
+    /// What the lanes of the back end need, if it has lanes.
+    lanes: Option<Arc<Lanes>>,
 }
 
 impl fmt::Debug for Modulus {
@@ -30,7 +35,7 @@ impl Modulus {
     /// The shortest modulus, in bits.
     pub const MIN_BITS: u32 = 512;
     /// The longest modulus, in bits.
-    pub const MAX_BITS: u32 = 8192;
+    pub const MAX_BITS: u32 = 16384;
     /// Bytes that an integer must have in excess of the modulus for its residue to look uniform: 2^-128.
     pub const EXCESS: usize = 16;
 
@@ -60,13 +65,15 @@ impl Modulus {
         let words = bits.div_ceil(Word::BITS) as usize;
         let modulus = BoxedUint::from_words(modulus.as_words()[..words].iter().copied());
         let odd = Odd::new(modulus).into_option().ok_or(InvalidModulus::Even)?;
-        Ok(Self { params: BoxedMontyParams::new(odd), bits, backend: Backend::detect() })
+        let params = BoxedMontyParams::new(odd);
+        Ok(Self { params, bits, backend: Backend::PORTABLE, lanes: None }.with_backend(Backend::detect()))
     }
 
     /// The same modulus, computed by `backend`.
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
-        Self { backend, ..self }
+        let lanes = Lanes::of(backend, self.divisor(), self.bits).map(Arc::new);
+        Self { backend, lanes, ..self }
     }
 
     /// What computes.
@@ -116,7 +123,7 @@ impl Modulus {
             decode_words(chunk, self.words(), &mut residues.words);
             let residue = &residues.words[start..];
             let zero = residue.iter().fold(0, |any, word| any | word) == 0;
-            if zero || !bool::from(self.is_above(residue)) {
+            if zero || !bool::from(below(residue, self.value().as_words())) {
                 return Err(InvalidResidue { index });
             }
         }
@@ -128,6 +135,46 @@ impl Modulus {
         out.reserve(residues.len() * self.bytes());
         for words in residues.each_words() {
             encode_words(words, self.bytes(), out);
+        }
+    }
+
+    /// Appends the encodings of x or m - x, whichever is smaller: one encoding for both. Zero must not be among the
+    /// residues.
+    pub fn encode_up_to_sign(&self, residues: &Residues, out: &mut Vec<u8>) {
+        let mut chosen = Zeroizing::new(vec![0; self.words()]);
+        out.reserve(residues.len() * self.bytes());
+        for words in residues.each_words() {
+            let mut borrow = 0;
+            for ((negated, &word), &m) in chosen.iter_mut().zip(words).zip(self.value().as_words()) {
+                let (difference, first) = m.overflowing_sub(word);
+                let (difference, second) = difference.overflowing_sub(borrow);
+                (*negated, borrow) = (difference, Word::from(first | second));
+            }
+            // x and m - x are never equal, as m is odd.
+            let keep = below(words, &chosen);
+            for (chosen, word) in chosen.iter_mut().zip(words) {
+                chosen.conditional_assign(word, keep);
+            }
+            encode_words(&chosen, self.bytes(), out);
+        }
+    }
+
+    /// The residues from 2 to (m - 1) / 2 with these encodings, as [`encode_up_to_sign`](Self::encode_up_to_sign)
+    /// makes them of anything but 1 and -1.
+    ///
+    /// # Errors
+    /// The first that is out of range; or that the length is no multiple.
+    pub fn decode_up_to_sign(&self, encoded: &[u8]) -> Result<Residues, InvalidResidue> {
+        let residues = self.decode(encoded)?;
+        let half = self.value().shr(1);
+        let last = half.wrapping_add(BoxedUint::one_with_precision(half.bits_precision()));
+        let valid = |words: &[Word]| {
+            let above_one = words[0] > 1 || words[1..].iter().fold(0, |any, word| any | word) != 0;
+            above_one && bool::from(below(words, last.as_words()))
+        };
+        match residues.each_words().position(|words| !valid(words)) {
+            Some(index) => Err(InvalidResidue { index }),
+            None => Ok(residues),
         }
     }
 
@@ -169,6 +216,13 @@ impl Modulus {
     pub fn reduce(&self, integers: &[u8], each: usize) -> Residues {
         assert!(integers.len().is_multiple_of(each), "whole integers");
         let mut residues = self.none(integers.len() / each);
+        if let Some(lanes) = self.lanes(integers.len() / each) {
+            let words = each.div_ceil(size_of::<Word>());
+            let mut numbers = Zeroizing::new(Vec::with_capacity(integers.len() / each * words));
+            integers.chunks_exact(each).for_each(|bytes| decode_words(bytes, words, &mut numbers));
+            lanes.reduce(&numbers, words, &mut residues);
+            return residues;
+        }
         for bytes in integers.chunks_exact(each) {
             let integer = Zeroizing::new(BoxedUint::from_be_slice_truncated(bytes, each as u32 * 8));
             let reduced = Zeroizing::new(integer.rem(self.divisor()));
@@ -195,7 +249,10 @@ impl Modulus {
     /// Every base raised to one exponent.
     #[must_use]
     pub fn pow(&self, bases: &Residues, exponent: &Exponent) -> Residues {
-        self.map(bases, |base| base.pow_bounded_exp(exponent.value(), exponent.bits()))
+        match self.lanes(bases.len()) {
+            Some(lanes) => lanes.pow(bases, core::slice::from_ref(exponent)),
+            None => self.map(bases, |base| base.pow_bounded_exp(exponent.value(), exponent.bits())),
+        }
     }
 
     /// Each base raised to its exponent.
@@ -205,6 +262,9 @@ impl Modulus {
     #[must_use]
     pub fn pow_each(&self, bases: &Residues, exponents: &[Exponent]) -> Residues {
         assert_eq!(bases.len(), exponents.len(), "one exponent for each base");
+        if let Some(lanes) = self.lanes(bases.len()) {
+            return lanes.pow(bases, exponents);
+        }
         let mut exponents = exponents.iter();
         self.map(bases, |base| match exponents.next() {
             Some(exponent) => base.pow_bounded_exp(exponent.value(), exponent.bits()),
@@ -215,7 +275,10 @@ impl Modulus {
     /// Every base raised to a public exponent, a big-endian number. The time depends on the exponent.
     #[must_use]
     pub fn vartime_pow_public(&self, bases: &Residues, exponent: &[u8]) -> Residues {
-        let one = BoxedMontyForm::one(&self.params);
+        if let Some(lanes) = self.lanes(bases.len()) {
+            return lanes.vartime_pow_public(bases, exponent);
+        }
+        let one = self.monty_one();
         let bits = || exponent.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1 == 1));
         self.map(bases, |base| {
             let mut bits = bits().skip_while(|bit| !bit);
@@ -240,6 +303,9 @@ impl Modulus {
     #[must_use]
     pub fn mul(&self, a: &Residues, b: &Residues) -> Residues {
         assert_eq!(a.len(), b.len(), "batches of one length");
+        if let Some(lanes) = self.lanes(a.len()) {
+            return lanes.mul(a, b);
+        }
         let mut others = b.each_words();
         self.map(a, |a| match others.next() {
             Some(b) => a.mul(&self.monty(b)),
@@ -250,6 +316,9 @@ impl Modulus {
     /// Every residue times `one`.
     #[must_use]
     pub fn mul_one(&self, residues: &Residues, one: &Residue) -> Residues {
+        if let Some(lanes) = self.lanes(residues.len()) {
+            return lanes.mul(residues, &self.batch(one));
+        }
         let one = Zeroizing::new(self.monty(&one.words));
         self.map(residues, |residue| residue.mul(&one))
     }
@@ -257,7 +326,10 @@ impl Modulus {
     /// Squares.
     #[must_use]
     pub fn square(&self, residues: &Residues) -> Residues {
-        self.map(residues, BoxedMontyForm::square)
+        match self.lanes(residues.len()) {
+            Some(lanes) => lanes.square(residues),
+            None => self.map(residues, BoxedMontyForm::square),
+        }
     }
 
     /// a + b, position by position.
@@ -282,6 +354,14 @@ impl Modulus {
     /// trick): with the products p_i = x_0 ··· x_i, 1 / x_i = p_(i - 1) · (1 / p_i) and 1 / p_(i - 1) = x_i · (1 / p_i).
     #[must_use]
     pub fn invert(&self, residues: &Residues) -> Option<Residues> {
+        match self.lanes(residues.len().saturating_sub(LANES)) {
+            Some(lanes) => lanes.invert(residues, |products| self.invert_in_turn(products)),
+            None => self.invert_in_turn(residues),
+        }
+    }
+
+    /// [`invert`](Self::invert), one residue after another.
+    fn invert_in_turn(&self, residues: &Residues) -> Option<Residues> {
         let mut product = BoxedMontyForm::one(&self.params);
         let mut before = Zeroizing::new(Vec::with_capacity(residues.len()));
         for words in residues.each_words() {
@@ -298,6 +378,11 @@ impl Modulus {
             *inverse = inverse.mul(&self.monty(words));
         }
         Some(inverses)
+    }
+
+    /// The lanes, if so many residues are worth them.
+    pub(super) fn lanes(&self, count: usize) -> Option<&Lanes> {
+        self.lanes.as_deref().filter(|lanes| count > 0 && lanes.worthwhile(count))
     }
 
     /// The modulus, as a divisor.
@@ -320,16 +405,6 @@ impl Modulus {
         BoxedMontyForm::new(BoxedUint::from_words(words.iter().copied()), &self.params)
     }
 
-    /// True if these words are below the modulus.
-    fn is_above(&self, words: &[Word]) -> Choice {
-        let borrow = words.iter().zip(self.value().as_words()).fold(0, |borrow, (&a, &m)| {
-            let (difference, first) = a.overflowing_sub(m);
-            let (_, second) = difference.overflowing_sub(borrow);
-            Word::from(first | second)
-        });
-        Choice::from(borrow as u8)
-    }
-
     /// A function of each residue, in Montgomery's form.
     fn map(&self, residues: &Residues, mut f: impl FnMut(&BoxedMontyForm) -> BoxedMontyForm) -> Residues {
         let mut mapped = self.none(residues.len());
@@ -350,6 +425,16 @@ impl Modulus {
         }
         results
     }
+}
+
+/// True if a is below b, numbers of as many words.
+fn below(a: &[Word], b: &[Word]) -> Choice {
+    let borrow = a.iter().zip(b).fold(0, |borrow, (&a, &b)| {
+        let (difference, first) = a.overflowing_sub(b);
+        let (_, second) = difference.overflowing_sub(borrow);
+        Word::from(first | second)
+    });
+    Choice::from(borrow as u8)
 }
 
 /// Appends the last `bytes` bytes of the big-endian encoding.

@@ -285,11 +285,63 @@ fn decoding_accepts_canonical_residues_only() {
 fn moduli_are_odd_and_of_the_sizes_promised() {
     assert_eq!(Modulus::from_be_bytes(&[]).err(), Some(InvalidModulus::Size { bits: 0 }));
     assert_eq!(Modulus::from_be_bytes(&[0xff; 63]).err(), Some(InvalidModulus::Size { bits: 504 }));
-    assert_eq!(Modulus::from_be_bytes(&[0xff; 1025]).err(), Some(InvalidModulus::Size { bits: 8200 }));
+    assert_eq!(Modulus::from_be_bytes(&[0xff; 2049]).err(), Some(InvalidModulus::Size { bits: 16392 }));
     assert_eq!(Modulus::from_be_bytes(&[0xfe; 64]).err(), Some(InvalidModulus::Even));
     let padded: Vec<u8> = iter::repeat_n(0, 9).chain([0x7f; 70]).collect();
     let modulus = Modulus::from_be_bytes(&padded).unwrap();
     assert_eq!((modulus.bits(), modulus.to_be_bytes()), (559, vec![0x7f; 70]));
+}
+
+#[test]
+fn a_residue_and_its_negative_have_one_encoding() {
+    for bits in [512, 1000, 2048] {
+        let modulus = modulus(bits, Backend::PORTABLE);
+        let residues = modulus.random_unit(20, &mut prg());
+        let mut negated = modulus.none(20);
+        (0..20).for_each(|_| negated.push(&modulus.residue(modulus.value())));
+        let negated = modulus.sub(&negated, &residues);
+        let (mut bytes, mut others) = (Vec::new(), Vec::new());
+        modulus.encode_up_to_sign(&residues, &mut bytes);
+        modulus.encode_up_to_sign(&negated, &mut others);
+        assert_eq!(bytes, others);
+        let decoded = modulus.decode_up_to_sign(&bytes).unwrap();
+        for index in 0..20 {
+            let is = |residues: &Residues| bool::from(residues.get(index).ct_eq(&decoded.get(index)));
+            assert!(is(&residues) ^ is(&negated));
+        }
+        let half = modulus.value().shr(1);
+        let one = BoxedUint::one_with_precision(half.bits_precision());
+        for (number, valid) in [
+            (half.clone(), true),
+            (half.wrapping_add(&one), false),
+            (one.clone(), false),
+            (one.shl(1), true),
+            (modulus.value().wrapping_sub(&one), false),
+        ] {
+            bytes.clear();
+            modulus.encode(&modulus.batch(&modulus.residue(&number)), &mut bytes);
+            assert_eq!(modulus.decode_up_to_sign(&bytes).is_ok(), valid, "{bits}");
+        }
+        assert!(modulus.decode_up_to_sign(&vec![0; modulus.bytes()]).is_err());
+    }
+}
+
+/// As Python computes them from the formulas, as SHA-256 of the encodings.
+#[test]
+fn standard_primes_are_those_of_the_formulas() {
+    let mut hash = Sha256::new();
+    for bits in modp::SIZES {
+        let modulus = modp::modulus(bits).unwrap();
+        assert_eq!(modulus.bits(), bits);
+        hash.update(modulus.to_be_bytes());
+    }
+    assert_eq!(hex(&hash.finalize()), "927f59045c0e048c4914b0e2c5b5e13d5b01f0ecf8a76dcb633f3f57d64f1756");
+    assert_eq!(modp::prime(2048).unwrap(), BoxedUint::from_be_hex(GROUP_14, 2048).unwrap());
+    assert!(modp::prime(1234).is_none());
+    for bits in [1024, 1536] {
+        let p = modp::prime(bits).unwrap();
+        assert!(prime::is_prime(&p) && prime::is_prime(&p.shr(1)));
+    }
 }
 
 #[test]
