@@ -324,5 +324,17 @@ impl RandomStrings {
     }
 }
 
+/// A receiver that cheats. Only tests and demonstrations can reach it.
+#[cfg(any(test, feature = "testing"))]
+pub mod cheating {
+    use super::{Ctx, Error, Items, Party};
+
+    /// The receiver's role with other items than were agreed on, any number of them, at level 128: indices of
+    /// those that the sender has. With many, every choice bit is a one.
+    pub fn receive(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
+        Party::<1>::new(ctx.run, items).receive(ctx)
+    }
+}
+
 #[cfg(test)]
 mod tests;
