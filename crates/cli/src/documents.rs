@@ -151,7 +151,7 @@ Letters of the formulas (docs/protocols/NAME.md has each one's size):
   t, t', h     pieces of an item, pieces of a stashed one, and hash functions (ot-psi, ot-phasing)
   c, κ'        bits of a code word (kkrt; ot-psi)
   p            the receiver's places in a bin (ot-psi, 1 unless a variant says otherwise)
-  b, m         bins of a Bloom filter, and all of its slots: m = b·κ·s (gbf, gbf-random)
+  b, m         bins of a Bloom filter, and all of its slots: m = b·κ·s (gbf, gbf-random; gbf-dcw-malicious: 256·n)
   m            elements of the encoded set (vole); r(m), s(m), c(m) and c'(m) are bytes that grow with log m
 ";
 

@@ -132,6 +132,8 @@ pub enum Phase {
     Extend,
     /// Rows of the OTs become masks.
     Evaluate,
+    /// A key is shared out among the OTs, or put together of its shares.
+    Share,
     /// Own items become masks or blinded elements.
     Blind,
     /// The partner's messages are answered.
@@ -160,6 +162,7 @@ impl Phase {
             Phase::Hash => "hash",
             Phase::Extend => "extend",
             Phase::Evaluate => "evaluate",
+            Phase::Share => "share",
             Phase::Blind => "blind",
             Phase::Answer => "answer",
             Phase::Unblind => "unblind",
@@ -181,6 +184,7 @@ impl Phase {
             Phase::Hash => "hashing our keys to bins",
             Phase::Extend => "running oblivious transfers",
             Phase::Evaluate => "computing masks",
+            Phase::Share => "sharing out a key, or joining its shares",
             Phase::Blind => "encrypting our keys",
             Phase::Answer => "answering the partner",
             Phase::Unblind => "taking off our encryption",

@@ -18,6 +18,7 @@ pub static PROTOCOLS: &[&Entry] = &[
     &ot_based::ot_psi::ENTRY,
     &bloom_filter::random_gbf::ENTRY,
     &bloom_filter::dcw13::ENTRY,
+    &bloom_filter::dcw13_malicious::ENTRY,
     &insecure::naive_hash::ENTRY,
 ];
 

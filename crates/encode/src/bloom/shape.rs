@@ -50,6 +50,15 @@ impl FilterShape {
         Self { hashes, bins, slots: enough }
     }
 
+    /// The filter with `hashes` functions of which the positions of any `items` items take at most half: one
+    /// bin with 2n slots in each slice (DCW13 §5: m = 2kn). A foreign item is positive with probability at most
+    /// (1 - (1 - 1/2n)^n)^k, about 2^-1.35k, and 2^-k for n = 1.
+    #[must_use]
+    pub fn half_empty(hashes: u32, items: usize) -> Self {
+        let slots = u32::try_from(items).map_or(u32::MAX - 1, |items| items.saturating_mul(2));
+        Self { hashes, bins: 1, slots }
+    }
+
     /// k: hash functions, and slices of each bin.
     #[must_use]
     pub fn hashes(&self) -> usize {

@@ -61,6 +61,25 @@ fn shapes_are_the_smallest_that_hold_the_bound() {
 }
 
 #[test]
+fn a_half_empty_filter_has_a_free_half_whatever_the_items() {
+    for items in [1, 2, 3, 100, 3000] {
+        let shape = FilterShape::half_empty(128, items);
+        assert_eq!((shape.bins(), shape.all_slots()), (1, 256 * items as u64));
+        assert!(shape.false_positive(items) <= power(0.5, 128) * 1.001, "{shape:?}");
+        let set = numbers(0..items as u64);
+        let placed = FilterPositions::new(&context(1), shape, &set, 1);
+        let mut bits = vec![0; shape.all_slots() as usize / 8];
+        for (slice, slots) in all_positions(&placed.bins().next().unwrap()).iter().enumerate() {
+            choices(slice * shape.slots(), slots, &mut bits);
+        }
+        let ones: u32 = bits.iter().map(|byte| byte.count_ones()).sum();
+        assert!(u64::from(ones) <= shape.all_slots() / 2, "{ones}");
+    }
+    // Whatever a partner claims.
+    assert!(FilterShape::half_empty(128, usize::MAX).all_slots() > 1 << 38);
+}
+
+#[test]
 fn any_number_of_items_has_a_shape() {
     // What a partner says of its set is not checked before the cost of a run is known.
     let bound = power(0.5, 128);

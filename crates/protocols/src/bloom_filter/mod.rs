@@ -1,6 +1,7 @@
 //! Protocols on Bloom filters and oblivious transfer.
 
 pub mod dcw13;
+pub mod dcw13_malicious;
 mod extension;
 pub mod random_gbf;
 mod transfer;

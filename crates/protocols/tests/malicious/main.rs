@@ -6,6 +6,7 @@
 //! `vesica_ot::{small_field, softspoken, vole}`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
+mod dcw13;
 mod receivers;
 mod senders;
 mod small_sets;
