@@ -13,6 +13,8 @@ pub use crate::protocol::Step;
 pub static PROTOCOLS: &[&Entry] = &[
     &vole_based::rr22::ENTRY,
     &public_key::dh::ENTRY,
+    &public_key::blind_rsa::ENTRY,
+    &public_key::blind_rsa::DT_RSA_ENTRY,
     &ot_based::kkrt16::ENTRY,
     &ot_based::ot_phasing::ENTRY,
     &ot_based::ot_psi::ENTRY,

@@ -29,11 +29,13 @@ pub(crate) mod ideal_ots;
 mod lying_wire;
 #[cfg(test)]
 pub(crate) mod order;
+mod rsa_keys;
 #[cfg(test)]
 pub(crate) mod wiped;
 
 pub use ideal_group::IdealGroup;
 pub use lying_wire::{DIRECTIONS, Tampering, Target, Wire, lying_wire, lying_wire_among_lengths};
+pub(crate) use rsa_keys::rsa_key;
 
 /// Two sets with a known intersection.
 pub struct Planted {

@@ -56,7 +56,7 @@ pub(super) struct Form {
     /// What the protocol's parameters rest on: published bounds, our own arguments (fast), or estimates (lean)
     #[arg(long, value_parser = words::<Profile>(), default_value = "conservative")]
     pub(super) profile: Profile,
-    /// Security level in bits, where the protocol offers it: 80, 128, 192 or 256
+    /// Security level in bits, where the protocol offers it: 80, 112, 128, 192 or 256
     #[arg(long, value_name = "BITS", default_value_t = DEFAULT_LEVEL)]
     pub(super) level: u32,
     /// Use keys as they are: integers below 2^W; one key column of rule int or ip, where the protocol offers it

@@ -6,13 +6,11 @@ use zeroize::Zeroizing;
 
 use super::{Crt, Exponent, InvalidModulus, Modulus, Residues, WrongSignature, prime};
 
-/// The public exponent of every key made here, 65537: prime, and with two bits set.
-const PUBLIC_EXPONENT: u32 = 65537;
-
-/// An RSA modulus and the public exponent 65537.
+/// An RSA modulus and the public exponent.
 #[derive(Clone, Debug)]
 pub struct RsaPublicKey {
     n: Modulus,
+    e: u32,
 }
 
 /// An RSA key with its factors.
@@ -25,20 +23,17 @@ pub struct RsaKey {
 }
 
 impl RsaPublicKey {
-    /// The public exponent, big-endian.
-    pub const EXPONENT: [u8; 3] = [1, 0, 1];
-
-    /// The key with this modulus, as a peer sent it. Nothing shows that it is a product of two primes, nor that
-    /// x ↦ x^65537 is a permutation modulo n.
+    /// The key with this modulus, as a peer sent it, and the agreed exponent. Nothing shows that it is a product of
+    /// two primes, nor that x ↦ x^e is a permutation modulo n.
     ///
     /// # Errors
     /// If the number cannot be a modulus, or does not have exactly `bits` bits.
-    pub fn from_modulus(encoded: &[u8], bits: u32) -> Result<Self, InvalidModulus> {
+    pub fn from_modulus(encoded: &[u8], bits: u32, e: u32) -> Result<Self, InvalidModulus> {
         let n = Modulus::from_be_bytes(encoded)?;
         if n.bits() != bits {
             return Err(InvalidModulus::Size { bits: n.bits() });
         }
-        Ok(Self { n })
+        Ok(Self { n, e })
     }
 
     /// n.
@@ -47,13 +42,13 @@ impl RsaPublicKey {
         &self.n
     }
 
-    /// x^65537 modulo n.
+    /// x^e modulo n.
     #[must_use]
     pub fn raise(&self, residues: &Residues) -> Residues {
-        self.n.vartime_pow_public(residues, &Self::EXPONENT)
+        self.n.vartime_pow_public(residues, &self.e.to_be_bytes())
     }
 
-    /// Checks that `signatures` are the 65537th roots of `messages`.
+    /// Checks that `signatures` are the e-th roots of `messages`.
     ///
     /// # Errors
     /// The first that is not.
@@ -70,19 +65,19 @@ impl RsaPublicKey {
 }
 
 impl RsaKey {
-    /// A fresh key whose modulus has exactly `bits` bits. The primes are drawn as FIPS 186-5, section A.1.3, has
-    /// it: both of half the length, with the highest two bits set, far apart, and neither one more than a multiple
-    /// of 65537.
+    /// A fresh key whose modulus has exactly `bits` bits, with the odd prime `e` as its public exponent. The primes
+    /// are drawn as FIPS 186-5, section A.1.3, has it: both of half the length, with the highest two bits set, far
+    /// apart, and neither one more than a multiple of e.
     ///
     /// # Panics
     /// If `bits` is odd or not from 1024 to 8192.
     #[must_use]
-    pub fn generate(bits: u32, rng: &mut dyn CryptoRng) -> Self {
+    pub fn generate(bits: u32, e: u32, rng: &mut dyn CryptoRng) -> Self {
         assert!((1024..=Modulus::MAX_BITS).contains(&bits) && bits.is_multiple_of(2), "an RSA modulus");
         loop {
-            let p = Zeroizing::new(rsa_prime(bits / 2, rng));
-            let q = Zeroizing::new(rsa_prime(bits / 2, rng));
-            let key = Self::from_primes(&p, &q);
+            let p = Zeroizing::new(rsa_prime(bits / 2, e, rng));
+            let q = Zeroizing::new(rsa_prime(bits / 2, e, rng));
+            let key = Self::from_primes(&p, &q, e);
             if let Some(key) = key.filter(|_| far_apart(&p, &q)) {
                 return key;
             }
@@ -91,13 +86,13 @@ impl RsaKey {
 
     /// The key with these primes; none if they do not make one.
     #[must_use]
-    pub fn from_primes(p: &BoxedUint, q: &BoxedUint) -> Option<Self> {
+    pub fn from_primes(p: &BoxedUint, q: &BoxedUint, e: u32) -> Option<Self> {
         let crt = Crt::new(p, q)?;
         let d = {
             let (p, q) = crt.factors();
-            (root(p)?, root(q)?)
+            (root(p, e)?, root(q, e)?)
         };
-        Some(Self { public: RsaPublicKey { n: crt.modulus().clone() }, crt, d })
+        Some(Self { public: RsaPublicKey { n: crt.modulus().clone(), e }, crt, d })
     }
 
     /// The public half.
@@ -126,25 +121,25 @@ impl RsaKey {
     }
 }
 
-/// A prime p such that 65537 does not divide p - 1.
-fn rsa_prime(bits: u32, rng: &mut dyn CryptoRng) -> BoxedUint {
+/// A prime p such that e does not divide p - 1.
+fn rsa_prime(bits: u32, e: u32, rng: &mut dyn CryptoRng) -> BoxedUint {
     loop {
         let p = prime::random_rsa_prime(bits, rng);
-        if root_of(&p).is_some() {
+        if root_of(&p, e).is_some() {
             return p;
         }
     }
 }
 
-/// 1 / 65537 modulo p - 1.
-fn root(p: &Modulus) -> Option<Exponent> {
-    root_of(p.value()).map(|d| Exponent::new(&d, p.bits()))
+/// 1 / e modulo p - 1.
+fn root(p: &Modulus, e: u32) -> Option<Exponent> {
+    root_of(p.value(), e).map(|d| Exponent::new(&d, p.bits()))
 }
 
-fn root_of(p: &BoxedUint) -> Option<Zeroizing<BoxedUint>> {
+fn root_of(p: &BoxedUint, e: u32) -> Option<Zeroizing<BoxedUint>> {
     let order = Zeroizing::new(p.wrapping_sub(BoxedUint::one_with_precision(p.bits_precision())));
     let order = order.to_nz().into_option()?;
-    let e = BoxedUint::from(PUBLIC_EXPONENT).resize(p.bits_precision());
+    let e = BoxedUint::from(e).resize(p.bits_precision());
     e.invert_mod(&order).into_option().map(Zeroizing::new)
 }
 

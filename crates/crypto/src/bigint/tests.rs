@@ -388,9 +388,13 @@ fn primes_have_their_length_and_pass_both_tests() {
 }
 
 #[test]
-fn a_key_signs_and_a_wrong_half_is_caught() {
+fn keys_sign_and_a_wrong_half_is_caught() {
+    [3, 65537].into_iter().for_each(a_key_signs_and_a_wrong_half_is_caught);
+}
+
+fn a_key_signs_and_a_wrong_half_is_caught(e: u32) {
     let mut prg = prg();
-    let key = RsaKey::generate(1024, &mut prg);
+    let key = RsaKey::generate(1024, e, &mut prg);
     let n = key.public().modulus();
     assert_eq!(n.bits(), 1024);
     let messages = n.random_unit(10, &mut prg);
@@ -400,21 +404,21 @@ fn a_key_signs_and_a_wrong_half_is_caught() {
     // The slow way: d = 1 / e modulo (p - 1)(q - 1).
     let one = BoxedUint::one();
     let order = p.value().wrapping_sub(&one).concatenating_mul(&q.value().wrapping_sub(&one));
-    let d = BoxedUint::from_be_slice(&RsaPublicKey::EXPONENT, 1024).unwrap();
+    let d = BoxedUint::from(e).resize(1024);
     let d = d.invert_mod(&NonZero::new(order).unwrap()).unwrap();
     assert!(bool::from(n.pow(&messages, &Exponent::new(&d, 1024)).ct_eq(&signatures)));
     // A key whose halves do not belong together: a fault in one of them.
-    let other = RsaKey::generate(1024, &mut prg);
+    let other = RsaKey::generate(1024, e, &mut prg);
     let faulty = key.clone().with_exponents_of(&other);
     assert_eq!(faulty.sign(&messages).err(), Some(WrongSignature { index: 0 }));
-    let public = RsaPublicKey::from_modulus(&n.to_be_bytes(), 1024).unwrap();
+    let public = RsaPublicKey::from_modulus(&n.to_be_bytes(), 1024, e).unwrap();
     let (first, rest) = signatures.split_at(4);
     let mut swapped = first;
     swapped.push(&rest.get(1));
     swapped.extend(&rest.gather(&[0, 2, 3, 4, 5]));
     assert_eq!(public.verify(&messages, &swapped).err(), Some(WrongSignature { index: 4 }));
     assert_eq!(
-        RsaPublicKey::from_modulus(&n.to_be_bytes(), 1026).err(),
+        RsaPublicKey::from_modulus(&n.to_be_bytes(), 1026, e).err(),
         Some(InvalidModulus::Size { bits: 1024 })
     );
 }
@@ -438,7 +442,7 @@ fn splitting_and_joining_are_inverse() {
 #[test]
 fn secrets_do_not_print() {
     let mut prg = prg();
-    let key = RsaKey::generate(1024, &mut prg);
+    let key = RsaKey::generate(1024, 65537, &mut prg);
     let residues = key.public().modulus().random_unit(2, &mut prg);
     let printed = format!("{key:?} {residues:?} {:?} {:?}", residues.get(0), Exponent::random(256, &mut prg));
     assert!(!printed.contains("0x") && printed.len() < 400, "{printed}");

@@ -46,6 +46,7 @@ use vesica_crypto::join::join;
 use vesica_crypto::par;
 use vesica_encode::items::Items;
 
+use super::steps::answer_first;
 use crate::entry::{Entry, Memory, Message, Roles, Shape};
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, MaskWidth};
@@ -262,7 +263,7 @@ impl<'a, G: Group> Party<'a, G> {
     }
 
     /// Returns the receiver's elements, raised to the sender's secret, and computes the masks of the sender's
-    /// items. The receiver waits for its elements, so that they come first.
+    /// items.
     fn return_and_mask(
         &self,
         blinded: &Inbound<Vec<G::Encoding>>,
@@ -271,25 +272,21 @@ impl<'a, G: Group> Party<'a, G> {
         let (theirs, items) = (self.run.sizes.receiver, self.items.len());
         self.run.phase(Phase::Answer, theirs + items);
         let mut mine: Vec<u128> = Vec::with_capacity(items);
-        let mut answered = 0;
-        while answered < theirs || mine.len() < items {
-            let waiting = if answered < theirs { blinded.ready()? } else { None };
-            let piece = match waiting {
-                None if mine.len() < items => {
-                    let own: Vec<u32> =
-                        (mine.len()..items.min(mine.len() + self.piece())).map(|item| item as u32).collect();
-                    self.mask(&self.blind(&own)?, &mut mine);
-                    self.run.advance(own.len())?;
-                    channel.check()?;
-                    continue;
-                }
-                None => blinded.wait()?,
-                Some(piece) => piece,
-            };
-            send_elements::<G>(&self.raise(&self.secret, answered, &piece)?, channel)?;
-            answered += piece.len();
-            self.run.advance(piece.len())?;
-        }
+        answer_first(
+            self.run,
+            (theirs, items, self.piece()),
+            blinded,
+            channel,
+            |first, piece: Vec<G::Encoding>, channel| {
+                send_elements::<G>(&self.raise(&self.secret, first, &piece)?, channel)?;
+                Ok(piece.len())
+            },
+            |own| {
+                let own: Vec<u32> = own.map(|item| item as u32).collect();
+                self.mask(&self.blind(&own)?, &mut mine);
+                Ok(())
+            },
+        )?;
         Ok(mine)
     }
 

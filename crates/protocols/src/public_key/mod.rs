@@ -1,3 +1,5 @@
 //! Protocols from public-key operations on every item.
 
+pub mod blind_rsa;
 pub mod dh;
+mod steps;
