@@ -19,6 +19,7 @@
 //! | [`golay`] | blocks of the Golay code, gathered and compressed |
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
 //! | [`bigint`] | batches of residues modulo large numbers, primes, RSA keys |
+//! | [`elgamal`] | exponential ElGamal, and encrypted polynomials evaluated at a point |
 //! | [`join`] | which tags of two lists are equal |
 //! | [`byte_masks`] | certain bytes of a text, found as bit masks |
 //! | [`short_keys`] | short texts in blocks, and the classes of their bytes |
@@ -38,6 +39,7 @@ pub mod bigint;
 pub mod block;
 pub mod byte_masks;
 pub mod convolve;
+pub mod elgamal;
 pub mod gf128;
 pub mod gf64;
 pub mod golay;

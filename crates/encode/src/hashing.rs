@@ -7,6 +7,7 @@
 //! | [`permutation`] | the same for short items; a bin then stores a shorter remainder of each |
 //! | [`simple`] | every item in all of its bins: the sender's table |
 //! | [`balanced`] | every item in the emptiest of its bins: a receiver's table whose bins are padded |
+//! | [`blocked`] | every item in one of its bins, at most so many a bin: smaller padded bins |
 //! | [`cuckoo`] | every item in one of its bins, one item a bin: the receiver's table |
 //! | [`partitioned`] | keys partitioned by regions of bins |
 //! | [`parameters`] | how many bins, how large a stash, how full a bin: derived, with a failure of at most 2^-40 |
@@ -21,6 +22,7 @@
 
 pub mod balanced;
 pub mod bins;
+pub mod blocked;
 pub mod cuckoo;
 pub mod parameters;
 pub mod partitioned;

@@ -9,6 +9,7 @@
 //! | | ours | PSSZ15 |
 //! |---|---|---|
 //! | three functions | 1.3 n bins and 80 more, more for n ≤ 512, no stash | 1.2 n bins, the stash sizes of two functions |
+//! | two functions, bins of three | 0.41 n bins and 80 more, more for n ≤ 2048, no stash | |
 //! | two functions | 2.4 n bins, a stash of 2 for 2^20 items, 8 for 2^12, 12 for 2^8 | 2.4 n bins, a stash of 3, 6, 12 |
 //!
 //! Three functions may be as safe with 1.2 n or 1.27 n bins, but only extrapolations support this. For 2^12
@@ -94,6 +95,30 @@ pub fn maximum_balanced_load(items: usize, layout: Layout) -> usize {
     (items / bins..items).find(enough).unwrap_or(items) as usize
 }
 
+/// Bins of [`BLOCKED_CAPACITY`] slots for up to 2^5, 2^6, … items and two functions.
+const BLOCKED_FEW: [u64; 7] = [72, 110, 166, 250, 376, 564, 846];
+
+/// Slots of a bin in [`blocked`] hashing.
+const BLOCKED_CAPACITY: usize = 3;
+
+/// So many items go to a single bin in [`blocked`] hashing.
+const ONE_BIN: usize = 16;
+
+/// The layout of [`blocked`](super::blocked) hashing and the capacity of its bins, for the receiver's `items`,
+/// dummies included: a single bin for a few items, then two functions and bins of three slots.
+///
+/// # Panics
+/// If there would be 2^32 bins or more.
+#[must_use]
+pub fn blocked(items: usize) -> (Layout, usize) {
+    if items <= ONE_BIN {
+        return (Layout::new(1, 1), items.max(1));
+    }
+    let class = items.next_power_of_two().ilog2() as usize - 5;
+    let bins = BLOCKED_FEW.get(class).copied().unwrap_or_else(|| (items as u64 * 13).div_ceil(32) + 80);
+    (Layout::new(2, bins), BLOCKED_CAPACITY)
+}
+
 #[cfg(test)]
 mod tests {
     use super::bounds::Table::Segments;
@@ -114,6 +139,29 @@ mod tests {
             };
             assert!(enough(bins) && (bins == 3 || !enough(bins - 3)), "{items} items");
         }
+    }
+
+    #[test]
+    fn blocked_hashing_fails_with_the_permitted_probability_at_most() {
+        let failure = |items: usize, bins: u64| bounds::blocked(items as u64, bins, 3);
+        for class in 5..=24 {
+            for items in [(1usize << class) / 2 + 1, (3 << class) / 4, (7 << class) / 8, 1 << class] {
+                let (layout, capacity) = blocked(items);
+                assert_eq!((layout.functions(), capacity), (2, 3));
+                let bound = failure(items, layout.bins() as u64);
+                assert!(bound <= FAILURE, "{items} items: {bound}");
+            }
+        }
+        for (class, bins) in (5..).zip(BLOCKED_FEW) {
+            assert!(
+                failure(1 << class, bins) <= FAILURE && failure(1 << class, bins - 2) > FAILURE,
+                "2^{class}"
+            );
+        }
+        assert_eq!(
+            [0, 1, 16, 17].map(|items| (blocked(items).0.bins(), blocked(items).1)),
+            [(1, 1), (1, 1), (1, 16), (72, 3)]
+        );
     }
 
     #[test]

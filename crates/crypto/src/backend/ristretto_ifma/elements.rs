@@ -106,6 +106,16 @@ impl FixedBase {
         // SAFETY: a kernel exists only where its instructions do.
         Self { kernel, table: unsafe { table(powers) } }
     }
+
+    /// The right to run the kernels that take it.
+    pub(crate) fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// The multiples for each digit.
+    pub(super) fn table(&self) -> &[Multiples] {
+        &self.table
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]

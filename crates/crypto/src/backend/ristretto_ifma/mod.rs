@@ -1,5 +1,5 @@
 //! ristretto255 on the AVX-512 IFMA instructions, eight elements at a time: one secret scalar times many
-//! elements, many secret scalars times one element, weighted sums.
+//! elements, many secret scalars times one element, a scalar for each element, weighted sums.
 //!
 //! | file | content |
 //! |---|---|
@@ -7,9 +7,11 @@
 //! | `power.rs` | inverses and square roots |
 //! | `edwards.rs` | points, their sums |
 //! | `ladder.rs` | many elements times one scalar |
+//! | `window.rs` | each element times a scalar of its own |
 //! | `fixed_base.rs` | one element times many scalars |
 //! | `weighted_sum.rs` | sums with public weights |
 //! | `ristretto.rs` | the map from uniform bytes, decoding, encoding |
+//! | `polynomial.rs` | polynomials encrypted by ElGamal, evaluated |
 //! | `elements.rs` | elements that stay in lanes between such steps |
 //!
 //! The bytes are those of curve25519-dalek for every input. Running time and memory accesses depend on the
@@ -24,11 +26,13 @@ mod elements;
 mod field;
 mod fixed_base;
 mod ladder;
+mod polynomial;
 mod power;
 mod ristretto;
 #[cfg(test)]
 mod tests;
 mod weighted_sum;
+mod window;
 
 use curve25519_dalek::Scalar;
 use zeroize::{Zeroize, Zeroizing};
@@ -36,6 +40,7 @@ use zeroize::{Zeroize, Zeroizing};
 use self::edwards::Point;
 pub(crate) use self::elements::{Elements, FixedBase};
 use self::field::LANES;
+pub(crate) use self::polynomial::{Coefficient, Query};
 use super::{Backend, Level};
 use crate::group::error::InvalidElement;
 

@@ -84,6 +84,15 @@ impl RistrettoBase {
         let _ = backend;
         Self(Tables::Portable(Box::new(RistrettoBasepointTable::create(&base.0))))
     }
+
+    /// The tables in lanes, if the back end has them.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn lanes(&self) -> Option<&ristretto_ifma::FixedBase> {
+        match &self.0 {
+            Tables::Portable(_) => None,
+            Tables::Lanes(table) => Some(table),
+        }
+    }
 }
 
 /// The tables in lanes.

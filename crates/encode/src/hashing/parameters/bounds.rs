@@ -18,6 +18,17 @@
 //! in a hundred of these terms is evaluated and stands for all up to the next one. There the terms are
 //! negligible, or so large that no bound results.
 //!
+//! **Blocked hashing**, two segments of m bins with c slots each. By the same theorem a placement fails if and
+//! only if some k_1 bins of one segment and k_2 of the other contain both bins of more than c·(k_1 + k_2)
+//! items. An item has both bins there with probability k_1·k_2/m², so the number of such items is binomial:
+//!
+//! ```text
+//! Σ_(k_1, k_2)  C(m, k_1) · C(m, k_2) · P[Bin(n, k_1·k_2/m²) > c·(k_1 + k_2)]
+//! ```
+//!
+//! For k = k_1 + k_2 beyond 40, k_1·k_2 ≤ k²/4, and the binomials sum to C(2m, k). Of these terms one in two
+//! hundred stands for all up to the next one, with the largest tail of them.
+//!
 //! **Simple hashing.** The number of items in one bin is binomial. Its tail is summed and multiplied by the
 //! number of bins.
 //!
@@ -67,6 +78,36 @@ pub fn cuckoo(table: Table, functions: usize, items: u64, bins: u64, stash: usiz
         let next = (j + 1).max(j + j / 100);
         total = log_add(total, sum.bound(j as f64) + ((next - j) as f64).ln());
         j = next;
+    }
+    (total / LN_2).min(0.0)
+}
+
+/// log2 of a bound on the probability that `items` items do not fit into `bins` bins in two segments, at most
+/// `capacity` a bin.
+#[must_use]
+pub fn blocked(items: u64, bins: u64, capacity: u64) -> f64 {
+    let segment = bins / 2;
+    let m = segment as f64;
+    // More bins than this have room for all items.
+    let most = (2 * segment).min(items.saturating_sub(1) / capacity);
+    let term = |pairs: f64, bins: u64| ln_tail(items, (pairs / (m * m)).min(1.0), capacity * bins + 1);
+    let mut total = f64::NEG_INFINITY;
+    let mut k = 2;
+    while k <= most {
+        if k <= 40 {
+            for first in (1..k).filter(|first| *first <= segment && k - first <= segment) {
+                let ways = ln_choose(m, first as f64) + ln_choose(m, (k - first) as f64);
+                total = log_add(total, ways + term((first * (k - first)) as f64, k));
+            }
+            k += 1;
+        } else {
+            let next = (k + 1).max(k + k / 200).min(most + 1);
+            let ways = ln_choose(2.0 * m, k as f64).max(ln_choose(2.0 * m, (next - 1) as f64));
+            // The largest of the tails up to the next term.
+            let tail = ln_tail(items, ((next - 1) as f64 / (2.0 * m)).powi(2).min(1.0), capacity * k + 1);
+            total = log_add(total, ways + tail + ((next - k) as f64).ln());
+            k = next;
+        }
     }
     (total / LN_2).min(0.0)
 }
