@@ -32,7 +32,7 @@ fn coefficients_give_the_polynomial_with_these_roots() {
 
 #[test]
 fn every_back_end_gives_the_same_bytes() {
-    let mut seen: Option<(Vec<Ciphertext>, Vec<Ciphertext>, Vec<[u8; 32]>)> = None;
+    let mut seen = None;
     for backend in backends() {
         let rng = &mut Prg::from_seed([1; 16]);
         let key = SecretKey::with_backend(backend, rng);

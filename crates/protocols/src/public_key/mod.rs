@@ -2,4 +2,5 @@
 
 pub mod blind_rsa;
 pub mod dh;
+pub mod ope;
 mod steps;
