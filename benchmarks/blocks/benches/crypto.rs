@@ -1,10 +1,11 @@
-//! AES, transposition, hashes, fields, groups, the join.
+//! AES, transposition, hashes, fields, groups, big integers, the join.
 
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use vesica_blocks::{blocks, context};
 use vesica_crypto::aes_hash::FixedKey;
+use vesica_crypto::bigint::{Exponent, FixedBase, RsaKey, modp};
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128::{inner_product, multiply};
 use vesica_crypto::group::{Group, P256, Ristretto255};
@@ -86,6 +87,29 @@ fn groups(criterion: &mut Criterion) {
     of::<P256>(criterion, "P-256");
 }
 
+fn big_integers(criterion: &mut Criterion) {
+    const RESIDUES: usize = 64;
+    for bits in [2048, 3072] {
+        let mut group = criterion.benchmark_group(format!("modulo {bits} bits"));
+        group.sample_size(20).throughput(Throughput::Elements(RESIDUES as u64));
+        let mut rng = Prg::from_seed([7; 16]);
+        let Some(modulus) = modp::modulus(bits) else { continue };
+        let bases = modulus.random_unit(RESIDUES, &mut rng);
+        let exponent = Exponent::random(256, &mut rng);
+        let exponents: Vec<Exponent> = (0..RESIDUES).map(|_| Exponent::random(256, &mut rng)).collect();
+        let fixed = FixedBase::new(&modulus, &bases.get(0), 256);
+        group.bench_function("power of 256 bits", |b| b.iter(|| modulus.pow(black_box(&bases), &exponent)));
+        group.bench_function("fixed base, 256 bits", |b| b.iter(|| fixed.pow_each(black_box(&exponents))));
+        group.bench_function("65537th power", |b| {
+            b.iter(|| modulus.vartime_pow_public(black_box(&bases), &[1, 0, 1]))
+        });
+        group.bench_function("product", |b| b.iter(|| modulus.mul(black_box(&bases), &bases)));
+        let key = RsaKey::generate(bits, &mut rng);
+        let messages = key.public().modulus().random_unit(RESIDUES, &mut rng);
+        group.bench_function("RSA signature", |b| b.iter(|| assert!(key.sign(black_box(&messages)).is_ok())));
+    }
+}
+
 fn joins(criterion: &mut Criterion) {
     let count = 1 << 16;
     let tags = blocks(3 * count / 2);
@@ -96,5 +120,5 @@ fn joins(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, aes, matrices, hashes, fields, groups, joins);
+criterion_group!(benches, aes, matrices, hashes, fields, groups, big_integers, joins);
 criterion_main!(benches);

@@ -1,7 +1,8 @@
 //! Building blocks under criterion. `make bench-blocks` compares each with its last run, with confidence intervals.
 //!
-//! The examples of the crates (`kernels`, `ristretto`, `nco`, `extensions`, `vole`, `okvs`, `hashing`, `measure`) time
-//! the same blocks against their floors on every back end. The benchmarks here show whether a change made one slower.
+//! The examples of the crates (`kernels`, `ristretto`, `bigint`, `nco`, `extensions`, `vole`, `okvs`, `hashing`,
+//! `measure`) time the same blocks against their floors on every back end. The benchmarks here show whether a change
+//! made one slower.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;

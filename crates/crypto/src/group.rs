@@ -2,7 +2,8 @@
 //!
 //! A [`Group`] offers scalars, elements, canonical encodings, and the two batch operations that
 //! Diffie-Hellman set intersection consists of. Nothing in it depends on the curve; [`Ristretto255`] is the
-//! group of RFC 9496, [`P256`], [`P384`] and [`P521`] are curves of NIST.
+//! group of RFC 9496, [`P256`], [`P384`] and [`P521`] are curves of NIST, and [`modp`] has the groups modulo a
+//! prime of RFC 3526.
 //!
 //! Every element from a peer goes through [`Group::decode`] or [`Group::decode_mul_encode`], which accept
 //! only canonical encodings and reject the identity. The order is prime, so an accepted element generates the
@@ -14,6 +15,7 @@
 
 mod elements;
 pub(crate) mod error;
+pub mod modp;
 mod nist;
 mod ristretto;
 
@@ -49,6 +51,8 @@ pub trait Group: Copy + Send + Sync + 'static {
     const SCALAR_ENCODED: usize = size_of::<Self::ScalarEncoding>();
     /// Bytes that [`map_to_group`](Self::map_to_group) takes.
     const UNIFORM: usize = size_of::<Self::Uniform>();
+    /// Elements that one call of the batch operations needs to be nearly as fast as with more.
+    const BATCH: usize = 512;
     /// An encoding to be overwritten; it decodes to nothing.
     const EMPTY: Self::Encoding;
     /// Uniform bytes to be overwritten.

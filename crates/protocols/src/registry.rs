@@ -13,6 +13,7 @@ pub use crate::protocol::Step;
 pub static PROTOCOLS: &[&Entry] = &[
     &vole_based::rr22::ENTRY,
     &public_key::dh::ENTRY,
+    &public_key::dh_ffc::ENTRY,
     &public_key::blind_rsa::ENTRY,
     &public_key::blind_rsa::DT_RSA_ENTRY,
     &public_key::ope::ENTRY,

@@ -14,9 +14,22 @@ use vesica_protocols::testing::{
 };
 use vesica_protocols::{Error, Learns, Parameters, Security};
 
+/// Whether a run on a thousand items takes too long for a test: protocols of big integers.
+fn slow(entry: &Entry) -> bool {
+    entry.test_items < 1 << 8
+}
+
+/// Every byte; in slow protocols, whose numbers are long, the first two of a frame and every 67th.
+fn tried(entry: &Entry, target: &Target) -> bool {
+    match target.tampering {
+        Tampering::Flip { byte } if slow(entry) => byte < 2 || byte % 67 == 66,
+        _ => true,
+    }
+}
+
 /// Both orders of sizes, and few items where each costs milliseconds.
 fn sets(entry: &Entry) -> [Planted; 2] {
-    let (some, most) = if entry.test_items < 1 << 8 { (1, 2) } else { (8, 9) };
+    let (some, most) = if slow(entry) { (1, 2) } else { (8, 9) };
     let common = usize::div_ceil(some, 2);
     [planted(some, most, common, 1), planted(most, some, common, 1)]
 }
@@ -46,7 +59,8 @@ fn an_honest_wire_is_confirmed() {
 fn every_flipped_byte_is_caught() {
     for entry in PROTOCOLS {
         for sets in sets(entry) {
-            for target in run(entry, &sets, None).1.flips() {
+            let flips = run(entry, &sets, None).1.flips();
+            for target in flips.into_iter().filter(|target| tried(entry, target)) {
                 let (ended, wire) = run(entry, &sets, Some(target));
                 assert!(!ended.confirmed(), "{} {target:?}", entry.name);
                 // Ended by the ends themselves: a run that the wire had to cancel is not one that was caught.

@@ -54,10 +54,6 @@ use crate::outcome::Pairs;
 use crate::overlap::{Inbound, Stopped, overlap};
 use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
 
-/// Elements one thread handles at a time; a piece of a message holds as many for each thread. Local: changes
-/// no byte.
-const CHUNK: usize = 512;
-
 /// The registry's entry.
 pub static ENTRY: Entry = Over::<Ristretto255>::ENTRY;
 
@@ -143,11 +139,20 @@ impl Form {
 
 /// The receiver's role, over any group.
 fn receive<'a, G: Group>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
+    receive_in::<G>(Form::for_sizes(ctx.run.sizes), ctx, items)
+}
+
+/// The receiver's role in this form, over any group.
+pub(super) fn receive_in<'a, G: Group>(
+    form: Form,
+    ctx: &mut Ctx<'_, 'a>,
+    items: &'a Items,
+) -> Result<Pairs<'a>, Error> {
     let (run, threads) = (ctx.run, ctx.run.threads);
     // b ←$ Z_q*, and the random order in which H(y)^b travels.
     let party = Party::<G>::new(run, items, ctx.rng)?;
     let order = items.shuffled(ctx.rng);
-    match Form::for_sizes(run.sizes) {
+    match form {
         Form::MasksOfSender => {
             let (mine, theirs) = party.receive_returned(&order, ctx.channel)?;
             Ok(Pairs::joined(run, move || {
@@ -168,9 +173,14 @@ fn receive<'a, G: Group>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pair
 
 /// The sender's role, over any group.
 fn send<G: Group>(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
+    send_in::<G>(Form::for_sizes(ctx.run.sizes), ctx, items)
+}
+
+/// The sender's role in this form, over any group.
+pub(super) fn send_in<G: Group>(form: Form, ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
     // a ←$ Z_q*.
     let party = Party::<G>::new(ctx.run, items, ctx.rng)?;
-    match Form::for_sizes(ctx.run.sizes) {
+    match form {
         Form::MasksOfSender => party.send_returned(ctx.channel),
         Form::MasksOfReceiver => party.send_masks(items.shuffled(ctx.rng), ctx.channel),
     }
@@ -329,9 +339,10 @@ impl<'a, G: Group> Party<'a, G> {
         Ok(())
     }
 
-    /// Elements in one piece of a message.
+    /// Elements in one piece of a message: as many for each thread as it handles at a time. Local: changes no
+    /// byte.
     fn piece(&self) -> usize {
-        CHUNK * self.run.threads
+        G::BATCH * self.run.threads
     }
 
     /// Sends H(item)^secret for the items at `indices`, in that order.
@@ -347,7 +358,7 @@ impl<'a, G: Group> Party<'a, G> {
     /// H(item)^secret, encoded, for the items at `indices`.
     fn blind(&self, indices: &[u32]) -> Result<Vec<G::Encoding>, Error> {
         let mut elements = vec![G::EMPTY; indices.len()];
-        par::for_each_chunk(self.run.threads, CHUNK, indices, &mut elements, |_, indices, elements| {
+        par::for_each_chunk(self.run.threads, G::BATCH, indices, &mut elements, |_, indices, elements| {
             let items: Vec<u8> =
                 indices.iter().flat_map(|&index| self.items.get(index as usize)).copied().collect();
             let mut bytes = vec![0; indices.len() * G::UNIFORM];
@@ -371,8 +382,8 @@ impl<'a, G: Group> Party<'a, G> {
         elements: &[G::Encoding],
     ) -> Result<Vec<G::Encoding>, Error> {
         let mut raised = vec![G::EMPTY; elements.len()];
-        par::for_each_chunk(self.run.threads, CHUNK, elements, &mut raised, |chunk, elements, raised| {
-            let invalid = |InvalidElement { index }| first + chunk * CHUNK + index;
+        par::for_each_chunk(self.run.threads, G::BATCH, elements, &mut raised, |chunk, elements, raised| {
+            let invalid = |InvalidElement { index }| first + chunk * G::BATCH + index;
             let raised = G::decode_mul_encode(exponent, elements, raised).map_err(invalid);
             raised.map_err(|position| Misbehaviour::InvalidElement { position })
         })?;

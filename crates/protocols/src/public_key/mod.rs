@@ -2,5 +2,6 @@
 
 pub mod blind_rsa;
 pub mod dh;
+pub mod dh_ffc;
 pub mod ope;
 mod steps;
