@@ -15,6 +15,7 @@ pub static PROTOCOLS: &[&Entry] = &[
     &public_key::dh::ENTRY,
     &public_key::dh_ffc::ENTRY,
     &public_key::blind_rsa::ENTRY,
+    &public_key::dt10_dl::ENTRY,
     &public_key::blind_rsa::DT_RSA_ENTRY,
     &public_key::ope::ENTRY,
     &ot_based::kkrt16::ENTRY,

@@ -3,5 +3,6 @@
 pub mod blind_rsa;
 pub mod dh;
 pub mod dh_ffc;
+pub mod dt10_dl;
 pub mod ope;
 mod steps;
