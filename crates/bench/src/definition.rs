@@ -18,6 +18,7 @@
 //! cell = { protocol = "ot-phasing", sigma = 32 }
 //! paper = [0.1, "~0.2"]                   # one for each column; nan where the paper has none, "~" where it estimates
 //! only = ["2^8"]                          # the columns that are run, if not all
+//! overrides = { level = 112 }             # what its cells have whatever the column says
 //! [[rows]]
 //! name = "SCS"
 //! awaits = "scs-wn"                       # run once the registry has a protocol of that name
@@ -29,8 +30,8 @@
 //!
 //! `rows = "every protocol"` stands for a row for each protocol of the registry.
 //!
-//! A column with `phases` shows the sum of these phases' time in place of the whole, of the party that the row names
-//! (`party = "sender"`; the receiver otherwise). In a table that counts, the cells name programs of parameters
+//! A column or a row with `phases` shows the sum of these phases' time in place of the whole, of the party that the row
+//! names (`party = "sender"`; the receiver otherwise). In a table that counts, the cells name programs of parameters
 //! ([`Program`]).
 
 use std::borrow::Cow;
@@ -38,7 +39,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use vesica::protocols::Role;
-use vesica::protocols::registry;
+use vesica::protocols::registry::{self, Security};
 
 use crate::BenchError;
 use crate::cell::{Cell, Networks};
@@ -98,6 +99,8 @@ pub struct Row {
     pub cannot: Option<String>,
     /// Whose phases it shows.
     pub party: Role,
+    /// The phases whose time it shows; none: those of the column.
+    pub phases: Vec<String>,
     /// One for each column.
     pub entries: Vec<Entry>,
 }
@@ -176,10 +179,12 @@ enum EveryProtocol {
 
 impl RawRows {
     fn all(&self) -> Cow<'_, [RawRow]> {
-        let row = |entry: &&registry::Entry| RawRow {
-            name: entry.name.to_owned(),
-            cell: [("protocol".to_owned(), entry.name.into())].into_iter().collect(),
-            ..RawRow::default()
+        let row = |entry: &&registry::Entry| {
+            let mut cell: toml::Table = [("protocol".to_owned(), entry.name.into())].into_iter().collect();
+            if entry.security == [Security::Malicious] {
+                cell.insert("security".to_owned(), Security::Malicious.name().into());
+            }
+            RawRow { name: entry.name.to_owned(), cell, ..RawRow::default() }
         };
         match self {
             RawRows::Each(rows) => Cow::Borrowed(rows),
@@ -204,9 +209,14 @@ struct RawRow {
     /// The columns that are run, if not all.
     #[serde(default)]
     only: Option<Vec<String>>,
+    /// What its cells have whatever the column says.
+    #[serde(default)]
+    overrides: toml::Table,
     /// Whose phases are shown.
     #[serde(default)]
     party: Party,
+    #[serde(default)]
+    phases: Vec<String>,
     /// Whether the quick profile leaves it out.
     #[serde(default)]
     slow: bool,
@@ -272,6 +282,14 @@ impl Definition {
         })
     }
 
+    /// Leaves out the cells of other protocols than these.
+    pub fn keep_protocols(&mut self, names: &[String]) {
+        let entries = self.rows.iter_mut().flat_map(|row| &mut row.entries);
+        for entry in entries {
+            entry.cell.take_if(|cell| !names.contains(&cell.protocol));
+        }
+    }
+
     /// The names of all definitions below `folder`, in order.
     pub fn all(folder: &Path) -> Result<Vec<String>, BenchError> {
         let mut names = Vec::new();
@@ -309,7 +327,7 @@ fn read_row(raw: &RawDefinition, row: &RawRow, networks: &Networks) -> Result<Ro
             quick: column.quick && !row.slow,
         };
         if cannot.is_none() && !left_out && entry.cannot.is_none() {
-            let merged = merged(raw, &own, column);
+            let merged = merged(raw, &own, column, &row.overrides);
             let at = |message| format!("row {:?}, column {:?}: {message}", row.name, column.name);
             if raw.measure == Measure::Count {
                 match merged.try_into() {
@@ -334,14 +352,20 @@ fn read_row(raw: &RawDefinition, row: &RawRow, networks: &Networks) -> Result<Ro
         Party::Receiver => Role::Receiver,
         Party::Sender => Role::Sender,
     };
-    Ok(Row { name: row.name.clone(), cannot, party, entries })
+    Ok(Row { name: row.name.clone(), cannot, party, phases: row.phases.clone(), entries })
 }
 
-/// What the table, the row and the column say, the later ones first.
-fn merged(raw: &RawDefinition, row: &toml::Table, column: &RawColumn) -> toml::Table {
+/// What the table, the row, the column and the row's overrides say, the later ones first.
+fn merged(
+    raw: &RawDefinition,
+    row: &toml::Table,
+    column: &RawColumn,
+    overrides: &toml::Table,
+) -> toml::Table {
     let mut merged = raw.cell.clone();
     merged.extend(row.clone());
     merged.extend(column.cell.clone());
+    merged.extend(overrides.clone());
     merged
 }
 
@@ -405,6 +429,13 @@ mod tests {
         let cells: Vec<_> = row.entries.iter().filter_map(|entry| entry.cell.clone()).collect();
         let chosen: Vec<_> = cells.iter().map(|cell| (cell.receiver, cell.threads)).collect();
         assert_eq!(chosen, [(256, 2), (512, 1)]);
+        let text = TEXT.replace("name = \"dh\"", "name = \"dh\"\noverrides = { threads = 3 }");
+        let overridden = Definition::parse("x", &text, &Networks::default()).unwrap();
+        let threads = |entry: &Entry| entry.cell.as_ref().map(|cell| cell.threads);
+        assert_eq!(
+            overridden.rows[0].entries.iter().map(threads).collect::<Vec<_>>(),
+            [Some(3), Some(3), None]
+        );
         let figure = |value, estimated| Some(Figure { value, estimated });
         assert_eq!(
             row.entries.iter().map(|entry| entry.paper).collect::<Vec<_>>(),
@@ -427,6 +458,15 @@ mod tests {
         let text = text.replace("awaits = \"kkrt\"", "awaits = \"kkrt\"\ncell = { sigma = 32 }");
         let definition = Definition::parse("x", &text, &Networks::default()).unwrap();
         assert!(definition.rows[3].entries[0].cannot.as_ref().unwrap().contains("kkrt"));
+    }
+
+    #[test]
+    fn the_cells_of_some_protocols_are_kept() {
+        let text = TEXT.replace("not-in-the-registry", "kkrt");
+        let mut definition = Definition::parse("x", &text, &Networks::default()).unwrap();
+        definition.keep_protocols(&["kkrt".to_owned()]);
+        let kept = |row: &Row| row.entries.iter().filter(|entry| entry.cell.is_some()).count();
+        assert_eq!(definition.rows.iter().map(kept).collect::<Vec<_>>(), [0, 0, 0, 2]);
     }
 
     #[test]

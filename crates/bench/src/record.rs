@@ -128,6 +128,9 @@ pub const FIGURES: &str = "figures.csv";
 /// The file of the cells that `vesica plan` takes its times from.
 pub const CELLS: &str = "cells.csv";
 
+/// Characters of `2026-11-21-`.
+const DATE: usize = 11;
+
 /// The folder of one machine's records of one day.
 pub struct Folder {
     path: PathBuf,
@@ -185,6 +188,13 @@ impl Folder {
     /// The folder's own name: `<date>-<machine>`.
     pub fn name(&self) -> String {
         self.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    }
+
+    /// The name without the date.
+    pub fn machine_name(&self) -> String {
+        let name = self.name();
+        let dated = name.get(..DATE).is_some_and(|date| date.bytes().all(|byte| !byte.is_ascii_alphabetic()));
+        if dated { name[DATE..].to_owned() } else { name }
     }
 
     /// The folder.
@@ -280,6 +290,9 @@ mod tests {
         folder.note_command("b").unwrap();
         assert_eq!(folder.commands(), "a\nb\n");
         assert!(folder.machine().contains("cores: "));
+        assert_eq!(folder.machine_name(), "record");
+        let dated = Folder::open(&temporary.path().join("2026-11-21-xeon-8")).unwrap();
+        assert_eq!(dated.machine_name(), "xeon-8");
     }
 
     #[test]

@@ -10,8 +10,8 @@ mod figures;
 mod pages;
 mod table;
 
-pub use figures::{Record, Spread, ours, value};
-pub use pages::{MARKERS, write};
+pub use figures::{Record, Records, Spread, ours, value};
+pub use pages::{MARKERS, Sources, write};
 
 #[cfg(test)]
 mod tests;

@@ -9,13 +9,14 @@ use std::time::Duration;
 use vesica::Kind;
 use vesica::memory::Budget;
 use vesica::net::{Address, PublicKey};
-use vesica::protocols::Role;
+use vesica::protocols::{Role, registry};
 use vesica_bench::BenchError;
 use vesica_bench::cell::{Cell, Networks};
 use vesica_bench::definition::Definition;
 use vesica_bench::harness::Harness;
 use vesica_bench::party::{self, Endpoint};
 use vesica_bench::record::{self, Folder};
+use vesica_bench::report::Sources;
 use vesica_bench::schedule::{Limits, Remaining};
 use vesica_bench::{blocks, report};
 
@@ -91,7 +92,13 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
         budget_s: args.budget.unwrap_or(budget).as_secs_f64(),
         memory: memory_for_both(),
     };
-    let definitions = definitions(&args.folders, &args.definitions)?;
+    let mut definitions = definitions(&args.folders, &args.definitions)?;
+    if !args.protocol.is_empty() {
+        if let Some(name) = args.protocol.iter().find(|name| registry::find(name).is_none()) {
+            return Err(BenchError::Cell(format!("no protocol named {name}")));
+        }
+        definitions.iter_mut().for_each(|definition| definition.keep_protocols(&args.protocol));
+    }
     let path = match &args.record {
         Some(path) => path.clone(),
         None => records(&args.folders).join(record::default_name()),
@@ -108,8 +115,8 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
         "{} runs recorded, {} cells skipped, {} failed",
         summary.runs, summary.skipped, summary.failed
     ));
-    if args.all {
-        report_on(&folder, &args.page, &args.folders)?;
+    if args.all && args.protocol.is_empty() {
+        report_on(Sources { main: &folder, beside: None }, &args.page, &args.folders)?;
     }
     let message = format!("{} runs failed, see above", summary.failed);
     if summary.failed == 0 { Ok(()) } else { Err(BenchError::Party { role: "parties", message }) }
@@ -159,7 +166,8 @@ fn write_report(args: &BenchReport) -> Result<(), BenchError> {
         Some(path) => path.clone(),
         None => last_record(&records(&args.folders))?,
     };
-    report_on(&Folder::open(&path)?, &args.page, &args.folders)
+    let (main, beside) = (Folder::open(&path)?, args.beside.as_deref().map(Folder::open).transpose()?);
+    report_on(Sources { main: &main, beside: beside.as_ref() }, &args.page, &args.folders)
 }
 
 /// The record that was begun last, by its name.
@@ -171,11 +179,13 @@ fn last_record(records: &Path) -> Result<PathBuf, BenchError> {
 }
 
 /// The tables and plots of a record, of all definitions.
-fn report_on(folder: &Folder, page: &Path, folders: &BenchFolders) -> Result<(), BenchError> {
+fn report_on(sources: Sources<'_>, page: &Path, folders: &BenchFolders) -> Result<(), BenchError> {
     let definitions = definitions(folders, &[])?;
-    let command =
-        format!("vesica bench report --record {} --page {}", folder.path().display(), page.display());
-    report::write(&definitions, folder, &networks(folders)?, page, &command)?;
+    let beside =
+        sources.beside.map_or_else(String::new, |folder| format!(" --beside {}", folder.path().display()));
+    let main = sources.main.path().display();
+    let command = format!("vesica bench report --record {main}{beside} --page {}", page.display());
+    report::write(&definitions, sources, &networks(folders)?, page, &command)?;
     say(&format!("the report: {}", page.display()));
     Ok(())
 }

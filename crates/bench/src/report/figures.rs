@@ -46,6 +46,21 @@ impl From<Vec<Line>> for Record {
     }
 }
 
+/// The record that the pages are about, and one of another machine.
+#[derive(Debug, Clone, Default)]
+pub struct Records {
+    /// Its figures stand without a name.
+    pub main: Record,
+    /// The name of the other machine, which stands with each of its figures.
+    pub beside: Option<(String, Record)>,
+}
+
+impl From<Record> for Records {
+    fn from(main: Record) -> Self {
+        Records { main, beside: None }
+    }
+}
+
 /// Median, least and greatest of a cell's runs, in the table's unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
@@ -89,7 +104,8 @@ pub fn ours(definition: &Definition, row: &Row, i: usize, record: &Record) -> Op
         let value = program.value();
         return Some(Spread { median: value, least: value, most: value, runs: 0 });
     }
-    // There is no figure if the run has none of the column's phases: it is older, or its role has no such phase.
+    // There is no figure if the run has none of the phases asked for: it is older, or its role has no such phase.
+    let shown_phases = if row.phases.is_empty() { &column.phases } else { &row.phases };
     let of_line = |line: &Line| {
         let phases = match row.party {
             Role::Receiver => &line.phases,
@@ -100,9 +116,9 @@ pub fn ours(definition: &Definition, row: &Row, i: usize, record: &Record) -> Op
         } else {
             value(line, definition.measure)
         };
-        let seconds = column.phases.iter().filter_map(|name| phase_seconds(phases, name));
+        let seconds = shown_phases.iter().filter_map(|name| phase_seconds(phases, name));
         let shown =
-            if column.phases.is_empty() { Some(whole) } else { seconds.reduce(|sum, more| sum + more) };
+            if shown_phases.is_empty() { Some(whole) } else { seconds.reduce(|sum, more| sum + more) };
         Some(shown? / definition.unit.in_base())
     };
     Spread::of(record.of(entry.cell.as_ref()?).iter().filter_map(of_line))

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::figures::Record;
+use super::figures::{Record, Records};
 use super::table::{not_built, table};
 use super::{cells, csv};
 use crate::BenchError;
@@ -35,10 +35,19 @@ const BLOCKS: &str = "building-blocks";
 const PICTURES: [(&str, &str); 2] =
     [("at-a-glance", "time against traffic, every protocol"), ("growth", "time and memory against n")];
 
-/// A record, and the page that its report goes to.
+/// The folders that a report is made from.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// The record that the pages are about.
+    pub main: &'a Folder,
+    /// A record of another machine, whose figures stand beside with its name.
+    pub beside: Option<&'a Folder>,
+}
+
+/// Records, and the page that their report goes to.
 struct Report<'a> {
-    record: Record,
-    folder: &'a Folder,
+    records: Records,
+    sources: Sources<'a>,
     page: &'a Path,
 }
 
@@ -70,17 +79,23 @@ fn wrapped(text: &str) -> String {
     text.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
 }
 
-/// Writes the pages of a record, and its figures as CSV.
+/// Writes the pages of a record, and the figures of each folder as CSV into it.
 pub fn write(
     definitions: &[Definition],
-    folder: &Folder,
+    sources: Sources<'_>,
     networks: &Networks,
     page: &Path,
     command: &str,
 ) -> Result<(), BenchError> {
-    let report = Report { record: Record::read(folder)?, folder, page };
-    csv::write(definitions, &report.record, folder)?;
-    cells::write(&report.record, folder)?;
+    let Sources { main: folder, beside } = sources;
+    let named = |folder: &Folder| Ok::<_, BenchError>((folder.machine_name(), Record::read(folder)?));
+    let records = Records { main: Record::read(folder)?, beside: beside.map(named).transpose()? };
+    let report = Report { records, sources, page };
+    csv::write(definitions, &report.records.main, folder)?;
+    cells::write(&report.records.main, folder)?;
+    if let (Some(folder), Some((_, record))) = (beside, &report.records.beside) {
+        csv::write(definitions, record, folder)?;
+    }
     let pages = page.with_extension("");
     fs::create_dir_all(&pages).map_err(|cause| BenchError::file(&pages, cause))?;
     let mut list = String::new();
@@ -108,7 +123,7 @@ impl Report<'_> {
         let mut text = String::new();
         let mut nothing = Vec::new();
         for definition in definitions {
-            let Some(table) = table(definition, &self.record) else {
+            let Some(table) = table(definition, &self.records) else {
                 nothing.push(format!("{} ({})", definition.title, definition.source));
                 continue;
             };
@@ -125,8 +140,16 @@ impl Report<'_> {
         let _ = writeln!(
             head,
             "Record: `{}`; machine and networks: [results](../benchmarks.md).",
-            self.folder.name()
+            self.sources.main.name()
         );
+        if let Some(beside) = self.sources.beside {
+            let _ = writeln!(
+                head,
+                "A figure with _{}_ behind it is of another machine, that of the record `{}`. Compare it with figures of the same name only.",
+                beside.machine_name(),
+                beside.name()
+            );
+        }
         let awaited: BTreeSet<&str> =
             definitions.iter().flat_map(|definition| not_built(definition)).collect();
         if !awaited.is_empty() {
@@ -150,7 +173,7 @@ impl Report<'_> {
 
     /// A picture of the record as Markdown for `page`; empty if it was not drawn.
     fn picture(&self, page: &Path, name: &str, what: &str) -> Result<String, BenchError> {
-        let path = self.folder.path().join("plots").join(format!("{name}.svg"));
+        let path = self.sources.main.path().join("plots").join(format!("{name}.svg"));
         Ok(if path.exists() { format!("![{what}]({})\n\n", link(page, &path)?) } else { String::new() })
     }
 
@@ -162,22 +185,28 @@ impl Report<'_> {
         }
         text.push_str("## Tables\n\n");
         text.push_str(pages);
-        let figures = self.folder.path().join(FIGURES);
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "- [Every figure as CSV]({}), with least and greatest run, and number of runs",
-            link(self.page, &figures)?
+            link(self.page, &self.sources.main.path().join(FIGURES))?
         );
+        if let Some(beside) = self.sources.beside {
+            let (name, figures) = (beside.machine_name(), link(self.page, &beside.path().join(FIGURES))?);
+            let _ = writeln!(text, "- [The same of the other machine]({figures}), _{name}_");
+        }
         text.push('\n');
         let list = |text: String| text.lines().map(|line| format!("- {line}\n")).collect::<String>();
-        let _ = writeln!(text, "## Machine, record, networks\n\n{}", list(self.folder.machine()));
-        let _ = writeln!(
-            text,
-            "The record `{}` was made by:\n\n{}",
-            self.folder.name(),
-            list(self.folder.commands())
-        );
+        let _ = writeln!(text, "## Machine, record, networks\n\n{}", list(self.sources.main.machine()));
+        let made_by = |folder: &Folder| {
+            format!("The record `{}` was made by:\n\n{}", folder.name(), list(folder.commands()))
+        };
+        let _ = writeln!(text, "{}", made_by(self.sources.main));
+        if let Some(beside) = self.sources.beside {
+            let name = beside.machine_name();
+            let _ = writeln!(text, "The other machine, _{name}_:\n\n{}", list(beside.machine()));
+            let _ = writeln!(text, "{}", made_by(beside));
+        }
         let networks: String =
             networks.describe().map(|(name, what)| format!("`{name}`: {what}\n")).collect();
         let _ = writeln!(text, "The networks:\n\n{}", list(networks));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::figures::{Record, Spread, ours};
+use super::figures::{Records, Spread, ours};
 use crate::definition::{Definition, Figure, Row};
 use crate::measure::{Measure, Unit, short};
 
@@ -10,9 +10,9 @@ use crate::measure::{Measure, Unit, short};
 const NOT_BUILT: &str = " is not built yet";
 
 /// The table; none if no cell of it holds a figure.
-pub(super) fn table(definition: &Definition, record: &Record) -> Option<String> {
+pub(super) fn table(definition: &Definition, records: &Records) -> Option<String> {
     let cells = |row: &Row| -> Vec<Option<String>> {
-        (0..definition.columns.len()).map(|i| cell_text(definition, row, i, record)).collect()
+        (0..definition.columns.len()).map(|i| cell_text(definition, row, i, records)).collect()
     };
     let rows: Vec<(&str, Vec<Option<String>>)> = definition
         .rows
@@ -85,18 +85,33 @@ fn column_reason(definition: &Definition, i: usize) -> Option<&str> {
     whys.all(|why| why == Some(first)).then_some(first)
 }
 
-/// `paper → ours (ratio)`; none where there is neither.
-fn cell_text(definition: &Definition, row: &Row, i: usize, record: &Record) -> Option<String> {
+/// `paper → ours (ratio)`; none where there is neither. A figure of another machine has the machine's name.
+fn cell_text(definition: &Definition, row: &Row, i: usize, records: &Records) -> Option<String> {
     let entry = row.entries.get(i)?;
     let paper =
         entry.paper.map(|Figure { value, estimated }| format!("{}{value}", if estimated { "~" } else { "" }));
-    let Some(ours) = ours(definition, row, i, record) else { return paper };
-    let mut text = paper.map_or_else(String::new, |paper| format!("{paper} → "));
-    let _ = write!(text, "**{}**{}", short(ours.median), once(ours));
-    if let (Some(figure), true) = (entry.paper, definition.measure != Measure::Count) {
-        let _ = write!(text, " ({}×)", short(ours.median / figure.value));
+    let shown = |ours: Spread, machine: &str| {
+        let mut text = format!("**{}**{}{machine}", short(ours.median), once(ours));
+        if let (Some(figure), true) = (entry.paper, definition.measure != Measure::Count) {
+            // Writing to a string cannot fail.
+            let _ = write!(text, " ({}×)", short(ours.median / figure.value));
+        }
+        text
+    };
+    let main = ours(definition, row, i, &records.main);
+    // Bytes are the same on every machine, and so are parameters.
+    let differs = !matches!(definition.measure, Measure::Traffic | Measure::Count);
+    let beside = records.beside.as_ref().filter(|_| main.is_none() || differs);
+    let beside = beside.and_then(|(name, record)| Some((name, ours(definition, row, i, record)?)));
+    let ours: Vec<String> = main
+        .map(|ours| shown(ours, ""))
+        .into_iter()
+        .chain(beside.map(|(name, ours)| shown(ours, &format!(" _{name}_"))))
+        .collect();
+    if ours.is_empty() {
+        return paper;
     }
-    Some(text)
+    Some(paper.map_or_else(String::new, |paper| format!("{paper} → ")) + &ours.join("; "))
 }
 
 /// The mark of a figure that is one run.

@@ -74,21 +74,48 @@ fn a_table_shows_paper_ours_and_ratio_and_nothing_without_a_figure() {
     let networks = Networks::default();
     let definition = Definition::parse("a/b", TEXT, &networks).unwrap();
     let record = Record::from(vec![line(0.1), line(0.3), line(0.25)]);
-    let text = table(&definition, &record).unwrap();
+    let text = table(&definition, &record.clone().into()).unwrap();
     assert!(text.contains("| dh | 500 → **250** (0.500×) | ~1000 |"), "{text}");
     assert!(text.contains("| gpu | 1.5 | – |"), "{text}");
     assert!(text.contains("- Not run here: gpu: no GPU."), "{text}");
     assert!(!text.contains("later"), "{text}");
     assert_eq!(not_built(&definition).collect::<Vec<_>>(), ["`not-in-the-registry`"]);
     let once = Record::from(vec![line(0.25)]);
-    assert!(table(&definition, &once).unwrap().contains("**250**¹"), "a single run is marked");
+    assert!(table(&definition, &once.into()).unwrap().contains("**250**¹"), "a single run is marked");
 
     // Without the paper's figures: a row, a column and a table without a figure of ours are not there.
     let bare = TEXT.replace("paper = [500.0, \"~1000\"]", "").replace("paper = [1.5, nan]", "");
     let bare = Definition::parse("a/b", &bare, &networks).unwrap();
-    let text = table(&bare, &record).unwrap();
+    let text = table(&bare, &record.into()).unwrap();
     assert!(text.contains("| | n |\n|---|---|\n| dh | **250** |\n\n"), "{text}");
-    assert_eq!(table(&bare, &Record::default()), None);
+    assert_eq!(table(&bare, &Records::default()), None);
+}
+
+#[test]
+fn figures_of_another_machine_have_its_name() {
+    let definition = Definition::parse("a/b", TEXT, &Networks::default()).unwrap();
+    let other = |sizes: usize, wall_s| Line { ..Line::of(&Cell::new("dh", sizes, sizes), wall_s, 0) };
+    let records = |main: Vec<Line>| Records {
+        main: main.into(),
+        beside: Some(("xeon".to_owned(), vec![other(4, 1.0), other(8, 2.0)].into())),
+    };
+    let text = table(&definition, &records(vec![line(0.25)])).unwrap();
+    let [first, second] =
+        ["500 → **250**¹ (0.500×); **1000**¹ _xeon_ (2.00×)", "~1000 → **2000**¹ _xeon_ (2.00×)"];
+    assert!(text.contains(&format!("| dh | {first} | {second} |")), "{text}");
+    // Bytes are those of any machine: one figure is enough.
+    let traffic = TEXT.replace("\"time\"", "\"traffic\"").replace("\"ms\"", "\"bytes\"");
+    let definition = Definition::parse("a/b", &traffic, &Networks::default()).unwrap();
+    let text = table(&definition, &records(vec![line(0.25)])).unwrap();
+    assert_eq!(text.matches("_xeon_").count(), 1, "{text}");
+}
+
+#[test]
+fn a_row_of_phases_sums_them() {
+    let text = TEXT.replace("name = \"dh\"", "name = \"dh\"\nphases = [\"compare\", \"blind\"]");
+    let definition = Definition::parse("a/b", &text, &Networks::default()).unwrap();
+    let found = ours(&definition, &definition.rows[0], 0, &Record::from(vec![line(0.1)])).unwrap();
+    assert_eq!(found.median, 30.0);
 }
 
 #[test]

@@ -59,6 +59,9 @@ pub(crate) struct BenchRun {
     /// All definitions
     #[arg(long, conflicts_with = "definitions")]
     pub(crate) all: bool,
+    /// Only the cells of this protocol; may be given several times. No pages are written
+    #[arg(long, value_name = "NAME")]
+    pub(crate) protocol: Vec<String>,
     /// How much of them to run
     #[arg(long, value_enum, default_value = "quick")]
     pub(crate) profile: Extent,
@@ -89,6 +92,9 @@ pub(crate) struct BenchReport {
     /// The folder of the record [default: the last one in benchmarks/record]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) record: Option<PathBuf>,
+    /// The folder of another machine's record, whose figures stand beside with its name
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) beside: Option<PathBuf>,
     /// The page that holds the tables
     #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
     pub(crate) page: PathBuf,
