@@ -19,6 +19,7 @@
 //! | [`golay`] | blocks of the Golay code, gathered and compressed |
 //! | [`group`] | prime-order groups, [`Ristretto255`](group::Ristretto255) |
 //! | [`bigint`] | batches of residues modulo large numbers, primes, RSA keys |
+//! | [`paillier`] | Paillier encryption |
 //! | [`elgamal`] | exponential ElGamal, and encrypted polynomials evaluated at a point |
 //! | [`join`] | which tags of two lists are equal |
 //! | [`byte_masks`] | certain bytes of a text, found as bit masks |
@@ -48,6 +49,7 @@ pub mod hadamard;
 pub mod hash;
 pub mod join;
 pub mod memory;
+pub mod paillier;
 pub mod par;
 pub mod partitions;
 pub mod prg;

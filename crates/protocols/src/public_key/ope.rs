@@ -1,7 +1,8 @@
 //! PSI by oblivious polynomial evaluation. The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
 //! **Security:** semi-honest, without a random oracle: the receiver's privacy is that of the encryption (for
-//! ElGamal, the decisional Diffie–Hellman assumption), the sender's holds against any computation. Leaks n_r
+//! ElGamal the decisional Diffie–Hellman assumption, for Paillier that of decisional composite residuosity), the
+//! sender's holds against any computation. Leaks n_r
 //! and n_s. Hash functions only spread items over bins and shorten them; what they must do is keep different
 //! items apart and fill the bins evenly, except with probability 2^-40. A malicious party can use any set; a
 //! malicious receiver also polynomials with more roots than items, and a malicious sender can answer wrongly.
@@ -47,11 +48,16 @@
 //! Names: P = `monic`, β and M = `Plan::layout` and `Plan::roots`, w = `Plan::bits`, h = `functions`, p =
 //! `payloads`; the encryptions implement [`Encryption`].
 //!
-//! Cost: the receiver has 2·M·β multiples of the generator for the encryptions, n_r for its payloads, and h·n_s
+//! **Variants:** `paillier` encrypts with a modulus N of 3072 bits; `balanced-allocation` is above.
+//!
+//! Cost, with ElGamal: the receiver has 2·M·β multiples of the generator for the encryptions, n_r for its payloads, and h·n_s
 //! products for the answers. The sender has for each of h·n_s answers 2 products by r, 2·(M - 1) products by a
-//! point of w bits, and 3 multiples of fixed bases.
+//! point of w bits, and 3 multiples of fixed bases. With Paillier the receiver has M·β powers of 1536 bits modulo
+//! p² and as many modulo q² for the encryptions, and as many for h·n_s decryptions. The sender has for each answer
+//! 2 powers of 3072 bits modulo N² and M - 1 of w bits.
 
 mod elgamal;
+mod paillier;
 
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, SendHalf};
@@ -71,6 +77,7 @@ use crate::outcome::Pairs;
 use crate::parameters::{Parameters, variants};
 use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
 use elgamal::ElGamal;
+use paillier::Paillier;
 
 /// Items of the receiver at most: of n_r bins there are fewer than 2^32.
 const MOST_ITEMS: usize = 1 << 30;
@@ -89,37 +96,65 @@ pub static ENTRY: Entry =
             Role::Sender => &[(Phase::Hash, 2), (Phase::Exchange, 18), (Phase::Answer, 80)],
         })
         .messages(&[
-            Message::of_receiver("public key", "32", |shape| sent(shape, |_| 32)),
-            Message::of_receiver("encrypted coefficients, M for each of β bins", "64·M·β", |shape| {
-                sent(shape, |plan| 64 * (plan.roots * plan.layout.bins()) as u64)
+            Message::of_receiver("public key", "e, e = 32, or 384 with Paillier", |shape| {
+                sent(shape, |form, _| form.public() as u64)
             }),
-            Message::of_sender("encrypted values, one for each of an item's h bins", "64·h·n_s", |shape| {
-                sent(shape, |plan| 64 * plan.layout.functions() as u64 * shape.sender())
+            Message::of_receiver(
+                "encrypted coefficients, M for each of β bins",
+                "c·M·β, c = 64, or 768 with Paillier",
+                |shape| {
+                    sent(shape, |form, plan| (form.ciphertext() * plan.roots * plan.layout.bins()) as u64)
+                },
+            ),
+            Message::of_sender("encrypted values, one for each of an item's h bins", "c·h·n_s", |shape| {
+                sent(shape, |form, plan| {
+                    (form.ciphertext() * plan.layout.functions()) as u64 * shape.sender()
+                })
             }),
         ])
-        .memory("receiver 140·n_r + 24·β + 36·h·n_s, sender 128·M·β + 52·n_s", |shape| {
+        .memory("receiver 140·n_r + 24·β + 36·h·n_s, sender 2·c·M·β + 52·n_s", |shape| {
             let Ok(plan) = Plan::new(shape.sizes, &shape.parameters) else { return Memory::default() };
-            let (bins, answers) =
-                (plan.layout.bins() as u64, plan.layout.functions() as u64 * shape.sender());
+            let (bins, functions) = (plan.layout.bins() as u64, plan.layout.functions() as u64);
             Memory {
-                receiver: 140 * shape.receiver() + 24 * bins + 36 * answers,
-                sender: 128 * plan.roots as u64 * bins + 52 * shape.sender(),
+                receiver: 140 * shape.receiver() + 24 * bins + 36 * functions * shape.sender(),
+                sender: 2 * (plan.form.ciphertext() * plan.roots) as u64 * bins + 52 * shape.sender(),
             }
-        });
+        })
+        .test_items(16);
 
 variants! {
-    /// How the receiver's items are placed.
+    /// The encryption, and how the receiver's items are placed.
     pub(super) enum Form {
-        /// Cuckoo hashing with bins of three slots.
-        Blocked,
+        /// ElGamal, and cuckoo hashing with bins of three slots.
+        ElGamal,
+        /// Under Paillier's encryption.
+        Paillier = "paillier", "Paillier's encryption with a modulus of 3072 bits instead of ElGamal";
         /// The paper's placement.
         BalancedAllocation = "balanced-allocation", "FNP04 §5: items in the emptier of two of n_r bins, which are padded to the maximum load";
     }
 }
 
+impl Form {
+    /// Bytes of a public key.
+    fn public(self) -> usize {
+        match self {
+            Form::Paillier => Paillier::PUBLIC,
+            Form::ElGamal | Form::BalancedAllocation => ElGamal::PUBLIC,
+        }
+    }
+
+    /// Bytes of a ciphertext.
+    fn ciphertext(self) -> usize {
+        match self {
+            Form::Paillier => Paillier::CIPHERTEXT,
+            Form::ElGamal | Form::BalancedAllocation => ElGamal::CIPHERTEXT,
+        }
+    }
+}
+
 /// The bytes of a message; none for sizes that are refused.
-fn sent(shape: &Shape, bytes: impl Fn(&Plan) -> u64) -> u64 {
-    Plan::new(shape.sizes, &shape.parameters).map_or(0, |plan| bytes(&plan))
+fn sent(shape: &Shape, bytes: impl Fn(Form, &Plan) -> u64) -> u64 {
+    Plan::new(shape.sizes, &shape.parameters).map_or(0, |plan| bytes(plan.form, &plan))
 }
 
 /// What both parties derive from the agreed sizes.
@@ -140,7 +175,7 @@ impl Plan {
             return Err(Misuse::TooManyItems { receiver, sender }.into());
         }
         let (layout, roots) = match form {
-            Form::Blocked => blocked(receiver),
+            Form::ElGamal | Form::Paillier => blocked(receiver),
             Form::BalancedAllocation => {
                 let layout = Layout::new(2, receiver as u64);
                 (layout, maximum_balanced_load(receiver, layout).max(1))
@@ -164,7 +199,9 @@ impl Plan {
     fn place(&self, bins: &Digests<'_>) -> Result<simple::Table, Error> {
         let failed = "my items fit no table of bins under the hash functions of this run";
         match self.form {
-            Form::Blocked => placement::build(bins, self.roots).map_err(|_| Error::Chance(failed)),
+            Form::ElGamal | Form::Paillier => {
+                placement::build(bins, self.roots).map_err(|_| Error::Chance(failed))
+            }
             Form::BalancedAllocation => {
                 let table = balanced::build(bins);
                 table.check_load(self.roots).map(|()| table).map_err(|_| Error::Chance(failed))
@@ -236,12 +273,18 @@ struct Query {
 
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
-    receive_with::<ElGamal>(ctx, items)
+    match Form::of(&ctx.run.parameters) {
+        Form::Paillier => receive_with::<Paillier>(ctx, items),
+        Form::ElGamal | Form::BalancedAllocation => receive_with::<ElGamal>(ctx, items),
+    }
 }
 
 /// The sender's role.
 fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
-    send_with::<ElGamal>(ctx, items)
+    match Form::of(&ctx.run.parameters) {
+        Form::Paillier => send_with::<Paillier>(ctx, items),
+        Form::ElGamal | Form::BalancedAllocation => send_with::<ElGamal>(ctx, items),
+    }
 }
 
 fn receive_with<'a, E: Encryption>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
