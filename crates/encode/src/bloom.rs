@@ -27,7 +27,7 @@ mod shape;
 pub use filter::{Sums, choices};
 pub use garbled::{NoFreeSlot, garble};
 pub use positions::{Bin, FilterPositions, SLICES_PER_BLOCK};
-pub use shape::FilterShape;
+pub use shape::{FilterShape, power};
 
 #[cfg(test)]
 mod tests;

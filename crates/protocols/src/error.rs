@@ -70,6 +70,9 @@ pub enum Misbehaviour {
     /// A malformed message of an oblivious transfer or VOLE.
     #[error("a malformed message ({0})")]
     Transfer(vesica_ot::Error),
+    /// The output of another offline phase than ours.
+    #[error("the id of another offline phase than ours")]
+    OtherOfflinePhase,
     /// The positions of the matches, returned under `--learns both`, are not ascending positions of our list.
     #[error("match positions that are out of order or outside of our list")]
     InvalidPositions,

@@ -21,6 +21,7 @@ pub static PROTOCOLS: &[&Entry] = &[
     &ot_based::kkrt16::ENTRY,
     &ot_based::ot_phasing::ENTRY,
     &ot_based::ot_psi::ENTRY,
+    &bloom_filter::rr16::ENTRY,
     &bloom_filter::random_gbf::ENTRY,
     &bloom_filter::dcw13::ENTRY,
     &bloom_filter::dcw13_malicious::ENTRY,

@@ -126,6 +126,7 @@ fn expected(entry: &Entry, frames: &[Vec<usize>; 2], target: Target) -> Expected
     match entry.name {
         "vole" => expected_of_vole(frames, target),
         "gbf-dcw-malicious" => expected_of_dcw(frames, target),
+        "gbf-rr16" => expected_of_rr16(frames, target),
         name => unreachable!("{name}: what a flipped byte may do is not written here"),
     }
 }
@@ -136,6 +137,7 @@ fn malicious_runs(entry: &Entry, parameters: &Parameters) -> (Planted, &'static 
     match entry.name {
         // So many items that there are trees, a challenge and a reply.
         "vole" => (planted_for(parameters, 1400, 9, 5, 1), all),
+        "gbf-rr16" => (planted_for(parameters, 8, 9, 5, 1), all),
         _ => (planted_for(parameters, 8, 9, 5, 1), &all[..2]),
     }
 }
@@ -152,6 +154,25 @@ fn expected_of_dcw(frames: &[Vec<usize>; 2], target: Target) -> Expected {
         frame if receiver && frame > 1 && frame < last => Expected::AbortOrHonest,
         frame if !receiver && frame > 0 => Expected::AbortOrHonest,
         _ => Expected::Abort,
+    }
+}
+
+/// In order of each end: the receiver's base OT, trees and extension, opened choices and sum, id and
+/// commitment, coin, permutation; the sender's base OTs, challenge, id and coin, masks. Another coin of the
+/// sender's gives both parties different filters, and nothing matches. Of two sums of a small tree the sender
+/// reads one.
+fn expected_of_rr16(frames: &[Vec<usize>; 2], target: Target) -> Expected {
+    let receiver = target.direction == DIRECTIONS[0];
+    let id = matches!(target.tampering, Tampering::Flip { byte } if byte < 32);
+    let commitment = frames[0].iter().position(|&length| length == 64);
+    match (receiver, target.frame) {
+        // The frame before the commitment is the answer; the first is the base OT.
+        (true, 0) => Expected::Abort,
+        (true, frame) if Some(frame + 1) >= commitment => Expected::Abort,
+        (true, _) => Expected::AbortOrHonest,
+        (false, 2) if !id => Expected::Withheld,
+        (false, frame) if frame + 1 == frames[1].len() => Expected::Withheld,
+        (false, _) => Expected::Abort,
     }
 }
 

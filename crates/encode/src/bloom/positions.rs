@@ -147,7 +147,7 @@ pub struct Bin<'a> {
     end: usize,
 }
 
-impl Bin<'_> {
+impl<'a> Bin<'a> {
     /// The shape of the filter.
     #[must_use]
     pub fn shape(&self) -> FilterShape {
@@ -167,7 +167,7 @@ impl Bin<'_> {
     }
 
     /// Its items, in tasks of `count`.
-    pub(super) fn chunks(&self, count: usize) -> impl ExactSizeIterator<Item = Self> + Send {
+    pub fn chunks(self, count: usize) -> impl ExactSizeIterator<Item = Self> + Send + use<'a> {
         let (set, first, end) = (self.set, self.first, self.end);
         let parts = (end - first).div_ceil(count);
         (0..parts).map(move |part| {

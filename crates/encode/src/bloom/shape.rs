@@ -56,6 +56,12 @@ impl FilterShape {
     #[must_use]
     pub fn half_empty(hashes: u32, items: usize) -> Self {
         let slots = u32::try_from(items).map_or(u32::MAX - 1, |items| items.saturating_mul(2));
+        Self::one_bin(hashes, slots)
+    }
+
+    /// One bin of `hashes` slices of so many slots, for a program of parameters that has bounds of its own.
+    #[must_use]
+    pub fn one_bin(hashes: u32, slots: u32) -> Self {
         Self { hashes, bins: 1, slots }
     }
 
@@ -130,7 +136,8 @@ impl FilterShape {
 }
 
 /// base^exponent by squaring and multiplying.
-pub(super) fn power(base: f64, exponent: u32) -> f64 {
+#[must_use]
+pub fn power(base: f64, exponent: u32) -> f64 {
     let (mut result, mut square, mut left) = (1.0, base, exponent);
     while left > 0 {
         if left & 1 == 1 {

@@ -4,4 +4,5 @@ pub mod dcw13;
 pub mod dcw13_malicious;
 mod extension;
 pub mod random_gbf;
+pub mod rr16;
 mod transfer;

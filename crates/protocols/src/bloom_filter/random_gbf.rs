@@ -143,9 +143,9 @@ fn filter_positions(run: &Run<'_>, items: &Items) -> FilterPositions {
 }
 
 /// F: the mask of an item whose strings are known, H(context, x, S(x)) cut to ℓ bits.
-struct Masks {
-    width: MaskWidth,
-    oracle: Oracle,
+pub(super) struct Masks {
+    pub(super) width: MaskWidth,
+    pub(super) oracle: Oracle,
 }
 
 impl Masks {
@@ -155,7 +155,7 @@ impl Masks {
     }
 
     /// The masks of all items, in the order of the filter's bins. The sums go.
-    fn of<const W: usize>(
+    pub(super) fn of<const W: usize>(
         &self,
         threads: usize,
         items: &Items,

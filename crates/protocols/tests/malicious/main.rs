@@ -8,6 +8,7 @@
 
 mod dcw13;
 mod receivers;
+mod rr16;
 mod senders;
 mod small_sets;
 
