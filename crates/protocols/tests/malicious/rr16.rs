@@ -51,22 +51,16 @@ fn cheats_that_do_not_cheat_are_honest() {
     assert_eq!(against_receiver(&sets, 1, honest).unwrap(), sets.receiver_rows);
 }
 
-/// ln(n!).
-fn ln_factorial(n: usize) -> f64 {
-    (2..=n).map(|i| (i as f64).ln()).sum()
-}
-
-fn ln_choose(n: usize, k: usize) -> f64 {
-    ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
-}
-
 /// The probability that so many ones in one group pass: at most N_maxones of them are among the opened OTs.
 fn passing(parameters: &Rr16Parameters, ones: usize) -> f64 {
     assert_eq!(parameters.groups(), 1);
     let (ots, opened) = (parameters.ots(), parameters.opened());
-    let all = ln_choose(ots, opened);
-    let most = parameters.most_opened_ones() as usize;
-    (0..=most).map(|k| (ln_choose(ones, k) + ln_choose(ots - ones, opened - k) - all).exp()).sum()
+    let mut factorials = vec![0.0];
+    (1..=ots).for_each(|n| factorials.push(factorials[n - 1] + (n as f64).ln()));
+    let choose = |n: usize, k: usize| factorials[n] - factorials[k] - factorials[n - k];
+    let most = (parameters.most_opened_ones() as usize).min(ones);
+    let exactly = |k: usize| choose(ones, k) + choose(ots - ones, opened - k) - choose(ots, opened);
+    (0..=most).map(|k| exactly(k).exp()).sum()
 }
 
 /// Too many ones pass as often as the hypergeometric distribution says, and then serve no more keys than the
@@ -77,10 +71,10 @@ fn too_many_ones_are_caught_as_often_as_predicted() {
     let parameters = Rr16Parameters::for_items(3);
     let pass_of = |ones| passing(&parameters, ones);
     // So many that about every third one of them passes.
-    let ones = (parameters.ones()..).find(|&ones| pass_of(ones) < 0.35).unwrap();
+    let ones = (parameters.ones()..).step_by(5).find(|&ones| pass_of(ones) < 0.35).unwrap();
     assert!(pass_of(parameters.ones()) > 1.0 - 1e-12);
     assert!(pass_of((parameters.most_ones() + parameters.most_opened_ones()) as usize) < 2f64.powi(-40));
-    let (runs, mut passed) = (60, 0);
+    let (runs, mut passed) = (40, 0);
     for seed in 0..runs {
         let cheat = ReceiverCheat { ones: Some(ones), ..ReceiverCheat::default() };
         let (learnt, sent) = against_sender(&sets, &sets.receiver, seed, cheat);
@@ -155,8 +149,8 @@ fn another_coin_than_committed_to_or_another_offline_phase_ends_the_run() {
         assert!(is_failed_check(&sent.unwrap_err()) && learnt.is_err());
         let cheat = ReceiverCheat { id: true, ..ReceiverCheat::default() };
         let (learnt, sent) = against_sender(&sets, &sets.receiver, seed, cheat);
-        let other = Error::PeerMisbehaved(Misbehaviour::OtherOfflinePhase);
-        assert_eq!((learnt.unwrap_err(), sent.unwrap_err()), (other.clone(), other));
+        assert_eq!(sent.unwrap_err(), Error::PeerMisbehaved(Misbehaviour::OtherOfflinePhase));
+        assert!(learnt.is_err());
     }
 }
 
@@ -179,13 +173,14 @@ fn a_full_filter_holds_no_foreign_key() {
 /// extractable, and fewer than the bound says.
 #[test]
 fn more_keys_than_declared_are_an_input_within_the_bound() {
-    let keys: Vec<String> = (0..24).map(|key| format!("key {key}")).collect();
+    let keys: Vec<String> = (0..22).map(|key| format!("key {key}")).collect();
     let (all, declared) = (items_for(&MALICIOUS, &keys), items_for(&MALICIOUS, &keys[..20]));
-    let sets = Planted { receiver: declared, sender: all, receiver_rows: Vec::new(), sender_rows: Vec::new() };
+    let sets =
+        Planted { receiver: declared, sender: all, receiver_rows: Vec::new(), sender_rows: Vec::new() };
     let (learnt, sent) = against_sender(&sets, &sets.sender, 1, ReceiverCheat::default());
     sent.unwrap();
     let learnt = learnt.unwrap().matched;
-    assert_eq!(learnt, (0..24).collect::<Vec<_>>());
+    assert_eq!(learnt, (0..22).collect::<Vec<_>>());
     assert!((learnt.len() as u64) < Rr16Parameters::for_items(20).most_tested_keys(64));
 }
 
@@ -269,8 +264,8 @@ fn stored_offline_output_serves_its_other_half_alone() {
         assert_eq!((receiver.receiver_items(), sender.receiver_items()), (50, 50));
         duel(
             (&ENTRY, &sets, case(Learns::Receiver, 99)),
-            Box::new(|ctx: &mut Ctx<'_, '_>| {
-                let pending = rr16::online_receive(ctx, &sets.receiver, receiver)?;
+            Box::new(|ctx| {
+                let pending = rr16::online_receive(&mut ctx.reborrow(), &sets.receiver, receiver)?;
                 Ok(pending.matches()?.into_rows())
             }),
             Box::new(|ctx| rr16::online_send(ctx, &sets.sender, sender)),
@@ -293,8 +288,8 @@ fn stored_offline_output_serves_its_other_half_alone() {
     );
     assert!(ended.0.is_ok() && ended.1.is_ok());
     let (rows, sent) = online(&receiver, &foreign);
-    let other = Error::PeerMisbehaved(Misbehaviour::OtherOfflinePhase);
-    assert_eq!((rows.unwrap_err(), sent.unwrap_err()), (other.clone(), other));
+    assert_eq!(sent.unwrap_err(), Error::PeerMisbehaved(Misbehaviour::OtherOfflinePhase));
+    assert!(rows.is_err());
     // Too few items, and bytes that are something else.
     let few = rr16::OfflineReceiver::read_from(&mut &receiver[..]).unwrap();
     let run = ENTRY.run(&[7; 32], vesica_protocols::Sizes { receiver: 51, sender: 1 }, MALICIOUS);
@@ -302,7 +297,8 @@ fn stored_offline_output_serves_its_other_half_alone() {
     let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);
     let refused = rr16::online_receive(&mut Ctx::new(&run, &mut end, &mut rng), &sets.receiver, few);
     assert!(matches!(refused, Err(Error::Misuse(_))));
-    for (byte, bytes) in [(0, &receiver), (16, &receiver), (17, &receiver), (70, &receiver), (80, &receiver)] {
+    for (byte, bytes) in [(0, &receiver), (16, &receiver), (17, &receiver), (70, &receiver), (80, &receiver)]
+    {
         let mut bytes = bytes.clone();
         bytes[byte] ^= 0x40;
         assert!(rr16::OfflineReceiver::read_from(&mut &bytes[..]).is_err(), "byte {byte}");

@@ -1,7 +1,6 @@
 //! Parties that cheat, with consistent messages of their own, for `crates/protocols/tests/malicious`. Only
 //! tests can reach them.
 
-use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_encode::bloom::FilterPositions;
 use vesica_encode::items::Items;
@@ -80,7 +79,8 @@ pub fn receive(ctx: &mut Ctx<'_, '_>, items: &Items, cheat: &ReceiverCheat) -> R
     if cheat.id {
         offline.id[0] ^= 1;
     }
-    let context = if cheat.coin { false_coin(ctx, &offline.id)? } else { coins_of_receiver(ctx, &offline.id)? };
+    let context =
+        if cheat.coin { false_coin(ctx, &offline.id)? } else { coins_of_receiver(ctx, &offline.id)? };
     ctx.run.phase(Phase::Hash, 0);
     let positions = FilterPositions::new(&context, offline.parameters.shape(), items, ctx.run.threads);
     let mut filter = ReceiverFilter::new(ctx.run, offline, &positions);

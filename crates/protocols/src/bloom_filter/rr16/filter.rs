@@ -171,7 +171,9 @@ impl<'a> ReceiverFilter<'a> {
             let room = ((first + group) * ones_of_group) as u32;
             let set: u32 = words.iter().map(|word| word.count_ones()).sum();
             if set > ones {
-                return Err(Error::Chance("my items need more OTs of choice 1 than a part of the filter has"));
+                return Err(Error::Chance(
+                    "my items need more OTs of choice 1 than a part of the filter has",
+                ));
             }
             // No bounds: the front and the back of the order meet after `kept` slots.
             let (order, mut front, mut done) = (&order[..kept], 0, 0);
@@ -240,7 +242,8 @@ impl ReceiverFilter<'_> {
                 part.positions(band, &mut blocks, &mut lists);
                 for (slice, slots) in lists.iter().enumerate().take(self.layout.slices(band)) {
                     let start = band * self.layout.band + slice * self.layout.shape.slots();
-                    for (holds, slot) in holds.iter_mut().zip(slots.iter().map(|&slot| start + slot as usize)) {
+                    for (holds, slot) in holds.iter_mut().zip(slots.iter().map(|&slot| start + slot as usize))
+                    {
                         *holds &= self.words[slot / WORD] >> (slot % WORD) & 1 == 1;
                     }
                 }

@@ -199,9 +199,9 @@ pub(super) fn extension_bytes(shape: &Shape) -> [u64; 2] {
         }
         Form::Silent => {
             let bytes = |ots| silent::setup_bytes(ots, Profile::Conservative, Security::Malicious);
-            let [from_receiver, from_sender] = setups(shape).map(bytes).fold([0, 0], |sum, setup| {
-                [sum[0] + setup[0] as u64, sum[1] + setup[1] as u64]
-            });
+            let [from_receiver, from_sender] = setups(shape)
+                .map(bytes)
+                .fold([0, 0], |sum, setup| [sum[0] + setup[0] as u64, sum[1] + setup[1] as u64]);
             [from_receiver + ots.map(|ots| ots as u64 / 8).sum::<u64>(), from_sender]
         }
     }

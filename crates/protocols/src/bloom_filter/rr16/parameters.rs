@@ -95,7 +95,9 @@ impl Rr16Parameters {
         let fits = |parameters: &Self| parameters.every_group_has_ones();
         fitting.into_iter().find(fits).unwrap_or_else(|| {
             let more = (1..).map(|more| Self::of_groups(items, &draft, LARGEST_GROUP, more));
-            let Some(parameters) = more.into_iter().find(fits) else { unreachable!("ones are enough at last") };
+            let Some(parameters) = more.into_iter().find(fits) else {
+                unreachable!("ones are enough at last")
+            };
             parameters
         })
     }

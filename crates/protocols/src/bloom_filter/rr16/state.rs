@@ -238,12 +238,7 @@ fn digest(parameters: &Rr16Parameters) -> [u8; 16] {
     digest
 }
 
-fn write_head(
-    to: &mut dyn Write,
-    side: Side,
-    id: &[u8; ID],
-    parameters: &Rr16Parameters,
-) -> io::Result<()> {
+fn write_head(to: &mut dyn Write, side: Side, id: &[u8; ID], parameters: &Rr16Parameters) -> io::Result<()> {
     to.write_all(&MAGIC)?;
     to.write_all(&[side as u8])?;
     to.write_all(&(parameters.items() as u64).to_le_bytes())?;
@@ -267,5 +262,8 @@ fn read_head(from: &mut dyn Read, side: Side) -> io::Result<([u8; ID], Rr16Param
 }
 
 fn invalid() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "no output of an offline phase of gbf-rr16, or not of this role")
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "no output of an offline phase of gbf-rr16, or not of this role",
+    )
 }
