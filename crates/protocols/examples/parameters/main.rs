@@ -17,6 +17,7 @@
 
 mod bins;
 mod common;
+mod cut_and_choose;
 mod filters;
 mod noise;
 mod page;
@@ -40,6 +41,7 @@ fn quick() -> Vec<Section> {
     sections.extend(bins::sections());
     sections.extend(transfers::sections());
     sections.extend(filters::sections());
+    sections.extend(cut_and_choose::sections());
     sections
 }
 

@@ -281,3 +281,6 @@ fn recv_with_id(channel: &mut dyn Channel, id: &[u8; ID]) -> Result<[u8; COIN], 
 fn context(run: &Run<'_>, id: &[u8; ID], receivers: &[u8; COIN], senders: &[u8; COIN]) -> Context {
     run.context.derive(COINS, &[&id[..], receivers, senders].concat())
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,7 +87,7 @@ pub fn receive(ctx: &mut Ctx<'_, '_>, items: &Items, cheat: &ReceiverCheat) -> R
     if cheat.full_filter {
         filter.fill();
     }
-    let set = filter.set_slots();
+    let set = filter.set().into_iter().filter(|set| *set).count();
     let inside = filter.holds();
     let sums = filter.permute_and_sum(ctx.run, ctx.channel)?;
     let masks = masks_of(ctx.run, &context)?;

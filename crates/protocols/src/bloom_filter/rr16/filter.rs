@@ -151,7 +151,7 @@ impl<'a> ReceiverFilter<'a> {
         Ok(sums)
     }
 
-    /// 5. The permutation of some groups: slots that are set take OTs from the front of the group's order,
+    /// Step 5, the permutation of some groups: slots that are set take OTs from the front of the group's order,
     /// others from its back.
     fn permute(
         &mut self,
@@ -228,9 +228,9 @@ impl ReceiverFilter<'_> {
         }
     }
 
-    /// How many slots are set.
-    pub(super) fn set_slots(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    /// Which slots are set.
+    pub(super) fn set(&self) -> Vec<bool> {
+        self.words.iter().flat_map(|word| (0..WORD).map(move |bit| word >> bit & 1 == 1)).collect()
     }
 
     /// Whether all positions of each item are set.

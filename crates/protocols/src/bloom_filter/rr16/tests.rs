@@ -1,0 +1,170 @@
+//! The online phase over OTs that a dealer hands out, and what the permutation shows.
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use vesica_channel::memory;
+use vesica_crypto::block::Block;
+use vesica_crypto::memory::Wiped;
+use vesica_crypto::prg::Prg;
+use vesica_ot::testing::credible;
+use zeroize::Zeroizing;
+
+use super::draws::{challenge, vartime_shuffle};
+use super::ots::Batches;
+use super::state::RowHashes;
+use super::*;
+use crate::testing::{Case, DIRECTIONS, Planted, Tampering, Target, duel, planted, wiped};
+
+/// Both outputs of an offline phase, of OTs as a dealer hands them out.
+fn dealt(items: usize, seed: u64) -> (OfflineReceiver, OfflineSender) {
+    let parameters = Rr16Parameters::for_items(items);
+    let (id, mut prg) = ([seed as u8; ID], Prg::from_seed(Block::from(u128::from(seed))));
+    let (kept, ots, ones) = (parameters.kept(), parameters.ots_of_group() as usize, parameters.ones());
+    let offset = prg.block();
+    let mut rows = vec![Block::ZERO; parameters.ots()];
+    prg.fill_blocks(&mut rows);
+    let challenges: Vec<_> = (0..Batches::of(&parameters).count()).map(|_| prg.block()).collect();
+    let sender =
+        OfflineSender { id, parameters, challenges, rows: Wiped::from(rows), offset: Zeroizing::new(offset) };
+    let (mut orders, mut counts) = (Vec::new(), Vec::new());
+    let mut strings = vec![Block::ZERO; parameters.groups() * ones];
+    let order_seed = prg.block();
+    for group in 0..parameters.groups() {
+        let (mut opened, mut marks, mut order) = (vec![0; ots - kept], vec![0; ots], vec![0; ots]);
+        challenge(sender.challenge_of(group), group as u64, &mut opened, &mut marks);
+        vartime_shuffle(order_seed, group as u64, &mut order);
+        let unopened = |order: &[u16]| -> Vec<u16> {
+            order.iter().copied().filter(|&number| marks[usize::from(number)] == 0).collect()
+        };
+        let mine = unopened(&order[..ones]);
+        for (string, number) in strings[group * ones..].iter_mut().zip(&mine) {
+            let ot = group * ots + usize::from(*number);
+            let mut row = [[sender.rows[ot] ^ offset]];
+            RowHashes::of(&id).strings.hash_at(&[ot as u64], &mut row);
+            *string = row[0][0];
+        }
+        counts.push(mine.len() as u32);
+        orders.extend(unopened(&order));
+    }
+    let (order, strings) = (Wiped::from(orders), Wiped::from(strings));
+    (OfflineReceiver { id, parameters, order, ones: counts, strings }, sender)
+}
+
+fn online(sets: &Planted, case: Case, offline: (OfflineReceiver, OfflineSender)) -> Result<Vec<u64>, Error> {
+    let (receiver, sender) = offline;
+    let (rows, sent) = duel(
+        (&ENTRY, sets, case),
+        Box::new(|ctx| {
+            Ok(online_receive(&mut ctx.reborrow(), &sets.receiver, receiver)?.matches()?.into_rows())
+        }),
+        Box::new(|ctx| online_send(ctx, &sets.sender, sender)),
+    );
+    sent.and(rows)
+}
+
+#[test]
+fn over_dealt_ots_it_is_the_plain_join() {
+    for (receiver, sender, made_for, threads) in
+        [(1, 1, 1, 1), (3000, 200, 3000, 3), (200, 3000, 200, 2), (150, 90, 500, 1)]
+    {
+        let sets = planted(receiver, sender, receiver.min(sender) / 2, 3);
+        let case = Case { threads, ..Case::default() };
+        assert_eq!(online(&sets, case, dealt(made_for, 5)).unwrap(), sets.receiver_rows, "{receiver}");
+    }
+}
+
+/// The strings of opened OTs and those of the filter come from two hashes, each tweaked by the OT's number.
+#[test]
+fn flaw_equal_rows_have_equal_strings() {
+    let hashes = RowHashes::of(&[1; ID]);
+    let mut seen = std::collections::HashSet::new();
+    for pads in [&hashes.opened, &hashes.strings, &RowHashes::of(&[2; ID]).strings] {
+        for number in 0..50 {
+            let mut row = [[Block::ONES]];
+            pads.hash_at(&[number], &mut row);
+            assert!(seen.insert(row[0][0].to_bytes()));
+        }
+    }
+}
+
+/// Where the filter is set, π is as random as elsewhere: OTs of neighbouring slots of one kind are in
+/// either order equally often, and both kinds have the same OTs.
+#[test]
+fn the_permutation_does_not_depend_on_the_filter() {
+    let parameters = Rr16Parameters::for_items(30);
+    assert_eq!(parameters.groups(), 1);
+    let middle = parameters.ots_of_group() as usize / 2;
+    let (mut ascending, mut low, mut pairs, mut set_slots) = ([0; 2], [0; 2], [0; 2], [0; 2]);
+    for seed in 0..3 {
+        let sets = planted(30, 5, 0, seed);
+        let (offline, _) = dealt(30, seed);
+        let (mut here, mut there) = memory::pair();
+        let run =
+            ENTRY.run(&[seed as u8; 32], Sizes { receiver: 30, sender: 5 }, crate::Parameters::default());
+        let positions = FilterPositions::new(&run.context, parameters.shape(), &sets.receiver, 1);
+        let filter = ReceiverFilter::new(&run, offline, &positions);
+        let set = filter.set();
+        filter.permute_and_sum(&run, &mut here).unwrap();
+        let mut bytes = vec![0; 2 * parameters.all_slots()];
+        there.recv_exact(&mut bytes).unwrap();
+        let order: Vec<_> = bytes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
+        for kind in [false, true] {
+            let of_kind: Vec<_> =
+                order.iter().zip(&set).filter(|(_, set)| **set == kind).map(|(ot, _)| *ot).collect();
+            let kind = usize::from(kind);
+            set_slots[kind] += of_kind.len();
+            low[kind] += of_kind.iter().filter(|&&ot| usize::from(ot) < middle).count();
+            pairs[kind] += of_kind.len() / 2;
+            ascending[kind] += of_kind.as_chunks::<2>().0.iter().filter(|[a, b]| a < b).count();
+        }
+    }
+    for kind in 0..2 {
+        let near = |count: usize, all: usize| {
+            // The binomial sum of `credible` is for some hundreds.
+            (count as f64 - all as f64 / 2.0).abs() < 2.0 * (all as f64).sqrt()
+        };
+        assert!(near(ascending[kind], pairs[kind]), "{ascending:?} of {pairs:?}");
+        assert!(near(low[kind], set_slots[kind]), "{low:?} of {set_slots:?}");
+    }
+}
+
+/// The choices are ones at random places, so many in each group.
+#[test]
+fn choices_say_nothing_of_the_items() {
+    let mut counts = [0; 40];
+    for seed in 0..500 {
+        let mut order = [0; 40];
+        vartime_shuffle(Block::from(seed as u128), 0, &mut order);
+        order[..15].iter().for_each(|&ot| counts[usize::from(ot)] += 1);
+    }
+    assert!(counts.iter().all(|&count| credible(count, 500, 15.0 / 40.0)), "{counts:?}");
+}
+
+#[test]
+fn secrets_are_wiped_where_a_run_breaks_off() {
+    let honest = wiped::run(&ENTRY, crate::Parameters::default(), None);
+    let parameters = Rr16Parameters::for_items(200);
+    let strings = parameters.groups() * parameters.ones() * Block::BYTES;
+    let rows = parameters.ots() * Block::BYTES;
+    let [receiver, sender] = honest.parties;
+    assert!(receiver.0 && receiver.1 > strings + rows && sender.0 && sender.1 > rows);
+    // Without the masks, and without the permutation.
+    let target = |party: usize| Target {
+        direction: DIRECTIONS[party],
+        frame: honest.frames[party] - 1,
+        tampering: Tampering::Drop,
+    };
+    let [(well, wiped_bytes), _] = wiped::run(&ENTRY, crate::Parameters::default(), Some(target(1))).parties;
+    assert!(!well && wiped_bytes > strings + rows);
+    let [_, (well, wiped_bytes)] = wiped::run(&ENTRY, crate::Parameters::default(), Some(target(0))).parties;
+    assert!(!well && wiped_bytes > rows);
+}
+
+/// A run's randomness makes its own OTs: the same items twice show nothing in common.
+#[test]
+fn offline_phases_differ() {
+    let mut rng = StdRng::seed_from_u64(1);
+    let (first, second) = (dealt(2, rng.next_u64() % 200), dealt(2, 201));
+    assert!(first.0.order[..] != second.0.order[..] && first.0.id() != second.0.id());
+    assert_eq!(format!("{:?}", first.1), format!("{:?}", second.1), "nothing of a state is printed");
+}
