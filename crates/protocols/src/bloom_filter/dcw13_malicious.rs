@@ -61,7 +61,6 @@ use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128::Gf128;
 use vesica_crypto::hash::{Label, Oracle};
-use vesica_crypto::join::join;
 use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::prg::Prg;
 use vesica_crypto::wide_block::WideBlockCipher;
@@ -69,19 +68,23 @@ use vesica_encode::bloom::{FilterPositions, FilterShape, SLICES_PER_BLOCK, Sums,
 use vesica_encode::items::Items;
 use vesica_encode::shamir::{MOST_SHARES, Sharing};
 use vesica_ot::random::{OtPads, add_delta};
-use vesica_ot::security::{Malicious, NoCache, Security};
+use vesica_ot::security::Security;
 use vesica_ot::small_field;
 use vesica_ot::softspoken::{self, Choices, Width};
+use zeroize::Zeroizing;
 
 use crate::entry::{Entry, Memory, Message, Roles, Shape, Status};
 use crate::error::{Error, Misbehaviour, Misuse};
-use crate::masks::{self, MaskWidth};
 use crate::outcome::{Outcome, Pending};
 use crate::parameters::variants;
 use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
 
 #[cfg(any(test, feature = "testing"))]
 pub mod cheating;
+mod offline;
+mod random_filter;
+
+use offline::{ReceiverOffline, SenderOffline};
 
 /// k = κ hash functions.
 const HASHES: u32 = 128;
@@ -89,19 +92,16 @@ const HASHES: u32 = 128;
 /// k of SoftSpoken; see `extension`.
 const WIDTH: Width = Width::Four;
 
-/// OTs made between two signs of progress: whole chunks of the checked extension.
-const PIECE: usize = 8 * 127 * Block::BITS;
-
 /// Slots that are sent or received at a time.
 const CHUNK: usize = 1 << 13;
-
-/// Rows picked and hashed at a time.
-const PICKED: usize = 256;
 
 /// The pads of the shares, and those of both halves of the ciphertexts.
 const SHARE: Label = Label::new("gbf-dcw-malicious: row to pad of a share");
 const LEFT: Label = Label::new("gbf-dcw-malicious: row to pad of the left half");
 const RIGHT: Label = Label::new("gbf-dcw-malicious: row to pad of the right half, or string of the filter");
+
+/// v.
+const VALUE: Label = Label::new("gbf-dcw-malicious: item to value");
 
 variants! {
     /// Which strings the OTs carry.
@@ -185,7 +185,7 @@ pub static ENTRY: Entry = Entry::new(
 .memory("receiver 58·m + 2^24, sender 66·m + 2^24, m = 256·max(n_r, n_s) (random: 256·n_r)", |shape| {
     Memory { receiver: 58 * slots(shape) as u64 + (1 << 24), sender: 66 * slots(shape) as u64 + (1 << 24) }
 })
-.max_tested_keys(|shape| 4 * set_size(shape.sizes, Form::of(&shape.parameters)) as u64)
+.max_tested_keys(most_tested)
 .test_items(1 << 7);
 
 fn is_random(shape: &Shape) -> bool {
@@ -198,6 +198,13 @@ fn set_size(sizes: Sizes, form: Form) -> usize {
         Form::Published => sizes.receiver.max(sizes.sender),
         Form::Random => sizes.receiver,
     }
+}
+
+/// Keys of its choice that a receiver can test, 4n. A set of m/2 ones leaves the slices shares f_i of ones with
+/// average 1/2, and holds all positions of a key with probability Π f_i ≤ 2^-128. So the probability that n' of
+/// 2^64 keys fit one of the 2^(256n) sets is at most 2^(64n' + 256n - 128n'), for n' = 4n + 1 2^-64.
+fn most_tested(shape: &Shape) -> u64 {
+    4 * set_size(shape.sizes, Form::of(&shape.parameters)) as u64
 }
 
 /// m.
@@ -252,82 +259,6 @@ impl Agreed {
     /// m.
     fn slots(&self) -> usize {
         self.sharing.shares()
-    }
-}
-
-/// The receiver's OTs with random choices, before its items count.
-struct ReceiverOffline {
-    /// b.
-    choices: Wiped<u8>,
-    /// t_j.
-    rows: Wiped<[Block; 1]>,
-    /// The seed of r.
-    nonces: Block,
-}
-
-impl ReceiverOffline {
-    /// 1. The OTs, and r_0, …, r_m-1.
-    fn prepare(ctx: &mut Ctx<'_, '_>, agreed: &Agreed) -> Result<Self, Error> {
-        let Ctx { run, channel, rng, .. } = ctx.reborrow();
-        run.phase(Phase::BaseOts, 0);
-        let mut ot = softspoken::Receiver::<Malicious>::setup(&run.context, WIDTH, NoCache, channel, rng)?;
-        run.phase(Phase::Extend, agreed.slots());
-        let mut rows = Wiped::from(large_vec([Block::ZERO], agreed.slots()));
-        let mut choices = Wiped::from(vec![0; agreed.slots() / 8]);
-        for (rows, choices) in rows.chunks_mut(PIECE).zip(choices.chunks_mut(PIECE / 8)) {
-            ot.extend_to(Choices::Random, choices, rows, |message| Ok(channel.send(message)?))?;
-            run.advance(rows.len())?;
-        }
-        channel.flush()?;
-        let nonces = Block::random(rng);
-        if agreed.form == Form::Published {
-            let (mut stream, mut chunk) = (Prg::from_seed(nonces), vec![Block::ZERO; CHUNK]);
-            for first in (0..agreed.slots()).step_by(CHUNK) {
-                let chunk = &mut chunk[..CHUNK.min(agreed.slots() - first)];
-                stream.fill_blocks(chunk);
-                channel.send(Block::slice_as_bytes(chunk))?;
-            }
-            channel.flush()?;
-        }
-        Ok(Self { choices, rows, nonces })
-    }
-}
-
-/// The sender's OTs, and the shares of its key, before its items count.
-struct SenderOffline {
-    delta: Block,
-    /// q_j.
-    rows: Wiped<[Block; 1]>,
-    /// r_j.
-    nonces: Vec<Block>,
-    /// sk.
-    key: Gf128,
-    /// f_j.
-    shares: Wiped<Block>,
-}
-
-impl SenderOffline {
-    fn prepare(ctx: &mut Ctx<'_, '_>, agreed: &Agreed) -> Result<Self, Error> {
-        let Ctx { run, channel, rng, .. } = ctx.reborrow();
-        run.phase(Phase::BaseOts, 0);
-        let mut ot = softspoken::Sender::<Malicious>::setup(&run.context, WIDTH, NoCache, channel, rng)?;
-        run.phase(Phase::Extend, agreed.slots());
-        let mut rows = Wiped::from(large_vec([Block::ZERO], agreed.slots()));
-        for rows in rows.chunks_mut(PIECE) {
-            ot.extend_from(Choices::Random, rows, |message| Ok(channel.recv_exact(message)?))?;
-            run.advance(rows.len())?;
-        }
-        // 1. r_0, …, r_m-1.
-        let mut nonces = Vec::new();
-        if agreed.form == Form::Published {
-            nonces = large_vec(Block::ZERO, agreed.slots());
-            channel.recv_exact(Block::slice_as_mut_bytes(&mut nonces))?;
-        }
-        // 2. A random key, and its m shares.
-        run.phase(Phase::Share, 0);
-        let (key, shares) = agreed.sharing.share(run.threads, rng);
-        let [delta] = vesica_ot::CotSender::delta(&ot);
-        Ok(Self { delta, rows, nonces, key, shares })
     }
 }
 
@@ -392,15 +323,15 @@ impl<'a> Party<'a> {
         // 4. sk, from the shares where the filter is zero.
         self.run.phase(Phase::Share, 0);
         let zeros = Wiped::from(filter.iter().map(|bits| !bits).collect::<Vec<u8>>());
-        let key = join_shares(&zeros, &shares);
+        let key = Zeroizing::new(join_shares(&zeros, &shares));
         drop(shares);
         match self.agreed.form {
             Form::Published => {
-                let recovered = self.receive_filter(&rows, filter, nonces, key, ctx.channel)?;
+                let recovered = self.receive_filter(&rows, filter, nonces, *key, ctx.channel)?;
                 self.run.phase(Phase::Compare, 0);
                 Ok(self.recovered(&recovered))
             }
-            Form::Random => self.receive_masks(&rows, key, ctx.channel),
+            Form::Random => self.receive_masks(&rows, *key, ctx.channel),
         }
     }
 
@@ -489,13 +420,13 @@ impl<'a> Party<'a> {
         let mut corrections = vec![0; self.agreed.slots() / 8];
         channel.recv_exact(&mut corrections)?;
         for (j, [row]) in rows.iter_mut().enumerate() {
-            *row ^= delta & Block::mask(corrections[j / 8] >> (j % 8) & 1 == 1);
+            *row ^= *delta & Block::mask(corrections[j / 8] >> (j % 8) & 1 == 1);
         }
         self.send_shares(&rows, shares, channel)?;
-        add_delta(&[delta], &mut rows);
+        add_delta(&[*delta], &mut rows);
         match self.agreed.form {
-            Form::Published => self.send_filter(&rows, &nonces, key, channel, rng),
-            Form::Random => self.send_masks(&rows, key, channel),
+            Form::Published => self.send_filter(&rows, &nonces, *key, channel, rng),
+            Form::Random => self.send_masks(&rows, *key, channel),
         }
     }
 
@@ -559,70 +490,6 @@ impl<'a> Party<'a> {
             )?;
         }
         Ok(channel.flush()?)
-    }
-}
-
-/// v.
-const VALUE: Label = Label::new("gbf-dcw-malicious: item to value");
-
-/// F(sk, ·).
-const KEYED: Label = Label::new("gbf-dcw-malicious: key and item to pad of a mask");
-
-/// H of an item and its XOR.
-const MASK: Label = Label::new("gbf-dcw-malicious: sum and item to mask");
-
-/// The random form.
-impl Party<'_> {
-    /// H(x, ⊕_i H_1(j, row of j = h_i(x))) ⊕ F(sk, x) of each item.
-    fn masks(&self, rows: &[[Block; 1]], key: Gf128) -> Result<Vec<u128>, Error> {
-        let pads = self.pads(RIGHT);
-        let mut sums = Wiped::from(vec![[Block::ZERO]; self.positions.items().len()]);
-        let mut picked = Wiped::from(vec![[Block::ZERO]; PICKED]);
-        self.for_each_slice(|slice, slots| {
-            let first = slice * self.agreed.filter.slots();
-            for (slots, sums) in slots.chunks(PICKED).zip(sums.chunks_mut(PICKED)) {
-                let numbers: Vec<u64> = slots.iter().map(|slot| (first + *slot as usize) as u64).collect();
-                let picked = &mut picked[..slots.len()];
-                picked.iter_mut().zip(&numbers).for_each(|(picked, j)| *picked = rows[*j as usize]);
-                pads.hash_at(&numbers, picked);
-                sums.iter_mut().zip(picked).for_each(|([sum], [string])| *sum ^= *string);
-            }
-            Ok(())
-        })?;
-        let keyed = self.hashed(&self.run.context.oracle(KEYED), key.to_block().as_bytes());
-        let oracle = self.run.context.oracle(MASK);
-        let masks = self.positions.items().iter().zip(sums.iter().zip(keyed.iter()));
-        Ok(masks
-            .map(|(&item, ([sum], [keyed]))| {
-                let mut mask = [0; Block::BYTES];
-                oracle.hash_parts(&[sum.as_bytes(), self.items.get(item as usize)], &mut mask);
-                (Block::from_bytes(mask) ^ *keyed).to_u128()
-            })
-            .collect())
-    }
-
-    /// Masks have 128 bits: a proof against a cheating sender would extract its set from them.
-    fn mask_width(&self) -> Result<MaskWidth, Error> {
-        MaskWidth::for_run(self.run.sizes, Security::Malicious)
-    }
-
-    fn receive_masks(
-        &self,
-        rows: &[[Block; 1]],
-        key: Gf128,
-        channel: &mut dyn Channel,
-    ) -> Result<Vec<u32>, Error> {
-        let mine = self.masks(rows, key)?;
-        let theirs = masks::recv_sorted(self.run, self.mask_width()?, channel.split().1)?;
-        self.run.phase(Phase::Compare, 0);
-        let pairs = join(self.run.threads, &mine[..], &theirs[..]);
-        Ok(pairs.iter().map(|(mine, _)| self.positions.items()[*mine as usize]).collect())
-    }
-
-    fn send_masks(&self, rows: &[[Block; 1]], key: Gf128, channel: &mut dyn Channel) -> Result<(), Error> {
-        let mine = self.masks(rows, key)?.into_iter().zip(self.positions.items().iter().copied());
-        masks::send_sorted(self.run, self.mask_width()?, mine, channel.split().0)?;
-        Ok(())
     }
 }
 

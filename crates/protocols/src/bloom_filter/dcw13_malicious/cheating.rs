@@ -49,7 +49,7 @@ pub fn send_with(ctx: &mut Ctx<'_, '_>, items: &Items, cheat: &SenderCheat<'_>) 
     cheat.shares.iter().for_each(|&slot| offline.shares[slot] ^= lie);
     cheat.nonces.iter().for_each(|&slot| offline.nonces[slot] ^= lie);
     if cheat.other_key {
-        offline.key += Gf128::ONE;
+        *offline.key += Gf128::ONE;
     }
     Party::new(ctx.run, agreed, items).send(ctx, offline)
 }
