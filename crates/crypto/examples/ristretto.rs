@@ -74,8 +74,8 @@ fn elements(backend: Backend, uniform: &[[u8; 64]]) {
     one(&name("one scalar"), count, || drop(black_box(elements.multiply(&scalars[0]))));
     one(&name("one short scalar"), count, || drop(black_box(elements.multiply_short(weights[0]))));
     one(&name("fixed base"), count, || drop(black_box(table.multiply(&scalars))));
-    one(&name("weighted sum"), count, || _ = black_box(elements.vartime_weighted_sum(&weights)));
-    one(&name("sum"), count, || _ = black_box(elements.sum()));
+    one(&name("weighted sum"), count, || _ = black_box(elements.vartime_double_weighted_sum(&weights)));
+    one(&name("sum"), count, || _ = black_box(elements.double_sum()));
     let mut out = encoded.clone();
     one(&name("encode doubles"), count, || elements.encode_doubles(&mut out));
     one(&name("table of a fixed base"), 1, || _ = black_box(RistrettoBase::new_on(backend, &base)));

@@ -37,15 +37,18 @@ pub trait Elements<G: Group>: Sized + Send + Sync {
     fn add_assign(&mut self, other: &Self);
     /// Adds one element to each.
     fn add_to_all(&mut self, element: &G::Element);
-    /// Puts `-element` in the place of each.
-    fn negate(&mut self);
-    /// The sum of all.
-    fn sum(&self) -> G::Element;
-    /// `Σ weights[i] · elements[i]` for public values, in time that may depend on them.
+    /// Subtracts the elements of `other`, one by one.
+    ///
+    /// # Panics
+    /// If there are not as many.
+    fn sub_assign(&mut self, other: &Self);
+    /// Twice the sum of all.
+    fn double_sum(&self) -> G::Element;
+    /// `2 · Σ weights[i] · elements[i]` for public values, in time that may depend on them.
     ///
     /// # Panics
     /// If there are not as many weights.
-    fn vartime_weighted_sum(&self, weights: &[u128]) -> G::Element;
+    fn vartime_double_weighted_sum(&self, weights: &[u128]) -> G::Element;
 }
 
 /// A public element, ready to be multiplied by many secret scalars.

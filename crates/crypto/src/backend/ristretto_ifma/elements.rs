@@ -72,10 +72,10 @@ impl Elements {
         unsafe { add_to_all(&mut self.points, encoded) }
     }
 
-    /// Negates each.
-    pub(crate) fn negate(&mut self) {
+    /// Subtracts `other`, one by one.
+    pub(crate) fn sub_assign(&mut self, other: &Self) {
         // SAFETY: a kernel exists only where its instructions do.
-        unsafe { negate(&mut self.points) }
+        unsafe { sub(&mut self.points, &other.points) }
     }
 
     /// The encoding of twice the sum.
@@ -187,8 +187,8 @@ fn add_to_all(points: &mut [Point], encoded: &[u8; 32]) {
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn negate(points: &mut [Point]) {
-    points.iter_mut().for_each(|point| *point = point.negate());
+fn sub(points: &mut [Point], others: &[Point]) {
+    points.iter_mut().zip(others).for_each(|(point, other)| *point = point.add(&other.negate()));
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
