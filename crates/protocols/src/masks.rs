@@ -23,6 +23,9 @@ pub struct MaskWidth {
 }
 
 impl MaskWidth {
+    /// Whole hashes of 128 bits.
+    pub(crate) const WHOLE: Self = Self { bits: u128::BITS };
+
     /// ℓ for sets of these sizes.
     pub fn for_sizes(sizes: Sizes) -> Result<Self, Error> {
         Self::for_candidates(sizes, 1)
@@ -162,7 +165,8 @@ pub(crate) fn send_sorted(
     }
 }
 
-/// Receives the sender's masks, which must ascend. Two equal ones are possible, if hardly probable.
+/// Receives the sender's masks, which must ascend. Two equal ones are possible, if hardly probable; in malicious
+/// runs they are refused, lest a sender repeat one guess and see how long that many matches take.
 pub(crate) fn recv_sorted(
     run: &Run<'_>,
     width: MaskWidth,
@@ -170,7 +174,8 @@ pub(crate) fn recv_sorted(
 ) -> Result<Vec<u128>, Error> {
     run.phase(Phase::Exchange, run.sizes.sender);
     let masks = recv(width, run.sizes.sender, channel, &mut |masks| run.advance(masks))?;
-    match masks.windows(2).position(|pair| pair[0] > pair[1]) {
+    let equal_are_refused = run.parameters.security == Security::Malicious;
+    match masks.windows(2).position(|pair| pair[0] > pair[1] || equal_are_refused && pair[0] == pair[1]) {
         None => Ok(masks),
         Some(before) => Err(Misbehaviour::UnsortedMasks { position: before + 1 }.into()),
     }

@@ -18,6 +18,7 @@ pub static PROTOCOLS: &[&Entry] = &[
     &public_key::dt10_dl::ENTRY,
     &public_key::blind_rsa::DT_RSA_ENTRY,
     &public_key::ope::ENTRY,
+    &public_key::dkt10::ENTRY,
     &ot_based::kkrt16::ENTRY,
     &ot_based::ot_phasing::ENTRY,
     &ot_based::ot_psi::ENTRY,

@@ -3,6 +3,8 @@
 pub mod blind_rsa;
 pub mod dh;
 pub mod dh_ffc;
+pub mod dkt10;
 pub mod dt10_dl;
 pub mod ope;
+mod proofs;
 mod steps;

@@ -5,7 +5,7 @@
 
 use rand_core::CryptoRng;
 use subtle::{Choice, ConstantTimeEq};
-use vesica_crypto::group::{Group, InvalidElement, InvalidScalar};
+use vesica_crypto::group::{BatchGroup, Elements, FixedBase, Group, InvalidElement, InvalidScalar};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// The Mersenne prime 2^61 - 1.
@@ -124,6 +124,74 @@ impl Group for IdealGroup {
             *out = Self::encode(&Self::mul(scalar, &element));
         }
         Ok(())
+    }
+}
+
+impl BatchGroup for IdealGroup {
+    type Elements = IdealElements;
+    type FixedBase = IdealBase;
+}
+
+/// Many elements.
+pub struct IdealElements(Vec<u64>);
+
+/// A base.
+pub struct IdealBase(u64);
+
+impl IdealElements {
+    fn each(&self, compute: impl Fn(&u64) -> u64) -> Self {
+        Self(self.0.iter().map(compute).collect())
+    }
+}
+
+impl Elements<IdealGroup> for IdealElements {
+    fn map(uniform: &[[u8; 16]]) -> Self {
+        Self(uniform.iter().map(IdealGroup::map_to_group).collect())
+    }
+    fn decode(encoded: &[[u8; 8]]) -> Result<Self, InvalidElement> {
+        let decode = |(index, encoded)| IdealGroup::decode(encoded).map_err(|_| InvalidElement { index });
+        Ok(Self(encoded.iter().enumerate().map(decode).collect::<Result<_, _>>()?))
+    }
+    fn encode_doubles(&self, out: &mut [[u8; 8]]) {
+        assert_eq!(self.0.len(), out.len());
+        self.0.iter().zip(out).for_each(|(a, out)| *out = IdealGroup::encode(&IdealGroup::add(a, a)));
+    }
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+    fn multiply(&self, scalar: &Exponent) -> Self {
+        self.each(|a| IdealGroup::mul(scalar, a))
+    }
+    fn multiply_short(&self, scalar: u128) -> Self {
+        self.multiply(&Exponent(reduce(scalar)))
+    }
+    fn add_assign(&mut self, other: &Self) {
+        assert_eq!(self.0.len(), other.0.len());
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a = IdealGroup::add(a, b));
+    }
+    fn add_to_all(&mut self, element: &u64) {
+        *self = self.each(|a| IdealGroup::add(a, element));
+    }
+    fn sub_assign(&mut self, other: &Self) {
+        assert_eq!(self.0.len(), other.0.len());
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a = IdealGroup::sub(a, b));
+    }
+    fn double_sum(&self) -> u64 {
+        self.vartime_double_weighted_sum(&vec![1; self.0.len()])
+    }
+    fn vartime_double_weighted_sum(&self, weights: &[u128]) -> u64 {
+        assert_eq!(self.0.len(), weights.len());
+        let terms = self.0.iter().zip(weights).map(|(a, weight)| product(*a, reduce(*weight)));
+        terms.fold(0, |sum, term| IdealGroup::add(&sum, &IdealGroup::add(&term, &term)))
+    }
+}
+
+impl FixedBase<IdealGroup> for IdealBase {
+    fn new(base: &u64) -> Self {
+        Self(*base)
+    }
+    fn multiply(&self, scalars: &[Exponent]) -> IdealElements {
+        IdealElements(scalars.iter().map(|scalar| IdealGroup::mul(scalar, &self.0)).collect())
     }
 }
 
