@@ -42,6 +42,8 @@ pub trait Elements<G: Group>: Sized + Send + Sync {
     /// # Panics
     /// If there are not as many.
     fn sub_assign(&mut self, other: &Self);
+    /// Puts `-element` in the place of each.
+    fn negate(&mut self);
     /// Twice the sum of all.
     fn double_sum(&self) -> G::Element;
     /// `2 · Σ weights[i] · elements[i]` for public values, in time that may depend on them.

@@ -172,6 +172,9 @@ impl Elements<IdealGroup> for IdealElements {
     fn add_to_all(&mut self, element: &u64) {
         *self = self.each(|a| IdealGroup::add(a, element));
     }
+    fn negate(&mut self) {
+        *self = self.each(|a| IdealGroup::sub(&0, a));
+    }
     fn sub_assign(&mut self, other: &Self) {
         assert_eq!(self.0.len(), other.0.len());
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a = IdealGroup::sub(a, b));

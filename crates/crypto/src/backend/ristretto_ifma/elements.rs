@@ -72,6 +72,12 @@ impl Elements {
         unsafe { add_to_all(&mut self.points, encoded) }
     }
 
+    /// Negates each.
+    pub(crate) fn negate(&mut self) {
+        // SAFETY: a kernel exists only where its instructions do.
+        unsafe { negate(&mut self.points) }
+    }
+
     /// Subtracts `other`, one by one.
     pub(crate) fn sub_assign(&mut self, other: &Self) {
         // SAFETY: a kernel exists only where its instructions do.
@@ -184,6 +190,11 @@ fn add(points: &mut [Point], others: &[Point]) {
 fn add_to_all(points: &mut [Point], encoded: &[u8; 32]) {
     let element = decode_or_identity([encoded; LANES]);
     points.iter_mut().for_each(|point| *point = point.add(&element));
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn negate(points: &mut [Point]) {
+    points.iter_mut().for_each(|point| *point = point.negate());
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]

@@ -198,6 +198,14 @@ impl Elements<Ristretto255> for RistrettoElements {
         }
     }
 
+    fn negate(&mut self) {
+        match &mut self.0 {
+            Form::Portable(points) => points.iter_mut().for_each(|point| *point = -*point),
+            #[cfg(target_arch = "x86_64")]
+            Form::Lanes(elements) => elements.negate(),
+        }
+    }
+
     fn double_sum(&self) -> Element {
         match &self.0 {
             Form::Portable(points) => doubled(points.iter().sum()),
@@ -308,7 +316,9 @@ mod tests {
             );
             let sum: RistrettoPoint = p.iter().map(|p| p.0).sum();
             assert!(elements.double_sum() == doubled(sum), "{what}: sum");
-            elements.sub_assign(&others);
+            elements.negate();
+            elements.add_assign(&others);
+            elements.negate();
             elements.sub_assign(&others);
             elements.add_assign(&others);
             let one = Ristretto255::random_element(&mut rng);
