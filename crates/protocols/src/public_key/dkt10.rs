@@ -289,7 +289,7 @@ impl<'a, G: BatchGroup> Receiver<'a, G> {
         Receiver { party: Party::new(run, items), order, common, common_nonce, blinding, nonces }
     }
 
-    /// 1. M_i = H(y_i) + r_i·g'.
+    /// Message 1: M_i = H(y_i) + r_i·g'.
     fn send_blinded(&self, channel: &mut dyn SendHalf) -> Result<Blinded<G>, Error> {
         let count = self.order.len();
         let base = G::FixedBase::new(&G::generator());
@@ -315,8 +315,8 @@ impl<'a, G: BatchGroup> Receiver<'a, G> {
         Ok(blinded)
     }
 
-    /// 2. X = P + r·g and N_i = P - H(y_i) + r_i·g'', which is P - M_i + r_i·(g' + g''). The commitments of π are
-    /// made at the same time.
+    /// Message 2: X = P + r·g and N_i = P - H(y_i) + r_i·g'', which is P - M_i + r_i·(g' + g''). The commitments of
+    /// π are made at the same time.
     fn send_complements(
         &self,
         blinded: &Blinded<G>,
@@ -351,7 +351,7 @@ impl<'a, G: BatchGroup> Receiver<'a, G> {
         Ok(statement)
     }
 
-    /// 3. c, s = k + c·r, and s_i = k_i + c·r_i.
+    /// Message 3: c, s = k + c·r, and s_i = k_i + c·r_i.
     fn send_proof(&self, statement: &Statement<G>, channel: &mut dyn SendHalf) -> Result<(), Error> {
         let Statement { x, pieces, commitments } = statement;
         let challenge = self.party.proofs.challenge(x.as_ref(), pieces, commitments);
@@ -366,7 +366,7 @@ impl<'a, G: BatchGroup> Receiver<'a, G> {
         Ok(channel.flush()?)
     }
 
-    /// 4. F(M'_i - r_i·Z, y_i), if π' holds.
+    /// Of message 4, F(M'_i - r_i·Z, y_i), if π' holds.
     fn unblind(&self, blinded: &Blinded<G>, channel: &mut dyn RecvHalf) -> Result<Vec<u128>, Error> {
         let run = self.party.run;
         let public = recv_elements::<G>(1, channel)?[0];
@@ -487,7 +487,7 @@ impl<'a, G: BatchGroup> Sender<'a, G> {
         Ok(true)
     }
 
-    /// 4. Z, and z·M_i with π' for each block, if π holds.
+    /// Message 4: Z, and z·M_i with π' for each block, if π holds.
     fn answer(
         &mut self,
         incoming: &Inbound<Received<G>>,
