@@ -152,7 +152,7 @@ Letters of the formulas (docs/protocols/NAME.md has each one's size):
   c, κ'        bits of a code word (kkrt; ot-psi)
   p            the receiver's places in a bin (ot-psi, 1 unless a variant says otherwise)
   b, m         bins of a Bloom filter, and all of its slots: m = b·κ·s (gbf, gbf-random; gbf-dcw-malicious: 256·n)
-  b            bytes of a number modulo n or p (blind-rsa, dt-rsa, dt-dl): 128, 256, 384 at level 80, 112, 128
+  b            bytes of a number modulo n or p (blind-rsa, dt-rsa, dt-dl): 384 at level 128
   m            elements of the encoded set (vole); r(m), s(m), c(m) and c'(m) are bytes that grow with log m
 ";
 

@@ -45,15 +45,13 @@ use vesica_channel::{Channel, RecvHalf};
 use vesica_crypto::bigint::{
     BoxedUint, Exponent, FixedBase, InvalidResidue, Modulus, Residue, Residues, modp,
 };
-use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::join::join;
 use vesica_crypto::par;
-use vesica_crypto::prg::Prg;
 use vesica_encode::items::Items;
 use zeroize::Zeroizing;
 
-use super::steps::{answer_first, hash_to_masks, hash_to_residues, recv_each};
+use super::steps::{Streams, answer_first, hash_to_masks, hash_to_residues, recv_each};
 use crate::entry::{Entry, Memory, Message, Roles, Shape};
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, MaskWidth};
@@ -84,7 +82,7 @@ pub static ENTRY: Entry =
     Entry::new("dt-dl", "De Cristofaro–Tsudik, one-more-DL", Roles::Listed { receive, send })
         .family("public_key")
         .paper("CT10 Figure 3; HEK12 §7.3")
-        .levels(&[80, 112, 128])
+        .levels(&[80, 112, 128, 192])
         .variants(Form::VARIANTS)
         .flights(|_| 2)
         .steps(|role, _| match role {
@@ -127,7 +125,9 @@ fn prime_bits(level: u32) -> u32 {
     match level {
         80 => 1024,
         112 => 2048,
-        _ => 3072,
+        128 => 3072,
+        // The next prime above NIST's 7680 bits.
+        _ => 8192,
     }
 }
 
@@ -135,8 +135,8 @@ fn prime_bits(level: u32) -> u32 {
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
     let (run, threads) = (ctx.run, ctx.run.threads);
     let party = Party::new(run, items)?;
-    let (blind, seed) = (party.group.random_exponent(ctx.rng), Block::random(ctx.rng));
-    let mine = party.receive(&blind, seed, ctx.channel)?;
+    let (blind, streams) = (party.group.random_exponent(ctx.rng), Streams::new(ctx.rng));
+    let mine = party.receive(&blind, &streams, ctx.channel)?;
     let theirs = masks::recv_sorted(run, party.width, ctx.channel.split().1)?;
     Ok(Pairs::joined(run, move || join(threads, &mine[..], &theirs[..])))
 }
@@ -255,14 +255,19 @@ impl<'a> Party<'a> {
     }
 
     /// The exponents s_i of a chunk, the same whenever they are needed.
-    fn exponents(&self, seed: Block, chunk: usize) -> Vec<Exponent> {
-        let rng = &mut Prg::fork(seed, chunk as u64);
+    fn exponents(&self, streams: &Streams, chunk: usize) -> Vec<Exponent> {
+        let rng = &mut streams.get(chunk);
         let count = CHUNK.min(self.items.len() - chunk * CHUNK);
         (0..count).map(|_| self.group.random_exponent(rng)).collect()
     }
 
     /// Receiver: the masks of its items.
-    fn receive(&self, blind: &Exponent, seed: Block, channel: &mut dyn Channel) -> Result<Vec<u128>, Error> {
+    fn receive(
+        &self,
+        blind: &Exponent,
+        streams: &Streams,
+        channel: &mut dyn Channel,
+    ) -> Result<Vec<u128>, Error> {
         let (items, each) = (self.items.len(), self.group.modulus.bytes());
         let (piece, threads) = (self.piece(), self.run.threads);
         let collect = move |channel: &mut dyn RecvHalf, push: &mut dyn FnMut(Vec<u8>)| {
@@ -276,7 +281,7 @@ impl<'a> Party<'a> {
             let product = self.product(&generator, blind)?;
             channel.send(&self.group.encode(&self.group.modulus.batch(&product)))?;
             for first in (0..self.chunks()).step_by(threads) {
-                let blinded = self.blinded(&generator, &product, seed, first)?;
+                let blinded = self.blinded(&generator, &product, streams, first)?;
                 channel.send(&blinded)?;
                 channel.flush()?;
                 self.run.advance(blinded.len() / each)?;
@@ -286,7 +291,7 @@ impl<'a> Party<'a> {
             self.run.phase(Phase::Unblind, items);
             let public = self.group.powers_of(&self.group.decode(&answers.wait()?, 0)?.get(0));
             // 4. y'_i·Z^s_i.
-            self.unblind(&public, seed, answers)
+            self.unblind(&public, streams, answers)
         })?;
         Ok(masks)
     }
@@ -321,13 +326,13 @@ impl<'a> Party<'a> {
         &self,
         generator: &FixedBase,
         product: &Residue,
-        seed: Block,
+        streams: &Streams,
         first: usize,
     ) -> Result<Vec<u8>, Error> {
         let mut blinded = vec![Vec::new(); self.run.threads.min(self.chunks() - first)];
         par::fill_chunks(self.run.threads, 1, &mut blinded, |chunk, blinded| {
             let chunk = first + chunk;
-            let powers = generator.pow_each(&self.exponents(seed, chunk));
+            let powers = generator.pow_each(&self.exponents(streams, chunk));
             let elements = self.group.modulus.mul(&self.quotients(product, chunk)?, &powers);
             blinded[0] = self.group.encode(&elements);
             Ok::<_, Error>(())
@@ -339,7 +344,7 @@ impl<'a> Party<'a> {
     fn unblind(
         &self,
         public: &FixedBase,
-        seed: Block,
+        streams: &Streams,
         answers: &Inbound<Vec<u8>>,
     ) -> Result<Vec<u128>, Stopped> {
         let (items, each) = (self.items.len(), self.group.modulus.bytes());
@@ -352,7 +357,7 @@ impl<'a> Party<'a> {
             par::for_each(self.run.threads, pieces, |chunk, (raised, masks)| {
                 let chunk = done / CHUNK + chunk;
                 let raised = self.group.decode(raised, chunk * CHUNK)?;
-                let powers = public.pow_each(&self.exponents(seed, chunk));
+                let powers = public.pow_each(&self.exponents(streams, chunk));
                 self.mask(&self.group.modulus.mul(&raised, &powers), masks);
                 Ok::<_, Error>(())
             })?;
@@ -445,7 +450,7 @@ mod tests {
                 |a: &Residue, b: &Residue| group.encode(&modulus.batch(a)) == group.encode(&modulus.batch(b));
             let times = |a: &Residue, b: &Residue| modulus.mul_one(&modulus.batch(a), b).get(0);
             let (blind, secret) = (group.random_exponent(rng), group.random_exponent(rng));
-            let seed = Block::random(rng);
+            let streams = &Streams::new(rng);
             // V·g^R = ∏ H(y).
             let table = group.powers_of(&group.inverse(&group.generator).unwrap());
             let product = party.product(&table, &blind).unwrap();
@@ -455,8 +460,8 @@ mod tests {
                 (0..70).fold(modulus.residue(&BoxedUint::one()), |whole, i| times(&whole, &hashes.get(i)));
             assert!(same(&times(&product, &power(&group.generator, &blind)), &whole));
             // y_i·H(y)·g^s_i = V, and (y_i^a·Z^s_i)·H(y)^a = V^a.
-            let blinded = group.decode(&party.blinded(&table, &product, seed, 1).unwrap(), 0).unwrap();
-            let exponents = party.exponents(seed, 1);
+            let blinded = group.decode(&party.blinded(&table, &product, streams, 1).unwrap(), 0).unwrap();
+            let exponents = party.exponents(streams, 1);
             let public = power(&group.generator, &secret);
             for (i, exponent) in exponents.iter().enumerate() {
                 let (element, hash) = (blinded.get(i), hashes.get(64 + i));
@@ -470,7 +475,7 @@ mod tests {
 
     #[test]
     fn exponents_are_as_long_as_the_form_says() {
-        for (level, bits) in [(80, 1024), (112, 2048), (128, 3072)] {
+        for (level, bits) in [(80, 1024), (112, 2048), (128, 3072), (192, 8192)] {
             let of = |form| PowerGroup::new(&Parameters { level, ..parameters(form) });
             let rng = &mut StdRng::seed_from_u64(2);
             for (form, length) in [(Form::Standard, bits - 1), (Form::ShortExponents, 2 * level)] {

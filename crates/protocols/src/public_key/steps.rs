@@ -3,16 +3,37 @@
 
 use std::ops::Range;
 
+use rand_core::CryptoRng;
 use vesica_channel::{RecvHalf, SendHalf};
 use vesica_crypto::bigint::{Modulus, Residues};
 use vesica_crypto::hash::Oracle;
+use vesica_crypto::wide_prg::WidePrg;
 use vesica_encode::items::Items;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::overlap::{Inbound, Stopped};
 use crate::protocol::Run;
+
+/// Streams of a party's own randomness: a chunk of its items has one, which is the same whenever it is asked for.
+pub(super) struct Streams(Oracle);
+
+impl Streams {
+    pub(super) fn new(rng: &mut dyn CryptoRng) -> Self {
+        let mut seed = [0; 32];
+        rng.fill_bytes(&mut seed);
+        let streams = Oracle::with_key(seed);
+        seed.zeroize();
+        Streams(streams)
+    }
+
+    pub(super) fn get(&self, chunk: usize) -> WidePrg {
+        let mut seed = Zeroizing::new([0; 32]);
+        self.0.hash(&(chunk as u64).to_le_bytes(), &mut seed[..]);
+        WidePrg::from_seed(&seed)
+    }
+}
 
 /// Reads `count` numbers or elements of `each` bytes and passes them on, `piece` at a time.
 pub(super) fn recv_each(
