@@ -12,8 +12,8 @@
 //!   range check validates an element. See [`modp`].
 //! - H reduces uniform bytes, 128 bits longer than p, modulo p; so nobody knows a logarithm. PSZ14 does not say how it
 //!   hashes.
-//! - Exponents are uniform modulo the order. PSZ14 ran exponents of about 2κ bits, as its figures show; the variant
-//!   does, at ten to twelve times the speed. An inverse is never short, so the variant always takes the form without one.
+//! - Exponents are uniform modulo the order. PSZ14 names no length; its times fit about 2κ bits. Those are the
+//!   variant's, at ten to twelve times the speed. An inverse is never short, so the variant always takes the form without one.
 //!
 //! Form [`Form::MasksOfSender`], taken when n_s ≥ n_r and exponents are of full length, with E = 384 bytes an element:
 //!
