@@ -79,10 +79,10 @@ fn leaf(values: &mut [Block], block: u32, low_factors: &[Block]) {
     // Runs of at least four values with one factor.
     while level > 2 {
         level -= 1;
-        let first = block << (log_count - 1 - level);
-        for (number, pair) in (first..).zip(values.chunks_exact_mut(2 << level)) {
+        let first = points.point(block << (log_count - level));
+        for (pair, factor) in values.chunks_exact_mut(2 << level).zip(low_factors) {
             let (low, high) = pair.split_at_mut(1 << level);
-            gf128::butterfly(low, high, points.point(2 * number));
+            gf128::butterfly(low, high, first + Gf128::from(*factor));
         }
     }
     while level > 0 {
