@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use vesica::assist;
 use vesica::channel;
 use vesica::net::{self, Options as NetOptions, PublicKey, memory};
 use vesica::protocols::Role;
@@ -35,6 +36,12 @@ enum Keys {
 impl Channel {
     fn new(channel: net::Connection, my_key: Option<PublicKey>, cancel: channel::CancelToken) -> Self {
         Channel { channel: Mutex::new(Some(channel)), my_key, cancel }
+    }
+
+    /// The connection, for its only run.
+    fn take(&self) -> Result<net::Connection, Error> {
+        let channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner).take();
+        channel.ok_or_else(|| Error::usage("the channel has been used", "open a channel for each run"))
     }
 }
 
@@ -79,8 +86,8 @@ impl Channel {
         Ok(Channel::new(channel, my_key, cancel))
     }
 
-    /// Runs a protocol over the channel, which is then used up.
-    #[pyo3(signature = (role, keys, options, on_event))]
+    /// Runs a protocol over the channel, and over the one to a helper; both are then used up.
+    #[pyo3(signature = (role, keys, options, on_event, helper = None))]
     fn run(
         &self,
         py: Python<'_>,
@@ -88,6 +95,7 @@ impl Channel {
         keys: Keys,
         options: Options,
         on_event: Option<Bound<'_, PyAny>>,
+        helper: Option<Bound<'_, Channel>>,
     ) -> PyResult<Outcome> {
         let refused = |error: Error| raise(py, &error, None);
         let role = if role == "sender" { Role::Sender } else { Role::Receiver };
@@ -97,14 +105,31 @@ impl Channel {
             Keys::Integers(keys) => sets::integers(keys.iter().copied(), &settings),
         };
         let job = SetJob { role, items: items.map_err(refused)?, settings };
-        let channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let used = || refused(Error::usage("the channel has been used", "open a channel for each run"));
-        let (channel, my_key) = (channel.ok_or_else(used)?, self.my_key);
+        let (channel, my_key) = (self.take().map_err(refused)?, self.my_key);
+        let helper = helper.map(|helper| helper.get().take()).transpose().map_err(refused)?;
         let ended = play(py, &self.cancel, on_event.as_ref(), move |on_event, cancel| {
             let mut rng = randomness()?;
-            Ok::<_, Error>(job.run(channel, my_key.as_ref(), cancel, &mut rng, on_event))
+            Ok::<_, Error>(job.run_helped((channel, helper), my_key.as_ref(), cancel, &mut rng, on_event))
         })?;
         Outcome::of(py, ended.map_err(refused)?, None, &channel::CancelToken::new())
+    }
+
+    /// Plays the helper of a protocol over this channel to one party and `other` to the other; both are then used up.
+    #[pyo3(signature = (other, options, on_event))]
+    fn assist(
+        &self,
+        py: Python<'_>,
+        other: &Bound<'_, Channel>,
+        options: Options,
+        on_event: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Outcome> {
+        let refused = |error: Error| raise(py, &error, None);
+        let settings = options.settings().map_err(refused)?;
+        let parties = [self.take().map_err(refused)?, other.get().take().map_err(refused)?];
+        let ended = play(py, &self.cancel, on_event.as_ref(), move |on_event, cancel| {
+            assist::between(parties, &settings, cancel, on_event)
+        })?;
+        Outcome::of(py, ended, None, &channel::CancelToken::new())
     }
 
     /// Closes the channel; a run that is using it ends.

@@ -108,10 +108,16 @@ pub(crate) struct PartnerArgs<'py> {
     peer: Option<String>,
     insecure_plaintext: bool,
     keep_base_ots: Option<PathBuf>,
+    helper: Option<String>,
+    helper_key: Option<String>,
 }
 
 impl PartnerArgs<'_> {
     pub(crate) fn partner(&self) -> Result<Partner, Error> {
+        self.found()?.helped_by(self.helper.as_deref(), self.helper_key.as_deref())
+    }
+
+    fn found(&self) -> Result<Partner, Error> {
         let address = partner::address(self.listen.as_deref(), self.connect.as_deref())?;
         match (&self.peer, self.insecure_plaintext) {
             (None, true) if self.identity.is_none() => {
@@ -141,7 +147,9 @@ impl PartnerArgs<'_> {
             Some(IdentityArg::Object(_)) => None,
             None => partner::default_identity().ok(),
         };
-        let peer_file = self.peer.as_deref().and_then(|peer| peer.strip_prefix('@')).map(PathBuf::from);
-        identity.into_iter().chain(peer_file).chain(self.keep_base_ots.clone()).collect()
+        let keys = [&self.peer, &self.helper_key];
+        let key_files =
+            keys.into_iter().filter_map(|key| Some(PathBuf::from(key.as_deref()?.strip_prefix('@')?)));
+        identity.into_iter().chain(key_files).chain(self.keep_base_ots.clone()).collect()
     }
 }

@@ -4,12 +4,15 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use rand_core::CryptoRng;
+use vesica::assist::{self as helping, AssistJob};
 use vesica::job::{Ended, Job, OnEvent};
+use vesica::net::Address;
 use vesica::protocols::Role;
 use vesica::table::{KeySpec, PairSpec, TableError};
-use vesica::{Error, channel, local as both, randomness};
+use vesica::{Error, channel, local as both, partner, randomness};
 
 use crate::errors::raise;
+use crate::identity::IdentityArg;
 use crate::options::{Options, PartnerArgs};
 use crate::play::{self, CancelToken, token};
 use crate::result::{Outcome, report_output};
@@ -89,6 +92,30 @@ pub(crate) fn run(
     how.go(py, table.output(), &protected, move |on_event, cancel| match randomness() {
         Ok(mut rng) => job.run(&partner, cancel, &mut rng, on_event),
         Err(error) => job.refuse(error, on_event),
+    })
+}
+
+/// A helper's run for two parties.
+#[pyfunction]
+#[pyo3(signature = (listen, identity, peers, how))]
+pub(crate) fn assist(
+    py: Python<'_>,
+    listen: &str,
+    identity: Option<IdentityArg<'_>>,
+    peers: (String, String),
+    how: How<'_>,
+) -> PyResult<Outcome> {
+    let refused = |error: Error| raise(py, &error, None);
+    let settings = how.options.settings().map_err(refused)?;
+    let prepared = partner::address(Some(listen), None).and_then(|address| {
+        let (Address::Listen(address) | Address::Connect(address)) = address;
+        let peers = [partner::peer_key(&peers.0)?, partner::peer_key(&peers.1)?];
+        AssistJob::new(address, IdentityArg::load(identity.as_ref())?, peers, settings.clone())
+    });
+    let job = prepared.map_err(refused)?;
+    how.go(py, None, &[], move |on_event, cancel| match randomness() {
+        Ok(mut rng) => job.run(cancel, &mut rng, on_event),
+        Err(error) => helping::refuse(error, &settings, on_event),
     })
 }
 

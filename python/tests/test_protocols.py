@@ -27,10 +27,19 @@ def test_every_protocol_in_memory(name: str) -> None:
     protocol = vesica.protocols()[name]
     here, there = vesica.channel_pair()
     allow = protocol.standing != "standard"
-    found, report = Together(
-        lambda: protocol.receive(MINE, here, allow_insecure=allow),
-        lambda: protocol.send(THEIRS, there, allow_insecure=allow),
-    ).results
+    if protocol.about["helper"]:
+        (mine, to_me), (theirs, to_them) = vesica.channel_pair(), vesica.channel_pair()
+        found, report, helped = Together(
+            lambda: protocol.receive(MINE, here, helper=mine),
+            lambda: protocol.send(THEIRS, there, helper=theirs),
+            lambda: protocol.assist(to_them, to_me),
+        ).results
+        assert helped.role == "helper" and helped.parties["common_items"] == 2
+    else:
+        found, report = Together(
+            lambda: protocol.receive(MINE, here, allow_insecure=allow),
+            lambda: protocol.send(THEIRS, there, allow_insecure=allow),
+        ).results
     assert list(found) == [2, 3, 4]
     assert (report.protocol, report.matches, report.result) == (name, None, None)
 

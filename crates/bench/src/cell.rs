@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use vesica::net::shaped;
 use vesica::plan;
 use vesica::protocols::registry::{Entry, Security, Shape};
-use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile, Role, Sizes};
+use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile, Sizes};
 use vesica::settings::{Choice, Settings};
 use vesica_ot::base::cache;
 
@@ -175,18 +175,18 @@ impl Cell {
         ))
     }
 
-    /// Bytes that both parties send, by the registry's formulas.
+    /// Bytes that both parties send, and a helper, by the registry's formulas.
     pub fn formula_bytes(&self) -> Result<u64, BenchError> {
         let (entry, shape) = self.plan()?;
-        Ok(entry.bytes(Role::Receiver, &shape) + entry.bytes(Role::Sender, &shape))
+        Ok(entry.total_bytes(&shape))
     }
 
-    /// Peak memory of both parties together, by the registry's formulas and the items' own.
+    /// Peak memory of both parties together, and of a helper, by the registry's formulas and the items' own.
     pub fn memory_bytes(&self) -> Result<u64, BenchError> {
         let (entry, shape) = self.plan()?;
         let memory = entry.memory_of(&shape);
         let items = 48 * (self.receiver + self.sender) as u64;
-        Ok(memory.receiver + memory.sender + items)
+        Ok(memory.receiver + memory.sender + entry.helper_memory(&shape) + items)
     }
 }
 

@@ -1,14 +1,15 @@
-//! Runs a cell as two processes, and compares their measurements with each other and with the planted result.
+//! Runs a cell as two processes, or three with a helper, and compares their measurements with each other and with the planted result.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use vesica::net::{Identity, PublicKey};
-use vesica::protocols::{Learns, Role};
+use vesica::protocols::{Learns, Participant};
 
 use crate::BenchError;
 use crate::cell::{Cell, Link, Networks};
@@ -27,19 +28,26 @@ pub struct Pair {
     pub receiver: Measured,
     /// The sender's.
     pub sender: Measured,
+    /// The helper's, in a protocol that has one.
+    pub helper: Option<Measured>,
 }
 
 impl Pair {
     /// Checks that the two reports agree. Each party has checked its own matches, row by row.
     fn check(&self, cell: &Cell) -> Result<(), BenchError> {
-        let Pair { receiver, sender } = self;
+        let Pair { receiver, sender, helper } = self;
         let wrong =
             |message: String| Err(BenchError::WrongResult { protocol: cell.protocol.clone(), message });
         let expected = [Some(cell.common()), (cell.learns == Learns::Both).then_some(cell.common())];
         if [receiver.matches, sender.matches] != expected {
             return wrong(format!("{:?} and {:?} items found", receiver.matches, sender.matches));
         }
-        if (receiver.sent, sender.sent) != (sender.received, receiver.received) {
+        if helper.as_ref().is_some_and(|helper| helper.matches != Some(cell.common())) {
+            return wrong("the helper counted another number of items".to_owned());
+        }
+        let all = || [receiver, sender].into_iter().chain(helper);
+        let two = helper.is_some() || receiver.sent == sender.received;
+        if !two || all().map(|one| one.sent).sum::<u64>() != all().map(|one| one.received).sum::<u64>() {
             return wrong("what one sent is not what the other received".to_owned());
         }
         Ok(())
@@ -52,8 +60,8 @@ struct Watchdog {
 }
 
 impl Watchdog {
-    fn over(parties: [&Running; 2], patience: Duration) -> Self {
-        let ids = parties.map(|party| Pid::from_raw(party.0.id().cast_signed()));
+    fn over<'a>(parties: impl Iterator<Item = &'a Running>, patience: Duration) -> Self {
+        let ids: Vec<_> = parties.map(|party| Pid::from_raw(party.0.id().cast_signed())).collect();
         let (over, wait) = mpsc::channel::<()>();
         std::thread::spawn(move || {
             if wait.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
@@ -96,35 +104,53 @@ impl Harness {
         self.claim_memory(cell)?;
         let link = self.networks.find(&cell.network)?;
         let folder = tempfile::tempdir().map_err(|cause| BenchError::file(Path::new("/tmp"), cause))?;
-        let keys = if cell.tls {
-            Some([identity(folder.path(), "r")?, identity(folder.path(), "s")?])
-        } else {
-            None
+        let keys = Keys::new(cell, folder.path())?;
+        let helped = cell.plan()?.0.has_helper();
+        // The helper's first line has its two addresses; the last line of each is its measurement.
+        let mut helper =
+            helped.then(|| self.start(cell, link, Participant::Helper, &[], &keys)).transpose()?;
+        let mut helpers_lines =
+            helper.as_mut().map(|helper| lines_of(helper, Participant::Helper)).transpose()?;
+        let addresses = match &mut helpers_lines {
+            Some(lines) => read_line(lines, Participant::Helper)?,
+            None => String::new(),
         };
-        let keys = keys.as_ref().map(|[(mine, my_key), (theirs, their_key)]| {
-            [(mine.as_path(), *their_key), (theirs.as_path(), *my_key)]
+        let mut addresses = addresses.split_whitespace();
+        let mut party = |role: Participant, address: [&str; 2]| {
+            let helper = addresses.next().map_or([""; 2], |helper| ["--helper", helper]);
+            let words: Vec<&str> =
+                address.into_iter().chain(helper).filter(|word| !word.is_empty()).collect();
+            self.start(cell, link, role, &words, &keys)
+        };
+        // The receiver listens, and its first line is the address.
+        let mut receiver = party(Participant::Receiver, ["--listen", "127.0.0.1:0"])?;
+        let mut lines = lines_of(&mut receiver, Participant::Receiver)?;
+        let address = read_line(&mut lines, Participant::Receiver)?;
+        let mut sender = party(Participant::Sender, ["--connect", address.trim()])?;
+        let _watchdog = Watchdog::over([&receiver, &sender].into_iter().chain(&helper), patience);
+        let sent = lines_of(&mut sender, Participant::Sender)
+            .and_then(|mut lines| read_line(&mut lines, Participant::Sender));
+        let received = sent.and_then(|sent| Ok((sent, read_line(&mut lines, Participant::Receiver)?)));
+        let ended = received.and_then(|both| {
+            let helped =
+                helpers_lines.as_mut().map(|lines| read_line(lines, Participant::Helper)).transpose()?;
+            Ok((both, helped))
         });
-        let [receiver_keys, sender_keys] =
-            keys.map_or([None, None], |[receiver, sender]| [Some(receiver), Some(sender)]);
-        // The receiver listens. Its first line is the address, its second one the measurement.
-        let receiver = self.start(cell, link, Role::Receiver, &["--listen", "127.0.0.1:0"], receiver_keys)?;
-        let mut receiver = receiver;
-        let mut lines = BufReader::new(stdout(&mut receiver, Role::Receiver)?);
-        let address = read_line(&mut lines, Role::Receiver)?;
-        let mut sender = self.start(cell, link, Role::Sender, &["--connect", address.trim()], sender_keys)?;
-        let _watchdog = Watchdog::over([&receiver, &sender], patience);
-        let sent = read_line(&mut BufReader::new(stdout(&mut sender, Role::Sender)?), Role::Sender);
-        let Ok(sent) = sent else {
-            return Err(complaint([(receiver, Role::Receiver), (sender, Role::Sender)]));
+        let Ok(((sent, received), helped)) = ended else {
+            let parties = [(receiver, Participant::Receiver), (sender, Participant::Sender)];
+            return Err(complaint(
+                parties.into_iter().chain(helper.map(|helper| (helper, Participant::Helper))),
+            ));
         };
-        let Ok(received) = read_line(&mut lines, Role::Receiver) else {
-            return Err(complaint([(receiver, Role::Receiver), (sender, Role::Sender)]));
-        };
-        let parse = |text: &str, role: Role| {
+        let parse = |text: &str, role: Participant| {
             serde_json::from_str::<Measured>(text)
                 .map_err(|error| BenchError::Party { role: role.name(), message: error.to_string() })
         };
-        let pair = Pair { receiver: parse(&received, Role::Receiver)?, sender: parse(&sent, Role::Sender)? };
+        let pair = Pair {
+            receiver: parse(&received, Participant::Receiver)?,
+            sender: parse(&sent, Participant::Sender)?,
+            helper: helped.map(|helped| parse(&helped, Participant::Helper)).transpose()?,
+        };
         pair.check(cell)?;
         Ok(pair)
     }
@@ -144,9 +170,9 @@ impl Harness {
         &self,
         cell: &Cell,
         link: Link,
-        role: Role,
+        role: Participant,
         address: &[&str],
-        keys: Option<(&Path, PublicKey)>,
+        keys: &Keys,
     ) -> Result<Running, BenchError> {
         let failed = |message: String| BenchError::Party { role: role.name(), message };
         let json =
@@ -155,9 +181,7 @@ impl Harness {
         command.args(["bench", "party", "--role", role.name()]).args(address);
         command.args(["--cell", &json(serde_json::to_string(cell))?]);
         command.args(["--link", &json(serde_json::to_string(&link))?]);
-        if let Some((identity, peer)) = keys {
-            command.arg("--identity").arg(identity).args(["--peer", &peer.to_string()]);
-        }
+        command.args(keys.words(role));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().map(Running).map_err(|error| failed(error.to_string()))
     }
@@ -171,30 +195,58 @@ fn identity(folder: &Path, name: &str) -> Result<(PathBuf, PublicKey), BenchErro
     Ok((path.clone(), *identity.public_key()))
 }
 
-fn stdout(child: &mut Running, role: Role) -> Result<std::process::ChildStdout, BenchError> {
+/// The identities of a cell that speaks TLS, in the order of [`PARTICIPANTS`].
+struct Keys(Vec<(PathBuf, PublicKey)>);
+
+const PARTICIPANTS: [Participant; 3] = [Participant::Receiver, Participant::Sender, Participant::Helper];
+
+impl Keys {
+    fn new(cell: &Cell, folder: &Path) -> Result<Self, BenchError> {
+        let names = if cell.tls { &PARTICIPANTS[..] } else { &[] };
+        names.iter().map(|who| identity(folder, who.name())).collect::<Result<_, _>>().map(Keys)
+    }
+
+    /// The arguments of that participant: its identity, and the keys that it expects.
+    fn words(&self, who: Participant) -> Vec<OsString> {
+        let [(receivers, receiver), (senders, sender), (helpers, helper)] = &self.0[..] else {
+            return Vec::new();
+        };
+        let (identity, peers) = match who {
+            Participant::Receiver => (receivers, vec![("--peer", sender), ("--helper-key", helper)]),
+            Participant::Sender => (senders, vec![("--peer", receiver), ("--helper-key", helper)]),
+            Participant::Helper => (helpers, vec![("--peer", receiver), ("--peer", sender)]),
+        };
+        let peers = peers.into_iter().flat_map(|(option, key)| [option.into(), key.to_string().into()]);
+        ["--identity".into(), identity.clone().into_os_string()].into_iter().chain(peers).collect()
+    }
+}
+
+fn lines_of(child: &mut Running, who: Participant) -> Result<BufReader<ChildStdout>, BenchError> {
     let message = "no standard output".to_owned();
-    child.0.stdout.take().ok_or(BenchError::Party { role: role.name(), message })
+    child.0.stdout.take().map(BufReader::new).ok_or(BenchError::Party { role: who.name(), message })
 }
 
 /// One line of at most a megabyte.
-fn read_line(reader: &mut impl BufRead, role: Role) -> Result<String, BenchError> {
+fn read_line(reader: &mut impl BufRead, who: Participant) -> Result<String, BenchError> {
     let mut line = String::new();
-    let failed = |message: String| BenchError::Party { role: role.name(), message };
+    let failed = |message: String| BenchError::Party { role: who.name(), message };
     reader.take(1 << 20).read_line(&mut line).map_err(|error| failed(error.to_string()))?;
     if line.ends_with('\n') { Ok(line) } else { Err(failed("it ended without a measurement".into())) }
 }
 
-/// The messages of the parties of a failed run. A party that still waits for the other one is stopped.
-fn complaint(parties: [(Running, Role); 2]) -> BenchError {
+/// The messages of those of a failed run. One that still waits for the others is stopped.
+fn complaint(parties: impl Iterator<Item = (Running, Participant)>) -> BenchError {
     std::thread::sleep(GRACE);
-    let said = parties.map(|(mut party, role)| {
-        drop(party.0.kill());
-        let mut text = String::new();
-        if let Some(stderr) = party.0.stderr.take() {
-            drop(stderr.take(1 << 16).read_to_string(&mut text));
-        }
-        format!("{role}: {}", text.trim())
-    });
+    let said: Vec<String> = parties
+        .map(|(mut party, who)| {
+            drop(party.0.kill());
+            let mut text = String::new();
+            if let Some(stderr) = party.0.stderr.take() {
+                drop(stderr.take(1 << 16).read_to_string(&mut text));
+            }
+            format!("{who}: {}", text.trim())
+        })
+        .collect();
     BenchError::Party { role: "parties", message: said.join("; ") }
 }
 

@@ -8,11 +8,15 @@ use serde::{Deserialize, Serialize};
 use vesica::base_ots::{CacheState, Mark};
 use vesica::channel::CancelToken;
 use vesica::channel::codec::{CodecError, Writer};
+use vesica::channel::{Channel, Traffic};
 use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, Matches, OnDuplicates};
-use vesica::net::{Address, ConnectionSecurity, Identity, NetError, NetEvent, Options, PublicKey, shaped};
-use vesica::protocols::{Learns, Pending, Phase, Progress, Role};
+use vesica::helper::{self, Allowed, Assisted, Request};
+use vesica::net::{
+    Address, Connection, ConnectionSecurity, Identity, NetError, NetEvent, Options, PublicKey, shaped,
+};
+use vesica::protocols::{Learns, Participant, Pending, Phase, Progress, Role};
 use vesica::resources;
-use vesica::session;
+use vesica::session::{self, SessionError};
 use vesica::settings::Settings;
 use vesica::terms::Terms;
 use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
@@ -28,6 +32,8 @@ pub struct Endpoint {
     pub link: Link,
     /// Own identity and the other's key, if they speak TLS.
     pub keys: Option<(PathBuf, PublicKey)>,
+    /// Where a helper listens, and its key, if it speaks TLS.
+    pub helper: Option<(String, Option<PublicKey>)>,
 }
 
 /// What one party's run took.
@@ -89,17 +95,36 @@ pub fn play(
         .transpose()
         .map_err(|error| failed(error.to_string()))?;
 
+    let mut helper = None;
+    if let Some((address, key)) = &endpoint.helper {
+        let transport = match (&identity, key) {
+            (Some(identity), Some(peer)) => ConnectionSecurity::Tls { identity, peer },
+            _ => ConnectionSecurity::InsecurePlaintext,
+        };
+        let address = Address::Connect(address.clone());
+        let met = shaped::establish(&address, &transport, network, &options, &mut rng, &mut |_| {});
+        let mut met = met.map_err(|error| failed(error.to_string()))?;
+        let asked = met.send(&Request::new(&agreed, &channel).greeting()).map_err(SessionError::from);
+        asked.and_then(|()| helper::join(&mut met)).map_err(|error| failed(error.to_string()))?;
+        helper = Some(met);
+    }
+
     let watch = Stopwatch::default();
-    let (traffic, cpu) = (channel.traffic(), resources::cpu_seconds());
+    let (traffic, cpu) = (traffic_of(&channel, helper.as_ref()), resources::cpu_seconds());
     resources::reset_peak_rss();
     let started = Instant::now();
-    let outcome = agreed.run(&items, &mut channel, settings.threads(), &watch, kept.as_ref(), &mut rng);
+    let links = (&mut channel, helper.as_mut());
+    let outcome = agreed.run_helped(&items, links, settings.threads(), &watch, kept.as_ref(), &mut rng);
     // The search for the matches is measured, the confirmation is not.
     let outcome = outcome.and_then(|pending| Ok(pending.map(Pending::finish).transpose()?));
     let wall = started.elapsed();
     let outcome = outcome.map_err(|error| failed(error.to_string()))?;
-    let (cpu_s, after) = (resources::cpu_seconds() - cpu, channel.traffic());
+    let (cpu_s, after) = (resources::cpu_seconds() - cpu, traffic_of(&channel, helper.as_ref()));
     let peak_bytes = resources::peak_rss().unwrap_or(0);
+    if let Some(helper) = &mut helper {
+        let confirmed = session::confirm_helper(helper, &mut channel, &watch);
+        confirmed.map_err(|error| failed(error.to_string()))?;
+    }
     let confirmed = agreed.confirm(outcome.map(Pending::found), &mut channel, &watch);
     let confirmed = confirmed.map_err(|error| failed(error.to_string()))?;
     let matches = confirmed.map(Pending::matches).transpose().map_err(|error| failed(error.to_string()))?;
@@ -112,6 +137,91 @@ pub fn play(
         received: after.payload_received - traffic.payload_received,
         phases: watch.phases(started + wall),
         matches: matches.map(|matches| matches.items()),
+        release: !cfg!(debug_assertions),
+    })
+}
+
+/// What went over both connections of a party.
+fn traffic_of(channel: &Connection, helper: Option<&Connection>) -> Traffic {
+    let (direct, helped) =
+        (channel.traffic(), helper.map_or_else(Traffic::default, |helper| helper.traffic()));
+    Traffic {
+        payload_sent: direct.payload_sent + helped.payload_sent,
+        payload_received: direct.payload_received + helped.payload_received,
+        ..direct
+    }
+}
+
+/// Plays the helper of a cell for the parties with these keys, if they speak TLS. Calls `on_listening` with the addresses
+/// for the receiver and for the sender.
+pub fn assist(
+    cell: &Cell,
+    link: Link,
+    keys: Option<(PathBuf, [PublicKey; 2])>,
+    on_listening: &mut dyn FnMut([std::net::SocketAddr; 2]),
+) -> Result<Measured, BenchError> {
+    let settings = cell.settings();
+    let failed = |message: String| BenchError::Party { role: Participant::Helper.name(), message };
+    let identity = keys.as_ref().map(|(path, _)| Identity::load(path)).transpose();
+    let identity = identity.map_err(|error| failed(error.to_string()))?;
+    let met = std::thread::scope(|scope| {
+        let mut listeners = Vec::new();
+        let mut addresses = Vec::new();
+        for party in 0..2 {
+            let (tell, told) = std::sync::mpsc::channel();
+            let (identity, peer) = (&identity, keys.as_ref().map(|(_, peers)| &peers[party]));
+            let options = Options { silence: settings.timeout, cancel: CancelToken::new() };
+            listeners.push(scope.spawn(move || {
+                let transport = match (identity, peer) {
+                    (Some(identity), Some(peer)) => ConnectionSecurity::Tls { identity, peer },
+                    _ => ConnectionSecurity::InsecurePlaintext,
+                };
+                let mut rng = vesica::randomness().map_err(|error| error.to_string())?;
+                let address = Address::Listen("127.0.0.1:0".to_owned());
+                let on_event = &mut |event| {
+                    if let NetEvent::Listening(address) = event {
+                        // The caller may have given up.
+                        let _ = tell.send(address);
+                    }
+                };
+                shaped::establish(&address, &transport, link.network(), &options, &mut rng, on_event)
+                    .map_err(|error| error.to_string())
+            }));
+            addresses.push(told.recv().map_err(|_| failed("cannot listen".to_owned()))?);
+        }
+        on_listening([addresses[0], addresses[1]]);
+        let mut met = Vec::new();
+        for listener in listeners {
+            let connected = listener.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            met.push(connected.map_err(failed)?);
+        }
+        Ok(met)
+    })?;
+    let mut parties = <[Connection; 2]>::try_from(met).map_err(|_| failed("two parties".to_owned()))?;
+    for party in &mut parties {
+        party.send(&helper::greeting(settings.limits)).map_err(|error| failed(error.to_string()))?;
+    }
+    let allowed = Allowed { limits: settings.limits, memory: None };
+    let (assisted, mut parties) =
+        Assisted::agree(parties, allowed).map_err(|error| failed(error.to_string()))?;
+    let traffic = |parties: &[Connection; 2]| traffic_of(&parties[0], Some(&parties[1]));
+    let (before, cpu, watch) = (traffic(&parties), resources::cpu_seconds(), Stopwatch::default());
+    resources::reset_peak_rss();
+    let started = Instant::now();
+    let common =
+        assisted.run(&mut parties, settings.threads(), &watch).map_err(|error| failed(error.to_string()))?;
+    let wall = started.elapsed();
+    let (cpu_s, after) = (resources::cpu_seconds() - cpu, traffic(&parties));
+    let peak_bytes = resources::peak_rss().unwrap_or(0);
+    assisted.confirm(&mut parties, &watch).map_err(|error| failed(error.to_string()))?;
+    Ok(Measured {
+        wall_s: wall.as_secs_f64(),
+        cpu_s,
+        peak_bytes,
+        sent: after.payload_sent - before.payload_sent,
+        received: after.payload_received - before.payload_received,
+        phases: watch.phases(started + wall),
+        matches: Some(common as usize),
         release: !cfg!(debug_assertions),
     })
 }
@@ -245,7 +355,7 @@ mod tests {
     /// Sender's and receiver's figures.
     fn both(cell: &Cell) -> (Measured, Measured) {
         let (send, told) = std::sync::mpsc::channel();
-        let endpoint = |address| Endpoint { address, link: Link::UNLIMITED, keys: None };
+        let endpoint = |address| Endpoint { address, link: Link::UNLIMITED, keys: None, helper: None };
         std::thread::scope(|scope| {
             let receiver = scope.spawn(|| {
                 let here = endpoint(Address::Listen("127.0.0.1:0".into()));

@@ -35,9 +35,9 @@ pub struct Line {
     pub peak_receiver: u64,
     /// Peak resident bytes of the sender.
     pub peak_sender: u64,
-    /// Payload bytes from receiver to sender.
+    /// Payload bytes that the receiver sent.
     pub sent_receiver: u64,
-    /// Payload bytes from sender to receiver.
+    /// Payload bytes that the sender sent, and the helper, if there is one.
     pub sent_sender: u64,
     /// The receiver's phases, `name=seconds` with spaces between.
     pub phases: String,
@@ -51,7 +51,7 @@ pub struct Line {
 impl Line {
     /// The line of a run that succeeded.
     pub fn new(row: &str, column: &str, run: u32, cell: &Cell, pair: &Pair) -> Self {
-        let Pair { receiver, sender } = pair;
+        let Pair { receiver, sender, helper } = pair;
         // Microseconds are enough. Phases without time are left out.
         let round = |seconds: f64| (seconds * 1e6).round() / 1e6;
         let phase = |(name, seconds): &(String, f64)| format!("{name}={seconds:.4}");
@@ -70,7 +70,7 @@ impl Line {
             peak_receiver: receiver.peak_bytes,
             peak_sender: sender.peak_bytes,
             sent_receiver: receiver.sent,
-            sent_sender: sender.sent,
+            sent_sender: sender.sent + helper.as_ref().map_or(0, |helper| helper.sent),
             phases: phases(receiver),
             sender_phases: phases(sender),
             cell: key(cell),

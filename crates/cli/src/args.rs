@@ -13,7 +13,7 @@ mod text;
 pub(crate) use bench::{
     Bench, BenchBlocks, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
 };
-pub(crate) use common::Common;
+pub(crate) use common::{Around, Common};
 pub(crate) use plan::Plan;
 pub(crate) use text::{TextOptions, TextPair};
 
@@ -26,6 +26,10 @@ const SEND: &str = "Example:
 The partner runs `vesica receive`.";
 const LOCAL: &str = "Example:
   vesica local --receiver ours.csv --sender theirs.csv --key Email=mail:email --output matched.csv";
+const ASSIST: &str = "Example:
+  vesica assist --listen :7500 --peer @one.pub --peer @two.pub
+The two parties run `vesica receive` and `vesica send` with --protocol server-aided --security semi-honest,
+--helper HOST:7500 and --helper-key, this helper's public key. It helps them once.";
 const INSPECT: &str = "Example:
   vesica inspect --input ours.csv --key Email:email";
 
@@ -49,6 +53,8 @@ pub(crate) enum Command {
     Receive(Box<Receive>),
     /// Let the partner find the rows of its table whose keys are in mine
     Send(Box<Send>),
+    /// Help two parties as the third one (--protocol server-aided): compare lists that only they can read
+    Assist(Box<Assist>),
     /// Run the real protocol between two tables on this machine
     Local(Box<Local>),
     /// List the protocols: paper, security, who learns what, bytes
@@ -112,6 +118,22 @@ pub(crate) struct Send {
     pub(crate) partner: PartnerOptions,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+#[derive(Args)]
+#[command(after_help = ASSIST, next_help_heading = "The two parties", override_usage = "vesica assist --listen <ADDR> --peer <PUBKEY> --peer <PUBKEY> [OPTIONS]")]
+pub(crate) struct Assist {
+    /// Wait for the parties at this address: HOST:PORT, or :PORT for all addresses of this machine
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: String,
+    /// My identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in the configuration folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) identity: Option<PathBuf>,
+    /// A party's public key, vesica-pub1-…, or @FILE with a file that holds it; give both parties'
+    #[arg(long, value_name = "PUBKEY", required = true)]
+    pub(crate) peer: Vec<String>,
+    #[command(flatten)]
+    pub(crate) around: Around,
 }
 
 #[derive(Args)]
@@ -190,8 +212,14 @@ pub(crate) struct PartnerOptions {
     /// Keep base OTs with this partner in FILE, and use those in it: later runs start faster (kkrt, ot-phasing, ot-psi, gbf, gbf-random; --security semi-honest)
     #[arg(long, value_name = "FILE", conflicts_with = "insecure_plaintext")]
     pub(crate) keep_base_ots: Option<PathBuf>,
+    /// The helper's address, HOST:PORT, where a third party runs `vesica assist`; with --protocol server-aided
+    #[arg(long, value_name = "ADDR", requires = "helper_key")]
+    pub(crate) helper: Option<String>,
+    /// The helper's public key, vesica-pub1-…, or @FILE with a file that holds it
+    #[arg(long, value_name = "PUBKEY", requires = "helper")]
+    pub(crate) helper_key: Option<String>,
     /// No TLS and no keys, so the partner may be anybody; on loopback addresses only
-    #[arg(long, conflicts_with_all = ["peer", "identity"])]
+    #[arg(long, conflicts_with_all = ["peer", "identity", "helper"])]
     pub(crate) insecure_plaintext: bool,
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use vesica::Kind;
 use vesica::memory::Budget;
 use vesica::net::{Address, PublicKey};
-use vesica::protocols::{Role, registry};
+use vesica::protocols::{Participant, Role, registry};
 use vesica_bench::BenchError;
 use vesica_bench::cell::{Cell, Networks};
 use vesica_bench::definition::Definition;
@@ -215,7 +215,7 @@ fn once(args: &BenchOnce) -> Result<(), BenchError> {
     for _ in 0..args.runs {
         let pair = harness.run(&cell, ONCE)?;
         let (receiver, sender) = (&pair.receiver, &pair.sender);
-        let bytes = receiver.sent + sender.sent;
+        let bytes = receiver.sent + sender.sent + pair.helper.as_ref().map_or(0, |helper| helper.sent);
         walls.push(receiver.wall_s);
         print(&format!(
             "{:.4}  {:.3} ({:.3}, {:.3})  {:.0}, {:.0}  {bytes} ({:.4}, {:.1})  {}",
@@ -229,6 +229,16 @@ fn once(args: &BenchOnce) -> Result<(), BenchError> {
             bytes as f64 * 8.0 / cell.receiver.max(cell.sender).max(1) as f64,
             receiver.phases.iter().map(|(name, s)| format!("{name}={s:.3}")).collect::<Vec<_>>().join(" "),
         ))?;
+        if let Some(helper) = &pair.helper {
+            let phases: Vec<_> = helper.phases.iter().map(|(name, s)| format!("{name}={s:.3}")).collect();
+            let peak = helper.peak_bytes as f64 / 1e6;
+            print(&format!(
+                "  helper: {:.4} s, CPU {:.3} s, peak {peak:.0} MB  {}",
+                helper.wall_s,
+                helper.cpu_s,
+                phases.join(" ")
+            ))?;
+        }
     }
     walls.sort_by(f64::total_cmp);
     if let (Some(least), Some(most)) = (walls.first(), walls.last()) {
@@ -250,21 +260,28 @@ fn play(args: &BenchParty) -> Result<(), BenchError> {
     let invalid = |what: &str, error: &dyn std::fmt::Display| BenchError::Cell(format!("--{what}: {error}"));
     let cell: Cell = serde_json::from_str(&args.cell).map_err(|error| invalid("cell", &error))?;
     let link = serde_json::from_str(&args.link).map_err(|error| invalid("link", &error))?;
-    let role = if args.role == "receiver" { Role::Receiver } else { Role::Sender };
-    let address = match (&args.listen, &args.connect) {
-        (Some(address), _) => Address::Listen(address.clone()),
-        (None, Some(address)) => Address::Connect(address.clone()),
-        (None, None) => return Err(BenchError::Cell("--listen or --connect".into())),
-    };
-    let keys: Option<(PathBuf, PublicKey)> = match (&args.identity, &args.peer) {
-        (Some(identity), Some(peer)) => {
-            Some((identity.clone(), peer.parse().map_err(|error| invalid("peer", &error))?))
-        }
-        _ => None,
-    };
+    let key = |what: &str, text: &String| text.parse::<PublicKey>().map_err(|error| invalid(what, &error));
+    let peers: Vec<PublicKey> = args.peer.iter().map(|text| key("peer", text)).collect::<Result<_, _>>()?;
     let mut printed = Ok(());
-    let endpoint = Endpoint { address, link, keys };
-    let measured = party::play(&cell, role, &endpoint, &mut |address| printed = print(&address.to_string()))?;
+    let measured = if args.role == Participant::Helper.name() {
+        let peers = <[PublicKey; 2]>::try_from(peers).ok();
+        let keys = args.identity.clone().zip(peers);
+        party::assist(&cell, link, keys, &mut |[receiver, sender]| {
+            printed = print(&format!("{receiver} {sender}"))
+        })?
+    } else {
+        let role = if args.role == "receiver" { Role::Receiver } else { Role::Sender };
+        let address = match (&args.listen, &args.connect) {
+            (Some(address), _) => Address::Listen(address.clone()),
+            (None, Some(address)) => Address::Connect(address.clone()),
+            (None, None) => return Err(BenchError::Cell("--listen or --connect".into())),
+        };
+        let keys: Option<(PathBuf, PublicKey)> = args.identity.clone().zip(peers.first().copied());
+        let helper_key = args.helper_key.as_ref().map(|text| key("helper-key", text)).transpose()?;
+        let helper = args.helper.clone().map(|address| (address, helper_key));
+        let endpoint = Endpoint { address, link, keys, helper };
+        party::play(&cell, role, &endpoint, &mut |address| printed = print(&address.to_string()))?
+    };
     printed?;
     print(&serde_json::to_string(&measured).map_err(|error| invalid("cell", &error))?)
 }

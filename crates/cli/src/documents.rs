@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use clap::CommandFactory;
 use vesica::catalogue;
 use vesica::protocols::Supported;
-use vesica::protocols::registry::{Entry, PROTOCOLS};
+use vesica::protocols::registry::{Entry, Message, PROTOCOLS};
 
 use vesica::Kind;
 
@@ -73,7 +73,18 @@ fn security(entry: &Entry) -> String {
     if entry.needs_allow_insecure() {
         return format!("none ({})", entry.status.name());
     }
-    entry.security.iter().map(|security| security.name()).collect::<Vec<_>>().join(", ")
+    let models = entry.security.iter().map(|security| security.name()).collect::<Vec<_>>().join(", ");
+    if entry.has_helper() { format!("{models}; the helper works with no party") } else { models }
+}
+
+/// Who sends a message, what it is, and to whom it goes where that is not clear.
+fn whose(entry: &Entry, message: &Message) -> String {
+    let Message { from, to, what, .. } = message;
+    if entry.has_helper() {
+        format!("from the {from} to the {to}: {what}")
+    } else {
+        format!("from the {from}: {what}")
+    }
 }
 
 /// The options that this protocol takes and `dh` does not.
@@ -102,10 +113,7 @@ fn supported(entry: &Entry) -> Vec<(&'static str, String)> {
 fn as_text() -> String {
     let mut text = String::new();
     for entry in PROTOCOLS {
-        let messages: Vec<_> = entry
-            .all_messages()
-            .map(|m| message(m.formula, &format!("from the {}: {}", m.from, m.what)))
-            .collect();
+        let messages: Vec<_> = entry.all_messages().map(|m| message(m.formula, &whose(entry, m))).collect();
         let rows = [
             ("paper", entry.paper.to_owned()),
             ("security", security(entry)),
@@ -153,6 +161,7 @@ Letters of the formulas (docs/protocols/NAME.md has each one's size):
   p            the receiver's places in a bin (ot-psi, 1 unless a variant says otherwise)
   b, m         bins of a Bloom filter, and all of its slots: m = b·κ·s (gbf, gbf-random; gbf-dcw-malicious: 256·n)
   b            bytes of a number modulo n or p (blind-rsa, dt-rsa, dt-dl): 384 at level 128
+  e(n)         bytes of n sorted masks, about n·(ℓ - log2 n + 2)/8 (server-aided)
   m            elements of the encoded set (vole); r(m), s(m), c(m) and c'(m) are bytes that grow with log m
 ";
 

@@ -75,7 +75,12 @@ fn guard_memory() {
 fn run(command: Command) -> u8 {
     let secret = matches!(
         command,
-        Command::Keygen(_) | Command::Inspect(_) | Command::Receive(_) | Command::Send(_) | Command::Local(_)
+        Command::Keygen(_)
+            | Command::Inspect(_)
+            | Command::Receive(_)
+            | Command::Send(_)
+            | Command::Assist(_)
+            | Command::Local(_)
     );
     if secret {
         guard_memory();
@@ -86,6 +91,7 @@ fn run(command: Command) -> u8 {
         Command::Inspect(args) => inspect::run(&args),
         Command::Receive(args) => run::receive(*args),
         Command::Send(args) => run::send(*args),
+        Command::Assist(args) => run::assist(&args),
         Command::Local(args) => run::local(*args),
         Command::Protocols(args) => documents::protocols(&args),
         Command::Plan(args) => plan::run(&args),

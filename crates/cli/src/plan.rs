@@ -119,13 +119,17 @@ fn about_choice(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String
 
 /// What it would cost.
 fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)> {
-    let Estimate { traffic, memory, max_tested_keys, time } = &forecast.estimate;
+    let Estimate { traffic, memory, helper, max_tested_keys, time } = &forecast.estimate;
     let parties = |receiver, sender| format!("receiver {}, sender {}", Bytes(receiver), Bytes(sender));
     let sent = Bytes(traffic.receiver + traffic.sender);
     let mut lines = vec![
         ("traffic", format!("{sent}: {} sent", parties(traffic.receiver, traffic.sender))),
         ("memory", format!("{} at most, tables and keys included", parties(memory.receiver, memory.sender))),
     ];
+    if let Some(helper) = helper {
+        let cost = format!("{} sent, {} of memory at most", Bytes(helper.sent), Bytes(helper.memory));
+        lines.push(("helper", cost));
+    }
     if let Some(tested) = max_tested_keys {
         let bound =
             format!("a receiver that cheats can ask about {tested} keys at most, with 2^64 hash evaluations");

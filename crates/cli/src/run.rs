@@ -1,18 +1,20 @@
-//! `vesica receive`, `send` and `local`: from arguments to an exit code.
+//! `vesica receive`, `send`, `assist` and `local`: from arguments to an exit code.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rand_core::CryptoRng;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use vesica::assist::{self, AssistJob};
 use vesica::channel::CancelToken;
 use vesica::job::{Destination, Ended, Job, OnEvent, Partner, TableArgs};
+use vesica::net::Address;
 use vesica::protocols::{Learns, Phase, Role};
 use vesica::report::Event;
 use vesica::table::{self, Cancelled, Output, PairSpec};
 use vesica::{Error, Kind, local, output_paths, partner, randomness};
 
-use crate::args::{Common, Local, PartnerOptions, Receive, Send, TableOptions};
+use crate::args::{Around, Assist, Common, Local, PartnerOptions, Receive, Send, TableOptions};
 use crate::events::Events;
 use crate::screen::{self, Screen, say};
 use crate::signals;
@@ -31,6 +33,29 @@ pub(crate) fn receive(args: Receive) -> u8 {
 /// `vesica send`.
 pub(crate) fn send(args: Send) -> u8 {
     with_partner("send", Role::Sender, args.table, args.output, &args.partner, &args.common)
+}
+
+/// `vesica assist`.
+pub(crate) fn assist(args: &Assist) -> u8 {
+    let around = &args.around;
+    let mut protected: Vec<PathBuf> =
+        args.identity.clone().or_else(|| partner::default_identity().ok()).into_iter().collect();
+    protected.extend(args.peer.iter().filter_map(|peer| peer.strip_prefix('@')).map(PathBuf::from));
+    run("assist", around, None, &protected, |on_event, cancel, rng| match find_parties(args) {
+        Ok(job) => job.run(cancel, rng, on_event),
+        Err(error) => assist::refuse(error, &around.settings(), on_event),
+    })
+}
+
+fn find_parties(args: &Assist) -> Result<AssistJob, Error> {
+    let [one, two] = &args.peer[..] else {
+        let message = format!("a helper has two parties, and `--peer` is given {} times", args.peer.len());
+        return Err(Error::usage(message, "give `--peer` twice, once for each party's public key"));
+    };
+    let address = partner::address(Some(&args.listen), None)?;
+    let Address::Listen(address) = address else { return Err(Error::usage("no address", "give `--listen`")) };
+    let peers = [partner::peer_key(one)?, partner::peer_key(two)?];
+    AssistJob::new(address, partner::identity(args.identity.as_deref())?, peers, args.around.settings())
 }
 
 /// `vesica local`.
@@ -58,7 +83,8 @@ pub(crate) fn local(args: Local) -> u8 {
         protected: Vec::new(),
     };
     let settings = args.common.settings();
-    run("local", &args.common, Some(&args.output), &inputs, |on_event, cancel, rng| {
+    caution(&args.common, Some(&args.output));
+    run("local", &args.common.around, Some(&args.output), &inputs, |on_event, cancel, rng| {
         let mut other = match randomness() {
             Ok(other) => other,
             Err(error) => return Job { role: Role::Sender, table: sender, settings }.refuse(error, on_event),
@@ -87,8 +113,9 @@ fn with_partner(
     }
     let mut protected = vec![table.input.clone()];
     protected.extend(partner.identity.clone().or_else(|| partner::default_identity().ok()));
-    let peer_file = partner.peer.as_deref().and_then(|peer| peer.strip_prefix('@'));
-    protected.extend(peer_file.map(PathBuf::from));
+    let keys = [&partner.peer, &partner.helper_key];
+    let key_files = keys.into_iter().filter_map(|key| key.as_deref()?.strip_prefix('@'));
+    protected.extend(key_files.map(PathBuf::from));
     protected.extend(partner.keep_base_ots.clone());
     let table = TableArgs {
         input: table.input.into(),
@@ -98,9 +125,12 @@ fn with_partner(
         protected: protected.clone(),
     };
     let job = Job { role, table, settings: common.settings() };
-    run(command, common, output.as_deref(), &protected, |on_event, cancel, rng| match find_partner(partner) {
-        Ok(partner) => job.run(&partner, cancel, rng, on_event),
-        Err(error) => job.refuse(error, on_event),
+    caution(common, output.as_deref());
+    run(command, &common.around, output.as_deref(), &protected, |on_event, cancel, rng| {
+        match find_partner(partner) {
+            Ok(partner) => job.run(&partner, cancel, rng, on_event),
+            Err(error) => job.refuse(error, on_event),
+        }
     })
 }
 
@@ -108,7 +138,7 @@ fn with_partner(
 /// `protected`.
 fn run(
     command: &'static str,
-    common: &Common,
+    around: &Around,
     output: Option<&Path>,
     protected: &[PathBuf],
     play: impl FnOnce(OnEvent<'_>, &CancelToken, &mut (dyn CryptoRng + std::marker::Send)) -> Ended,
@@ -121,15 +151,18 @@ fn run(
         Err(error) => return refused(command, &error),
     };
     let cancelled = || cancel.is_cancelled();
-    let (report, events) = match open_logs(common, output, protected, &cancelled) {
+    let (report, events) = match open_logs(around, output, protected, &cancelled) {
         Ok(opened) => opened,
         Err(error) => {
             screen::failure(command, &error);
             return exit_code(&error, &received);
         }
     };
-    let screen = Screen::new(common.quiet, common.settings().timeout);
-    caution(&screen, common, output);
+    let settings = around.settings();
+    let screen = Screen::new(around.quiet, settings.timeout);
+    if settings.timeout < LEAST_TIMEOUT {
+        screen.line("with a `--timeout` below 15 s, this side may give up on a partner that is only busy");
+    }
     let on_event = |event: &Event| {
         screen.show(event);
         // The last event is written below, once the outcome is known.
@@ -159,7 +192,7 @@ fn run(
         }
     };
     match written {
-        Err(error) if code == 0 && reader_left(&error, common.report.as_deref()) => READER_LEFT,
+        Err(error) if code == 0 && reader_left(&error, around.report.as_deref()) => READER_LEFT,
         Err(error) if code == 0 => {
             say(&format!("vesica {command}: the run succeeded, but its report was not written: {error}"));
             exit_code(&error, &received)
@@ -169,13 +202,10 @@ fn run(
 }
 
 /// Says what a user may not expect of these options.
-fn caution(screen: &Screen, common: &Common, output: Option<&Path>) {
+fn caution(common: &Common, output: Option<&Path>) {
     let settings = common.settings();
-    if settings.timeout < LEAST_TIMEOUT {
-        screen.line("with a `--timeout` below 15 s, this side may give up on a partner that is only busy");
-    }
-    if settings.learns == Learns::Both && output.is_none() {
-        screen.line("without `--output`, only the number of matching rows is shown");
+    if settings.learns == Learns::Both && output.is_none() && !common.around.quiet {
+        say("without `--output`, only the number of matching rows is shown");
     }
 }
 
@@ -208,17 +238,18 @@ fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {
     let Some(peer) = &options.peer else { return Ok(Partner::insecure(address)) };
     let peer = partner::peer_key(peer)?;
     let partner = Partner::authenticated(address, partner::identity(options.identity.as_deref())?, peer)?;
+    let partner = partner.helped_by(options.helper.as_deref(), options.helper_key.as_deref())?;
     Ok(partner.keeping_base_ots(options.keep_base_ots.clone()))
 }
 
 /// Report and events, if asked for.
 fn open_logs<'a>(
-    common: &Common,
+    around: &Around,
     output: Option<&Path>,
     protected: &[PathBuf],
     cancelled: Cancelled<'a>,
 ) -> Result<(Option<Output>, Events<'a>), Error> {
-    let (report, events) = (common.report.as_deref(), common.events.as_deref());
+    let (report, events) = (around.report.as_deref(), around.events.as_deref());
     let [report, place] = output_paths::check(output, [report, events], protected)?;
     let events = Events::open(place, cancelled).map_err(|error| Error::log(Phase::Prepare, &error))?;
     Ok((report, events))

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use console::{Style, Term};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use vesica::Error;
 use vesica::memory::Bytes;
+use vesica::protocols::Participant;
 use vesica::report::{Event, Report};
 
 use crate::figures::seconds;
@@ -26,6 +28,8 @@ pub(crate) struct Screen {
     /// How long to wait for the partner.
     timeout: Duration,
     bar: Option<ProgressBar>,
+    /// Whether this is a helper's run.
+    helps: AtomicBool,
     now: Arc<Mutex<Line>>,
 }
 
@@ -38,25 +42,22 @@ impl Screen {
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });
-        Screen { quiet, timeout, bar, now }
+        Screen { quiet, timeout, bar, helps: AtomicBool::new(false), now }
     }
 
     /// Shows one event; called from any thread.
     pub(crate) fn show(&self, event: &Event) {
         match event {
-            Event::Started { .. } | Event::Connected { address: None } => {}
-            Event::Listening { address, key } => {
-                self.line(&format!("listening on {address}; waiting for the partner"));
-                if let (Some(_), Some(key)) = (&self.bar, key) {
-                    self.line(&format!("the partner needs: --connect {} --peer {key}", reached_at(address)));
-                }
-            }
+            Event::Started { role } => self.helps.store(*role == Participant::Helper.name(), Relaxed),
+            Event::Connected { address: None } => {}
+            Event::Listening { address, key } => self.listening(address, key.as_deref()),
             Event::Notice { message } => self.line(message),
             Event::Connected { address: Some(address) } => {
                 self.line(&format!("connected to the partner at {address}"));
             }
             Event::Phase { name, words, step, steps, .. } => {
-                let waits = (*name == "connect").then_some((Instant::now(), self.timeout));
+                let waits =
+                    ["connect", "gather", "helper"].contains(name).then_some((Instant::now(), self.timeout));
                 let mut now = self.now();
                 *now = now.next((name, words), (*step, *steps), waits);
             }
@@ -65,6 +66,18 @@ impl Screen {
                 self.now().progress((*done, *total), *share, left);
             }
             Event::Done { .. } | Event::Failed { .. } => self.clear(),
+        }
+    }
+
+    fn listening(&self, address: &str, key: Option<&str>) {
+        let (who, needs, at) = if self.helps.load(Relaxed) {
+            ("the two parties", "both parties need: --helper", "--helper-key")
+        } else {
+            ("the partner", "the partner needs: --connect", "--peer")
+        };
+        self.line(&format!("listening on {address}; waiting for {who}"));
+        if let (Some(_), Some(key)) = (&self.bar, key) {
+            self.line(&format!("{needs} {} {at} {key}", reached_at(address)));
         }
     }
 
@@ -136,6 +149,15 @@ pub(crate) fn failure(command: &str, error: &Error) {
 
 /// What is shown of a run that succeeded, for the party of this report. `alone`: both parties ran here.
 pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> String {
+    if let Some(parties) = &report.parties {
+        let common =
+            parties.common_items.map_or(String::new(), |common| format!(", {common} of them in common"));
+        let (receiver, sender) = (keys(parties.receiver.items), parties.sender.items);
+        return format!(
+            "done: the receiver has {receiver}, the sender {sender}{common}\n{}",
+            took(report, alone)
+        );
+    }
     let sizes = &report.sizes;
     let mut text = match &report.matches {
         Some(matches) => {
@@ -168,7 +190,7 @@ fn took(report: &Report, alone: bool) -> String {
         let phases = report.phases.iter().filter(|phase| of(phase.name));
         phases.map(|phase| phase.wall_s).sum::<f64>()
     };
-    let (all, waited) = (time(&|_| true), time(&|name| name == "connect"));
+    let (all, waited) = (time(&|_| true), time(&|name| ["connect", "gather"].contains(&name)));
     let mut text = format!("took {}", seconds(all));
     if !alone && waited >= 1.0 {
         text += &format!(", {} of it waiting for the partner", seconds(waited));

@@ -130,13 +130,20 @@ fn runs(scene: &Scene, entry: &Entry, form: &Parameters) {
         args.extend(more);
         args
     };
-    let asked: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (helper, address) = entry.has_helper().then(|| scene.helper(&[])).unzip();
+    let mut asked: Vec<&str> = words.iter().map(String::as_str).collect();
+    if let Some(address) = &address {
+        asked.extend(["--helper", address, "--helper-key", &scene.helper_key]);
+    }
     let sender = [&party(&inputs[1], &[])[..], &asked].concat();
     let receiver = [&party(&inputs[0], &["--output", "out.csv"])[..], &asked].concat();
     let (received, sent) = scene.pair(&sender, &receiver);
     let told = if form.level == 80 { "WARNING: level 80 is only for comparison with the papers" } else { "" };
     received.expect(0, &[&format!("{COMMON} of {} rows match", ROWS[0]), told]);
     sent.expect(0, &[told]);
+    if let Some(helper) = helper {
+        helper.end().expect(0, &[&format!("{COMMON} of them in common")]);
+    }
     let expected = plain_join(&scene.read(&inputs[0]), &scene.read(&inputs[1]));
     assert_eq!(scene.read("out.csv"), expected, "{asked:?}");
     std::fs::remove_file(scene.path("out.csv")).unwrap();

@@ -57,6 +57,25 @@ pub enum NetError {
         /// Who came in its place.
         others: Box<Others>,
     },
+    /// Of several who were to connect to us, one did not, or none did.
+    #[error(
+        "{} to {address} within {}{}",
+        if *all { "no party connected".to_owned() } else { format!("the party {key} did not connect") },
+        Span(*waited),
+        strangers_text(others)
+    )]
+    PartyMissing {
+        /// Who did not come; the first of them.
+        key: PublicKey,
+        /// Whether nobody came.
+        all: bool,
+        /// Where we listened.
+        address: SocketAddr,
+        /// For how long.
+        waited: Duration,
+        /// Who else came.
+        others: Box<Others>,
+    },
     /// Whoever answered does not speak Vesica's protocol.
     #[error("{address} does not speak the vesica protocol")]
     NotVesica {
@@ -97,8 +116,10 @@ impl NetError {
         match self {
             Self::BadAddress { .. } | Self::Bind { .. } | Self::PlaintextNotLoopback { .. } => Fault::Usage,
             // Whoever came alone, with another key, is most likely the partner.
-            Self::NobodyCame { others, .. } if others.is_one_key() => Fault::Identity,
-            Self::Unreachable { .. } | Self::NobodyCame { .. } => Fault::Partner,
+            Self::NobodyCame { others, .. } | Self::PartyMissing { others, .. } if others.is_one_key() => {
+                Fault::Identity
+            }
+            Self::Unreachable { .. } | Self::NobodyCame { .. } | Self::PartyMissing { .. } => Fault::Partner,
             Self::NotVesica { .. }
             | Self::VersionMismatch { .. }
             | Self::WrongPeer { .. }

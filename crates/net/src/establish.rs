@@ -142,6 +142,23 @@ pub fn meet(
     establish_over(address, security, opener, rng, on_event)
 }
 
+/// Waits at `address` until each of `peers` has come, as [`meet`] does for one of them; `first` goes to each. A peer that
+/// leaves before all are there, or comes again, is waited for or taken anew. The connections are in the order of `peers`.
+pub fn gather(
+    address: &str,
+    identity: &Identity,
+    peers: &[PublicKey],
+    first: &[u8],
+    options: &Options,
+    rng: &mut dyn CryptoRng,
+    on_event: &mut dyn FnMut(NetEvent),
+) -> Result<Vec<Connection>, NetError> {
+    options.cancel.check()?;
+    let opener = Arc::new(Opener { network: None, options: options.clone(), first: first.to_vec() });
+    let tls = tls::Tls::new(identity, peers)?;
+    listen::gather(address, Some(tls), &opener, rng, on_event)
+}
+
 /// As [`establish`], over a network.
 pub(crate) fn establish_shaped(
     address: &Address,
@@ -164,14 +181,20 @@ fn establish_over(
 ) -> Result<Connection, NetError> {
     opener.options.cancel.check()?;
     let opener = Arc::new(opener);
-    let channel = match address {
-        Address::Listen(text) => listen::listen(text, security, &opener, rng, on_event)?,
-        Address::Connect(text) => connect::connect(text, security, &opener, rng, on_event)?,
-    };
-    if let Some(peer) = channel.peer_address() {
-        on_event(NetEvent::Connected { peer });
+    let tls = tls_of(security)?;
+    match address {
+        Address::Listen(text) => {
+            let met = listen::gather(text, tls, &opener, rng, on_event)?.pop();
+            met.ok_or_else(|| NetError::system("nobody was waited for", &text))
+        }
+        Address::Connect(text) => {
+            let channel = connect::connect(text, tls, &opener, rng, on_event)?;
+            if let Some(peer) = channel.peer_address() {
+                on_event(NetEvent::Connected { peer });
+            }
+            Ok(channel)
+        }
     }
-    Ok(channel)
 }
 
 /// What makes a channel of a connection.
@@ -317,23 +340,18 @@ enum Unresolved {
 }
 
 /// Plaintext stays on this machine.
-fn check_loopback(
-    text: &str,
-    address: &SocketAddr,
-    security: &ConnectionSecurity<'_>,
-) -> Result<(), NetError> {
-    match security {
-        ConnectionSecurity::InsecurePlaintext if !address.ip().to_canonical().is_loopback() => {
-            Err(NetError::PlaintextNotLoopback { address: text.to_owned() })
-        }
-        _ => Ok(()),
+fn check_loopback(text: &str, address: &SocketAddr, tls: Option<&tls::Tls>) -> Result<(), NetError> {
+    if tls.is_some() || address.ip().to_canonical().is_loopback() {
+        Ok(())
+    } else {
+        Err(NetError::PlaintextNotLoopback { address: text.to_owned() })
     }
 }
 
 /// The keys, unless it is plaintext.
 fn tls_of(security: &ConnectionSecurity<'_>) -> Result<Option<tls::Tls>, NetError> {
     match security {
-        ConnectionSecurity::Tls { identity, peer } => tls::Tls::new(identity, peer).map(Some),
+        ConnectionSecurity::Tls { identity, peer } => tls::Tls::new(identity, &[**peer]).map(Some),
         ConnectionSecurity::InsecurePlaintext => Ok(None),
     }
 }

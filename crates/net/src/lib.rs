@@ -38,7 +38,7 @@ use std::time::Duration;
 
 pub use connection::{Connection, Nonces};
 pub use error::{NetError, Others, RetryReason, StrangerReason};
-pub use establish::{Address, ConnectionSecurity, NetEvent, VERSION, establish, meet};
+pub use establish::{Address, ConnectionSecurity, NetEvent, VERSION, establish, gather, meet};
 pub use identity::{Identity, PublicKey};
 use vesica_channel::{CancelToken, LONGEST};
 

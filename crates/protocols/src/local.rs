@@ -11,7 +11,7 @@ use crate::entry::Entry;
 use crate::error::Error;
 use crate::outcome::Outcome;
 use crate::parameters::Parameters;
-use crate::protocol::{Ctx, Run, Sizes};
+use crate::protocol::{Ctx, HelperCtx, Run, Sizes};
 
 /// Runs both roles of a protocol, semi-honest and with the usual parameters, and gives what the receiver, who
 /// holds `mine`, learns.
@@ -30,9 +30,20 @@ pub fn run_local(
     let run = || entry.run(&sid, sizes, Parameters::default());
     let mut sender_rng = Prg::from_rng(rng);
     let (here, there) = memory::pair();
+    let links = entry.has_helper().then(|| [memory::pair(), memory::pair()]);
+    let (helper, my_helper, their_helper) = match links {
+        Some([(to_me, mine), (to_them, theirs)]) => (Some([to_me, to_them]), Some(mine), Some(theirs)),
+        None => (None, None, None),
+    };
     thread::scope(|scope| {
-        let sender = scope.spawn(|| play(&run(), there, &mut sender_rng, |ctx| entry.send(ctx, theirs)));
-        let received = play(&run(), here, rng, |ctx| entry.receive(&mut ctx.reborrow(), mine)?.finish());
+        if let Some(parties) = helper {
+            // The parties know what went wrong: the helper only sees them go.
+            scope.spawn(|| help(entry, &run(), parties));
+        }
+        let sender = scope
+            .spawn(|| play(&run(), (there, their_helper), &mut sender_rng, |ctx| entry.send(ctx, theirs)));
+        let received =
+            play(&run(), (here, my_helper), rng, |ctx| entry.receive(&mut ctx.reborrow(), mine)?.finish());
         // The party that failed first knows why: the other one only sees its end go.
         match (received, sender.join()) {
             (_, Err(panic)) => std::panic::resume_unwind(panic),
@@ -42,17 +53,29 @@ pub fn run_local(
     })
 }
 
-/// Plays a role over its end of the channel, which goes with it.
+/// Plays the helper over its ends of two channels, which go with it.
+fn help(entry: &Entry, run: &Run<'_>, [mut receiver, mut sender]: [Stream; 2]) {
+    let ctx = &mut HelperCtx { run, receiver: &mut receiver, sender: &mut sender };
+    if entry.assist(ctx).is_err() {
+        receiver.abort();
+        sender.abort();
+    }
+}
+
+/// Plays a role over its end of the channel, which goes with it, and its end of that to a helper.
 fn play<T>(
     run: &Run<'_>,
-    mut channel: Stream,
+    (mut channel, mut helper): (Stream, Option<Stream>),
     rng: &mut dyn CryptoRng,
     role: impl FnOnce(&mut Ctx<'_, '_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let ended = role(&mut Ctx::new(run, &mut channel, rng));
+    let mut ctx = Ctx::new(run, &mut channel, rng);
+    ctx.helper = helper.as_mut().map(|helper| helper as &mut dyn Channel);
+    let ended = role(&mut ctx);
     let ended = ended.and_then(|ended| Ok(channel.flush().map(|()| ended)?));
     if ended.is_err() {
         channel.abort();
+        helper.iter_mut().for_each(Stream::abort);
     }
     ended
 }

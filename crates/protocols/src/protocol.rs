@@ -122,8 +122,12 @@ pub enum Phase {
     Read,
     /// The partner is sought and authenticated.
     Connect,
+    /// A helper waits for its two parties.
+    Gather,
     /// Terms and sizes are compared.
     Agree,
+    /// The helper is sought and authenticated, and agrees to the run.
+    Helper,
     /// The base OTs of an OT extension.
     BaseOts,
     /// Own items go to the bins of a table.
@@ -157,7 +161,9 @@ impl Phase {
             Phase::Prepare => "prepare",
             Phase::Read => "read",
             Phase::Connect => "connect",
+            Phase::Gather => "gather",
             Phase::Agree => "agree",
+            Phase::Helper => "helper",
             Phase::BaseOts => "base-ots",
             Phase::Hash => "hash",
             Phase::Extend => "extend",
@@ -179,7 +185,9 @@ impl Phase {
             Phase::Prepare => "checking the options",
             Phase::Read => "reading the table",
             Phase::Connect => "waiting for the partner",
+            Phase::Gather => "waiting for the two parties",
             Phase::Agree => "comparing terms with the partner",
+            Phase::Helper => "waiting for the helper",
             Phase::BaseOts => "exchanging base OTs",
             Phase::Hash => "hashing our keys to bins",
             Phase::Extend => "running oblivious transfers",

@@ -11,7 +11,7 @@ pub fn json() -> serde_json::Value {
         .iter()
         .map(|entry| {
             let messages = entry.all_messages().map(
-                |message| json!({"from": message.from.name(), "what": message.what, "bytes": message.formula}),
+                |message| json!({"from": message.from.name(), "to": message.to.name(), "what": message.what, "bytes": message.formula}),
             );
             let variants =
                 entry.supports.variants.iter().map(|v| json!({"name": v.name, "what": v.what}));
@@ -36,6 +36,7 @@ pub fn json() -> serde_json::Value {
                 "learns_both": entry.learns_both,
                 "leakage": entry.leakage,
                 "flights": flights,
+                "helper": entry.has_helper(),
                 "keeps_base_ots": entry.keeps_base_ots(),
                 "messages": messages.collect::<Vec<_>>(),
                 "memory": entry.memory,

@@ -5,7 +5,7 @@ mod measured;
 use serde::Serialize;
 use vesica_ot::base::cache;
 use vesica_protocols::registry::{Entry, PROTOCOLS, Security, Shape};
-use vesica_protocols::{Learns, Role, Sizes};
+use vesica_protocols::{Learns, Participant, Role, Sizes};
 
 use crate::plan::{self, PlanError};
 use crate::settings::{self, Wanted};
@@ -24,6 +24,15 @@ pub struct Parties {
     pub sender: u64,
 }
 
+/// What a helper's part would cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct HelperCost {
+    /// Payload bytes that it sends.
+    pub sent: u64,
+    /// Bytes that it needs at most.
+    pub memory: u64,
+}
+
 /// What a run would cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
@@ -31,6 +40,9 @@ pub struct Estimate {
     pub traffic: Parties,
     /// Bytes that each party needs at most, its items included.
     pub memory: Parties,
+    /// What a helper sends and needs, in a protocol that has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub helper: Option<HelperCost>,
     /// In a malicious run: keys of its choice that a receiver can test at most, with 2^64 evaluations of the run's hash.
     pub max_tested_keys: Option<u64>,
     /// Seconds; none for a protocol that was not measured.
@@ -52,7 +64,11 @@ pub fn estimate(entry: &Entry, shape: &Shape, conditions: &Conditions) -> Option
         sender: memory.sender + TABLE_BYTES_PER_ROW * shape.sender(),
     };
     let time = measured::time(entry, shape, traffic.receiver.max(traffic.sender), conditions);
-    Some(Estimate { traffic, memory, max_tested_keys: entry.max_tested_keys_of(shape), time })
+    let helper = entry.has_helper().then(|| HelperCost {
+        sent: entry.bytes(Participant::Helper, shape),
+        memory: entry.helper_memory(shape),
+    });
+    Some(Estimate { traffic, memory, helper, max_tested_keys: entry.max_tested_keys_of(shape), time })
 }
 
 /// A protocol of the registry beside the chosen one.

@@ -184,6 +184,20 @@ impl Error {
             SessionError::Channel(error) => return Error::channel(phase, error),
             SessionError::Plan(error) => return Error::plan(phase, Side::Both, error),
             SessionError::Protocol(error) => return Error::protocol(phase, error),
+            SessionError::With(who, error) => return Error::session(phase, error).with(*who),
+            SessionError::RefusedByHelper(_) => (
+                Side::Helper,
+                Kind::Refused,
+                "ask the helper what its program said, then start all three sides again; nothing was written here",
+            ),
+            SessionError::PartiesDiffer(_) => (
+                Side::Both,
+                Kind::Refused,
+                "give this helper two parties that are each other's partners; then start all three sides again",
+            ),
+            SessionError::UnknownToHelper(_) => {
+                (Side::Both, Kind::Refused, "install the same version of vesica on all three sides")
+            }
             SessionError::TermsDiffer(differences) => {
                 let remedy = terms::remedy(differences);
                 return Error { side: Side::Both, phase, kind: Kind::Refused, message, remedy };
@@ -328,6 +342,10 @@ fn net_remedy(error: &NetError) -> &'static str {
         NetError::NobodyCame { .. } => {
             "check that the partner connects to this address, and that no firewall is between you; `--timeout` \
              lets you wait longer"
+        }
+        NetError::PartyMissing { .. } => {
+            "check that both parties give this helper's address and key (`--helper`, `--helper-key`), and that the two \
+             `--peer` are what their `vesica keygen` printed; `--timeout` lets you wait longer"
         }
         NetError::NotVesica { .. } => "check the address and port: another program listens there",
         NetError::VersionMismatch { .. } => "install the same version of vesica on both sides",

@@ -20,6 +20,7 @@ use crate::deadline::Deadline;
 pub use crate::ended::Ended;
 use crate::ended::Found;
 use crate::error::{Error, Side};
+use crate::helper_link::HelperLink;
 use crate::memory::Budget;
 use crate::output_paths::Protected;
 pub use crate::partner::Partner;
@@ -59,7 +60,11 @@ impl Job {
         }
         self.table.protected.extend(partner.keep_base_ots.clone());
         let pair = match partner.cache_file(self.role, self.settings.security) {
-            Ok(cache_file) => Pair { my_key: partner.my_key(), cache_file },
+            Ok(cache_file) => Pair { my_key: partner.my_key(), cache_file, helper: HelperLink::None },
+            Err(error) => return self.refuse(error, on_event),
+        };
+        let pair = match partner.helper_link() {
+            Ok(helper) => Pair { helper, ..pair },
             Err(error) => return self.refuse(error, on_event),
         };
         self.run_over(pair, cancel, rng, on_event, |reporter, greeting, options, rng| {
@@ -101,7 +106,7 @@ impl Job {
         connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Connection, Error>,
     ) -> Result<Found, Error> {
         let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
-        let terms = prepare(self.role, &self.settings, &rules)?.with_base_ots(pair.cache_state());
+        let terms = prepare(self.role, &self.settings, &rules, &pair)?;
         let file = self.output()?;
         let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
         // 1. The table is read before the partner is contacted.
@@ -151,7 +156,13 @@ impl Job {
 }
 
 /// The terms of a run, if its settings are possible.
-pub(crate) fn prepare(role: Role, settings: &Settings, rules: &[String]) -> Result<Terms, Error> {
+pub(crate) fn prepare(
+    role: Role,
+    settings: &Settings,
+    rules: &[String],
+    pair: &Pair,
+) -> Result<Terms, Error> {
+    pair.helper.check(&settings.protocol)?;
     plan::choose(&settings.protocol, settings.wanted(), None)
         .map_err(|e| Error::plan(Phase::Prepare, Side::Ours, &e))?;
     let limits = settings.limits;
@@ -169,6 +180,7 @@ pub(crate) fn prepare(role: Role, settings: &Settings, rules: &[String]) -> Resu
         ));
     }
     let terms = Terms::new(role, settings, rules);
+    let terms = terms.with_base_ots(pair.cache_state()).with_helper(pair.helper.term());
     if terms.fit() {
         Ok(terms)
     } else {
@@ -198,11 +210,20 @@ pub(crate) fn converse(
     agreed
         .check_memory(needed, settings.memory.or_else(Budget::usual), &mut channel)
         .map_err(|error| Error::session(Phase::Agree, &error))?;
+    let mut helper = pair.helper.join(&agreed, &mut channel, settings.timeout, reporter, rng)?;
     let in_use = pair.cache_file.and_then(|file| file.begin(agreed.base_ots, agreed.base_ots_id()));
     let cache = in_use.as_ref().map(CacheInUse::cache);
-    let ended = agreed.run(&items, &mut channel, settings.threads(), reporter, cache, rng);
+    let links = (&mut channel, helper.as_mut());
+    let ended = agreed.run_helped(&items, links, settings.threads(), reporter, cache, rng);
     reporter.transcript(&channel);
-    let ended = match ended.and_then(|pending| agreed.confirm(pending, &mut channel, reporter)) {
+    let confirm = |pending| {
+        if let Some(mut helper) = helper {
+            reporter.helper_transcript(&helper);
+            session::confirm_helper(&mut helper, &mut channel, reporter)?;
+        }
+        agreed.confirm(pending, &mut channel, reporter)
+    };
+    let ended = match ended.and_then(confirm) {
         Ok(pending) => {
             reporter.confirmed();
             // The connection ends before the matches are looked for: its end would tell the partner how long that takes.
@@ -230,11 +251,13 @@ pub(crate) fn converse(
     Ok(Found { matches, numbers, batches: None })
 }
 
-/// What this side brings: its key, if it shows one, and the file of kept base OTs, if there is one.
+/// What this side brings: its key, if it shows one, the file of kept base OTs, if there is one, and how it reaches the
+/// helper, if the protocol has one.
 #[derive(Default)]
 pub(crate) struct Pair {
     pub(crate) my_key: Option<PublicKey>,
     pub(crate) cache_file: Option<CacheFile>,
+    pub(crate) helper: HelperLink,
 }
 
 impl Pair {

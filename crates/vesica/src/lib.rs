@@ -30,6 +30,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod assist;
 pub mod base_ots;
 pub mod catalogue;
 pub mod cost;
@@ -37,6 +38,8 @@ mod deadline;
 mod ended;
 mod error;
 mod explain;
+pub mod helper;
+mod helper_link;
 mod hints;
 pub mod inspect;
 pub mod job;

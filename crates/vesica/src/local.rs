@@ -5,13 +5,16 @@ use std::thread;
 use rand_core::CryptoRng;
 use vesica_channel::{CancelToken, Channel};
 use vesica_net::{Connection, memory};
+use vesica_protocols::registry::{self, Entry};
 use vesica_protocols::{Phase, Role};
 
+use crate::assist;
 use crate::error::{Error, Kind, Side};
+use crate::helper_link::HelperLink;
 use crate::job::{Ended, Job, OnEvent, Pair, TableArgs};
 use crate::memory::Budget;
 use crate::report::Report;
-use crate::settings::Settings;
+use crate::settings::{Choice, Settings};
 
 /// Runs the protocol between two tables on this machine. The events are the receiver's.
 ///
@@ -28,14 +31,20 @@ pub fn run(
     let memory = settings.memory.or_else(Budget::usual).map(|budget| Budget { parties: 2, ..budget });
     let settings = Settings { threads: settings.threads().div_ceil(2), memory, ..settings.clone() };
     let (mine, theirs) = memory::pair(cancel);
+    let helped = matches!(&settings.protocol, Choice::Named(name) if registry::find(name).is_some_and(Entry::has_helper));
+    let links = helped.then(|| [memory::pair(cancel), memory::pair(cancel)]);
+    let (helper, my_helper, their_helper) = match links {
+        Some([(to_me, mine), (to_them, theirs)]) => (Some([to_me, to_them]), here(mine), here(theirs)),
+        None => (None, HelperLink::None, HelperLink::None),
+    };
     let [my_rng, their_rng] = rngs;
     let job = |role, table| Job { role, table, settings: settings.clone() };
     let (receiver, sender) = (job(Role::Receiver, receiver), job(Role::Sender, sender));
     thread::scope(|scope| {
         let body = move || {
-            sender.run_over(Pair::default(), cancel, their_rng, &|_| {}, |_, greeting, _, _| {
-                Ok(greeted(theirs, greeting))
-            })
+            let pair = Pair { helper: their_helper, ..Pair::default() };
+            sender
+                .run_over(pair, cancel, their_rng, &|_| {}, |_, greeting, _, _| Ok(greeted(theirs, greeting)))
         };
         let sender = match thread::Builder::new().spawn_scoped(scope, body) {
             Ok(sender) => sender,
@@ -45,12 +54,25 @@ pub fn run(
                 return (refused(), refused());
             }
         };
-        let outcome = receiver.run_over(Pair::default(), cancel, my_rng, on_event, |_, greeting, _, _| {
-            Ok(greeted(mine, greeting))
+        let helper = helper.map(|parties| {
+            let settings = settings.clone();
+            let body = move || assist::between(parties, &settings, cancel, &|_| {});
+            thread::Builder::new().spawn_scoped(scope, body)
         });
+        if let Some(Err(error)) = &helper {
+            // Both parties end by themselves: the connections to the helper are gone.
+            drop(Error::resources(Phase::Prepare, "cannot start a thread", error));
+        }
+        let pair = Pair { helper: my_helper, ..Pair::default() };
+        let outcome = receiver
+            .run_over(pair, cancel, my_rng, on_event, |_, greeting, _, _| Ok(greeted(mine, greeting)));
         let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (outcome, sender)
     })
+}
+
+fn here(helper: Connection) -> HelperLink {
+    HelperLink::Here(Box::new(helper))
 }
 
 /// The channel, once this has been sent.

@@ -16,12 +16,15 @@ use zeroize::Zeroize;
 
 use crate::base_ots::file::CacheFile;
 use crate::error::Error;
+use crate::helper_link::HelperLink;
 
 /// The most bytes that a file with a public key may have.
 const PUBLIC_KEY_FILE: u64 = 4096;
 
 const ASK: &str =
     "give the line that the partner's `vesica keygen` printed, or `@FILE` with a file that holds it";
+const ASK_HELPER: &str = "give `--helper HOST:PORT`, where `vesica assist` listens, and as `--helper-key` the line that the helper's \
+     `vesica keygen` printed";
 const EXPOSED: &str = "let only its owner read it (`chmod 600`), or its owner and a group of this process (`chmod 640`), as in \
                        containers";
 const MAKE: &str = "name the identity with `--identity`, or make one with `vesica keygen`";
@@ -34,6 +37,17 @@ pub struct Partner {
     pub keys: Option<(Identity, PublicKey)>,
     /// `--keep-base-ots`: where base OTs with this partner are kept from one run to the next.
     pub keep_base_ots: Option<PathBuf>,
+    /// `--helper`, `--helper-key`: the helper of a protocol that has one.
+    pub helper: Option<HelperAddress>,
+}
+
+/// Where a helper listens, and the key that it proves to have.
+#[derive(Debug, Clone)]
+pub struct HelperAddress {
+    /// `HOST:PORT`.
+    pub address: String,
+    /// Its public key.
+    pub key: PublicKey,
 }
 
 impl Partner {
@@ -42,12 +56,12 @@ impl Partner {
         if *identity.public_key() == peer {
             return Err(Error::usage("`--peer` is this side's own public key", ASK));
         }
-        Ok(Partner { address, keys: Some((identity, peer)), keep_base_ots: None })
+        Ok(Partner { address, keys: Some((identity, peer)), keep_base_ots: None, helper: None })
     }
 
     /// A partner without keys, over a loopback address.
     pub fn insecure(address: Address) -> Self {
-        Partner { address, keys: None, keep_base_ots: None }
+        Partner { address, keys: None, keep_base_ots: None, helper: None }
     }
 
     /// The key that this side shows, if it shows one.
@@ -59,6 +73,42 @@ impl Partner {
     #[must_use]
     pub fn keeping_base_ots(self, file: Option<PathBuf>) -> Self {
         Partner { keep_base_ots: file, ..self }
+    }
+
+    /// The same partner, and this helper: where it listens, and its key as `--helper-key` has it.
+    ///
+    /// # Errors
+    /// If one of the two is missing, or the key is another participant's.
+    pub fn helped_by(self, helper: Option<&str>, key: Option<&str>) -> Result<Self, Error> {
+        let helper = match (helper, key) {
+            (None, None) => return Ok(self),
+            (Some(helper), Some(key)) => HelperAddress { address: helper.to_owned(), key: helper_key(key)? },
+            _ => return Err(Error::usage("`--helper` and `--helper-key` belong together", ASK_HELPER)),
+        };
+        let known = |(identity, peer): &(Identity, PublicKey)| {
+            *identity.public_key() == helper.key || *peer == helper.key
+        };
+        if self.keys.as_ref().is_some_and(known) {
+            return Err(Error::usage(
+                "`--helper-key` is the public key of one of the two parties",
+                ASK_HELPER,
+            ));
+        }
+        Ok(Partner { helper: Some(helper), ..self })
+    }
+
+    /// How the helper is reached, if there is one.
+    pub(crate) fn helper_link(&self) -> Result<HelperLink, Error> {
+        let Some(helper) = &self.helper else { return Ok(HelperLink::None) };
+        let address = Address::Connect(helper.address.clone());
+        address.check().map_err(|error| Error::net(Phase::Prepare, &error))?;
+        match &self.keys {
+            Some((identity, _)) => Ok(HelperLink::At(address, Box::new(identity.clone()), helper.key)),
+            None => Err(Error::usage(
+                "`--helper` needs parties whose keys are known, and `--insecure-plaintext` uses no keys",
+                "leave out `--insecure-plaintext`: TLS needs only a key on each side",
+            )),
+        }
     }
 
     /// What is kept with this partner, for a run of such security.
@@ -121,6 +171,12 @@ pub fn address(listen: Option<&str>, connect: Option<&str>) -> Result<Address, E
 /// The partner's public key: the text itself, or `@FILE` that holds it.
 pub fn peer_key(argument: &str) -> Result<PublicKey, Error> {
     read_key(argument).map_err(|message| Error::usage(message, ASK))
+}
+
+/// The helper's public key, in the same forms.
+fn helper_key(argument: &str) -> Result<PublicKey, Error> {
+    let named = |message: String| Error::usage(message.replace("`--peer", "`--helper-key"), ASK_HELPER);
+    read_key(argument).map_err(named)
 }
 
 fn read_key(argument: &str) -> Result<PublicKey, String> {

@@ -20,7 +20,7 @@ pub struct Report {
     pub schema: u32,
     /// `done` or `failed`.
     pub outcome: &'static str,
-    /// `receiver` or `sender`.
+    /// `receiver` or `sender`; `helper` in a helper's report.
     pub role: &'static str,
     /// The protocol that ran, once it was agreed.
     pub protocol: Option<&'static str>,
@@ -38,6 +38,10 @@ pub struct Report {
     pub keys: Option<Keys>,
     /// The name of the run: the same on both sides, and different for every run. Known once the terms were agreed.
     pub session: Option<String>,
+    /// The helper, in a protocol that has one.
+    pub helper: Option<HelperReport>,
+    /// What a helper saw of its two parties; in a helper's own report.
+    pub parties: Option<PartiesReport>,
     /// Digests of all that session and protocol sent and received; my `sent` is the partner's `received`.
     pub transcript: Option<Transcript>,
     /// The file that was read, if the settings ask for its digest and it is one.
@@ -80,6 +84,37 @@ pub struct Keys {
     pub mine: String,
     /// The partner's, which has proven to hold the private key.
     pub partner: String,
+}
+
+/// The helper as a party saw it.
+#[derive(Debug, Clone, Serialize)]
+pub struct HelperReport {
+    /// Its public key, which it has proven to hold; none for parties in one process.
+    pub key: Option<String>,
+    /// What went over the connection to it.
+    pub transcript: Option<Transcript>,
+}
+
+/// What a helper saw.
+#[derive(Debug, Clone, Serialize)]
+pub struct PartiesReport {
+    /// The receiver.
+    pub receiver: PartyReport,
+    /// The sender.
+    pub sender: PartyReport,
+    /// Different keys that both have, once they were compared.
+    pub common_items: Option<u64>,
+}
+
+/// A party as its helper saw it.
+#[derive(Debug, Clone, Serialize)]
+pub struct PartyReport {
+    /// Its public key, which it has proven to hold; none for parties in one process.
+    pub key: Option<String>,
+    /// The size of its set, padding included.
+    pub items: u64,
+    /// What went over the connection to it.
+    pub transcript: Option<Transcript>,
 }
 
 /// BLAKE3 digests of the payload in each direction, in hexadecimal digits.

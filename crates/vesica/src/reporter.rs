@@ -11,14 +11,15 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_channel::{CancelToken, Digests, Meter, Traffic};
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Connection, NetEvent, PublicKey};
-use vesica_protocols::registry::Shape;
-use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Phase, Progress, Role};
+use vesica_protocols::registry::{Security, Shape};
+use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role, Sizes};
 use vesica_table::{Output, TableReport, shown_path};
 
 use crate::base_ots::CacheState;
 use crate::cost::TABLE_BYTES_PER_ROW;
 use crate::ended::{Ended, Found};
 use crate::error::Error;
+use crate::helper::Assisted;
 use crate::hints;
 use crate::memory::Bytes as Amount;
 use crate::progress::Course;
@@ -42,13 +43,16 @@ pub(crate) struct Reporter<'a> {
     done: AtomicU64,
     /// This side's public key, if it shows one.
     my_key: Option<PublicKey>,
+    /// For whom a listener waits.
+    awaited: &'static str,
 }
 
 struct State {
     report: Report,
     phases: PhaseLog,
     course: Course,
-    meter: Option<Meter>,
+    /// One for each connection.
+    meters: Vec<Meter>,
     total: u64,
     last_progress: Instant,
     /// The last message about attempts to connect.
@@ -63,6 +67,15 @@ impl<'a> Reporter<'a> {
         cancel: &'a CancelToken,
         on_event: OnEvent<'a>,
     ) -> Self {
+        Self::of(role.into(), settings, cancel, on_event)
+    }
+
+    /// That of a helper.
+    pub(crate) fn of_helper(settings: &Settings, cancel: &'a CancelToken, on_event: OnEvent<'a>) -> Self {
+        Reporter { awaited: "the two parties", ..Self::of(Participant::Helper, settings, cancel, on_event) }
+    }
+
+    fn of(role: Participant, settings: &Settings, cancel: &'a CancelToken, on_event: OnEvent<'a>) -> Self {
         let report = Report {
             schema: report::SCHEMA,
             outcome: "failed",
@@ -75,6 +88,8 @@ impl<'a> Reporter<'a> {
             ended: None,
             keys: None,
             session: None,
+            helper: None,
+            parties: None,
             transcript: None,
             input: None,
             terms: BTreeMap::new(),
@@ -96,13 +111,14 @@ impl<'a> Reporter<'a> {
             report,
             phases: PhaseLog::start(),
             course: Course::default(),
-            meter: None,
+            meters: Vec::new(),
             total: 0,
             last_progress: Instant::now(),
             retrying: String::new(),
             strangers: Strangers::default(),
         };
-        Reporter { cancel, on_event, state: Mutex::new(state), done: AtomicU64::new(0), my_key: None }
+        let (state, done) = (Mutex::new(state), AtomicU64::new(0));
+        Reporter { cancel, on_event, state, done, my_key: None, awaited: "the partner" }
     }
 
     /// The same for a side that shows this key.
@@ -147,10 +163,69 @@ impl<'a> Reporter<'a> {
 
     /// Digests of what went over the channel, which may have ended early.
     pub(crate) fn transcript(&self, channel: &Connection) {
-        let Digests { sent, received } = channel.digests();
-        let [sent, received] = [sent, received].map(|digest| blake3::Hash::from_bytes(digest).to_hex());
-        self.state().report.transcript =
-            Some(Transcript { sent: sent.to_string(), received: received.to_string() });
+        self.state().report.transcript = Some(transcript_of(channel));
+    }
+
+    /// The helper has agreed to the run.
+    pub(crate) fn helper_joined(&self, helper: &Connection) {
+        {
+            let mut state = self.state();
+            state.meters.push(helper.meter());
+            let key = helper.peer_key().map(ToString::to_string);
+            state.report.helper = Some(report::HelperReport { key, transcript: None });
+        }
+        if let Some(address) = helper.peer_address() {
+            self.notice(format!("connected to the helper at {address}"));
+        }
+    }
+
+    /// Digests of what went over the connection to the helper.
+    pub(crate) fn helper_transcript(&self, helper: &Connection) {
+        if let Some(report) = &mut self.state().report.helper {
+            report.transcript = Some(transcript_of(helper));
+        }
+    }
+
+    /// A helper takes part in this run of the receiver and the sender.
+    pub(crate) fn assists(&self, assisted: &Assisted, parties: &[Connection; 2]) {
+        {
+            let mut state = self.state();
+            state.meters.extend(parties.iter().map(|party| party.meter()));
+            let [receiver, sender] =
+                [(0, assisted.sizes.receiver), (1, assisted.sizes.sender)].map(|(at, items)| {
+                    let key = parties[at].peer_key().map(ToString::to_string);
+                    report::PartyReport { key, items: items as u64, transcript: None }
+                });
+            let report = &mut state.report;
+            report.parties = Some(report::PartiesReport { receiver, sender, common_items: None });
+            report.protocol = Some(assisted.protocol.name);
+            report.session = Some(assisted.public_id());
+            report.learns = assisted.learns().word();
+            report.security = Security::SemiHonest.name();
+        }
+        let Sizes { receiver, sender } = assisted.sizes;
+        let name = assisted.protocol.name;
+        self.notice(format!("protocol {name}: the receiver has {receiver} keys, the sender {sender}"));
+    }
+
+    /// Digests of what went over the connections to the parties.
+    pub(crate) fn parties_transcripts(&self, [receiver, sender]: &[Connection; 2]) {
+        if let Some(report) = &mut self.state().report.parties {
+            report.receiver.transcript = Some(transcript_of(receiver));
+            report.sender.transcript = Some(transcript_of(sender));
+        }
+    }
+
+    /// A helper's two parties have so many keys in common.
+    pub(crate) fn assisted(&self, common: u64) {
+        if let Some(report) = &mut self.state().report.parties {
+            report.common_items = Some(common);
+        }
+    }
+
+    /// A line for the screen.
+    pub(crate) fn notice(&self, message: String) {
+        (self.on_event)(&Event::Notice { message });
     }
 
     /// The input is a stream that has given no data for a while.
@@ -161,13 +236,18 @@ impl<'a> Reporter<'a> {
     }
 
     pub(crate) fn net_event(&self, event: &NetEvent) {
+        self.net_event_of(self.awaited, event);
+    }
+
+    /// The same while `awaited` is waited for.
+    pub(crate) fn net_event_of(&self, awaited: &str, event: &NetEvent) {
         let message = match event {
             NetEvent::Listening(address) => {
                 let key = self.my_key.map(|key| key.to_string());
                 return (self.on_event)(&Event::Listening { address: address.to_string(), key });
             }
             NetEvent::Retrying { reason, .. } => {
-                let message = format!("waiting for the partner: {reason}");
+                let message = format!("waiting for {awaited}: {reason}");
                 // One message for each reason: there are many attempts.
                 if std::mem::replace(&mut self.state().retrying, message.clone()) == message {
                     return;
@@ -177,7 +257,7 @@ impl<'a> Reporter<'a> {
             NetEvent::StrangerDropped { from, reason } => {
                 let line = self.state().strangers.message(*from, reason, Instant::now());
                 let Some(line) = line else { return };
-                line
+                line.replace("the partner", awaited)
             }
             // `connected` sends the rest.
             _ => return,
@@ -188,7 +268,7 @@ impl<'a> Reporter<'a> {
     pub(crate) fn connected(&self, channel: &Connection) {
         {
             let mut state = self.state();
-            state.meter = Some(channel.meter());
+            state.meters.push(channel.meter());
             let keys = self.my_key.as_ref().zip(channel.peer_key());
             state.report.keys =
                 keys.map(|(mine, partner)| Keys { mine: mine.to_string(), partner: partner.to_string() });
@@ -307,6 +387,13 @@ impl<'a> Reporter<'a> {
             }
             (false, security) => format!("security: holds even if the partner cheats ({security})"),
         });
+        if entry.has_helper() {
+            notice(
+                "helper: it learns both sizes and how many keys match; if it works with the partner, the two of them can \
+                 learn our keys"
+                    .into(),
+            );
+        }
         if level < DEFAULT_LEVEL {
             notice(format!(
                 "WARNING: level {level} is only for comparison with the papers: 2^{level} steps are within reach; \
@@ -367,6 +454,12 @@ impl<'a> Reporter<'a> {
     }
 }
 
+fn transcript_of(channel: &Connection) -> Transcript {
+    let Digests { sent, received } = channel.digests();
+    let [sent, received] = [sent, received].map(|digest| blake3::Hash::from_bytes(digest).to_hex());
+    Transcript { sent: sent.to_string(), received: received.to_string() }
+}
+
 /// The time by this machine's clock: UTC, as RFC 3339 writes it, to the millisecond.
 fn now() -> String {
     DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Millis, true)
@@ -384,7 +477,12 @@ impl State {
     }
 
     fn traffic(&self) -> Traffic {
-        self.meter.as_ref().map_or_else(Traffic::default, Meter::traffic)
+        self.meters.iter().map(Meter::traffic).fold(Traffic::default(), |sum, one| Traffic {
+            payload_sent: sum.payload_sent + one.payload_sent,
+            payload_received: sum.payload_received + one.payload_received,
+            wire_sent: sum.wire_sent + one.wire_sent,
+            wire_received: sum.wire_received + one.wire_received,
+        })
     }
 }
 

@@ -24,10 +24,12 @@ use vesica_net::{Connection, PublicKey};
 use vesica_ot::base::cache::BaseOtCache;
 use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{
-    self as protocols, Ctx, Learns, Outcome, Parameters, Pending, Phase, Progress, Role, Run, Sizes,
+    self as protocols, Ctx, Learns, Outcome, Parameters, Participant, Pending, Phase, Progress, Role, Run,
+    Sizes,
 };
 
 use crate::base_ots::BaseOts;
+use crate::helper::{self, Refusal};
 use crate::match_numbers;
 use crate::memory::{Budget, Bytes};
 use crate::plan::{self, PlanError};
@@ -91,9 +93,39 @@ pub enum SessionError {
     /// The protocol failed.
     #[error(transparent)]
     Protocol(#[from] protocols::Error),
+    /// In a run of three: what went wrong between this process and that participant, who stands in the place of the
+    /// partner.
+    #[error("{}", in_place_of_partner(.1, *.0))]
+    With(Participant, Box<SessionError>),
+    /// The helper does not take part in the run.
+    #[error("{0}")]
+    RefusedByHelper(Refusal),
+    /// A helper's two parties do not mean the same run.
+    #[error("the two parties do not ask for the same run: {0}")]
+    PartiesDiffer(String),
+    /// A helper does not know the protocol that its parties ask for.
+    #[error("the parties ask for `{0}`, of which this version has no helper")]
+    UnknownToHelper(String),
     /// The two sides did not see the same run.
     #[error("the two sides did not see the same run: {0} differ")]
     Unconfirmed(&'static str),
+}
+
+fn in_place_of_partner(error: &SessionError, who: Participant) -> String {
+    error.to_string().replace("the partner", &format!("the {who}"))
+}
+
+impl SessionError {
+    /// Says which participant of a run of three it was, if it is another process's fault.
+    #[must_use]
+    pub fn with(self, who: impl Into<Participant>) -> Self {
+        match self {
+            SessionError::Channel(_) | SessionError::Decode { .. } | SessionError::Unconfirmed(_) => {
+                SessionError::With(who.into(), Box::new(self))
+            }
+            other => other,
+        }
+    }
 }
 
 /// What both sides agreed on.
@@ -328,8 +360,13 @@ impl Agreed {
         blake3::Hash::from_bytes(blake3::derive_key("vesica run name v1", &self.sid)).to_hex().to_string()
     }
 
+    /// The name of the run for a helper. It does not reveal the session id, nor the run's name in the reports.
+    pub(crate) fn helper_id(&self) -> [u8; 32] {
+        blake3::derive_key("vesica run name for a helper v1", &self.sid)
+    }
+
     /// Runs the protocol up to its last message. What is pending are my matches, where I learn them: for
-    /// [`confirm`](Self::confirm). `keeping` is for [`base_ots`](Self::base_ots) that are kept, or to be kept.
+    /// [`confirm`](Self::confirm). `cache` is for [`base_ots`](Self::base_ots) that are kept, or to be kept.
     pub fn run<'a>(
         &self,
         items: &'a Items,
@@ -339,16 +376,37 @@ impl Agreed {
         cache: Option<&'a BaseOtCache>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
+        self.run_helped(items, (channel, None), threads, progress, cache, rng)
+    }
+
+    /// The same with a connection to a helper that has [joined](helper::join), which [`confirm_helper`] is for.
+    pub fn run_helped<'a>(
+        &self,
+        items: &'a Items,
+        (channel, mut helper): (&mut Connection, Option<&mut Connection>),
+        threads: usize,
+        progress: &'a dyn Progress,
+        cache: Option<&'a BaseOtCache>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Option<Pending<'a>>, SessionError> {
         let run = self.protocol.run(&self.sid, self.sizes, self.parameters);
         let run = Run { learns: self.learns, threads, progress, base_ots: cache, ..run };
-        let ctx = &mut Ctx::new(&run, &mut *channel, rng);
+        let mut ctx = Ctx::new(&run, &mut *channel, rng);
+        ctx.helper = helper.as_mut().map(|helper| &mut **helper as &mut dyn Channel);
         let pending = match self.role {
-            Role::Receiver => self.protocol.receive(ctx, items).map(Some),
-            Role::Sender => self.protocol.send(ctx, items).map(|outcome| outcome.map(Pending::found)),
+            Role::Receiver => self.protocol.receive(&mut ctx, items).map(Some),
+            Role::Sender => self.protocol.send(&mut ctx, items).map(|outcome| outcome.map(Pending::found)),
         };
-        // One fixed ABORT, the same for every check.
-        let pending = pending.inspect_err(|_| channel.abort());
-        let pending = pending.map_err(|error| self.failed(error, channel))?;
+        let pending = match pending {
+            Ok(pending) => pending,
+            Err(error) => {
+                let gone = helper::partner_gone(&error, channel);
+                // One fixed ABORT, the same for every check.
+                channel.abort();
+                helper.into_iter().for_each(|helper| helper.abort());
+                return Err(gone.map_or_else(|| self.failed(error, channel), SessionError::from));
+            }
+        };
         channel.flush()?;
         Ok(pending)
     }
@@ -362,7 +420,7 @@ impl Agreed {
         progress: &dyn Progress,
     ) -> Result<Option<Pending<'a>>, SessionError> {
         if self.learns == Learns::Receiver {
-            Self::exchange_digests(u64::MAX, channel, progress)?;
+            exchange_digests(u64::MAX, channel, progress)?;
             return Ok(pending);
         }
         let found = pending.map(Pending::finish).transpose().inspect_err(|_| channel.abort())?;
@@ -371,33 +429,53 @@ impl Agreed {
             Some(Outcome::Matches(matches)) => matches.items() as u64,
             Some(Outcome::Count(_) | Outcome::Sum(_) | Outcome::Shares(_)) | None => u64::MAX,
         };
-        Self::exchange_digests(count, channel, progress)?;
+        exchange_digests(count, channel, progress)?;
         Ok(found.map(Pending::found))
     }
+}
 
-    fn exchange_digests(
-        count: u64,
-        channel: &mut Connection,
-        progress: &dyn Progress,
-    ) -> Result<(), SessionError> {
-        progress.phase(Phase::Confirm, 0);
-        let digests = channel.digests();
-        let mut mine = Writer::new();
-        mine.fixed(&digests.sent).fixed(&digests.received).u64(count);
-        let theirs = channel.finish(mine.as_slice())?;
-        let decode = |cause| SessionError::Decode { what: "a confirmation", cause };
-        let mut reader = Reader::new(&theirs);
-        let sent = reader.fixed(32).map_err(decode)?;
-        let received = reader.fixed(32).map_err(decode)?;
-        let their_count = reader.u64().map_err(decode)?;
-        if sent != digests.received || received != digests.sent {
-            return Err(SessionError::Unconfirmed("the digests of what was sent and received"));
-        }
-        if their_count != count {
-            return Err(SessionError::Unconfirmed("the counts of matches"));
-        }
-        reader.finish().map_err(decode)
+/// Compares with the helper what went over its connection. It comes before [`Agreed::confirm`].
+pub fn confirm_helper(
+    helper: &mut Connection,
+    partner: &mut Connection,
+    progress: &dyn Progress,
+) -> Result<(), SessionError> {
+    exchange_digests(u64::MAX, helper, progress).map_err(|error| {
+        let gone = match &error {
+            SessionError::Channel(error) => helper::partner_gone(
+                &protocols::Error::from(error.clone()).with(Participant::Helper),
+                partner,
+            ),
+            _ => None,
+        };
+        partner.abort();
+        gone.map_or_else(|| error.with(Participant::Helper), SessionError::from)
+    })
+}
+
+/// Exchanges digests, a count and DONE.
+pub(crate) fn exchange_digests(
+    count: u64,
+    channel: &mut Connection,
+    progress: &dyn Progress,
+) -> Result<(), SessionError> {
+    progress.phase(Phase::Confirm, 0);
+    let digests = channel.digests();
+    let mut mine = Writer::new();
+    mine.fixed(&digests.sent).fixed(&digests.received).u64(count);
+    let theirs = channel.finish(mine.as_slice())?;
+    let decode = |cause| SessionError::Decode { what: "a confirmation", cause };
+    let mut reader = Reader::new(&theirs);
+    let sent = reader.fixed(32).map_err(decode)?;
+    let received = reader.fixed(32).map_err(decode)?;
+    let their_count = reader.u64().map_err(decode)?;
+    if sent != digests.received || received != digests.sent {
+        return Err(SessionError::Unconfirmed("the digests of what was sent and received"));
     }
+    if their_count != count {
+        return Err(SessionError::Unconfirmed("the counts of matches"));
+    }
+    reader.finish().map_err(decode)
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ use vesica_table::TableReport;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
+use crate::helper_link::HelperLink;
 use crate::job::{Ended, OnEvent, Pair, converse, pad, prepare};
 use crate::local::greeted;
 use crate::report::Event;
@@ -95,6 +96,18 @@ impl SetJob {
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
     ) -> Ended {
+        self.run_helped((channel, None), my_key, cancel, rng, on_event)
+    }
+
+    /// The same with a connection to a helper ([`crate::assist::between`]), for a protocol that has one.
+    pub fn run_helped(
+        self,
+        (channel, helper): (Connection, Option<Connection>),
+        my_key: Option<&PublicKey>,
+        cancel: &CancelToken,
+        rng: &mut dyn CryptoRng,
+        on_event: OnEvent<'_>,
+    ) -> Ended {
         let SetJob { role, mut items, settings } = self;
         let deadline = match Deadline::start(settings.deadline, cancel) {
             Ok(deadline) => deadline,
@@ -104,12 +117,13 @@ impl SetJob {
         on_event(&Event::Started { role: role.name() });
         let rule = if settings.sigma.is_some() { "int" } else { "raw" };
         let play = || {
-            let terms = prepare(role, &settings, &[rule.to_owned()])?;
+            let helper = helper.map_or(HelperLink::None, |helper| HelperLink::Here(Box::new(helper)));
+            let pair = Pair { my_key: my_key.copied(), cache_file: None, helper };
+            let terms = prepare(role, &settings, &[rule.to_owned()], &pair)?;
             let (rows, distinct, duplicates) = (items.rows(), items.distinct() as u64, items.duplicates());
             let counts = TableReport { rows, items: distinct, duplicates, ..TableReport::default() };
             pad(&mut items, &settings, rng)?;
             reporter.read(counts, &items);
-            let pair = Pair { my_key: my_key.copied(), cache_file: None };
             let channel = greeted(channel, &session::greeting(&terms));
             converse(&settings, &terms, items, channel, pair, &reporter, rng)
         };

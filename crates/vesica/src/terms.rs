@@ -79,6 +79,7 @@ impl Difference {
                 agree(&format!("--{}", self.field))
             }
             "match id" => agree("--match-id"),
+            HELPER => Some("give `--protocol`, `--helper` and `--helper-key` alike on both sides".into()),
             "paper parameters" => agree("--paper-parameters"),
             _ => None,
         }
@@ -96,6 +97,9 @@ pub(crate) fn remedy(differences: &[Difference]) -> String {
 
 /// The field of the roles.
 const ROLE: &str = "role";
+
+/// The field of the helper's key.
+const HELPER: &str = "helper";
 
 /// The field of the table by which `auto` chooses.
 const AUTO_TABLE: &str = "table of auto";
@@ -118,6 +122,7 @@ impl Terms {
             ("variant", settings.variant.clone().unwrap_or_else(|| "standard".to_owned())),
             ("profile", settings.profile.name().to_owned()),
             ("paper parameters", if settings.paper_parameters { "yes" } else { "no" }.to_owned()),
+            (HELPER, "none".to_owned()),
             ("parts", "1".to_owned()),
             (AUTO_TABLE, plan::auto_table()),
         ];
@@ -135,6 +140,15 @@ impl Terms {
     #[must_use]
     pub fn with_base_ots(mut self, base_ots: CacheState) -> Self {
         self.base_ots = base_ots;
+        self
+    }
+
+    /// The same terms of a party that has this helper.
+    #[must_use]
+    pub fn with_helper(mut self, helper: String) -> Self {
+        if let Some(field) = self.equal.iter_mut().find(|(name, _)| name == HELPER) {
+            field.1 = helper;
+        }
         self
     }
 

@@ -18,7 +18,7 @@ from ._options import Options
 from ._progress import Event
 from ._protocols import Channel, Protocol, channel_pair, open_channel, protocols
 from ._report import Report
-from ._run import keep_freed_memory, keygen, local, receive, send
+from ._run import assist, keep_freed_memory, keygen, local, receive, send
 from .errors import (
     Cancelled,
     InputError,
@@ -52,6 +52,7 @@ __all__ = [
     "UsageError",
     "VesicaError",
     "__version__",
+    "assist",
     "channel_pair",
     "errors",
     "keep_freed_memory",

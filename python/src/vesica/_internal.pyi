@@ -99,6 +99,13 @@ class Channel:
         keys: Sequence[bytes] | Sequence[int],
         options: dict[str, Any],
         on_event: Callable[[str], object] | None,
+        helper: Channel | None = None,
+    ) -> Outcome: ...
+    def assist(
+        self,
+        other: Channel,
+        options: dict[str, Any],
+        on_event: Callable[[str], object] | None,
     ) -> Outcome: ...
     def close(self) -> None:
         """Close the channel; a run that is using it ends."""

@@ -117,6 +117,10 @@ class PartyOptions(RunOptions, ReadOptions, total=False):
     """No TLS and no keys, so the partner may be anybody; on loopback addresses only."""
     keep_base_ots: str | os.PathLike[str] | None
     """A file, one for each partner and role, that keeps base OTs for later runs; with ``security="semi-honest"``."""
+    helper: str | None
+    """Where a helper listens, ``"HOST:PORT"``, for ``protocol="server-aided"``."""
+    helper_key: str | None
+    """The helper's public key, in the forms of ``peer``."""
 
 
 class LocalOptions(RunOptions, PairReadOptions, total=False):
@@ -133,6 +137,8 @@ PARTNER = {
     "peer": None,
     "insecure_plaintext": False,
     "keep_base_ots": None,
+    "helper": None,
+    "helper_key": None,
 }
 """How a partner is met, with the defaults."""
 

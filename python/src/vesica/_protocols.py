@@ -44,8 +44,8 @@ def open_channel(
     events: Callable[[Event], object] | None = None,
 ) -> Channel:
     """Meet the partner over the network, for one run. Arguments are those of :func:`vesica.receive`."""
-    # A channel is for one run, so it keeps no base OTs.
-    given = (listen, connect, identity, peer, insecure_plaintext, None)
+    # A channel is for one run, so it keeps no base OTs; and it is a connection to one partner.
+    given = (listen, connect, identity, peer, insecure_plaintext, None, None, None)
     partner = dict(zip(PARTNER, given, strict=True))
     with listener(events, False) as on_event:
         return Channel.open(partner, time(timeout), cancel, on_event)
@@ -85,6 +85,7 @@ class Protocol:
         keys: SetKeys,
         channel: Channel,
         *,
+        helper: Channel | None = None,
         report: Callable[[Report], object] | None = None,
         events: Callable[[Event], object] | None = None,
         **options: Unpack[Options],
@@ -95,6 +96,7 @@ class Protocol:
             keys: Byte strings, or integers with ``sigma``. (They are the keys of a table with one column of the rule
                 ``raw``, or ``int``, so the partner may hold a table.)
             channel: From :func:`vesica.channel_pair` or :func:`vesica.open_channel`; it serves one run.
+            helper: A channel to the helper, for a protocol that has one; see :meth:`assist`.
             report: A function that takes the report.
             events: A function that is called with each event.
             **options: See :class:`vesica.Options`; ``protocol`` is this one, and ``security`` the strongest it offers.
@@ -102,26 +104,47 @@ class Protocol:
         Returns:
             The indices of the common keys in ``keys``, ascending.
         """
-        return self._play("receiver", keys, channel, report, events, options)[0]
+        return self._play("receiver", keys, (channel, helper), report, events, options)[0]
 
     def send(
         self,
         keys: SetKeys,
         channel: Channel,
         *,
+        helper: Channel | None = None,
         report: Callable[[Report], object] | None = None,
         events: Callable[[Event], object] | None = None,
         **options: Unpack[Options],
     ) -> Report:
         """Play the sender. Arguments are those of :meth:`receive`; with ``learns="both"`` the report's ``result`` holds the
         indices of the common keys."""
-        return self._play("sender", keys, channel, report, events, options)[1]
+        return self._play("sender", keys, (channel, helper), report, events, options)[1]
+
+    def assist(
+        self,
+        channel: Channel,
+        other: Channel,
+        *,
+        events: Callable[[Event], object] | None = None,
+        **options: Unpack[Options],
+    ) -> Report:
+        """Play the helper, for a protocol that has one (``about["helper"]``).
+
+        Args:
+            channel: A channel to one party: the other end of the one that this party gives as ``helper``.
+            other: A channel to the other party.
+            events: A function that is called with each event.
+            **options: See :class:`vesica.Options`.
+        """
+        with listener(events, False) as on_event:
+            outcome = channel.assist(other, filled({**options}), on_event)
+        return Report(outcome.report)
 
     def _play(
         self,
         role: str,
         keys: SetKeys,
-        channel: Channel,
+        channels: tuple[Channel, Channel | None],
         report: Callable[[Report], object] | None,
         events: Callable[[Event], object] | None,
         options: Options,
@@ -132,7 +155,7 @@ class Protocol:
         if not all(isinstance(key, int if integers else (bytes, bytearray)) for key in keys):
             raise usage("keys are byte strings, or integers with sigma", "encode them, or give a sigma")
         with listener(events, False) as on_event:
-            outcome = channel.run(role, keys, every, on_event)
+            outcome = channels[0].run(role, keys, every, on_event, channels[1])
         rows = row_numbers(outcome)
         learns = role == "receiver" or every["learns"] == "both"
         full_report = Report(outcome.report, rows if learns else None)

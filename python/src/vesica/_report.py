@@ -117,7 +117,7 @@ class Report:
 
     @property
     def role(self) -> str:
-        """``receiver`` or ``sender``."""
+        """``receiver`` or ``sender``; ``helper`` in a helper's report."""
         return str(self._data["role"])
 
     @property
@@ -166,6 +166,17 @@ class Report:
         """Digests of all that session and protocol sent and received."""
         transcript = self._data["transcript"]
         return None if transcript is None else _fields(Transcript, transcript)
+
+    @property
+    def helper(self) -> dict[str, Any] | None:
+        """The helper as this party saw it, ``key`` and ``transcript``; None in a protocol without one."""
+        return self._data["helper"]  # type: ignore[no-any-return]
+
+    @property
+    def parties(self) -> dict[str, Any] | None:
+        """In a helper's report: ``receiver`` and ``sender``, each with ``key``, ``items`` and ``transcript``, and
+        ``common_items``."""
+        return self._data["parties"]  # type: ignore[no-any-return]
 
     @property
     def input(self) -> Input | None:

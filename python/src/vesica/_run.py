@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import _internal
-from ._options import PARTNER, READ, LocalOptions, PartyOptions, filled
+from ._options import PARTNER, READ, LocalOptions, PartyOptions, RunOptions, filled
 from ._progress import listener
 from ._report import Report
 from ._tables import adapt
@@ -19,7 +19,7 @@ from .errors import usage
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["keep_freed_memory", "keygen", "local", "receive", "send"]
+__all__ = ["assist", "keep_freed_memory", "keygen", "local", "receive", "send"]
 
 T = TypeVar("T")
 StrPath = str | os.PathLike[str]
@@ -146,6 +146,8 @@ def receive(
         insecure_plaintext: No TLS and no keys, so the partner may be anybody; on loopback addresses only.
         keep_base_ots: A file, one for each partner and role, that keeps base OTs for later runs, which then start
             faster; with ``security="semi-honest"``, for ``kkrt`` and other protocols with base OTs.
+        helper: Where a helper listens, ``"HOST:PORT"``, for ``protocol="server-aided"``; see :func:`assist`.
+        helper_key: The helper's public key, in the forms of ``peer``.
         delimiter: For a path: what separates fields, such as ``";"`` or ``"tab"``.
         encoding: For a path: the encoding of text, such as ``"windows-1252"``.
         header: For a path: whether the first line names the columns; ``False`` names them ``"1"``, ``"2"``, …
@@ -197,6 +199,29 @@ def send(
     outcome, report = call.play(lambda how: _internal.run("sender", adapter.given, specs, call.partner, how))
     report.result = adapter.taken(outcome) if learns else None
     return report
+
+
+def assist(
+    *,
+    listen: str,
+    peers: tuple[str, str],
+    identity: StrPath | _internal.Identity | None = None,
+    **options: Unpack[RunOptions],
+) -> Report:
+    """Help two parties once, as the third one of ``protocol="server-aided"``, or as ``vesica assist`` does.
+
+    Args:
+        listen: Wait for the parties at ``"HOST:PORT"``, or at ``":PORT"`` of every IPv4 address here.
+        peers: The two parties' public keys, ``"vesica-pub1-…"``, or ``"@FILE"`` with a file that holds one.
+        identity: The helper's identity, or its file; by default the file that :func:`keygen` makes.
+        **options: Of :class:`Options` and of those of :func:`receive` the ones that a helper has: times, memory, threads,
+            ``min_peer_rows``, ``max_peer_rows``, ``report``, ``events``, ``progress``, ``cancel``.
+
+    Returns:
+        The report, whose ``parties`` tell the sizes and how many keys are in both sets.
+    """
+    call = _Call(options, False)
+    return call.play(lambda how: _internal.assist(listen, identity, peers, how))[1]
 
 
 @overload

@@ -176,7 +176,7 @@ fn strongest(protocol: &str) -> Security {
 
 #[derive(Args)]
 pub(crate) struct BenchParty {
-    #[arg(long, value_parser = ["receiver", "sender"])]
+    #[arg(long, value_parser = ["receiver", "sender", "helper"])]
     pub(crate) role: String,
     #[arg(long)]
     pub(crate) cell: String,
@@ -189,7 +189,11 @@ pub(crate) struct BenchParty {
     #[arg(long)]
     pub(crate) identity: Option<PathBuf>,
     #[arg(long)]
-    pub(crate) peer: Option<String>,
+    pub(crate) peer: Vec<String>,
+    #[arg(long)]
+    pub(crate) helper: Option<String>,
+    #[arg(long)]
+    pub(crate) helper_key: Option<String>,
 }
 
 #[derive(Args)]

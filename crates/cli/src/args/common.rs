@@ -70,9 +70,10 @@ pub(super) struct Form {
     pub(super) paper_parameters: bool,
 }
 
+/// What every long-running command has: its resources, its times, the sizes that it accepts, and its records.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "This side's choices")]
-pub(crate) struct Common {
+pub(crate) struct Around {
     /// Threads to keep busy [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -85,18 +86,6 @@ pub(crate) struct Common {
     /// End the run if it is not done after this time, whatever it waits for: 90s, 5m, 2h [default: no end]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     deadline: Option<Duration>,
-    /// My rows with the same key: all of them match, only the first matches, or they are an error
-    #[arg(long, value_parser = words::<OnDuplicates>(), default_value = "all")]
-    on_duplicates: OnDuplicates,
-    /// My rows whose key is empty
-    #[arg(long, value_parser = words::<OnFault>(), default_value = "skip")]
-    on_null: OnFault,
-    /// My rows whose key breaks its rule
-    #[arg(long, value_parser = words::<OnFault>(), default_value = "error")]
-    on_invalid: OnFault,
-    /// Hide my exact size: pad to the next power of two (pow2), or to N keys: a number, or 2^N
-    #[arg(long, value_name = "pow2|N", value_parser = PadTo::from_str)]
-    pad_to: Option<PadTo>,
     /// Refuse a partner with fewer keys, padding included: a number, or 2^N
     #[arg(long, value_name = "N", default_value = "0", value_parser = count)]
     min_peer_rows: u64,
@@ -112,6 +101,25 @@ pub(crate) struct Common {
     /// Show nothing but errors
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Args, Clone)]
+#[command(next_help_heading = "This side's choices")]
+pub(crate) struct Common {
+    #[command(flatten)]
+    pub(crate) around: Around,
+    /// My rows with the same key: all of them match, only the first matches, or they are an error
+    #[arg(long, value_parser = words::<OnDuplicates>(), default_value = "all")]
+    on_duplicates: OnDuplicates,
+    /// My rows whose key is empty
+    #[arg(long, value_parser = words::<OnFault>(), default_value = "skip")]
+    on_null: OnFault,
+    /// My rows whose key breaks its rule
+    #[arg(long, value_parser = words::<OnFault>(), default_value = "error")]
+    on_invalid: OnFault,
+    /// Hide my exact size: pad to the next power of two (pow2), or to N keys: a number, or 2^N
+    #[arg(long, value_name = "pow2|N", value_parser = PadTo::from_str)]
+    pad_to: Option<PadTo>,
     /// Allow protocols that `vesica protocols` marks insecure or broken
     #[arg(long)]
     allow_insecure: bool,
@@ -146,24 +154,37 @@ impl Agreed {
     }
 }
 
-impl Common {
-    /// The settings of a run.
+impl Around {
+    /// Settings with these choices, and the usual ones beside them.
     pub(crate) fn settings(&self) -> Settings {
+        self.settings_on(Settings::default())
+    }
+
+    fn settings_on(&self, rest: Settings) -> Settings {
         Settings {
             limits: Limits { min_peer_rows: self.min_peer_rows, max_peer_rows: self.max_peer_rows },
             threads: self.threads.map_or(0, usize::from),
             memory: self.memory.map(Budget::named),
             timeout: self.timeout,
             deadline: self.deadline,
+            digest_input: self.report.is_some() || self.events.is_some(),
+            ..rest
+        }
+    }
+}
+
+impl Common {
+    /// The settings of a run.
+    pub(crate) fn settings(&self) -> Settings {
+        self.around.settings_on(Settings {
             on_duplicates: self.on_duplicates,
             on_null: self.on_null,
             on_invalid: self.on_invalid,
             pad_to: self.pad_to,
             allow_insecure: self.allow_insecure,
-            digest_input: self.report.is_some() || self.events.is_some(),
             match_id: self.match_id,
             ..self.agreed.settings()
-        }
+        })
     }
 }
 

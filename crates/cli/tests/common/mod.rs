@@ -22,6 +22,7 @@ pub(crate) struct Scene {
     folder: tempfile::TempDir,
     pub(crate) receiver_key: String,
     pub(crate) sender_key: String,
+    pub(crate) helper_key: String,
 }
 
 impl Scene {
@@ -33,7 +34,8 @@ impl Scene {
             String::from_utf8(made.stdout).unwrap().trim().to_owned()
         };
         let (receiver_key, sender_key) = (keygen("receiver.pem"), keygen("sender.pem"));
-        Scene { folder, receiver_key, sender_key }
+        let helper_key = keygen("helper.pem");
+        Scene { folder, receiver_key, sender_key, helper_key }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -94,6 +96,16 @@ impl Scene {
         self.start(&[&args[..], more].concat())
     }
 
+    /// Starts a helper for the two, with `more` arguments; gives its address too.
+    pub(crate) fn helper(&self, more: &[&str]) -> (Party, String) {
+        let peers = ["--peer", &self.receiver_key, "--peer", &self.sender_key];
+        let args = ["assist", "--listen", "127.0.0.1:0", "--identity", "helper.pem"];
+        let mut party = self.start(&[&args[..], &peers, more].concat());
+        let line = party.wait_for("listening on ");
+        let address = line.trim_start_matches("listening on ").split(';').next().unwrap().to_owned();
+        (party, address)
+    }
+
     /// A whole run: sender's arguments, receiver's arguments; receiver's end first.
     pub(crate) fn pair(&self, sender: &[&str], receiver: &[&str]) -> (Ended, Ended) {
         let (sender, address) = self.sender(sender);
@@ -133,7 +145,7 @@ pub(crate) fn nothing_lost(scene: &Scene, ends: &[&Ended]) {
 /// Nothing half-written lies about, and no identifier is on a screen, on standard output, or in a report.
 #[track_caller]
 pub(crate) fn nothing_shown(scene: &Scene, ends: &[&Ended]) {
-    let expected = ["out.csv", "receiver.csv", "receiver.pem", "sender.csv", "sender.pem"];
+    let expected = ["helper.pem", "out.csv", "receiver.csv", "receiver.pem", "sender.csv", "sender.pem"];
     let files = scene.files();
     assert!(
         files.iter().all(|file| expected.contains(&file.as_str()) || file.ends_with(".json")),

@@ -12,8 +12,8 @@ use socket2::{Domain, Socket, Type};
 use super::handshake::{Trouble, shake_hands};
 use super::tls::{Role, Tls};
 use super::{
-    ConnectionSecurity, HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Patience, Unresolved, check_form,
-    check_loopback, hello, nonce, resolve,
+    HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Patience, Unresolved, check_form, check_loopback, hello, nonce,
+    resolve,
 };
 use crate::connection::Connection;
 use crate::error::{NetError, RetryReason};
@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 pub(super) fn connect(
     text: &str,
-    security: &ConnectionSecurity<'_>,
+    tls: Option<Tls>,
     opener: &Opener,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
@@ -34,7 +34,7 @@ pub(super) fn connect(
         return Err(NetError::BadAddress { address: text.to_owned(), why: "port 0 is for listening only" });
     }
     let patience = Patience::new(&opener.options);
-    let seeker = Seeker { text, security, tls: super::tls_of(security)?, patience, opener };
+    let seeker = Seeker { text, tls, patience, opener };
     let mut pause = FIRST_PAUSE;
     let mut last: Option<RetryReason> = None;
     loop {
@@ -79,7 +79,6 @@ impl From<io::Error> for Miss {
 
 struct Seeker<'a> {
     text: &'a str,
-    security: &'a ConnectionSecurity<'a>,
     tls: Option<Tls>,
     patience: Patience<'a>,
     opener: &'a Opener,
@@ -98,7 +97,7 @@ impl Seeker<'_> {
             Unresolved::Fatal(error) => Miss::Fatal(error),
         })?;
         for address in &addresses {
-            check_loopback(self.text, address, self.security).map_err(Miss::Fatal)?;
+            check_loopback(self.text, address, self.tls.as_ref()).map_err(Miss::Fatal)?;
         }
         let mut last = RetryReason::NoAnswer;
         for address in addresses {
@@ -126,9 +125,10 @@ impl Seeker<'_> {
 
     fn judge(&self, address: SocketAddr, trouble: Trouble) -> Miss {
         Miss::Fatal(match (trouble, &self.tls) {
-            (Trouble::OtherKey(presented), Some(tls)) => {
-                NetError::WrongPeer { expected: *tls.peer(), presented }
-            }
+            (Trouble::OtherKey(presented), Some(tls)) => match tls.peers() {
+                [expected, ..] => NetError::WrongPeer { expected: *expected, presented },
+                [] => NetError::NotVesica { address },
+            },
             (Trouble::RefusedUs, Some(tls)) => NetError::RefusedByPeer { ours: *tls.ours() },
             (Trouble::OtherKey(_) | Trouble::RefusedUs | Trouble::NotVesica, _) => {
                 NetError::NotVesica { address }

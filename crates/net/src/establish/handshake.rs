@@ -89,13 +89,12 @@ pub(super) fn shake_hands(
     };
     let (sent, received) = (line.sent, line.received);
     match outcome {
-        Ok((nonces, channel_binding, connection)) => {
+        Ok(Agreed { nonces, channel_binding, tls, peer_key }) => {
             let peer = socket.peer_addr()?;
             socket.set_read_timeout(None)?;
             socket.set_write_timeout(None)?;
-            let peer_key = tls.map(|tls| *tls.peer());
             let socket = socket.try_clone()?;
-            Ok(Proven { socket, tls: connection, peer, peer_key, nonces, channel_binding, sent, received })
+            Ok(Proven { socket, tls, peer, peer_key, nonces, channel_binding, sent, received })
         }
         Err(_) if stop() => Err(Trouble::Stopped),
         Err(trouble) => {
@@ -105,13 +104,19 @@ pub(super) fn shake_hands(
     }
 }
 
-type Agreed = (Nonces, [u8; 64], Option<TlsConnection>);
+/// What both sides have of a handshake.
+struct Agreed {
+    nonces: Nonces,
+    channel_binding: [u8; 64],
+    tls: Option<TlsConnection>,
+    peer_key: Option<PublicKey>,
+}
 
 fn plain(line: &mut Line<'_>, nonce: [u8; 32]) -> Result<Agreed, Trouble> {
     match hello::exchange(line, nonce) {
         Ok(nonces) => {
             (line.reached)(Stage::Proven);
-            Ok((nonces, no_binding(), None))
+            Ok(Agreed { nonces, channel_binding: no_binding(), tls: None, peer_key: None })
         }
         Err(Failure::Io(error)) => Err(error.into()),
         Err(Failure::NotVesica) => Err(Trouble::NotVesica),
@@ -139,12 +144,13 @@ fn secured(line: &mut Line<'_>, role: Role, tls: &Tls, nonce: [u8; 32]) -> Resul
                 .connection
                 .export_keying_material([0; 64], super::tls::EXPORTER, None)
                 .map_err(|error| Trouble::Ours(NetError::system("TLS cannot export a binding", &error)))?;
-            Ok((nonces, binding, Some(stream.connection)))
+            let (tls, peer_key) = (Some(stream.connection), presented.get().copied());
+            Ok(Agreed { nonces, channel_binding: binding, tls, peer_key })
         }
         Err(Failure::NotVesica) => Err(Trouble::NotVesica),
         Err(Failure::Version(theirs)) => Err(Trouble::Version(theirs)),
         Err(Failure::Io(error)) => Err(match (presented.get(), stream.reason(&error)) {
-            (Some(key), _) if key != tls.peer() => Trouble::OtherKey(*key),
+            (Some(key), _) if !tls.peers().contains(key) => Trouble::OtherKey(*key),
             (_, Some(rustls::Error::AlertReceived(AlertDescription::AccessDenied))) => Trouble::RefusedUs,
             (_, Some(_)) => Trouble::NotVesica,
             (_, None) => error.into(),

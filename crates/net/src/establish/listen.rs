@@ -22,12 +22,13 @@ use super::door::{Visitor, Visitors};
 use super::handshake::{Trouble, shake_hands};
 use super::tls::{Role, Tls};
 use super::{
-    ConnectionSecurity, HANDSHAKE_LIMIT, NetEvent, Opener, Others, POLL, Patience, Unresolved, check_form,
-    check_loopback, hello, nonce, resolve,
+    HANDSHAKE_LIMIT, NetEvent, Opener, Others, POLL, Patience, Unresolved, check_form, check_loopback, hello,
+    nonce, resolve,
 };
 use crate::connection::Connection;
 use crate::error::{NetError, RetryReason, StrangerReason};
-use vesica_channel::ChannelError;
+use crate::identity::PublicKey;
+use vesica_channel::{Channel, ChannelError};
 
 /// Callers that the system holds for us.
 const BACKLOG: i32 = 1024;
@@ -36,44 +37,114 @@ const AT_A_TIME: usize = 32;
 /// Stack of a visitor's thread.
 const STACK: usize = 512 << 10;
 
-pub(super) fn listen(
+/// Waits until all who are expected are there, in the order of their keys; one without TLS.
+pub(super) fn gather(
     text: &str,
-    security: &ConnectionSecurity<'_>,
+    tls: Option<Tls>,
     opener: &Arc<Opener>,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Connection, NetError> {
+) -> Result<Vec<Connection>, NetError> {
     check_form(text)?;
     let patience = Patience::new(&opener.options);
-    let tls = super::tls_of(security)?.map(Arc::new);
-    let listener = bind(text, security, &patience)?;
+    let listener = bind(text, tls.as_ref(), &patience)?;
+    let mut met = Met::new(tls.as_ref().map_or(&[], Tls::peers));
     let failed = |error: &io::Error| NetError::Bind { address: text.to_owned(), cause: error.to_string() };
     let address = listener.local_addr().map_err(|error| failed(&error))?;
-    let mut door = Door::new(tls, opener.clone()).map_err(|error| failed(&error))?;
+    let mut door = Door::new(tls.map(Arc::new), opener.clone()).map_err(|error| failed(&error))?;
     on_event(NetEvent::Listening(address));
     loop {
         patience.cancel.check()?;
         let over = patience.left().is_zero();
         // Whoever has proven the key has until its own limit for its first message.
         if over && !door.visitors.any_proven() {
-            return Err(door.nobody_came(address, patience.silence));
+            return Err(met.missing(door.nobody_came(address, patience.silence)));
         }
         door.wait(&listener, if over { POLL } else { POLL.min(patience.left()) }, &patience)?;
         door.let_in(&listener, rng, &patience)?;
+        if met.forget_those_who_left() {
+            on_event(door.gone());
+        }
         while let Ok(report) = door.reports.try_recv() {
             match door.judge(report, patience.left().is_zero())? {
-                Ok(channel) => return Ok(channel),
+                Ok(channel) => {
+                    if let Some(peer) = channel.peer_address() {
+                        on_event(NetEvent::Connected { peer });
+                    }
+                    met.add(channel);
+                }
                 Err(event) => on_event(event),
+            }
+            if met.is_complete() {
+                return Ok(met.into_connections());
             }
         }
     }
 }
 
-fn bind(
-    text: &str,
-    security: &ConnectionSecurity<'_>,
-    patience: &Patience<'_>,
-) -> Result<TcpListener, NetError> {
+/// Those of whom some have come.
+struct Met {
+    /// Who is expected; one whose key is not known without TLS.
+    expected: Vec<Option<PublicKey>>,
+    connections: Vec<Option<Connection>>,
+}
+
+impl Met {
+    fn new(keys: &[PublicKey]) -> Self {
+        let expected = if keys.is_empty() { vec![None] } else { keys.iter().copied().map(Some).collect() };
+        let connections = expected.iter().map(|_| None).collect();
+        Self { expected, connections }
+    }
+
+    /// Who comes again takes the place of its first connection.
+    fn add(&mut self, channel: Connection) {
+        let place = self.expected.iter().position(|key| key.as_ref() == channel.peer_key());
+        if let Some(place) = place.and_then(|place| self.connections.get_mut(place)) {
+            *place = Some(channel);
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.connections.iter().all(Option::is_some)
+    }
+
+    /// Drops the connections that have ended, and says whether there were any.
+    fn forget_those_who_left(&mut self) -> bool {
+        let mut left = false;
+        for place in &mut self.connections {
+            if place.as_mut().is_some_and(|channel| channel.split().0.check().is_err()) {
+                *place = None;
+                left = true;
+            }
+        }
+        left
+    }
+
+    fn into_connections(self) -> Vec<Connection> {
+        self.connections.into_iter().flatten().collect()
+    }
+
+    /// The error, if nobody else comes: where several are expected, who it is that has not come.
+    fn missing(&self, error: NetError) -> NetError {
+        let mut missing = self.expected.iter().zip(&self.connections).filter(|(_, there)| there.is_none());
+        match (error, missing.next()) {
+            (NetError::NobodyCame { address, waited, others }, Some((Some(key), _)))
+                if self.expected.len() > 1 =>
+            {
+                NetError::PartyMissing {
+                    key: *key,
+                    all: self.connections.iter().all(Option::is_none),
+                    address,
+                    waited,
+                    others,
+                }
+            }
+            (error, _) => error,
+        }
+    }
+}
+
+fn bind(text: &str, tls: Option<&Tls>, patience: &Patience<'_>) -> Result<TcpListener, NetError> {
     let failed = |cause: String| NetError::Bind { address: text.to_owned(), cause };
     let addresses = resolve(text, patience).map_err(|unresolved| match unresolved {
         Unresolved::Name(cause) => failed(cause),
@@ -81,7 +152,7 @@ fn bind(
         Unresolved::Fatal(error) => error,
     })?;
     for address in &addresses {
-        check_loopback(text, address, security)?;
+        check_loopback(text, address, tls)?;
     }
     let mut outcome = Err(failed("it has no address".to_owned()));
     for address in addresses {
@@ -130,7 +201,10 @@ impl Door {
         bell.set_nonblocking(true)?;
         rope.set_nonblocking(true)?;
         let (sender, reports) = mpsc::channel();
-        let keys = tls.as_ref().map(|tls| (*tls.ours(), *tls.peer()));
+        let keys = tls.as_ref().and_then(|tls| match tls.peers() {
+            [peer] => Some((*tls.ours(), *peer)),
+            _ => None,
+        });
         Ok(Self {
             tls,
             opener,

@@ -24,7 +24,7 @@ impl RawPeer {
         let failed = |error: io::Error| NetError::system("no raw connection", &error);
         let socket = TcpStream::connect(address).map_err(failed)?;
         socket.set_nodelay(true).and_then(|()| socket.set_read_timeout(Some(HANG))).map_err(failed)?;
-        match Tls::new(identity, peer)?.connection(Role::Client)?.0 {
+        match Tls::new(identity, &[*peer])?.connection(Role::Client)?.0 {
             Connection::Client(client) => Ok(Self(StreamOwned::new(client, socket))),
             Connection::Server(_) => Err(ChannelError::Closed.into()),
         }

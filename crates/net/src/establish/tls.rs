@@ -33,16 +33,16 @@ pub(super) enum Role {
     Server,
 }
 
-/// Our key, and the key we expect.
+/// Our key, and the keys we expect, of which each connection shows one.
 pub(super) struct Tls {
     provider: Arc<CryptoProvider>,
     key: Arc<CertifiedKey>,
     ours: PublicKey,
-    peer: PublicKey,
+    peers: Vec<PublicKey>,
 }
 
 impl Tls {
-    pub(super) fn new(identity: &Identity, peer: &PublicKey) -> Result<Self, NetError> {
+    pub(super) fn new(identity: &Identity, peers: &[PublicKey]) -> Result<Self, NetError> {
         let key = provider::sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(identity.pkcs8()))
             .map_err(|error| setup_error(&error))?;
         let ours = *identity.public_key();
@@ -54,15 +54,16 @@ impl Tls {
             provider::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
         ];
         provider.kx_groups = vec![provider::kx_group::X25519MLKEM768, provider::kx_group::X25519];
-        Ok(Self { provider: Arc::new(provider), key, ours, peer: *peer })
+        Ok(Self { provider: Arc::new(provider), key, ours, peers: peers.to_vec() })
     }
 
     pub(super) fn ours(&self) -> &PublicKey {
         &self.ours
     }
 
-    pub(super) fn peer(&self) -> &PublicKey {
-        &self.peer
+    /// Who is expected.
+    pub(super) fn peers(&self) -> &[PublicKey] {
+        &self.peers
     }
 
     /// A fresh connection, and where the key that the other side presents will be found.
@@ -80,7 +81,7 @@ impl Tls {
     }
 
     fn pin(&self) -> Pin {
-        Pin { expected: self.peer, presented: Arc::default(), provider: self.provider.clone() }
+        Pin { expected: self.peers.clone(), presented: Arc::default(), provider: self.provider.clone() }
     }
 
     fn client(&self, pin: Pin) -> Result<ClientConnection, Error> {
@@ -121,10 +122,10 @@ fn setup_error(error: &Error) -> NetError {
     NetError::system("TLS cannot be set up", error)
 }
 
-/// Accepts exactly one key.
+/// Accepts the expected keys and no other.
 #[derive(Debug)]
 struct Pin {
-    expected: PublicKey,
+    expected: Vec<PublicKey>,
     presented: Arc<OnceLock<PublicKey>>,
     provider: Arc<CryptoProvider>,
 }
@@ -136,7 +137,7 @@ impl Pin {
         let key =
             PublicKey::from_spki(spki).ok_or(Error::InvalidCertificate(CertificateError::BadEncoding))?;
         let presented = self.presented.get_or_init(|| key);
-        if *presented == self.expected && key == self.expected && others.is_empty() {
+        if *presented == key && self.expected.contains(&key) && others.is_empty() {
             Ok(())
         } else {
             Err(refused)
@@ -224,7 +225,7 @@ mod tests {
 
     fn keys() -> (Tls, Tls) {
         let (one, two) = (Identity::generate().unwrap(), Identity::generate().unwrap());
-        (Tls::new(&one, two.public_key()).unwrap(), Tls::new(&two, one.public_key()).unwrap())
+        (Tls::new(&one, &[*two.public_key()]).unwrap(), Tls::new(&two, &[*one.public_key()]).unwrap())
     }
 
     fn pass(from: &mut TlsConnection, to: &mut TlsConnection) -> Result<(), Error> {

@@ -140,11 +140,11 @@ fn play(ctx: &mut Ctx<'_, '_>, role: Role, items: &Items) -> Result<Vec<u32>, Er
         None => return Err(Misuse::NoHelper.into()),
     };
     let width = MaskWidth::for_sizes(run.sizes)?;
+    run.phase(Phase::Blind, items.len());
     // 1. The two parties agree on a key that the helper does not see.
     let prf = agree_on_key(run, role, *channel, *rng)?;
     // 2. F_k of every item, sorted.
     let learns = role == Role::Receiver || run.learns == Learns::Both;
-    run.phase(Phase::Blind, items.len());
     let mut masks: Vec<Tagged> = masks_of(run, width, &prf, items)?
         .into_iter()
         .zip(0..)
@@ -175,10 +175,9 @@ fn agree_on_key(
     let (mut mine, mut theirs) = (Zeroizing::new([0; SHARE]), Zeroizing::new([0; SHARE]));
     rng.fill_bytes(&mut *mine);
     let (outgoing, incoming) = channel.split();
-    let exchanged = outgoing.send(&*mine).and_then(|()| outgoing.flush());
-    exchanged
-        .and_then(|()| incoming.recv_exact(&mut *theirs))
-        .map_err(|error| Error::from(error).with(role.other()))?;
+    outgoing.send(&*mine)?;
+    outgoing.flush()?;
+    incoming.recv_exact(&mut *theirs)?;
     let [of_receiver, of_sender] = match role {
         Role::Receiver => [mine, theirs],
         Role::Sender => [theirs, mine],
