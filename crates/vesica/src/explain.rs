@@ -67,6 +67,7 @@ impl Error {
         }
         let name = format!("the {}", who.name());
         let rename = |text: &str| {
+            let text = text.replace("the expected partner", &format!("the expected {}", who.name()));
             text.replace("the partner", &name).replace("start both sides", "start all three sides")
         };
         let side = if self.side == Side::Partner { Side::from(who) } else { self.side };
