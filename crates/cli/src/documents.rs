@@ -162,6 +162,7 @@ Letters of the formulas (docs/protocols/NAME.md has each one's size):
   b, m         bins of a Bloom filter, and all of its slots: m = b·κ·s (gbf, gbf-random; gbf-dcw-malicious: 256·n)
   b            bytes of a number modulo n or p (blind-rsa, dt-rsa, dt-dl): 384 at level 128
   e(n)         bytes of n sorted masks, about n·(ℓ - log2 n + 2)/8 (server-aided)
+  N_ot, N_bf   OTs and slots of a filter, N_ones those of choice 1, and c the opened ones (gbf-rr16)
   m            elements of the encoded set (vole); r(m), s(m), c(m) and c'(m) are bytes that grow with log m
 ";
 

@@ -108,7 +108,7 @@ pub static ENTRY: Entry =
         .messages(&[
             Message::of_sender("base OTs", "64·128 (silent: for each set-up)", |shape| base_bytes(shape)[0]),
             Message::of_receiver("base OTs", "32 (silent: for each set-up)", |shape| base_bytes(shape)[1]),
-            Message::of_receiver("OTs, of choices b", "about 4·N_ot (silent: N_ot/8)", |shape| {
+            Message::of_receiver("OTs, of choices b", "about 4·N_ot (silent: N_ot/8; kos15: 16·N_ot)", |shape| {
                 extension_bytes(shape)[0]
             }),
             Message::of_sender("silent OTs (--variant silent)", "s(N_ot)", |shape| extension_bytes(shape)[1]),

@@ -325,7 +325,7 @@ impl OfflineSender {
 
     /// From here on, m_{j,1} = H(j, row j ⊕ offset). One Δ is the offset; several go into the rows.
     fn add_offsets(&mut self, form: Form, batches: &Batches, deltas: &[Block]) {
-        if form == Form::Standard {
+        if form != Form::Silent {
             *self.offset = deltas.first().copied().unwrap_or(Block::ZERO);
             return;
         }

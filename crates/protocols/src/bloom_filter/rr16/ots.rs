@@ -2,10 +2,12 @@
 //!
 //! The standard form is SoftSpoken's with its check. `silent` is for slow links: 32 bits an OT become a bit
 //! for the choice and a fraction of one for the set-ups, each of which serves a few million OTs, so that its
-//! memory is bounded. Every set-up has base OTs and a Δ of its own.
+//! memory is bounded. Every set-up has base OTs and a Δ of its own. `kos15` is what RR16 ran, with the check
+//! of KOS15's revision.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
+use vesica_ot::kos::{self, CorrelationCheck};
 use vesica_ot::security::{Malicious, NoCache, Profile, Security};
 use vesica_ot::softspoken::{self, Choices, Width};
 use vesica_ot::{CotReceiver, CotSender, base, silent, small_field};
@@ -38,6 +40,8 @@ variants! {
         Standard,
         /// Silent OT.
         Silent = "silent", "silent OT, for slow links: a few bits an OT, and several times the work";
+        /// KOS15.
+        Kos = "kos15", "OTs of 128 bits by KOS15, as RR16 ran them; with the check of its revision";
     }
 }
 
@@ -82,7 +86,7 @@ impl Batches {
 
 /// The side with choices, the receiver's.
 pub(super) enum ReceiverOts {
-    SoftSpoken(Box<softspoken::Receiver<Malicious>>),
+    Extension(Box<dyn CotReceiver<1, Security = Malicious>>),
     Silent(Option<Box<silent::Receiver<Malicious>>>),
 }
 
@@ -92,7 +96,11 @@ impl ReceiverOts {
         Ok(match Form::of(&run.parameters) {
             Form::Standard => {
                 let ots = softspoken::Receiver::setup(&run.context, WIDTH, NoCache, channel, rng)?;
-                ReceiverOts::SoftSpoken(Box::new(ots))
+                ReceiverOts::Extension(Box::new(ots))
+            }
+            Form::Kos => {
+                let ots = kos::Receiver::setup(&run.context, CorrelationCheck::Revised, channel, rng)?;
+                ReceiverOts::Extension(Box::new(ots.with_threads(run.threads)))
             }
             Form::Silent => ReceiverOts::Silent(None),
         })
@@ -114,7 +122,7 @@ impl ReceiverOts {
     ) -> Result<(), Error> {
         let rows = rows.as_chunks_mut().0;
         match self {
-            ReceiverOts::SoftSpoken(ots) => ots.extend(choices, rows, ctx.channel)?,
+            ReceiverOts::Extension(ots) => ots.extend(choices, rows, ctx.channel)?,
             ReceiverOts::Silent(ots) => {
                 if let Some(count) = batches.setup(batch) {
                     *ots = None;
@@ -134,7 +142,7 @@ impl ReceiverOts {
 
 /// The side with Δ, the sender's.
 pub(super) enum SenderOts {
-    SoftSpoken(Box<softspoken::Sender<Malicious>>),
+    Extension(Box<dyn CotSender<1, Security = Malicious>>),
     Silent(Option<Box<silent::Sender<Malicious>>>),
 }
 
@@ -144,7 +152,11 @@ impl SenderOts {
         Ok(match Form::of(&run.parameters) {
             Form::Standard => {
                 let ots = softspoken::Sender::setup(&run.context, WIDTH, NoCache, channel, rng)?;
-                SenderOts::SoftSpoken(Box::new(ots))
+                SenderOts::Extension(Box::new(ots))
+            }
+            Form::Kos => {
+                let ots = kos::Sender::setup(&run.context, CorrelationCheck::Revised, channel, rng)?;
+                SenderOts::Extension(Box::new(ots.with_threads(run.threads)))
             }
             Form::Silent => SenderOts::Silent(None),
         })
@@ -160,7 +172,7 @@ impl SenderOts {
     ) -> Result<Block, Error> {
         let rows = rows.as_chunks_mut().0;
         match self {
-            SenderOts::SoftSpoken(ots) => {
+            SenderOts::Extension(ots) => {
                 ots.extend(rows, ctx.channel)?;
                 Ok(ots.delta()[0])
             }
@@ -197,6 +209,7 @@ pub(super) fn extension_bytes(shape: &Shape) -> [u64; 2] {
             let once = small_field::message_bytes(WIDTH, Security::Malicious) as u64;
             [once + ots.map(batch).sum::<u64>(), 0]
         }
+        Form::Kos => [ots.map(kos::bytes).sum(), 0],
         Form::Silent => {
             let bytes = |ots| silent::setup_bytes(ots, Profile::Conservative, Security::Malicious);
             let [from_receiver, from_sender] = setups(shape)
@@ -222,7 +235,7 @@ fn setups(shape: &Shape) -> impl Iterator<Item = usize> {
 pub(super) fn flights(shape: &Shape) -> u32 {
     let batches = Batches::of(&Rr16Parameters::for_items(shape.sizes.receiver));
     match Form::of(&shape.parameters) {
-        Form::Standard => 7 + 2 * ((batches.count() - 1) / (MOST_WAITING + 1)) as u32,
+        Form::Standard | Form::Kos => 7 + 2 * ((batches.count() - 1) / (MOST_WAITING + 1)) as u32,
         Form::Silent => 6 * setups(shape).count() as u32 + 5,
     }
 }
