@@ -132,18 +132,6 @@ impl Ciphertexts {
 }
 
 impl Randomisers {
-    /// How many there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The first `count`, and the others.
     ///
     /// # Panics

@@ -133,7 +133,7 @@ fn groups() -> Section {
     );
     let bits = |encoded: usize, spare: usize| 8 * (encoded - spare);
     section.row(
-        &["ristretto255", "252", "2·128 - 4", "`dh`, base OTs up to level 128"],
+        &["ristretto255", "252", "2·128 - 4", "`dh`, `ope`, base OTs up to level 128"],
         bits(Ristretto255::ENCODED, 0) == 256 && masny_rindal::RECEIVER_BYTES == 2 * Ristretto255::ENCODED,
     );
     for (name, bytes, order, level) in [

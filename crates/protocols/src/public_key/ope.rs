@@ -293,6 +293,7 @@ fn receive_with<'a, E: Encryption>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> R
     // 1. The key pair.
     let secret = E::generate(ctx.rng);
     ctx.channel.send(&E::public(&secret))?;
+    ctx.channel.flush()?;
     // 2. The polynomials of the bins.
     run.phase(Phase::Hash, items.len());
     let hashed = Hashed::new(run, &plan, items);

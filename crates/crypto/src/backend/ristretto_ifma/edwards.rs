@@ -228,6 +228,20 @@ impl Projective {
         Self { parts, twice_z: point.z.add(&point.z) }
     }
 
+    /// The multiples 1 to 8 of a point.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn multiples(point: &Point) -> [Self; 8] {
+        let first = Self::new(point);
+        let mut multiples = [first; 8];
+        let mut multiple = *point;
+        for next in &mut multiples[1..] {
+            multiple = multiple.add_projective(&first);
+            *next = Self::new(&multiple);
+        }
+        multiples
+    }
+
     /// The multiple that each lane's digit, from -8 to 8, chooses among the multiples 1 to 8 of its own point.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]

@@ -19,7 +19,7 @@ pub(super) fn weighted_sum(weights: &[u128], points: &[Point]) -> Point {
     let mut total = Point::identity();
     for (weights, points) in weights.chunks(CHUNK * LANES).zip(points.chunks(CHUNK)) {
         let digits: Vec<_> = weights.chunks(LANES).map(digits).collect();
-        let multiples: Vec<_> = points.iter().map(|point| multiples(point)).collect();
+        let multiples: Vec<_> = points.iter().map(|point| Projective::multiples(point)).collect();
         let mut sum = Point::identity();
         for i in (0..DIGITS).rev() {
             for _ in 0..WIDTH {
@@ -32,20 +32,6 @@ pub(super) fn weighted_sum(weights: &[u128], points: &[Point]) -> Point {
         total = total.add(&sum);
     }
     total.across()
-}
-
-/// Multiples 1 to 8.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn multiples(point: &Point) -> [Projective; 8] {
-    let first = Projective::new(point);
-    let mut multiples = [first; 8];
-    let mut multiple = *point;
-    for next in &mut multiples[1..] {
-        multiple = multiple.add_projective(&first);
-        *next = Projective::new(&multiple);
-    }
-    multiples
 }
 
 /// The digits of up to eight weights, lowest first.

@@ -37,37 +37,26 @@ impl Digits {
     }
 }
 
-/// The multiples 1 to 8 of a point.
-#[derive(Zeroize)]
-struct Table([Projective; 8]);
-
-impl Table {
-    #[inline(never)]
-    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn new(point: &Point) -> Self {
-        let first = Projective::new(point);
-        let mut table = [first; 8];
-        let mut multiple = *point;
-        for entry in &mut table[1..] {
-            multiple = multiple.add_projective(&first);
-            *entry = Projective::new(&multiple);
-        }
-        Self(table)
-    }
-}
-
 /// `number · point` for each of the points; a lane has the same number in all of them.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn multiply<const N: usize>(digits: &Digits, points: &[Point; N]) -> [Point; N] {
-    let mut tables: Vec<Table> = points.iter().map(|point| Table::new(point)).collect();
+    let mut tables: Vec<[Projective; 8]> = points.iter().map(|point| Projective::multiples(point)).collect();
     let mut sums = [Point::identity(); N];
-    for digits in digits.0.iter().rev() {
+    for (window, digits) in digits.0.iter().rev().enumerate() {
         let digits = field::Digits::new(*digits);
-        for (sum, table) in sums.iter_mut().zip(&tables) {
+        // Doubling by turns keeps the multipliers busy.
+        if window > 0 {
             for _ in 1..WIDTH {
-                *sum = sum.double_without_t();
+                for sum in &mut sums {
+                    *sum = sum.double_without_t();
+                }
             }
-            *sum = sum.double().add_projective(&Projective::look_up(&table.0, &digits));
+            for sum in &mut sums {
+                *sum = sum.double();
+            }
+        }
+        for (sum, table) in sums.iter_mut().zip(&tables) {
+            *sum = sum.add_projective(&Projective::look_up(table, &digits));
         }
     }
     tables.zeroize();
