@@ -5,12 +5,12 @@
 //!
 //! | step | how | operations for 2^d ≥ m points |
 //! |---|---|---|
-//! | shares | additive FFT of f ([`evaluate`]) | at most d·2^(d-1) multiplications |
+//! | shares | additive FFT of f ([`evaluate()`]) | at most d·2^(d-1) multiplications |
 //! | secret, from f | products of one list | 2·t multiplications |
 //! | secret, from any shares | Lagrange's coefficients by their logarithms | 3·d·2^d additions modulo 2^32 - 1, 12·m multiplications |
 //!
 //! **Points.** ω_i is the sum of the β_b over the bits b of i, where β_0, β_1, … is Cantor's basis: β_0 = 1,
-//! β_(b+1)² + β_(b+1) = β_b ([`points`]). The first 32 span GF(2^32). The shares' points are ω_0, …, ω_(m-1),
+//! β_(b+1)² + β_(b+1) = β_b (`points.rs`). The first 32 span GF(2^32). The shares' points are ω_0, …, ω_(m-1),
 //! and the secret's is ω_(2^d), which is none of them. All lie in GF(2^32).
 //!
 //! **Sharing** (Lin, Chung, Han, *Novel polynomial basis and its application to Reed–Solomon erasure codes*,
@@ -25,7 +25,7 @@
 //! log ℓ'(ω_i) = Σ_{j ∈ R, j ≠ i} log ω_(i ⊕ j)                 ω_i - ω_j = ω_(i ⊕ j)
 //! ```
 //!
-//! The logarithms are those of GF(2^32) ([`logarithms`]). The second line is a convolution over bit strings
+//! The logarithms are those of GF(2^32) (`logarithms.rs`). The second line is a convolution over bit strings
 //! modulo 2^32 - 1 of the indicator of R with a public table ([`vesica_crypto::walsh`]). This is the erasure
 //! locator of Didier (*Efficient erasure decoding of Reed–Solomon codes*, 2009) and of Lin, Chung, Han, in a
 //! field whose table of logarithms is not stored. f(z) is the interpolation of *all* shares of R. One wrong

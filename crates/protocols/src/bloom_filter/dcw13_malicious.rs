@@ -452,7 +452,7 @@ impl<'a> Party<'a> {
         Ok(channel.flush()?)
     }
 
-    /// x_j,1 = E(sk, r_j ‖ GBF_X[j]), under H_1(j, q_j ⊕ Δ): slice by slice, the left halves first.
+    /// x_j,1 = E(sk, r_j ‖ GBF_X\[j\]), under H_1(j, q_j ⊕ Δ): slice by slice, the left halves first.
     fn send_filter(
         &self,
         rows: &[[Block; 1]],
