@@ -15,9 +15,10 @@ use std::fmt;
 
 use vesica_channel::tampered::{self, Direction};
 use vesica_channel::{Kind, Stream};
+use vesica_crypto::bigint::modp;
 use vesica_protocols::registry::{self, Entry};
 use vesica_protocols::testing::{Case, Planted, planted_for, run_over};
-use vesica_protocols::{Error, Misbehaviour, Parameters, Role, Security};
+use vesica_protocols::{DEFAULT_LEVEL, Error, Misbehaviour, Parameters, Role, Security};
 
 /// Bytes in place of a group element.
 pub type Encoding = (&'static str, Vec<u8>);
@@ -26,6 +27,7 @@ pub type Encoding = (&'static str, Vec<u8>);
 struct Target {
     protocol: &'static str,
     security: Security,
+    level: u32,
     /// Items of the two parties; `dh` has a form for each order of the sizes.
     sizes: [usize; 2],
     cheaters: &'static [Role],
@@ -36,18 +38,80 @@ struct Target {
 const TARGETS: &[Target] = &[
     Target::new("dh", [20, 30], ristretto255),
     Target::new("dh", [30, 20], ristretto255),
+    Target::new("dh-ffc", [20, 30], modulo_1024_bits).at_level_80(),
+    Target::new("dh-ffc", [30, 20], modulo_1024_bits).at_level_80(),
+    Target::new("dt-dl", [20, 30], modulo_1024_bits).at_level_80(),
+    // The sender begins with a modulus, which has a proof of its own.
+    Target::new("blind-rsa", [20, 30], no_residue).at_level_80().from(&[Role::Receiver]),
+    Target::new("dt-rsa", [20, 30], no_residue).at_level_80().from(&[Role::Receiver]),
+    Target::new("ope", [20, 30], ristretto255),
+    Target::new("dkt", [20, 30], ristretto255).malicious(),
+    Target::new("vole", [20, 30], ristretto255),
     Target::new("kkrt", [20, 30], ristretto255),
     Target::new("ot-phasing", [20, 30], ristretto255),
     Target::new("ot-psi", [20, 30], ristretto255),
     Target::new("gbf-random", [20, 30], ristretto255),
     Target::new("gbf", [20, 30], ristretto255),
+    Target::new("gbf-rr16", [20, 30], ristretto255).malicious(),
+    Target::new("gbf-dcw-malicious", [20, 30], ristretto255).malicious(),
 ];
 
 impl Target {
     const fn new(protocol: &'static str, sizes: [usize; 2], encodings: fn() -> Vec<Encoding>) -> Self {
-        let security = Security::SemiHonest;
-        Target { protocol, security, sizes, cheaters: &[Role::Receiver, Role::Sender], encodings }
+        let cheaters = &[Role::Receiver, Role::Sender];
+        Target { protocol, security: Security::SemiHonest, level: DEFAULT_LEVEL, sizes, cheaters, encodings }
     }
+
+    const fn at_level_80(self) -> Self {
+        Target { level: 80, ..self }
+    }
+
+    const fn malicious(self) -> Self {
+        Target { security: Security::Malicious, ..self }
+    }
+
+    const fn from(self, cheaters: &'static [Role]) -> Self {
+        Target { cheaters, ..self }
+    }
+
+    fn case(&self) -> Case {
+        let parameters = Parameters { security: self.security, level: self.level, ..Parameters::default() };
+        Case { parameters, ..Case::default() }
+    }
+
+    /// The protocol, if the registry has it, and its sets.
+    fn agreed(&self) -> Option<(&'static Entry, Planted)> {
+        let [receiver, sender] = self.sizes;
+        let sets = planted_for(&self.case().parameters, receiver, sender, 5, 1);
+        Some((registry::find(self.protocol)?, sets))
+    }
+}
+
+/// What is wrong modulo the prime of level 80, where x and -x are one element, written as the lesser.
+fn modulo_1024_bits() -> Vec<Encoding> {
+    let prime = modp::modulus(1024).map_or_else(Vec::new, |modulus| modulus.to_be_bytes());
+    let small = |value: u8| {
+        let mut bytes = vec![0; 128];
+        bytes[127] = value;
+        bytes
+    };
+    let mut negative = prime.clone();
+    if let Some(last) = negative.last_mut() {
+        // 4 is an element, and p - 4 another encoding of it.
+        *last -= 4;
+    }
+    vec![
+        ("zero", small(0)),
+        ("the identity", small(1)),
+        ("an element with the other sign", negative),
+        ("the modulus", prime),
+        ("a number of 1024 bits", vec![0xff; 128]),
+    ]
+}
+
+/// What is no residue of any modulus of 1024 bits.
+fn no_residue() -> Vec<Encoding> {
+    vec![("zero", vec![0; 128]), ("a number above the modulus", vec![0xff; 128])]
 }
 
 /// What is wrong in ristretto255.
@@ -84,7 +148,9 @@ impl Refusal {
         matches!(
             &self.result,
             Err(Error::PeerMisbehaved(Misbehaviour::InvalidElement { position: 0 }))
-                | Err(Error::PeerMisbehaved(Misbehaviour::Transfer(_)))
+                | Err(Error::PeerMisbehaved(Misbehaviour::Transfer(vesica_ot::Error::InvalidElement {
+                    position: 0
+                })))
         )
     }
 }
@@ -104,14 +170,10 @@ impl fmt::Display for Refusal {
 pub fn send_all() -> Vec<Refusal> {
     let mut refusals = Vec::new();
     for target in TARGETS {
-        let Some(entry) = registry::find(target.protocol) else { continue };
-        let parameters = Parameters { security: target.security, ..Parameters::default() };
-        let [receiver, sender] = target.sizes;
-        let sets = planted_for(&parameters, receiver, sender, 5, 1);
-        let case = Case { parameters, ..Case::default() };
+        let Some((entry, sets)) = target.agreed() else { continue };
         for &cheater in target.cheaters {
             for (encoding, bytes) in (target.encodings)() {
-                let result = send(entry, &sets, case, cheater, bytes);
+                let result = send(entry, &sets, target.case(), cheater, bytes);
                 refusals.push(Refusal { protocol: target.protocol, cheater, encoding, result });
             }
         }
@@ -152,7 +214,7 @@ mod tests {
     #[test]
     fn every_wrong_encoding_is_refused() {
         let refusals = send_all();
-        assert_eq!(refusals.len(), TARGETS.len() * 8);
+        assert!(refusals.len() > 100);
         for refusal in &refusals {
             assert!(refusal.is_right(), "{refusal}");
         }
@@ -162,9 +224,8 @@ mod tests {
     #[test]
     fn a_wire_that_forges_nothing_is_honest() {
         for target in TARGETS {
-            let Some(entry) = registry::find(target.protocol) else { continue };
-            let sets = planted_for(&Parameters::default(), 20, 30, 5, 1);
-            assert_eq!(send(entry, &sets, Case::default(), Role::Sender, Vec::new()), Ok(()));
+            let Some((entry, sets)) = target.agreed() else { continue };
+            assert_eq!(send(entry, &sets, target.case(), Role::Sender, Vec::new()), Ok(()));
         }
     }
 }

@@ -6,6 +6,11 @@
 //! | [`bloom_filter_and`] | looks numbers up in the AND of two Bloom filters | filters, combined securely | the other party's whole table |
 //! | [`raw_xor`] | looks for items whose unknown strings cancel | summaries as PSZ14 and DCW13 have them | whether the sender has items that the receiver has not |
 //! | [`full_universe`] | claims to have every item | `gbf` | the sender's whole table |
+//! | | | `gbf-dcw-malicious`, `gbf-rr16` | nothing; a refusal |
+//! | [`selective_failure`] | spoils what a receiver without a guessed item needs | `gbf-dcw-malicious` | the receiver's items and bits of its filter |
+//! | | | `gbf-rr16` | nothing |
+//! | [`over_full_choices`] | chooses more ones than a filter has | `gbf-rr16` | a refusal, as often as predicted |
+//! | [`second_use`] | uses stored offline output again | `gbf-rr16` | a refusal |
 //! | [`invalid_elements`] | sends the identity and other encodings that no group element has | every protocol on groups | a refusal |
 //! | [`colluding_helper`] | helper and receiver work together | `server-aided` | the sender's whole table |
 //!
@@ -20,15 +25,22 @@ pub mod colluding_helper;
 pub mod full_universe;
 pub mod invalid_elements;
 pub mod naive_hash;
+pub mod over_full_choices;
 pub mod raw_xor;
+pub mod second_use;
+pub mod selective_failure;
 
 use std::collections::HashSet;
+use std::thread;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::index::sample;
+use vesica_channel::{Channel, memory};
 use vesica_encode::items::{Items, ItemsError, Width};
-use vesica_protocols::testing::Planted;
+use vesica_protocols::registry::Entry;
+use vesica_protocols::testing::{Case, Planted, items_for};
+use vesica_protocols::{Ctx, Parameters, Security, Sizes};
 
 /// An attack that did not run to its end.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +57,9 @@ pub enum Error {
     /// A list of masks does not decode.
     #[error(transparent)]
     Masks(#[from] vesica_encode::sorted::SortedError),
+    /// Stored offline output cannot be read back.
+    #[error(transparent)]
+    Stored(#[from] std::io::Error),
 }
 
 /// Candidates of one call of [`Items::of_keys`].
@@ -75,15 +90,67 @@ pub(crate) fn items_of(numbers: impl IntoIterator<Item = u32>) -> Result<Items, 
 
 /// Both tables of numbers as sets for a run.
 pub(crate) fn sets(receiver: &[u32], sender: &[u32]) -> Result<Planted, ItemsError> {
+    let items = [receiver, sender].map(|numbers| items_of(numbers.iter().copied()));
+    let [mine, theirs] = items;
+    Ok(planted(receiver, sender, [mine?, theirs?]))
+}
+
+/// The same with these items.
+fn planted(receiver: &[u32], sender: &[u32], [receivers, senders]: [Items; 2]) -> Planted {
     let rows = |mine: &[u32], theirs: &[u32]| {
         let theirs: HashSet<&u32> = theirs.iter().collect();
         (0..).zip(mine).filter(|(_, number)| theirs.contains(number)).map(|(row, _)| row).collect()
     };
-    Ok(Planted {
-        receiver: items_of(receiver.iter().copied())?,
-        sender: items_of(sender.iter().copied())?,
+    Planted {
+        receiver: receivers,
+        sender: senders,
         receiver_rows: rows(receiver, sender),
         sender_rows: rows(sender, receiver),
+    }
+}
+
+/// A run against malicious parties.
+pub(crate) fn malicious_case(seed: u64) -> Case {
+    let parameters = Parameters { security: Security::Malicious, ..Parameters::default() };
+    Case { parameters, seed, ..Case::default() }
+}
+
+/// The items of these numbers in such a run.
+pub(crate) fn malicious_items(numbers: &[u32]) -> Items {
+    let keys: Vec<String> = numbers.iter().map(|number| phone_number(*number)).collect();
+    items_for(&malicious_case(0).parameters, &keys)
+}
+
+/// Both tables of numbers as sets for such a run.
+pub(crate) fn malicious_sets(receiver: &[u32], sender: &[u32]) -> Planted {
+    planted(receiver, sender, [receiver, sender].map(malicious_items))
+}
+
+/// Two parties, honest or not, in a session of their own against malicious parties: what both end with.
+pub(crate) fn in_session<R, S: Send>(
+    (entry, sets, session): (&Entry, &Planted, u8),
+    receiver: impl FnOnce(&mut Ctx<'_, '_>) -> Result<R, vesica_protocols::Error>,
+    sender: impl FnOnce(&mut Ctx<'_, '_>) -> Result<S, vesica_protocols::Error> + Send,
+) -> (Result<R, vesica_protocols::Error>, Result<S, vesica_protocols::Error>) {
+    let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
+    let run = || entry.run(&[session; 32], sizes, malicious_case(0).parameters);
+    let (mut here, mut there) = memory::pair();
+    thread::scope(|scope| {
+        let sender = scope.spawn(move || {
+            let (run, rng) = (run(), &mut StdRng::seed_from_u64(2 * u64::from(session)));
+            let ended = sender(&mut Ctx::new(&run, &mut there, rng));
+            if ended.is_err() {
+                there.abort();
+            }
+            ended.and_then(|ended| Ok(there.flush().map(|()| ended)?))
+        });
+        let (run, rng) = (run(), &mut StdRng::seed_from_u64(2 * u64::from(session) + 1));
+        let received = receiver(&mut Ctx::new(&run, &mut here, rng));
+        if received.is_err() {
+            here.abort();
+        }
+        let sent = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (received, sent)
     })
 }
 

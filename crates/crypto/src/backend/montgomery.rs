@@ -152,7 +152,19 @@ impl<'a> Multiplier<'a> {
     /// # Panics
     /// If a length is wrong.
     pub(crate) fn mul(&mut self, out: &mut [Limbs], a: &[Limbs], b: &[Limbs]) {
-        self.multiply::<false>(out, [a, b]);
+        let (modulus, inverse) = (&self.modulus.limbs[..], self.modulus.negated_inverse);
+        let operands = [a, b, modulus];
+        assert!(operands.iter().all(|operand| operand.len() == out.len()), "numbers of one length");
+        match self.modulus.kernel.0 {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a kernel exists only where its instructions do; the lengths are equal, in whole blocks.
+            Instructions::Ifma => unsafe { x86::mul_ifma(out, a, b, &mut self.quotient, modulus, inverse) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Instructions::Avx2 => unsafe {
+                x86::mul_avx2(self.count, out, a, b, &mut self.quotient, modulus, inverse);
+            },
+        }
     }
 
     /// `out = a² / R`, for a below 2m; below 2m.
@@ -160,21 +172,16 @@ impl<'a> Multiplier<'a> {
     /// # Panics
     /// If a length is wrong.
     pub(crate) fn square(&mut self, out: &mut [Limbs], a: &[Limbs]) {
-        self.multiply::<true>(out, [a, a]);
-    }
-
-    fn multiply<const SQUARE: bool>(&mut self, out: &mut [Limbs], factors: [&[Limbs]; 2]) {
-        let (m, inverse) = (&self.modulus.limbs[..], self.modulus.negated_inverse);
-        let q = &mut self.quotient[..];
-        assert!([factors[0], factors[1], m].iter().all(|number| number.len() == out.len()), "one length");
+        let (modulus, inverse) = (&self.modulus.limbs[..], self.modulus.negated_inverse);
+        assert!([a, modulus].iter().all(|operand| operand.len() == out.len()), "numbers of one length");
         match self.modulus.kernel.0 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a kernel exists only where its instructions do; the lengths are equal, in whole blocks.
-            Instructions::Ifma => unsafe { x86::multiply_ifma::<SQUARE>(out, factors, q, m, inverse) },
+            Instructions::Ifma => unsafe { x86::square_ifma(out, a, &mut self.quotient, modulus, inverse) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Instructions::Avx2 => unsafe {
-                x86::multiply_avx2::<SQUARE>(self.count, out, factors, q, m, inverse);
+                x86::square_avx2(self.count, out, a, &mut self.quotient, modulus, inverse);
             },
         }
     }

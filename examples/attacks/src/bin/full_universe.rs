@@ -9,5 +9,11 @@ fn main() -> Result<(), Error> {
     println!("Agreed: the receiver learns the intersection: {}.", learnt.intersection);
     println!("Its filter holds all {range} numbers of a range. The sender noticed nothing.");
     println!("It learnt {} numbers of the sender: {}", learnt.numbers.len(), shown(&learnt.numbers));
+    let nothing = full_universe::against_gbf_dcw_malicious(2_000, 50);
+    println!("gbf-dcw-malicious: the same filter finds {nothing} numbers, for the receiver gets no key.");
+    match full_universe::against_gbf_rr16(2_000, 50) {
+        Ok(()) => println!("gbf-rr16: ACCEPTED"),
+        Err(error) => println!("gbf-rr16: the sender ends the run: {error}."),
+    }
     Ok(())
 }

@@ -24,6 +24,8 @@ use super::BLOCK;
 /// # Safety
 /// The methods may be called only where the processor has the instructions of the vector.
 pub(super) trait Vector: Copy {
+    /// Bits of a limb.
+    const RADIX: u32;
     /// Vectors that eight lanes take.
     const PARTS: usize;
 
@@ -250,13 +252,13 @@ impl<V: Vector> Columns<V> {
     }
 }
 
-/// `out = a·b / R mod m`; with `SQUARE` set, b is a, and half of the pairs are doubled.
+/// `out = a·b / R mod m`.
 ///
 /// # Safety
 /// The processor has the instructions of the vector; each number has `n` limbs, whole blocks; `out` and `q` overlap
 /// nothing.
 #[inline(always)]
-pub(super) unsafe fn multiply<V: Vector, const SQUARE: bool>(
+pub(super) unsafe fn mul<V: Vector>(
     n: usize,
     out: Number<V>,
     [a, b]: [Number<V>; 2],
@@ -270,20 +272,42 @@ pub(super) unsafe fn multiply<V: Vector, const SQUARE: bool>(
         let mut carry = V::all(0);
         for c in (0..n).step_by(BLOCK) {
             let mut columns = Columns::zero();
-            if SQUARE {
-                columns.add_square_rows(a, c, 0);
-            } else {
-                columns.add_lower(a, b, c);
-            }
+            columns.add_lower(a, b, c);
             carry = columns.reduce(q, m, inverse, c, carry);
         }
         for d in (0..n).step_by(BLOCK) {
             let mut columns = Columns::zero();
-            if SQUARE {
-                columns.add_square_upper(a, n, d);
-            } else {
-                columns.add_upper(a, b, n, d);
-            }
+            columns.add_upper(a, b, n, d);
+            carry = columns.finish(out, q, m, n, d, carry);
+        }
+    }
+}
+
+/// `out = a² / R mod m`.
+///
+/// # Safety
+/// As [`mul`].
+#[inline(always)]
+pub(super) unsafe fn square<V: Vector>(
+    n: usize,
+    out: Number<V>,
+    a: Number<V>,
+    q: Number<V>,
+    m: Number<V>,
+    inverse: u64,
+) {
+    // SAFETY: blocks start at multiples of ten below n.
+    unsafe {
+        let inverse = V::all(inverse);
+        let mut carry = V::all(0);
+        for c in (0..n).step_by(BLOCK) {
+            let mut columns = Columns::zero();
+            columns.add_square_rows(a, c, 0);
+            carry = columns.reduce(q, m, inverse, c, carry);
+        }
+        for d in (0..n).step_by(BLOCK) {
+            let mut columns = Columns::zero();
+            columns.add_square_upper(a, n, d);
             carry = columns.finish(out, q, m, n, d, carry);
         }
     }

@@ -7,75 +7,54 @@ use core::arch::x86_64::*;
 use super::columns::{self, Number, Vector};
 use super::{LANES, Limbs};
 
-/// Defines a vector: its register, the bits of a limb, the vectors that eight lanes take, the names of the
-/// instructions that exist in every width, and the methods that are its own.
-macro_rules! vector {
-    (
-        $(#[$about:meta])*
-        $Vector:ident($register:ty), $radix:literal, $parts:literal,
-        [$load:ident, $store:ident, $all:ident, $add:ident, $and:ident, $shift:ident]
-        $($own:tt)*
-    ) => {
-        $(#[$about])*
-        #[derive(Clone, Copy)]
-        #[repr(transparent)]
-        pub(super) struct $Vector($register);
+/// Eight lanes; the multiply instructions read 52 bits and give either half of the product.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Ifma(__m512i);
 
-        impl Vector for $Vector {
-            const PARTS: usize = $parts;
+impl Vector for Ifma {
+    const RADIX: u32 = 52;
+    const PARTS: usize = 1;
 
-            #[inline(always)]
-            unsafe fn load(from: *const Self) -> Self {
-                // SAFETY: the caller's pointer is to a vector, and aligned.
-                unsafe { Self($load(from.cast())) }
-            }
+    #[inline(always)]
+    unsafe fn load(from: *const Self) -> Self {
+        // SAFETY: the caller's pointer is to a vector, and aligned.
+        unsafe { Self(_mm512_load_si512(from.cast())) }
+    }
 
-            #[inline(always)]
-            unsafe fn store(self, to: *mut Self) {
-                // SAFETY: the caller's pointer is to a vector, and aligned.
-                unsafe { $store(to.cast(), self.0) }
-            }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut Self) {
+        // SAFETY: the caller's pointer is to a vector, and aligned.
+        unsafe { _mm512_store_si512(to.cast(), self.0) }
+    }
 
-            #[inline(always)]
-            unsafe fn all(value: u64) -> Self {
-                // SAFETY: the caller has the instructions. So below.
-                unsafe { Self($all(value.cast_signed())) }
-            }
+    #[inline(always)]
+    unsafe fn all(value: u64) -> Self {
+        // SAFETY: the caller has the instructions. So below.
+        unsafe { Self(_mm512_set1_epi64(value.cast_signed())) }
+    }
 
-            #[inline(always)]
-            unsafe fn add(self, other: Self) -> Self {
-                // SAFETY: as above.
-                unsafe { Self($add(self.0, other.0)) }
-            }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self(_mm512_add_epi64(self.0, other.0)) }
+    }
 
-            #[inline(always)]
-            unsafe fn low(self) -> Self {
-                // SAFETY: as above.
-                unsafe { Self($and(self.0, $all((1 << $radix) - 1))) }
-            }
+    #[inline(always)]
+    unsafe fn low(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self(_mm512_and_si512(self.0, _mm512_set1_epi64((1 << Self::RADIX) - 1))) }
+    }
 
-            #[inline(always)]
-            unsafe fn high(self) -> Self {
-                // SAFETY: as above.
-                unsafe { Self($shift::<$radix>(self.0)) }
-            }
-
-            $($own)*
-        }
-    };
-}
-
-vector! {
-    /// Eight lanes; the multiply instructions read 52 bits and give either half of the product.
-    Ifma(__m512i), 52, 1,
-    [
-        _mm512_load_si512, _mm512_store_si512, _mm512_set1_epi64, _mm512_add_epi64, _mm512_and_si512,
-        _mm512_srli_epi64
-    ]
+    #[inline(always)]
+    unsafe fn high(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self(_mm512_srli_epi64::<{ Self::RADIX }>(self.0)) }
+    }
 
     #[inline(always)]
     unsafe fn mul_low(self, other: Self) -> Self {
-        // SAFETY: the caller has the instructions. So below.
+        // SAFETY: as above.
         unsafe { Self(_mm512_madd52lo_epu64(_mm512_setzero_si512(), self.0, other.0)) }
     }
 
@@ -101,13 +80,50 @@ vector! {
     }
 }
 
-vector! {
-    /// Four lanes; the multiply instruction reads 32 bits.
-    Avx2(__m256i), 26, 2,
-    [
-        _mm256_load_si256, _mm256_store_si256, _mm256_set1_epi64x, _mm256_add_epi64, _mm256_and_si256,
-        _mm256_srli_epi64
-    ]
+/// Four lanes; the multiply instruction reads 32 bits.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Avx2(__m256i);
+
+impl Vector for Avx2 {
+    const RADIX: u32 = 26;
+    const PARTS: usize = 2;
+
+    #[inline(always)]
+    unsafe fn load(from: *const Self) -> Self {
+        // SAFETY: the caller's pointer is to a vector, and aligned.
+        unsafe { Self(_mm256_load_si256(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut Self) {
+        // SAFETY: the caller's pointer is to a vector, and aligned.
+        unsafe { _mm256_store_si256(to.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn all(value: u64) -> Self {
+        // SAFETY: the caller has the instructions. So below.
+        unsafe { Self(_mm256_set1_epi64x(value.cast_signed())) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self(_mm256_add_epi64(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn low(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self(_mm256_and_si256(self.0, _mm256_set1_epi64x((1 << Self::RADIX) - 1))) }
+    }
+
+    #[inline(always)]
+    unsafe fn high(self) -> Self {
+        // SAFETY: as above.
+        unsafe { Self(_mm256_srli_epi64::<{ Self::RADIX as i32 }>(self.0)) }
+    }
 
     #[inline(always)]
     unsafe fn mul_low(self, other: Self) -> Self {
@@ -146,24 +162,31 @@ fn write<V: Vector>(limbs: &mut [Limbs], part: usize) -> Number<V> {
     Number(limbs.as_mut_ptr().cast::<V>().wrapping_add(part))
 }
 
-/// The product, or of equal factors the square.
-///
 /// # Safety
 /// All numbers have the same length, in whole blocks.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) unsafe fn multiply_ifma<const SQUARE: bool>(
+pub(super) unsafe fn mul_ifma(
     out: &mut [Limbs],
-    [a, b]: [&[Limbs]; 2],
+    a: &[Limbs],
+    b: &[Limbs],
     q: &mut [Limbs],
     m: &[Limbs],
     inverse: u64,
 ) {
     let n = out.len();
-    // SAFETY: the instructions are there, the lengths are the caller's, and `out` and `q` are borrowed alone.
+    // SAFETY: the instructions are there, the lengths are the caller's, and borrowed apart.
     unsafe {
-        let factors = [read(a, 0), read(b, 0)];
-        columns::multiply::<Ifma, SQUARE>(n, write(out, 0), factors, write(q, 0), read(m, 0), inverse);
+        columns::mul::<Ifma>(n, write(out, 0), [read(a, 0), read(b, 0)], write(q, 0), read(m, 0), inverse)
     }
+}
+
+/// # Safety
+/// As [`mul_ifma`].
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) unsafe fn square_ifma(out: &mut [Limbs], a: &[Limbs], q: &mut [Limbs], m: &[Limbs], inverse: u64) {
+    let n = out.len();
+    // SAFETY: as above.
+    unsafe { columns::square::<Ifma>(n, write(out, 0), read(a, 0), write(q, 0), read(m, 0), inverse) }
 }
 
 /// # Safety
@@ -211,15 +234,33 @@ pub(super) unsafe fn select_shared_ifma(out: &mut [Limbs], table: &[u64], digits
     }
 }
 
-/// The product, or of equal factors the square, of the first `count` of eight numbers.
-///
 /// # Safety
-/// As [`multiply_ifma`].
+/// All numbers have the same length, in whole blocks.
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn multiply_avx2<const SQUARE: bool>(
+pub(super) unsafe fn mul_avx2(
     count: usize,
     out: &mut [Limbs],
-    [a, b]: [&[Limbs]; 2],
+    a: &[Limbs],
+    b: &[Limbs],
+    q: &mut [Limbs],
+    m: &[Limbs],
+    inverse: u64,
+) {
+    let n = out.len();
+    for part in parts(count) {
+        let operands = [read(a, part), read(b, part)];
+        // SAFETY: as above.
+        unsafe { columns::mul::<Avx2>(n, write(out, part), operands, write(q, part), read(m, part), inverse) }
+    }
+}
+
+/// # Safety
+/// As [`mul_avx2`].
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn square_avx2(
+    count: usize,
+    out: &mut [Limbs],
+    a: &[Limbs],
     q: &mut [Limbs],
     m: &[Limbs],
     inverse: u64,
@@ -228,15 +269,14 @@ pub(super) unsafe fn multiply_avx2<const SQUARE: bool>(
     for part in parts(count) {
         // SAFETY: as above.
         unsafe {
-            let factors = [read(a, part), read(b, part)];
-            columns::multiply::<Avx2, SQUARE>(
+            columns::square::<Avx2>(
                 n,
                 write(out, part),
-                factors,
+                read(a, part),
                 write(q, part),
                 read(m, part),
                 inverse,
-            );
+            )
         }
     }
 }
