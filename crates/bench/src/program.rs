@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use vesica::encode::hashing::Layout;
 use vesica::encode::hashing::parameters::{self, paper};
+use vesica::protocols::bloom_filter::rr16::parameters::Rr16Parameters;
 
 /// A program and its arguments.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -59,7 +60,71 @@ pub enum Program {
         /// n.
         items: u32,
     },
+    /// OTs of `gbf-rr16` (RR16 Figure 5).
+    Rr16Ots {
+        /// n.
+        items: u32,
+    },
+    /// Operations of `dt-dl` on n items a side (HEK12 Table 2), by the formulas of its page.
+    DtDl {
+        /// Which.
+        operation: Operation,
+        /// n.
+        items: u32,
+    },
+    /// The same of `dt-rsa` at level 80.
+    DtRsa {
+        /// Which.
+        operation: Operation,
+        /// n.
+        items: u32,
+    },
 }
+
+/// The columns of HEK12 Table 2.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// Powers to e = 3.
+    ShortExponents,
+    /// Powers to exponents as long as the modulus.
+    LongExponents,
+    /// Modular inverses.
+    Inverses,
+    /// Modular multiplications.
+    Multiplications,
+    /// Calls of a hash.
+    Hashes,
+}
+
+impl Operation {
+    /// How many `dt-dl` takes.
+    fn of_dt_dl(self, n: f64) -> f64 {
+        match self {
+            Operation::ShortExponents => 0.0,
+            // Half of them are of fixed bases.
+            Operation::LongExponents => 4.0 * n + 2.0,
+            Operation::Inverses => 2.0 * (n / INVERTED).ceil(),
+            Operation::Multiplications => 12.0 * n,
+            Operation::Hashes => 4.0 * n,
+        }
+    }
+
+    /// How many `dt-rsa` takes, whose proof has t = ⌈80 / log2 3⌉ roots.
+    fn of_dt_rsa(self, n: f64) -> f64 {
+        let roots = (80.0 / 3f64.log2()).ceil();
+        match self {
+            Operation::ShortExponents => 2.0 * n + roots,
+            Operation::LongExponents => 2.0 * n + roots,
+            Operation::Inverses => (n / INVERTED).ceil(),
+            Operation::Multiplications => 5.0 * n,
+            Operation::Hashes => 4.0 * n,
+        }
+    }
+}
+
+/// Items whose inverses cost one.
+const INVERTED: f64 = 64.0;
 
 impl Program {
     /// Its result.
@@ -79,6 +144,9 @@ impl Program {
             }
             Program::StashByRegression { items } => paper::stash_by_regression(items.into()).into(),
             Program::Stash { items } => parameters::two_way(items as usize).stash as f64,
+            Program::Rr16Ots { items } => Rr16Parameters::for_items(items as usize).ots() as f64,
+            Program::DtDl { operation, items } => operation.of_dt_dl(items.into()),
+            Program::DtRsa { operation, items } => operation.of_dt_rsa(items.into()),
             Program::Bins { items } => {
                 parameters::three_way(items as usize).layout.bins() as f64 / f64::from(items)
             }
@@ -104,5 +172,8 @@ mod tests {
         near(Program::Stash { items: 1 << 20 }, 2.0, 0.0);
         near(Program::Load { items: 1 << 20 }, 18.0, 0.0);
         near(Program::Bins { items: 1 << 20 }, 1.3, 0.001);
+        near(Program::Rr16Ots { items: 1 << 20 }, 260e6, 10e6);
+        near(Program::DtRsa { operation: Operation::LongExponents, items: 1024 }, 2048.0, 60.0);
+        near(Program::DtDl { operation: Operation::LongExponents, items: 1024 }, 5000.0, 1000.0);
     }
 }
