@@ -5,7 +5,7 @@
 //! told from powers to uniform ones. Leaks n_r and n_s. A malicious party can do what it can do in `dh`.
 //!
 //! Source: PSZ14, "DH FFC"; Mea86, HFH99; PSSZ15 §3.3. The roles, the messages and the two forms are those of
-//! [`dh`](super::dh), over another group: [`modp`], the residues up to their sign modulo the primes of RFC 3526 (group
+//! [`dh`], over another group: [`modp`], the residues up to their sign modulo the primes of RFC 3526 (group
 //! 15 at level 128, group 14 at 112) and, at level 80, of RFC 2409. Deviations:
 //!
 //! - The group is Z_p* / {1, -1}, which is isomorphic to the squares modulo p, in place of the squares themselves: a
@@ -34,7 +34,7 @@
 //!    output {y : F of it among F((H(x)^a)^b)}
 //! ```
 //!
-//! Names: a, b = `secret`; E = [`Choice::element`]; H, F as in [`dh`](super::dh).
+//! Names: a, b = `secret`; E = [`Choice::element`]; H, F as in [`dh`].
 //!
 //! Cost: 2·n_r exponentiations for the receiver (n_r + n_s in the second form), n_r + n_s for the sender, of 3071 bits
 //! or 256; eight at a time where the processor has IFMA.
