@@ -104,7 +104,7 @@ fn big_integers(criterion: &mut Criterion) {
             b.iter(|| modulus.vartime_pow_public(black_box(&bases), &[1, 0, 1]))
         });
         group.bench_function("product", |b| b.iter(|| modulus.mul(black_box(&bases), &bases)));
-        let key = RsaKey::generate(bits, &mut rng);
+        let key = RsaKey::generate(bits, 65_537, &mut rng);
         let messages = key.public().modulus().random_unit(RESIDUES, &mut rng);
         group.bench_function("RSA signature", |b| b.iter(|| assert!(key.sign(black_box(&messages)).is_ok())));
     }
