@@ -11,7 +11,7 @@
 //!
 //! - The challenge hashes take the whole statement and the run's context. (Of commitments alone, as in the code
 //!   that RR16 measured, a challenge can be had first and a statement fitted to it.)
-//! - The sender's n_r proofs are folded into one for each [`BLOCK`] elements; `proofs` has the error. So 3·n_r
+//! - The sender's n_r proofs are folded into one for each `BLOCK` elements; `proofs` has the error. So 3·n_r
 //!   exponentiations become 3·n_r terms of a sum with weights of 128 bits.
 //! - The receiver's proof sends its challenge and answers; the commitments are recomputed.
 //! - All M_i are sent before X and the N_i, so that the sender begins at once.
