@@ -38,7 +38,7 @@
 //! - FNP04 puts an item into the emptier of two bins, and pads to the maximum load M. Here items also move
 //!   when their bins are full (`encode::hashing::blocked`), so that M = 3 slots in 0.41·n_r bins do where
 //!   balanced allocations need 9 in n_r. Sets of 16 items or fewer are one polynomial, as in FNP04 §4. The
-//!   paper's own placement is [`Form::BalancedAllocation`]; its M is the least with a proven bound of 2^-40.
+//!   paper's own placement is `Form::BalancedAllocation`; its M is the least with a proven bound of 2^-40.
 //! - Polynomials have leading coefficient 1, which is not sent.
 //! - The payload is a hash of the item, not the item: ElGamal decrypts to p·G, which the receiver looks up
 //!   among those of its own items. A plaintext that is no payload of its own is not opened further.
@@ -46,7 +46,7 @@
 //!   only items that share a bin must differ. A step of Horner's rule multiplies by w bits.
 //!
 //! Names: P = `monic`, β and M = `Plan::layout` and `Plan::roots`, w = `Plan::bits`, h = `functions`, p =
-//! `payloads`; the encryptions implement [`Encryption`].
+//! `payloads`; the encryptions implement `Encryption`.
 //!
 //! **Variants:** `paillier` encrypts with a modulus N of 3072 bits; `balanced-allocation` is above.
 //!
