@@ -1,7 +1,7 @@
 //! The raw XOR as a summary: a guess can be tested whose unknown strings cancel.
 //!
-//! In the random garbled Bloom filter the sender has a random string G[j] for each slot, the receiver those of
-//! its own slots. The summary of an item in PSZ14 is ⊕_i G[h_i(x)] over all k hash functions, and the XOR that
+//! In the random garbled Bloom filter the sender has a random string `G[j]` for each slot, the receiver those of
+//! its own slots. The summary of an item in PSZ14 is `⊕_i G[h_i(x)]` over all k hash functions, and the XOR that
 //! encodes an item in DCW13 runs over the same list. If two functions take x to one slot, its string cancels.
 //! So if every slot of x that the receiver lacks is hit an even number of times, the receiver can compute the
 //! summary of an item that it does not have, and look it up among the sender's (RR16 §4.1).
