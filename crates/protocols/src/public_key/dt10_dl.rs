@@ -105,14 +105,18 @@ pub static ENTRY: Entry =
                 shape.sender() * shape.mask()
             }),
         ])
-        .memory("receiver (b + 32)·n_r + 36·n_s + 2^24, sender b·n_r + 56·n_s", |shape| {
-            let (receiver, sender, b) = (shape.receiver(), shape.sender(), element_bytes(shape));
-            // The table of a fixed base is the constant part.
-            Memory {
-                receiver: (b + 32) * receiver + 36 * sender + (1 << 24),
-                sender: b * receiver + 56 * sender,
-            }
-        })
+        .memory(
+            "receiver (b + 32)·n_r + 36·n_s + 2^24 (level 192: 2^27), sender b·n_r + 56·n_s",
+            |shape| {
+                let (receiver, sender, b) = (shape.receiver(), shape.sender(), element_bytes(shape));
+                // The table of a fixed base is the constant part.
+                let table = if b > 384 { 1 << 27 } else { 1 << 24 };
+                Memory {
+                    receiver: (b + 32) * receiver + 36 * sender + table,
+                    sender: b * receiver + 56 * sender,
+                }
+            },
+        )
         .test_items(16);
 
 /// b: bytes of an element.
