@@ -40,7 +40,7 @@
 //! then ends before step 2, and its end is all that the sender learns. A prime e above n would need no proof, and cost
 //! the receiver as much as a signature costs the sender.
 //!
-//! Names: n, e = [`RsaPublicKey`]; d = [`RsaKey`]; b = [`modulus_bytes`]; t = [`Scheme::roots`]; H = the oracle
+//! Names: n, e = [`RsaPublicKey`]; d = [`RsaKey`]; b = `modulus_bytes`; t = `Scheme::roots`; H = the oracle
 //! `item_to_residue`; F = `residue_to_mask`; C = `challenges`. All of them take n, the session and the protocol.
 //!
 //! Cost: n_r + n_s + t private operations for the sender and the making of a key; for the receiver n_r + t powers to

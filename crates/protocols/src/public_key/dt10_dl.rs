@@ -34,7 +34,7 @@
 //!
 //! y'_i·Z^s_i = (V / H(y))^a·g^{-a·s_i}·g^{a·s_i}.
 //!
-//! Names: V, the paper's X = `product`; a = R_s; R = R_c; b = [`element_bytes`]; H = the oracle `item_to_residue`; F =
+//! Names: V, the paper's X = `product`; a = R_s; R = R_c; b = `element_bytes`; H = the oracle `item_to_residue`; F =
 //! `element_to_mask`; Z = `public`.
 //!
 //! Cost: n_r + n_s powers for the sender, and one of a fixed base; 2·n_r + 1 powers of two fixed bases for the receiver,
