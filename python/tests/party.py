@@ -19,6 +19,10 @@ def heard(event: vesica.Event) -> None:
 def main() -> None:
     with open(sys.argv[1]) as file:
         job = json.load(file)
+    if job["role"] == "helper":
+        helped = vesica.assist(timeout="60s", events=heard, **job["arguments"])
+        print(json.dumps(helped.to_dict()))
+        return
     given = table(job["kind"], job["columns"])
     arguments: dict[str, Any] = {"key": "email:email", "timeout": "60s", "events": heard, **job["arguments"]}
     if job["role"] == "receiver":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scene import KINDS, command_line, joined, people, python, write_csv
@@ -80,3 +81,27 @@ def test_base_ots_are_kept_for_later_runs(tmp_path: Path, keys: dict[str, str]) 
         assert (code, sent) == (0, 0), receiver.screen + sender.screen
         assert json.loads(found) == joined(MINE, THEIRS)
         assert json.loads(report)["base_ots"] == base_ots
+
+
+def test_three_processes(tmp_path: Path, keys: dict[str, str]) -> None:
+    helper_key = vesica.keygen(tmp_path / "helper.pem")
+    helper = python(
+        tmp_path, "helper", "", {}, identity="helper.pem", listen="127.0.0.1:0",
+        peers=[keys["receiver"], keys["sender"]],
+    )  # fmt: skip
+    helped: Any = {
+        "protocol": "server-aided", "security": "semi-honest", "helper": helper.address(), "helper_key": helper_key
+    }  # fmt: skip
+    sender = python(
+        tmp_path, "sender", "polars", THEIRS, identity="sender.pem", peer=keys["receiver"], listen="127.0.0.1:0",
+        **helped,
+    )  # fmt: skip
+    receiver = python(
+        tmp_path, "receiver", "pandas", MINE, identity="receiver.pem", peer=keys["sender"],
+        connect=sender.address(), **helped,
+    )  # fmt: skip
+    (code, found), (sent, _), (third, report) = receiver.end(), sender.end(), helper.end()
+    assert (code, sent, third) == (0, 0, 0), receiver.screen + sender.screen + helper.screen
+    assert json.loads(found) == joined(MINE, THEIRS)
+    mine, theirs = ({mail.lower() for mail in columns["email"] if mail} for columns in (MINE, THEIRS))
+    assert json.loads(report)["parties"]["common_items"] == len(mine & theirs)

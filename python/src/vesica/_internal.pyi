@@ -11,6 +11,7 @@ __all__ = [
     "Identity",
     "Outcome",
     "__version__",
+    "assist",
     "keep_freed_memory",
     "key_columns",
     "keygen",
@@ -32,6 +33,7 @@ def keygen(output: str | PathLike[str] | None = None) -> tuple[Any, str]: ...
 def run(
     role: str, table: dict[str, Any], specs: Sequence[str], partner: dict[str, Any], how: dict[str, Any]
 ) -> Outcome: ...
+def assist(listen: str, identity: Any, peers: tuple[str, str], how: dict[str, Any]) -> Outcome: ...
 def local(receiver: dict[str, Any], sender: dict[str, Any], specs: Sequence[str], how: dict[str, Any]) -> Outcome: ...
 
 @final

@@ -34,7 +34,7 @@
 //!    output {y : F of it among F((H(x)^a)^b)}
 //! ```
 //!
-//! Names: a, b = `secret`; E = [`Choice::element`]; H, F as in [`dh`].
+//! Names: a, b = `secret`; E = `Choice::element`; H, F as in [`dh`].
 //!
 //! Cost: 2·n_r exponentiations for the receiver (n_r + n_s in the second form), n_r + n_s for the sender, of 3071 bits
 //! or 256; eight at a time where the processor has IFMA.

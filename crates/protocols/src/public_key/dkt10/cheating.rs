@@ -1,5 +1,5 @@
 //! Cheating parties of `dkt`: each does what the honest one does but for the one thing it cheats in. At most
-//! [`CHUNK`](super::CHUNK) items of the receiver. Nothing but tests can reach them.
+//! `CHUNK` items of the receiver. Nothing but tests can reach them.
 
 use vesica_crypto::group::{Element, Elements, Group, Ristretto255, Scalar};
 use vesica_encode::items::Items;
