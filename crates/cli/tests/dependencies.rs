@@ -124,6 +124,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("vesica", &["channel", "crypto", "encode", "ot", "protocols", "net", "table"]),
     ("bench", &["channel", "crypto", "encode", "ot", "protocols", "net", "table", "vesica"]),
     ("cli", &["channel", "crypto", "encode", "ot", "protocols", "net", "table", "vesica", "bench"]),
+    ("attacks", &["channel", "crypto", "encode", "ot", "protocols"]),
     ("python", &["vesica"]),
     ("fuzz", &["channel", "crypto", "encode", "ot", "protocols", "net", "table", "vesica"]),
 ];

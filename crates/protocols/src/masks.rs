@@ -174,7 +174,8 @@ pub(crate) fn recv_sorted(
 ) -> Result<Vec<u128>, Error> {
     run.phase(Phase::Exchange, run.sizes.sender);
     let masks = recv(width, run.sizes.sender, channel, &mut |masks| run.advance(masks))?;
-    let equal_are_refused = run.parameters.security == Security::Malicious;
+    // Whole masks are those of protocols for malicious parties.
+    let equal_are_refused = run.parameters.security == Security::Malicious || width == MaskWidth::WHOLE;
     match masks.windows(2).position(|pair| pair[0] > pair[1] || equal_are_refused && pair[0] == pair[1]) {
         None => Ok(masks),
         Some(before) => Err(Misbehaviour::UnsortedMasks { position: before + 1 }.into()),

@@ -70,7 +70,7 @@ impl RsaKey {
     /// apart, and neither one more than a multiple of e.
     ///
     /// # Panics
-    /// If `bits` is odd or not from 1024 to 8192.
+    /// If `bits` is odd or not from 1024 to [`Modulus::MAX_BITS`].
     #[must_use]
     pub fn generate(bits: u32, e: u32, rng: &mut dyn CryptoRng) -> Self {
         assert!((1024..=Modulus::MAX_BITS).contains(&bits) && bits.is_multiple_of(2), "an RSA modulus");

@@ -4,8 +4,8 @@
 //! it evaluated on its items under blinding factors.
 //!
 //! **Security:** semi-honest, in the random oracle model, under the one-more-RSA assumption (CT10, theorem on
-//! Figure 4). Leaks n_r and n_s. The receiver's items are hidden statistically, from a sender that cheats as well:
-//! see "A bad modulus". A receiver can have any n_r elements evaluated, which is a choice of its set. A sender can
+//! Figure 4). Leaks n_r and n_s. The receiver's items are hidden from a sender that cheats as well, up to the time
+//! of a piece: see "A bad modulus". A receiver can have any n_r elements evaluated, which is a choice of its set. A sender can
 //! use any set.
 //!
 //! Source: De Cristofaro and Tsudik (eprint 2009/491, CT10), Figure 4. The two entries are this one protocol, and
@@ -35,10 +35,11 @@
 //! (Goldberg, Reyzin, Sagga, Baldimtsi, eprint 2018/057). For a prime e that divides φ(n), at most one unit in e has
 //! an e-th root, so t = ⌈κ / log2 e⌉ units that a random oracle chose all have one with probability 2^-κ at most.
 //! If e does not divide φ(n), x ↦ x^e permutes the units, whatever else n is, so that y_i is a uniform unit if H(y)
-//! is a unit. The receiver checks that; an honest n fails with probability 2^-500. A cheating sender can choose n
-//! with a small factor p (factors below 2^16 are refused) so that H(y) is a multiple of p for one item in p: the run
-//! then ends before step 2, and its end is all that the sender learns. A prime e above n would need no proof, and cost
-//! the receiver as much as a signature costs the sender.
+//! is a unit. A cheating sender can look for an n with a prime factor p (factors below 2^16 are refused) that
+//! divides H(y) for a key y that it guesses. The receiver blinds 1 in place of such an H(y), so that neither y_i nor
+//! the end of the run tells of it. Finding it takes some milliseconds more, which the sender may see in the time of
+//! the piece. With an honest n it happens with probability 2^-500. A prime e above n would need no proof, and cost the
+//! receiver as much as a signature costs the sender.
 //!
 //! Names: n, e = [`RsaPublicKey`]; d = [`RsaKey`]; b = `modulus_bytes`; t = `Scheme::roots`; H = the oracle
 //! `item_to_residue`; F = `residue_to_mask`; C = `challenges`. All of them take n, the session and the protocol.
@@ -52,7 +53,7 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, RecvHalf, SendHalf};
-use vesica_crypto::bigint::{InvalidResidue, Modulus, Residues, RsaKey, RsaPublicKey};
+use vesica_crypto::bigint::{BoxedUint, InvalidResidue, Modulus, Residues, RsaKey, RsaPublicKey};
 use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::join::join;
 use vesica_crypto::par;
@@ -293,6 +294,15 @@ struct Party<'a> {
     function: Function,
 }
 
+/// What takes the blinding of a chunk off.
+#[derive(Debug)]
+struct Factors {
+    /// 1 / r_i.
+    inverses: Residues,
+    /// Items whose hash is no unit.
+    no_units: Vec<usize>,
+}
+
 impl Party<'_> {
     /// Elements in one piece of a message.
     fn piece(&self) -> usize {
@@ -333,7 +343,7 @@ impl Party<'_> {
     }
 
     /// Sends the blinded items; 1 / r_i, chunk by chunk.
-    fn send_blinded(&self, streams: &Streams, channel: &mut dyn SendHalf) -> Result<Vec<Residues>, Stopped> {
+    fn send_blinded(&self, streams: &Streams, channel: &mut dyn SendHalf) -> Result<Vec<Factors>, Stopped> {
         let items = self.items.len();
         self.run.phase(Phase::Blind, items);
         let mut factors = Vec::with_capacity(items.div_ceil(CHUNK));
@@ -345,30 +355,56 @@ impl Party<'_> {
                 *blinded = Some(self.blind(streams, first + chunk)?);
                 Ok::<_, Error>(())
             })?;
-            for (residues, inverses) in blinded.into_iter().flatten() {
+            for (residues, chunk) in blinded.into_iter().flatten() {
                 let mut encoded = Vec::new();
                 self.function.key.modulus().encode(&residues, &mut encoded);
                 channel.send(&encoded)?;
                 self.run.advance(residues.len())?;
-                factors.push(inverses);
+                factors.push(chunk);
             }
             channel.flush()?;
         }
         Ok(factors)
     }
 
-    /// y_i = H(y)·r_i^e and 1 / r_i for the items of a chunk.
-    fn blind(&self, streams: &Streams, chunk: usize) -> Result<(Residues, Residues), Error> {
+    /// y_i = H(y)·r_i^e for the items of a chunk, and what takes the factors r_i off.
+    fn blind(&self, streams: &Streams, chunk: usize) -> Result<(Residues, Factors), Error> {
         let (key, modulus) = (&self.function.key, self.function.key.modulus());
         let hashes = self.hash(chunk);
         let factors = modulus.random_unit(hashes.len(), &mut streams.get(chunk));
         // 1 / r = H·(1 / H·r): the inversion finds out whether both are units.
-        let inverses = modulus.invert(&modulus.mul(&hashes, &factors)).ok_or(Misbehaviour::FailedCheck)?;
-        Ok((modulus.mul(&hashes, &key.raise(&factors)), modulus.mul(&inverses, &hashes)))
+        let divide = |hashes: &Residues| {
+            let inverses = modulus.invert(&modulus.mul(hashes, &factors))?;
+            Some((modulus.mul(hashes, &key.raise(&factors)), modulus.mul(&inverses, hashes)))
+        };
+        if let Some((blinded, inverses)) = divide(&hashes) {
+            return Ok((blinded, Factors { inverses, no_units: Vec::new() }));
+        }
+        let is_unit = |&at: &usize| modulus.invert(&modulus.batch(&hashes.get(at))).is_some();
+        let no_units: Vec<usize> = (0..hashes.len()).filter(|at| !is_unit(at)).collect();
+        // Now the fault is in a factor, which tells nothing of an item.
+        let (blinded, inverses) =
+            divide(&self.with_ones(hashes, &no_units)).ok_or(Misbehaviour::FailedCheck)?;
+        Ok((blinded, Factors { inverses, no_units }))
+    }
+
+    /// These hashes with 1 in place of those that are no units. The end of the run would tell the sender of
+    /// them; 1 is blinded as any other unit.
+    fn with_ones(&self, hashes: Residues, no_units: &[usize]) -> Residues {
+        if no_units.is_empty() {
+            return hashes;
+        }
+        let modulus = self.function.key.modulus();
+        let one = modulus.residue(&BoxedUint::one());
+        let mut replaced = modulus.none(hashes.len());
+        for at in 0..hashes.len() {
+            replaced.push(&if no_units.contains(&at) { one.clone() } else { hashes.get(at) });
+        }
+        replaced
     }
 
     /// The masks of the receiver's items, from the sender's answers as they come.
-    fn unblind(&self, factors: &[Residues], answers: &Inbound<Vec<u8>>) -> Result<Vec<u128>, Stopped> {
+    fn unblind(&self, factors: &[Factors], answers: &Inbound<Vec<u8>>) -> Result<Vec<u128>, Stopped> {
         self.run.phase(Phase::Unblind, self.items.len());
         let mut masks = vec![0; self.items.len()];
         let mut done = 0;
@@ -381,8 +417,10 @@ impl Party<'_> {
                 let modulus = self.function.key.modulus();
                 let signed = modulus.decode(signed).map_err(|error| invalid(error, chunk * CHUNK))?;
                 // k_i = y'_i / r_i, and k_i^e = H(y).
-                let signatures = modulus.mul(&signed, &factors[chunk]);
-                let valid = self.function.key.verify(&self.hash(chunk), &signatures);
+                let Factors { inverses, no_units } = &factors[chunk];
+                let signatures = modulus.mul(&signed, inverses);
+                let hashes = self.with_ones(self.hash(chunk), no_units);
+                let valid = self.function.key.verify(&hashes, &signatures);
                 valid.map_err(|_| Misbehaviour::FailedCheck)?;
                 self.mask(&signatures, masks);
                 Ok::<_, Error>(())
@@ -463,7 +501,7 @@ mod tests {
         Case, DIRECTIONS, Tampering, Target, duel, items, lying_wire, planted_for, run_of, run_over, run_pair,
     };
     use rand::{Rng, SeedableRng, rngs::StdRng};
-    use vesica_crypto::bigint::{BoxedUint, Crt, Exponent, prime};
+    use vesica_crypto::bigint::{Crt, Exponent, prime};
 
     const LEVEL: u32 = 80;
     const SCHEMES: [(&Scheme, &Entry); 2] = [(&BLIND_RSA, &ENTRY), (&DT_RSA, &DT_RSA_ENTRY)];
@@ -621,7 +659,7 @@ mod tests {
         assert!(!has_small_factor(&honest.public().modulus().to_be_bytes()));
     }
 
-    /// An item whose hash has a factor in common with n would show it in H(y)·r^e.
+    /// An item whose hash has a factor in common with n would show it in H(y)·r^e, or by the end of the run.
     #[test]
     fn flaw_an_item_that_is_no_unit_is_not_blinded() {
         const FACTOR: u32 = 65_539;
@@ -646,10 +684,18 @@ mod tests {
         // Its key is the number of its row.
         let found = many.matches(found.into_iter()).rows()[0] as u32;
         let (bad, good) = (items(&[found.to_le_bytes()]), items(&[(found ^ 1).to_le_bytes()]));
+        let modulus = function.key.modulus();
         for seed in 0..4 {
-            let streams = &Streams::new(&mut StdRng::seed_from_u64(seed));
-            assert_eq!(party(&bad).blind(streams, 0).err(), Some(Misbehaviour::FailedCheck.into()));
-            assert!(party(&good).blind(streams, 0).is_ok());
+            for (items, no_units) in [(&bad, vec![0]), (&good, vec![])] {
+                let streams = &Streams::new(&mut StdRng::seed_from_u64(seed));
+                let (blinded, factors) = party(items).blind(streams, 0).unwrap();
+                assert_eq!(factors.no_units, no_units);
+                assert_ne!(rest(&encoded(modulus, &blinded)), 0);
+                // The blinding comes off: y / r^e is the hash, or 1 in its place.
+                let unblinded = modulus.mul(&blinded, &function.key.raise(&factors.inverses));
+                let hashes = party(items).with_ones(party(items).hash(0), &factors.no_units);
+                assert_eq!(encoded(modulus, &unblinded), encoded(modulus, &hashes));
+            }
         }
     }
 

@@ -62,7 +62,9 @@ pub static ENTRY: Entry = Entry::new("dh-ffc", "Diffie–Hellman modulo a prime"
     .variants(Exponents::VARIANTS)
     .flights(|_| 2)
     .steps(|role, shape| match (Choice::of(shape).form, role) {
-        (Form::MasksOfSender, Role::Receiver) => &[(Phase::Blind, 50), (Phase::Unblind, 49), (Phase::Compare, 1)],
+        (Form::MasksOfSender, Role::Receiver) => {
+            &[(Phase::Blind, 50), (Phase::Unblind, 48), (Phase::Exchange, 1), (Phase::Compare, 1)]
+        }
         (Form::MasksOfSender, Role::Sender) => &[(Phase::Answer, 99), (Phase::Exchange, 1)],
         (Form::MasksOfReceiver, Role::Receiver) => {
             &[(Phase::Blind, 50), (Phase::Answer, 49), (Phase::Compare, 1)]

@@ -94,7 +94,7 @@ pub(super) struct ReceiverFilter<'a> {
     positions: &'a FilterPositions,
     layout: Layout,
     /// The filter, and for each word of it the number of the string that its first set slot has.
-    words: Vec<u64>,
+    words: Wiped<u64>,
     strings: Vec<u32>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> ReceiverFilter<'a> {
     /// The filter of the items.
     pub(super) fn new(run: &Run<'_>, offline: OfflineReceiver, positions: &'a FilterPositions) -> Self {
         let layout = Layout::of(&offline.parameters);
-        let mut words = large_zeros(offline.parameters.all_slots() / WORD);
+        let mut words: Wiped<u64> = Wiped::from(large_zeros(offline.parameters.all_slots() / WORD));
         let strings = large_zeros(words.len());
         let bands = words.chunks_mut(layout.band / WORD).take(layout.bands());
         let Ok(()) = par::for_each(run.threads, bands, |band, words| {
