@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Receive(Box<Receive>),
     /// Let the partner find the rows of its table whose keys are in mine
     Send(Box<Send>),
-    /// Help two parties as the third one (--protocol server-aided): compare lists that only they can read
+    /// Be the helper of two parties (--protocol server-aided): compare their lists of keyed hashes, once
     Assist(Box<Assist>),
     /// Run the real protocol between two tables on this machine
     Local(Box<Local>),

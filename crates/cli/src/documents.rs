@@ -156,10 +156,12 @@ Letters of the formulas (docs/protocols/NAME.md has each one's size):
   k            keys that both sides have
   β, max_β     bins of a hash table, and the items in the fullest of them
   s            slots of the stash (ot-psi, ot-phasing); slots of a slice (gbf, gbf-random)
-  t, t', h     pieces of an item, pieces of a stashed one, and hash functions (ot-psi, ot-phasing)
+  t, t', h     pieces of an item, pieces of a stashed one, and hash functions (ot-psi, ot-phasing, ope)
+  M            roots of a bin's polynomial (ope)
   c, κ'        bits of a code word (kkrt; ot-psi)
-  p            the receiver's places in a bin (ot-psi, 1 unless a variant says otherwise)
-  b, m         bins of a Bloom filter, and all of its slots: m = b·κ·s (gbf, gbf-random; gbf-dcw-malicious: 256·n)
+  p            the receiver's slots in a bin (ot-psi, 1 unless a variant says otherwise)
+  b, m         bins of a Bloom filter, and all of its slots: m = b·κ·s (gbf, gbf-random)
+  m            slots of a Bloom filter (gbf-dcw-malicious): 256·max(n_r, n_s), random 256·n_r
   b            bytes of a number modulo n or p (blind-rsa, dt-rsa, dt-dl): 384 at level 128
   e(n)         bytes of n sorted masks, about n·(ℓ - log2 n + 2)/8 (server-aided)
   N_ot, N_bf   OTs and slots of a filter, N_ones those of choice 1, and c the opened ones (gbf-rr16)

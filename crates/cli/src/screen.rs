@@ -150,8 +150,7 @@ pub(crate) fn failure(command: &str, error: &Error) {
 /// What is shown of a run that succeeded, for the party of this report. `alone`: both parties ran here.
 pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> String {
     if let Some(parties) = &report.parties {
-        let common =
-            parties.common_items.map_or(String::new(), |common| format!(", {common} of them in common"));
+        let common = parties.common_items.map_or(String::new(), |common| format!("; both have {common}"));
         let (receiver, sender) = (keys(parties.receiver.items), parties.sender.items);
         return format!(
             "done: the receiver has {receiver}, the sender {sender}{common}\n{}",
@@ -193,7 +192,8 @@ fn took(report: &Report, alone: bool) -> String {
     let (all, waited) = (time(&|_| true), time(&|name| ["connect", "gather"].contains(&name)));
     let mut text = format!("took {}", seconds(all));
     if !alone && waited >= 1.0 {
-        text += &format!(", {} of it waiting for the partner", seconds(waited));
+        let whom = if report.parties.is_some() { "the two parties" } else { "the partner" };
+        text += &format!(", {} of it waiting for {whom}", seconds(waited));
     }
     let wire = report.bytes.wire;
     // Parties in one process have no connection.

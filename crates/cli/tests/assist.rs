@@ -42,7 +42,7 @@ fn three_processes_end_with_the_plain_join_and_their_reports_agree() {
     let warned = "the helper: it learns both sizes and how many keys match";
     receiver.expect(0, &["450 of 900 rows match", &warned[4..]]);
     sender.expect(0, &[&warned[4..], "connected to the helper"]);
-    helper.expect(0, &["the receiver has 900 keys, the sender 900, 450 of them in common"]);
+    helper.expect(0, &["the receiver has 900 keys, the sender 900; both have 450"]);
     assert_eq!(scene.read("out.csv"), plain_join(&scene.read("receiver.csv"), &scene.read("sender.csv")));
     let report = |name| serde_json::from_str::<serde_json::Value>(&scene.read(name)).unwrap();
     let [receiver, sender, helper] = ["r.json", "s.json", "h.json"].map(report);

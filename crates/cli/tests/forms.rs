@@ -147,7 +147,7 @@ fn runs(scene: &Scene, entry: &Entry, form: &Parameters) {
     received.expect(0, &[&format!("{COMMON} of {} rows match", ROWS[0]), told]);
     sent.expect(0, &[told]);
     if let Some(helper) = helper {
-        helper.end().expect(0, &[&format!("{COMMON} of them in common")]);
+        helper.end().expect(0, &[&format!("both have {COMMON}")]);
     }
     let expected = plain_join(&scene.read(&inputs[0]), &scene.read(&inputs[1]));
     assert_eq!(scene.read("out.csv"), expected, "{asked:?}");

@@ -98,7 +98,9 @@ pub enum Misuse {
         given: Encoding,
     },
     /// The protocol has a helper, and there is no connection to one; or it has none, and one is asked for.
-    #[error("the protocol's helper is missing, or it has none")]
+    #[error(
+        "this protocol needs a connection to a helper and has none, or it has no helper and was given one"
+    )]
     NoHelper,
     /// The protocol gives another result than matches.
     #[error("the protocol gives no matching rows")]

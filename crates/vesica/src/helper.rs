@@ -138,7 +138,7 @@ pub enum Refusal {
     #[error("the helper does not accept a set of {0} keys")]
     Size(u64),
     /// The helper has not enough memory.
-    #[error("the helper has not enough memory for the run: it may take {} there", crate::memory::Bytes(*.0))]
+    #[error("the helper has not enough memory: the run may take {} there", crate::memory::Bytes(*.0))]
     Memory(u64),
     /// The helper's program does not know the protocol or its parameters.
     #[error("the helper's program does not know this protocol (another version?)")]

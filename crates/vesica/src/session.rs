@@ -104,7 +104,7 @@ pub enum SessionError {
     #[error("the two parties do not ask for the same run: {0}")]
     PartiesDiffer(String),
     /// A helper does not know the protocol that its parties ask for.
-    #[error("the parties ask for `{0}`, of which this version has no helper")]
+    #[error("the parties ask for `{0}` in a form that this version has no helper for")]
     UnknownToHelper(String),
     /// The two sides did not see the same run.
     #[error("the two sides did not see the same run: {0} differ")]

@@ -4,8 +4,8 @@
 //! hashes whatever it likes and looks it up in the sender's list. It follows the protocol to the letter, can
 //! do so years later, and the sender cannot notice.
 //!
-//! What prevents it: a hash that the receiver cannot compute alone. In every other protocol of the registry
-//! each evaluation needs the sender, and the run is for n_r items.
+//! What prevents it: a hash that the receiver cannot compute alone, as in the protocols between two parties. In
+//! `server-aided` the receiver has the key and sees no mask of the sender, unless the helper shows it.
 
 use std::collections::HashSet;
 

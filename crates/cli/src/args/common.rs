@@ -80,16 +80,16 @@ pub(crate) struct Around {
     /// Memory that this program may use, such as 512M or 4G; a run that may take more is refused [default: 90 % of the free memory]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<u64>,
-    /// How long to wait for the partner, and how long it may be silent: 90s, 5m, 2h
+    /// How long to wait for the partner (a helper: for each party), and how long it may be silent: 90s, 5m, 2h
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     timeout: Duration,
     /// End the run if it is not done after this time, whatever it waits for: 90s, 5m, 2h [default: no end]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     deadline: Option<Duration>,
-    /// Refuse a partner with fewer keys, padding included: a number, or 2^N
+    /// Refuse a partner (a helper: a party) with fewer keys, padding included: a number, or 2^N
     #[arg(long, value_name = "N", default_value = "0", value_parser = count)]
     min_peer_rows: u64,
-    /// Refuse a partner with more keys, padding included: a number, or 2^N
+    /// Refuse a partner (a helper: a party) with more keys, padding included: a number, or 2^N
     #[arg(long, value_name = "N", default_value = "2^30", value_parser = count)]
     max_peer_rows: u64,
     /// Write a JSON report of the run, also when it fails; `-` is standard output

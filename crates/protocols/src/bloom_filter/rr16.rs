@@ -42,7 +42,7 @@
 //! Names: N_ot, N_bf, N_maxones, N_1, k: [`Rr16Parameters`]; C = `challenge`; r* = `sum_of_zeros`; K_x =
 //! `Masks`; h_i = [`FilterPositions`].
 //!
-//! Cost: about 248·n_r OTs at n_r = 2^20 (380·n_r at 2^8), of 32 bits each, two bytes for each slot, and 16
+//! Cost: about 248·n_r OTs at n_r = 2^20 (390·n_r at 2^8), of 32 bits each, two bytes for each slot, and 16
 //! bytes for each item of the sender. The receiver hashes all ones, the sender what its items pick.
 
 #[cfg(any(test, feature = "testing"))]

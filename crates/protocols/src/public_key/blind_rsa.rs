@@ -94,7 +94,7 @@ pub static ENTRY: Entry = entry(
         send: |ctx, items| send(&BLIND_RSA, ctx, items),
     },
 )
-.paper("CT10 Figure 4; PSZ14, DCW13 Table 3")
+.paper("CT10 Figure 4; PSZ14")
 .messages(&[key_and_proof("b + b·κ/16", |shape| BLIND_RSA.key_bytes(shape)), BLINDED, SIGNED, MASKS]);
 
 /// The registry's entry `dt-rsa`.
@@ -106,7 +106,7 @@ pub static DT_RSA_ENTRY: Entry = entry(
         send: |ctx, items| send(&DT_RSA, ctx, items),
     },
 )
-.paper("CT10 Figure 4; HEK12 §7.3")
+.paper("CT10 Figure 4; HEK12 §7.3, DCW13 Table 3")
 .messages(&[key_and_proof("b + b·⌈κ/log2 3⌉", |shape| DT_RSA.key_bytes(shape)), BLINDED, SIGNED, MASKS]);
 
 const BLINDED: Message = Message::of_receiver("blinded items of the receiver", "b·n_r", |shape| {
