@@ -16,8 +16,8 @@
 //! probability 2^-256, and the blocks of different seeds are independent and uniform in the random oracle
 //! model. [`FilterShape`] counts false positives under independent functions, and what the reduction to a
 //! slot adds. Beyond that, an item has the positions of another item with probability n·2^-128 or n·2^-256,
-//! apart from equal digests. The functions are public once the session exists; as in DCW13, sets are chosen
-//! before it.
+//! apart from equal digests. The functions are public once the session exists. Semi-honest parties choose their
+//! sets before it, as in DCW13; protocols for malicious parties bound what a later choice gains.
 
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;

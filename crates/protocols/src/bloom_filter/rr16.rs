@@ -1,7 +1,7 @@
 //! The garbled Bloom filter with cut and choose. The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
-//! **Security:** malicious, in the random oracle model, given maliciously secure OT (SoftSpoken's check, or
-//! silent OT with its own). Leaks n_r and n_s. A malicious receiver's set may be larger than n_r:
+//! **Security:** malicious, in the random oracle model for masks and coins, with fixed-key AES as an ideal cipher
+//! for the strings of the OTs, given maliciously secure OT (SoftSpoken's check, or silent OT with its own). Leaks n_r and n_s. A malicious receiver's set may be larger than n_r:
 //! [`Rr16Parameters::most_tested_keys`] says by how much. A malicious sender may send masks of another set, or
 //! of nothing: it has chosen that set.
 //!
@@ -204,7 +204,8 @@ pub fn online_receive<'a>(
 }
 
 /// The sender's online phase, which uses up the output of an offline phase for at least as many items of the
-/// receiver.
+/// receiver. A malicious receiver can test as many keys as [`Rr16Parameters::most_tested_keys`] says for the
+/// items of the *offline phase*.
 ///
 /// # Errors
 /// As [`online_receive`].

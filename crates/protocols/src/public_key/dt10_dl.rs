@@ -1,9 +1,9 @@
 //! De Cristofaro and Tsudik's protocol over discrete logarithms. The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
 //! **Security:** semi-honest, in the random oracle model, under the one-more gap Diffie–Hellman assumption (CT10,
-//! theorem on Figure 3; HEK12 calls it one-more-DL). Leaks n_r and n_s. The receiver's items are hidden perfectly: all
-//! that it sends is uniform, whatever they are. A malicious party can use any set, and a malicious sender can answer
-//! wrongly.
+//! theorem on Figure 3; HEK12 calls it one-more-DL). Leaks n_r and n_s. The receiver's items are hidden perfectly, up
+//! to its generator: all that it sends is uniform, whatever they are (but with short exponents). A malicious party
+//! can use any set, and a malicious sender can answer wrongly.
 //!
 //! Source: De Cristofaro and Tsudik (eprint 2009/491, CT10), Figure 3; HEK12 §7.3. Deviations:
 //!

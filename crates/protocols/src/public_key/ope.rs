@@ -2,10 +2,10 @@
 //!
 //! **Security:** semi-honest, without a random oracle: the receiver's privacy is that of the encryption (for
 //! ElGamal the decisional Diffie–Hellman assumption, for Paillier that of decisional composite residuosity), the
-//! sender's holds against any computation. Leaks n_r
-//! and n_s. Hash functions only spread items over bins and shorten them; what they must do is keep different
-//! items apart and fill the bins evenly, except with probability 2^-40. A malicious party can use any set; a
-//! malicious receiver also polynomials with more roots than items, and a malicious sender can answer wrongly.
+//! sender's holds against any computation, up to its generator (AES-128). Leaks n_r and n_s. Hash functions only
+//! spread items over bins and shorten them; what they must do is keep different items apart and fill the bins
+//! evenly, except with probability 2^-40. A malicious party can use any set; a malicious receiver also
+//! polynomials with more roots than items, and a malicious sender can answer wrongly.
 //!
 //! Source: FNP04 (Freedman, Nissim, Pinkas, EUROCRYPT 2004) §4 and §5, as PSZ14 cites it. The receiver hashes
 //! its items to β bins and pads each to M roots. It encrypts the coefficients of P_b(X) = Π (X - y) for every

@@ -17,7 +17,8 @@
 //!
 //! Every T'_i is recomputed and hashed, so that each of the n statements is checked by itself; nothing is
 //! batched. Two accepting answers to one commitment give r = (s - s')/(c - c') and each r_i in the same way, so
-//! a prover who does not know them passes with probability at most 2^-128 for each evaluation of H.
+//! a prover that can answer two challenges knows them. Extraction rewinds the prover (forking lemma); nothing is
+//! claimed of extraction without rewinding.
 //!
 //! **Equal logarithms.** The n statements are folded into one by weights that are a hash of all of them (as in
 //! RFC 9497, section 2.2.1), and that one is proven as Chaum and Pedersen do:
@@ -30,7 +31,7 @@
 //!
 //! *Error.* Let V_i ≠ z·U_i for some i, where Z = z·b. Then Σ w_i·(V_i - z·U_i) is zero for at most one value of
 //! w_i, given the other weights: a probability of 2^-128 for each evaluation of W. If it is not zero, Z and V
-//! have different logarithms, and for any k·b and k·U that a prover commits to there is at most one c with an
+//! have different logarithms, and for any two elements that a prover commits to there is at most one c with an
 //! answer: 2^-128 for each evaluation of H. A prover that evaluates W and H q times in all passes with
 //! probability at most q·2^-128.
 //!

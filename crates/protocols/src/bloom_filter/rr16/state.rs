@@ -1,8 +1,8 @@
 //! What the offline phase leaves for one online phase, and its stored form.
 //!
 //! Nothing here depends on items. Both states have the *id* of their offline phase, a public number that is
-//! the same on both sides and in no other offline phase: a hash under the context of the session that made
-//! them. An online phase takes its state by value, and its first messages compare the ids.
+//! the same on both sides: a hash under the context of the run that made them. A run makes at most one. An
+//! online phase takes its state by value, and its first messages compare the ids.
 
 use std::io::{self, Read, Write};
 
