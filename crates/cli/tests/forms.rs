@@ -101,7 +101,11 @@ fn every_form_ends_with_the_plain_join() {
         assert!(entry.security.iter().all(|&security| forms().any(|form| form.security == security)));
         assert!(supports.profiles.iter().all(|&profile| forms().any(|form| form.profile == profile)));
         let tried = |level| forms().any(|form| form.level == level);
-        assert!(supports.levels.iter().all(|&level| tried(level) || (level > 128 && slow(entry))), "{}", entry.name);
+        assert!(
+            supports.levels.iter().all(|&level| tried(level) || (level > 128 && slow(entry))),
+            "{}",
+            entry.name
+        );
         assert!(supports.variants.iter().all(|variant| forms().any(|form| form.variant == Some(variant))));
         assert_eq!(supports.sigma.is_some(), forms().any(|form| form.sigma.is_some()), "{}", entry.name);
         assert_eq!(supports.paper, forms().any(|form| form.paper), "{}", entry.name);

@@ -29,8 +29,8 @@
 //! output {y : its bit is set}                  a bit for each of the n_s masks ──►  (--learns both)
 //! ```
 //!
-//! Names: k_1, k_2 = `share`, k = the key of the oracle `prf`, F_k = [`masks_of`], ℓ = [`MaskWidth`],
-//! e(n) = [`list_bytes`].
+//! Names: k_1, k_2 = `share`, k = the key of the oracle `prf`, F_k = `masks_of`, ℓ = [`MaskWidth`],
+//! e(n) = `list_bytes`.
 //! Cost: n hashes and a sort for each party, n_r + n_s comparisons for the helper;
 //! 64 + e(n_r) + e(n_s) + ⌈n_r/8⌉ bytes, e(n) ≈ n·(ℓ - log2 n + 2)/8.
 
