@@ -221,7 +221,8 @@ def assist(
         The report, whose ``parties`` tell the sizes and how many keys are in both sets.
     """
     call = _Call(options, False)
-    return call.play(lambda how: _internal.assist(listen, identity, peers, how))[1]
+    one, other = peers
+    return call.play(lambda how: _internal.assist(listen, identity, (one, other), how))[1]
 
 
 @overload
