@@ -95,19 +95,14 @@ pub fn play(
         .transpose()
         .map_err(|error| failed(error.to_string()))?;
 
-    let mut helper = None;
-    if let Some((address, key)) = &endpoint.helper {
-        let transport = match (&identity, key) {
-            (Some(identity), Some(peer)) => ConnectionSecurity::Tls { identity, peer },
-            _ => ConnectionSecurity::InsecurePlaintext,
-        };
-        let address = Address::Connect(address.clone());
-        let met = shaped::establish(&address, &transport, network, &options, &mut rng, &mut |_| {});
-        let mut met = met.map_err(|error| failed(error.to_string()))?;
-        let asked = met.send(&Request::new(&agreed, &channel).greeting()).map_err(SessionError::from);
-        asked.and_then(|()| helper::join(&mut met)).map_err(|error| failed(error.to_string()))?;
-        helper = Some(met);
-    }
+    let meet = |address: &Address, transport: &ConnectionSecurity<'_>| {
+        shaped::establish(address, transport, network, &options, &mut rng, &mut |_| {})
+    };
+    let met = endpoint.helper.as_ref().map(|helper| {
+        let request = Request::new(&agreed, &channel);
+        meet_helper(helper, identity.as_ref(), &request, meet)
+    });
+    let mut helper = met.transpose().map_err(failed)?;
 
     let watch = Stopwatch::default();
     let (traffic, cpu) = (traffic_of(&channel, helper.as_ref()), resources::cpu_seconds());
@@ -139,6 +134,24 @@ pub fn play(
         matches: matches.map(|matches| matches.items()),
         release: !cfg!(debug_assertions),
     })
+}
+
+/// The connection to a helper at this address and of this key, with what this party asks of it.
+fn meet_helper(
+    (address, key): &(String, Option<PublicKey>),
+    identity: Option<&Identity>,
+    request: &Request,
+    meet: impl FnOnce(&Address, &ConnectionSecurity<'_>) -> Result<Connection, NetError>,
+) -> Result<Connection, String> {
+    let transport = match (identity, key) {
+        (Some(identity), Some(peer)) => ConnectionSecurity::Tls { identity, peer },
+        _ => ConnectionSecurity::InsecurePlaintext,
+    };
+    let met = meet(&Address::Connect(address.clone()), &transport);
+    let mut met = met.map_err(|error| error.to_string())?;
+    let asked = met.send(&request.greeting()).map_err(SessionError::from);
+    asked.and_then(|()| helper::join(&mut met)).map_err(|error| error.to_string())?;
+    Ok(met)
 }
 
 /// What went over both connections of a party.
