@@ -1,0 +1,187 @@
+//! Packed bits: the same bit of many values.
+
+use std::fmt;
+use std::ops::Range;
+
+use zeroize::Zeroize;
+
+use crate::engine::Wires;
+
+const WORD: usize = u64::BITS as usize;
+
+/// A row of bits, 64 to a word, lowest first. Bits beyond the length are zero. They are wiped when dropped,
+/// and never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Bits {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl fmt::Debug for Bits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bits").field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Bits {
+    fn drop(&mut self) {
+        self.words.zeroize();
+    }
+}
+
+impl FromIterator<bool> for Bits {
+    fn from_iter<I: IntoIterator<Item = bool>>(bits: I) -> Self {
+        let mut row = Bits { words: Vec::new(), len: 0 };
+        for bit in bits {
+            if row.len.is_multiple_of(WORD) {
+                row.words.push(0);
+            }
+            row.words[row.len / WORD] |= u64::from(bit) << (row.len % WORD);
+            row.len += 1;
+        }
+        row
+    }
+}
+
+impl Bits {
+    /// `len` times the same bit.
+    #[must_use]
+    pub fn repeat(bit: bool, len: usize) -> Self {
+        Self::from_words(vec![if bit { u64::MAX } else { 0 }; len.div_ceil(WORD)], len)
+    }
+
+    /// The lowest `len` bits of these words; bits beyond are cleared.
+    ///
+    /// # Panics
+    /// If there are more or fewer words than the bits need.
+    #[must_use]
+    pub fn from_words(mut words: Vec<u64>, len: usize) -> Self {
+        assert_eq!(words.len(), len.div_ceil(WORD), "as many words as the bits need");
+        if let (Some(last), rest @ 1..) = (words.last_mut(), len % WORD) {
+            *last &= (1 << rest) - 1;
+        }
+        Bits { words, len }
+    }
+
+    /// The words, 64 bits each.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// The bit at a position.
+    ///
+    /// # Panics
+    /// If it lies beyond the row.
+    #[must_use]
+    pub fn get(&self, position: usize) -> bool {
+        assert!(position < self.len, "a position of the row");
+        self.words[position / WORD] >> (position % WORD) & 1 == 1
+    }
+
+    /// All bits in order.
+    pub fn iter(&self) -> impl Iterator<Item = bool> + '_ {
+        (0..self.len).map(|position| self.words[position / WORD] >> (position % WORD) & 1 == 1)
+    }
+
+    /// The row whose words are those that `combine` makes of the words of both.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    #[must_use]
+    pub fn zip_words(&self, other: &Self, combine: impl Fn(u64, u64) -> u64) -> Self {
+        assert_eq!(self.len, other.len, "rows of one length");
+        let words = self.words.iter().zip(&other.words).map(|(a, b)| combine(*a, *b)).collect();
+        Self::from_words(words, self.len)
+    }
+
+    /// The 64 bits from a position on; zeros beyond the end.
+    fn word_at(&self, position: usize) -> u64 {
+        let (word, shift) = (position / WORD, position % WORD);
+        let low = self.words.get(word).copied().unwrap_or(0) >> shift;
+        let high = self.words.get(word + 1).copied().unwrap_or(0);
+        if shift == 0 { low } else { low | high << (WORD - shift) }
+    }
+}
+
+impl Wires for Bits {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn slice(&self, range: Range<usize>) -> Self {
+        assert!(range.start <= range.end && range.end <= self.len, "a range of the row");
+        let words = (range.start..range.end).step_by(WORD).map(|position| self.word_at(position)).collect();
+        Self::from_words(words, range.len())
+    }
+
+    fn write(&mut self, at: usize, from: &Self) {
+        assert!(at.checked_add(from.len).is_some_and(|end| end <= self.len), "a range of the row");
+        for (i, &word) in from.words.iter().enumerate() {
+            let count = (from.len - i * WORD).min(WORD);
+            let mask = if count == WORD { u64::MAX } else { (1 << count) - 1 };
+            let (to, shift) = ((at + i * WORD) / WORD, (at + i * WORD) % WORD);
+            self.words[to] = self.words[to] & !(mask << shift) | word << shift;
+            if shift + count > WORD {
+                let back = WORD - shift;
+                self.words[to + 1] = self.words[to + 1] & !(mask >> back) | word >> back;
+            }
+        }
+    }
+
+    fn gather(&self, positions: &[u32]) -> Self {
+        positions.iter().map(|&position| self.get(position as usize)).collect()
+    }
+
+    fn join(rows: &[&Self]) -> Self {
+        assert!(!rows.is_empty(), "at least one row");
+        let mut joined = Self::repeat(false, rows.iter().map(|row| row.len).sum());
+        let mut at = 0;
+        for row in rows {
+            joined.write(at, row);
+            at += row.len;
+        }
+        joined
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(len: usize, salt: usize) -> Vec<bool> {
+        (0..len).map(|i| (i * i + salt * i / 3).is_multiple_of(3)).collect()
+    }
+
+    #[test]
+    fn rearranging_agrees_with_lists() {
+        for len in [0, 1, 63, 64, 65, 130, 200] {
+            let list = pattern(len, 5);
+            let row: Bits = list.iter().copied().collect();
+            assert_eq!((row.len(), row.iter().collect::<Vec<_>>()), (len, list.clone()));
+            for start in [0, len / 3, len / 2, len] {
+                for end in [start, (start + 64).min(len), len] {
+                    let slice = row.slice(start..end);
+                    assert_eq!(slice, list[start..end].iter().copied().collect());
+                    let mut back = Bits::repeat(true, len);
+                    back.write(start, &slice);
+                    for (i, bit) in back.iter().enumerate() {
+                        assert_eq!(bit, !(start..end).contains(&i) || list[i]);
+                    }
+                    assert_eq!(Bits::join(&[&row.slice(0..start), &slice, &row.slice(end..len)]), row);
+                }
+            }
+            let positions: Vec<u32> = (0..len as u32).rev().chain(0..len as u32 / 2).collect();
+            let gathered: Bits = positions.iter().map(|&i| list[i as usize]).collect();
+            assert_eq!(row.gather(&positions), gathered);
+        }
+    }
+
+    #[test]
+    fn bits_beyond_the_length_are_zero() {
+        assert_eq!(Bits::repeat(true, 65).words(), [u64::MAX, 1]);
+        assert_eq!(Bits::from_words(vec![u64::MAX], 3).words(), [7]);
+        let row = Bits::repeat(true, 3).zip_words(&Bits::repeat(false, 3), |a, b| !(a ^ b));
+        assert_eq!(row.words(), [0]);
+    }
+}

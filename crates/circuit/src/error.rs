@@ -1,0 +1,22 @@
+//! The errors of this crate; each names who is at fault.
+
+use thiserror::Error;
+use vesica_channel::ChannelError;
+
+/// An error that ends the evaluation of a circuit.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The connection failed.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    /// An oblivious transfer failed.
+    #[error(transparent)]
+    Ot(#[from] vesica_ot::Error),
+    /// The caller asked to stop.
+    #[error("the evaluation of the circuit was cancelled")]
+    Cancelled,
+    /// The caller gave an engine the other party's private bits, or none of its own.
+    #[error("private bits belong to the party that knows them")]
+    NotMine,
+}
