@@ -118,15 +118,19 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("crypto", &[]),
     ("encode", &["crypto"]),
     ("ot", &["channel", "crypto"]),
-    ("protocols", &["channel", "crypto", "encode", "ot"]),
+    ("circuit", &["channel", "crypto", "ot"]),
+    ("protocols", &["channel", "crypto", "encode", "ot", "circuit"]),
     ("net", &["channel"]),
     ("table", &["crypto", "encode"]),
-    ("vesica", &["channel", "crypto", "encode", "ot", "protocols", "net", "table"]),
-    ("bench", &["channel", "crypto", "encode", "ot", "protocols", "net", "table", "vesica"]),
-    ("cli", &["channel", "crypto", "encode", "ot", "protocols", "net", "table", "vesica", "bench"]),
-    ("attacks", &["channel", "crypto", "encode", "ot", "protocols"]),
+    ("vesica", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table"]),
+    ("bench", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica"]),
+    (
+        "cli",
+        &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica", "bench"],
+    ),
+    ("attacks", &["channel", "crypto", "encode", "ot", "circuit", "protocols"]),
     ("python", &["vesica"]),
-    ("fuzz", &["channel", "crypto", "encode", "ot", "protocols", "net", "table", "vesica"]),
+    ("fuzz", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica"]),
 ];
 
 #[test]
@@ -163,7 +167,7 @@ fn reached(metadata: &Metadata, name: &str) -> BTreeSet<String> {
 fn protocols_are_built_without_sockets_and_tls() {
     let metadata = metadata();
     let sockets = ["rustls", "aws-lc-rs", "aws-lc-sys", "socket2", "mio", "ring", "vesica-net"];
-    for name in ["channel", "crypto", "encode", "ot", "protocols"] {
+    for name in ["channel", "crypto", "encode", "ot", "circuit", "protocols"] {
         let reached = reached(&metadata, &format!("vesica-{name}"));
         let found: Vec<_> = sockets.iter().filter(|socket| reached.contains(**socket)).collect();
         assert!(found.is_empty(), "{name} is built from {found:?}");
