@@ -1,9 +1,9 @@
-//! Packed bits: the same bit of many values.
+//! Packed bits: the same bit of many values, and numbers as rows of bits.
 
 use std::fmt;
 use std::ops::Range;
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::engine::Wires;
 
@@ -145,6 +145,63 @@ impl Wires for Bits {
     }
 }
 
+/// `width` rows, lowest bit first: row i has bit i of each number. Bits from `width` on are left out.
+///
+/// # Panics
+/// If there are more than 128 rows.
+#[must_use]
+pub fn rows(numbers: &[u128], width: usize) -> Vec<Bits> {
+    assert!(width <= u128::BITS as usize, "bits of a number");
+    let mut words = vec![Vec::with_capacity(numbers.len().div_ceil(WORD)); width];
+    let mut tile = Zeroizing::new([0; WORD]);
+    for numbers in numbers.chunks(WORD) {
+        for (half, words) in words.chunks_mut(WORD).enumerate() {
+            tile.fill(0);
+            tile.iter_mut().zip(numbers).for_each(|(row, number)| *row = (number >> (WORD * half)) as u64);
+            transpose(&mut tile);
+            words.iter_mut().zip(tile.iter()).for_each(|(words, word)| words.push(*word));
+        }
+    }
+    words.into_iter().map(|words| Bits::from_words(words, numbers.len())).collect()
+}
+
+/// The numbers whose bits these rows have, lowest first: the reverse of [`rows`].
+///
+/// # Panics
+/// If there are more than 128 rows, or their lengths differ.
+#[must_use]
+pub fn numbers(rows: &[Bits]) -> Vec<u128> {
+    assert!(rows.len() <= u128::BITS as usize, "bits of a number");
+    let len = rows.first().map_or(0, |row| row.len);
+    assert!(rows.iter().all(|row| row.len == len), "rows of one length");
+    let mut numbers = vec![0; len];
+    let mut tile = Zeroizing::new([0; WORD]);
+    for (at, numbers) in numbers.chunks_mut(WORD).enumerate() {
+        for (half, rows) in rows.chunks(WORD).enumerate() {
+            tile.fill(0);
+            tile.iter_mut().zip(rows).for_each(|(word, row)| *word = row.words[at]);
+            transpose(&mut tile);
+            let halves = numbers.iter_mut().zip(tile.iter());
+            halves.for_each(|(number, word)| *number |= u128::from(*word) << (WORD * half));
+        }
+    }
+    numbers
+}
+
+/// Swaps bit j of word i with bit i of word j: blocks of half the side change places, then their blocks.
+fn transpose(tile: &mut [u64; WORD]) {
+    let (mut side, mut mask) = (WORD / 2, u64::MAX >> (WORD / 2));
+    while side > 0 {
+        for i in (0..WORD).filter(|i| i & side == 0) {
+            let swapped = (tile[i] >> side ^ tile[i + side]) & mask;
+            tile[i] ^= swapped << side;
+            tile[i + side] ^= swapped;
+        }
+        side /= 2;
+        mask ^= mask << side;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,5 +240,23 @@ mod tests {
         assert_eq!(Bits::from_words(vec![u64::MAX], 3).words(), [7]);
         let row = Bits::repeat(true, 3).zip_words(&Bits::repeat(false, 3), |a, b| !(a ^ b));
         assert_eq!(row.words(), [0]);
+    }
+
+    #[test]
+    fn numbers_become_rows_and_rows_numbers() {
+        let all: Vec<u128> =
+            (1..=200u128).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)).collect();
+        for count in [0, 1, 63, 64, 65, 200] {
+            for width in [1, 13, 63, 64, 65, 127, 128] {
+                let (given, mask) = (&all[..count], u128::MAX >> (128 - width));
+                let rows = rows(given, width);
+                assert_eq!(rows.len(), width);
+                for (bit, row) in rows.iter().enumerate() {
+                    assert_eq!(*row, given.iter().map(|number| number >> bit & 1 == 1).collect());
+                }
+                assert_eq!(numbers(&rows), given.iter().map(|number| number & mask).collect::<Vec<_>>());
+            }
+        }
+        assert!(rows(&[1], 0).is_empty() && numbers(&[]).is_empty());
     }
 }

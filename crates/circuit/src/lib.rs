@@ -9,6 +9,8 @@
 //! |---|---|
 //! | [`engine`] | the trait that a circuit is written for, with inputs and outputs |
 //! | [`bits`] | packed bits: one bit of many values, the wires of [`clear`] |
+//! | [`gadgets`] | small circuits, such as comparisons, from which others are built |
+//! | [`circuits`] | whole circuits, from inputs to outputs |
 //! | [`clear`] | the engine that computes in the clear, for tests |
 //! | [`count`] | the engine that counts gates and depth |
 //!
@@ -18,11 +20,13 @@
 #![forbid(unsafe_code)]
 
 pub mod bits;
+pub mod circuits;
 #[cfg(any(test, feature = "testing"))]
 pub mod clear;
 pub mod count;
 pub mod engine;
 mod error;
+pub mod gadgets;
 
 pub use bits::Bits;
 pub use engine::{Engine, Input, Opening, Party, Wires};
