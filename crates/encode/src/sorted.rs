@@ -15,6 +15,8 @@
 //! Source: Elias, *Efficient storage and retrieval by content and address of static files*, JACM 1974;
 //! Fano 1971. The information-theoretic bound for a set is about L - log2 n + 1.44 bits a number.
 
+use vesica_crypto::memory::{large_capacity, large_zeros};
+
 /// Most bits of a number.
 pub const MAX_BITS: u32 = 128;
 
@@ -101,7 +103,7 @@ pub fn encode(numbers: &[u128], bits: u32) -> Vec<u8> {
         return Vec::new();
     }
     let layout = Layout::new(numbers.len(), bits);
-    let mut bytes = vec![0; layout.bytes()];
+    let mut bytes = large_zeros(layout.bytes());
     let (low, high) = bytes.split_at_mut(layout.low_bytes);
     let mut packed = Packer { bytes: low, pending: 0, held: 0 };
     let (low_width, low_mask) = (layout.low_bits, mask(layout.low_bits));
@@ -125,7 +127,7 @@ pub fn decode(bytes: &[u8], count: usize, bits: u32) -> Result<Vec<u128>, Sorted
     if bytes.len() != encoded_bytes(count, bits) {
         return Err(SortedError::Length);
     }
-    let mut numbers = Vec::with_capacity(count);
+    let mut numbers = large_capacity(count);
     for_each_batch(bytes, count, bits, |batch| numbers.extend_from_slice(batch))?;
     Ok(numbers)
 }

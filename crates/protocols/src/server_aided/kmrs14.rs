@@ -40,7 +40,7 @@ use std::thread;
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, ChannelError, RecvHalf, SendHalf};
 use vesica_crypto::hash::{Label, Oracle};
-use vesica_crypto::memory::large_vec;
+use vesica_crypto::memory::large_zeros;
 use vesica_crypto::par;
 use vesica_encode::items::Items;
 use vesica_encode::sorted;
@@ -48,7 +48,7 @@ use zeroize::Zeroizing;
 
 use crate::entry::{Entry, Memory, Message, Roles, Shape};
 use crate::error::{Error, Misbehaviour, Misuse};
-use crate::masks::{self, MaskWidth, Tagged, mask_bits};
+use crate::masks::{self, MaskWidth, mask_bits};
 use crate::outcome::{Outcome, Pending};
 use crate::protocol::{Ctx, HelperCtx, Learns, Participant, Phase, Role, Run, Sizes};
 
@@ -145,24 +145,25 @@ fn play(ctx: &mut Ctx<'_, '_>, role: Role, items: &Items) -> Result<Vec<u32>, Er
     let prf = agree_on_key(run, role, *channel, *rng)?;
     // 2. F_k of every item, sorted.
     let learns = role == Role::Receiver || run.learns == Learns::Both;
-    let mut masks: Vec<Tagged> = masks_of(run, width, &prf, items)?
-        .into_iter()
-        .zip(0..)
-        .map(|(mask, item)| Tagged { mask, item })
-        .collect();
-    masks::sort(&mut masks);
+    let (mut masks, mut order) = (masks_of(run, width, &prf, items)?, Vec::new());
+    if learns {
+        order.extend(0..items.len() as u32);
+        masks::sort_with_items(width.bits(), &mut masks, &mut order);
+    } else {
+        masks::sort(width.bits(), &mut masks);
+    }
     // 3. The helper compares the two lists.
     run.phase(Phase::Exchange, items.len());
     let of_helper = |error: Error| error.with(Participant::Helper);
     let (outgoing, incoming) = helper.split();
-    send_list(run, width, masks.iter().map(|tagged| tagged.mask), outgoing).map_err(of_helper)?;
+    send_list(run, width, masks, outgoing).map_err(of_helper)?;
     if !learns {
         return Ok(Vec::new());
     }
     // 4. A bit for each mask of mine.
     let most = run.sizes.of(role.other());
     let common = recv_common(items.len(), most, incoming).map_err(of_helper)?;
-    Ok(common.into_iter().map(|position| masks[position].item).collect())
+    Ok(common.into_iter().map(|position| order[position]).collect())
 }
 
 /// F_k, for k = H(k_2, k_1).
@@ -190,7 +191,7 @@ fn agree_on_key(
 
 /// F_k of every item, in the items' order.
 fn masks_of(run: &Run<'_>, width: MaskWidth, prf: &Oracle, items: &Items) -> Result<Vec<u128>, Error> {
-    let mut masks = large_vec(0, items.len());
+    let mut masks = large_zeros(items.len());
     par::fill_chunks(run.threads, CHUNK, &mut masks, |chunk, masks: &mut [u128]| {
         let (mut inputs, mut hashes) =
             (Vec::with_capacity(masks.len() * items.width()), vec![[0; 16]; masks.len()]);
@@ -206,12 +207,12 @@ fn masks_of(run: &Run<'_>, width: MaskWidth, prf: &Oracle, items: &Items) -> Res
 fn send_list(
     run: &Run<'_>,
     width: MaskWidth,
-    masks: impl ExactSizeIterator<Item = u128>,
+    masks: Vec<u128>,
     channel: &mut dyn SendHalf,
 ) -> Result<(), Error> {
-    let masks: Vec<u128> = masks.collect();
     let bytes = sorted::encode(&masks, width.bits());
     let mut sent = run.paced(masks.len(), bytes.len());
+    drop(masks);
     for piece in bytes.chunks(PIECE) {
         channel.send(piece)?;
         sent.advance(piece.len())?;
@@ -226,7 +227,7 @@ fn recv_list(
     count: usize,
     channel: &mut dyn RecvHalf,
 ) -> Result<Vec<u128>, Error> {
-    let mut bytes = large_vec(0, sorted::encoded_bytes(count, width.bits()));
+    let mut bytes = large_zeros(sorted::encoded_bytes(count, width.bits()));
     let mut received = run.paced(count, bytes.len());
     for piece in bytes.chunks_mut(PIECE) {
         channel.recv_exact(piece)?;

@@ -5,12 +5,11 @@ use vesica_channel::{Channel, SendHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::join::{Ascending, Tags};
 use vesica_crypto::memory::{Wiped, large_capacity};
-use vesica_encode::radix;
 use vesica_encode::sorted::{self, Repeats};
 
 use super::costs::mask_bits;
 use crate::error::{Error, Misbehaviour};
-use crate::masks::{self, Tagged};
+use crate::masks;
 use crate::oprf::{EvaluationSink, OutputSink};
 use crate::parameters::Security;
 use crate::protocol::{Learns, Phase, Progress, Run, Sizes};
@@ -47,19 +46,19 @@ pub(super) struct OutgoingMasks<'a> {
     run: &'a Run<'a>,
     bits: u32,
     masks: Wiped<u128>,
-    /// The same with the item behind each, where the receiver will return positions.
-    tagged: Vec<Tagged>,
+    /// The item behind each, where the receiver will return positions.
+    items: Vec<u32>,
 }
 
 impl<'a> OutgoingMasks<'a> {
     pub(super) fn new(run: &'a Run<'_>) -> Self {
         let bits = mask_bits(run.sizes, run.parameters.security);
-        Self { run, bits, masks: Wiped::default(), tagged: Vec::new() }
+        Self { run, bits, masks: Wiped::default(), items: Vec::new() }
     }
 
     /// The item behind each position of the list that was sent.
     pub(super) fn into_order(self) -> Vec<u32> {
-        self.tagged.into_iter().map(|tagged| tagged.item).collect()
+        self.items
     }
 }
 
@@ -68,17 +67,16 @@ impl EvaluationSink for OutgoingMasks<'_> {
         self.run.phase(Phase::Exchange, 2 * count);
         self.masks = Wiped::from(large_capacity(count));
         if self.run.learns == Learns::Both {
-            self.tagged.reserve_exact(count);
+            self.items.reserve_exact(count);
         }
     }
 
     fn put(&mut self, positions: impl Iterator<Item = u32>, outputs: &[Block]) {
         let cut = Cut::new(outputs, self.bits);
-        let masks = (0..outputs.len()).map(|index| cut.tag(index));
+        self.masks.extend((0..outputs.len()).map(|index| cut.tag(index)));
         if self.run.learns == Learns::Both {
-            self.tagged.extend(masks.clone().zip(positions).map(|(mask, item)| Tagged { mask, item }));
+            self.items.extend(positions.take(outputs.len()));
         }
-        self.masks.extend(masks);
     }
 
     fn send_due(&mut self, _: usize, _: usize, _: &mut dyn SendHalf) -> Result<(), Error> {
@@ -87,10 +85,9 @@ impl EvaluationSink for OutgoingMasks<'_> {
 
     fn complete(&mut self, channel: &mut dyn SendHalf) -> Result<(), Error> {
         if self.run.learns == Learns::Both {
-            masks::sort(&mut self.tagged);
-            self.masks.iter_mut().zip(&self.tagged).for_each(|(mask, tagged)| *mask = tagged.mask);
+            masks::sort_with_items(self.bits, &mut self.masks, &mut self.items);
         } else {
-            radix::sort(&mut self.masks);
+            masks::sort(self.bits, &mut self.masks);
         }
         let bytes = sorted::encode(&self.masks, self.bits);
         let mut sent = self.run.paced(self.masks.len(), bytes.len());
