@@ -3,5 +3,11 @@
 //! | module | what it computes |
 //! |---|---|
 //! | [`equality`] | whether all bits are set, and whether two numbers are equal |
+//! | [`greater_than`] | which of two numbers is the greater |
+//! | [`select`] | multiplexer, conditional swap, 2-sorter, duplicate selection |
+//! | [`adder`] | full adder, sums, sums with a private mask |
 
+pub mod adder;
 pub mod equality;
+pub mod greater_than;
+pub mod select;

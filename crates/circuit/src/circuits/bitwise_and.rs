@@ -1,0 +1,91 @@
+//! Bitwise AND: which numbers of a small public domain both parties have (HEK12 §3).
+//!
+//! Each party's set is a row of 2^σ bits, one for each number of the domain, set if the number is in the set.
+//!
+//! Cost: 2^σ AND gates of depth 1, 2^σ input bits of each party.
+
+use super::part;
+use crate::engine::{Engine, Input, Party, Wires};
+use crate::error::Error;
+
+/// Numbers whose input wires are held at a time.
+const BATCH: usize = 1 << 18;
+
+/// AND gates for a domain of so many numbers.
+#[must_use]
+pub fn ands(domain: u64) -> u64 {
+    domain
+}
+
+/// Gives `each` the match wires of the whole domain, in order and batch by batch: a set wire for each number
+/// that both parties have. An input is one row.
+///
+/// # Errors
+/// As [`Engine::input`] and [`Engine::and`], and those of `each`.
+///
+/// # Panics
+/// If the inputs are not one row each, of the same length.
+pub fn bitwise_and<E: Engine>(
+    engine: &mut E,
+    receiver: Input<'_>,
+    sender: Input<'_>,
+    mut each: impl FnMut(&mut E, E::Wires) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let domain = receiver.row_len();
+    assert_eq!((receiver.rows(), sender.rows(), sender.row_len()), (1, 1, domain), "a row of each party");
+    let chunk = engine.chunk().max(1);
+    let batch = BATCH.max(chunk);
+    for start in (0..domain).step_by(batch) {
+        let range = start..start.saturating_add(batch).min(domain);
+        let (mut mine, mut theirs) = (Vec::new(), Vec::new());
+        let receiver =
+            engine.input(Party::Receiver, part(receiver, range.clone(), &mut mine))?.swap_remove(0);
+        let sender = engine.input(Party::Sender, part(sender, range, &mut theirs))?.swap_remove(0);
+        let mut matches = engine.constant(false, receiver.len());
+        for at in (0..receiver.len()).step_by(chunk) {
+            let range = at..at.saturating_add(chunk).min(receiver.len());
+            let gates = engine.and(&[(&receiver.slice(range.clone()), &sender.slice(range))])?;
+            matches.write(at, &gates[0]);
+        }
+        each(engine, matches)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::Bits;
+    use crate::clear::Clear;
+    use crate::count::Count;
+
+    fn set(domain: usize, step: usize) -> Vec<Bits> {
+        vec![(0..domain).map(|number| (number * number + 1).is_multiple_of(step)).collect()]
+    }
+
+    #[test]
+    fn numbers_that_both_have() {
+        for (domain, chunk) in [(0, 5), (1, 5), (100, 1), (100, 7), (100, usize::MAX), (BATCH + 100, 300)] {
+            let (receiver, sender) = (set(domain, 2), set(domain, 5));
+            let mut matches = Vec::new();
+            let mut engine = Clear::with_chunk(chunk);
+            bitwise_and(&mut engine, Input::Known(&receiver), Input::Known(&sender), |_, batch| {
+                matches.extend(batch.iter());
+                Ok(())
+            })
+            .unwrap();
+            let expected = receiver[0].iter().zip(sender[0].iter()).map(|(a, b)| a && b);
+            assert_eq!(matches, expected.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_gate_for_each_number() {
+        for chunk in [300, usize::MAX] {
+            let mut count = Count::with_chunk(chunk);
+            let input = Input::Hidden { rows: 1, len: 1 << 20 };
+            bitwise_and(&mut count, input, input, |_, _| Ok(())).unwrap();
+            assert_eq!((count.ands, count.depth, count.inputs), (ands(1 << 20), 1, [1 << 20; 2]));
+        }
+    }
+}
