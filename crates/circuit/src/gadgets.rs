@@ -6,8 +6,10 @@
 //! | [`greater_than`] | which of two numbers is the greater |
 //! | [`select`] | multiplexer, conditional swap, 2-sorter, duplicate selection |
 //! | [`adder`] | full adder, sums, sums with a private mask |
+//! | [`counter`] | how many of many bits are one, and whether that is more than a limit |
 
 pub mod adder;
+pub mod counter;
 pub mod equality;
 pub mod greater_than;
 pub mod select;

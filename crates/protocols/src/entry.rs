@@ -136,6 +136,17 @@ pub struct Memory {
     pub sender: u64,
 }
 
+/// The gates of a run that evaluates a circuit, each a cost of its own; XOR and NOT cost nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Gates {
+    /// AND gates.
+    pub ands: u64,
+    /// AND gates one of whose inputs is a private bit of the sender.
+    pub private_ands: u64,
+    /// The most AND gates on a path, where that is what a run costs.
+    pub depth: Option<u32>,
+}
+
 /// The receiver's role in a protocol that ends with a result of its own kind.
 pub type Receive = for<'a> fn(&mut Ctx<'_, 'a>, &'a Items) -> Result<Pending<'a>, Error>;
 
@@ -218,6 +229,7 @@ pub struct Entry {
     base_ots: Option<fn(&Shape) -> u64>,
     messages: &'static [Message],
     memory_bytes: fn(&Shape) -> Memory,
+    gates: Option<fn(&Shape) -> Gates>,
     max_tested_keys: Option<fn(&Shape) -> u64>,
     runs_on_empty_sets: bool,
     helper: Option<Helper>,
@@ -252,6 +264,7 @@ impl Entry {
             base_ots: None,
             messages: &[],
             memory_bytes: |_| Memory { receiver: 0, sender: 0 },
+            gates: None,
             max_tested_keys: None,
             runs_on_empty_sets: false,
             helper: None,
@@ -296,6 +309,21 @@ impl Entry {
     /// It takes native items of so many bits.
     pub const fn sigma(self, least: u32, most: u32) -> Self {
         Entry { supports: Supported { sigma: Some((least, most)), ..self.supports }, ..self }
+    }
+
+    /// It takes native items alone, of so many bits.
+    pub const fn native_only(self, least: u32, most: u32) -> Self {
+        Entry { supports: Supported { sigma: Some((least, most)), digests: false, ..self.supports }, ..self }
+    }
+
+    /// It can refuse to reveal an intersection that is larger than was agreed (`--audit-max`).
+    pub const fn audited(self) -> Self {
+        Entry { supports: Supported { audit: true, ..self.supports }, ..self }
+    }
+
+    /// It evaluates a circuit of so many gates.
+    pub const fn gates(self, gates: fn(&Shape) -> Gates) -> Self {
+        Entry { gates: Some(gates), ..self }
     }
 
     /// The forms beside the standard one.
@@ -440,6 +468,12 @@ impl Entry {
     /// Bytes that a run adds to the items at its peak.
     pub fn memory_of(&self, shape: &Shape) -> Memory {
         if self.takes_place(shape.sizes) { (self.memory_bytes)(shape) } else { Memory::default() }
+    }
+
+    /// The gates of the circuit that a run of this shape evaluates; none of a protocol without one.
+    pub fn gates_of(&self, shape: &Shape) -> Option<Gates> {
+        let gates = self.gates?;
+        Some(if self.takes_place(shape.sizes) { gates(shape) } else { Gates::default() })
     }
 
     /// Whether a third process helps the two parties.

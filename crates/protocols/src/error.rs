@@ -35,6 +35,12 @@ pub enum Error {
     /// The caller's items do not fit the protocol.
     #[error(transparent)]
     Items(#[from] ItemsError),
+    /// The audit: the intersection is larger than both parties agreed to reveal. Neither learnt more.
+    #[error("the intersection has more than {most} keys, so it is not revealed (`--audit-max`)")]
+    AuditRefused {
+        /// The agreed limit.
+        most: u64,
+    },
     /// The caller cancelled the run.
     #[error("the run was cancelled")]
     Cancelled,
@@ -150,6 +156,9 @@ pub enum Misuse {
     /// More OTs than the protocol has set up, or OTs of a form that does not exist.
     #[error("the protocol asks for OTs that it has not set up")]
     UnfitOts,
+    /// Inputs of a circuit that are not those of the party that gives them.
+    #[error("the inputs do not fit the circuit")]
+    UnfitInputs,
 }
 
 impl Error {
@@ -198,6 +207,18 @@ impl From<vesica_ot::Error> for Error {
                 Misuse::UnfitOts.into()
             }
             error => Error::PeerMisbehaved(Misbehaviour::Transfer(error)),
+        }
+    }
+}
+
+impl From<vesica_circuit::Error> for Error {
+    fn from(error: vesica_circuit::Error) -> Self {
+        match error {
+            vesica_circuit::Error::Channel(error) => Error::Channel(error),
+            vesica_circuit::Error::Ot(error) => error.into(),
+            vesica_circuit::Error::Cancelled => Error::Cancelled,
+            vesica_circuit::Error::NotMine => Misuse::UnfitInputs.into(),
+            _ => Misbehaviour::FailedCheck.into(),
         }
     }
 }

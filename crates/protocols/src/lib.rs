@@ -40,6 +40,7 @@ mod positions;
 mod protocol;
 
 pub mod bloom_filter;
+pub mod circuit_based;
 pub mod insecure;
 pub mod oprf;
 pub mod ot_based;

@@ -33,6 +33,8 @@ pub struct Parameters {
     /// The paper's own parameters, for comparison with its tables; they may miss the bounds this library
     /// keeps.
     pub paper: bool,
+    /// The audit: the run reveals no intersection larger than this. None: of any size.
+    pub audit_max: Option<u64>,
 }
 
 impl Default for Parameters {
@@ -44,6 +46,7 @@ impl Default for Parameters {
             variant: None,
             profile: Profile::Conservative,
             paper: false,
+            audit_max: None,
         }
     }
 }
@@ -73,8 +76,9 @@ impl Parameters {
         let variant = self.variant_name();
         let sigma = sigma.map_or("none".to_owned(), |sigma| sigma.to_string());
         let profile = profile.name();
+        let audit = self.audit_max.map_or(String::new(), |most| format!(" audit-max={most}"));
         format!(
-            "security={security} level={level} sigma={sigma} variant={variant} profile={profile} paper={paper}"
+            "security={security} level={level} sigma={sigma} variant={variant} profile={profile} paper={paper}{audit}"
         )
     }
 }
@@ -131,12 +135,16 @@ pub struct Supported {
     pub levels: &'static [u32],
     /// The widths σ of native items; none if it takes digests only.
     pub sigma: Option<(u32, u32)>,
+    /// Whether it takes digests.
+    pub digests: bool,
     /// Forms beside the standard one.
     pub variants: &'static [Variant],
     /// The profiles.
     pub profiles: &'static [Profile],
     /// Whether it has the paper's own parameters as a switch.
     pub paper: bool,
+    /// Whether it can refuse to reveal an intersection that is too large.
+    pub audit: bool,
 }
 
 impl Supported {
@@ -144,9 +152,11 @@ impl Supported {
     pub const STANDARD: Supported = Supported {
         levels: &[DEFAULT_LEVEL],
         sigma: None,
+        digests: true,
         variants: &[],
         profiles: &[Profile::Conservative],
         paper: false,
+        audit: false,
     };
 
     /// The variant of that name.
@@ -165,6 +175,9 @@ impl Supported {
             (Some(sigma), Some((least, most))) if !(least..=most).contains(&sigma) => {
                 return Some(Unsupported::Sigma { sigma, least, most });
             }
+            (None, Some((least, most))) if !self.digests => {
+                return Some(Unsupported::Digests { least, most });
+            }
             _ => {}
         }
         if variant.is_some_and(|variant| !self.variants.contains(variant)) {
@@ -173,7 +186,17 @@ impl Supported {
         if !self.profiles.contains(&profile) {
             return Some(Unsupported::Profile(profile.name()));
         }
-        (paper && !self.paper).then_some(Unsupported::Paper)
+        if paper && !self.paper {
+            return Some(Unsupported::Paper);
+        }
+        (parameters.audit_max.is_some() && !self.audit).then_some(Unsupported::Audit)
+    }
+
+    /// The usual parameters, with native items of 16 bits where it takes no digests.
+    pub fn usual(&self) -> Parameters {
+        const SIGMA: u32 = 16;
+        let sigma = self.sigma.filter(|_| !self.digests).map(|(least, most)| SIGMA.clamp(least, most));
+        Parameters { sigma, ..Parameters::default() }
     }
 }
 
@@ -191,6 +214,14 @@ pub enum Unsupported {
     /// It takes digests only.
     #[error("native items (--sigma)")]
     Native,
+    /// It takes native items only.
+    #[error("keys of any kind: it takes native items of {least} to {most} bits (--sigma)")]
+    Digests {
+        /// The narrowest.
+        least: u32,
+        /// The widest.
+        most: u32,
+    },
     /// Native items of another width.
     #[error("native items of {sigma} bits (it has {least} to {most})")]
     Sigma {
@@ -210,6 +241,9 @@ pub enum Unsupported {
     /// No parameters of the paper's own.
     #[error("parameters of the paper's own")]
     Paper,
+    /// It reveals an intersection of any size.
+    #[error("a limit on the size of the intersection that is revealed (--audit-max)")]
+    Audit,
 }
 
 #[cfg(test)]
@@ -250,6 +284,14 @@ mod tests {
             Supported::STANDARD.unsupported(&Parameters { paper: true, ..base }),
             Some(Unsupported::Paper)
         );
+        assert_eq!(
+            Supported::STANDARD.unsupported(&Parameters { audit_max: Some(9), ..base }),
+            Some(Unsupported::Audit)
+        );
+        let native = Supported { digests: false, audit: true, ..OFFERS };
+        assert_eq!(native.unsupported(&base), Some(Unsupported::Digests { least: 8, most: 64 }));
+        assert_eq!(native.unsupported(&Parameters { audit_max: Some(9), ..native.usual() }), None);
+        assert_eq!(Supported::STANDARD.usual(), base);
     }
 
     #[test]
@@ -278,6 +320,8 @@ mod tests {
             Parameters { variant: Some(ORIGINAL), ..base },
             Parameters { profile: Profile::Lean, ..base },
             Parameters { paper: true, ..base },
+            Parameters { audit_max: Some(0), ..base },
+            Parameters { audit_max: Some(1), ..base },
         ];
         let texts: std::collections::HashSet<_> = others.iter().map(Parameters::text).collect();
         assert_eq!(texts.len(), others.len());

@@ -148,6 +148,10 @@ pub enum Phase {
     Exchange,
     /// Masks are compared.
     Compare,
+    /// The circuit is garbled.
+    Garble,
+    /// The circuit is evaluated.
+    EvaluateCircuit,
     /// Both sides confirm that they saw the same run.
     Confirm,
     /// The matching rows are copied.
@@ -174,6 +178,8 @@ impl Phase {
             Phase::Unblind => "unblind",
             Phase::Exchange => "exchange",
             Phase::Compare => "compare",
+            Phase::Garble => "garble",
+            Phase::EvaluateCircuit => "evaluate-circuit",
             Phase::Confirm => "confirm",
             Phase::Write => "write",
         }
@@ -198,6 +204,8 @@ impl Phase {
             Phase::Unblind => "taking off our encryption",
             Phase::Exchange => "exchanging masks",
             Phase::Compare => "comparing masks",
+            Phase::Garble => "garbling the circuit",
+            Phase::EvaluateCircuit => "evaluating the circuit",
             Phase::Confirm => "confirming the run with the partner",
             Phase::Write => "writing the matching rows",
         }

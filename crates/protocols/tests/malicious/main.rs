@@ -34,6 +34,7 @@ const MALICIOUS: Parameters = Parameters {
     variant: None,
     profile: vesica_protocols::Profile::Conservative,
     paper: false,
+    audit_max: None,
 };
 
 const ENTRY_OF_VOLE: &Entry = &ENTRY;

@@ -29,6 +29,7 @@ const MALICIOUS: Parameters = Parameters {
     variant: None,
     profile: crate::Profile::Conservative,
     paper: false,
+    audit_max: None,
 };
 
 fn run(parameters: Parameters) -> Run<'static> {

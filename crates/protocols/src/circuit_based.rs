@@ -1,0 +1,63 @@
+//! Protocols over a circuit: the intersection is computed gate by gate, and nothing else is learnt.
+//!
+//! A protocol here is a [`Circuit`]: what it computes from the rows of wires of both parties, written for any
+//! [`Engine`]. [`evaluate`] runs it: the receiver evaluates what the sender garbles (Yao's protocol, with half
+//! gates), and the receiver's inputs come by OTs.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`inputs`] | items as numbers of σ bits |
+//! | `engines` | Yao's protocol at the level of the run, with its base OTs and its progress |
+//! | [`audit`] | the limit on the size of the intersection that a run reveals (`--audit-max`) |
+//!
+//! **Security** is that of Yao's protocol with OTs against semi-honest parties, in the model of a random
+//! function that half gates need.
+
+pub mod audit;
+pub mod inputs;
+
+use vesica_circuit::{Engine, Input, Party};
+
+use crate::error::Error;
+use crate::protocol::Role;
+
+/// What a protocol computes from both parties' inputs, for any engine. Both parties run the same circuit, each
+/// with its own inputs.
+pub trait Circuit {
+    /// What a party has of it.
+    type Output;
+
+    /// Computes it.
+    ///
+    /// # Errors
+    /// If the connection fails, the caller asked to stop, or the audit refuses.
+    fn run<E: Engine>(self, engine: &mut E) -> Result<Self::Output, Error>;
+}
+
+/// The party of a circuit that plays `role`.
+pub fn party(role: Role) -> Party {
+    match role {
+        Role::Receiver => Party::Receiver,
+        Role::Sender => Party::Sender,
+    }
+}
+
+/// The wires of the receiver's and of the sender's inputs, of which one party knows its own, `mine`. Those of
+/// the other party are as many rows, of `theirs` wires each.
+///
+/// # Errors
+/// If the connection fails, or the partner's bytes are not those of the OTs.
+pub fn both_inputs<E: Engine>(
+    engine: &mut E,
+    role: Role,
+    mine: &[vesica_circuit::Bits],
+    theirs: usize,
+) -> Result<[Vec<E::Wires>; 2], Error> {
+    let hidden = Input::Hidden { rows: mine.len(), len: theirs };
+    let [receiver, sender] = match role {
+        Role::Receiver => [Input::Known(mine), hidden],
+        Role::Sender => [hidden, Input::Known(mine)],
+    };
+    let receiver = engine.input(Party::Receiver, receiver)?;
+    Ok([receiver, engine.input(Party::Sender, sender)?])
+}
