@@ -24,6 +24,7 @@ pub(crate) struct Options {
     sigma: Option<u32>,
     variant: Option<String>,
     paper_parameters: Option<bool>,
+    audit_max: Option<u64>,
     threads: Option<usize>,
     memory: Option<String>,
     timeout: Option<String>,
@@ -78,6 +79,7 @@ impl Options {
             variant: self.variant.clone(),
             profile: one_of("profile", self.profile.as_ref(), usual.profile)?,
             paper_parameters: self.paper_parameters.unwrap_or(usual.paper_parameters),
+            audit_max: self.audit_max,
             learns: one_of("learns", self.learns.as_ref(), usual.learns)?,
             match_id: self.match_id.unwrap_or(usual.match_id),
             limits: Limits {

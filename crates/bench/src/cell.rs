@@ -45,6 +45,9 @@ pub struct Cell {
     /// The paper's own parameters.
     #[serde(default, skip_serializing_if = "is_default")]
     pub paper_parameters: bool,
+    /// The most items of an intersection that the run reveals.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub audit_max: Option<u64>,
     /// Who learns the matches: `receiver` or `both`.
     #[serde(default = "default_learns", skip_serializing_if = "is_default_learns", with = "word")]
     pub learns: Learns,
@@ -119,6 +122,7 @@ impl Cell {
             variant: None,
             profile: Profile::default(),
             paper_parameters: false,
+            audit_max: None,
             learns: default_learns(),
             threads: default_threads(),
             network: default_network(),
@@ -142,6 +146,7 @@ impl Cell {
             variant: self.variant.clone(),
             profile: self.profile,
             paper_parameters: self.paper_parameters,
+            audit_max: self.audit_max,
             learns: self.learns,
             threads: self.threads,
             timeout: Duration::from_secs(3600),

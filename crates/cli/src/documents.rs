@@ -89,14 +89,15 @@ fn whose(entry: &Entry, message: &Message) -> String {
 
 /// The options that this protocol takes and `dh` does not.
 fn supported(entry: &Entry) -> Vec<(&'static str, String)> {
-    let Supported { levels, sigma, variants, profiles, paper } = entry.supports;
+    let Supported { levels, sigma, digests, variants, profiles, paper, audit } = entry.supports;
     let mut lines = Vec::new();
     let list = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<_>>().join(", ");
     if levels.len() > 1 {
         lines.push(("--level", list(&mut levels.iter().map(u32::to_string))));
     }
     if let Some((least, most)) = sigma {
-        lines.push(("--sigma", format!("{least} to {most}")));
+        let only = if digests { "" } else { ", and keys of no other kind" };
+        lines.push(("--sigma", format!("{least} to {most}{only}")));
     }
     if profiles.len() > 1 {
         lines.push(("--profile", list(&mut profiles.iter().map(|profile| profile.name().to_owned()))));
@@ -106,6 +107,9 @@ fn supported(entry: &Entry) -> Vec<(&'static str, String)> {
     }
     if paper {
         lines.push(("also", "--paper-parameters".to_owned()));
+    }
+    if audit {
+        lines.push(("also", "--audit-max".to_owned()));
     }
     lines
 }
@@ -127,9 +131,10 @@ fn as_text() -> String {
             ("bytes", messages.join("\n            ")),
             ("memory", entry.memory.to_owned()),
         ];
+        let gates = entry.gates_formula().map(|formula| ("gates", formula.to_owned()));
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}: {}", entry.name, entry.title);
-        for (name, value) in rows.into_iter().chain(supported(entry)) {
+        for (name, value) in rows.into_iter().chain(gates).chain(supported(entry)) {
             let _ = writeln!(text, "  {name:9} {value}");
         }
         text.push('\n');

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 use vesica::Error;
-use vesica::cost::{self, Alternative, Cell, Conditions, Estimate, Forecast, Time, Unfit};
+use vesica::cost::{self, Alternative, Cell, Conditions, Estimate, Forecast, GateCount, Time, Unfit};
 use vesica::memory::Bytes;
 use vesica::protocols::{Learns, Sizes};
 use vesica::settings::Word;
@@ -69,6 +69,7 @@ fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
             "variant": parameters.variant_name(),
             "profile": parameters.profile.name(),
             "paper_parameters": parameters.paper,
+            "audit_max": parameters.audit_max,
             "caveat": parameters.caveat(),
             "learns": learns.word(),
         },
@@ -119,7 +120,7 @@ fn about_choice(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String
 
 /// What it would cost.
 fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)> {
-    let Estimate { traffic, memory, helper, max_tested_keys, time } = &forecast.estimate;
+    let Estimate { traffic, memory, helper, gates, max_tested_keys, time } = &forecast.estimate;
     let parties = |receiver, sender| format!("receiver {}, sender {}", Bytes(receiver), Bytes(sender));
     let sent = Bytes(traffic.receiver + traffic.sender);
     let mut lines = vec![
@@ -129,6 +130,13 @@ fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)>
     if let Some(helper) = helper {
         let cost = format!("{} sent, {} of memory at most", Bytes(helper.sent), Bytes(helper.memory));
         lines.push(("helper", cost));
+    }
+    if let Some(GateCount { ands, private_ands, depth }) = gates {
+        let depth = depth.map_or(String::new(), |depth| format!(", {depth} in a row"));
+        lines.push((
+            "gates",
+            format!("{ands} AND, {private_ands} AND with a bit that the sender knows{depth}"),
+        ));
     }
     if let Some(tested) = max_tested_keys {
         let bound =
@@ -207,6 +215,9 @@ fn parameters(forecast: &Forecast, asked: &Asked) -> String {
     }
     if parameters.paper {
         text.push_str(", the paper's own parameters");
+    }
+    if let Some(most) = parameters.audit_max {
+        let _ = write!(text, ", reveals at most {most} keys");
     }
     let _ = write!(text, ", learns {}", asked.learns.word());
     text

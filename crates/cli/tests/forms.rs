@@ -55,7 +55,7 @@ fn cross<T: Copy>(
 
 /// The words by which a party asks for them.
 fn words(entry: &Entry, form: &Parameters) -> Vec<String> {
-    let Parameters { security, level, sigma, variant, profile, paper } = form;
+    let Parameters { security, level, sigma, variant, profile, paper, audit_max } = form;
     let mut words = vec!["--protocol".into(), entry.name.into(), "--security".into(), security.name().into()];
     words.extend(["--level".into(), level.to_string(), "--profile".into(), profile.name().into()]);
     if let Some(variant) = variant {
@@ -66,6 +66,9 @@ fn words(entry: &Entry, form: &Parameters) -> Vec<String> {
     }
     if *paper {
         words.push("--paper-parameters".into());
+    }
+    if let Some(most) = audit_max {
+        words.extend(["--audit-max".into(), most.to_string()]);
     }
     if *paper || entry.needs_allow_insecure() {
         words.push("--allow-insecure".into());

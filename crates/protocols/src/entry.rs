@@ -147,6 +147,9 @@ pub struct Gates {
     pub depth: Option<u32>,
 }
 
+/// The gates as a formula and as a program.
+type GateFormula = (&'static str, fn(&Shape) -> Gates);
+
 /// The receiver's role in a protocol that ends with a result of its own kind.
 pub type Receive = for<'a> fn(&mut Ctx<'_, 'a>, &'a Items) -> Result<Pending<'a>, Error>;
 
@@ -229,7 +232,7 @@ pub struct Entry {
     base_ots: Option<fn(&Shape) -> u64>,
     messages: &'static [Message],
     memory_bytes: fn(&Shape) -> Memory,
-    gates: Option<fn(&Shape) -> Gates>,
+    gates: Option<GateFormula>,
     max_tested_keys: Option<fn(&Shape) -> u64>,
     runs_on_empty_sets: bool,
     helper: Option<Helper>,
@@ -321,9 +324,9 @@ impl Entry {
         Entry { supports: Supported { audit: true, ..self.supports }, ..self }
     }
 
-    /// It evaluates a circuit of so many gates.
-    pub const fn gates(self, gates: fn(&Shape) -> Gates) -> Self {
-        Entry { gates: Some(gates), ..self }
+    /// It evaluates a circuit of so many gates, as a formula and as a program.
+    pub const fn gates(self, formula: &'static str, gates: fn(&Shape) -> Gates) -> Self {
+        Entry { gates: Some((formula, gates)), ..self }
     }
 
     /// The forms beside the standard one.
@@ -472,8 +475,13 @@ impl Entry {
 
     /// The gates of the circuit that a run of this shape evaluates; none of a protocol without one.
     pub fn gates_of(&self, shape: &Shape) -> Option<Gates> {
-        let gates = self.gates?;
+        let (_, gates) = self.gates?;
         Some(if self.takes_place(shape.sizes) { gates(shape) } else { Gates::default() })
+    }
+
+    /// The formula of its gates; none of a protocol without a circuit.
+    pub fn gates_formula(&self) -> Option<&'static str> {
+        self.gates.map(|(formula, _)| formula)
     }
 
     /// Whether a third process helps the two parties.

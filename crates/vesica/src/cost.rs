@@ -4,7 +4,7 @@ mod measured;
 
 use serde::Serialize;
 use vesica_ot::base::cache;
-use vesica_protocols::registry::{Entry, PROTOCOLS, Security, Shape};
+use vesica_protocols::registry::{Entry, Gates, PROTOCOLS, Security, Shape};
 use vesica_protocols::{Learns, Participant, Role, Sizes};
 
 use crate::plan::{self, PlanError};
@@ -33,6 +33,23 @@ pub struct HelperCost {
     pub memory: u64,
 }
 
+/// The gates of a circuit; XOR and NOT cost nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct GateCount {
+    /// AND gates.
+    pub ands: u64,
+    /// AND gates one of whose inputs is a private bit of the sender.
+    pub private_ands: u64,
+    /// The most AND gates on a path, where that is what a run costs.
+    pub depth: Option<u32>,
+}
+
+impl From<Gates> for GateCount {
+    fn from(Gates { ands, private_ands, depth }: Gates) -> Self {
+        GateCount { ands, private_ands, depth }
+    }
+}
+
 /// What a run would cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
@@ -43,6 +60,9 @@ pub struct Estimate {
     /// What a helper sends and needs, in a protocol that has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub helper: Option<HelperCost>,
+    /// The gates of the circuit, in a protocol that evaluates one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GateCount>,
     /// In a malicious run: keys of its choice that a receiver can test at most, with 2^64 evaluations of the run's hash.
     pub max_tested_keys: Option<u64>,
     /// Seconds; none for a protocol that was not measured.
@@ -68,7 +88,8 @@ pub fn estimate(entry: &Entry, shape: &Shape, conditions: &Conditions) -> Option
         sent: entry.bytes(Participant::Helper, shape),
         memory: entry.helper_memory(shape),
     });
-    Some(Estimate { traffic, memory, helper, max_tested_keys: entry.max_tested_keys_of(shape), time })
+    let gates = entry.gates_of(shape).map(GateCount::from);
+    Some(Estimate { traffic, memory, helper, gates, max_tested_keys: entry.max_tested_keys_of(shape), time })
 }
 
 /// A protocol of the registry beside the chosen one.

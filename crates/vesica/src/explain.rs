@@ -5,11 +5,11 @@ use std::io::{self, ErrorKind};
 use rustix::io::Errno;
 use vesica_channel::{ChannelError, Fault as NetFault};
 use vesica_net::{NetError, RetryReason};
-use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Phase, registry};
+use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Phase, Unsupported, registry};
 use vesica_table::{Fault as TableFault, OutputFault, TableError};
 
 use crate::error::{Error, Kind, Side};
-use crate::plan::PlanError;
+use crate::plan::{self, PlanError};
 use crate::session::SessionError;
 use crate::terms;
 
@@ -166,6 +166,16 @@ impl Error {
             PlanError::Nothing(_) => {
                 "leave out an option, or agree with the partner on `--security semi-honest`"
             }
+            PlanError::AuditOfAuto | PlanError::Unsupported { what: Unsupported::Audit, .. } => {
+                let remedy = format!(
+                    "leave out `--audit-max`, or name one of these with `--protocol` on both sides: {}",
+                    plan::audited()
+                );
+                return Error { side, phase, kind, message: error.to_string(), remedy };
+            }
+            PlanError::Unsupported { what: Unsupported::Digests { .. }, .. } => {
+                "give `--sigma` and one key of rule `int` or `ip`, or choose a protocol that takes any key"
+            }
             PlanError::Unsupported { .. } => "leave the option out, or choose a protocol that offers it",
             PlanError::PaperNotAllowed => {
                 "leave out `--paper-parameters`, or give `--allow-insecure` on both sides"
@@ -247,6 +257,11 @@ impl Error {
             ProtocolError::PaperParameters(_) => {
                 (Side::Both, Kind::Internal, "start both sides again, or leave out `--paper-parameters`")
             }
+            ProtocolError::AuditRefused { .. } => (
+                Side::Both,
+                Kind::Refused,
+                "both sides learnt only that; agree on a larger `--audit-max`, or compare smaller tables",
+            ),
             ProtocolError::Misuse(Misuse::TooManyItems { .. } | Misuse::TooManyKeys { .. }) => {
                 (Side::Both, Kind::Refused, "split the tables, and run the parts one after the other")
             }

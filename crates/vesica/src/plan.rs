@@ -49,9 +49,18 @@ pub enum PlanError {
     /// A variant without a protocol.
     #[error("`--variant` needs a protocol, and none was named")]
     VariantOfAuto,
+    /// An audit without a protocol: `auto` chooses none that has it.
+    #[error("`--audit-max` needs a protocol that offers it, and none was named")]
+    AuditOfAuto,
     /// No protocol of this version offers what was asked for.
     #[error("no protocol of this version is secure against {0} parties and offers all that was asked for")]
     Nothing(Security),
+}
+
+/// The protocols that can refuse to reveal an intersection that is too large.
+pub(crate) fn audited() -> String {
+    let audited = registry::PROTOCOLS.iter().filter(|entry| entry.supports.audit);
+    audited.map(|entry| format!("`{}`", entry.name)).collect::<Vec<_>>().join(", ")
 }
 
 /// A protocol and the parameters it runs with.
@@ -105,6 +114,7 @@ pub fn choose(
             permit(registry::find(name).ok_or_else(|| PlanError::Unknown(name.clone()))?, wanted)
         }
         settings::Choice::Auto if wanted.variant.is_some() => Err(PlanError::VariantOfAuto),
+        settings::Choice::Auto if wanted.audit_max.is_some() => Err(PlanError::AuditOfAuto),
         settings::Choice::Auto => {
             let larger = sizes.map(|sizes| sizes.receiver.max(sizes.sender));
             let meant = |rule: &&Rule| larger.is_none_or(|larger| rule.larger.contains(&larger));
@@ -143,6 +153,7 @@ fn permit(protocol: &'static Entry, wanted: Wanted<'_>) -> Result<Choice, PlanEr
         variant,
         profile: wanted.profile,
         paper: wanted.paper_parameters,
+        audit_max: wanted.audit_max,
     };
     if let Some(what) = protocol.supports.unsupported(&parameters) {
         return Err(unsupported(what));

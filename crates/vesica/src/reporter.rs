@@ -355,6 +355,9 @@ impl<'a> Reporter<'a> {
         if parameters.paper {
             report.parameters.insert("paper_parameters", true.into());
         }
+        if let Some(most) = parameters.audit_max {
+            report.parameters.insert("audit_max", most.into());
+        }
         if let Some(caveat) = parameters.caveat() {
             report.parameters.insert("caveat", caveat.into());
         }

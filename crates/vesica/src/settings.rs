@@ -169,6 +169,8 @@ pub struct Settings {
     pub profile: Profile,
     /// Agreed: the paper's own parameters.
     pub paper_parameters: bool,
+    /// Agreed: the most items of an intersection that the run reveals; none: any number.
+    pub audit_max: Option<u64>,
     /// Agreed: who learns the result.
     pub learns: Learns,
     /// Agreed: matching rows get a number that is the same on both sides for the same key; for [`Learns::Both`].
@@ -207,6 +209,7 @@ impl Default for Settings {
             variant: None,
             profile: Profile::Conservative,
             paper_parameters: false,
+            audit_max: None,
             learns: Learns::Receiver,
             match_id: false,
             limits: Limits::default(),
@@ -239,6 +242,8 @@ pub struct Wanted<'a> {
     pub profile: Profile,
     /// Whether the paper's own parameters are wanted.
     pub paper_parameters: bool,
+    /// The most items of an intersection that the run reveals.
+    pub audit_max: Option<u64>,
     /// Who learns the result.
     pub learns: Learns,
     /// Whether both sides allow what is marked insecure or broken.
@@ -255,6 +260,7 @@ impl Settings {
             variant: self.variant.as_deref(),
             profile: self.profile,
             paper_parameters: self.paper_parameters,
+            audit_max: self.audit_max,
             learns: self.learns,
             allow_insecure: self.allow_insecure,
         }

@@ -81,6 +81,9 @@ impl Difference {
             "match id" => agree("--match-id"),
             HELPER => Some("give `--protocol`, `--helper` and `--helper-key` alike on both sides".into()),
             "paper parameters" => agree("--paper-parameters"),
+            AUDIT_MAX => Some(
+                "agree on `--audit-max`: the stricter side's number protects both, or neither gives it".into(),
+            ),
             _ => None,
         }
     }
@@ -97,6 +100,9 @@ pub(crate) fn remedy(differences: &[Difference]) -> String {
 
 /// The field of the roles.
 const ROLE: &str = "role";
+
+/// The field of the audit's limit.
+const AUDIT_MAX: &str = "audit-max";
 
 /// The field of the helper's key.
 const HELPER: &str = "helper";
@@ -121,6 +127,7 @@ impl Terms {
             ("level", settings.level.to_string()),
             ("variant", settings.variant.clone().unwrap_or_else(|| "standard".to_owned())),
             ("profile", settings.profile.name().to_owned()),
+            (AUDIT_MAX, settings.audit_max.map_or("none".to_owned(), |most| most.to_string())),
             ("paper parameters", if settings.paper_parameters { "yes" } else { "no" }.to_owned()),
             (HELPER, "none".to_owned()),
             ("parts", "1".to_owned()),

@@ -17,8 +17,8 @@ __all__ = ["PARTNER", "READ", "LocalOptions", "Options", "PartyOptions", "RunOpt
 class Options(TypedDict, total=False):
     """Options of every run, as keyword arguments. Names, meanings and defaults are those of ``vesica receive --help``.
 
-    Both sides must give the same ``security``, ``learns``, ``match_id``, ``profile``, ``level``, ``sigma``, ``variant`` and
-    ``paper_parameters``, and the same ``protocol`` unless one leaves it to ``"auto"``.
+    Both sides must give the same ``security``, ``learns``, ``match_id``, ``profile``, ``level``, ``sigma``, ``variant``,
+    ``paper_parameters`` and ``audit_max``, and the same ``protocol`` unless one leaves it to ``"auto"``.
     """
 
     protocol: str
@@ -40,6 +40,8 @@ class Options(TypedDict, total=False):
     """A variant of the named protocol."""
     paper_parameters: bool
     """The paper's own parameters, for comparison; needs ``allow_insecure``."""
+    audit_max: int | None
+    """Reveal the result only if at most so many keys match; otherwise both sides learn only that more do."""
     threads: int | None
     """Threads to keep busy; all cores by default."""
     memory: int | str | None

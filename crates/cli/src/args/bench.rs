@@ -150,7 +150,7 @@ pub(crate) struct BenchOnce {
 impl BenchOnce {
     /// What is to be measured.
     pub(crate) fn cell(&self) -> Cell {
-        let Form { learns, profile, level, sigma, variant, paper_parameters } = self.form.clone();
+        let Form { learns, profile, level, sigma, variant, paper_parameters, audit_max } = self.form.clone();
         Cell {
             security: self.security.unwrap_or_else(|| strongest(&self.protocol)),
             level,
@@ -158,6 +158,7 @@ impl BenchOnce {
             variant,
             profile,
             paper_parameters,
+            audit_max,
             learns,
             threads: self.threads,
             network: self.network.clone(),

@@ -68,6 +68,9 @@ pub(super) struct Form {
     /// The paper's own parameters, for comparison with its tables; a run on real tables needs --allow-insecure
     #[arg(long)]
     pub(super) paper_parameters: bool,
+    /// Reveal the result only if at most N keys match; otherwise both sides learn only that more do
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(super) audit_max: Option<u64>,
 }
 
 /// What every long-running command has: its resources, its times, the sizes that it accepts, and its records.
@@ -136,7 +139,7 @@ impl Agreed {
     pub(crate) fn settings(&self) -> Settings {
         // The only value of this version. It is a term already, so that versions with others are told apart.
         debug_assert_eq!(self.result, "rows");
-        let Form { learns, profile, level, sigma, variant, paper_parameters } = self.form.clone();
+        let Form { learns, profile, level, sigma, variant, paper_parameters, audit_max } = self.form.clone();
         Settings {
             protocol: match self.protocol.as_str() {
                 "auto" => Choice::Auto,
@@ -148,6 +151,7 @@ impl Agreed {
             variant,
             profile,
             paper_parameters,
+            audit_max,
             learns,
             ..Settings::default()
         }
