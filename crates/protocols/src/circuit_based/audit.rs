@@ -88,7 +88,7 @@ pub fn opening(learns: Learns) -> Opening {
     }
 }
 
-/// Opens the result `output` to those who learn it, unless more of `matches` carry a one than the run may
+/// Opens the result `output` as `opening` says, unless more of `matches` carry a one than the run may
 /// reveal. `matches` has a wire for each possible match, and as many ones as the intersection has items.
 ///
 /// # Errors
@@ -97,19 +97,20 @@ pub fn open<E: Engine>(
     run: &Run<'_>,
     engine: &mut E,
     matches: &[&E::Wires],
+    opening: Opening,
     output: &[E::Wires],
 ) -> Result<Option<Vec<Bits>>, Error> {
     let Some(audit) = Audit::of(run.sizes, &run.parameters) else {
-        return Ok(engine.open(opening(run.learns), output)?);
+        return Ok(engine.open(opening, output)?);
     };
     let refuses = audit.refuses(engine, matches)?;
     let refused = engine.open(Opening::ToBoth, &[refuses])?;
     if refused.is_some_and(|bits| bits.iter().any(|row| row.get(0))) {
         let zeros: Vec<_> = output.iter().map(|row| engine.constant(false, row.len())).collect();
-        engine.open(opening(run.learns), &zeros)?;
+        engine.open(opening, &zeros)?;
         return Err(Error::AuditRefused { most: audit.most });
     }
-    Ok(engine.open(opening(run.learns), output)?)
+    Ok(engine.open(opening, output)?)
 }
 
 #[cfg(test)]
@@ -138,7 +139,7 @@ mod tests {
             for variant in [None, Some(&LAZY)] {
                 for most in [0, 1, 7, 8, 9, 19, 20, u64::MAX] {
                     let run = run(sizes, Some(most), variant);
-                    let opened = open(&run, &mut Clear::default(), &[&matches], &output);
+                    let opened = open(&run, &mut Clear::default(), &[&matches], Opening::ToReceiver, &output);
                     let expected = if ones as u64 > most {
                         Err(Error::AuditRefused { most })
                     } else {
@@ -158,7 +159,7 @@ mod tests {
                 let run = run(Sizes { receiver, sender }, Some(most), variant);
                 let mut count = Count::default();
                 let row = count.input(Party::Receiver, Input::Hidden { rows: 1, len: 100 }).unwrap();
-                open(&run, &mut count, &[&row[0]], &row).unwrap();
+                open(&run, &mut count, &[&row[0]], Opening::ToBoth, &row).unwrap();
                 let shape = Shape { parameters: run.parameters, ..Shape::new(run.sizes) };
                 assert_eq!((count.ands, count.outputs), (ands(&shape, 100), 100 + opened(&shape)));
                 assert_eq!(count.ands == 0, most >= receiver.min(sender) as u64);
