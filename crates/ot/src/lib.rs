@@ -44,6 +44,7 @@ pub mod softspoken;
 pub mod testing;
 pub mod vole;
 
+use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 
@@ -85,6 +86,14 @@ pub trait CotSender<const W: usize> {
     /// # Errors
     /// If the connection fails or the partner's message is not what it must be.
     fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), Error>;
+
+    /// The next rows, whose choices are random: the partner calls [`CotReceiver::extend_random`].
+    ///
+    /// # Errors
+    /// As [`extend`](Self::extend).
+    fn extend_random(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), Error> {
+        self.extend(rows, channel)
+    }
 }
 
 /// The side of correlated OTs that holds the choices c_j and gets rows t_j.
@@ -105,4 +114,24 @@ pub trait CotReceiver<const W: usize> {
         rows: &mut [[Block; W]],
         channel: &mut dyn Channel,
     ) -> Result<(), Error>;
+
+    /// The next rows, for random choices, which are written to `choices`, packed eight to a byte. An extension
+    /// whose choices are random by themselves sends less than for chosen ones. Bits of `choices` beyond the
+    /// rows have no meaning.
+    ///
+    /// # Errors
+    /// As [`extend`](Self::extend).
+    ///
+    /// # Panics
+    /// If there is room for fewer choices than rows.
+    fn extend_random(
+        &mut self,
+        choices: &mut [u8],
+        rows: &mut [[Block; W]],
+        channel: &mut dyn Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), Error> {
+        rng.fill_bytes(choices);
+        self.extend(choices, rows, channel)
+    }
 }

@@ -115,6 +115,12 @@ impl<S: SecurityModel> CotSender<1> for Sender<S> {
         }
         Ok(())
     }
+
+    fn extend_random(&mut self, rows: &mut [[Block; 1]], _: &mut dyn Channel) -> Result<(), Error> {
+        let ready = self.random(rows.len())?;
+        rows.as_flattened_mut().copy_from_slice(ready);
+        Ok(())
+    }
 }
 
 /// The side that holds choices.
@@ -169,14 +175,34 @@ impl<S: SecurityModel> CotReceiver<1> for Receiver<S> {
             rows.copy_from_slice(ready);
             differences.clear();
             for (random, choices) in random.chunks(8).zip(choices) {
-                let bits = random.iter().enumerate().fold(0, |bits, (j, bit)| bits | bit.number() << j);
                 // Bits beyond the last row stay zero.
-                differences.push(bits ^ (choices & (0xff >> (8 - random.len()))));
+                differences.push(packed(random) ^ (choices & (0xff >> (8 - random.len()))));
             }
             channel.send(&differences)?;
         }
         Ok(())
     }
+
+    fn extend_random(
+        &mut self,
+        choices: &mut [u8],
+        rows: &mut [[Block; 1]],
+        _: &mut dyn Channel,
+        _: &mut dyn rand_core::CryptoRng,
+    ) -> Result<(), Error> {
+        assert!(choices.len() * 8 >= rows.len(), "one choice for each row");
+        let (random, ready) = self.random(rows.len())?;
+        rows.as_flattened_mut().copy_from_slice(ready);
+        for (choices, random) in choices.iter_mut().zip(random.chunks(8)) {
+            *choices = packed(random);
+        }
+        Ok(())
+    }
+}
+
+/// Up to eight bits in a byte, lowest first.
+fn packed(bits: &[Bit]) -> u8 {
+    bits.iter().enumerate().fold(0, |byte, (j, bit)| byte | bit.number() << j)
 }
 
 /// Bytes of the set-up without the base OTs: from the receiver, and from the sender.

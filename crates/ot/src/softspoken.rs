@@ -332,6 +332,16 @@ impl<S: SecurityModel> CotReceiver<1> for Receiver<S> {
         choices.zeroize();
         sent
     }
+
+    fn extend_random(
+        &mut self,
+        choices: &mut [u8],
+        rows: &mut [[Block; 1]],
+        channel: &mut dyn Channel,
+        _: &mut dyn rand_core::CryptoRng,
+    ) -> Result<(), Error> {
+        self.extend_to(Choices::Random, choices, rows, |message| Ok(channel.send(message)?))
+    }
 }
 
 impl<S> Drop for Receiver<S> {
@@ -477,6 +487,10 @@ impl<S: SecurityModel> CotSender<1> for Sender<S> {
 
     fn extend(&mut self, rows: &mut [[Block; 1]], channel: &mut dyn Channel) -> Result<(), Error> {
         self.extend_from(Choices::Chosen, rows, |message| Ok(channel.recv_exact(message)?))
+    }
+
+    fn extend_random(&mut self, rows: &mut [[Block; 1]], channel: &mut dyn Channel) -> Result<(), Error> {
+        self.extend_from(Choices::Random, rows, |message| Ok(channel.recv_exact(message)?))
     }
 }
 
