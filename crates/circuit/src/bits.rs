@@ -63,6 +63,31 @@ impl Bits {
         Bits { words, len }
     }
 
+    /// The first `len` bits of bytes, eight to a byte, lowest first; bits beyond are ignored.
+    ///
+    /// # Panics
+    /// If there are more or fewer bytes than the bits need.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8], len: usize) -> Self {
+        assert_eq!(bytes.len(), len.div_ceil(8), "as many bytes as the bits need");
+        let words = bytes.chunks(8).map(|bytes| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
+        });
+        Self::from_words(words.collect(), len)
+    }
+
+    /// Eight bits to a byte, lowest first.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // No byte is added after the capacity was reserved, so that no copy stays behind.
+        let mut bytes = Vec::with_capacity(self.words.len() * 8);
+        self.words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        bytes.truncate(self.len.div_ceil(8));
+        bytes
+    }
+
     /// The words, 64 bits each.
     #[must_use]
     pub fn words(&self) -> &[u64] {
@@ -82,6 +107,23 @@ impl Bits {
     /// All bits in order.
     pub fn iter(&self) -> impl Iterator<Item = bool> + '_ {
         (0..self.len).map(|position| self.words[position / WORD] >> (position % WORD) & 1 == 1)
+    }
+
+    /// The bits from a position on, which are gone from this row afterwards.
+    ///
+    /// # Panics
+    /// If the position lies beyond the row.
+    #[must_use]
+    pub fn split_off(&mut self, at: usize) -> Self {
+        let split = self.slice(at..self.len);
+        let (kept, rest) = (at.div_ceil(WORD), at % WORD);
+        self.words[kept..].zeroize();
+        self.words.truncate(kept);
+        if let (Some(last), 1..) = (self.words.last_mut(), rest) {
+            *last &= (1 << rest) - 1;
+        }
+        self.len = at;
+        split
     }
 
     /// The row whose words are those that `combine` makes of the words of both.
@@ -111,13 +153,26 @@ impl Wires for Bits {
 
     fn slice(&self, range: Range<usize>) -> Self {
         assert!(range.start <= range.end && range.end <= self.len, "a range of the row");
-        let words = (range.start..range.end).step_by(WORD).map(|position| self.word_at(position)).collect();
+        let (first, shift) = (range.start / WORD, range.start % WORD);
+        let count = range.len().div_ceil(WORD);
+        let words = if shift == 0 {
+            self.words[first..first + count].to_vec()
+        } else {
+            let high = self.words.get(first + 1..).unwrap_or_default().iter().chain([&0]);
+            let pairs = self.words.get(first..).unwrap_or_default().iter().zip(high).take(count);
+            pairs.map(|(low, high)| low >> shift | high << (WORD - shift)).collect()
+        };
         Self::from_words(words, range.len())
     }
 
     fn write(&mut self, at: usize, from: &Self) {
         assert!(at.checked_add(from.len).is_some_and(|end| end <= self.len), "a range of the row");
-        for (i, &word) in from.words.iter().enumerate() {
+        let whole = from.len / WORD;
+        if at.is_multiple_of(WORD) {
+            self.words[at / WORD..at / WORD + whole].copy_from_slice(&from.words[..whole]);
+        }
+        let done = if at.is_multiple_of(WORD) { whole } else { 0 };
+        for (i, &word) in from.words.iter().enumerate().skip(done) {
             let count = (from.len - i * WORD).min(WORD);
             let mask = if count == WORD { u64::MAX } else { (1 << count) - 1 };
             let (to, shift) = ((at + i * WORD) / WORD, (at + i * WORD) % WORD);
@@ -130,7 +185,15 @@ impl Wires for Bits {
     }
 
     fn gather(&self, positions: &[u32]) -> Self {
-        positions.iter().map(|&position| self.get(position as usize)).collect()
+        let words = positions.chunks(WORD).map(|positions| {
+            assert!(positions.iter().all(|&position| (position as usize) < self.len), "positions of the row");
+            if positions.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == 1) {
+                return self.word_at(positions[0] as usize);
+            }
+            let bit = |position: u32| self.words[position as usize / WORD] >> (position as usize % WORD) & 1;
+            positions.iter().rev().fold(0, |word, &position| word << 1 | bit(position))
+        });
+        Self::from_words(words.collect(), positions.len())
     }
 
     fn join(rows: &[&Self]) -> Self {
@@ -226,11 +289,27 @@ mod tests {
                         assert_eq!(bit, !(start..end).contains(&i) || list[i]);
                     }
                     assert_eq!(Bits::join(&[&row.slice(0..start), &slice, &row.slice(end..len)]), row);
+                    let mut front = row.clone();
+                    assert_eq!(front.split_off(start), row.slice(start..len));
+                    assert_eq!(front, row.slice(0..start));
                 }
             }
             let positions: Vec<u32> = (0..len as u32).rev().chain(0..len as u32 / 2).collect();
             let gathered: Bits = positions.iter().map(|&i| list[i as usize]).collect();
             assert_eq!(row.gather(&positions), gathered);
+        }
+    }
+
+    #[test]
+    fn bytes_hold_eight_bits_each() {
+        for len in [0, 1, 7, 8, 9, 64, 70, 129] {
+            let row: Bits = pattern(len, 3).into_iter().collect();
+            let mut bytes = row.to_bytes();
+            assert_eq!((bytes.len(), Bits::from_bytes(&bytes, len)), (len.div_ceil(8), row.clone()));
+            if let (Some(last), 1..) = (bytes.last_mut(), len % 8) {
+                *last |= 0x80;
+                assert_eq!(Bits::from_bytes(&bytes, len), row, "bits beyond the length are ignored");
+            }
         }
     }
 

@@ -132,6 +132,10 @@ pub trait Wires: Clone + Send {
     fn join(rows: &[&Self]) -> Self;
 }
 
+/// Called with the number of gates, other than XOR and NOT, that were computed since the last call. An error
+/// ends the run.
+pub type Watch<'a> = dyn FnMut(u64) -> Result<(), Error> + 'a;
+
 /// What runs a circuit. Both parties call the same gates in the same order.
 ///
 /// All rows of a call have the same length, unless it says more. XOR and NOT cost neither communication nor
