@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::bits::Bits;
 use crate::engine::{Engine, Input, Opening, Party, Wires};
 use crate::error::Error;
+use crate::gmw::STRING_BITS;
 
 /// Counts the gates of a circuit.
 #[derive(Clone, Debug)]
@@ -13,6 +14,14 @@ pub struct Count {
     chunk: usize,
     /// AND gates.
     pub ands: u64,
+    /// Instances of [`Engine::and_all`] with two values or more, counted once for every
+    /// [128](crate::gmw::STRING_BITS) values: an engine that multiplies a bit by a string takes one step for each.
+    pub selects: u64,
+    /// Those of the AND gates that belong to them.
+    pub select_ands: u64,
+    /// The same instances of [`Engine::and_private`], of the receiver's and of the sender's bits, whatever the
+    /// number of values.
+    pub private_selects: [u64; 2],
     /// AND gates one of whose inputs is a private bit of a party: [`Engine::and_private`].
     pub private_ands: u64,
     /// Calls of [`Engine::and`] and its kin: the messages of an engine that needs one for a layer.
@@ -35,7 +44,18 @@ impl Count {
     /// An engine that asks for so many instances at a time.
     #[must_use]
     pub fn with_chunk(chunk: usize) -> Self {
-        Count { chunk, ands: 0, private_ands: 0, layers: 0, depth: 0, inputs: [0; 2], outputs: 0 }
+        Count {
+            chunk,
+            ands: 0,
+            selects: 0,
+            select_ands: 0,
+            private_selects: [0; 2],
+            private_ands: 0,
+            layers: 0,
+            depth: 0,
+            inputs: [0; 2],
+            outputs: 0,
+        }
     }
 
     fn gates(&mut self, depth: u32, len: usize) -> Counted {
@@ -120,6 +140,15 @@ impl Engine for Count {
         Ok(gates.collect())
     }
 
+    fn and_all(&mut self, select: &Counted, values: &[Counted]) -> Result<Vec<Counted>, Error> {
+        if values.len() > 1 {
+            self.selects += (select.len * values.len().div_ceil(STRING_BITS)) as u64;
+            self.select_ands += (select.len * values.len()) as u64;
+        }
+        let layer: Vec<_> = values.iter().map(|value| (select, value)).collect();
+        self.and(&layer)
+    }
+
     fn and_private(
         &mut self,
         owner: Party,
@@ -127,6 +156,8 @@ impl Engine for Count {
         values: &[Counted],
     ) -> Result<Vec<Counted>, Error> {
         self.layers += 1;
+        self.private_selects[owner as usize] +=
+            (select.row_len() * values.len().div_ceil(STRING_BITS)) as u64;
         self.inputs[owner as usize] += select.row_len() as u64;
         let gates = values.iter().map(|value| {
             assert_eq!(value.len, select.row_len(), "rows of one length");
@@ -159,6 +190,12 @@ mod tests {
         assert_eq!(chosen[0].depth(), 3);
         count.open(Opening::ToBoth, &chosen).unwrap();
         assert_eq!((count.ands, count.private_ands, count.layers, count.depth), (30, 10, 3, 3));
+        assert_eq!((count.selects, count.select_ands, count.private_selects), (0, 0, [10, 0]));
+        count.and_all(&chosen[0], &layer[..1]).unwrap();
+        assert_eq!((count.ands, count.selects, count.select_ands), (40, 0, 0));
+        count.and_all(&chosen[0], &layer).unwrap();
+        count.and_all(&chosen[0], &vec![layer[0]; 129]).unwrap();
+        assert_eq!((count.ands, count.selects, count.select_ands), (1350, 30, 1310));
         assert_eq!((count.inputs, count.outputs), ([10, 30], 10));
     }
 }

@@ -13,6 +13,7 @@
 //! | [`circuits`] | whole circuits, from inputs to outputs |
 //! | [`clear`] | the engine that computes in the clear, for tests |
 //! | [`count`] | the engine that counts gates and depth |
+//! | [`gmw`] | two parties, shared bits: a message for each layer of gates |
 //!
 //! Wires come in rows: a [`Wires`] is one bit of many instances, and a number of σ bits is σ rows, lowest
 //! first. A gate acts on whole rows, so independent instances of a gadget are computed together.
@@ -27,7 +28,8 @@ pub mod count;
 pub mod engine;
 mod error;
 pub mod gadgets;
+pub mod gmw;
 
 pub use bits::Bits;
-pub use engine::{Engine, Input, Opening, Party, Wires};
+pub use engine::{Engine, Input, Opening, Party, Watch, Wires};
 pub use error::Error;
