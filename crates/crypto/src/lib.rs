@@ -7,6 +7,7 @@
 //! | [`wide_prg`] | AES-256-CTR streams, for levels above 128 bits |
 //! | [`tree`] | levels of punctured trees: children, their sums, an addition at a secret index |
 //! | [`aes_hash`] | correlation-robust hashes of blocks from AES |
+//! | [`half_gates`] | garbled AND gates |
 //! | [`hash`] | hashes under a protocol [`Context`](hash::Context), singly and in batches |
 //! | [`transpose`] | bit matrices of 128 rows |
 //! | [`gf128`] | the field GF(2^128) |
@@ -46,6 +47,7 @@ pub mod gf64;
 pub mod golay;
 pub mod group;
 pub mod hadamard;
+pub mod half_gates;
 pub mod hash;
 pub mod join;
 pub mod memory;

@@ -15,6 +15,7 @@
 //! in constant time and for as many keys at once as a vector has lanes.
 
 mod children;
+pub(crate) mod half_gates;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

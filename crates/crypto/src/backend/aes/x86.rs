@@ -7,11 +7,14 @@
 
 #[macro_use]
 mod children;
+#[macro_use]
+mod half_gates;
 
 use core::arch::x86_64::*;
 
 use zeroize::Zeroize;
 
+use super::half_gates::Batch;
 use crate::block::Block;
 
 /// Round constants of the key schedule.
@@ -115,8 +118,8 @@ macro_rules! kernels {
 
         #[target_feature(enable = $features)]
         #[inline]
-        fn xor_all(mut x: [V; FLIGHT], y: [V; FLIGHT]) -> [V; FLIGHT] {
-            for i in 0..FLIGHT {
+        fn xor_all<const N: usize>(mut x: [V; N], y: [V; N]) -> [V; N] {
+            for i in 0..N {
                 x[i] = xor(x[i], y[i]);
             }
             x
@@ -124,8 +127,8 @@ macro_rules! kernels {
 
         #[target_feature(enable = $features)]
         #[inline]
-        fn sigma_all(mut x: [V; FLIGHT]) -> [V; FLIGHT] {
-            for i in 0..FLIGHT {
+        fn sigma_all<const N: usize>(mut x: [V; N]) -> [V; N] {
+            for i in 0..N {
                 x[i] = sigma(x[i]);
             }
             x
@@ -307,13 +310,13 @@ macro_rules! kernels {
             }
         }
 
-        /// Schedules `AT_ONCE` keys and encrypts one block of each column under each, round by round.
+        /// Schedules `N` vectors of keys and encrypts one block of each column under each, round by round.
         #[target_feature(enable = $features)]
         #[inline]
-        fn rekeyed_vectors<const COLUMNS: usize, const CCR: bool>(
-            mut key: [V; FLIGHT],
-            mut x: [[V; FLIGHT]; COLUMNS],
-        ) -> [[V; FLIGHT]; COLUMNS] {
+        fn rekeyed_vectors<const N: usize, const COLUMNS: usize, const CCR: bool>(
+            mut key: [V; N],
+            mut x: [[V; N]; COLUMNS],
+        ) -> [[V; N]; COLUMNS] {
             if CCR {
                 for column in 0..COLUMNS {
                     x[column] = sigma_all(x[column]);
@@ -324,11 +327,11 @@ macro_rules! kernels {
                 x[column] = xor_all(x[column], key);
             }
             for round in 0..RCON.len() {
-                for i in 0..FLIGHT {
+                for i in 0..N {
                     key[i] = next_round_key(key[i], RCON[round]);
                 }
                 for column in 0..COLUMNS {
-                    for i in 0..FLIGHT {
+                    for i in 0..N {
                         let x = &mut x[column][i];
                         *x = if round == 9 { enclast(*x, key[i]) } else { enc(*x, key[i]) };
                     }
@@ -354,7 +357,7 @@ macro_rules! kernels {
                 for column in 0..COLUMNS {
                     x[column] = load_all(&columns[column].0[i]);
                 }
-                x = rekeyed_vectors::<COLUMNS, CCR>(load_all(&keys[i]), x);
+                x = rekeyed_vectors::<FLIGHT, COLUMNS, CCR>(load_all(&keys[i]), x);
                 for column in 0..COLUMNS {
                     store_all(&mut columns[column].0[i], x[column]);
                 }
@@ -366,7 +369,7 @@ macro_rules! kernels {
                     *x = load_all(&padded);
                 }
                 padded[..last_keys.len()].copy_from_slice(last_keys);
-                x = rekeyed_vectors::<COLUMNS, CCR>(load_all(&padded), x);
+                x = rekeyed_vectors::<FLIGHT, COLUMNS, CCR>(load_all(&padded), x);
                 for (column, x) in columns.iter_mut().zip(x) {
                     store_all(&mut padded, x);
                     column.1.copy_from_slice(&padded[..column.1.len()]);
@@ -380,6 +383,10 @@ macro_rules! kernels {
 /// 128-bit vectors.
 pub(super) mod narrow {
     use super::*;
+
+    mod half_gates;
+
+    pub(in super::super) use half_gates::{evaluate, evaluate_private, garble, garble_private};
 
     type V = __m128i;
     const LANES: usize = 1;
@@ -451,8 +458,10 @@ pub(super) mod narrow {
 pub(super) mod wide {
     use super::*;
 
+    mod half_gates;
     mod steps;
 
+    pub(in super::super) use half_gates::{evaluate, evaluate_private, garble, garble_private};
     pub(in super::super) use steps::step;
 
     type V = __m512i;
