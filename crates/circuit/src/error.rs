@@ -19,4 +19,15 @@ pub enum Error {
     /// The caller gave an engine the other party's private bits, or none of its own.
     #[error("private bits belong to the party that knows them")]
     NotMine,
+    /// The caller asks for labels that no level has.
+    #[error("no level has wire labels of {level} bits in {blocks} blocks")]
+    UnfitLevel {
+        /// Bits of a label.
+        level: u32,
+        /// Blocks of a label.
+        blocks: usize,
+    },
+    /// The caller opens an output to the sender, in a form of the protocol that shows it none.
+    #[error("this form of the protocol opens outputs to the receiver alone")]
+    OpensToSender,
 }

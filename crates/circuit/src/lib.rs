@@ -14,6 +14,7 @@
 //! | [`clear`] | the engine that computes in the clear, for tests |
 //! | [`count`] | the engine that counts gates and depth |
 //! | [`gmw`] | two parties, shared bits: a message for each layer of gates |
+//! | [`yao`] | Yao's protocol: one party garbles, the other evaluates, nothing is stored |
 //!
 //! Wires come in rows: a [`Wires`] is one bit of many instances, and a number of σ bits is σ rows, lowest
 //! first. A gate acts on whole rows, so independent instances of a gadget are computed together.
@@ -29,6 +30,7 @@ pub mod engine;
 mod error;
 pub mod gadgets;
 pub mod gmw;
+pub mod yao;
 
 pub use bits::Bits;
 pub use engine::{Engine, Input, Opening, Party, Watch, Wires};

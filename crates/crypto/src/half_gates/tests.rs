@@ -154,9 +154,9 @@ fn narrow_tables_follow_their_formulas() {
         let (tables, zeros) = garble(&mut setting.gates(Backend::detect()), &setting.delta, &a, &b);
         for (i, j) in (0..20).zip((0..).step_by(2)) {
             let (a, b) = (a.zeros[i][0].to_u128(), b.zeros[i][0].to_u128());
-            let t_g = hash(a, j) ^ hash(a ^ delta, j) ^ (b & 1) * delta;
+            let t_g = hash(a, j) ^ hash(a ^ delta, j) ^ ((b & 1) * delta);
             let t_e = hash(b, j + 1) ^ hash(b ^ delta, j + 1) ^ a;
-            let c = hash(a, j) ^ (a & 1) * t_g ^ hash(b, j + 1) ^ (b & 1) * (t_e ^ a);
+            let c = hash(a, j) ^ ((a & 1) * t_g) ^ hash(b, j + 1) ^ ((b & 1) * (t_e ^ a));
             assert_eq!([tables[i][0][0], tables[i][1][0], zeros[i][0]].map(Block::to_u128), [t_g, t_e, c]);
         }
     }

@@ -1,0 +1,180 @@
+//! Yao's protocol: the sender garbles, the receiver evaluates, and the garbled circuit streams between them.
+//!
+//! Both learn the outputs that are opened to them, and nothing else but the circuit and its sizes. Semi-honest; a
+//! [restricted form](#against-malicious-parties) keeps inputs private against malicious parties too.
+//!
+//! **Sources:** Huang, Evans, Katz, *Private set intersection: Are garbled circuits better than custom protocols?*, NDSS
+//! 2012, §2 (pipelined garbling, as in Huang, Evans, Katz, Malka, USENIX Security 2011) and §5.3.3 (a gate with a bit of
+//! the generator). In place of four rows less one by row reduction, a gate is [two half gates](vesica_crypto::half_gates)
+//! (Zahur, Rosulek, Evans 2014): two ciphertexts instead of three. The hash takes a new key for each half gate (eprint
+//! 2019/1168), not SHA-1.
+//!
+//! ```text
+//! receiver = evaluator                                           sender = garbler, Δ odd
+//! input of the sender:                   ◄── X ⊕ x·Δ ──          X ←$, for each bit x
+//! input of the receiver, bit y:
+//!    correlated OT: choice y             ── extension ──►
+//!                                        ◄── y_j ──              Y, and Y ⊕ Δ as the other string
+//! AND:                                   ◄── T_G, T_E ──         half gates; XOR, NOT and constants send nothing
+//! AND with a bit of the sender:          ◄── T ──                a generator's half
+//! open to the receiver:                  ◄── p ──                permute bits of the outputs
+//! open to the sender:                    ── c ──►                lowest bits of the labels; value c ⊕ p
+//! ```
+//!
+//! Opening to both sends both rows at once. An AND with a bit of the receiver is an input and an AND. A constant b has
+//! the public label 0, which stands for the value b: the garbler's label of zero is b·Δ. That is a hash input like any
+//! other, since the hash is robust for inputs that an attacker chooses.
+//!
+//! Tables are sent as they are made and dropped as they are used, a batch of 256 gates at a time; neither party stores a
+//! gate. Memory is that of the wires that the circuit itself keeps. The channel holds a garbler back that is ahead.
+//!
+//! # Against malicious parties
+//!
+//! [`Garbler::receiver_only`] and [`Evaluator::receiver_only`] take oblivious transfers that withstand malicious parties
+//! (a bound on their type) and refuse to open anything to the sender. This is the form of HEK12 §2: privacy without
+//! correctness.
+//!
+//! * **A malicious receiver** learns f(x, y) for one input y of its choice, as in the ideal protocol. It sends nothing but
+//!   its side of the transfers, which are secure. It may choose later inputs after it has seen earlier tables: the
+//!   permute bits of outputs, which give the tables their meaning, come after all inputs that they depend on.
+//! * **A malicious sender** learns nothing about y from the protocol: it receives nothing but its side of the transfers,
+//!   and evaluation never fails on the contents of a table or label.
+//! * **Not guaranteed: correctness.** The sender may garble another circuit, or give wrong labels for some input bits. The
+//!   receiver then takes a wrong output for a right one, and the error may depend on y (selective failure). So the
+//!   privacy of y ends where the sender learns something about the output by any way: the receiver must not return it,
+//!   publish it, ask again because of it, or end differently. That excludes a `ToBoth` opening, an audit whose refusal
+//!   both see, and messages between gates that depend on opened values.
+//! * **Not guaranteed: the size of the inputs' content.** Either party may enter any bits, as everywhere.
+//!
+//! | symbol | code |
+//! |---|---|
+//! | X, Y (garbler), the active label (evaluator) | [`Labels`] |
+//! | Δ | `delta` |
+//! | T_G, T_E, T | `tables` |
+//! | ℓ, the level | `level`; `width` is ℓ/8 bytes |
+//!
+//! Cost in bytes: [`table_bytes`], [`private_table_bytes`], [`garbler_input_bytes`], [`evaluator_input_bytes`] and the
+//! extension's, [`opening_bytes`]; in computation: that of [`half_gates`](vesica_crypto::half_gates), and an OT for each
+//! bit of the receiver.
+
+mod evaluator;
+mod garbler;
+#[cfg(any(test, feature = "testing"))]
+pub mod ideal;
+mod labels;
+
+use vesica_channel::Channel;
+use vesica_crypto::block::Block;
+use vesica_crypto::hash;
+use vesica_crypto::memory::Wiped;
+use vesica_ot::iknp::LEVELS;
+
+pub use evaluator::Evaluator;
+pub use garbler::Garbler;
+pub use labels::Labels;
+
+use crate::bits::Bits;
+use crate::engine::{Opening, Party, Wires};
+use crate::error::Error;
+
+/// Called with the number of non-free gates computed since the last call; an error ends the run.
+pub type Watch<'a> = dyn FnMut(u64) -> Result<(), Error> + 'a;
+
+const GATES: hash::Label = hash::Label::new("yao: gates");
+const INPUTS: hash::Label = hash::Label::new("yao: labels of inputs");
+
+/// Bytes of a label.
+const fn label_bytes(level: u32) -> usize {
+    level.div_ceil(8) as usize
+}
+
+/// Bytes that the garbler sends for an AND gate.
+#[must_use]
+pub const fn table_bytes(level: u32) -> u64 {
+    2 * private_table_bytes(level)
+}
+
+/// Bytes that the garbler sends for an AND gate one of whose inputs is a private bit of its own.
+#[must_use]
+pub const fn private_table_bytes(level: u32) -> u64 {
+    label_bytes(level) as u64
+}
+
+/// Bytes that the garbler sends for so many input bits of its own.
+#[must_use]
+pub const fn garbler_input_bytes(level: u32, bits: u64) -> u64 {
+    private_table_bytes(level) * bits
+}
+
+/// Bytes that the garbler sends for so many input bits of the evaluator, the OT extension's aside (for one call of IKNP,
+/// the evaluator sends [`iknp::bytes`](vesica_ot::iknp::bytes)).
+#[must_use]
+pub const fn evaluator_input_bytes(level: u32, bits: u64) -> u64 {
+    private_table_bytes(level) * bits
+}
+
+/// Bytes that the receiver and the sender send to open so many bits in one call.
+#[must_use]
+pub fn opening_bytes(opening: Opening, bits: u64) -> [u64; 2] {
+    [Party::Receiver, Party::Sender]
+        .map(|party| if opening.is_to(party.other()) { bits.div_ceil(8) } else { 0 })
+}
+
+/// Which outputs an engine opens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Openings {
+    All,
+    ReceiverOnly,
+}
+
+impl Openings {
+    fn check(self, opening: Opening) -> Result<(), Error> {
+        if self == Openings::ReceiverOnly && opening.is_to(Party::Sender) {
+            return Err(Error::OpensToSender);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a level has labels of so many bits, and they have `W` blocks.
+fn check_level<const W: usize>(level: u32) -> Result<(), Error> {
+    let fits = LEVELS.contains(&level) && label_bytes(level).div_ceil(Block::BYTES) == W;
+    if fits { Ok(()) } else { Err(Error::UnfitLevel { level, blocks: W }) }
+}
+
+/// Sends the lowest bits of this party's labels if the other learns the values, and adds the other's to them if this
+/// party does.
+fn open<const W: usize>(
+    me: Party,
+    opening: Opening,
+    wires: &[Labels<W>],
+    channel: &mut dyn Channel,
+) -> Result<Option<Vec<Bits>>, Error> {
+    let rows: Vec<Bits> = wires.iter().map(Labels::low_bits).collect();
+    if rows.is_empty() {
+        return Ok(opening.is_to(me).then_some(rows));
+    }
+    let mine = Bits::join(&rows.iter().collect::<Vec<_>>());
+    let count = mine.len().div_ceil(8);
+    if opening.is_to(me.other()) {
+        let bytes = Wiped::from(mine.words().iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>());
+        channel.send(&bytes[..count])?;
+        channel.flush()?;
+    }
+    if !opening.is_to(me) {
+        return Ok(None);
+    }
+    let mut words = Wiped::from(vec![0; mine.words().len() * 8]);
+    channel.recv_exact(&mut words[..count])?;
+    let words = words.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let opened = mine.zip_words(&Bits::from_words(words, mine.len()), |mine, theirs| mine ^ theirs);
+    let mut at = 0;
+    let rows = rows.iter().map(|row| {
+        at += row.len();
+        opened.slice(at - row.len()..at)
+    });
+    Ok(Some(rows.collect()))
+}
+
+#[cfg(test)]
+mod tests;

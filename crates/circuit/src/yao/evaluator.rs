@@ -1,0 +1,184 @@
+//! The evaluator: the receiver of a run.
+
+use vesica_channel::Channel;
+use vesica_crypto::backend::Backend;
+use vesica_crypto::block::Block;
+use vesica_crypto::half_gates::HalfGates;
+use vesica_crypto::hash::Context;
+use vesica_crypto::memory::Wiped;
+use vesica_ot::CotReceiver;
+use vesica_ot::chosen::{StringOt, recv_strings};
+use vesica_ot::security::Malicious;
+
+use super::labels::{self, BATCH, Labels, Stage};
+use super::{GATES, INPUTS, Openings, Watch, check_level, label_bytes};
+use crate::bits::Bits;
+use crate::engine::{Engine, Input, Opening, Party, Wires};
+use crate::error::Error;
+
+/// The party that evaluates; its wires are the labels of the values that they carry.
+pub struct Evaluator<'a, C, const W: usize> {
+    ot: StringOt<C, W>,
+    channel: &'a mut dyn Channel,
+    watch: &'a mut Watch<'a>,
+    gates: HalfGates<W>,
+    stage: Stage<W>,
+    width: usize,
+    openings: Openings,
+}
+
+impl<'a, C: CotReceiver<W>, const W: usize> Evaluator<'a, C, W> {
+    /// The evaluator of one circuit in this context, with labels of `level` bits. It opens outputs to either party.
+    ///
+    /// # Errors
+    /// If no level has so many bits in `W` blocks.
+    pub fn new(
+        context: &Context,
+        level: u32,
+        ot: C,
+        channel: &'a mut dyn Channel,
+        watch: &'a mut Watch<'a>,
+    ) -> Result<Self, Error> {
+        check_level::<W>(level)?;
+        let width = label_bytes(level);
+        Ok(Evaluator {
+            ot: StringOt::new(context, INPUTS, width, ot),
+            channel,
+            watch,
+            gates: HalfGates::of(context, GATES, level),
+            stage: Stage::new(),
+            width,
+            openings: Openings::All,
+        })
+    }
+
+    /// Computes gates with `backend`.
+    #[must_use]
+    pub fn with_backend(self, backend: Backend) -> Self {
+        Evaluator { gates: self.gates.with_backend(backend), ..self }
+    }
+
+    /// The connection, for messages between the gates. Both parties have to send and receive them at the same point.
+    pub fn channel(&mut self) -> &mut dyn Channel {
+        self.channel
+    }
+
+    /// The labels of the garbler's bits.
+    fn other_input(&mut self, rows: usize, len: usize) -> Result<Vec<Labels<W>>, Error> {
+        self.channel.flush()?;
+        let mut wires = Vec::with_capacity(rows);
+        for _ in 0..rows {
+            let mut labels = Labels::repeat([Block::ZERO; W], len);
+            recv_strings(&mut labels.0, self.width, self.channel.split().1)?;
+            wires.push(labels);
+        }
+        Ok(wires)
+    }
+
+    /// The labels of this party's bits, by oblivious transfer.
+    fn own_input(&mut self, rows: &[Bits]) -> Result<Vec<Labels<W>>, Error> {
+        let [first, ..] = rows else { return Ok(Vec::new()) };
+        let len = first.len();
+        assert!(rows.iter().all(|row| row.len() == len), "rows of one length");
+        let choices = Bits::join(&rows.iter().collect::<Vec<_>>());
+        let bytes =
+            Wiped::from(choices.words().iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>());
+        let mut strings = Labels::repeat([Block::ZERO; W], choices.len());
+        self.ot.receive_correlated(&bytes, &mut strings.0, self.channel)?;
+        Ok(labels::split(&strings.0, rows.len(), len))
+    }
+}
+
+impl<'a, C: CotReceiver<W, Security = Malicious>, const W: usize> Evaluator<'a, C, W> {
+    /// The evaluator of a circuit whose outputs it alone learns, over oblivious transfers that withstand malicious
+    /// parties: see [the module](super) for what that guarantees. It opens to the receiver alone.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn receiver_only(
+        context: &Context,
+        level: u32,
+        ot: C,
+        channel: &'a mut dyn Channel,
+        watch: &'a mut Watch<'a>,
+    ) -> Result<Self, Error> {
+        let evaluator = Self::new(context, level, ot, channel, watch)?;
+        Ok(Evaluator { openings: Openings::ReceiverOnly, ..evaluator })
+    }
+}
+
+impl<C: CotReceiver<W>, const W: usize> Engine for Evaluator<'_, C, W> {
+    type Wires = Labels<W>;
+
+    fn chunk(&self) -> usize {
+        BATCH
+    }
+
+    /// The garbler's label of the constant's value is zero.
+    fn constant(&mut self, _: bool, len: usize) -> Labels<W> {
+        Labels::repeat([Block::ZERO; W], len)
+    }
+
+    fn input(&mut self, owner: Party, bits: Input<'_>) -> Result<Vec<Labels<W>>, Error> {
+        match (owner, bits) {
+            (Party::Receiver, Input::Known(rows)) => self.own_input(rows),
+            (Party::Sender, Input::Hidden { rows, len }) => self.other_input(rows, len),
+            _ => Err(Error::NotMine),
+        }
+    }
+
+    /// The garbler exchanges the meaning of the labels.
+    fn not(&self, a: &Labels<W>) -> Labels<W> {
+        a.clone()
+    }
+
+    fn xor(&self, a: &Labels<W>, b: &Labels<W>) -> Labels<W> {
+        a.zip(b, labels::xor)
+    }
+
+    fn and(&mut self, layer: &[(&Labels<W>, &Labels<W>)]) -> Result<Vec<Labels<W>>, Error> {
+        let layer: Vec<_> = layer.iter().map(|(a, b)| labels::pair(a, b)).collect();
+        let Evaluator { channel, watch, gates, stage, width, .. } = self;
+        channel.flush()?;
+        let mut tables = [[[Block::ZERO; W]; 2]; BATCH];
+        stage.run(&layer, |a, b, out| {
+            let tables = &mut tables[..a.len()];
+            recv_strings(tables.as_flattened_mut(), *width, channel.split().1)?;
+            gates.evaluate(a, b, tables, out);
+            watch(a.len() as u64)
+        })
+    }
+
+    fn and_private(
+        &mut self,
+        owner: Party,
+        select: Input<'_>,
+        values: &[Labels<W>],
+    ) -> Result<Vec<Labels<W>>, Error> {
+        match (owner, select) {
+            (Party::Sender, Input::Hidden { rows: 1, len }) => {
+                assert!(values.iter().all(|value| value.len() == len), "rows of one length");
+            }
+            (Party::Receiver, Input::Known([_])) => {
+                let select = self.input(owner, select)?;
+                return self.and_all(&select[0], values);
+            }
+            _ => return Err(Error::NotMine),
+        }
+        let layer: Vec<_> = values.iter().map(|value| labels::pair(value, value)).collect();
+        let Evaluator { channel, watch, gates, stage, width, .. } = self;
+        channel.flush()?;
+        let mut tables = [[Block::ZERO; W]; BATCH];
+        stage.run(&layer, |values, _, out| {
+            let tables = &mut tables[..values.len()];
+            recv_strings(tables, *width, channel.split().1)?;
+            gates.evaluate_private(values, tables, out);
+            watch(values.len() as u64)
+        })
+    }
+
+    fn open(&mut self, opening: Opening, wires: &[Labels<W>]) -> Result<Option<Vec<Bits>>, Error> {
+        self.openings.check(opening)?;
+        super::open(Party::Receiver, opening, wires, self.channel)
+    }
+}

@@ -1,0 +1,206 @@
+//! The garbler: the sender of a run.
+
+use rand_core::CryptoRng;
+use vesica_channel::Channel;
+use vesica_crypto::backend::Backend;
+use vesica_crypto::block::Block;
+use vesica_crypto::half_gates::HalfGates;
+use vesica_crypto::hash::Context;
+use vesica_crypto::wide_prg::WidePrg;
+use vesica_ot::CotSender;
+use vesica_ot::chosen::{StringOt, send_strings};
+use vesica_ot::security::Malicious;
+use zeroize::Zeroizing;
+
+use super::labels::{self, BATCH, Label, Labels, Stage};
+use super::{GATES, INPUTS, Openings, Watch, check_level, label_bytes};
+use crate::bits::Bits;
+use crate::engine::{Engine, Input, Opening, Party, Wires};
+use crate::error::Error;
+
+/// The party that garbles; its wires are the labels of zero.
+pub struct Garbler<'a, C, const W: usize> {
+    ot: StringOt<C, W>,
+    channel: &'a mut dyn Channel,
+    watch: &'a mut Watch<'a>,
+    delta: Zeroizing<Label<W>>,
+    gates: HalfGates<W>,
+    stage: Stage<W>,
+    labels: WidePrg,
+    width: usize,
+    openings: Openings,
+}
+
+impl<'a, C: CotSender<W>, const W: usize> Garbler<'a, C, W> {
+    /// The garbler of one circuit in this context, with labels of `level` bits. It opens outputs to either party.
+    ///
+    /// # Errors
+    /// If no level has so many bits in `W` blocks.
+    pub fn new(
+        context: &Context,
+        level: u32,
+        ot: C,
+        channel: &'a mut dyn Channel,
+        watch: &'a mut Watch<'a>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self, Error> {
+        check_level::<W>(level)?;
+        let width = label_bytes(level);
+        let mut seed = Zeroizing::new([0; 32]);
+        rng.fill_bytes(&mut *seed);
+        let mut labels = WidePrg::from_seed(&seed);
+        let mut delta = Zeroizing::new([Block::ZERO; W]);
+        let bytes = &mut Block::slice_as_mut_bytes(&mut *delta)[..width];
+        labels.fill(bytes);
+        // The lowest bits of the two labels of a wire differ.
+        bytes[0] |= 1;
+        Ok(Garbler {
+            ot: StringOt::new(context, INPUTS, width, ot),
+            channel,
+            watch,
+            delta,
+            gates: HalfGates::of(context, GATES, level),
+            stage: Stage::new(),
+            labels,
+            width,
+            openings: Openings::All,
+        })
+    }
+
+    /// Computes gates with `backend`.
+    #[must_use]
+    pub fn with_backend(self, backend: Backend) -> Self {
+        Garbler { gates: self.gates.with_backend(backend), ..self }
+    }
+
+    /// The connection, for messages between the gates. Both parties have to send and receive them at the same point.
+    pub fn channel(&mut self) -> &mut dyn Channel {
+        self.channel
+    }
+
+    /// `count` fresh labels.
+    fn fresh(&mut self, count: usize) -> Labels<W> {
+        let mut labels = Labels::repeat([Block::ZERO; W], count);
+        for label in labels.0.iter_mut() {
+            self.labels.fill(&mut Block::slice_as_mut_bytes(label)[..self.width]);
+        }
+        labels
+    }
+
+    /// Δ of each bit that is set.
+    fn selected(&self, bits: &Bits) -> Labels<W> {
+        Labels::of(bits.iter().map(|bit| self.delta.map(|block| block & Block::mask(bit))).collect())
+    }
+
+    /// Draws labels for this party's bits, and sends those that the bits select.
+    fn own_input(&mut self, rows: &[Bits]) -> Result<Vec<Labels<W>>, Error> {
+        let mut wires = Vec::with_capacity(rows.len());
+        for bits in rows {
+            let zeros = self.fresh(bits.len());
+            let active = zeros.zip(&self.selected(bits), labels::xor);
+            send_strings(&active.0, self.width, self.channel.split().0)?;
+            wires.push(zeros);
+        }
+        self.channel.flush()?;
+        Ok(wires)
+    }
+
+    /// The labels of the evaluator's bits, which it gets by oblivious transfer.
+    fn other_input(&mut self, rows: usize, len: usize) -> Result<Vec<Labels<W>>, Error> {
+        let mut zeros = Labels::repeat([Block::ZERO; W], rows * len);
+        let delta = &self.delta;
+        self.ot.send_correlated(&mut zeros.0, |_, zero| labels::xor(zero, delta), self.channel)?;
+        Ok(labels::split(&zeros.0, rows, len))
+    }
+}
+
+impl<'a, C: CotSender<W, Security = Malicious>, const W: usize> Garbler<'a, C, W> {
+    /// The garbler of a circuit whose outputs the evaluator alone learns, over oblivious transfers that withstand
+    /// malicious parties: see [the module](super) for what that guarantees. It opens to the receiver alone.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn receiver_only(
+        context: &Context,
+        level: u32,
+        ot: C,
+        channel: &'a mut dyn Channel,
+        watch: &'a mut Watch<'a>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self, Error> {
+        let garbler = Self::new(context, level, ot, channel, watch, rng)?;
+        Ok(Garbler { openings: Openings::ReceiverOnly, ..garbler })
+    }
+}
+
+impl<C: CotSender<W>, const W: usize> Engine for Garbler<'_, C, W> {
+    type Wires = Labels<W>;
+
+    fn chunk(&self) -> usize {
+        BATCH
+    }
+
+    /// The evaluator's label of any constant is zero, so the label of value zero is b·Δ.
+    fn constant(&mut self, bit: bool, len: usize) -> Labels<W> {
+        Labels::repeat(self.delta.map(|block| block & Block::mask(bit)), len)
+    }
+
+    fn input(&mut self, owner: Party, bits: Input<'_>) -> Result<Vec<Labels<W>>, Error> {
+        match (owner, bits) {
+            (Party::Sender, Input::Known(rows)) => self.own_input(rows),
+            (Party::Receiver, Input::Hidden { rows, len }) => self.other_input(rows, len),
+            _ => Err(Error::NotMine),
+        }
+    }
+
+    fn not(&self, a: &Labels<W>) -> Labels<W> {
+        Labels::of(a.0.iter().map(|label| labels::xor(label, &self.delta)).collect())
+    }
+
+    fn xor(&self, a: &Labels<W>, b: &Labels<W>) -> Labels<W> {
+        a.zip(b, labels::xor)
+    }
+
+    fn and(&mut self, layer: &[(&Labels<W>, &Labels<W>)]) -> Result<Vec<Labels<W>>, Error> {
+        let layer: Vec<_> = layer.iter().map(|(a, b)| labels::pair(a, b)).collect();
+        let Garbler { channel, watch, delta, gates, stage, width, .. } = self;
+        let mut tables = [[[Block::ZERO; W]; 2]; BATCH];
+        stage.run(&layer, |a, b, out| {
+            let tables = &mut tables[..a.len()];
+            gates.garble(delta, a, b, tables, out);
+            send_strings(tables.as_flattened(), *width, channel.split().0)?;
+            watch(a.len() as u64)
+        })
+    }
+
+    fn and_private(
+        &mut self,
+        owner: Party,
+        select: Input<'_>,
+        values: &[Labels<W>],
+    ) -> Result<Vec<Labels<W>>, Error> {
+        let bits = match (owner, select) {
+            (Party::Sender, Input::Known([bits])) => bits,
+            (Party::Receiver, Input::Hidden { rows: 1, .. }) => {
+                let select = self.input(owner, select)?;
+                return self.and_all(&select[0], values);
+            }
+            _ => return Err(Error::NotMine),
+        };
+        let selected = self.selected(bits);
+        let layer: Vec<_> = values.iter().map(|value| labels::pair(&selected, value)).collect();
+        let Garbler { channel, watch, delta, gates, stage, width, .. } = self;
+        let mut tables = [[Block::ZERO; W]; BATCH];
+        stage.run(&layer, |selected, values, out| {
+            let tables = &mut tables[..values.len()];
+            gates.garble_private(delta, selected, values, tables, out);
+            send_strings(tables, *width, channel.split().0)?;
+            watch(values.len() as u64)
+        })
+    }
+
+    fn open(&mut self, opening: Opening, wires: &[Labels<W>]) -> Result<Option<Vec<Bits>>, Error> {
+        self.openings.check(opening)?;
+        super::open(Party::Sender, opening, wires, self.channel)
+    }
+}
