@@ -2,16 +2,16 @@
 //!
 //! Each party's set is a row of 2^σ bits, one for each number of the domain, set if the number is in the set.
 //!
-//! Cost: 2^σ AND gates of depth 1, 2^σ input bits of each party.
+//! Cost: 2^σ AND gates of depth 1, each with a private bit of the sender; 2^σ input bits of the receiver.
 
 use super::part;
 use crate::engine::{Engine, Input, Party, Wires};
 use crate::error::Error;
 
 /// Numbers whose input wires are held at a time.
-const BATCH: usize = 1 << 18;
+const BATCH: usize = 1 << 20;
 
-/// AND gates for a domain of so many numbers.
+/// AND gates for a domain of so many numbers, each with a private bit of the sender.
 #[must_use]
 pub fn ands(domain: u64) -> u64 {
     domain
@@ -40,11 +40,11 @@ pub fn bitwise_and<E: Engine>(
         let (mut mine, mut theirs) = (Vec::new(), Vec::new());
         let receiver =
             engine.input(Party::Receiver, part(receiver, range.clone(), &mut mine))?.swap_remove(0);
-        let sender = engine.input(Party::Sender, part(sender, range, &mut theirs))?.swap_remove(0);
         let mut matches = engine.constant(false, receiver.len());
         for at in (0..receiver.len()).step_by(chunk) {
-            let range = at..at.saturating_add(chunk).min(receiver.len());
-            let gates = engine.and(&[(&receiver.slice(range.clone()), &sender.slice(range))])?;
+            let piece = at..at.saturating_add(chunk).min(receiver.len());
+            let sender = part(sender, start + piece.start..start + piece.end, &mut theirs);
+            let gates = engine.and_private(Party::Sender, sender, &[receiver.slice(piece)])?;
             matches.write(at, &gates[0]);
         }
         each(engine, matches)?;
@@ -85,7 +85,8 @@ mod tests {
             let mut count = Count::with_chunk(chunk);
             let input = Input::Hidden { rows: 1, len: 1 << 20 };
             bitwise_and(&mut count, input, input, |_, _| Ok(())).unwrap();
-            assert_eq!((count.ands, count.depth, count.inputs), (ands(1 << 20), 1, [1 << 20; 2]));
+            assert_eq!((count.private_ands, count.depth, count.inputs), (ands(1 << 20), 1, [1 << 20; 2]));
+            assert_eq!(count.ands, 0);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Pairwise comparison: each item of the receiver with each of the sender (HEK12 §4).
 //!
 //! The comparisons that concern one item are summed by ⊕, which is free: the items of a set differ, so at most
-//! one comparison of an item holds (PSSZ15 §5). [`compare_run`] is the form of the paper's Algorithm 1, where
-//! each match is revealed as soon as it is found, so that matched items need no more comparisons.
+//! one comparison of an item holds (PSSZ15 §5). [`compare`] is for the form of the paper's Algorithm 1, where a
+//! match is revealed as soon as it is found, so that matched items need no more comparisons.
 //!
 //! Cost: n_r·n_s·(σ - 1) AND gates of depth ⌈log2 σ⌉.
 
@@ -71,24 +71,28 @@ pub fn pairwise<E: Engine>(
     Ok(matches)
 }
 
-/// Compares the receiver's item at `item` with the sender's items at these positions: a wire for each.
+/// Compares these pairs of positions, of an item of the receiver and an item of the sender: a wire for each.
 ///
 /// # Errors
 /// As [`Engine::and`].
 ///
 /// # Panics
 /// If a position is beyond the set, or items have no bits, or not the same number of bits.
-pub fn compare_run<E: Engine>(
+pub fn compare<E: Engine>(
     engine: &mut E,
     receiver: &[E::Wires],
-    item: u32,
     sender: &[E::Wires],
-    positions: &[u32],
+    pairs: &[(u32, u32)],
 ) -> Result<E::Wires, Error> {
-    let same = vec![item; positions.len()];
-    let receiver: Vec<_> = receiver.iter().map(|row| row.gather(&same)).collect();
-    let sender: Vec<_> = sender.iter().map(|row| row.gather(positions)).collect();
-    equal(engine, &receiver, &sender)
+    let mut same = engine.constant(false, pairs.len());
+    let chunk = engine.chunk().clamp(1, BATCH);
+    for (at, pairs) in (0..).step_by(chunk).zip(pairs.chunks(chunk)) {
+        let (left, right): (Vec<u32>, Vec<u32>) = pairs.iter().copied().unzip();
+        let left: Vec<_> = receiver.iter().map(|row| row.gather(&left)).collect();
+        let right: Vec<_> = sender.iter().map(|row| row.gather(&right)).collect();
+        same.write(at, &equal(engine, &left, &right)?);
+    }
+    Ok(same)
 }
 
 /// Compares some items of the receiver with a run of the sender's, and adds what holds to the matches.
@@ -134,7 +138,7 @@ fn sum<E: Engine>(engine: &E, mut row: E::Wires) -> E::Wires {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::rows;
+    use crate::bits::{Bits, rows};
     use crate::clear::Clear;
     use crate::count::Count;
     use crate::engine::{Input, Party};
@@ -160,13 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn an_item_against_some() {
+    fn some_pairs() {
         let (receiver, sender) = (set(20, 3), set(30, 5));
         let (x, y) = (rows(&receiver, SIGMA), rows(&sender, SIGMA));
-        for (item, number) in receiver.iter().enumerate() {
-            let left: Vec<u32> = (0..30).filter(|j| j % 4 != 1).collect();
-            let matches = compare_run(&mut Clear::default(), &x, item as u32, &y, &left).unwrap();
-            assert_eq!(matches, left.iter().map(|&j| sender[j as usize] == *number).collect());
+        let pairs: Vec<_> = (0..600).map(|at| (at % 20, at / 20)).filter(|(i, j)| (i + j) % 4 != 1).collect();
+        let expected: Bits = pairs.iter().map(|&(i, j)| receiver[i as usize] == sender[j as usize]).collect();
+        for chunk in [7, 300, usize::MAX] {
+            assert_eq!(compare(&mut Clear::with_chunk(chunk), &x, &y, &pairs).unwrap(), expected);
         }
     }
 

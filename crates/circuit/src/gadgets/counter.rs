@@ -85,19 +85,17 @@ impl<W: Wires> Counter<W> {
     /// # Errors
     /// As [`Engine::and`].
     pub fn add<E: Engine<Wires = W>>(&mut self, engine: &mut E, row: &W) -> Result<(), Error> {
-        if row.is_empty() {
-            return Ok(());
-        }
-        self.column(0).push(row.clone());
-        let chunk = engine.chunk();
-        let Some(full) = chunk.checked_mul(3) else { return Ok(()) };
-        let mut weight = 0;
-        while weight < self.columns.len() {
-            while self.columns[weight].len >= full {
+        let chunk = engine.chunk().max(1);
+        for start in (0..row.len()).step_by(chunk) {
+            let end = start.saturating_add(chunk).min(row.len());
+            self.column(0).push(row.slice(start..end));
+            // Each weight passes on carries as soon as they fill a piece.
+            let mut weight = 0;
+            while weight < self.columns.len() && self.columns[weight].len >= chunk.saturating_mul(3) {
                 let adder = self.adder(engine, weight, chunk);
                 self.apply(engine, vec![adder])?;
+                weight += 1;
             }
-            weight += 1;
         }
         Ok(())
     }
