@@ -5,6 +5,7 @@
 //! | [`bitwise_and`] | which numbers of a small domain both parties have |
 //! | [`pairwise`] | which items are equal, by comparing each pair |
 //! | [`phasing`] | whether the receiver's item of each bin is one of the sender's in that bin |
+//! | [`sort_compare_shuffle`] | the items that both have, by merging sorted lists |
 
 use std::ops::Range;
 
@@ -14,6 +15,7 @@ use crate::engine::{Input, Wires};
 pub mod bitwise_and;
 pub mod pairwise;
 pub mod phasing;
+pub mod sort_compare_shuffle;
 
 /// A range of all rows of an input; `bits` holds them if they are known.
 fn part<'a>(input: Input<'_>, range: Range<usize>, bits: &'a mut Vec<Bits>) -> Input<'a> {

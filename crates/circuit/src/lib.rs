@@ -10,6 +10,8 @@
 //! | [`engine`] | the trait that a circuit is written for, with inputs and outputs |
 //! | [`bits`] | packed bits: one bit of many values, the wires of [`clear`] |
 //! | [`gadgets`] | small circuits, such as comparisons, from which others are built |
+//! | [`networks`] | 2-sorters that merge and sort |
+//! | [`shuffle`] | a secret permutation |
 //! | [`circuits`] | whole circuits, from inputs to outputs |
 //! | [`clear`] | the engine that computes in the clear, for tests |
 //! | [`count`] | the engine that counts gates and depth |
@@ -30,6 +32,8 @@ pub mod engine;
 mod error;
 pub mod gadgets;
 pub mod gmw;
+pub mod networks;
+pub mod shuffle;
 pub mod yao;
 
 pub use bits::Bits;
