@@ -48,6 +48,9 @@ pub struct Cell {
     /// The most items of an intersection that the run reveals.
     #[serde(default, skip_serializing_if = "is_default")]
     pub audit_max: Option<u64>,
+    /// Percent of the smaller set that both sets have; none: a quarter, and at least one item.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub common_percent: Option<u32>,
     /// Who learns the matches: `receiver` or `both`.
     #[serde(default = "default_learns", skip_serializing_if = "is_default_learns", with = "word")]
     pub learns: Learns,
@@ -123,6 +126,7 @@ impl Cell {
             profile: Profile::default(),
             paper_parameters: false,
             audit_max: None,
+            common_percent: None,
             learns: default_learns(),
             threads: default_threads(),
             network: default_network(),
@@ -131,9 +135,10 @@ impl Cell {
         }
     }
 
-    /// Items that both sets have: a quarter of the smaller one, and at least one.
+    /// Items that both sets have.
     pub fn common(&self) -> usize {
-        self.receiver.min(self.sender).div_ceil(4)
+        let smaller = self.receiver.min(self.sender);
+        self.common_percent.map_or(smaller.div_ceil(4), |percent| smaller * percent.min(100) as usize / 100)
     }
 
     /// The settings of a run. Insecure protocols are allowed, since a benchmark has no real data.

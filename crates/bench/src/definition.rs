@@ -21,7 +21,7 @@
 //! overrides = { level = 112 }             # what its cells have whatever the column says
 //! [[rows]]
 //! name = "SCS"
-//! awaits = "scs-wn"                       # run once the registry has a protocol of that name
+//! awaits = "scs-wn"                       # its `protocol`; run once the registry has one of that name
 //! [[rows]]
 //! name = "GPU"
 //! cannot = "no GPU in this machine"       # a row that is not run says why
@@ -330,12 +330,14 @@ fn read_row(raw: &RawDefinition, row: &RawRow, networks: &Networks) -> Result<Ro
             let merged = merged(raw, &own, column, &row.overrides);
             let at = |message| format!("row {:?}, column {:?}: {message}", row.name, column.name);
             if raw.measure == Measure::Count {
-                match merged.try_into() {
-                    Ok(program) => entry.program = Some(program),
+                let program: Result<Program, toml::de::Error> = merged.try_into();
+                match program.map(|program| (program.value(), program)) {
+                    Ok((Ok(_), program)) => entry.program = Some(program),
+                    Ok((Err(error), _)) => entry.cannot = Some(error.to_string()),
                     Err(_) if row.awaits.is_some() => {
                         entry.cannot = Some("no program tells it yet".to_owned())
                     }
-                    Err(error) => return Err(at(toml::de::Error::to_string(&error))),
+                    Err(error) => return Err(at(error.to_string())),
                 }
             } else {
                 match cell(merged, networks) {
@@ -498,7 +500,7 @@ mod tests {
             cell = { program = "stash-by-regression" }
         "#;
         let definition = Definition::parse("x", text, &Networks::default()).unwrap();
-        assert_eq!(definition.rows[0].entries[0].program.as_ref().unwrap().value(), 12.0);
+        assert_eq!(definition.rows[0].entries[0].program.as_ref().unwrap().value().unwrap(), 12.0);
         let wrong = text.replace("stash-by-regression", "none");
         assert!(Definition::parse("x", &wrong, &Networks::default()).is_err());
     }

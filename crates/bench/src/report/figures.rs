@@ -101,7 +101,7 @@ pub fn value(line: &Line, measure: Measure) -> f64 {
 pub fn ours(definition: &Definition, row: &Row, i: usize, record: &Record) -> Option<Spread> {
     let (entry, column) = (row.entries.get(i)?, definition.columns.get(i)?);
     if let Some(program) = &entry.program {
-        let value = program.value();
+        let value = program.value().ok()?;
         return Some(Spread { median: value, least: value, most: value, runs: 0 });
     }
     // There is no figure if the run has none of the phases asked for: it is older, or its role has no such phase.
