@@ -11,7 +11,8 @@ use vesica_crypto::aes_hash::{FixedKey, rekeyed_ccr_on};
 use vesica_crypto::backend::{Backend, Level};
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128::{Gf128, inner_product_on, multiply_add_on, multiply_on};
-use vesica_crypto::hash::Oracle;
+use vesica_crypto::half_gates::HalfGates;
+use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::join::{Collection, Lookup, PackedTags, join};
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, transpose_on};
@@ -131,6 +132,60 @@ fn aes(bench: &Bench) {
         large.resize(1 << 24, Block::ZERO);
         Prg::from_seed([2; 16]).fill_blocks(black_box(&mut large));
     });
+}
+
+/// Gates, whose reference is the key schedules and blocks (at 128 bits) or hashes that they take, timed alone.
+fn half_gates(bench: &Bench) {
+    fn gates<const W: usize>(bench: &Bench, backend: Backend, bits: u32) {
+        const GATES: usize = 256;
+        let rows = || -> Vec<[Block; W]> { random_blocks(GATES * W).as_chunks().0.to_vec() };
+        let (a, b, mut out) = (rows(), rows(), rows());
+        let (mut halves, mut tables) = (rows(), vec![[[Block::ZERO; W]; 2]; GATES]);
+        let delta = [Block::ONES; W];
+        let context = Context::new(&[1; 32], "kernels", b"", 0, 0);
+        let mut half_gates = HalfGates::<W>::of(&context, Label::new("gates"), bits).with_backend(backend);
+        let mut one = |name: &str, floor: f64, work: &mut dyn FnMut(&mut HalfGates<W>)| {
+            let name = format!("{name} of {bits} bits, {:?}, gate", backend.level());
+            bench.one(&name, GATES, Some(floor), || work(black_box(&mut half_gates)));
+        };
+        let [garbled, evaluated] = floors::<W>(backend);
+        one("half gates garbled", 2.0 * garbled, &mut |gates| {
+            gates.garble(&delta, &a, &b, &mut tables, black_box(&mut out));
+        });
+        one("half gates evaluated", 2.0 * evaluated, &mut |gates| {
+            gates.evaluate(&a, &b, &tables, black_box(&mut out));
+        });
+        one("private half gates garbled", garbled, &mut |gates| {
+            gates.garble_private(&delta, &a, &b, &mut halves, black_box(&mut out));
+        });
+        one("private half gates evaluated", evaluated, &mut |gates| {
+            gates.evaluate_private(&a, &halves, black_box(&mut out));
+        });
+    }
+    if !bench.filter.contains("half gates") && !bench.filter.is_empty() {
+        return;
+    }
+    for backend in Backend::available() {
+        gates::<1>(bench, backend, 80);
+        gates::<1>(bench, backend, 128);
+        gates::<2>(bench, backend, 256);
+    }
+}
+
+/// What the hashes of a half gate take, to garble and to evaluate.
+fn floors<const W: usize>(backend: Backend) -> [f64; 2] {
+    const HALVES: usize = 512;
+    let keys = random_blocks(HALVES);
+    let (mut x, mut y) = (random_blocks(HALVES), random_blocks(HALVES));
+    if W == 1 {
+        let two = measure(HALVES, &mut || rekeyed_ccr_on(backend, &keys, [black_box(&mut x), &mut y]));
+        return [two.0, measure(HALVES, &mut || rekeyed_ccr_on(backend, &keys, [black_box(&mut x)])).0];
+    }
+    let (inputs, oracle) = (vec![1; 48 * HALVES], Oracle::derive_key("vesica kernels example"));
+    let mut out = vec![0; 32 * HALVES];
+    let (hash, _) =
+        measure(HALVES, &mut || oracle.hash_batch_on(backend, &inputs, 48, black_box(&mut out), 32));
+    [2.0 * hash, hash]
 }
 
 fn blake3(bench: &Bench) {
@@ -257,6 +312,7 @@ fn main() {
     let bench = Bench { filter: std::env::args().nth(1).unwrap_or_default() };
     println!("{:<48} {:>9} {:>9} {:>9}", "kernel, unit", "min ns", "median", "reference");
     aes(&bench);
+    half_gates(&bench);
     blake3(&bench);
     bit_matrices(&bench);
     field(&bench);

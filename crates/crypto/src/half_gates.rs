@@ -38,8 +38,6 @@
 
 pub(crate) mod formulas;
 
-use zeroize::Zeroize;
-
 use crate::backend::Backend;
 use crate::backend::aes::half_gates::{self as kernel, Batch};
 use crate::block::Block;
@@ -58,6 +56,9 @@ pub struct HalfGates<const W: usize> {
     wide: Oracle,
     cut: [Block; W],
     next: u64,
+    /// The inputs of a call of the wide hash, number by label, and its outputs.
+    inputs: Wiped<Block>,
+    hashes: Wiped<[Block; W]>,
 }
 
 impl<const W: usize> HalfGates<W> {
@@ -73,8 +74,16 @@ impl<const W: usize> HalfGates<W> {
         context.hash(label, b"", &mut start);
         let mut cut = [Block::ZERO; W];
         Block::slice_as_mut_bytes(&mut cut)[..bytes].fill(u8::MAX);
-        let wide = context.oracle(label);
-        Self { backend: Backend::detect(), start: Block::from(start), wide, cut, next: 0 }
+        let hashes = if W == 1 { 0 } else { 4 * BATCH };
+        Self {
+            backend: Backend::detect(),
+            start: Block::from(start),
+            wide: context.oracle(label),
+            cut,
+            next: 0,
+            inputs: Wiped::from(vec![Block::ZERO; (1 + W) * hashes]),
+            hashes: Wiped::from(vec![[Block::ZERO; W]; hashes]),
+        }
     }
 
     /// The same, computed by `backend`.
@@ -104,11 +113,12 @@ impl<const W: usize> HalfGates<W> {
             let work = a.chunks(BATCH).zip(b.chunks(BATCH));
             let made = tables.chunks_mut(BATCH).zip(out.chunks_mut(BATCH));
             for (start, ((a, b), (tables, out))) in (self.next..).step_by(2 * BATCH).zip(work.zip(made)) {
-                let labels = a.iter().zip(b).flat_map(|(a, b)| [*a, xor(a, delta), *b, xor(b, delta)]);
-                let hashes = self.hash((0..4 * a.len() as u64).map(|i| start + i / 2), labels);
-                for (i, hashes) in hashes.as_chunks::<4>().0.iter().enumerate() {
-                    let [a0, a1, b0, b1] = *hashes;
-                    (tables[i], out[i]) = formulas::garble(delta, &a[i], &b[i], &[a0, a1], &[b0, b1]);
+                let hashes = self.hash(a.len(), |i| {
+                    let (j, a, b) = (start + 2 * i as u64, &a[i], &b[i]);
+                    [(j, *a), (j, xor(a, delta)), (j + 1, *b), (j + 1, xor(b, delta))]
+                });
+                for (i, [a0, a1, b0, b1]) in hashes.iter().enumerate() {
+                    (tables[i], out[i]) = formulas::garble(delta, &a[i], &b[i], [a0, a1], [b0, b1]);
                 }
             }
         }
@@ -137,10 +147,12 @@ impl<const W: usize> HalfGates<W> {
             let work = selected.chunks(BATCH).zip(x.chunks(BATCH));
             let made = tables.chunks_mut(BATCH).zip(out.chunks_mut(BATCH));
             for (start, ((selected, x), (tables, out))) in (self.next..).step_by(BATCH).zip(work.zip(made)) {
-                let labels = x.iter().flat_map(|x| [*x, xor(x, delta)]);
-                let hashes = self.hash((0..2 * x.len() as u64).map(|i| start + i / 2), labels);
-                for (i, hashes) in hashes.as_chunks().0.iter().enumerate() {
-                    [tables[i], out[i]] = formulas::garble_private(&selected[i], &x[i], hashes);
+                let hashes = self.hash(x.len(), |i| {
+                    let j = start + i as u64;
+                    [(j, x[i]), (j, xor(&x[i], delta))]
+                });
+                for (i, hashes) in hashes.iter().enumerate() {
+                    [tables[i], out[i]] = formulas::garble_private(&selected[i], &x[i], hashes.each_ref());
                 }
             }
         }
@@ -167,9 +179,11 @@ impl<const W: usize> HalfGates<W> {
             let work = a.chunks(BATCH).zip(b.chunks(BATCH));
             let made = tables.chunks(BATCH).zip(out.chunks_mut(BATCH));
             for (start, ((a, b), (tables, out))) in (self.next..).step_by(2 * BATCH).zip(work.zip(made)) {
-                let labels = a.iter().zip(b).flat_map(|(a, b)| [*a, *b]);
-                let hashes = self.hash((0..2 * a.len() as u64).map(|i| start + i), labels);
-                for (i, [hash_a, hash_b]) in hashes.as_chunks().0.iter().enumerate() {
+                let hashes = self.hash(a.len(), |i| {
+                    let j = start + 2 * i as u64;
+                    [(j, a[i]), (j + 1, b[i])]
+                });
+                for (i, [hash_a, hash_b]) in hashes.iter().enumerate() {
                     out[i] = formulas::evaluate(&a[i], &b[i], &tables[i], hash_a, hash_b);
                 }
             }
@@ -189,8 +203,8 @@ impl<const W: usize> HalfGates<W> {
         } else {
             let work = x.chunks(BATCH).zip(tables.chunks(BATCH)).zip(out.chunks_mut(BATCH));
             for (start, ((x, tables), out)) in (self.next..).step_by(BATCH).zip(work) {
-                let hashes = self.hash(start..start + x.len() as u64, x.iter().copied());
-                for (i, hash) in hashes.iter().enumerate() {
+                let hashes = self.hash(x.len(), |i| [(start + i as u64, x[i])]);
+                for (i, [hash]) in hashes.iter().enumerate() {
                     out[i] = formulas::evaluate_private(&x[i], &tables[i], hash);
                 }
             }
@@ -206,26 +220,26 @@ impl<const W: usize> HalfGates<W> {
         Some(Batch { first, delta: *delta, cut: *cut })
     }
 
-    /// The wide hash of each label under its number.
-    fn hash(
-        &self,
-        numbers: impl Iterator<Item = u64>,
-        labels: impl Iterator<Item = [Block; W]>,
-    ) -> Wiped<[Block; W]> {
-        let width = (1 + W) * Block::BYTES;
-        let mut inputs = Wiped::from(Vec::with_capacity(4 * BATCH * width));
-        for (number, mut label) in numbers.zip(labels) {
-            inputs.extend_from_slice(Block::from_halves(number, 0).as_bytes());
-            inputs.extend_from_slice(Block::slice_as_bytes(&label));
-            label.zeroize();
+    /// The wide hashes of `gates` gates: `labels` gives the labels of each, and the numbers of their halves.
+    fn hash<const N: usize>(
+        &mut self,
+        gates: usize,
+        labels: impl Fn(usize) -> [(u64, [Block; W]); N],
+    ) -> &[[[Block; W]; N]] {
+        let (inputs, width) = (&mut self.inputs[..(1 + W) * N * gates], (1 + W) * Block::BYTES);
+        for (i, input) in inputs.chunks_exact_mut((1 + W) * N).enumerate() {
+            for (input, (number, label)) in input.chunks_exact_mut(1 + W).zip(labels(i)) {
+                input[0] = Block::from_halves(number, 0);
+                input[1..].copy_from_slice(&label);
+            }
         }
-        let mut hashes = Wiped::from(vec![[Block::ZERO; W]; inputs.len() / width]);
+        let hashes = &mut self.hashes[..N * gates];
         let out = Block::slice_as_mut_bytes(hashes.as_flattened_mut());
-        self.wide.hash_batch_on(self.backend, &inputs, width, out, W * Block::BYTES);
+        self.wide.hash_batch_on(self.backend, Block::slice_as_bytes(inputs), width, out, W * Block::BYTES);
         for hash in hashes.iter_mut() {
             hash.iter_mut().zip(&self.cut).for_each(|(block, cut)| *block &= *cut);
         }
-        hashes
+        hashes.as_chunks().0
     }
 }
 

@@ -18,14 +18,14 @@ pub(crate) fn garble<const W: usize>(
     delta: &[Block; W],
     a: &[Block; W],
     b: &[Block; W],
-    hash_a: &[[Block; W]; 2],
-    hash_b: &[[Block; W]; 2],
+    hash_a: [&[Block; W]; 2],
+    hash_b: [&[Block; W]; 2],
 ) -> ([[Block; W]; 2], [Block; W]) {
     // T_G = H(A) ⊕ H(A ⊕ Δ) ⊕ p_b·Δ     W_G = H(A) ⊕ p_a·T_G
     let [generator, generated] = garble_private(&select(b, delta), a, hash_a);
     // T_E = H(B) ⊕ H(B ⊕ Δ) ⊕ A         W_E = H(B) ⊕ p_b·(T_E ⊕ A)
-    let both = xor(&hash_b[0], &hash_b[1]);
-    let evaluated = xor(&hash_b[0], &select(b, &both));
+    let both = xor(hash_b[0], hash_b[1]);
+    let evaluated = xor(hash_b[0], &select(b, &both));
     ([generator, xor(&both, a)], xor(&generated, &evaluated))
 }
 
@@ -34,10 +34,10 @@ pub(crate) fn garble<const W: usize>(
 pub(crate) fn garble_private<const W: usize>(
     selected: &[Block; W],
     x: &[Block; W],
-    hash: &[[Block; W]; 2],
+    hash: [&[Block; W]; 2],
 ) -> [[Block; W]; 2] {
-    let table = xor(&xor(&hash[0], &hash[1]), selected);
-    [table, xor(&hash[0], &select(x, &table))]
+    let table = xor(&xor(hash[0], hash[1]), selected);
+    [table, xor(hash[0], &select(x, &table))]
 }
 
 /// The label of a ∧ b from those of its inputs, which the evaluator has.

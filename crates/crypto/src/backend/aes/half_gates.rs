@@ -61,7 +61,8 @@ pub(crate) fn garble(
         for (i, (table, out)) in tables.iter_mut().zip(out).enumerate() {
             let hash_a = batch.hash(2 * i, [a[i], a[i] ^ batch.delta]);
             let hash_b = batch.hash(2 * i + 1, [b[i], b[i] ^ batch.delta]);
-            let (made, [label]) = formulas::garble(&[batch.delta], &[a[i]], &[b[i]], &hash_a, &hash_b);
+            let (made, [label]) =
+                formulas::garble(&[batch.delta], &[a[i]], &[b[i]], hash_a.each_ref(), hash_b.each_ref());
             (*table, *out) = (made.map(|[row]| row), label);
         }
     });
@@ -79,7 +80,7 @@ pub(crate) fn garble_private(
     on_level!(backend, garble_private(batch, selected, x, tables, out), {
         for (i, (table, out)) in tables.iter_mut().zip(out).enumerate() {
             let hash = batch.hash(i, [x[i], x[i] ^ batch.delta]);
-            [[*table], [*out]] = formulas::garble_private(&[selected[i]], &[x[i]], &hash);
+            [[*table], [*out]] = formulas::garble_private(&[selected[i]], &[x[i]], hash.each_ref());
         }
     });
 }

@@ -145,17 +145,12 @@ macro_rules! half_gates {
         #[target_feature(enable = $features)]
         #[inline]
         fn evaluate_gates(cut: V, first: V, a: Row, b: Row, tables: [Row; 2]) -> Row {
-            let (even, odd) = (keys(first, 2), keys(add64(first, splat(1)), 2));
-            let (mut all_keys, mut labels) = ([splat(0); 2 * GATE_VECTORS], [splat(0); 2 * GATE_VECTORS]);
-            for i in 0..GATE_VECTORS {
-                (all_keys[i], all_keys[GATE_VECTORS + i]) = (even[i], odd[i]);
-                (labels[i], labels[GATE_VECTORS + i]) = (a[i], b[i]);
-            }
-            let hashes = hash(cut, all_keys, labels);
+            let hash_a = hash(cut, keys(first, 2), a);
+            let hash_b = hash(cut, keys(add64(first, splat(1)), 2), b);
             let mut out = [splat(0); GATE_VECTORS];
             for i in 0..GATE_VECTORS {
-                let generated = xor(hashes[i], select(a[i], tables[0][i]));
-                let evaluated = xor(hashes[GATE_VECTORS + i], select(b[i], xor(tables[1][i], a[i])));
+                let generated = xor(hash_a[i], select(a[i], tables[0][i]));
+                let evaluated = xor(hash_b[i], select(b[i], xor(tables[1][i], a[i])));
                 out[i] = xor(generated, evaluated);
             }
             out

@@ -5,7 +5,7 @@ use super::*;
 half_gates!("aes,avx2");
 
 /// Vectors of gates in flight: keys and states of a half fill the registers.
-const GATE_VECTORS: usize = 4;
+const GATE_VECTORS: usize = 8;
 
 /// The blocks of both, gate by gate.
 #[target_feature(enable = "aes,avx2")]
