@@ -11,7 +11,7 @@
 //!
 //! ```text
 //! receiver = evaluator                                           sender = garbler, Δ odd
-//! input of the sender:                   ◄── X ⊕ x·Δ ──          X ←$, for each bit x
+//! input of the sender, bit x:                                    x·Δ is the label of zero, 0 that of x
 //! input of the receiver, bit y:
 //!    correlated OT: choice y             ── extension ──►
 //!                                        ◄── y_j ──              Y, and Y ⊕ Δ as the other string
@@ -21,9 +21,13 @@
 //! open to the sender:                    ── c ──►                lowest bits of the labels; value c ⊕ p
 //! ```
 //!
-//! Opening to both sends both rows at once. An AND with a bit of the receiver is an input and an AND. A constant b has
-//! the public label 0, which stands for the value b: the garbler's label of zero is b·Δ. That is a hash input like any
-//! other, since the hash is robust for inputs that an attacker chooses.
+//! Opening to both sends both rows at once. An AND with a bit of the receiver is an input and an AND.
+//!
+//! **Constants and the sender's inputs are not sent** (HEK12 sends a label for each bit). The label that the evaluator
+//! holds is 0, known to all, and it stands for the bit b: the garbler's label of zero is b·Δ. Only a random Δ, not a
+//! random label, hides what a label stands for: given any labels that the evaluator holds, the tables are sums of
+//! H(x, j) and H(x ⊕ Δ, j) ⊕ c·Δ. The hash is circular correlation robust for inputs x that an attacker chooses, each
+//! under a number of its own, so these look random whatever c is. A permute bit is known only where an output is opened.
 //!
 //! Tables are sent as they are made and dropped as they are used, a batch of 256 gates at a time; neither party stores a
 //! gate. Memory is that of the wires that the circuit itself keeps. The channel holds a garbler back that is ahead.
@@ -74,11 +78,9 @@ pub use garbler::Garbler;
 pub use labels::Labels;
 
 use crate::bits::Bits;
+pub use crate::engine::Watch;
 use crate::engine::{Opening, Party, Wires};
 use crate::error::Error;
-
-/// Called with the number of non-free gates computed since the last call; an error ends the run.
-pub type Watch<'a> = dyn FnMut(u64) -> Result<(), Error> + 'a;
 
 const GATES: hash::Label = hash::Label::new("yao: gates");
 const INPUTS: hash::Label = hash::Label::new("yao: labels of inputs");
@@ -100,10 +102,10 @@ pub const fn private_table_bytes(level: u32) -> u64 {
     label_bytes(level) as u64
 }
 
-/// Bytes that the garbler sends for so many input bits of its own.
+/// Bytes that the garbler sends for so many input bits of its own: none at any level, since their labels are known.
 #[must_use]
-pub const fn garbler_input_bytes(level: u32, bits: u64) -> u64 {
-    private_table_bytes(level) * bits
+pub const fn garbler_input_bytes(_level: u32, _bits: u64) -> u64 {
+    0
 }
 
 /// Bytes that the garbler sends for so many input bits of the evaluator, the OT extension's aside (for one call of IKNP,

@@ -63,18 +63,6 @@ impl<'a, C: CotReceiver<W>, const W: usize> Evaluator<'a, C, W> {
         self.channel
     }
 
-    /// The labels of the garbler's bits.
-    fn other_input(&mut self, rows: usize, len: usize) -> Result<Vec<Labels<W>>, Error> {
-        self.channel.flush()?;
-        let mut wires = Vec::with_capacity(rows);
-        for _ in 0..rows {
-            let mut labels = Labels::repeat([Block::ZERO; W], len);
-            recv_strings(&mut labels.0, self.width, self.channel.split().1)?;
-            wires.push(labels);
-        }
-        Ok(wires)
-    }
-
     /// The labels of this party's bits, by oblivious transfer.
     fn own_input(&mut self, rows: &[Bits]) -> Result<Vec<Labels<W>>, Error> {
         let [first, ..] = rows else { return Ok(Vec::new()) };
@@ -114,7 +102,6 @@ impl<C: CotReceiver<W>, const W: usize> Engine for Evaluator<'_, C, W> {
         BATCH
     }
 
-    /// The garbler's label of the constant's value is zero.
     fn constant(&mut self, _: bool, len: usize) -> Labels<W> {
         Labels::repeat([Block::ZERO; W], len)
     }
@@ -122,7 +109,9 @@ impl<C: CotReceiver<W>, const W: usize> Engine for Evaluator<'_, C, W> {
     fn input(&mut self, owner: Party, bits: Input<'_>) -> Result<Vec<Labels<W>>, Error> {
         match (owner, bits) {
             (Party::Receiver, Input::Known(rows)) => self.own_input(rows),
-            (Party::Sender, Input::Hidden { rows, len }) => self.other_input(rows, len),
+            (Party::Sender, Input::Hidden { rows, len }) => {
+                Ok((0..rows).map(|_| Labels::repeat([Block::ZERO; W], len)).collect())
+            }
             _ => Err(Error::NotMine),
         }
     }

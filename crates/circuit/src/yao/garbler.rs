@@ -6,7 +6,6 @@ use vesica_crypto::backend::Backend;
 use vesica_crypto::block::Block;
 use vesica_crypto::half_gates::HalfGates;
 use vesica_crypto::hash::Context;
-use vesica_crypto::wide_prg::WidePrg;
 use vesica_ot::CotSender;
 use vesica_ot::chosen::{StringOt, send_strings};
 use vesica_ot::security::Malicious;
@@ -15,7 +14,7 @@ use zeroize::Zeroizing;
 use super::labels::{self, BATCH, Label, Labels, Stage};
 use super::{GATES, INPUTS, Openings, Watch, check_level, label_bytes};
 use crate::bits::Bits;
-use crate::engine::{Engine, Input, Opening, Party, Wires};
+use crate::engine::{Engine, Input, Opening, Party};
 use crate::error::Error;
 
 /// The party that garbles; its wires are the labels of zero.
@@ -26,7 +25,6 @@ pub struct Garbler<'a, C, const W: usize> {
     delta: Zeroizing<Label<W>>,
     gates: HalfGates<W>,
     stage: Stage<W>,
-    labels: WidePrg,
     width: usize,
     openings: Openings,
 }
@@ -46,12 +44,9 @@ impl<'a, C: CotSender<W>, const W: usize> Garbler<'a, C, W> {
     ) -> Result<Self, Error> {
         check_level::<W>(level)?;
         let width = label_bytes(level);
-        let mut seed = Zeroizing::new([0; 32]);
-        rng.fill_bytes(&mut *seed);
-        let mut labels = WidePrg::from_seed(&seed);
         let mut delta = Zeroizing::new([Block::ZERO; W]);
         let bytes = &mut Block::slice_as_mut_bytes(&mut *delta)[..width];
-        labels.fill(bytes);
+        rng.fill_bytes(bytes);
         // The lowest bits of the two labels of a wire differ.
         bytes[0] |= 1;
         Ok(Garbler {
@@ -61,7 +56,6 @@ impl<'a, C: CotSender<W>, const W: usize> Garbler<'a, C, W> {
             delta,
             gates: HalfGates::of(context, GATES, level),
             stage: Stage::new(),
-            labels,
             width,
             openings: Openings::All,
         })
@@ -78,31 +72,9 @@ impl<'a, C: CotSender<W>, const W: usize> Garbler<'a, C, W> {
         self.channel
     }
 
-    /// `count` fresh labels.
-    fn fresh(&mut self, count: usize) -> Labels<W> {
-        let mut labels = Labels::repeat([Block::ZERO; W], count);
-        for label in labels.0.iter_mut() {
-            self.labels.fill(&mut Block::slice_as_mut_bytes(label)[..self.width]);
-        }
-        labels
-    }
-
-    /// Δ of each bit that is set.
+    /// The labels of zero of wires that carry `bits` and whose active labels are zero: Δ where a bit is set.
     fn selected(&self, bits: &Bits) -> Labels<W> {
         Labels::of(bits.iter().map(|bit| self.delta.map(|block| block & Block::mask(bit))).collect())
-    }
-
-    /// Draws labels for this party's bits, and sends those that the bits select.
-    fn own_input(&mut self, rows: &[Bits]) -> Result<Vec<Labels<W>>, Error> {
-        let mut wires = Vec::with_capacity(rows.len());
-        for bits in rows {
-            let zeros = self.fresh(bits.len());
-            let active = zeros.zip(&self.selected(bits), labels::xor);
-            send_strings(&active.0, self.width, self.channel.split().0)?;
-            wires.push(zeros);
-        }
-        self.channel.flush()?;
-        Ok(wires)
     }
 
     /// The labels of the evaluator's bits, which it gets by oblivious transfer.
@@ -140,14 +112,13 @@ impl<C: CotSender<W>, const W: usize> Engine for Garbler<'_, C, W> {
         BATCH
     }
 
-    /// The evaluator's label of any constant is zero, so the label of value zero is b·Δ.
     fn constant(&mut self, bit: bool, len: usize) -> Labels<W> {
-        Labels::repeat(self.delta.map(|block| block & Block::mask(bit)), len)
+        self.selected(&Bits::repeat(bit, len))
     }
 
     fn input(&mut self, owner: Party, bits: Input<'_>) -> Result<Vec<Labels<W>>, Error> {
         match (owner, bits) {
-            (Party::Sender, Input::Known(rows)) => self.own_input(rows),
+            (Party::Sender, Input::Known(rows)) => Ok(rows.iter().map(|bits| self.selected(bits)).collect()),
             (Party::Receiver, Input::Hidden { rows, len }) => self.other_input(rows, len),
             _ => Err(Error::NotMine),
         }
