@@ -51,6 +51,7 @@
 //!
 //! Local work is done on words of 64 gates.
 
+pub mod cost;
 mod engine;
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;
@@ -64,6 +65,7 @@ use vesica_channel::Channel;
 use vesica_crypto::wide_prg::WidePrg;
 use zeroize::Zeroizing;
 
+pub use cost::Cost;
 pub use random_ots::RandomOts;
 pub use triples::{Correlations, Demand, Need, Received, Sent, Triples};
 

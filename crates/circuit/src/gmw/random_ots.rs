@@ -172,7 +172,7 @@ impl<S, R, const W: usize> RandomOts<S, R, W> {
     /// this party's `send`.
     #[must_use]
     pub fn new(context: &Context, party: Party, send: S, receive: R, demand: Demand) -> Self {
-        let strings = |owner: Party| demand.strings + demand.private[owner as usize];
+        let strings = |owner| demand.rows(owner)[1];
         RandomOts {
             sent: Direction::new(context, party, send, strings(party.other())),
             received: Direction::new(context, party.other(), receive, strings(party)),

@@ -497,6 +497,12 @@ fn formulas_give_the_bytes() {
             as_party(party, len, triples, (Multiplexers::Strings, Sizes::DEFAULT), channel).unwrap();
             channel.traffic().payload_sent - before
         });
+        let cost = Cost::of(|cost| {
+            let [inputs, one] = [3, 1].map(|rows| Input::Hidden { rows, len });
+            everything(cost, len, [inputs; 2], [one; 2]).map(|_| ())
+        });
+        let cost = cost.unwrap();
+        assert_eq!(cost.demand(), demand);
         let n = len as u64;
         // The layers of `everything`.
         let gates: u64 = [3 * n + (n - n / 3), n, n].into_iter().map(and_bytes).sum();
@@ -510,9 +516,10 @@ fn formulas_give_the_bytes() {
                     .into_iter()
                     .map(|(opening, bits)| opening_bytes(opening, party, bits))
                     .sum();
-            let strings = demand.strings + demand.private[party as usize];
-            let ots: u64 = [demand.bits, strings].into_iter().map(|n| iknp::bytes(COLUMNS, n as usize)).sum();
-            assert_eq!(sent, setup_bytes() + gates + selects + private + opened + ots, "{party:?}, {len}");
+            let online = setup_bytes() + gates + selects + private + opened;
+            assert_eq!(cost.sent[party as usize], online, "{party:?}, {len}");
+            let ots: u64 = demand.rows(party).into_iter().map(|n| iknp::bytes(COLUMNS, n as usize)).sum();
+            assert_eq!(sent, online + ots, "{party:?}, {len}");
         }
     }
 }

@@ -14,7 +14,7 @@ use vesica_channel::Channel;
 
 use crate::bits::Bits;
 use crate::count::Count;
-use crate::engine::Wires;
+use crate::engine::{Party, Wires};
 use crate::error::Error;
 
 /// A party's shares of triples of one width: row i of `b` and `c` holds bit i of every string.
@@ -143,14 +143,11 @@ impl Demand {
         Demand { bits: count.ands + count.private_ands, ..Demand::default() }
     }
 
-    /// The demand of a circuit: `run` is given an engine that counts.
-    ///
-    /// # Errors
-    /// Those of the circuit.
-    pub fn count(run: impl FnOnce(&mut Count) -> Result<(), Error>) -> Result<Self, Error> {
-        let mut count = Count::with_chunk(usize::MAX);
-        run(&mut count)?;
-        Ok(Self::of(&count))
+    /// The OTs whose choices a party makes, for bits and for strings: an extension is asked for each of these numbers,
+    /// all but the last part of it in multiples of 1024.
+    #[must_use]
+    pub fn rows(&self, party: Party) -> [u64; 2] {
+        [self.bits, self.strings + self.private[party as usize]]
     }
 }
 
