@@ -4,7 +4,7 @@ use serde::Deserialize;
 use vesica::encode::hashing::Layout;
 use vesica::encode::hashing::parameters::{self, paper};
 use vesica::protocols::bloom_filter::rr16::parameters::Rr16Parameters;
-use vesica::protocols::registry::{Entry, Shape};
+use vesica::protocols::registry::{Entry, Gates, Shape};
 
 use crate::BenchError;
 use crate::cell::Cell;
@@ -83,6 +83,15 @@ pub enum Program {
         /// n.
         items: u32,
     },
+    /// The same of a garbled circuit at level 80: base OTs, and calls of the gates' hash by both parties.
+    Garbled {
+        /// Whose circuit.
+        protocol: String,
+        /// Which.
+        operation: Operation,
+        /// n.
+        items: usize,
+    },
     /// AND gates of a protocol's circuit (HEK12 Table 1, PSSZ15 Table 6).
     AndGates {
         /// Whose circuit.
@@ -136,6 +145,8 @@ fn run(
 pub enum Operation {
     /// Powers to e = 3.
     ShortExponents,
+    /// Powers to exponents of twice the level, as the base OTs of a circuit take them.
+    MediumExponents,
     /// Powers to exponents as long as the modulus.
     LongExponents,
     /// Modular inverses.
@@ -150,7 +161,7 @@ impl Operation {
     /// How many `dt-dl` takes.
     fn of_dt_dl(self, n: f64) -> f64 {
         match self {
-            Operation::ShortExponents => 0.0,
+            Operation::ShortExponents | Operation::MediumExponents => 0.0,
             // Half of them are of fixed bases.
             Operation::LongExponents => 4.0 * n + 2.0,
             Operation::Inverses => 2.0 * (n / INVERTED).ceil(),
@@ -163,11 +174,27 @@ impl Operation {
     fn of_dt_rsa(self, n: f64) -> f64 {
         let roots = (80.0 / 3f64.log2()).ceil();
         match self {
+            Operation::MediumExponents => 0.0,
             Operation::ShortExponents => 2.0 * n + roots,
             Operation::LongExponents => 2.0 * n + roots,
             Operation::Inverses => (n / INVERTED).ceil(),
             Operation::Multiplications => 5.0 * n,
             Operation::Hashes => 4.0 * n,
+        }
+    }
+}
+
+impl Operation {
+    /// How many a garbled circuit takes at this level: an OT of the base takes four powers, and one is for all of them; a
+    /// gate is hashed four times by the garbler and twice by the evaluator, one with a private bit half as often.
+    fn of_garbled(self, level: u32, gates: Gates) -> f64 {
+        match self {
+            Operation::MediumExponents => f64::from(4 * level + 1),
+            Operation::Hashes => (6 * gates.ands + 3 * gates.private_ands) as f64,
+            Operation::ShortExponents
+            | Operation::LongExponents
+            | Operation::Inverses
+            | Operation::Multiplications => 0.0,
         }
     }
 }
@@ -179,6 +206,10 @@ impl Program {
     /// Its result; an error if the protocol that it names does not offer such a run.
     pub fn value(&self) -> Result<f64, BenchError> {
         let value = match *self {
+            Program::Garbled { ref protocol, operation, items } => {
+                let (entry, shape) = Cell { level: 80, ..Cell::new(protocol, items, items) }.plan()?;
+                operation.of_garbled(80, entry.gates_of(&shape).unwrap_or_default())
+            }
             Program::AndGates { ref protocol, receiver, sender, sigma, private_gate } => {
                 let (entry, shape) = run(protocol, receiver, sender, sigma)?;
                 let gates = entry.gates_of(&shape).unwrap_or_default();
