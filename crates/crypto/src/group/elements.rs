@@ -22,6 +22,11 @@ pub trait Elements<G: Group>: Sized + Send + Sync {
     /// # Panics
     /// If `out` is not one for each.
     fn encode_doubles(&self, out: &mut [G::Encoding]);
+    /// The encodings of the elements themselves, which cost more than those of their doubles.
+    ///
+    /// # Panics
+    /// If `out` is not one for each.
+    fn encode(&self, out: &mut [G::Encoding]);
     /// How many there are.
     fn count(&self) -> usize;
     /// `scalar · element` for each.

@@ -31,7 +31,9 @@
 use rand_core::CryptoRng;
 use subtle::{Choice, ConditionallySelectable};
 use vesica_channel::Channel;
-use vesica_crypto::group::{Group, Ristretto255};
+use vesica_crypto::group::{
+    Elements as _, FixedBase as _, Group, InvalidElement, Ristretto255, RistrettoBase, RistrettoElements,
+};
 use vesica_crypto::hash::{Context, Label, Oracle};
 use zeroize::Zeroizing;
 
@@ -40,7 +42,9 @@ use crate::{Error, Seed};
 
 type G = Ristretto255;
 type Encoding = <G as Group>::Encoding;
-type Element = <G as Group>::Element;
+type Uniform = <G as Group>::Uniform;
+type Elements = RistrettoElements;
+type FixedBase = RistrettoBase;
 type Scalar = <G as Group>::Scalar;
 
 /// Bytes of the sender's message.
@@ -127,19 +131,21 @@ impl Sender {
         if !rest.is_empty() {
             return Err(Error::MessageLength { what: "base OT" });
         }
-        // K_j = s·(r_j + Hg(i, j, r_{1-j})), all in one batch.
-        let mut sums = Vec::with_capacity(2 * pairs.len());
-        for (i, pair) in pairs.iter().enumerate() {
+        // K_j = s·(r_j + Hg(i, j, r_{1-j})).
+        let invalid = |InvalidElement { index }| Error::InvalidElement { position: index };
+        let mut sums = Elements::decode(pairs.as_flattened().as_chunks().0).map_err(invalid)?;
+        let hashes = pairs.iter().enumerate().flat_map(|(i, pair)| {
             let [r0, r1] = halves(pair);
-            for (j, (own, other)) in [(r0, r1), (r1, r0)].into_iter().enumerate() {
-                let element = G::decode(own).map_err(|_| Error::InvalidElement { position: 2 * i + j })?;
-                sums.push(G::encode(&G::add(&element, &to_group(&self.oracle, i, j as u8, other))));
-            }
-        }
-        let mut keys = Zeroizing::new(vec![G::EMPTY; sums.len()]);
+            [(0, r1), (1, r0)].map(|(j, other)| to_uniform(&self.oracle, i, j, other))
+        });
+        sums.add_assign(&Elements::map(&hashes.collect::<Vec<_>>()));
+        let mut keys = Zeroizing::new(vec![G::EMPTY; sums.count()]);
+        sums.multiply(&G::mul_scalars(&one_half(), &self.secret)).encode_doubles(&mut keys);
         // An honest receiver's sum is the identity with negligible probability.
-        G::decode_mul_encode(&self.secret, &sums, &mut keys)
-            .map_err(|error| Error::InvalidElement { position: error.index })?;
+        let identity = G::encode(&G::identity());
+        if let Some(position) = keys.iter().position(|key| *key == identity) {
+            return Err(Error::InvalidElement { position });
+        }
         let string = |i: usize, j: usize| {
             to_string(&self.oracle, i, j as u8, &self.public, &pairs[i], &keys[2 * i + j])
         };
@@ -170,18 +176,26 @@ impl Receiver {
     ) -> (Self, Vec<u8>) {
         let oracle = context.oracle(label);
         let mut secrets = Vec::with_capacity(count);
+        let mut uniform = Zeroizing::new(vec![G::UNIFORM_EMPTY; count]);
+        for bytes in uniform.iter_mut() {
+            secrets.push(G::random_scalar(rng));
+            rng.fill_bytes(bytes);
+        }
+        // r_{1-c}, and r_c = a·G - Hg(i, c, r_{1-c}).
+        let (mut seconds, mut firsts) = (vec![G::EMPTY; count], vec![G::EMPTY; count]);
+        Elements::map(&uniform).encode(&mut seconds);
+        let hashes =
+            seconds.iter().enumerate().map(|(i, second)| to_uniform(&oracle, i, bit(choices, i), second));
+        let hashes = Zeroizing::new(hashes.collect::<Vec<_>>());
+        let mut sums = FixedBase::new(&G::generator()).multiply(&secrets);
+        sums.sub_assign(&Elements::map(&hashes));
+        sums.encode(&mut firsts);
         let mut message = Vec::with_capacity(count * RECEIVER_BYTES);
-        for i in 0..count {
-            let choice = bit(choices, i);
-            let secret = G::random_scalar(rng);
-            // r_{1-c}, and r_c = a·G - Hg(i, c, r_{1-c}); the swap puts r_0 first.
-            let mut second = G::encode(&G::random_element(rng));
-            let hash = to_group(&oracle, i, choice, &second);
-            let mut first = G::encode(&G::sub(&G::mul_base(&secret), &hash));
-            Encoding::conditional_swap(&mut first, &mut second, Choice::from(choice));
+        for (i, (mut first, mut second)) in firsts.into_iter().zip(seconds).enumerate() {
+            // The swap puts r_0 first.
+            Encoding::conditional_swap(&mut first, &mut second, Choice::from(bit(choices, i)));
             message.extend_from_slice(&first);
             message.extend_from_slice(&second);
-            secrets.push(secret);
         }
         let choices = Zeroizing::new(choices.to_vec());
         (Receiver { oracle, choices, secrets, message: message.clone() }, message)
@@ -193,12 +207,15 @@ impl Receiver {
     /// If the sender's element is not valid.
     pub fn finish(self, public: &[u8; SENDER_BYTES]) -> Result<Vec<Seed>, Error> {
         let element = G::decode(public).map_err(|_| Error::InvalidElement { position: 0 })?;
+        let half = one_half();
+        let halves: Vec<_> = self.secrets.iter().map(|secret| G::mul_scalars(&half, secret)).collect();
+        let mut keys = Zeroizing::new(vec![G::EMPTY; halves.len()]);
+        FixedBase::new(&element).multiply(&halves).encode_doubles(&mut keys);
         let pairs = self.message.as_chunks::<RECEIVER_BYTES>().0;
-        let string = |(i, (secret, pair)): (usize, (&Scalar, &[u8; RECEIVER_BYTES]))| {
-            let key = Zeroizing::new(G::encode(&G::mul(secret, &element)));
-            to_string(&self.oracle, i, bit(&self.choices, i), public, pair, &key)
+        let string = |(i, (key, pair)): (usize, (&Encoding, &[u8; RECEIVER_BYTES]))| {
+            to_string(&self.oracle, i, bit(&self.choices, i), public, pair, key)
         };
-        Ok(self.secrets.iter().zip(pairs).enumerate().map(string).collect())
+        Ok(keys.iter().zip(pairs).enumerate().map(string).collect())
     }
 }
 
@@ -207,11 +224,18 @@ fn halves(pair: &[u8; RECEIVER_BYTES]) -> [&Encoding; 2] {
     [&halves[0], &halves[1]]
 }
 
-/// Hg(i, j, r).
-fn to_group(oracle: &Oracle, i: usize, j: u8, other: &Encoding) -> Element {
+/// What maps to Hg(i, j, r).
+fn to_uniform(oracle: &Oracle, i: usize, j: u8, other: &Encoding) -> Uniform {
     let mut uniform = G::UNIFORM_EMPTY;
     oracle.hash_parts(&[&[TO_GROUP, j], &(i as u64).to_le_bytes(), other], &mut uniform);
-    G::map_to_group(&uniform)
+    uniform
+}
+
+/// 1/2: the encoding of a double is the fastest one, so products are halves.
+fn one_half() -> Scalar {
+    let mut two = G::UNIFORM_EMPTY;
+    two[0] = 2;
+    G::invert(&G::scalar_from_uniform(&two))
 }
 
 /// H(i, j, T, r_0, r_1, K).
@@ -307,7 +331,7 @@ mod tests {
         let oracle = context().oracle(LABEL);
         // r_1 = -Hg(1, r_0): the second key would be the identity, whatever s is.
         let first = G::encode(&G::random_element(rng));
-        let second = G::encode(&G::sub(&G::identity(), &to_group(&oracle, 0, 1, &first)));
+        let second = G::encode(&G::sub(&G::identity(), &G::map_to_group(&to_uniform(&oracle, 0, 1, &first))));
         let (sender, _) = Sender::new(&context(), LABEL, rng);
         assert_eq!(
             sender.finish(&[first, second].concat()).unwrap_err(),

@@ -156,6 +156,10 @@ impl Elements<IdealGroup> for IdealElements {
         assert_eq!(self.0.len(), out.len());
         self.0.iter().zip(out).for_each(|(a, out)| *out = IdealGroup::encode(&IdealGroup::add(a, a)));
     }
+    fn encode(&self, out: &mut [[u8; 8]]) {
+        assert_eq!(self.0.len(), out.len());
+        self.0.iter().zip(out).for_each(|(a, out)| *out = IdealGroup::encode(a));
+    }
     fn count(&self) -> usize {
         self.0.len()
     }

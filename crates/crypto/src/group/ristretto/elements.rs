@@ -1,5 +1,6 @@
 //! Many elements of ristretto255: in lanes where the processor has them, else one after the other.
 
+use curve25519_dalek::constants::{RISTRETTO_BASEPOINT_POINT, RISTRETTO_BASEPOINT_TABLE};
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoBasepointTable, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar as Integer;
 use curve25519_dalek::traits::{Identity, VartimeMultiscalarMul};
@@ -82,7 +83,12 @@ impl RistrettoBase {
             return Self(Tables::Lanes(in_lanes(kernel, base)));
         }
         let _ = backend;
-        Self(Tables::Portable(Box::new(RistrettoBasepointTable::create(&base.0))))
+        // The library has the generator's.
+        let table = match base.0 == RISTRETTO_BASEPOINT_POINT {
+            true => RISTRETTO_BASEPOINT_TABLE.clone(),
+            false => RistrettoBasepointTable::create(&base.0),
+        };
+        Self(Tables::Portable(Box::new(table)))
     }
 
     /// The tables in lanes, if the back end has them.
@@ -135,6 +141,18 @@ impl Elements<Ristretto255> for RistrettoElements {
             }
             #[cfg(target_arch = "x86_64")]
             Form::Lanes(elements) => elements.encode_doubles(out),
+        }
+    }
+
+    fn encode(&self, out: &mut [[u8; 32]]) {
+        assert_eq!(self.count(), out.len(), "one output for each element");
+        match &self.0 {
+            Form::Portable(points) => {
+                out.iter_mut().zip(points).for_each(|(out, point)| *out = point.compress().to_bytes());
+            }
+            // Eight lanes halve faster than the library takes a square root.
+            #[cfg(target_arch = "x86_64")]
+            Form::Lanes(_) => self.multiply(&Scalar(Integer::ONE.div_by_2())).encode_doubles(out),
         }
     }
 
@@ -300,6 +318,9 @@ mod tests {
             let encoded: Vec<_> = q.iter().map(Ristretto255::encode).collect();
             let others = RistrettoElements::decode_on(backend, &encoded).ok().unwrap();
             assert_eq!(doubles(&others), expected(q.iter().copied()), "{what}: decode");
+            let mut singles = vec![[0xaa; 32]; count];
+            others.encode(&mut singles);
+            assert_eq!(singles, encoded, "{what}: encode");
             let scalar = Ristretto255::random_scalar(&mut rng);
             let product = |element| Ristretto255::mul(&scalar, element);
             assert_eq!(
@@ -371,6 +392,9 @@ mod tests {
             let mut zeros = RistrettoElements::map_on(backend, &uniform);
             zeros.sub_assign(&RistrettoElements::map_on(backend, &uniform));
             assert_eq!(doubles(&zeros), [[0; 32]; 11]);
+            let mut singles = [[0xaa; 32]; 11];
+            zeros.encode(&mut singles);
+            assert_eq!(singles, [[0; 32]; 11]);
             let scalar = Ristretto255::random_scalar(&mut rng);
             let one = Ristretto255::random_element(&mut rng);
             let other = RistrettoElements::map_on(backend, &uniform);
