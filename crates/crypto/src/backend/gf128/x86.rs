@@ -132,15 +132,16 @@ macro_rules! kernels {
                 *loaded = load(factors);
             }
             for (sums, row) in sums.iter_mut().zip(rows) {
+                let (sums, row) = (sums.as_chunks_mut::<4>().0, row.as_chunks::<LANES>().0);
                 let mut parts = [splat(Block::ZERO); 3];
-                for (part, sum) in parts.iter_mut().zip(sums.as_chunks::<4>().0) {
-                    *part = load(&sum.as_chunks::<LANES>().0[0]);
+                for (at, part) in parts.iter_mut().enumerate() {
+                    *part = load(&sums[at].as_chunks::<LANES>().0[0]);
                 }
-                for (x, y) in row.as_chunks::<LANES>().0.iter().zip(loaded) {
-                    add_product(&mut parts, load(x), y);
+                for (at, y) in loaded.iter().enumerate() {
+                    add_product(&mut parts, load(&row[at]), *y);
                 }
-                for (part, sum) in parts.into_iter().zip(sums.as_chunks_mut::<4>().0) {
-                    store(&mut sum.as_chunks_mut::<LANES>().0[0], part);
+                for (at, part) in parts.iter().enumerate() {
+                    store(&mut sums[at].as_chunks_mut::<LANES>().0[0], *part);
                 }
             }
         }
