@@ -153,13 +153,12 @@ fn send<G: BatchGroup>(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Ou
     let ((), ()) = overlap(ctx.channel, collect::<G>(run.sizes.receiver), |channel, incoming| {
         // 1. to 3. M_i, N_i and π, which is checked before anything is answered.
         let answers = sender.answer(incoming, ctx.rng)?;
-        while sender.mask_some()? {
-            channel.check()?;
-        }
-        // 4. Z, M'_i and π'.
-        for piece in answers {
-            channel.send(&piece)?;
+        // 4. Z, M'_i and π'. The receiver works on a piece while the next items are masked.
+        let (pieces, masked) = (answers.len(), sender.masks.len());
+        for (piece, sent) in answers.iter().zip(1..) {
+            channel.send(piece)?;
             channel.flush()?;
+            sender.mask_until(masked + (items.len() - masked) * sent / pieces, channel)?;
         }
         Ok(())
     })?;

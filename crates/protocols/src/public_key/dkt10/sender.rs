@@ -2,7 +2,7 @@
 //! do. It leaves this file only after π holds.
 
 use rand_core::CryptoRng;
-use vesica_channel::RecvHalf;
+use vesica_channel::{RecvHalf, SendHalf};
 use vesica_crypto::group::{BatchGroup, Elements};
 use vesica_encode::items::Items;
 use zeroize::Zeroizing;
@@ -79,6 +79,14 @@ impl<'a, G: BatchGroup> Sender<'a, G> {
                 return incoming.wait();
             }
         }
+    }
+
+    /// Masks the sender's items up to number `end`, or a few more.
+    pub(super) fn mask_until(&mut self, end: usize, channel: &mut dyn SendHalf) -> Result<(), Error> {
+        while self.masks.len() < end && self.mask_some()? {
+            channel.check()?;
+        }
+        Ok(())
     }
 
     /// Masks some of the sender's items; false if there are none left.
