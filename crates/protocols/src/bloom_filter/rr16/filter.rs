@@ -8,7 +8,7 @@
 
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
-use vesica_crypto::memory::{Wiped, large_vec, large_zeros, prefetch};
+use vesica_crypto::memory::{Wiped, large_capacity, large_vec, large_zeros, prefetch};
 use vesica_crypto::par;
 use vesica_encode::bloom::{Bin, FilterPositions, FilterShape, SLICES_PER_BLOCK};
 
@@ -261,6 +261,8 @@ pub(super) struct SenderFilter<'a> {
     hashes: RowHashes,
     /// π of the groups from `first` on that have arrived, up to `received`.
     permutation: Vec<u16>,
+    /// The same of some groups, as they come.
+    bytes: Vec<u8>,
     first: usize,
     received: usize,
 }
@@ -268,7 +270,10 @@ pub(super) struct SenderFilter<'a> {
 impl<'a> SenderFilter<'a> {
     pub(super) fn new(offline: OfflineSender, positions: &'a FilterPositions) -> Self {
         let (layout, hashes) = (Layout::of(&offline.parameters), RowHashes::of(&offline.id));
-        Self { offline, positions, layout, hashes, permutation: Vec::new(), first: 0, received: 0 }
+        // What a band needs, and the last of its groups, of which the next band begins.
+        let groups = layout.band.div_ceil(offline.parameters.kept()) + GROUPS + 1;
+        let permutation = large_capacity(groups * offline.parameters.kept());
+        Self { offline, positions, layout, hashes, permutation, bytes: Vec::new(), first: 0, received: 0 }
     }
 
     /// Receives the permutation, and gives each item's sum of strings. The rows go.
@@ -303,11 +308,11 @@ impl<'a> SenderFilter<'a> {
     fn receive(&mut self, threads: usize, groups: usize, channel: &mut dyn Channel) -> Result<(), Error> {
         let (parameters, offline) = (&self.offline.parameters, &self.offline);
         let kept = parameters.kept();
-        let mut bytes = vec![0; groups * kept * 2];
-        channel.recv_exact(&mut bytes)?;
+        self.bytes.resize(groups * kept * 2, 0);
+        channel.recv_exact(&mut self.bytes)?;
         let (length, first) = (self.permutation.len(), self.received);
         self.permutation.resize(length + groups * kept, 0);
-        let tasks = bytes.chunks(kept * 2).zip(self.permutation[length..].chunks_mut(kept));
+        let tasks = self.bytes.chunks(kept * 2).zip(self.permutation[length..].chunks_mut(kept));
         par::for_each(threads, tasks, |group, (bytes, permutation)| {
             let group = first + group;
             let mut opened = vec![0; parameters.opened()];

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
-use vesica_crypto::memory::{Wiped, large_vec, large_zeros};
+use vesica_crypto::memory::{Wiped, large_zeros, prefetch};
 use vesica_crypto::par;
 use zeroize::Zeroizing;
 
@@ -32,6 +32,9 @@ use crate::protocol::{Ctx, Phase, Run};
 
 /// Rows that are hashed at a time.
 const PICKED: usize = 256;
+
+/// Bytes that a prefetch brings.
+const LINE: usize = 64;
 
 /// The choices of a batch and what belongs to them, until its challenge is there.
 #[derive(Default)]
@@ -65,10 +68,16 @@ impl Batch {
         let (first, groups) = batches.groups(number);
         let ots = parameters.ots_of_group() as usize;
         self.number = number;
-        self.orders.resize(groups * ots, 0);
-        self.choices.resize(groups * ots / 8, 0);
+        // Of fresh batches only: the first one is the longest, and shorter ones keep its room.
+        if self.orders.is_empty() {
+            self.orders = Wiped::from(large_zeros(groups * ots));
+            self.choices = Wiped::from(large_zeros(groups * ots / 8));
+            self.rows = Wiped::from(large_zeros(groups * ots));
+        }
+        self.orders.truncate(groups * ots);
+        self.choices.truncate(groups * ots / 8);
         self.choices.fill(0);
-        self.rows.resize(groups * ots, Block::ZERO);
+        self.rows.truncate(groups * ots);
         let tasks = self.orders.chunks_mut(ots).zip(self.choices.chunks_mut(ots / 8));
         let Ok(()) = par::for_each(run.threads, tasks, |group, (order, choices)| {
             vartime_shuffle(seed, (first + group) as u64, order);
@@ -125,7 +134,7 @@ impl Settled {
         let state = OfflineReceiver {
             id,
             parameters: *parameters,
-            order: Wiped::from(large_vec(0, parameters.all_slots())),
+            order: Wiped::from(large_zeros(parameters.all_slots())),
             ones: vec![0; parameters.groups()],
             strings: Wiped::from(large_zeros(parameters.groups() * parameters.ones())),
         };
@@ -171,6 +180,7 @@ impl Settled {
             let ((((order, strings), ones), answers), sum) = output;
             let group = Group { parameters: &parameters, number: first + index, rows, hashes };
             let (mut opened, mut marks) = (vec![0; parameters.opened()], vec![0; ots]);
+            group.prefetch();
             challenge(seed, group.number as u64, &mut opened, &mut marks);
             *sum = group.answer(&opened, choices, answers);
             *ones = group.keep(all, &marks, order) as u32;
@@ -196,6 +206,12 @@ impl Group<'_> {
         self.number as u64 * u64::from(self.parameters.ots_of_group()) + u64::from(number)
     }
 
+    /// Prefetches the rows, which are then read in random order.
+    fn prefetch(&self) {
+        let line = LINE / Block::BYTES;
+        (0..self.rows.len()).step_by(line).for_each(|at| prefetch(self.rows, at));
+    }
+
     /// 4. The choices of the opened OTs, and the sum of the strings of the zeros among them.
     fn answer(&self, opened: &[u16], choices: &[u8], answers: &mut [u8]) -> Block {
         for (answer, opened) in answers.iter_mut().zip(opened.chunks(8)) {
@@ -211,6 +227,7 @@ impl Group<'_> {
         for (opened, answers) in opened.chunks(PICKED).zip(answers.chunks(PICKED / 8)) {
             rows.clear();
             numbers.clear();
+            opened.iter().for_each(|&number| prefetch(self.rows, usize::from(number)));
             rows.extend(opened.iter().map(|&number| [self.rows[usize::from(number)]]));
             numbers.extend(opened.iter().map(|&number| self.ot(number)));
             self.hashes.opened.hash_at(&numbers, &mut rows);
