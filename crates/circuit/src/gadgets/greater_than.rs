@@ -10,8 +10,8 @@ pub type Greater<E> =
 /// Whether a > b, numbers of σ bits: σ AND gates an instance, one after another (Kolesnikov, Sadeghi,
 /// Schneider, *Improved garbled circuit building blocks*, CANS 2009, §3.2).
 ///
-/// The gate of bit i keeps what the lower bits said if a_i = b_i, and says a_i otherwise:
-/// c ← a_i ⊕ ((a_i ⊕ c) ∧ ¬(a_i ⊕ b_i)).
+/// The gate of bit i says a_i if a_i ≠ b_i, and otherwise keeps what the lower bits said:
+/// c ← c ⊕ ((a_i ⊕ c) ∧ (a_i ⊕ b_i)).
 ///
 /// # Errors
 /// As [`Engine::and`].
@@ -20,12 +20,11 @@ pub type Greater<E> =
 /// If the numbers have no bits, or not the same number of bits.
 pub fn greater<E: Engine>(engine: &mut E, a: &[E::Wires], b: &[E::Wires]) -> Result<E::Wires, Error> {
     assert!(!a.is_empty() && a.len() == b.len(), "numbers of the same width");
-    // The lowest bit decides alone: a_0 ∧ ¬b_0.
-    let mut says = engine.and(&[(&a[0], &engine.not(&b[0]))])?.swap_remove(0);
+    // Below the lowest bit, nothing was said.
+    let mut says = engine.and(&[(&a[0], &engine.xor(&a[0], &b[0]))])?.swap_remove(0);
     for (a, b) in a.iter().zip(b).skip(1) {
-        let agree = engine.not(&engine.xor(a, b));
-        let kept = engine.and(&[(&engine.xor(a, &says), &agree)])?;
-        says = engine.xor(a, &kept[0]);
+        let changes = engine.and(&[(&engine.xor(a, &says), &engine.xor(a, b))])?;
+        says = engine.xor(&says, &changes[0]);
     }
     Ok(says)
 }
