@@ -109,7 +109,8 @@ pub fn play(
     resources::reset_peak_rss();
     let started = Instant::now();
     let links = (&mut channel, helper.as_mut());
-    let outcome = agreed.run_helped(&items, links, settings.threads(), &watch, kept.as_ref(), &mut rng);
+    let outcome =
+        agreed.run_helped(&items, links, settings.threads(), &watch, (kept.as_ref(), None), &mut rng);
     // The search for the matches is measured, the confirmation is not.
     let outcome = outcome.and_then(|pending| Ok(pending.map(Pending::finish).transpose()?));
     let wall = started.elapsed();

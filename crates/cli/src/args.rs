@@ -13,6 +13,7 @@ mod text;
 pub(crate) use bench::{
     Bench, BenchBlocks, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
 };
+use common::set_size;
 pub(crate) use common::{Around, Common};
 pub(crate) use plan::Plan;
 pub(crate) use text::{TextOptions, TextPair};
@@ -98,8 +99,8 @@ pub(crate) struct Receive {
     #[command(flatten)]
     pub(crate) table: TableOptions,
     /// The file for the matching rows, in my table's format; CSV is compressed if the name ends in .gz or .zst; `-` is standard output
-    #[arg(long, value_name = "FILE", help_heading = "My table")]
-    pub(crate) output: PathBuf,
+    #[arg(long, value_name = "FILE", help_heading = "My table", required_unless_present = "prepare")]
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) partner: PartnerOptions,
     #[command(flatten)]
@@ -185,10 +186,10 @@ pub(crate) struct Completions {
 #[command(next_help_heading = "My table")]
 pub(crate) struct TableOptions {
     /// My table: CSV with a header (gzip or zstd too), Parquet or Arrow IPC; `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) input: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "prepare")]
+    pub(crate) input: Option<PathBuf>,
     /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, phone, phone:CC, ip, date, int, sha256; repeat for a composite key
-    #[arg(long, value_name = "SPEC", required = true)]
+    #[arg(long, value_name = "SPEC", required_unless_present = "prepare")]
     pub(crate) key: Vec<KeySpec>,
     #[command(flatten)]
     pub(crate) text: TextOptions,
@@ -212,6 +213,12 @@ pub(crate) struct PartnerOptions {
     /// Keep base OTs with this partner in FILE, and use those in it: later runs start faster (kkrt, ot-phasing, ot-psi, gbf, gbf-random; --security semi-honest)
     #[arg(long, value_name = "FILE", conflicts_with = "insecure_plaintext")]
     pub(crate) keep_base_ots: Option<PathBuf>,
+    /// Use what an offline phase with this partner has left in FILE, and use it up; with --prepare, the new file for it (gbf-rr16)
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure_plaintext")]
+    pub(crate) offline: Option<PathBuf>,
+    /// Run the offline phase alone, for a later run with at most N keys of the receiver; no table is needed. Both sides give the same: a number, or 2^N
+    #[arg(long, value_name = "N", value_parser = set_size, requires = "offline", conflicts_with_all = ["input", "key", "output", "keep_base_ots", "helper", "pad_to", "match_id"])]
+    pub(crate) prepare: Option<usize>,
     /// The helper's address, HOST:PORT, where a third party runs `vesica assist`; with --protocol server-aided
     #[arg(long, value_name = "ADDR", requires = "helper_key")]
     pub(crate) helper: Option<String>,

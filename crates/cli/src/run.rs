@@ -9,6 +9,7 @@ use vesica::assist::{self, AssistJob};
 use vesica::channel::CancelToken;
 use vesica::job::{Destination, Ended, Job, OnEvent, Partner, TableArgs};
 use vesica::net::Address;
+use vesica::offline::PrepareJob;
 use vesica::protocols::{Learns, Phase, Role};
 use vesica::report::Event;
 use vesica::table::{self, Cancelled, Output, PairSpec};
@@ -27,7 +28,7 @@ const LEAST_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// `vesica receive`.
 pub(crate) fn receive(args: Receive) -> u8 {
-    with_partner("receive", Role::Receiver, args.table, Some(args.output), &args.partner, &args.common)
+    with_partner("receive", Role::Receiver, args.table, args.output, &args.partner, &args.common)
 }
 
 /// `vesica send`.
@@ -102,23 +103,22 @@ fn with_partner(
     partner: &PartnerOptions,
     common: &Common,
 ) -> u8 {
-    if table.input.as_os_str() == "-"
-        && partner.identity.as_deref().is_some_and(|path| path.as_os_str() == "-")
-    {
+    if let Some(items) = partner.prepare {
+        return prepare(command, role, items, partner, common);
+    }
+    let Some(input) = table.input else {
+        return refused(command, &Error::usage("no table", "give `--input`"));
+    };
+    if input.as_os_str() == "-" && partner.identity.as_deref().is_some_and(|path| path.as_os_str() == "-") {
         let error = Error::usage(
             "only one of `--input` and `--identity` can be standard input",
             "name a file for one of the two",
         );
         return refused(command, &error);
     }
-    let mut protected = vec![table.input.clone()];
-    protected.extend(partner.identity.clone().or_else(|| partner::default_identity().ok()));
-    let keys = [&partner.peer, &partner.helper_key];
-    let key_files = keys.into_iter().filter_map(|key| key.as_deref()?.strip_prefix('@'));
-    protected.extend(key_files.map(PathBuf::from));
-    protected.extend(partner.keep_base_ots.clone());
+    let protected = protected(Some(&input), partner);
     let table = TableArgs {
-        input: table.input.into(),
+        input: input.into(),
         keys: table.key,
         dialect: table.text.dialect(),
         output: output.clone().map_or(Destination::RowNumbers, Destination::Path),
@@ -131,6 +131,33 @@ fn with_partner(
             Ok(partner) => job.run(&partner, cancel, rng, on_event),
             Err(error) => job.refuse(error, on_event),
         }
+    })
+}
+
+/// Files that nothing that the run writes may replace.
+fn protected(input: Option<&PathBuf>, partner: &PartnerOptions) -> Vec<PathBuf> {
+    let mut protected: Vec<_> = input.into_iter().cloned().collect();
+    protected.extend(partner.identity.clone().or_else(|| partner::default_identity().ok()));
+    let keys = [&partner.peer, &partner.helper_key];
+    let key_files = keys.into_iter().filter_map(|key| key.as_deref()?.strip_prefix('@'));
+    protected.extend(key_files.map(PathBuf::from));
+    protected.extend(partner.keep_base_ots.iter().chain(&partner.offline).cloned());
+    protected
+}
+
+/// `--prepare`: an offline phase alone.
+fn prepare(
+    command: &'static str,
+    role: Role,
+    receiver_items: usize,
+    partner: &PartnerOptions,
+    common: &Common,
+) -> u8 {
+    let job = PrepareJob { role, receiver_items, settings: common.settings() };
+    let protected = protected(None, partner);
+    run(command, &common.around, None, &protected, |on_event, cancel, rng| match find_partner(partner) {
+        Ok(partner) => job.run(&partner, cancel, rng, on_event),
+        Err(error) => job.refuse(error, on_event),
     })
 }
 
@@ -239,7 +266,7 @@ fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {
     let peer = partner::peer_key(peer)?;
     let partner = Partner::authenticated(address, partner::identity(options.identity.as_deref())?, peer)?;
     let partner = partner.helped_by(options.helper.as_deref(), options.helper_key.as_deref())?;
-    Ok(partner.keeping_base_ots(options.keep_base_ots.clone()))
+    Ok(partner.keeping_base_ots(options.keep_base_ots.clone()).with_offline(options.offline.clone()))
 }
 
 /// Report and events, if asked for.

@@ -212,7 +212,9 @@ impl Identity {
         };
         let bytes = private_file::read(path, FILE_LIMIT, Readers::Group).map_err(|error| match error {
             PrivateFileError::Exposed { mode } => IdentityError::Exposed { path: path.to_owned(), mode },
-            PrivateFileError::NotAFile => IdentityError::NotAKeyFile { path: path.to_owned() },
+            PrivateFileError::NotAFile | PrivateFileError::Link => {
+                IdentityError::NotAKeyFile { path: path.to_owned() }
+            }
             PrivateFileError::Io(error) => fail(error),
         })?;
         let identity =

@@ -35,9 +35,36 @@ pub enum PrivateFileError {
     /// A directory, a device, or too long; a pipe too, where none is read.
     #[error("it is not a file of this kind")]
     NotAFile,
+    /// A symbolic link, where none is followed.
+    #[error("it is a symbolic link")]
+    Link,
     /// The system's reason.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+/// Opens a file that its owner alone can read, for reading and writing. A symbolic link is not followed, and a pipe is not
+/// waited for.
+///
+/// # Errors
+/// If it cannot be opened, is no file, or can be read by others.
+pub fn open(path: &Path) -> Result<File, PrivateFileError> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
+    let opened =
+        OpenOptions::new().read(true).write(true).custom_flags(flags.bits().cast_signed()).open(path);
+    let file = opened.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::LOOP) => PrivateFileError::Link,
+        Some(Errno::ISDIR | Errno::NXIO) => PrivateFileError::NotAFile,
+        _ => PrivateFileError::Io(error),
+    })?;
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(PrivateFileError::NotAFile);
+    }
+    match about.permissions().mode() & 0o777 {
+        mode if mode & 0o077 != 0 => Err(PrivateFileError::Exposed { mode }),
+        _ => Ok(file),
+    }
 }
 
 /// All bytes of a file of at most `limit` bytes. A pipe is read to its end, and waited for.

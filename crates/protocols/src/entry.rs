@@ -6,6 +6,7 @@ use vesica_encode::items::Items;
 
 use crate::error::{Error, Misuse};
 use crate::masks::mask_bits;
+use crate::offline::OfflinePhase;
 use crate::outcome::{Outcome, Pairs, Pending};
 use crate::parameters::{Parameters, Profile, Security, Supported, Variant};
 use crate::positions;
@@ -88,6 +89,8 @@ pub struct Message {
     /// Its bytes as a formula in n_r, n_s, ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ and, where both learn, the
     /// matches k.
     pub formula: &'static str,
+    /// Whether it belongs to the offline phase, in a protocol that has one.
+    pub offline: bool,
     /// The formula as a program; 0 where the message is not sent. [`Entry::sent`] says which runs it is for.
     pub(crate) bytes: fn(&Shape) -> u64,
 }
@@ -111,7 +114,12 @@ impl Message {
         formula: &'static str,
         bytes: fn(&Shape) -> u64,
     ) -> Self {
-        Message { from, to, what, formula, bytes }
+        Message { from, to, what, formula, offline: false, bytes }
+    }
+
+    /// The same message of the offline phase.
+    pub const fn offline(self) -> Self {
+        Message { offline: true, ..self }
     }
 }
 
@@ -121,6 +129,7 @@ pub(crate) const POSITIONS: Message = Message {
     to: Participant::Sender,
     what: "positions of the matches (--learns both)",
     formula: "4 + min(4·k, ⌈n_s/8⌉)",
+    offline: false,
     bytes: |shape| match shape.learns {
         Learns::Receiver => 0,
         Learns::Both => 4 + positions::body_bytes(shape.sizes.sender, shape.matches) as u64,
@@ -236,6 +245,7 @@ pub struct Entry {
     max_tested_keys: Option<fn(&Shape) -> u64>,
     runs_on_empty_sets: bool,
     helper: Option<Helper>,
+    offline: Option<&'static OfflinePhase>,
 }
 
 impl std::fmt::Debug for Entry {
@@ -271,6 +281,7 @@ impl Entry {
             max_tested_keys: None,
             runs_on_empty_sets: false,
             helper: None,
+            offline: None,
         }
     }
 
@@ -389,6 +400,11 @@ impl Entry {
         Entry { helper: Some(Helper { assist, memory_bytes }), ..self }
     }
 
+    /// It has an offline phase, whose output can be kept for one later run.
+    pub const fn offline(self, offline: &'static OfflinePhase) -> Self {
+        Entry { offline: Some(offline), ..self }
+    }
+
     /// The set size of the test that runs every protocol, where 2^10 is not right.
     pub const fn test_items(self, test_items: usize) -> Self {
         Entry { test_items, ..self }
@@ -398,7 +414,7 @@ impl Entry {
 /// What a run costs.
 impl Entry {
     /// Whether the roles are run at all: where a set is empty, the result is known without them.
-    fn takes_place(&self, sizes: Sizes) -> bool {
+    pub fn takes_place(&self, sizes: Sizes) -> bool {
         self.runs_on_empty_sets || (sizes.receiver > 0 && sizes.sender > 0)
     }
 
@@ -484,6 +500,16 @@ impl Entry {
         self.gates.map(|(formula, _)| formula)
     }
 
+    /// The same, whether or not the sizes are those of a run that takes place.
+    pub(crate) fn peak(&self, shape: &Shape) -> Memory {
+        (self.memory_bytes)(shape)
+    }
+
+    /// The offline phase, if the protocol has one that can be run alone.
+    pub fn offline_phase(&self) -> Option<&'static OfflinePhase> {
+        self.offline
+    }
+
     /// Whether a third process helps the two parties.
     pub fn has_helper(&self) -> bool {
         self.helper.is_some()
@@ -518,7 +544,8 @@ impl Entry {
         let agreed = parameters.text();
         let context = Context::new(session_id, self.name, agreed.as_bytes(), receiver, sender);
         let learns = Learns::Receiver;
-        Run { context, sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None }
+        let progress = &NoProgress;
+        Run { context, sizes, parameters, learns, threads: 1, progress, base_ots: None, offline: None }
     }
 
     /// The receiver's role: its items in, its result out, once it is worked out.

@@ -33,6 +33,7 @@ mod error;
 mod local;
 mod mask_lists;
 mod masks;
+mod offline;
 mod outcome;
 mod overlap;
 mod parameters;
@@ -54,6 +55,7 @@ pub mod vole_based;
 pub use error::{Error, Misbehaviour, Misuse};
 pub use local::run_local;
 pub use masks::MaskWidth;
+pub use offline::{OfflineOutput, OfflinePhase, OfflineSlot};
 pub use outcome::{Outcome, Pairs, Pending};
 pub use parameters::{
     DEFAULT_LEVEL, Parameters, Profile, STATISTICAL_SECURITY, Security, Supported, Unsupported, Variant,

@@ -7,6 +7,7 @@ use vesica_encode::items::Items;
 use vesica_ot::base::cache::BaseOtCache;
 
 use crate::error::{Error, Misuse};
+use crate::offline::OfflineSlot;
 use crate::parameters::Parameters;
 
 /// The part a party plays. It does not depend on who listens and who connects.
@@ -126,6 +127,10 @@ pub enum Phase {
     Gather,
     /// Terms and sizes are compared.
     Agree,
+    /// Stored output of an offline phase is read.
+    Load,
+    /// It is marked as used.
+    Consume,
     /// The helper is sought and authenticated, and agrees to the run.
     Helper,
     /// The base OTs of an OT extension.
@@ -154,6 +159,8 @@ pub enum Phase {
     EvaluateCircuit,
     /// Both sides confirm that they saw the same run.
     Confirm,
+    /// The output of an offline phase is stored.
+    Store,
     /// The matching rows are copied.
     Write,
 }
@@ -167,6 +174,8 @@ impl Phase {
             Phase::Connect => "connect",
             Phase::Gather => "gather",
             Phase::Agree => "agree",
+            Phase::Load => "load",
+            Phase::Consume => "consume",
             Phase::Helper => "helper",
             Phase::BaseOts => "base-ots",
             Phase::Hash => "hash",
@@ -181,6 +190,7 @@ impl Phase {
             Phase::Garble => "garble",
             Phase::EvaluateCircuit => "evaluate-circuit",
             Phase::Confirm => "confirm",
+            Phase::Store => "store",
             Phase::Write => "write",
         }
     }
@@ -193,6 +203,8 @@ impl Phase {
             Phase::Connect => "waiting for the partner",
             Phase::Gather => "waiting for the two parties",
             Phase::Agree => "comparing terms with the partner",
+            Phase::Load => "reading what the offline phase has left",
+            Phase::Consume => "marking what the offline phase has left as used",
             Phase::Helper => "waiting for the helper",
             Phase::BaseOts => "exchanging base OTs",
             Phase::Hash => "hashing our keys to bins",
@@ -207,6 +219,7 @@ impl Phase {
             Phase::Garble => "garbling the circuit",
             Phase::EvaluateCircuit => "evaluating the circuit",
             Phase::Confirm => "confirming the run with the partner",
+            Phase::Store => "storing what the offline phase leaves",
             Phase::Write => "writing the matching rows",
         }
     }
@@ -303,6 +316,9 @@ pub struct Run<'a> {
     /// this run alone. It has no part in protocols whose entry names no
     /// [`base_ots`](crate::entry::Entry::base_ots).
     pub base_ots: Option<&'a BaseOtCache>,
+    /// Agreed: the output of an offline phase that the two parties have run before. Without it, a protocol with an
+    /// offline phase runs that first.
+    pub offline: Option<&'a OfflineSlot>,
 }
 
 impl Run<'_> {

@@ -425,7 +425,8 @@ pub(crate) fn run_of<'a>(
     parameters: Parameters,
 ) -> Run<'a> {
     let learns = Learns::Receiver;
-    Run { context, sizes, parameters, learns, threads: 1, progress: &NoProgress, base_ots: None }
+    let progress = &NoProgress;
+    Run { context, sizes, parameters, learns, threads: 1, progress, base_ots: None, offline: None }
 }
 
 fn play<T>(

@@ -22,6 +22,8 @@ use crate::ended::Found;
 use crate::error::{Error, Side};
 use crate::helper_link::HelperLink;
 use crate::memory::Budget;
+use crate::offline::file::Consumed;
+use crate::offline::{Asked, Before};
 use crate::output_paths::Protected;
 pub use crate::partner::Partner;
 use crate::plan;
@@ -58,13 +60,17 @@ impl Job {
         if let Err(error) = partner.address.check() {
             return self.refuse(Error::net(Phase::Prepare, &error), on_event);
         }
-        self.table.protected.extend(partner.keep_base_ots.clone());
+        self.table.protected.extend(partner.keep_base_ots.iter().chain(&partner.offline).cloned());
         let pair = match partner.cache_file(self.role, self.settings.security) {
-            Ok(cache_file) => Pair { my_key: partner.my_key(), cache_file, helper: HelperLink::None },
+            Ok(cache_file) => Pair { my_key: partner.my_key(), cache_file, ..Pair::default() },
             Err(error) => return self.refuse(error, on_event),
         };
         let pair = match partner.helper_link() {
             Ok(helper) => Pair { helper, ..pair },
+            Err(error) => return self.refuse(error, on_event),
+        };
+        let pair = match partner.before(self.role, &self.settings) {
+            Ok(before) => Pair { before, ..pair },
             Err(error) => return self.refuse(error, on_event),
         };
         self.run_over(pair, cancel, rng, on_event, |reporter, greeting, options, rng| {
@@ -116,6 +122,9 @@ impl Job {
         let input = open(input, dialect, &output, file.as_ref(), reporter)?;
         reporter.room(file.as_ref(), bytes);
         let (table, items) = read((input, path.as_deref()), keys, &settings, reporter, rng)?;
+        let receiver_items = (self.role == Role::Receiver).then_some(items.len());
+        let before = pair.before.load(receiver_items, settings.memory.or_else(Budget::usual), reporter)?;
+        let pair = Pair { before, ..pair };
         // 2. The partner.
         reporter.phase(Phase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
@@ -181,6 +190,7 @@ pub(crate) fn prepare(
     }
     let terms = Terms::new(role, settings, rules);
     let terms = terms.with_base_ots(pair.cache_state()).with_helper(pair.helper.term());
+    let terms = terms.with_offline(pair.before.asked());
     if terms.fit() {
         Ok(terms)
     } else {
@@ -206,6 +216,12 @@ pub(crate) fn converse(
     let agreed = session::agree_greeted(&mut channel, terms, settings.wanted(), items.len(), my_key);
     reporter.transcript(&channel);
     let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
+    let offline = pair.before.asked();
+    let agreed = match offline {
+        Some(Asked::Use(_, items)) => agreed.with_offline(items, &mut channel),
+        _ => Ok(agreed),
+    };
+    let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
     let needed = reporter.agreed(&agreed, terms);
     agreed
         .check_memory(needed, settings.memory.or_else(Budget::usual), &mut channel)
@@ -213,8 +229,10 @@ pub(crate) fn converse(
     let mut helper = pair.helper.join(&agreed, &mut channel, settings.timeout, reporter, rng)?;
     let in_use = pair.cache_file.and_then(|file| file.begin(agreed.base_ots, agreed.base_ots_id()));
     let cache = in_use.as_ref().map(CacheInUse::cache);
+    let consumed = pair.before.consume(&agreed, &mut channel, reporter)?;
     let links = (&mut channel, helper.as_mut());
-    let ended = agreed.run_helped(&items, links, settings.threads(), reporter, cache, rng);
+    let kept = (cache, consumed.as_ref().map(Consumed::slot));
+    let ended = agreed.run_helped(&items, links, settings.threads(), reporter, kept, rng);
     reporter.transcript(&channel);
     let confirm = |pending| {
         if let Some(mut helper) = helper {
@@ -251,12 +269,13 @@ pub(crate) fn converse(
     Ok(Found { matches, numbers, batches: None })
 }
 
-/// What this side brings: its key, if it shows one, the file of kept base OTs, if there is one, and how it reaches the
-/// helper, if the protocol has one.
+/// What this side brings: its key, if it shows one, the file of kept base OTs, if there is one, what an offline phase has
+/// left, and how it reaches the helper, if the protocol has one.
 #[derive(Default)]
 pub(crate) struct Pair {
     pub(crate) my_key: Option<PublicKey>,
     pub(crate) cache_file: Option<CacheFile>,
+    pub(crate) before: Before,
     pub(crate) helper: HelperLink,
 }
 

@@ -46,6 +46,7 @@ pub mod job;
 pub mod local;
 mod match_numbers;
 pub mod memory;
+pub mod offline;
 pub mod output_paths;
 pub mod partner;
 pub mod plan;

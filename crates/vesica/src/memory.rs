@@ -77,6 +77,7 @@ impl Budget {
 }
 
 /// A number of bytes as people read it: two digits of the largest unit that fits.
+#[derive(Debug, Clone, Copy)]
 pub struct Bytes(pub u64);
 
 impl fmt::Display for Bytes {

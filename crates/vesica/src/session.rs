@@ -24,8 +24,8 @@ use vesica_net::{Connection, PublicKey};
 use vesica_ot::base::cache::BaseOtCache;
 use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{
-    self as protocols, Ctx, Learns, Outcome, Parameters, Participant, Pending, Phase, Progress, Role, Run,
-    Sizes,
+    self as protocols, Ctx, Learns, OfflineOutput, OfflineSlot, Outcome, Parameters, Participant, Pending,
+    Phase, Progress, Role, Run, Sizes,
 };
 
 use crate::base_ots::BaseOts;
@@ -90,6 +90,14 @@ pub enum SessionError {
         /// What it takes there without the table.
         needed: u64,
     },
+    /// The receiver has more items than the offline phase was run for.
+    #[error("the receiver's set has {items} items, and the offline phase was run for {most}")]
+    TooManyForOffline {
+        /// Its size, padded.
+        items: usize,
+        /// What the offline phase was run for.
+        most: usize,
+    },
     /// The protocol failed.
     #[error(transparent)]
     Protocol(#[from] protocols::Error),
@@ -142,6 +150,8 @@ pub struct Agreed {
     pub learns: Learns,
     /// Where its base OTs come from, and whether they are kept.
     pub base_ots: BaseOts,
+    /// The receiver's items that the offline phase was run for, if it was run before.
+    pub offline: Option<usize>,
     role: Role,
     sid: [u8; 32],
 }
@@ -177,6 +187,36 @@ pub fn agree_greeted(
     items: usize,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
+    agree_on(channel, mine, wanted, Count::Of(items), my_key)
+}
+
+/// The same for an offline phase alone, for so many items of the receiver: there are no sizes to exchange yet.
+pub(crate) fn agree_to_prepare(
+    channel: &mut Connection,
+    mine: &Terms,
+    wanted: Wanted<'_>,
+    receiver_items: usize,
+    my_key: Option<&PublicKey>,
+) -> Result<Agreed, SessionError> {
+    agree_on(channel, mine, wanted, Count::Later(receiver_items), my_key)
+}
+
+/// The sizes of a run.
+#[derive(Clone, Copy)]
+enum Count {
+    /// My set has so many items.
+    Of(usize),
+    /// The sets are not known. The terms, which are equal, say how many items the receiver will have at most.
+    Later(usize),
+}
+
+fn agree_on(
+    channel: &mut Connection,
+    mine: &Terms,
+    wanted: Wanted<'_>,
+    items: Count,
+    my_key: Option<&PublicKey>,
+) -> Result<Agreed, SessionError> {
     // Terms and sizes take no computing. Without a limit, a partner could hold this side with heartbeats or single bytes.
     channel.expect_prompt();
     let agreed = compare(channel, mine, wanted, items, my_key);
@@ -201,7 +241,7 @@ fn compare(
     channel: &mut Connection,
     mine: &Terms,
     wanted: Wanted<'_>,
-    items: usize,
+    items: Count,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
     let my_bytes = mine.encode();
@@ -215,11 +255,15 @@ fn compare(
     let allow_insecure = mine.allow_insecure() && theirs.allow_insecure();
     let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
     plan::choose(&asked, wanted, None)?;
-    let their_items = exchange_sizes(channel, mine, &theirs, items)?;
     let role = mine.role();
-    let sizes = match role {
-        Role::Receiver => Sizes { receiver: items, sender: their_items },
-        Role::Sender => Sizes { receiver: their_items, sender: items },
+    let sizes = match (items, role) {
+        (Count::Later(receiver), _) => Sizes { receiver, sender: 0 },
+        (Count::Of(receiver), Role::Receiver) => {
+            Sizes { receiver, sender: exchange_sizes(channel, mine, &theirs, receiver)? }
+        }
+        (Count::Of(sender), Role::Sender) => {
+            Sizes { receiver: exchange_sizes(channel, mine, &theirs, sender)?, sender }
+        }
     };
     // Items are numbered in 32 bits.
     if sizes.receiver.max(sizes.sender) > u32::MAX as usize {
@@ -232,7 +276,8 @@ fn compare(
     let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
     let needed = protocol.kept_base_ots(&shape);
     let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
-    Ok(Agreed { protocol, parameters, reason, sizes, learns: wanted.learns, base_ots, role, sid })
+    let learns = wanted.learns;
+    Ok(Agreed { protocol, parameters, reason, sizes, learns, base_ots, offline: None, role, sid })
 }
 
 fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
@@ -312,11 +357,31 @@ impl Agreed {
         match_numbers::numbers(&self.sid, items, matches)
     }
 
+    /// The same with the output of an offline phase for so many items of the receiver. If the receiver has more, both sides
+    /// end the run before either has used anything up.
+    pub(crate) fn with_offline(self, most: usize, channel: &mut Connection) -> Result<Self, SessionError> {
+        let items = self.sizes.receiver;
+        if items <= most {
+            return Ok(Agreed { offline: Some(most), ..self });
+        }
+        drop(channel.finish(&[]));
+        Err(SessionError::TooManyForOffline { items, most })
+    }
+
+    /// What the costs of the run depend on. An offline phase is as large as what it was run for.
+    pub(crate) fn shape(&self) -> Shape {
+        let (parameters, learns) = (self.parameters, self.learns);
+        let receiver = match self.offline {
+            Some(most) if self.protocol.takes_place(self.sizes) => most,
+            _ => self.sizes.receiver,
+        };
+        let sizes = Sizes { receiver, ..self.sizes };
+        Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false }
+    }
+
     /// The most bytes of memory that the protocol takes on the side of that role.
     pub fn memory_bound(&self, role: Role) -> u64 {
-        let (sizes, parameters, learns) = (self.sizes, self.parameters, self.learns);
-        let shape = Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false };
-        let memory = self.protocol.memory_of(&shape);
+        let memory = self.protocol.memory_of(&self.shape());
         match role {
             Role::Receiver => memory.receiver,
             Role::Sender => memory.sender,
@@ -376,21 +441,22 @@ impl Agreed {
         cache: Option<&'a BaseOtCache>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
-        self.run_helped(items, (channel, None), threads, progress, cache, rng)
+        self.run_helped(items, (channel, None), threads, progress, (cache, None), rng)
     }
 
-    /// The same with a connection to a helper that has [joined](helper::join), which [`confirm_helper`] is for.
+    /// The same with a connection to a helper that has [joined](helper::join), which [`confirm_helper`] is for, and with the
+    /// output of an offline phase that both sides have used up.
     pub fn run_helped<'a>(
         &self,
         items: &'a Items,
         (channel, mut helper): (&mut Connection, Option<&mut Connection>),
         threads: usize,
         progress: &'a dyn Progress,
-        cache: Option<&'a BaseOtCache>,
+        (base_ots, offline): (Option<&'a BaseOtCache>, Option<&'a OfflineSlot>),
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
         let run = self.protocol.run(&self.sid, self.sizes, self.parameters);
-        let run = Run { learns: self.learns, threads, progress, base_ots: cache, ..run };
+        let run = Run { learns: self.learns, threads, progress, base_ots, offline, ..run };
         let mut ctx = Ctx::new(&run, &mut *channel, rng);
         ctx.helper = helper.as_mut().map(|helper| &mut **helper as &mut dyn Channel);
         let pending = match self.role {
@@ -409,6 +475,25 @@ impl Agreed {
         };
         channel.flush()?;
         Ok(pending)
+    }
+
+    /// Runs the offline phase alone, up to its last message.
+    pub(crate) fn prepare(
+        &self,
+        channel: &mut Connection,
+        threads: usize,
+        progress: &dyn Progress,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<OfflineOutput, SessionError> {
+        let run = self.protocol.run(&self.sid, self.sizes, self.parameters);
+        let run = Run { threads, progress, ..run };
+        let made = self.protocol.prepare(&mut Ctx::new(&run, &mut *channel, rng), self.role);
+        let output = made.map_err(|error| {
+            channel.abort();
+            self.failed(error, channel)
+        })?;
+        channel.flush()?;
+        Ok(output)
     }
 
     /// Exchanges digests, the count if both learn it, and DONE. If only the receiver learns the matches, it looks for them

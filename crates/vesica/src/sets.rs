@@ -118,7 +118,7 @@ impl SetJob {
         let rule = if settings.sigma.is_some() { "int" } else { "raw" };
         let play = || {
             let helper = helper.map_or(HelperLink::None, |helper| HelperLink::Here(Box::new(helper)));
-            let pair = Pair { my_key: my_key.copied(), cache_file: None, helper };
+            let pair = Pair { my_key: my_key.copied(), helper, ..Pair::default() };
             let terms = prepare(role, &settings, &[rule.to_owned()], &pair)?;
             let (rows, distinct, duplicates) = (items.rows(), items.distinct() as u64, items.duplicates());
             let counts = TableReport { rows, items: distinct, duplicates, ..TableReport::default() };

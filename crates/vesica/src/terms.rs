@@ -18,6 +18,7 @@ use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_protocols::Role;
 
 use crate::base_ots::CacheState;
+use crate::offline::Asked;
 use crate::plan;
 use crate::settings::{Choice, Limits, Settings, Word};
 
@@ -84,6 +85,11 @@ impl Difference {
             AUDIT_MAX => Some(
                 "agree on `--audit-max`: the stricter side's number protects both, or neither gives it".into(),
             ),
+            OFFLINE => Some(
+                "give `--prepare` with the same number on both sides; in the run after that, `--offline` on both sides \
+                 with the two files that were made together"
+                    .into(),
+            ),
             _ => None,
         }
     }
@@ -106,6 +112,9 @@ const AUDIT_MAX: &str = "audit-max";
 
 /// The field of the helper's key.
 const HELPER: &str = "helper";
+
+/// The field of an offline phase that is to be run alone, or was.
+const OFFLINE: &str = "offline";
 
 /// The field of the table by which `auto` chooses.
 const AUTO_TABLE: &str = "table of auto";
@@ -130,6 +139,7 @@ impl Terms {
             (AUDIT_MAX, settings.audit_max.map_or("none".to_owned(), |most| most.to_string())),
             ("paper parameters", if settings.paper_parameters { "yes" } else { "no" }.to_owned()),
             (HELPER, "none".to_owned()),
+            (OFFLINE, "none".to_owned()),
             ("parts", "1".to_owned()),
             (AUTO_TABLE, plan::auto_table()),
         ];
@@ -152,9 +162,22 @@ impl Terms {
 
     /// The same terms of a party that has this helper.
     #[must_use]
-    pub fn with_helper(mut self, helper: String) -> Self {
-        if let Some(field) = self.equal.iter_mut().find(|(name, _)| name == HELPER) {
-            field.1 = helper;
+    pub fn with_helper(self, helper: String) -> Self {
+        self.with_field(HELPER, helper)
+    }
+
+    /// The same terms of a party that makes the output of an offline phase, or uses it.
+    #[must_use]
+    pub(crate) fn with_offline(self, asked: Option<Asked>) -> Self {
+        match asked {
+            Some(asked) => self.with_field(OFFLINE, asked.to_string()),
+            None => self,
+        }
+    }
+
+    fn with_field(mut self, name: &str, value: String) -> Self {
+        if let Some(field) = self.equal.iter_mut().find(|(field, _)| field == name) {
+            field.1 = value;
         }
         self
     }

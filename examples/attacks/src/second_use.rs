@@ -40,7 +40,7 @@ pub fn replay() -> Result<Outcome, Error> {
     let (matches, sent) = online(&sets, 2, receivers_half, senders_half);
     sent?;
     let (_, next) = offline(&sets, 3)?;
-    let (_, second) = online(&sets, 4, OfflineReceiver::read_from(&mut &copy[..])?, next);
+    let (_, second) = online(&sets, 4, OfflineReceiver::read_from(&mut &copy[..], COUNT)?, next);
     Ok(Outcome { matches: matches?, second })
 }
 

@@ -259,8 +259,8 @@ fn stored_offline_output_serves_its_other_half_alone() {
         (receiver, sender)
     };
     let online = |receiver: &[u8], sender: &[u8]| {
-        let receiver = rr16::OfflineReceiver::read_from(&mut &*receiver).unwrap();
-        let sender = rr16::OfflineSender::read_from(&mut &*sender).unwrap();
+        let receiver = rr16::OfflineReceiver::read_from(&mut &*receiver, 50).unwrap();
+        let sender = rr16::OfflineSender::read_from(&mut &*sender, 50).unwrap();
         assert_eq!((receiver.receiver_items(), sender.receiver_items()), (50, 50));
         duel(
             (&ENTRY, &sets, case(Learns::Receiver, 99)),
@@ -291,7 +291,7 @@ fn stored_offline_output_serves_its_other_half_alone() {
     assert_eq!(sent.unwrap_err(), Error::PeerMisbehaved(Misbehaviour::OtherOfflinePhase));
     assert!(rows.is_err());
     // Too few items, and bytes that are something else.
-    let few = rr16::OfflineReceiver::read_from(&mut &receiver[..]).unwrap();
+    let few = rr16::OfflineReceiver::read_from(&mut &receiver[..], 50).unwrap();
     let run = ENTRY.run(&[7; 32], vesica_protocols::Sizes { receiver: 51, sender: 1 }, MALICIOUS);
     let (mut end, _other) = memory::pair();
     let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);
@@ -301,9 +301,10 @@ fn stored_offline_output_serves_its_other_half_alone() {
     {
         let mut bytes = bytes.clone();
         bytes[byte] ^= 0x40;
-        assert!(rr16::OfflineReceiver::read_from(&mut &bytes[..]).is_err(), "byte {byte}");
-        assert!(rr16::OfflineSender::read_from(&mut &bytes[..]).is_err());
+        assert!(rr16::OfflineReceiver::read_from(&mut &bytes[..], 50).is_err(), "byte {byte}");
+        assert!(rr16::OfflineSender::read_from(&mut &bytes[..], 50).is_err());
     }
-    assert!(rr16::OfflineReceiver::read_from(&mut &receiver[..receiver.len() - 1]).is_err());
-    assert!(rr16::OfflineReceiver::read_from(&mut &sender[..]).is_err());
+    assert!(rr16::OfflineReceiver::read_from(&mut &receiver[..], 51).is_err(), "more items than expected");
+    assert!(rr16::OfflineReceiver::read_from(&mut &receiver[..receiver.len() - 1], 50).is_err());
+    assert!(rr16::OfflineReceiver::read_from(&mut &sender[..], 50).is_err());
 }

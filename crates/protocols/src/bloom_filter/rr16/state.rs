@@ -126,12 +126,12 @@ impl OfflineReceiver {
         to.write_all(Block::slice_as_bytes(&self.strings))
     }
 
-    /// Reads what [`write_to`](Self::write_to) wrote, and not beyond.
+    /// Reads what [`write_to`](Self::write_to) wrote for so many items, and not beyond.
     ///
     /// # Errors
     /// Those of `from`, and [`io::ErrorKind::InvalidData`] if it is anything else.
-    pub fn read_from(from: &mut dyn Read) -> io::Result<Self> {
-        let (id, parameters) = read_head(from, Side::Receiver)?;
+    pub fn read_from(from: &mut dyn Read, receiver_items: usize) -> io::Result<Self> {
+        let (id, parameters) = read_head(from, Side::Receiver, receiver_items)?;
         let mut ones = Vec::with_capacity(parameters.groups());
         for _ in 0..parameters.groups() {
             let mut number = [0; 4];
@@ -204,12 +204,12 @@ impl OfflineSender {
         to.write_all(Block::slice_as_bytes(&self.rows))
     }
 
-    /// Reads what [`write_to`](Self::write_to) wrote, and not beyond.
+    /// Reads what [`write_to`](Self::write_to) wrote for so many items, and not beyond.
     ///
     /// # Errors
     /// Those of `from`, and [`io::ErrorKind::InvalidData`] if it is anything else.
-    pub fn read_from(from: &mut dyn Read) -> io::Result<Self> {
-        let (id, parameters) = read_head(from, Side::Sender)?;
+    pub fn read_from(from: &mut dyn Read, receiver_items: usize) -> io::Result<Self> {
+        let (id, parameters) = read_head(from, Side::Sender, receiver_items)?;
         let mut offset = Zeroizing::new(Block::ZERO);
         from.read_exact(offset.as_mut_bytes())?;
         let mut challenges = vec![Block::ZERO; super::ots::Batches::of(&parameters).count()];
@@ -246,18 +246,22 @@ fn write_head(to: &mut dyn Write, side: Side, id: &[u8; ID], parameters: &Rr16Pa
     to.write_all(&digest(parameters))
 }
 
-fn read_head(from: &mut dyn Read, side: Side) -> io::Result<([u8; ID], Rr16Parameters)> {
+fn read_head(
+    from: &mut dyn Read,
+    side: Side,
+    receiver_items: usize,
+) -> io::Result<([u8; ID], Rr16Parameters)> {
     let mut head = [0; HEAD];
     from.read_exact(&mut head)?;
     let fixed = head.strip_prefix(&MAGIC).and_then(|rest| rest.strip_prefix(&[side as u8]));
     let parts = fixed.and_then(|rest| rest.split_first_chunk::<8>());
     let Some((items, rest)) = parts else { return Err(invalid()) };
     let Some((id, expected)) = rest.split_first_chunk::<ID>() else { return Err(invalid()) };
-    let items = u64::from_le_bytes(*items);
-    if items == 0 || items > MOST_ITEMS as u64 {
+    let known = (1..=MOST_ITEMS).contains(&receiver_items);
+    if !known || u64::from_le_bytes(*items) != receiver_items as u64 {
         return Err(invalid());
     }
-    let parameters = Rr16Parameters::for_items(items as usize);
+    let parameters = Rr16Parameters::for_items(receiver_items);
     if digest(&parameters) == *expected { Ok((*id, parameters)) } else { Err(invalid()) }
 }
 
