@@ -110,13 +110,15 @@ pub(crate) struct PartnerArgs<'py> {
     peer: Option<String>,
     insecure_plaintext: bool,
     keep_base_ots: Option<PathBuf>,
+    offline: Option<PathBuf>,
     helper: Option<String>,
     helper_key: Option<String>,
 }
 
 impl PartnerArgs<'_> {
     pub(crate) fn partner(&self) -> Result<Partner, Error> {
-        self.found()?.helped_by(self.helper.as_deref(), self.helper_key.as_deref())
+        let partner = self.found()?.helped_by(self.helper.as_deref(), self.helper_key.as_deref())?;
+        Ok(partner.with_offline(self.offline.clone()))
     }
 
     fn found(&self) -> Result<Partner, Error> {
@@ -152,6 +154,7 @@ impl PartnerArgs<'_> {
         let keys = [&self.peer, &self.helper_key];
         let key_files =
             keys.into_iter().filter_map(|key| Some(PathBuf::from(key.as_deref()?.strip_prefix('@')?)));
-        identity.into_iter().chain(key_files).chain(self.keep_base_ots.clone()).collect()
+        let kept = self.keep_base_ots.iter().chain(&self.offline).cloned();
+        identity.into_iter().chain(key_files).chain(kept).collect()
     }
 }

@@ -128,7 +128,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "cli",
         &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica", "bench"],
     ),
-    ("attacks", &["channel", "crypto", "encode", "ot", "circuit", "protocols"]),
+    ("attacks", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica"]),
     ("python", &["vesica"]),
     ("fuzz", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica"]),
 ];

@@ -42,6 +42,8 @@ pub struct Partner {
     pub keep_base_ots: Option<PathBuf>,
     /// `--offline`: the file of an offline phase with this partner, to be made or to be used up.
     pub offline: Option<PathBuf>,
+    /// Where this side's list of used ids is kept; if none, in the user's state folder.
+    pub state_folder: Option<PathBuf>,
     /// `--helper`, `--helper-key`: the helper of a protocol that has one.
     pub helper: Option<HelperAddress>,
 }
@@ -66,13 +68,14 @@ impl Partner {
             keys: Some((identity, peer)),
             keep_base_ots: None,
             offline: None,
+            state_folder: None,
             helper: None,
         })
     }
 
     /// A partner without keys, over a loopback address.
     pub fn insecure(address: Address) -> Self {
-        Partner { address, keys: None, keep_base_ots: None, offline: None, helper: None }
+        Partner { address, keys: None, keep_base_ots: None, offline: None, state_folder: None, helper: None }
     }
 
     /// The key that this side shows, if it shows one.
@@ -146,6 +149,12 @@ impl Partner {
         CacheFile::open(path, role, *identity.public_key(), *peer).map(Some)
     }
 
+    /// The same partner, and another folder for the list of used ids than the user's own. It has to be kept.
+    #[must_use]
+    pub fn with_state_folder(self, folder: PathBuf) -> Self {
+        Partner { state_folder: Some(folder), ..self }
+    }
+
     /// The file of an offline phase, and the keys that it is for: mine, theirs.
     pub(crate) fn offline_place(&self) -> Result<(&Path, [PublicKey; 2]), Error> {
         let Some(path) = &self.offline else {
@@ -170,7 +179,8 @@ impl Partner {
         }
         let (path, keys) = self.offline_place()?;
         let (entry, parameters, phase) = offline::protocol(settings)?;
-        let file = OfflineFile::open(path, Binding::new(role, keys, entry, &parameters), phase)
+        let binding = Binding::new(role, keys, entry, &parameters);
+        let file = OfflineFile::open(path, self.state_folder.as_deref(), binding, phase)
             .map_err(|fault| offline::refused(Phase::Prepare, path, &fault))?;
         let limit = settings.limits.max_peer_rows;
         if role == Role::Sender && file.items as u64 > limit {

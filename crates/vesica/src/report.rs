@@ -121,10 +121,13 @@ impl OfflineReport {
         OfflineReport { output: "own", id: None, receiver_items: receiver_items as u64, offline, online }
     }
 
-    /// Counts each phase for its part: those of the offline phase, and the others of the protocol.
+    /// Counts each phase for its part: those of the offline phase; and the others of the protocol, with the consumption of
+    /// an earlier offline phase's output.
     pub(crate) fn divide(&mut self, phases: &[PhaseReport], (offline, all): (&[Phase], &[Step])) {
         let is_offline = |phase: &&PhaseReport| offline.iter().any(|one| one.name() == phase.name);
-        let is_own = |phase: &&PhaseReport| all.iter().any(|(one, _)| one.name() == phase.name);
+        let is_own = |phase: &&PhaseReport| {
+            phase.name == Phase::Consume.name() || all.iter().any(|(one, _)| one.name() == phase.name)
+        };
         self.offline = Part::of(phases.iter().filter(is_offline));
         self.online = Part::of(phases.iter().filter(is_own).filter(|phase| !is_offline(phase)));
     }

@@ -10,7 +10,7 @@
 //! | [`selective_failure`] | spoils what a receiver without a guessed item needs | `gbf-dcw-malicious` | the receiver's items and bits of its filter |
 //! | | | `gbf-rr16` | nothing |
 //! | [`over_full_choices`] | chooses more ones than a filter has | `gbf-rr16` | a refusal, as often as predicted |
-//! | [`second_use`] | uses stored offline output again | `gbf-rr16` | a refusal |
+//! | [`second_use`] | uses stored offline output again, in memory and as files | `gbf-rr16` | a refusal |
 //! | [`invalid_elements`] | sends the identity and other encodings that no group element has | every protocol on groups | a refusal |
 //! | [`colluding_helper`] | helper and receiver work together | `server-aided` | the sender's whole table |
 //!
@@ -28,6 +28,7 @@ pub mod naive_hash;
 pub mod over_full_choices;
 pub mod raw_xor;
 pub mod second_use;
+pub mod second_use_of_files;
 pub mod selective_failure;
 
 use std::collections::HashSet;
@@ -60,6 +61,15 @@ pub enum Error {
     /// Stored offline output cannot be read back.
     #[error(transparent)]
     Stored(#[from] std::io::Error),
+    /// A whole run failed that the attack did not mean to disturb.
+    #[error("{}", .0.message)]
+    Run(Box<vesica::Error>),
+}
+
+impl From<vesica::Error> for Error {
+    fn from(error: vesica::Error) -> Self {
+        Error::Run(Box::new(error))
+    }
 }
 
 /// Candidates of one call of [`Items::of_keys`].

@@ -2,8 +2,8 @@
 //!
 //! The offline phase makes the oblivious transfers ahead and stores each party's half. It proves security for
 //! one online phase: what the receiver has learnt of the strings in a first one it knows in a second one. So a
-//! half is consumed by the online phase that uses it (`online_send` takes it by value; who stores it in a file
-//! has to remove the file first), and both parties name the offline phase that they use before anything that
+//! half is consumed by the online phase that uses it (`online_send` takes it by value;
+//! [`second_use_of_files`](crate::second_use_of_files) has the files), and both parties name the offline phase that they use before anything that
 //! depends on items.
 //!
 //! Here the receiver has kept a copy of its half and uses it again. The sender has consumed its own, and comes

@@ -18,7 +18,7 @@ from ._options import Options
 from ._progress import Event
 from ._protocols import Channel, Protocol, channel_pair, open_channel, protocols
 from ._report import Report
-from ._run import assist, keep_freed_memory, keygen, local, receive, send
+from ._run import assist, keep_freed_memory, keygen, local, prepare, receive, send
 from .errors import (
     Cancelled,
     InputError,
@@ -59,6 +59,7 @@ __all__ = [
     "keygen",
     "local",
     "open_channel",
+    "prepare",
     "protocols",
     "receive",
     "send",

@@ -44,9 +44,9 @@ def open_channel(
     events: Callable[[Event], object] | None = None,
 ) -> Channel:
     """Meet the partner over the network, for one run. Arguments are those of :func:`vesica.receive`."""
-    # A channel is for one run, so it keeps no base OTs; and it is a connection to one partner.
-    given = (listen, connect, identity, peer, insecure_plaintext, None, None, None)
-    partner = dict(zip(PARTNER, given, strict=True))
+    # A channel is for one run, so it keeps no base OTs and no offline phase; and it is a connection to one partner.
+    given = {"listen": listen, "connect": connect, "identity": identity, "peer": peer}
+    partner = {**PARTNER, **given, "insecure_plaintext": insecure_plaintext}
     with listener(events, False) as on_event:
         return Channel.open(partner, time(timeout), cancel, on_event)
 

@@ -39,6 +39,8 @@ def _python(text: str) -> str:
         name, value = match[1], match[2]
         if name == "no-header":
             return "header=False"
+        if name == "prepare":
+            return "vesica.prepare"
         python = name.replace("-", "_")
         if name in _FLAGS:
             return f"{python}=True"

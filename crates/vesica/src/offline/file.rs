@@ -23,7 +23,7 @@ use vesica_net::private_file::{self, PrivateFileError};
 use vesica_protocols::registry::Entry;
 use vesica_protocols::{OfflineOutput, OfflinePhase, OfflineSlot, Parameters, Role};
 
-use super::used::{UsedFault, UsedIds, is_there};
+use super::used::{Use, UsedFault, UsedIds, is_there};
 use super::{Id, hex, sync_folder};
 
 const MAGIC: &[u8; 16] = b"vesica offline.\n";
@@ -131,15 +131,20 @@ pub(crate) struct OfflineFile {
 
 impl OfflineFile {
     /// Opens the file, and reads its head.
-    pub(crate) fn open(path: &Path, binding: Binding, phase: &'static OfflinePhase) -> Result<Self, Fault> {
+    pub(crate) fn open(
+        path: &Path,
+        state: Option<&Path>,
+        binding: Binding,
+        phase: &'static OfflinePhase,
+    ) -> Result<Self, Fault> {
         let file = private_file::open(path)?;
         let (head, items, id) = read_head(&file, &binding, phase)?;
         let expected = (head.len() + SUM) as u64 + phase.stored_bytes(binding.role, items);
         if file.metadata()?.len() != expected {
             return Err(Fault::Damaged);
         }
-        let lists = UsedIds::beside(folder(path))?;
-        lists.check(&id)?;
+        let lists = UsedIds::beside(folder(path), state)?;
+        lists.check(Use(id, binding.role))?;
         Ok(OfflineFile { path: path.to_owned(), file, lists, binding, phase, head, items, id })
     }
 
@@ -247,9 +252,9 @@ impl Loaded {
 
     /// Uses the file up: when this returns, its id is on the lists and the file has another name, all of it on the disk.
     pub(crate) fn consume(self, cancelled: &dyn Fn() -> bool) -> Result<Consumed, Fault> {
-        let OfflineFile { path, file, lists, id, .. } = self.file;
+        let OfflineFile { path, file, lists, binding, id, .. } = self.file;
         let mut locked = lists.lock(cancelled)?;
-        locked.add(&id)?;
+        locked.add(Use(id, binding.role))?;
         let (mine, there) = (file.metadata()?, fs::symlink_metadata(&path)?);
         if (mine.dev(), mine.ino()) != (there.dev(), there.ino()) {
             return Err(Fault::Replaced);

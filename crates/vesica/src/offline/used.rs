@@ -1,7 +1,7 @@
-//! The lists of ids that this side has used: one beside the file, one in the user's state folder.
+//! The lists of what this side has used: one beside the file, one in the user's state folder.
 //!
-//! A copy of a file has its id, so it is refused wherever it lies. Each list is a text of one id a line, in hexadecimal
-//! digits, that only its owner can read. It grows by 65 bytes with each use, and nothing is ever taken out.
+//! A copy of a file has its id, so it is refused wherever it lies. Each list is a text that only its owner can read: an id
+//! and a role a line, since both parties may be on one machine. Nothing is ever taken out.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -11,17 +11,18 @@ use std::thread;
 use std::time::Duration;
 
 use vesica_net::private_file::{self, PrivateFileError};
+use vesica_protocols::Role;
 
 use super::{Id, hex, sync_folder};
 
 /// The name of the list beside a file.
 const BESIDE: &str = ".vesica-used-offline";
-/// The most bytes of a list: a million ids.
-const LIMIT: u64 = 65 << 20;
+/// The most bytes of a list: a million lines.
+const LIMIT: u64 = 74 << 20;
 /// How often a list is tried that another run holds.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// Why a list does not let an id be used.
+/// Why a list does not let something be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UsedFault {
     #[error("it was used before")]
@@ -34,6 +35,16 @@ pub(crate) enum UsedFault {
     List { path: String, fault: PrivateFileError },
 }
 
+/// What the lists have of a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Use(pub(crate) Id, pub(crate) Role);
+
+impl std::fmt::Display for Use {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", hex(&self.0), self.1)
+    }
+}
+
 /// Where the lists are.
 pub(crate) struct UsedIds {
     paths: [PathBuf; 2],
@@ -43,19 +54,22 @@ pub(crate) struct UsedIds {
 pub(crate) struct LockedIds(Vec<(PathBuf, File)>);
 
 impl UsedIds {
-    /// The lists for a file in this folder.
-    pub(crate) fn beside(folder: &Path) -> Result<Self, UsedFault> {
+    /// The lists for a file in this folder; `state` in place of the user's state folder.
+    pub(crate) fn beside(folder: &Path, state: Option<&Path>) -> Result<Self, UsedFault> {
         let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
-        let state = state.ok_or(UsedFault::NoStateFolder)?;
-        Ok(UsedIds { paths: [folder.join(BESIDE), state.join("vesica").join("used-offline")] })
+        let users = || {
+            let folder = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
+            folder.map(|folder| folder.join("vesica"))
+        };
+        let state = state.map(Path::to_owned).or_else(users).ok_or(UsedFault::NoStateFolder)?;
+        Ok(UsedIds { paths: [folder.join(BESIDE), state.join("used-offline")] })
     }
 
-    /// Refuses an id that a list has. A list that is not there yet has none.
-    pub(crate) fn check(&self, id: &Id) -> Result<(), UsedFault> {
+    /// Refuses what a list has. A list that is not there yet has nothing.
+    pub(crate) fn check(&self, used: Use) -> Result<(), UsedFault> {
         for path in &self.paths {
             match private_file::open(path) {
-                Ok(file) => read(path, &file, id)?,
+                Ok(file) => read(path, &file, used)?,
                 Err(PrivateFileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(fault) => return Err(list(path, fault)),
             }
@@ -83,13 +97,13 @@ impl UsedIds {
 }
 
 impl LockedIds {
-    /// Puts an id on the lists. When this returns, they are on the disk.
-    pub(crate) fn add(&mut self, id: &Id) -> Result<(), UsedFault> {
+    /// Puts it on the lists. When this returns, they are on the disk.
+    pub(crate) fn add(&mut self, used: Use) -> Result<(), UsedFault> {
         for (path, file) in &self.0 {
-            read(path, file, id)?;
+            read(path, file, used)?;
         }
         for (path, file) in &mut self.0 {
-            append(file, id).map_err(|error| list(path, error.into()))?;
+            append(file, used).map_err(|error| list(path, error.into()))?;
         }
         Ok(())
     }
@@ -108,23 +122,23 @@ fn open(path: &Path) -> Result<File, PrivateFileError> {
     private_file::open(path)
 }
 
-/// Whether the id may still be used.
-fn read(path: &Path, mut file: &File, id: &Id) -> Result<(), UsedFault> {
+/// Whether it may still be used.
+fn read(path: &Path, mut file: &File, used: Use) -> Result<(), UsedFault> {
     let failed = |error: io::Error| list(path, error.into());
     if file.metadata().map_err(failed)?.len() > LIMIT {
         return Err(list(path, PrivateFileError::NotAFile));
     }
     file.seek(SeekFrom::Start(0)).map_err(failed)?;
-    let id = hex(id);
+    let used = used.to_string();
     for line in BufReader::new(file.take(LIMIT)).split(b'\n') {
-        if line.map_err(failed)? == id.as_bytes() {
+        if line.map_err(failed)? == used.as_bytes() {
             return Err(UsedFault::Used);
         }
     }
     Ok(())
 }
 
-fn append(file: &mut File, id: &Id) -> io::Result<()> {
+fn append(file: &mut File, used: Use) -> io::Result<()> {
     // A line that a crash has cut off is ended first.
     let end = file.seek(SeekFrom::End(0))?;
     let mut last = [b'\n'];
@@ -133,7 +147,7 @@ fn append(file: &mut File, id: &Id) -> io::Result<()> {
         file.read_exact(&mut last)?;
     }
     let start = if last == *b"\n" { "" } else { "\n" };
-    file.write_all(format!("{start}{}\n", hex(id)).as_bytes())?;
+    file.write_all(format!("{start}{used}\n").as_bytes())?;
     file.sync_all()
 }
 
@@ -150,6 +164,10 @@ pub(crate) fn is_there(path: &Path) -> bool {
 mod tests {
     use super::*;
 
+    fn of(number: u8) -> Use {
+        Use([number; 32], Role::Receiver)
+    }
+
     fn lists(folder: &Path) -> UsedIds {
         UsedIds { paths: [folder.join("here"), folder.join("state/vesica/there")] }
     }
@@ -159,17 +177,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let lists = lists(folder.path());
         for number in 0..3 {
-            lists.check(&[number; 32]).unwrap();
-            lists.lock(&|| false).unwrap().add(&[number; 32]).unwrap();
-            assert!(matches!(lists.check(&[number; 32]), Err(UsedFault::Used)));
-            assert!(matches!(lists.lock(&|| false).unwrap().add(&[number; 32]), Err(UsedFault::Used)));
+            lists.check(of(number)).unwrap();
+            lists.lock(&|| false).unwrap().add(of(number)).unwrap();
+            assert!(matches!(lists.check(of(number)), Err(UsedFault::Used)));
+            assert!(matches!(lists.lock(&|| false).unwrap().add(of(number)), Err(UsedFault::Used)));
         }
         let text = fs::read_to_string(&lists.paths[0]).unwrap();
-        assert_eq!(text.len(), 3 * 65);
+        assert_eq!(text.len(), 3 * 74);
+        lists.check(Use([1; 32], Role::Sender)).unwrap();
         for lost in 0..2 {
             let kept = fs::read(&lists.paths[lost]).unwrap();
             fs::remove_file(&lists.paths[lost]).unwrap();
-            assert!(matches!(lists.check(&[1; 32]), Err(UsedFault::Used)), "list {lost} is lost");
+            assert!(matches!(lists.check(of(1)), Err(UsedFault::Used)), "list {lost} is lost");
             fs::write(&lists.paths[lost], kept).unwrap();
             fs::set_permissions(&lists.paths[lost], std::os::unix::fs::PermissionsExt::from_mode(0o600))
                 .unwrap();
@@ -180,12 +199,12 @@ mod tests {
     fn a_line_that_a_crash_cut_off_hides_no_other() {
         let folder = tempfile::tempdir().unwrap();
         let lists = lists(folder.path());
-        lists.lock(&|| false).unwrap().add(&[1; 32]).unwrap();
+        lists.lock(&|| false).unwrap().add(of(1)).unwrap();
         let file = OpenOptions::new().write(true).open(&lists.paths[0]).unwrap();
         file.set_len(30).unwrap();
-        lists.lock(&|| false).unwrap().add(&[2; 32]).unwrap();
+        lists.lock(&|| false).unwrap().add(of(2)).unwrap();
         for number in 1..3 {
-            assert!(matches!(lists.check(&[number; 32]), Err(UsedFault::Used)));
+            assert!(matches!(lists.check(of(number)), Err(UsedFault::Used)));
         }
     }
 
@@ -193,19 +212,19 @@ mod tests {
     fn lists_that_others_can_change_and_lists_that_are_none_let_nothing_pass() {
         let folder = tempfile::tempdir().unwrap();
         let lists = lists(folder.path());
-        lists.lock(&|| false).unwrap().add(&[1; 32]).unwrap();
+        lists.lock(&|| false).unwrap().add(of(1)).unwrap();
         let mode = |mode| {
             fs::set_permissions(&lists.paths[0], std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
         };
         mode(0o666);
-        let exposed = lists.check(&[2; 32]);
+        let exposed = lists.check(of(2));
         assert!(matches!(exposed, Err(UsedFault::List { fault: PrivateFileError::Exposed { .. }, .. })));
         mode(0o600);
         OpenOptions::new().write(true).open(&lists.paths[0]).unwrap().set_len(LIMIT + 1).unwrap();
-        assert!(matches!(lists.check(&[2; 32]), Err(UsedFault::List { .. })));
+        assert!(matches!(lists.check(of(2)), Err(UsedFault::List { .. })));
         fs::remove_file(&lists.paths[0]).unwrap();
         fs::create_dir(&lists.paths[0]).unwrap();
-        assert!(matches!(lists.check(&[2; 32]), Err(UsedFault::List { .. })));
+        assert!(matches!(lists.check(of(2)), Err(UsedFault::List { .. })));
         assert!(lists.lock(&|| false).is_err());
     }
 
