@@ -14,7 +14,7 @@
 //! ([`Engine::chunk`]) gets the stages of large distances in pieces, and then, block by block, all stages of
 //! small distances while the block is in the cache. For one that wants all, each stage is one layer.
 //!
-//! Every stage pairs wires in [`Run`]s: wires at consecutive positions with as many others.
+//! Every stage pairs runs of wires: those at consecutive positions with as many others.
 
 use std::ops::Range;
 
@@ -61,6 +61,50 @@ pub fn merge<E: Engine>(engine: &mut E, rows: &mut [E::Wires], greater: Greater<
 pub fn sort<E: Engine>(engine: &mut E, rows: &mut [E::Wires], greater: Greater<E>) -> Result<(), Error> {
     let all = 0..rows.first().map_or(0, Wires::len);
     sort_range(engine, rows, all, &mut |engine, _, low, high| two_sorter(engine, greater, low, high))
+}
+
+/// The `count` largest numbers, in ascending order, or all if there are no more: HEK12 §5.3.1 so finds few
+/// items among many zeros. It takes the next `count` numbers at a time, and sorts them together with the
+/// largest so far. Here those are sorted already, so the next ones are sorted alone, and merged with them.
+///
+/// # Errors
+/// As [`Engine::and`].
+pub fn largest<E: Engine>(
+    engine: &mut E,
+    rows: &[E::Wires],
+    count: usize,
+    greater: Greater<E>,
+) -> Result<Vec<E::Wires>, Error> {
+    let len = rows.first().map_or(0, Wires::len);
+    let part =
+        |range: Range<usize>| -> Vec<E::Wires> { rows.iter().map(|row| row.slice(range.clone())).collect() };
+    let mut kept = part(0..count.min(len));
+    if count == 0 {
+        return Ok(kept);
+    }
+    sort(engine, &mut kept, greater)?;
+    let falling: Vec<u32> = (0..count as u32).rev().collect();
+    for start in (count..len).step_by(count) {
+        let mut next = part(start..(start + count).min(len));
+        sort(engine, &mut next, greater)?;
+        for (kept, next) in kept.iter_mut().zip(&next) {
+            *kept = E::Wires::join(&[&kept.gather(&falling), next]);
+        }
+        merge(engine, &mut kept, greater)?;
+        kept.iter_mut().for_each(|row| *row = row.slice(row.len() - count..row.len()));
+    }
+    Ok(kept)
+}
+
+/// 2-sorters of [`largest`] for n numbers.
+#[must_use]
+pub fn largest_sorters(n: u64, count: u64) -> u64 {
+    if count == 0 || n <= count {
+        return sort_sorters(n.min(count));
+    }
+    let (whole, part) = (n / count, n % count);
+    let rest = if part == 0 { 0 } else { sort_sorters(part) + merge_sorters(count + part) };
+    whole * sort_sorters(count) + (whole - 1) * merge_sorters(2 * count) + rest
 }
 
 /// 2-sorters of [`merge`] for n numbers: for each distance d, the positions in even blocks of d whose

@@ -100,6 +100,31 @@ fn sorters_are_as_many_as_the_formulas_say() {
     }
 }
 
+#[test]
+fn the_largest_of_any_number() {
+    for n in (0..=40).chain([300]) {
+        for count in [0, 1, 2, 3, 7, 16, 39, 40, 100] {
+            let numbers_in = list(n, 3);
+            for chunk in [1, 33, usize::MAX] {
+                let wires = rows(&numbers_in, 16);
+                let kept = largest(&mut Clear::with_chunk(chunk), &wires, count, greater).unwrap();
+                let expected = sorted(numbers_in.clone()).split_off(n - count.min(n));
+                assert_eq!(numbers(&kept), expected, "{count} of {n}");
+            }
+            let mut gates = Count::default();
+            let wires = gates.input(Party::Sender, Input::Hidden { rows: 16, len: n }).unwrap();
+            largest(&mut gates, &wires, count, greater).unwrap();
+            assert_eq!(gates.ands, 32 * largest_sorters(n as u64, count as u64), "{count} of {n}");
+        }
+    }
+    // HEK12 Table 1 counts log2(2n̂)² 2-sorters a number for its n/n̂ calls of a sorter for 2n̂.
+    for (n, count) in [(1 << 16, 1 << 4), (1 << 16, 1 << 10), (1 << 20, 1 << 8)] {
+        let log = u64::from((2_u64 * count).ilog2());
+        assert!(largest_sorters(n, count) < n * log * log);
+        assert!(largest_sorters(n, count) < (n / count - 1) * sort_sorters(2 * count));
+    }
+}
+
 /// HEK12 §5.1 and Knuth 5.3.4, for powers of two.
 #[test]
 fn published_formulas() {
