@@ -14,6 +14,8 @@
 
 use std::ops::Range;
 
+use vesica_channel::Channel;
+
 use crate::bits::Bits;
 use crate::error::Error;
 
@@ -148,6 +150,12 @@ pub trait Engine {
     /// How many instances of a gadget a circuit best gives to one call, if it has very many. An engine that
     /// keeps its work in the cache says a few hundred; one that sends a message a layer says `usize::MAX`.
     fn chunk(&self) -> usize;
+
+    /// The connection to the other party, for messages beside the gates, which both have to send and receive
+    /// at the same point. None of an engine that is both parties at once.
+    fn channel(&mut self) -> Option<&mut dyn Channel> {
+        None
+    }
 
     /// `len` wires that carry a constant, which both parties know.
     fn constant(&mut self, bit: bool, len: usize) -> Self::Wires;

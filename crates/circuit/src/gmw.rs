@@ -180,11 +180,6 @@ impl<'a, C: Correlations> Gmw<'a, C> {
         needs.iter().try_for_each(|need| self.correlations.reserve(*need, self.channel, self.rng))
     }
 
-    /// The channel, for what a protocol sends between layers.
-    pub fn channel(&mut self) -> &mut dyn Channel {
-        self.channel
-    }
-
     /// The next masks of a party's inputs.
     fn masks(&mut self, owner: Party, rows: usize, len: usize) -> Vec<Bits> {
         let mut bytes = Zeroizing::new(vec![0; len.div_ceil(8)]);

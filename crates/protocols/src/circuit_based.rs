@@ -1,20 +1,23 @@
 //! Protocols over a circuit: the intersection is computed gate by gate, and nothing else is learnt.
 //!
 //! A protocol here is a [`Circuit`]: what it computes from the rows of wires of both parties, written for any
-//! [`Engine`]. [`evaluate`] runs it: the receiver evaluates what the sender garbles (Yao's protocol, with half
+//! [`Engine`]. [`evaluate`](engines::evaluate) runs it: the receiver evaluates what the sender garbles (Yao's protocol, with half
 //! gates), and the receiver's inputs come by OTs.
 //!
 //! | module | what it is |
 //! |---|---|
 //! | [`inputs`] | items as numbers of σ bits |
-//! | `engines` | Yao's protocol at the level of the run, with its base OTs and its progress |
+//! | [`engines`] | Yao's protocol at the level of the run, with its base OTs and its progress |
 //! | [`audit`] | the limit on the size of the intersection that a run reveals (`--audit-max`) |
 //!
 //! **Security** is that of Yao's protocol with OTs against semi-honest parties, in the model of a random
 //! function that half gates need.
 
 pub mod audit;
+pub mod bitwise_and;
+pub mod engines;
 pub mod inputs;
+pub mod pairwise;
 
 use vesica_circuit::{Engine, Input, Party};
 

@@ -241,6 +241,7 @@ pub struct Entry {
     base_ots: Option<fn(&Shape) -> u64>,
     messages: &'static [Message],
     memory_bytes: fn(&Shape) -> Memory,
+    at_most: fn(&Shape) -> bool,
     gates: Option<GateFormula>,
     max_tested_keys: Option<fn(&Shape) -> u64>,
     runs_on_empty_sets: bool,
@@ -277,6 +278,7 @@ impl Entry {
             base_ots: None,
             messages: &[],
             memory_bytes: |_| Memory { receiver: 0, sender: 0 },
+            at_most: |_| false,
             gates: None,
             max_tested_keys: None,
             runs_on_empty_sets: false,
@@ -395,6 +397,12 @@ impl Entry {
         Entry { runs_on_empty_sets: true, ..self }
     }
 
+    /// In a run of such a shape, its formulas of bytes and gates are upper bounds: how much is sent depends on
+    /// chance.
+    pub const fn at_most(self, at_most: fn(&Shape) -> bool) -> Self {
+        Entry { at_most, ..self }
+    }
+
     /// It has a helper: a third process, with this role, and with so many bytes of memory at its peak.
     pub const fn helper(self, assist: Assist, memory_bytes: fn(&Shape) -> u64) -> Self {
         Entry { helper: Some(Helper { assist, memory_bytes }), ..self }
@@ -493,6 +501,11 @@ impl Entry {
     pub fn gates_of(&self, shape: &Shape) -> Option<Gates> {
         let (_, gates) = self.gates?;
         Some(if self.takes_place(shape.sizes) { gates(shape) } else { Gates::default() })
+    }
+
+    /// Whether bytes and gates of a run of this shape are upper bounds, and not exact.
+    pub fn is_at_most(&self, shape: &Shape) -> bool {
+        self.takes_place(shape.sizes) && (self.at_most)(shape)
     }
 
     /// The formula of its gates; none of a protocol without a circuit.

@@ -192,9 +192,9 @@ impl Supported {
         (parameters.audit_max.is_some() && !self.audit).then_some(Unsupported::Audit)
     }
 
-    /// The usual parameters, with native items of 16 bits where it takes no digests.
+    /// The usual parameters, with native items of 12 bits where it takes no digests.
     pub fn usual(&self) -> Parameters {
-        const SIGMA: u32 = 16;
+        const SIGMA: u32 = 12;
         let sigma = self.sigma.filter(|_| !self.digests).map(|(least, most)| SIGMA.clamp(least, most));
         Parameters { sigma, ..Parameters::default() }
     }

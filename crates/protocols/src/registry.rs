@@ -1,7 +1,7 @@
 //! The one list of protocols: it feeds the command line, the tables in the documents, the benchmarks and the
 //! test loop.
 
-use crate::{bloom_filter, insecure, ot_based, public_key, server_aided, vole_based};
+use crate::{bloom_filter, circuit_based, insecure, ot_based, public_key, server_aided, vole_based};
 
 pub use crate::entry::{
     Assist, Entry, Gates, Memory, Message, Receive, ReceivePairs, Roles, Send, SendList, Shape, Status,
@@ -26,6 +26,8 @@ pub static PROTOCOLS: &[&Entry] = &[
     &bloom_filter::random_gbf::ENTRY,
     &bloom_filter::dcw13::ENTRY,
     &server_aided::kmrs14::ENTRY,
+    &circuit_based::bitwise_and::ENTRY,
+    &circuit_based::pairwise::ENTRY,
     &bloom_filter::dcw13_malicious::ENTRY,
     &insecure::naive_hash::ENTRY,
 ];

@@ -101,6 +101,9 @@ fn numbered(parameters: &Parameters, numbers: &[u64], seed: u64) -> Items {
     builder.build(OnDuplicates::All).unwrap()
 }
 
+/// The audit's limit of [`ways`]: less than the tests' sets have items, more than they have in common.
+const LIMIT: u64 = 38;
+
 /// Every way to run `entry`: its standard form in each security model, then each parameter that it supports
 /// by itself. Slow entries stay at level 128 or below: an RSA key of 15360 bits takes minutes.
 pub fn ways(entry: &Entry) -> Vec<Parameters> {
@@ -108,18 +111,29 @@ pub fn ways(entry: &Entry) -> Vec<Parameters> {
         if entry.security.is_empty() { &[Security::SemiHonest] } else { entry.security };
     let mut ways = Vec::new();
     for &security in models {
-        let base = Parameters { security, ..Parameters::default() };
+        let base = Parameters { security, ..entry.supports.usual() };
         let supports = &entry.supports;
         ways.push(base);
         let slow = entry.test_items < 1 << 8;
         let levels = supports.levels.iter().filter(|&&level| !slow || level <= 128);
         ways.extend(levels.map(|&level| Parameters { level, ..base }));
-        let widths = supports.sigma.iter().flat_map(|&(least, most)| [least.max(20), 32, most]);
+        // A domain is small where items are native alone: all its numbers go through the circuit.
+        let widths = |&(least, most): &(u32, u32)| {
+            if supports.digests { [least.max(20), 32, most] } else { [12, 13, 14] }
+        };
+        let widths = supports.sigma.iter().flat_map(widths);
         ways.extend(widths.map(|sigma| Parameters { sigma: Some(sigma), ..base }));
         ways.extend(supports.variants.iter().map(|variant| Parameters { variant: Some(variant), ..base }));
         ways.extend(supports.profiles.iter().map(|&profile| Parameters { profile, ..base }));
         if supports.paper {
             ways.push(Parameters { paper: true, ..base });
+        }
+        if supports.audit {
+            let counted = Parameters { audit_max: Some(LIMIT), ..base };
+            ways.push(counted);
+            ways.extend(
+                supports.variants.iter().map(|variant| Parameters { variant: Some(variant), ..counted }),
+            );
         }
     }
     let mut seen = std::collections::HashSet::new();
@@ -139,6 +153,11 @@ pub fn items_for<S: AsRef<[u8]>>(parameters: &Parameters, keys: &[S]) -> Items {
         Encoding::Digest(width) => digests(width),
         Encoding::Native { .. } => unreachable!("keys become digests"),
     }
+}
+
+/// The usual case of this protocol.
+pub fn usual(entry: &Entry) -> Case {
+    Case { parameters: entry.supports.usual(), ..Case::default() }
 }
 
 /// How a test runs a pair.

@@ -9,7 +9,7 @@
 use vesica_channel::memory;
 use vesica_protocols::registry::{Entry, PROTOCOLS};
 use vesica_protocols::testing::{
-    Case, DIRECTIONS, Ended, Planted, Tampering, Target, Wire, lying_wire, planted, planted_for, run_over,
+    Case, DIRECTIONS, Ended, Planted, Tampering, Target, Wire, lying_wire, planted_for, run_over,
     run_over_links,
 };
 use vesica_protocols::{Error, Learns, Parameters, Security};
@@ -31,11 +31,18 @@ fn tried(entry: &Entry, target: &Target) -> bool {
 fn sets(entry: &Entry) -> [Planted; 2] {
     let (some, most) = if slow(entry) { (1, 2) } else { (8, 9) };
     let common = usize::div_ceil(some, 2);
-    [planted(some, most, common, 1), planted(most, some, common, 1)]
+    [(some, most), (most, some)]
+        .map(|(receiver, sender)| planted_for(&parameters(entry), receiver, sender, common, 1))
+}
+
+/// The usual parameters; a domain that goes through a circuit as a whole has few numbers.
+fn parameters(entry: &Entry) -> Parameters {
+    let usual = entry.supports.usual();
+    Parameters { sigma: usual.sigma.map(|_| 5), ..usual }
 }
 
 fn run(entry: &Entry, sets: &Planted, target: Option<Target>) -> (Ended, Wire) {
-    run_with(entry, sets, Parameters::default(), target)
+    run_with(entry, sets, parameters(entry), target)
 }
 
 fn run_with(entry: &Entry, sets: &Planted, parameters: Parameters, target: Option<Target>) -> (Ended, Wire) {

@@ -184,6 +184,10 @@ impl<C: Correlations> Engine for Gmw<'_, C> {
         usize::MAX
     }
 
+    fn channel(&mut self) -> Option<&mut dyn Channel> {
+        Some(self.channel)
+    }
+
     fn constant(&mut self, bit: bool, len: usize) -> Bits {
         Bits::repeat(bit && self.party == Party::Receiver, len)
     }

@@ -58,11 +58,6 @@ impl<'a, C: CotReceiver<W>, const W: usize> Evaluator<'a, C, W> {
         Evaluator { gates: self.gates.with_backend(backend), ..self }
     }
 
-    /// The connection, for messages between the gates. Both parties have to send and receive them at the same point.
-    pub fn channel(&mut self) -> &mut dyn Channel {
-        self.channel
-    }
-
     /// The labels of this party's bits, by oblivious transfer.
     fn own_input(&mut self, rows: &[Bits]) -> Result<Vec<Labels<W>>, Error> {
         let [first, ..] = rows else { return Ok(Vec::new()) };
@@ -100,6 +95,10 @@ impl<C: CotReceiver<W>, const W: usize> Engine for Evaluator<'_, C, W> {
 
     fn chunk(&self) -> usize {
         BATCH
+    }
+
+    fn channel(&mut self) -> Option<&mut dyn Channel> {
+        Some(self.channel)
     }
 
     fn constant(&mut self, _: bool, len: usize) -> Labels<W> {

@@ -67,11 +67,6 @@ impl<'a, C: CotSender<W>, const W: usize> Garbler<'a, C, W> {
         Garbler { gates: self.gates.with_backend(backend), ..self }
     }
 
-    /// The connection, for messages between the gates. Both parties have to send and receive them at the same point.
-    pub fn channel(&mut self) -> &mut dyn Channel {
-        self.channel
-    }
-
     /// The labels of zero of wires that carry `bits` and whose active labels are zero: Δ where a bit is set.
     fn selected(&self, bits: &Bits) -> Labels<W> {
         Labels::of(bits.iter().map(|bit| self.delta.map(|block| block & Block::mask(bit))).collect())
@@ -110,6 +105,10 @@ impl<C: CotSender<W>, const W: usize> Engine for Garbler<'_, C, W> {
 
     fn chunk(&self) -> usize {
         BATCH
+    }
+
+    fn channel(&mut self) -> Option<&mut dyn Channel> {
+        Some(self.channel)
     }
 
     fn constant(&mut self, bit: bool, len: usize) -> Labels<W> {

@@ -24,11 +24,6 @@ impl<'a> Ideal<'a> {
     pub fn new(me: Party, channel: &'a mut dyn Channel) -> Self {
         Ideal { me, channel, clear: Clear::with_chunk(super::labels::BATCH) }
     }
-
-    /// The connection, for messages between the gates.
-    pub fn channel(&mut self) -> &mut dyn Channel {
-        self.channel
-    }
 }
 
 impl Engine for Ideal<'_> {
@@ -36,6 +31,10 @@ impl Engine for Ideal<'_> {
 
     fn chunk(&self) -> usize {
         self.clear.chunk()
+    }
+
+    fn channel(&mut self) -> Option<&mut dyn Channel> {
+        Some(self.channel)
     }
 
     fn constant(&mut self, bit: bool, len: usize) -> Bits {

@@ -12,15 +12,17 @@ use vesica_circuit::{Bits, Engine, Opening, Wires};
 
 use crate::entry::Shape;
 use crate::error::Error;
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, Variant};
 use crate::protocol::{Learns, Run, Sizes};
 
 /// The variant whose audit counts as HEK12 does.
-pub const LAZY_COUNTER: &str = "lazy-counter";
+const LAZY_COUNTER: &str = "lazy-counter";
 
-/// How it differs.
-pub const LAZY_COUNTER_IS: &str =
-    "the audit counts one match after the other, as HEK12 §6, at log2 n gates for each instead of one";
+/// The forms of an audited protocol that has no others.
+pub const VARIANTS: &[Variant] = &[Variant {
+    name: LAZY_COUNTER,
+    what: "the audit counts one match after the other, as in HEK12 §6, at log2 n gates each instead of one",
+}];
 
 /// How matches are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +82,11 @@ pub fn opened(shape: &Shape) -> u64 {
     u64::from(Audit::of(shape.sizes, &shape.parameters).is_some())
 }
 
+/// Whether the matches of a run are counted before its result is opened.
+pub fn counts(run: &Run<'_>) -> bool {
+    Audit::of(run.sizes, &run.parameters).is_some()
+}
+
 /// To whom a result is opened.
 pub fn opening(learns: Learns) -> Opening {
     match learns {
@@ -116,14 +123,11 @@ pub fn open<E: Engine>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameters::Variant;
     use crate::testing::run_of;
     use vesica_circuit::clear::Clear;
     use vesica_circuit::count::Count;
     use vesica_circuit::{Input, Party};
     use vesica_crypto::hash::Context;
-
-    const LAZY: Variant = Variant { name: LAZY_COUNTER, what: LAZY_COUNTER_IS };
 
     fn run(sizes: Sizes, audit_max: Option<u64>, variant: Option<&'static Variant>) -> Run<'static> {
         let parameters = Parameters { audit_max, variant, ..Parameters::default() };
@@ -136,7 +140,7 @@ mod tests {
         for ones in [0, 1, 7, 8, 9, 20] {
             let matches: Bits = (0..20).map(|at| at < ones).collect();
             let output = [matches.clone()];
-            for variant in [None, Some(&LAZY)] {
+            for variant in [None, VARIANTS.first()] {
                 for most in [0, 1, 7, 8, 9, 19, 20, u64::MAX] {
                     let run = run(sizes, Some(most), variant);
                     let opened = open(&run, &mut Clear::default(), &[&matches], Opening::ToReceiver, &output);
@@ -153,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_gates_are_those_of_the_formula() {
-        for variant in [None, Some(&LAZY)] {
+        for variant in [None, VARIANTS.first()] {
             for (receiver, sender, most) in [(100, 90, 0), (100, 90, 31), (5, 100, 4), (5, 100, 5), (1, 1, 0)]
             {
                 let run = run(Sizes { receiver, sender }, Some(most), variant);

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use vesica_protocols::registry::{Entry, PROTOCOLS, Shape};
 use vesica_protocols::testing::{Case, planted_for, run_pair, ways};
-use vesica_protocols::{Learns, Parameters, Sizes};
+use vesica_protocols::{Learns, Sizes};
 
 /// The lines of one protocol: how it was run, then digests of what the receiver sent and of what it received.
 fn lines(entry: &Entry) -> String {
@@ -26,7 +26,7 @@ fn lines(entry: &Entry) -> String {
             for learns in [Learns::Receiver, Learns::Both] {
                 // The rarer forms: once each.
                 let again = (receiver, sender) == (50, 40) || learns == Learns::Both;
-                let rare = again && parameters != Parameters::default();
+                let rare = again && parameters != entry.supports.usual();
                 let beside = (receiver, sender) == large && (!runs_otherwise || learns == Learns::Both);
                 if rare || beside || learns == Learns::Both && !entry.learns_both {
                     continue;

@@ -1,0 +1,150 @@
+//! Yao's protocol at the level of a run: the receiver evaluates what the sender garbles.
+//!
+//! ```text
+//! receiver, evaluator                                sender, garbler
+//!              ◄─ base OTs ─►                        32 and 64·κ bytes, unless kept
+//! own bits     ── OT extension (IKNP) ──►            κ/8 for each bit of the receiver
+//!              ◄── labels ──                         κ/8 for each of them
+//!              ◄── gates, permute bits ──            2·κ/8 an AND, κ/8 one with a bit of the sender
+//! ```
+//!
+//! The labels have κ bits, the level of the run: 80, 128, 192 or 256 (HEK12 Figure 11). The OTs are those of
+//! [`iknp`], whose base OTs may be kept.
+
+use vesica_circuit::yao;
+use vesica_crypto::hash::Label;
+use vesica_ot::base::cache::{self, BaseOtCache};
+use vesica_ot::iknp;
+
+use super::Circuit;
+use crate::entry::{Entry, Gates, Message, Roles, Shape};
+use crate::error::Error;
+use crate::protocol::{Ctx, Phase, Role, Run};
+
+/// Whose hash the base OTs use; one batch of them a run.
+const BASE: Label = Label::new("circuit: base OTs");
+
+/// The levels κ.
+const LEVELS: &[u32] = &[80, 128, 192, 256];
+
+/// Runs a circuit of so many gates, which progress is told of.
+///
+/// # Errors
+/// If the connection fails, the partner's bytes are not those of the protocol, the run was cancelled, or the
+/// audit refuses.
+pub fn evaluate<C: Circuit>(
+    ctx: &mut Ctx<'_, '_>,
+    role: Role,
+    gates: u64,
+    circuit: C,
+) -> Result<C::Output, Error> {
+    match ctx.run.parameters.level {
+        ..=128 => with_labels::<C, 1>(ctx, role, gates, circuit),
+        _ => with_labels::<C, 2>(ctx, role, gates, circuit),
+    }
+}
+
+/// The same with labels of `W` blocks.
+fn with_labels<C: Circuit, const W: usize>(
+    ctx: &mut Ctx<'_, '_>,
+    role: Role,
+    gates: u64,
+    circuit: C,
+) -> Result<C::Output, Error> {
+    let Ctx { run, channel, rng, .. } = ctx.reborrow();
+    let (context, level, cache) = (&run.context, run.parameters.level, cache(run));
+    let mut watch = |gates: u64| run.advance(gates as usize).map_err(|_| vesica_circuit::Error::Cancelled);
+    run.phase(Phase::BaseOts, 0);
+    match role {
+        Role::Receiver => {
+            let ot = iknp::Receiver::<W>::setup(context, BASE, level, cache, channel, rng)?;
+            run.phase(Phase::EvaluateCircuit, gates as usize);
+            let ot = ot.with_threads(run.threads);
+            circuit.run(&mut yao::Evaluator::new(context, level, ot, channel, &mut watch)?)
+        }
+        Role::Sender => {
+            let ot = iknp::Sender::<W>::setup(context, BASE, level, cache, channel, rng)?;
+            run.phase(Phase::Garble, gates as usize);
+            let ot = ot.with_threads(run.threads);
+            circuit.run(&mut yao::Garbler::new(context, level, ot, channel, &mut watch, rng)?)
+        }
+    }
+}
+
+/// The cache of base OTs that this run uses.
+fn cache<'a>(run: &Run<'a>) -> Option<&'a BaseOtCache> {
+    run.base_ots.filter(|_| cache::may_be_cached(run.parameters.level))
+}
+
+/// What the entries of the family have in common.
+pub const fn entry(name: &'static str, title: &'static str, roles: Roles) -> Entry {
+    Entry::new(name, title, roles)
+        .family("circuit_based")
+        .levels(LEVELS)
+        .learns_both()
+        .flights(flights)
+        .base_ots(kept_base_ots)
+        .steps(|role, _| match role {
+            Role::Receiver => &[(Phase::BaseOts, 5), (Phase::EvaluateCircuit, 95)],
+            Role::Sender => &[(Phase::BaseOts, 5), (Phase::Garble, 95)],
+        })
+}
+
+/// The OTs' rows and the gates, which wait for each other, and the audit's bit both ways before the result;
+/// before them the base OTs, one message of Masny and Rindal up to level 128, where the other one crosses it,
+/// and two of Naor and Pinkas above.
+pub fn flights(shape: &Shape) -> u32 {
+    let base = match (shape.kept_base_ots, shape.parameters.level) {
+        (true, _) => 0,
+        (false, ..=128) => 1,
+        (false, _) => 2,
+    };
+    base + 2 + 2 * super::audit::opened(shape) as u32
+}
+
+/// How many base OTs there are that may be kept.
+pub fn kept_base_ots(shape: &Shape) -> u64 {
+    let level = shape.parameters.level;
+    if cache::may_be_cached(level) { level.into() } else { 0 }
+}
+
+/// Bytes of a message of the base OTs, by who sends it: 0 the sender, 1 the receiver.
+pub fn base_bytes(shape: &Shape, from: usize) -> u64 {
+    let bytes = iknp::setup_bytes(shape.parameters.level)[from];
+    if kept_base_ots(shape) > 0 { shape.unless_kept(bytes) } else { bytes }
+}
+
+/// The base OTs' messages. Their choice is Δ, so the sender of the protocol is their receiver.
+pub const BASE_MESSAGES: [Message; 2] = [
+    Message::of_sender(
+        "base OTs: an element for each string; not sent where they are kept",
+        "64·κ (49·κ at level 192, 67·κ at 256)",
+        |shape| base_bytes(shape, 0),
+    ),
+    Message::of_receiver(
+        "base OTs: the other side's element; not sent where they are kept",
+        "32 (98 at level 192, 134 at 256)",
+        |shape| base_bytes(shape, 1),
+    ),
+];
+
+/// Bytes of the receiver's message for the OTs of so many of its bits, given to the engine in one call.
+pub fn choice_bytes(shape: &Shape, bits: u64) -> u64 {
+    iknp::bytes(shape.parameters.level, bits as usize)
+}
+
+/// Bytes of garbled gates.
+pub fn gate_bytes(shape: &Shape, gates: Gates) -> u64 {
+    let level = shape.parameters.level;
+    gates.ands * yao::table_bytes(level) + gates.private_ands * yao::private_table_bytes(level)
+}
+
+/// Bytes that the receiver returns to open so many bits of the result; 0 where it learns them alone.
+pub fn returned_bytes(shape: &Shape, bits: u64) -> u64 {
+    yao::opening_bytes(super::audit::opening(shape.learns), bits)[0]
+}
+
+/// Bytes of the labels of so many bits of the receiver.
+pub fn label_bytes(shape: &Shape, bits: u64) -> u64 {
+    yao::evaluator_input_bytes(shape.parameters.level, bits)
+}

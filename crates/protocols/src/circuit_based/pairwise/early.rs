@@ -1,0 +1,206 @@
+//! Early reveal (HEK12 §4, Algorithm 1): a match is told to both sides soon after it is found, and matched items
+//! are not compared again. Only where both learn the intersection anyway.
+//!
+//! The pairs (i, j) of shuffled positions come diagonal by diagonal, j = i + d mod n_s, in batches of those that
+//! are still to be compared. After each batch the evaluator tells which of its pairs match. What it tells of
+//! batch b is skipped from batch b + [`LAG`] + 1 on, by both sides: while it travels, the garbler goes on.
+
+use std::collections::VecDeque;
+
+use vesica_channel::Channel;
+use vesica_circuit::bits::rows;
+use vesica_circuit::circuits::pairwise::compare;
+use vesica_circuit::{Bits, Engine, Opening};
+use vesica_encode::items::Items;
+
+use super::super::engines::evaluate;
+use super::super::inputs::numbers_of;
+use super::super::{Circuit, both_inputs};
+use super::{check, total};
+use crate::error::{Error, Misbehaviour};
+use crate::protocol::{Ctx, Role, Run, Sizes};
+
+/// Batches that the garbler may be ahead of what it is told.
+pub(super) const LAG: usize = 3;
+
+/// Pairs of a batch at least: so many gates take longer than their notice takes in a local network.
+const LEAST_BATCH: usize = 1 << 10;
+
+/// Batches of a run at most. More would spare few more comparisons, and wait for a slow network more often.
+const MOST_BATCHES: usize = 128;
+
+/// Pairs of a batch.
+fn batch(sizes: Sizes) -> usize {
+    sizes.receiver.saturating_mul(sizes.sender).div_ceil(MOST_BATCHES).max(LEAST_BATCH)
+}
+
+/// The most batches of a run.
+fn batches(sizes: Sizes) -> u64 {
+    sizes.receiver.saturating_mul(sizes.sender).div_ceil(batch(sizes)) as u64
+}
+
+/// The most bytes that either party sends to reveal the matches of all batches.
+pub(super) fn revealed_bytes(sizes: Sizes) -> u64 {
+    batches(sizes) * batch(sizes).div_ceil(8) as u64
+}
+
+/// The items of this party that the other one has too.
+pub(super) fn matched(ctx: &mut Ctx<'_, '_>, role: Role, items: &Items) -> Result<Vec<u32>, Error> {
+    let run = ctx.run;
+    check(run.sizes)?;
+    let order = items.shuffled(ctx.rng);
+    let (numbers, sigma) = numbers_of(run, items)?;
+    let shuffled: Vec<u128> = order.iter().map(|item| numbers[*item as usize]).collect();
+    let circuit = EarlyReveal { run, role, mine: rows(&shuffled, sigma as usize) };
+    let [receivers, senders] = evaluate(ctx, role, total(run), circuit)?.matched;
+    let mine = match role {
+        Role::Receiver => receivers,
+        Role::Sender => senders,
+    };
+    Ok((0..).zip(mine).filter(|(_, matched)| *matched).map(|(at, _): (usize, _)| order[at]).collect())
+}
+
+/// The circuit, with the notices between its batches.
+struct EarlyReveal<'r, 'a> {
+    run: &'r Run<'a>,
+    role: Role,
+    mine: Vec<Bits>,
+}
+
+/// What both sides know at the end.
+struct Revealed {
+    /// Of each position of the receiver and of the sender, whether it matched.
+    matched: [Vec<bool>; 2],
+    /// Comparisons that were made.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests compare it with the paper's estimate"))]
+    compared: usize,
+}
+
+impl Circuit for EarlyReveal<'_, '_> {
+    type Output = Revealed;
+
+    fn run<E: Engine>(self, engine: &mut E) -> Result<Revealed, Error> {
+        let EarlyReveal { run, role, mine } = self;
+        let [receiver, sender] = both_inputs(engine, role, &mine, run.sizes.of(role.other()))?;
+        let mut cursor = Cursor::new(run.sizes);
+        let (mut told, mut skipped) = (Matched::new(run.sizes), Matched::new(run.sizes));
+        let mut ahead = VecDeque::new();
+        let mut compared = 0;
+        loop {
+            let pairs = cursor.next(batch(run.sizes), &skipped);
+            if !pairs.is_empty() {
+                compared += pairs.len();
+                let same = compare(engine, &receiver, &sender, &pairs)?;
+                let opened = engine.open(Opening::ToReceiver, &[same])?;
+                // The evaluator finds the matches and tells them.
+                let found = opened.and_then(|rows| Some(told.find(&pairs, rows.first()?)));
+                if let (Some(found), Some(channel)) = (&found, engine.channel()) {
+                    send_notice(found, channel)?;
+                }
+                ahead.push_back((pairs, found));
+            } else if ahead.is_empty() {
+                return Ok(Revealed { matched: skipped.0, compared });
+            }
+            // The garbler takes what it was told of the oldest batch that is not settled.
+            if ahead.len() > LAG || cursor.is_at_end() {
+                let Some((pairs, found)) = ahead.pop_front() else { continue };
+                let found = match (found, engine.channel()) {
+                    (Some(found), _) => found,
+                    (None, Some(channel)) => recv_notice(pairs.len(), channel)?,
+                    (None, None) => Bits::repeat(false, pairs.len()),
+                };
+                skipped.add(&pairs, &found)?;
+            }
+        }
+    }
+}
+
+/// Which positions of the receiver and of the sender matched.
+struct Matched([Vec<bool>; 2]);
+
+impl Matched {
+    fn new(sizes: Sizes) -> Self {
+        Self([vec![false; sizes.receiver], vec![false; sizes.sender]])
+    }
+
+    fn has(&self, (receiver, sender): (u32, u32)) -> bool {
+        self.0[0][receiver as usize] || self.0[1][sender as usize]
+    }
+
+    /// Which pairs of a batch are new matches, which are added. A pair of an item that has matched is none: two
+    /// different items can be hashed to one number, with probability 2^-40.
+    fn find(&mut self, pairs: &[(u32, u32)], same: &Bits) -> Bits {
+        let mut is_new = |(pair, same): (&(u32, u32), bool)| {
+            let new = same && !self.has(*pair);
+            if new {
+                self.set(*pair);
+            }
+            new
+        };
+        pairs.iter().zip(same.iter()).map(&mut is_new).collect()
+    }
+
+    /// Adds the matches of a batch.
+    fn add(&mut self, pairs: &[(u32, u32)], found: &Bits) -> Result<(), Error> {
+        for (pair, _) in pairs.iter().zip(found.iter()).filter(|(_, found)| *found) {
+            if self.has(*pair) {
+                return Err(Misbehaviour::InvalidPositions.into());
+            }
+            self.set(*pair);
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, (receiver, sender): (u32, u32)) {
+        self.0[0][receiver as usize] = true;
+        self.0[1][sender as usize] = true;
+    }
+}
+
+/// The pairs that have been listed: those before position `item` of diagonal `diagonal`.
+struct Cursor {
+    sizes: Sizes,
+    diagonal: usize,
+    item: usize,
+}
+
+impl Cursor {
+    fn new(sizes: Sizes) -> Self {
+        Self { sizes, diagonal: 0, item: 0 }
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.diagonal == self.sizes.sender
+    }
+
+    /// The next pairs, at most so many, but those of matched items.
+    fn next(&mut self, most: usize, matched: &Matched) -> Vec<(u32, u32)> {
+        let Sizes { receiver, sender } = self.sizes;
+        let mut pairs = Vec::new();
+        while !self.is_at_end() && pairs.len() < most {
+            let pair = (self.item as u32, ((self.item + self.diagonal) % sender) as u32);
+            if !matched.has(pair) {
+                pairs.push(pair);
+            }
+            self.item += 1;
+            if self.item == receiver {
+                (self.diagonal, self.item) = (self.diagonal + 1, 0);
+            }
+        }
+        pairs
+    }
+}
+
+/// Tells which pairs of a batch matched: a bit for each.
+fn send_notice(found: &Bits, channel: &mut dyn Channel) -> Result<(), Error> {
+    let half = channel.split().0;
+    half.send(&found.to_bytes())?;
+    Ok(half.flush()?)
+}
+
+/// Receives that of a batch of so many pairs.
+fn recv_notice(pairs: usize, channel: &mut dyn Channel) -> Result<Bits, Error> {
+    let mut bytes = vec![0; pairs.div_ceil(8)];
+    channel.split().1.recv_exact(&mut bytes)?;
+    Ok(Bits::from_bytes(&bytes, pairs))
+}
