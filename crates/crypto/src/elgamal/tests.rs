@@ -67,6 +67,33 @@ fn every_back_end_gives_the_same_bytes() {
     }
 }
 
+/// Coefficients of a cheater whose value is the identity, in either component: what is added still counts.
+#[test]
+fn values_that_are_the_identity_are_hidden_like_others() {
+    let mut seen = None;
+    for backend in backends() {
+        let rng = &mut Prg::from_seed([2; 16]);
+        let public = PublicKey::decode_on(backend, &SecretKey::with_backend(backend, rng).public()).unwrap();
+        let point = 12_345u128;
+        let [first, second] = [0, 1].map(|_| Ristretto255::random_element(rng));
+        let opposite = |element| Ristretto255::mul(&Scalar(-Integer::from(point)), element);
+        // a_0 + x·a_1, where a_0 = -x·a_1 in both components, in one, or in none.
+        let polynomials = [
+            [opposite(&first), opposite(&second), first, second],
+            [opposite(&first), first, first, second],
+            [second, opposite(&second), first, second],
+            [second, first, first, second],
+        ];
+        let encoded: Vec<_> = polynomials.as_flattened().iter().flat_map(Ristretto255::encode).collect();
+        let coefficients = public.decode_coefficients(encoded.as_chunks().0).unwrap();
+        let queries: Vec<_> = (0..4).map(|at| Query { first: 2 * at, point, payload: at as u128 }).collect();
+        let mut answers = vec![[0; 64]; queries.len()];
+        public.evaluate(&coefficients, (2, 20), &queries, rng, &mut answers);
+        assert!(answers.as_flattened().as_chunks::<32>().0.iter().all(|component| *component != [0; 32]));
+        assert!(*seen.get_or_insert_with(|| answers.clone()) == answers, "{backend:?}");
+    }
+}
+
 /// Batches of every length around the vectors and chunks, and points of few and many bits, against the
 /// definition: decryption in the clear, with the nonces known.
 #[test]

@@ -94,6 +94,14 @@ fn all(value: u64) -> __m512i {
     _mm512_set1_epi64(value.cast_signed())
 }
 
+/// A number for each lane.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn each(numbers: &[u64; LANES]) -> __m512i {
+    // SAFETY: both types are 64 bytes of any content.
+    unsafe { core::mem::transmute::<[u64; LANES], __m512i>(*numbers) }
+}
+
 impl Columns {
     /// Brings the limbs back to a little over 51 bits.
     #[inline]

@@ -9,7 +9,7 @@
 //!
 //! The ladder keeps kP and (k + 1) P for the leading bits k of the scalar, as fractions X/Z. Each bit doubles
 //! one of them and replaces the other by their sum, whose difference P is known. The bit decides which one is
-//! doubled, by a masked selection, and nothing else: the sum is symmetric. One scalar serves all lanes.
+//! doubled, by a masked selection, and nothing else: the sum is symmetric. All lanes may have one scalar, or each its own.
 //!
 //! # Exceptional points
 //!
@@ -27,10 +27,10 @@
 use core::arch::x86_64::*;
 use core::hint::black_box;
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::edwards::Point;
-use super::field::{Columns, Fe};
+use super::field::{self, Columns, Fe, LANES};
 use super::power::invert_all;
 
 /// Bits of a scalar below the group order.
@@ -42,8 +42,51 @@ const TWICE_A: u32 = 2 * 486_662;
 /// -2 B.
 const MINUS_TWICE_B: u32 = 2 * 486_664;
 
+/// The scalars of eight lanes, below the group order.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct Scalars {
+    /// Word by word, the lowest first.
+    words: [[u64; LANES]; 4],
+    bits: usize,
+}
+
+impl Scalars {
+    /// One scalar for all lanes, little-endian: of 16 bytes, or of 32.
+    pub(super) fn one(scalar: &[u8]) -> Self {
+        let mut words = [[0; LANES]; 4];
+        for (word, bytes) in words.iter_mut().zip(scalar.as_chunks().0) {
+            *word = [u64::from_le_bytes(*bytes); LANES];
+        }
+        Self { words, bits: BITS.min(8 * scalar.len()) }
+    }
+
+    /// A scalar for each lane, little-endian.
+    pub(super) fn each(scalars: [&[u8; 32]; LANES]) -> Self {
+        let mut words = [[0; LANES]; 4];
+        for (lane, scalar) in scalars.iter().enumerate() {
+            for (word, bytes) in words.iter_mut().zip(scalar.as_chunks().0) {
+                word[lane] = u64::from_le_bytes(*bytes);
+            }
+        }
+        Self { words, bits: BITS }
+    }
+
+    /// All ones in the lanes whose bit is set, all zeros in the others. The compiler does not learn that there
+    /// are two cases only.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn mask(&self, bit: usize) -> __m512i {
+        let word = field::each(&self.words[bit / 64]);
+        let bits = _mm512_and_si512(
+            _mm512_srl_epi64(word, _mm_cvtsi64_si128((bit % 64) as i64)),
+            _mm512_set1_epi64(1),
+        );
+        black_box(_mm512_sub_epi64(_mm512_setzero_si512(), bits))
+    }
+}
+
 /// Eight base points.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Zeroize)]
 pub(super) struct Base {
     u: Fe,
     /// -2 B w.
@@ -67,25 +110,23 @@ pub(super) fn bases(points: &[Point]) -> Vec<Base> {
     points.iter().zip(&inverses).map(convert).collect()
 }
 
-/// `scalar · base` for each of the vectors, up to a point of order 1, 2 or 4. The scalar is little-endian, of
-/// 16 bytes, or of 32 and below the group order; the time depends on which.
+/// `scalar · base` for each of the vectors, up to a point of order 1, 2 or 4. The time depends on the length of
+/// the scalars.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn multiply<const N: usize>(scalar: &[u8], bases: &[Base; N]) -> [Point; N] {
+pub(super) fn multiply<const N: usize>(scalars: &Scalars, bases: &[Base; N]) -> [Point; N] {
     let mut pairs = bases.each_ref().map(|base| Pair::start(base));
-    let mut last = 0;
-    for i in (0..BITS.min(8 * scalar.len())).rev() {
-        let bit = scalar[i / 8] >> (i % 8) & 1;
-        let exchange = mask(bit ^ last);
-        last = bit;
-        step(&mut pairs, exchange, bases);
+    let mut last = _mm512_setzero_si512();
+    for bit in (0..scalars.bits).rev() {
+        let mask = scalars.mask(bit);
+        step(&mut pairs, _mm512_xor_si512(mask, last), bases);
+        last = mask;
     }
-    let exchange = mask(last);
-    let products = core::array::from_fn(|n| pairs[n].finish(exchange, &bases[n]));
+    let products = core::array::from_fn(|n| pairs[n].finish(last, &bases[n]));
     pairs.zeroize();
     products
 }
 
-/// Doubles the first of each pair, or the second if the mask is set, and makes the second the sum of both.
+/// Doubles the first of each pair, or the second in the lanes of the mask, and makes the second the sum of both.
 /// (Montgomery 1987, section 10.3.1.) The order of the lines keeps apart what waits for each other; several
 /// pairs fill what gaps remain.
 #[inline]
@@ -112,13 +153,6 @@ fn step<const N: usize>(pairs: &mut [Pair; N], exchange: __m512i, bases: &[Base;
         pair.z2 = scaled.product(&e);
         pair.x3 = sum.biased_squared();
     }
-}
-
-/// All ones for 1, all zeros for 0. The compiler does not learn that there are two cases only.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn mask(bit: u8) -> __m512i {
-    _mm512_set1_epi64(black_box(-i64::from(bit)))
 }
 
 /// kP and (k + 1) P in eight lanes. The one that was doubled last comes first, as X2/Z2; the sum is X3/Z3.

@@ -6,8 +6,8 @@
 //! | `field.rs` | arithmetic modulo 2^255 - 19 in eight lanes, with the bounds of the limbs |
 //! | `power.rs` | inverses and square roots |
 //! | `edwards.rs` | points, their sums |
-//! | `ladder.rs` | many elements times one scalar |
-//! | `window.rs` | each element times a scalar of its own |
+//! | `ladder.rs` | many elements times one scalar, or times eight |
+//! | `window.rs` | each element times a short scalar of its own |
 //! | `fixed_base.rs` | one element times many scalars |
 //! | `weighted_sum.rs` | sums with public weights |
 //! | `ristretto.rs` | the map from uniform bytes, decoding, encoding |
@@ -40,6 +40,7 @@ use zeroize::{Zeroize, Zeroizing};
 use self::edwards::Point;
 pub(crate) use self::elements::{Elements, FixedBase};
 use self::field::LANES;
+use self::ladder::Scalars;
 pub(crate) use self::polynomial::{Coefficient, Query};
 use super::{Backend, Level};
 use crate::group::error::InvalidElement;
@@ -148,13 +149,13 @@ fn mul_encode_doubled(half: &[u8; 32], points: &[Point], out: &mut [[u8; 32]]) {
 /// Appends `scalar · points[i]` as the ladder leaves it. The inversions of all points are shared.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn products(scalar: &[u8], points: &[Point], products: &mut Vec<Point>) {
-    let bases = ladder::bases(points);
+    let (scalars, bases) = (Scalars::one(scalar), ladder::bases(points));
     let (pairs, rest) = bases.as_chunks::<2>();
     for pair in pairs {
-        products.extend(ladder::multiply(scalar, pair));
+        products.extend(ladder::multiply(&scalars, pair));
     }
     if let [single] = rest {
-        products.extend(ladder::multiply(scalar, &[*single]));
+        products.extend(ladder::multiply(&scalars, &[*single]));
     }
 }
 

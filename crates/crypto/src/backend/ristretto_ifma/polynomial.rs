@@ -6,11 +6,9 @@ use zeroize::Zeroize;
 use super::edwards::Point;
 use super::elements::FixedBase;
 use super::field::{Fe, LANES};
+use super::ladder::{self, Base, Scalars};
 use super::window::{self, Digits};
 use super::{InvalidElement, Kernel, VECTORS, decode, fixed_base, ristretto, vector};
-
-/// Bits of a scalar below the group order.
-const SCALAR_BITS: usize = 253;
 
 /// Both components of a ciphertext as points, x and y of each as little-endian bytes.
 pub(crate) type Coefficient = [[[u8; 32]; 2]; 2];
@@ -75,9 +73,14 @@ fn coefficients(encoded: &[[u8; 64]]) -> Result<Vec<Coefficient>, InvalidElement
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn evaluate(bases: [&FixedBase; 2], bits: usize, queries: &[Query<'_>], out: &mut [[u8; 64]]) {
     for (queries, out) in queries.chunks(LANES * VECTORS / 2).zip(out.chunks_mut(LANES * VECTORS / 2)) {
-        let mut points = Vec::with_capacity(VECTORS);
+        let (mut values, mut points) = (Vec::with_capacity(VECTORS), Vec::with_capacity(VECTORS));
         for queries in queries.chunks(LANES) {
-            points.extend(evaluate_vector(bases, bits, queries));
+            values.extend(value(bits, queries));
+        }
+        // The conversion to the ladder's form shares one inversion.
+        let mut converted = ladder::bases(&values);
+        for (queries, value) in queries.chunks(LANES).zip(converted.as_chunks().0) {
+            points.extend(hidden(bases, value, queries));
         }
         let encoded = ristretto::encode_doubled(&points);
         for (out, [first, second]) in out.chunks_mut(LANES).zip(encoded.as_chunks().0) {
@@ -86,24 +89,31 @@ fn evaluate(bases: [&FixedBase; 2], bits: usize, queries: &[Query<'_>], out: &mu
                 out[32..].copy_from_slice(second);
             }
         }
+        values.zeroize();
+        converted.zeroize();
         points.zeroize();
     }
 }
 
-/// Half of both components: Horner's rule, with the point as a short factor, then r, and what is added.
+/// Both components of the polynomials' values, by Horner's rule with the point as a short factor.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn evaluate_vector([base, key]: [&FixedBase; 2], bits: usize, queries: &[Query<'_>]) -> [Point; 2] {
+fn value(bits: usize, queries: &[Query<'_>]) -> [Point; 2] {
     let point = Digits::new(queries.iter().map(|query| &query.point[..]), bits);
-    let factor = Digits::new(queries.iter().map(|query| &query.factor[..]), SCALAR_BITS);
     let last = queries[0].coefficients.len() - 1;
     let mut value = [load(queries, last, 0), load(queries, last, 1)];
     for index in (0..last).rev() {
         value = window::multiply(&point, &value);
         value = [value[0].add(&load(queries, index, 0)), value[1].add(&load(queries, index, 1))];
     }
-    let [first, second] = window::multiply(&factor, &value);
-    value.zeroize();
+    value
+}
+
+/// Half of the result: the value times r, and what is added.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn hidden([base, key]: [&FixedBase; 2], value: &[Base; 2], queries: &[Query<'_>]) -> [Point; 2] {
     let lanes = vector(queries);
+    let products = ladder::multiply(&Scalars::each(lanes.map(|query| query.factor)), value);
+    let [first, second] = [products[0].cleared(), products[1].cleared()];
     let (nonces, plain) = (lanes.map(|query| query.nonce), lanes.map(|query| query.plain));
     let [of_base, plain] = fixed_base::multiply(base.table(), &[nonces, plain]);
     let [of_key] = fixed_base::multiply(key.table(), &[nonces]);

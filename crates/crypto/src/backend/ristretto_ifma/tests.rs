@@ -3,7 +3,7 @@ use curve25519_dalek::traits::IsIdentity;
 
 use super::edwards::{D, Point};
 use super::field::Fe;
-use super::ladder::{bases, multiply};
+use super::ladder::{Scalars, bases, multiply};
 use super::power::{SQRT_M1, invert_all, sqrt_ratio_m1};
 use super::*;
 use crate::prg::Prg;
@@ -170,10 +170,34 @@ fn the_choice_of_representative_does_not_show() {
         for scalar in scalars(&mut rng) {
             for torsion in &torsion {
                 let bases = bases(&[points.add(torsion), torsion.add(torsion), *torsion]);
-                let products = multiply(scalar.div_by_2().as_bytes(), &[bases[0], bases[1], bases[2]]);
-                let encoded = ristretto::encode_doubled(&products);
-                assert_eq!(encoded[0].to_vec(), expected(&scalar, &elements));
-                assert_eq!(encoded[1..], [[[0; 32]; LANES]; 2]);
+                let half = scalar.div_by_2();
+                for scalars in [Scalars::one(half.as_bytes()), Scalars::each([half.as_bytes(); LANES])] {
+                    let products = multiply(&scalars, &[bases[0], bases[1], bases[2]]);
+                    let encoded = ristretto::encode_doubled(&products);
+                    assert_eq!(encoded[0].to_vec(), expected(&scalar, &elements));
+                    assert_eq!(encoded[1..], [[[0; 32]; LANES]; 2]);
+                }
+            }
+        }
+    }
+    on_lanes(test);
+}
+
+/// Lanes with different scalars do not mix.
+#[test]
+fn each_lane_has_its_scalar() {
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn test() {
+        let mut rng = Prg::from_seed([7; 16]);
+        let uniform: [_; LANES] = uniform(&mut rng, LANES).try_into().unwrap();
+        let elements = uniform.each_ref().map(RistrettoPoint::from_uniform_bytes);
+        let bases = bases(&[ristretto::map(uniform.each_ref())]);
+        for scalars in scalars(&mut rng).windows(LANES) {
+            let halves: Vec<_> = scalars.iter().map(|scalar| scalar.div_by_2().to_bytes()).collect();
+            let each = Scalars::each(std::array::from_fn(|lane| &halves[lane]));
+            let encoded = ristretto::encode_doubled(&multiply(&each, &[bases[0]]));
+            for ((scalar, element), encoded) in scalars.iter().zip(elements).zip(encoded[0]) {
+                assert_eq!(encoded, (scalar * element).compress().to_bytes());
             }
         }
     }

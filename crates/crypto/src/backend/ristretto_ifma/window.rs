@@ -1,8 +1,8 @@
-//! Each element times a scalar of its own: windows of four bits with signed digits.
+//! Each element times a short scalar of its own: windows of four bits with signed digits.
 //!
-//! The ladder serves one scalar for all lanes and starts from affine points. Here points come and go in
-//! extended coordinates, so that products can be added and multiplied again, and a short scalar takes as many
-//! windows as its public length asks. Additions are complete, so that no point needs a branch. A lane finds its
+//! The ladder starts from affine points, whose inversion pays for long scalars. Here points come and go in
+//! extended coordinates, so that products can be added and multiplied again, and a scalar takes as many windows
+//! as its public length asks. Additions are complete, so that no point needs a branch. A lane finds its
 //! multiple by comparing its digit with each index of the table: neither a branch nor an address depends on a
 //! scalar.
 
