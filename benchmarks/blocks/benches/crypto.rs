@@ -1,16 +1,18 @@
-//! AES, transposition, hashes, fields, groups, big integers, the join.
+//! AES, transposition, hashes, fields, groups, big integers, homomorphic encryption, the join.
 
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use vesica_blocks::{blocks, context};
 use vesica_crypto::aes_hash::FixedKey;
-use vesica_crypto::bigint::{Exponent, FixedBase, RsaKey, modp};
+use vesica_crypto::bigint::{BoxedUint, Exponent, FixedBase, RsaKey, modp};
 use vesica_crypto::block::Block;
+use vesica_crypto::elgamal;
 use vesica_crypto::gf128::{inner_product, multiply};
 use vesica_crypto::group::{Group, P256, Ristretto255};
 use vesica_crypto::hash::Label;
 use vesica_crypto::join::join;
+use vesica_crypto::paillier;
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, transpose};
 
@@ -110,6 +112,57 @@ fn big_integers(criterion: &mut Criterion) {
     }
 }
 
+/// Polynomials of degree 3 at points of 63 bits, as in `ope` on two sets of 2^20.
+fn elgamal_of_polynomials(criterion: &mut Criterion) {
+    const ROOTS: usize = 3;
+    const BITS: u32 = 63;
+    const COUNT: usize = 192;
+    let mut group = criterion.benchmark_group("ElGamal");
+    let mut rng = Prg::from_seed([6; 16]);
+    let secret = elgamal::SecretKey::generate(&mut rng);
+    let public = elgamal::PublicKey::decode(&secret.public()).unwrap();
+    let messages: Vec<_> = (0..(COUNT / ROOTS) as u128)
+        .flat_map(|bin| elgamal::monic([3 * bin, 3 * bin + 1, 3 * bin + 2]))
+        .collect();
+    let mut ciphertexts = vec![[0; 64]; COUNT];
+    group.throughput(Throughput::Elements(COUNT as u64));
+    group.bench_function("encrypt", |b| b.iter(|| secret.encrypt(&messages, &mut rng, &mut ciphertexts)));
+    group.bench_function("decode coefficients", |b| {
+        b.iter(|| public.decode_coefficients(black_box(&ciphertexts)).is_ok())
+    });
+    let coefficients = public.decode_coefficients(&ciphertexts).unwrap();
+    let queries: Vec<_> = (0..COUNT)
+        .map(|i| elgamal::Query {
+            first: i / ROOTS * ROOTS,
+            point: (1 << BITS) - 1 - i as u128,
+            payload: i as u128,
+        })
+        .collect();
+    let mut answers = ciphertexts.clone();
+    group.bench_function("evaluate a polynomial", |b| {
+        b.iter(|| public.evaluate(&coefficients, (ROOTS, BITS), &queries, &mut rng, &mut answers))
+    });
+    let mut opened = vec![[0; 32]; COUNT];
+    group.bench_function("open", |b| b.iter(|| secret.open(black_box(&answers), &mut opened).is_ok()));
+}
+
+fn paillier_of_3072_bits(criterion: &mut Criterion) {
+    const COUNT: usize = 72;
+    let mut group = criterion.benchmark_group("Paillier, 3072 bits");
+    let mut rng = Prg::from_seed([7; 16]);
+    let secret = paillier::SecretKey::generate(3072, &mut rng);
+    let public = secret.public();
+    let messages = public.messages().random_unit(COUNT, &mut rng);
+    let ciphertexts = public.encrypt(&messages, secret.randomisers(COUNT, &mut rng));
+    let factors = vec![Exponent::new(&BoxedUint::from(u64::MAX >> 1), 63); COUNT];
+    group.sample_size(10).throughput(Throughput::Elements(COUNT as u64));
+    group.bench_function("randomiser", |b| b.iter(|| public.randomisers(COUNT, &mut rng)));
+    group.bench_function("randomiser, with the key", |b| b.iter(|| secret.randomisers(COUNT, &mut rng)));
+    group.bench_function("factor of 63 bits", |b| b.iter(|| public.multiply(&ciphertexts, &factors)));
+    group.bench_function("sum", |b| b.iter(|| public.add(&ciphertexts, black_box(&ciphertexts))));
+    group.bench_function("decrypt", |b| b.iter(|| secret.decrypt(black_box(&ciphertexts)).is_ok()));
+}
+
 fn joins(criterion: &mut Criterion) {
     let count = 1 << 16;
     let tags = blocks(3 * count / 2);
@@ -120,5 +173,16 @@ fn joins(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, aes, matrices, hashes, fields, groups, big_integers, joins);
+criterion_group!(
+    benches,
+    aes,
+    matrices,
+    hashes,
+    fields,
+    groups,
+    big_integers,
+    elgamal_of_polynomials,
+    paillier_of_3072_bits,
+    joins
+);
 criterion_main!(benches);
