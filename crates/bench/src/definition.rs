@@ -184,6 +184,9 @@ impl RawRows {
             if entry.security == [Security::Malicious] {
                 cell.insert("security".to_owned(), Security::Malicious.name().into());
             }
+            if let Some(sigma) = entry.supports.usual().sigma {
+                cell.insert("sigma".to_owned(), i64::from(sigma).into());
+            }
             RawRow { name: entry.name.to_owned(), cell, ..RawRow::default() }
         };
         match self {

@@ -10,6 +10,9 @@ use vesica::protocols::{Parameters, Security};
 
 const COMMON: usize = 23;
 
+/// Digests, native items of a small domain, and of a large one.
+const WIDTHS: [Option<u32>; 3] = [None, Some(12), Some(32)];
+
 /// Of one size: for sets of different sizes the papers' parameters have no stash, and small ones then fail too often.
 const ROWS: [usize; 2] = [80, 80];
 
@@ -25,13 +28,17 @@ fn forms(entry: &Entry) -> Vec<Parameters> {
     let forms = cross(forms, supports.profiles, |profile, form| Parameters { profile, ..form });
     let forms = cross(forms, supports.levels, |level, form| Parameters { level, ..form });
     let forms = cross(forms, &variants, |variant, form| Parameters { variant, ..form });
-    let forms = cross(forms, &[None, Some(32)], |sigma, form| Parameters { sigma, ..form });
+    let forms = cross(forms, &WIDTHS, |sigma, form| Parameters { sigma, ..form });
+    // A limit below the size of the sets and above what they have in common.
+    let limits: &[_] = if supports.audit { &[None, Some(2 * COMMON as u64)] } else { &[None] };
+    let forms = cross(forms, limits, |audit_max, form| Parameters { audit_max, ..form });
     let mut forms = cross(forms, &[false, true], |paper, form| Parameters { paper, ..form });
     // Above 128 base OTs take half a second: one form each, by turns.
     let turn = |level: u32| variants[level as usize / 64 % variants.len()];
     forms.retain(|form| {
         let taken = form.level <= 128 || (form.variant == turn(form.level) && !slow(entry));
-        taken && supports.unsupported(form).is_none()
+        let narrow = form.sigma == WIDTHS[1];
+        taken && narrow != supports.digests && supports.unsupported(form).is_none()
     });
     forms
 }
@@ -76,11 +83,11 @@ fn words(entry: &Entry, form: &Parameters) -> Vec<String> {
     words
 }
 
-/// A table of `rows` numbers below 2^32, the first `common` of every side the same, in an order that differs by side.
-fn numbers(side: u64, rows: usize, common: usize) -> String {
+/// A table of `rows` numbers below 2^`bits`, the first `common` of every side the same, in an order that differs by side.
+fn numbers(side: u64, rows: usize, common: usize, bits: u32) -> String {
     let number = |i: usize| {
         let of = if i < common { 0 } else { side };
-        (i as u64 * 2 + of) * 2_654_435_761 % (1 << 32)
+        (i as u64 * 2 + of) * 2_654_435_761 % (1 << bits)
     };
     let step = if side == 1 { 7 } else { 11 };
     let lines = (0..rows).map(|id| format!("{id},{}\n", number(id * step % rows)));
@@ -90,7 +97,9 @@ fn numbers(side: u64, rows: usize, common: usize) -> String {
 fn tables(scene: &Scene) {
     for (side, (name, rows)) in (1..).zip(["receiver", "sender"].into_iter().zip(ROWS)) {
         scene.write(&format!("{name}.csv"), emails(name, rows, COMMON));
-        scene.write(&format!("{name}-numbers.csv"), numbers(side, rows, COMMON));
+        for bits in WIDTHS.into_iter().flatten() {
+            scene.write(&format!("{name}-{bits}.csv"), numbers(side, rows, COMMON, bits));
+        }
     }
 }
 
@@ -133,8 +142,8 @@ fn every_form_ends_with_the_plain_join() {
 fn runs(scene: &Scene, entry: &Entry, form: &Parameters) {
     let words = words(entry, form);
     let (table, key) = match form.sigma {
-        Some(_) => ("-numbers.csv", "number:int"),
-        None => (".csv", "email:email"),
+        Some(bits) => (format!("-{bits}.csv"), "number:int"),
+        None => (".csv".to_owned(), "email:email"),
     };
     let inputs = ["receiver", "sender"].map(|name| format!("{name}{table}"));
     let party = |input, more: &[&'static str]| {

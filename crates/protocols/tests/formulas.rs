@@ -95,16 +95,21 @@ impl Formula<'_> {
     }
 
     fn product(&mut self) -> f64 {
-        let mut result = self.factor();
+        let mut result = self.power();
         loop {
             if self.take('·') {
-                result *= self.factor();
+                result *= self.power();
             } else if self.take('/') {
-                result /= self.factor();
+                result /= self.power();
             } else {
                 return result;
             }
         }
+    }
+
+    fn power(&mut self) -> f64 {
+        let base = self.factor();
+        if self.take('^') { base.powf(self.factor()) } else { base }
     }
 
     fn factor(&mut self) -> f64 {
@@ -249,6 +254,7 @@ fn formulas_are_read() {
         // ℓ = 40 + 10 + 4.
         ("n_s·⌈ℓ/8⌉", 63.0),
         ("(2 + k)·n_s - 4", 50.0),
+        ("3·2^k", 48.0),
         ("κ·⌈log2 n_r⌉/8", 160.0),
     ] {
         assert_eq!(read(text), Some(value), "{text}");

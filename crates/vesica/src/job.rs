@@ -262,7 +262,11 @@ pub(crate) fn converse(
     };
     let phase = reporter.current();
     in_use.map_or(Ok(()), CacheInUse::store)?;
-    let matches = found.map_err(|error| Error::session(phase, &error.into()).seen_through())?;
+    let matches = found.map_err(|error| {
+        let refused = matches!(error, vesica_protocols::Error::AuditRefused { .. });
+        let error = Error::session(phase, &error.into());
+        if refused { error } else { error.seen_through() }
+    })?;
     reporter.found(matches.as_ref());
     let number = |matches: &Matches| settings.match_id.then(|| agreed.match_numbers(&items, matches));
     let numbers = matches.as_ref().and_then(number);

@@ -465,6 +465,8 @@ impl Agreed {
         };
         let pending = match pending {
             Ok(pending) => pending,
+            // Both sides know it, and confirm what they saw before they say so.
+            Err(refused @ protocols::Error::AuditRefused { .. }) => Some(Pending::new(|| Err(refused))),
             Err(error) => {
                 let gone = helper::partner_gone(&error, channel);
                 // One fixed ABORT, the same for every check.
@@ -508,7 +510,13 @@ impl Agreed {
             exchange_digests(u64::MAX, channel, progress)?;
             return Ok(pending);
         }
-        let found = pending.map(Pending::finish).transpose().inspect_err(|_| channel.abort())?;
+        let found = match pending.map(Pending::finish).transpose() {
+            Err(refused @ protocols::Error::AuditRefused { .. }) => {
+                exchange_digests(u64::MAX, channel, progress)?;
+                return Ok(Some(Pending::new(|| Err(refused))));
+            }
+            found => found.inspect_err(|_| channel.abort())?,
+        };
         // Parties that learn something else compare digests alone.
         let count = match &found {
             Some(Outcome::Matches(matches)) => matches.items() as u64,

@@ -64,7 +64,7 @@ pub static ENTRY: Entry =
     engines::entry("pwc", "garbled circuit: pairwise comparison", Roles::Whole { receive, send })
         .paper("HEK12 §4")
         .sigma(1, 64)
-        .gates("n_r·n_s·(σ - 1), σ = ℓ for digests; at most as many with --learns both", gates)
+        .gates("n_r·n_s·(w - 1); at most as many with --learns both", gates)
         .at_most(|shape| shape.learns == Learns::Both)
         .messages(&[
             Message {
@@ -75,15 +75,15 @@ pub static ENTRY: Entry =
                 bytes: |shape| pairs(shape.sizes).map_or(0, |_| base_bytes(shape, 1)),
                 ..BASE_MESSAGES[1]
             },
-            Message::of_receiver("OT extension, a row for each bit", "κ·16·⌈n_r·σ/128⌉", |shape| {
+            Message::of_receiver("OT extension, a row for each bit", "κ·16·⌈n_r·w/128⌉", |shape| {
                 choice_bytes(shape, bits(shape))
             }),
-            Message::of_sender("labels of the receiver's bits", "n_r·σ·κ/8", |shape| {
+            Message::of_sender("labels of the receiver's bits", "n_r·w·κ/8", |shape| {
                 label_bytes(shape, bits(shape))
             }),
             Message::of_sender(
                 "garbled gates, and permute bits of the result",
-                "n_r·n_s·(σ - 1)·2·κ/8 + ⌈n_r/8⌉ (--learns both: at most; + ⌈n_r·n_s/8⌉ in place of ⌈n_r/8⌉)",
+                "n_r·n_s·(w - 1)·2·κ/8 + ⌈n_r/8⌉ (--learns both: at most; + ⌈n_r·n_s/8⌉ in place of ⌈n_r/8⌉)",
                 |shape| {
                     let opened = match shape.learns {
                         Learns::Receiver => pairs(shape.sizes).map_or(0, |_| shape.receiver().div_ceil(8)),
@@ -101,7 +101,7 @@ pub static ENTRY: Entry =
                 },
             ),
         ])
-        .memory("48·σ·(n_r + n_s) + 2^25 each, twice the labels above level 128", |shape| {
+        .memory("48·w·(n_r + n_s) + 2^25 each, twice the labels above level 128", |shape| {
             let labels = if shape.parameters.level > 128 { 96 } else { 48 };
             let each = labels
                 * u64::from(sigma(shape.sizes, &shape.parameters))
