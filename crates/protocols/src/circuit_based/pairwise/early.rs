@@ -52,7 +52,7 @@ pub(super) fn matched(ctx: &mut Ctx<'_, '_>, role: Role, items: &Items) -> Resul
     let (numbers, sigma) = numbers_of(run, items)?;
     let shuffled: Vec<u128> = order.iter().map(|item| numbers[*item as usize]).collect();
     let circuit = EarlyReveal { run, role, mine: rows(&shuffled, sigma as usize) };
-    let [receivers, senders] = evaluate(ctx, role, total(run), circuit)?.matched;
+    let [receivers, senders] = evaluate(ctx, role, total(run), circuit)?.0;
     let mine = match role {
         Role::Receiver => receivers,
         Role::Sender => senders,
@@ -67,29 +67,18 @@ struct EarlyReveal<'r, 'a> {
     mine: Vec<Bits>,
 }
 
-/// What both sides know at the end.
-struct Revealed {
-    /// Of each position of the receiver and of the sender, whether it matched.
-    matched: [Vec<bool>; 2],
-    /// Comparisons that were made.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests compare it with the paper's estimate"))]
-    compared: usize,
-}
-
 impl Circuit for EarlyReveal<'_, '_> {
-    type Output = Revealed;
+    type Output = Matched;
 
-    fn run<E: Engine>(self, engine: &mut E) -> Result<Revealed, Error> {
+    fn run<E: Engine>(self, engine: &mut E) -> Result<Matched, Error> {
         let EarlyReveal { run, role, mine } = self;
         let [receiver, sender] = both_inputs(engine, role, &mine, run.sizes.of(role.other()))?;
         let mut cursor = Cursor::new(run.sizes);
         let (mut told, mut skipped) = (Matched::new(run.sizes), Matched::new(run.sizes));
         let mut ahead = VecDeque::new();
-        let mut compared = 0;
         loop {
             let pairs = cursor.next(batch(run.sizes), &skipped);
             if !pairs.is_empty() {
-                compared += pairs.len();
                 let same = compare(engine, &receiver, &sender, &pairs)?;
                 let opened = engine.open(Opening::ToReceiver, &[same])?;
                 // The evaluator finds the matches and tells them.
@@ -99,7 +88,7 @@ impl Circuit for EarlyReveal<'_, '_> {
                 }
                 ahead.push_back((pairs, found));
             } else if ahead.is_empty() {
-                return Ok(Revealed { matched: skipped.0, compared });
+                return Ok(skipped);
             }
             // The garbler takes what it was told of the oldest batch that is not settled.
             if ahead.len() > LAG || cursor.is_at_end() {
@@ -203,4 +192,55 @@ fn recv_notice(pairs: usize, channel: &mut dyn Channel) -> Result<Bits, Error> {
     let mut bytes = vec![0; pairs.div_ceil(8)];
     channel.split().1.recv_exact(&mut bytes)?;
     Ok(Bits::from_bytes(&bytes, pairs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Learns;
+    use crate::testing::{Case, planted, run_pair, shape};
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use vesica_encode::items::random_order;
+
+    /// Comparisons of n items a side, of which the first `both` are common, in batches of so many.
+    fn compared(n: usize, both: usize, batch: usize) -> usize {
+        let mut rng = StdRng::seed_from_u64(1);
+        let [receiver, sender] = [(); 2].map(|()| random_order(n as u32, &mut rng));
+        let sizes = Sizes { receiver: n, sender: n };
+        let (mut cursor, mut skipped, mut compared) = (Cursor::new(sizes), Matched::new(sizes), 0);
+        while !cursor.is_at_end() {
+            let pairs = cursor.next(batch, &skipped);
+            compared += pairs.len();
+            for &(i, j) in &pairs {
+                let item = receiver[i as usize];
+                if item == sender[j as usize] && (item as usize) < both {
+                    skipped.set((i, j));
+                }
+            }
+        }
+        assert_eq!(skipped.0.map(|side| side.iter().filter(|matched| **matched).count()), [both; 2]);
+        compared
+    }
+
+    #[test]
+    fn matches_spare_about_as_many_comparisons_as_the_formula_says() {
+        let n = 600;
+        for both in [0, 100, 300, 600] {
+            let f = both as f64 / n as f64;
+            let share = compared(n, both, n) as f64 / (n * n) as f64;
+            assert!((share - (1.0 - f + f * f / 3.0)).abs() < 0.02, "{both}: {share}");
+        }
+    }
+
+    #[test]
+    fn what_is_revealed_early_spares_gates_between_two_parties() {
+        let sets = planted(130, 120, 110, 1);
+        let case = Case { learns: Learns::Both, ..Case::default() };
+        let ended = run_pair(&super::super::ENTRY, &sets, case);
+        assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows);
+        assert_eq!(ended.sender.unwrap().unwrap().rows(), sets.sender_rows);
+        let most = super::super::ENTRY.bytes_to(crate::Role::Receiver, &shape(&sets, case));
+        assert!(ended.traffic.payload_received * 4 < most * 3, "{}", ended.traffic.payload_received);
+    }
 }
