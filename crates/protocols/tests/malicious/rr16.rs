@@ -8,7 +8,7 @@ use vesica_protocols::bloom_filter::rr16::cheating::{self, Learnt, OrderCheat, R
 use vesica_protocols::bloom_filter::rr16::parameters::Rr16Parameters;
 use vesica_protocols::bloom_filter::rr16::{self, ENTRY};
 use vesica_protocols::testing::{Planted, duel, items_for};
-use vesica_protocols::{Ctx, Error, Learns, Misbehaviour};
+use vesica_protocols::{Ctx, Error, Learns, Misbehaviour, Misuse, OfflineSlot, Role};
 
 use super::{MALICIOUS, case, is_failed_check, sets};
 
@@ -232,6 +232,34 @@ fn masks_of_another_set_are_that_set_and_repeated_ones_are_refused() {
         };
         assert!(expected(&error), "{error}");
     }
+}
+
+/// A run that finds its output taken makes none of its own in its place.
+#[test]
+fn flaw_a_slot_gives_its_output_once() {
+    let sets = sets(5, 5, 3);
+    let mut offline = None;
+    let (received, sent) = duel(
+        (&ENTRY, &sets, case(Learns::Receiver, 3)),
+        Box::new(|ctx| {
+            offline = Some(ENTRY.prepare(&mut ctx.reborrow(), Role::Receiver)?);
+            Ok(())
+        }),
+        Box::new(|ctx| ENTRY.prepare(&mut ctx.reborrow(), Role::Sender).map(|_| ())),
+    );
+    assert!(received.is_ok() && sent.is_ok());
+    let slot = OfflineSlot::of(offline.unwrap());
+    let run = ENTRY.run(&[7; 32], vesica_protocols::Sizes { receiver: 5, sender: 5 }, MALICIOUS);
+    let run = vesica_protocols::Run { offline: Some(&slot), ..run };
+    let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);
+    let mut ended = || {
+        let (mut end, other) = memory::pair();
+        drop(other);
+        let ended = ENTRY.receive(&mut Ctx::new(&run, &mut end, &mut rng), &sets.receiver);
+        ended.err().unwrap()
+    };
+    assert!(matches!(ended(), Error::Channel(_)));
+    assert_eq!(ended(), Error::Misuse(Misuse::UsedOffline));
 }
 
 /// Offline phases serve one online phase with the partner's half of the same one, also from storage, and for
