@@ -1,15 +1,17 @@
-//! AES, transposition, hashes, fields, groups, big integers, homomorphic encryption, the join.
+//! AES, half gates, transposition, hashes, fields, groups, big integers, homomorphic encryption, the join.
 
 use std::hint::black_box;
+use std::ops::Range;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use vesica_blocks::{blocks, context};
-use vesica_crypto::aes_hash::FixedKey;
+use vesica_crypto::aes_hash::{FixedKey, rekeyed_ccr};
 use vesica_crypto::bigint::{BoxedUint, Exponent, FixedBase, RsaKey, modp};
 use vesica_crypto::block::Block;
 use vesica_crypto::elgamal;
 use vesica_crypto::gf128::{inner_product, multiply};
 use vesica_crypto::group::{Group, P256, Ristretto255};
+use vesica_crypto::half_gates::HalfGates;
 use vesica_crypto::hash::Label;
 use vesica_crypto::join::join;
 use vesica_crypto::paillier;
@@ -25,6 +27,39 @@ fn aes(criterion: &mut Criterion) {
     let key = FixedKey::new(Block::from(3u128));
     group.bench_function("ccr hash, block", |b| b.iter(|| key.ccr(black_box(&mut stream))));
     group.bench_function("tccr hash, block", |b| b.iter(|| key.tccr(0, black_box(&mut stream))));
+}
+
+/// Gates, and the key schedules and blocks that they take: two keys a gate, with two blocks each to garble, and one to
+/// evaluate.
+fn half_gates(criterion: &mut Criterion) {
+    const GATES: usize = 256;
+    let mut group = criterion.benchmark_group("half gates");
+    group.throughput(Throughput::Elements(GATES as u64));
+    let row =
+        |range: Range<usize>| -> Vec<[Block; 1]> { blocks(range.end)[range].iter().map(|b| [*b]).collect() };
+    let (a, b, mut out) = (row(0..GATES), row(GATES..2 * GATES), row(0..GATES));
+    let (mut tables, mut halves) = (vec![[[Block::ZERO; 1]; 2]; GATES], row(0..GATES));
+    let mut gates = HalfGates::<1>::of(&context(), Label::new("blocks"), 128);
+    let delta = [Block::ONES];
+    group.bench_function("garble, gate", |bencher| {
+        bencher.iter(|| gates.garble(&delta, black_box(&a), &b, &mut tables, &mut out));
+    });
+    group.bench_function("evaluate, gate", |bencher| {
+        bencher.iter(|| gates.evaluate(black_box(&a), &b, &tables, &mut out));
+    });
+    group.bench_function("garble, gate with a private bit", |bencher| {
+        bencher.iter(|| gates.garble_private(&delta, black_box(&a), &b, &mut halves, &mut out));
+    });
+    group.bench_function("evaluate, gate with a private bit", |bencher| {
+        bencher.iter(|| gates.evaluate_private(black_box(&b), &halves, &mut out));
+    });
+    let (keys, mut x, mut y) = (blocks(2 * GATES), blocks(2 * GATES), blocks(2 * GATES));
+    group.bench_function("floor to garble, 2 keys and 4 blocks", |bencher| {
+        bencher.iter(|| rekeyed_ccr(black_box(&keys), [&mut x, &mut y]));
+    });
+    group.bench_function("floor to evaluate, 2 keys and 2 blocks", |bencher| {
+        bencher.iter(|| rekeyed_ccr(black_box(&keys), [&mut x]));
+    });
 }
 
 fn matrices(criterion: &mut Criterion) {
@@ -176,6 +211,7 @@ fn joins(criterion: &mut Criterion) {
 criterion_group!(
     benches,
     aes,
+    half_gates,
     matrices,
     hashes,
     fields,
