@@ -16,6 +16,8 @@ pub(super) type Label<const W: usize> = [Block; W];
 /// Gates of a call of the kernel: labels and tables of so many stay in the first-level cache.
 pub(super) const BATCH: usize = 256;
 
+/// Called for every label: a call would cost more than what it does.
+#[inline(always)]
 pub(super) fn xor<const W: usize>(a: &Label<W>, b: &Label<W>) -> Label<W> {
     core::array::from_fn(|word| a[word] ^ b[word])
 }
@@ -110,12 +112,18 @@ impl<const W: usize> Stage<W> {
         let Stage { inputs: [first, second], outputs } = self;
         while left > 0 {
             let count = left.min(BATCH);
-            read.advance(&lengths, count, |row, range, at| {
-                let [a, b] = layer[row];
-                first[at..at + range.len()].copy_from_slice(&a[range.clone()]);
-                second[at..at + range.len()].copy_from_slice(&b[range]);
-            });
-            work(&first[..count], &second[..count], &mut outputs[..count])?;
+            if let Some(range) = read.within_row(&lengths, count) {
+                let [a, b] = layer[read.row];
+                work(&a[range.clone()], &b[range], &mut outputs[..count])?;
+                read.advance(&lengths, count, |_, _, _| ());
+            } else {
+                read.advance(&lengths, count, |row, range, at| {
+                    let [a, b] = layer[row];
+                    first[at..at + range.len()].copy_from_slice(&a[range.clone()]);
+                    second[at..at + range.len()].copy_from_slice(&b[range]);
+                });
+                work(&first[..count], &second[..count], &mut outputs[..count])?;
+            }
             written.advance(&lengths, count, |row, range, at| {
                 made[row].0.extend_from_slice(&outputs[at..at + range.len()]);
             });
@@ -133,6 +141,11 @@ struct Cursor {
 }
 
 impl Cursor {
+    /// The next `count` positions, if one row has them all.
+    fn within_row(&self, lengths: &[usize], count: usize) -> Option<Range<usize>> {
+        (lengths[self.row] - self.at >= count).then(|| self.at..self.at + count)
+    }
+
     /// Moves on by `count`. Calls `piece` with each row on the way, its range, and where that lies among the `count`.
     fn advance(
         &mut self,
