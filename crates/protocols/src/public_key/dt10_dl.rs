@@ -431,6 +431,7 @@ mod tests {
     use crate::protocol::Sizes;
     use crate::testing::{Case, duel, planted_for, run_of};
     use rand::{Rng, SeedableRng, rngs::StdRng};
+    use std::collections::HashSet;
     use subtle::ConstantTimeEq;
     use vesica_crypto::hash::Context;
 
@@ -475,6 +476,20 @@ mod tests {
                 assert!(same(&times(&value, &power(&hash, &secret)), &power(&product, &secret)));
             }
         }
+    }
+
+    /// Two elements with one exponent would show the quotient of their hashes.
+    #[test]
+    fn flaw_no_two_items_share_an_exponent() {
+        let parameters = parameters(Form::ShortExponents);
+        let sets = planted_for(&parameters, 70, 1, 1, 1);
+        let context = Context::new(&[1; 32], "dt-dl", b"", 70, 1);
+        let run = run_of(context, Sizes { receiver: 70, sender: 1 }, parameters);
+        let party = Party::new(&run, &sets.receiver).unwrap();
+        let streams = &Streams::new(&mut StdRng::seed_from_u64(4));
+        let exponents = (0..party.chunks()).flat_map(|chunk| party.exponents(streams, chunk));
+        let distinct: HashSet<_> = exponents.map(|exponent| exponent.value().to_be_bytes()).collect();
+        assert_eq!(distinct.len(), 70);
     }
 
     #[test]

@@ -102,6 +102,7 @@ fn the_permutation_does_not_depend_on_the_filter() {
         let run =
             ENTRY.run(&[seed as u8; 32], Sizes { receiver: 30, sender: 5 }, crate::Parameters::default());
         let positions = FilterPositions::new(&run.context, parameters.shape(), &sets.receiver, 1);
+        let random = offline.order.to_vec();
         let filter = ReceiverFilter::new(&run, offline, &positions);
         let set = filter.set();
         filter.permute_and_sum(&run, &mut here).unwrap();
@@ -111,6 +112,12 @@ fn the_permutation_does_not_depend_on_the_filter() {
         for kind in [false, true] {
             let of_kind: Vec<_> =
                 order.iter().zip(&set).filter(|(_, set)| **set == kind).map(|(ot, _)| *ot).collect();
+            // Set slots take OTs from the front of the order, the others from its back.
+            let taken: Vec<_> = match kind {
+                true => random[..of_kind.len()].to_vec(),
+                false => random.iter().rev().copied().take(of_kind.len()).collect(),
+            };
+            assert!(of_kind == taken, "seed {seed}, {kind}");
             let kind = usize::from(kind);
             set_slots[kind] += of_kind.len();
             low[kind] += of_kind.iter().filter(|&&ot| usize::from(ot) < middle).count();
@@ -119,12 +126,49 @@ fn the_permutation_does_not_depend_on_the_filter() {
         }
     }
     for kind in 0..2 {
-        let near = |count: usize, all: usize| {
-            // The binomial sum of `credible` is for some hundreds.
-            (count as f64 - all as f64 / 2.0).abs() < 2.0 * (all as f64).sqrt()
-        };
-        assert!(near(ascending[kind], pairs[kind]), "{ascending:?} of {pairs:?}");
-        assert!(near(low[kind], set_slots[kind]), "{low:?} of {set_slots:?}");
+        assert!(near_half(ascending[kind], pairs[kind]), "{ascending:?} of {pairs:?}");
+        assert!(near_half(low[kind], set_slots[kind]), "{low:?} of {set_slots:?}");
+    }
+}
+
+/// Whether so many of all are what a fair coin may give. (The binomial sum of `credible` is for some hundreds.)
+fn near_half(count: usize, all: usize) -> bool {
+    (count as f64 - all as f64 / 2.0).abs() < 2.0 * (all as f64).sqrt()
+}
+
+/// What an offline phase leaves to the receiver: of each group the OTs that were not opened, those of choice 1
+/// first, with their strings; apart from that in random order, the ones like the zeros.
+#[test]
+fn the_order_has_the_unopened_ots_with_the_ones_first_and_is_random_otherwise() {
+    let sets = planted(40, 5, 0, 1);
+    let (receiver, sender) = duel(
+        (&ENTRY, &sets, Case::default()),
+        Box::new(|ctx| offline_receive(ctx, 40)),
+        Box::new(|ctx| offline_send(ctx, 40)),
+    );
+    let (receiver, sender) = (receiver.unwrap(), sender.unwrap());
+    let (parameters, strings) = (receiver.parameters, RowHashes::of(&receiver.id).strings);
+    let (kept, ots) = (parameters.kept(), parameters.ots_of_group() as usize);
+    for group in 0..parameters.groups() {
+        let order = &receiver.order[group * kept..][..kept];
+        let (mut opened, mut marks) = (vec![0; ots - kept], vec![0; ots]);
+        challenge(sender.challenge_of(group), group as u64, &mut opened, &mut marks);
+        let mut sorted = order.to_vec();
+        sorted.sort_unstable();
+        let unopened = (0..ots as u16).filter(|&number| marks[usize::from(number)] == 0);
+        assert!(sorted.into_iter().eq(unopened), "group {group}");
+        let (ones, zeros) = order.split_at(receiver.ones[group] as usize);
+        for (number, string) in ones.iter().zip(&receiver.strings[group * parameters.ones()..]) {
+            let ot = group * ots + usize::from(*number);
+            let mut row = [[sender.rows[ot] ^ *sender.offset]];
+            strings.hash_at(&[ot as u64], &mut row);
+            assert!(row[0][0] == *string, "group {group}, {number} has choice 0");
+        }
+        for kind in [ones, zeros] {
+            let ascending = kind.as_chunks::<2>().0.iter().filter(|[a, b]| a < b).count();
+            let low = kind.iter().filter(|&&number| usize::from(number) < ots / 2).count();
+            assert!(near_half(ascending, kind.len() / 2) && near_half(low, kind.len()), "group {group}");
+        }
     }
 }
 
