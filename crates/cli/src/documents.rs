@@ -164,7 +164,8 @@ Letters of the formulas (docs/protocols/NAME.md has each one's size):
   t, t', h     pieces of an item, pieces of a stashed one, and hash functions (ot-psi, ot-phasing, ope)
   M            roots of a bin's polynomial (ope)
   c, κ'        bits of a code word (kkrt; ot-psi)
-  w            bits of a number: σ for native items (--sigma), ℓ for digests (pwc)
+  w, w'        bits of a number in a circuit: σ for native items (--sigma), ℓ or more for digests; of its remainder
+  m, v, t      slots of the merged list, bits of their masks, and slots in a ciphertext of c bytes (scs-*)
   p            the receiver's slots in a bin (ot-psi, 1 unless a variant says otherwise)
   b, m         bins of a Bloom filter, and all of its slots: m = b·κ·s (gbf, gbf-random)
   m            slots of a Bloom filter (gbf-dcw-malicious): 256·max(n_r, n_s), random 256·n_r

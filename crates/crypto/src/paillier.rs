@@ -185,6 +185,16 @@ impl PublicKey {
         self.n_squared.encode(&ciphertexts.0, out);
     }
 
+    /// Replaces `out` by these encodings.
+    ///
+    /// # Panics
+    /// If they are not as long.
+    pub fn write(&self, ciphertexts: &Ciphertexts, out: &mut [u8]) {
+        let mut encoded = Vec::with_capacity(out.len());
+        self.encode(ciphertexts, &mut encoded);
+        out.copy_from_slice(&encoded);
+    }
+
     /// u^N for uniformly random units u. Who has the key is faster: [`SecretKey::randomisers`].
     #[must_use]
     pub fn randomisers(&self, count: usize, rng: &mut dyn CryptoRng) -> Randomisers {

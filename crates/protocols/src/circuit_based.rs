@@ -18,6 +18,9 @@ pub mod bitwise_and;
 pub mod engines;
 pub mod inputs;
 pub mod pairwise;
+pub mod phasing;
+mod returned;
+pub mod sort_compare_shuffle;
 
 use vesica_circuit::{Engine, Input, Party};
 

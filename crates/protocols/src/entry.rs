@@ -56,6 +56,11 @@ impl Shape {
         Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false }
     }
 
+    /// A run, before its matches are known, and as if its base OTs were its own.
+    pub fn of(run: &Run<'_>) -> Self {
+        Shape { parameters: run.parameters, learns: run.learns, ..Self::new(run.sizes) }
+    }
+
     /// n_r.
     pub fn receiver(&self) -> u64 {
         self.sizes.receiver as u64
@@ -154,6 +159,13 @@ pub struct Gates {
     pub private_ands: u64,
     /// The most AND gates on a path, where that is what a run costs.
     pub depth: Option<u32>,
+}
+
+impl Gates {
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.ands + self.private_ands
+    }
 }
 
 /// The gates as a formula and as a program.

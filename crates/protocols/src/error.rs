@@ -82,6 +82,9 @@ pub enum Misbehaviour {
     /// The positions of the matches, returned under `--learns both`, are not ascending positions of our list.
     #[error("match positions that are out of order or outside of our list")]
     InvalidPositions,
+    /// The numbers of the matches, returned under `--learns both`, are not ascending numbers of our items.
+    #[error("matches that are out of order or not our own")]
+    InvalidMatches,
 }
 
 /// A call that the protocol cannot serve.

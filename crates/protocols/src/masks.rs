@@ -66,8 +66,7 @@ impl MaskWidth {
         }
     }
 
-    /// So many bits, for a test of too few.
-    #[cfg(test)]
+    /// So many bits, at most 128: numbers that are sent like masks.
     pub(crate) fn of_bits(bits: u32) -> Self {
         Self { bits }
     }

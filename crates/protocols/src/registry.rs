@@ -28,6 +28,10 @@ pub static PROTOCOLS: &[&Entry] = &[
     &server_aided::kmrs14::ENTRY,
     &circuit_based::bitwise_and::ENTRY,
     &circuit_based::pairwise::ENTRY,
+    &circuit_based::sort_compare_shuffle::sorting::ENTRY,
+    &circuit_based::sort_compare_shuffle::waksman::ENTRY,
+    &circuit_based::sort_compare_shuffle::homomorphic::ENTRY,
+    &circuit_based::phasing::ENTRY,
     &bloom_filter::dcw13_malicious::ENTRY,
     &insecure::naive_hash::ENTRY,
 ];

@@ -23,7 +23,7 @@
 //! **Cost:** β·max_β·(σ′ - 1) + s·n_s·(σ - 1) + s AND gates in max(⌈log2 σ′⌉, ⌈log2 σ⌉ + 1) layers. Without
 //! a stash there are ⌈log2 σ′⌉ layers. The last s gates, and the layer that they add, are for the occupied
 //! slots; the paper does not have them. All other gates are those of its Table 6, to the gate, with β =
-//! ⌊2.4·n⌋, σ′ = σ - ⌊log2 β⌋ and max_β by Equation (5).
+//! ⌊2.4·n⌋, σ′ = σ - ⌊log2 β⌋ and max_β by Equation (5), but 15 for n = 2^8.
 
 use std::ops::Range;
 
@@ -35,6 +35,10 @@ use crate::gadgets::equality;
 /// About so many wires of the receiver are put in by one call, where the engine does not want all in one: a
 /// call costs a round trip, and its wires memory.
 const INPUT_WIRES: usize = 1 << 21;
+
+/// Bins of such a call are a multiple of this, so that OT extensions, which round up to blocks, send no more than
+/// for one call.
+const INPUT_BINS: usize = 128;
 
 /// Bins whose contents are compared. Agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,10 +82,19 @@ impl Table {
         ((chunk / slots).clamp(1, self.bins.max(1)), slots)
     }
 
-    /// Bins whose numbers the receiver puts in by one call: whole pieces.
+    /// Bins whose numbers the receiver puts in by one call.
     fn stretch(&self, chunk: usize) -> usize {
-        let (bins, _) = self.piece(chunk);
-        (INPUT_WIRES / self.bits.max(1)).max(bins) / bins * bins
+        if chunk == usize::MAX {
+            return self.bins;
+        }
+        (INPUT_WIRES / self.bits.max(1)).next_multiple_of(INPUT_BINS)
+    }
+
+    /// Calls by which the receiver puts in its numbers, where the engine has a small
+    /// [`chunk`](Engine::chunk).
+    #[must_use]
+    pub fn input_calls(&self) -> u64 {
+        self.bins.div_ceil(self.stretch(1)) as u64
     }
 }
 
@@ -119,6 +132,12 @@ impl Shape {
     #[must_use]
     pub fn sender_bits(&self) -> u64 {
         self.bins.sender_bits() + self.stash.sender_bits()
+    }
+
+    /// Calls by which the receiver puts in its bits, where the engine has a small [`chunk`](Engine::chunk).
+    #[must_use]
+    pub fn input_calls(&self) -> u64 {
+        self.bins.input_calls() + self.stash.input_calls() + u64::from(self.stash.bins > 0)
     }
 
     /// Wires of the output.

@@ -70,13 +70,22 @@ impl Permutation {
     /// If `sigma` is not 1 to 128, or 128 with fewer than two bins a function.
     #[must_use]
     pub fn new(context: &Context, sigma: u32, layout: Layout) -> Self {
-        assert!((1..=128).contains(&sigma), "items of 1 to 128 bits");
-        let segment = u128::from(layout.segment());
-        assert!(sigma < 128 || segment > 1, "remainders below 2^128");
-        let remainders = ((u128::MAX >> (128 - sigma)) / segment + 1).max(FEWEST_REMAINDERS);
+        let remainders = Self::count_remainders(sigma, layout);
         let mut masks = [[Block::ZERO; ROUNDS]; MOST_FUNCTIONS];
         context.hash(MASKS, b"", Block::slice_as_mut_bytes(masks.as_flattened_mut()));
         Self { layout, sigma, remainders, cipher: FixedKey::of(context, CIPHER), masks }
+    }
+
+    /// M, which depends on no context.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    #[must_use]
+    pub fn count_remainders(sigma: u32, layout: Layout) -> u128 {
+        assert!((1..=128).contains(&sigma), "items of 1 to 128 bits");
+        let segment = u128::from(layout.segment());
+        assert!(sigma < 128 || segment > 1, "remainders below 2^128");
+        ((u128::MAX >> (128 - sigma)) / segment + 1).max(FEWEST_REMAINDERS)
     }
 
     /// Functions and bins.

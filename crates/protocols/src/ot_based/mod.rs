@@ -15,7 +15,7 @@ use crate::protocol::{Phase, Role, Sizes, Step};
 const MOST_ITEMS: usize = 1 << 30;
 
 /// Refuses sizes for which there are too many bins; a partner may have made up its own.
-fn check_sizes(sizes: Sizes) -> Result<(), Error> {
+pub(crate) fn check_sizes(sizes: Sizes) -> Result<(), Error> {
     let Sizes { receiver, sender } = sizes;
     if receiver <= MOST_ITEMS { Ok(()) } else { Err(Misuse::TooManyItems { receiver, sender }.into()) }
 }

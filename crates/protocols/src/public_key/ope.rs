@@ -329,7 +329,7 @@ fn send_with<E: Encryption>(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<
     let coefficients = recv_polynomials::<E>(run, &plan, &public, ctx.channel)?;
     // 3. The answers.
     run.phase(Phase::Answer, items.len());
-    let (functions, seed) = (plan.layout.functions(), seed(ctx.rng));
+    let (functions, seed) = (plan.layout.functions(), Block::random(ctx.rng));
     let (chunk, bins) = ((E::CHUNK / functions).max(1), Digests::new(&hashed.bins, plan.layout));
     let mut answers = Vec::new();
     for (piece, order) in order.chunks(chunk * run.threads).enumerate() {
@@ -347,13 +347,6 @@ fn send_with<E: Encryption>(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<
     }
     ctx.channel.flush()?;
     Ok(order)
-}
-
-/// The seed of the streams of randomness, one for each chunk.
-fn seed(rng: &mut dyn CryptoRng) -> Block {
-    let mut seed = [0; 16];
-    rng.fill_bytes(&mut seed);
-    Block::from_bytes(seed)
 }
 
 /// What a party's items are in the protocol.
@@ -411,7 +404,7 @@ fn send_polynomials<E: Encryption>(
 ) -> Result<(), Error> {
     let bins = plan.layout.bins();
     run.phase(Phase::Blind, bins);
-    let (m, chunk, seed) = (plan.roots, (E::CHUNK / plan.roots).max(1), seed(rng));
+    let (m, chunk, seed) = (plan.roots, (E::CHUNK / plan.roots).max(1), Block::random(rng));
     let mut encrypted = Vec::new();
     for (piece, first) in (0..bins).step_by(chunk * run.threads).enumerate() {
         let count = (bins - first).min(chunk * run.threads);

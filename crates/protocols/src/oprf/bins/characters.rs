@@ -128,9 +128,10 @@ impl Characters {
     }
 }
 
-/// Bits of a remainder, which do not depend on the context.
+/// Bits of what a bin has: a remainder, or none.
 fn remainder_bits(sigma: u32, layout: Layout) -> u32 {
-    Permutation::new(&Context::new(&[0; 32], "", b"", 0, 0), sigma, layout).bits()
+    // An empty bin has M itself.
+    u128::BITS - Permutation::count_remainders(sigma, layout).leading_zeros()
 }
 
 impl BinWords for Characters {

@@ -38,7 +38,7 @@ impl Encryption for Paillier {
     fn encrypt(secret: &SecretKey, roots: &[u128], m: usize, rng: &mut dyn CryptoRng, out: &mut [u8]) {
         let messages = monic(secret.public(), roots, m);
         let randomisers = secret.randomisers(messages.len(), rng);
-        write(secret.public(), &secret.public().encrypt(&messages, randomisers), out);
+        secret.public().write(&secret.public().encrypt(&messages, randomisers), out);
     }
 
     fn decode(public: &PublicKey, first: usize, encoded: &[u8]) -> Result<Ciphertexts, Misbehaviour> {
@@ -80,7 +80,7 @@ impl Encryption for Paillier {
         let payloads = numbers(public, queries.iter().map(|query| query.payload));
         let plain = n.add(&leading, &payloads);
         let value = public.add_messages(&public.multiply(&value, &factors), &plain);
-        write(public, &public.rerandomise(&value, public.randomisers(queries.len(), rng)), out);
+        public.write(&public.rerandomise(&value, public.randomisers(queries.len(), rng)), out);
     }
 
     fn open(secret: &SecretKey, first: usize, answers: &[u8], tags: &mut [u128]) -> Result<(), Misbehaviour> {
@@ -126,10 +126,4 @@ fn monic(public: &PublicKey, roots: &[u128], m: usize) -> Residues {
         coefficients.iter().for_each(|batch| all.push(&batch.get(polynomial)));
     }
     all
-}
-
-fn write(public: &PublicKey, ciphertexts: &Ciphertexts, out: &mut [u8]) {
-    let mut encoded = Vec::with_capacity(out.len());
-    public.encode(ciphertexts, &mut encoded);
-    out.copy_from_slice(&encoded);
 }
