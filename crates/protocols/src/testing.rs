@@ -461,7 +461,8 @@ fn play<T>(
         traffic.payload_received += with_helper.payload_received;
     }
     let digests = channel.digests();
-    if result.is_err() {
+    // Both parties end well where the audit refuses, and confirm it.
+    if !matches!(result, Ok(_) | Err(Error::AuditRefused { .. })) {
         channel.abort();
         helper.iter_mut().for_each(Stream::abort);
     }
