@@ -85,6 +85,17 @@ impl<'a, C: CotSender<W, Security = Malicious>, const W: usize> Garbler<'a, C, W
     /// The garbler of a circuit whose outputs the evaluator alone learns, over oblivious transfers that withstand
     /// malicious parties: see [the module](super) for what that guarantees. It opens to the receiver alone.
     ///
+    /// ```compile_fail
+    /// # use vesica_circuit::{Watch, yao::Garbler};
+    /// # use vesica_ot::iknp;
+    /// fn over_iknp(ot: iknp::Sender<1>) {
+    ///     # let context = vesica_crypto::hash::Context::new(&[0; 32], "", b"", 0, 0);
+    ///     # let (mut channel, _) = vesica_channel::memory::pair();
+    ///     # let (watch, rng) = (&mut |_| Ok(()), &mut vesica_crypto::prg::Prg::from_seed([0; 16]));
+    ///     let garbler = Garbler::receiver_only(&context, 128, ot, &mut channel, watch, rng);
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// As [`new`](Self::new).
     pub fn receiver_only(
