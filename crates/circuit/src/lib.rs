@@ -1,19 +1,19 @@
 //! Boolean circuits as text, and the engines that run them.
 //!
 //! A circuit is a function that is generic over its [`Engine`]: it takes wires, calls the engine for each
-//! gate, and returns wires. The same text runs in the clear ([`clear`]), is counted ([`count`]), or is
+//! gate, and returns wires. The same text runs in the clear (`clear`), is counted ([`count`]), or is
 //! computed by two parties who see neither each other's inputs nor a value on a wire. No circuit is ever
 //! stored: an engine forgets a gate when it has computed it.
 //!
 //! | module | what it is |
 //! |---|---|
 //! | [`engine`] | the trait that a circuit is written for, with inputs and outputs |
-//! | [`bits`] | packed bits: one bit of many values, the wires of [`clear`] |
+//! | [`bits`] | packed bits: one bit of many values, the wires of `clear` |
 //! | [`gadgets`] | small circuits, such as comparisons, from which others are built |
 //! | [`networks`] | 2-sorters that merge and sort |
 //! | [`shuffle`] | a secret permutation |
 //! | [`circuits`] | whole circuits, from inputs to outputs |
-//! | [`clear`] | the engine that computes in the clear, for tests |
+//! | `clear` | the engine that computes in the clear, for tests |
 //! | [`count`] | the engine that counts gates and depth |
 //! | [`gmw`] | two parties, shared bits: a message for each layer of gates |
 //! | [`yao`] | Yao's protocol: one party garbles, the other evaluates, nothing is stored |
