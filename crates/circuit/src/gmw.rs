@@ -98,11 +98,12 @@ pub enum Multiplexers {
     Bits,
 }
 
-/// Instances of a part, and of a group of parts.
+/// Instances of a part, and of a group of parts, and gates of an instance.
 #[derive(Clone, Copy)]
 struct Parts {
     part: usize,
     group: usize,
+    width: usize,
 }
 
 /// How layers are split. Both parties split alike.
@@ -118,13 +119,13 @@ impl Sizes {
     const DEFAULT: Self = Sizes { part: PART, unit: PART_UNIT, group: GROUP, strings_group: STRINGS_GROUP };
 
     fn of_bits(self) -> Parts {
-        Parts { part: self.part, group: self.group }
+        Parts { part: self.part, group: self.group, width: 1 }
     }
 
     /// For strings of this width.
     fn of_strings(self, width: usize) -> Parts {
         let part = (self.part / width.max(1)).next_multiple_of(self.unit).min(self.strings_group);
-        Parts { part, group: self.strings_group / part * part }
+        Parts { part, group: self.strings_group / part * part, width }
     }
 }
 

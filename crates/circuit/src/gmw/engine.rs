@@ -60,7 +60,7 @@ impl<C: Correlations> Gmw<'_, C> {
     fn exchange<T>(
         &mut self,
         count: usize,
-        Parts { part, group }: Parts,
+        Parts { part, group, width }: Parts,
         need: impl Fn(usize) -> Need,
         mut ask: impl FnMut(&mut Self, Range<usize>) -> Result<(Bits, T, usize), Error>,
         mut finish: impl FnMut(&Self, Range<usize>, T, &Bits),
@@ -80,6 +80,7 @@ impl<C: Correlations> Gmw<'_, C> {
                 let answer = receive(answer, self.channel)?;
                 finish(self, range, kept, &answer);
             }
+            (self.watch)(((end - start) * width) as u64)?;
         }
         Ok(())
     }
@@ -222,7 +223,6 @@ impl<C: Correlations> Engine for Gmw<'_, C> {
         let mut products = Bits::repeat(false, a.len());
         let part = |range: &Range<usize>| (a.slice(range), vec![b.slice(range)]);
         self.multiply((a.len(), 1), Need::Bits, part, |range, rows| products.write(range.start, &rows[0]))?;
-        (self.watch)(products.len() as u64)?;
         if let [(only, _)] = layer {
             return Ok(vec![products.slice(0..only.len())]);
         }
@@ -248,7 +248,6 @@ impl<C: Correlations> Engine for Gmw<'_, C> {
                 out.iter_mut().zip(&rows).for_each(|(out, row)| out.write(range.start, row));
             })?;
         }
-        (self.watch)((select.len() * values.len()) as u64)?;
         Ok(out)
     }
 
@@ -267,7 +266,6 @@ impl<C: Correlations> Engine for Gmw<'_, C> {
                 _ => return Err(Error::NotMine),
             }
         }
-        (self.watch)((select.row_len() * values.len()) as u64)?;
         Ok(out)
     }
 
