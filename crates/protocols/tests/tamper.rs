@@ -265,7 +265,9 @@ fn frames_cut_lengthened_repeated_swapped_or_dropped_are_caught() {
             for target in wire.whole_frames() {
                 // What follows the last message of a direction is the session's to see.
                 let after = matches!(target.tampering, Tampering::Lengthen | Tampering::Repeat);
-                let caught = !run(entry, &sets, Some(target)).0.confirmed();
+                let (ended, changed) = run(entry, &sets, Some(target));
+                // Two small layers of a circuit on shares may look the same.
+                let caught = !ended.confirmed() || changed.was_left_alone();
                 assert!(caught || (after && wire.is_last(&target)), "{} {target:?}", entry.name);
             }
         }

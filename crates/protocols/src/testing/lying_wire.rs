@@ -73,6 +73,7 @@ pub const DIRECTIONS: [Direction; 2] = [Direction::FirstToSecond, Direction::Sec
 pub struct Wire {
     frames: Arc<Mutex<[Vec<usize>; 2]>>,
     stuck: Arc<AtomicBool>,
+    same: Arc<AtomicBool>,
 }
 
 impl Wire {
@@ -115,6 +116,11 @@ impl Wire {
         targets
     }
 
+    /// Whether two frames were swapped that are the same.
+    pub fn was_left_alone(&self) -> bool {
+        self.same.load(Relaxed)
+    }
+
     /// Whether the conversation had to be cancelled.
     pub fn was_stuck(&self) -> bool {
         self.stuck.load(Relaxed)
@@ -133,10 +139,10 @@ pub fn lying_wire_among_lengths(target: Option<Target>) -> (Stream, Stream, Wire
 
 fn lying_wire_for(after_flip: Duration, target: Option<Target>) -> (Stream, Stream, Wire) {
     let cancel = CancelToken::new();
-    let wire = Wire { frames: Arc::default(), stuck: Arc::default() };
+    let wire = Wire { frames: Arc::default(), stuck: Arc::default(), same: Arc::default() };
     let (moved, watch) = mpsc::channel();
-    let frames = wire.frames.clone();
-    let (mut held, mut lied) = (None, false);
+    let (frames, same) = (wire.frames.clone(), wire.same.clone());
+    let (mut held, mut lied): (Option<Frame>, bool) = (None, false);
     let (first, second) = tampered::pair_under(&cancel, move |direction, frame| {
         let index = {
             let lengths = &mut frames.lock().unwrap()[usize::from(direction == Direction::SecondToFirst)];
@@ -151,7 +157,9 @@ fn lying_wire_for(after_flip: Duration, target: Option<Target>) -> (Stream, Stre
                 tamper(target.tampering, frame, &mut held)
             }
             Some(target) if target.direction == direction => {
-                std::iter::once(frame).chain(held.take()).collect()
+                let held = held.take();
+                same.fetch_or(held.as_ref().is_some_and(|held| held.payload == frame.payload), Relaxed);
+                std::iter::once(frame).chain(held).collect()
             }
             _ => vec![frame],
         }
