@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`inputs`] | items as numbers of σ bits |
 //! | [`engines`] | Yao's protocol at the level of the run, with its base OTs and its progress |
+//! | [`gmw`] | GMW in its place |
 //! | [`audit`] | the limit on the size of the intersection that a run reveals (`--audit-max`) |
 //!
 //! **Security** is that of Yao's protocol with OTs against semi-honest parties, in the model of a random
@@ -16,6 +17,7 @@
 pub mod audit;
 pub mod bitwise_and;
 pub mod engines;
+pub mod gmw;
 pub mod inputs;
 pub mod pairwise;
 pub mod phasing;

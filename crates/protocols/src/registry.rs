@@ -31,7 +31,9 @@ pub static PROTOCOLS: &[&Entry] = &[
     &circuit_based::sort_compare_shuffle::sorting::ENTRY,
     &circuit_based::sort_compare_shuffle::waksman::ENTRY,
     &circuit_based::sort_compare_shuffle::homomorphic::ENTRY,
+    &circuit_based::sort_compare_shuffle::few_layers::ENTRY,
     &circuit_based::phasing::ENTRY,
+    &circuit_based::phasing::shared::ENTRY,
     &bloom_filter::dcw13_malicious::ENTRY,
     &insecure::naive_hash::ENTRY,
 ];

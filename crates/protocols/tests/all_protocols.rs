@@ -131,6 +131,15 @@ fn the_transcript_carries_the_messages_of_the_paper() {
                     let mine = entry.sent(&shape).filter(direct);
                     frames(&mut mine.map(|(_, bytes)| bytes as usize))
                 });
+                let gates = entry.gates_of(&shape(&sets, case));
+                if gates.is_some_and(|gates| gates.depth.is_some()) {
+                    // A message of such an entry is a part of many, one or two for each layer of the circuit.
+                    let total = |frames: &[Vec<usize>; 2]| {
+                        frames.each_ref().map(|frames| frames.iter().sum::<usize>())
+                    };
+                    assert_eq!(total(&wire.frames()), total(&messages), "{} {receiver}x{sender}", entry.name);
+                    continue;
+                }
                 assert_eq!(wire.frames(), messages, "{} {receiver}x{sender} {learns:?}", entry.name);
             }
         }

@@ -46,6 +46,7 @@
 //! [`circuits::phasing`]: vesica_circuit::circuits::phasing
 
 mod bins;
+pub mod shared;
 
 use vesica_circuit::circuits::phasing::{self as circuit, Receiver, Sender};
 use vesica_circuit::{Bits, Engine, Opening};
@@ -151,6 +152,20 @@ impl Circuit for Comparisons<'_> {
 
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
+    receive_by(ctx, items, |ctx, gates, circuit| evaluate(ctx, Role::Receiver, gates, circuit))
+}
+
+/// The sender's role.
+fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
+    send_by(ctx, items, |ctx, gates, circuit| evaluate(ctx, Role::Sender, gates, circuit))
+}
+
+/// The receiver's role, with a protocol that evaluates a circuit of so many gates.
+fn receive_by<'a>(
+    ctx: &mut Ctx<'_, 'a>,
+    items: &'a Items,
+    evaluate: impl FnOnce(&mut Ctx<'_, 'a>, u64, Comparisons<'_>) -> Result<Option<Vec<Bits>>, Error>,
+) -> Result<Pending<'a>, Error> {
     let run = ctx.run;
     let plan = Plan::new(run.sizes, &run.parameters)?;
     // 1. Each y in one of its bins.
@@ -158,7 +173,7 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
     let bins = ReceiverBins::new(run, &plan, items)?;
     let gates = gates(&Shape::of(run)).all();
     let circuit = Comparisons { run, shape: &plan.shape, receiver: Some(&bins), sender: None };
-    let opened = evaluate(ctx, Role::Receiver, gates, circuit)?.unwrap_or_default();
+    let opened = evaluate(ctx, gates, circuit)?.unwrap_or_default();
     let matched = bins.items(opened.iter().flat_map(Bits::iter));
     if run.learns == Learns::Both {
         let (numbers, sigma) =
@@ -169,8 +184,12 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
     Ok(Pending::of_items(items, matched))
 }
 
-/// The sender's role.
-fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
+/// The sender's role, likewise.
+fn send_by<'a>(
+    ctx: &mut Ctx<'_, 'a>,
+    items: &Items,
+    evaluate: impl FnOnce(&mut Ctx<'_, 'a>, u64, Comparisons<'_>) -> Result<Option<Vec<Bits>>, Error>,
+) -> Result<Option<Outcome>, Error> {
     let run = ctx.run;
     let plan = Plan::new(run.sizes, &run.parameters)?;
     // 1. Each x in all of its bins.
@@ -178,7 +197,7 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> 
     let bins = SenderBins::new(run, &plan, items)?;
     let gates = gates(&Shape::of(run)).all();
     let circuit = Comparisons { run, shape: &plan.shape, receiver: None, sender: Some(&bins) };
-    evaluate(ctx, Role::Sender, gates, circuit)?;
+    evaluate(ctx, gates, circuit)?;
     if run.learns == Learns::Receiver {
         return Ok(None);
     }

@@ -24,6 +24,7 @@
 //! **Hashed items** have ℓ' = λ + ⌈log2 n⌉ + ⌈log2 n'⌉ bits with n' the larger set and n the smaller one, and
 //! at least λ + 2⌈log2 n'⌉ - 1: two items of one party must not look like a match either.
 
+pub mod few_layers;
 pub mod homomorphic;
 pub mod sorting;
 pub mod waksman;
@@ -167,14 +168,28 @@ fn slots<E: Engine>(
     role: Role,
     mine: &[Bits],
 ) -> Result<Slots<E::Wires>, Error> {
+    slots_by(engine, run, inputs_of(run, role, mine), greater_than::greater)
+}
+
+/// The numbers of both parties, of which one knows its own.
+fn inputs_of<'a>(run: &Run<'_>, role: Role, mine: &'a [Bits]) -> [Input<'a>; 2] {
     let hidden = Input::Hidden { rows: mine.len(), len: run.sizes.of(role.other()) };
-    let [receiver, sender] = match role {
+    match role {
         Role::Receiver => [Input::Known(mine), hidden],
         Role::Sender => [hidden, Input::Known(mine)],
-    };
+    }
+}
+
+/// [`slots`] with a comparison of the caller's.
+fn slots_by<E: Engine>(
+    engine: &mut E,
+    run: &Run<'_>,
+    [receiver, sender]: [Input<'_>; 2],
+    greater: greater_than::Greater<E>,
+) -> Result<Slots<E::Wires>, Error> {
     let Selected { matches, values } = {
         let mut all = circuit::inputs(engine, receiver, sender)?;
-        networks::merge(engine, &mut all, greater_than::greater)?;
+        networks::merge(engine, &mut all, greater)?;
         circuit::select(engine, &all)?
     };
     let zero = match run.parameters.sigma {
