@@ -22,7 +22,8 @@
 //! something about the keys. Equal keys always fail, with an error of their own.
 //!
 //! **Obliviousness.** Columns that no row determines are zero, so the table by itself depends on the keys. A
-//! protocol hides it under a one-time pad before it sends it.
+//! protocol hides it under a one-time pad before it sends it. A table that is sent in the clear has random
+//! values there ([`Band::encode_oblivious`]).
 //!
 //! Encoding and decoding are not in constant time: both work on the party's own keys. The table depends on
 //! the pairs and the seed alone, not on the order of the pairs, the number of threads or the processor.

@@ -7,6 +7,7 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
+use rand_core::CryptoRng;
 use vesica_crypto::band::{XorValue, back_substitute, margin, sums};
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::large_zeros;
@@ -67,6 +68,26 @@ impl Band {
         self.encode_sorted(threads, &self.sort_keys(threads, keys, values))
     }
 
+    /// As [`encode`](Self::encode), with random values in the columns that no row determines. If the values of
+    /// the keys are uniformly random, so is the whole table, whatever the keys are: it may be shown.
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    ///
+    /// # Panics
+    /// As [`encode`](Self::encode).
+    pub fn encode_oblivious<V: XorValue>(
+        &self,
+        threads: usize,
+        keys: &[Block],
+        values: &[V],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<V>, Error> {
+        let mut table: Vec<V> = large_zeros(self.columns() + margin(WORDS));
+        V::randomise(&mut table[..self.columns()], rng);
+        self.fill(threads, &self.sort_keys(threads, keys, values), table)
+    }
+
     /// Decodes each key. Of a large table, [`decode_sorted`](Self::decode_sorted) is faster.
     ///
     /// # Panics
@@ -105,10 +126,20 @@ impl Band {
         threads: usize,
         sorted: &SortedKeys<V>,
     ) -> Result<Vec<V>, Error> {
+        self.fill(threads, sorted, large_zeros(self.columns() + margin(WORDS)))
+    }
+
+    /// `table` with the columns that rows determine filled in; the others stay as they are. It has a
+    /// [`margin`] of zeros behind its columns.
+    fn fill<V: XorValue>(
+        &self,
+        threads: usize,
+        sorted: &SortedKeys<V>,
+        mut table: Vec<V>,
+    ) -> Result<Vec<V>, Error> {
         if sorted.count() > self.keys {
             return Err(Error::TooManyKeys { keys: sorted.count(), most: self.keys });
         }
-        let mut table = large_zeros(self.columns() + margin(WORDS));
         self.solve(threads, sorted, &mut table).map_err(|Dependent| match sorted.equal() {
             Some([first, second]) => Error::DuplicateKeys { first, second },
             None => Error::Dependent,

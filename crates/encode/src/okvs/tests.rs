@@ -238,3 +238,17 @@ fn columns_without_a_row_are_zero() {
     let table = store.encode(1, &keys, &values).unwrap();
     assert_eq!(table.iter().filter(|value| **value != 0).count(), 5);
 }
+
+#[test]
+fn an_oblivious_table_holds_the_values_and_is_random_elsewhere() {
+    for count in [0, 1, 5, 1000, 80_000] {
+        let (keys, values) = pairs::<u64>(count, 18);
+        let store = Band::new(count, Block::ONES).unwrap();
+        let mut rng = Prg::from_seed([1; 16]);
+        let [one, other] =
+            [1, 2].map(|threads| store.encode_oblivious(threads, &keys, &values, &mut rng).unwrap());
+        assert!(decoded(&store, &one, &keys) == values && decoded(&store, &other, &keys) == values);
+        // Every column that the rows leave free, and so every column, differs from one table to the next.
+        assert!(one.iter().zip(&other).all(|(one, other)| *one != 0 && one != other), "{count} keys");
+    }
+}
