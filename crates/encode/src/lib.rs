@@ -3,7 +3,8 @@
 //! [`items`] is where every run starts: the keys of a table become distinct fixed-width items that remember
 //! their rows. [`hashing`] puts them into bins, so that only what shares a bin has to be compared; [`bloom`]
 //! has the filters, [`okvs`] the linear tables that map keys to values, [`shamir`] the sharing of a secret
-//! among millions of shares, [`sorted`] the short form of sorted masks, [`radix`] what sorts them.
+//! among millions of shares, [`sorted`] the short form of sorted masks, [`radix`] what sorts them, [`packed`]
+//! numbers side by side.
 
 #![forbid(unsafe_code)]
 
@@ -11,6 +12,7 @@ pub mod bloom;
 pub mod hashing;
 pub mod items;
 pub mod okvs;
+pub mod packed;
 pub mod radix;
 pub mod shamir;
 pub mod sorted;

@@ -17,6 +17,8 @@
 
 use vesica_crypto::memory::{large_capacity, large_zeros};
 
+use crate::packed::{Packer, Unpacker, mask};
+
 /// Most bits of a number.
 pub const MAX_BITS: u32 = 128;
 
@@ -105,7 +107,7 @@ pub fn encode(numbers: &[u128], bits: u32) -> Vec<u8> {
     let layout = Layout::new(numbers.len(), bits);
     let mut bytes = large_zeros(layout.bytes());
     let (low, high) = bytes.split_at_mut(layout.low_bytes);
-    let mut packed = Packer { bytes: low, pending: 0, held: 0 };
+    let mut packed = Packer::new(low);
     let (low_width, low_mask) = (layout.low_bits, mask(layout.low_bits));
     let mut before = 0;
     for (i, &number) in numbers.iter().enumerate() {
@@ -186,7 +188,7 @@ fn walk(
     let layout = Layout::new(count, bits);
     let (low, high) = bytes.split_at(layout.low_bytes);
     let (mut batch, mut position) = (Vec::with_capacity(BATCH), 0);
-    let mut parts = Unpacker { bytes: low, pending: 0, held: 0 };
+    let mut parts = Unpacker::new(low);
     let mut before = 0;
     for (first, word) in words(high) {
         let mut word = word;
@@ -225,11 +227,6 @@ fn walk(
     if parts.rest() == 0 { Ok(()) } else { Err(SortedError::Beyond) }
 }
 
-/// The lowest `bits` bits.
-fn mask(bits: u32) -> u128 {
-    u128::MAX.checked_shr(u128::BITS - bits).unwrap_or(0)
-}
-
 /// Yields 64 bits at a time, with the number of the first bit. Missing bits at the end are zero.
 fn words(bytes: &[u8]) -> impl Iterator<Item = (usize, u64)> {
     bytes.chunks(8).enumerate().map(|(i, chunk)| {
@@ -237,85 +234,6 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = (usize, u64)> {
         word[..chunk.len()].copy_from_slice(chunk);
         (64 * i, u64::from_le_bytes(word))
     })
-}
-
-/// Packs numbers side by side.
-struct Packer<'a> {
-    bytes: &'a mut [u8],
-    pending: u64,
-    held: u32,
-}
-
-impl Packer<'_> {
-    fn put(&mut self, value: u128, bits: u32) {
-        if bits > 64 {
-            self.put_word(value as u64, 64);
-            self.put_word((value >> 64) as u64, bits - 64);
-        } else {
-            self.put_word(value as u64, bits);
-        }
-    }
-
-    fn put_word(&mut self, value: u64, bits: u32) {
-        let wide = u128::from(self.pending) | u128::from(value) << self.held;
-        self.held += bits;
-        if self.held < 64 {
-            self.pending = wide as u64;
-            return;
-        }
-        if let Some((head, rest)) = std::mem::take(&mut self.bytes).split_at_mut_checked(8) {
-            head.copy_from_slice(&(wide as u64).to_le_bytes());
-            self.bytes = rest;
-        }
-        self.pending = (wide >> 64) as u64;
-        self.held -= 64;
-    }
-
-    fn finish(self) {
-        let last = self.pending.to_le_bytes();
-        let left = self.bytes.len();
-        self.bytes.copy_from_slice(&last[..left]);
-    }
-}
-
-/// Unpacks numbers.
-struct Unpacker<'a> {
-    bytes: &'a [u8],
-    pending: u64,
-    held: u32,
-}
-
-impl Unpacker<'_> {
-    fn take(&mut self, bits: u32) -> u128 {
-        if bits > 64 {
-            let low = self.take_word(64);
-            u128::from(low) | u128::from(self.take_word(bits - 64)) << 64
-        } else {
-            u128::from(self.take_word(bits))
-        }
-    }
-
-    fn take_word(&mut self, bits: u32) -> u64 {
-        let mut wide = u128::from(self.pending);
-        if self.held < bits {
-            let mut word = [0; 8];
-            let count = self.bytes.len().min(8);
-            let (head, rest) = self.bytes.split_at(count);
-            word[..count].copy_from_slice(head);
-            self.bytes = rest;
-            wide |= u128::from(u64::from_le_bytes(word)) << self.held;
-            self.held += 64;
-        }
-        self.held -= bits;
-        let rest = wide >> bits;
-        self.pending = rest as u64;
-        (wide & mask(bits)) as u64
-    }
-
-    /// The bits that are left, all of them in the last byte.
-    fn rest(&self) -> u64 {
-        self.pending
-    }
 }
 
 #[cfg(test)]
