@@ -78,8 +78,20 @@ impl<S: Check<Bit>> Sender<S> {
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        let plan = Plan::of_bits(count, profile);
-        let Expanded { delta, b: rows } = vole::send::<Bit, S>(context, &plan, channel, rng)?;
+        Self::of_plan(context, &Plan::of_bits(count, profile), channel, rng)
+    }
+
+    /// The same by a [plan of bits](Plan::of_bits), on as many threads as it says.
+    ///
+    /// # Errors
+    /// As [`setup`](Self::setup).
+    pub fn of_plan(
+        context: &Context,
+        plan: &Plan,
+        channel: &mut dyn Channel,
+        rng: &mut dyn rand_core::CryptoRng,
+    ) -> Result<Self, Error> {
+        let Expanded { delta, b: rows } = vole::send::<Bit, S>(context, plan, channel, rng)?;
         Ok(Self { delta, supply: Supply { rows, used: 0 }, security: PhantomData })
     }
 }
@@ -142,8 +154,20 @@ impl<S: Check<Bit>> Receiver<S> {
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        let plan = Plan::of_bits(count, profile);
-        let (choices, rows) = vole::receive::<Bit, S>(context, &plan, channel, rng)?;
+        Self::of_plan(context, &Plan::of_bits(count, profile), channel, rng)
+    }
+
+    /// The same by a [plan of bits](Plan::of_bits), on as many threads as it says.
+    ///
+    /// # Errors
+    /// As [`setup`](Self::setup).
+    pub fn of_plan(
+        context: &Context,
+        plan: &Plan,
+        channel: &mut dyn Channel,
+        rng: &mut dyn rand_core::CryptoRng,
+    ) -> Result<Self, Error> {
+        let (choices, rows) = vole::receive::<Bit, S>(context, plan, channel, rng)?;
         Ok(Self { choices, supply: Supply { rows, used: 0 }, security: PhantomData })
     }
 }
