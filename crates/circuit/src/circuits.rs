@@ -2,6 +2,7 @@
 //!
 //! | module | what it computes |
 //! |---|---|
+//! | [`aggregate`] | how many matches there are, whether they are enough, and the sum of their values |
 //! | [`bitwise_and`] | which numbers of a small domain both parties have |
 //! | [`pairwise`] | which items are equal, by comparing each pair |
 //! | [`phasing`] | whether the receiver's item of each bin is one of the sender's in that bin |
@@ -12,6 +13,7 @@ use std::ops::Range;
 use crate::bits::Bits;
 use crate::engine::{Input, Wires};
 
+pub mod aggregate;
 pub mod bitwise_and;
 pub mod pairwise;
 pub mod phasing;

@@ -85,12 +85,25 @@ impl<W: Wires> Counter<W> {
     /// # Errors
     /// As [`Engine::and`].
     pub fn add<E: Engine<Wires = W>>(&mut self, engine: &mut E, row: &W) -> Result<(), Error> {
+        self.add_weighted(engine, 0, row)
+    }
+
+    /// Counts each one of this row as 2^`lowest`: rows of numbers' bits give the sum of the numbers.
+    ///
+    /// # Errors
+    /// As [`Engine::and`].
+    pub fn add_weighted<E: Engine<Wires = W>>(
+        &mut self,
+        engine: &mut E,
+        lowest: usize,
+        row: &W,
+    ) -> Result<(), Error> {
         let chunk = engine.chunk().max(1);
         for start in (0..row.len()).step_by(chunk) {
             let end = start.saturating_add(chunk).min(row.len());
-            self.column(0).push(row.slice(start..end));
+            self.column(lowest).push(row.slice(start..end));
             // Each weight passes on carries as soon as they fill a piece.
-            let mut weight = 0;
+            let mut weight = lowest;
             while weight < self.columns.len() && self.columns[weight].len >= chunk.saturating_mul(3) {
                 let adder = self.adder(engine, weight, chunk);
                 self.apply(engine, vec![adder])?;
@@ -100,7 +113,7 @@ impl<W: Wires> Counter<W> {
         Ok(())
     }
 
-    /// The number of ones, lowest bit first, as rows of one wire; no row if nothing was counted.
+    /// The number that was counted, lowest bit first, as rows of one wire; no row if nothing was.
     ///
     /// # Errors
     /// As [`Engine::and`].
@@ -123,7 +136,11 @@ impl<W: Wires> Counter<W> {
             }
             self.apply(engine, layer)?;
         }
-        Ok(self.columns.into_iter().map(|mut column| column.take(1)).collect())
+        let number = self.columns.into_iter().map(|mut column| match column.len {
+            0 => engine.constant(false, 1),
+            _ => column.take(1),
+        });
+        Ok(number.collect())
     }
 
     /// Takes `count` triples of a column, or a pair if it has no third wire.
