@@ -12,9 +12,10 @@
 //! nothing else of F                                   F_0(y), …, F_(L-1)(y) for any y
 //! ```
 //!
-//! Which i goes with an item is the receiver's secret. An OPRF by VOLE has L = 1. One by bins has a function
-//! for each hash function and each slot of the stash: the receiver holds an item in one of its bins, and the
-//! sender cannot know in which.
+//! Which i goes with an item is the receiver's secret. An OPRF by VOLE has L = 1, or as many as its caller
+//! likes, who says under which one the receiver holds an item. One by bins has a function for each hash
+//! function and each slot of the stash: the receiver holds an item in one of its bins, and the sender cannot
+//! know in which.
 //!
 //! Both parties work at once, so outputs are streamed. The receiver hands its outputs to an [`OutputSink`],
 //! the sender its own to an [`EvaluationSink`], and both lend their sink the channel between two messages of
@@ -26,6 +27,7 @@
 //! ([`OprfReceiver::evaluate`] may end it), and is used once.
 
 pub(crate) mod bins;
+pub(crate) mod programmable;
 pub(crate) mod vole;
 
 use vesica_channel::{Channel, SendHalf};

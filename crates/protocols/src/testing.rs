@@ -23,6 +23,8 @@ use crate::protocol::{Ctx, HelperCtx, Learns, NoProgress, Progress, Role, Run, S
 
 mod ideal_group;
 #[cfg(test)]
+pub(crate) mod ideal_opprf;
+#[cfg(test)]
 pub(crate) mod ideal_oprf;
 #[cfg(test)]
 pub(crate) mod ideal_ots;

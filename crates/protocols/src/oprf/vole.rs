@@ -1,5 +1,8 @@
-//! The OPRF by VOLE: RS21 (eprint 2021/266), Figure 3. One function; semi-honest or malicious, as a type
-//! parameter says.
+//! The OPRF by VOLE: RS21 (eprint 2021/266), Figure 3. Semi-honest or malicious, as a type parameter says.
+//!
+//! There is one function, or, in semi-honest runs, [several](Functions): F_i(x) = F(x, i), so that an item
+//! under a function is what the figure calls an item. The receiver has one of these for each item, as many as
+//! without; the sender has as many as it has items and functions.
 //!
 //! ```text
 //! receiver (X)                                               sender (Y)
@@ -17,7 +20,7 @@
 //! the seed comes from the coins and is not sent; w = w_r ⊕ w_s, of which w_s is committed to before A' is
 //! sent.
 //!
-//! [`SemiHonest`](semi_honest) and [`Malicious`](malicious) runs differ in what their [`Model`] says, and in
+//! [`SemiHonest`] and [`Malicious`](malicious) runs differ in what their [`Model`] says, and in
 //! nothing else:
 //!
 //! | | semi-honest | malicious |
@@ -58,11 +61,13 @@ use vesica_crypto::hash::Context;
 use vesica_crypto::memory::Wiped;
 use vesica_encode::items::Items;
 use vesica_encode::okvs::Decoded;
+use vesica_ot::security::SemiHonest;
 use vesica_ot::vole::receiver::{Answered, Checked, Held};
 use vesica_ot::vole::{self, Check, Plan, sender::Expanded};
 
 use super::{EvaluationSink, OprfReceiver, OprfSender, OutputSink};
 use crate::error::Error;
+use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security};
 use crate::protocol::{Ctx, Phase, Run};
 use elements::FieldElement;
 use hashes::Hashes;
@@ -81,10 +86,56 @@ pub(crate) struct Setup {
     pub(crate) limit: Duration,
 }
 
+/// Whether values are from GF(2^64), where the sender evaluates so many points: if a point that is not the
+/// receiver's decodes to its own value with probability at most 2^-λ for all of them together, λ + log2 of
+/// their number ≤ 64. Not in the conservative profile.
+pub(crate) fn small_values(evaluated: usize, parameters: &Parameters) -> bool {
+    let fits = evaluated <= 1 << (u64::BITS - STATISTICAL_SECURITY);
+    fits && parameters.profile != Profile::Conservative && parameters.security == Security::SemiHonest
+}
+
+/// Whether A' goes with flight 2 of the VOLE, the receiver's first. That is not the papers' order of the
+/// messages, and in malicious runs it would be before the checks.
+pub(crate) fn early(parameters: &Parameters) -> bool {
+    parameters.profile != Profile::Conservative && parameters.security == Security::SemiHonest
+}
+
+/// The functions of an OPRF, fewer than 2^8.
+#[derive(Clone, Copy)]
+pub(crate) enum Functions<'a> {
+    /// One, which does not enter the hash of an item.
+    One,
+    /// So many. The receiver holds item i under function `held[i]`, the sender its items under all.
+    Several { count: u8, held: &'a [u8] },
+}
+
+impl Functions<'_> {
+    fn all(self) -> Range<u8> {
+        match self {
+            Functions::One => 0..1,
+            Functions::Several { count, .. } => 0..count,
+        }
+    }
+
+    /// What enters the hash of an item under `function`.
+    fn hashed(self, function: u8) -> Option<u8> {
+        matches!(self, Functions::Several { .. }).then_some(function)
+    }
+
+    /// The function under which the receiver holds an item.
+    fn of(self, item: usize) -> u8 {
+        match self {
+            Functions::One => 0,
+            Functions::Several { held, .. } => held[item],
+        }
+    }
+}
+
 /// Either party of the OPRF, in the security model M, over values V.
 pub(crate) struct Oprf<'a, M, V> {
     run: &'a Run<'a>,
     setup: Setup,
+    functions: Functions<'a>,
     rng: &'a mut dyn CryptoRng,
     model: PhantomData<(M, V)>,
 }
@@ -212,7 +263,14 @@ impl Values {
 
 impl<'a, M: Model<V>, V: FieldElement> Oprf<'a, M, V> {
     pub(crate) fn new(run: &'a Run<'_>, setup: Setup, rng: &'a mut dyn CryptoRng) -> Self {
-        Self { run, setup, rng, model: PhantomData }
+        Self { run, setup, functions: Functions::One, rng, model: PhantomData }
+    }
+}
+
+impl<'a, V: FieldElement> Oprf<'a, SemiHonest, V> {
+    /// The OPRF with these functions. (What a malicious receiver's hash takes is the item alone.)
+    pub(crate) fn with_functions(self, functions: Functions<'a>) -> Self {
+        Self { functions, ..self }
     }
 }
 
@@ -225,7 +283,7 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         channel: &mut dyn Channel,
         sink: &mut impl OutputSink,
     ) -> Result<Self::Proofs, Error> {
-        let Self { run, setup, rng, .. } = self;
+        let Self { run, setup, functions, rng, .. } = self;
         let (ctx, n) = (&mut Ctx::new(run, channel, rng), items.len());
         // Progress in keys: hashed, sorted, stored, masked and, with A' early, sent.
         run.phase(Phase::Blind, if setup.early { 5 } else { 4 } * n);
@@ -233,7 +291,8 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         let coins = M::ReceiverShare::toss(ctx, setup.limit)?;
         let hashes = &Hashes::new(&coins.context);
         // 1. H(x), H_B(x), while the sender opens the VOLE.
-        let hashed = hashes.keys_and_values::<V>(run, items)?;
+        let hashed =
+            hashes.keys_and_values_under::<V>(run, items, |item| functions.hashed(functions.of(item)))?;
         // 2. Flights 1 and 2 of the VOLE, which determine A. The sender's flight 3 is still to come.
         let mut vole = vole::answer::<V, M>(&coins.context, &setup.plan, ctx.channel, ctx.rng)?;
         // 3. The seed of the store, with which the sender can sort its keys, and P, while the sender grows
@@ -247,12 +306,18 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         let c = run.report(n, vole.expand())?;
         // 5. F(x) [malicious: once w_s is opened].
         let decoded = keys.decode(run, c)?;
-        sink.begin(0, n);
+        for function in functions.all() {
+            let held = (0..n).filter(|item| functions.of(*item) == function).count();
+            sink.begin(function.into(), held);
+        }
         let with = &Hashing { run, hashes, items, w: coins.share.w(ctx.channel)? };
         let values = M::in_order(decoded);
         let proofs = M::proofs(with, &values.values);
         values.hashed::<M, V>(with, n, |_, outputs, order| {
-            sink.put(0, outputs, |index| Some(order.item(index)));
+            for function in functions.all() {
+                let held = |item: &u32| functions.of(*item as usize) == function;
+                sink.put(function.into(), outputs, |index| Some(order.item(index)).filter(held));
+            }
         })?;
         Ok(proofs)
     }
@@ -268,39 +333,48 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Oprf<'_, M, V> {
         channel: &mut dyn Channel,
         sink: &mut impl EvaluationSink,
     ) -> Result<Self::Proofs, Error> {
-        let Self { run, setup, rng, .. } = self;
+        let Self { run, setup, functions, rng, .. } = self;
         let (ctx, n, theirs) = (&mut Ctx::new(run, channel, rng), items.len(), run.sizes.receiver);
+        let all = n * functions.all().len();
         // Progress in keys: mine hashed and sorted, the partner's answered.
-        run.phase(Phase::Blind, 2 * n + theirs);
+        run.phase(Phase::Blind, 2 * all + theirs);
         // [Malicious: my commitments, the receiver's coin, my coin opened.]
         let coins = M::SenderShare::toss(ctx, setup.limit)?;
         let hashes = &Hashes::new(&coins.context);
         let vole = vole::open(&coins.context, ctx.channel, ctx.rng)?;
         // 1. H(y), H_B(y), while the receiver answers.
-        let hashed = hashes.keys_and_values::<V>(run, items)?;
+        let hashed = functions
+            .all()
+            .map(|function| hashes.keys_and_values_under::<V>(run, items, |_| functions.hashed(function)));
+        let hashed = hashed.collect::<Result<Vec<_>, _>>()?;
         let flight2 = vole::receive_flight2::<V, M>(&setup.plan, ctx.channel)?;
         // 3. My keys in the order of the store, while the receiver fills it; before there is memory for B,
         //    which step 2 already takes if there are many slots.
         let store = Store::new(M::SECURITY, theirs, coins.recv_seed(ctx.channel)?)?;
-        let keys = store.sort(run, hashed)?;
+        let keys = hashed.into_iter().map(|hashed| store.sort(run, hashed)).collect::<Result<Vec<_>, _>>()?;
         // 2. Δ, B: flight 3 [malicious: and my answer to the receiver's challenge].
         let vole = vole::respond::<V, M>(vole, &setup.plan, &flight2, ctx.channel, ctx.rng)?;
         let vole = run.report(theirs, vole)?;
-        run.phase(Phase::Answer, 2 * theirs + n);
+        run.phase(Phase::Answer, 2 * theirs + all);
         let Expanded { delta, b } = run.report(theirs, vole.expand())?;
         // 4. B' = B ⊕ Δ·A' [malicious: w_r comes behind A'; w_s is opened].
         let b = V::recv_products(b, *delta, ctx.channel, run)?;
         let w = coins.share.w(ctx.channel)?;
         // 5. F(y), from Decode(B', y) ⊕ Δ·H_B(y).
-        let decoded = keys.decode_and_add(run, b, *delta)?;
-        sink.begin(0, n);
+        let decoded = keys.into_iter().map(|keys| keys.decode_and_add(run, &b, *delta));
+        let decoded = decoded.collect::<Result<Vec<_>, _>>()?;
+        drop(b);
+        let decoded: Vec<_> = decoded.into_iter().map(M::in_order).collect();
         let with = &Hashing { run, hashes, items, w };
-        let values = M::in_order(decoded);
-        let proofs = M::proofs(with, &values.values);
-        values.hashed::<M, V>(with, SEGMENT, |range, outputs, order| {
-            sink.put(range.map(|index| position(order.item(index) as usize)), outputs);
-        })?;
-        sink.complete(ctx.channel.split().0)?;
+        // A malicious run has one function.
+        let proofs = M::proofs(with, decoded.first().map_or(&[], |first| &first.values));
+        for (function, values) in decoded.into_iter().enumerate() {
+            sink.begin(function, n);
+            values.hashed::<M, V>(with, SEGMENT, |range, outputs, order| {
+                sink.put(range.map(|index| position(order.item(index) as usize)), outputs);
+            })?;
+            sink.complete(ctx.channel.split().0)?;
+        }
         Ok(proofs)
     }
 }

@@ -189,7 +189,7 @@ mod tests {
     use crate::oprf::bins::{self, BinWords, Reported};
     use crate::oprf::vole::elements::FieldElement;
     use crate::oprf::vole::store::Store;
-    use crate::oprf::vole::{Model, Oprf, Setup};
+    use crate::oprf::vole::{Functions, Model, Oprf, Setup};
     use crate::ot_based::kkrt16::ENTRY;
     use crate::protocol::{Ctx, Phase, Sizes};
     use crate::testing::{Case, Party, Planted, duel, planted};
@@ -341,6 +341,37 @@ mod tests {
         vole_keeps_the_contract::<SemiHonest, Block>(true);
         vole_keeps_the_contract::<SemiHonest, u64>(true);
         vole_keeps_the_contract::<Malicious, Block>(false);
+    }
+
+    #[test]
+    fn vole_of_several_functions_keeps_the_contract() {
+        let sets = &planted(RECEIVER, SENDER, 400, 1);
+        let held: &Vec<u8> = &(0..RECEIVER).map(|item| (item * item % 3) as u8).collect();
+        let setup = || {
+            let slots = Store::new(Security::SemiHonest, RECEIVER, Block::ZERO).unwrap().slots();
+            let (plan, limit) = (Plan::new(slots, Profile::Conservative), Duration::ZERO);
+            Setup { plan, early: false, limit }
+        };
+        run(
+            3,
+            sets,
+            Box::new(move |ctx| {
+                let mut outputs = Outputs::default();
+                let oprf = Oprf::<SemiHonest, Block>::new(ctx.run, setup(), ctx.rng)
+                    .with_functions(Functions::Several { count: 3, held });
+                oprf.evaluate(&sets.receiver, ctx.channel, &mut outputs)?;
+                for (function, outputs) in &outputs.by_function {
+                    assert!(outputs.iter().all(|(item, _)| usize::from(held[*item as usize]) == *function));
+                }
+                Ok(outputs)
+            }),
+            Box::new(move |ctx| {
+                let mut outputs = Evaluations::default();
+                let oprf = Oprf::<SemiHonest, Block>::new(ctx.run, setup(), ctx.rng)
+                    .with_functions(Functions::Several { count: 3, held: &[] });
+                oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|()| outputs)
+            }),
+        );
     }
 
     #[test]

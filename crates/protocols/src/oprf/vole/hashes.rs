@@ -43,16 +43,28 @@ impl Hashes {
     }
 
     /// Key in the store and H_B of every item.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn keys_and_values<V: FieldElement>(
         &self,
         run: &Run<'_>,
         items: &Items,
     ) -> Result<KeysAndValues<V>, Error> {
+        self.keys_and_values_under(run, items, |_| None)
+    }
+
+    /// Key in the store and H_B of every item under its function; none: there is one function.
+    pub(crate) fn keys_and_values_under<V: FieldElement>(
+        &self,
+        run: &Run<'_>,
+        items: &Items,
+        function: impl Fn(usize) -> Option<u8> + Sync,
+    ) -> Result<KeysAndValues<V>, Error> {
         let mut keys: Vec<Block> = large_zeros(items.len());
         let mut values: Vec<V> = large_zeros(items.len());
         let tasks = keys.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
         par::for_each(run.threads, tasks, |index, (keys, values)| {
-            let (bytes, width) = item_bytes(items, index * CHUNK..index * CHUNK + keys.len());
+            let numbers = index * CHUNK..index * CHUNK + keys.len();
+            let (bytes, width) = item_bytes(items, numbers, &function);
             let mut hashes = vec![[0; 32]; keys.len()];
             self.item.hash_batch(&bytes, width, hashes.as_flattened_mut(), 32);
             for ((key, value), hash) in keys.iter_mut().zip(values).zip(&hashes) {
@@ -92,17 +104,24 @@ impl Hashes {
     }
 }
 
-/// The bytes of the items of these numbers, and how many each has.
-fn item_bytes(items: &Items, numbers: impl Iterator<Item = usize>) -> (Vec<u8>, usize) {
+/// The bytes of the items of these numbers, each with its function behind it if there is one, and how many
+/// bytes that takes.
+fn item_bytes(
+    items: &Items,
+    numbers: impl ExactSizeIterator<Item = usize>,
+    function: impl Fn(usize) -> Option<u8>,
+) -> (Vec<u8>, usize) {
     let native = matches!(items.encoding(), Encoding::Native { .. });
-    let width = if native { size_of::<u64>() } else { items.width() };
-    let mut bytes = Vec::with_capacity(numbers.size_hint().0 * width);
+    let (width, count) = (if native { size_of::<u64>() } else { items.width() }, numbers.len());
+    let mut bytes = Vec::with_capacity(count * (width + 1));
     for item in numbers {
         match items.native(item) {
             Some(number) => bytes.extend_from_slice(&number.to_le_bytes()),
             None => bytes.extend_from_slice(items.get(item)),
         }
+        bytes.extend(function(item));
     }
+    let width = bytes.len().checked_div(count).unwrap_or(width);
     (bytes, width)
 }
 
@@ -113,7 +132,7 @@ pub(super) fn with_items(
     values: impl Iterator<Item = Block>,
 ) -> (Wiped<u8>, usize) {
     let count = numbers.len();
-    let (bytes, width) = item_bytes(items, numbers);
+    let (bytes, width) = item_bytes(items, numbers, |_| None);
     let mut joined = Vec::with_capacity(count * (Block::BYTES + width));
     for (value, item) in values.zip(bytes.chunks_exact(width)) {
         joined.extend_from_slice(value.as_bytes());

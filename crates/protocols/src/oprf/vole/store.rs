@@ -127,11 +127,10 @@ impl<V: FieldElement> SortedStoreKeys<'_, V> {
     pub(crate) fn decode_and_add(
         self,
         run: &Run<'_>,
-        b: Wiped<Block>,
+        b: &[Block],
         delta: Block,
     ) -> Result<Decoded<()>, Error> {
-        let mut decoded = self.look_up(run.threads, &b);
-        drop(b);
+        let mut decoded = self.look_up(run.threads, b);
         V::add_products(&mut decoded.outputs, delta, &decoded.values);
         run.advance(decoded.outputs.len())?;
         Ok(decoded.without_values())

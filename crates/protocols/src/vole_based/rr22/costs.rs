@@ -7,6 +7,7 @@ use vesica_ot::vole::{Family, Plan};
 use crate::entry::{Memory, Message, POSITIONS, Shape};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
+use crate::oprf;
 use crate::oprf::vole::malicious::{COIN_BYTES, proof_bytes};
 use crate::oprf::vole::store::Store;
 use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security, variants};
@@ -121,22 +122,18 @@ pub(super) fn mask_bits(sizes: Sizes, security: Security) -> u32 {
     MaskWidth::for_run(sizes, security).map_or(u128::BITS, MaskWidth::bits)
 }
 
-/// Whether values are from GF(2^64): if an item of the sender outside the intersection decodes to its own
-/// value with probability at most 2^-λ for all of them together, λ + log2 n_s ≤ 64. Not in the conservative
-/// profile.
+/// Whether values are from GF(2^64).
 fn are_small(sizes: Sizes, parameters: &Parameters) -> bool {
-    let fits = sizes.sender <= 1 << (u64::BITS - STATISTICAL_SECURITY);
-    fits && parameters.profile != Profile::Conservative && parameters.security == Security::SemiHonest
+    oprf::vole::small_values(sizes.sender, parameters)
 }
 
 pub(super) fn small_values(run: &Run<'_>) -> bool {
     are_small(run.sizes, &run.parameters)
 }
 
-/// Whether A' goes with flight 2 of the VOLE, the receiver's first. That is not the papers' order of the
-/// messages, and in malicious runs it would be before the checks.
+/// Whether A' goes with flight 2 of the VOLE.
 pub(super) fn early(run: &Run<'_>) -> bool {
-    run.parameters.profile != Profile::Conservative && run.parameters.security == Security::SemiHonest
+    oprf::vole::early(&run.parameters)
 }
 
 /// The VOLE of a run: one output for each slot of the store.
