@@ -172,7 +172,9 @@ Letters of the formulas (docs/protocols/NAME.md has each one's size):
   b            bytes of a number modulo n or p (blind-rsa, dt-rsa, dt-dl): 384 at level 128
   e(n)         bytes of n sorted masks, about n·(ℓ - log2 n + 2)/8 (server-aided)
   N_ot, N_bf   OTs and slots of a filter, N_ones those of choice 1, and c the opened ones (gbf-rr16)
-  m            elements of the encoded set (vole); r(m), s(m), c(m) and c'(m) are bytes that grow with log m
+  w, g         bits of a bin's value, and AND gates, in all or of a layer (g_i); t_r(g), t_s(g): bytes of OTs (circuit-vole)
+  m'           slots of the hint, 1.2·3·n_s + 127 (circuit-vole)
+  m            elements of the encoded set (vole, circuit-vole); r(m), s(m), c(m) and c'(m) are bytes that grow with log m
 ";
 
 /// How many there are, for each security if that makes a difference.

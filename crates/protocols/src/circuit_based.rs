@@ -22,7 +22,9 @@ pub mod inputs;
 pub mod pairwise;
 pub mod phasing;
 mod returned;
+mod silent_triples;
 pub mod sort_compare_shuffle;
+pub mod vole;
 
 use vesica_circuit::{Engine, Input, Party};
 

@@ -66,6 +66,11 @@ impl MaskWidth {
         }
     }
 
+    /// λ + ⌈log2 c⌉, for values of which c pairs are compared, each random and its own.
+    pub fn for_pairs(pairs: usize) -> Self {
+        Self { bits: STATISTICAL_SECURITY + ceil_log2(pairs) }
+    }
+
     /// So many bits, at most 128: numbers that are sent like masks.
     pub(crate) fn of_bits(bits: u32) -> Self {
         Self { bits }

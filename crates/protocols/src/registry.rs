@@ -34,6 +34,7 @@ pub static PROTOCOLS: &[&Entry] = &[
     &circuit_based::sort_compare_shuffle::few_layers::ENTRY,
     &circuit_based::phasing::ENTRY,
     &circuit_based::phasing::shared::ENTRY,
+    &circuit_based::vole::ENTRY,
     &bloom_filter::dcw13_malicious::ENTRY,
     &insecure::naive_hash::ENTRY,
 ];

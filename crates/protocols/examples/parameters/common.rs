@@ -1,6 +1,7 @@
 //! What all protocols share: security parameters, masks, digests, groups.
 
 use vesica_crypto::group::{Group, P256, P384, P521, Ristretto255};
+use vesica_encode::hashing::parameters::three_way;
 use vesica_encode::items::Width;
 use vesica_ot::base::{cache, masny_rindal, naor_pinkas};
 use vesica_protocols::registry::Security;
@@ -9,7 +10,7 @@ use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, STATISTICAL_SECURITY, Sizes, en
 use crate::table::{Section, count, power};
 
 pub(crate) fn sections() -> Vec<Section> {
-    vec![levels(), masks(), numbers(), digests(), groups()]
+    vec![levels(), masks(), numbers(), values(), digests(), groups()]
 }
 
 fn levels() -> Section {
@@ -95,6 +96,34 @@ fn numbers() -> Section {
                 power(within - f64::from(masks)),
             ],
             bits == derived && within - f64::from(bits) <= -f64::from(STATISTICAL_SECURITY),
+        );
+    }
+    section
+}
+
+fn values() -> Section {
+    let mut section = Section::new(
+        "Values in bins",
+        "`circuit-vole` compares two values of w bits in each of β bins. Where the items differ, the \
+         receiver's value is random. w is the least number with β·2^-w ≤ 2^-λ, for β rounded up to a power of \
+         two.",
+        &["n_r", "β", "w in the code", "w derived", "false matches"],
+    );
+    for (receiver, _) in SIZES {
+        let bins = three_way(receiver).layout.bins();
+        let bits = MaskWidth::for_pairs(bins).bits();
+        let failure = |pairs: usize, bits: u32| (pairs as f64).log2() - f64::from(bits);
+        let allowed = -f64::from(STATISTICAL_SECURITY);
+        let derived = (0u32..).find(|&bits| failure(bins.next_power_of_two(), bits) <= allowed);
+        section.row(
+            &[
+                count(receiver),
+                bins.to_string(),
+                bits.to_string(),
+                derived.unwrap().to_string(),
+                power(failure(bins, bits)),
+            ],
+            Some(bits) == derived && failure(bins, bits) <= allowed,
         );
     }
     section

@@ -107,7 +107,31 @@ pub fn open<E: Engine>(
     opening: Opening,
     output: &[E::Wires],
 ) -> Result<Option<Vec<Bits>>, Error> {
-    let Some(audit) = Audit::of(run.sizes, &run.parameters) else {
+    open_if(Audit::of(run.sizes, &run.parameters), engine, matches, opening, output)
+}
+
+/// The same in a run of this shape, for an engine that counts.
+///
+/// # Errors
+/// Those of the engine.
+pub fn count<E: Engine>(
+    shape: &Shape,
+    engine: &mut E,
+    matches: &[&E::Wires],
+    opening: Opening,
+    output: &[E::Wires],
+) -> Result<(), Error> {
+    open_if(Audit::of(shape.sizes, &shape.parameters), engine, matches, opening, output).map(drop)
+}
+
+fn open_if<E: Engine>(
+    audit: Option<Audit>,
+    engine: &mut E,
+    matches: &[&E::Wires],
+    opening: Opening,
+    output: &[E::Wires],
+) -> Result<Option<Vec<Bits>>, Error> {
+    let Some(audit) = audit else {
         return Ok(engine.open(opening, output)?);
     };
     let refuses = audit.refuses(engine, matches)?;

@@ -131,11 +131,11 @@ fn gates(shape: &Shape) -> Gates {
 }
 
 /// The circuit, with the bins of the party that runs it.
-struct Comparisons<'a> {
-    run: &'a Run<'a>,
-    shape: &'a circuit::Shape,
-    receiver: Option<&'a dyn Receiver>,
-    sender: Option<&'a dyn Sender>,
+pub(super) struct Comparisons<'a> {
+    pub(super) run: &'a Run<'a>,
+    pub(super) shape: &'a circuit::Shape,
+    pub(super) receiver: Option<&'a dyn Receiver>,
+    pub(super) sender: Option<&'a dyn Sender>,
 }
 
 impl Circuit for Comparisons<'_> {

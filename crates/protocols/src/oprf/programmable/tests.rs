@@ -52,7 +52,7 @@ fn oprf<'a>(
 
 /// What the sender programs: w bits that depend on function and item.
 fn value(function: usize, item: usize) -> u128 {
-    ((item as u128 + 1) << 8 | function as u128) * 0x1234_5678_9abc_def1 & ((1 << 61) - 1)
+    (((item as u128 + 1) << 8 | function as u128) * 0x1234_5678_9abc_def1) & ((1 << 61) - 1)
 }
 
 /// The receiver's values, item by item, and the function of each.
