@@ -13,6 +13,7 @@ from test_errors import goes_on
 import vesica
 
 MINE, THEIRS = [b"ada", b"bob", b"\xff\x00", b"eve", b"eve"], [b"zoe", b"eve", b"\xff\x00"]
+NUMBERS, THEIR_NUMBERS = [7, 1, 4, 5, 5], [6, 5, 4]
 
 
 def test_the_registry() -> None:
@@ -35,6 +36,11 @@ def test_every_protocol_in_memory(name: str) -> None:
             lambda: protocol.assist(to_them, to_me),
         ).results
         assert helped.role == "helper" and helped.parties["common_items"] == 2
+    elif protocol.about["native_only"]:
+        found, report = Together(
+            lambda: protocol.receive(NUMBERS, here, sigma=3),
+            lambda: protocol.send(THEIR_NUMBERS, there, sigma=3),
+        ).results
     else:
         found, report = Together(
             lambda: protocol.receive(MINE, here, allow_insecure=allow),
