@@ -179,6 +179,56 @@ mod tests {
         }
     }
 
+    /// Computes in the clear, and keeps what is opened.
+    struct Opened(Clear, Vec<Vec<Bits>>);
+
+    impl Engine for Opened {
+        type Wires = Bits;
+
+        fn chunk(&self) -> usize {
+            self.0.chunk()
+        }
+
+        fn constant(&mut self, bit: bool, len: usize) -> Bits {
+            self.0.constant(bit, len)
+        }
+
+        fn input(&mut self, owner: Party, bits: Input<'_>) -> Result<Vec<Bits>, vesica_circuit::Error> {
+            self.0.input(owner, bits)
+        }
+
+        fn not(&self, a: &Bits) -> Bits {
+            self.0.not(a)
+        }
+
+        fn xor(&self, a: &Bits, b: &Bits) -> Bits {
+            self.0.xor(a, b)
+        }
+
+        fn and(&mut self, layer: &[(&Bits, &Bits)]) -> Result<Vec<Bits>, vesica_circuit::Error> {
+            self.0.and(layer)
+        }
+
+        fn open(
+            &mut self,
+            opening: Opening,
+            wires: &[Bits],
+        ) -> Result<Option<Vec<Bits>>, vesica_circuit::Error> {
+            self.1.push(wires.to_vec());
+            self.0.open(opening, wires)
+        }
+    }
+
+    #[test]
+    fn above_the_limit_nothing_is_opened_but_that() {
+        let run = run(Sizes { receiver: 20, sender: 25 }, Some(8), None);
+        let matches: Bits = (0..20).map(|at| at < 9).collect();
+        let mut engine = Opened(Clear::default(), Vec::new());
+        let ended = open(&run, &mut engine, &[&matches], Opening::ToBoth, std::slice::from_ref(&matches));
+        assert_eq!(ended, Err(Error::AuditRefused { most: 8 }));
+        assert_eq!(engine.1, [vec![Bits::repeat(true, 1)], vec![Bits::repeat(false, 20)]]);
+    }
+
     #[test]
     fn the_gates_are_those_of_the_formula() {
         for variant in [None, VARIANTS.first()] {
