@@ -572,9 +572,11 @@ fn a_peer_that_stops_or_sends_garbage_causes_an_error_and_no_panic() {
                 let _ = there.send(&garbage).and_then(|()| there.flush());
             });
             let rng = &mut seeded(Party::Sender);
-            let send = ideal_ot::Sender::<1>::setup(&context(), 128, &mut here, rng).unwrap();
-            let receive = ideal_ot::Receiver::<1>::setup(&context(), 128, &mut here, rng);
-            let outcome = receive.map_err(Error::from).and_then(|receive| {
+            // The peer may be gone before the first message.
+            let ots = ideal_ot::Sender::<1>::setup(&context(), 128, &mut here, rng).and_then(|send| {
+                Ok((send, ideal_ot::Receiver::<1>::setup(&context(), 128, &mut here, rng)?))
+            });
+            let outcome = ots.map_err(Error::from).and_then(|(send, receive)| {
                 let demand = Demand::of(&counted(200));
                 let ots = RandomOts::new(&context(), Party::Sender, send, receive, demand);
                 as_party(Party::Sender, 200, ots, settings, &mut here)
