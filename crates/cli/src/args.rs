@@ -210,7 +210,7 @@ pub(crate) struct PartnerOptions {
     /// The partner's public key, vesica-pub1-…, or @FILE with a file that holds it
     #[arg(long, value_name = "PUBKEY", required_unless_present = "insecure_plaintext")]
     pub(crate) peer: Option<String>,
-    /// Keep base OTs with this partner in FILE, and use those in it: later runs start faster (kkrt, ot-phasing, ot-psi, gbf, gbf-random; --security semi-honest)
+    /// Keep base OTs with this partner in FILE, and use those in it: later runs start faster (kkrt, ot-phasing, ot-psi, gbf, gbf-random and those over garbled circuits; --security semi-honest)
     #[arg(long, value_name = "FILE", conflicts_with = "insecure_plaintext")]
     pub(crate) keep_base_ots: Option<PathBuf>,
     /// Use what an offline phase with this partner has left in FILE, and use it up; with --prepare, the new file for it (gbf-rr16)

@@ -1,18 +1,21 @@
 //! Protocols over a circuit: the intersection is computed gate by gate, and nothing else is learnt.
 //!
 //! A protocol here is a [`Circuit`]: what it computes from the rows of wires of both parties, written for any
-//! [`Engine`]. [`evaluate`](engines::evaluate) runs it: the receiver evaluates what the sender garbles (Yao's protocol, with half
-//! gates), and the receiver's inputs come by OTs.
+//! [`Engine`]. [`engines::evaluate`] runs it by Yao's protocol: the receiver evaluates what the sender garbles,
+//! with half gates, and the receiver's inputs come by OTs. [`gmw::evaluate`] runs it by GMW, on shares.
 //!
 //! | module | what it is |
 //! |---|---|
+//! | [`bitwise_and`], [`pairwise`], [`sort_compare_shuffle`], [`phasing`], [`vole`] | the protocols |
 //! | [`inputs`] | items as numbers of σ bits |
 //! | [`engines`] | Yao's protocol at the level of the run, with its base OTs and its progress |
-//! | [`gmw`] | GMW in its place |
+//! | [`gmw`] | GMW at the level of the run, over IKNP |
+//! | `silent_triples` | what GMW takes from silent OT instead |
 //! | [`audit`] | the limit on the size of the intersection that a run reveals (`--audit-max`) |
+//! | `returned` | `--learns both`: the receiver tells the sender the numbers of the matches |
 //!
-//! **Security** is that of Yao's protocol with OTs against semi-honest parties, in the model of a random
-//! function that half gates need.
+//! **Security** is against semi-honest parties: that of Yao's protocol with OTs, in the model of a random function
+//! that half gates need, or that of GMW with the OTs that its triples are made of.
 
 pub mod audit;
 pub mod bitwise_and;

@@ -1,9 +1,9 @@
 //! The garbled Bloom filter with cut and choose. The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
 //! **Security:** malicious, in the random oracle model for masks and coins, with fixed-key AES as an ideal cipher
-//! for the strings of the OTs, given maliciously secure OT (SoftSpoken's check, or silent OT with its own). Leaks n_r and n_s. A malicious receiver's set may be larger than n_r:
-//! [`Rr16Parameters::most_tested_keys`] says by how much. A malicious sender may send masks of another set, or
-//! of nothing: it has chosen that set.
+//! for the strings of the OTs, given maliciously secure OT (SoftSpoken's check, or silent OT with its own). Leaks
+//! n_r and n_s. A malicious receiver's set may be larger than n_r: [`Rr16Parameters::most_tested_keys`] says by
+//! how much. A malicious sender may send masks of another set, or of nothing: it has chosen that set.
 //!
 //! Source: RR16 (eprint 2016/746), Figure 4 with the optimisations of §4.1: the random garbled filter, strings
 //! hashed on demand, one sum r* for all opened zeros, and OTs of random strings (programmable random oracle).

@@ -22,7 +22,8 @@
 //! - In Figure 6 it is Alice, the holder of the key, who draws the masks, and Bob who learns the sums. Here
 //!   the sender draws them, whose private bits cost half a gate, and the receiver encrypts the sums. Each of
 //!   them has one of the two shares, as in the figure.
-//! - Masks have v = w + λ + ⌈log2 m⌉ bits, w those of a number. The paper's w + 32 let a sum tell a slot with probability m·2^-32.
+//! - Masks have v = w + λ + ⌈log2 m⌉ bits, w those of a number. With the paper's w + 32 bits the sums tell one of
+//!   the m slots with probability m·2^-32.
 //! - Bob re-randomises, which the figure does not say. Alice knows the randomness of her ciphertexts. She would
 //!   find the permutation in what comes back.
 //! - Bob packs t = ⌊(|N| - 1)/w⌋ slots into a ciphertext *after* the permutation. Alice sees a ciphertext for t
