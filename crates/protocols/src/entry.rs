@@ -583,7 +583,7 @@ impl Entry {
         let takes_place = self.takes_place(run.sizes);
         match self.roles {
             Roles::Whole { receive, .. } if takes_place => receive(ctx, items),
-            Roles::Whole { .. } => Ok(Pending::of_items(items, Vec::new())),
+            Roles::Whole { .. } => Ok(Pending::of_items(items, Vec::new)),
             Roles::Listed { receive, .. } => {
                 let pairs = if takes_place { receive(ctx, items)? } else { Pairs::found(Vec::new()) };
                 if run.learns == Learns::Receiver {

@@ -60,9 +60,9 @@ impl<'a> Pending<'a> {
         Self::new(move || Ok(outcome))
     }
 
-    /// Matches of these items; their rows are still to be collected.
-    pub(crate) fn of_items(items: &'a Items, matched: Vec<u32>) -> Self {
-        let matched = move || matched.into_iter().map(|item| item as usize);
+    /// Matches of the items that `find` names; they and their rows are still to be collected.
+    pub(crate) fn of_items(items: &'a Items, find: impl FnOnce() -> Vec<u32> + 'a) -> Self {
+        let matched = move || find().into_iter().map(|item| item as usize);
         Self::new(move || Ok(Outcome::Matches(items.matches(matched()))))
     }
 

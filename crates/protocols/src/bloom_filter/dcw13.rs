@@ -147,7 +147,7 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
         ..=128 => Party::<1>::new(ctx.run, items).receive(ctx)?,
         _ => Party::<2>::new(ctx.run, items).receive(ctx)?,
     };
-    Ok(Pending::of_items(items, matched))
+    Ok(Pending::of_items(items, move || matched))
 }
 
 /// The sender's role.

@@ -225,7 +225,7 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
             None => unreachable!("half of the slots are free whatever the items"),
         };
     let matched = party.receive(ctx, offline, &filter, &join_shares)?;
-    Ok(Pending::of_items(items, matched))
+    Ok(Pending::of_items(items, move || matched))
 }
 
 /// The sender's role.

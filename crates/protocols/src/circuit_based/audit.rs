@@ -5,7 +5,8 @@
 //! and the answer, one bit, is opened to both before anything else. Where it is yes, zeros are opened in the
 //! place of the result: as many bytes go each way as if the result had been revealed.
 //!
-//! A limit that no intersection can exceed, since a set has no more items, costs no gate.
+//! A limit that is no smaller than either set costs no gate. One that is smaller than the larger set is always
+//! audited: a party that says to have few items may enter more, where a circuit has room for them.
 
 use vesica_circuit::gadgets::counter::{self, Counter};
 use vesica_circuit::{Bits, Engine, Opening, Wires};
@@ -43,7 +44,8 @@ pub struct Audit {
 impl Audit {
     /// That of a run with these parameters; none where nothing is to be counted.
     pub fn of(sizes: Sizes, parameters: &Parameters) -> Option<Self> {
-        let larger = |most: &u64| *most < sizes.receiver.min(sizes.sender) as u64;
+        // A declared size may be a lie. What an honest party has is no larger than it says.
+        let larger = |most: &u64| *most < sizes.receiver.max(sizes.sender) as u64;
         let most = parameters.audit_max.filter(larger)?;
         let lazy = parameters.variant_name() == LAZY_COUNTER;
         Some(Self { most, counting: if lazy { Counting::Lazy } else { Counting::Tree } })
@@ -240,7 +242,7 @@ mod tests {
                 open(&run, &mut count, &[&row[0]], Opening::ToBoth, &row).unwrap();
                 let shape = Shape { parameters: run.parameters, ..Shape::new(run.sizes) };
                 assert_eq!((count.ands, count.outputs), (ands(&shape, 100), 100 + opened(&shape)));
-                assert_eq!(count.ands == 0, most >= receiver.min(sender) as u64);
+                assert_eq!(count.ands == 0, most >= receiver.max(sender) as u64);
             }
         }
     }

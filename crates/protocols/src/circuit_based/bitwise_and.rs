@@ -92,7 +92,7 @@ fn gates(shape: &Shape) -> Gates {
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
     let both = intersect(ctx, Role::Receiver, items)?;
-    Ok(Pending::of_items(items, matched(items, &both)))
+    Ok(Pending::of_items(items, move || matched(items, &both)))
 }
 
 /// The sender's role.

@@ -94,7 +94,7 @@ pub static ENTRY: Entry =
             ),
             Message::of_receiver(
                 "the pairs that match, batch by batch (--learns both)",
-                "⌈n_r·n_s/8⌉, at most, and up to 1 for each of 128 batches",
+                "⌈n_r·n_s/8⌉, at most, and up to 1 for each of 128 batches, or of 2^18 pairs",
                 |shape| match shape.learns {
                     Learns::Receiver => 0,
                     Learns::Both => revealed_bytes(shape),
@@ -143,15 +143,15 @@ fn gates(shape: &Shape) -> Gates {
 
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
-    let matched = match ctx.run.learns {
-        Learns::Receiver => {
-            let rows = all_pairs(ctx, Role::Receiver, items)?;
-            let is_in = |item: &u32| rows.iter().flatten().any(|row| row.get(*item as usize));
-            (0..items.len() as u32).filter(is_in).collect()
-        }
-        Learns::Both => early::matched(ctx, Role::Receiver, items)?,
-    };
-    Ok(Pending::of_items(items, matched))
+    if ctx.run.learns == Learns::Both {
+        let matched = early::matched(ctx, Role::Receiver, items)?;
+        return Ok(Pending::of_items(items, move || matched));
+    }
+    let rows = all_pairs(ctx, Role::Receiver, items)?;
+    Ok(Pending::of_items(items, move || {
+        let is_in = |item: &u32| rows.iter().flatten().any(|row| row.get(*item as usize));
+        (0..items.len() as u32).filter(is_in).collect()
+    }))
 }
 
 /// The sender's role.

@@ -174,14 +174,16 @@ fn receive_by<'a>(
     let gates = gates(&Shape::of(run)).all();
     let circuit = Comparisons { run, shape: &plan.shape, receiver: Some(&bins), sender: None };
     let opened = evaluate(ctx, gates, circuit)?.unwrap_or_default();
-    let matched = bins.items(opened.iter().flat_map(Bits::iter));
+    let find = move || bins.items(opened.iter().flat_map(Bits::iter));
     if run.learns == Learns::Both {
+        let matched = find();
         let (numbers, sigma) =
             (inputs::numbers(run, items, plan.hashed), plan.returned_bits(&run.parameters));
         let numbers = matched.iter().map(|item| numbers[*item as usize]).collect();
         returned::send(numbers, sigma, ctx.channel.split().0)?;
+        return Ok(Pending::of_items(items, move || matched));
     }
-    Ok(Pending::of_items(items, matched))
+    Ok(Pending::of_items(items, find))
 }
 
 /// The sender's role, likewise.

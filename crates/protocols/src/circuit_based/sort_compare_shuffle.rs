@@ -203,9 +203,9 @@ fn slots_by<E: Engine>(
     Ok(Slots { values, matches, zero })
 }
 
-/// The numbers in these opened slots, of whose rows that of the item 0 is the last.
-fn opened_numbers(run: &Run<'_>, mut opened: Vec<Bits>) -> Vec<u128> {
-    let zero = run.parameters.sigma.and_then(|_| opened.pop()).is_some_and(|row| row.get(0));
+/// The numbers in these opened slots, of whose rows that of the item 0 is the last, where numbers are native.
+fn opened_numbers(native: bool, mut opened: Vec<Bits>) -> Vec<u128> {
+    let zero = native.then(|| opened.pop()).flatten().is_some_and(|row| row.get(0));
     let values = vesica_circuit::bits::numbers(&opened).into_iter().filter(|value| *value != 0);
     values.chain(zero.then_some(0)).collect()
 }
@@ -219,19 +219,20 @@ fn slots_ands(shape: &Shape) -> u64 {
         + zero_wires(shape) * sigma
 }
 
-/// The receiver's last step: the items whose numbers the slots held, which it tells the sender where both learn
-/// the result.
+/// The receiver's last step: the items whose numbers the slots held, as `find` tells them. Where both learn the
+/// result it returns them; else they are looked for once the run is confirmed.
 fn receiver_result<'a>(
     ctx: &mut Ctx<'_, 'a>,
     items: &'a Items,
-    sorted: &Sorted,
-    found: Vec<u128>,
+    sorted: Sorted,
+    find: impl FnOnce() -> Vec<u128> + 'a,
 ) -> Result<Pending<'a>, Error> {
-    let matched = sorted.items_with(found.clone());
-    if ctx.run.learns == Learns::Both {
-        returned::send(found, sorted.sigma, ctx.channel.split().0)?;
+    if ctx.run.learns == Learns::Receiver {
+        return Ok(Pending::of_items(items, move || sorted.items_with(find())));
     }
-    Ok(Pending::of_items(items, matched))
+    let found = find();
+    returned::send(found.clone(), sorted.sigma, ctx.channel.split().0)?;
+    Ok(Pending::of_items(items, move || sorted.items_with(found)))
 }
 
 /// The sender's.

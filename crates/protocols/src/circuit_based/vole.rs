@@ -397,31 +397,33 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
         let oprf = Oprf::<SemiHonest, Block>::new(run, setup, rng).with_functions(functions);
         programmable::Receiver { run, programming, oprf }.evaluate(items, &placed.keys, channel)
     };
-    let matched = receive_matches(ctx, &plan, &placed, items, &values?)?;
-    Ok(Pending::of_items(items, matched))
+    receive_matches(ctx, &plan, placed, items, &values?)
 }
 
 /// The receiver's steps from the OPPRF's values on; its matching items.
-fn receive_matches(
-    ctx: &mut Ctx<'_, '_>,
+fn receive_matches<'a>(
+    ctx: &mut Ctx<'_, 'a>,
     plan: &Plan,
-    placed: &Placed,
-    items: &Items,
+    placed: Placed,
+    items: &'a Items,
     values: &[u128],
-) -> Result<Vec<u32>, Error> {
+) -> Result<Pending<'a>, Error> {
     let run = ctx.run;
     let values = placed.by_bins(plan.width(), values, &mut Prg::from_rng(ctx.rng));
     let circuit = Comparisons { run, shape: &plan.circuit(), receiver: Some(&values), sender: None };
     let opened = evaluate(ctx, Role::Receiver, plan.cost(&Shape::of(run)).count.ands, circuit)?;
-    let matching = opened.iter().flatten().flat_map(Bits::iter);
-    let matched: Vec<u32> =
-        placed.table.bins().zip(matching).filter_map(|(item, matches)| item.filter(|_| matches)).collect();
+    let find = move || -> Vec<u32> {
+        let matching = opened.iter().flatten().flat_map(Bits::iter);
+        placed.table.bins().zip(matching).filter_map(|(item, matches)| item.filter(|_| matches)).collect()
+    };
     if run.learns == Learns::Both {
+        let matched = find();
         let numbers = inputs::numbers(run, items, MaskWidth::for_hashed_items(run.sizes)?);
         let numbers = matched.iter().map(|item| numbers[*item as usize]).collect();
         returned::send(numbers, returned_bits(run.sizes, &run.parameters), ctx.channel.split().0)?;
+        return Ok(Pending::of_items(items, move || matched));
     }
-    Ok(matched)
+    Ok(Pending::of_items(items, find))
 }
 
 /// The sender's role.

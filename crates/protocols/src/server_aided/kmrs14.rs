@@ -121,7 +121,7 @@ fn list_bytes(role: Role, shape: &Shape) -> u64 {
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
     let matched = play(ctx, Role::Receiver, items)?;
-    Ok(Pending::of_items(items, matched))
+    Ok(Pending::of_items(items, move || matched))
 }
 
 /// The sender's role.

@@ -9,7 +9,7 @@
 //!
 //! Little-endian. Only its owner may be able to read it. It is made whole or not at all, and replaces nothing. A run that
 //! takes it puts its id on the [lists](super::used), renames it, and only then sends a byte of the online phase. The
-//! renamed file is emptied and deleted when the run has ended, however it ends.
+//! renamed file is emptied and deleted when the run has ended, however it ends, unless it is killed.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

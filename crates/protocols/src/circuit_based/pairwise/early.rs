@@ -26,12 +26,17 @@ pub(super) const LAG: usize = 3;
 /// Pairs of a batch at least: so many gates take longer than their notice takes in a local network.
 const LEAST_BATCH: usize = 1 << 10;
 
-/// Batches of a run at most. More would spare few more comparisons, and wait for a slow network more often.
+/// Batches of a run at most, unless they get too large. More would spare few more comparisons, and wait for a slow
+/// network more often.
 const MOST_BATCHES: usize = 128;
+
+/// Pairs of a batch at most: their wires and notices take a few dozen megabytes.
+const MOST_BATCH: usize = 1 << 18;
 
 /// Pairs of a batch.
 fn batch(sizes: Sizes) -> usize {
-    sizes.receiver.saturating_mul(sizes.sender).div_ceil(MOST_BATCHES).max(LEAST_BATCH)
+    let pairs = sizes.receiver.saturating_mul(sizes.sender);
+    pairs.div_ceil(MOST_BATCHES).clamp(LEAST_BATCH, MOST_BATCH)
 }
 
 /// The most batches of a run.

@@ -29,6 +29,8 @@
 //!
 //! Cost: gates and layers are counted, by the circuit itself.
 
+use std::sync::{Mutex, PoisonError};
+
 use vesica_circuit::circuits::sort_compare_shuffle as circuit;
 use vesica_circuit::gadgets::comparison_tree::greater_by_tree;
 use vesica_circuit::gmw::Cost;
@@ -43,9 +45,10 @@ use super::{
     RETURNED, Slots, Sorted, bits, inputs_of, opened_numbers, receiver_result, sender_result, slots_by,
 };
 use crate::entry::{Entry, Gates, Memory, Message, Roles, Shape};
-use crate::error::Error;
+use crate::error::{Error, Misuse};
 use crate::outcome::{Outcome, Pending};
-use crate::protocol::{Ctx, Role, Run};
+use crate::parameters::Parameters;
+use crate::protocol::{Ctx, Learns, Role, Run, Sizes};
 
 /// The registry's entry.
 pub static ENTRY: Entry = gmw::entry(
@@ -89,14 +92,41 @@ pub static ENTRY: Entry = gmw::entry(
 })
 .test_items(1 << 8);
 
+/// Items of both parties together at most. The cost of a run is counted layer by layer, which takes memory and time
+/// by the item, for sizes that the partner names.
+const MOST_ITEMS: usize = 1 << 22;
+
+/// Refuses sizes with too many items.
+fn check(sizes: Sizes) -> Result<(), Error> {
+    let Sizes { receiver, sender } = sizes;
+    let few = receiver.saturating_add(sender) <= MOST_ITEMS;
+    if few { Ok(()) } else { Err(Misuse::TooManyItems { receiver, sender }.into()) }
+}
+
+/// What the cost of a run depends on.
+type Key = (Sizes, Parameters, Learns);
+
+/// The last cost that was counted: the formulas of a run ask for the same one many times.
+static LAST: Mutex<Option<(Key, Cost)>> = Mutex::new(None);
+
 /// What the circuit costs; nothing if the sizes are refused.
 fn cost(shape: &Shape) -> Cost {
-    let hidden = |len| Input::Hidden { rows: bits(shape) as usize, len };
-    let inputs = [hidden(shape.sizes.receiver), hidden(shape.sizes.sender)];
-    if bits(shape) == 0 {
+    let Shape { sizes, parameters, learns, .. } = *shape;
+    if bits(shape) == 0 || check(sizes).is_err() {
         return Cost::default();
     }
-    gmw::cost_of(shape, |run, engine| Shuffled { run, inputs, controls: None }.run(engine).map(|_| ()))
+    let key = (sizes, parameters, learns);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, cost)) = last.as_ref().filter(|(of, _)| *of == key) {
+        return cost.clone();
+    }
+    let hidden = |len| Input::Hidden { rows: bits(shape) as usize, len };
+    let inputs = [hidden(sizes.receiver), hidden(sizes.sender)];
+    let count =
+        |run: &Run<'_>, engine: &mut Cost| Shuffled { run, inputs, controls: None }.run(engine).map(|_| ());
+    let cost = gmw::cost_of(shape, count);
+    *last = Some((key, cost.clone()));
+    cost
 }
 
 fn gates(shape: &Shape) -> Gates {
@@ -126,18 +156,21 @@ impl Circuit for Shuffled<'_> {
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
     let (run, role) = (ctx.run, Role::Receiver);
+    check(run.sizes)?;
     // 1.
     let sorted = Sorted::new(run, items)?;
     let numbers = sorted.rows();
     // 2. to 5.
     let circuit = Shuffled { run, inputs: inputs_of(run, role, &numbers), controls: None };
     let opened = gmw::evaluate(ctx, role, &cost(&Shape::of(run)), circuit)?.unwrap_or_default();
-    receiver_result(ctx, items, &sorted, opened_numbers(run, opened))
+    let native = run.parameters.sigma.is_some();
+    receiver_result(ctx, items, sorted, move || opened_numbers(native, opened))
 }
 
 /// The sender's role.
 fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
     let (run, role) = (ctx.run, Role::Sender);
+    check(run.sizes)?;
     // 1.
     let sorted = Sorted::new(run, items)?;
     let numbers = sorted.rows();

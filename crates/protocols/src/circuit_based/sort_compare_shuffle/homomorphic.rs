@@ -224,12 +224,12 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
     let circuit = Shared { run, plan: &plan, role, numbers: &numbers, masks: None };
     let opened = evaluate(ctx, role, gates(&Shape::of(run)).all(), circuit)?;
     drop(numbers);
-    let Some(Opened { sums, zero }) = opened else { return Ok(Pending::of_items(items, Vec::new())) };
+    let Some(Opened { sums, zero }) = opened else { return Ok(Pending::of_items(items, Vec::new)) };
     // 6.
     send_encrypted(ctx, &plan, &secret, &sums)?;
     let mut found = recv_decrypted(ctx, &plan, &secret)?;
     found.extend(zero.then_some(0));
-    receiver_result(ctx, items, &sorted, found)
+    receiver_result(ctx, items, sorted, move || found)
 }
 
 /// The sender's role.
@@ -260,9 +260,9 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> 
 fn random_rows(rows: usize, len: usize, rng: &mut dyn CryptoRng) -> Vec<Bits> {
     let mut rng = Prg::from_rng(rng);
     let mut row = || {
-        let mut words = vec![[0; 8]; len.div_ceil(64)];
+        let mut words = Zeroizing::new(vec![[0; 8]; len.div_ceil(64)]);
         rng.fill(words.as_flattened_mut());
-        Bits::from_words(words.into_iter().map(u64::from_le_bytes).collect(), len)
+        Bits::from_words(words.iter().map(|word| u64::from_le_bytes(*word)).collect(), len)
     };
     (0..rows).map(|_| row()).collect()
 }
@@ -272,7 +272,8 @@ fn integers(rows: &[Bits], positions: std::ops::Range<usize>, each: usize) -> Ze
     let mut all = Zeroizing::new(vec![0; positions.len() * each]);
     for (part, rows) in rows.chunks(u128::BITS as usize).enumerate() {
         let rows: Vec<Bits> = rows.iter().map(|row| row.slice(positions.clone())).collect();
-        for (number, out) in bits::numbers(&rows).into_iter().zip(all.chunks_exact_mut(each)) {
+        let numbers = Zeroizing::new(bits::numbers(&rows));
+        for (number, out) in numbers.iter().zip(all.chunks_exact_mut(each)) {
             let low_first = out.iter_mut().rev().skip(16 * part);
             low_first.zip(number.to_le_bytes()).for_each(|(out, byte)| *out = byte);
         }

@@ -90,7 +90,8 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
     // 2. to 5.
     let circuit = Resorted { run, role, numbers: &numbers };
     let opened = evaluate(ctx, role, gates(&Shape::of(run)).all(), circuit)?.unwrap_or_default();
-    receiver_result(ctx, items, &sorted, opened_numbers(run, opened))
+    let native = run.parameters.sigma.is_some();
+    receiver_result(ctx, items, sorted, move || opened_numbers(native, opened))
 }
 
 /// The sender's role.

@@ -65,7 +65,7 @@ fn found(parameters: Parameters, receiver: &Items, sender: &Items) -> (Vec<u128>
         Open { run: &run, role: Role::Sender, numbers: &theirs },
     );
     let matches = opened.pop().unwrap().iter().filter(|one| *one).count();
-    let mut found = opened_numbers(&run, opened);
+    let mut found = opened_numbers(run.parameters.sigma.is_some(), opened);
     found.sort_unstable();
     (found, matches)
 }

@@ -11,9 +11,8 @@ fn over_the_ideal_opprf(sets: &Planted, case: Case) -> (Result<Vec<u64>, Error>,
             let placed = Placed::new(ctx.run, &plan, &sets.receiver)?;
             let opprf = IdealReceiver { programming: plan.programming, held: &placed.held };
             let values = opprf.evaluate(&sets.receiver, &placed.keys, ctx.channel)?;
-            let matched = receive_matches(ctx, &plan, &placed, &sets.receiver, &values)?;
-            let matches = sets.receiver.matches(matched.into_iter().map(|item| item as usize));
-            Ok(matches.into_rows())
+            let matched = receive_matches(&mut ctx.reborrow(), &plan, placed, &sets.receiver, &values)?;
+            Ok(matched.matches()?.into_rows())
         }),
         Box::new(|ctx| {
             let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
