@@ -116,7 +116,7 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
         summary.runs, summary.skipped, summary.failed
     ));
     if args.all && args.protocol.is_empty() {
-        report_on(Sources { main: &folder, beside: None }, &args.page, &args.folders)?;
+        report_on(Sources { main: &folder, beside: &[] }, &args.page, &args.folders)?;
     }
     let message = format!("{} runs failed, see above", summary.failed);
     if summary.failed == 0 { Ok(()) } else { Err(BenchError::Party { role: "parties", message }) }
@@ -166,8 +166,9 @@ fn write_report(args: &BenchReport) -> Result<(), BenchError> {
         Some(path) => path.clone(),
         None => last_record(&records(&args.folders))?,
     };
-    let (main, beside) = (Folder::open(&path)?, args.beside.as_deref().map(Folder::open).transpose()?);
-    report_on(Sources { main: &main, beside: beside.as_ref() }, &args.page, &args.folders)
+    let main = Folder::open(&path)?;
+    let beside = args.beside.iter().map(|path| Folder::open(path)).collect::<Result<Vec<_>, _>>()?;
+    report_on(Sources { main: &main, beside: &beside }, &args.page, &args.folders)
 }
 
 /// The record that was begun last, by its name.
@@ -181,8 +182,8 @@ fn last_record(records: &Path) -> Result<PathBuf, BenchError> {
 /// The tables and plots of a record, of all definitions.
 fn report_on(sources: Sources<'_>, page: &Path, folders: &BenchFolders) -> Result<(), BenchError> {
     let definitions = definitions(folders, &[])?;
-    let beside =
-        sources.beside.map_or_else(String::new, |folder| format!(" --beside {}", folder.path().display()));
+    let beside: String =
+        sources.beside.iter().map(|folder| format!(" --beside {}", folder.path().display())).collect();
     let main = sources.main.path().display();
     let command = format!("vesica bench report --record {main}{beside} --page {}", page.display());
     report::write(&definitions, sources, &networks(folders)?, page, &command)?;

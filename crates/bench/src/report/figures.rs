@@ -46,18 +46,18 @@ impl From<Vec<Line>> for Record {
     }
 }
 
-/// The record that the pages are about, and one of another machine.
+/// The record that the pages are about, and those of other machines.
 #[derive(Debug, Clone, Default)]
 pub struct Records {
     /// Its figures stand without a name.
     pub main: Record,
-    /// The name of the other machine, which stands with each of its figures.
-    pub beside: Option<(String, Record)>,
+    /// The names of the other machines, which stand with each of their figures.
+    pub beside: Vec<(String, Record)>,
 }
 
 impl From<Record> for Records {
     fn from(main: Record) -> Self {
-        Records { main, beside: None }
+        Records { main, beside: Vec::new() }
     }
 }
 

@@ -40,8 +40,8 @@ const PICTURES: [(&str, &str); 2] =
 pub struct Sources<'a> {
     /// The record that the pages are about.
     pub main: &'a Folder,
-    /// A record of another machine, whose figures stand beside with its name.
-    pub beside: Option<&'a Folder>,
+    /// Records of other machines, whose figures stand beside with their names.
+    pub beside: &'a [Folder],
 }
 
 /// Records, and the page that their report goes to.
@@ -89,11 +89,12 @@ pub fn write(
 ) -> Result<(), BenchError> {
     let Sources { main: folder, beside } = sources;
     let named = |folder: &Folder| Ok::<_, BenchError>((folder.machine_name(), Record::read(folder)?));
-    let records = Records { main: Record::read(folder)?, beside: beside.map(named).transpose()? };
+    let records =
+        Records { main: Record::read(folder)?, beside: beside.iter().map(named).collect::<Result<_, _>>()? };
     let report = Report { records, sources, page };
     csv::write(definitions, &report.records.main, folder)?;
     cells::write(&report.records.main, folder)?;
-    if let (Some(folder), Some((_, record))) = (beside, &report.records.beside) {
+    for (folder, (_, record)) in beside.iter().zip(&report.records.beside) {
         csv::write(definitions, record, folder)?;
     }
     let pages = page.with_extension("");
@@ -142,7 +143,7 @@ impl Report<'_> {
             "Record: `{}`; machine and networks: [results](../benchmarks.md).",
             self.sources.main.name()
         );
-        if let Some(beside) = self.sources.beside {
+        for beside in self.sources.beside {
             let _ = writeln!(
                 head,
                 "A figure with _{}_ behind it is of another machine, that of the record `{}`. Compare it with figures of the same name only.",
@@ -191,7 +192,7 @@ impl Report<'_> {
             "- [Every figure as CSV]({}), with least and greatest run, and number of runs",
             link(self.page, &self.sources.main.path().join(FIGURES))?
         );
-        if let Some(beside) = self.sources.beside {
+        for beside in self.sources.beside {
             let (name, figures) = (beside.machine_name(), link(self.page, &beside.path().join(FIGURES))?);
             let _ = writeln!(text, "- [The same of the other machine]({figures}), _{name}_");
         }
@@ -202,7 +203,7 @@ impl Report<'_> {
             format!("The record `{}` was made by:\n\n{}", folder.name(), list(folder.commands()))
         };
         let _ = writeln!(text, "{}", made_by(self.sources.main));
-        if let Some(beside) = self.sources.beside {
+        for beside in self.sources.beside {
             let name = beside.machine_name();
             let _ = writeln!(text, "The other machine, _{name}_:\n\n{}", list(beside.machine()));
             let _ = writeln!(text, "{}", made_by(beside));

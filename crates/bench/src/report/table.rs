@@ -101,8 +101,8 @@ fn cell_text(definition: &Definition, row: &Row, i: usize, records: &Records) ->
     let main = ours(definition, row, i, &records.main);
     // Bytes are the same on every machine, and so are parameters.
     let differs = !matches!(definition.measure, Measure::Traffic | Measure::Count);
-    let beside = records.beside.as_ref().filter(|_| main.is_none() || differs);
-    let beside = beside.and_then(|(name, record)| Some((name, ours(definition, row, i, record)?)));
+    let beside = records.beside.iter().filter(|_| main.is_none() || differs);
+    let beside = beside.filter_map(|(name, record)| Some((name, ours(definition, row, i, record)?)));
     let ours: Vec<String> = main
         .map(|ours| shown(ours, ""))
         .into_iter()

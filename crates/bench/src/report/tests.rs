@@ -97,7 +97,7 @@ fn figures_of_another_machine_have_its_name() {
     let other = |sizes: usize, wall_s| Line { ..Line::of(&Cell::new("dh", sizes, sizes), wall_s, 0) };
     let records = |main: Vec<Line>| Records {
         main: main.into(),
-        beside: Some(("xeon".to_owned(), vec![other(4, 1.0), other(8, 2.0)].into())),
+        beside: vec![("xeon".to_owned(), vec![other(4, 1.0), other(8, 2.0)].into())],
     };
     let text = table(&definition, &records(vec![line(0.25)])).unwrap();
     let [first, second] =

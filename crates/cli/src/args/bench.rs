@@ -92,9 +92,9 @@ pub(crate) struct BenchReport {
     /// The folder of the record [default: the last one in benchmarks/record]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) record: Option<PathBuf>,
-    /// The folder of another machine's record, whose figures stand beside with its name
+    /// The folder of another machine's record, whose figures stand beside with its name; may be repeated
     #[arg(long, value_name = "FOLDER")]
-    pub(crate) beside: Option<PathBuf>,
+    pub(crate) beside: Vec<PathBuf>,
     /// The page that holds the tables
     #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
     pub(crate) page: PathBuf,
