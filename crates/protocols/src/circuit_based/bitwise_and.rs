@@ -32,7 +32,7 @@
 //! - The 2^σ numbers go through the circuit in batches of 2^20, each with OTs of its own, so that memory stays
 //!   bounded. Up to σ = 20 there is one batch.
 //!
-//! Names: [`bitwise_and`] is the circuit, [`counter`] and [`audit`] the audit's.
+//! Names: [`mod@bitwise_and`] is the circuit, [`counter`] and [`audit`] the audit's.
 //!
 //! Cost: 2^σ OTs and 2^σ gates, whatever the sets; σ ≤ 24.
 //!

@@ -33,14 +33,14 @@
 //!   run (`inputs.rs`). The paper takes integers.
 //! - The paper's second thread tells the first one which comparisons to skip as soon as it knows. Two programs
 //!   whose threads race would not send the same bytes twice. Here a batch's matches are skipped from the batch
-//!   on that comes [`LAG`](early::LAG) after the next one: the garbler is as far ahead of the evaluator, and
+//!   on that comes `early::LAG` after the next one: the garbler is as far ahead of the evaluator, and
 //!   both know from the counts alone which gates come.
 //! - The pairs are compared along diagonals of the table of all pairs, not row by row. An item is then compared
 //!   once in each diagonal, so that a match spares comparisons of both items from the next diagonal on. Row by
 //!   row, a row would have to be many batches. For n items a side and n̂ matches this takes about
 //!   n²·(1 - f + f²/3) comparisons, f = n̂/n, where the paper estimates n²·(1 - f + f²/4) and n².
 //!
-//! Names: [`pairwise`] is the circuit; its closed formula is [`ands`](pairwise::ands).
+//! Names: [`mod@pairwise`] is the circuit; its closed formula is [`ands`](pairwise::ands).
 //!
 //! Cost: n_r·σ OTs and n_r·n_s·(σ - 1) AND gates; at most as many with early reveal.
 

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! A tree of comparisons has ⌈log2 σ′⌉ layers, however many items there are: that is what PSSZ15 says for this
-//! circuit under GMW. Names: as in [`phasing`](super); layers and OTs are those of [`gmw`](super::super::gmw).
+//! circuit under GMW. Names: as in [`phasing`](super); layers and OTs are those of [`gmw`].
 //!
 //! Cost: the AND gates of the circuit, each of which takes two OTs, one in each direction, and 2 bits of either
 //! party.
