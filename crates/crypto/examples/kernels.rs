@@ -7,15 +7,25 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use rand_core::Rng;
 use vesica_crypto::aes_hash::{FixedKey, rekeyed_ccr_on};
 use vesica_crypto::backend::{Backend, Level};
+use vesica_crypto::band::{BandRow, XorValue, back_substitute_on, margin, sums_on};
 use vesica_crypto::block::Block;
+use vesica_crypto::byte_masks::byte_masks_on;
+use vesica_crypto::convolve::convolve_on;
+use vesica_crypto::gf64::multiply_add_on as pairs_multiply_add_on;
 use vesica_crypto::gf128::{Gf128, inner_product_on, multiply_add_on, multiply_on};
+use vesica_crypto::golay::{LONG, SHORT, compress_from_on};
+use vesica_crypto::hadamard::add_with;
 use vesica_crypto::half_gates::HalfGates;
 use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::join::{Collection, Lookup, PackedTags, join};
 use vesica_crypto::prg::{Prg, Streams};
+use vesica_crypto::short_keys::{CharClasses, copy_to_blocks_on};
 use vesica_crypto::transpose::{COLUMNS, ROWS, transpose_on};
+use vesica_crypto::walsh::convolve_on as walsh_convolve_on;
+use vesica_crypto::weighted_xor_sum::SeedStreams;
 
 const SAMPLES: usize = 31;
 const SAMPLE: Duration = Duration::from_millis(4);
@@ -34,9 +44,9 @@ impl Reference {
 
     fn of(&self, backend: Backend) -> Option<f64> {
         match backend.level() {
-            Level::Avx512 => self.avx512,
-            Level::Avx2 => self.avx2,
-            _ => self.portable,
+            Level::Avx512Vaes => self.avx512,
+            Level::Portable => self.portable,
+            _ => self.avx2,
         }
     }
 }
@@ -245,6 +255,90 @@ fn field(bench: &Bench) {
     });
 }
 
+/// No figure of another implementation.
+const NONE: Reference = Reference::new(None, None, None);
+
+fn codes(bench: &Bench) {
+    const ROWS: usize = 1024;
+    let mut rng = Prg::from_seed([6; 16]);
+    let words: Vec<u64> = random_blocks(4 * ROWS).iter().map(|block| block.to_u128() as u64).collect();
+    let taps: Vec<u32> = words.iter().map(|word| *word as u32 & (word >> 32) as u32).collect();
+    let mut convolved = words.clone();
+    bench.levels("convolution of words, word", words.len(), &NONE, |backend| {
+        convolve_on(backend, black_box(&mut convolved), &taps);
+    });
+    let positions: Vec<[u16; LONG]> = (0..ROWS)
+        .map(|i| std::array::from_fn(|j| words[(24 * i + j) % words.len()] as u16 & 0xfff))
+        .collect();
+    let mut out = vec![[0u64; SHORT]; ROWS];
+    bench.levels("Golay blocks of words, block", ROWS, &NONE, |backend| {
+        compress_from_on(backend, &words, &positions, &words, black_box(&mut out));
+    });
+    let (bytes, kept) = (random_blocks(ROWS / 16), [Block::ONES; 2]);
+    let mut rows = vec![[Block::ZERO; 2]; ROWS];
+    bench.levels("Hadamard codewords, row", ROWS, &NONE, |backend| {
+        add_with(backend, &kept, Block::slice_as_bytes(&bytes), black_box(&mut rows));
+    });
+    let mut a: Vec<u32> = words.iter().map(|word| *word as u32).collect();
+    let mut b = a.clone();
+    bench.levels("Walsh-Hadamard convolution of 2^12, number", a.len(), &NONE, |backend| {
+        walsh_convolve_on(backend, 1, black_box(&mut a), &mut b);
+    });
+    let streams = |backend| SeedStreams::with_backend(backend, &random_blocks(16));
+    let (mut sum, mut weighted) = ([Block::ZERO; 8], [[Block::ZERO; 8]; 4]);
+    for backend in Backend::available() {
+        let streams = streams(backend);
+        let name = format!("weighted sums of 16 streams, {:?}, block", backend.level());
+        bench.one(&name, 128, None, || streams.sum_at(rng.next_u64(), black_box(&mut sum), &mut weighted));
+    }
+    let (mut sums, values) = (random_blocks(ROWS), &words[..ROWS]);
+    bench.levels("GF(2^64) sums += pair * value, value", ROWS, &NONE, |backend| {
+        pairs_multiply_add_on(backend, black_box(&mut sums), bytes[0], values);
+    });
+}
+
+fn bands(bench: &Bench) {
+    fn of<V: XorValue>(bench: &Bench, what: &str) {
+        const ROWS: usize = 4096;
+        let mut rng = Prg::from_seed([7; 16]);
+        let mut table = vec![V::ZERO; ROWS + margin(2)];
+        V::randomise(&mut table, &mut rng);
+        let mut rows: Vec<BandRow<2>> = (0..ROWS)
+            .map(|_| BandRow { start: rng.next_u32() % ROWS as u32, band: [rng.next_u64(), rng.next_u64()] })
+            .collect();
+        let mut sums = vec![V::ZERO; ROWS];
+        let mut bands: Vec<[u64; 2]> = rows.iter().map(|row| row.band).collect();
+        bands.iter_mut().for_each(|band| band[0] |= 1);
+        bench.levels(&format!("band sums of {what} in any order, row"), ROWS, &NONE, |backend| {
+            sums_on(backend, &table, &rows, black_box(&mut sums));
+        });
+        rows.sort_by_key(|row| row.start);
+        bench.levels(&format!("band sums of {what} in order, row"), ROWS, &NONE, |backend| {
+            sums_on(backend, &table, &rows, black_box(&mut sums));
+        });
+        bench.levels(&format!("band back substitution of {what}, row"), ROWS, &NONE, |backend| {
+            back_substitute_on(backend, &bands, black_box(&mut table));
+        });
+    }
+    of::<u64>(bench, "words");
+    of::<Block>(bench, "blocks");
+}
+
+fn texts(bench: &Bench) {
+    const TEXTS: usize = 1024;
+    let bytes = Block::slice_as_bytes(&random_blocks(4 * TEXTS)).to_vec();
+    let text = bytes.as_chunks::<64>().0;
+    let mut masks = vec![[0; 3]; TEXTS];
+    bench.levels("three bytes looked for, 64 bytes", TEXTS, &NONE, |backend| {
+        byte_masks_on(backend, text, *b",\n\"", black_box(&mut masks));
+    });
+    let texts: Vec<&[u8]> = text.iter().enumerate().map(|(i, text)| &text[..8 + i % 24]).collect();
+    let (mut blocks, mut classes) = (vec![[0; 64]; TEXTS], vec![CharClasses::default(); TEXTS]);
+    bench.levels("short texts in blocks, text", TEXTS, &NONE, |backend| {
+        copy_to_blocks_on::<5, true>(backend, &texts, black_box(&mut blocks), &mut classes);
+    });
+}
+
 fn joins(bench: &Bench) {
     for (log, reference) in [(16, 23.0), (20, 23.0), (24, 27.0)] {
         let count = 1 << log;
@@ -316,6 +410,9 @@ fn main() {
     blake3(&bench);
     bit_matrices(&bench);
     field(&bench);
+    codes(&bench);
+    bands(&bench);
+    texts(&bench);
     joins(&bench);
     lookups(&bench);
 }

@@ -29,7 +29,7 @@ fn main() {
     one("library: map", 1, || _ = black_box(Ristretto255::map_to_group(&uniform[0])));
     one("library: decode", 1, || _ = black_box(Ristretto255::decode(&encoding)));
     one("library: encode", 1, || _ = black_box(Ristretto255::encode(&element)));
-    for backend in [Backend::PORTABLE, Backend::detect()] {
+    for backend in Backend::available() {
         let name = |what: &str, count: usize| format!("{:?}: {what}, batch of {count}", backend.level());
         for count in [1, 8, 16, 128, 1024] {
             let uniform = &uniform[..count];
@@ -44,7 +44,7 @@ fn main() {
             });
         }
     }
-    for backend in [Backend::PORTABLE, Backend::detect()] {
+    for backend in Backend::available() {
         elements(backend, &uniform[..512]);
     }
     // A first chunk that does not decode is not multiplied.

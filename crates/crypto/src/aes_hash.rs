@@ -99,6 +99,16 @@ impl FixedKey {
     pub fn tccr_at(&self, tweaks: &[Block], blocks: &mut [Block]) {
         self.key.tccr_at(tweaks, blocks);
     }
+
+    /// The lowest bit of [`tccr`](Self::tccr) of each block ⊕ `offset`, 64 to a word: bit i of word j belongs to
+    /// block 64j + i, whose tweak is `first` + 64j + i. Bits beyond the last block are zero. Nothing else of the
+    /// hashes is written.
+    ///
+    /// # Panics
+    /// If there are more or fewer words than the bits need.
+    pub fn tccr_bits(&self, first: u64, offset: &Block, blocks: &[Block], words: &mut [u64]) {
+        self.key.tccr_bits(first, offset, blocks, words);
+    }
 }
 
 /// Replaces block x of row i, in every column, by AES_k(σ(x)) ⊕ σ(x) with k = `keys[i]`.
@@ -208,6 +218,35 @@ mod tests {
         let mut blocks: Vec<Block> = picked.iter().map(|&i| list[i]).collect();
         fixed.tccr_at(&tweaks, &mut blocks);
         assert!(blocks.iter().zip(picked).all(|(block, i)| *block == all[i]));
+    }
+
+    #[test]
+    fn bits_are_the_lowest_of_the_hashes_on_every_level() {
+        let key = Block::from(8u128);
+        let list: Vec<Block> = (1..=200u128)
+            .map(|i| Block::from(i.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)))
+            .collect();
+        for backend in Backend::available() {
+            let fixed = FixedKey::with_backend(backend, key);
+            for (count, first) in
+                [0, 1, 15, 16, 63, 64, 65, 128, 200].into_iter().flat_map(|n| [(n, 5), (n, u64::MAX - 70)])
+            {
+                for offset in [Block::ZERO, Block::from(u128::MAX / 7)] {
+                    let mut hashed: Vec<Block> = list[..count].iter().map(|block| *block ^ offset).collect();
+                    fixed.tccr(first, &mut hashed);
+                    let mut words = vec![u64::MAX; count.div_ceil(64)];
+                    fixed.tccr_bits(first, &offset, &list[..count], &mut words);
+                    for i in 0..64 * words.len() {
+                        let expected = hashed.get(i).is_some_and(|hash| hash.bit(0));
+                        assert_eq!(
+                            words[i / 64] >> (i % 64) & 1 == 1,
+                            expected,
+                            "{backend:?}, {i} of {count}"
+                        );
+                    }
+                }
+            }
+        }
     }
 
     #[test]

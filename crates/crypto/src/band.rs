@@ -19,7 +19,20 @@ pub use kernels::{BandRow, XorValue, margin};
 /// # Panics
 /// If the numbers of rows and sums differ, or a row reaches beyond the table.
 pub fn sums<V: XorValue, const N: usize>(table: &[V], rows: &[BandRow<N>], sums: &mut [V]) {
-    kernels::sums(Backend::detect(), table, rows, sums);
+    sums_on(Backend::detect(), table, rows, sums);
+}
+
+/// [`sums`] computed by `backend`.
+///
+/// # Panics
+/// As [`sums`].
+pub fn sums_on<V: XorValue, const N: usize>(
+    backend: Backend,
+    table: &[V],
+    rows: &[BandRow<N>],
+    sums: &mut [V],
+) {
+    kernels::sums(backend, table, rows, sums);
 }
 
 /// Solves a triangular system in place, from its last row to the first.
@@ -31,5 +44,17 @@ pub fn sums<V: XorValue, const N: usize>(table: &[V], rows: &[BandRow<N>], sums:
 /// # Panics
 /// If there are not [`margin`] columns behind the last band.
 pub fn back_substitute<V: XorValue, const N: usize>(bands: &[[u64; N]], table: &mut [V]) {
-    kernels::back_substitute(Backend::detect(), bands, table);
+    back_substitute_on(Backend::detect(), bands, table);
+}
+
+/// [`back_substitute`] computed by `backend`.
+///
+/// # Panics
+/// As [`back_substitute`].
+pub fn back_substitute_on<V: XorValue, const N: usize>(
+    backend: Backend,
+    bands: &[[u64; N]],
+    table: &mut [V],
+) {
+    kernels::back_substitute(backend, bands, table);
 }

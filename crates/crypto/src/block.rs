@@ -99,6 +99,28 @@ impl Block {
     pub fn mask(bit: bool) -> Self {
         Self::from_u128(0u128.wrapping_sub(u128::from(bit)))
     }
+
+    /// a ⊕ b of rows of blocks, in line in every build: a call would cost more than what it does.
+    #[inline(always)]
+    #[must_use]
+    pub fn xor_rows<const W: usize>(a: &[Self; W], b: &[Self; W]) -> [Self; W] {
+        let mut sum = *a;
+        for word in 0..W {
+            sum[word] ^= b[word];
+        }
+        sum
+    }
+
+    /// Each block of a row, and `mask`.
+    #[inline(always)]
+    #[must_use]
+    pub fn mask_row<const W: usize>(row: &[Self; W], mask: Self) -> [Self; W] {
+        let mut masked = *row;
+        for block in &mut masked {
+            *block &= mask;
+        }
+        masked
+    }
 }
 
 impl fmt::Debug for Block {

@@ -9,5 +9,18 @@ pub use kernels::BLOCK;
 /// # Panics
 /// If the numbers of blocks and of rows of masks differ.
 pub fn byte_masks<const N: usize>(text: &[[u8; BLOCK]], bytes: [u8; N], masks: &mut [[u64; N]]) {
-    kernels::find(Backend::detect(), text, bytes, masks);
+    byte_masks_on(Backend::detect(), text, bytes, masks);
+}
+
+/// [`byte_masks`] computed by `backend`.
+///
+/// # Panics
+/// As [`byte_masks`].
+pub fn byte_masks_on<const N: usize>(
+    backend: Backend,
+    text: &[[u8; BLOCK]],
+    bytes: [u8; N],
+    masks: &mut [[u64; N]],
+) {
+    kernels::find(backend, text, bytes, masks);
 }

@@ -24,7 +24,7 @@
 //! the plaintext.
 //!
 //! Powers of x are short: a step of Horner's rule takes as many bits as x may have, not those of the group
-//! order. The lanes of AVX-512 compute eight values at a time; elsewhere curve25519-dalek does. Both give the
+//! order. Lanes compute eight values at a time; without AVX2 curve25519-dalek does. Both give the
 //! same bytes. Everything is constant time in scalars, nonces, points and plaintexts.
 
 use curve25519_dalek::ristretto::RistrettoPoint;
@@ -35,7 +35,7 @@ use zeroize::Zeroize;
 
 use crate::backend::Backend;
 #[cfg(target_arch = "x86_64")]
-use crate::backend::ristretto_ifma::{self, Kernel};
+use crate::backend::ristretto_lanes::{self, Kernel};
 use crate::group::{
     Elements, FixedBase, Group, InvalidElement, Ristretto255, RistrettoBase, RistrettoElements, Scalar,
 };
@@ -62,7 +62,7 @@ pub struct Coefficients(Form);
 
 enum Form {
     #[cfg(target_arch = "x86_64")]
-    Lanes(Vec<ristretto_ifma::Coefficient>),
+    Lanes(Vec<ristretto_lanes::Coefficient>),
     Portable(Vec<[RistrettoPoint; 2]>),
 }
 
@@ -254,7 +254,7 @@ impl PublicKey {
                     unreachable!("the key has lanes, or it would not have decoded coefficients to them")
                 };
                 let queries: Vec<_> = (queries.iter().zip(&blinded))
-                    .map(|(query, blinded)| ristretto_ifma::Query {
+                    .map(|(query, blinded)| ristretto_lanes::Query {
                         coefficients: &coefficients[query.first..query.first + degree],
                         point: query.point.to_le_bytes(),
                         factor: blinded.factor.as_bytes(),
@@ -262,7 +262,7 @@ impl PublicKey {
                         plain: blinded.plain.as_bytes(),
                     })
                     .collect();
-                base.kernel().evaluate([base, key], bits as usize, &queries, out);
+                Kernel::evaluate([base, key], bits as usize, &queries, out);
             }
             Form::Portable(coefficients) => {
                 let value = |(query, blinded): (&Query, &Blinded)| {

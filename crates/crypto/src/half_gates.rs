@@ -113,12 +113,10 @@ impl<const W: usize> HalfGates<W> {
             let work = a.chunks(BATCH).zip(b.chunks(BATCH));
             let made = tables.chunks_mut(BATCH).zip(out.chunks_mut(BATCH));
             for (start, ((a, b), (tables, out))) in (self.next..).step_by(2 * BATCH).zip(work.zip(made)) {
-                let hashes = self.hash(a.len(), |i| {
-                    let (j, a, b) = (start + 2 * i as u64, &a[i], &b[i]);
-                    [(j, *a), (j, xor(a, delta)), (j + 1, *b), (j + 1, xor(b, delta))]
-                });
-                for (i, [a0, a1, b0, b1]) in hashes.iter().enumerate() {
-                    (tables[i], out[i]) = formulas::garble(delta, &a[i], &b[i], [a0, a1], [b0, b1]);
+                let hashes = self.hash::<2, 2>(start, [a, b], delta);
+                for (i, [hash_a, hash_b]) in hashes.iter().enumerate() {
+                    (tables[i], out[i]) =
+                        formulas::garble(delta, &a[i], &b[i], hash_a.each_ref(), hash_b.each_ref());
                 }
             }
         }
@@ -147,12 +145,9 @@ impl<const W: usize> HalfGates<W> {
             let work = selected.chunks(BATCH).zip(x.chunks(BATCH));
             let made = tables.chunks_mut(BATCH).zip(out.chunks_mut(BATCH));
             for (start, ((selected, x), (tables, out))) in (self.next..).step_by(BATCH).zip(work.zip(made)) {
-                let hashes = self.hash(x.len(), |i| {
-                    let j = start + i as u64;
-                    [(j, x[i]), (j, xor(&x[i], delta))]
-                });
-                for (i, hashes) in hashes.iter().enumerate() {
-                    [tables[i], out[i]] = formulas::garble_private(&selected[i], &x[i], hashes.each_ref());
+                let hashes = self.hash::<1, 2>(start, [x], delta);
+                for (i, [hash]) in hashes.iter().enumerate() {
+                    [tables[i], out[i]] = formulas::garble_private(&selected[i], &x[i], hash.each_ref());
                 }
             }
         }
@@ -179,11 +174,8 @@ impl<const W: usize> HalfGates<W> {
             let work = a.chunks(BATCH).zip(b.chunks(BATCH));
             let made = tables.chunks(BATCH).zip(out.chunks_mut(BATCH));
             for (start, ((a, b), (tables, out))) in (self.next..).step_by(2 * BATCH).zip(work.zip(made)) {
-                let hashes = self.hash(a.len(), |i| {
-                    let j = start + 2 * i as u64;
-                    [(j, a[i]), (j + 1, b[i])]
-                });
-                for (i, [hash_a, hash_b]) in hashes.iter().enumerate() {
+                let hashes = self.hash::<2, 1>(start, [a, b], &[Block::ZERO; W]);
+                for (i, [[hash_a], [hash_b]]) in hashes.iter().enumerate() {
                     out[i] = formulas::evaluate(&a[i], &b[i], &tables[i], hash_a, hash_b);
                 }
             }
@@ -203,8 +195,8 @@ impl<const W: usize> HalfGates<W> {
         } else {
             let work = x.chunks(BATCH).zip(tables.chunks(BATCH)).zip(out.chunks_mut(BATCH));
             for (start, ((x, tables), out)) in (self.next..).step_by(BATCH).zip(work) {
-                let hashes = self.hash(x.len(), |i| [(start + i as u64, x[i])]);
-                for (i, [hash]) in hashes.iter().enumerate() {
+                let hashes = self.hash::<1, 1>(start, [x], &[Block::ZERO; W]);
+                for (i, [[hash]]) in hashes.iter().enumerate() {
                     out[i] = formulas::evaluate_private(&x[i], &tables[i], hash);
                 }
             }
@@ -220,31 +212,37 @@ impl<const W: usize> HalfGates<W> {
         Some(Batch { first, delta: *delta, cut: *cut })
     }
 
-    /// The wide hashes of `gates` gates: `labels` gives the labels of each, and the numbers of their halves.
-    fn hash<const N: usize>(
+    /// The wide hashes of some gates, of which each has a label in each of the `N` rows; the number of its first half is
+    /// `start` and so on. There are the hashes of the labels themselves (`K` = 1), or also those of the labels ⊕ Δ.
+    fn hash<const N: usize, const K: usize>(
         &mut self,
-        gates: usize,
-        labels: impl Fn(usize) -> [(u64, [Block; W]); N],
-    ) -> &[[[Block; W]; N]] {
-        let (inputs, width) = (&mut self.inputs[..(1 + W) * N * gates], (1 + W) * Block::BYTES);
-        for (i, input) in inputs.chunks_exact_mut((1 + W) * N).enumerate() {
-            for (input, (number, label)) in input.chunks_exact_mut(1 + W).zip(labels(i)) {
-                input[0] = Block::from_halves(number, 0);
-                input[1..].copy_from_slice(&label);
+        start: u64,
+        rows: [&[[Block; W]]; N],
+        delta: &[Block; W],
+    ) -> &[[[[Block; W]; K]; N]] {
+        let (count, width) = (K * rows.iter().map(|row| row.len()).sum::<usize>(), (1 + W) * Block::BYTES);
+        let inputs = &mut self.inputs[..(1 + W) * count];
+        for (i, gate) in inputs.chunks_exact_mut((1 + W) * K * N).enumerate() {
+            for (half, row) in rows.iter().enumerate() {
+                let mut label = row[i];
+                for k in 0..K {
+                    let at = (1 + W) * (K * half + k);
+                    gate[at] = Block::from_halves(start + (N * i + half) as u64, 0);
+                    for (to, from) in gate[at + 1..=at + W].iter_mut().zip(&label) {
+                        *to = *from;
+                    }
+                    label = Block::xor_rows(&label, delta);
+                }
             }
         }
-        let hashes = &mut self.hashes[..N * gates];
+        let hashes = &mut self.hashes[..count];
         let out = Block::slice_as_mut_bytes(hashes.as_flattened_mut());
         self.wide.hash_batch_on(self.backend, Block::slice_as_bytes(inputs), width, out, W * Block::BYTES);
         for hash in hashes.iter_mut() {
             hash.iter_mut().zip(&self.cut).for_each(|(block, cut)| *block &= *cut);
         }
-        hashes.as_chunks().0
+        hashes.as_chunks().0.as_chunks().0
     }
-}
-
-fn xor<const W: usize>(a: &[Block; W], b: &[Block; W]) -> [Block; W] {
-    core::array::from_fn(|word| a[word] ^ b[word])
 }
 
 #[cfg(test)]

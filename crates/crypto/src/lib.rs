@@ -23,6 +23,7 @@
 //! | [`paillier`] | Paillier encryption |
 //! | [`elgamal`] | exponential ElGamal, and encrypted polynomials evaluated at a point |
 //! | [`join`] | which tags of two lists are equal |
+//! | [`laplace`] | the discrete Laplace distribution, drawn exactly |
 //! | [`byte_masks`] | certain bytes of a text, found as bit masks |
 //! | [`short_keys`] | short texts in blocks, and the classes of their bytes |
 //! | [`memory`] | large vectors on huge pages |
@@ -50,6 +51,7 @@ pub mod hadamard;
 pub mod half_gates;
 pub mod hash;
 pub mod join;
+pub mod laplace;
 pub mod memory;
 pub mod paillier;
 pub mod par;

@@ -48,22 +48,40 @@ pub fn keep_freed_memory() {
 pub trait Blank: Copy {
     /// The value that overwrites a secret.
     const BLANK: Self;
+
+    /// Overwrites all of them.
+    fn blank_all(secrets: &mut [Self]) {
+        secrets.fill(Self::BLANK);
+    }
 }
 
 macro_rules! blank {
     ($($plain:ty: $value:expr),*) => { $(impl Blank for $plain { const BLANK: Self = $value; })* };
 }
 
-blank!(u8: 0, u16: 0, u32: 0, u64: 0, u128: 0, usize: 0, Block: Block::ZERO);
+blank!(u8: 0, u16: 0, u32: 0, u64: 0, u128: 0, usize: 0);
+
+impl Blank for Block {
+    const BLANK: Self = Block::ZERO;
+
+    /// As bytes, which the system's library fills fastest.
+    fn blank_all(secrets: &mut [Self]) {
+        Block::slice_as_mut_bytes(secrets).fill(0);
+    }
+}
 
 impl<T: Blank, const N: usize> Blank for [T; N] {
     const BLANK: Self = [T::BLANK; N];
+
+    fn blank_all(secrets: &mut [Self]) {
+        T::blank_all(secrets.as_flattened_mut());
+    }
 }
 
 /// Empties a vector of secrets and overwrites all its memory with [blanks](Blank), at the speed of memory.
 /// (`zeroize` writes the spare capacity of a vector byte by byte.)
 pub fn wipe<T: Blank>(vector: &mut Vec<T>) {
-    vector.clear();
+    T::blank_all(vector);
     vector.resize(vector.capacity(), T::BLANK);
     optimization_barrier(&vector[..]);
     counted::add(size_of_val(&vector[..]));
@@ -71,7 +89,7 @@ pub fn wipe<T: Blank>(vector: &mut Vec<T>) {
 }
 
 /// A vector of secrets that is [wiped](wipe()) when it is dropped, on every way out of a function. A vector
-/// that grows beyond its capacity leaves an unwiped copy behind.
+/// that grows beyond its capacity leaves an unwiped copy behind, unless [`reserve`](Self::reserve) makes the room.
 pub struct Wiped<T: Blank>(Vec<T>);
 
 impl<T: Blank> Wiped<T> {
@@ -79,6 +97,16 @@ impl<T: Blank> Wiped<T> {
     #[must_use]
     pub fn into_vec(mut self) -> Vec<T> {
         core::mem::take(&mut self.0)
+    }
+
+    /// Makes room for so many more, and wipes what was in the smaller room.
+    pub fn reserve(&mut self, more: usize) {
+        if self.0.capacity() - self.0.len() < more {
+            let mut grown = large_capacity((2 * self.0.len()).max(self.0.len() + more));
+            grown.extend_from_slice(&self.0);
+            wipe(&mut self.0);
+            self.0 = grown;
+        }
     }
 }
 
@@ -190,6 +218,19 @@ mod tests {
         kept.push(7u8);
         assert_eq!(kept.into_vec(), [7]);
         assert_eq!(wiped_bytes() - before, 24);
+    }
+
+    #[test]
+    fn room_is_made_without_leaving_a_copy_behind() {
+        let mut secrets = Wiped::from(vec![1u64, 2, 3]);
+        let (before, room) = (wiped_bytes(), 8 * secrets.capacity());
+        secrets.reserve(0);
+        assert_eq!(wiped_bytes(), before, "there is room");
+        secrets.reserve(50);
+        assert_eq!(wiped_bytes() - before, room, "what was there has been wiped");
+        let grown = secrets.capacity();
+        secrets.extend(4..=53);
+        assert!(secrets.iter().copied().eq(1..=53) && secrets.capacity() == grown);
     }
 
     #[test]

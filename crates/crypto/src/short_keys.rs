@@ -16,5 +16,18 @@ pub fn copy_to_blocks<const AT: usize, const LOWER: bool>(
     blocks: &mut [[u8; BLOCK]],
     classes: &mut [CharClasses],
 ) {
-    kernels::copy_to_blocks::<AT, LOWER>(Backend::detect(), texts, blocks, classes);
+    copy_to_blocks_on::<AT, LOWER>(Backend::detect(), texts, blocks, classes);
+}
+
+/// [`copy_to_blocks`] computed by `backend`.
+///
+/// # Panics
+/// As [`copy_to_blocks`].
+pub fn copy_to_blocks_on<const AT: usize, const LOWER: bool>(
+    backend: Backend,
+    texts: &[&[u8]],
+    blocks: &mut [[u8; BLOCK]],
+    classes: &mut [CharClasses],
+) {
+    kernels::copy_to_blocks::<AT, LOWER>(backend, texts, blocks, classes);
 }

@@ -14,6 +14,11 @@
 //! leaves SubWord(RotWord(w₃)) ⊕ rcon in each of them (ShiftRows moves nothing when the columns are equal),
 //! in constant time and for as many keys at once as a vector has lanes.
 
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[macro_use]
+mod shared;
+#[cfg(target_arch = "aarch64")]
+mod arm;
 mod children;
 pub(crate) mod half_gates;
 #[cfg(target_arch = "x86_64")]
@@ -22,9 +27,9 @@ mod x86;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit, consts::U16};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::Backend;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 use super::Level;
+use super::{Backend, Kernels};
 use crate::block::Block;
 
 pub(crate) use children::{add_at, ccr_sum, children};
@@ -38,14 +43,21 @@ enum Schedule {
     Library(Box<aes::Aes128>),
     #[cfg(target_arch = "x86_64")]
     Rounds(Backend, [Block; 11]),
+    #[cfg(target_arch = "aarch64")]
+    Neon([Block; 11]),
 }
 
 impl Key {
     pub(crate) fn new(backend: Backend, key: &Block) -> Self {
-        match backend.level() {
+        match backend.level_for(Kernels::Aes) {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: a back end of these levels exists only where their instructions do.
-            Level::Avx2 | Level::Avx512 => Self(Schedule::Rounds(backend, unsafe { x86::expand(key) })),
+            Level::Avx2 | Level::Avx2Vaes | Level::Avx512Vaes => {
+                // SAFETY: a back end of these levels exists only where their instructions do.
+                Self(Schedule::Rounds(backend, unsafe { x86::expand(key) }))
+            }
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: a back end of this level exists only where its instructions do.
+            Level::Neon => Self(Schedule::Neon(unsafe { arm::neon::expand(key) })),
             _ => Self(Schedule::Library(Box::new(aes::Aes128::new(key.as_bytes().into())))),
         }
     }
@@ -57,11 +69,15 @@ impl Key {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a back end of these levels exists only where their instructions do.
             Schedule::Rounds(backend, rounds) => unsafe {
-                match backend.level() {
-                    Level::Avx512 => x86::wide::encrypt(rounds, blocks),
+                match backend.level_for(Kernels::Aes) {
+                    Level::Avx512Vaes => x86::wide::encrypt(rounds, blocks),
+                    Level::Avx2Vaes => x86::middle::encrypt(rounds, blocks),
                     _ => x86::narrow::encrypt(rounds, blocks),
                 }
             },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: a key of this kind exists only where the instructions of its level do.
+            Schedule::Neon(rounds) => unsafe { arm::neon::encrypt(rounds, blocks) },
         }
     }
 
@@ -73,11 +89,15 @@ impl Key {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a back end of these levels exists only where their instructions do.
             Schedule::Rounds(backend, rounds) => unsafe {
-                match backend.level() {
-                    Level::Avx512 => x86::wide::keystream(rounds, first, out),
+                match backend.level_for(Kernels::Aes) {
+                    Level::Avx512Vaes => x86::wide::keystream(rounds, first, out),
+                    Level::Avx2Vaes => x86::middle::keystream(rounds, first, out),
                     _ => x86::narrow::keystream(rounds, first, out),
                 }
             },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: a key of this kind exists only where the instructions of its level do.
+            Schedule::Neon(rounds) => unsafe { arm::neon::keystream(rounds, first, out) },
         }
     }
 
@@ -93,11 +113,15 @@ impl Key {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a back end of these levels exists only where their instructions do.
             Schedule::Rounds(backend, rounds) => unsafe {
-                match backend.level() {
-                    Level::Avx512 => x86::wide::ccr(rounds, blocks),
+                match backend.level_for(Kernels::Aes) {
+                    Level::Avx512Vaes => x86::wide::ccr(rounds, blocks),
+                    Level::Avx2Vaes => x86::middle::ccr(rounds, blocks),
                     _ => x86::narrow::ccr(rounds, blocks),
                 }
             },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: a key of this kind exists only where the instructions of its level do.
+            Schedule::Neon(rounds) => unsafe { arm::neon::ccr(rounds, blocks) },
         }
     }
 
@@ -110,10 +134,12 @@ impl Key {
         );
         match &self.0 {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: a back end of these levels exists only where their instructions do.
-            Schedule::Rounds(backend, rounds) if backend.level() == Level::Avx512 => unsafe {
-                x86::wide::step(rounds, mask, range, whole_bits(range), from, to);
-            },
+            Schedule::Rounds(backend, rounds)
+                if backend.level_for(Kernels::FeistelSteps) == Level::Avx512Vaes =>
+            {
+                // SAFETY: a back end of this level exists only where its instructions do.
+                unsafe { x86::wide::step(rounds, mask, range, whole_bits(range), from, to) }
+            }
             _ => {
                 for (from, to) in from.chunks(BATCH).zip(to.chunks_mut(BATCH)) {
                     let mut hashes = [Block::ZERO; BATCH];
@@ -144,11 +170,15 @@ impl Key {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a back end of these levels exists only where their instructions do.
             Schedule::Rounds(backend, rounds) => unsafe {
-                match backend.level() {
-                    Level::Avx512 => x86::wide::tccr(rounds, first, blocks),
+                match backend.level_for(Kernels::Aes) {
+                    Level::Avx512Vaes => x86::wide::tccr(rounds, first, blocks),
+                    Level::Avx2Vaes => x86::middle::tccr(rounds, first, blocks),
                     _ => x86::narrow::tccr(rounds, first, blocks),
                 }
             },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: a key of this kind exists only where the instructions of its level do.
+            Schedule::Neon(rounds) => unsafe { arm::neon::tccr(rounds, first, blocks) },
         }
     }
 
@@ -166,11 +196,46 @@ impl Key {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a back end of these levels exists only where their instructions do.
             Schedule::Rounds(backend, rounds) => unsafe {
-                match backend.level() {
-                    Level::Avx512 => x86::wide::tccr_at(rounds, tweaks, blocks),
+                match backend.level_for(Kernels::Aes) {
+                    Level::Avx512Vaes => x86::wide::tccr_at(rounds, tweaks, blocks),
+                    Level::Avx2Vaes => x86::middle::tccr_at(rounds, tweaks, blocks),
                     _ => x86::narrow::tccr_at(rounds, tweaks, blocks),
                 }
             },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: a key of this kind exists only where the instructions of its level do.
+            Schedule::Neon(rounds) => unsafe { arm::neon::tccr_at(rounds, tweaks, blocks) },
+        }
+    }
+
+    /// Sets bit i of word j to the lowest bit of the tweakable hash of block 64j + i ⊕ `offset` under the tweak
+    /// `first` + 64j + i; bits beyond the last block to zero.
+    pub(crate) fn tccr_bits(&self, first: u64, offset: &Block, blocks: &[Block], words: &mut [u64]) {
+        const WORD: usize = u64::BITS as usize;
+        assert_eq!(words.len(), blocks.len().div_ceil(WORD), "as many words as the bits need");
+        match &self.0 {
+            Schedule::Library(_) => {
+                let mut hashed = [Block::ZERO; WORD];
+                for (i, (blocks, word)) in blocks.chunks(WORD).zip(words).enumerate() {
+                    let hashed = &mut hashed[..blocks.len()];
+                    hashed.iter_mut().zip(blocks).for_each(|(hashed, block)| *hashed = *block ^ *offset);
+                    self.tccr(first.wrapping_add((i * WORD) as u64), hashed);
+                    *word = hashed.iter().rev().fold(0, |word, hash| word << 1 | hash.to_halves().0 & 1);
+                }
+                hashed.zeroize();
+            }
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a back end of these levels exists only where their instructions do.
+            Schedule::Rounds(backend, rounds) => unsafe {
+                match backend.level_for(Kernels::Aes) {
+                    Level::Avx512Vaes => x86::wide::tccr_bits(rounds, first, offset, blocks, words),
+                    Level::Avx2Vaes => x86::middle::tccr_bits(rounds, first, offset, blocks, words),
+                    _ => x86::narrow::tccr_bits(rounds, first, offset, blocks, words),
+                }
+            },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: a key of this kind exists only where the instructions of its level do.
+            Schedule::Neon(rounds) => unsafe { arm::neon::tccr_bits(rounds, first, offset, blocks, words) },
         }
     }
 }
@@ -182,6 +247,8 @@ impl Drop for Key {
             Schedule::Library(_) => {}
             #[cfg(target_arch = "x86_64")]
             Schedule::Rounds(_, rounds) => rounds.zeroize(),
+            #[cfg(target_arch = "aarch64")]
+            Schedule::Neon(rounds) => rounds.zeroize(),
         }
     }
 }
@@ -199,16 +266,21 @@ enum WideSchedule {
     Library(Box<aes::Aes256>),
     #[cfg(target_arch = "x86_64")]
     Rounds(Backend, [Block; 15]),
+    #[cfg(target_arch = "aarch64")]
+    Neon([Block; 15]),
 }
 
 impl WideKey {
     pub(crate) fn new(backend: Backend, key: &[u8; 32]) -> Self {
-        match backend.level() {
+        match backend.level_for(Kernels::Aes) {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 | Level::Avx512 => {
+            Level::Avx2 | Level::Avx2Vaes | Level::Avx512Vaes => {
                 // SAFETY: a back end of these levels exists only where their instructions do.
                 Self(WideSchedule::Rounds(backend, unsafe { x86::expand_wide(key) }))
             }
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: a back end of this level exists only where its instructions do.
+            Level::Neon => Self(WideSchedule::Neon(unsafe { arm::neon::expand_wide(key) })),
             _ => Self(WideSchedule::Library(Box::new(aes::Aes256::new(key.into())))),
         }
     }
@@ -221,11 +293,15 @@ impl WideKey {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a back end of these levels exists only where their instructions do.
             WideSchedule::Rounds(backend, rounds) => unsafe {
-                match backend.level() {
-                    Level::Avx512 => x86::wide::keystream(rounds, first, out),
+                match backend.level_for(Kernels::Aes) {
+                    Level::Avx512Vaes => x86::wide::keystream(rounds, first, out),
+                    Level::Avx2Vaes => x86::middle::keystream(rounds, first, out),
                     _ => x86::narrow::keystream(rounds, first, out),
                 }
             },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: a key of this kind exists only where the instructions of its level do.
+            WideSchedule::Neon(rounds) => unsafe { arm::neon::keystream(rounds, first, out) },
         }
     }
 }
@@ -237,6 +313,8 @@ impl Drop for WideKey {
             WideSchedule::Library(_) => {}
             #[cfg(target_arch = "x86_64")]
             WideSchedule::Rounds(_, rounds) => rounds.zeroize(),
+            #[cfg(target_arch = "aarch64")]
+            WideSchedule::Neon(rounds) => rounds.zeroize(),
         }
     }
 }
@@ -253,10 +331,16 @@ pub(crate) fn keystreams<const BLOCKS: usize>(keys: &[Key], first: u64, rows: &m
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a back end of these levels exists only where their instructions do.
             (Schedule::Rounds(backend, one), Schedule::Rounds(_, two)) => unsafe {
-                match backend.level() {
-                    Level::Avx512 => x86::wide::two_keystreams([one, two], first, out),
+                match backend.level_for(Kernels::Aes) {
+                    Level::Avx512Vaes => x86::wide::two_keystreams([one, two], first, out),
+                    Level::Avx2Vaes => x86::middle::two_keystreams([one, two], first, out),
                     _ => x86::narrow::two_keystreams([one, two], first, out),
                 }
+            },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: a key of this kind exists only where the instructions of its level do.
+            (Schedule::Neon(one), Schedule::Neon(two)) => unsafe {
+                arm::neon::two_keystreams([one, two], first, out)
             },
             _ => [one, two].into_iter().zip(out).for_each(|(key, out)| key.keystream(first, out)),
         }
@@ -280,10 +364,16 @@ pub(crate) fn wide_keystreams<const BLOCKS: usize>(
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a back end of these levels exists only where their instructions do.
             (WideSchedule::Rounds(backend, one), WideSchedule::Rounds(_, two)) => unsafe {
-                match backend.level() {
-                    Level::Avx512 => x86::wide::two_keystreams([one, two], first, out),
+                match backend.level_for(Kernels::Aes) {
+                    Level::Avx512Vaes => x86::wide::two_keystreams([one, two], first, out),
+                    Level::Avx2Vaes => x86::middle::two_keystreams([one, two], first, out),
                     _ => x86::narrow::two_keystreams([one, two], first, out),
                 }
+            },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: a key of this kind exists only where the instructions of its level do.
+            (WideSchedule::Neon(one), WideSchedule::Neon(two)) => unsafe {
+                arm::neon::two_keystreams([one, two], first, out)
             },
             _ => [one, two].into_iter().zip(out).for_each(|(key, out)| key.keystream(first, out)),
         }
@@ -309,13 +399,19 @@ pub(crate) fn rekeyed<const COLUMNS: usize, const CCR: bool>(
     columns: [&mut [Block]; COLUMNS],
 ) {
     assert!(columns.iter().all(|column| column.len() == keys.len()), "one key per row");
-    match backend.level() {
+    match backend.level_for(Kernels::Aes) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide::rekeyed::<COLUMNS, CCR>(keys, columns) },
+        Level::Avx512Vaes => unsafe { x86::wide::rekeyed::<COLUMNS, CCR>(keys, columns) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2Vaes => unsafe { x86::middle::rekeyed::<COLUMNS, CCR>(keys, columns) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow::rekeyed::<COLUMNS, CCR>(keys, columns) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::neon::rekeyed::<COLUMNS, CCR>(keys, columns) },
         _ => rekeyed_by_library::<COLUMNS, CCR>(keys, columns),
     }
 }

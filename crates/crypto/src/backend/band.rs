@@ -5,6 +5,11 @@
 //! vectors begin at a cache line of the table's memory. Rows too close to an end of the table for that are
 //! left to the portable form.
 
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[macro_use]
+mod shared;
+#[cfg(target_arch = "aarch64")]
+mod arm;
 #[cfg(target_arch = "x86_64")]
 mod together;
 #[cfg(target_arch = "x86_64")]
@@ -14,10 +19,10 @@ use core::ops::{BitXor, BitXorAssign};
 
 use rand_core::CryptoRng;
 
-use super::Backend;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 use super::Level;
 use super::pages::Zeros;
+use super::{Backend, Kernels};
 use crate::block::Block;
 
 mod sealed {
@@ -84,19 +89,31 @@ pub(crate) fn sums<V: XorValue, const N: usize>(
     sums: &mut [V],
 ) {
     assert_eq!(rows.len(), sums.len(), "one sum a row");
-    match (backend.level(), V::WORDS) {
+    match (backend.level_for(Kernels::BandSums), V::WORDS) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        (Level::Avx512, 1) => unsafe { together::sums::<V, N, 1>(table, rows, sums) },
+        (Level::Avx512Vaes, 1) => unsafe { together::sums::<V, N, 1>(table, rows, sums) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        (Level::Avx512, 2) => unsafe { together::sums::<V, N, 2>(table, rows, sums) },
+        (Level::Avx512Vaes, 2) => unsafe { together::sums::<V, N, 2>(table, rows, sums) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        (Level::Avx512, 1) => unsafe { x86::wide::sums::<V, N, 1>(table, rows, sums) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        (Level::Avx512, 2) => unsafe { x86::wide::sums::<V, N, 2>(table, rows, sums) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         (Level::Avx2, 1) => unsafe { x86::narrow::sums::<V, N, 1>(table, rows, sums) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         (Level::Avx2, 2) => unsafe { x86::narrow::sums::<V, N, 2>(table, rows, sums) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        (Level::Neon, 1) => unsafe { arm::neon::sums::<V, N, 1>(table, rows, sums) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        (Level::Neon, 2) => unsafe { arm::neon::sums::<V, N, 2>(table, rows, sums) },
         _ => rows.iter().zip(sums).for_each(|(row, sum)| *sum = selected(table, row)),
     }
 }
@@ -108,7 +125,7 @@ pub(crate) fn back_substitute<V: XorValue, const N: usize>(
     table: &mut [V],
 ) {
     assert!(table.len() >= bands.len() + margin(N), "a margin behind the last band");
-    match (backend.level(), V::WORDS) {
+    match (backend.level_for(Kernels::BandSolving), V::WORDS) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
         (Level::Avx512, 1) => unsafe { x86::wide::back_substitute::<V, N, 1>(bands, table) },
@@ -121,6 +138,12 @@ pub(crate) fn back_substitute<V: XorValue, const N: usize>(
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         (Level::Avx2, 2) => unsafe { x86::narrow::back_substitute::<V, N, 2>(bands, table) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        (Level::Neon, 1) => unsafe { arm::neon::back_substitute::<V, N, 1>(bands, table) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        (Level::Neon, 2) => unsafe { arm::neon::back_substitute::<V, N, 2>(bands, table) },
         _ => substitute_range(bands, table, 0..bands.len()),
     }
 }

@@ -3,9 +3,14 @@
 //!
 //! An input of one block is a single call of the compression function (flags first chunk, last chunk and
 //! root). Its 32-bit words do not depend on their neighbours, so each vector holds the same word of sixteen
-//! (AVX-512) or eight (AVX2) inputs. Blocks of a longer input follow each other in their lane. Inputs of more
+//! (AVX-512), eight (AVX2) or four (NEON) inputs. Blocks of a longer input follow each other in their lane. Inputs of more
 //! than one chunk, and all inputs on other machines, go to the library, which computes the same.
 
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[macro_use]
+mod shared;
+#[cfg(target_arch = "aarch64")]
+mod arm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -14,9 +19,9 @@ use blake3::hazmat::HasherExt;
 
 use zeroize::Zeroize;
 
-use super::Backend;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 use super::Level;
+use super::{Backend, Kernels};
 use crate::block::Block;
 
 /// Bytes of a block.
@@ -75,7 +80,7 @@ impl Keyed<'_> {
         width: usize,
     ) {
         let rows = inputs.zip(out.chunks_exact_mut(width));
-        match backend.level() {
+        match backend.level_for(Kernels::Blake3) {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 if width <= BLOCK => {
                 // SAFETY: a back end of this level exists only where its instructions do.
@@ -88,6 +93,13 @@ impl Keyed<'_> {
                 // SAFETY: as above.
                 self.hash_lanes(rows, |words, lanes, out| unsafe {
                     x86::narrow::compress(words, lanes, out, width)
+                });
+            }
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon if width <= BLOCK => {
+                // SAFETY: as above.
+                self.hash_lanes(rows, |words, lanes, out| unsafe {
+                    arm::neon::compress(words, lanes, out, width)
                 });
             }
             _ => rows.for_each(|(input, out)| self.hash(input, out)),
@@ -109,18 +121,24 @@ impl Keyed<'_> {
             halves.len() == per * out.len() && numbers.len() == out.len(),
             "a number and an output an input"
         );
-        match backend.level() {
+        match backend.level_for(Kernels::Blake3) {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => {
-                let words = x86::Words::new(self);
+                let words = shared::Words::new(self);
                 // SAFETY: a back end of this level exists only where its instructions do.
                 unsafe { x86::wide::compress_numbered(&words, halves, per, numbers, out) }
             }
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => {
-                let words = x86::Words::new(self);
+                let words = shared::Words::new(self);
                 // SAFETY: as above.
                 unsafe { x86::narrow::compress_numbered(&words, halves, per, numbers, out) }
+            }
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => {
+                let words = shared::Words::new(self);
+                // SAFETY: as above.
+                unsafe { arm::neon::compress_numbered(&words, halves, per, numbers, out) }
             }
             _ => {
                 for ((halves, number), out) in halves.chunks_exact(per).zip(numbers).zip(out) {
@@ -142,26 +160,39 @@ impl Keyed<'_> {
         block.zeroize();
     }
 
-    /// Sets `out[i]` to the first 16 bytes of the hash of row i, `16 · W` bytes; returns whether there are
-    /// lanes to do so.
-    fn in_lanes<const W: usize>(&self, backend: Backend, rows: &[u8], out: &mut [[u8; 16]]) -> bool {
-        #[cfg(target_arch = "x86_64")]
+    /// Sets row i of `out` to the first `16 · N` bytes of the hash of row i, `16 · W` bytes; returns whether there
+    /// are lanes to do so.
+    fn in_lanes<const W: usize, const N: usize>(
+        &self,
+        backend: Backend,
+        rows: &[u8],
+        out: &mut [u8],
+    ) -> bool {
+        #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
         {
             let rows = rows.as_chunks().0.as_chunks().0;
-            match backend.level() {
+            let out = out.as_chunks_mut().0.as_chunks_mut().0;
+            match backend.level_for(Kernels::Blake3) {
+                #[cfg(target_arch = "x86_64")]
                 Level::Avx512 => self.fixed_lanes(rows, out, |words, rows, out| {
                     // SAFETY: a back end of this level exists only where its instructions do.
-                    unsafe { x86::wide::compress_rows::<W>(words, rows, out) }
+                    unsafe { x86::wide::compress_rows::<W, N>(words, rows, out) }
                 }),
+                #[cfg(target_arch = "x86_64")]
                 Level::Avx2 => self.fixed_lanes(rows, out, |words, rows, out| {
                     // SAFETY: as above.
-                    unsafe { x86::narrow::compress_rows::<W>(words, rows, out) }
+                    unsafe { x86::narrow::compress_rows::<W, N>(words, rows, out) }
                 }),
-                Level::Portable => return false,
+                #[cfg(target_arch = "aarch64")]
+                Level::Neon => self.fixed_lanes(rows, out, |words, rows, out| {
+                    // SAFETY: as above.
+                    unsafe { arm::neon::compress_rows::<W, N>(words, rows, out) }
+                }),
+                _ => return false,
             }
             true
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
         {
             let _ = (backend, rows, out);
             false
@@ -169,26 +200,26 @@ impl Keyed<'_> {
     }
 
     /// Takes as many rows at a time as there are lanes; the last rows are padded.
-    #[cfg(target_arch = "x86_64")]
-    fn fixed_lanes<const W: usize, const LANES: usize>(
+    #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+    fn fixed_lanes<const W: usize, const N: usize, const LANES: usize>(
         &self,
         rows: &[[[u8; 16]; W]],
-        out: &mut [[u8; 16]],
-        compress: impl Fn(&x86::Words, &[[[u8; 16]; W]; LANES], &mut [[u8; 16]; LANES]),
+        out: &mut [[[u8; 16]; N]],
+        compress: impl Fn(&shared::Words, &[[[u8; 16]; W]; LANES], &mut [[[u8; 16]; N]; LANES]),
     ) {
-        let words = x86::Words::new(self);
+        let words = shared::Words::new(self);
         let (rows, last) = rows.as_chunks();
         let (out, last_out) = out.as_chunks_mut();
         for (rows, out) in rows.iter().zip(out) {
             compress(&words, rows, out);
         }
         if !last.is_empty() {
-            let (mut rows, mut out) = ([[[0; 16]; W]; LANES], [[0; 16]; LANES]);
+            let (mut rows, mut out) = ([[[0; 16]; W]; LANES], [[[0; 16]; N]; LANES]);
             rows[..last.len()].copy_from_slice(last);
             compress(&words, &rows, &mut out);
             last_out.copy_from_slice(&out[..last.len()]);
             rows.as_flattened_mut().as_flattened_mut().zeroize();
-            out.as_flattened_mut().zeroize();
+            out.as_flattened_mut().as_flattened_mut().zeroize();
         }
     }
 
@@ -201,18 +232,17 @@ impl Keyed<'_> {
         out: &mut [u8],
         out_width: usize,
     ) {
-        if out_width == Block::BYTES {
-            let blocks = out.as_chunks_mut().0;
-            let done = match width {
-                16 => self.in_lanes::<1>(backend, inputs, blocks),
-                32 => self.in_lanes::<2>(backend, inputs, blocks),
-                48 => self.in_lanes::<3>(backend, inputs, blocks),
-                64 => self.in_lanes::<4>(backend, inputs, blocks),
-                _ => false,
-            };
-            if done {
-                return;
-            }
+        let done = match (width, out_width) {
+            (16, 16) => self.in_lanes::<1, 1>(backend, inputs, out),
+            (32, 16) => self.in_lanes::<2, 1>(backend, inputs, out),
+            (48, 16) => self.in_lanes::<3, 1>(backend, inputs, out),
+            (64, 16) => self.in_lanes::<4, 1>(backend, inputs, out),
+            // Half gates of more than 128 bits.
+            (48, 32) => self.in_lanes::<3, 2>(backend, inputs, out),
+            _ => false,
+        };
+        if done {
+            return;
         }
         self.hash_rows(backend, inputs.chunks_exact(width), out, out_width);
     }
@@ -227,7 +257,7 @@ impl Keyed<'_> {
         out: &mut [[u8; N]],
     ) {
         const { assert!(N <= BLOCK && N.is_multiple_of(16), "groups of an output of one block") };
-        match backend.level() {
+        match backend.level_for(Kernels::Blake3) {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => self.block_lanes(blocks, lengths, out, |words, blocks, lengths, out| {
                 // SAFETY: a back end of this level exists only where its instructions do.
@@ -238,6 +268,11 @@ impl Keyed<'_> {
                 // SAFETY: as above.
                 unsafe { x86::narrow::compress_blocks(words, blocks, lengths, out) }
             }),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => self.block_lanes(blocks, lengths, out, |words, blocks, lengths, out| {
+                // SAFETY: as above.
+                unsafe { arm::neon::compress_blocks(words, blocks, lengths, out) }
+            }),
             _ => {
                 for ((block, length), out) in blocks.iter().zip(lengths).zip(out) {
                     self.hash(&block[..*length as usize], out);
@@ -247,15 +282,15 @@ impl Keyed<'_> {
     }
 
     /// Takes as many blocks at a time as there are lanes; the last blocks are padded.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
     fn block_lanes<const N: usize, const LANES: usize>(
         &self,
         blocks: &[[u8; BLOCK]],
         lengths: &[u32],
         out: &mut [[u8; N]],
-        compress: impl Fn(&x86::Words, &[[[u8; 16]; 4]; LANES], &[u32; LANES], &mut [[u8; N]; LANES]),
+        compress: impl Fn(&shared::Words, &[[[u8; 16]; 4]; LANES], &[u32; LANES], &mut [[u8; N]; LANES]),
     ) {
-        let words = x86::Words::new(self);
+        let words = shared::Words::new(self);
         let (blocks, last) = blocks.as_flattened().as_chunks().0.as_chunks().0.as_chunks();
         let (lengths, last_lengths) = lengths.as_chunks();
         let (out, last_out) = out.as_chunks_mut();
@@ -272,13 +307,13 @@ impl Keyed<'_> {
     }
 
     /// Collects inputs of one block until the lanes are full; hashes longer inputs immediately.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
     fn hash_lanes<'b, 'c, const LANES: usize>(
         &self,
         rows: impl Iterator<Item = (&'b [u8], &'c mut [u8])>,
-        compress: impl Fn(&x86::Words, &[&[u8]; LANES], &mut [[u8; BLOCK]; LANES]),
+        compress: impl Fn(&shared::Words, &[&[u8]; LANES], &mut [[u8; BLOCK]; LANES]),
     ) {
-        let words = x86::Words::new(self);
+        let words = shared::Words::new(self);
         let mut lanes: [&[u8]; LANES] = [&[]; LANES];
         let mut results: [&mut [u8]; LANES] = core::array::from_fn(|_| <&mut [u8]>::default());
         let mut digests = [[0; BLOCK]; LANES];
@@ -306,7 +341,7 @@ impl Keyed<'_> {
 }
 
 /// Fills `out` from the beginning of `digest`, by moves of fixed size that overlap where they must.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 #[inline]
 fn copy_prefix(out: &mut [u8], digest: &[u8; BLOCK]) {
     let digest = &digest[..out.len()];

@@ -1,8 +1,8 @@
 //! Finds certain bytes in a text: 64 bytes of text become one word of bits.
 
-use super::Backend;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 use super::Level;
+use super::{Backend, Kernels};
 
 /// Bytes of text that one word of a mask covers.
 pub const BLOCK: usize = 64;
@@ -15,13 +15,16 @@ pub(crate) fn find<const N: usize>(
     masks: &mut [[u64; N]],
 ) {
     assert_eq!(text.len(), masks.len(), "one row of words for each block");
-    match backend.level() {
+    match backend.level_for(Kernels::ByteMasks) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
         Level::Avx512 => unsafe { x86::wide(text, bytes, masks) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow(text, bytes, masks) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::find(text, bytes, masks) },
         _ => {
             for (block, masks) in text.iter().zip(masks) {
                 for (mask, byte) in masks.iter_mut().zip(bytes) {
@@ -82,6 +85,38 @@ mod x86 {
                 let low = _mm256_movemask_epi8(_mm256_cmpeq_epi8(low, byte)) as u32;
                 let high = _mm256_movemask_epi8(_mm256_cmpeq_epi8(high, byte)) as u32;
                 masks[i][k] = u64::from(high) << 32 | u64::from(low);
+                k += 1;
+            }
+            i += 1;
+        }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod arm {
+    use core::arch::aarch64::*;
+
+    use super::BLOCK;
+
+    #[target_feature(enable = "neon")]
+    pub(super) fn find<const N: usize>(text: &[[u8; BLOCK]], bytes: [u8; N], masks: &mut [[u64; N]]) {
+        // The bit of each byte among eight.
+        let places = vreinterpretq_u8_u64(vdupq_n_u64(0x8040_2010_0804_0201));
+        let mut i = 0;
+        while i < text.len() && i < masks.len() {
+            let quarters = text[i].as_chunks::<16>().0;
+            let mut k = 0;
+            while k < N {
+                let mut found = [vdupq_n_u8(0); 4];
+                for j in 0..4 {
+                    // SAFETY: sixteen readable bytes; the load of bytes has no alignment.
+                    let quarter = unsafe { vld1q_u8(quarters[j].as_ptr()) };
+                    found[j] = vandq_u8(vceqq_u8(quarter, vdupq_n_u8(bytes[k])), places);
+                }
+                // Sums of neighbours, three times: eight bytes become one.
+                let halves = vpaddq_u8(vpaddq_u8(found[0], found[1]), vpaddq_u8(found[2], found[3]));
+                let all = vreinterpretq_u64_u8(vpaddq_u8(halves, halves));
+                masks[i][k] = vgetq_lane_u64::<0>(all);
                 k += 1;
             }
             i += 1;

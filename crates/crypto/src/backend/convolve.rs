@@ -7,9 +7,9 @@
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
+use super::{Backend, Kernels};
 use crate::backend::band::XorValue;
 
 /// Words behind a word that it may be added to.
@@ -17,7 +17,7 @@ pub const MEMORY: usize = 32;
 
 /// Adds each word to the words behind it that its taps name.
 pub(crate) fn convolve<V: XorValue>(backend: Backend, words: &mut [V], taps: &[u32]) {
-    let done = match (backend.level(), V::WORDS) {
+    let done = match (backend.level_for(Kernels::Convolution), V::WORDS) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
         (Level::Avx512, 1) => unsafe { x86::wide::<V, 1, 4>(words, taps) },

@@ -6,24 +6,35 @@
 //! h1·ρ has 71 bits, of which the upper seven t fall on x^128 again, so lo + hi·x^128 = lo + (h1·ρ mod
 //! x^64)·x^64 + (h0 + t)·ρ.
 
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[macro_use]
+mod shared;
+#[cfg(target_arch = "aarch64")]
+mod arm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use super::Backend;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 use super::Level;
+use super::{Backend, Kernels};
 use crate::block::Block;
 
 /// Multiplies every block of `x` by the block of `y` at the same index.
 pub(crate) fn multiply(backend: Backend, x: &mut [Block], y: &[Block]) {
     assert_eq!(x.len(), y.len(), "one factor per element");
-    match backend.level() {
+    match backend.level_for(Kernels::Gf128) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide::multiply(x, y) },
+        Level::Avx512Vaes => unsafe { x86::wide::multiply(x, y) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2Vaes => unsafe { x86::middle::multiply(x, y) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow::multiply(x, y) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::neon::multiply(x, y) },
         _ => x.iter_mut().zip(y).for_each(|(x, y)| *x = product(*x, *y)),
     }
 }
@@ -31,13 +42,19 @@ pub(crate) fn multiply(backend: Backend, x: &mut [Block], y: &[Block]) {
 /// Adds c · x to y.
 pub(crate) fn multiply_add(backend: Backend, y: &mut [Block], c: Block, x: &[Block]) {
     assert_eq!(x.len(), y.len(), "one summand per element");
-    match backend.level() {
+    match backend.level_for(Kernels::Gf128) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide::multiply_add(y, c, x) },
+        Level::Avx512Vaes => unsafe { x86::wide::multiply_add(y, c, x) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2Vaes => unsafe { x86::middle::multiply_add(y, c, x) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow::multiply_add(y, c, x) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::neon::multiply_add(y, c, x) },
         _ => y.iter_mut().zip(x).for_each(|(y, x)| *y ^= product(c, *x)),
     }
 }
@@ -45,13 +62,19 @@ pub(crate) fn multiply_add(backend: Backend, y: &mut [Block], c: Block, x: &[Blo
 /// Adds c · high to low, then low to high.
 pub(crate) fn butterfly(backend: Backend, low: &mut [Block], high: &mut [Block], c: Block) {
     assert_eq!(low.len(), high.len(), "halves of one length");
-    match backend.level() {
+    match backend.level_for(Kernels::Gf128) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide::butterfly(low, high, c) },
+        Level::Avx512Vaes => unsafe { x86::wide::butterfly(low, high, c) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2Vaes => unsafe { x86::middle::butterfly(low, high, c) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow::butterfly(low, high, c) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::neon::butterfly(low, high, c) },
         _ => {
             for (low, high) in low.iter_mut().zip(high) {
                 *low ^= product(c, *high);
@@ -65,13 +88,19 @@ pub(crate) fn butterfly(backend: Backend, low: &mut [Block], high: &mut [Block],
 /// of the block's number select.
 pub(crate) fn table_products(backend: Backend, x: &mut [Block], tables: &[[Block; 8]], numbers: &[u32]) {
     assert_eq!(x.len(), numbers.len(), "one number per element");
-    match backend.level() {
+    match backend.level_for(Kernels::Gf128) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide::table_products(x, tables, numbers) },
+        Level::Avx512Vaes => unsafe { x86::wide::table_products(x, tables, numbers) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2Vaes => unsafe { x86::middle::table_products(x, tables, numbers) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow::table_products(x, tables, numbers) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::neon::table_products(x, tables, numbers) },
         _ => {
             for (x, number) in x.iter_mut().zip(numbers) {
                 for (window, table) in (0..).zip(tables) {
@@ -92,13 +121,19 @@ fn select(table: &[Block; 8], bits: u64) -> Block {
 /// The sum of the products of x and y, reduced once.
 pub(crate) fn inner_product(backend: Backend, x: &[Block], y: &[Block]) -> Block {
     assert_eq!(x.len(), y.len(), "one factor per element");
-    match backend.level() {
+    match backend.level_for(Kernels::Gf128) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide::inner_product(x, y) },
+        Level::Avx512Vaes => unsafe { x86::wide::inner_product(x, y) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2Vaes => unsafe { x86::middle::inner_product(x, y) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow::inner_product(x, y) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::neon::inner_product(x, y) },
         _ => {
             let sum = x.iter().zip(y).fold((0, 0), |(low, high), (x, y)| {
                 let (l, h) = wide_product(*x, *y);
@@ -118,13 +153,19 @@ pub(crate) fn add_row_products(
     factors: &[Block; 8],
 ) {
     assert_eq!(sums.len(), rows.len(), "one sum for each row");
-    match backend.level() {
+    match backend.level_for(Kernels::Gf128) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide::add_row_products(sums, rows, factors) },
+        Level::Avx512Vaes => unsafe { x86::wide::add_row_products(sums, rows, factors) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2Vaes => unsafe { x86::middle::add_row_products(sums, rows, factors) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow::add_row_products(sums, rows, factors) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::neon::add_row_products(sums, rows, factors) },
         _ => {
             for (sums, row) in sums.iter_mut().zip(rows) {
                 for (x, y) in row.iter().zip(factors) {
@@ -146,10 +187,13 @@ pub(crate) fn reduce_lanes(parts: &[Block; 12]) -> Block {
 
 /// The product of two elements.
 pub(crate) fn single(backend: Backend, x: Block, y: Block) -> Block {
-    match backend.level() {
+    match backend.level_for(Kernels::Gf128) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of these levels exists only where their instructions do.
-        Level::Avx512 | Level::Avx2 => unsafe { x86::single(x, y) },
+        Level::Avx512Vaes | Level::Avx2Vaes | Level::Avx2 => unsafe { x86::single(x, y) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::single(x, y) },
         _ => product(x, y),
     }
 }

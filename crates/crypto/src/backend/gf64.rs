@@ -3,12 +3,14 @@
 //! With ρ = x^4 + x^3 + x + 1 a product lo + hi·x^64 is lo + hi·ρ, of which the upper four bits fall on x^64
 //! again.
 
+#[cfg(target_arch = "aarch64")]
+mod arm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use super::Backend;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 use super::Level;
+use super::{Backend, Kernels};
 use crate::block::Block;
 
 /// ρ.
@@ -17,13 +19,19 @@ pub(crate) const REDUCTION: u64 = 0x1b;
 /// Adds to each sum the product of a value with both halves of `pair`.
 pub(crate) fn multiply_add(backend: Backend, sums: &mut [Block], pair: Block, values: &[u64]) {
     assert_eq!(sums.len(), values.len(), "one summand for each element");
-    match backend.level() {
+    match backend.level_for(Kernels::Gf64) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide(sums, pair, values) },
+        Level::Avx512Vaes => unsafe { x86::wide(sums, pair, values) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2Vaes => unsafe { x86::middle(sums, pair, values) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow(sums, pair, values) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::multiply_add(sums, pair, values) },
         _ => {
             let (low, high) = pair.to_halves();
             for (sum, value) in sums.iter_mut().zip(values) {

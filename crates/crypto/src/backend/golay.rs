@@ -8,10 +8,10 @@ mod x86;
 
 use core::ops::BitXor;
 
-use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
 use super::prefetch::read;
+use super::{Backend, Kernels};
 use crate::backend::band::XorValue;
 
 /// Words of a block before compression.
@@ -68,7 +68,7 @@ pub(crate) fn compress_from<V: XorValue + Default>(
     next: &[V],
     out: &mut [[V; SHORT]],
 ) {
-    let done = match (backend.level(), V::WORDS) {
+    let done = match (backend.level_for(Kernels::Golay), V::WORDS) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
         (Level::Avx512, 1) => unsafe { x86::wide::<V, 1>(words, positions, next, out) },

@@ -4,12 +4,14 @@
 //! byte for all j, and the second is one bit for all k. The vector kernels hold a codeword in a register.
 //! With GFNI, a codeword is one product of a matrix of the word's bits and a constant.
 
+#[cfg(target_arch = "aarch64")]
+mod arm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use super::Backend;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 use super::Level;
+use super::{Backend, Kernels};
 use crate::block::Block;
 
 /// A codeword, or a row of as many bits.
@@ -21,13 +23,16 @@ const BYTES: u64 = 0x963c_5af0_66cc_aa00;
 
 /// Adds s ∧ C(w) of each word w, where s is `kept`.
 pub(crate) fn add(backend: Backend, kept: &Codeword, words: &[u8], rows: &mut [Codeword]) {
-    match backend.level() {
+    match backend.level_for(Kernels::Hadamard) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::add_gfni(kept, words, rows) },
+        Level::Avx512Vaes => unsafe { x86::add_gfni(kept, words, rows) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::add_avx2(kept, words, rows) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::add(kept, words, rows) },
         _ => {
             for (word, row) in words.iter().zip(rows) {
                 let codeword = codeword(*word);

@@ -3,8 +3,11 @@
 //!
 //! A back end is a value: [`Backend::detect`] finds the best one once, and tests pass in each of
 //! [`Backend::available`]. Nobody can make a back end for instructions that the processor lacks, so code that
-//! holds one may call the kernels of its level. All back ends compute the same bytes. The portable one is
-//! always compiled in.
+//! holds one may call the kernels of its level, and of the levels that it includes. All back ends compute the same
+//! bytes. The portable one is always compiled in.
+//!
+//! A kernel asks for the instructions that it uses, no more: [`Kernels`] lists the levels that each family of
+//! kernels has code for, and [`Backend::level_for`] names the best of them.
 //!
 //! Each kernel has its own module, which also defines the types and constants that the kernel and its public
 //! module share. It dispatches once a batch to functions that are marked with the target features of their
@@ -22,11 +25,12 @@ pub(crate) mod gf128;
 pub(crate) mod gf64;
 pub(crate) mod golay;
 pub(crate) mod hadamard;
+mod levels;
 pub(crate) mod montgomery;
 pub(crate) mod pages;
 pub(crate) mod prefetch;
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod ristretto_ifma;
+pub(crate) mod ristretto_lanes;
 pub(crate) mod short_keys;
 pub(crate) mod transpose;
 pub(crate) mod walsh;
@@ -34,20 +38,10 @@ pub(crate) mod weighted_xor_sum;
 
 use std::sync::OnceLock;
 
-/// The instructions that a back end uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Level {
-    /// Plain Rust.
-    Portable,
-    /// x86-64 with AVX2, AES-NI and PCLMULQDQ.
-    Avx2,
-    /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI and IFMA, VAES, VPCLMULQDQ and GFNI.
-    Avx512,
-}
+pub use levels::{Kernels, Level};
 
 /// A level that this processor has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backend(Level);
 
 impl Backend {
@@ -63,11 +57,13 @@ impl Backend {
 
     /// Every level of this processor, the portable one first.
     pub fn available() -> impl Iterator<Item = Self> {
-        let best = Self::detect();
-        [Level::Portable, Level::Avx2, Level::Avx512]
-            .map(Self)
-            .into_iter()
-            .filter(move |backend| *backend <= best)
+        Level::ALL.into_iter().filter_map(Self::at)
+    }
+
+    /// The back end of a level, if this processor has it.
+    #[must_use]
+    pub fn at(level: Level) -> Option<Self> {
+        Self::detect().level().includes(level).then_some(Self(level))
     }
 
     /// The instructions of this back end.
@@ -75,6 +71,13 @@ impl Backend {
     #[must_use]
     pub fn level(self) -> Level {
         self.0
+    }
+
+    /// The level whose code these kernels run on this back end. This processor has its instructions.
+    #[inline]
+    #[must_use]
+    pub fn level_for(self, kernels: Kernels) -> Level {
+        kernels.level(self.0)
     }
 }
 
@@ -84,25 +87,27 @@ fn best_level() -> Level {
         ($($feature:tt),*) => { $(std::is_x86_feature_detected!($feature))&&* };
     }
     let avx2 = all_detected!("avx2", "aes", "pclmulqdq", "sse4.1", "ssse3", "bmi1", "bmi2");
-    let avx512 = all_detected!(
-        "avx512f",
-        "avx512bw",
-        "avx512dq",
-        "avx512vl",
-        "avx512vbmi",
-        "avx512ifma",
-        "vaes",
-        "vpclmulqdq",
-        "gfni"
-    );
-    match (avx2, avx512) {
-        (true, true) => Level::Avx512,
-        (true, false) => Level::Avx2,
-        (false, _) => Level::Portable,
+    let vaes = all_detected!("vaes", "vpclmulqdq");
+    let avx512 = all_detected!("avx512f", "avx512bw", "avx512dq", "avx512vl");
+    let more = all_detected!("avx512vbmi", "avx512ifma", "gfni");
+    match (avx2, vaes, avx512) {
+        (false, ..) => Level::Portable,
+        (true, true, true) if more => Level::Avx512Vaes,
+        (true, _, true) => Level::Avx512,
+        (true, true, false) => Level::Avx2Vaes,
+        (true, false, false) => Level::Avx2,
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+fn best_level() -> Level {
+    use std::arch::is_aarch64_feature_detected as detected;
+    let neon = detected!("neon") && detected!("aes") && detected!("pmull");
+    // The kernels take the lanes of a vector for the bytes of memory in their order.
+    if neon && cfg!(target_endian = "little") { Level::Neon } else { Level::Portable }
+}
+
+#[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
 fn best_level() -> Level {
     Level::Portable
 }
@@ -116,5 +121,14 @@ mod tests {
         let all: Vec<_> = Backend::available().collect();
         assert_eq!(all.first(), Some(&Backend::PORTABLE));
         assert_eq!(all.last(), Some(&Backend::detect()));
+        assert!(all.iter().all(|backend| Backend::detect().level().includes(backend.level())));
+    }
+
+    /// So that a test run on another processor, or on an emulated one, shows which kernels it tested.
+    #[test]
+    fn the_best_level_is_the_one_that_the_caller_expects() {
+        if let Ok(expected) = std::env::var("VESICA_EXPECTED_LEVEL") {
+            assert_eq!(Backend::detect().level().to_string(), expected);
+        }
     }
 }

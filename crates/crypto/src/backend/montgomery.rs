@@ -3,7 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | `columns.rs` | products and squares by columns, generic over the vectors |
-//! | `x86.rs` | the vectors: IFMA with limbs of 52 bits, AVX2 with limbs of 26 bits |
+//! | `x86.rs` | the vectors: IFMA with limbs of 52 bits, AVX-512 F and AVX2 with limbs of 26 bits |
 //!
 //! A number is a row of limbs, the least significant first; a [`Limbs`] holds the same limb of eight numbers. The
 //! limbs come in blocks of ten, 520 or 260 bits, so that a modulus of 512·k bits leaves Montgomery's R = 2^(radix ·
@@ -21,10 +21,14 @@ mod x86;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Backend, Level};
+use super::{Backend, Kernels, Level};
 
 /// Numbers that are computed together.
 pub(crate) const LANES: usize = 8;
+
+/// Numbers for which one vector of 256 bits suffices.
+#[cfg(target_arch = "x86_64")]
+const HALF: usize = LANES / 2;
 
 /// Limbs come in multiples of this.
 const BLOCK: usize = 10;
@@ -43,6 +47,8 @@ enum Instructions {
     #[cfg(target_arch = "x86_64")]
     Ifma,
     #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
     Avx2,
 }
 
@@ -53,9 +59,11 @@ pub(crate) struct Kernel(Instructions);
 impl Kernel {
     /// The kernels, if the back end has their instructions.
     pub(crate) fn of(backend: Backend) -> Option<Self> {
-        match backend.level() {
+        match backend.level_for(Kernels::Montgomery) {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => Some(Self(Instructions::Ifma)),
+            Level::Avx512Vaes => Some(Self(Instructions::Ifma)),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => Some(Self(Instructions::Avx512)),
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => Some(Self(Instructions::Avx2)),
             _ => None,
@@ -68,7 +76,7 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Instructions::Ifma => 52,
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => 26,
+            Instructions::Avx512 | Instructions::Avx2 => 26,
         }
     }
 
@@ -78,7 +86,7 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Instructions::Ifma => 1,
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => 3,
+            Instructions::Avx512 | Instructions::Avx2 => 3,
         }
     }
 
@@ -161,7 +169,12 @@ impl<'a> Multiplier<'a> {
             Instructions::Ifma => unsafe { x86::mul_ifma(out, a, b, &mut self.quotient, modulus, inverse) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Instructions::Avx2 => unsafe {
+            Instructions::Avx512 if self.count > HALF => unsafe {
+                x86::mul_avx512(out, a, b, &mut self.quotient, modulus, inverse)
+            },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above; AVX-512 includes AVX2.
+            Instructions::Avx512 | Instructions::Avx2 => unsafe {
                 x86::mul_avx2(self.count, out, a, b, &mut self.quotient, modulus, inverse);
             },
         }
@@ -180,7 +193,12 @@ impl<'a> Multiplier<'a> {
             Instructions::Ifma => unsafe { x86::square_ifma(out, a, &mut self.quotient, modulus, inverse) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Instructions::Avx2 => unsafe {
+            Instructions::Avx512 if self.count > HALF => unsafe {
+                x86::square_avx512(out, a, &mut self.quotient, modulus, inverse)
+            },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above; AVX-512 includes AVX2.
+            Instructions::Avx512 | Instructions::Avx2 => unsafe {
                 x86::square_avx2(self.count, out, a, &mut self.quotient, modulus, inverse);
             },
         }
@@ -196,7 +214,7 @@ impl<'a> Multiplier<'a> {
         match self.modulus.kernel.0 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a kernel exists only where its instructions do; the table has whole entries.
-            Instructions::Ifma => unsafe { x86::select_ifma(out, table, digits) },
+            Instructions::Ifma | Instructions::Avx512 => unsafe { x86::select_wide(out, table, digits) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Instructions::Avx2 => unsafe { x86::select_avx2(out, table, digits) },
@@ -213,7 +231,9 @@ impl<'a> Multiplier<'a> {
         match self.modulus.kernel.0 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a kernel exists only where its instructions do; the number of entries is checked.
-            Instructions::Ifma => unsafe { x86::select_shared_ifma(out, table, digits) },
+            Instructions::Ifma | Instructions::Avx512 => unsafe {
+                x86::select_shared_wide(out, table, digits)
+            },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Instructions::Avx2 => unsafe { x86::select_shared_avx2(out, table, digits) },

@@ -1,8 +1,8 @@
 //! Copies short texts into blocks of 64 bytes and classifies their bytes: one vector a text.
 
-use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
+use super::{Backend, Kernels};
 
 /// Bytes of a block.
 pub const BLOCK: usize = 64;
@@ -32,7 +32,7 @@ pub(crate) fn copy_to_blocks<const AT: usize, const LOWER: bool>(
         texts.len() == blocks.len() && texts.len() == classes.len(),
         "a block and its classes for each text"
     );
-    match backend.level() {
+    match backend.level_for(Kernels::ShortKeys) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
         Level::Avx512 => unsafe { x86::copy_to_blocks::<AT, LOWER>(texts, blocks, classes) },

@@ -7,12 +7,17 @@
 //! bit number. The kernels are those exchanges in an order that the instructions offer: first i2 i1 i0
 //! against k3 k2 k1, then the 8 × 8 bits, then i6…i3.
 
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[macro_use]
+mod shared;
+#[cfg(target_arch = "aarch64")]
+mod arm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use super::Backend;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 use super::Level;
+use super::{Backend, Kernels};
 use crate::block::Block;
 
 /// Rows of a tile: strings.
@@ -26,13 +31,19 @@ pub type Tile = [[Block; COLUMNS / Block::BITS]; ROWS];
 
 /// Sets bit i of `columns[j]` to bit j of row i.
 pub(crate) fn transpose(backend: Backend, tile: &Tile, columns: &mut [Block; COLUMNS]) {
-    match backend.level() {
+    match backend.level_for(Kernels::Transposition) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide::transpose(tile, columns) },
+        Level::Avx512Vaes => unsafe { x86::wide::transpose(tile, columns) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx512 => unsafe { x86::wide_shifts::transpose(tile, columns) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow::transpose(tile, columns) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::neon::transpose(tile, columns) },
         _ => by_halves(tile, columns),
     }
 }

@@ -3,9 +3,9 @@
 //! Numbers are residues below 2^32, so that zero has two forms. A carry has the weight 2^32 = 1 and is added
 //! back; -b is !b. The loops are plain Rust, compiled once for each level.
 
-use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
+use super::{Backend, Kernels};
 
 /// Side of a tile.
 const SIDE: usize = 16;
@@ -93,7 +93,7 @@ compiled_for!(avx512, "avx512f,avx512bw,avx512dq,avx512vl");
 /// Defines a step under the best level.
 macro_rules! dispatch {
     ($backend:ident, $function:ident($($argument:ident),*), $portable:expr) => {
-        match $backend.level() {
+        match $backend.level_for(Kernels::Walsh) {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a back end of this level exists only where its instructions do.
             Level::Avx512 => unsafe { avx512::$function($($argument),*) },

@@ -8,11 +8,11 @@ mod x86;
 
 use zeroize::Zeroize;
 
-use super::Backend;
 #[cfg(target_arch = "x86_64")]
 use super::Level;
 use super::aes;
 use super::transpose::Tile;
+use super::{Backend, Kernels};
 use crate::block::Block;
 
 /// Blocks of each string that one call adds up: the row of a [`Tile`].
@@ -29,19 +29,26 @@ pub(crate) enum Keys {
     #[cfg(target_arch = "x86_64")]
     Narrow(Vec<[Block; 11]>),
     #[cfg(target_arch = "x86_64")]
+    Middle(Vec<[Block; 11]>),
+    #[cfg(target_arch = "x86_64")]
     Wide(Vec<x86::Quad>),
 }
 
 impl Keys {
     pub(crate) fn new(backend: Backend, keys: &[Block]) -> Self {
-        match backend.level() {
+        match backend.level_for(Kernels::WeightedSums) {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => {
                 // SAFETY: a back end of this level exists only where its instructions do.
                 Self::Narrow(keys.iter().map(|key| unsafe { aes::expand(key) }).collect())
             }
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => {
+            Level::Avx2Vaes => {
+                // SAFETY: as above.
+                Self::Middle(keys.iter().map(|key| unsafe { aes::expand(key) }).collect())
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512Vaes => {
                 let mut quads = vec![[[Block::ZERO; 4]; 11]; keys.len() / 4];
                 for (i, key) in keys.iter().enumerate() {
                     // SAFETY: a back end of this level exists only where its instructions do.
@@ -59,7 +66,7 @@ impl Keys {
         match self {
             Self::Each(keys) => keys.len(),
             #[cfg(target_arch = "x86_64")]
-            Self::Narrow(rounds) => rounds.len(),
+            Self::Narrow(rounds) | Self::Middle(rounds) => rounds.len(),
             #[cfg(target_arch = "x86_64")]
             Self::Wide(quads) => 4 * quads.len(),
         }
@@ -90,6 +97,12 @@ impl Keys {
                 unsafe { x86::narrow(rounds, first, sum, weighted) }
             }
             #[cfg(target_arch = "x86_64")]
+            Self::Middle(rounds) => {
+                clear(sum, weighted);
+                // SAFETY: as above.
+                unsafe { x86::middle(rounds, first, sum, weighted) }
+            }
+            #[cfg(target_arch = "x86_64")]
             // SAFETY: such keys are made where the instructions of this level are.
             Self::Wide(quads) => unsafe { x86::wide(quads, first, sum, weighted) },
         }
@@ -102,7 +115,9 @@ impl Drop for Keys {
             // Each wipes itself.
             Self::Each(_) => {}
             #[cfg(target_arch = "x86_64")]
-            Self::Narrow(rounds) => rounds.iter_mut().for_each(|rounds| rounds.zeroize()),
+            Self::Narrow(rounds) | Self::Middle(rounds) => {
+                rounds.iter_mut().for_each(|rounds| rounds.zeroize())
+            }
             #[cfg(target_arch = "x86_64")]
             Self::Wide(quads) => quads.iter_mut().flatten().for_each(|round| round.zeroize()),
         }

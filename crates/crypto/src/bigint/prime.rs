@@ -53,14 +53,10 @@ pub fn is_prime_of_peer(number: &BoxedUint, rng: &mut dyn CryptoRng) -> bool {
         && fips::is_prime(rng, Flavor::Any, number, fips::FipsOptions::with_mr_iterations(FOREIGN_TESTS))
 }
 
+#[expect(clippy::expect_used, reason = "a sieve refuses fewer bits only, and goes on until it has a prime")]
 fn find(flavor: Flavor, highest: SetBits, bits: u32, rng: &mut dyn CryptoRng) -> BoxedUint {
     assert!(bits >= 16, "a prime of 16 bits or more");
-    #[expect(clippy::expect_used, reason = "fails for fewer bits only; primes are never used up")]
-    let (prime, reason) = {
-        let reason = "there is a prime of any length";
-        let sieve = SmallFactorsSieveFactory::<BoxedUint>::new(flavor, bits, highest).expect(reason);
-        (sieve_and_find(rng, sieve, |_, candidate| passes(flavor, candidate)).expect(reason), reason)
-    };
-    #[expect(clippy::expect_used, reason = "as above")]
-    prime.expect(reason)
+    let sieve = SmallFactorsSieveFactory::<BoxedUint>::new(flavor, bits, highest).expect("so many bits");
+    let found = sieve_and_find(rng, sieve, |_, candidate| passes(flavor, candidate));
+    found.expect("a sieve of so many bits").expect("a prime of any length")
 }

@@ -13,7 +13,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::{Group, InvalidElement, InvalidScalar};
 use crate::backend::Backend;
 #[cfg(target_arch = "x86_64")]
-use crate::backend::ristretto_ifma;
+use crate::backend::ristretto_lanes;
 
 pub use elements::{RistrettoBase, RistrettoElements};
 
@@ -146,6 +146,12 @@ impl Group for Ristretto255 {
     }
 }
 
+/// The lanes of the back end, if they are worth it for so many elements.
+#[cfg(target_arch = "x86_64")]
+fn lanes(backend: Backend, count: usize) -> Option<ristretto_lanes::Kernel> {
+    ristretto_lanes::Kernel::of(backend).filter(|lanes| count >= lanes.worthwhile())
+}
+
 /// [`Group::map_mul_encode`] of [`Ristretto255`], computed by `backend`.
 ///
 /// # Panics
@@ -154,7 +160,7 @@ pub fn map_mul_encode_on(backend: Backend, scalar: &Scalar, uniform: &[[u8; 64]]
     #[cfg(not(target_arch = "x86_64"))]
     let _ = backend;
     #[cfg(target_arch = "x86_64")]
-    if let Some(lanes) = ristretto_ifma::Kernel::of(backend) {
+    if let Some(lanes) = lanes(backend, uniform.len()) {
         return lanes.map_mul_encode(&scalar.0, uniform, out);
     }
     portable_map_mul_encode(scalar, uniform, out);
@@ -176,7 +182,7 @@ pub fn decode_mul_encode_on(
     #[cfg(not(target_arch = "x86_64"))]
     let _ = backend;
     #[cfg(target_arch = "x86_64")]
-    if let Some(lanes) = ristretto_ifma::Kernel::of(backend) {
+    if let Some(lanes) = lanes(backend, encoded.len()) {
         return lanes.decode_mul_encode(&scalar.0, encoded, out);
     }
     portable_decode_mul_encode(scalar, encoded, out)

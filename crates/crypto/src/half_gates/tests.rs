@@ -51,7 +51,7 @@ impl<const W: usize> Setting<W> {
 
     fn active(&self, row: &Row<W>) -> Vec<[Block; W]> {
         let labels = row.zeros.iter().zip(&row.bits);
-        labels.map(|(zero, bit)| if *bit { xor(zero, &self.delta) } else { *zero }).collect()
+        labels.map(|(zero, bit)| if *bit { Block::xor_rows(zero, &self.delta) } else { *zero }).collect()
     }
 
     fn gates(&self, backend: Backend) -> HalfGates<W> {
@@ -197,8 +197,8 @@ fn no_number_is_used_twice<const W: usize>(bits: u32) {
             for table in tables {
                 // Without the input label and p·Δ, these are H(A) ⊕ H(A ⊕ Δ) under two keys.
                 let offset = if same.zeros[0][0].bit(0) { setting.delta } else { [Block::ZERO; W] };
-                assert!(seen.insert(xor(&table[0], &offset).map(Block::to_bytes)));
-                assert!(seen.insert(xor(&table[1], &same.zeros[0]).map(Block::to_bytes)));
+                assert!(seen.insert(Block::xor_rows(&table[0], &offset).map(Block::to_bytes)));
+                assert!(seen.insert(Block::xor_rows(&table[1], &same.zeros[0]).map(Block::to_bytes)));
             }
             let mut others = zeros.iter().chain(&rows).chain(&private);
             assert!(others.all(|row| seen.insert(row.map(Block::to_bytes))));

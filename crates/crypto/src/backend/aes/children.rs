@@ -2,11 +2,13 @@
 //! parents.
 
 use super::{Key, Schedule};
-use crate::backend::Backend;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 use crate::backend::Level;
+#[cfg(target_arch = "aarch64")]
+use crate::backend::aes::arm;
 #[cfg(target_arch = "x86_64")]
 use crate::backend::aes::x86;
+use crate::backend::{Backend, Kernels};
 use crate::block::Block;
 
 /// Replaces each block x of `left` by its hash h under the first key, and writes x ⊕ h, or its hash under the
@@ -23,18 +25,28 @@ pub(crate) fn children(
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of these levels exists only where their instructions do.
         (Schedule::Rounds(backend, first), None) => unsafe {
-            match backend.level() {
-                Level::Avx512 => x86::wide::children::<true>([first, first], left, right),
+            match backend.level_for(Kernels::Aes) {
+                Level::Avx512Vaes => x86::wide::children::<true>([first, first], left, right),
+                Level::Avx2Vaes => x86::middle::children::<true>([first, first], left, right),
                 _ => x86::narrow::children::<true>([first, first], left, right),
             }
         },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of these levels exists only where their instructions do.
         (Schedule::Rounds(backend, first), Some(Schedule::Rounds(_, second))) => unsafe {
-            match backend.level() {
-                Level::Avx512 => x86::wide::children::<false>([first, second], left, right),
+            match backend.level_for(Kernels::Aes) {
+                Level::Avx512Vaes => x86::wide::children::<false>([first, second], left, right),
+                Level::Avx2Vaes => x86::middle::children::<false>([first, second], left, right),
                 _ => x86::narrow::children::<false>([first, second], left, right),
             }
+        },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: a key of this kind exists only where the instructions of its level do.
+        (Schedule::Neon(first), None) => unsafe { arm::neon::children::<true>([first, first], left, right) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: a key of this kind exists only where the instructions of its level do.
+        (Schedule::Neon(first), Some(Schedule::Neon(second))) => unsafe {
+            arm::neon::children::<false>([first, second], left, right)
         },
         _ => {
             right.copy_from_slice(left);
@@ -54,11 +66,15 @@ pub(crate) fn ccr_sum(key: &Key, blocks: &mut [Block]) -> Block {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of these levels exists only where their instructions do.
         Schedule::Rounds(backend, rounds) => unsafe {
-            match backend.level() {
-                Level::Avx512 => x86::wide::ccr_sum(rounds, blocks),
+            match backend.level_for(Kernels::Aes) {
+                Level::Avx512Vaes => x86::wide::ccr_sum(rounds, blocks),
+                Level::Avx2Vaes => x86::middle::ccr_sum(rounds, blocks),
                 _ => x86::narrow::ccr_sum(rounds, blocks),
             }
         },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: a key of this kind exists only where the instructions of its level do.
+        Schedule::Neon(rounds) => unsafe { arm::neon::ccr_sum(rounds, blocks) },
         Schedule::Library(_) => {
             key.ccr(blocks);
             sum(blocks)
@@ -72,13 +88,19 @@ fn sum(blocks: &[Block]) -> Block {
 
 /// Adds `value` to the block at the secret `index`, if there is such a block.
 pub(crate) fn add_at(backend: Backend, blocks: &mut [Block], index: usize, value: Block) {
-    match backend.level() {
+    match backend.level_for(Kernels::Aes) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        Level::Avx512 => unsafe { x86::wide::add_at(blocks, index, &value) },
+        Level::Avx512Vaes => unsafe { x86::wide::add_at(blocks, index, &value) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx2Vaes => unsafe { x86::middle::add_at(blocks, index, &value) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow::add_at(blocks, index, &value) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        Level::Neon => unsafe { arm::neon::add_at(blocks, index, &value) },
         _ => {
             for (i, block) in blocks.iter_mut().enumerate() {
                 *block ^= value & Block::mask(i == index);

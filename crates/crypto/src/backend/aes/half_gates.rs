@@ -3,9 +3,13 @@
 //! Half number j is hashed under the key `first` + j (in its low 64 bits) as H(x) = AES_k(σ(x)) ⊕ σ(x). A gate of two
 //! wires takes two halves, a gate with a private input takes one.
 
-use super::{Backend, rekeyed_by_library};
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+use super::Level;
+#[cfg(target_arch = "aarch64")]
+use super::arm;
 #[cfg(target_arch = "x86_64")]
-use super::{Level, x86};
+use super::x86;
+use super::{Backend, Kernels, rekeyed_by_library};
 use crate::block::Block;
 use crate::half_gates::formulas;
 
@@ -36,13 +40,19 @@ impl Batch {
 /// Runs the kernel of the back end's level, or else the portable lines.
 macro_rules! on_level {
     ($backend:expr, $kernel:ident($($argument:expr),*), $portable:block) => {
-        match $backend.level() {
+        match $backend.level_for(Kernels::Aes) {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a back end of this level exists only where its instructions do.
-            Level::Avx512 => unsafe { x86::wide::$kernel($($argument),*) },
+            Level::Avx512Vaes => unsafe { x86::wide::$kernel($($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::Avx2Vaes => unsafe { x86::middle::$kernel($($argument),*) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Level::Avx2 => unsafe { x86::narrow::$kernel($($argument),*) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: as above.
+            Level::Neon => unsafe { arm::neon::$kernel($($argument),*) },
             _ => $portable,
         }
     };

@@ -1,3 +1,7 @@
+#[cfg(target_arch = "aarch64")]
+use super::arm::neon as best;
+#[cfg(target_arch = "x86_64")]
+use super::x86 as best;
 use super::*;
 
 fn blocks(count: usize, salt: u128) -> Vec<Block> {
@@ -30,14 +34,14 @@ fn encrypts_as_fips_197() {
 
 /// FIPS 197, appendix A.1: the last round key.
 #[test]
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 fn schedules_keys_as_fips_197() {
     let key = Block::from(0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c_u128.swap_bytes());
     if Backend::detect() == Backend::PORTABLE {
         return;
     }
     // SAFETY: the processor has the instructions of the level above portable.
-    let rounds = unsafe { x86::expand(&key) };
+    let rounds = unsafe { best::expand(&key) };
     assert!(rounds[10] == Block::from(0xd014_f9a8_c9ee_2589_e13f_0cc8_b663_0ca6_u128.swap_bytes()));
 }
 
@@ -139,7 +143,7 @@ fn sigma_is_a_linear_orthomorphism() {
 
 /// FIPS 197, appendix A.3: the last round key of AES-256.
 #[test]
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 fn schedules_wide_keys_as_fips_197() {
     let mut key = [0; 32];
     key[..16].copy_from_slice(&0x603d_eb10_15ca_71be_2b73_aef0_857d_7781_u128.to_be_bytes());
@@ -148,7 +152,7 @@ fn schedules_wide_keys_as_fips_197() {
         return;
     }
     // SAFETY: the processor has the instructions of the level above portable.
-    let rounds = unsafe { x86::expand_wide(&key) };
+    let rounds = unsafe { best::expand_wide(&key) };
     assert!(rounds[14] == Block::from(0xfe48_90d1_e618_8d0b_046d_f344_706c_631e_u128.swap_bytes()));
 }
 

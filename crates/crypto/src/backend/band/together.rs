@@ -8,7 +8,8 @@
 
 use core::arch::x86_64::*;
 
-use super::x86::{shifted, wide};
+use super::shared::shifted;
+use super::x86::wide;
 use super::{BandRow, XorValue};
 
 /// Rows that one step takes.

@@ -20,6 +20,12 @@ fn check(keyed: &Keyed<'_>, inputs: &[&[u8]], width: usize) {
         let mut out = vec![0xaa; expected.len()];
         keyed.hash_rows(backend, inputs.iter().copied(), &mut out, width);
         assert!(out == expected, "{backend:?}, {} inputs to {width} bytes", inputs.len());
+        let length = inputs.first().map_or(1, |input| input.len());
+        if length > 0 && inputs.iter().all(|input| input.len() == length) {
+            out.fill(0xaa);
+            keyed.hash_side_by_side(backend, &inputs.concat(), length, &mut out, width);
+            assert!(out == expected, "{backend:?}, {} inputs side by side", inputs.len());
+        }
     }
 }
 
@@ -31,6 +37,7 @@ fn equals_the_library_for_equal_lengths() {
         let inputs: Vec<&[u8]> = (0..40).map(|i| &bytes[i * 13..][..length]).collect();
         for count in [0, 1, 7, 8, 9, 15, 16, 17, 40] {
             check(&keyed, &inputs[..count], 16);
+            check(&keyed, &inputs[..count], 32);
         }
     }
 }

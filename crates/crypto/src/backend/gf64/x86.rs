@@ -1,4 +1,4 @@
-//! Multiplication in GF(2^64) for x86-64, one or four pairs at a time.
+//! Multiplication in GF(2^64) for x86-64, one, two or four pairs at a time.
 
 use core::arch::x86_64::*;
 
@@ -24,6 +24,29 @@ pub(super) fn wide(sums: &mut [Block], pair: Block, values: &[u64]) {
         unsafe {
             let sum = _mm512_xor_si512(_mm512_loadu_si512(bytes.as_ptr().cast()), product);
             _mm512_storeu_si512(bytes.as_mut_ptr().cast(), sum);
+        }
+    }
+    narrow(sums_rest, pair, values_rest);
+}
+
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+pub(super) fn middle(sums: &mut [Block], pair: Block, values: &[u64]) {
+    let (low, high) = pair.to_halves();
+    let (low, high) = (low as i64, high as i64);
+    let factor = _mm256_set_epi64x(high, low, high, low);
+    let (sums, sums_rest) = sums.as_chunks_mut::<2>();
+    let (values, values_rest) = values.as_chunks::<2>();
+    for (sums, values) in sums.iter_mut().zip(values) {
+        // SAFETY: sixteen readable bytes; the load has no alignment.
+        let values = unsafe { _mm_loadu_si128(values.as_ptr().cast()) };
+        // A value in both halves of each lane.
+        let values = _mm256_permute4x64_epi64::<0x50>(_mm256_castsi128_si256(values));
+        let product = middle_products(values, factor);
+        let bytes = Block::slice_as_mut_bytes(sums);
+        // SAFETY: 32 readable and writable bytes; neither access has an alignment.
+        unsafe {
+            let sum = _mm256_xor_si256(_mm256_loadu_si256(bytes.as_ptr().cast()), product);
+            _mm256_storeu_si256(bytes.as_mut_ptr().cast(), sum);
         }
     }
     narrow(sums_rest, pair, values_rest);
@@ -70,4 +93,21 @@ fn wide_products(x: __m512i, y: __m512i) -> __m512i {
         _mm512_xor_si512(_mm512_slli_epi64::<3>(again), _mm512_slli_epi64::<4>(again)),
     );
     _mm512_xor_si512(_mm512_xor_si512(lower, _mm512_unpacklo_epi64(even, odd)), again)
+}
+
+/// The products of four elements each, lane by lane.
+#[target_feature(enable = "vpclmulqdq,avx2")]
+#[inline]
+fn middle_products(x: __m256i, y: __m256i) -> __m256i {
+    let rho = _mm256_set1_epi64x(REDUCTION as i64);
+    let (even, odd) = (_mm256_clmulepi64_epi128::<0x00>(x, y), _mm256_clmulepi64_epi128::<0x11>(x, y));
+    let (lower, upper) = (_mm256_unpacklo_epi64(even, odd), _mm256_unpackhi_epi64(even, odd));
+    let (even, odd) =
+        (_mm256_clmulepi64_epi128::<0x00>(upper, rho), _mm256_clmulepi64_epi128::<0x01>(upper, rho));
+    let again = _mm256_unpackhi_epi64(even, odd);
+    let again = _mm256_xor_si256(
+        _mm256_xor_si256(again, _mm256_slli_epi64::<1>(again)),
+        _mm256_xor_si256(_mm256_slli_epi64::<3>(again), _mm256_slli_epi64::<4>(again)),
+    );
+    _mm256_xor_si256(_mm256_xor_si256(lower, _mm256_unpacklo_epi64(even, odd)), again)
 }

@@ -7,6 +7,61 @@ use core::arch::x86_64::*;
 use super::columns::{self, Number, Vector};
 use super::{LANES, Limbs};
 
+/// What both vectors of 512 bits do alike.
+macro_rules! eight_lanes {
+    () => {
+        const PARTS: usize = 1;
+
+        #[inline(always)]
+        unsafe fn load(from: *const Self) -> Self {
+            // SAFETY: the caller's pointer is to a vector, and aligned.
+            unsafe { Self(_mm512_load_si512(from.cast())) }
+        }
+
+        #[inline(always)]
+        unsafe fn store(self, to: *mut Self) {
+            // SAFETY: the caller's pointer is to a vector, and aligned.
+            unsafe { _mm512_store_si512(to.cast(), self.0) }
+        }
+
+        #[inline(always)]
+        unsafe fn all(value: u64) -> Self {
+            // SAFETY: the caller has the instructions. So below.
+            unsafe { Self(_mm512_set1_epi64(value.cast_signed())) }
+        }
+
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { Self(_mm512_add_epi64(self.0, other.0)) }
+        }
+
+        #[inline(always)]
+        unsafe fn low(self) -> Self {
+            // SAFETY: as above.
+            unsafe { Self(_mm512_and_si512(self.0, _mm512_set1_epi64((1 << Self::RADIX) - 1))) }
+        }
+
+        #[inline(always)]
+        unsafe fn high(self) -> Self {
+            // SAFETY: as above.
+            unsafe { Self(_mm512_srli_epi64::<{ Self::RADIX }>(self.0)) }
+        }
+
+        #[inline(always)]
+        unsafe fn equal(self, other: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { Self(_mm512_movm_epi64(_mm512_cmpeq_epi64_mask(self.0, other.0))) }
+        }
+
+        #[inline(always)]
+        unsafe fn or_masked(self, mask: Self, value: Self) -> Self {
+            // SAFETY: as above.
+            unsafe { Self(_mm512_ternarylogic_epi64::<0xf8>(self.0, mask.0, value.0)) }
+        }
+    };
+}
+
 /// Eight lanes; the multiply instructions read 52 bits and give either half of the product.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -14,47 +69,12 @@ pub(super) struct Ifma(__m512i);
 
 impl Vector for Ifma {
     const RADIX: u32 = 52;
-    const PARTS: usize = 1;
 
-    #[inline(always)]
-    unsafe fn load(from: *const Self) -> Self {
-        // SAFETY: the caller's pointer is to a vector, and aligned.
-        unsafe { Self(_mm512_load_si512(from.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut Self) {
-        // SAFETY: the caller's pointer is to a vector, and aligned.
-        unsafe { _mm512_store_si512(to.cast(), self.0) }
-    }
-
-    #[inline(always)]
-    unsafe fn all(value: u64) -> Self {
-        // SAFETY: the caller has the instructions. So below.
-        unsafe { Self(_mm512_set1_epi64(value.cast_signed())) }
-    }
-
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self(_mm512_add_epi64(self.0, other.0)) }
-    }
-
-    #[inline(always)]
-    unsafe fn low(self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self(_mm512_and_si512(self.0, _mm512_set1_epi64((1 << Self::RADIX) - 1))) }
-    }
-
-    #[inline(always)]
-    unsafe fn high(self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self(_mm512_srli_epi64::<{ Self::RADIX }>(self.0)) }
-    }
+    eight_lanes!();
 
     #[inline(always)]
     unsafe fn mul_low(self, other: Self) -> Self {
-        // SAFETY: as above.
+        // SAFETY: the caller has the instructions.
         unsafe { Self(_mm512_madd52lo_epu64(_mm512_setzero_si512(), self.0, other.0)) }
     }
 
@@ -66,17 +86,29 @@ impl Vector for Ifma {
             high.0 = _mm512_madd52hi_epu64(high.0, a.0, b.0);
         }
     }
+}
+
+/// Eight lanes; the multiply instruction reads 32 bits.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Avx512(__m512i);
+
+impl Vector for Avx512 {
+    const RADIX: u32 = 26;
+
+    eight_lanes!();
 
     #[inline(always)]
-    unsafe fn equal(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { Self(_mm512_movm_epi64(_mm512_cmpeq_epi64_mask(self.0, other.0))) }
+    unsafe fn mul_low(self, other: Self) -> Self {
+        // SAFETY: the caller has the instructions. The bits above the low limb that the instruction reads change
+        // nothing below them.
+        unsafe { Self(_mm512_mul_epu32(self.0, other.0)).low() }
     }
 
     #[inline(always)]
-    unsafe fn or_masked(self, mask: Self, value: Self) -> Self {
+    unsafe fn mul_add(low: &mut Self, _: &mut Self, a: Self, b: Self) {
         // SAFETY: as above.
-        unsafe { Self(_mm512_ternarylogic_epi64::<0xf8>(self.0, mask.0, value.0)) }
+        unsafe { low.0 = _mm512_add_epi64(low.0, _mm512_mul_epu32(a.0, b.0)) }
     }
 }
 
@@ -190,13 +222,46 @@ pub(super) unsafe fn square_ifma(out: &mut [Limbs], a: &[Limbs], q: &mut [Limbs]
 }
 
 /// # Safety
+/// All numbers have the same length, in whole blocks.
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn mul_avx512(
+    out: &mut [Limbs],
+    a: &[Limbs],
+    b: &[Limbs],
+    q: &mut [Limbs],
+    m: &[Limbs],
+    inverse: u64,
+) {
+    let n = out.len();
+    // SAFETY: the instructions are there, the lengths are the caller's, and borrowed apart.
+    unsafe {
+        columns::mul::<Avx512>(n, write(out, 0), [read(a, 0), read(b, 0)], write(q, 0), read(m, 0), inverse)
+    }
+}
+
+/// # Safety
+/// As [`mul_avx512`].
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn square_avx512(
+    out: &mut [Limbs],
+    a: &[Limbs],
+    q: &mut [Limbs],
+    m: &[Limbs],
+    inverse: u64,
+) {
+    let n = out.len();
+    // SAFETY: as above.
+    unsafe { columns::square::<Avx512>(n, write(out, 0), read(a, 0), write(q, 0), read(m, 0), inverse) }
+}
+
+/// # Safety
 /// The table has whole entries.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) unsafe fn select_ifma(out: &mut [Limbs], table: &[Limbs], digits: &Limbs) {
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn select_wide(out: &mut [Limbs], table: &[Limbs], digits: &Limbs) {
     let (n, entries) = (out.len(), table.len() / out.len());
     // SAFETY: as above.
     unsafe {
-        columns::select::<Ifma>(
+        columns::select::<Avx512>(
             n,
             entries,
             write(out, 0),
@@ -208,8 +273,8 @@ pub(super) unsafe fn select_ifma(out: &mut [Limbs], table: &[Limbs], digits: &Li
 
 /// # Safety
 /// The entries come in multiples of 16.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) unsafe fn select_shared_ifma(out: &mut [Limbs], table: &[u64], digits: &Limbs) {
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn select_shared_wide(out: &mut [Limbs], table: &[u64], digits: &Limbs) {
     let entries = table.len() / out.len();
     // SAFETY: eight readable words; the load has no alignment.
     let digits = unsafe { _mm512_loadu_si512(digits.0.as_ptr().cast()) };

@@ -1,98 +1,17 @@
 //! The transposition for x86-64. Names of bits as in the parent module.
-//!
-//! Loops count: iterators are not inlined into functions with target features by every build.
 
 use core::arch::x86_64::*;
 
 use super::{COLUMNS, Tile};
 use crate::block::Block;
 
-/// Defines what both widths share, over the vector operations of the surrounding module.
-macro_rules! kernel {
-    ($features:literal) => {
-        /// Interleaves the bytes of two vectors, of each lane the lower or the upper half: bit 3 of the byte
-        /// number leaves, the others move up, and the choice of vector becomes bit 0.
-        #[target_feature(enable = $features)]
-        #[inline]
-        fn interleave<const REVERSED: bool>(zero: V, one: V) -> (V, V) {
-            let (zero, one) = if REVERSED { (one, zero) } else { (zero, one) };
-            (unpack_low8(zero, one), unpack_high8(zero, one))
-        }
-
-        /// Exchanges both bits of four vectors' numbers with the upper bits of the byte number, the upper one
-        /// first.
-        #[target_feature(enable = $features)]
-        #[inline]
-        fn exchange<const REVERSED: bool>(x: [V; 4]) -> [V; 4] {
-            let (even, even_high) = interleave::<REVERSED>(x[0], x[2]);
-            let (odd, odd_high) = interleave::<REVERSED>(x[1], x[3]);
-            let (a, b) = interleave::<REVERSED>(even, odd);
-            let (c, d) = interleave::<REVERSED>(even_high, odd_high);
-            [a, b, c, d]
-        }
-
-        /// Rows 8r to 8r + 7 at one stripe of columns: vector k3 k2 k1 holds, for byte numbers with these
-        /// bits, lanes k5 k4 and places k0 b2 b1 b0 of the bits i2 i1 i0.
-        #[target_feature(enable = $features)]
-        #[inline]
-        fn eight_rows(rows: &[[Block; COLUMNS / 128]; 8], stripe: usize) -> [V; 8] {
-            let mut x = [zero(); 8];
-            for i in 0..8 {
-                x[i] = load(&rows[i].as_chunks().0[stripe]);
-            }
-            // Vector numbers i2 i1 i0, then k3 i1 i0, then k3 k2 k1.
-            let (a, e) = interleave::<REVERSED>(x[0], x[4]);
-            let (b, f) = interleave::<REVERSED>(x[1], x[5]);
-            let (c, g) = interleave::<REVERSED>(x[2], x[6]);
-            let (d, h) = interleave::<REVERSED>(x[3], x[7]);
-            let [a, b, c, d] = exchange::<REVERSED>([a, b, c, d]);
-            let [e, f, g, h] = exchange::<REVERSED>([e, f, g, h]);
-            let mut x = [a, b, c, d, e, f, g, h];
-            for i in 0..8 {
-                x[i] = turn_bits(x[i]);
-            }
-            x
-        }
-
-        #[target_feature(enable = $features)]
-        pub(in super::super) fn transpose(tile: &Tile, columns: &mut [Block; COLUMNS]) {
-            let mut halfway = [[zero(); 16]; 8];
-            let (columns, tile) = (columns.as_chunks_mut::<STRIPE>().0, tile.as_chunks::<8>().0);
-            for stripe in 0..columns.len() {
-                let columns = &mut columns[stripe];
-                for r in 0..16 {
-                    let x = eight_rows(&tile[r], stripe);
-                    for k in 0..8 {
-                        halfway[k][r] = x[k];
-                    }
-                }
-                for k in 0..8 {
-                    let x = &halfway[k];
-                    // Vector numbers r3 r2 r1 r0, then r3 r2 k0 b2; inside, b1 b0 r1 r0.
-                    let a = exchange::<false>([x[0], x[1], x[2], x[3]]);
-                    let b = exchange::<false>([x[4], x[5], x[6], x[7]]);
-                    let c = exchange::<false>([x[8], x[9], x[10], x[11]]);
-                    let d = exchange::<false>([x[12], x[13], x[14], x[15]]);
-                    for low in 0..4 {
-                        finish([a[low], b[low], c[low], d[low]], 16 * k + 4 * low, columns);
-                    }
-                }
-            }
-        }
-    };
-}
-
 /// 512-bit vectors, a row of 64 bytes each.
-pub(super) mod wide {
+mod vectors {
     use super::*;
 
-    type V = __m512i;
-    const BLOCKS: usize = 4;
-    const STRIPE: usize = 512;
-    /// The matrix operand of the affine transformation has its rows in descending order.
-    const REVERSED: bool = true;
-
-    kernel!("avx512f,avx512bw,gfni");
+    pub(super) type V = __m512i;
+    pub(super) const BLOCKS: usize = 4;
+    pub(super) const STRIPE: usize = 512;
 
     /// Dwords d3 d2 d1 d0 of two vectors: those with d3 = `BIT`, in the order d2 d1 d0 v of vector number v.
     const fn select_upper<const BIT: u32>() -> [u32; 16] {
@@ -115,7 +34,7 @@ pub(super) mod wide {
     /// Takes vectors r3 r2 of dwords k5 k4 b1 b0 and stores them as columns; the first is number `base`.
     #[target_feature(enable = "avx512f")]
     #[inline]
-    fn finish([a, b, c, d]: [V; 4], base: usize, columns: &mut [Block; STRIPE]) {
+    pub(super) fn finish([a, b, c, d]: [V; 4], base: usize, columns: &mut [Block; STRIPE]) {
         let out = columns.as_chunks_mut::<BLOCKS>().0;
         let base = base / BLOCKS;
         // Dwords k4 b1 b0 r3, then b1 b0 r3 r2.
@@ -127,18 +46,9 @@ pub(super) mod wide {
         store(&mut out[base + 96], select::<1>(even, odd));
     }
 
-    /// Transposes the 8 × 8 bits of every quadword, whose rows come in descending order.
-    #[target_feature(enable = "avx512f,gfni")]
-    #[inline]
-    fn turn_bits(x: V) -> V {
-        // Bit i of byte j becomes bit j of the matrix row for i: the product of the matrix with unit vector
-        // j.
-        _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64), x)
-    }
-
     #[target_feature(enable = "avx512f")]
     #[inline]
-    fn load(blocks: &[Block; BLOCKS]) -> V {
+    pub(super) fn load(blocks: &[Block; BLOCKS]) -> V {
         // SAFETY: 64 readable bytes; the load has no alignment.
         unsafe { _mm512_loadu_si512(blocks.as_ptr().cast()) }
     }
@@ -157,10 +67,59 @@ pub(super) mod wide {
         unsafe { _mm512_storeu_si512(blocks.as_mut_ptr().cast(), x) }
     }
 
-    use {
+    pub(super) use core::arch::x86_64::{
         _mm512_setzero_si512 as zero, _mm512_unpackhi_epi8 as unpack_high8,
         _mm512_unpacklo_epi8 as unpack_low8,
     };
+}
+
+/// 512-bit vectors, and the affine instruction of GFNI.
+pub(super) mod wide {
+    use super::vectors::*;
+    use super::*;
+
+    /// The matrix operand of the affine transformation has its rows in descending order.
+    const REVERSED: bool = true;
+
+    kernel!("avx512f,avx512bw,gfni");
+
+    /// Transposes the 8 × 8 bits of every quadword, whose rows come in descending order.
+    #[target_feature(enable = "avx512f,gfni")]
+    #[inline]
+    fn turn_bits(x: V) -> V {
+        // Bit i of byte j becomes bit j of the matrix row for i: the product of the matrix with unit vector
+        // j.
+        _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64), x)
+    }
+}
+
+/// 512-bit vectors, without the affine instruction.
+pub(super) mod wide_shifts {
+    use super::vectors::*;
+    use super::*;
+
+    const REVERSED: bool = false;
+
+    kernel!("avx512f,avx512bw");
+
+    /// Transposes the 8 × 8 bits of every quadword: 1 × 1, 2 × 2, then 4 × 4 squares change places.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn turn_bits(x: V) -> V {
+        let x = swap_squares::<7>(x, 0x00aa_00aa_00aa_00aa);
+        let x = swap_squares::<14>(x, 0x0000_cccc_0000_cccc);
+        swap_squares::<28>(x, 0x0000_0000_f0f0_f0f0)
+    }
+
+    /// Exchanges each bit of `mask` with the one `BY` places above it.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn swap_squares<const BY: u32>(x: V, mask: i64) -> V {
+        // (x ⊕ x / 2^BY) ∧ mask, then the sum of three.
+        let above = _mm512_srli_epi64::<BY>(x);
+        let changes = _mm512_ternarylogic_epi64::<0x28>(x, above, _mm512_set1_epi64(mask));
+        _mm512_ternarylogic_epi64::<0x96>(x, changes, _mm512_slli_epi64::<BY>(changes))
+    }
 }
 
 /// 256-bit vectors, half as many columns at once, without the affine instruction.

@@ -15,6 +15,9 @@ use crate::block::Block;
 /// Vectors of a row.
 const VECTORS: usize = BLOCKS / 4;
 
+/// Vectors of 256 bits of a row.
+const HALVES: usize = BLOCKS / 2;
+
 /// The schedules of four keys, round by round.
 pub(super) type Quad = [[Block; 4]; 11];
 
@@ -167,6 +170,72 @@ fn store_wide(row: &mut TileRow, vectors: [__m512i; VECTORS]) {
     for i in 0..VECTORS {
         // SAFETY: 64 writable bytes; the store has no alignment.
         unsafe { _mm512_storeu_si512(bytes[i].as_mut_ptr().cast(), vectors[i]) }
+    }
+}
+
+/// Two keys at a time, four vectors each; their sum is added for each higher bit of their number.
+#[target_feature(enable = "vaes,avx2")]
+pub(super) fn middle(rounds: &[[Block; 11]], first: u64, sum: &mut TileRow, weighted: &mut [TileRow]) {
+    let (pairs, single) = rounds.as_chunks::<2>();
+    let numbers = _mm256_set_epi64x(0, first.wrapping_add(1) as i64, 0, first as i64);
+    let mut counters = [numbers; HALVES];
+    for i in 1..HALVES {
+        counters[i] = _mm256_add_epi64(counters[i - 1], _mm256_set_epi64x(0, 2, 0, 2));
+    }
+    for (number, keys) in pairs.iter().enumerate() {
+        let mut x = [counters; 2];
+        for (x, keys) in x.iter_mut().zip(keys) {
+            for x in x {
+                *x = _mm256_xor_si256(*x, splat_twice(&keys[0]));
+            }
+        }
+        for round in 1..10 {
+            for (x, keys) in x.iter_mut().zip(keys) {
+                for x in x {
+                    *x = _mm256_aesenc_epi128(*x, splat_twice(&keys[round]));
+                }
+            }
+        }
+        for (x, keys) in x.iter_mut().zip(keys) {
+            for x in x {
+                *x = _mm256_aesenclast_epi128(*x, splat_twice(&keys[10]));
+            }
+        }
+        let [even, odd] = x;
+        let mut both = even;
+        for i in 0..HALVES {
+            both[i] = _mm256_xor_si256(even[i], odd[i]);
+        }
+        add_vectors(sum, &both);
+        for (bit, weighted) in weighted.iter_mut().enumerate() {
+            if bit == 0 {
+                add_vectors(weighted, &odd);
+            } else if number >> (bit - 1) & 1 == 1 {
+                add_vectors(weighted, &both);
+            }
+        }
+    }
+    if !single.is_empty() {
+        narrow(single, first, sum, weighted);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn splat_twice(key: &Block) -> __m256i {
+    _mm256_broadcastsi128_si256(load(key))
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn add_vectors(row: &mut TileRow, stream: &[__m256i; HALVES]) {
+    let bytes = Block::slice_as_mut_bytes(row).as_chunks_mut::<32>().0;
+    for i in 0..HALVES {
+        // SAFETY: 32 readable and writable bytes; neither access has an alignment.
+        unsafe {
+            let sum = _mm256_xor_si256(_mm256_loadu_si256(bytes[i].as_ptr().cast()), stream[i]);
+            _mm256_storeu_si256(bytes[i].as_mut_ptr().cast(), sum);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::{Element, LANES, Ristretto255, Scalar, decode_at, encode_doubled};
 use crate::backend::Backend;
 #[cfg(target_arch = "x86_64")]
-use crate::backend::ristretto_ifma;
+use crate::backend::ristretto_lanes;
 use crate::group::elements::{BatchGroup, Elements, FixedBase};
 use crate::group::{Group, InvalidElement};
 
@@ -27,13 +27,13 @@ pub struct RistrettoBase(Tables);
 enum Form {
     Portable(Vec<RistrettoPoint>),
     #[cfg(target_arch = "x86_64")]
-    Lanes(ristretto_ifma::Elements),
+    Lanes(ristretto_lanes::Elements),
 }
 
 enum Tables {
     Portable(Box<RistrettoBasepointTable>),
     #[cfg(target_arch = "x86_64")]
-    Lanes(ristretto_ifma::FixedBase),
+    Lanes(ristretto_lanes::FixedBase),
 }
 
 impl Drop for RistrettoElements {
@@ -52,8 +52,8 @@ impl RistrettoElements {
     #[must_use]
     pub fn map_on(backend: Backend, uniform: &[[u8; 64]]) -> Self {
         #[cfg(target_arch = "x86_64")]
-        if let Some(kernel) = ristretto_ifma::Kernel::of(backend) {
-            return Self(Form::Lanes(ristretto_ifma::Elements::map(kernel, uniform)));
+        if let Some(kernel) = ristretto_lanes::Kernel::of(backend) {
+            return Self(Form::Lanes(ristretto_lanes::Elements::map(kernel, uniform)));
         }
         let _ = backend;
         Self(Form::Portable(uniform.iter().map(RistrettoPoint::from_uniform_bytes).collect()))
@@ -65,8 +65,8 @@ impl RistrettoElements {
     /// The first one that does not decode.
     pub fn decode_on(backend: Backend, encoded: &[[u8; 32]]) -> Result<Self, InvalidElement> {
         #[cfg(target_arch = "x86_64")]
-        if let Some(kernel) = ristretto_ifma::Kernel::of(backend) {
-            return Ok(Self(Form::Lanes(ristretto_ifma::Elements::decode(kernel, encoded)?)));
+        if let Some(kernel) = ristretto_lanes::Kernel::of(backend) {
+            return Ok(Self(Form::Lanes(ristretto_lanes::Elements::decode(kernel, encoded)?)));
         }
         let _ = backend;
         let points = encoded.iter().enumerate().map(|(index, encoding)| decode_at(index, encoding));
@@ -79,7 +79,7 @@ impl RistrettoBase {
     #[must_use]
     pub fn new_on(backend: Backend, base: &Element) -> Self {
         #[cfg(target_arch = "x86_64")]
-        if let Some(kernel) = ristretto_ifma::Kernel::of(backend) {
+        if let Some(kernel) = ristretto_lanes::Kernel::of(backend) {
             return Self(Tables::Lanes(in_lanes(kernel, base)));
         }
         let _ = backend;
@@ -93,7 +93,7 @@ impl RistrettoBase {
 
     /// The tables in lanes, if the back end has them.
     #[cfg(target_arch = "x86_64")]
-    pub(crate) fn lanes(&self) -> Option<&ristretto_ifma::FixedBase> {
+    pub(crate) fn lanes(&self) -> Option<&ristretto_lanes::FixedBase> {
         match &self.0 {
             Tables::Portable(_) => None,
             Tables::Lanes(table) => Some(table),
@@ -103,17 +103,17 @@ impl RistrettoBase {
 
 /// The tables in lanes.
 #[cfg(target_arch = "x86_64")]
-fn in_lanes(kernel: ristretto_ifma::Kernel, base: &Element) -> ristretto_ifma::FixedBase {
+fn in_lanes(kernel: ristretto_lanes::Kernel, base: &Element) -> ristretto_lanes::FixedBase {
     // Halves of the powers of 64, whose doubles are encoded all at once.
     let mut half = Integer::ONE.div_by_2() * base.0;
-    let mut halves = [RistrettoPoint::identity(); ristretto_ifma::FixedBase::POWERS];
+    let mut halves = [RistrettoPoint::identity(); ristretto_lanes::FixedBase::POWERS];
     for power in &mut halves {
         *power = half;
         (0..6).for_each(|_| half = half + half);
     }
-    let mut powers = [[0; 32]; ristretto_ifma::FixedBase::POWERS];
+    let mut powers = [[0; 32]; ristretto_lanes::FixedBase::POWERS];
     encode_doubled(halves.to_vec(), &mut powers);
-    ristretto_ifma::FixedBase::new(kernel, &powers)
+    ristretto_lanes::FixedBase::new(kernel, &powers)
 }
 
 /// The element with this encoding, which was computed here.
@@ -258,7 +258,7 @@ impl FixedBase<Ristretto255> for RistrettoBase {
             #[cfg(target_arch = "x86_64")]
             Tables::Lanes(table) => {
                 let scalars: Vec<_> = scalars.iter().map(|scalar| scalar.0.to_bytes()).collect();
-                Form::Lanes(ristretto_ifma::Elements::of_base(table, &Zeroizing::new(scalars)))
+                Form::Lanes(ristretto_lanes::Elements::of_base(table, &Zeroizing::new(scalars)))
             }
         })
     }

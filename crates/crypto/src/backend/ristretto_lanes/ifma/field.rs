@@ -32,8 +32,8 @@ use core::arch::x86_64::*;
 
 use zeroize::Zeroize;
 
-/// Elements in a vector.
-pub(super) const LANES: usize = 8;
+pub(super) use super::super::LANES;
+use super::super::WordLimbs;
 
 /// A set of lanes, one bit each.
 pub(super) type Lanes = __mmask8;
@@ -94,10 +94,36 @@ fn all(value: u64) -> __m512i {
     _mm512_set1_epi64(value.cast_signed())
 }
 
+/// All ones in some lanes, all zeros in the others.
+#[derive(Clone, Copy)]
+pub(super) struct Mask(__m512i);
+
+impl Mask {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn none() -> Self {
+        Self(_mm512_setzero_si512())
+    }
+
+    /// The lanes in whose word this bit is set.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn of_bit(words: &[u64; LANES], bit: u32) -> Self {
+        let bits = _mm512_srl_epi64(each(words), _mm_cvtsi64_si128(bit.into()));
+        Self(_mm512_sub_epi64(_mm512_setzero_si512(), _mm512_and_si512(bits, _mm512_set1_epi64(1))))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn xor(self, other: Self) -> Self {
+        Self(_mm512_xor_si512(self.0, other.0))
+    }
+}
+
 /// A number for each lane.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn each(numbers: &[u64; LANES]) -> __m512i {
+fn each(numbers: &[u64; LANES]) -> __m512i {
     // SAFETY: both types are 64 bytes of any content.
     unsafe { core::mem::transmute::<[u64; LANES], __m512i>(*numbers) }
 }
@@ -321,9 +347,9 @@ impl Fe {
     /// `other` where a bit of the mask is set, `self` elsewhere. Masks are all zeros or all ones.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    pub(super) fn or_masked(&self, other: &Self, mask: __m512i) -> Self {
+    pub(super) fn or_masked(&self, other: &Self, mask: Mask) -> Self {
         // Truth table of the inputs (mask, other, self), self the lowest bit: mask ? other : self.
-        Self(limbs!(|k| _mm512_ternarylogic_epi64::<0xca>(mask, other.0[k], self.0[k])))
+        Self(limbs!(|k| _mm512_ternarylogic_epi64::<0xca>(mask.0, other.0[k], self.0[k])))
     }
 
     /// `-self` where the lane is in the set, `self` elsewhere.
@@ -443,7 +469,7 @@ impl Fe {
     /// The limbs, each with its eight lanes; below 2^51.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    pub(super) fn to_limbs(self) -> [[u64; LANES]; 5] {
+    pub(super) fn to_limbs(self) -> WordLimbs {
         let limbs = self.reduced().0;
         // SAFETY: both are 64 bytes in which every pattern is valid.
         limbs!(|k| unsafe { core::mem::transmute::<__m512i, [u64; LANES]>(limbs[k]) })

@@ -1,3 +1,4 @@
+use super::super::super::integers::Int;
 use super::super::tests::on_lanes;
 use super::*;
 use crate::prg::Prg;
@@ -5,62 +6,11 @@ use crate::prg::Prg;
 /// The largest limb of an element.
 const TOP: u64 = (1 << 51) + (1 << 16) - 1;
 
-/// An integer below p, little-endian words; slow and plain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Int([u64; 4]);
-
-impl Int {
-    const P: [u64; 4] = [u64::MAX - 18, u64::MAX, u64::MAX, u64::MAX >> 1];
-
-    fn small(value: u64) -> Self {
-        Self([value, 0, 0, 0])
-    }
-
-    fn add(self, other: Self) -> Self {
-        // Both are below p, so the sum is below 2^256.
-        let (sum, _) = words(self.0, other.0, u64::carrying_add);
-        match words(sum, Self::P, u64::borrowing_sub) {
-            (_, true) => Self(sum),
-            (difference, false) => Self(difference),
-        }
-    }
-
-    fn negate(self) -> Self {
-        Self(words(Self::P, self.0, u64::borrowing_sub).0).add(Self([0; 4]))
-    }
-
-    fn mul(self, other: Self) -> Self {
-        (0..256).rev().fold(Self([0; 4]), |sum, bit| {
-            let double = sum.add(sum);
-            if other.0[bit / 64] >> (bit % 64) & 1 == 1 { double.add(self) } else { double }
-        })
-    }
-
-    fn of_limbs(limbs: [u64; 5]) -> Self {
-        let radix = Self::small(1 << 51);
-        limbs.into_iter().rev().fold(Self([0; 4]), |sum, limb| sum.mul(radix).add(Self::small(limb)))
-    }
-
-    fn to_bytes(self) -> [u8; 32] {
-        let mut bytes = [0; 32];
-        for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(self.0) {
-            *bytes = word.to_le_bytes();
-        }
-        bytes
-    }
-}
-
-fn words(a: [u64; 4], b: [u64; 4], step: fn(u64, u64, bool) -> (u64, bool)) -> ([u64; 4], bool) {
-    let mut carry = false;
-    let result = core::array::from_fn(|i| {
-        let (word, next) = step(a[i], b[i], carry);
-        carry = next;
-        word
-    });
-    (result, carry)
-}
-
 type Limbs = [u64; 5];
+
+fn of_limbs(limbs: Limbs) -> Int {
+    Int::of_limbs(&limbs, |_| RADIX)
+}
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn load(lanes: [Limbs; LANES]) -> [__m512i; 5] {
@@ -119,8 +69,8 @@ fn check(result: &Fe, a: &[Limbs; LANES], b: &[Limbs; LANES], expected: impl Fn(
     let limbs = store(result.0);
     for (lane, limbs) in limbs.into_iter().enumerate() {
         assert!(limbs.iter().all(|limb| *limb <= TOP), "{limbs:x?}");
-        let expected = expected(Int::of_limbs(a[lane]), Int::of_limbs(b[lane]));
-        assert_eq!(Int::of_limbs(limbs), expected, "{:x?} {:x?}", a[lane], b[lane]);
+        let expected = expected(of_limbs(a[lane]), of_limbs(b[lane]));
+        assert_eq!(of_limbs(limbs), expected, "{:x?} {:x?}", a[lane], b[lane]);
     }
 }
 
@@ -189,7 +139,7 @@ fn residues_are_unique() {
             let again = Fe::from_bytes(bytes.each_ref());
             let absolute = a.abs().to_bytes();
             for lane in 0..LANES {
-                let (x, y) = (Int::of_limbs(a_limbs[lane]), Int::of_limbs(b_limbs[lane]));
+                let (x, y) = (of_limbs(a_limbs[lane]), of_limbs(b_limbs[lane]));
                 let bit = |lanes: Lanes| lanes >> lane & 1 == 1;
                 assert_eq!(bytes[lane], x.to_bytes());
                 assert_eq!(bit(a.is_zero()), x == Int([0; 4]));
@@ -234,8 +184,8 @@ fn selections_take_each_lane() {
             assert_eq!(negated.equals(&a), !(1 << lane));
             assert_eq!(negated.equals(&a.negate()), 1 << lane);
         }
-        assert_eq!(a.or_masked(&b, all(0)).equals(&a), u8::MAX);
-        assert_eq!(a.or_masked(&b, all(u64::MAX)).equals(&b), u8::MAX);
+        assert_eq!(a.or_masked(&b, Mask::none()).equals(&a), u8::MAX);
+        assert_eq!(a.or_masked(&b, Mask(all(u64::MAX))).equals(&b), u8::MAX);
     }
     on_lanes(test);
 }
