@@ -26,6 +26,7 @@ mod digest;
 mod error;
 mod key;
 mod shuffle;
+pub(crate) mod split;
 mod store;
 
 pub use builder::{ItemsBuilder, ShortKey};
@@ -34,6 +35,7 @@ pub use error::ItemsError;
 pub use key::KeyEncoder;
 pub use shuffle::random_order;
 
+use split::PrefixRange;
 use store::{DUMMY_ROW, Store, on_store};
 
 /// The width of a digest.
@@ -197,12 +199,22 @@ impl Items {
     /// A dummy is a digest from a domain that no key reaches, so it matches nothing, not even a dummy of the
     /// peer. Integers have no such domain.
     pub fn pad(&mut self, to: usize, rng: &mut dyn CryptoRng) -> Result<(), ItemsError> {
+        self.pad_within(to, PrefixRange::ALL, rng)
+    }
+
+    /// The same with dummies whose first eight bytes are in that range.
+    fn pad_within(
+        &mut self,
+        to: usize,
+        range: PrefixRange,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), ItemsError> {
         let items = self.len();
         let missing = to.checked_sub(items).ok_or(ItemsError::PadBelowSize { items, to })?;
         match &mut self.store {
             Store::Native(_) => return Err(ItemsError::PadNative),
-            Store::Narrow(store) => store.pad(missing, Width::Digest128, rng)?,
-            Store::Wide(store) => store.pad(missing, Width::Digest256, rng)?,
+            Store::Narrow(store) => store.pad(missing, Width::Digest128, range, rng)?,
+            Store::Wide(store) => store.pad(missing, Width::Digest256, range, rng)?,
         }
         self.dummies += missing;
         Ok(())
@@ -220,26 +232,67 @@ impl Items {
     /// # Panics
     /// If an index is not below [`Items::len`]. The protocol must check indices that a peer sends.
     pub fn matches(&self, items: impl Iterator<Item = usize>) -> Matches {
-        // Bit sets give ascending items, which are read in their order, and ascending rows, without sorting.
+        // A bit set gives ascending items, which are read in their order.
         let mut wanted = vec![0u64; self.len().div_ceil(64)];
         for index in items {
             assert!(index < self.len(), "an item of this set");
             wanted[index / 64] |= 1 << (index % 64);
         }
-        let highest = on_store!(&self.store, s => s.highest_row());
-        let mut bits = vec![0u64; highest.map_or(0, |row| row as usize / 64 + 1)];
-        let (mut count, mut total) = (0, 0);
+        let (mut rows, mut count) = (Rows::of_at_most(self), 0);
         for index in ones(&wanted) {
-            let before = total;
-            for row in self.rows_of(index) {
-                bits[row as usize / 64] |= 1 << (row % 64);
-                total += 1;
-            }
-            count += usize::from(total > before);
+            let before = rows.total;
+            self.rows_of(index).for_each(|row| rows.add(row));
+            count += usize::from(rows.total > before);
         }
-        let mut rows = Vec::with_capacity(total);
-        rows.extend(ones(&bits).map(|row| row as u64));
+        let rows = rows.ascending();
         Matches { rows, items: count }
+    }
+}
+
+/// Distinct rows of a table, in any order.
+struct Rows {
+    total: usize,
+    list: RowList,
+}
+
+enum RowList {
+    /// A bit for each row up to the highest: ascending without sorting.
+    Bits(Vec<u64>),
+    /// The rows themselves, if there are few of many, as in a part of a split set.
+    Few(Vec<u64>),
+}
+
+impl Rows {
+    /// For rows of these items.
+    fn of_at_most(items: &Items) -> Self {
+        let highest = on_store!(&items.store, s => s.highest_row());
+        let words = highest.map_or(0, |row| row as usize / 64 + 1);
+        let list =
+            if words <= items.len() { RowList::Bits(vec![0; words]) } else { RowList::Few(Vec::new()) };
+        Rows { total: 0, list }
+    }
+
+    #[inline]
+    fn add(&mut self, row: u64) {
+        self.total += 1;
+        match &mut self.list {
+            RowList::Bits(bits) => bits[row as usize / 64] |= 1 << (row % 64),
+            RowList::Few(rows) => rows.push(row),
+        }
+    }
+
+    fn ascending(self) -> Vec<u64> {
+        match self.list {
+            RowList::Bits(bits) => {
+                let mut rows = Vec::with_capacity(self.total);
+                rows.extend(ones(&bits).map(|row| row as u64));
+                rows
+            }
+            RowList::Few(mut rows) => {
+                rows.sort_unstable();
+                rows
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! their rows. [`hashing`] puts them into bins, so that only what shares a bin has to be compared; [`bloom`]
 //! has the filters, [`okvs`] the linear tables that map keys to values, [`shamir`] the sharing of a secret
 //! among millions of shares, [`sorted`] the short form of sorted masks, [`radix`] what sorts them, [`packed`]
-//! numbers side by side.
+//! numbers side by side, [`parts`] sets that are split for a run in many small ones.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,7 @@ pub mod hashing;
 pub mod items;
 pub mod okvs;
 pub mod packed;
+pub mod parts;
 pub mod radix;
 pub mod shamir;
 pub mod sorted;

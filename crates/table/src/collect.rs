@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use vesica_crypto::short_keys::{BLOCK, CharClasses};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, ShortKey};
 
+use crate::attach::Carried;
 use crate::error::{Invalid, Place, TableError, shown};
 use crate::key::KeySpec;
 use crate::request::{OnFault, Request, TableReport};
@@ -45,7 +46,8 @@ impl RowFault {
 
 /// Receives the rows of a first pass.
 pub(crate) trait Rows {
-    /// Takes the next row: `place` gives its position, for errors, and `value` its key values by number.
+    /// Takes the next row: `place` gives its position, for errors, and `value` the values of the needed columns by
+    /// number, the keys first.
     fn row<'v>(
         &mut self,
         place: impl FnOnce() -> Place,
@@ -68,6 +70,7 @@ pub(crate) struct Loading<'r> {
     pub(crate) file: &'r str,
     pub(crate) request: &'r Request,
     pub(crate) collector: Collector,
+    pub(crate) carried: Carried,
 }
 
 impl Rows for Loading<'_> {
@@ -77,7 +80,10 @@ impl Rows for Loading<'_> {
         place: impl FnOnce() -> Place,
         value: impl Fn(usize) -> Value<'v>,
     ) -> Result<(), TableError> {
-        self.collector.row(value).map_err(|fault| fault.explain(self.file, place(), self.request))
+        if let Err(fault) = self.collector.row(&value) {
+            return Err(fault.explain(self.file, place(), self.request));
+        }
+        self.carry(&value).map_err(|fault| fault.explain(self.file, place(), self.request))
     }
 
     fn rows<'v>(
@@ -91,9 +97,30 @@ impl Rows for Loading<'_> {
             let together = (count - at).min(ShortKey::BATCH);
             let found = self.collector.together(together, |row, part| value(at + row, part));
             found.map_err(|(row, fault)| fault.explain(self.file, place(at + row), self.request))?;
+            if !matches!(self.carried, Carried::Nothing) {
+                for row in at..at + together {
+                    let carried = self.carry(&|part| value(row, part));
+                    carried.map_err(|fault| fault.explain(self.file, place(row), self.request))?;
+                }
+            }
             at += together;
         }
         Ok(())
+    }
+}
+
+impl Loading<'_> {
+    /// Keeps what a row carries, whose keys the collector has taken.
+    fn carry<'v>(&mut self, value: &impl Fn(usize) -> Value<'v>) -> Result<(), crate::attach::RowFault> {
+        let keys = self.request.keys.len();
+        let has_key = || {
+            let present = |(part, key): (usize, &KeySpec)| {
+                key.rule.apply(value(part), &mut Vec::new()) == Ok(Part::Present)
+            };
+            self.request.keys.iter().enumerate().all(present)
+        };
+        let columns = self.request.attach.needed().count();
+        self.carried.row(columns, |part| value(keys + part), has_key)
     }
 }
 

@@ -7,10 +7,8 @@
 use crate::collect::Rows;
 use crate::error::{Place, TableError, shown};
 use crate::format::Format;
-use crate::header;
+use crate::header::{self, Needed, Purpose};
 use crate::input::{Fingerprint, Input, OnProgress, Progress};
-use crate::key::KeySpec;
-use crate::numbers::numbered;
 use crate::request::{Chosen, Loaded};
 use crate::rule::Rule;
 use ::parquet::errors::ParquetError;
@@ -26,7 +24,7 @@ pub(crate) mod text;
 mod write;
 
 pub use guard::decoding;
-pub(crate) use write::Sink;
+pub(crate) use write::{Failure as Unwritten, Sink};
 
 use guard::guarded;
 use text::Texts;
@@ -164,24 +162,24 @@ pub(crate) fn schema(input: &Input) -> Result<SchemaRef, TableError> {
     Ok(Scan::open(input, None, &mut go)?.schema.clone())
 }
 
-/// The first pass: hands the key values of every row to the receiver that `begin` makes for the approximate
+/// The first pass: hands the values of these columns in every row to the receiver that `begin` makes for the approximate
 /// number of rows.
 pub(crate) fn read<S: Rows>(
     input: &Input,
-    keys: &[KeySpec],
+    needed: &[Needed<'_>],
     begin: impl FnOnce(usize) -> Result<S, TableError>,
     on_progress: OnProgress<'_>,
 ) -> Result<Loaded<S>, TableError> {
     let schema = schema(input)?;
     let names: Vec<&[u8]> = schema.fields().iter().map(|field| field.name().as_bytes()).collect();
-    let indices = header::find(input.name(), keys, &names, header::Where::Schema)?;
-    for (key, index) in keys.iter().zip(&indices) {
-        keyable(input, key, schema.field(*index).data_type())?;
+    let indices = header::find(input.name(), needed, &names, header::Where::Schema)?;
+    for (needed, index) in needed.iter().zip(&indices) {
+        usable(input, *needed, schema.field(*index).data_type())?;
     }
     let mut columns = indices.clone();
     columns.sort_unstable();
     columns.dedup();
-    // The index of each key column among the columns of the pass.
+    // The index of each needed column among the columns of the pass.
     let indices: Vec<usize> = indices.iter().map(|index| columns.partition_point(|at| at < index)).collect();
 
     let mut scan = Scan::open(input, Some(&columns), on_progress)?;
@@ -201,15 +199,28 @@ fn texts<'a>(input: &Input, batch: &'a RecordBatch, indices: &[usize]) -> Result
     texts.flatten().ok_or_else(|| damaged(input, None, What::Data))
 }
 
-fn keyable(input: &Input, key: &KeySpec, data_type: &DataType) -> Result<(), TableError> {
-    let time_stamp = key.rule == Rule::Date && matches!(data_type, DataType::Timestamp(..));
-    let date = "the rule `date` takes days: cast the column to a date";
-    match text::refusal(data_type).or(Some(date).filter(|_| time_stamp)) {
+/// Checks that the values of a column can be what they are for.
+fn usable(input: &Input, needed: Needed<'_>, data_type: &DataType) -> Result<(), TableError> {
+    let refusal = match needed.purpose {
+        Purpose::Key(rule) => {
+            let time_stamp = rule == Rule::Date && matches!(data_type, DataType::Timestamp(..));
+            let date = "the rule `date` takes days: cast the column to a date";
+            text::refusal(data_type).or(Some(date).filter(|_| time_stamp))
+        }
+        Purpose::Value => text::value_refusal(data_type),
+        Purpose::Payload => text::payload_refusal(data_type),
+    };
+    match refusal {
         None => Ok(()),
-        Some(remedy) => Err(TableError::KeyType {
+        Some(remedy) => Err(TableError::ColumnType {
             file: input.name().to_owned(),
-            column: shown(key.column.as_bytes()),
+            column: shown(needed.name.as_bytes()),
             found: data_type.to_string(),
+            purpose: match needed.purpose {
+                Purpose::Key(_) => "keys",
+                Purpose::Value => "summed",
+                Purpose::Payload => "a payload",
+            },
             remedy,
         }),
     }
@@ -234,7 +245,7 @@ pub(crate) fn select(
         return Err(changed());
     }
     let mut scan = Scan::open(input, None, on_progress).map_err(or_changed)?;
-    sink.begin(input, scan.schema(), chosen.numbers.is_some())?;
+    sink.begin(input, scan.schema(), &chosen.added)?;
     let rows = chosen.rows;
     let mut at = 0;
     loop {
@@ -244,11 +255,7 @@ pub(crate) fn select(
         let inside = rows[at..].partition_point(|row| *row < end);
         let wanted = &rows[at..at + inside];
         if let Some(batch) = taken(&batch, first, wanted) {
-            sink.write(match chosen.numbers {
-                Some(numbers) => numbered(&batch, &numbers[at..at + inside])
-                    .ok_or(TableError::Numbers { rows: rows.len() })?,
-                None => batch,
-            })?;
+            write_matches(&batch, &chosen, at, sink)?;
         }
         at += inside;
     }
@@ -260,6 +267,25 @@ pub(crate) fn select(
         return Err(changed());
     }
     sink.finish()
+}
+
+/// Writes a batch of matching rows, the first of which is number `at` among them, with what the output has beside them.
+fn write_matches(
+    batch: &RecordBatch,
+    chosen: &Chosen<'_>,
+    at: usize,
+    sink: &mut Sink<'_>,
+) -> Result<(), TableError> {
+    if chosen.added.is_empty() {
+        return sink.write(batch.clone());
+    }
+    let (rows, most) = (batch.num_rows(), chosen.added.rows_at_once());
+    for start in (0..rows).step_by(most) {
+        let piece = batch.slice(start, most.min(rows - start));
+        let wide = chosen.added.to(&piece, at + start..at + start + piece.num_rows());
+        sink.write(wide.ok_or(TableError::Numbers { rows: chosen.rows.len() })?)?;
+    }
+    Ok(())
 }
 
 /// Whether the file is the one that the first pass read, checked without decoding a column.

@@ -118,6 +118,49 @@ pub enum Syntax {
     BadDelimiter(String),
 }
 
+/// Why a value cannot be summed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum BadValue {
+    /// Null or empty.
+    #[error("empty; give every row with a key a number, 0 if need be")]
+    Empty,
+    /// Below zero.
+    #[error("negative; sums are of numbers from 0 on")]
+    Negative,
+    /// A fraction, or no number.
+    #[error(
+        "not a whole number written in digits; give whole numbers, in a smaller unit such as cents if need be"
+    )]
+    NotWhole,
+    /// 2^64 or more.
+    #[error("2^64 or more; sums have 64 bits")]
+    TooLarge,
+}
+
+/// Why the payload of a row cannot be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum PayloadFault {
+    /// It does not fit the agreed bound.
+    #[error("the payload takes {} and `--payload-bytes` allows {most}; agree with the partner on more",
+        taken.map_or("too many bytes".to_owned(), |taken| format!("{taken} bytes")))]
+    TooLong {
+        /// What it takes; none if no bound would do.
+        taken: Option<usize>,
+        /// The bound.
+        most: usize,
+    },
+    /// It is not text.
+    #[error(
+        "the value is not text in UTF-8 or in the encoding that `--encoding` names, as a payload must be"
+    )]
+    NotText,
+    /// Text tables cannot have zero bytes.
+    #[error("the value has a zero byte, which a payload cannot have")]
+    ZeroByte,
+}
+
 /// Why an output path cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -247,17 +290,79 @@ pub enum TableError {
         /// What is wrong, without values.
         what: String,
     },
-    /// A column of a type that cannot be a key.
-    #[error("{file}, column `{column}`: values of type {found} cannot be keys: {remedy}")]
-    KeyType {
+    /// A column of a type that does not fit what it is for.
+    #[error("{file}, column `{column}`: values of type {found} cannot be {purpose}: {remedy}")]
+    ColumnType {
         /// The input.
         file: String,
         /// The column.
         column: String,
         /// Its type.
         found: String,
+        /// What they cannot be.
+        purpose: &'static str,
         /// What to do about it.
         remedy: &'static str,
+    },
+    /// A row with a key whose value cannot be summed.
+    #[error("{file}, {place}, column `{column}`: the value cannot be summed: it is {reason}")]
+    Value {
+        /// The input.
+        file: String,
+        /// The row.
+        place: Place,
+        /// The column.
+        column: String,
+        /// Why not.
+        reason: BadValue,
+    },
+    /// The values of the rows of one key are too large together.
+    #[error(
+        "{file}, {place}, column `{column}`: with this row, the values of its key add up to 2^64 or more; sums have 64 bits"
+    )]
+    ValueOverflow {
+        /// The input.
+        file: String,
+        /// The row with which they become too large.
+        place: Place,
+        /// The column.
+        column: String,
+    },
+    /// A row with a key whose payload cannot be sent.
+    #[error("{file}, {place}{}: {reason}", column.as_ref().map(|name| format!(", column `{name}`")).unwrap_or_default())]
+    Payload {
+        /// The input.
+        file: String,
+        /// The row.
+        place: Place,
+        /// The column, if it is the fault of one.
+        column: Option<String>,
+        /// Why not.
+        reason: PayloadFault,
+    },
+    /// Rows of one key have different payloads.
+    #[error(
+        "{file}, {} have the same key and different payloads; a key has one payload (`--on-duplicates first` takes that \
+         of its first row)",
+        first.pair(*second)
+    )]
+    PayloadsDiffer {
+        /// The input.
+        file: String,
+        /// The first row.
+        first: Place,
+        /// A later one.
+        second: Place,
+    },
+    /// The partner's payload has characters that the encoding of my table lacks.
+    #[error(
+        "{file}: is in {encoding}, and the partner's columns have characters that it lacks; convert the table to UTF-8"
+    )]
+    Unencodable {
+        /// The input.
+        file: String,
+        /// Its encoding.
+        encoding: &'static str,
     },
     /// An encoding in which this program does not read CSV.
     #[error("{file}: is {found}; convert it to UTF-8")]
@@ -418,7 +523,9 @@ impl TableError {
                 fault: OutputFault::Directory | OutputFault::NoDirectory | OutputFault::OtherFormat { .. },
                 ..
             } => Fault::Usage,
-            TableError::Output { .. } | TableError::Write { .. } => Fault::Output,
+            TableError::Output { .. } | TableError::Write { .. } | TableError::Unencodable { .. } => {
+                Fault::Output
+            }
             TableError::Cancelled => Fault::Cancelled,
             TableError::NoSuchRow { .. }
             | TableError::Numbers { .. }

@@ -34,6 +34,19 @@ impl Format {
         }
     }
 
+    /// The format of a table with one row under that name: that of the name's ending, or else the input's.
+    pub(crate) fn of_row(path: &Path, input: Format) -> Format {
+        match (Ending::of(path), input) {
+            (Ending::Parquet, _) => Format::Parquet,
+            (Ending::Arrow, Format::ArrowStream) => Format::ArrowStream,
+            (Ending::Arrow, _) => Format::ArrowFile,
+            (Ending::Csv, _) | (Ending::Other, Format::Csv(_) | Format::Batches) => {
+                Format::Csv(Packing::None)
+            }
+            (Ending::Other, input) => input,
+        }
+    }
+
     /// Whether rows of this format may be written under that name. Only a known ending of another format is
     /// refused.
     pub(crate) fn may_be_named(self, path: &Path) -> bool {

@@ -3,6 +3,7 @@
 use crate::dialect::Delimiter;
 use crate::error::{TableError, shown};
 use crate::key::KeySpec;
+use crate::rule::Rule;
 
 /// Where a table has its column names.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -13,32 +14,69 @@ pub(crate) enum Where {
     Schema,
 }
 
-/// The index of each key column among the names.
+/// A column that a pass reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Needed<'r> {
+    pub(crate) name: &'r str,
+    pub(crate) purpose: Purpose,
+}
+
+/// What a column is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Key(Rule),
+    Value,
+    Payload,
+}
+
+impl<'r> Needed<'r> {
+    pub(crate) fn key(key: &'r KeySpec) -> Self {
+        Needed { name: &key.column, purpose: Purpose::Key(key.rule) }
+    }
+}
+
+impl Purpose {
+    /// The option that names such columns, and what several of them are.
+    fn option(self) -> (&'static str, &'static str) {
+        match self {
+            Purpose::Key(_) => ("--key", "a key of several columns"),
+            Purpose::Value => ("--value", "several sums"),
+            Purpose::Payload => ("--payload", "several columns"),
+        }
+    }
+}
+
+/// The index of each needed column among the names.
 pub(crate) fn find<N: AsRef<[u8]>>(
     file: &str,
-    keys: &[KeySpec],
+    needed: &[Needed<'_>],
     columns: &[N],
     names_in: Where,
 ) -> Result<Vec<usize>, TableError> {
-    let find = |key: &KeySpec| {
-        let mut found = (0..columns.len()).filter(|at| columns[*at].as_ref() == key.column.as_bytes());
+    let find = |needed: &Needed<'_>| {
+        let mut found = (0..columns.len()).filter(|at| columns[*at].as_ref() == needed.name.as_bytes());
         match (found.next(), found.next()) {
             (Some(at), None) => Ok(at),
-            (None, _) => Err(missing(file, &key.column, columns, names_in)),
+            (None, _) => Err(missing(file, *needed, columns, names_in)),
             (Some(_), Some(_)) => Err(TableError::RepeatedColumn {
                 file: file.to_owned(),
-                column: shown(key.column.as_bytes()),
+                column: shown(needed.name.as_bytes()),
             }),
         }
     };
-    keys.iter().map(find).collect()
+    needed.iter().map(find).collect()
 }
 
 /// The error for a missing column, with the cause that the header suggests.
 ///
 /// The error does not list the columns: in a file without a header they are the first row's identifiers. It
 /// shows only the requested names and a name that is similar to one of them.
-fn missing<N: AsRef<[u8]>>(file: &str, column: &str, columns: &[N], names_in: Where) -> TableError {
+fn missing<N: AsRef<[u8]>>(
+    file: &str,
+    Needed { name: column, purpose }: Needed<'_>,
+    columns: &[N],
+    names_in: Where,
+) -> TableError {
     let header: Vec<&[u8]> = columns.iter().map(AsRef::as_ref).collect();
     let count = header.len();
     let s = if count == 1 { "" } else { "s" };
@@ -51,7 +89,8 @@ fn missing<N: AsRef<[u8]>>(file: &str, column: &str, columns: &[N], names_in: Wh
         String::new()
     } else if let Some(parts) = parts(column, &header) {
         let columns: Vec<String> = parts.iter().map(|part| format!("`{}`", shown(part.as_bytes()))).collect();
-        format!("; for a key of several columns repeat `--key`, once for each of {}", columns.join(", "))
+        let (option, several) = purpose.option();
+        format!("; for {several} repeat `{option}`, once for each of {}", columns.join(", "))
     } else if let Some(name) = similar(column, &header) {
         format!("; did you mean `{}`?", shown(name))
     } else if let Some((name, delimiter)) = delimiter(&header).filter(|_| names_in == Where::FirstLine) {

@@ -11,7 +11,7 @@ use crate::collect::{Collector, RowFault, Rows};
 use crate::columnar;
 use crate::error::{Place, TableError, shown};
 use crate::format::Format;
-use crate::header;
+use crate::header::{self, Needed};
 use crate::input::{Input, Progress};
 use crate::key::KeySpec;
 use crate::request::{Loaded, OnFault, Request};
@@ -89,7 +89,7 @@ impl Input {
     ) -> Result<Inspection, TableError> {
         if keys.is_empty() {
             let Loaded { rows: Counting(rows), columns, .. } =
-                self.read(keys, |_| Ok(Counting(0)), on_progress)?;
+                self.read(&[], |_| Ok(Counting(0)), on_progress)?;
             return Ok(Inspection {
                 format: self.format(),
                 hint: self.hint(&columns),
@@ -110,7 +110,8 @@ impl Input {
                 samples: Vec::new(),
             })
         };
-        let Loaded { rows, columns, .. } = self.read(keys, begin, on_progress)?;
+        let Loaded { rows, columns, .. } =
+            self.read(&keys.iter().map(Needed::key).collect::<Vec<_>>(), begin, on_progress)?;
         let Inspecting { collector, faults, samples, .. } = rows;
         let (_, report) = collector.finish(&request)?;
         let faults = faults.into_iter().map(|((part, reason), (rows, first))| KeyFault {

@@ -28,6 +28,8 @@
 
 #![forbid(unsafe_code)]
 
+mod added;
+mod attach;
 mod collect;
 mod columnar;
 mod csv;
@@ -40,9 +42,10 @@ mod header;
 mod input;
 mod inspect;
 mod key;
-mod numbers;
+mod one_row;
 mod output;
 mod packing;
+mod payload;
 mod request;
 mod rule;
 mod table;
@@ -50,17 +53,20 @@ mod unicode;
 
 pub use arrow_array::{RecordBatch, RecordBatchReader};
 pub use arrow_schema::SchemaRef;
+pub use attach::{Attach, Attached};
 pub use columnar::decoding;
 pub use dialect::{Charset, Delimiter, Dialect};
 pub use digest::InputDigest;
-pub use error::{Fault, Invalid, OutputFault, Place, Syntax, TableError, shown_path};
+pub use error::{BadValue, Fault, Invalid, OutputFault, PayloadFault, Place, Syntax, TableError, shown_path};
 pub use file_id::FileId;
 pub use format::Format;
 pub use input::{Input, Progress};
 pub use inspect::{Column, Inspection, KeyFault, Keys};
 pub use key::{KeySpec, PairSpec, SpecError};
+pub use one_row::{Cell, write_row};
 pub use output::{Cancelled, Output, Standard, remove_unfinished, standard};
 pub use packing::Packing;
+pub use payload::PayloadRows;
 pub use request::{OnFault, Request, TableReport};
 pub use rule::{Country, Part, Rule, Value};
 pub use table::Table;

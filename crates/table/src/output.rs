@@ -73,6 +73,12 @@ impl Output {
         }
     }
 
+    /// The format in which [`write_row`](crate::write_row) is to write here, of a result from an input of that format:
+    /// the format that the name's ending stands for, or else the input's, and CSV for record batches.
+    pub fn row_format(&self, input: Format) -> Format {
+        Format::of_row(&self.path, input)
+    }
+
     /// Free bytes at the destination, if it is a file and the system tells.
     pub fn room(&self) -> Option<u64> {
         match &self.target {

@@ -2,6 +2,9 @@
 
 use vesica_encode::items::{Encoding, OnDuplicates};
 
+use crate::added::Added;
+use crate::attach::Attach;
+use crate::header::Needed;
 use crate::input::Fingerprint;
 use crate::key::KeySpec;
 
@@ -27,13 +30,27 @@ pub struct Request {
     pub on_invalid: OnFault,
     /// What to do with rows with the same key.
     pub on_duplicates: OnDuplicates,
+    /// What the rows carry beside their keys.
+    pub attach: Attach,
 }
 
 impl Request {
     /// The defaults: null keys are skipped, invalid keys are errors, and all rows with the same key count.
     pub fn new(keys: Vec<KeySpec>, encoding: Encoding) -> Self {
         let (on_null, on_invalid) = (OnFault::Skip, OnFault::Error);
-        Request { keys, encoding, on_null, on_invalid, on_duplicates: OnDuplicates::All }
+        Request {
+            keys,
+            encoding,
+            on_null,
+            on_invalid,
+            on_duplicates: OnDuplicates::All,
+            attach: Attach::Nothing,
+        }
+    }
+
+    /// The columns that the first pass reads: the keys, then what the rows carry.
+    pub(crate) fn needed(&self) -> Vec<Needed<'_>> {
+        self.keys.iter().map(Needed::key).chain(self.attach.needed()).collect()
     }
 }
 
@@ -52,11 +69,11 @@ pub struct TableReport {
     pub duplicates: u64,
 }
 
-/// The rows to write, and their match numbers if the output has them.
+/// The rows to write, and what the output has beside them.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen<'a> {
     pub(crate) rows: &'a [u64],
-    pub(crate) numbers: Option<&'a [u64]>,
+    pub(crate) added: Added<'a>,
 }
 
 /// The result of a first pass.

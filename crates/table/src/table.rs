@@ -7,16 +7,20 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use vesica_encode::items::{Items, ItemsError, Matches};
 
+use crate::added::Added;
+use crate::attach::Carried;
 use crate::collect::{Collector, Loading, Rows};
 use crate::columnar::{self, Sink};
 use crate::error::{Place, TableError};
 use crate::format::Format;
+use crate::header::Needed;
 use crate::input::{Fingerprint, Input, Progress};
-use crate::key::KeySpec;
-use crate::numbers;
+use crate::payload::PayloadRows;
 use crate::request::{Chosen, Loaded, Request, TableReport};
 
 mod text;
+
+pub(crate) use text::quoted;
 
 /// An input that has been read once and can give its rows.
 #[derive(Debug)]
@@ -25,7 +29,12 @@ pub struct Table {
     columns: Vec<String>,
     report: TableReport,
     seen: Fingerprint,
+    /// What the rows carry, until [`Table::attached`] takes it.
+    pub(crate) carried: Carried,
+    /// The names of the columns that it is from.
+    pub(crate) value_columns: Vec<String>,
     numbers: Option<Vec<u64>>,
+    payload: Option<PayloadRows>,
 }
 
 impl Input {
@@ -38,10 +47,17 @@ impl Input {
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(Table, Items), TableError> {
         let begin = |rows_hint| {
-            Ok(Loading { file: self.name(), request, collector: Collector::new(request, rows_hint)? })
+            let carried = Carried::new(&request.attach, rows_hint);
+            Ok(Loading {
+                file: self.name(),
+                request,
+                collector: Collector::new(request, rows_hint)?,
+                carried,
+            })
         };
-        let Loaded { rows, columns, fingerprint } = self.read(&request.keys, begin, on_progress)?;
-        let (items, report) = match rows.collector.finish(request) {
+        let Loaded { rows, columns, fingerprint } = self.read(&request.needed(), begin, on_progress)?;
+        let Loading { collector, carried, .. } = rows;
+        let (items, report) = match collector.finish(request) {
             Ok(finished) => finished,
             Err(ItemsError::Duplicate { first, second }) => {
                 let mut place = |row| self.place_of(row, on_progress);
@@ -50,24 +66,27 @@ impl Input {
             }
             Err(error) => return Err(error.into()),
         };
-        Ok((Table { input: self, columns, report, seen: fingerprint, numbers: None }, items))
+        let value_columns = request.attach.needed().map(|needed| needed.name.to_owned()).collect();
+        let (numbers, payload) = (None, None);
+        let seen = fingerprint;
+        Ok((Table { input: self, columns, report, seen, carried, value_columns, numbers, payload }, items))
     }
 
-    /// Passes over the key values of all rows.
+    /// Passes over the values of these columns in all rows.
     pub(crate) fn read<S: Rows>(
         &self,
-        keys: &[KeySpec],
+        needed: &[Needed<'_>],
         begin: impl FnOnce(usize) -> Result<S, TableError>,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Loaded<S>, TableError> {
         match self.format() {
-            Format::Csv(packing) => text::read(self, packing, keys, begin, on_progress),
-            _ => columnar::read(self, keys, begin, on_progress),
+            Format::Csv(packing) => text::read(self, packing, needed, begin, on_progress),
+            _ => columnar::read(self, needed, begin, on_progress),
         }
     }
 
     /// The position of a row, for an error that has only its number.
-    fn place_of(
+    pub(crate) fn place_of(
         &self,
         row: u64,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -111,6 +130,20 @@ impl Table {
         Table { numbers, ..self }
     }
 
+    /// The same table, whose matching rows get the partner's columns too. A column whose name the table has already ends
+    /// in `_partner`.
+    #[must_use]
+    pub fn with_payload(self, payload: Option<PayloadRows>) -> Self {
+        Table { payload, ..self }
+    }
+
+    /// The partner's columns in an output without a header: the number of each, from 1 on, and its name at the partner.
+    pub fn unnamed(&self) -> impl Iterator<Item = (usize, &str)> {
+        let no_header = matches!(self.format(), Format::Csv(_)) && !self.input.dialect().header;
+        let names = self.payload.iter().filter(move |_| no_header).flat_map(PayloadRows::names);
+        (self.columns.len() + 1..).zip(names.map(String::as_str))
+    }
+
     /// Second pass: the matching rows, in the input's order and format.
     ///
     /// For a text file, `out` gets the header and the records byte for byte, not compressed. A last row
@@ -150,20 +183,22 @@ impl Table {
         match self.input.format() {
             Format::Csv(_) => Err(TableError::NoBatches { file: self.input.name().to_owned() }),
             _ => columnar::schema(&self.input)
-                .map(|schema| if self.numbers.is_some() { numbers::schema(&schema) } else { schema }),
+                .map(|schema| if self.added().is_empty() { schema } else { self.added().schema(&schema) }),
         }
     }
 
     fn chosen<'a>(&'a self, matches: &'a Matches) -> Result<Chosen<'a>, TableError> {
         let (rows, there) = (matches.rows(), self.report.rows);
-        let numbers = self.numbers.as_deref();
+        let added = self.added();
         match rows.last() {
             Some(&row) if row >= there => Err(TableError::NoSuchRow { row, rows: there }),
-            _ if numbers.is_some_and(|numbers| numbers.len() != rows.len()) => {
-                Err(TableError::Numbers { rows: rows.len() })
-            }
-            _ => Ok(Chosen { rows, numbers }),
+            _ if !added.fits(rows.len()) => Err(TableError::Numbers { rows: rows.len() }),
+            _ => Ok(Chosen { rows, added }),
         }
+    }
+
+    fn added(&self) -> Added<'_> {
+        Added { payload: self.payload.as_ref(), numbers: self.numbers.as_deref() }
     }
 }
 

@@ -9,9 +9,9 @@
 
 use rand::seq::SliceRandom;
 use rand_core::CryptoRng;
-use vesica_crypto::block::Block;
 use vesica_crypto::memory::large_vec;
-use vesica_crypto::prg::Prg;
+use vesica_crypto::wide_prg::WidePrg;
+use zeroize::Zeroizing;
 
 /// Up to so many items are shuffled without a partition.
 pub(super) const SHORT: usize = 1 << 16;
@@ -25,19 +25,24 @@ const MOST_BUCKETS: usize = 1 << 11;
 /// Random words that one call draws.
 const BATCH: usize = 1 << 10;
 
-/// The numbers below `count` in uniformly random order.
+/// Bytes of the seeds of a partition: those of the widest level.
+const SEED: usize = 32;
+
+/// The numbers below `count` in uniformly random order, which is as hard to guess as 256 bits.
 pub fn random_order(count: u32, rng: &mut dyn CryptoRng) -> Vec<u32> {
     if count as usize <= SHORT {
         let mut order: Vec<u32> = (0..count).collect();
         order.shuffle(rng);
         return order;
     }
-    let seed = Block::random(rng);
+    let [mut partition, mut within] = [(); 2].map(|()| Zeroizing::new([0; SEED]));
+    rng.fill_bytes(&mut *partition);
+    rng.fill_bytes(&mut *within);
     let buckets = (count as usize / BUCKET).next_power_of_two().min(MOST_BUCKETS);
     let mut ends = vec![0u32; buckets];
     let bucket_of = |word: u32| (word & (buckets as u32 - 1)) as usize;
     // The same words serve twice: they give the sizes of the buckets, and then their items.
-    let mut words = Words::new(seed, 0);
+    let mut words = Words::new(&partition);
     (0..count).for_each(|_| ends[bucket_of(words.next())] += 1);
     let mut sum = 0;
     for end in &mut ends {
@@ -45,13 +50,13 @@ pub fn random_order(count: u32, rng: &mut dyn CryptoRng) -> Vec<u32> {
         sum += std::mem::replace(end, sum);
     }
     let mut order = large_vec(0u32, count as usize);
-    let mut words = Words::new(seed, 0);
+    let mut words = Words::new(&partition);
     for item in 0..count {
         let slot = &mut ends[bucket_of(words.next())];
         order[*slot as usize] = item;
         *slot += 1;
     }
-    let mut words = Words::new(seed, 1);
+    let mut words = Words::new(&within);
     let mut begin = 0;
     for end in ends {
         let bucket = &mut order[begin as usize..end as usize];
@@ -65,23 +70,23 @@ pub fn random_order(count: u32, rng: &mut dyn CryptoRng) -> Vec<u32> {
 
 /// A stream of random words.
 struct Words {
-    prg: Prg,
-    drawn: Box<[Block; BATCH / 4]>,
+    prg: WidePrg,
+    drawn: Zeroizing<Vec<[u8; 4]>>,
     used: usize,
 }
 
 impl Words {
-    fn new(seed: Block, stream: u64) -> Self {
-        Self { prg: Prg::fork(seed, stream), drawn: Box::new([Block::ZERO; BATCH / 4]), used: BATCH }
+    fn new(seed: &[u8; SEED]) -> Self {
+        Self { prg: WidePrg::from_seed(seed), drawn: Zeroizing::new(vec![[0; 4]; BATCH]), used: BATCH }
     }
 
     #[inline]
     fn next(&mut self) -> u32 {
         if self.used == BATCH {
-            self.prg.fill_blocks(&mut self.drawn[..]);
+            self.prg.fill(self.drawn.as_flattened_mut());
             self.used = 0;
         }
-        let word = Block::slice_as_bytes(&self.drawn[..]).as_chunks::<4>().0[self.used];
+        let word = self.drawn[self.used];
         self.used += 1;
         u32::from_le_bytes(word)
     }
@@ -103,6 +108,7 @@ impl Words {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vesica_crypto::prg::Prg;
 
     fn order(count: usize, seed: u8) -> Vec<u32> {
         random_order(count as u32, &mut Prg::from_seed([seed; 16]))
@@ -115,6 +121,47 @@ mod tests {
             assert_eq!(numbers == order(count, 2), count < 2);
             numbers.sort_unstable();
             assert!(numbers.into_iter().eq(0..count as u32));
+        }
+    }
+
+    /// Bytes that begin with some that are given, and are then those of a stream.
+    struct Begun(Vec<u8>, Prg);
+
+    impl rand_core::TryRng for Begun {
+        type Error = std::convert::Infallible;
+
+        fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+            let mut word = [0; 4];
+            self.try_fill_bytes(&mut word).map(|()| u32::from_le_bytes(word))
+        }
+
+        fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+            let mut word = [0; 8];
+            self.try_fill_bytes(&mut word).map(|()| u64::from_le_bytes(word))
+        }
+
+        fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+            for byte in out {
+                *byte = self.0.pop().unwrap_or_else(|| {
+                    let mut next = [0];
+                    self.1.fill(&mut next);
+                    next[0]
+                });
+            }
+            Ok(())
+        }
+    }
+
+    impl rand_core::TryCryptoRng for Begun {}
+
+    #[test]
+    fn an_order_takes_more_than_a_block_of_the_randomness() {
+        for count in [1000, SHORT as u32 + 1] {
+            // Whoever guesses the first 31 bytes still does not know the order, nor where an item's bucket is.
+            let orders =
+                [1, 2].map(|seed| random_order(count, &mut Begun(vec![7; 31], Prg::from_seed([seed; 16]))));
+            let same = orders[0].iter().zip(&orders[1]).filter(|(one, other)| one == other).count();
+            assert!(same < 100, "{same} of {count}");
         }
     }
 
@@ -140,7 +187,7 @@ mod tests {
 
     #[test]
     fn small_ranges_are_uniform() {
-        let mut words = Words::new(Block::from(4u128), 0);
+        let mut words = Words::new(&[4; SEED]);
         for range in [1, 3, 7, 3 << 30] {
             let mut counts = [0u32; 3];
             for _ in 0..30_000 {

@@ -4,14 +4,19 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use rand_core::CryptoRng;
+use vesica_crypto::hash::Oracle;
 use vesica_crypto::memory::{large_capacity, prefetch};
 
 use super::digest::dummy;
+use super::split::PrefixRange;
 use super::{ItemsError, OnDuplicates, Width};
 use crate::radix::{Prefixed, sort};
 
 /// The row of a dummy; no row of a table has it.
 pub(super) const DUMMY_ROW: u32 = u32::MAX;
+
+/// Items that are hashed in one call.
+const BATCH: usize = 1024;
 
 /// How many items ahead the records are prefetched.
 const PREFETCH_DISTANCE: usize = 16;
@@ -140,10 +145,12 @@ impl<const N: usize> Records<N> {
         });
     }
 
+    /// Adds dummies whose prefixes are in `range`. The records must be sorted.
     pub(super) fn pad(
         &mut self,
         dummies: usize,
         width: Width,
+        range: PrefixRange,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), ItemsError> {
         let total = self.records.len().checked_add(dummies).ok_or(ItemsError::TooManyRows)?;
@@ -151,17 +158,82 @@ impl<const N: usize> Records<N> {
             return Err(ItemsError::TooManyRows);
         }
         self.starts = None;
+        let sorted = self.records.len();
         self.records.reserve_exact(dummies);
         for _ in 0..dummies {
             let (mut random, mut key) = ([0; 32], [0; N]);
             rng.fill_bytes(&mut random);
             dummy(width, &random, &mut key);
+            if let Some(prefix) = key.first_chunk_mut() {
+                *prefix = range.at(u64::from_be_bytes(*prefix)).to_be_bytes();
+            }
             self.records.push(Record::new(key, DUMMY_ROW));
         }
-        // Sorted again, so that the position of a dummy says nothing.
-        sort(&mut self.records);
+        // They go to their places among the others, so that the position of a dummy says nothing.
+        if dummies < sorted / 4 {
+            let mut drawn = self.records.split_off(sorted);
+            sort(&mut drawn);
+            self.merge(&drawn);
+        } else {
+            sort(&mut self.records);
+        }
         self.index(self.repeated());
         Ok(())
+    }
+
+    /// Adds sorted records to sorted ones.
+    fn merge(&mut self, more: &[Record<N>]) {
+        let (mut mine, mut theirs) = (self.records.len(), more.len());
+        self.records.extend_from_slice(more);
+        // From the last on, so that no record is overwritten before it has moved.
+        while theirs > 0 {
+            let end = mine + theirs - 1;
+            if mine > 0 && self.records[mine - 1] > more[theirs - 1] {
+                mine -= 1;
+                self.records[end] = self.records[mine];
+            } else {
+                theirs -= 1;
+                self.records[end] = more[theirs];
+            }
+        }
+    }
+
+    /// The items hashed by `oracle`, each with its number in place of rows, sorted. Dummies are left out.
+    pub(super) fn keyed(&self, oracle: &Oracle) -> Self {
+        let is_dummy = |item: usize| self.row(self.range(item).start) == DUMMY_ROW;
+        let mut keyed: Self = Records::with_capacity(self.len());
+        let (mut numbers, mut bytes) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH * N));
+        let mut hashed = vec![0; BATCH * N];
+        for begin in (0..self.len()).step_by(BATCH) {
+            // Items are numbered in 32 bits.
+            numbers.extend(
+                (begin..self.len().min(begin + BATCH))
+                    .filter(|item| !is_dummy(*item))
+                    .map(|item| item as u32),
+            );
+            if !numbers.is_empty() {
+                self.gather(numbers.len(), |i| numbers[i] as usize, &mut bytes);
+                let hashed = &mut hashed[..bytes.len()];
+                oracle.hash_batch(&bytes, N, hashed, N);
+                keyed.append(hashed.as_chunks().0, &numbers);
+            }
+            numbers.clear();
+            bytes.clear();
+        }
+        sort(&mut keyed.records);
+        keyed
+    }
+
+    /// How many of the sorted records have a prefix below `end`.
+    pub(super) fn records_below(&self, end: u128) -> usize {
+        self.records.partition_point(|record| u128::from(record.prefix()) < end)
+    }
+
+    /// A copy of some of the sorted records.
+    pub(super) fn of_records(&self, range: Range<usize>) -> Self {
+        let mut copy = Records { records: self.records[range].to_vec(), starts: None };
+        copy.index(copy.repeated());
+        copy
     }
 
     pub(super) fn len(&self) -> usize {

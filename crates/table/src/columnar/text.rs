@@ -2,7 +2,8 @@
 //!
 //! Integers are decimal, booleans `true` and `false`, dates and times in ISO 8601, time stamps in UTC with
 //! nanoseconds, decimals with all digits of their scale. Text and binary are their bytes, and dictionaries
-//! are decoded. Floats are refused: different programs write the same float differently.
+//! are decoded. Floats cannot be keys, because different programs write the same float differently. In a payload they
+//! are the shortest decimals from which the same float is read.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -21,7 +22,7 @@ use arrow_schema::{DataType, TimeUnit};
 use super::calendar;
 use crate::rule::Value;
 
-/// The key column of one batch.
+/// A column of one batch.
 pub(super) enum Texts<'a> {
     Utf8(&'a StringArray),
     LargeUtf8(&'a LargeStringArray),
@@ -37,6 +38,34 @@ pub(super) enum Texts<'a> {
         values: Box<Texts<'a>>,
     },
     Null,
+}
+
+/// Why the values of a column cannot be summed.
+pub(super) fn value_refusal(data_type: &DataType) -> Option<&'static str> {
+    use DataType as D;
+    match data_type {
+        D::Null | D::Int8 | D::Int16 | D::Int32 | D::Int64 => None,
+        D::UInt8 | D::UInt16 | D::UInt32 | D::UInt64 => None,
+        D::Decimal32(_, 0) | D::Decimal64(_, 0) | D::Decimal128(_, 0) | D::Decimal256(_, 0) => None,
+        D::Utf8 | D::LargeUtf8 | D::Utf8View => None,
+        D::Dictionary(_, values) => value_refusal(values),
+        _ => Some(
+            "make the column integer, in a unit without fractions, such as cents (pandas: `astype('Int64')`)",
+        ),
+    }
+}
+
+/// Why the values of a column cannot be a payload, which is text.
+pub(super) fn payload_refusal(data_type: &DataType) -> Option<&'static str> {
+    use DataType as D;
+    match data_type {
+        D::Float16 | D::Float32 | D::Float64 => None,
+        D::Binary | D::LargeBinary | D::BinaryView | D::FixedSizeBinary(_) => {
+            Some("a payload is text: write the bytes as text, in hexadecimal digits or base64")
+        }
+        D::Dictionary(_, values) => payload_refusal(values),
+        other => refusal(other),
+    }
 }
 
 /// Why the values of a column cannot be keys.
@@ -58,7 +87,7 @@ pub(crate) fn refusal(data_type: &DataType) -> Option<&'static str> {
 }
 
 impl<'a> Texts<'a> {
-    /// The texts of an array; none if its type is [refused](refusal).
+    /// The texts of an array; none if its type has none, and is refused for every purpose.
     pub(super) fn of(array: &'a dyn Array) -> Option<Texts<'a>> {
         use DataType as D;
         Some(match array.data_type() {
@@ -161,6 +190,9 @@ fn written(array: &dyn Array) -> Option<Written> {
         D::UInt16 => integers::<UInt16Type>(array),
         D::UInt32 => integers::<UInt32Type>(array),
         D::UInt64 => integers::<UInt64Type>(array),
+        D::Float16 => floats::<Float16Type>(array),
+        D::Float32 => floats::<Float32Type>(array),
+        D::Float64 => floats::<Float64Type>(array),
         D::Decimal32(_, scale) => decimal::<Decimal32Type>(array, *scale),
         D::Decimal64(_, scale) => decimal::<Decimal64Type>(array, *scale),
         D::Decimal128(_, scale) => decimal::<Decimal128Type>(array, *scale),
@@ -188,6 +220,16 @@ where
     Written::numbers::<T>(array, |value, out| {
         // Writing to a vector never fails.
         let _ = write!(out, "{value}");
+    })
+}
+
+fn floats<T: ArrowPrimitiveType>(array: &dyn Array) -> Option<Written>
+where
+    T::Native: std::fmt::Debug,
+{
+    Written::numbers::<T>(array, |value, out| {
+        // Writing to a vector never fails.
+        let _ = write!(out, "{value:?}");
     })
 }
 

@@ -16,10 +16,10 @@ use parquet::file::properties::WriterProperties;
 use super::guard::guarded;
 use super::ipc::Messages;
 use super::parquet::metadata;
+use crate::added::Added;
 use crate::error::TableError;
 use crate::format::Format;
 use crate::input::Input;
-use crate::numbers;
 
 /// Encoded bytes that a row group may collect before it is written.
 const GROUP_BYTES: usize = 64 << 20;
@@ -41,15 +41,16 @@ impl<'w> Sink<'w> {
         &mut self,
         input: &Input,
         schema: &SchemaRef,
-        numbers: bool,
+        added: &Added<'_>,
     ) -> Result<(), TableError> {
         let Sink::Out(out) = self else { return Ok(()) };
         let Some(out) = out.take() else { return Ok(()) };
-        let schema = &if numbers { numbers::schema(schema) } else { schema.clone() };
+        let more = !added.is_empty();
+        let schema = &if more { added.schema(schema) } else { schema.clone() };
         *self = match input.format() {
             Format::Parquet => {
                 let metadata = metadata(input)?;
-                let options = parquet_options(&metadata, numbers);
+                let options = parquet_options(&metadata, more);
                 let writer = ArrowWriter::try_new_with_options(out, schema.clone(), options);
                 Sink::Parquet(Box::new(writer.map_err(Failure::from)?))
             }
@@ -95,11 +96,11 @@ impl<'w> Sink<'w> {
 }
 
 /// Schema, compression, order and notes of the file that the rows come from.
-fn parquet_options(from: &ParquetMetaData, numbers: bool) -> ArrowWriterOptions {
+fn parquet_options(from: &ParquetMetaData, more: bool) -> ArrowWriterOptions {
     let file = from.file_metadata();
     let mut notes = file.key_value_metadata().cloned();
-    if let Some(notes) = notes.as_mut().filter(|_| numbers) {
-        // The stored schema lacks the new column; the writer makes another one.
+    if let Some(notes) = notes.as_mut().filter(|_| more) {
+        // The stored schema lacks the new columns; the writer makes another one.
         notes.retain(|note| note.key != ARROW_SCHEMA_META_KEY);
     }
     let mut properties = WriterProperties::builder().set_key_value_metadata(notes);
@@ -117,14 +118,14 @@ fn parquet_options(from: &ParquetMetaData, numbers: bool) -> ArrowWriterOptions 
     }
     // The Arrow schema, if any, is among the notes.
     let options =
-        ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(!numbers);
+        ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(!more);
     // Time stamps of the obsolete type can be read, and are written as its replacement.
     let obsolete = file.schema_descr().columns().iter().any(|column| column.physical_type() == Type::INT96);
-    if obsolete || numbers { options } else { options.with_parquet_schema(file.schema_descr().clone()) }
+    if obsolete || more { options } else { options.with_parquet_schema(file.schema_descr().clone()) }
 }
 
 /// Why rows could not be written, on its way to an error with the output's name.
-struct Failure(TableError);
+pub(crate) struct Failure(TableError);
 
 fn unwritten(what: &str) -> Failure {
     Failure(TableError::Write { path: "output".to_owned(), source: io::Error::other(what) })

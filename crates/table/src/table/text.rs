@@ -9,26 +9,24 @@ use crate::collect::Rows;
 use crate::csv::{Failure, Records, without_line_end};
 use crate::dialect::Charset;
 use crate::error::{Place, Syntax, TableError, shown};
-use crate::header;
+use crate::header::{self, Needed};
 use crate::input::{Fingerprint, Input, OnProgress, Pass};
-use crate::key::KeySpec;
-use crate::numbers;
 use crate::packing::{self, Decoder, Packing};
 use crate::request::{Chosen, Loaded};
 use crate::rule::Value;
 use crate::unicode::{self, Text};
 
-/// The first pass: hands the key values of every row to the receiver that `begin` makes for the approximate
+/// The first pass: hands the values of these columns in every row to the receiver that `begin` makes for the approximate
 /// number of rows.
 pub(crate) fn read<S: Rows>(
     input: &Input,
     packing: Packing,
-    keys: &[KeySpec],
+    needed: &[Needed<'_>],
     begin: impl FnOnce(usize) -> Result<S, TableError>,
     on_progress: OnProgress<'_>,
 ) -> Result<Loaded<S>, TableError> {
     let mut csv = Csv::open(input, packing, on_progress)?;
-    let indices = csv.find(keys)?;
+    let indices = csv.find(needed)?;
     let charset = csv.records.source().charset();
     let mut rows = begin(csv.rows_hint())?;
     loop {
@@ -96,25 +94,29 @@ pub(super) fn select(
         error => error,
     };
     let mut csv = Csv::open(input, packing, on_progress).map_err(or_changed)?;
-    let mut lines = Lines::new(out, &csv.records, csv.records.source().utf16());
+    let text = csv.records.source();
+    let mut lines = Lines::new(out, &csv.records, (text.utf16(), text.charset()));
     lines.put(csv.records.preamble())?;
     if csv.records.has_header() {
-        let name = chosen.numbers.map(|_| numbers::column(&csv.names));
-        lines.record(csv.records.verbatim(), name.as_deref())?;
+        let names = chosen.added.names(&csv.names);
+        lines.record(csv.records.verbatim(), names.iter().map(String::as_str), input)?;
     }
     let mut wanted = chosen.rows.iter().copied().enumerate().peekable();
-    let number = |at: usize| chosen.numbers.and_then(|numbers| numbers.get(at)).map(u64::to_string);
     let mut row = 0;
     loop {
         if csv.records.read_block() {
             let end = row + csv.records.block_rows() as u64;
             while let Some((at, wanted)) = wanted.next_if(|(_, wanted)| *wanted < end) {
-                lines.record(csv.records.block_record((wanted - row) as usize), number(at).as_deref())?;
+                lines.record(
+                    csv.records.block_record((wanted - row) as usize),
+                    chosen.added.texts(at),
+                    input,
+                )?;
             }
             row = end;
         } else if csv.read_row().map_err(or_changed)? {
             if let Some((at, _)) = wanted.next_if(|(_, wanted)| *wanted == row) {
-                lines.record(csv.records.verbatim(), number(at).as_deref())?;
+                lines.record(csv.records.verbatim(), chosen.added.texts(at), input)?;
             }
             row += 1;
         } else {
@@ -133,19 +135,23 @@ struct Lines<'w> {
     line_end: &'static [u8],
     delimiter: u8,
     utf16: Option<&'static Encoding>,
+    /// The encoding of the records, if it is neither UTF-8 nor UTF-16.
+    charset: Option<Charset>,
     /// Memory for text in UTF-16.
     wide: Vec<u8>,
+    /// Memory for the fields behind a record.
+    added: Vec<u8>,
 }
 
 impl<'w> Lines<'w> {
     fn new<R: io::Read>(
         out: &'w mut (dyn Write + Send),
         records: &Records<R>,
-        utf16: Option<&'static Encoding>,
+        (utf16, charset): (Option<&'static Encoding>, Option<Charset>),
     ) -> Self {
         let (line_end, delimiter) = (records.line_end(), records.delimiter());
         let out = BufWriter::with_capacity(1 << 20, out);
-        Lines { out, line_end, delimiter, utf16, wide: Vec::new() }
+        Lines { out, line_end, delimiter, utf16, charset, wide: Vec::new(), added: Vec::new() }
     }
 
     fn put(&mut self, text: &[u8]) -> io::Result<()> {
@@ -155,17 +161,53 @@ impl<'w> Lines<'w> {
         self.out.write_all(&self.wide)
     }
 
-    /// Writes a record, and `field` behind its last field if there is one.
-    fn record(&mut self, record: &[u8], field: Option<&str>) -> io::Result<()> {
+    /// Writes a record, and these fields behind its last one.
+    fn record<T: AsRef<str>>(
+        &mut self,
+        record: &[u8],
+        fields: impl Iterator<Item = T>,
+        input: &Input,
+    ) -> Result<(), TableError> {
         let content = without_line_end(record);
         let line_end = if content.len() < record.len() { &record[content.len()..] } else { self.line_end };
-        let Some(field) = field else {
+        let mut added = std::mem::take(&mut self.added);
+        added.clear();
+        for field in fields {
+            added.push(self.delimiter);
+            let field = quoted(field.as_ref(), self.delimiter);
+            match self.charset {
+                None => added.extend_from_slice(field.as_bytes()),
+                Some(charset) => match charset.0.encode(&field) {
+                    (bytes, _, false) => added.extend_from_slice(&bytes),
+                    _ => {
+                        let (file, encoding) = (input.name().to_owned(), charset.name());
+                        return Err(TableError::Unencodable { file, encoding });
+                    }
+                },
+            }
+        }
+        if added.is_empty() {
             self.put(record)?;
-            return if content.len() < record.len() { Ok(()) } else { self.put(line_end) };
-        };
-        self.put(content)?;
-        self.put(&[&[self.delimiter], field.as_bytes(), line_end].concat())
+            if content.len() == record.len() {
+                self.put(line_end)?;
+            }
+        } else {
+            self.put(content)?;
+            added.extend_from_slice(line_end);
+            self.put(&added)?;
+        }
+        self.added = added;
+        Ok(())
     }
+}
+
+/// A field as CSV: in double quotes if it would not be one field without them.
+pub(crate) fn quoted(text: &str, delimiter: u8) -> Cow<'_, str> {
+    let special = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\r' | b'\n');
+    if !text.bytes().any(special) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
 }
 
 /// A CSV input with its header read.
@@ -222,11 +264,11 @@ impl<'a> Csv<'a> {
         self.names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
-    /// The index of each key column in the header.
-    pub(crate) fn find(&self, keys: &[KeySpec]) -> Result<Vec<usize>, TableError> {
+    /// The index of each needed column in the header.
+    pub(crate) fn find(&self, needed: &[Needed<'_>]) -> Result<Vec<usize>, TableError> {
         let names_in =
             if self.records.has_header() { header::Where::FirstLine } else { header::Where::Numbers };
-        header::find(self.input.name(), keys, &self.names, names_in)
+        header::find(self.input.name(), needed, &self.names, names_in)
     }
 
     fn pass(&self) -> &Pass<'a> {

@@ -1,0 +1,123 @@
+//! Splits [`Items`] into [`parts`](crate::parts).
+
+use std::fmt;
+use std::ops::Range;
+
+use rand_core::CryptoRng;
+use vesica_crypto::hash::Oracle;
+
+use super::store::{Store, on_store};
+use super::{Items, Matches};
+use crate::parts::{Parts, PartsError};
+
+/// Consecutive numbers of 64 bits: the prefixes of the items of a part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PrefixRange {
+    pub(crate) start: u64,
+    /// At least 1, at most 2^64.
+    pub(crate) len: u128,
+}
+
+impl PrefixRange {
+    /// Every number.
+    pub(super) const ALL: PrefixRange = PrefixRange { start: 0, len: 1 << u64::BITS };
+
+    /// A number of the range: a nearly uniform one if `number` is uniform.
+    pub(crate) fn at(self, number: u64) -> u64 {
+        self.start + ((u128::from(number) * self.len) >> u64::BITS) as u64
+    }
+}
+
+/// The items of a set under the key of a split run, ordered by their parts.
+///
+/// **Memory:** one record for each distinct item beside those of the set itself: 20 bytes for 128-bit
+/// digests, 36 for 256-bit ones.
+pub struct Split<'a> {
+    items: &'a Items,
+    /// item' and the number of the item in `items`, sorted: the parts follow each other.
+    keyed: Store,
+    /// Where the records of each part end.
+    ends: Vec<usize>,
+    parts: Parts,
+    bound: usize,
+}
+
+impl<'a> Split<'a> {
+    /// Splits a set, which may be padded: its dummies count for the bound, and are left out of the parts.
+    ///
+    /// # Errors
+    /// If the items are native integers, or a part has more of them than the bound. The run must then end.
+    pub fn new(items: &'a Items, key: &[u8; 32], parts: Parts) -> Result<Self, PartsError> {
+        let oracle = Oracle::with_key(*key);
+        let keyed = match &items.store {
+            Store::Native(_) => return Err(PartsError::Native),
+            Store::Narrow(store) => Store::Narrow(store.keyed(&oracle)),
+            Store::Wide(store) => Store::Wide(store.keyed(&oracle)),
+        };
+        let bound = parts.bound(items.len() as u64);
+        let ends: Vec<usize> = (0..parts.count())
+            .map(|part| {
+                let PrefixRange { start, len } = parts.range(part);
+                let end = u128::from(start) + len;
+                on_store!(&keyed, s => s.records_below(end))
+            })
+            .collect();
+        let starts = std::iter::once(&0).chain(&ends);
+        let loads = starts.zip(&ends).map(|(start, end)| end - start);
+        let overfull = loads.enumerate().find(|(_, load)| *load as u64 > bound);
+        match overfull {
+            Some((part, items)) => Err(PartsError::Overfull { part, items, bound }),
+            // It is no more than the number of items.
+            None => Ok(Split { items, keyed, ends, parts, bound: bound as usize }),
+        }
+    }
+
+    /// M: items of each part, dummies included.
+    pub fn bound(&self) -> usize {
+        self.bound
+    }
+
+    /// Into how many parts the set is split.
+    pub fn parts(&self) -> Parts {
+        self.parts
+    }
+
+    /// The items of a part, padded with dummies. In place of rows they have the numbers that
+    /// [`matches`](Self::matches) takes.
+    ///
+    /// # Errors
+    /// If there would be too many items.
+    ///
+    /// # Panics
+    /// If there is no such part.
+    pub fn part(&self, part: usize, rng: &mut dyn CryptoRng) -> Result<Items, PartsError> {
+        let start = part.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let records: Range<usize> = start..self.ends[part];
+        let store = match &self.keyed {
+            Store::Native(_) => return Err(PartsError::Native),
+            Store::Narrow(store) => Store::Narrow(store.of_records(records)),
+            Store::Wide(store) => Store::Wide(store.of_records(records)),
+        };
+        let mut items = Items { store, encoding: self.items.encoding, dummies: 0, duplicates: 0 };
+        items.pad_within(self.bound, self.parts.range(part), rng)?;
+        Ok(items)
+    }
+
+    /// The matches of the whole set, given those of its parts.
+    ///
+    /// # Panics
+    /// If they are no matches of this set's parts.
+    pub fn matches(&self, of_parts: impl IntoIterator<Item = Matches>) -> Matches {
+        let numbers = of_parts.into_iter().flat_map(Matches::into_rows);
+        self.items.matches(numbers.map(|number| number as usize))
+    }
+}
+
+impl fmt::Debug for Split<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Split")
+            .field("parts", &self.parts)
+            .field("bound", &self.bound)
+            .finish_non_exhaustive()
+    }
+}

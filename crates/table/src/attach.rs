@@ -1,0 +1,269 @@
+//! What a sender's rows carry beside their keys: numbers to sum, or columns that the partner's matching rows get.
+//!
+//! The first pass collects it row by row, and [`Table::attached`] puts it into the order of the items. Rows without
+//! a valid key carry nothing, and their values are not looked at.
+
+use vesica_encode::items::Items;
+
+use crate::error::{BadValue, Invalid, PayloadFault, Place, TableError, shown};
+use crate::header::{Needed, Purpose};
+use crate::input::OnProgress;
+use crate::payload::write_field;
+use crate::request::Request;
+use crate::rule::{Part, Rule, Value};
+use crate::table::Table;
+
+/// Rows for which room is made on a hint, which may be wrong.
+const HINT_LIMIT: usize = 1 << 26;
+
+/// The columns that go with the keys of a sender.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Attach {
+    /// None.
+    #[default]
+    Nothing,
+    /// Columns of unsigned 64-bit numbers, to be summed over the matching rows.
+    Values(Vec<String>),
+    /// Columns of any kind, as text, in a block of so many bytes for each key.
+    Payload {
+        /// Their names.
+        columns: Vec<String>,
+        /// The width of the block.
+        bytes: usize,
+    },
+}
+
+impl Attach {
+    /// The columns, and what they are for.
+    pub(crate) fn needed(&self) -> impl Iterator<Item = Needed<'_>> {
+        let (columns, purpose) = match self {
+            Attach::Nothing => (&[][..], Purpose::Value),
+            Attach::Values(columns) => (&columns[..], Purpose::Value),
+            Attach::Payload { columns, .. } => (&columns[..], Purpose::Payload),
+        };
+        columns.iter().map(move |name| Needed { name, purpose })
+    }
+}
+
+/// What goes with the items, in their order. A dummy has zeros.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub enum Attached {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// For each column a number for each item: the sum over the item's rows.
+    Values(Vec<Vec<u64>>),
+    /// A block of `width` bytes for each item, one after the other.
+    Payloads {
+        /// The blocks.
+        blocks: Vec<u8>,
+        /// The bytes of one.
+        width: usize,
+    },
+}
+
+impl std::fmt::Debug for Attached {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Attached::Nothing => "Nothing",
+            Attached::Values(_) => "Values",
+            Attached::Payloads { .. } => "Payloads",
+        })
+    }
+}
+
+/// The same by rows, while they are read.
+#[derive(Debug)]
+pub(crate) enum Carried {
+    Nothing,
+    Values(Vec<Vec<u64>>),
+    Payloads {
+        width: usize,
+        /// The fields of all rows, one after the other.
+        text: Vec<u8>,
+        /// Where each row's end.
+        ends: Vec<usize>,
+    },
+}
+
+/// Why a row cannot be taken; `part` is the number of the column among those that are carried.
+pub(crate) enum RowFault {
+    Value { part: usize, reason: BadValue },
+    Payload { reason: PayloadFault, part: Option<usize> },
+}
+
+impl RowFault {
+    /// The error that names the row.
+    #[cold]
+    pub(crate) fn explain(self, file: &str, place: Place, request: &Request) -> TableError {
+        let file = file.to_owned();
+        let column =
+            |part| shown(request.attach.needed().nth(part).map_or(&[][..], |needed| needed.name.as_bytes()));
+        match self {
+            RowFault::Value { part, reason } => {
+                TableError::Value { file, place, column: column(part), reason }
+            }
+            RowFault::Payload { reason, part } => {
+                TableError::Payload { file, place, column: part.map(column), reason }
+            }
+        }
+    }
+}
+
+impl Carried {
+    pub(crate) fn new(attach: &Attach, rows_hint: usize) -> Self {
+        let rows = rows_hint.min(HINT_LIMIT);
+        match attach {
+            Attach::Nothing => Carried::Nothing,
+            Attach::Values(columns) => {
+                Carried::Values(columns.iter().map(|_| Vec::with_capacity(rows)).collect())
+            }
+            Attach::Payload { bytes, .. } => {
+                Carried::Payloads { width: *bytes, text: Vec::new(), ends: Vec::with_capacity(rows) }
+            }
+        }
+    }
+
+    /// Takes the next row, whose fields `value` gives by number. `has_key` says whether it has a valid key, and is
+    /// only asked about a row at fault.
+    #[inline]
+    pub(crate) fn row<'v>(
+        &mut self,
+        columns: usize,
+        value: impl Fn(usize) -> Value<'v>,
+        has_key: impl Fn() -> bool,
+    ) -> Result<(), RowFault> {
+        match self {
+            Carried::Nothing => Ok(()),
+            Carried::Values(columns) => columns.iter_mut().enumerate().try_for_each(|(part, numbers)| {
+                let number = match number(value(part)) {
+                    Err(reason) if has_key() => return Err(RowFault::Value { part, reason }),
+                    number => number.unwrap_or(0),
+                };
+                numbers.push(number);
+                Ok(())
+            }),
+            Carried::Payloads { width, text, ends } => {
+                let start = text.len();
+                if let Err(fault) = payload((0..columns).map(value), *width, text) {
+                    if has_key() {
+                        return Err(fault);
+                    }
+                    text.truncate(start);
+                }
+                ends.push(text.len());
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A number to sum.
+fn number(value: Value<'_>) -> Result<u64, BadValue> {
+    let mut digits = Vec::new();
+    match Rule::Int.apply(value, &mut digits) {
+        Ok(Part::Null) => Err(BadValue::Empty),
+        Ok(Part::Present) if digits.first() == Some(&b'-') => Err(BadValue::Negative),
+        Ok(Part::Present) => {
+            let number = std::str::from_utf8(&digits).ok().and_then(|digits| digits.parse().ok());
+            number.ok_or(BadValue::TooLarge)
+        }
+        Err(Invalid::TooManyDigits) => Err(BadValue::TooLarge),
+        Err(_) => Err(BadValue::NotWhole),
+    }
+}
+
+/// Appends the fields of a row.
+fn payload<'v>(
+    fields: impl Iterator<Item = Value<'v>>,
+    width: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), RowFault> {
+    let start = out.len();
+    let mut fits = true;
+    for (part, field) in fields.enumerate() {
+        let refused = |reason| Err(RowFault::Payload { reason, part: Some(part) });
+        let text = match &field {
+            Value::Null => None,
+            Value::Undecoded => return refused(PayloadFault::NotText),
+            Value::Text(text) if std::str::from_utf8(text).is_err() => return refused(PayloadFault::NotText),
+            Value::Text(text) if text.contains(&0) => return refused(PayloadFault::ZeroByte),
+            Value::Text(text) => Some(&text[..]),
+        };
+        fits &= write_field(text, out);
+    }
+    let taken = out.len() - start;
+    if fits && taken <= width {
+        return Ok(());
+    }
+    Err(RowFault::Payload {
+        reason: PayloadFault::TooLong { taken: fits.then_some(taken), most: width },
+        part: None,
+    })
+}
+
+impl Table {
+    /// What goes with these items, which came from this table and may have dummies since. It leaves the table, so a
+    /// second call has nothing.
+    ///
+    /// # Errors
+    /// The sum over the rows of a key is too large, or rows of a key have different payloads. The error names the rows.
+    pub fn attached(&mut self, items: &Items, on_progress: OnProgress<'_>) -> Result<Attached, TableError> {
+        let file = self.name().to_owned();
+        match std::mem::replace(&mut self.carried, Carried::Nothing) {
+            Carried::Nothing => Ok(Attached::Nothing),
+            Carried::Values(columns) => {
+                let mut sums = Vec::with_capacity(columns.len());
+                for (part, numbers) in columns.into_iter().enumerate() {
+                    match summed(items, &numbers) {
+                        Ok(column) => sums.push(column),
+                        Err(row) => {
+                            let place = self.input().place_of(row, on_progress)?;
+                            let column = shown(self.value_columns[part].as_bytes());
+                            return Err(TableError::ValueOverflow { file, place, column });
+                        }
+                    }
+                }
+                Ok(Attached::Values(sums))
+            }
+            Carried::Payloads { width, text, ends } => match blocks(items, width, &text, &ends) {
+                Ok(blocks) => Ok(Attached::Payloads { blocks, width }),
+                Err((first, second)) => {
+                    let first = self.input().place_of(first, on_progress)?;
+                    let second = self.input().place_of(second, on_progress)?;
+                    Err(TableError::PayloadsDiffer { file, first, second })
+                }
+            },
+        }
+    }
+}
+
+/// The sum over the rows of each item, or the row with which one becomes too large.
+fn summed(items: &Items, numbers: &[u64]) -> Result<Vec<u64>, u64> {
+    let of_item = |item| {
+        items.rows_of(item).try_fold(0u64, |sum, row| sum.checked_add(numbers[row as usize]).ok_or(row))
+    };
+    (0..items.len()).map(of_item).collect()
+}
+
+/// The block of each item, or two rows of one key with different payloads.
+fn blocks(items: &Items, width: usize, text: &[u8], ends: &[usize]) -> Result<Vec<u8>, (u64, u64)> {
+    let of_row = |row: u64| {
+        let row = row as usize;
+        &text[row.checked_sub(1).map_or(0, |before| ends[before])..ends[row]]
+    };
+    let mut blocks = vec![0; items.len() * width];
+    for (item, block) in blocks.chunks_exact_mut(width.max(1)).enumerate() {
+        let mut rows = items.rows_of(item);
+        let Some(first) = rows.next() else { continue };
+        let own = of_row(first);
+        if let Some(other) = rows.find(|row| of_row(*row) != own) {
+            return Err((first, other));
+        }
+        block[..own.len()].copy_from_slice(own);
+    }
+    Ok(blocks)
+}
+
+#[cfg(test)]
+mod tests;
