@@ -9,6 +9,7 @@ use thiserror::Error;
 use vesica_channel::{ChannelError, Fault, Span};
 
 use crate::identity::PublicKey;
+use crate::relay::Refusal;
 
 /// Everything that keeps a connection from being made, or ends it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -105,6 +106,59 @@ pub enum NetError {
         ours: PublicKey,
     },
 
+    /// The relay never answered.
+    #[error("could not reach the relay at {relay} within {}: {last}", Span(*waited))]
+    RelayUnreachable {
+        /// As given.
+        relay: String,
+        /// How long was tried.
+        waited: Duration,
+        /// Why the last attempt failed.
+        last: RetryReason,
+    },
+    /// The partner did not come to the relay.
+    #[error("the partner did not come to the relay at {relay} within {}: {last}", Span(*waited))]
+    NobodyAtRelay {
+        /// As given.
+        relay: String,
+        /// How long was tried.
+        waited: Duration,
+        /// Why the last attempt failed.
+        last: RetryReason,
+    },
+    /// Whoever answered is no relay.
+    #[error("{address} is not a vesica relay")]
+    NotARelay {
+        /// Who answered.
+        address: SocketAddr,
+    },
+    /// The relay has another key than the one we expect.
+    #[error("the relay at {relay} is not the expected one: it presented {presented}, expected is {expected}")]
+    WrongRelay {
+        /// As given.
+        relay: String,
+        /// The key we were told to expect.
+        expected: PublicKey,
+        /// The key that was presented.
+        presented: PublicKey,
+    },
+    /// The relay gives no service.
+    #[error("the relay at {relay} refused us, whose key is {ours}: {refusal}")]
+    RefusedByRelay {
+        /// As given.
+        relay: String,
+        /// The key we presented.
+        ours: PublicKey,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// The relay put somebody else in the partner's place, or altered what went through it.
+    #[error("what came through the relay at {relay} does not prove the partner's key")]
+    Mispaired {
+        /// As given.
+        relay: String,
+    },
+
     /// The conversation failed, or could not begin.
     #[error(transparent)]
     Channel(#[from] ChannelError),
@@ -119,13 +173,33 @@ impl NetError {
             Self::NobodyCame { others, .. } | Self::PartyMissing { others, .. } if others.is_one_key() => {
                 Fault::Identity
             }
-            Self::Unreachable { .. } | Self::NobodyCame { .. } | Self::PartyMissing { .. } => Fault::Partner,
+            Self::Unreachable { .. }
+            | Self::NobodyCame { .. }
+            | Self::PartyMissing { .. }
+            | Self::RelayUnreachable { .. }
+            | Self::NobodyAtRelay { .. }
+            | Self::Mispaired { .. } => Fault::Partner,
             Self::NotVesica { .. }
             | Self::VersionMismatch { .. }
             | Self::WrongPeer { .. }
-            | Self::RefusedByPeer { .. } => Fault::Identity,
+            | Self::RefusedByPeer { .. }
+            | Self::NotARelay { .. }
+            | Self::WrongRelay { .. }
+            | Self::RefusedByRelay { .. } => Fault::Identity,
             Self::Channel(error) => error.fault(),
         }
+    }
+
+    /// Whether it is about a relay, not about the partner.
+    pub fn is_of_relay(&self) -> bool {
+        matches!(
+            self,
+            Self::RelayUnreachable { .. }
+                | Self::NotARelay { .. }
+                | Self::WrongRelay { .. }
+                | Self::RefusedByRelay { .. }
+                | Self::Mispaired { .. }
+        )
     }
 
     pub(crate) fn system(what: &'static str, cause: &impl ToString) -> Self {
@@ -155,9 +229,29 @@ pub enum RetryReason {
     /// The other side is the partner, and the connection ended before its first message.
     #[error("the partner was there, and the connection ended before its first message")]
     LeftEarly,
+    /// The relay is not reached, or lost.
+    #[error("the relay cannot be used: {0}")]
+    Relay(Box<RetryReason>),
+    /// The relay has no room.
+    #[error("it has too many connections at once")]
+    Busy,
+    /// The partner is not at the relay.
+    #[error("it is not there yet")]
+    NotThere,
     /// The system's reason.
     #[error("{0}")]
     Other(String),
+}
+
+impl RetryReason {
+    /// Whether an attempt for which the time did not suffice ends like this.
+    pub(crate) fn says_little(&self) -> bool {
+        match self {
+            Self::NoAnswer | Self::ResolverSilent => true,
+            Self::Relay(reason) => reason.says_little(),
+            _ => false,
+        }
+    }
 }
 
 impl From<&io::Error> for RetryReason {

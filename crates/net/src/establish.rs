@@ -8,14 +8,14 @@
 //! own. So a connection is the meeting ([`meet`]) only once the partner's first message is there, and each side sends its
 //! first message at once. If the connection ends before that, both go on as if it had not been made.
 
-mod connect;
-mod door;
-mod handshake;
+pub(crate) mod connect;
+pub(crate) mod door;
+pub(crate) mod handshake;
 mod hello;
-mod listen;
+pub(crate) mod listen;
 #[cfg(feature = "testing")]
 mod raw;
-mod tls;
+pub(crate) mod tls;
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, mpsc};
@@ -33,9 +33,11 @@ use crate::error::Others;
 use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::{Identity, PublicKey};
 use crate::io_threads;
+use crate::relay::{Join, Label, Via};
 use crate::shaped_writer::ShapedWriter;
 use crate::socket::{End, SocketTransport};
 use crate::socket_writer::{Pace, SocketWriter};
+use connect::{AtRelay, Route};
 use handshake::{Proven, Trouble};
 pub use hello::VERSION;
 #[cfg(feature = "testing")]
@@ -44,7 +46,7 @@ pub(crate) use hello::exchange as exchange_hellos;
 pub use raw::RawPeer;
 
 /// How often a wait looks whether it has been cancelled.
-const POLL: Duration = Duration::from_millis(50);
+pub(crate) const POLL: Duration = Duration::from_millis(50);
 /// A handshake takes no longer.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 
@@ -55,6 +57,8 @@ pub enum Address {
     Listen(String),
     /// Go there.
     Connect(String),
+    /// Go to a relay, as the partner does. Both sides need keys.
+    Via(Via),
 }
 
 /// How the connection is secured.
@@ -96,9 +100,14 @@ pub enum NetEvent {
         /// Why.
         reason: StrangerReason,
     },
+    /// The relay there has let us in, and the partner has not come yet.
+    AtRelay {
+        /// Where the relay is.
+        relay: SocketAddr,
+    },
     /// Both sides have proven who they are and that they are there.
     Connected {
-        /// The partner's address.
+        /// The partner's address; a relay's, if that is where it was met.
         peer: SocketAddr,
     },
 }
@@ -106,8 +115,10 @@ pub enum NetEvent {
 impl Address {
     /// Refuses what cannot be an address, without asking anybody: for a caller that has more to do before it connects.
     pub fn check(&self) -> Result<(), NetError> {
-        let (Address::Listen(text) | Address::Connect(text)) = self;
-        check_form(text)
+        match self {
+            Address::Listen(text) => check_form(text),
+            Address::Connect(text) | Address::Via(Via { address: text, .. }) => connect::check_target(text),
+        }
     }
 }
 
@@ -187,13 +198,32 @@ fn establish_over(
             let met = listen::gather(text, tls, &opener, rng, on_event)?.pop();
             met.ok_or_else(|| NetError::system("nobody was waited for", &text))
         }
-        Address::Connect(text) => {
-            let channel = connect::connect(text, tls, &opener, rng, on_event)?;
+        Address::Connect(_) | Address::Via(_) => {
+            let channel = connect::connect(&route(address, security)?, tls, &opener, rng, on_event)?;
             if let Some(peer) = channel.peer_address() {
                 on_event(NetEvent::Connected { peer });
             }
             Ok(channel)
         }
+    }
+}
+
+/// The way to the partner's address, or to the relay.
+fn route<'a>(address: &'a Address, security: &ConnectionSecurity<'_>) -> Result<Route<'a>, NetError> {
+    match (address, security) {
+        (Address::Listen(text) | Address::Connect(text), _) => Ok(Route { text, relay: None }),
+        (Address::Via(via), ConnectionSecurity::Tls { identity, peer }) => {
+            let ours = identity.public_key();
+            // Neither listens: the smaller key is the TLS client.
+            let role = if ours < *peer { tls::Role::Client } else { tls::Role::Server };
+            let join = Join::Run { label: Label::of_run(ours, peer, &via.run), partner: **peer };
+            let tls = tls::Tls::to_relay(identity, via.key)?;
+            Ok(Route { text: &via.address, relay: Some(AtRelay { key: via.key, tls, join, role }) })
+        }
+        (Address::Via(via), ConnectionSecurity::InsecurePlaintext) => Err(NetError::BadAddress {
+            address: via.address.clone(),
+            why: "through a relay both sides need keys",
+        }),
     }
 }
 
@@ -261,14 +291,14 @@ fn open(
 }
 
 /// The whole time there is, and what may end it early.
-struct Patience<'a> {
+pub(crate) struct Patience<'a> {
     started: Instant,
     silence: Duration,
     cancel: &'a CancelToken,
 }
 
 impl<'a> Patience<'a> {
-    fn new(options: &'a Options) -> Self {
+    pub(crate) fn new(options: &'a Options) -> Self {
         Self { started: Instant::now(), silence: options.limit(), cancel: &options.cancel }
     }
 

@@ -130,6 +130,11 @@ impl PublicKey {
         &self.0
     }
 
+    /// The key in base64, which the text form has behind its prefix.
+    pub(crate) fn encoded(&self) -> String {
+        URL_SAFE_NO_PAD.encode(self.0)
+    }
+
     /// The key as TLS carries it.
     pub(crate) fn to_spki(self) -> Vec<u8> {
         [&SPKI_PREFIX[..], &self.0].concat()
@@ -142,7 +147,7 @@ impl PublicKey {
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PREFIX}{}", URL_SAFE_NO_PAD.encode(self.0))
+        write!(f, "{PREFIX}{}", self.encoded())
     }
 }
 

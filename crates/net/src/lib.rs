@@ -27,6 +27,7 @@ pub mod identity;
 mod io_threads;
 pub mod memory;
 pub mod private_file;
+pub mod relay;
 pub mod shaped;
 mod shaped_writer;
 mod socket;

@@ -2,10 +2,16 @@
 //! feature `testing`.
 
 use std::io::{self, Cursor, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
 pub use crate::establish::RawPeer;
 use crate::establish::exchange_hellos;
+use crate::establish::tls::Tls;
+use crate::identity::{Identity, PublicKey};
 use crate::io_threads;
+use crate::relay::wire::Reply;
+use crate::relay::{Join, Label, Times};
 use vesica_channel::{ChannelError, Frame, Kind, MAX_PAYLOAD};
 
 /// The frames that a reader of `bytes` takes for such, and what ended it: none where the connection just ended.
@@ -27,6 +33,42 @@ pub fn frame(kind: Kind, payload: &[u8]) -> Vec<u8> {
 /// Whether a peer that sends `bytes` is taken for one that has said hello. `mine` is the nonce that it should echo.
 pub fn hello(bytes: &[u8], mine: [u8; 32]) -> bool {
     exchange_hellos(&mut Answers(Cursor::new(bytes)), mine).is_ok()
+}
+
+/// The JOIN that a relay takes these bytes for, encoded again; none if they are none, or more are needed.
+pub fn join(bytes: &[u8]) -> Option<Vec<u8>> {
+    Join::decode(bytes).ok().flatten().map(|(join, _)| join.encode())
+}
+
+/// The replies that a party takes these bytes for, encoded again, up to the first that is none.
+pub fn replies(bytes: &[u8]) -> Vec<u8> {
+    let (mut left, mut again) = (bytes, Vec::new());
+    while let Ok(Some((reply, length))) = Reply::decode(left) {
+        again.extend(reply.encode());
+        left = &left[length..];
+    }
+    again
+}
+
+/// A bare socket that a relay has paired with the partner's: what a party has before the parties' own TLS.
+///
+/// # Errors
+/// If the relay cannot be reached within that time, refuses, or the partner does not come.
+pub fn through_relay(
+    relay: (SocketAddr, PublicKey),
+    party: &Identity,
+    partner: &PublicKey,
+    run: &str,
+    within: Duration,
+) -> io::Result<TcpStream> {
+    let tls = Tls::to_relay(party, relay.1).map_err(io::Error::other)?;
+    let label = Label::of_run(party.public_key(), partner, run);
+    let (asked, until) = (Join::Run { label, partner: *partner }, Instant::now() + within);
+    let socket = TcpStream::connect(relay.0)?;
+    crate::relay::join(&socket, &tls, &asked, &Times::default(), until, &|| false, &mut || ())
+        .map_err(|apart| io::Error::other(format!("{apart:?}")))?;
+    socket.set_read_timeout(None).and_then(|()| socket.set_write_timeout(None))?;
+    Ok(socket)
 }
 
 /// Reads are answered; writes go nowhere.

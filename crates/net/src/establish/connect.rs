@@ -1,4 +1,4 @@
-//! The side that goes to the partner: again and again, until somebody is there.
+//! The side that goes to the partner, or to a relay: again and again, until the partner is there.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -17,24 +17,48 @@ use super::{
 };
 use crate::connection::Connection;
 use crate::error::{NetError, RetryReason};
+use crate::identity::PublicKey;
+use crate::relay::{self, Join, JoinError, Refusal, Times};
 use vesica_channel::ChannelError;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
+/// Where a connection begins.
+pub(super) struct Route<'a> {
+    pub(super) text: &'a str,
+    /// Whoever listens there, if it is not the partner.
+    pub(super) relay: Option<AtRelay>,
+}
+
+/// What leads from a relay to the partner.
+pub(super) struct AtRelay {
+    pub(super) key: PublicKey,
+    pub(super) tls: Tls,
+    pub(super) join: Join,
+    /// Which end of TLS we are with the partner.
+    pub(super) role: Role,
+}
+
+/// Refuses what cannot be connected to.
+pub(super) fn check_target(text: &str) -> Result<(), NetError> {
+    check_form(text)?;
+    if text.rsplit_once(':').is_some_and(|(_, port)| port.parse() == Ok(0_u16)) {
+        return Err(NetError::BadAddress { address: text.to_owned(), why: "port 0 is for listening only" });
+    }
+    Ok(())
+}
+
 pub(super) fn connect(
-    text: &str,
+    route: &Route<'_>,
     tls: Option<Tls>,
     opener: &Opener,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
 ) -> Result<Connection, NetError> {
-    check_form(text)?;
-    if text.rsplit_once(':').is_some_and(|(_, port)| port.parse() == Ok(0_u16)) {
-        return Err(NetError::BadAddress { address: text.to_owned(), why: "port 0 is for listening only" });
-    }
+    check_target(route.text)?;
     let patience = Patience::new(&opener.options);
-    let seeker = Seeker { text, tls, patience, opener };
+    let seeker = Seeker { route, tls, patience, opener };
     let mut pause = FIRST_PAUSE;
     let mut last: Option<RetryReason> = None;
     loop {
@@ -44,8 +68,7 @@ pub(super) fn connect(
             Err(Miss::Again(reason)) => reason,
         };
         // An attempt for which the time did not suffice says less than the one before.
-        let cut_short = seeker.patience.left().is_zero()
-            && matches!(reason, RetryReason::NoAnswer | RetryReason::ResolverSilent);
+        let cut_short = seeker.patience.left().is_zero() && reason.says_little();
         let reason = last.take().filter(|_| cut_short).unwrap_or(reason);
         last = Some(reason.clone());
         let left = seeker.patience.left();
@@ -57,8 +80,7 @@ pub(super) fn connect(
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
         if seeker.patience.left().is_zero() {
-            let waited = seeker.patience.silence;
-            return Err(NetError::Unreachable { address: text.to_owned(), waited, last: reason });
+            return Err(seeker.in_vain(reason));
         }
     }
 }
@@ -78,7 +100,7 @@ impl From<io::Error> for Miss {
 }
 
 struct Seeker<'a> {
-    text: &'a str,
+    route: &'a Route<'a>,
     tls: Option<Tls>,
     patience: Patience<'a>,
     opener: &'a Opener,
@@ -91,18 +113,18 @@ impl Seeker<'_> {
         rng: &mut dyn CryptoRng,
         on_event: &mut dyn FnMut(NetEvent),
     ) -> Result<Connection, Miss> {
-        let addresses = resolve(self.text, &self.patience).map_err(|unresolved| match unresolved {
-            Unresolved::Name(cause) => Miss::Again(RetryReason::Resolve(cause)),
-            Unresolved::Silent => Miss::Again(RetryReason::ResolverSilent),
+        let addresses = resolve(self.route.text, &self.patience).map_err(|unresolved| match unresolved {
+            Unresolved::Name(cause) => self.at_relay(Miss::Again(RetryReason::Resolve(cause))),
+            Unresolved::Silent => self.at_relay(Miss::Again(RetryReason::ResolverSilent)),
             Unresolved::Fatal(error) => Miss::Fatal(error),
         })?;
         for address in &addresses {
-            check_loopback(self.text, address, self.tls.as_ref()).map_err(Miss::Fatal)?;
+            check_loopback(self.route.text, address, self.tls.as_ref()).map_err(Miss::Fatal)?;
         }
         let mut last = RetryReason::NoAnswer;
         for address in addresses {
             on_event(NetEvent::Connecting { address });
-            match self.try_address(address, nonce(rng)) {
+            match self.try_address(address, nonce(rng), on_event) {
                 Err(Miss::Again(reason)) => last = reason,
                 outcome => return outcome,
             }
@@ -110,20 +132,76 @@ impl Seeker<'_> {
         Err(Miss::Again(last))
     }
 
-    fn try_address(&self, address: SocketAddr, nonce: [u8; 32]) -> Result<Connection, Miss> {
+    /// The error when all time is over.
+    fn in_vain(&self, last: RetryReason) -> NetError {
+        let (address, waited) = (self.route.text.to_owned(), self.patience.silence);
+        match (&self.route.relay, last) {
+            (None, last) => NetError::Unreachable { address, waited, last },
+            (Some(_), RetryReason::Relay(last)) => {
+                NetError::RelayUnreachable { relay: address, waited, last: *last }
+            }
+            (Some(_), last) => NetError::NobodyAtRelay { relay: address, waited, last },
+        }
+    }
+
+    fn try_address(
+        &self,
+        address: SocketAddr,
+        nonce: [u8; 32],
+        on_event: &mut dyn FnMut(NetEvent),
+    ) -> Result<Connection, Miss> {
         let deadline = Instant::now() + HANDSHAKE_LIMIT.min(self.patience.left());
-        let socket = self.dial(address, deadline)?;
+        let socket = self.dial(address, deadline).map_err(|miss| self.at_relay(miss))?;
         // A port that nobody listens on may be given to this very connection, which then meets itself.
         if socket.local_addr()? == socket.peer_addr()? {
-            return Err(Miss::Again(RetryReason::Refused));
+            return Err(self.at_relay(Miss::Again(RetryReason::Refused)));
         }
         let stop = || self.patience.cancel.is_cancelled();
-        shake_hands(&socket, Role::Client, self.tls.as_ref(), nonce, deadline, &stop, &|_| ())
+        let (role, deadline) = match &self.route.relay {
+            None => (Role::Client, deadline),
+            Some(relay) => {
+                let until = Instant::now() + self.patience.left();
+                let waits = &mut || on_event(NetEvent::AtRelay { relay: address });
+                relay::join(&socket, &relay.tls, &relay.join, &Times::default(), until, &stop, waits)
+                    .map_err(|error| self.judge_join(address, relay, error))?;
+                (relay.role, Instant::now() + HANDSHAKE_LIMIT)
+            }
+        };
+        shake_hands(&socket, role, self.tls.as_ref(), nonce, deadline, &stop, &|_| ())
             .and_then(|proven| self.opener.open(proven))
             .map_err(|trouble| self.judge(address, trouble))
     }
 
+    /// What keeps us from the relay is told as such.
+    fn at_relay(&self, miss: Miss) -> Miss {
+        match (miss, &self.route.relay) {
+            (Miss::Again(reason), Some(_)) => Miss::Again(RetryReason::Relay(Box::new(reason))),
+            (miss, _) => miss,
+        }
+    }
+
+    fn judge_join(&self, address: SocketAddr, at: &AtRelay, error: JoinError) -> Miss {
+        let relay = self.route.text.to_owned();
+        Miss::Fatal(match error {
+            JoinError::OtherKey(presented) => NetError::WrongRelay { relay, expected: at.key, presented },
+            JoinError::NotARelay => NetError::NotARelay { address },
+            JoinError::Refused(Refusal::Busy) => return self.at_relay(Miss::Again(RetryReason::Busy)),
+            JoinError::Refused(refusal) => NetError::RefusedByRelay { relay, ours: *at.tls.ours(), refusal },
+            JoinError::Nobody => return Miss::Again(RetryReason::NotThere),
+            JoinError::Lost(reason) => return self.at_relay(Miss::Again(reason)),
+            JoinError::Stopped => ChannelError::Cancelled.into(),
+            JoinError::Ours(error) => error,
+        })
+    }
+
     fn judge(&self, address: SocketAddr, trouble: Trouble) -> Miss {
+        let trouble = match trouble {
+            // The relay has told us that it is the partner.
+            Trouble::OtherKey(_) | Trouble::RefusedUs | Trouble::NotVesica if self.route.relay.is_some() => {
+                return Miss::Fatal(NetError::Mispaired { relay: self.route.text.to_owned() });
+            }
+            trouble => trouble,
+        };
         Miss::Fatal(match (trouble, &self.tls) {
             (Trouble::OtherKey(presented), Some(tls)) => match tls.peers() {
                 [expected, ..] => NetError::WrongPeer { expected: *expected, presented },
@@ -176,6 +254,6 @@ fn in_progress(error: &io::Error) -> bool {
         || error.kind() == io::ErrorKind::WouldBlock
 }
 
-pub(super) fn timespec(duration: Duration) -> Timespec {
+pub(crate) fn timespec(duration: Duration) -> Timespec {
     Timespec { tv_sec: duration.as_secs() as i64, tv_nsec: i64::from(duration.subsec_nanos()) }
 }

@@ -34,7 +34,7 @@ const GREETING: Duration = Duration::from_secs(1);
 
 /// Where a visitor comes from, as far as one party has it to itself: an IPv4 address, or the first half of an IPv6 one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Source(IpAddr);
+pub(crate) struct Source(IpAddr);
 
 impl From<SocketAddr> for Source {
     fn from(address: SocketAddr) -> Self {
@@ -47,17 +47,17 @@ impl From<SocketAddr> for Source {
 
 /// How far a visitor has come, and whether it has to go: shared with its thread.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(crate) struct State {
     stage: AtomicU8,
     stop: AtomicBool,
 }
 
 impl State {
-    pub(super) fn reached(&self, stage: Stage) {
+    pub(crate) fn reached(&self, stage: Stage) {
         self.stage.fetch_max(stage as u8, Relaxed);
     }
 
-    pub(super) fn stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Relaxed)
     }
 
@@ -67,16 +67,16 @@ impl State {
 }
 
 /// Somebody who is shaking hands.
-pub(super) struct Visitor {
-    pub(super) number: u64,
-    pub(super) socket: Arc<TcpStream>,
-    pub(super) state: Arc<State>,
+pub(crate) struct Visitor {
+    pub(crate) number: u64,
+    pub(crate) socket: Arc<TcpStream>,
+    pub(crate) state: Arc<State>,
     source: Source,
     since: Instant,
 }
 
 impl Visitor {
-    pub(super) fn new(number: u64, socket: Arc<TcpStream>, from: SocketAddr) -> Self {
+    pub(crate) fn new(number: u64, socket: Arc<TcpStream>, from: SocketAddr) -> Self {
         let (state, source) = (Arc::default(), Source::from(from));
         Self { number, socket, state, source, since: Instant::now() }
     }
@@ -93,7 +93,7 @@ impl Visitor {
 }
 
 /// Those who are shaking hands.
-pub(super) struct Visitors {
+pub(crate) struct Visitors {
     seats: usize,
     seated: Vec<Visitor>,
 }
@@ -101,13 +101,18 @@ pub(super) struct Visitors {
 impl Visitors {
     /// Half of the descriptors that this process may have is for visitors, at most.
     pub(super) fn new() -> Self {
+        Self::with_seats(SEATS)
+    }
+
+    /// The same with so many seats.
+    pub(crate) fn with_seats(most: usize) -> Self {
         let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let seats = usize::try_from(descriptors / 2).unwrap_or(usize::MAX);
-        Self { seats: seats.clamp(FEWEST_SEATS, SEATS), seated: Vec::new() }
+        Self { seats: seats.clamp(FEWEST_SEATS, most.max(FEWEST_SEATS)), seated: Vec::new() }
     }
 
     /// Makes room for one more who comes from there; false if all who are here have proven their keys.
-    pub(super) fn make_room(&mut self, from: SocketAddr, lot: u32) -> bool {
+    pub(crate) fn make_room(&mut self, from: SocketAddr, lot: u32) -> bool {
         if self.seated.len() < self.seats {
             return true;
         }
@@ -117,7 +122,7 @@ impl Visitors {
 
     /// The system gives no more threads or descriptors: fewer seats than there are have to do, so that the partner's
     /// connection finds what it needs.
-    pub(super) fn full(&mut self, lot: u32) {
+    pub(crate) fn full(&mut self, lot: u32) {
         self.seats = self.seated.len().saturating_sub(SPARE).max(FEWEST_SEATS);
         for _ in 0..=self.seated.len().saturating_sub(self.seats) {
             if let Some(index) = self.choose(None, lot, Instant::now()) {
@@ -126,12 +131,22 @@ impl Visitors {
         }
     }
 
-    pub(super) fn add(&mut self, visitor: Visitor) {
+    /// How many are here from where that one comes from.
+    pub(crate) fn like(&self, from: SocketAddr) -> usize {
+        let from = Source::from(from);
+        self.seated.iter().filter(|visitor| visitor.source == from).count()
+    }
+
+    pub(crate) fn add(&mut self, visitor: Visitor) {
         self.seated.push(visitor);
     }
 
-    pub(super) fn remove(&mut self, number: u64) {
+    pub(crate) fn remove(&mut self, number: u64) {
         self.seated.retain(|visitor| visitor.number != number);
+    }
+
+    pub(crate) fn send_all_away(&mut self) {
+        self.seated.drain(..).for_each(|visitor| visitor.send_away());
     }
 
     /// Whether somebody is here who has proven the expected key.
@@ -159,7 +174,7 @@ impl Visitors {
 
 impl Drop for Visitors {
     fn drop(&mut self) {
-        self.seated.iter().for_each(Visitor::send_away);
+        self.send_all_away();
     }
 }
 

@@ -20,7 +20,7 @@ use crate::memory::no_binding;
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// A connection whose other side is who it should be.
-pub(super) struct Proven {
+pub(crate) struct Proven {
     pub(super) socket: TcpStream,
     pub(super) tls: Option<TlsConnection>,
     pub(super) peer: SocketAddr,
@@ -33,7 +33,7 @@ pub(super) struct Proven {
 
 /// Why a connection is not the one we want.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     OtherKey(PublicKey),
     RefusedUs,
     NotVesica,
@@ -60,7 +60,7 @@ impl From<io::Error> for Trouble {
 
 /// How far a visitor has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// It has said nothing whole yet.
     Silent,
     /// It has sent a whole ClientHello, or in plaintext a hello.
@@ -70,7 +70,7 @@ pub(super) enum Stage {
 }
 
 /// Shakes hands with whoever is at the other end. `tls` is none for plaintext; `reached` is told of every stage.
-pub(super) fn shake_hands(
+pub(crate) fn shake_hands(
     socket: &TcpStream,
     role: Role,
     tls: Option<&Tls>,
@@ -79,10 +79,7 @@ pub(super) fn shake_hands(
     stop: &dyn Fn() -> bool,
     reached: &dyn Fn(Stage),
 ) -> Result<Proven, Trouble> {
-    prepare(socket)?;
-    socket.set_read_timeout(Some(POLL))?;
-    socket.set_write_timeout(Some(POLL))?;
-    let mut line = Line { socket, deadline, stop, reached, sent: 0, received: 0 };
+    let mut line = Line::new(socket, deadline, stop, reached)?;
     let outcome = match tls {
         None => plain(&mut line, nonce),
         Some(tls) => secured(&mut line, role, tls, nonce),
@@ -159,16 +156,28 @@ fn secured(line: &mut Line<'_>, role: Role, tls: &Tls, nonce: [u8; 32]) -> Resul
 }
 
 /// The socket, with a deadline and a stop.
-struct Line<'a> {
+pub(crate) struct Line<'a> {
     socket: &'a TcpStream,
-    deadline: Instant,
+    pub(crate) deadline: Instant,
     stop: &'a dyn Fn() -> bool,
     reached: &'a dyn Fn(Stage),
     sent: usize,
     received: usize,
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
+    pub(crate) fn new(
+        socket: &'a TcpStream,
+        deadline: Instant,
+        stop: &'a dyn Fn() -> bool,
+        reached: &'a dyn Fn(Stage),
+    ) -> io::Result<Self> {
+        prepare(socket)?;
+        socket.set_read_timeout(Some(POLL))?;
+        socket.set_write_timeout(Some(POLL))?;
+        Ok(Self { socket, deadline, stop, reached, sent: 0, received: 0 })
+    }
+
     fn patiently(&mut self, mut act: impl FnMut(&TcpStream) -> io::Result<usize>) -> io::Result<usize> {
         loop {
             if (self.stop)() {
@@ -186,7 +195,7 @@ impl Line<'_> {
     }
 
     /// Closes our direction and lets the other side read what it was told.
-    fn farewell(&mut self) {
+    pub(crate) fn farewell(&mut self) {
         self.deadline = self.deadline.min(Instant::now() + FAREWELL);
         let mut rest = [0; 4096];
         if self.socket.shutdown(Shutdown::Write).is_ok() {

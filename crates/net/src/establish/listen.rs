@@ -144,7 +144,8 @@ impl Met {
     }
 }
 
-fn bind(text: &str, tls: Option<&Tls>, patience: &Patience<'_>) -> Result<TcpListener, NetError> {
+/// Listens at the first address of the name where that is possible.
+pub(crate) fn bind(text: &str, tls: Option<&Tls>, patience: &Patience<'_>) -> Result<TcpListener, NetError> {
     let failed = |cause: String| NetError::Bind { address: text.to_owned(), cause };
     let addresses = resolve(text, patience).map_err(|unresolved| match unresolved {
         Unresolved::Name(cause) => failed(cause),
@@ -330,7 +331,7 @@ impl Door {
     }
 }
 
-fn is_short_of_descriptors(error: &io::Error) -> bool {
+pub(crate) fn is_short_of_descriptors(error: &io::Error) -> bool {
     let short = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(rustix::io::Errno::raw_os_error);
     error.raw_os_error().is_some_and(|code| short.contains(&code))
 }

@@ -23,26 +23,53 @@ use crate::identity::{Identity, PublicKey};
 
 /// The protocol's name inside TLS.
 pub(super) const ALPN: &[u8] = b"vesica/1";
+/// The name of what a party says to a relay.
+pub(crate) const RELAY_ALPN: &[u8] = b"vesica-relay/2";
 /// The label of the exporter that binds a session to its connection.
 pub(super) const EXPORTER: &[u8] = b"EXPORTER-vesica-1";
 
-/// Which end of TLS we are: whoever connects is the client.
+/// Which end of TLS we are: whoever connects is the client; through a relay, whose public key is smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     Client,
     Server,
 }
 
 /// Our key, and the keys we expect, of which each connection shows one.
-pub(super) struct Tls {
+pub(crate) struct Tls {
     provider: Arc<CryptoProvider>,
     key: Arc<CertifiedKey>,
     ours: PublicKey,
-    peers: Vec<PublicKey>,
+    expected: Expected,
+    alpn: &'static [u8],
+}
+
+/// Which keys a connection may show. The other side has proven whichever it shows.
+#[derive(Clone, Debug)]
+enum Expected {
+    /// One of these.
+    OneOf(Vec<PublicKey>),
+    /// Any: the caller looks it up afterwards.
+    Any,
 }
 
 impl Tls {
-    pub(super) fn new(identity: &Identity, peers: &[PublicKey]) -> Result<Self, NetError> {
+    /// For parties.
+    pub(crate) fn new(identity: &Identity, peers: &[PublicKey]) -> Result<Self, NetError> {
+        Self::of(identity, Expected::OneOf(peers.to_vec()), ALPN)
+    }
+
+    /// For a party that goes to the relay with this key.
+    pub(crate) fn to_relay(identity: &Identity, relay: PublicKey) -> Result<Self, NetError> {
+        Self::of(identity, Expected::OneOf(vec![relay]), RELAY_ALPN)
+    }
+
+    /// For a relay, to which anybody may come who has a key.
+    pub(crate) fn of_relay(identity: &Identity) -> Result<Self, NetError> {
+        Self::of(identity, Expected::Any, RELAY_ALPN)
+    }
+
+    fn of(identity: &Identity, expected: Expected, alpn: &'static [u8]) -> Result<Self, NetError> {
         let key = provider::sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(identity.pkcs8()))
             .map_err(|error| setup_error(&error))?;
         let ours = *identity.public_key();
@@ -54,20 +81,23 @@ impl Tls {
             provider::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
         ];
         provider.kx_groups = vec![provider::kx_group::X25519MLKEM768, provider::kx_group::X25519];
-        Ok(Self { provider: Arc::new(provider), key, ours, peers: peers.to_vec() })
+        Ok(Self { provider: Arc::new(provider), key, ours, expected, alpn })
     }
 
-    pub(super) fn ours(&self) -> &PublicKey {
+    pub(crate) fn ours(&self) -> &PublicKey {
         &self.ours
     }
 
-    /// Who is expected.
-    pub(super) fn peers(&self) -> &[PublicKey] {
-        &self.peers
+    /// Who is expected; nobody in particular at a relay.
+    pub(crate) fn peers(&self) -> &[PublicKey] {
+        match &self.expected {
+            Expected::OneOf(peers) => peers,
+            Expected::Any => &[],
+        }
     }
 
     /// A fresh connection, and where the key that the other side presents will be found.
-    pub(super) fn connection(
+    pub(crate) fn connection(
         &self,
         role: Role,
     ) -> Result<(TlsConnection, Arc<OnceLock<PublicKey>>), NetError> {
@@ -81,7 +111,7 @@ impl Tls {
     }
 
     fn pin(&self) -> Pin {
-        Pin { expected: self.peers.clone(), presented: Arc::default(), provider: self.provider.clone() }
+        Pin { expected: self.expected.clone(), presented: Arc::default(), provider: self.provider.clone() }
     }
 
     fn client(&self, pin: Pin) -> Result<ClientConnection, Error> {
@@ -100,7 +130,7 @@ impl Tls {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(pin))
             .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(self.key.clone())));
-        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.alpn_protocols = vec![self.alpn.to_vec()];
         config.resumption = Resumption::disabled();
         config.enable_sni = false;
         Ok(config)
@@ -111,7 +141,7 @@ impl Tls {
             .with_protocol_versions(&[&TLS13])?
             .with_client_cert_verifier(Arc::new(pin))
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(self.key.clone())));
-        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.alpn_protocols = vec![self.alpn.to_vec()];
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(config)
@@ -125,7 +155,7 @@ fn setup_error(error: &Error) -> NetError {
 /// Accepts the expected keys and no other.
 #[derive(Debug)]
 struct Pin {
-    expected: Vec<PublicKey>,
+    expected: Expected,
     presented: Arc<OnceLock<PublicKey>>,
     provider: Arc<CryptoProvider>,
 }
@@ -137,11 +167,11 @@ impl Pin {
         let key =
             PublicKey::from_spki(spki).ok_or(Error::InvalidCertificate(CertificateError::BadEncoding))?;
         let presented = self.presented.get_or_init(|| key);
-        if *presented == key && self.expected.contains(&key) && others.is_empty() {
-            Ok(())
-        } else {
-            Err(refused)
-        }
+        let expected = match &self.expected {
+            Expected::OneOf(keys) => keys.contains(&key),
+            Expected::Any => true,
+        };
+        if *presented == key && expected && others.is_empty() { Ok(()) } else { Err(refused) }
     }
 }
 

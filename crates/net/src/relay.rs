@@ -1,0 +1,214 @@
+//! A relay: two parties of whom neither can listen both connect to it, and it passes bytes from one to the other.
+//!
+//! ```text
+//!  party A                              relay                              party B
+//!     │ TCP, TLS (ALPN vesica-relay/2) ─►  │  ◄─ TCP, TLS (ALPN vesica-relay/2) │
+//!     │ JOIN label, key of B ───────────►  │                                    │
+//!     │ ◄──────────────── WAIT, every 15 s │  ◄─────────── JOIN label, key of A │
+//!     │ ◄──── PAIRED, close_notify ─────── │  ───── PAIRED, close_notify ─────► │
+//!     │ ───── close_notify ─────────────►  │  ◄─────────────── close_notify ─── │
+//!     │ ◄──── a bare byte 0 ────────────── │  ────────────── a bare byte 0 ───► │
+//!     │ ◄═══════════ TLS of the two parties, with their own pinned keys ══════► │
+//! ```
+//!
+//! * **Pairing.** A stream of A that names B is paired with one of B that names A under the same [`Label`]. First come,
+//!   first paired: further streams of the same side wait in line.
+//! * **Handover.** TLS with the relay ends with a close_notify of each side, and a party sends nothing until the relay's
+//!   bare byte. Each side takes TLS records from its socket one by one, so the bytes that follow stay there, also if they
+//!   came in the same segment. The byte goes out once *both* parties have closed their TLS.
+//! * **What a relay learns:** addresses, both public keys, the label, bytes and times. It can drop, delay and cut. It cannot
+//!   read or alter, and it cannot put somebody else in a partner's place: the parties' TLS goes from end to end.
+//! * **Against abuse:** keys that are not on the list get no service; handshakes, streams and rates are bounded ([`Rules`]).
+
+mod client;
+mod copy;
+mod pairing;
+mod records;
+mod server;
+mod stream;
+#[cfg(test)]
+mod tests;
+pub(crate) mod wire;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::error::StrangerReason;
+use crate::identity::PublicKey;
+
+pub(crate) use client::{JoinError, join};
+pub use server::{OnRelayEvent, serve};
+pub use wire::{Join, Refusal};
+
+/// The domain of a run's label.
+const RUN_LABEL: &str = "vesica relay v2";
+/// Characters of a key or a label in a log.
+const SHORT: usize = 8;
+
+/// A way through a relay to the partner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Via {
+    /// Where the relay listens: `HOST:PORT`.
+    pub address: String,
+    /// The relay's key.
+    pub key: PublicKey,
+    /// Which of several runs of the same two parties at the same time; both sides give the same name.
+    pub run: String,
+}
+
+/// What two streams must have in common to be paired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Label(pub [u8; 32]);
+
+impl Label {
+    /// The label of a run: BLAKE3 in its derive-key mode over both keys, the smaller first, and the name.
+    pub fn of_run(one: &PublicKey, other: &PublicKey, name: &str) -> Self {
+        let (first, second) = (one.min(other), one.max(other));
+        let mut hash = blake3::Hasher::new_derive_key(RUN_LABEL);
+        hash.update(first.as_bytes()).update(second.as_bytes()).update(name.as_bytes());
+        Self(*hash.finalize().as_bytes())
+    }
+
+    /// Its first 8 characters, which is all that a log may hold.
+    pub fn short(&self) -> String {
+        self.0.iter().take(SHORT / 2).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl PublicKey {
+    /// The 8 characters that a relay's log holds of a key.
+    pub fn short(&self) -> String {
+        self.encoded().chars().take(SHORT).collect()
+    }
+}
+
+/// Whom a relay serves, and how much.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The keys that get service.
+    pub allow: Vec<PublicKey>,
+    /// Bytes a second that each key may send, over all of its streams.
+    pub rate: Option<u64>,
+    /// Streams at once, waiting and paired.
+    pub max_streams: usize,
+    /// Waiting streams of one key.
+    pub waiting: usize,
+    /// Paired streams of one key.
+    pub paired: usize,
+    /// Handshakes at once.
+    pub handshakes: usize,
+    /// Handshakes at once from one address (for IPv6 one /64).
+    pub handshakes_an_address: usize,
+    /// How long things may take.
+    pub times: Times,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            allow: Vec::new(),
+            rate: None,
+            max_streams: 20_000,
+            waiting: 4096,
+            paired: 4096,
+            handshakes: 1000,
+            handshakes_an_address: 64,
+            times: Times::default(),
+        }
+    }
+}
+
+/// How long things may take at a relay.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// From the connection to JOIN, and from PAIRED to the party's close_notify.
+    pub handshake: Duration,
+    /// Between two signs of life of a party that waits, and of the relay.
+    pub beat: Duration,
+    /// A side that has shown no sign of life for so long is gone.
+    pub silence: Duration,
+    /// A pair through which nothing has gone for so long is cut. Parties send a heartbeat every five seconds.
+    pub idle: Duration,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self {
+            handshake: Duration::from_secs(10),
+            beat: Duration::from_secs(15),
+            silence: Duration::from_secs(60),
+            idle: Duration::from_secs(15 * 60),
+        }
+    }
+}
+
+/// What happens at a relay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RelayEvent {
+    /// It listens.
+    Listening(SocketAddr),
+    /// Somebody came who did not get as far as a JOIN.
+    TurnedAway {
+        /// From where.
+        from: SocketAddr,
+        /// Why.
+        reason: StrangerReason,
+    },
+    /// A party got no service.
+    Refused {
+        /// From where.
+        from: SocketAddr,
+        /// The key that it has proven.
+        key: PublicKey,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A stream waits for its partner.
+    Waiting {
+        /// Whose.
+        key: PublicKey,
+        /// Under which label.
+        label: Label,
+    },
+    /// A waiting stream left.
+    Left {
+        /// Whose.
+        key: PublicKey,
+        /// Under which label.
+        label: Label,
+    },
+    /// Two streams are one connection.
+    Paired(Pair),
+    /// A pair has ended.
+    Ended {
+        /// Which.
+        pair: Pair,
+        /// Bytes that each of the two has sent.
+        bytes: [u64; 2],
+        /// From the pairing to the end.
+        lasted: Duration,
+    },
+    /// No streams are taken any more; so many still run.
+    Draining {
+        /// Streams of pairs.
+        streams: usize,
+    },
+}
+
+/// Two parties whose streams are paired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Their keys; first who waited.
+    pub keys: [PublicKey; 2],
+    /// Their label.
+    pub label: Label,
+}
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [one, other] = self.keys.map(|key| key.short());
+        write!(f, "{one} and {other} (label {})", self.label.short())
+    }
+}
