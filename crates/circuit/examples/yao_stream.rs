@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use vesica_channel::{CancelToken, Channel, ChannelError, RecvHalf, SendHalf};
-use vesica_circuit::{Engine, Error, yao};
+use vesica_circuit::gadgets::greater_than::greater;
+use vesica_circuit::{Engine, Error, networks, yao};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_net::{Address, Connection, ConnectionSecurity, NetEvent, Options, establish, memory};
@@ -38,6 +39,13 @@ fn gates<E: Engine>(engine: &mut E, count: u64) -> Result<(), Error> {
     Ok(())
 }
 
+/// A merger of two lists of so many numbers of 32 bits, beside the layers above: what the wires on their way between
+/// gates take.
+fn merger<E: Engine>(engine: &mut E, count: usize) -> Result<(), Error> {
+    let mut rows: Vec<_> = (0..ROWS).map(|row| engine.constant(row % 2 == 0, 2 * count)).collect();
+    networks::merge(engine, &mut rows, greater)
+}
+
 /// No transfer is made: all inputs are constants.
 fn base_ots(level: u32) -> Vec<[Seed; 2]> {
     let mut rng = StdRng::seed_from_u64(3);
@@ -49,19 +57,25 @@ fn base_ots(level: u32) -> Vec<[Seed; 2]> {
     (0..level).map(|_| [seed(), seed()]).collect()
 }
 
-fn garble<const W: usize>(level: u32, count: u64, channel: &mut dyn Channel) {
+fn garble<const W: usize>(
+    level: u32,
+    channel: &mut dyn Channel,
+    circuit: impl FnOnce(&mut yao::Garbler<'_, iknp::Sender<W>, W>),
+) {
     let seeds: Vec<Seed> = base_ots(level).into_iter().map(|[zero, _]| zero).collect();
     let ot = iknp::Sender::<W>::from_base(&[Block::ZERO; W], &seeds).expect("a level");
     let (watch, rng) = (&mut |_| Ok(()), &mut StdRng::seed_from_u64(4));
-    let mut engine = yao::Garbler::new(&context(), level, ot, channel, watch, rng).expect("a level");
-    gates(&mut engine, count).expect("gates");
+    circuit(&mut yao::Garbler::new(&context(), level, ot, channel, watch, rng).expect("a level"));
 }
 
-fn evaluate<const W: usize>(level: u32, count: u64, channel: &mut dyn Channel) {
+fn evaluate<const W: usize>(
+    level: u32,
+    channel: &mut dyn Channel,
+    circuit: impl FnOnce(&mut yao::Evaluator<'_, iknp::Receiver<W>, W>),
+) {
     let ot = iknp::Receiver::<W>::from_base(&base_ots(level)).expect("a level");
     let watch = &mut |_| Ok(());
-    let mut engine = yao::Evaluator::new(&context(), level, ot, channel, watch).expect("a level");
-    gates(&mut engine, count).expect("gates");
+    circuit(&mut yao::Evaluator::new(&context(), level, ot, channel, watch).expect("a level"));
 }
 
 /// Takes all that is sent, and has zeros to receive.
@@ -185,9 +199,16 @@ fn both(
 fn measure<const W: usize>(level: u32, count: u64) {
     let total = count * yao::table_bytes(level);
     println!("level {level}, 2^{} gates, {} bytes a gate", count.ilog2(), yao::table_bytes(level));
-    let garbled = rate(count, || garble::<W>(level, count, &mut Void::default()));
-    let evaluated = rate(count, || evaluate::<W>(level, count, &mut Void::default()));
+    let void = &mut Void::default();
+    let garbled = rate(count, || garble::<W>(level, void, |engine| gates(engine, count).expect("gates")));
+    let evaluated = rate(count, || evaluate::<W>(level, void, |engine| gates(engine, count).expect("gates")));
     println!("  garbler alone      {garbled}\n  evaluator alone    {evaluated}");
+    let numbers = 1 << count.ilog2().saturating_sub(11);
+    let merged = 2 * ROWS as u64 * networks::merge_sorters(2 * numbers as u64);
+    let garbler = rate(merged, || garble::<W>(level, void, |engine| merger(engine, numbers).expect("gates")));
+    let evaluator =
+        rate(merged, || evaluate::<W>(level, void, |engine| merger(engine, numbers).expect("gates")));
+    println!("  garbler, a merger  {garbler}\n  evaluator, a merger{evaluator}");
     for (name, connect) in
         [("memory", (|| memory::pair(&CancelToken::new())) as fn() -> (Connection, Connection)), ("tcp", tcp)]
     {
@@ -204,8 +225,8 @@ fn measure<const W: usize>(level: u32, count: u64) {
         let gates = rate(count, || {
             both(
                 connection,
-                |channel| garble::<W>(level, count, channel),
-                |channel| evaluate::<W>(level, count, channel),
+                |channel| garble::<W>(level, channel, |engine| gates(engine, count).expect("gates")),
+                |channel| evaluate::<W>(level, channel, |engine| gates(engine, count).expect("gates")),
             );
         });
         let bound = bytes.wall.min(garbled.wall).min(evaluated.wall);

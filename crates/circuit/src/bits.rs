@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use vesica_crypto::memory::wipe;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::engine::Wires;
@@ -25,7 +26,7 @@ impl fmt::Debug for Bits {
 
 impl Drop for Bits {
     fn drop(&mut self) {
-        self.words.zeroize();
+        wipe(&mut self.words);
     }
 }
 
@@ -206,6 +207,22 @@ impl Wires for Bits {
         }
         joined
     }
+
+    fn xor(&self, other: &Self) -> Self {
+        self.zip_words(other, |a, b| a ^ b)
+    }
+
+    fn add(&mut self, at: usize, from: &Self) {
+        assert!(at.checked_add(from.len).is_some_and(|end| end <= self.len), "a range of the row");
+        let (first, shift) = (at / WORD, at % WORD);
+        for (to, &word) in (first..).zip(&from.words) {
+            self.words[to] ^= word << shift;
+            // The bits that the shift pushed out are zeros where the row has ended.
+            if let (1.., Some(next)) = (shift, self.words.get_mut(to + 1)) {
+                *next ^= word >> (WORD - shift);
+            }
+        }
+    }
 }
 
 /// `width` rows, lowest bit first: row i has bit i of each number. Bits from `width` on are left out.
@@ -288,6 +305,14 @@ mod tests {
                     for (i, bit) in back.iter().enumerate() {
                         assert_eq!(bit, !(start..end).contains(&i) || list[i]);
                     }
+                    let mut sum = row.clone();
+                    sum.add(start, &slice);
+                    let added = |i| list[i] && !(start..end).contains(&i);
+                    assert_eq!(sum, (0..len).map(added).collect());
+                    assert_eq!(
+                        row.ranges(&[start..end, 0..start]),
+                        Bits::join(&[&slice, &row.slice(0..start)])
+                    );
                     assert_eq!(Bits::join(&[&row.slice(0..start), &slice, &row.slice(end..len)]), row);
                     let mut front = row.clone();
                     assert_eq!(front.split_off(start), row.slice(start..len));

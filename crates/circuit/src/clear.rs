@@ -46,10 +46,6 @@ impl Engine for Clear {
         a.zip_words(a, |word, _| !word)
     }
 
-    fn xor(&self, a: &Bits, b: &Bits) -> Bits {
-        a.zip_words(b, |a, b| a ^ b)
-    }
-
     fn and(&mut self, layer: &[(&Bits, &Bits)]) -> Result<Vec<Bits>, Error> {
         Ok(layer.iter().map(|(a, b)| a.zip_words(b, |a, b| a & b)).collect())
     }

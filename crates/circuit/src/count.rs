@@ -103,6 +103,15 @@ impl Wires for Counted {
         let depth = rows.iter().map(|row| row.depth).max().unwrap_or(0);
         Counted { len: rows.iter().map(|row| row.len).sum(), depth }
     }
+
+    fn xor(&self, other: &Self) -> Self {
+        assert_eq!(self.len, other.len, "rows of one length");
+        Counted { len: self.len, depth: self.depth.max(other.depth) }
+    }
+
+    fn add(&mut self, at: usize, from: &Self) {
+        self.write(at, from);
+    }
 }
 
 impl Engine for Count {
@@ -123,11 +132,6 @@ impl Engine for Count {
 
     fn not(&self, a: &Counted) -> Counted {
         *a
-    }
-
-    fn xor(&self, a: &Counted, b: &Counted) -> Counted {
-        assert_eq!(a.len, b.len, "rows of one length");
-        Counted { len: a.len, depth: a.depth.max(b.depth) }
     }
 
     fn and(&mut self, layer: &[(&Counted, &Counted)]) -> Result<Vec<Counted>, Error> {

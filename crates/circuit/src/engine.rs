@@ -132,6 +132,29 @@ pub trait Wires: Clone + Send {
     /// If there is no row.
     #[must_use]
     fn join(rows: &[&Self]) -> Self;
+
+    /// The wires of some ranges, one after another.
+    ///
+    /// # Panics
+    /// If there is no range, or one leaves the row.
+    #[must_use]
+    fn ranges(&self, ranges: &[Range<usize>]) -> Self {
+        let parts: Vec<Self> = ranges.iter().map(|range| self.slice(range.clone())).collect();
+        Self::join(&parts.iter().collect::<Vec<_>>())
+    }
+
+    /// a ⊕ b, which every engine computes without the other party.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    #[must_use]
+    fn xor(&self, other: &Self) -> Self;
+
+    /// Adds (⊕) the wires of `from` to those from position `at` on.
+    ///
+    /// # Panics
+    /// If they do not fit.
+    fn add(&mut self, at: usize, from: &Self);
 }
 
 /// Called with the number of gates, other than XOR and NOT, that were computed since the last call. An error
@@ -172,7 +195,9 @@ pub trait Engine {
 
     /// a ⊕ b.
     #[must_use]
-    fn xor(&self, a: &Self::Wires, b: &Self::Wires) -> Self::Wires;
+    fn xor(&self, a: &Self::Wires, b: &Self::Wires) -> Self::Wires {
+        a.xor(b)
+    }
 
     /// a ∧ b of each pair of rows. Pairs may differ in length from one another.
     ///

@@ -28,7 +28,7 @@
 //! s·y_0 ⊕ s·(y_1 ⊕ b) ⊕ r·b ⊕ (s ⊕ r)·b. What is sent for a gate is masked by a fresh part of a triple.
 //! A share of an output tells its receiver no more than the output does, since it knows the other share.
 //!
-//! **Full links.** The gates of a layer are split into parts. All parts of a group, up to 2^22 gates, are sent
+//! **Full links.** The gates of a layer are split into parts. All parts of a group, up to 2^24 gates, are sent
 //! before the first answer is read: while a part is masked, earlier ones are on their way, and while an answer is
 //! used, later ones arrive. Layers that depend on one another wait for the link; a circuit puts all its independent
 //! gates into one call. Triples are made ahead, in batches of up to 2^20 ([`random_ots`]).
@@ -84,7 +84,7 @@ const PART: usize = 1 << 16;
 /// Instances of a part have a multiple of this, so that all parts but the last are whole tiles and words.
 const PART_UNIT: usize = 1 << 10;
 /// Gates of a group of parts.
-const GROUP: usize = 1 << 22;
+const GROUP: usize = 1 << 24;
 /// Instances of a group of parts with strings.
 const STRINGS_GROUP: usize = 1 << 18;
 
@@ -178,7 +178,7 @@ impl<'a, C: Correlations> Gmw<'a, C> {
     /// # Errors
     /// If the connection fails, or the partner's message is not what it must be.
     pub fn prepare(&mut self, needs: &[Need]) -> Result<(), Error> {
-        needs.iter().try_for_each(|need| self.correlations.reserve(*need, self.channel, self.rng))
+        needs.iter().try_for_each(|need| self.correlations.reserve(*need, self.channel, self.rng, self.watch))
     }
 
     /// The next masks of a party's inputs.

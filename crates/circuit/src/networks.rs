@@ -21,9 +21,9 @@ use std::ops::Range;
 use crate::engine::{Engine, Wires};
 use crate::error::Error;
 use crate::gadgets::greater_than::Greater;
-use crate::gadgets::select::{Pair, two_sorter};
+use crate::gadgets::select::sorter_differences;
 
-pub(crate) use block::{Block, layer, ranges};
+pub(crate) use block::{Block, layer};
 
 mod block;
 
@@ -35,14 +35,14 @@ pub(crate) struct Run {
     pub(crate) len: usize,
 }
 
-/// What a stage does with the numbers of its pairs, in the order of the runs: it returns those of the low
-/// positions and those of the high ones.
+/// What a stage does with the numbers of its pairs, those of the low positions and those of the high ones, in
+/// the order of the runs: it returns what is added (⊕) to both, which is their difference or zero.
 pub(crate) type Exchange<'a, E> = dyn FnMut(
         &mut E,
         &[Run],
         &[<E as Engine>::Wires],
         &[<E as Engine>::Wires],
-    ) -> Result<Pair<<E as Engine>::Wires>, Error>
+    ) -> Result<Vec<<E as Engine>::Wires>, Error>
     + 'a;
 
 /// Sorts numbers that first fall and then rise, as two sorted lists do of which the first is reversed.
@@ -51,7 +51,7 @@ pub(crate) type Exchange<'a, E> = dyn FnMut(
 /// As [`Engine::and`].
 pub fn merge<E: Engine>(engine: &mut E, rows: &mut [E::Wires], greater: Greater<E>) -> Result<(), Error> {
     let all = 0..rows.first().map_or(0, Wires::len);
-    merge_range(engine, rows, all, &mut |engine, _, low, high| two_sorter(engine, greater, low, high))
+    merge_range(engine, rows, all, &mut |engine, _, low, high| sorter_differences(engine, greater, low, high))
 }
 
 /// Sorts numbers in any order, by the same comparisons whatever they are.
@@ -60,7 +60,7 @@ pub fn merge<E: Engine>(engine: &mut E, rows: &mut [E::Wires], greater: Greater<
 /// As [`Engine::and`].
 pub fn sort<E: Engine>(engine: &mut E, rows: &mut [E::Wires], greater: Greater<E>) -> Result<(), Error> {
     let all = 0..rows.first().map_or(0, Wires::len);
-    sort_range(engine, rows, all, &mut |engine, _, low, high| two_sorter(engine, greater, low, high))
+    sort_range(engine, rows, all, &mut |engine, _, low, high| sorter_differences(engine, greater, low, high))
 }
 
 /// The `count` largest numbers, in ascending order, or all if there are no more: HEK12 §5.3.1 so finds few

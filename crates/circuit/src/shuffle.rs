@@ -142,7 +142,7 @@ impl Network<'_> {
         Ok(())
     }
 
-    /// The swaps of one side of the networks of a level: x ⊕ (s ∧ (x ⊕ y)) and y ⊕ (s ∧ (x ⊕ y)).
+    /// The swaps of one side of the networks of a level: s ∧ (x ⊕ y), for x and for y.
     fn swaps<E: Engine>(&self, side: Side, level: usize) -> Box<Exchange<'_, E>> {
         Box::new(move |engine, runs, low, high| {
             let differences = xor_all(engine, low, high);
@@ -154,8 +154,7 @@ impl Network<'_> {
                 }
                 None => Input::Hidden { rows: 1, len: runs.iter().map(|run| run.len).sum() },
             };
-            let differences = engine.and_private(self.owner, input, &differences)?;
-            Ok((xor_all(engine, low, &differences), xor_all(engine, high, &differences)))
+            engine.and_private(self.owner, input, &differences)
         })
     }
 }

@@ -57,30 +57,25 @@
 //! | T_G, T_E, T | `tables` |
 //! | ℓ, the level | `level`; `width` is ℓ/8 bytes |
 //!
-//! Cost in bytes: [`table_bytes`], [`private_table_bytes`], [`garbler_input_bytes`], [`evaluator_input_bytes`] and the
+//! Cost in bytes: [`table_bytes`], [`private_table_bytes`], [`evaluator_input_bytes`] and the
 //! extension's, [`opening_bytes`]; in computation: that of [`half_gates`](vesica_crypto::half_gates), and an OT for each
 //! bit of the receiver.
 
+mod common;
 mod evaluator;
 mod garbler;
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;
 mod labels;
 
-use vesica_channel::Channel;
-use vesica_crypto::block::Block;
 use vesica_crypto::hash;
-use vesica_crypto::memory::Wiped;
-use vesica_ot::iknp::LEVELS;
 
 pub use evaluator::Evaluator;
 pub use garbler::Garbler;
 pub use labels::Labels;
 
-use crate::bits::Bits;
 pub use crate::engine::Watch;
-use crate::engine::{Opening, Party, Wires};
-use crate::error::Error;
+use crate::engine::{Opening, Party};
 
 const GATES: hash::Label = hash::Label::new("yao: gates");
 const INPUTS: hash::Label = hash::Label::new("yao: labels of inputs");
@@ -102,12 +97,6 @@ pub const fn private_table_bytes(level: u32) -> u64 {
     label_bytes(level) as u64
 }
 
-/// Bytes that the garbler sends for so many input bits of its own: none at any level, since their labels are known.
-#[must_use]
-pub const fn garbler_input_bytes(_level: u32, _bits: u64) -> u64 {
-    0
-}
-
 /// Bytes that the garbler sends for so many input bits of the evaluator, the OT extension's aside (for one call of IKNP,
 /// the evaluator sends [`iknp::bytes`](vesica_ot::iknp::bytes)).
 #[must_use]
@@ -120,62 +109,6 @@ pub const fn evaluator_input_bytes(level: u32, bits: u64) -> u64 {
 pub fn opening_bytes(opening: Opening, bits: u64) -> [u64; 2] {
     [Party::Receiver, Party::Sender]
         .map(|party| if opening.is_to(party.other()) { bits.div_ceil(8) } else { 0 })
-}
-
-/// Which outputs an engine opens.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Openings {
-    All,
-    ReceiverOnly,
-}
-
-impl Openings {
-    fn check(self, opening: Opening) -> Result<(), Error> {
-        if self == Openings::ReceiverOnly && opening.is_to(Party::Sender) {
-            return Err(Error::OpensToSender);
-        }
-        Ok(())
-    }
-}
-
-/// Whether a level has labels of so many bits, and they have `W` blocks.
-fn check_level<const W: usize>(level: u32) -> Result<(), Error> {
-    let fits = LEVELS.contains(&level) && label_bytes(level).div_ceil(Block::BYTES) == W;
-    if fits { Ok(()) } else { Err(Error::UnfitLevel { level, blocks: W }) }
-}
-
-/// Sends the lowest bits of this party's labels if the other learns the values, and adds the other's to them if this
-/// party does.
-fn open<const W: usize>(
-    me: Party,
-    opening: Opening,
-    wires: &[Labels<W>],
-    channel: &mut dyn Channel,
-) -> Result<Option<Vec<Bits>>, Error> {
-    let rows: Vec<Bits> = wires.iter().map(Labels::low_bits).collect();
-    if rows.is_empty() {
-        return Ok(opening.is_to(me).then_some(rows));
-    }
-    let mine = Bits::join(&rows.iter().collect::<Vec<_>>());
-    let count = mine.len().div_ceil(8);
-    if opening.is_to(me.other()) {
-        let bytes = Wiped::from(mine.words().iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>());
-        channel.send(&bytes[..count])?;
-        channel.flush()?;
-    }
-    if !opening.is_to(me) {
-        return Ok(None);
-    }
-    let mut words = Wiped::from(vec![0; mine.words().len() * 8]);
-    channel.recv_exact(&mut words[..count])?;
-    let words = words.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-    let opened = mine.zip_words(&Bits::from_words(words, mine.len()), |mine, theirs| mine ^ theirs);
-    let mut at = 0;
-    let rows = rows.iter().map(|row| {
-        at += row.len();
-        opened.slice(at - row.len()..at)
-    });
-    Ok(Some(rows.collect()))
 }
 
 #[cfg(test)]

@@ -205,23 +205,11 @@ impl phasing::Receiver for Bins {
     fn bins(&self, bins: Range<usize>) -> Vec<u128> {
         self.0[bins].to_vec()
     }
-
-    fn stash(&self, _: Range<usize>) -> Vec<u128> {
-        Vec::new()
-    }
-
-    fn occupied(&self, _: usize) -> bool {
-        false
-    }
 }
 
 impl phasing::Sender for Bins {
     fn bins(&self, bins: Range<usize>, slots: Range<usize>) -> Vec<u128> {
         slots.flat_map(|slot| bins.clone().map(move |bin| self.0[slot * TABLE.bins + bin])).collect()
-    }
-
-    fn items(&self, _: Range<usize>) -> Vec<u128> {
-        Vec::new()
     }
 }
 

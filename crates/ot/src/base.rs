@@ -15,6 +15,7 @@ pub mod cache;
 pub mod ideal;
 pub mod masny_rindal;
 pub mod naor_pinkas;
+pub mod reversed;
 
 /// Bit `i` of choices packed eight to a byte, lowest first.
 pub(crate) fn bit(choices: &[u8], i: usize) -> u8 {

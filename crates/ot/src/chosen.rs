@@ -46,6 +46,11 @@ pub struct StringOt<C, const W: usize> {
     next: u64,
 }
 
+/// How many OTs each call of the extension makes for `count` OTs.
+pub fn calls(count: usize) -> impl Iterator<Item = usize> {
+    (0..count).step_by(CHUNK).map(move |start| CHUNK.min(count - start))
+}
+
 /// Bytes that the sender sends for `count` chosen OTs of strings of `width` bytes, the extension's aside.
 #[must_use]
 pub const fn bytes(width: usize, count: usize) -> u64 {
@@ -86,7 +91,7 @@ impl<C: CotSender<W>, const W: usize> StringOt<C, W> {
             let [zeros, ones] = self.both_pads(pairs.len(), channel)?;
             let mut sent = Wiped::from(pairs.to_vec());
             for (sent, (zero, one)) in sent.iter_mut().zip(zeros.iter().zip(ones.iter())) {
-                *sent = [xor(&sent[0], zero), xor(&sent[1], one)];
+                *sent = [Block::xor_rows(&sent[0], zero), Block::xor_rows(&sent[1], one)];
             }
             send_strings(sent.as_flattened(), self.width, channel.split().0)?;
         }
@@ -107,7 +112,7 @@ impl<C: CotSender<W>, const W: usize> StringOt<C, W> {
             let [mut drawn, mut sent] = self.both_pads(zeros.len(), channel)?;
             drawn.iter_mut().for_each(|string| cut(string, self.width));
             for (j, (sent, drawn)) in (chunk * CHUNK..).zip(sent.iter_mut().zip(drawn.iter())) {
-                *sent = xor(&other(j, drawn), sent);
+                *sent = Block::xor_rows(&other(j, drawn), sent);
             }
             send_strings(&sent, self.width, channel.split().0)?;
             zeros.copy_from_slice(&drawn);
@@ -148,7 +153,7 @@ impl<C: CotReceiver<W>, const W: usize> StringOt<C, W> {
     ) -> Result<(), Error> {
         self.chosen_pads(choices, strings, channel)?;
         self.unmask(choices, strings, channel.split().1, |[zero, one]: &[[Block; W]; 2], chosen| {
-            core::array::from_fn(|word| zero[word] ^ (zero[word] ^ one[word]) & chosen)
+            Block::xor_rows(zero, &Block::mask_row(&Block::xor_rows(zero, one), chosen))
         })
     }
 
@@ -167,7 +172,7 @@ impl<C: CotReceiver<W>, const W: usize> StringOt<C, W> {
     ) -> Result<(), Error> {
         self.chosen_pads(choices, strings, channel)?;
         self.unmask(choices, strings, channel.split().1, |[sent]: &[[Block; W]; 1], chosen| {
-            sent.map(|block| block & chosen)
+            Block::mask_row(sent, chosen)
         })
     }
 
@@ -185,7 +190,7 @@ impl<C: CotReceiver<W>, const W: usize> StringOt<C, W> {
             let sent = &mut sent[..strings.len()];
             recv_strings(sent.as_flattened_mut(), self.width, channel)?;
             for (j, (string, sent)) in (chunk * CHUNK..).zip(strings.iter_mut().zip(&*sent)) {
-                *string = xor(string, &pick(sent, Block::mask(bit(choices, j) == 1)));
+                *string = Block::xor_rows(string, &pick(sent, Block::mask(bit(choices, j) == 1)));
             }
         }
         Ok(())
@@ -208,10 +213,6 @@ impl<C: CotReceiver<W>, const W: usize> StringOt<C, W> {
         rows.iter_mut().for_each(|row| cut(row, self.width));
         Ok(())
     }
-}
-
-fn xor<const W: usize>(a: &[Block; W], b: &[Block; W]) -> [Block; W] {
-    core::array::from_fn(|word| a[word] ^ b[word])
 }
 
 /// Clears the bytes beyond the width.
@@ -313,7 +314,8 @@ mod tests {
                 let mut ot = StringOt::new(&context(), LABEL, width, sender(&mut there));
                 ot.send(&pairs[0], &mut there).unwrap();
                 let mut zeros = vec![[Block::ZERO; W]; 9000];
-                ot.send_correlated(&mut zeros, |j, zero| xor(zero, &offset[j]), &mut there).unwrap();
+                ot.send_correlated(&mut zeros, |j, zero| Block::xor_rows(zero, &offset[j]), &mut there)
+                    .unwrap();
                 ot.send(&pairs[1], &mut there).unwrap();
                 ot.send(&pairs[2], &mut there).unwrap();
                 zeros
@@ -335,7 +337,7 @@ mod tests {
             assert_eq!((middle - before, after - middle), (correlated_bytes(width, 9000), bytes(width, 301)));
             let zeros = sending.join().unwrap();
             for (j, (zero, string)) in zeros.iter().zip(&strings).enumerate() {
-                assert!(*string == expected(&[*zero, xor(zero, &offset[j])], j));
+                assert!(*string == expected(&[*zero, Block::xor_rows(zero, &offset[j])], j));
             }
         });
     }

@@ -230,10 +230,22 @@ impl<const W: usize> Sender<W> {
     ) -> Result<Self, Error> {
         let (level, columns) = (columns, columns as usize);
         check::<W>(columns)?;
-        let Chosen { choices, seeds } = cache::receive(level, context, label, columns, cache, channel, rng)?;
+        Self::from_chosen(&cache::receive(level, context, label, columns, cache, channel, rng)?)
+    }
+
+    /// Starts from base OTs done elsewhere, whose choices are the bits of Δ.
+    ///
+    /// # Errors
+    /// If no level has so many columns in rows of `W` blocks, or there are more or fewer choices.
+    pub fn from_chosen(base: &Chosen) -> Result<Self, Error> {
+        let Chosen { choices, seeds } = base;
+        check::<W>(seeds.len())?;
+        if choices.len() != seeds.len().div_ceil(8) {
+            return Err(Error::UnfitBaseOts);
+        }
         let mut delta = Zeroizing::new([Block::ZERO; W]);
-        Block::slice_as_mut_bytes(&mut *delta)[..choices.len()].copy_from_slice(&choices);
-        Self::from_base(&delta, &seeds)
+        Block::slice_as_mut_bytes(&mut *delta)[..choices.len()].copy_from_slice(choices);
+        Self::from_base(&delta, seeds)
     }
 
     /// Starts from base OTs done elsewhere: Δ, and of each OT the string that its bit chose. Bits of Δ beyond

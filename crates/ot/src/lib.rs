@@ -9,6 +9,7 @@
 //! | [`silent`] | correlated OT, well below a bit an OT | as `vole` | either |
 //! | [`random`] | random OT from any correlated OT | IKNP03 | that of its rows |
 //! | [`chosen`] | OT of chosen or correlated strings | IKNP03, ALSZ13 | that of its rows |
+//! | [`additive`] | shares of sums of bits times numbers | Gilboa99, ALSZ13 | semi-honest |
 //! | [`kk13`] | 1-out-of-256 OT | KK13 | semi-honest |
 //! | [`kkrt`] | 1-out-of-∞ OT, a batched OPRF | KKRT16 | semi-honest |
 //! | [`vole`] | silent vector OLE | BCGIKRS19, Half-Tree | either |
@@ -22,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod additive;
 pub mod base;
 pub mod chosen;
 mod consistency;
@@ -94,6 +96,36 @@ pub trait CotSender<const W: usize> {
     fn extend_random(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), Error> {
         self.extend(rows, channel)
     }
+
+    /// Sends what the partner waits for in its next `count` rows of [`extend_random`](Self::extend_random), if it
+    /// waits for anything. The partner has called [`CotReceiver::prepare`] before. A party of both roles calls both
+    /// before it makes any row; otherwise two parties may wait for each other.
+    ///
+    /// # Errors
+    /// As [`extend`](Self::extend).
+    fn prepare(&mut self, _count: usize, _channel: &mut dyn Channel) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl<const W: usize, C: CotSender<W>> CotSender<W> for &mut C {
+    type Security = C::Security;
+
+    fn delta(&self) -> [Block; W] {
+        C::delta(self)
+    }
+
+    fn extend(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), Error> {
+        C::extend(self, rows, channel)
+    }
+
+    fn extend_random(&mut self, rows: &mut [[Block; W]], channel: &mut dyn Channel) -> Result<(), Error> {
+        C::extend_random(self, rows, channel)
+    }
+
+    fn prepare(&mut self, count: usize, channel: &mut dyn Channel) -> Result<(), Error> {
+        C::prepare(self, count, channel)
+    }
 }
 
 /// The side of correlated OTs that holds the choices c_j and gets rows t_j.
@@ -133,5 +165,41 @@ pub trait CotReceiver<const W: usize> {
     ) -> Result<(), Error> {
         rng.fill_bytes(choices);
         self.extend(choices, rows, channel)
+    }
+
+    /// Sends what [`CotSender::prepare`] waits for, for the next `count` rows of
+    /// [`extend_random`](Self::extend_random), if it waits for anything.
+    ///
+    /// # Errors
+    /// If the connection fails.
+    fn prepare(&mut self, _count: usize, _channel: &mut dyn Channel) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl<const W: usize, C: CotReceiver<W>> CotReceiver<W> for &mut C {
+    type Security = C::Security;
+
+    fn extend(
+        &mut self,
+        choices: &[u8],
+        rows: &mut [[Block; W]],
+        channel: &mut dyn Channel,
+    ) -> Result<(), Error> {
+        C::extend(self, choices, rows, channel)
+    }
+
+    fn extend_random(
+        &mut self,
+        choices: &mut [u8],
+        rows: &mut [[Block; W]],
+        channel: &mut dyn Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), Error> {
+        C::extend_random(self, choices, rows, channel, rng)
+    }
+
+    fn prepare(&mut self, count: usize, channel: &mut dyn Channel) -> Result<(), Error> {
+        C::prepare(self, count, channel)
     }
 }

@@ -28,6 +28,9 @@ const BATCH: usize = 256;
 /// Rows of a task.
 const CHUNK: usize = 1 << 11;
 
+/// Bits of a word.
+const WORD: usize = u64::BITS as usize;
+
 /// The hash H of a run and a label, which makes pads of rows. A pad is as wide as its row.
 pub struct OtPads<const W: usize> {
     narrow: FixedKey,
@@ -59,6 +62,33 @@ impl<const W: usize> OtPads<W> {
             }
             for (number, rows) in (first..).step_by(BATCH).zip(rows.chunks_mut(BATCH)) {
                 self.hash_wide((number..).take(rows.len()), rows);
+            }
+            Ok(())
+        });
+    }
+
+    /// The lowest bit of the pad of each row ⊕ `offset`, for rows number `first`, `first` + 1, …, 64 to a word. The
+    /// sender's two bits of an OT are those of the offsets zero and Δ.
+    ///
+    /// # Panics
+    /// If there are more or fewer words than the bits need.
+    pub fn bits(&self, first: u64, offset: &[Block; W], rows: &[[Block; W]], words: &mut [u64]) {
+        assert_eq!(words.len(), rows.len().div_ceil(WORD), "as many words as the bits need");
+        let Ok(()) = par::fill_chunks(self.threads, CHUNK / WORD, words, |chunk, words| {
+            let at = chunk * CHUNK;
+            let rows = &rows[at..rows.len().min(at + CHUNK)];
+            let first = first + at as u64;
+            if W == 1 {
+                self.narrow.tccr_bits(first, &offset[0], rows.as_flattened(), words);
+                return Ok::<_, Infallible>(());
+            }
+            let mut pads = Wiped::from(rows.to_vec());
+            add_delta(offset, &mut pads);
+            for (number, pads) in (first..).step_by(BATCH).zip(pads.chunks_mut(BATCH)) {
+                self.hash_wide((number..).take(pads.len()), pads);
+            }
+            for (word, pads) in words.iter_mut().zip(pads.chunks(WORD)) {
+                *word = pads.iter().rev().fold(0, |word, pad| word << 1 | pad[0].to_halves().0 & 1);
             }
             Ok(())
         });
@@ -109,7 +139,7 @@ pub fn add_delta<const W: usize>(delta: &[Block; W], rows: &mut [[Block; W]]) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use aes::Aes128;
     use aes::cipher::{BlockCipherEncrypt, KeyInit};
@@ -117,7 +147,7 @@ mod tests {
 
     const LABEL: Label = Label::new("test: strings");
 
-    fn context() -> Context {
+    pub(crate) fn context() -> Context {
         Context::new(&[8; 32], "test", b"", 1, 1)
     }
 
@@ -186,6 +216,27 @@ mod tests {
             };
             let one = hashed(1);
             assert!([2, 4].into_iter().all(|threads| hashed(threads) == one));
+        }
+        check::<1>();
+        check::<2>();
+    }
+
+    #[test]
+    fn bits_are_the_lowest_of_both_pads() {
+        fn check<const W: usize>() {
+            let (count, offset) = (5000, [Block::from(u128::MAX / 5); W]);
+            for (threads, offset) in [(1, [Block::ZERO; W]), (1, offset), (3, offset)] {
+                let pads = OtPads::<W>::of(&context(), LABEL).with_threads(threads);
+                let (rows, mut hashed) = (rows::<W>(count), rows::<W>(count));
+                add_delta(&offset, &mut hashed);
+                pads.hash(7, &mut hashed);
+                let mut words = vec![u64::MAX; count.div_ceil(64)];
+                pads.bits(7, &offset, &rows, &mut words);
+                let bit = |i: usize| words[i / 64] >> (i % 64) & 1 == 1;
+                assert!(
+                    (0..64 * words.len()).all(|i| bit(i) == hashed.get(i).is_some_and(|pad| pad[0].bit(0)))
+                );
+            }
         }
         check::<1>();
         check::<2>();

@@ -60,7 +60,7 @@ use crate::consistency::{Check, CheckLabels, HASH};
 use crate::security::{Security, SecurityModel};
 use crate::small_field;
 pub use crate::small_field::Width;
-use crate::{CotReceiver, CotSender, Error};
+use crate::{CotReceiver, CotSender, Error, Seed};
 
 #[cfg(any(test, feature = "testing"))]
 pub mod cheating;
@@ -144,6 +144,15 @@ pub fn bytes(width: Width, security: Security, count: usize, choices: Choices) -
     whole * sizes.bytes(sizes.blocks(), choices) + if rest > 0 { sizes.bytes(rest, choices) } else { 0 }
 }
 
+/// Tiles for so many blocks. Those of a longer chunk keep their room.
+fn room(tiles: &mut Vec<Tile>, blocks: usize) -> &mut [Tile] {
+    let count = blocks.div_ceil(BLOCKS);
+    if tiles.len() < count {
+        tiles.resize(count, EMPTY);
+    }
+    &mut tiles[..count]
+}
+
 /// R of every row of the tiles.
 fn checked_rows(tiles: &[Tile], coefficients: &[Block]) -> Vec<Block> {
     let mut products = RowProducts::new(ROWS);
@@ -223,7 +232,21 @@ impl<S: SecurityModel> Receiver<S> {
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
         let base = cache::send(LEAST_LEVEL, context, BASE, ROWS, cache.into(), channel, rng)?;
-        let (receiver, message) = Self::new(context, width, &*pairs_of_blocks(&base)?, rng);
+        Self::from_base(context, width, &base, channel, rng)
+    }
+
+    /// Set-up over a channel, from base OTs done elsewhere: both strings of each of 128.
+    ///
+    /// # Errors
+    /// If the connection fails, or there are more or fewer base OTs.
+    pub fn from_base(
+        context: &Context,
+        width: Width,
+        base: &[[Seed; 2]],
+        channel: &mut dyn Channel,
+        rng: &mut dyn rand_core::CryptoRng,
+    ) -> Result<Self, Error> {
+        let (receiver, message) = Self::new(context, width, &*pairs_of_blocks(base)?, rng);
         channel.send(&message)?;
         Ok(receiver)
     }
@@ -243,11 +266,11 @@ impl<S: SecurityModel> Receiver<S> {
         message: &mut Vec<u8>,
     ) -> &[Tile] {
         let generated = self.sizes.generated(strings.len());
-        self.tiles.resize(generated.div_ceil(BLOCKS), EMPTY);
+        let tiles = room(&mut self.tiles, generated);
         let (groups, start) = (choices.corrected_groups(self.sizes.width), message.len());
         message.reserve(generated * groups.len() * Block::BYTES);
         let mut hidden = Block::ZERO;
-        for (index, tile) in self.tiles.iter_mut().enumerate() {
+        for (index, tile) in tiles.iter_mut().enumerate() {
             self.field.tile(tile, &mut self.sums);
             let begin = index * BLOCKS;
             let used = strings.len().saturating_sub(begin).min(BLOCKS);
@@ -275,9 +298,9 @@ impl<S: SecurityModel> Receiver<S> {
             let coefficients = self.check.coefficients(&message[start..], generated);
             let sum = gf128::inner_product(strings, &coefficients[..strings.len()]).to_block() ^ hidden;
             message.extend_from_slice(sum.as_bytes());
-            message.extend_from_slice(&self.check.hash(checked_rows(&self.tiles, &coefficients)));
+            message.extend_from_slice(&self.check.hash(checked_rows(tiles, &coefficients)));
         }
-        &self.tiles
+        tiles
     }
 
     /// Correlated OTs whose message goes to `send`, chunk by chunk. Chosen choices are read from `bits`,
@@ -392,13 +415,24 @@ impl<S: SecurityModel> Sender<S> {
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        let Chosen { choices, seeds } =
-            cache::receive(LEAST_LEVEL, context, BASE, ROWS, cache.into(), channel, rng)?;
-        let mut delta = Block::ZERO;
-        Block::slice_as_mut_bytes(core::slice::from_mut(&mut delta)).copy_from_slice(&choices);
+        let base = cache::receive(LEAST_LEVEL, context, BASE, ROWS, cache.into(), channel, rng)?;
+        Self::from_base(context, width, &base, channel)
+    }
+
+    /// Set-up over a channel, from 128 base OTs done elsewhere, whose choices are the bits of Δ.
+    ///
+    /// # Errors
+    /// If the connection fails, there are more or fewer base OTs, or the partner's message is not what it must be.
+    pub fn from_base(
+        context: &Context,
+        width: Width,
+        base: &Chosen,
+        channel: &mut dyn Channel,
+    ) -> Result<Self, Error> {
+        let delta = *base.choices.first_chunk().ok_or(Error::UnfitBaseOts)?;
         let mut message = vec![0; small_field::message_bytes(width, S::SECURITY)];
         channel.recv_exact(&mut message)?;
-        Self::new(context, width, delta, &*chosen_blocks(&seeds)?, &message)
+        Self::new(context, width, Block::from_bytes(delta), &*chosen_blocks(&base.seeds)?, &message)
     }
 
     /// The most blocks that the next chunk can yield.
@@ -431,8 +465,8 @@ impl<S: SecurityModel> Sender<S> {
         let groups = choices.corrected_groups(self.sizes.width);
         let (differences, check) = message.split_at(generated * groups.len() * Block::BYTES);
         let mut unread = differences;
-        self.tiles.resize(generated.div_ceil(BLOCKS), EMPTY);
-        for (index, tile) in self.tiles.iter_mut().enumerate() {
+        let tiles = room(&mut self.tiles, generated);
+        for (index, tile) in tiles.iter_mut().enumerate() {
             self.field.tile(tile);
             let sent = (generated - index * BLOCKS).min(BLOCKS);
             // w_{g,b} ⊕= Δ_{g,b} · d_g
@@ -446,14 +480,14 @@ impl<S: SecurityModel> Sender<S> {
             // H(R(w_i) ⊕ Δ_i·ũ)
             let coefficients = self.check.coefficients(differences, generated);
             let (delta, sum) = (self.field.delta(), Block::from_bytes(*sum));
-            let mut rows = checked_rows(&self.tiles, &coefficients);
+            let mut rows = checked_rows(tiles, &coefficients);
             rows.iter_mut().enumerate().for_each(|(i, row)| *row ^= sum & Block::mask(delta.bit(i)));
             self.failed = !bool::from(self.check.hash(rows).as_slice().ct_eq(hash));
             if self.failed {
                 return Err(Error::Inconsistent);
             }
         }
-        Ok(&self.tiles)
+        Ok(tiles)
     }
 
     /// Correlated OTs. `receive` is asked for the receiver's message, chunk by chunk.

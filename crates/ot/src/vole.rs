@@ -70,6 +70,7 @@
 pub mod cheating;
 mod check;
 pub mod codes;
+pub mod in_pieces;
 mod multi_point;
 pub mod parameters;
 mod pieces;
@@ -80,7 +81,7 @@ mod session;
 mod value;
 
 pub use codes::Family;
-pub use plan::Plan;
+pub use plan::{Plan, WIDTH};
 pub use session::{Check, answer, open, receive, receive_flight2, respond, send};
 pub use value::{Bit, CheckedValue, Covers, Value};
 

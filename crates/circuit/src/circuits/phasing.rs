@@ -147,25 +147,31 @@ impl Shape {
     }
 }
 
-/// What the receiver has in bins and stash.
+/// What the receiver has in bins and, if there is one, in the stash.
 pub trait Receiver {
     /// The numbers in these bins.
     fn bins(&self, bins: Range<usize>) -> Vec<u128>;
 
     /// The items in these slots of the stash, or anything where one is empty.
-    fn stash(&self, slots: Range<usize>) -> Vec<u128>;
+    fn stash(&self, _slots: Range<usize>) -> Vec<u128> {
+        Vec::new()
+    }
 
     /// Whether a slot of the stash has an item.
-    fn occupied(&self, slot: usize) -> bool;
+    fn occupied(&self, _slot: usize) -> bool {
+        false
+    }
 }
 
-/// What the sender has in bins, and its items.
+/// What the sender has in bins and, where there is a stash, its items.
 pub trait Sender {
     /// The numbers in these slots of these bins: slot after slot, all bins.
     fn bins(&self, bins: Range<usize>, slots: Range<usize>) -> Vec<u128>;
 
     /// These items.
-    fn items(&self, items: Range<usize>) -> Vec<u128>;
+    fn items(&self, _items: Range<usize>) -> Vec<u128> {
+        Vec::new()
+    }
 }
 
 /// A wire for each bin and each slot of the stash: whether the sender has what the receiver has there. Each

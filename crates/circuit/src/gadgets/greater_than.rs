@@ -1,6 +1,6 @@
 //! Which of two numbers is the greater, with the fewest AND gates.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Wires};
 use crate::error::Error;
 
 /// A circuit for a > b: [`greater`], or one with another balance of gates and depth.
@@ -24,7 +24,7 @@ pub fn greater<E: Engine>(engine: &mut E, a: &[E::Wires], b: &[E::Wires]) -> Res
     let mut says = engine.and(&[(&a[0], &engine.xor(&a[0], &b[0]))])?.swap_remove(0);
     for (a, b) in a.iter().zip(b).skip(1) {
         let changes = engine.and(&[(&engine.xor(a, &says), &engine.xor(a, b))])?;
-        says = engine.xor(&says, &changes[0]);
+        says.add(0, &changes[0]);
     }
     Ok(says)
 }

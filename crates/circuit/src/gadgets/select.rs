@@ -31,8 +31,7 @@ pub fn select<E: Engine>(
     set: &[E::Wires],
     unset: &[E::Wires],
 ) -> Result<Vec<E::Wires>, Error> {
-    let differences = xor_all(engine, set, unset);
-    let differences = engine.and_all(condition, &differences)?;
+    let differences = differences_if(engine, condition, set, unset)?;
     Ok(xor_all(engine, unset, &differences))
 }
 
@@ -49,9 +48,19 @@ pub fn swap_if<E: Engine>(
     a: &[E::Wires],
     b: &[E::Wires],
 ) -> Result<Pair<E::Wires>, Error> {
-    let differences = xor_all(engine, a, b);
-    let differences = engine.and_all(condition, &differences)?;
+    let differences = differences_if(engine, condition, a, b)?;
     Ok((xor_all(engine, a, &differences), xor_all(engine, b, &differences)))
+}
+
+/// a ⊕ b where the condition holds, zero elsewhere: added to both numbers, it exchanges them there.
+fn differences_if<E: Engine>(
+    engine: &mut E,
+    condition: &E::Wires,
+    a: &[E::Wires],
+    b: &[E::Wires],
+) -> Result<Vec<E::Wires>, Error> {
+    let differences = xor_all(engine, a, b);
+    engine.and_all(condition, &differences)
 }
 
 /// The smaller and the greater of a and b.
@@ -67,8 +76,25 @@ pub fn two_sorter<E: Engine>(
     a: &[E::Wires],
     b: &[E::Wires],
 ) -> Result<Pair<E::Wires>, Error> {
+    let differences = sorter_differences(engine, greater, a, b)?;
+    Ok((xor_all(engine, a, &differences), xor_all(engine, b, &differences)))
+}
+
+/// What [`two_sorter`] adds to both numbers.
+///
+/// # Errors
+/// As [`Engine::and`].
+///
+/// # Panics
+/// As [`two_sorter`].
+pub fn sorter_differences<E: Engine>(
+    engine: &mut E,
+    greater: Greater<E>,
+    a: &[E::Wires],
+    b: &[E::Wires],
+) -> Result<Vec<E::Wires>, Error> {
     let swap = greater(engine, a, b)?;
-    swap_if(engine, &swap, a, b)
+    differences_if(engine, &swap, a, b)
 }
 
 /// a if a = b, else zero.

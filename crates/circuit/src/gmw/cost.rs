@@ -62,10 +62,6 @@ impl Engine for Cost {
         self.count.not(a)
     }
 
-    fn xor(&self, a: &Counted, b: &Counted) -> Counted {
-        self.count.xor(a, b)
-    }
-
     fn and(&mut self, layer: &[(&Counted, &Counted)]) -> Result<Vec<Counted>, Error> {
         self.both_send(and_bytes(layer.iter().map(|(a, _)| a.len() as u64).sum()));
         self.count.and(layer)

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use vesica_channel::Channel;
-use zeroize::Zeroizing;
+use vesica_crypto::memory::Wiped;
 
 use super::triples::{Correlations, Need, Received, Sent, Triples};
 use super::{Gmw, Multiplexers, Parts, STRING_BITS};
@@ -67,7 +67,7 @@ impl<C: Correlations> Gmw<'_, C> {
     ) -> Result<(), Error> {
         for start in (0..count).step_by(group) {
             let end = count.min(start + group);
-            self.correlations.reserve(need(end - start), self.channel, self.rng)?;
+            self.correlations.reserve(need(end - start), self.channel, self.rng, self.watch)?;
             let mut asked = VecDeque::new();
             for at in (start..end).step_by(part) {
                 let range = at..end.min(at + part);
@@ -78,9 +78,10 @@ impl<C: Correlations> Gmw<'_, C> {
             self.channel.flush()?;
             for Asked { range, kept, answer } in asked {
                 let answer = receive(answer, self.channel)?;
+                let gates = range.len() * width;
                 finish(self, range, kept, &answer);
+                (self.watch)(gates as u64)?;
             }
-            (self.watch)(((end - start) * width) as u64)?;
         }
         Ok(())
     }
@@ -212,10 +213,6 @@ impl<C: Correlations> Engine for Gmw<'_, C> {
         }
     }
 
-    fn xor(&self, a: &Bits, b: &Bits) -> Bits {
-        xor(a, b)
-    }
-
     fn and(&mut self, layer: &[(&Bits, &Bits)]) -> Result<Vec<Bits>, Error> {
         let (a, b): (Vec<_>, Vec<_>) = layer.iter().copied().unzip();
         assert!(layer.iter().all(|(a, b)| a.len() == b.len()), "rows of one length");
@@ -300,11 +297,11 @@ fn split(joined: &Bits, len: usize) -> Vec<Bits> {
 
 /// Eight bits to a byte.
 fn send(bits: &Bits, channel: &mut dyn Channel) -> Result<(), Error> {
-    Ok(channel.send(&Zeroizing::new(bits.to_bytes()))?)
+    Ok(channel.send(&Wiped::from(bits.to_bytes()))?)
 }
 
 fn receive(count: usize, channel: &mut dyn Channel) -> Result<Bits, Error> {
-    let mut bytes = Zeroizing::new(vec![0; count.div_ceil(8)]);
+    let mut bytes = Wiped::from(vec![0; count.div_ceil(8)]);
     channel.recv_exact(&mut bytes)?;
     Ok(Bits::from_bytes(&bytes, count))
 }

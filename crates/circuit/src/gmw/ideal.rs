@@ -7,7 +7,7 @@ use vesica_crypto::prg::Prg;
 
 use super::triples::{Correlations, Need, Received, Sent, Triples};
 use crate::bits::Bits;
-use crate::engine::Party;
+use crate::engine::{Party, Watch};
 use crate::error::Error;
 
 /// A dealer that deals the same to both parties, without a message.
@@ -47,7 +47,13 @@ impl Dealer {
 }
 
 impl Correlations for Dealer {
-    fn reserve(&mut self, _: Need, _: &mut dyn Channel, _: &mut dyn CryptoRng) -> Result<(), Error> {
+    fn reserve(
+        &mut self,
+        _: Need,
+        _: &mut dyn Channel,
+        _: &mut dyn CryptoRng,
+        _: &mut Watch<'_>,
+    ) -> Result<(), Error> {
         Ok(())
     }
 

@@ -13,7 +13,8 @@
 //!
 //! Triples of one bit are made in batches: each party first sends what its choices take, for the whole batch,
 //! and then reads what the other sent, so that both directions of the link are busy. In a run of batches, the
-//! next batch is sent before the last one is read. For strings, rows are kept and hashed when they are taken,
+//! next batch is sent before the last one is read. A silent OT, whose sender speaks, is asked to before
+//! ([`CotSender::prepare`]). For strings, rows are kept and hashed when they are taken,
 //! since their width is known only then.
 
 use std::mem;
@@ -26,12 +27,12 @@ use vesica_crypto::memory::Wiped;
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
 use vesica_ot::random::{OtPads, add_delta};
 use vesica_ot::{CotReceiver, CotSender};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 use super::STRING_BITS;
 use super::triples::{Correlations, Demand, Need, Received, Sent, Triples};
 use crate::bits::Bits;
-use crate::engine::{Party, Wires};
+use crate::engine::{Party, Watch, Wires};
 use crate::error::Error;
 
 /// Triples of one bit that are made at once: their messages keep a slow link full.
@@ -42,6 +43,9 @@ const ROWS_BATCH: usize = 1 << 18;
 const LEAST_BATCH: usize = 1 << 13;
 /// Rows of a call of an extension and of the hash: they stay in the second-level cache.
 const CHUNK: usize = 1 << 13;
+
+/// Bits of a word.
+const WORD: usize = u64::BITS as usize;
 
 /// Labels of the OTs that the receiver and the sender send: for bits, and for strings.
 const BITS: [Label; 2] =
@@ -80,6 +84,20 @@ impl<const W: usize> Pads<W> {
     /// Replaces the next rows by their pads.
     fn hash(&mut self, rows: &mut [[Block; W]]) {
         self.hash.hash(self.next, rows);
+        self.next += rows.len() as u64;
+    }
+
+    /// The lowest bits of the pads of the next rows, under each offset.
+    fn bits<const N: usize>(
+        &mut self,
+        offsets: [&[Block; W]; N],
+        rows: &[[Block; W]],
+        words: [&mut [u64]; N],
+    ) {
+        offsets
+            .into_iter()
+            .zip(words)
+            .for_each(|(offset, words)| self.hash.bits(self.next, offset, rows, words));
         self.next += rows.len() as u64;
     }
 
@@ -199,14 +217,15 @@ impl<S: CotSender<W>, R: CotReceiver<W>, const W: usize> RandomOts<S, R, W> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Received, Error> {
         let Direction { ot, bits: pads, .. } = &mut self.received;
-        let mut choices = Zeroizing::new(vec![0; count.div_ceil(8)]);
-        let mut strings = Vec::with_capacity(count.div_ceil(64));
+        let mut choices = Wiped::from(vec![0; count.div_ceil(8)]);
+        let mut strings = vec![0; count.div_ceil(WORD)];
         let mut rows = Wiped::from(vec![[Block::ZERO; W]; count.min(CHUNK)]);
-        for (choices, at) in choices.chunks_mut(CHUNK / 8).zip((0..count).step_by(CHUNK)) {
-            let rows = &mut rows[..CHUNK.min(count - at)];
+        for (i, (choices, strings)) in
+            choices.chunks_mut(CHUNK / 8).zip(strings.chunks_mut(CHUNK / WORD)).enumerate()
+        {
+            let rows = &mut rows[..CHUNK.min(count - i * CHUNK)];
             ot.extend_random(choices, rows, channel, rng)?;
-            pads.hash(rows);
-            lowest_bits(rows, &mut strings);
+            pads.bits([&[Block::ZERO; W]], rows, [strings]);
         }
         channel.flush()?;
         let choices = Bits::from_bytes(&choices, count);
@@ -216,20 +235,25 @@ impl<S: CotSender<W>, R: CotReceiver<W>, const W: usize> RandomOts<S, R, W> {
     /// The other side of [`receive_bits`](Self::receive_bits).
     fn send_bits(&mut self, count: usize, channel: &mut dyn Channel) -> Result<Sent, Error> {
         let Direction { ot, bits: pads, .. } = &mut self.sent;
-        let words = count.div_ceil(64);
-        let (mut zeros, mut ones) = (Vec::with_capacity(words), Vec::with_capacity(words));
+        let [mut zeros, mut ones] = [(); 2].map(|()| vec![0; count.div_ceil(WORD)]);
         let mut rows = Wiped::from(vec![[Block::ZERO; W]; count.min(CHUNK)]);
-        let mut others = Wiped::from(rows.to_vec());
-        for at in (0..count).step_by(CHUNK) {
-            let length = CHUNK.min(count - at);
-            let (rows, others) = (&mut rows[..length], &mut others[..length]);
+        for (i, (zeros, ones)) in
+            zeros.chunks_mut(CHUNK / WORD).zip(ones.chunks_mut(CHUNK / WORD)).enumerate()
+        {
+            let rows = &mut rows[..CHUNK.min(count - i * CHUNK)];
             ot.extend_random(rows, channel)?;
-            pads.hash_both(&ot.delta(), rows, others);
-            lowest_bits(rows, &mut zeros);
-            lowest_bits(others, &mut ones);
+            pads.bits([&[Block::ZERO; W], &ot.delta()], rows, [zeros, ones]);
         }
         let [zeros, ones] = [zeros, ones].map(|words| Bits::from_words(words, count));
         Ok(Sent { differences: vec![zeros.zip_words(&ones, |zero, one| zero ^ one)], zeros: vec![zeros] })
+    }
+
+    /// Sends what the partner waits for in so many rows that this party sends and receives.
+    fn prepare(&mut self, [received, sent]: [usize; 2], channel: &mut dyn Channel) -> Result<(), Error> {
+        self.received.ot.prepare(received, channel)?;
+        channel.flush()?;
+        self.sent.ot.prepare(sent, channel)?;
+        Ok(channel.flush()?)
     }
 
     /// Makes triples of one bit, a batch ahead of what is read.
@@ -238,18 +262,24 @@ impl<S: CotSender<W>, R: CotReceiver<W>, const W: usize> RandomOts<S, R, W> {
         count: usize,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
+        watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
         let mut made = vec![mem::replace(&mut self.triples, Triples::none(1))];
-        let (mut received, mut unsent) = (None, count);
+        let (mut received, mut unsent) = (None::<Received>, count);
         loop {
             let next = match unsent.min(BITS_BATCH) {
                 0 => None,
-                batch => Some(self.receive_bits(batch, channel, rng)?),
+                batch => {
+                    let before = received.as_ref().map_or(0, |received| received.choices.len());
+                    self.prepare([batch, before + batch], channel)?;
+                    Some(self.receive_bits(batch, channel, rng)?)
+                }
             };
             unsent -= next.as_ref().map_or(0, |next| next.choices.len());
             if let Some(received) = mem::replace(&mut received, next) {
                 let sent = self.send_bits(received.choices.len(), channel)?;
                 made.push(Triples::of(received, sent));
+                watch(0)?;
             }
             if received.is_none() {
                 break;
@@ -259,29 +289,40 @@ impl<S: CotSender<W>, R: CotReceiver<W>, const W: usize> RandomOts<S, R, W> {
         Ok(())
     }
 
-    fn reserve_received(
+    /// Makes so many rows with own choices, for strings.
+    fn receive_rows(
         &mut self,
         count: usize,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
-        let lacking = self.received.lacking(count);
-        if lacking == 0 {
-            return Ok(());
-        }
         let kept = self.choices.slice(self.received.taken..self.choices.len());
-        let mut choices = Zeroizing::new(vec![0; lacking.div_ceil(8)]);
-        let (ot, rows) = self.received.grow(lacking);
+        let mut choices = Wiped::from(vec![0; count.div_ceil(8)]);
+        let (ot, rows) = self.received.grow(count);
         ot.extend_random(&mut choices, rows, channel, rng)?;
         channel.flush()?;
-        self.choices = Bits::join(&[&kept, &Bits::from_bytes(&choices, lacking)]);
+        self.choices = Bits::join(&[&kept, &Bits::from_bytes(&choices, count)]);
         Ok(())
     }
 
-    fn reserve_sent(&mut self, count: usize, channel: &mut dyn Channel) -> Result<(), Error> {
-        let lacking = self.sent.lacking(count);
-        if lacking > 0 {
-            let (ot, rows) = self.sent.grow(lacking);
+    /// Makes what is lacking for strings, of so many rows with own choices and with the partner's.
+    fn make_rows(
+        &mut self,
+        [received, sent]: [usize; 2],
+        channel: &mut dyn Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), Error> {
+        let lacking = [self.received.lacking(received), self.sent.lacking(sent)];
+        let [received, sent] = lacking;
+        if lacking != [0; 2] {
+            self.prepare(lacking, channel)?;
+        }
+        // The own message goes first, so that both parties' are on their way together.
+        if received > 0 {
+            self.receive_rows(received, channel, rng)?;
+        }
+        if sent > 0 {
+            let (ot, rows) = self.sent.grow(sent);
             ot.extend_random(rows, channel)?;
         }
         Ok(())
@@ -294,22 +335,19 @@ impl<S: CotSender<W>, R: CotReceiver<W>, const W: usize> Correlations for Random
         need: Need,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
+        watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
         match need {
             Need::Bits(count) => match count.saturating_sub(self.triples.len()) {
                 0 => Ok(()),
                 lacking => {
                     let count = self.expected.take(lacking);
-                    self.make_bits(count, channel, rng)
+                    self.make_bits(count, channel, rng, watch)
                 }
             },
-            // The own message goes first, so that both parties' are on their way together.
-            Need::Strings(count) => {
-                self.reserve_received(count, channel, rng)?;
-                self.reserve_sent(count, channel)
-            }
-            Need::Received(count) => self.reserve_received(count, channel, rng),
-            Need::Sent(count) => self.reserve_sent(count, channel),
+            Need::Strings(count) => self.make_rows([count; 2], channel, rng),
+            Need::Received(count) => self.make_rows([count, 0], channel, rng),
+            Need::Sent(count) => self.make_rows([0, count], channel, rng),
         }
     }
 
@@ -333,13 +371,6 @@ impl<S: CotSender<W>, R: CotReceiver<W>, const W: usize> Correlations for Random
         }
         Ok(Sent { zeros: columns(&zeros, width), differences: columns(&differences, width) })
     }
-}
-
-/// Appends the lowest bit of each pad, 64 to a word.
-fn lowest_bits<const W: usize>(pads: &[[Block; W]], words: &mut Vec<u64>) {
-    words.extend(pads.chunks(64).map(|pads| {
-        pads.iter().enumerate().fold(0, |word, (i, pad)| word | (pad[0].to_halves().0 & 1) << i)
-    }));
 }
 
 /// Bit i of every pad as row i, for the `width` lowest bits.

@@ -7,6 +7,8 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_ot::security::{Profile, SemiHonest};
 use vesica_ot::softspoken::{self, Choices, Width};
+use vesica_ot::vole::in_pieces::{self, Rooms};
+use vesica_ot::vole::{Plan, WIDTH};
 use vesica_ot::{CotReceiver, CotSender, ideal as ideal_ot, iknp, silent};
 
 use super::ideal::Dealer;
@@ -258,6 +260,32 @@ fn every_gate_agrees_with_the_clear_over_every_extension() {
         )
     });
     agrees(300, settings, |party, demand, channel| over_silent(600_000, party, demand, channel));
+    agrees(300, settings, over_pieces);
+}
+
+/// Silent OT in pieces, of less than what the gates take, so that the last OTs are those of the extension below.
+fn over_pieces(
+    party: Party,
+    demand: Demand,
+    channel: &mut Stream,
+) -> RandomOts<in_pieces::Sender, in_pieces::Receiver, 1> {
+    let (rng, other) = (&mut seeded(party), &mut StdRng::seed_from_u64(200 + party as u64));
+    let (plan, rooms) = (Plan::of_bits(70_000, Profile::Conservative), Rooms::default());
+    over(
+        party,
+        demand,
+        channel,
+        |label, channel| {
+            let context = context().derive(label, b"");
+            let field = softspoken::Sender::setup(&context, WIDTH, None, channel, rng).unwrap();
+            in_pieces::Sender::new(&context, &plan, field, &rooms, rng)
+        },
+        |label, channel| {
+            let context = context().derive(label, b"");
+            let field = softspoken::Receiver::setup(&context, WIDTH, None, channel, other).unwrap();
+            in_pieces::Receiver::new(&context, &plan, field, &rooms, other)
+        },
+    )
 }
 
 fn over_silent(
@@ -294,10 +322,10 @@ fn made(width: usize, counts: &[usize], demand: Demand) -> [Vec<Triples>; 2] {
         let rng = &mut seeded(party);
         let taken = counts.iter().map(|&count| {
             if width == 1 {
-                ots.reserve(Need::Bits(count), channel, rng).unwrap();
+                ots.reserve(Need::Bits(count), channel, rng, &mut |_| Ok(())).unwrap();
                 ots.bits(count).unwrap()
             } else {
-                ots.reserve(Need::Strings(count), channel, rng).unwrap();
+                ots.reserve(Need::Strings(count), channel, rng, &mut |_| Ok(())).unwrap();
                 ots.strings(count, width).unwrap()
             }
         });
@@ -353,8 +381,8 @@ fn no_triple_is_given_out_twice() {
     both(|party, channel| {
         let mut ots = over_ideal(party, Demand { bits: 100, strings: 100, private: [0; 2] }, channel);
         let rng = &mut seeded(party);
-        ots.reserve(Need::Bits(100), channel, rng).unwrap();
-        ots.reserve(Need::Strings(100), channel, rng).unwrap();
+        ots.reserve(Need::Bits(100), channel, rng, &mut |_| Ok(())).unwrap();
+        ots.reserve(Need::Strings(100), channel, rng, &mut |_| Ok(())).unwrap();
         assert!(
             ots.bits(60).is_ok() && ots.bits(41).is_err() && ots.bits(40).is_ok() && ots.bits(1).is_err()
         );
@@ -400,8 +428,8 @@ fn no_number_of_an_ot_is_used_twice() {
     let mut ots = RandomOts::new(&context(), Party::Receiver, Same, Same, Demand::default());
     let mut seen = Vec::new();
     for count in [128, 9000, 128, 20_000] {
-        ots.reserve(Need::Strings(count), &mut channel, rng).unwrap();
-        ots.reserve(Need::Bits(count), &mut channel, rng).unwrap();
+        ots.reserve(Need::Strings(count), &mut channel, rng, &mut |_| Ok(())).unwrap();
+        ots.reserve(Need::Bits(count), &mut channel, rng, &mut |_| Ok(())).unwrap();
         let strings = ots.strings(count, 128).unwrap();
         seen.extend((0..count).map(|i| strings.b.iter().map(|row| row.get(i)).collect::<Vec<_>>()));
         let bits = ots.bits(count).unwrap();
@@ -415,7 +443,7 @@ fn no_number_of_an_ot_is_used_twice() {
     // Nor do the directions or uses share one.
     let mut strings = |party| {
         let mut ots = RandomOts::new(&context(), party, Same, Same, Demand::default());
-        ots.reserve(Need::Strings(128), &mut channel, rng).unwrap();
+        ots.reserve(Need::Strings(128), &mut channel, rng, &mut |_| Ok(())).unwrap();
         (ots.received(128, 1).unwrap().strings, ots.sent(128, 1).unwrap().zeros)
     };
     let (one, two) = (strings(Party::Receiver), strings(Party::Sender));
@@ -452,6 +480,48 @@ fn what_is_sent_for_a_gate_is_uniform_whatever_its_inputs() {
         for part in bytes.chunks(LEN / 8) {
             assert!(balanced(&Bits::from_bytes(part, LEN)));
         }
+    }
+}
+
+/// The words that a party sends for gates whose inputs are zeros: its parts of the triples, bit by bit.
+fn masks_sent(multiplexers: Multiplexers) -> Vec<u64> {
+    const LEN: usize = 1 << 10;
+    let (mut here, mut there) = memory::pair();
+    let (watch, rng) = (&mut |_| Ok(()), &mut seeded(Party::Sender));
+    there.send(&vec![0; 1 << 16]).unwrap();
+    there.flush().unwrap();
+    let dealer = Dealer::new(Party::Sender, [4; 16]);
+    let mut engine = Gmw::new(Party::Sender, dealer, &mut here, watch, rng).unwrap();
+    (engine.multiplexers, engine.sizes) = (multiplexers, SMALL);
+    let zeros = engine.constant(true, LEN);
+    let known = [zeros.clone(), zeros.clone(), zeros.clone()];
+    for _ in 0..2 {
+        // Twice in a layer, in several parts, and again in the next layer.
+        engine.and(&[(&zeros, &zeros), (&zeros, &zeros)]).unwrap();
+        engine.and_all(&zeros, &known).unwrap();
+        engine.and_private(Party::Sender, Input::Known(&known[..1]), &known).unwrap();
+        engine.and_private(Party::Receiver, Input::Hidden { rows: 1, len: LEN }, &known).unwrap();
+    }
+    drop(here);
+    there.recv_exact(&mut [0; SEED]).unwrap();
+    let bits = match multiplexers {
+        Multiplexers::Strings => 2 * (4 + 4 + 1 + 3),
+        Multiplexers::Bits => 2 * (4 + 3 * 6),
+    };
+    let mut words = vec![[0; 8]; bits * LEN / 64];
+    there.recv_exact(words.as_flattened_mut()).unwrap();
+    words.into_iter().map(u64::from_le_bytes).collect()
+}
+
+/// Two gates with one mask show how their inputs differ.
+#[test]
+fn flaw_no_two_gates_are_masked_by_one_triple() {
+    for multiplexers in [Multiplexers::Strings, Multiplexers::Bits] {
+        let mut words = masks_sent(multiplexers);
+        let all = words.len();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), all);
     }
 }
 
@@ -530,7 +600,7 @@ fn random_choices_cost_less_where_the_extension_gives_them() {
         let demand = Demand { bits: 4096, ..Demand::default() };
         let mut ots = over_silent(8192, party, demand, channel);
         let before = channel.traffic().payload_sent;
-        ots.reserve(Need::Bits(4096), channel, &mut seeded(party)).unwrap();
+        ots.reserve(Need::Bits(4096), channel, &mut seeded(party), &mut |_| Ok(())).unwrap();
         channel.traffic().payload_sent - before
     });
     assert_eq!(sent, [0, 0], "silent OT sends nothing");
@@ -598,4 +668,25 @@ fn a_cancelled_run_ends() {
         engine.and(&[(&wires, &wires)]).err()
     });
     assert_eq!(outcomes, [Some(Error::Cancelled), Some(Error::Cancelled)]);
+}
+
+/// Of a reserve of several batches no more than two have been sent when the first is asked about.
+#[test]
+fn making_triples_ends_when_the_run_is_cancelled() {
+    let count = 3 << 20;
+    // A party that ends closes its end of the channel, as a run does.
+    let sent = |party, mut channel: Stream| {
+        let demand = Demand { bits: count as u64, ..Demand::default() };
+        let mut ots = over_iknp::<1>(80, party, demand, &mut channel);
+        let before = channel.traffic().payload_sent;
+        let watch = &mut |_| Err(Error::Cancelled);
+        assert!(ots.reserve(Need::Bits(count), &mut channel, &mut seeded(party), watch).is_err());
+        channel.traffic().payload_sent - before
+    };
+    let (here, there) = memory::pair();
+    let sent = thread::scope(|scope| {
+        let sender = scope.spawn(|| sent(Party::Sender, there));
+        [sent(Party::Receiver, here), sender.join().unwrap()]
+    });
+    assert!(sent.iter().all(|sent| *sent <= 2 * iknp::bytes(80, 1 << 20)), "{sent:?}");
 }

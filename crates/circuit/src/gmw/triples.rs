@@ -14,7 +14,7 @@ use vesica_channel::Channel;
 
 use crate::bits::Bits;
 use crate::count::Count;
-use crate::engine::{Party, Wires};
+use crate::engine::{Party, Watch, Wires};
 use crate::error::Error;
 
 /// A party's shares of triples of one width: row i of `b` and `c` holds bit i of every string.
@@ -155,15 +155,17 @@ impl Demand {
 ///
 /// What is taken is never given out again.
 pub trait Correlations {
-    /// Makes what is lacking, so that so many can be taken without a message.
+    /// Makes what is lacking, so that so many can be taken without a message. In between it asks `watch`, for no
+    /// gate, whether to go on.
     ///
     /// # Errors
-    /// If the connection fails, or the partner's message is not what it must be.
+    /// If the connection fails, the partner's message is not what it must be, or the caller asked to stop.
     fn reserve(
         &mut self,
         need: Need,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
+        watch: &mut Watch<'_>,
     ) -> Result<(), Error>;
 
     /// The next triples of one bit.

@@ -130,14 +130,13 @@ impl<W: Wires> Block<W> {
             *next = (lows.len() + highs.len() + alone.len()) as u32;
             alone.push(*place);
         }
-        let pick = |places: &[u32]| -> Vec<W> { self.rows.iter().map(|row| row.gather(places)).collect() };
-        let (low, high) = exchange(engine, runs, &pick(&lows), &pick(&highs))?;
-        for ((row, low), high) in self.rows.iter_mut().zip(&low).zip(&high) {
-            *row = if alone.is_empty() {
-                W::join(&[low, high])
-            } else {
-                W::join(&[low, high, &row.gather(&alone)])
-            };
+        let (count, order) = (lows.len(), [lows, highs, alone].concat());
+        self.rows.iter_mut().for_each(|row| *row = row.gather(&order));
+        let part = |at| -> Vec<W> { self.rows.iter().map(|row| row.slice(at..at + count)).collect() };
+        let differences = exchange(engine, runs, &part(0), &part(count))?;
+        for (row, difference) in self.rows.iter_mut().zip(&differences) {
+            row.add(0, difference);
+            row.add(count, difference);
         }
         self.places = Some(next);
         Ok(())
@@ -153,28 +152,24 @@ fn by_ranges<E: Engine>(
     exchange: &mut Exchange<'_, E>,
 ) -> Result<(), Error> {
     let copy = |of: fn(&Run) -> usize| -> Vec<E::Wires> {
-        rows.iter().map(|row| ranges(row, runs.iter().map(|run| (of(run) - start, run.len)))).collect()
+        let ranges: Vec<_> = runs.iter().map(|run| of(run) - start..of(run) - start + run.len).collect();
+        rows.iter().map(|row| row.ranges(&ranges)).collect()
     };
-    let (low, high) = exchange(engine, runs, &copy(|run| run.low), &copy(|run| run.high))?;
-    for ((row, low), high) in rows.iter_mut().zip(&low).zip(&high) {
+    let (low, high) = (copy(|run| run.low), copy(|run| run.high));
+    let differences = exchange(engine, runs, &low, &high)?;
+    for (row, difference) in rows.iter_mut().zip(&differences) {
+        if let [run] = runs {
+            row.add(run.low - start, difference);
+            row.add(run.high - start, difference);
+            continue;
+        }
         let mut at = 0;
         for run in runs {
-            let part = at..at + run.len;
-            at = part.end;
-            if runs.len() == 1 {
-                row.write(run.low - start, low);
-                row.write(run.high - start, high);
-            } else {
-                row.write(run.low - start, &low.slice(part.clone()));
-                row.write(run.high - start, &high.slice(part));
-            }
+            let part = difference.slice(at..at + run.len);
+            row.add(run.low - start, &part);
+            row.add(run.high - start, &part);
+            at += run.len;
         }
     }
     Ok(())
-}
-
-/// The wires of some ranges, each a first position and a length.
-pub(crate) fn ranges<W: Wires>(row: &W, ranges: impl Iterator<Item = (usize, usize)>) -> W {
-    let mut parts: Vec<W> = ranges.map(|(at, len)| row.slice(at..at + len)).collect();
-    if parts.len() == 1 { parts.swap_remove(0) } else { W::join(&parts.iter().collect::<Vec<_>>()) }
 }

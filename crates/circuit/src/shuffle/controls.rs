@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::{Side, halves, layers_of_inputs};
 use crate::bits::Bits;
 use crate::engine::Wires;
-use crate::networks::{Run, ranges};
+use crate::networks::Run;
 
 /// Runs of so many bits on average are copied as ranges.
 const LONG: usize = 64;
@@ -75,7 +75,7 @@ impl Controls {
         let bits = &self.levels[level][side as usize];
         let count: usize = runs.iter().map(|run| run.len).sum();
         if count / runs.len() >= LONG {
-            return ranges(bits, runs.iter().map(|run| (run.low, run.len)));
+            return bits.ranges(&runs.iter().map(|run| run.low..run.low + run.len).collect::<Vec<_>>());
         }
         let positions: Vec<u32> =
             runs.iter().flat_map(|run| run.low as u32..(run.low + run.len) as u32).collect();

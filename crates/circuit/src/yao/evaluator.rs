@@ -3,28 +3,22 @@
 use vesica_channel::Channel;
 use vesica_crypto::backend::Backend;
 use vesica_crypto::block::Block;
-use vesica_crypto::half_gates::HalfGates;
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::Wiped;
 use vesica_ot::CotReceiver;
-use vesica_ot::chosen::{StringOt, recv_strings};
+use vesica_ot::chosen::recv_strings;
 use vesica_ot::security::Malicious;
 
-use super::labels::{self, BATCH, Labels, Stage};
-use super::{GATES, INPUTS, Openings, Watch, check_level, label_bytes};
+use super::Watch;
+use super::common::{Call, Common, Openings};
+use super::labels::{self, BATCH, Labels};
 use crate::bits::Bits;
 use crate::engine::{Engine, Input, Opening, Party, Wires};
 use crate::error::Error;
 
 /// The party that evaluates; its wires are the labels of the values that they carry.
 pub struct Evaluator<'a, C, const W: usize> {
-    ot: StringOt<C, W>,
-    channel: &'a mut dyn Channel,
-    watch: &'a mut Watch<'a>,
-    gates: HalfGates<W>,
-    stage: Stage<W>,
-    width: usize,
-    openings: Openings,
+    common: Common<'a, C, W>,
 }
 
 impl<'a, C: CotReceiver<W>, const W: usize> Evaluator<'a, C, W> {
@@ -39,23 +33,14 @@ impl<'a, C: CotReceiver<W>, const W: usize> Evaluator<'a, C, W> {
         channel: &'a mut dyn Channel,
         watch: &'a mut Watch<'a>,
     ) -> Result<Self, Error> {
-        check_level::<W>(level)?;
-        let width = label_bytes(level);
-        Ok(Evaluator {
-            ot: StringOt::new(context, INPUTS, width, ot),
-            channel,
-            watch,
-            gates: HalfGates::of(context, GATES, level),
-            stage: Stage::new(),
-            width,
-            openings: Openings::All,
-        })
+        Ok(Evaluator { common: Common::new(Party::Receiver, context, level, ot, channel, watch)? })
     }
 
     /// Computes gates with `backend`.
     #[must_use]
-    pub fn with_backend(self, backend: Backend) -> Self {
-        Evaluator { gates: self.gates.with_backend(backend), ..self }
+    pub fn with_backend(mut self, backend: Backend) -> Self {
+        self.common.gates = self.common.gates.with_backend(backend);
+        self
     }
 
     /// The labels of this party's bits, by oblivious transfer.
@@ -67,7 +52,8 @@ impl<'a, C: CotReceiver<W>, const W: usize> Evaluator<'a, C, W> {
         let bytes =
             Wiped::from(choices.words().iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>());
         let mut strings = Labels::repeat([Block::ZERO; W], choices.len());
-        self.ot.receive_correlated(&bytes, &mut strings.0, self.channel)?;
+        let Common { ot, channel, .. } = &mut self.common;
+        ot.receive_correlated(&bytes, &mut strings.0, *channel)?;
         Ok(labels::split(&strings.0, rows.len(), len))
     }
 }
@@ -85,8 +71,9 @@ impl<'a, C: CotReceiver<W, Security = Malicious>, const W: usize> Evaluator<'a, 
         channel: &'a mut dyn Channel,
         watch: &'a mut Watch<'a>,
     ) -> Result<Self, Error> {
-        let evaluator = Self::new(context, level, ot, channel, watch)?;
-        Ok(Evaluator { openings: Openings::ReceiverOnly, ..evaluator })
+        let mut evaluator = Self::new(context, level, ot, channel, watch)?;
+        evaluator.common.openings = Openings::ReceiverOnly;
+        Ok(evaluator)
     }
 }
 
@@ -98,7 +85,7 @@ impl<C: CotReceiver<W>, const W: usize> Engine for Evaluator<'_, C, W> {
     }
 
     fn channel(&mut self) -> Option<&mut dyn Channel> {
-        Some(self.channel)
+        Some(self.common.channel)
     }
 
     fn constant(&mut self, _: bool, len: usize) -> Labels<W> {
@@ -120,20 +107,13 @@ impl<C: CotReceiver<W>, const W: usize> Engine for Evaluator<'_, C, W> {
         a.clone()
     }
 
-    fn xor(&self, a: &Labels<W>, b: &Labels<W>) -> Labels<W> {
-        a.zip(b, labels::xor)
-    }
-
     fn and(&mut self, layer: &[(&Labels<W>, &Labels<W>)]) -> Result<Vec<Labels<W>>, Error> {
-        let layer: Vec<_> = layer.iter().map(|(a, b)| labels::pair(a, b)).collect();
-        let Evaluator { channel, watch, gates, stage, width, .. } = self;
-        channel.flush()?;
-        let mut tables = [[[Block::ZERO; W]; 2]; BATCH];
-        stage.run(&layer, |a, b, out| {
-            let tables = &mut tables[..a.len()];
-            recv_strings(tables.as_flattened_mut(), *width, channel.split().1)?;
-            gates.evaluate(a, b, tables, out);
-            watch(a.len() as u64)
+        let layer: Vec<_> = layer.iter().map(|(a, b)| [*a, *b]).collect();
+        self.common.channel.flush()?;
+        self.common.layer(&layer, |Call { gates, inputs: [a, b], tables, outputs, channel, width }| {
+            recv_strings(tables.as_flattened_mut(), width, channel.split().1)?;
+            gates.evaluate(a, b, tables, outputs);
+            Ok(())
         })
     }
 
@@ -153,20 +133,17 @@ impl<C: CotReceiver<W>, const W: usize> Engine for Evaluator<'_, C, W> {
             }
             _ => return Err(Error::NotMine),
         }
-        let layer: Vec<_> = values.iter().map(|value| labels::pair(value, value)).collect();
-        let Evaluator { channel, watch, gates, stage, width, .. } = self;
-        channel.flush()?;
-        let mut tables = [[Block::ZERO; W]; BATCH];
-        stage.run(&layer, |values, _, out| {
-            let tables = &mut tables[..values.len()];
-            recv_strings(tables, *width, channel.split().1)?;
-            gates.evaluate_private(values, tables, out);
-            watch(values.len() as u64)
+        let layer: Vec<_> = values.iter().map(|value| [value, value]).collect();
+        self.common.channel.flush()?;
+        self.common.layer(&layer, |Call { gates, inputs: [values, _], tables, outputs, channel, width }| {
+            let tables = &mut tables.as_flattened_mut()[..values.len()];
+            recv_strings(tables, width, channel.split().1)?;
+            gates.evaluate_private(values, tables, outputs);
+            Ok(())
         })
     }
 
     fn open(&mut self, opening: Opening, wires: &[Labels<W>]) -> Result<Option<Vec<Bits>>, Error> {
-        self.openings.check(opening)?;
-        super::open(Party::Receiver, opening, wires, self.channel)
+        self.common.open(opening, wires)
     }
 }

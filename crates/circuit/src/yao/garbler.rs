@@ -4,29 +4,23 @@ use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::backend::Backend;
 use vesica_crypto::block::Block;
-use vesica_crypto::half_gates::HalfGates;
 use vesica_crypto::hash::Context;
 use vesica_ot::CotSender;
-use vesica_ot::chosen::{StringOt, send_strings};
+use vesica_ot::chosen::send_strings;
 use vesica_ot::security::Malicious;
 use zeroize::Zeroizing;
 
-use super::labels::{self, BATCH, Label, Labels, Stage};
-use super::{GATES, INPUTS, Openings, Watch, check_level, label_bytes};
+use super::common::{Call, Common, Openings};
+use super::labels::{self, BATCH, Label, Labels};
+use super::{Watch, label_bytes};
 use crate::bits::Bits;
 use crate::engine::{Engine, Input, Opening, Party};
 use crate::error::Error;
 
 /// The party that garbles; its wires are the labels of zero.
 pub struct Garbler<'a, C, const W: usize> {
-    ot: StringOt<C, W>,
-    channel: &'a mut dyn Channel,
-    watch: &'a mut Watch<'a>,
+    common: Common<'a, C, W>,
     delta: Zeroizing<Label<W>>,
-    gates: HalfGates<W>,
-    stage: Stage<W>,
-    width: usize,
-    openings: Openings,
 }
 
 impl<'a, C: CotSender<W>, const W: usize> Garbler<'a, C, W> {
@@ -42,41 +36,32 @@ impl<'a, C: CotSender<W>, const W: usize> Garbler<'a, C, W> {
         watch: &'a mut Watch<'a>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        check_level::<W>(level)?;
-        let width = label_bytes(level);
+        let common = Common::new(Party::Sender, context, level, ot, channel, watch)?;
         let mut delta = Zeroizing::new([Block::ZERO; W]);
-        let bytes = &mut Block::slice_as_mut_bytes(&mut *delta)[..width];
+        let bytes = &mut Block::slice_as_mut_bytes(&mut *delta)[..label_bytes(level)];
         rng.fill_bytes(bytes);
         // The lowest bits of the two labels of a wire differ.
         bytes[0] |= 1;
-        Ok(Garbler {
-            ot: StringOt::new(context, INPUTS, width, ot),
-            channel,
-            watch,
-            delta,
-            gates: HalfGates::of(context, GATES, level),
-            stage: Stage::new(),
-            width,
-            openings: Openings::All,
-        })
+        Ok(Garbler { common, delta })
     }
 
     /// Computes gates with `backend`.
     #[must_use]
-    pub fn with_backend(self, backend: Backend) -> Self {
-        Garbler { gates: self.gates.with_backend(backend), ..self }
+    pub fn with_backend(mut self, backend: Backend) -> Self {
+        self.common.gates = self.common.gates.with_backend(backend);
+        self
     }
 
     /// The labels of zero of wires that carry `bits` and whose active labels are zero: Δ where a bit is set.
     fn selected(&self, bits: &Bits) -> Labels<W> {
-        Labels::of(bits.iter().map(|bit| self.delta.map(|block| block & Block::mask(bit))).collect())
+        Labels::of(bits.iter().map(|bit| Block::mask_row(&self.delta, Block::mask(bit))).collect())
     }
 
     /// The labels of the evaluator's bits, which it gets by oblivious transfer.
     fn other_input(&mut self, rows: usize, len: usize) -> Result<Vec<Labels<W>>, Error> {
         let mut zeros = Labels::repeat([Block::ZERO; W], rows * len);
-        let delta = &self.delta;
-        self.ot.send_correlated(&mut zeros.0, |_, zero| labels::xor(zero, delta), self.channel)?;
+        let Garbler { common: Common { ot, channel, .. }, delta } = self;
+        ot.send_correlated(&mut zeros.0, |_, zero| Block::xor_rows(zero, delta), *channel)?;
         Ok(labels::split(&zeros.0, rows, len))
     }
 }
@@ -106,8 +91,9 @@ impl<'a, C: CotSender<W, Security = Malicious>, const W: usize> Garbler<'a, C, W
         watch: &'a mut Watch<'a>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let garbler = Self::new(context, level, ot, channel, watch, rng)?;
-        Ok(Garbler { openings: Openings::ReceiverOnly, ..garbler })
+        let mut garbler = Self::new(context, level, ot, channel, watch, rng)?;
+        garbler.common.openings = Openings::ReceiverOnly;
+        Ok(garbler)
     }
 }
 
@@ -119,7 +105,7 @@ impl<C: CotSender<W>, const W: usize> Engine for Garbler<'_, C, W> {
     }
 
     fn channel(&mut self) -> Option<&mut dyn Channel> {
-        Some(self.channel)
+        Some(self.common.channel)
     }
 
     fn constant(&mut self, bit: bool, len: usize) -> Labels<W> {
@@ -135,22 +121,15 @@ impl<C: CotSender<W>, const W: usize> Engine for Garbler<'_, C, W> {
     }
 
     fn not(&self, a: &Labels<W>) -> Labels<W> {
-        Labels::of(a.0.iter().map(|label| labels::xor(label, &self.delta)).collect())
-    }
-
-    fn xor(&self, a: &Labels<W>, b: &Labels<W>) -> Labels<W> {
-        a.zip(b, labels::xor)
+        Labels::of(a.0.iter().map(|label| Block::xor_rows(label, &self.delta)).collect())
     }
 
     fn and(&mut self, layer: &[(&Labels<W>, &Labels<W>)]) -> Result<Vec<Labels<W>>, Error> {
-        let layer: Vec<_> = layer.iter().map(|(a, b)| labels::pair(a, b)).collect();
-        let Garbler { channel, watch, delta, gates, stage, width, .. } = self;
-        let mut tables = [[[Block::ZERO; W]; 2]; BATCH];
-        stage.run(&layer, |a, b, out| {
-            let tables = &mut tables[..a.len()];
-            gates.garble(delta, a, b, tables, out);
-            send_strings(tables.as_flattened(), *width, channel.split().0)?;
-            watch(a.len() as u64)
+        let layer: Vec<_> = layer.iter().map(|(a, b)| [*a, *b]).collect();
+        let Garbler { common, delta } = self;
+        common.layer(&layer, |Call { gates, inputs: [a, b], tables, outputs, channel, width }| {
+            gates.garble(delta, a, b, tables, outputs);
+            Ok(send_strings(tables.as_flattened(), width, channel.split().0)?)
         })
     }
 
@@ -169,19 +148,16 @@ impl<C: CotSender<W>, const W: usize> Engine for Garbler<'_, C, W> {
             _ => return Err(Error::NotMine),
         };
         let selected = self.selected(bits);
-        let layer: Vec<_> = values.iter().map(|value| labels::pair(&selected, value)).collect();
-        let Garbler { channel, watch, delta, gates, stage, width, .. } = self;
-        let mut tables = [[Block::ZERO; W]; BATCH];
-        stage.run(&layer, |selected, values, out| {
-            let tables = &mut tables[..values.len()];
-            gates.garble_private(delta, selected, values, tables, out);
-            send_strings(tables, *width, channel.split().0)?;
-            watch(values.len() as u64)
+        let layer: Vec<_> = values.iter().map(|value| [&selected, value]).collect();
+        let Garbler { common, delta } = self;
+        common.layer(&layer, |Call { gates, inputs: [selected, values], tables, outputs, channel, width }| {
+            let tables = &mut tables.as_flattened_mut()[..values.len()];
+            gates.garble_private(delta, selected, values, tables, outputs);
+            Ok(send_strings(tables, width, channel.split().0)?)
         })
     }
 
     fn open(&mut self, opening: Opening, wires: &[Labels<W>]) -> Result<Option<Vec<Bits>>, Error> {
-        self.openings.check(opening)?;
-        super::open(Party::Sender, opening, wires, self.channel)
+        self.common.open(opening, wires)
     }
 }

@@ -70,10 +70,6 @@ impl Engine for Ideal<'_> {
         self.clear.not(a)
     }
 
-    fn xor(&self, a: &Bits, b: &Bits) -> Bits {
-        self.clear.xor(a, b)
-    }
-
     fn and(&mut self, layer: &[(&Bits, &Bits)]) -> Result<Vec<Bits>, Error> {
         self.clear.and(layer)
     }

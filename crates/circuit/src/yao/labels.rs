@@ -16,12 +16,6 @@ pub(super) type Label<const W: usize> = [Block; W];
 /// Gates of a call of the kernel: labels and tables of so many stay in the first-level cache.
 pub(super) const BATCH: usize = 256;
 
-/// Called for every label: a call would cost more than what it does.
-#[inline(always)]
-pub(super) fn xor<const W: usize>(a: &Label<W>, b: &Label<W>) -> Label<W> {
-    core::array::from_fn(|word| a[word] ^ b[word])
-}
-
 /// A row of wires: the label of each that this party has. Wiped when dropped, and never printed.
 pub struct Labels<const W: usize>(pub(super) Wiped<Label<W>>);
 
@@ -34,12 +28,6 @@ impl<const W: usize> Labels<W> {
     /// `len` times the same label.
     pub(super) fn repeat(label: Label<W>, len: usize) -> Self {
         Self::of(vec![label; len])
-    }
-
-    /// The row of the labels that `combine` makes of those at the same position.
-    pub(super) fn zip(&self, other: &Self, combine: impl Fn(&Label<W>, &Label<W>) -> Label<W>) -> Self {
-        assert_eq!(self.0.len(), other.0.len(), "rows of one length");
-        Self::of(self.0.iter().zip(other.0.iter()).map(|(a, b)| combine(a, b)).collect())
     }
 
     /// The lowest bit of each label.
@@ -83,46 +71,67 @@ impl<const W: usize> Wires for Labels<W> {
         rows.iter().for_each(|row| joined.extend_from_slice(&row.0));
         Self::of(joined)
     }
+
+    fn ranges(&self, ranges: &[Range<usize>]) -> Self {
+        assert!(!ranges.is_empty(), "at least one range");
+        let mut labels = Vec::with_capacity(ranges.iter().map(Range::len).sum());
+        ranges.iter().for_each(|range| labels.extend_from_slice(&self.0[range.clone()]));
+        Self::of(labels)
+    }
+
+    fn xor(&self, other: &Self) -> Self {
+        assert_eq!(self.0.len(), other.0.len(), "rows of one length");
+        Self::of(self.0.iter().zip(other.0.iter()).map(|(a, b)| Block::xor_rows(a, b)).collect())
+    }
+
+    fn add(&mut self, at: usize, from: &Self) {
+        let to = &mut self.0[at..at + from.0.len()];
+        to.iter_mut().zip(from.0.iter()).for_each(|(to, from)| *to = Block::xor_rows(to, from));
+    }
 }
 
-/// The inputs and outputs of the gates that go to one call of the kernel.
+/// The gates that go to one call of the kernel.
 pub(super) struct Stage<const W: usize> {
     inputs: [Wiped<Label<W>>; 2],
     outputs: Wiped<Label<W>>,
+    /// Both ciphertexts of each gate, on their way to or from the other party.
+    tables: Vec<[Label<W>; 2]>,
 }
 
 impl<const W: usize> Stage<W> {
     pub(super) fn new() -> Self {
         let row = || Wiped::from(vec![[Block::ZERO; W]; BATCH]);
-        Stage { inputs: [row(), row()], outputs: row() }
+        Stage { inputs: [row(), row()], outputs: row(), tables: vec![[[Block::ZERO; W]; 2]; BATCH] }
     }
 
-    /// Hands the gates of a layer to `work`, at most [`BATCH`] at a time: both inputs, and room for the outputs. Rows
-    /// share a batch, so that short ones do not waste it. The batches depend on the number of gates alone.
+    /// Hands the gates of a layer to `work`, at most [`BATCH`] at a time: both inputs, and room for the ciphertexts and
+    /// the outputs. Rows share a batch, so that short ones do not waste it. The batches depend on the number of gates
+    /// alone.
     pub(super) fn run(
         &mut self,
-        layer: &[[&[Label<W>]; 2]],
-        mut work: impl FnMut(&[Label<W>], &[Label<W>], &mut [Label<W>]) -> Result<(), Error>,
+        layer: &[[&Labels<W>; 2]],
+        mut work: impl FnMut([&[Label<W>]; 2], &mut [[Label<W>; 2]], &mut [Label<W>]) -> Result<(), Error>,
     ) -> Result<Vec<Labels<W>>, Error> {
+        assert!(layer.iter().all(|[a, b]| a.len() == b.len()), "rows of one length");
         let lengths: Vec<usize> = layer.iter().map(|[a, _]| a.len()).collect();
         let mut made: Vec<Labels<W>> =
             lengths.iter().map(|len| Labels::of(Vec::with_capacity(*len))).collect();
         let (mut read, mut written) = (Cursor::default(), Cursor::default());
         let mut left: usize = lengths.iter().sum();
-        let Stage { inputs: [first, second], outputs } = self;
+        let Stage { inputs: [first, second], outputs, tables } = self;
         while left > 0 {
             let count = left.min(BATCH);
             if let Some(range) = read.within_row(&lengths, count) {
-                let [a, b] = layer[read.row];
-                work(&a[range.clone()], &b[range], &mut outputs[..count])?;
+                let inputs = layer[read.row].map(|row| &row.0[range.clone()]);
+                work(inputs, &mut tables[..count], &mut outputs[..count])?;
                 read.advance(&lengths, count, |_, _, _| ());
             } else {
                 read.advance(&lengths, count, |row, range, at| {
                     let [a, b] = layer[row];
-                    first[at..at + range.len()].copy_from_slice(&a[range.clone()]);
-                    second[at..at + range.len()].copy_from_slice(&b[range]);
+                    first[at..at + range.len()].copy_from_slice(&a.0[range.clone()]);
+                    second[at..at + range.len()].copy_from_slice(&b.0[range]);
                 });
-                work(&first[..count], &second[..count], &mut outputs[..count])?;
+                work([&first[..count], &second[..count]], &mut tables[..count], &mut outputs[..count])?;
             }
             written.advance(&lengths, count, |row, range, at| {
                 made[row].0.extend_from_slice(&outputs[at..at + range.len()]);
@@ -163,12 +172,6 @@ impl Cursor {
             }
         }
     }
-}
-
-/// The labels of two rows, which have one length.
-pub(super) fn pair<'a, const W: usize>(a: &'a Labels<W>, b: &'a Labels<W>) -> [&'a [Label<W>]; 2] {
-    assert_eq!(a.0.len(), b.0.len(), "rows of one length");
-    [&a.0, &b.0]
 }
 
 /// The rows that lie one after another in `all`.

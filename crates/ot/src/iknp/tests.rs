@@ -170,6 +170,15 @@ fn rows_follow_their_formula() {
 }
 
 #[test]
+fn base_ots_with_other_than_a_choice_each_are_refused() {
+    for bytes in [15, 17] {
+        let seeds = (0..128).map(|i| Seed::new([i; 32])).collect();
+        let base = Chosen { choices: Zeroizing::new(vec![0xff; bytes]), seeds };
+        assert_eq!(Sender::<1>::from_chosen(&base).err(), Some(Error::UnfitBaseOts), "{bytes} bytes");
+    }
+}
+
+#[test]
 fn strings_cut_short_are_told() {
     let seeds: Vec<Seed> = (0..128).map(|i| Seed::new([i; 32])).collect();
     let (mut here, mut there) = memory::pair();

@@ -52,6 +52,9 @@ pub trait Word:
     }
 }
 
+/// Eight vectors of bits, each of which has one bit of a byte.
+impl Word for u8 {}
+
 impl Word for Block {
     fn zeros(count: usize) -> Vec<Self> {
         large_zeros(count)

@@ -26,7 +26,7 @@ pub(super) const HASH: usize = 32;
 
 /// Bits of Δ in one group of the small-field VOLE that everything starts from: the width with the fewest
 /// bytes.
-pub(super) const WIDTH: Width = Width::Eight;
+pub const WIDTH: Width = Width::Eight;
 
 /// The number of correlated OTs from which on LPN takes fewer bytes than the extension that it starts from.
 const SILENT_BITS: usize = 1 << 16;
@@ -82,6 +82,11 @@ impl Plan {
     pub(super) fn in_pieces(mut self, pieces: usize) -> Self {
         (self.pieces, self.outputs) = (pieces, self.length.div_ceil(pieces));
         self
+    }
+
+    /// The plan of so many of its pieces.
+    pub(super) fn of_pieces(&self, pieces: usize) -> Self {
+        Self { length: pieces * self.outputs, pieces, ..self.clone() }
     }
 
     /// The same, worked on by so many threads. No message depends on it.
@@ -162,8 +167,9 @@ impl Plan {
         }
     }
 
-    /// Outputs of each piece.
-    pub(super) fn outputs(&self) -> usize {
+    /// Outputs of each piece; none without pieces.
+    #[must_use]
+    pub fn outputs(&self) -> usize {
         self.outputs
     }
 

@@ -75,9 +75,9 @@ pub(super) struct Noise<V: Value> {
     /// β and δ of each block of each piece, or of each output.
     pub(super) values: Wiped<V>,
     pub(super) deltas: Wiped<Block>,
-    code: Option<AnyCode>,
+    pub(super) code: Option<AnyCode>,
     /// Noise, and room to compress it: fresh memory costs as much as a pass over it.
-    workspace: [Wiped<Block>; 2],
+    pub(super) workspace: [Wiped<Block>; 2],
 }
 
 /// What depends on A and may leave no earlier than its receiver is [`Checked`].
@@ -142,18 +142,12 @@ impl<V: Value, S: SecurityModel> Answered<V, S> {
         points: Wiped<usize>,
     ) -> (Self, Vec<u8>) {
         message.reserve(plan.correction_bytes::<V>(S::SECURITY));
-        // A bit for each level of each path: the side that it does not take.
-        let mut choices = Bits::default();
-        for (block, point) in plan.blocks().cycle().zip(points.iter()) {
-            (0..levels(block.len())).for_each(|level| choices.push(point >> level & 1 == 0));
-        }
-        let mut known = Wiped::from(vec![[Block::ZERO]; choices.count]);
-        let kept = field.extend_to(Choices::Chosen, &mut choices.bytes, &mut known, |bytes| {
+        let known = path_ots(plan, &points, &mut field, |bytes| {
             message.extend_from_slice(bytes);
             Ok(())
         });
-        debug_assert!(kept.is_ok(), "a message in memory");
-        choices.bytes.zeroize();
+        debug_assert!(known.is_ok(), "a message in memory");
+        let known = known.unwrap_or_default();
         let (values, deltas) = draw_values(plan, &mut field, &mut message);
         let (spare, shares) = draw::<Block, S>(plan.spare(S::SECURITY), &mut field, &mut message);
         let spare = spare.iter().zip(shares.iter()).map(|(value, share)| [*value, *share]);
@@ -319,10 +313,20 @@ impl<V: Value> Noise<V> {
 
     /// Takes in the leaves of the trees of a piece.
     fn grow(&self, threads: usize, piece: usize, flight3: &[u8], intake: &mut Intake<'_, Block>) {
-        let plan = &self.plan;
+        let words = piece * self.plan.flight3_bytes() / self.plan.pieces();
+        self.grow_piece(threads, piece, &flight3[words..], intake);
+    }
+
+    /// The same, from the correction words of this piece.
+    pub(super) fn grow_piece(
+        &self,
+        threads: usize,
+        piece: usize,
+        words: &[u8],
+        intake: &mut Intake<'_, Block>,
+    ) {
+        let (plan, words) = (&self.plan, words.as_chunks::<16>().0);
         let pprf = MultiPointPprf::new(&self.context);
-        let words =
-            &flight3.as_chunks::<16>().0[piece * plan.flight3_bytes() / Block::BYTES / plan.pieces()..];
         let words = plan.trees(piece).map(|tree| &words[tree.correction_words]);
         grown(plan, threads, piece, words, intake, |tree, words, leaves| {
             let punctured = Punctured {
@@ -350,6 +354,27 @@ pub(super) fn answer_with<R>(
     let (base, public) = masny_rindal::Sender::new(context, BASE, rng);
     let (receiver, corrections) = receiver(&*pairs_of_blocks(&base.finish(flight1)?)?, rng);
     Ok((receiver, [&public[..], &corrections].concat()))
+}
+
+/// The correlated OTs of the paths to these points: t of each. Their message goes to `send`, part by part.
+///
+/// # Errors
+/// Those of `send`.
+pub(super) fn path_ots<S: SecurityModel>(
+    plan: &Plan,
+    points: &[usize],
+    field: &mut softspoken::Receiver<S>,
+    send: impl FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<Wiped<[Block; 1]>, Error> {
+    // A bit for each level of each path: the side that it does not take.
+    let mut choices = Bits::default();
+    for (block, point) in plan.blocks().cycle().zip(points) {
+        (0..levels(block.len())).for_each(|level| choices.push(point >> level & 1 == 0));
+    }
+    let mut known = Wiped::from(vec![[Block::ZERO]; choices.count]);
+    let sent = field.extend_to(Choices::Chosen, &mut choices.bytes, &mut known, send);
+    choices.bytes.zeroize();
+    sent.map(|()| known)
 }
 
 /// A uniform point in each block of each piece.

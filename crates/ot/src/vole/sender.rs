@@ -284,13 +284,13 @@ fn draw<V: Value, S: SecurityModel>(
 }
 
 /// What the trees of a run are grown from.
-struct Grower<'a> {
-    plan: &'a Plan,
-    pprf: MultiPointPprf,
-    delta: Block,
-    offsets: &'a [[Block; 1]],
-    gammas: &'a [Block],
-    roots: &'a [Block],
+pub(super) struct Grower<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) pprf: MultiPointPprf,
+    pub(super) delta: Block,
+    pub(super) offsets: &'a [[Block; 1]],
+    pub(super) gammas: &'a [Block],
+    pub(super) roots: &'a [Block],
 }
 
 impl Grower<'_> {
@@ -326,7 +326,13 @@ impl Grower<'_> {
     }
 
     /// Takes in the leaves of the trees of a piece, and makes its correction words.
-    fn piece(&self, threads: usize, piece: usize, words: &mut [Block], intake: &mut Intake<'_, Block>) {
+    pub(super) fn piece(
+        &self,
+        threads: usize,
+        piece: usize,
+        words: &mut [Block],
+        intake: &mut Intake<'_, Block>,
+    ) {
         let mut rest = words;
         let slots = self.plan.trees(piece).map(|tree| {
             let (own, others) = core::mem::take(&mut rest).split_at_mut(tree.correction_words.len());
