@@ -4,13 +4,15 @@
 use vesica_crypto::hash::Context;
 use vesica_encode::items::Items;
 
+pub(crate) use crate::cost::POSITIONS;
+pub use crate::cost::{Gates, Memory, Message, Shape};
 use crate::error::{Error, Misuse};
-use crate::masks::mask_bits;
 use crate::offline::OfflinePhase;
 use crate::outcome::{Outcome, Pairs, Pending};
 use crate::parameters::{Parameters, Profile, Security, Supported, Variant};
 use crate::positions;
 use crate::protocol::{Ctx, HelperCtx, Learns, NoProgress, Participant, Role, Run, Sizes, Step};
+use crate::results::{Attached, ResultName};
 
 /// Whether a protocol may be taken without being asked for by name, or at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,140 +33,6 @@ impl Status {
             Status::Insecure => "insecure",
             Status::Broken => "broken",
         }
-    }
-}
-
-/// What a cost formula depends on.
-#[derive(Debug, Clone, Copy)]
-pub struct Shape {
-    /// Both set sizes, after padding.
-    pub sizes: Sizes,
-    /// Everything else that was agreed.
-    pub parameters: Parameters,
-    /// Who learns the result.
-    pub learns: Learns,
-    /// Items in the intersection; counts only where the sender learns it too.
-    pub matches: usize,
-    /// Whether the base OTs are those of an earlier run, so that none of their messages is sent.
-    pub kept_base_ots: bool,
-}
-
-impl Shape {
-    /// Sets of these sizes with the usual parameters; the receiver alone learns the result.
-    pub fn new(sizes: Sizes) -> Self {
-        let (parameters, learns) = (Parameters::default(), Learns::Receiver);
-        Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false }
-    }
-
-    /// A run, before its matches are known, and as if its base OTs were its own.
-    pub fn of(run: &Run<'_>) -> Self {
-        Shape { parameters: run.parameters, learns: run.learns, ..Self::new(run.sizes) }
-    }
-
-    /// n_r.
-    pub fn receiver(&self) -> u64 {
-        self.sizes.receiver as u64
-    }
-
-    /// n_s.
-    pub fn sender(&self) -> u64 {
-        self.sizes.sender as u64
-    }
-
-    /// The bytes of a message of base OTs: none if they are kept ones.
-    pub fn unless_kept(&self, bytes: u64) -> u64 {
-        if self.kept_base_ots { 0 } else { bytes }
-    }
-
-    /// ⌈ℓ/8⌉.
-    pub fn mask(&self) -> u64 {
-        u64::from(mask_bits(self.sizes).div_ceil(8))
-    }
-}
-
-/// A message of a protocol.
-#[derive(Debug, Clone, Copy)]
-pub struct Message {
-    /// Who sends it.
-    pub from: Participant,
-    /// Who receives it.
-    pub to: Participant,
-    /// What it is.
-    pub what: &'static str,
-    /// Its bytes as a formula in n_r, n_s, ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ and, where both learn, the
-    /// matches k.
-    pub formula: &'static str,
-    /// Whether it belongs to the offline phase, in a protocol that has one.
-    pub offline: bool,
-    /// The formula as a program; 0 where the message is not sent. [`Entry::sent`] says which runs it is for.
-    pub(crate) bytes: fn(&Shape) -> u64,
-}
-
-impl Message {
-    /// A message of the receiver.
-    pub const fn of_receiver(what: &'static str, formula: &'static str, bytes: fn(&Shape) -> u64) -> Self {
-        Self::between(Participant::Receiver, Participant::Sender, what, formula, bytes)
-    }
-
-    /// A message of the sender.
-    pub const fn of_sender(what: &'static str, formula: &'static str, bytes: fn(&Shape) -> u64) -> Self {
-        Self::between(Participant::Sender, Participant::Receiver, what, formula, bytes)
-    }
-
-    /// A message in a protocol with a helper.
-    pub const fn between(
-        from: Participant,
-        to: Participant,
-        what: &'static str,
-        formula: &'static str,
-        bytes: fn(&Shape) -> u64,
-    ) -> Self {
-        Message { from, to, what, formula, offline: false, bytes }
-    }
-
-    /// The same message of the offline phase.
-    pub const fn offline(self) -> Self {
-        Message { offline: true, ..self }
-    }
-}
-
-/// The message, for a registry's entry; k is the number of matches.
-pub(crate) const POSITIONS: Message = Message {
-    from: Participant::Receiver,
-    to: Participant::Sender,
-    what: "positions of the matches (--learns both)",
-    formula: "4 + min(4·k, ⌈n_s/8⌉)",
-    offline: false,
-    bytes: |shape| match shape.learns {
-        Learns::Receiver => 0,
-        Learns::Both => 4 + positions::body_bytes(shape.sizes.sender, shape.matches) as u64,
-    },
-};
-
-/// Bytes that a protocol adds to the items at its peak.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Memory {
-    /// Receiver's.
-    pub receiver: u64,
-    /// Sender's.
-    pub sender: u64,
-}
-
-/// The gates of a run that evaluates a circuit, each a cost of its own; XOR and NOT cost nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Gates {
-    /// AND gates.
-    pub ands: u64,
-    /// AND gates one of whose inputs is a private bit of the sender.
-    pub private_ands: u64,
-    /// The most AND gates on a path, where that is what a run costs.
-    pub depth: Option<u32>,
-}
-
-impl Gates {
-    /// All of them.
-    pub fn all(&self) -> u64 {
-        self.ands + self.private_ands
     }
 }
 
@@ -349,6 +217,11 @@ impl Entry {
         Entry { supports: Supported { audit: true, ..self.supports }, ..self }
     }
 
+    /// The results it gives, where they are not rows alone.
+    pub const fn results(self, results: &'static [ResultName]) -> Self {
+        Entry { supports: Supported { results, ..self.supports }, ..self }
+    }
+
     /// It evaluates a circuit of so many gates, as a formula and as a program.
     pub const fn gates(self, formula: &'static str, gates: fn(&Shape) -> Gates) -> Self {
         Entry { gates: Some((formula, gates)), ..self }
@@ -357,6 +230,11 @@ impl Entry {
     /// The forms beside the standard one.
     pub const fn variants(self, variants: &'static [Variant]) -> Self {
         Entry { supports: Supported { variants, ..self.supports }, ..self }
+    }
+
+    /// Those of the forms in which the receiver alone learns the result, at the default level and without an audit.
+    pub const fn receiver_only(self, receiver_only: &'static [Variant]) -> Self {
+        Entry { supports: Supported { receiver_only, ..self.supports }, ..self }
     }
 
     /// The profiles.
@@ -436,6 +314,11 @@ impl Entry {
     /// Whether the roles are run at all: where a set is empty, the result is known without them.
     pub fn takes_place(&self, sizes: Sizes) -> bool {
         self.runs_on_empty_sets || (sizes.receiver > 0 && sizes.sender > 0)
+    }
+
+    /// Whether the sender can learn the result too in a run with these parameters.
+    pub fn learns_both_with(&self, parameters: &Parameters) -> bool {
+        self.learns_both && !self.supports.is_receiver_only(parameters)
     }
 
     /// The message around a listed protocol: the positions of the matches.
@@ -570,7 +453,8 @@ impl Entry {
         let context = Context::new(session_id, self.name, agreed.as_bytes(), receiver, sender);
         let learns = Learns::Receiver;
         let progress = &NoProgress;
-        Run { context, sizes, parameters, learns, threads: 1, progress, base_ots: None, offline: None }
+        let (base_ots, offline, attached) = (None, None, Attached::Nothing);
+        Run { context, sizes, parameters, learns, threads: 1, progress, base_ots, offline, attached }
     }
 
     /// The receiver's role: its items in, its result out, once it is worked out.
@@ -579,11 +463,11 @@ impl Entry {
     /// If the partner does not keep to the protocol, the channel fails, or the run is cancelled.
     pub fn receive<'a>(&self, ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
         let run = ctx.run;
-        run.expect_items(Role::Receiver, items)?;
+        self.expect(run, Role::Receiver, items)?;
         let takes_place = self.takes_place(run.sizes);
         match self.roles {
             Roles::Whole { receive, .. } if takes_place => receive(ctx, items),
-            Roles::Whole { .. } => Ok(Pending::of_items(items, Vec::new)),
+            Roles::Whole { .. } => Outcome::of_no_matches(run, Role::Receiver, items).map(Pending::found),
             Roles::Listed { receive, .. } => {
                 let pairs = if takes_place { receive(ctx, items)? } else { Pairs::found(Vec::new()) };
                 if run.learns == Learns::Receiver {
@@ -603,11 +487,14 @@ impl Entry {
     /// If the partner does not keep to the protocol, the channel fails, or the run is cancelled.
     pub fn send(&self, ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
         let run = ctx.run;
-        run.expect_items(Role::Sender, items)?;
+        self.expect(run, Role::Sender, items)?;
         let takes_place = self.takes_place(run.sizes);
-        let matched = match self.roles {
+        let matched: Vec<usize> = match self.roles {
             Roles::Whole { send, .. } if takes_place => return send(ctx, items),
-            Roles::Whole { .. } => Vec::new(),
+            Roles::Whole { .. } => {
+                let outcome = Outcome::of_no_matches(run, Role::Sender, items)?;
+                return Ok(run.sender_learns().then_some(outcome));
+            }
             Roles::Listed { send, .. } => {
                 let list = if takes_place { send(ctx, items)? } else { Vec::new() };
                 if run.learns == Learns::Receiver {
@@ -620,6 +507,14 @@ impl Entry {
         };
         let matches = || Outcome::Matches(items.matches(matched.into_iter()));
         Ok((run.learns == Learns::Both).then(matches))
+    }
+
+    /// Checks the items and what is attached to them, and that the protocol gives the result.
+    fn expect(&self, run: &Run<'_>, role: Role, items: &Items) -> Result<(), Error> {
+        if self.supports.unsupported_result(&run.parameters).is_some() {
+            return Err(Misuse::UnsupportedResult(run.parameters.result.name()).into());
+        }
+        run.expect_items(role, items)
     }
 
     /// The helper's role: the size of the intersection out. Where a set is empty, nothing is sent.

@@ -7,6 +7,7 @@ use vesica_encode::okvs;
 use vesica_encode::sorted::SortedError;
 
 use crate::protocol::Participant;
+use crate::results::ResultName;
 
 /// A protocol run that did not end with a result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +41,19 @@ pub enum Error {
     AuditRefused {
         /// The agreed limit.
         most: u64,
+    },
+    /// The intersection is smaller than the minimum on which both parties agreed. Neither learnt more. With
+    /// noise, it is the noisy count that is smaller.
+    #[error("the intersection has fewer than {least} keys, so nothing is revealed of it (`--min-matches`)")]
+    BelowMinimum {
+        /// The agreed minimum.
+        least: u64,
+    },
+    /// A sum over the intersection does not fit in 64 bits. Neither learnt more.
+    #[error("sum {} of the values of the common keys is 2^64 or more", .column + 1)]
+    SumOverflow {
+        /// The first column of which this holds, from 0.
+        column: usize,
     },
     /// The caller cancelled the run.
     #[error("the run was cancelled")]
@@ -111,6 +125,15 @@ pub enum Misuse {
         "this protocol needs a connection to a helper and has none, or it has no helper and was given one"
     )]
     NoHelper,
+    /// The protocol does not give the agreed result, or not with the agreed limits.
+    #[error("the protocol does not give the result {0}, or not with these limits")]
+    UnsupportedResult(ResultName),
+    /// What is attached to the items is not what the result takes.
+    #[error("what is attached to the items is not what the agreed result takes")]
+    UnfitAttached,
+    /// The sender was to learn the result of a form in which the receiver alone learns it.
+    #[error("in this form of the protocol the receiver alone learns the result")]
+    ReceiverOnly,
     /// The protocol gives another result than matches.
     #[error("the protocol gives no matching rows")]
     NoMatches,
@@ -171,6 +194,12 @@ pub enum Misuse {
 }
 
 impl Error {
+    /// Whether the run came to its end and both parties know that it reveals no result: they confirm it before
+    /// they say so.
+    pub fn is_agreed_refusal(&self) -> bool {
+        matches!(self, Error::AuditRefused { .. } | Error::BelowMinimum { .. } | Error::SumOverflow { .. })
+    }
+
     /// Says which participant of a run of three it was. An error that is no other process's fault stays what it is.
     #[must_use]
     pub fn with(self, who: impl Into<Participant>) -> Self {
@@ -227,6 +256,7 @@ impl From<vesica_circuit::Error> for Error {
             vesica_circuit::Error::Ot(error) => error.into(),
             vesica_circuit::Error::Cancelled => Error::Cancelled,
             vesica_circuit::Error::NotMine => Misuse::UnfitInputs.into(),
+            vesica_circuit::Error::OpensToSender => Misuse::ReceiverOnly.into(),
             _ => Misbehaviour::FailedCheck.into(),
         }
     }

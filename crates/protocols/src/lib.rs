@@ -28,6 +28,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cost;
 mod entry;
 mod error;
 mod local;
@@ -39,6 +40,7 @@ mod overlap;
 mod parameters;
 mod positions;
 mod protocol;
+mod results;
 
 pub mod bloom_filter;
 pub mod circuit_based;
@@ -63,4 +65,7 @@ pub use parameters::{
 };
 pub use protocol::{
     Ctx, HelperCtx, Learns, NoProgress, Participant, Phase, Progress, Role, Run, Sizes, Step,
+};
+pub use results::{
+    Attached, MOST_PAYLOAD_BYTES, MOST_SUMS, MatchedPayloads, Noise, Payloads, ResultKind, ResultName,
 };

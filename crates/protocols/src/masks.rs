@@ -66,6 +66,21 @@ impl MaskWidth {
         }
     }
 
+    /// λ + ⌈log2 n(n - 1)/2⌉ for n = n_r + n_s: bits of hashed items where two equal ones are a match, whosever
+    /// they are. Two different items of both parties together are then hashed to one number with probability
+    /// at most 2^-λ.
+    pub fn for_all_items(sizes: Sizes) -> Result<Self, Error> {
+        let Sizes { receiver, sender } = sizes;
+        let items = receiver as u128 + sender as u128;
+        let pairs = items.checked_mul(items.saturating_sub(1)).map(|ordered| ordered / 2);
+        let bits =
+            pairs.map(|pairs| STATISTICAL_SECURITY + u128::BITS - pairs.saturating_sub(1).leading_zeros());
+        match bits {
+            Some(bits) if bits <= u128::BITS => Ok(Self { bits }),
+            _ => Err(Misuse::TooManyItems { receiver, sender }.into()),
+        }
+    }
+
     /// λ + ⌈log2 c⌉, for values of which c pairs are compared, each random and its own.
     pub fn for_pairs(pairs: usize) -> Self {
         Self { bits: STATISTICAL_SECURITY + ceil_log2(pairs) }
@@ -262,10 +277,27 @@ mod tests {
         assert_eq!([hashed(1 << 8, 1 << 24), hashed(1, 1 << 24), hashed(1, 3)], [Ok(87), Ok(87), Ok(43)]);
         assert!(hashed(1, 1 << 44).is_ok() && hashed(1, 1 << 45).is_err());
         let huge = Sizes { receiver: 1 << 60, sender: 1 << 60 };
+        assert!(MaskWidth::for_all_items(huge).is_err());
+        let most = Sizes { receiver: usize::MAX, sender: usize::MAX };
+        assert!(MaskWidth::for_all_items(most).is_err());
         assert_eq!(
             MaskWidth::for_sizes(huge),
             Err(Misuse::TooManyItems { receiver: 1 << 60, sender: 1 << 60 }.into())
         );
+    }
+
+    #[test]
+    fn hashes_of_all_items_collide_with_the_statistical_parameter_and_a_bit_less_would_not_do() {
+        for (receiver, sender) in [(1, 2), (256, 1), (300, 3), (1000, 900), (1 << 20, 1 << 20), (1, 1 << 24)]
+        {
+            let bits = MaskWidth::for_all_items(Sizes { receiver, sender }).unwrap().bits();
+            let pairs = |n: usize| (n * (n - 1) / 2) as f64;
+            // Of either party, and of both.
+            let all = pairs(receiver) + pairs(sender) + (receiver * sender) as f64;
+            let exponent = all.log2() - f64::from(bits);
+            assert!((-41.0..=-40.0).contains(&exponent), "{receiver}, {sender}: 2^{exponent}");
+        }
+        assert_eq!(MaskWidth::for_all_items(Sizes { receiver: 1, sender: 1 }).unwrap().bits(), 40);
     }
 
     #[test]

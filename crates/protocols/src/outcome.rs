@@ -3,22 +3,26 @@
 use vesica_encode::items::{Items, Matches};
 
 use crate::error::{Error, Misuse};
-use crate::protocol::{Phase, Run};
+use crate::parameters::Parameters;
+use crate::protocol::{Phase, Role, Run};
+use crate::results::{MatchedPayloads, Payloads, ResultKind};
 
 /// A party's result.
 ///
-/// Every protocol so far gives [`Matches`](Outcome::Matches). The other results are those of protocols that
-/// evaluate a circuit.
+/// Which one, the run's [`result`](crate::Parameters::result) says. A sender's result of a run for payloads is
+/// [`Matches`](Outcome::Matches).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The rows of this party's own table whose items the other party has.
     Matches(Matches),
-    /// |X ∩ Y|.
-    Count(u64),
-    /// The sum, modulo 2^64, of the values that belong to the common items.
-    Sum(u64),
-    /// This party's additive shares, modulo 2^64, of the circuit's output: one for each bin.
-    Shares(Vec<u64>),
+    /// The same of the receiver, with the sender's payloads.
+    Payloads(MatchedPayloads),
+    /// |X ∩ Y|. With noise it may be too large, too small, and negative.
+    Count(i64),
+    /// Whether |X ∩ Y| is as large as was asked.
+    AtLeast(bool),
+    /// The sums of the sender's numbers over the common items, one for each column.
+    Sums(Vec<u64>),
 }
 
 impl Outcome {
@@ -29,8 +33,26 @@ impl Outcome {
     pub fn into_matches(self) -> Result<Matches, Error> {
         match self {
             Outcome::Matches(matches) => Ok(matches),
-            Outcome::Count(_) | Outcome::Sum(_) | Outcome::Shares(_) => Err(Misuse::NoMatches.into()),
+            Outcome::Payloads(matched) => Ok(matched.into_matches()),
+            Outcome::Count(_) | Outcome::AtLeast(_) | Outcome::Sums(_) => Err(Misuse::NoMatches.into()),
         }
+    }
+
+    /// The result of a run that does not take place: a set is empty, so nothing matches.
+    pub(crate) fn of_no_matches(run: &Run<'_>, role: Role, items: &Items) -> Result<Self, Error> {
+        let Parameters { result, min_matches, .. } = run.parameters;
+        if min_matches > 0 {
+            return Err(Error::BelowMinimum { least: min_matches });
+        }
+        Ok(match result {
+            ResultKind::Payload { bytes } if role == Role::Receiver => Outcome::Payloads(
+                MatchedPayloads::new(items, &[], Payloads::of_blocks(bytes as usize, Vec::new())),
+            ),
+            ResultKind::Rows | ResultKind::Payload { .. } => Outcome::Matches(items.matches([].into_iter())),
+            ResultKind::Count => Outcome::Count(0),
+            ResultKind::AtLeast(least) => Outcome::AtLeast(least == 0),
+            ResultKind::Sums { columns } => Outcome::Sums(vec![0; columns.into()]),
+        })
     }
 }
 

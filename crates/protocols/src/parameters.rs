@@ -3,6 +3,8 @@
 use vesica_encode::items::{Encoding, Width};
 pub use vesica_ot::security::{Profile, STATISTICAL_SECURITY, Security};
 
+use crate::results::{Noise, ResultKind, ResultName};
+
 /// The computational security level κ where nothing else is asked for.
 pub const DEFAULT_LEVEL: u32 = 128;
 
@@ -35,23 +37,36 @@ pub struct Parameters {
     pub paper: bool,
     /// The audit: the run reveals no intersection larger than this. None: of any size.
     pub audit_max: Option<u64>,
+    /// What the run gives.
+    pub result: ResultKind,
+    /// With a count or sums: below so many matches the run reveals that there are fewer, and nothing else. 0:
+    /// no minimum.
+    pub min_matches: u64,
+    /// With a count or a threshold: noise.
+    pub noise: Option<Noise>,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Parameters {
-            security: Security::SemiHonest,
-            level: DEFAULT_LEVEL,
-            sigma: None,
-            variant: None,
-            profile: Profile::Conservative,
-            paper: false,
-            audit_max: None,
-        }
+        Self::DEFAULT
     }
 }
 
 impl Parameters {
+    /// What is agreed where nothing else is asked for.
+    pub const DEFAULT: Self = Self {
+        security: Security::SemiHonest,
+        level: DEFAULT_LEVEL,
+        sigma: None,
+        variant: None,
+        profile: Profile::Conservative,
+        paper: false,
+        audit_max: None,
+        result: ResultKind::Rows,
+        min_matches: 0,
+        noise: None,
+    };
+
     /// What the items of the run are.
     pub fn encoding(&self) -> Encoding {
         encoding_for(self.security, self.level, self.sigma)
@@ -77,9 +92,20 @@ impl Parameters {
         let sigma = sigma.map_or("none".to_owned(), |sigma| sigma.to_string());
         let profile = profile.name();
         let audit = self.audit_max.map_or(String::new(), |most| format!(" audit-max={most}"));
+        let result = self.result.text() + &self.limits_text();
         format!(
-            "security={security} level={level} sigma={sigma} variant={variant} profile={profile} paper={paper}{audit}"
+            "security={security} level={level} sigma={sigma} variant={variant} profile={profile} paper={paper}{audit}{result}"
         )
+    }
+
+    /// The minimum and the noise, where there are such.
+    fn limits_text(&self) -> String {
+        let least = match self.min_matches {
+            0 => String::new(),
+            least => format!(" min-matches={least}"),
+        };
+        let noise = self.noise.map_or(String::new(), |noise| format!(" noise={}", noise.thousandths()));
+        least + &noise
     }
 }
 
@@ -139,12 +165,16 @@ pub struct Supported {
     pub digests: bool,
     /// Forms beside the standard one.
     pub variants: &'static [Variant],
+    /// Those of them in which the receiver alone learns the result, at the default level and without an audit.
+    pub receiver_only: &'static [Variant],
     /// The profiles.
     pub profiles: &'static [Profile],
     /// Whether it has the paper's own parameters as a switch.
     pub paper: bool,
     /// Whether it can refuse to reveal an intersection that is too large.
     pub audit: bool,
+    /// The results it gives.
+    pub results: &'static [ResultName],
 }
 
 impl Supported {
@@ -154,9 +184,11 @@ impl Supported {
         sigma: None,
         digests: true,
         variants: &[],
+        receiver_only: &[],
         profiles: &[Profile::Conservative],
         paper: false,
         audit: false,
+        results: &[ResultName::Rows],
     };
 
     /// The variant of that name.
@@ -183,13 +215,52 @@ impl Supported {
         if variant.is_some_and(|variant| !self.variants.contains(variant)) {
             return Some(Unsupported::Variant);
         }
+        if self.is_receiver_only(parameters) {
+            if level != DEFAULT_LEVEL {
+                return Some(Unsupported::Level { level, offered: &[DEFAULT_LEVEL] });
+            }
+            if parameters.audit_max.is_some() {
+                return Some(Unsupported::Audit);
+            }
+        }
         if !self.profiles.contains(&profile) {
             return Some(Unsupported::Profile(profile.name()));
         }
         if paper && !self.paper {
             return Some(Unsupported::Paper);
         }
-        (parameters.audit_max.is_some() && !self.audit).then_some(Unsupported::Audit)
+        if parameters.audit_max.is_some() && !self.audit {
+            return Some(Unsupported::Audit);
+        }
+        self.unsupported_result(parameters)
+    }
+
+    /// Whether the receiver alone learns the result, whatever is asked for.
+    pub fn is_receiver_only(&self, parameters: &Parameters) -> bool {
+        parameters.variant.is_some_and(|variant| self.receiver_only.contains(variant))
+    }
+
+    /// What of the result that is asked for the protocol does not support.
+    pub(crate) fn unsupported_result(&self, parameters: &Parameters) -> Option<Unsupported> {
+        let result = parameters.result;
+        let name = result.name();
+        if !self.results.contains(&name) {
+            return Some(Unsupported::Result { result: name, offered: self.results });
+        }
+        if !result.fits() {
+            return Some(Unsupported::SizeOfResult);
+        }
+        let together = |limit| Some(Unsupported::Together { limit, result: name });
+        if parameters.audit_max.is_some() && result != ResultKind::Rows {
+            return together("a limit on the size of the intersection (--audit-max)");
+        }
+        if parameters.min_matches > 0 && !result.takes_minimum() {
+            return together("a minimum of matches (--min-matches)");
+        }
+        if parameters.noise.is_some() && !result.takes_noise() {
+            return together("noise (--noise)");
+        }
+        None
     }
 
     /// The usual parameters, with native items of 12 bits where it takes no digests.
@@ -244,6 +315,29 @@ pub enum Unsupported {
     /// It reveals an intersection of any size.
     #[error("a limit on the size of the intersection that is revealed (--audit-max)")]
     Audit,
+    /// It gives other results.
+    #[error("the result {result} (it has {})", names(offered))]
+    Result {
+        /// What was asked for.
+        result: ResultName,
+        /// What there is.
+        offered: &'static [ResultName],
+    },
+    /// A payload block of no bytes or too many, or no sums or too many.
+    #[error("payloads or sums of that size")]
+    SizeOfResult,
+    /// A limit that goes with other results.
+    #[error("{limit} together with the result {result}")]
+    Together {
+        /// What limits the result.
+        limit: &'static str,
+        /// The result.
+        result: ResultName,
+    },
+}
+
+fn names(results: &[ResultName]) -> String {
+    results.iter().map(|result| result.name()).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

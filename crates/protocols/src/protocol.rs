@@ -9,6 +9,7 @@ use vesica_ot::base::cache::BaseOtCache;
 use crate::error::{Error, Misuse};
 use crate::offline::OfflineSlot;
 use crate::parameters::Parameters;
+use crate::results::{Attached, ResultKind};
 
 /// The part a party plays. It does not depend on who listens and who connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -319,18 +320,28 @@ pub struct Run<'a> {
     /// Agreed: the output of an offline phase that the two parties have run before. Without it, a protocol with an
     /// offline phase runs that first.
     pub offline: Option<&'a OfflineSlot>,
+    /// Local: what goes along with this party's items.
+    pub attached: Attached<'a>,
 }
 
 impl Run<'_> {
     /// Checks that `items` has the agreed size and kind: native items of σ bits, or digests of the agreed
-    /// width.
+    /// width; and that what the result takes is attached to them.
     pub fn expect_items(&self, role: Role, items: &Items) -> Result<(), Error> {
         let (agreed, given) = (self.sizes.of(role), items.len());
         if agreed != given {
             return Err(Misuse::SizeMismatch { agreed, given }.into());
         }
         let (agreed, given) = (self.parameters.encoding(), items.encoding());
-        if given == agreed { Ok(()) } else { Err(Misuse::EncodingMismatch { agreed, given }.into()) }
+        if given != agreed {
+            return Err(Misuse::EncodingMismatch { agreed, given }.into());
+        }
+        self.attached.expect(self.parameters.result, role, items.len())
+    }
+
+    /// Whether the sender has a result.
+    pub(crate) fn sender_learns(&self) -> bool {
+        self.learns == Learns::Both || matches!(self.parameters.result, ResultKind::AtLeast(_))
     }
 
     /// Begins a phase of `total` units.

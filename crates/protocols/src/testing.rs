@@ -4,6 +4,7 @@
 //! seeded, so that a run repeats byte for byte.
 #![expect(clippy::unwrap_used, reason = "a test that cannot build its items is to stop there")]
 
+use std::sync::Mutex;
 use std::thread;
 
 use rand::SeedableRng;
@@ -20,6 +21,7 @@ use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
 use crate::parameters::{Parameters, Security};
 use crate::protocol::{Ctx, HelperCtx, Learns, NoProgress, Progress, Role, Run, Sizes};
+use crate::results::Attached;
 
 mod ideal_group;
 #[cfg(test)]
@@ -301,7 +303,7 @@ fn run_all(
     let (receiver, sender, helper) = play_all(
         (entry, sets, case),
         ends,
-        (base_ots, progress),
+        (base_ots, progress, Attached::Nothing),
         |ctx| entry.receive(&mut ctx.reborrow(), &sets.receiver)?.matches(),
         |ctx| entry.send(ctx, &sets.sender)?.map(Outcome::into_matches).transpose(),
     );
@@ -318,6 +320,54 @@ fn run_all(
             parties,
         }),
     }
+}
+
+/// What both parties ended with, where the result is any.
+pub struct EndedWith {
+    /// The receiver's result.
+    pub receiver: Result<Outcome, Error>,
+    /// The sender's result.
+    pub sender: Result<Option<Outcome>, Error>,
+    /// Bytes, seen from the receiver.
+    pub traffic: Traffic,
+    /// Whether both saw the same bytes.
+    pub same_transcript: bool,
+}
+
+/// Runs both roles of `entry` for any result, over the two ends of a channel; `attached` goes along with the
+/// sender's items.
+pub fn run_for_result(
+    agreed: (&Entry, &Planted, Case),
+    attached: Attached<'_>,
+    ends: (Stream, Stream),
+) -> EndedWith {
+    let (entry, sets, _) = agreed;
+    let (receiver, sender, _) = play_all(
+        agreed,
+        (ends, None),
+        ([None; 2], [&NoProgress; 2], attached),
+        |ctx| entry.receive(&mut ctx.reborrow(), &sets.receiver)?.finish(),
+        |ctx| entry.send(ctx, &sets.sender),
+    );
+    EndedWith {
+        receiver: receiver.result,
+        sender: sender.result,
+        traffic: receiver.traffic,
+        same_transcript: crossed(&receiver.digests, &sender.digests),
+    }
+}
+
+/// Runs a test for each of these, some at a time: two parties wait for each other most of the time.
+pub fn each<T: Send>(all: impl IntoIterator<Item = T>, test: impl Fn(T) + Sync) {
+    const AT_A_TIME: usize = 6;
+    let left = Mutex::new(all.into_iter().collect::<Vec<_>>().into_iter());
+    // The lock ends with the statement: a test that fails does not hold it.
+    let next = || left.lock().unwrap().next();
+    thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            scope.spawn(|| std::iter::from_fn(next).for_each(&test));
+        }
+    });
 }
 
 /// A party, honest or not, and what it ends with.
@@ -340,7 +390,7 @@ pub(crate) fn duel_over<R: Send, S: Send>(
     sender: Box<Party<'_, S>>,
 ) -> (Result<R, Error>, Result<S, Error>) {
     let links = agreed.0.has_helper().then(|| [memory::pair(), memory::pair()]);
-    let alone = ([None; 2], [&NoProgress as &dyn Progress; 2]);
+    let alone = ([None; 2], [&NoProgress as &dyn Progress; 2], Attached::Nothing);
     let (receiver, sender, _) = play_all(agreed, (ends, links), alone, receiver, sender);
     (receiver.result, sender.result)
 }
@@ -360,11 +410,14 @@ type Helped = (Result<u64, Error>, [Digests; 2]);
 fn play_all<R: Send, S: Send>(
     (entry, sets, case): (&Entry, &Planted, Case),
     ((mine, theirs), links): Ends,
-    (base_ots, progress): ([Option<&BaseOtCache>; 2], [&dyn Progress; 2]),
+    (base_ots, progress, attached): ([Option<&BaseOtCache>; 2], [&dyn Progress; 2], Attached<'_>),
     receiver: impl FnOnce(&mut Ctx<'_, '_>) -> Result<R, Error>,
     sender: impl FnOnce(&mut Ctx<'_, '_>) -> Result<S, Error> + Send,
 ) -> (Played<R>, Played<S>, Option<Helped>) {
-    let run = |party| Run { base_ots: base_ots[party], progress: progress[party], ..run(entry, sets, case) };
+    let run = |party| {
+        let attached = if party == 1 { attached } else { Attached::Nothing };
+        Run { base_ots: base_ots[party], progress: progress[party], attached, ..run(entry, sets, case) }
+    };
     let mut rngs = [0, 1].map(|party| StdRng::seed_from_u64(case.seed << 1 | party));
     let [my_rng, their_rng] = &mut rngs;
     let (helpers, with_helper) = match links {
@@ -447,7 +500,8 @@ pub(crate) fn run_of<'a>(
 ) -> Run<'a> {
     let learns = Learns::Receiver;
     let progress = &NoProgress;
-    Run { context, sizes, parameters, learns, threads: 1, progress, base_ots: None, offline: None }
+    let (base_ots, offline, attached) = (None, None, Attached::Nothing);
+    Run { context, sizes, parameters, learns, threads: 1, progress, base_ots, offline, attached }
 }
 
 fn play<T>(
@@ -463,8 +517,8 @@ fn play<T>(
         traffic.payload_received += with_helper.payload_received;
     }
     let digests = channel.digests();
-    // Both parties end well where the audit refuses, and confirm it.
-    if !matches!(result, Ok(_) | Err(Error::AuditRefused { .. })) {
+    // Both parties end well where both know that nothing is revealed, and confirm it.
+    if result.as_ref().is_err_and(|error| !error.is_agreed_refusal()) {
         channel.abort();
         helper.iter_mut().for_each(Stream::abort);
     }

@@ -22,7 +22,10 @@ fn audited() -> impl Iterator<Item = (&'static Entry, Parameters, Learns)> {
         let learns: Vec<_> = learns.collect();
         variants.flat_map(move |variant| {
             let parameters = Parameters { variant, ..entry.supports.usual() };
-            learns.clone().into_iter().map(move |learns| (entry, parameters, learns))
+            let audited = Parameters { audit_max: Some(0), ..parameters };
+            let learns =
+                if entry.supports.unsupported(&audited).is_none() { learns.clone() } else { Vec::new() };
+            learns.into_iter().map(move |learns| (entry, parameters, learns))
         })
     })
 }

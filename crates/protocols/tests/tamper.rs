@@ -7,23 +7,41 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
 use vesica_channel::memory;
-use vesica_protocols::registry::{Entry, PROTOCOLS};
+use vesica_protocols::registry::{Entry, PROTOCOLS, Shape};
 use vesica_protocols::testing::{
-    Case, DIRECTIONS, Ended, Planted, Tampering, Target, Wire, lying_wire, planted_for, run_over,
+    Case, DIRECTIONS, Ended, Planted, Tampering, Target, Wire, each, lying_wire, planted_for, run_over,
     run_over_links,
 };
-use vesica_protocols::{Error, Learns, Parameters, Security};
+use vesica_protocols::{Error, Learns, Parameters, Security, Sizes};
 
 /// Whether a run on a thousand items takes too long for a test: protocols of big integers.
 fn slow(entry: &Entry) -> bool {
     entry.test_items < 1 << 8
 }
 
-/// Every byte; in slow protocols, whose numbers are long, the first two of a frame and every 67th.
-fn tried(entry: &Entry, target: &Target) -> bool {
-    match target.tampering {
-        Tampering::Flip { byte } if slow(entry) => byte < 2 || byte % 67 == 66,
-        _ => true,
+/// Whether a circuit is computed on shares: after its set-up it sends many short frames, a layer each.
+fn on_shares(entry: &Entry) -> bool {
+    let gates = entry.gates_of(&Shape::new(Sizes { receiver: 8, sender: 9 }));
+    gates.is_some_and(|gates| gates.depth.is_some())
+}
+
+/// Frames of either end before the layers of a circuit on shares, in which every byte is tried.
+const SETUP: usize = 3;
+
+/// Every byte that the wire offers: all of a short frame, and some all over a long one. But
+///
+/// - in slow protocols, whose frames are rows of long numbers, the first two bytes and every 67th;
+/// - after the set-up of a circuit on shares, whose frames are rows of masked bits, one like the other: every
+///   16th byte, and the last, in which bits may be unused.
+fn tried(entry: &Entry, frames: &[Vec<usize>; 2], target: &Target) -> bool {
+    let Tampering::Flip { byte } = target.tampering else { return true };
+    let last = frames[usize::from(target.direction == DIRECTIONS[1])][target.frame] - 1;
+    if slow(entry) {
+        byte < 2 || byte % 67 == 66
+    } else if on_shares(entry) && target.frame >= SETUP {
+        byte % 16 == 0 || byte == last
+    } else {
+        true
     }
 }
 
@@ -35,10 +53,12 @@ fn sets(entry: &Entry) -> [Planted; 2] {
         .map(|(receiver, sender)| planted_for(&parameters(entry), receiver, sender, common, 1))
 }
 
-/// The usual parameters; a domain that goes through a circuit as a whole has few numbers.
+/// The usual parameters; a domain that goes through a circuit as a whole has few numbers, and long numbers are those
+/// of the least level.
 fn parameters(entry: &Entry) -> Parameters {
     let usual = entry.supports.usual();
-    Parameters { sigma: usual.sigma.map(|_| 5), ..usual }
+    let least = entry.supports.levels.iter().min().filter(|_| slow(entry));
+    Parameters { sigma: usual.sigma.map(|_| 5), level: *least.unwrap_or(&usual.level), ..usual }
 }
 
 fn run(entry: &Entry, sets: &Planted, target: Option<Target>) -> (Ended, Wire) {
@@ -66,13 +86,14 @@ fn an_honest_wire_is_confirmed() {
 fn every_flipped_byte_is_caught() {
     for entry in PROTOCOLS {
         for sets in sets(entry) {
-            let flips = run(entry, &sets, None).1.flips();
-            for target in flips.into_iter().filter(|target| tried(entry, target)) {
+            let wire = run(entry, &sets, None).1;
+            let frames = wire.frames();
+            each(wire.flips().into_iter().filter(|target| tried(entry, &frames, target)), |target| {
                 let (ended, wire) = run(entry, &sets, Some(target));
                 assert!(!ended.confirmed(), "{} {target:?}", entry.name);
                 // Ended by the ends themselves: a run that the wire had to cancel is not one that was caught.
                 assert!(!wire.was_stuck(), "{} {target:?}: cancelled", entry.name);
-            }
+            });
         }
     }
 }
@@ -262,14 +283,14 @@ fn frames_cut_lengthened_repeated_swapped_or_dropped_are_caught() {
     for entry in PROTOCOLS {
         for sets in sets(entry) {
             let wire = run(entry, &sets, None).1;
-            for target in wire.whole_frames() {
+            each(wire.whole_frames(), |target| {
                 // What follows the last message of a direction is the session's to see.
                 let after = matches!(target.tampering, Tampering::Lengthen | Tampering::Repeat);
                 let (ended, changed) = run(entry, &sets, Some(target));
                 // Two small layers of a circuit on shares may look the same.
                 let caught = !ended.confirmed() || changed.was_left_alone();
                 assert!(caught || (after && wire.is_last(&target)), "{} {target:?}", entry.name);
-            }
+            });
         }
     }
 }

@@ -10,7 +10,7 @@ use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, STATISTICAL_SECURITY, Sizes, en
 use crate::table::{Section, count, power};
 
 pub(crate) fn sections() -> Vec<Section> {
-    vec![levels(), masks(), numbers(), values(), digests(), groups()]
+    vec![levels(), masks(), numbers(), merged_numbers(), values(), digests(), groups()]
 }
 
 fn levels() -> Section {
@@ -96,6 +96,34 @@ fn numbers() -> Section {
                 power(within - f64::from(masks)),
             ],
             bits == derived && within - f64::from(bits) <= -f64::from(STATISTICAL_SECURITY),
+        );
+    }
+    section
+}
+
+fn merged_numbers() -> Section {
+    let mut section = Section::new(
+        "Numbers of merged items",
+        "`scs-sort`, `scs-wn`, `scs-he` and `scs-gmw` hash items to ℓ' bits and merge those of both parties, so \
+         that two equal ones look like a match, whosever they are. With n = n_r + n_s, ℓ' is the least number \
+         with n·(n - 1)/2·2^-ℓ' ≤ 2^-λ.",
+        &["n_r", "n_s", "ℓ' in the code", "ℓ' derived", "false matches"],
+    );
+    for (receiver, sender) in SIZES {
+        let bits = MaskWidth::for_all_items(Sizes { receiver, sender }).unwrap().bits();
+        let both = (receiver + sender) as f64;
+        let failure = |bits: u32| both.log2() + (both - 1.0).log2() - 1.0 - f64::from(bits);
+        let allowed = -f64::from(STATISTICAL_SECURITY);
+        let derived = (0u32..).find(|&bits| failure(bits) <= allowed);
+        section.row(
+            &[
+                count(receiver),
+                count(sender),
+                bits.to_string(),
+                derived.unwrap().to_string(),
+                power(failure(bits)),
+            ],
+            Some(bits) == derived && failure(bits) <= allowed,
         );
     }
     section

@@ -17,6 +17,7 @@
 
 mod bins;
 mod common;
+mod counts;
 mod cut_and_choose;
 mod filters;
 mod noise;
@@ -39,6 +40,7 @@ fn quick() -> Vec<Section> {
     sections.extend(noise::sections());
     sections.extend(stores::sections());
     sections.extend(bins::sections());
+    sections.extend(counts::sections());
     sections.extend(transfers::sections());
     sections.extend(filters::sections());
     sections.extend(cut_and_choose::sections());

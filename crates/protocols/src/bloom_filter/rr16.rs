@@ -60,7 +60,6 @@ use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::join::join;
 use vesica_encode::bloom::FilterPositions;
 use vesica_encode::items::Items;
-use vesica_encode::sorted::SortedError;
 
 use self::filter::{ReceiverFilter, SenderFilter};
 use self::ots::{Form, base_bytes, extension_bytes};
@@ -114,7 +113,7 @@ pub static ENTRY: Entry =
             })
             .offline(),
             Message::of_sender("silent OTs (--variant silent)", "s(N_ot)", |shape| extension_bytes(shape)[1]).offline(),
-            Message::of_sender("challenges", "16 for 2^19 OTs", |shape| {
+            Message::of_sender("challenges", "16 for 2^17 OTs", |shape| {
                 let batches = ots::Batches::of(&Rr16Parameters::for_items(shape.sizes.receiver));
                 16 * batches.count() as u64
             })
@@ -218,14 +217,10 @@ pub fn online_receive<'a>(
     let filter = ReceiverFilter::new(run, offline, &positions);
     run.phase(Phase::Answer, filter.groups());
     let sums = filter.permute_and_sum(run, ctx.channel)?;
-    // 7. The items whose mask is among the sender's.
+    // 7. The items whose mask is among the sender's, which are all different.
     let masks = masks_of(run, &context)?;
     let mine = masks.of(run.threads, items, &positions, sums);
     let theirs = masks::recv_sorted(run, masks.width, ctx.channel.split().1)?;
-    if let Some(before) = theirs.windows(2).position(|pair| pair[0] == pair[1]) {
-        let repeated = SortedError::Repeated { position: before + 1 };
-        return Err(Misbehaviour::InvalidMasks(repeated).into());
-    }
     let threads = run.threads;
     let pairs = Pairs::joined(run, move || {
         let pairs = join(threads, &mine[..], &theirs[..]).into_iter();

@@ -6,7 +6,12 @@
 //! learns X. So it suits parties who trust each other to enter their true sets, or a run with `--audit-max`,
 //! which reveals no intersection larger than was agreed ([`audit`]).
 //!
-//! Source: HEK12 §3; the audit §6.
+//! The variant `malicious-ot` ([`engines`]) keeps both parties' items private from a partner that cheats, but for a
+//! receiver's choice of its row: it learns which numbers of that row the sender has. A sender that cheats learns
+//! nothing, but what the receiver then takes for the result may be wrong. If the receiver lets the sender know anything
+//! about the result, by its later conduct too, that may tell the sender about the receiver's items.
+//!
+//! Source: HEK12 §3; the audit §6; the variant §2.
 //!
 //! ```text
 //! receiver (Y ⊆ {0,1}^σ)                              sender (X ⊆ {0,1}^σ)
@@ -38,46 +43,73 @@
 //!
 //! [`counter`]: vesica_circuit::gadgets::counter
 
+use std::convert::identity;
+
 use vesica_circuit::circuits::bitwise_and::{self, bitwise_and};
 use vesica_circuit::{Bits, Engine, Input, Wires};
 use vesica_encode::items::Items;
 
 use super::engines::{self, BASE_MESSAGES, choice_bytes, evaluate, label_bytes};
-use super::{Circuit, audit};
+use super::{Circuit, audit, receiver_result};
 use crate::entry::{Entry, Gates, Memory, Message, Roles, Shape};
 use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
+use crate::parameters::Variant;
 use crate::protocol::{Ctx, Learns, Role, Run};
 
+/// The formula of the gates.
+const GATES: &str = "2^σ with a bit of the sender; --audit-max: 2^σ - 1 + (at most σ) more \
+    (lazy-counter: (σ - 1)·2^σ + 1 + (at most σ))";
+
 /// The registry's entry.
-pub static ENTRY: Entry = engines::entry("bwa", "garbled circuit: bitwise AND over a small domain", Roles::Whole { receive, send })
-    .paper("HEK12 §3, §6")
-    .native_only(1, 24)
-    .audited()
-    .variants(audit::VARIANTS)
-    .gates("2^σ with a bit of the sender; --audit-max: 2^σ - 1 + (at most σ) more (lazy-counter: (σ - 1)·2^σ + 1 + (at most σ))", gates)
-    .messages(&[
-        BASE_MESSAGES[0],
-        BASE_MESSAGES[1],
-        Message::of_receiver("OT extension, a row for each number of the domain", "κ·16·⌈2^σ/128⌉", |shape| {
-            choice_bytes(shape, domain(shape))
-        }),
-        Message::of_sender("labels of the receiver's bits", "2^σ·κ/8", |shape| label_bytes(shape, domain(shape))),
-        Message::of_sender(
-            "garbled gates, and permute bits of the result",
-            "2^σ·κ/8 + ⌈2^σ/8⌉, and 2·κ/8 for each gate of the audit and 1 for its bit",
-            |shape| engines::gate_bytes(shape, gates(shape)) + domain(shape).div_ceil(8) + audit::opened(shape),
-        ),
-        Message::of_receiver("the audit's bit, and with --learns both bits of the result", "⌈2^σ/8⌉ (--learns both) + 1 (--audit-max)", |shape| {
-            engines::returned_bytes(shape, domain(shape)) + audit::opened(shape)
-        }),
-    ])
-    .memory("2^σ/4 + 2^27 each (--audit-max: 64·2^σ more, 128·2^σ above level 128)", |shape| {
-        let labels = if shape.parameters.level > 128 { 128 } else { 64 };
-        let counted = audit::opened(shape) * labels * domain(shape);
-        let each = domain(shape) / 4 + (1 << 27) + counted;
-        Memory { receiver: each, sender: each }
-    });
+pub static ENTRY: Entry =
+    engines::entry("bwa", "garbled circuit: bitwise AND over a small domain", Roles::Whole { receive, send })
+        .paper("HEK12 §3, §6")
+        .native_only(1, 24)
+        .audited()
+        .variants(VARIANTS)
+        .receiver_only(&[engines::MALICIOUS_OT])
+        .gates(GATES, gates)
+        .messages(&[
+            BASE_MESSAGES[0],
+            BASE_MESSAGES[1],
+            Message::of_receiver(
+                "OT extension, a row for each number of the domain",
+                "κ·16·⌈2^σ/128⌉",
+                |shape| choice_bytes(shape, domain(shape)),
+            ),
+            Message::of_receiver(
+                "the same, with a check, and its set-up (malicious-ot)",
+                "6144 + 512·⌈2^σ/128⌉, and 560 for each started 127·128 of each 2^15 rows",
+                |shape| engines::checked_choice_bytes(shape, domain(shape)),
+            ),
+            Message::of_sender("labels of the receiver's bits", "2^σ·κ/8", |shape| {
+                label_bytes(shape, domain(shape))
+            }),
+            Message::of_sender(
+                "garbled gates, and permute bits of the result",
+                "2^σ·κ/8 + ⌈2^σ/8⌉, and 2·κ/8 for each gate of the audit and 1 for its bit",
+                |shape| {
+                    engines::gate_bytes(shape, gates(shape))
+                        + domain(shape).div_ceil(8)
+                        + audit::opened(shape)
+                },
+            ),
+            Message::of_receiver(
+                "the audit's bit, and with --learns both bits of the result",
+                "⌈2^σ/8⌉ (--learns both) + 1 (--audit-max)",
+                |shape| engines::returned_bytes(shape, domain(shape)) + audit::opened(shape),
+            ),
+        ])
+        .memory("2^σ/4 + 2^27 each (--audit-max: 64·2^σ more, 128·2^σ above level 128)", |shape| {
+            let labels = if shape.parameters.level > 128 { 128 } else { 64 };
+            let counted = audit::opened(shape) * labels * domain(shape);
+            let each = domain(shape) / 4 + (1 << 27) + counted;
+            Memory { receiver: each, sender: each }
+        });
+
+/// The counters of the audit, and the OTs against malicious parties.
+const VARIANTS: &[Variant] = &[audit::VARIANTS[0], engines::MALICIOUS_OT];
 
 /// 2^σ; 0 without σ, which no run of this entry is.
 fn domain(shape: &Shape) -> u64 {
@@ -92,7 +124,8 @@ fn gates(shape: &Shape) -> Gates {
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
     let both = intersect(ctx, Role::Receiver, items)?;
-    Ok(Pending::of_items(items, move || matched(items, &both)))
+    // Where both learn the result, it has been opened to both.
+    receiver_result(ctx.run, items, move || matched(items, &both), |_| Ok(()), identity)
 }
 
 /// The sender's role.
@@ -161,5 +194,35 @@ impl Circuit for Intersection<'_, '_> {
             opened.extend(result.into_iter().flatten());
         }
         Ok(opened)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::Parameters;
+    use crate::testing::{Case, duel, planted_for};
+
+    /// The declared size, 5, is within the limit, so that it alone would need no audit.
+    #[test]
+    fn flaw_a_receiver_that_enters_the_whole_domain_is_refused() {
+        for learns in [Learns::Receiver, Learns::Both] {
+            let parameters = Parameters { sigma: Some(8), audit_max: Some(10), ..Parameters::default() };
+            let sets = planted_for(&parameters, 5, 60, 2, 1);
+            let case = Case { parameters, learns, ..Case::default() };
+            let (receiver, sender) = duel(
+                (&ENTRY, &sets, case),
+                Box::new(|ctx| {
+                    let (run, role) = (ctx.run, Role::Receiver);
+                    let all = Intersection { run, role, mine: [Bits::repeat(true, 1 << 8)] };
+                    let ended = evaluate(ctx, role, gates(&Shape::of(run)).all(), all);
+                    // It does not run away: the sender ends by what the audit says.
+                    Ok(ended)
+                }),
+                Box::new(|ctx| Ok(send(ctx, &sets.sender))),
+            );
+            assert_eq!(sender.unwrap(), Err(Error::AuditRefused { most: 10 }));
+            assert_eq!(receiver.unwrap(), Err(Error::AuditRefused { most: 10 }));
+        }
     }
 }

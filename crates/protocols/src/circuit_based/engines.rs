@@ -10,16 +10,40 @@
 //!
 //! The labels have κ bits, the level of the run: 80, 128, 192 or 256 (HEK12 Figure 11). The OTs are those of
 //! [`iknp`], whose base OTs may be kept.
+//!
+//! **The variant [`malicious-ot`](MALICIOUS_OT)** has OTs that withstand malicious parties ([`softspoken`]), and opens
+//! nothing to the sender: HEK12 §2's form for privacy without correctness, at level 128. [`yao`] says what it
+//! guarantees. A protocol offers it where the circuit, on any bits of the receiver, gives no more than the protocol
+//! may give. Sort-compare-shuffle does not: whether the merger finds a match in an unsorted list depends on the
+//! sender's other items.
 
 use vesica_circuit::yao;
 use vesica_crypto::hash::Label;
 use vesica_ot::base::cache::{self, BaseOtCache};
-use vesica_ot::iknp;
+use vesica_ot::security::{Malicious, NoCache, Security};
+use vesica_ot::softspoken::{self, Choices, Width};
+use vesica_ot::{chosen, iknp, small_field};
 
 use super::Circuit;
 use crate::entry::{Entry, Gates, Message, Roles, Shape};
-use crate::error::Error;
-use crate::protocol::{Ctx, Phase, Role, Run};
+use crate::error::{Error, Misuse};
+use crate::parameters::{Parameters, Variant};
+use crate::protocol::{Ctx, Learns, Phase, Role, Run};
+
+/// The form whose OTs withstand malicious parties.
+pub const MALICIOUS_OT: Variant = Variant {
+    name: "malicious-ot",
+    what: "OTs that withstand malicious parties, where the receiver alone learns the result: items stay private \
+           from a partner that cheats, but the result may then be wrong",
+};
+
+/// The fields of its OTs.
+const WIDTH: Width = Width::Four;
+
+/// Whether a run has it.
+fn withstands(parameters: &Parameters) -> bool {
+    parameters.variant == Some(&MALICIOUS_OT)
+}
 
 /// Whose hash the base OTs use; one batch of them a run.
 const BASE: Label = Label::new("circuit: base OTs");
@@ -39,6 +63,7 @@ pub fn evaluate<C: Circuit>(
     circuit: C,
 ) -> Result<C::Output, Error> {
     match ctx.run.parameters.level {
+        _ if withstands(&ctx.run.parameters) => over_malicious_ots(ctx, role, gates, circuit),
         ..=128 => with_labels::<C, 1>(ctx, role, gates, circuit),
         _ => with_labels::<C, 2>(ctx, role, gates, circuit),
     }
@@ -71,6 +96,36 @@ fn with_labels<C: Circuit, const W: usize>(
     }
 }
 
+/// The same over OTs that withstand malicious parties. A run whose result goes to the sender too is refused here: what
+/// tells it need not be an opening of the engine's.
+fn over_malicious_ots<C: Circuit>(
+    ctx: &mut Ctx<'_, '_>,
+    role: Role,
+    gates: u64,
+    circuit: C,
+) -> Result<C::Output, Error> {
+    let Ctx { run, channel, rng, .. } = ctx.reborrow();
+    if run.learns == Learns::Both {
+        return Err(Misuse::ReceiverOnly.into());
+    }
+    let (context, level) = (&run.context, run.parameters.level);
+    let mut watch = |gates: u64| run.advance(gates as usize).map_err(|_| vesica_circuit::Error::Cancelled);
+    run.phase(Phase::BaseOts, 0);
+    match role {
+        Role::Receiver => {
+            let ot = softspoken::Receiver::<Malicious>::setup(context, WIDTH, NoCache, channel, rng)?;
+            run.phase(Phase::EvaluateCircuit, gates as usize);
+            circuit.run(&mut yao::Evaluator::<_, 1>::receiver_only(context, level, ot, channel, &mut watch)?)
+        }
+        Role::Sender => {
+            let ot = softspoken::Sender::<Malicious>::setup(context, WIDTH, NoCache, channel, rng)?;
+            run.phase(Phase::Garble, gates as usize);
+            circuit
+                .run(&mut yao::Garbler::<_, 1>::receiver_only(context, level, ot, channel, &mut watch, rng)?)
+        }
+    }
+}
+
 /// The cache of base OTs that this run uses.
 fn cache<'a>(run: &Run<'a>) -> Option<&'a BaseOtCache> {
     run.base_ots.filter(|_| cache::may_be_cached(run.parameters.level))
@@ -85,7 +140,7 @@ pub const fn entry(name: &'static str, title: &'static str, roles: Roles) -> Ent
         .flights(flights)
         .base_ots(kept_base_ots)
         .steps(|role, _| match role {
-            Role::Receiver => &[(Phase::BaseOts, 5), (Phase::EvaluateCircuit, 95)],
+            Role::Receiver => &[(Phase::BaseOts, 5), (Phase::EvaluateCircuit, 94), (Phase::Compare, 1)],
             Role::Sender => &[(Phase::BaseOts, 5), (Phase::Garble, 95)],
         })
 }
@@ -105,7 +160,7 @@ pub fn flights(shape: &Shape) -> u32 {
 /// How many base OTs there are that may be kept.
 pub fn kept_base_ots(shape: &Shape) -> u64 {
     let level = shape.parameters.level;
-    if cache::may_be_cached(level) { level.into() } else { 0 }
+    if cache::may_be_cached(level) && !withstands(&shape.parameters) { level.into() } else { 0 }
 }
 
 /// Bytes of a message of the base OTs, by who sends it: 0 the sender, 1 the receiver.
@@ -130,7 +185,17 @@ pub const BASE_MESSAGES: [Message; 2] = [
 
 /// Bytes of the receiver's message for the OTs of so many of its bits, given to the engine in one call.
 pub fn choice_bytes(shape: &Shape, bits: u64) -> u64 {
-    iknp::bytes(shape.parameters.level, bits as usize)
+    if withstands(&shape.parameters) { 0 } else { iknp::bytes(shape.parameters.level, bits as usize) }
+}
+
+/// The same with [`MALICIOUS_OT`], of a run's only call: with the set-up.
+pub fn checked_choice_bytes(shape: &Shape, bits: u64) -> u64 {
+    if !withstands(&shape.parameters) {
+        return 0;
+    }
+    let call = |bits| softspoken::bytes(WIDTH, Security::Malicious, bits, Choices::Chosen);
+    let once = small_field::message_bytes(WIDTH, Security::Malicious);
+    (once + chosen::calls(bits as usize).map(call).sum::<usize>()) as u64
 }
 
 /// Bytes of garbled gates.

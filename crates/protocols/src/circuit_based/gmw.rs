@@ -2,33 +2,77 @@
 //!
 //! ```text
 //! receiver                                           sender
-//!              ◄─ base OTs, twice ─►                 32 and 64·κ bytes, each way
+//!              ◄─ base OTs, set-up ─►                ([`ots`])
 //! masks' seed  ──►                              ◄──  masks' seed, 32 bytes
-//!              ◄─ OT extensions (IKNP) ─►            κ/8 an OT of a bit or a string, each way
+//!              ◄─ OT extensions ─►                   a row an OT of a bit or a string, each way
 //!              ◄─ layers of gates ─►                 2 bits an AND; w + 1 bits a selection among w
 //!              ◄── shares of the result ──
 //! ```
 //!
-//! The OTs are those of [`iknp`] at κ = 80, 128, 192 or 256, one extension each way. How many a circuit takes is
-//! counted before ([`Cost`]), so that they are made in batches ahead of their use.
+//! How many OTs a circuit takes is counted before ([`Cost`]), so that they are made in batches ahead of their use.
 
-use vesica_circuit::gmw::{Correlations, Cost, Demand, Gmw, RandomOts};
-use vesica_crypto::hash::{Context, Label};
-use vesica_ot::iknp;
+pub mod ots;
+
+use vesica_circuit::gmw::{Correlations, Cost, Gmw, RandomOts};
+use vesica_crypto::hash::Context;
+use vesica_ot::base::cache::LEAST_LEVEL;
+use vesica_ot::vole::WIDTH;
+use vesica_ot::{CotReceiver, CotSender};
 
 use super::{Circuit, party};
-use crate::entry::{Entry, Gates, Roles, Shape};
+use crate::entry::{Entry, Gates, Message, Roles, Shape};
 use crate::error::Error;
+use crate::parameters::{Parameters, variants};
 use crate::protocol::{Ctx, NoProgress, Phase, Role, Run};
+use crate::results::Attached;
+use ots::{Iknp, Source};
 
-/// Whose hash the base OTs use: of the extension whose OTs the receiver sends, and of the other.
-const BASE: [Label; 2] =
-    [Label::new("gmw: base OTs, the receiver sends"), Label::new("gmw: base OTs, the sender sends")];
+variants! {
+    /// Where the OTs come from.
+    enum Form {
+        /// SoftSpoken; IKNP above level 128.
+        Standard,
+        /// IKNP.
+        Iknp = "iknp", "OTs of IKNP, as in the papers: κ bits each";
+        /// Silent OT.
+        Silent = "silent", "silent OTs: about 2/3 of a bit each, three times the time";
+    }
+}
 
 /// The levels κ.
 const LEVELS: &[u32] = &[80, 128, 192, 256];
 
-/// Runs a circuit of this cost over IKNP.
+/// The source of a run of an entry over GMW.
+pub fn source(parameters: &Parameters) -> Source {
+    match Form::of(parameters) {
+        _ if parameters.level > LEAST_LEVEL => Source::Iknp,
+        Form::Standard => Source::SoftSpoken,
+        Form::Iknp => Source::Iknp,
+        Form::Silent => Source::Silent,
+    }
+}
+
+/// What is computed on the shares of wires that GMW has: a circuit, or one that goes on with the shares.
+pub trait OnShares {
+    /// What a party has of it.
+    type Output;
+
+    /// Computes it.
+    ///
+    /// # Errors
+    /// As [`Circuit::run`].
+    fn run<C: Correlations>(self, engine: &mut Gmw<'_, C>) -> Result<Self::Output, Error>;
+}
+
+impl<T: Circuit> OnShares for T {
+    type Output = T::Output;
+
+    fn run<C: Correlations>(self, engine: &mut Gmw<'_, C>) -> Result<Self::Output, Error> {
+        Circuit::run(self, engine)
+    }
+}
+
+/// Runs a circuit of this cost over OTs of the run's variant, with base OTs that may be kept.
 ///
 /// # Errors
 /// If the connection fails, the partner's bytes are not those of the protocol, the run was cancelled, or the
@@ -39,24 +83,62 @@ pub fn evaluate<C: Circuit>(
     cost: &Cost,
     circuit: C,
 ) -> Result<C::Output, Error> {
-    let gates = cost.count.ands + cost.count.private_ands;
-    match ctx.run.parameters.level {
-        ..=128 => {
-            let ots = random_ots::<1>(ctx, role, cost.demand())?;
-            with(ctx, role, ots, gates, circuit)
+    let source = source(&ctx.run.parameters);
+    evaluate_over(source, true, ctx, role, cost, circuit)
+}
+
+/// The same over OTs of this source. Base OTs come from the run's cache if it `keeps` them.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_over<C: OnShares>(
+    source: Source,
+    keeps: bool,
+    ctx: &mut Ctx<'_, '_>,
+    role: Role,
+    cost: &Cost,
+    circuit: C,
+) -> Result<C::Output, Error> {
+    let iknp = Iknp { level: ctx.run.parameters.level, threads: ctx.run.threads };
+    match source {
+        Source::SoftSpoken => {
+            let both = ots::both(&ots::SPOKEN, ctx, role, keeps)?;
+            over_ots::<_, _, _, 1>(ctx, role, both, cost, circuit)
         }
-        _ => {
-            let ots = random_ots::<2>(ctx, role, cost.demand())?;
-            with(ctx, role, ots, gates, circuit)
+        Source::Silent => {
+            let both = ots::both(&WIDTH, ctx, role, keeps)?;
+            let both = ots::silent(ctx, role, &cost.demand(), both);
+            over_ots::<_, _, _, 1>(ctx, role, both, cost, circuit)
+        }
+        Source::Iknp if iknp.level <= 128 => {
+            let both = ots::both::<1, _>(&iknp, ctx, role, keeps)?;
+            over_ots(ctx, role, both, cost, circuit)
+        }
+        Source::Iknp => {
+            let both = ots::both::<2, _>(&iknp, ctx, role, keeps)?;
+            over_ots(ctx, role, both, cost, circuit)
         }
     }
+}
+
+/// Runs a circuit over correlated OTs that have been set up.
+fn over_ots<C: OnShares, S: CotSender<W>, R: CotReceiver<W>, const W: usize>(
+    ctx: &mut Ctx<'_, '_>,
+    role: Role,
+    (send, receive): (S, R),
+    cost: &Cost,
+    circuit: C,
+) -> Result<C::Output, Error> {
+    let run = ctx.run;
+    let ots = RandomOts::new(&run.context, party(role), send, receive, cost.demand());
+    with(ctx, role, ots.with_threads(run.threads), cost.count.ands + cost.count.private_ands, circuit)
 }
 
 /// Runs a circuit of so many gates with triples from anywhere.
 ///
 /// # Errors
 /// As [`evaluate`].
-pub fn with<C: Circuit>(
+pub fn with<C: OnShares>(
     ctx: &mut Ctx<'_, '_>,
     role: Role,
     correlations: impl Correlations,
@@ -69,36 +151,18 @@ pub fn with<C: Circuit>(
     circuit.run(&mut Gmw::new(party(role), correlations, channel, &mut watch, rng)?)
 }
 
-/// Two extensions with rows of `W` blocks, one each way.
-fn random_ots<const W: usize>(
-    ctx: &mut Ctx<'_, '_>,
-    role: Role,
-    demand: Demand,
-) -> Result<RandomOts<iknp::Sender<W>, iknp::Receiver<W>, W>, Error> {
-    let Ctx { run, channel, rng, .. } = ctx.reborrow();
-    let (context, level) = (&run.context, run.parameters.level);
-    run.phase(Phase::BaseOts, 0);
-    let (send, receive) = match role {
-        Role::Receiver => {
-            let send = iknp::Sender::setup(context, BASE[0], level, None, channel, rng)?;
-            (send, iknp::Receiver::setup(context, BASE[1], level, None, channel, rng)?)
-        }
-        Role::Sender => {
-            let receive = iknp::Receiver::setup(context, BASE[0], level, None, channel, rng)?;
-            (iknp::Sender::setup(context, BASE[1], level, None, channel, rng)?, receive)
-        }
-    };
-    let (send, receive) = (send.with_threads(run.threads), receive.with_threads(run.threads));
-    Ok(RandomOts::new(context, party(role), send, receive, demand).with_threads(run.threads))
-}
-
 /// What the entries over GMW have in common.
 pub const fn entry(name: &'static str, title: &'static str, roles: Roles) -> Entry {
     Entry::new(name, title, roles)
         .family("circuit_based")
         .levels(LEVELS)
+        .variants(Form::VARIANTS)
+        .base_ots(kept_base_ots)
         .learns_both()
-        .steps(|_, _| &[(Phase::BaseOts, 5), (Phase::EvaluateCircuit, 95)])
+        .steps(|role, _| match role {
+            Role::Receiver => &[(Phase::BaseOts, 5), (Phase::EvaluateCircuit, 94), (Phase::Compare, 1)],
+            Role::Sender => &[(Phase::BaseOts, 5), (Phase::EvaluateCircuit, 95)],
+        })
 }
 
 /// The cost of a circuit of a run of this shape, which is given a run that only counts.
@@ -114,6 +178,7 @@ pub fn cost_of(shape: &Shape, circuit: impl FnOnce(&Run<'_>, &mut Cost) -> Resul
         progress: &NoProgress,
         base_ots: None,
         offline: None,
+        attached: Attached::Nothing,
     };
     // Sizes that are refused cost nothing.
     Cost::of(|cost| circuit(&run, cost)).unwrap_or_default()
@@ -125,20 +190,57 @@ pub fn gates_of(cost: &Cost) -> Gates {
     Gates { ands: count.ands, private_ands: count.private_ands, depth: Some(count.depth) }
 }
 
-/// The base OTs of both directions, the layers, the openings, and a batch of OTs of either kind.
-pub fn flights_of(cost: &Cost) -> u32 {
-    2 + 2 + cost.count.layers as u32 + 1
+/// The base OTs and what is made of them, the layers, the openings, and a batch of OTs of either kind.
+pub fn flights_of(shape: &Shape, cost: &Cost) -> u32 {
+    ots::flights(shape, source(&shape.parameters), &cost.demand()) + cost.count.layers as u32 + 1
 }
 
-/// Bytes of the base OTs that each party sends.
-pub fn base_bytes(shape: &Shape) -> u64 {
-    iknp::setup_bytes(shape.parameters.level).iter().sum()
+/// How many base OTs there are that may be kept.
+pub fn kept_base_ots(shape: &Shape) -> u64 {
+    ots::kept_base_ots(shape, source(&shape.parameters))
 }
 
-/// Bytes of the OT extension whose choices a party makes.
-pub fn extension_bytes(shape: &Shape, role: Role, cost: &Cost) -> u64 {
-    let rows = cost.demand().rows(party(role));
-    rows.map(|rows| iknp::bytes(shape.parameters.level, rows as usize)).iter().sum()
+/// Bytes of a message of the base OTs, of the set-up, and of the OTs.
+pub fn base_bytes(shape: &Shape, from: Role) -> u64 {
+    ots::base_bytes(shape, source(&shape.parameters), from)
+}
+
+/// Bytes of the set-up that a party sends.
+pub fn setup_bytes(shape: &Shape, from: Role) -> u64 {
+    ots::setup_bytes(shape, source(&shape.parameters), from)
+}
+
+/// The messages before the OTs. Their first Δ is the sender's.
+pub const SETUP_MESSAGES: [Message; 4] = [
+    Message::of_sender(
+        "base OTs: an element for each string; not sent where they are kept",
+        "64·128 (IKNP: 64·κ; 49·κ at level 192, 67·κ at 256)",
+        |shape| base_bytes(shape, Role::Sender),
+    ),
+    Message::of_receiver(
+        "base OTs: the other side's element; not sent where they are kept",
+        "32 (98 at level 192, 134 at 256)",
+        |shape| base_bytes(shape, Role::Receiver),
+    ),
+    Message::of_receiver(
+        "trees of the extension; its first rows are the base OTs of the other direction",
+        "4096 + 512 (IKNP: κ·16·⌈κ/128⌉; silent: 4096 + 256)",
+        |shape| setup_bytes(shape, Role::Receiver),
+    ),
+    Message::of_sender("trees of the other extension", "4096 (IKNP: none)", |shape| {
+        setup_bytes(shape, Role::Sender)
+    }),
+];
+
+/// Bytes that a party sends for the OTs.
+pub fn extension_bytes(shape: &Shape, from: Role, cost: &Cost) -> u64 {
+    ots::extension_bytes(shape, source(&shape.parameters), from, &cost.demand())
+}
+
+/// Bytes of memory that the OTs take at their peak.
+pub fn ot_memory(shape: &Shape, cost: &Cost) -> u64 {
+    let Parameters { profile, .. } = shape.parameters;
+    ots::memory(source(&shape.parameters), &cost.demand(), profile)
 }
 
 /// Bytes that a party sends for the seeds, the gates and the openings.

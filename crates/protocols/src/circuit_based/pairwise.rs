@@ -5,7 +5,12 @@
 //! n_s. With digests, two different items of the two parties are hashed to one number with probability at most
 //! 2^-40 in the whole run.
 //!
-//! Source: HEK12 §4.
+//! The variant `malicious-ot` ([`engines`]) keeps both parties' items private from a partner that cheats. A receiver
+//! that cheats learns which of n_r numbers of its choice the sender has, as with items of its own; a sender that cheats
+//! learns nothing, but what the receiver then takes for the result may be wrong. If the receiver lets the sender know
+//! anything about the result, by its later conduct too, that may tell the sender about the receiver's items.
+//!
+//! Source: HEK12 §4; §2 for the variant.
 //!
 //! ```text
 //! receiver (Y)                                        sender (X)
@@ -46,6 +51,8 @@
 
 mod early;
 
+use std::convert::identity;
+
 use vesica_circuit::bits::rows;
 use vesica_circuit::circuits::pairwise::{self, pairwise};
 use vesica_circuit::{Bits, Engine};
@@ -53,7 +60,7 @@ use vesica_encode::items::Items;
 
 use super::engines::{self, BASE_MESSAGES, base_bytes, choice_bytes, evaluate, gate_bytes, label_bytes};
 use super::inputs::{numbers_of, sigma};
-use super::{Circuit, audit, both_inputs};
+use super::{Circuit, audit, both_inputs, receiver_result};
 use crate::entry::{Entry, Gates, Memory, Message, Roles, Shape};
 use crate::error::{Error, Misuse};
 use crate::outcome::{Outcome, Pending};
@@ -64,6 +71,8 @@ pub static ENTRY: Entry =
     engines::entry("pwc", "garbled circuit: pairwise comparison", Roles::Whole { receive, send })
         .paper("HEK12 §4")
         .sigma(1, 64)
+        .variants(&[engines::MALICIOUS_OT])
+        .receiver_only(&[engines::MALICIOUS_OT])
         .gates("n_r·n_s·(w - 1); at most as many with --learns both", gates)
         .at_most(|shape| shape.learns == Learns::Both)
         .messages(&[
@@ -78,6 +87,11 @@ pub static ENTRY: Entry =
             Message::of_receiver("OT extension, a row for each bit", "κ·16·⌈n_r·w/128⌉", |shape| {
                 choice_bytes(shape, bits(shape))
             }),
+            Message::of_receiver(
+                "the same, with a check, and its set-up (malicious-ot)",
+                "6144 + 512·⌈n_r·w/128⌉, and 560 for each started 127·128 of each 2^15 rows",
+                |shape| engines::checked_choice_bytes(shape, bits(shape)),
+            ),
             Message::of_sender("labels of the receiver's bits", "n_r·w·κ/8", |shape| {
                 label_bytes(shape, bits(shape))
             }),
@@ -148,10 +162,11 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
         return Ok(Pending::of_items(items, move || matched));
     }
     let rows = all_pairs(ctx, Role::Receiver, items)?;
-    Ok(Pending::of_items(items, move || {
+    let find = move || -> Vec<u32> {
         let is_in = |item: &u32| rows.iter().flatten().any(|row| row.get(*item as usize));
         (0..items.len() as u32).filter(is_in).collect()
-    }))
+    };
+    receiver_result(ctx.run, items, find, |_| Ok(()), identity)
 }
 
 /// The sender's role.

@@ -48,12 +48,14 @@
 mod bins;
 pub mod shared;
 
+use std::convert::identity;
+
 use vesica_circuit::circuits::phasing::{self as circuit, Receiver, Sender};
 use vesica_circuit::{Bits, Engine, Opening};
 use vesica_encode::items::Items;
 
 use super::engines::{self, BASE_MESSAGES, choice_bytes, evaluate, gate_bytes, label_bytes};
-use super::{Circuit, audit, inputs, returned};
+use super::{Circuit, audit, inputs, receiver_result, returned};
 use crate::entry::{Entry, Gates, Memory, Message, Roles, Shape};
 use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
@@ -76,7 +78,9 @@ pub static ENTRY: Entry = engines::entry(
     engines::flights(shape) + 2 * (calls.saturating_sub(1)) as u32
 })
 .steps(|role, _| match role {
-    Role::Receiver => &[(Phase::Hash, 2), (Phase::BaseOts, 2), (Phase::EvaluateCircuit, 96)],
+    Role::Receiver => {
+        &[(Phase::Hash, 2), (Phase::BaseOts, 2), (Phase::EvaluateCircuit, 95), (Phase::Compare, 1)]
+    }
     Role::Sender => &[(Phase::Hash, 2), (Phase::BaseOts, 2), (Phase::Garble, 96)],
 })
 .gates("β·max_β·(w' - 1) + s·(n_s·(w - 1) + 1); --audit-max: at most β + s + log2 β more", gates)
@@ -175,15 +179,12 @@ fn receive_by<'a>(
     let circuit = Comparisons { run, shape: &plan.shape, receiver: Some(&bins), sender: None };
     let opened = evaluate(ctx, gates, circuit)?.unwrap_or_default();
     let find = move || bins.items(opened.iter().flat_map(Bits::iter));
-    if run.learns == Learns::Both {
-        let matched = find();
-        let (numbers, sigma) =
-            (inputs::numbers(run, items, plan.hashed), plan.returned_bits(&run.parameters));
-        let numbers = matched.iter().map(|item| numbers[*item as usize]).collect();
-        returned::send(numbers, sigma, ctx.channel.split().0)?;
-        return Ok(Pending::of_items(items, move || matched));
-    }
-    Ok(Pending::of_items(items, find))
+    let tell = |matched: &Vec<u32>| {
+        let numbers = inputs::numbers(run, items, plan.hashed);
+        let matched = matched.iter().map(|item| numbers[*item as usize]).collect();
+        returned::send(matched, plan.returned_bits(&run.parameters), ctx.channel.split().0)
+    };
+    receiver_result(run, items, find, tell, identity)
 }
 
 /// The sender's role, likewise.

@@ -21,8 +21,8 @@
 //! is the smallest item, so a match of it stands in the first slot. That wire, σ AND gates in all, says
 //! whether the first slot matches and holds 0.
 //!
-//! **Hashed items** have ℓ' = λ + ⌈log2 n⌉ + ⌈log2 n'⌉ bits with n' the larger set and n the smaller one, and
-//! at least λ + 2⌈log2 n'⌉ - 1: two items of one party must not look like a match either.
+//! **Hashed items** have ℓ' = λ + ⌈log2 n(n - 1)/2⌉ bits for n = n_r + n_s: two items of one party must not look
+//! like a match either.
 
 pub mod few_layers;
 pub mod homomorphic;
@@ -35,9 +35,9 @@ use vesica_circuit::gadgets::{equality, greater_than};
 use vesica_circuit::{Bits, Engine, Input, Wires, networks};
 use vesica_encode::items::Items;
 
-use super::engines::{self, BASE_MESSAGES, choice_bytes, label_bytes};
-use super::{inputs, returned};
-use crate::entry::{Entry, Message, Roles, Shape};
+use super::engines::{self, BASE_MESSAGES, choice_bytes, gate_bytes, label_bytes};
+use super::{audit, inputs, returned};
+use crate::entry::{Entry, Gates, Memory, Message, Roles, Shape};
 use crate::error::Error;
 use crate::masks::MaskWidth;
 use crate::outcome::{Outcome, Pending};
@@ -68,6 +68,32 @@ const RETURNED: Message =
     Message::of_receiver("numbers of the matches (--learns both)", "4 + k·⌈w/8⌉", |shape| {
         returned::bytes(shape, bits(shape))
     });
+
+/// All of a garbled circuit whose slots are opened, with those of its gates and slots as given.
+const fn messages(formula: &'static str, bytes: fn(&Shape) -> u64) -> [Message; 7] {
+    [
+        INPUT_MESSAGES[0],
+        INPUT_MESSAGES[1],
+        INPUT_MESSAGES[2],
+        INPUT_MESSAGES[3],
+        Message::of_sender("garbled gates, and permute bits of the slots", formula, bytes),
+        Message::of_receiver("the audit's bit", "1 (--audit-max)", audit::opened),
+        RETURNED,
+    ]
+}
+
+/// Bytes of the gates of such a circuit, of its slots and of the audit's bit.
+fn garbled_bytes(shape: &Shape, gates: Gates) -> u64 {
+    gate_bytes(shape, gates) + opened_bytes(shape) + audit::opened(shape)
+}
+
+/// The formula of its memory, and its program.
+const MEMORY: &str = "24·w·(n_r + n_s) + 2^26 each (48·w above level 128)";
+
+fn memory(shape: &Shape) -> Memory {
+    let each = circuit_memory(shape);
+    Memory { receiver: each, sender: each }
+}
 
 /// σ, of sizes that are not refused.
 fn bits(shape: &Shape) -> u32 {
@@ -101,19 +127,11 @@ fn opened_bytes(shape: &Shape) -> u64 {
     (slots_of(shape) * u64::from(bits(shape)) + zero_wires(shape)).div_ceil(8)
 }
 
-/// Bits of a hashed item.
-fn hashed_width(sizes: Sizes) -> Result<MaskWidth, Error> {
-    let Sizes { receiver, sender } = sizes;
-    let swapped = Sizes { receiver: sender, sender: receiver };
-    let widths = [MaskWidth::for_hashed_items(sizes)?, MaskWidth::for_hashed_items(swapped)?];
-    Ok(MaskWidth::of_bits(widths[0].bits().max(widths[1].bits())))
-}
-
 /// σ: bits of the numbers that the circuit compares.
 fn sigma(sizes: Sizes, parameters: &Parameters) -> Result<u32, Error> {
     match parameters.sigma {
         Some(sigma) => Ok(sigma),
-        None => Ok(hashed_width(sizes)?.bits()),
+        None => Ok(MaskWidth::for_all_items(sizes)?.bits()),
     }
 }
 
@@ -127,7 +145,7 @@ struct Sorted {
 
 impl Sorted {
     fn new(run: &Run<'_>, items: &Items) -> Result<Self, Error> {
-        let (width, sigma) = (hashed_width(run.sizes)?, sigma(run.sizes, &run.parameters)?);
+        let (width, sigma) = (MaskWidth::for_all_items(run.sizes)?, sigma(run.sizes, &run.parameters)?);
         let numbers = inputs::numbers(run, items, width);
         // Native numbers are their items' bytes, so they are sorted; and each of them may be 0.
         let native = run.parameters.sigma.is_some();
@@ -220,19 +238,16 @@ fn slots_ands(shape: &Shape) -> u64 {
 }
 
 /// The receiver's last step: the items whose numbers the slots held, as `find` tells them. Where both learn the
-/// result it returns them; else they are looked for once the run is confirmed.
+/// result it returns the numbers.
 fn receiver_result<'a>(
     ctx: &mut Ctx<'_, 'a>,
     items: &'a Items,
     sorted: Sorted,
     find: impl FnOnce() -> Vec<u128> + 'a,
 ) -> Result<Pending<'a>, Error> {
-    if ctx.run.learns == Learns::Receiver {
-        return Ok(Pending::of_items(items, move || sorted.items_with(find())));
-    }
-    let found = find();
-    returned::send(found.clone(), sorted.sigma, ctx.channel.split().0)?;
-    Ok(Pending::of_items(items, move || sorted.items_with(found)))
+    let sigma = sorted.sigma;
+    let tell = |found: &Vec<u128>| returned::send(found.clone(), sigma, ctx.channel.split().0);
+    super::receiver_result(ctx.run, items, find, tell, move |found| sorted.items_with(found))
 }
 
 /// The sender's.

@@ -44,17 +44,21 @@
 //! its items match. The sender must not see them: where an item ended up depends on all others.
 //!
 //! Names: β = `bins`, w = `width`, r = `targets`, r* = `values`; items under the session = `keys`;
-//! `oprf::programmable` has the OPPRF, `silent_triples` what GMW takes.
+//! `oprf::programmable` has the OPPRF, [`ots`](super::gmw::ots) what GMW takes.
 //!
 //! Cost: the OPRF of n_r items, in which the sender evaluates 3·n_s; a hint of 1.2·3·n_s values; β·(w - 1) AND
 //! gates, each with a bit of silent OTs and two bits of each party.
 
+mod costs;
+
+use std::convert::identity;
 use std::ops::Range;
 use std::time::Duration;
 
+use rand_core::CryptoRng;
 use vesica_circuit::circuits::phasing as circuit;
-use vesica_circuit::gmw::{self, Cost, Gmw};
-use vesica_circuit::{Bits, Opening, Party};
+use vesica_circuit::gmw::{Correlations, Cost, Gmw};
+use vesica_circuit::{Bits, Opening};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
 use vesica_crypto::prg::Prg;
@@ -64,10 +68,12 @@ use vesica_ot::security::SemiHonest;
 use vesica_ot::vole;
 use zeroize::Zeroizing;
 
+use super::aggregate::{Aggregate, Own, Tools};
+use super::gmw::ots::Source;
+use super::gmw::{OnShares, evaluate_over};
 use super::phasing::Comparisons;
-use super::silent_triples::{self, SilentTriples};
-use super::{Circuit, audit, inputs, party, returned};
-use crate::entry::{Entry, Gates, Memory, Message, Roles, Shape};
+use super::{audit, inputs, receiver_result, returned};
+use crate::entry::{Entry, Roles, Shape};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
 use crate::oprf;
@@ -76,177 +82,76 @@ use crate::oprf::programmable::{self, OpprfReceiver, OpprfSender, Programming};
 use crate::oprf::vole::store::Store;
 use crate::oprf::vole::{Functions, Oprf, Setup};
 use crate::outcome::{Outcome, Pending};
-use crate::parameters::{Parameters, Profile, Security};
+use crate::parameters::{Parameters, Profile, Security, variants};
 use crate::protocol::{Ctx, Learns, Phase, Role, Run, Sizes};
+use crate::results::{Attached, ResultKind, ResultName};
+
+variants! {
+    /// Where the OTs come from.
+    enum Form {
+        /// Silent OT.
+        Standard,
+        /// SoftSpoken.
+        SoftSpoken = "softspoken", "OTs of SoftSpoken: 31 bits each, a third of the time";
+        /// IKNP.
+        Iknp = "iknp", "OTs of IKNP: 128 bits each";
+    }
+}
 
 /// Hash functions.
 const FUNCTIONS: u8 = 3;
 
 /// The registry's entry.
-pub static ENTRY: Entry =
-    Entry::new("circuit-vole", "GMW on bins that an OPPRF from VOLE fills", Roles::Whole { receive, send })
-        .family("circuit_based")
-        .paper("PSTY19; RS21; BPSY23")
-        .profiles(&Profile::ALL)
-        .sigma(1, 64)
-        .learns_both()
-        .audited()
-        .flights(flights)
-        .steps(|role, _| match role {
-            Role::Receiver => &[
-                (Phase::Hash, 3),
-                (Phase::Blind, 5),
-                (Phase::Unblind, 5),
-                (Phase::Exchange, 7),
-                (Phase::EvaluateCircuit, 80),
-            ],
-            Role::Sender => &[
-                (Phase::Hash, 2),
-                (Phase::Blind, 8),
-                (Phase::Answer, 5),
-                (Phase::Exchange, 5),
-                (Phase::EvaluateCircuit, 80),
-            ],
-        })
-        .gates("β·(w - 1); --audit-max: at most β + log2 n more", |shape| {
-            with_plan(shape, |plan| {
-                let count = plan.cost(shape).count;
-                Gates { ands: count.ands, private_ands: 0, depth: Some(count.depth) }
-            })
-        })
-        .messages(&[
-            Message::of_sender("OPRF: base OTs, whose choices are the bits of Δ", "8192", |shape| {
-                with_plan(shape, |_| vole::Plan::FLIGHT1_BYTES as u64)
-            }),
-            Message::of_receiver(
-                "OPRF: base OT, small-field trees and corrections of the VOLE; seed of the store",
-                "32 + r(m) + 16",
-                |shape| {
-                    let security = Security::SemiHonest;
-                    with_plan(shape, |plan| {
-                        let flight2 = match plan.small {
-                            true => plan.oprf.flight2_bytes::<u64>(security),
-                            false => plan.oprf.flight2_bytes::<Block>(security),
-                        };
-                        (flight2 + Block::BYTES) as u64
-                    })
-                },
-            ),
-            Message::of_sender("OPRF: correction words of the puncturable PRF", "s(m)", |shape| {
-                with_plan(shape, |plan| plan.oprf.flight3_bytes() as u64)
-            }),
-            Message::of_receiver(
-                "OPRF: A' = A + P, an element for each slot of the store",
-                "m·(16, or 8 for small values)",
-                |shape| with_plan(shape, |plan| plan.oprf.length() as u64 * if plan.small { 8 } else { 16 }),
-            ),
-            Message::of_sender("OPPRF: the hint and its seed", "16 + ⌈m'·w/8⌉", |shape| {
-                with_plan(shape, |plan| plan.programming.hint_bytes().unwrap_or(0))
-            }),
-            Message::of_sender("GMW: seed of masks", "32", |shape| with_plan(shape, |_| gmw::setup_bytes())),
-            Message::of_receiver("GMW: seed of masks", "32", |shape| {
-                with_plan(shape, |_| gmw::setup_bytes())
-            }),
-            Message::of_sender("silent OTs, a row a gate: as their receiver", "t_r(g)", |shape| {
-                triple_bytes(shape)[0]
-            }),
-            Message::of_sender(
-                "silent OTs, a row a gate: as their sender, base OTs",
-                "8192·⌈g/2^22⌉",
-                |shape| triple_bytes(shape)[1],
-            ),
-            Message::of_sender(
-                "silent OTs, a row a gate: as their sender, correction words",
-                "t_s(g)",
-                |shape| triple_bytes(shape)[2],
-            ),
-            Message::of_receiver(
-                "silent OTs, a row a gate: as their sender, base OTs",
-                "8192·⌈g/2^22⌉",
-                |shape| triple_bytes(shape)[1],
-            ),
-            Message::of_receiver(
-                "silent OTs, a row a gate: as their sender, correction words",
-                "t_s(g)",
-                |shape| triple_bytes(shape)[2],
-            ),
-            Message::of_receiver("silent OTs, a row a gate: as their receiver", "t_r(g)", |shape| {
-                triple_bytes(shape)[0]
-            }),
-            Message::of_sender("layer 1 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 0)),
-            Message::of_receiver("layer 1 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 0)),
-            Message::of_sender("layer 2 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 1)),
-            Message::of_receiver("layer 2 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 1)),
-            Message::of_sender("layer 3 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 2)),
-            Message::of_receiver("layer 3 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 2)),
-            Message::of_sender("layer 4 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 3)),
-            Message::of_receiver("layer 4 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 3)),
-            Message::of_sender("layer 5 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 4)),
-            Message::of_receiver("layer 5 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 4)),
-            Message::of_sender("layer 6 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 5)),
-            Message::of_receiver("layer 6 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 5)),
-            Message::of_sender("layer 7 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 6)),
-            Message::of_receiver("layer 7 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 6)),
-            Message::of_sender("the audit (--audit-max)", "⌈g_i/4⌉ a layer, and 1", audit_bytes),
-            Message::of_receiver("the audit (--audit-max)", "⌈g_i/4⌉ a layer, and 1", audit_bytes),
-            Message::of_sender("its shares of the match bits", "⌈β/8⌉", |shape| {
-                with_plan(shape, |plan| plan.bins() as u64).div_ceil(8)
-            }),
-            Message::of_receiver("numbers of the matches (--learns both)", "4 + k·⌈σ'/8⌉", |shape| {
-                with_plan(shape, |_| 1)
-                    * returned::bytes(shape, returned_bits(shape.sizes, &shape.parameters))
-            }),
-        ])
-        .memory("receiver 220·n_r + 60·n_s, sender 60·n_r + 250·n_s, and 80·min(g, 2^22) + 90 MB", memory);
-
-/// A formula of a run of this shape; 0 of sizes that are refused.
-fn with_plan<T: Default>(shape: &Shape, formula: impl Fn(&Plan) -> T) -> T {
-    Plan::new(shape.sizes, &shape.parameters).map_or_else(|_| T::default(), |plan| formula(&plan))
-}
-
-/// What each party sends for its triples.
-fn triple_bytes(shape: &Shape) -> [u64; 3] {
-    with_plan(shape, |plan| silent_triples::parts(plan.cost(shape).count.ands, shape.parameters.profile))
-}
-
-/// Layers of the comparisons: a value has at most 2^7 bits.
-const LAYERS: usize = 7;
-
-/// Bytes of a layer, whose gates take the rows of the one before by pairs.
-fn layer_bytes(shape: &Shape, layer: usize) -> u64 {
-    with_plan(shape, |plan| {
-        let rows = (0..layer).fold(u64::from(plan.width().bits()), |rows, _| rows.div_ceil(2));
-        gmw::and_bytes(rows / 2 * plan.bins() as u64)
-    })
-}
-
-/// What the audit adds.
-fn audit_bytes(shape: &Shape) -> u64 {
-    let comparisons: u64 = (0..LAYERS).map(|layer| layer_bytes(shape, layer)).sum();
-    with_plan(shape, |plan| {
-        plan.cost(shape).sent[Party::Receiver as usize].saturating_sub(gmw::setup_bytes() + comparisons)
-    })
-}
-
-/// The OPRF up to the hint, in the place of the masks of `vole`; triples; layers, whose messages cross; the
-/// audit's bit and the result.
-fn flights(shape: &Shape) -> u32 {
-    let Parameters { profile, .. } = shape.parameters;
-    with_plan(shape, |plan| {
-        let oprf = if plan.oprf.flight3_bytes() > 0 && profile == Profile::Conservative { 5 } else { 3 };
-        let count = plan.cost(shape).count;
-        let layers = count.layers as u32 + audit::opened(shape) as u32;
-        oprf + silent_triples::flights(count.ands, profile) + layers + 1
-    })
-}
-
-/// Bytes that a run adds to the items at its peak.
-fn memory(shape: &Shape) -> Memory {
-    let gates = with_plan(shape, |plan| plan.cost(shape).count.ands);
-    let more = 80 * gates.min(silent_triples::BATCH as u64) + 90_000_000;
-    let (receiver, sender) = (shape.receiver(), shape.sender());
-    Memory { receiver: 220 * receiver + 60 * sender + more, sender: 60 * receiver + 250 * sender + more }
-}
+pub static ENTRY: Entry = Entry::new(
+    "circuit-vole",
+    "GMW on bins that an OPPRF from VOLE fills",
+    Roles::Whole { receive, send },
+)
+.family("circuit_based")
+.paper("PSTY19; RS21; BPSY23")
+.profiles(&Profile::ALL)
+.variants(Form::VARIANTS)
+.sigma(1, 64)
+.learns_both()
+.audited()
+.results(&[ResultName::Rows, ResultName::Count, ResultName::AtLeast, ResultName::Sum])
+.flights(costs::flights)
+.steps(|role, shape| match role {
+    Role::Receiver if shape.parameters.result == ResultKind::Rows => &[
+        (Phase::Hash, 3),
+        (Phase::Blind, 5),
+        (Phase::Unblind, 5),
+        (Phase::Exchange, 7),
+        (Phase::BaseOts, 1),
+        (Phase::EvaluateCircuit, 78),
+        (Phase::Compare, 1),
+    ],
+    Role::Receiver => &[
+        (Phase::Hash, 3),
+        (Phase::Blind, 5),
+        (Phase::Unblind, 5),
+        (Phase::Exchange, 7),
+        (Phase::BaseOts, 1),
+        (Phase::EvaluateCircuit, 79),
+    ],
+    Role::Sender => &[
+        (Phase::Hash, 2),
+        (Phase::Blind, 8),
+        (Phase::Answer, 5),
+        (Phase::Exchange, 5),
+        (Phase::BaseOts, 1),
+        (Phase::EvaluateCircuit, 79),
+    ],
+})
+.gates(
+    "β·(w - 1); --audit-max: at most β + log2 n more; a count: 5/9·β more; a minimum or a sum: a few hundred more",
+    costs::gates,
+)
+.messages(costs::MESSAGES)
+.memory(
+    "receiver (220 + 40·c)·n_r + 60·n_s, sender (60 + 20·c)·n_r + (250 + 60·min(c, 1))·n_s, and 140·min(g, 3·2^19) + 170 MB",
+    costs::memory,
+);
 
 /// What both parties derive from sizes and parameters.
 struct Plan {
@@ -255,20 +160,28 @@ struct Plan {
     oprf: vole::Plan,
     /// Whether the OPRF's values are from GF(2^64).
     small: bool,
+    /// What is computed of the match bits, if it is not they that are opened.
+    aggregate: Option<Aggregate>,
 }
 
 impl Plan {
-    fn new(sizes: Sizes, parameters: &Parameters) -> Result<Self, Error> {
-        let Sizes { receiver, sender } = sizes;
+    fn new(shape: &Shape) -> Result<Self, Error> {
+        let Shape { sizes: Sizes { receiver, sender }, parameters, .. } = shape;
+        let (receiver, sender) = (*receiver, *sender);
         let too_many = || Error::from(Misuse::TooManyItems { receiver, sender });
         let slots = Store::new(Security::SemiHonest, receiver, Block::ZERO)?.slots();
         let layout = parameters::three_way(receiver).layout;
         let points = sender.checked_mul(FUNCTIONS.into()).ok_or_else(too_many)?;
         let width = MaskWidth::for_pairs(layout.bins());
-        let programming = Programming { functions: FUNCTIONS.into(), items: sender, width };
+        let aggregate = Aggregate::of(shape, layout.bins());
+        let (more, more_width) = aggregate
+            .map_or((0, width), |aggregate| (aggregate.sums(), MaskWidth::of_bits(aggregate.sum_bits())));
+        let functions = FUNCTIONS.into();
+        let programming = Programming { functions, items: sender, width, more, more_width };
         programming.hint_bytes().ok_or_else(too_many)?;
         let oprf = vole::Plan::new(slots, parameters.profile);
-        Ok(Self { layout, programming, oprf, small: oprf::vole::small_values(points, parameters) })
+        let small = oprf::vole::small_values(points, parameters);
+        Ok(Self { layout, programming, oprf, small, aggregate })
     }
 
     fn bins(&self) -> usize {
@@ -285,19 +198,36 @@ impl Plan {
         circuit::Shape { bins, stash: circuit::Table { bins: 0, load: 0, bits: 0 } }
     }
 
-    /// What the circuit and its audit cost.
+    /// What the circuit costs, with its audit or with what is decided of numbers.
     fn cost(&self, shape: &Shape) -> Cost {
         let cost = Cost::of(|engine| {
             let matches = [circuit::matches(engine, &self.circuit(), None, None)?];
+            if let Some(aggregate) = self.aggregate {
+                return aggregate.count(engine, &matches[0]);
+            }
             audit::count(shape, engine, &[&matches[0]], Opening::ToReceiver, &matches)
         });
         // An engine that counts does not fail.
         cost.unwrap_or_default()
     }
 
+    /// This party's noise; 0 without.
+    fn draw_noise(&self, rng: &mut dyn CryptoRng) -> i64 {
+        self.aggregate.map_or(0, |aggregate| aggregate.draw_noise(rng))
+    }
+
     fn setup(&self, run: &Run<'_>) -> Setup {
         let plan = self.oprf.clone().with_threads(run.threads);
         Setup { plan, early: oprf::vole::early(&run.parameters), limit: Duration::ZERO }
+    }
+}
+
+/// Where the OTs of a run come from.
+fn source(parameters: &Parameters) -> Source {
+    match Form::of(parameters) {
+        Form::Standard => Source::Silent,
+        Form::SoftSpoken => Source::SoftSpoken,
+        Form::Iknp => Source::Iknp,
     }
 }
 
@@ -340,19 +270,12 @@ impl Placed {
 }
 
 /// A number of a party for each bin.
+#[derive(Default)]
 struct Numbers(Zeroizing<Vec<u128>>);
 
 impl circuit::Receiver for Numbers {
     fn bins(&self, bins: Range<usize>) -> Vec<u128> {
         self.0[bins].to_vec()
-    }
-
-    fn stash(&self, _: Range<usize>) -> Vec<u128> {
-        Vec::new()
-    }
-
-    fn occupied(&self, _: usize) -> bool {
-        false
     }
 }
 
@@ -360,30 +283,57 @@ impl circuit::Sender for Numbers {
     fn bins(&self, bins: Range<usize>, _: Range<usize>) -> Vec<u128> {
         self.0[bins].to_vec()
     }
+}
 
-    fn items(&self, _: Range<usize>) -> Vec<u128> {
-        Vec::new()
+/// The steps of either role from the OPPRF on where the result is a number: 4., and what [`aggregate`](super::aggregate)
+/// makes of the shared bits.
+struct Numbered<'a> {
+    run: &'a Run<'a>,
+    plan: &'a Plan,
+    aggregate: Aggregate,
+    role: Role,
+    /// r_b or r*_b, and for each sum this party's value.
+    numbers: &'a Numbers,
+    values: &'a [Numbers],
+    noise: i64,
+    stream: Prg,
+}
+
+impl OnShares for Numbered<'_> {
+    type Output = Option<Outcome>;
+
+    fn run<C: Correlations>(mut self, engine: &mut Gmw<'_, C>) -> Result<Self::Output, Error> {
+        let (receiver, sender): (Option<&dyn circuit::Receiver>, Option<&dyn circuit::Sender>) =
+            match self.role {
+                Role::Receiver => (Some(self.numbers), None),
+                Role::Sender => (None, Some(self.numbers)),
+            };
+        let matches = circuit::matches(engine, &self.plan.circuit(), receiver, sender)?;
+        let values = self.values.iter().map(|values| &values.0[..]).collect();
+        let own = Own { role: self.role, matches, values, noise: self.noise };
+        self.aggregate.reveal(engine, &own, &mut Tools { run: self.run, rng: &mut self.stream })
     }
 }
 
-/// Runs a circuit of so many gates by GMW.
-fn evaluate<C: Circuit>(
+/// Runs them.
+fn evaluate_aggregate(
     ctx: &mut Ctx<'_, '_>,
+    (plan, aggregate): (&Plan, Aggregate),
     role: Role,
-    gates: u64,
-    circuit: C,
-) -> Result<C::Output, Error> {
-    let Ctx { run, channel, rng, .. } = ctx.reborrow();
-    run.phase(Phase::EvaluateCircuit, gates as usize);
-    let mut watch = |gates: u64| run.advance(gates as usize).map_err(|_| vesica_circuit::Error::Cancelled);
-    let profile = run.parameters.profile;
-    let triples = SilentTriples::new(&run.context, party(role), gates, profile, run.threads);
-    circuit.run(&mut Gmw::new(party(role), triples, channel, &mut watch, rng)?)
+    (numbers, values): (&Numbers, &[Numbers]),
+    noise: i64,
+) -> Result<Option<Outcome>, Error> {
+    let (run, stream) = (ctx.run, Prg::from_rng(ctx.rng));
+    let numbered = Numbered { run, plan, aggregate, role, numbers, values, noise, stream };
+    let (source, cost) = (source(&run.parameters), plan.cost(&Shape::of(run)));
+    evaluate_over(source, false, ctx, role, &cost, numbered)
 }
 
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
-    let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
+    let plan = Plan::new(&Shape::of(ctx.run))?;
+    // Before anything that the sender could time.
+    let noise = plan.draw_noise(ctx.rng);
     // 1. Each x in one of its bins.
     let placed = Placed::new(ctx.run, &plan, items)?;
     // 3. The OPPRF.
@@ -397,43 +347,59 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
         let oprf = Oprf::<SemiHonest, Block>::new(run, setup, rng).with_functions(functions);
         programmable::Receiver { run, programming, oprf }.evaluate(items, &placed.keys, channel)
     };
-    receive_matches(ctx, &plan, placed, items, &values?)
+    receive_matches(ctx, &plan, placed, items, (&values?, noise))
 }
 
-/// The receiver's steps from the OPPRF's values on; its matching items.
+/// The receiver's steps from the OPPRF's values on; its result.
 fn receive_matches<'a>(
     ctx: &mut Ctx<'_, 'a>,
     plan: &Plan,
     placed: Placed,
     items: &'a Items,
-    values: &[u128],
+    (values, noise): (&[Zeroizing<Vec<u128>>], i64),
 ) -> Result<Pending<'a>, Error> {
-    let run = ctx.run;
-    let values = placed.by_bins(plan.width(), values, &mut Prg::from_rng(ctx.rng));
-    let circuit = Comparisons { run, shape: &plan.circuit(), receiver: Some(&values), sender: None };
-    let opened = evaluate(ctx, Role::Receiver, plan.cost(&Shape::of(run)).count.ands, circuit)?;
+    let (run, mut stream) = (ctx.run, Prg::from_rng(ctx.rng));
+    let mut values = values.iter().enumerate().map(|(value, of_items)| {
+        let width = if value == 0 { plan.programming.width } else { plan.programming.more_width };
+        placed.by_bins(width, of_items, &mut stream)
+    });
+    let numbers = values.next().unwrap_or_default();
+    let values: Vec<Numbers> = values.collect();
+    if let Some(aggregate) = plan.aggregate {
+        let outcome = evaluate_aggregate(ctx, (plan, aggregate), Role::Receiver, (&numbers, &values), noise)?;
+        return outcome.map(Pending::found).ok_or_else(|| Misuse::NoMatches.into());
+    }
+    let circuit = Comparisons { run, shape: &plan.circuit(), receiver: Some(&numbers), sender: None };
+    let (source, cost) = (source(&run.parameters), plan.cost(&Shape::of(run)));
+    let opened = evaluate_over(source, false, ctx, Role::Receiver, &cost, circuit)?;
     let find = move || -> Vec<u32> {
         let matching = opened.iter().flatten().flat_map(Bits::iter);
         placed.table.bins().zip(matching).filter_map(|(item, matches)| item.filter(|_| matches)).collect()
     };
-    if run.learns == Learns::Both {
-        let matched = find();
+    let tell = |matched: &Vec<u32>| {
         let numbers = inputs::numbers(run, items, MaskWidth::for_hashed_items(run.sizes)?);
-        let numbers = matched.iter().map(|item| numbers[*item as usize]).collect();
-        returned::send(numbers, returned_bits(run.sizes, &run.parameters), ctx.channel.split().0)?;
-        return Ok(Pending::of_items(items, move || matched));
-    }
-    Ok(Pending::of_items(items, find))
+        let matched = matched.iter().map(|item| numbers[*item as usize]).collect();
+        returned::send(matched, returned_bits(run.sizes, &run.parameters), ctx.channel.split().0)
+    };
+    receiver_result(run, items, find, tell, identity)
 }
 
 /// The sender's role.
 fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
-    let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
+    let plan = Plan::new(&Shape::of(ctx.run))?;
+    // Before anything that the receiver could time.
+    let noise = plan.draw_noise(ctx.rng);
     // 1. The bins of each y.
     let keys = item_keys(ctx.run, items)?;
-    // 2. The targets of the bins.
-    let targets = targets(&plan, &mut Prg::from_rng(ctx.rng));
-    let value = |function, item: usize| targets.0[plan.layout.bin_of(keys[item], function) as usize];
+    // 2. The targets of the bins, and shares of the values in them.
+    let secrets = Secrets::new(&plan, ctx.rng);
+    let attached = match ctx.run.attached {
+        Attached::Values(values) => values,
+        _ => &[],
+    };
+    let value = |number, function, item: usize| {
+        secrets.value(attached, number, item, plan.layout.bin_of(keys[item], function) as usize)
+    };
     // 3. The OPPRF.
     let hint_stream = Prg::from_rng(ctx.rng);
     let Ctx { run, channel, rng, .. } = ctx.reborrow();
@@ -449,13 +415,36 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> 
         opprf.program(items, &keys, value, channel)?;
     }
     drop(keys);
-    send_matches(ctx, &plan, items, &targets)
+    send_matches(ctx, &plan, items, &secrets, noise)
 }
 
-/// r_b of every bin.
-fn targets(plan: &Plan, stream: &mut Prg) -> Numbers {
-    let mut target = |_| plan.width().truncate(stream.block().as_bytes());
-    Numbers((0..plan.bins()).map(&mut target).collect::<Vec<_>>().into())
+/// What the sender draws for each bin: r_b, and for each sum s_b, its share of the value in the bin.
+struct Secrets {
+    targets: Numbers,
+    shares: Vec<Numbers>,
+}
+
+impl Secrets {
+    fn new(plan: &Plan, rng: &mut dyn CryptoRng) -> Self {
+        let targets = random_numbers(plan.bins(), plan.width(), &mut Prg::from_rng(rng));
+        let programming = plan.programming;
+        let share = |_| random_numbers(plan.bins(), programming.more_width, &mut Prg::from_rng(rng));
+        Self { targets, shares: (0..programming.more).map(share).collect() }
+    }
+
+    /// What is programmed at an item in a bin: r_b, or for a sum v - s_b.
+    fn value(&self, attached: &[Vec<u64>], number: usize, item: usize, bin: usize) -> u128 {
+        match number.checked_sub(1) {
+            None => self.targets.0[bin],
+            Some(sum) => u128::from(attached[sum][item]).wrapping_sub(self.shares[sum].0[bin]),
+        }
+    }
+}
+
+/// A random number for each bin.
+fn random_numbers(bins: usize, width: MaskWidth, stream: &mut Prg) -> Numbers {
+    let mut number = |_| width.truncate(stream.block().as_bytes());
+    Numbers((0..bins).map(&mut number).collect::<Vec<_>>().into())
 }
 
 /// The sender's steps from the OPPRF on.
@@ -463,11 +452,17 @@ fn send_matches(
     ctx: &mut Ctx<'_, '_>,
     plan: &Plan,
     items: &Items,
-    targets: &Numbers,
+    secrets: &Secrets,
+    noise: i64,
 ) -> Result<Option<Outcome>, Error> {
     let run = ctx.run;
-    let circuit = Comparisons { run, shape: &plan.circuit(), receiver: None, sender: Some(targets) };
-    evaluate(ctx, Role::Sender, plan.cost(&Shape::of(run)).count.ands, circuit)?;
+    if let Some(aggregate) = plan.aggregate {
+        let Secrets { targets, shares } = secrets;
+        return evaluate_aggregate(ctx, (plan, aggregate), Role::Sender, (targets, shares), noise);
+    }
+    let circuit = Comparisons { run, shape: &plan.circuit(), receiver: None, sender: Some(&secrets.targets) };
+    let (source, cost) = (source(&run.parameters), plan.cost(&Shape::of(run)));
+    evaluate_over(source, false, ctx, Role::Sender, &cost, circuit)?;
     if run.learns == Learns::Receiver {
         return Ok(None);
     }

@@ -35,18 +35,26 @@
 //!
 //! **Failure.** The store cannot be made with probability at most 2^-40 over the seed, for every set of points.
 //!
+//! **More values at a point.** The sender can program further values at each point, `more` of w' bits. Each has a
+//! store of its own, under the same seed and sent before that of v, and instead of F_i(y) a hash of it, with a key for
+//! each: all are random to the receiver where F is.
+//!
 //! Deviations: the OPRF is any that has the contract of [`oprf`](super). The store is a random band.
 //!
 //! Names: X, Y = `items`; the point (i, y) in the store = y's key ⊕ i, where a key is a hash of 128 bits under
-//! the session; w = `width`.
+//! the session; w = `width`, w' = `more_width`.
 //!
-//! **Cost:** 16 + ⌈m·w/8⌉ bytes, m = ⌈1.2·L·n_s⌉ + 127 columns (1.23 above 2^23 points): about 1.2·w bits a
+//! **Cost:** 16 + ⌈m·w/8⌉ bytes, and ⌈m·w'/8⌉ for each further value, m = ⌈1.2·L·n_s⌉ + 127 columns (1.23 above 2^23 points): about 1.2·w bits a
 //! point. The sender encodes L·n_s points, the receiver decodes n_r.
+
+use std::convert::Infallible;
 
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, RecvHalf, SendHalf};
 use vesica_crypto::block::Block;
+use vesica_crypto::hash::Label;
 use vesica_crypto::memory::{Wiped, large_capacity, large_zeros};
+use vesica_crypto::par;
 use vesica_crypto::prg::Prg;
 use vesica_encode::items::Items;
 use vesica_encode::okvs::{self, Band};
@@ -59,6 +67,9 @@ use crate::error::{Error, Misbehaviour};
 use crate::masks::MaskWidth;
 use crate::protocol::{Phase, Run};
 
+/// Of an output of the OPRF, by the number of a further value.
+const MORE: Label = Label::new("opprf: output to mask of a further value");
+
 /// What both parties agree on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Programming {
@@ -68,27 +79,29 @@ pub(crate) struct Programming {
     pub(crate) items: usize,
     /// w: bits of a value.
     pub(crate) width: MaskWidth,
+    /// Further values at each point, and w': their bits.
+    pub(crate) more: usize,
+    pub(crate) more_width: MaskWidth,
 }
+
+/// For the value of an item, and for each further one: a number for each item.
+pub(crate) type Values = Vec<Zeroizing<Vec<u128>>>;
 
 /// The party that learns a value for each of its items.
 pub(crate) trait OpprfReceiver {
-    /// The value at each of `items`, which have these `keys`.
-    fn evaluate(
-        self,
-        items: &Items,
-        keys: &[Block],
-        channel: &mut dyn Channel,
-    ) -> Result<Zeroizing<Vec<u128>>, Error>;
+    /// The values at each of `items`, which have these `keys`.
+    fn evaluate(self, items: &Items, keys: &[Block], channel: &mut dyn Channel) -> Result<Values, Error>;
 }
 
 /// The party that chooses values.
 pub(crate) trait OpprfSender {
-    /// Makes `value(i, item)` the value at an item, which has a key of `keys`, under function i: its lowest w bits.
+    /// Makes `value(0, i, item)` the value at an item, which has a key of `keys`, under function i: its lowest w bits;
+    /// and `value(j, i, item)` the further value j, from 1.
     fn program(
         self,
         items: &Items,
         keys: &[Block],
-        value: impl Fn(usize, usize) -> u128,
+        value: impl Fn(usize, usize, usize) -> u128,
         channel: &mut dyn Channel,
     ) -> Result<(), Error>;
 }
@@ -107,13 +120,34 @@ impl Programming {
     /// Bytes of the hint; none if there are too many points.
     pub(crate) fn hint_bytes(self) -> Option<u64> {
         let columns = self.store(Block::ZERO).ok()?.columns();
-        Some((Block::BYTES + packed_bytes(columns, self.width.bits())) as u64)
+        let more = self.more * packed_bytes(columns, self.more_width.bits());
+        Some((Block::BYTES + packed_bytes(columns, self.width.bits()) + more) as u64)
+    }
+
+    /// Bits of value j.
+    fn width_of(self, value: usize) -> MaskWidth {
+        if value == 0 { self.width } else { self.more_width }
     }
 }
 
 /// The point in the store of an item with this key under a function.
 fn point(key: Block, function: usize) -> Block {
     key ^ Block::from(function as u128)
+}
+
+/// What masks value j at points with these outputs: they themselves, or a hash of each.
+fn masks(run: &Run<'_>, value: usize, outputs: &[Block]) -> Wiped<Block> {
+    let mut masks = Wiped::from(outputs.to_vec());
+    if value > 0 {
+        let oracle = run.context.derive(MORE, &(value as u64).to_le_bytes()).oracle(MORE);
+        let Ok(()) = par::fill_chunks(run.threads, CHUNK, &mut masks, |chunk, masks| {
+            let outputs = &outputs[chunk * CHUNK..][..masks.len()];
+            let masks = Block::slice_as_mut_bytes(masks);
+            oracle.hash_batch(Block::slice_as_bytes(outputs), Block::BYTES, masks, Block::BYTES);
+            Ok::<_, Infallible>(())
+        });
+    }
+    masks
 }
 
 /// The receiver over an OPRF.
@@ -153,33 +187,34 @@ impl OutputSink for Outputs<'_> {
 }
 
 impl<O: OprfReceiver> OpprfReceiver for Receiver<'_, O> {
-    fn evaluate(
-        self,
-        items: &Items,
-        keys: &[Block],
-        channel: &mut dyn Channel,
-    ) -> Result<Zeroizing<Vec<u128>>, Error> {
+    fn evaluate(self, items: &Items, keys: &[Block], channel: &mut dyn Channel) -> Result<Values, Error> {
         let Self { run, programming, oprf } = self;
         // 1. F_i(x).
         let outputs = Wiped::from(large_zeros(items.len()));
         let columns = programming.store(Block::ZERO)?.columns();
-        let mut held = Outputs { run, columns, outputs, functions: vec![0; items.len()] };
+        let all = columns * (1 + programming.more);
+        let mut held = Outputs { run, columns: all, outputs, functions: vec![0; items.len()] };
         oprf.evaluate(items, channel, &mut held)?;
         // 2. The hint.
         let mut seed = Block::ZERO;
         channel.recv_exact(seed.as_mut_bytes())?;
         let store = programming.store(seed)?;
-        let table = recv_table(run, columns, programming.width, channel.split().1)?;
         // 3. Decode(P, (i, x)) ⊕ F_i(x), in the order of the store, which reads it from end to end.
         let points: Vec<Block> =
             keys.iter().zip(&held.functions).map(|(key, function)| point(*key, (*function).into())).collect();
-        let sorted = store.sort_keys(run.threads, &points, &vec![(); points.len()]);
-        let decoded = store.decode_sorted(run.threads, &table, sorted).in_order();
-        let values = decoded.iter().zip(held.outputs.iter());
-        Ok(values
-            .map(|(hint, output)| programming.width.truncate((*hint ^ *output).as_bytes()))
-            .collect::<Vec<_>>()
-            .into())
+        let mut values = Values::new();
+        for value in (0..=programming.more).rev() {
+            let width = programming.width_of(value);
+            let table = recv_table(run, columns, width, channel.split().1)?;
+            let sorted = store.sort_keys(run.threads, &points, &vec![(); points.len()]);
+            let decoded = store.decode_sorted(run.threads, &table, sorted).in_order();
+            let masks = masks(run, value, &held.outputs);
+            let unmasked = decoded.iter().zip(masks.iter());
+            let unmasked = unmasked.map(|(hint, mask)| width.truncate((*hint ^ *mask).as_bytes()));
+            values.push(unmasked.collect::<Vec<_>>().into());
+        }
+        values.reverse();
+        Ok(values)
     }
 }
 
@@ -192,20 +227,20 @@ pub(crate) struct Sender<'a, O> {
     pub(crate) rng: Prg,
 }
 
-/// The values of all points, function after function, which outputs of the OPRF are added to.
-struct Masked<'a> {
+/// The outputs of the OPRF at all points, function after function.
+struct Evaluated<'a> {
     run: &'a Run<'a>,
     /// Columns of the hint, which goes afterwards.
     columns: usize,
-    values: Wiped<Block>,
+    outputs: Wiped<Block>,
     items: usize,
     function: usize,
 }
 
-impl EvaluationSink for Masked<'_> {
+impl EvaluationSink for Evaluated<'_> {
     fn begin(&mut self, function: usize, _: usize) {
         if function == 0 {
-            self.run.phase(Phase::Exchange, self.values.len() + self.columns);
+            self.run.phase(Phase::Exchange, self.outputs.len() + self.columns);
         }
         self.function = function;
     }
@@ -213,7 +248,7 @@ impl EvaluationSink for Masked<'_> {
     fn put(&mut self, positions: impl Iterator<Item = u32>, outputs: &[Block]) {
         let first = self.function * self.items;
         for (position, output) in positions.zip(outputs) {
-            self.values[first + position as usize] ^= *output;
+            self.outputs[first + position as usize] = *output;
         }
     }
 
@@ -231,25 +266,35 @@ impl<O: OprfSender> OpprfSender for Sender<'_, O> {
         self,
         items: &Items,
         keys: &[Block],
-        value: impl Fn(usize, usize) -> u128,
+        value: impl Fn(usize, usize, usize) -> u128,
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         let Self { run, programming, oprf, mut rng } = self;
         let all =
             || (0..programming.functions).flat_map(|function| (0..items.len()).map(move |i| (function, i)));
-        // 1. v_i(y) ⊕ F_i(y).
-        let values: Vec<Block> = all().map(|(function, item)| Block::from(value(function, item))).collect();
-        let columns = programming.store(Block::ZERO)?.columns();
-        let mut masked = Masked { run, columns, values: values.into(), items: items.len(), function: 0 };
-        oprf.evaluate_all(items, |item| item as u32, channel, &mut masked)?;
-        // 2. The hint.
+        // 1. F_i(y).
+        let outputs = Wiped::from(large_zeros(programming.points()));
+        let columns = programming.store(Block::ZERO)?.columns() * (1 + programming.more);
+        let mut evaluated = Evaluated { run, columns, outputs, items: items.len(), function: 0 };
+        oprf.evaluate_all(items, |item| item as u32, channel, &mut evaluated)?;
+        // 2. The hint, of v_i(y) ⊕ F_i(y).
         let seed = Block::random(&mut rng);
         let store = programming.store(seed)?;
         let points: Vec<Block> = all().map(|(function, item)| point(keys[item], function)).collect();
-        let table =
-            store.encode_oblivious(run.threads, &points, &masked.values, &mut rng as &mut dyn CryptoRng)?;
         channel.send(seed.as_bytes())?;
-        send_table(run, &table, programming.width, channel.split().0)
+        for j in (0..=programming.more).rev() {
+            let mut masked = match j {
+                // The last one takes the memory of the outputs.
+                0 => std::mem::take(&mut evaluated.outputs),
+                _ => masks(run, j, &evaluated.outputs),
+            };
+            let values = all().map(|(function, item)| Block::from(value(j, function, item)));
+            masked.iter_mut().zip(values).for_each(|(masked, value)| *masked ^= value);
+            let rng = &mut rng as &mut dyn CryptoRng;
+            let table = store.encode_oblivious(run.threads, &points, &masked, rng)?;
+            send_table(run, &table, programming.width_of(j), channel.split().0)?;
+        }
+        Ok(())
     }
 }
 

@@ -58,7 +58,7 @@ use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
-use vesica_crypto::memory::Wiped;
+use vesica_crypto::memory::{Wiped, large_zeros};
 use vesica_encode::items::Items;
 use vesica_encode::okvs::Decoded;
 use vesica_ot::security::SemiHonest;
@@ -69,6 +69,7 @@ use super::{EvaluationSink, OprfReceiver, OprfSender, OutputSink};
 use crate::error::Error;
 use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security};
 use crate::protocol::{Ctx, Phase, Run};
+use crate::results::ResultKind;
 use elements::FieldElement;
 use hashes::Hashes;
 use store::Store;
@@ -164,7 +165,7 @@ pub(crate) trait Model<V: FieldElement>: Check<V> {
     fn hash(with: &Hashing<'_, Self::W>, range: Range<usize>, values: &[Block], into: &mut [u8]);
 
     /// What remains of the decoded values.
-    fn proofs(with: &Hashing<'_, Self::W>, values: &[Block]) -> Self::Proofs;
+    fn proofs(with: &Hashing<'_, Self::W>, values: &Values) -> Self::Proofs;
 }
 
 /// A party's share of w: w_r or w_s, with what a commitment takes; nothing in semi-honest runs.
@@ -210,13 +211,22 @@ impl<S> Coins<S> {
     }
 }
 
-/// By which a receiver proves its matches to the sender, where both learn them.
+/// What remains of the values that outputs are hashes of: by which a receiver proves its matches to the sender, where
+/// both learn them, and by which payloads are encrypted.
 pub(crate) trait Proofs {
     /// Proves pairs (item of mine, position in the sender's list), in the order of the positions.
     fn send(&self, items: &Items, pairs: &[(u32, u32)], channel: &mut dyn Channel) -> Result<(), Error>;
 
     /// Receives a proof of each of these items. A receiver can withhold matches, and cannot invent them.
     fn check(&self, items: &Items, matched: &[usize], channel: &mut dyn Channel) -> Result<(), Error>;
+
+    /// The pads of the payloads of these items, side by side: in a run for payloads.
+    fn pads(&self, items: &Items, of: &[u32], pads: &mut [u8]);
+}
+
+/// Whether values are kept for payloads.
+fn has_payloads(run: &Run<'_>) -> bool {
+    matches!(run.parameters.result, ResultKind::Payload { .. })
 }
 
 /// What decoded values are hashed with.
@@ -243,6 +253,20 @@ impl Order {
 }
 
 impl Values {
+    /// Those of items, in their order.
+    pub(crate) fn of_items(values: Wiped<Block>) -> Self {
+        Self { values, order: Order(None) }
+    }
+
+    /// They in the order of the items.
+    fn by_item(&self) -> Wiped<Block> {
+        let mut by_item = Wiped::from(large_zeros(self.values.len()));
+        for (index, value) in self.values.iter().enumerate() {
+            by_item[self.order.item(index) as usize] = *value;
+        }
+        by_item
+    }
+
     /// Step 5: puts F in place of each value, and hands out segment by segment.
     fn hashed<M: Model<V>, V: FieldElement>(
         mut self,
@@ -312,7 +336,7 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         }
         let with = &Hashing { run, hashes, items, w: coins.share.w(ctx.channel)? };
         let values = M::in_order(decoded);
-        let proofs = M::proofs(with, &values.values);
+        let proofs = M::proofs(with, &values);
         values.hashed::<M, V>(with, n, |_, outputs, order| {
             for function in functions.all() {
                 let held = |item: &u32| functions.of(*item as usize) == function;
@@ -366,8 +390,9 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Oprf<'_, M, V> {
         drop(b);
         let decoded: Vec<_> = decoded.into_iter().map(M::in_order).collect();
         let with = &Hashing { run, hashes, items, w };
-        // A malicious run has one function.
-        let proofs = M::proofs(with, decoded.first().map_or(&[], |first| &first.values));
+        // A run that keeps values has one function.
+        let none = Values::of_items(Wiped::default());
+        let proofs = M::proofs(with, decoded.first().unwrap_or(&none));
         for (function, values) in decoded.into_iter().enumerate() {
             sink.begin(function, n);
             values.hashed::<M, V>(with, SEGMENT, |range, outputs, order| {

@@ -7,10 +7,9 @@ use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Oracle;
 use vesica_encode::items::Items;
-use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::oprf::programmable::{OpprfReceiver, OpprfSender, Programming};
+use crate::oprf::programmable::{OpprfReceiver, OpprfSender, Programming, Values};
 
 /// The receiver, who holds each item under its function of `held`.
 pub(crate) struct IdealReceiver<'a> {
@@ -19,30 +18,29 @@ pub(crate) struct IdealReceiver<'a> {
 }
 
 impl OpprfReceiver for IdealReceiver<'_> {
-    fn evaluate(
-        self,
-        _: &Items,
-        keys: &[Block],
-        channel: &mut dyn Channel,
-    ) -> Result<Zeroizing<Vec<u128>>, Error> {
-        let Self { programming: Programming { functions, items, width }, held } = self;
+    fn evaluate(self, _: &Items, keys: &[Block], channel: &mut dyn Channel) -> Result<Values, Error> {
+        let Self { programming: Programming { functions, items, width, more, more_width }, held } = self;
         let mut random = [0; 32];
         channel.recv_exact(&mut random)?;
         let mut programmed = HashMap::new();
-        for function in 0..functions as u8 {
-            for _ in 0..items {
-                let mut point = [[0; 16]; 2];
-                channel.recv_exact(point.as_flattened_mut())?;
-                programmed.insert((function, point[0]), point[1]);
+        for j in 0..=more {
+            for function in 0..functions as u8 {
+                for _ in 0..items {
+                    let mut point = [[0; 16]; 2];
+                    channel.recv_exact(point.as_flattened_mut())?;
+                    programmed.insert((j, function, point[0]), point[1]);
+                }
             }
         }
         let oracle = Oracle::with_key(random);
-        let value = |(key, function): (&Block, &u8)| {
+        let value = |j: usize, (key, function): (&Block, &u8)| {
             let mut value = [0; 16];
-            oracle.hash_parts(&[&[*function], key.as_bytes()], &mut value);
-            width.truncate(programmed.get(&(*function, key.to_bytes())).unwrap_or(&value))
+            oracle.hash_parts(&[&[j as u8, *function], key.as_bytes()], &mut value);
+            let width = if j == 0 { width } else { more_width };
+            width.truncate(programmed.get(&(j, *function, key.to_bytes())).unwrap_or(&value))
         };
-        Ok(keys.iter().zip(held).map(value).collect::<Vec<_>>().into())
+        let values = |j| keys.iter().zip(held).map(|point| value(j, point)).collect::<Vec<_>>().into();
+        Ok((0..=more).map(values).collect())
     }
 }
 
@@ -57,16 +55,18 @@ impl OpprfSender for IdealSender<'_> {
         self,
         _: &Items,
         keys: &[Block],
-        value: impl Fn(usize, usize) -> u128,
+        value: impl Fn(usize, usize, usize) -> u128,
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         let mut random = [0; 32];
         self.rng.fill_bytes(&mut random);
         channel.send(&random)?;
-        for function in 0..self.programming.functions {
-            for (item, key) in keys.iter().enumerate() {
-                channel.send(key.as_bytes())?;
-                channel.send(&value(function, item).to_le_bytes())?;
+        for j in 0..=self.programming.more {
+            for function in 0..self.programming.functions {
+                for (item, key) in keys.iter().enumerate() {
+                    channel.send(key.as_bytes())?;
+                    channel.send(&value(j, function, item).to_le_bytes())?;
+                }
             }
         }
         Ok(channel.flush()?)

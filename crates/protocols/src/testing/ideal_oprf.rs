@@ -10,6 +10,7 @@ use vesica_crypto::hash::Oracle;
 use vesica_encode::items::Items;
 
 use crate::error::Error;
+use crate::oprf::vole::Proofs;
 use crate::oprf::{EvaluationSink, OprfReceiver, OprfSender, OutputSink};
 
 /// The receiver's outputs: item and output by function.
@@ -146,6 +147,21 @@ impl OprfReceiver for IdealReceiver<'_> {
     }
 }
 
+/// What a run over it keeps: nothing, so that it has no payloads and takes no proofs.
+impl Proofs for () {
+    fn send(&self, _: &Items, _: &[(u32, u32)], _: &mut dyn Channel) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn check(&self, _: &Items, _: &[usize], _: &mut dyn Channel) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn pads(&self, _: &Items, _: &[u32], _: &mut [u8]) {
+        unreachable!("no payloads over an ideal OPRF");
+    }
+}
+
 /// The sender of an ideal OPRF.
 pub(crate) struct IdealSender {
     pub(crate) functions: usize,
@@ -238,7 +254,7 @@ mod tests {
                 Box::new(move |ctx| {
                     let mut outputs = Evaluations::default();
                     let oprf = IdealSender { functions };
-                    oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|()| outputs)
+                    oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|_| outputs)
                 }),
             );
         }
@@ -268,7 +284,7 @@ mod tests {
                 let ots = kkrt::Sender::setup(code(ctx), &run.context, 1, None, ctx.channel, ctx.rng)?;
                 let oprf =
                     bins::Sender { run, words: &keys(ctx), reported: Reported::As(Phase::Answer), ots };
-                oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|()| outputs)
+                oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|_| outputs)
             }),
         );
     }
@@ -305,7 +321,7 @@ mod tests {
                     let code = WalshHadamard::default();
                     let ots = kk13::Sender::setup(code, &run.context, 1, None, ctx.channel, ctx.rng)?;
                     let oprf = bins::Sender { run, words, reported: Reported::InPhases, ots };
-                    oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|()| outputs)
+                    oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|_| outputs)
                 }),
             );
         }
@@ -369,7 +385,7 @@ mod tests {
                 let mut outputs = Evaluations::default();
                 let oprf = Oprf::<SemiHonest, Block>::new(ctx.run, setup(), ctx.rng)
                     .with_functions(Functions::Several { count: 3, held: &[] });
-                oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|()| outputs)
+                oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|_| outputs)
             }),
         );
     }

@@ -16,6 +16,7 @@
 //! 1. F(x) for all x in X                   ◄─►               F(y) for all y in Y       see oprf::vole (Figure 3)
 //! 2.                                       ◄──               sort{F(y)}, cut to ℓ bits
 //! 3. output {x : F(x) received}
+//! [payloads: E_j for every mask            ◄── ]            see payloads
 //! [--learns both: positions of the matches ──►
 //!  malicious: a proof of each              ──► ]
 //! ```
@@ -33,6 +34,7 @@
 pub mod cheating;
 pub mod costs;
 mod limits;
+mod payloads;
 #[cfg(test)]
 mod properties;
 mod sorted_masks;
@@ -50,29 +52,35 @@ use crate::outcome::{Outcome, Pending};
 use crate::parameters::{Profile, Security};
 use crate::positions;
 use crate::protocol::{Ctx, Learns, Phase, Role, Run};
+use crate::results::{Attached, ResultName};
 use costs::max_malicious_items;
 use sorted_masks::{IndexedMasks, OutgoingMasks};
 
 /// The registry's entry.
-pub static ENTRY: Entry =
-    Entry::new("vole", "VOLE and an oblivious key-value store", Roles::Whole { receive, send })
-        .family("vole_based")
-        .paper("RS21, RR22; BPSY23")
-        .security(&Security::ALL)
-        .profiles(&Profile::ALL)
-        .sigma(1, 64)
-        .variants(costs::Code::VARIANTS)
-        .learns_both()
-        .flights(costs::flights)
-        .steps(|role, _| match role {
-            Role::Receiver => {
-                &[(Phase::Blind, 60), (Phase::Unblind, 25), (Phase::Exchange, 10), (Phase::Compare, 5)]
-            }
-            Role::Sender => &[(Phase::Blind, 60), (Phase::Answer, 25), (Phase::Exchange, 15)],
-        })
-        .messages(costs::MESSAGES)
-        .memory("receiver 130·n_r + 32·n_s, sender 100·n_r + 70·n_s, and 90 MB", costs::memory)
-        .max_tested_keys(|shape| max_malicious_items(shape.sizes.receiver, 64) as u64);
+pub static ENTRY: Entry = Entry::new(
+    "vole",
+    "VOLE and an oblivious key-value store",
+    Roles::Whole { receive, send },
+)
+.family("vole_based")
+.paper("RS21, RR22; BPSY23")
+.security(&Security::ALL)
+.profiles(&Profile::ALL)
+.sigma(1, 64)
+.variants(costs::Code::VARIANTS)
+.learns_both()
+.results(&[ResultName::Rows, ResultName::Payload])
+.flights(costs::flights)
+.steps(|role, _| match role {
+    Role::Receiver => &[(Phase::Blind, 60), (Phase::Unblind, 25), (Phase::Exchange, 10), (Phase::Compare, 5)],
+    Role::Sender => &[(Phase::Blind, 60), (Phase::Answer, 25), (Phase::Exchange, 15)],
+})
+.messages(costs::MESSAGES)
+.memory(
+    "receiver 130·n_r + (32 + 2·p)·n_s, sender 100·n_r + 70·n_s, 90 MB, and with payloads 16·n_r, 20·n_s",
+    costs::memory,
+)
+.max_tested_keys(|shape| max_malicious_items(shape.sizes.receiver, 64) as u64);
 
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
@@ -109,7 +117,7 @@ fn setup(run: &Run<'_>) -> Result<Setup, Error> {
 /// RS21, Figure 5, the receiver.
 fn receive_masks<'a>(
     run: &Run<'a>,
-    oprf: impl OprfReceiver<Proofs: Proofs>,
+    oprf: impl OprfReceiver<Proofs: Proofs + Sync + 'a>,
     items: &'a Items,
     channel: &mut dyn Channel,
 ) -> Result<Pending<'a>, Error> {
@@ -118,34 +126,45 @@ fn receive_masks<'a>(
     let proofs = oprf.evaluate(items, channel, &mut mine)?;
     // 2. The sender's masks.
     let lists = mine.receive(channel)?;
+    // [E_j for every mask.]
+    let width = payloads::width(run);
+    let blocks = width.map(|width| payloads::recv(run, width, channel.split().1)).transpose()?;
     // 3. x is a match if F(x) is among them.
-    let progress = run.progress;
+    let (progress, threads) = (run.progress, run.threads);
+    let result = move |proofs, pairs| match blocks {
+        Some(blocks) => payloads::open(threads, items, &proofs, &blocks, pairs),
+        None => Outcome::Matches(items.matches(pairs.iter().map(|pair: &(u32, u32)| pair.0 as usize))),
+    };
     if run.learns == Learns::Receiver {
-        return Ok(Pending::of_join(items, move || lists.join(progress)));
+        return Ok(Pending::new(move || Ok(result(proofs, lists.join(progress)?))));
     }
     let pairs = lists.join(progress)?;
     positions::send(run.sizes.sender, pairs.iter().map(|&(_, theirs)| theirs), channel.split().0)?;
     proofs.send(items, &pairs, channel)?;
-    Ok(Pending::of_join(items, || Ok(pairs)))
+    Ok(Pending::new(move || Ok(result(proofs, pairs))))
 }
 
 /// RS21, Figure 5, the sender.
 fn send_masks(
     run: &Run<'_>,
-    oprf: impl OprfSender<Proofs: Proofs>,
+    oprf: impl OprfSender<Proofs: Proofs + Sync>,
     items: &Items,
     channel: &mut dyn Channel,
 ) -> Result<Option<Outcome>, Error> {
     // 1. and 2. F(y) for all y in Y, which leave in ascending order.
     let mut masks = OutgoingMasks::new(run);
     let proofs = oprf.evaluate_all(items, |item| item as u32, channel, &mut masks)?;
+    let order = masks.into_order();
+    // [E_j for every mask.]
+    if let Attached::Payloads(payloads) = run.attached {
+        payloads::send(run, (items, &order), &proofs, payloads, channel)?;
+    }
     if run.learns == Learns::Receiver {
         return Ok(None);
     }
     // 3. What the receiver says has matched.
     let most = run.sizes.receiver.min(run.sizes.sender);
     let matched = positions::recv(run.sizes.sender, most, channel.split().1)?;
-    let order = masks.into_order();
     let matched: Vec<usize> = matched.into_iter().map(|position| order[position as usize] as usize).collect();
     proofs.check(items, &matched, channel)?;
     Ok(Some(Outcome::Matches(items.matches(matched.into_iter()))))

@@ -6,6 +6,7 @@
 //! `vesica_ot::{small_field, softspoken, vole}`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
+mod circuits;
 mod dcw13;
 mod dkt;
 mod receivers;
@@ -27,15 +28,7 @@ use vesica_protocols::vole_based::rr22::cheating::{
 };
 use vesica_protocols::{Error, Learns, Misbehaviour, Outcome, Parameters, Security};
 
-const MALICIOUS: Parameters = Parameters {
-    security: Security::Malicious,
-    level: vesica_protocols::DEFAULT_LEVEL,
-    sigma: None,
-    variant: None,
-    profile: vesica_protocols::Profile::Conservative,
-    paper: false,
-    audit_max: None,
-};
+const MALICIOUS: Parameters = Parameters { security: Security::Malicious, ..Parameters::DEFAULT };
 
 const ENTRY_OF_VOLE: &Entry = &ENTRY;
 

@@ -130,6 +130,19 @@ fn false_coin(ctx: &mut Ctx<'_, '_>, id: &[u8; ID]) -> Result<vesica_crypto::has
     Ok(context(ctx.run, id, &mine, &senders))
 }
 
+/// The sender's part of the coin toss, under another id and without checks.
+fn other_id(ctx: &mut Ctx<'_, '_>, id: &[u8; ID]) -> Result<vesica_crypto::hash::Context, Error> {
+    let (mut mine, mut theirs, mut other) = ([0; COIN], [0; COIN], *id);
+    ctx.rng.fill_bytes(&mut mine);
+    ctx.channel.recv_exact(&mut [0; ID + COIN])?;
+    other[0] ^= 1;
+    ctx.channel.send(&other)?;
+    ctx.channel.send(&mine)?;
+    ctx.channel.flush()?;
+    ctx.channel.recv_exact(&mut theirs)?;
+    Ok(context(ctx.run, id, &theirs, &mine))
+}
+
 /// What a sender does that it must not do.
 #[derive(Clone, Copy)]
 pub struct SenderCheat<'a> {
@@ -137,6 +150,8 @@ pub struct SenderCheat<'a> {
     pub rows: &'a [usize],
     /// The masks that it sends in place of its own, in ascending order.
     pub masks: &'a (dyn Fn(Vec<u128>) -> Vec<u128> + Sync),
+    /// It names another offline phase, and takes no notice of the receiver's.
+    pub id: bool,
 }
 
 /// A sender that cheats.
@@ -146,7 +161,7 @@ pub struct SenderCheat<'a> {
 pub fn send(ctx: &mut Ctx<'_, '_>, items: &Items, cheat: SenderCheat<'_>) -> Result<(), Error> {
     let mut offline = offline_send(ctx, ctx.run.sizes.receiver)?;
     cheat.rows.iter().for_each(|&row| offline.rows[row] ^= Block::ONES);
-    let context = coins_of_sender(ctx, &offline.id)?;
+    let context = if cheat.id { other_id(ctx, &offline.id)? } else { coins_of_sender(ctx, &offline.id)? };
     let positions = FilterPositions::new(&context, offline.parameters.shape(), items, ctx.run.threads);
     let sums = SenderFilter::new(offline, &positions).sums(ctx.run, ctx.channel)?;
     let masks = masks_of(ctx.run, &context)?;

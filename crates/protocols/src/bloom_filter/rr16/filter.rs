@@ -311,21 +311,22 @@ impl<'a> SenderFilter<'a> {
         self.bytes.resize(groups * kept * 2, 0);
         channel.recv_exact(&mut self.bytes)?;
         let (length, first) = (self.permutation.len(), self.received);
+        let ots = parameters.ots_of_group() as usize;
         self.permutation.resize(length + groups * kept, 0);
         let tasks = self.bytes.chunks(kept * 2).zip(self.permutation[length..].chunks_mut(kept));
         par::for_each(threads, tasks, |group, (bytes, permutation)| {
             let group = first + group;
-            let mut opened = vec![0; parameters.opened()];
+            let (mut opened, mut marks) = (vec![0; parameters.opened()], vec![0; ots]);
             // Opened OTs are marked; then each slot marks its own. All are marked if and only if no two marks
             // fell together. A number too large marks none of them.
-            let mut marks = vec![0; 1 << 16];
-            let (mut all, ots) = (1, parameters.ots_of_group() as usize);
-            challenge(offline.challenge_of(group), group as u64, &mut opened, &mut marks[..ots]);
+            challenge(offline.challenge_of(group), group as u64, &mut opened, &mut marks);
             for (number, bytes) in permutation.iter_mut().zip(bytes.as_chunks().0) {
                 *number = u16::from_le_bytes(*bytes);
-                marks[usize::from(*number)] = 1;
+                if let Some(mark) = marks.get_mut(usize::from(*number)) {
+                    *mark = 1;
+                }
             }
-            marks[..ots].iter().for_each(|mark| all &= mark);
+            let all = marks.iter().fold(1, |all, mark| all & mark);
             if all == 1 { Ok(()) } else { Err(Error::from(Misbehaviour::FailedCheck)) }
         })?;
         self.received += groups;

@@ -240,15 +240,16 @@ impl Group<'_> {
 
     /// The OTs of the order that are not opened, and how many of them have choice 1.
     fn keep(&self, all: &[u16], marks: &[u8], order: &mut [u16]) -> usize {
-        // One more, for what is written before it is dropped.
-        let mut kept = Wiped::from(vec![0; all.len() + 1]);
         let (mut count, mut ones) = (0, 0);
         for (at, &number) in all.iter().enumerate() {
             ones = if at == self.parameters.ones() { count } else { ones };
-            kept[count] = number;
+            // An opened one is written, too, and then replaced by the next. Behind the last place there are none
+            // but opened ones.
+            if let Some(place) = order.get_mut(count) {
+                *place = number;
+            }
             count += usize::from(1 - marks[usize::from(number)]);
         }
-        order.copy_from_slice(&kept[..order.len()]);
         ones
     }
 

@@ -21,8 +21,8 @@ use crate::protocol::Ctx;
 /// k of SoftSpoken: twice the work of k = 2 for half its bytes, of which a channel makes more than that.
 const WIDTH: Width = Width::Four;
 
-/// OTs of a batch, about.
-const BATCH: usize = 1 << 19;
+/// OTs of a batch, about: so few that its rows are still in the cache when its challenge is there.
+const BATCH: usize = 1 << 17;
 
 /// OTs of a silent set-up, about.
 const SETUP: usize = 1 << 22;
@@ -30,8 +30,8 @@ const SETUP: usize = 1 << 22;
 const SILENT: Label = Label::new("gbf-rr16: a silent set-up");
 
 /// Batches whose challenge the receiver waits for while the OTs go on, at most: a gigabit a second at a
-/// round trip of 100 ms.
-pub(super) const MOST_WAITING: usize = 7;
+/// round trip of 95 ms.
+pub(super) const MOST_WAITING: usize = 23;
 
 variants! {
     /// Which extension makes the OTs.

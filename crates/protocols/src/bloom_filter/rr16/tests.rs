@@ -212,3 +212,49 @@ fn offline_phases_differ() {
     assert!(first.0.order[..] != second.0.order[..] && first.0.id() != second.0.id());
     assert_eq!(format!("{:?}", first.1), format!("{:?}", second.1), "nothing of a state is printed");
 }
+
+/// Nobody knows which OTs are opened before they are made: each batch of each run has a challenge of its own.
+#[test]
+fn flaw_a_challenge_that_can_be_known_before_its_ots() {
+    let mut seen = std::collections::HashSet::new();
+    for seed in [1, 2] {
+        let sets = planted(5, 5, 0, 1);
+        let (receiver, sender) = duel(
+            (&ENTRY, &sets, Case { seed, ..Case::default() }),
+            Box::new(|ctx| offline_receive(ctx, 800)),
+            Box::new(|ctx| offline_send(ctx, 800)),
+        );
+        let (_, sender) = (receiver.unwrap(), sender.unwrap());
+        assert!(sender.challenges.len() > 1);
+        assert!(sender.challenges.iter().all(|challenge| seen.insert(challenge.to_bytes())));
+    }
+}
+
+/// The context of the hash functions and masks, as both sides have it after a coin toss.
+fn tossed(receiver_seed: u64, sender_seed: u64) -> [u8; 16] {
+    let run = ENTRY.run(&[7; 32], Sizes { receiver: 3, sender: 3 }, crate::Parameters::default());
+    let (mut here, mut there) = memory::pair();
+    let hash = |context: Context| {
+        let mut hash = [0; 16];
+        context.hash(Label::new("test"), &[], &mut hash);
+        hash
+    };
+    let run = &run;
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(move || {
+            let mut rng = StdRng::seed_from_u64(sender_seed);
+            hash(coins_of_sender(&mut Ctx::new(run, &mut there, &mut rng), &[1; ID]).unwrap())
+        });
+        let mut rng = StdRng::seed_from_u64(receiver_seed);
+        let mine = hash(coins_of_receiver(&mut Ctx::new(run, &mut here, &mut rng), &[1; ID]).unwrap());
+        assert_eq!(mine, sender.join().unwrap());
+        mine
+    })
+}
+
+/// Either side's coin decides where items are, so that nobody can search for items while the OTs are made.
+#[test]
+fn flaw_hash_functions_that_one_side_chooses() {
+    let [first, other_receiver, other_sender] = [(1, 2), (3, 2), (1, 4)].map(|(r, s)| tossed(r, s));
+    assert!(first != other_receiver && first != other_sender && first == tossed(1, 2));
+}

@@ -1,7 +1,7 @@
 //! Circuit-phasing under GMW: the bins and the comparisons of [`phasing`](super), computed on shares. The receiver
 //! learns X ∩ Y, the sender |Y| and no more.
 //!
-//! **Security:** semi-honest; that of GMW with the OTs of IKNP. Leaks n_r and n_s. With `--audit-max` both learn
+//! **Security:** semi-honest; that of GMW with the OTs of the form ([`gmw::ots`]). Leaks n_r and n_s. With `--audit-max` both learn
 //! whether the intersection has more items than that, and if so, nothing else.
 //!
 //! Source: PSSZ15 §5, §7, §8.1, with GMW as in §2.7. Deviations: those of [`phasing`](super).
@@ -24,16 +24,20 @@
 //! Cost: the AND gates of the circuit, each of which takes two OTs, one in each direction, and 2 bits of either
 //! party.
 
+use vesica_circuit::Bits;
 use vesica_circuit::gmw::Cost;
 use vesica_encode::items::Items;
 
-use super::super::gmw::{self, base_bytes, extension_bytes, flights_of, gates_of, layer_bytes};
+use super::super::gmw::{self, extension_bytes, flights_of, gates_of, layer_bytes};
 use super::super::{Circuit, returned};
 use super::{Comparisons, Plan, receive_by, send_by, with_plan};
 use crate::entry::{Entry, Gates, Memory, Message, Roles, Shape};
 use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
 use crate::protocol::{Ctx, Phase, Role};
+
+/// Bytes of the OTs.
+const EXTENSION: &str = "31·16·⌈ANDs/128⌉ (IKNP: κ·16·⌈ANDs/128⌉; silent: about ANDs/13)";
 
 /// The registry's entry.
 pub static ENTRY: Entry = gmw::entry(
@@ -45,24 +49,23 @@ pub static ENTRY: Entry = gmw::entry(
 .sigma(1, 64)
 .paper_parameters()
 .audited()
-.steps(|_, _| &[(Phase::Hash, 2), (Phase::BaseOts, 3), (Phase::EvaluateCircuit, 95)])
-.flights(|shape| flights_of(&cost(shape)))
+.steps(|role, _| match role {
+    Role::Receiver => {
+        &[(Phase::Hash, 2), (Phase::BaseOts, 3), (Phase::EvaluateCircuit, 94), (Phase::Compare, 1)]
+    }
+    Role::Sender => &[(Phase::Hash, 2), (Phase::BaseOts, 3), (Phase::EvaluateCircuit, 95)],
+})
+.flights(|shape| flights_of(shape, &cost(shape)))
 .gates("β·max_β·(w' - 1) + s·(n_s·(w - 1) + 1); --audit-max: at most β + s + log2 n more", gates)
 .messages(&[
-    Message::of_receiver(
-        "base OTs, of both directions",
-        "64·κ + 32 (49·κ + 98 at level 192, 67·κ + 134 at 256)",
-        base_bytes,
-    ),
-    Message::of_sender(
-        "base OTs, of both directions",
-        "64·κ + 32 (49·κ + 98 at level 192, 67·κ + 134 at 256)",
-        base_bytes,
-    ),
-    Message::of_receiver("OT extension, a row an AND", "κ·16·⌈ANDs/128⌉", |shape| {
+    gmw::SETUP_MESSAGES[0],
+    gmw::SETUP_MESSAGES[1],
+    gmw::SETUP_MESSAGES[2],
+    gmw::SETUP_MESSAGES[3],
+    Message::of_receiver("OTs, a row an AND", EXTENSION, |shape| {
         extension_bytes(shape, Role::Receiver, &cost(shape))
     }),
-    Message::of_sender("OT extension, a row an AND", "κ·16·⌈ANDs/128⌉", |shape| {
+    Message::of_sender("OTs, a row an AND", EXTENSION, |shape| {
         extension_bytes(shape, Role::Sender, &cost(shape))
     }),
     Message::of_receiver(
@@ -79,8 +82,10 @@ pub static ENTRY: Entry = gmw::entry(
         with_plan(shape, |plan| returned::bytes(shape, plan.returned_bits(&shape.parameters)))
     }),
 ])
-.memory("124·(n_r + n_s) + ANDs + 2^27 each", |shape| {
-    let each = 124 * (shape.receiver() + shape.sender()) + gates(shape).ands + (1 << 27);
+.memory("124·(n_r + n_s) + ANDs + 2^27 each (silent: and 140·min(ANDs, 3·2^19) + 5·2^24)", |shape| {
+    let cost = cost(shape);
+    let items = shape.receiver() + shape.sender();
+    let each = 124 * items + cost.count.ands + (1 << 27) + gmw::ot_memory(shape, &cost);
     Memory { receiver: each, sender: each }
 })
 .test_items(1 << 8);
@@ -99,14 +104,21 @@ fn gates(shape: &Shape) -> Gates {
 
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
-    let cost = cost(&Shape::of(ctx.run));
-    receive_by(ctx, items, |ctx, _, circuit| gmw::evaluate(ctx, Role::Receiver, &cost, circuit))
+    receive_by(ctx, items, |ctx, _, circuit| evaluate(ctx, Role::Receiver, circuit))
 }
 
 /// The sender's role.
 fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
-    let cost = cost(&Shape::of(ctx.run));
-    send_by(ctx, items, |ctx, _, circuit| gmw::evaluate(ctx, Role::Sender, &cost, circuit))
+    send_by(ctx, items, |ctx, _, circuit| evaluate(ctx, Role::Sender, circuit))
+}
+
+/// Runs the circuit by GMW.
+pub(super) fn evaluate(
+    ctx: &mut Ctx<'_, '_>,
+    role: Role,
+    circuit: Comparisons<'_>,
+) -> Result<Option<Vec<Bits>>, Error> {
+    gmw::evaluate(ctx, role, &cost(&Shape::of(ctx.run)), circuit)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use vesica_encode::hashing::parameters::paper;
 
 use crate::parameters::Parameters;
 use crate::protocol::Sizes;
-use crate::testing::{planted_for, run_of};
+use crate::testing::{Case, duel, planted_for, run_of};
 
 fn native(sigma: u32) -> Parameters {
     Parameters { sigma: Some(sigma), ..Parameters::default() }
@@ -53,6 +53,44 @@ fn the_wires_that_carry_a_one_are_the_matches_and_no_others() {
             let (rows, ones, expected) = matches(parameters, sizes);
             assert_eq!((rows, ones), (expected, common), "{sizes:?} with {parameters:?}");
         }
+    }
+}
+
+/// Bins of a receiver that knows the sender's items: it enters one of them in every bin, and more than it says to have.
+struct FullBins(SenderBins);
+
+impl Receiver for FullBins {
+    fn bins(&self, bins: std::ops::Range<usize>) -> Vec<u128> {
+        self.0.bins(bins, 0..1)
+    }
+}
+
+/// The declared size is within the limit, so that it alone would need no audit.
+#[test]
+fn flaw_a_receiver_that_fills_all_bins_is_refused() {
+    for entry in [&ENTRY, &shared::ENTRY] {
+        let parameters = Parameters { audit_max: Some(20), ..Parameters::default() };
+        let sets = planted_for(&parameters, 20, 200, 2, 1);
+        let case = Case { parameters, ..Case::default() };
+        let (receiver, sender) = duel(
+            (entry, &sets, case),
+            Box::new(|ctx| {
+                let run = ctx.run;
+                let plan = Plan::new(run.sizes, &run.parameters)?;
+                assert!(plan.shape.bins.bins > 20 && plan.shape.stash.bins == 0);
+                let bins = FullBins(SenderBins::new(run, &plan, &sets.sender)?);
+                let circuit = Comparisons { run, shape: &plan.shape, receiver: Some(&bins), sender: None };
+                let gates = gates(&Shape::of(run)).all();
+                Ok(if entry.name == ENTRY.name {
+                    evaluate(ctx, Role::Receiver, gates, circuit)
+                } else {
+                    shared::evaluate(ctx, Role::Receiver, circuit)
+                })
+            }),
+            Box::new(|ctx| Ok(entry.send(ctx, &sets.sender))),
+        );
+        assert_eq!(sender.unwrap(), Err(Error::AuditRefused { most: 20 }), "{}", entry.name);
+        assert_eq!(receiver.unwrap(), Err(Error::AuditRefused { most: 20 }), "{}", entry.name);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sort-compare-shuffle under GMW, in few layers: the receiver learns X ∩ Y, the sender |Y| and no more.
 //!
-//! **Security:** semi-honest; that of GMW with the OTs of IKNP. Leaks n_r and n_s. With `--audit-max` both learn
+//! **Security:** semi-honest; that of GMW with the OTs of the form ([`gmw::ots`]). Leaks n_r and n_s. With `--audit-max` both learn
 //! whether the intersection has more items than that, and if so, nothing else.
 //!
 //! Source: PSZ14 §3.2, the depth-optimised form of HEK12 §5 with its Waksman network; PSSZ15 §3.4. Two things make
@@ -39,7 +39,7 @@ use vesica_circuit::{Bits, Engine, Input, Opening, Party};
 use vesica_encode::items::{Items, random_order};
 use zeroize::Zeroizing;
 
-use super::super::gmw::{self, base_bytes, extension_bytes, flights_of, gates_of, layer_bytes};
+use super::super::gmw::{self, extension_bytes, flights_of, gates_of, layer_bytes};
 use super::super::{Circuit, audit};
 use super::{
     RETURNED, Slots, Sorted, bits, inputs_of, opened_numbers, receiver_result, sender_result, slots_by,
@@ -50,6 +50,18 @@ use crate::outcome::{Outcome, Pending};
 use crate::parameters::Parameters;
 use crate::protocol::{Ctx, Learns, Role, Run, Sizes};
 
+/// The formula of the gates.
+const GATES: &str = "(4·w - ⌈log2 w⌉ - 2)·(2-sorters of the merger) + w·(m + ⌊(n_r + n_s - 1)/2⌋) + m·(w - 1), \
+    + w (--sigma); private: w·(m·d - 2^d + 1), d = ⌈log2 m⌉; --audit-max: at most m + d more";
+
+/// The formula of what the sender sends for its OTs.
+const SENDERS_OTS: &str = "31·16·(⌈ANDs of bits/128⌉ + ⌈(selections + swappers)/128⌉) \
+    (IKNP: κ·16 for 31·16; silent: about 1/13 an OT)";
+
+/// The formula of what the sender sends for the layers.
+const SENDERS_SHARES: &str = "32 + ⌈2·ANDs/8⌉, ⌈(w + 1)·selections/8⌉ and ⌈swappers/8⌉ of each layer, + ⌈m·w/8⌉, \
+    1 bit more (--sigma), 1 more (--audit-max)";
+
 /// The registry's entry.
 pub static ENTRY: Entry = gmw::entry(
     "scs-gmw",
@@ -59,35 +71,34 @@ pub static ENTRY: Entry = gmw::entry(
 .paper("PSZ14 §3.2, PSSZ15 §3.4")
 .sigma(1, 64)
 .audited()
-.flights(|shape| flights_of(&cost(shape)))
-.gates("(4·w - ⌈log2 w⌉ - 2)·(2-sorters of the merger) + w·(m + ⌊(n_r + n_s - 1)/2⌋) + m·(w - 1), + w (--sigma); private: w·(m·d - 2^d + 1), d = ⌈log2 m⌉; --audit-max: at most m + d more", gates)
+.flights(|shape| flights_of(shape, &cost(shape)))
+.gates(GATES, gates)
 .messages(&[
-    Message::of_receiver("base OTs, of both directions", "64·κ + 32 (49·κ + 98 at level 192, 67·κ + 134 at 256)", base_bytes),
-    Message::of_sender("base OTs, of both directions", "64·κ + 32 (49·κ + 98 at level 192, 67·κ + 134 at 256)", base_bytes),
+    gmw::SETUP_MESSAGES[0],
+    gmw::SETUP_MESSAGES[1],
+    gmw::SETUP_MESSAGES[2],
+    gmw::SETUP_MESSAGES[3],
     Message::of_receiver(
-        "OT extension, a row an AND of bits and a row a selection",
-        "κ·16·(⌈ANDs of bits/128⌉ + ⌈selections/128⌉)",
+        "OTs, a row an AND of bits and a row a selection",
+        "31·16·(⌈ANDs of bits/128⌉ + ⌈selections/128⌉) (IKNP: κ·16 for 31·16; silent: about 1/13 an OT)",
         |shape| extension_bytes(shape, Role::Receiver, &cost(shape)),
     ),
-    Message::of_sender(
-        "OT extension, the same and a row a swapper",
-        "κ·16·(⌈ANDs of bits/128⌉ + ⌈(selections + swappers)/128⌉)",
-        |shape| extension_bytes(shape, Role::Sender, &cost(shape)),
-    ),
+    Message::of_sender("OTs, the same and a row a swapper", SENDERS_OTS, |shape| {
+        extension_bytes(shape, Role::Sender, &cost(shape))
+    }),
     Message::of_receiver(
         "a seed, and masked shares",
         "32 + ⌈2·ANDs/8⌉, ⌈(w + 1)·selections/8⌉ and ⌈w·swappers/8⌉ of each layer, 1 more (--audit-max)",
         |shape| layer_bytes(Role::Receiver, &cost(shape)),
     ),
-    Message::of_sender(
-        "a seed, masked shares, and shares of the slots",
-        "32 + ⌈2·ANDs/8⌉, ⌈(w + 1)·selections/8⌉ and ⌈swappers/8⌉ of each layer, + ⌈m·w/8⌉, 1 bit more (--sigma), 1 more (--audit-max)",
-        |shape| layer_bytes(Role::Sender, &cost(shape)),
-    ),
+    Message::of_sender("a seed, masked shares, and shares of the slots", SENDERS_SHARES, |shape| {
+        layer_bytes(Role::Sender, &cost(shape))
+    }),
     RETURNED,
 ])
-.memory("2·w·(n_r + n_s) + 2^27 each", |shape| {
-    let each = 2 * u64::from(bits(shape)) * (shape.receiver() + shape.sender()) + (1 << 27);
+.memory("2·w·(n_r + n_s) + 2^27 each (silent: and 140·min(OTs, 3·2^19) + 5·2^24)", |shape| {
+    let items = shape.receiver() + shape.sender();
+    let each = 2 * u64::from(bits(shape)) * items + (1 << 27) + gmw::ot_memory(shape, &cost(shape));
     Memory { receiver: each, sender: each }
 })
 .test_items(1 << 8);

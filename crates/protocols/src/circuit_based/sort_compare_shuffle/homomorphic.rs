@@ -41,7 +41,7 @@
 use rand_core::CryptoRng;
 use vesica_circuit::circuits::sort_compare_shuffle as circuit;
 use vesica_circuit::{Bits, Engine, Input, Opening, Party, Wires, bits};
-use vesica_crypto::bigint::{BoxedUint, Exponent, InvalidResidue, Residues};
+use vesica_crypto::bigint::{BoxedUint, Exponent, InvalidResidue};
 use vesica_crypto::block::Block;
 use vesica_crypto::paillier::{Ciphertexts, InvalidCiphertext, PublicKey, SecretKey};
 use vesica_crypto::par;
@@ -71,9 +71,13 @@ pub static ENTRY: Entry = entry(
 .levels(&[80, 128])
 .flights(|shape| engines::flights(shape) + 2)
 .steps(|role, _| match role {
-    Role::Receiver => {
-        &[(Phase::BaseOts, 2), (Phase::EvaluateCircuit, 8), (Phase::Blind, 70), (Phase::Unblind, 20)]
-    }
+    Role::Receiver => &[
+        (Phase::BaseOts, 2),
+        (Phase::EvaluateCircuit, 8),
+        (Phase::Blind, 70),
+        (Phase::Unblind, 19),
+        (Phase::Compare, 1),
+    ],
     Role::Sender => &[(Phase::BaseOts, 2), (Phase::Garble, 8), (Phase::Exchange, 70), (Phase::Answer, 20)],
 })
 .gates("the merger's 2-sorters and m slots as in scs-wn, m·(w - 1) more; private: m·(v - w + 1)", gates)
@@ -166,6 +170,19 @@ impl Plan {
     fn ciphertext_bytes(&self) -> usize {
         self.key_bits as usize / 4
     }
+
+    /// The numbers of w bits that these messages consist of, big-endian and of |N| bits each.
+    fn unpack(&self, messages: &[u8]) -> impl Iterator<Item = u128> {
+        let sigma = self.sigma as usize;
+        let bit = |message: &[u8], at: usize| message[message.len() - 1 - at / 8] >> (at % 8) & 1 == 1;
+        messages.chunks_exact(self.key_bits as usize / 8).enumerate().flat_map(move |(answer, message)| {
+            let slots = self.packed.min(self.slots - answer * self.packed);
+            (0..slots).map(move |slot| {
+                let bits = (0..sigma).map(|at| u128::from(bit(message, slot * sigma + at)) << at);
+                bits.sum()
+            })
+        })
+    }
 }
 
 /// The circuit, with what the party that runs it puts in.
@@ -227,9 +244,11 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
     let Some(Opened { sums, zero }) = opened else { return Ok(Pending::of_items(items, Vec::new)) };
     // 6.
     send_encrypted(ctx, &plan, &secret, &sums)?;
-    let mut found = recv_decrypted(ctx, &plan, &secret)?;
-    found.extend(zero.then_some(0));
-    receiver_result(ctx, items, sorted, move || found)
+    let slots = recv_decrypted(ctx, &plan, &secret)?;
+    receiver_result(ctx, items, sorted, move || {
+        let numbers = plan.unpack(&slots).filter(|number| *number != 0);
+        numbers.chain(zero.then_some(0)).collect()
+    })
 }
 
 /// The sender's role.
@@ -392,11 +411,11 @@ fn pack(public: &PublicKey, slots: &Ciphertexts, order: &[u32], plan: &Plan) -> 
     }
 }
 
-/// Receives and decrypts the slots; those that hold a number.
-fn recv_decrypted(ctx: &mut Ctx<'_, '_>, plan: &Plan, secret: &SecretKey) -> Result<Vec<u128>, Error> {
+/// Receives and decrypts the slots, several in a message of |N| bits.
+fn recv_decrypted(ctx: &mut Ctx<'_, '_>, plan: &Plan, secret: &SecretKey) -> Result<Vec<u8>, Error> {
     let (run, public) = (ctx.run, secret.public());
     run.phase(Phase::Unblind, plan.slots);
-    let mut found = Vec::new();
+    let mut messages = Vec::new();
     let mut encoded = vec![0; plan.ciphertext_bytes()];
     for answer in 0..plan.answers() {
         ctx.channel.recv_exact(&mut encoded)?;
@@ -406,22 +425,10 @@ fn recv_decrypted(ctx: &mut Ctx<'_, '_>, plan: &Plan, secret: &SecretKey) -> Res
         let plain = secret
             .decrypt(&ciphertexts)
             .map_err(|_: InvalidCiphertext| Misbehaviour::InvalidElement { position })?;
-        let slots = plan.packed.min(plan.slots - answer * plan.packed);
-        found.extend(unpack(public, &plain, slots, plan.sigma).filter(|value| *value != 0));
-        run.advance(slots)?;
+        public.messages().encode(&plain, &mut messages);
+        run.advance(plan.packed.min(plan.slots - answer * plan.packed))?;
     }
-    Ok(found)
-}
-
-/// The last `slots` numbers of w bits that a message consists of.
-fn unpack(public: &PublicKey, message: &Residues, slots: usize, sigma: u32) -> impl Iterator<Item = u128> {
-    let mut encoded = Vec::new();
-    public.messages().encode(message, &mut encoded);
-    encoded.reverse();
-    let bit = move |at: usize| encoded.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
-    let sigma = sigma as usize;
-    (0..slots)
-        .map(move |slot| (0..sigma).fold(0, |value, at| value | u128::from(bit(slot * sigma + at)) << at))
+    Ok(messages)
 }
 
 #[cfg(test)]
@@ -477,7 +484,8 @@ mod tests {
         let (mut here, mut there) = memory::pair();
         let (rng, other) = (&mut Prg::from_seed([3; 16]), &mut Prg::from_seed([4; 16]));
         send_shuffled(&mut Ctx::new(&run, &mut there, rng), &plan, secret.public(), &slots, &order).unwrap();
-        let found = recv_decrypted(&mut Ctx::new(&run, &mut here, other), &plan, &secret).unwrap();
+        let slots = recv_decrypted(&mut Ctx::new(&run, &mut here, other), &plan, &secret).unwrap();
+        let found: Vec<u128> = plan.unpack(&slots).filter(|number| *number != 0).collect();
         let mut expected: Vec<u128> =
             order.iter().map(|slot| numbers[*slot as usize]).filter(|number| *number != 0).collect();
         // Within a ciphertext the first slot is the highest.

@@ -106,8 +106,9 @@ fn every_protocol_finds_the_item_zero() {
 
 #[test]
 fn hashed_numbers_are_wide_enough_for_the_larger_set_and_never_zero() {
-    for (receiver, sender, bits) in [(1, 1, 40), (256, 1, 55), (1, 256, 55), (1000, 900, 60), (300, 3, 57)] {
-        assert_eq!(hashed_width(Sizes { receiver, sender }).unwrap().bits(), bits, "{receiver}, {sender}");
+    for (receiver, sender, bits) in [(1, 1, 40), (256, 1, 56), (1, 256, 56), (1000, 900, 61), (300, 3, 56)] {
+        let sizes = Sizes { receiver, sender };
+        assert_eq!(sigma(sizes, &Parameters::default()).unwrap(), bits, "{receiver}, {sender}");
     }
     let sets = planted_for(&Parameters::default(), 500, 3, 1, 1);
     let run = test_run(Sizes { receiver: 500, sender: 3 }, Parameters::default());

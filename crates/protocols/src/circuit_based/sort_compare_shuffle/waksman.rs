@@ -27,16 +27,26 @@ use vesica_circuit::{Bits, Engine, Opening, Party};
 use vesica_encode::items::{Items, random_order};
 use zeroize::Zeroizing;
 
-use super::super::engines::{evaluate, gate_bytes};
+use super::super::engines::evaluate;
 use super::super::{Circuit, audit};
 use super::{
-    INPUT_MESSAGES, RETURNED, Slots, Sorted, bits, circuit_memory, entry, opened_bytes, opened_numbers,
-    receiver_result, sender_result, slots, slots_ands, slots_of,
+    MEMORY, Slots, Sorted, bits, entry, garbled_bytes, memory, messages, opened_numbers, receiver_result,
+    sender_result, slots, slots_ands, slots_of,
 };
-use crate::entry::{Entry, Gates, Memory, Message, Roles, Shape};
+use crate::entry::{Entry, Gates, Message, Roles, Shape};
 use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
 use crate::protocol::{Ctx, Role, Run};
+
+/// The formula of the gates.
+const GATES: &str = "w·(2·(2-sorters of the merger) + m + ⌊(n_r + n_s - 1)/2⌋) + m·(w - 1), + w (--sigma); \
+    private: w·(m·d - 2^d + 1), d = ⌈log2 m⌉; --audit-max: at most m + d more";
+
+/// The messages.
+const MESSAGES: [Message; 7] = messages(
+    "2·κ/8 each AND, κ/8 each private one, + ⌈m·w/8⌉, 1 bit more (--sigma), 1 more (--audit-max)",
+    |shape| garbled_bytes(shape, gates(shape)),
+);
 
 /// The registry's entry.
 pub static ENTRY: Entry = entry(
@@ -46,23 +56,10 @@ pub static ENTRY: Entry = entry(
 )
 .paper("HEK12 §5.3.3, §6")
 .audited()
-.gates("w·(2·(2-sorters of the merger) + m + ⌊(n_r + n_s - 1)/2⌋) + m·(w - 1), + w (--sigma); private: w·(m·d - 2^d + 1), d = ⌈log2 m⌉; --audit-max: at most m + d more", gates)
-.messages(&[
-    INPUT_MESSAGES[0],
-    INPUT_MESSAGES[1],
-    INPUT_MESSAGES[2],
-    INPUT_MESSAGES[3],
-    Message::of_sender("garbled gates, and permute bits of the slots", "2·κ/8 each AND, κ/8 each private one, + ⌈m·w/8⌉, 1 bit more (--sigma), 1 more (--audit-max)", |shape| {
-        gate_bytes(shape, gates(shape)) + opened_bytes(shape) + audit::opened(shape)
-    }),
-    Message::of_receiver("the audit's bit", "1 (--audit-max)", audit::opened),
-    RETURNED,
-])
-.memory("24·w·(n_r + n_s) + 2^26 each (48·w above level 128)", |shape| {
-            let each = circuit_memory(shape);
-            Memory { receiver: each, sender: each }
-        })
-        .test_items(1 << 8);
+.gates(GATES, gates)
+.messages(&MESSAGES)
+.memory(MEMORY, memory)
+.test_items(1 << 8);
 
 fn gates(shape: &Shape) -> Gates {
     let (slots, sigma) = (slots_of(shape), u64::from(bits(shape)));

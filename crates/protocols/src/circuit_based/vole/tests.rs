@@ -7,21 +7,26 @@ fn over_the_ideal_opprf(sets: &Planted, case: Case) -> (Result<Vec<u64>, Error>,
     let (receiver, sender) = duel(
         (&ENTRY, sets, case),
         Box::new(|ctx| {
-            let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
+            let plan = Plan::new(&Shape::of(ctx.run))?;
+            let noise = plan.draw_noise(ctx.rng);
             let placed = Placed::new(ctx.run, &plan, &sets.receiver)?;
             let opprf = IdealReceiver { programming: plan.programming, held: &placed.held };
             let values = opprf.evaluate(&sets.receiver, &placed.keys, ctx.channel)?;
-            let matched = receive_matches(&mut ctx.reborrow(), &plan, placed, &sets.receiver, &values)?;
+            let ctx = &mut ctx.reborrow();
+            let matched = receive_matches(ctx, &plan, placed, &sets.receiver, (&values, noise))?;
             Ok(matched.matches()?.into_rows())
         }),
         Box::new(|ctx| {
-            let plan = Plan::new(ctx.run.sizes, &ctx.run.parameters)?;
+            let plan = Plan::new(&Shape::of(ctx.run))?;
+            let noise = plan.draw_noise(ctx.rng);
             let keys = item_keys(ctx.run, &sets.sender)?;
-            let targets = targets(&plan, &mut Prg::from_rng(ctx.rng));
-            let value = |function, item: usize| targets.0[plan.layout.bin_of(keys[item], function) as usize];
+            let secrets = Secrets::new(&plan, ctx.rng);
+            let value = |number, function, item: usize| {
+                secrets.value(&[], number, item, plan.layout.bin_of(keys[item], function) as usize)
+            };
             let opprf = IdealSender { programming: plan.programming, rng: ctx.rng };
             opprf.program(&sets.sender, &keys, value, ctx.channel)?;
-            send_matches(ctx, &plan, &sets.sender, &targets)
+            send_matches(ctx, &plan, &sets.sender, &secrets, noise)
         }),
     );
     (receiver, sender.err())
@@ -87,8 +92,8 @@ fn native_items_profiles_and_threads_end_with_the_plain_join() {
 
 #[test]
 fn flaw_every_bin_has_a_target_of_its_own() {
-    let plan = Plan::new(Sizes { receiver: 1000, sender: 10 }, &Parameters::default()).unwrap();
-    let [first, second] = [1, 2].map(|seed| targets(&plan, &mut Prg::from_seed([seed; 16])));
+    let plan = Plan::new(&Shape::new(Sizes { receiver: 1000, sender: 10 })).unwrap();
+    let [first, second] = [1, 2].map(|seed| Secrets::new(&plan, &mut Prg::from_seed([seed; 16])).targets);
     let distinct: std::collections::HashSet<u128> = first.0.iter().copied().collect();
     assert_eq!((first.0.len(), distinct.len()), (plan.bins(), plan.bins()));
     assert!(first.0.iter().zip(second.0.iter()).all(|(first, second)| first != second));
@@ -101,10 +106,13 @@ fn a_million_items_take_less_than_eight_hundred_bits_each() {
     for (profile, most) in [(Profile::Conservative, 800.0), (Profile::Fast, 720.0)] {
         let parameters = Parameters { profile, ..Parameters::default() };
         let shape = Shape { parameters, ..Shape::new(sizes) };
-        let plan = Plan::new(sizes, &parameters).unwrap();
+        let plan = Plan::new(&shape).unwrap();
         assert_eq!((plan.bins(), plan.width().bits()), (1_363_230, 61));
-        let bits = 8.0 * ENTRY.total_bytes(&shape) as f64 / f64::from(1 << 20);
-        assert!(bits < most, "{bits}");
+        for result in [ResultKind::Rows, ResultKind::Count, ResultKind::AtLeast(9)] {
+            let shape = Shape { parameters: Parameters { result, ..parameters }, ..shape };
+            let bits = 8.0 * ENTRY.total_bytes(&shape) as f64 / f64::from(1 << 20);
+            assert!(bits < most, "{result:?}: {bits}");
+        }
     }
 }
 
@@ -115,7 +123,7 @@ fn sizes_for_which_there_is_no_table_are_refused() {
         Sizes { receiver: 1, sender: 1 << 30 },
         Sizes { receiver: 1, sender: usize::MAX },
     ] {
-        assert!(Plan::new(sizes, &Parameters::default()).is_err(), "{sizes:?}");
+        assert!(Plan::new(&Shape::new(sizes)).is_err(), "{sizes:?}");
         assert_eq!(ENTRY.total_bytes(&Shape::new(sizes)), 0);
     }
 }

@@ -30,7 +30,8 @@ enum Over {
 }
 
 fn programming(sets: &Planted) -> Programming {
-    Programming { functions: FUNCTIONS, items: sets.sender.len(), width: MaskWidth::of_bits(61) }
+    let (width, more_width) = (MaskWidth::of_bits(61), MaskWidth::of_bits(85));
+    Programming { functions: FUNCTIONS, items: sets.sender.len(), width, more: 0, more_width }
 }
 
 fn keys_of(ctx: &Ctx<'_, '_>, items: &Items) -> Vec<Block> {
@@ -50,14 +51,22 @@ fn oprf<'a>(
     Oprf::new(run, setup, rng).with_functions(functions)
 }
 
-/// What the sender programs: w bits that depend on function and item.
-fn value(function: usize, item: usize) -> u128 {
-    (((item as u128 + 1) << 8 | function as u128) * 0x1234_5678_9abc_def1) & ((1 << 61) - 1)
+/// What the sender programs: bits that depend on value, function and item.
+fn value(number: usize, function: usize, item: usize) -> u128 {
+    let bits = if number == 0 { 61 } else { 85 };
+    let mixed = ((item as u128 + 1) << 8 | (function + 3 * number) as u128) * 0x1234_5678_9abc_def1;
+    (mixed << (24 * number.min(1))) & ((1 << bits) - 1)
 }
 
 /// The receiver's values, item by item, and the function of each.
 fn values(sets: &Planted, over: Over, seed: u64) -> (Vec<u128>, Vec<u8>) {
-    let (n_r, agreed) = (sets.receiver.len(), programming(sets));
+    let (mut values, held) = all_values(sets, over, seed, 0);
+    (values.swap_remove(0), held)
+}
+
+/// The same with so many further values.
+fn all_values(sets: &Planted, over: Over, seed: u64, more: usize) -> (Vec<Vec<u128>>, Vec<u8>) {
+    let (n_r, agreed) = (sets.receiver.len(), Programming { more, ..programming(sets) });
     let held: &Vec<u8> = &(0..n_r).map(|item| (item % FUNCTIONS) as u8).collect();
     let (found, sent) = duel(
         (&ENTRY, sets, Case { seed, ..Case::default() }),
@@ -101,7 +110,7 @@ fn values(sets: &Planted, over: Over, seed: u64) -> (Vec<u128>, Vec<u8>) {
         }),
     );
     sent.unwrap();
-    (found.unwrap().to_vec(), held.clone())
+    (found.unwrap().iter().map(|values| values.to_vec()).collect(), held.clone())
 }
 
 #[test]
@@ -116,7 +125,7 @@ fn programmed_points_have_their_values_and_others_random_ones() {
             for item in 0..receiver {
                 match numbers.get(sets.receiver.get(item)) {
                     Some(theirs) => {
-                        let expected = value(held[item].into(), *theirs);
+                        let expected = value(0, held[item].into(), *theirs);
                         assert_eq!([first[item], second[item]], [expected; 2], "{over:?}");
                         programmed += 1;
                     }
@@ -133,6 +142,34 @@ fn programmed_points_have_their_values_and_others_random_ones() {
             let (ones, bits) = (f64::from(ones), 61.0 * others.len() as f64);
             assert!((2.0 * ones - bits).powi(2) <= 25.0 * bits, "{over:?}: {ones} of {bits}");
             assert!(others.iter().all(|value| *value < 1 << 61));
+        }
+    }
+}
+
+#[test]
+fn further_values_are_there_where_the_first_is() {
+    let sets = &planted(700, 900, 300, 1);
+    let numbers: HashMap<&[u8], usize> = (0..900).map(|item| (sets.sender.get(item), item)).collect();
+    for over in [Over::Vole, Over::IdealOprf, Over::Ideal] {
+        let [(first, held), (second, _)] = [1, 2].map(|seed| all_values(sets, over, seed, 2));
+        assert_eq!(first.len(), 3);
+        for item in 0..700 {
+            for number in 0..3 {
+                let found = [first[number][item], second[number][item]];
+                match numbers.get(sets.receiver.get(item)) {
+                    Some(theirs) => {
+                        assert_eq!(found, [value(number, held[item].into(), *theirs); 2], "{over:?}")
+                    }
+                    None => {
+                        assert!(found[0] != found[1] && found[0] < 1 << 85, "{over:?}: fresh in every run")
+                    }
+                }
+            }
+            // What masks one value is not what masks another.
+            assert!(
+                numbers.contains_key(sets.receiver.get(item)) || first[1][item] != first[2][item],
+                "{over:?}"
+            );
         }
     }
 }
@@ -161,7 +198,7 @@ fn hint(names: &[String], stream: u64) -> Vec<u8> {
             let oprf = ideal_oprf::IdealSender { functions: FUNCTIONS };
             let sender = Sender { run: ctx.run, programming: agreed, oprf, rng: Prg::fork([3; 16], stream) };
             // One value for all points: only the mask makes them look random.
-            sender.program(&sets.sender, &keys, |_, _| 5, ctx.channel)
+            sender.program(&sets.sender, &keys, |_, _, _| 5, ctx.channel)
         }),
     );
     sent.unwrap();
@@ -211,7 +248,8 @@ fn equal_points_are_refused_and_no_points_are_a_hint() {
     for empty in [false, true] {
         let none = &items::<&str>(&[]);
         let sender = if empty { none } else { &sets.sender };
-        let agreed = Programming { functions: 2, items: sender.len(), width: MaskWidth::of_bits(40) };
+        let width = MaskWidth::of_bits(40);
+        let agreed = Programming { functions: 2, items: sender.len(), width, more: 0, more_width: width };
         let (_, sent) = duel::<(), ()>(
             (&ENTRY, sets, Case::default()),
             Box::new(|ctx| {

@@ -25,6 +25,7 @@ pub(crate) struct Hashes {
     /// H_o.
     pub(super) output: Oracle,
     proof: Oracle,
+    payload: Oracle,
 }
 
 /// What items are hashed to: a key in the store each, and H_B.
@@ -39,6 +40,7 @@ impl Hashes {
             item: context.oracle(Label::new("vole: item to key and value")),
             output: context.oracle(Label::new("vole: output to mask")),
             proof: context.oracle(Label::new("vole: output to proof of a match")),
+            payload: context.oracle(Label::new("vole: output to pad of a payload")),
         }
     }
 
@@ -101,6 +103,15 @@ impl Hashes {
         let mut proof = [0; PROOF];
         self.proof.hash(&bytes, &mut proof);
         proof
+    }
+}
+
+impl Hashes {
+    /// H_p of values, side by side in `pads`: a third function of them, as long as a payload.
+    pub(super) fn pads(&self, values: &[u8], width: usize, pads: &mut [u8]) {
+        if let Some(length) = pads.len().checked_div(values.len() / width) {
+            self.payload.hash_batch(values, width, pads, length);
+        }
     }
 }
 

@@ -26,7 +26,7 @@ use vesica_ot::vole::receiver::{Answered, Checked, Held};
 
 use super::elements::FieldElement;
 use super::hashes::{Hashes, PROOF, with_items};
-use super::{Coins, Hashing, Model, Order, Proofs, Setup, ShareOfW, Values};
+use super::{Coins, Hashing, Model, Order, Proofs, Setup, ShareOfW, Values, has_payloads};
 use crate::error::{Error, Misbehaviour};
 use crate::parameters::Security;
 use crate::protocol::{Ctx, Learns, Phase, Run};
@@ -187,14 +187,15 @@ impl Model<Block> for Malicious {
         with.hashes.output.hash_batch(&bytes, width, into, 16);
     }
 
-    fn proofs(with: &Hashing<'_, Block>, values: &[Block]) -> KeptValues {
-        let values = if with.run.learns == Learns::Both { values.to_vec() } else { Vec::new() };
-        KeptValues { hashes: with.hashes.clone(), values: values.into(), w: with.w }
+    fn proofs(with: &Hashing<'_, Block>, values: &Values) -> KeptValues {
+        let kept = with.run.learns == Learns::Both || has_payloads(with.run);
+        let values = if kept { values.by_item() } else { Wiped::default() };
+        KeptValues { hashes: with.hashes.clone(), values, w: with.w }
     }
 }
 
-/// The decoded values of my items, where both parties learn the matches: the receiver proves a match by a
-/// second function of its value.
+/// The decoded values of my items, where both parties learn the matches, or in a run for payloads. The receiver proves a
+/// match by a second function of its value.
 pub(crate) struct KeptValues {
     hashes: Hashes,
     values: Wiped<Block>,
@@ -225,6 +226,18 @@ impl Proofs for KeptValues {
             right &= proof.ct_eq(&self.proof(items, item));
         }
         if bool::from(right) { Ok(()) } else { Err(Misbehaviour::FailedCheck.into()) }
+    }
+
+    /// As H_o, H_p takes the value, w and the item.
+    fn pads(&self, items: &Items, of: &[u32], pads: &mut [u8]) {
+        let (mut bytes, width) = (Vec::with_capacity(of.len() * items.width()), items.width());
+        items.gather(of.len(), |index| of[index] as usize, &mut bytes);
+        let mut joined = Wiped::from(Vec::with_capacity(of.len() * (Block::BYTES + width)));
+        for (item, bytes) in of.iter().zip(bytes.chunks_exact(width)) {
+            joined.extend_from_slice((self.values[*item as usize] ^ self.w).as_bytes());
+            joined.extend_from_slice(bytes);
+        }
+        self.hashes.pads(&joined, Block::BYTES + width, pads);
     }
 }
 

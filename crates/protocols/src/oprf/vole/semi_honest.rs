@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
+use vesica_crypto::memory::Wiped;
 use vesica_encode::items::Items;
 use vesica_encode::okvs::Decoded;
 use vesica_ot::security::SemiHonest;
@@ -12,7 +13,8 @@ use vesica_ot::vole::Check;
 use vesica_ot::vole::receiver::{Answered, Checked, Held};
 
 use super::elements::FieldElement;
-use super::{Coins, Hashing, Model, Order, Proofs, Setup, ShareOfW, Values};
+use super::hashes::Hashes;
+use super::{Coins, Hashing, Model, Order, Proofs, Setup, ShareOfW, Values, has_payloads};
 use crate::error::Error;
 use crate::protocol::{Ctx, Phase};
 
@@ -20,7 +22,7 @@ impl<V: FieldElement> Model<V> for SemiHonest {
     type W = ();
     type ReceiverShare = ();
     type SenderShare = ();
-    type Proofs = ();
+    type Proofs = KeptValues;
 
     fn send_masked(
         setup: &Setup,
@@ -53,7 +55,10 @@ impl<V: FieldElement> Model<V> for SemiHonest {
         with.hashes.output.hash_batch(Block::slice_as_bytes(values), Block::BYTES, into, 16);
     }
 
-    fn proofs(_: &Hashing<'_, ()>, _: &[Block]) {}
+    fn proofs(with: &Hashing<'_, ()>, values: &Values) -> KeptValues {
+        let kept = if has_payloads(with.run) { values.by_item() } else { Wiped::default() };
+        KeptValues { hashes: with.hashes.clone(), values: kept }
+    }
 }
 
 impl ShareOfW for () {
@@ -68,12 +73,25 @@ impl ShareOfW for () {
     }
 }
 
-impl Proofs for () {
+/// The decoded values of my items, in a run for payloads. Matches take no proof.
+pub(crate) struct KeptValues {
+    hashes: Hashes,
+    values: Wiped<Block>,
+}
+
+impl Proofs for KeptValues {
     fn send(&self, _: &Items, _: &[(u32, u32)], _: &mut dyn Channel) -> Result<(), Error> {
         Ok(())
     }
 
     fn check(&self, _: &Items, _: &[usize], _: &mut dyn Channel) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// As H_o, H_p does not take the item.
+    fn pads(&self, _: &Items, of: &[u32], pads: &mut [u8]) {
+        let values: Wiped<Block> =
+            of.iter().map(|item| self.values[*item as usize]).collect::<Vec<_>>().into();
+        self.hashes.pads(Block::slice_as_bytes(&values), Block::BYTES, pads);
     }
 }

@@ -12,6 +12,7 @@ use crate::oprf::vole::malicious::{COIN_BYTES, proof_bytes};
 use crate::oprf::vole::store::Store;
 use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security, variants};
 use crate::protocol::{Role, Run, Sizes};
+use crate::results::ResultKind;
 
 variants! {
     /// The code for the noise.
@@ -68,6 +69,9 @@ pub(super) const MESSAGES: &[Message] = &[
             sorted::encoded_bytes(shape.sizes.sender, bits) as u64
         },
     ),
+    Message::of_sender("payloads, encrypted, of p bytes each (--payload)", "n_s·p", |shape| {
+        shape.sender() * payload_bytes(shape)
+    }),
     POSITIONS,
     Message::of_receiver("proofs of the matches (malicious, --learns both)", "16·k", |shape| {
         proof_bytes(shape.parameters.security, shape.learns, shape.matches)
@@ -92,7 +96,23 @@ pub(super) fn flights(shape: &Shape) -> u32 {
 pub(super) fn memory(shape: &Shape) -> Memory {
     const PIECE: u64 = 90_000_000;
     let (receiver, sender) = (shape.receiver(), shape.sender());
-    Memory { receiver: 130 * receiver + 32 * sender + PIECE, sender: 100 * receiver + 70 * sender + PIECE }
+    let payload = payload_bytes(shape);
+    let [mine, theirs] = match payload {
+        0 => [0; 2],
+        _ => [16 * receiver + 2 * payload * sender, 20 * sender],
+    };
+    Memory {
+        receiver: 130 * receiver + 32 * sender + mine + PIECE,
+        sender: 100 * receiver + 70 * sender + theirs + PIECE,
+    }
+}
+
+/// Bytes of a payload; 0 in a run without.
+fn payload_bytes(shape: &Shape) -> u64 {
+    match shape.parameters.result {
+        ResultKind::Payload { bytes } => bytes.into(),
+        _ => 0,
+    }
 }
 
 /// A message of coins.

@@ -10,27 +10,19 @@ use vesica_channel::memory;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::Items;
-use vesica_ot::security::Malicious;
+use vesica_ot::security::{Malicious, SemiHonest};
 use vesica_ot::vole::cheating::fingerprint_of_code;
 
 use super::cheating::masks;
 use super::setup;
 use crate::oprf::vole::hashes::Hashes;
 use crate::oprf::vole::malicious::{ReceiverShare, SenderShare};
-use crate::oprf::vole::{Coins, Hashing, Model, ShareOfW};
+use crate::oprf::vole::{Coins, Hashing, Model, Proofs, ShareOfW, Values};
 use crate::parameters::{Parameters, Security};
 use crate::protocol::{Ctx, Learns, Run, Sizes};
 use crate::testing::{planted_for, run_of};
 
-const MALICIOUS: Parameters = Parameters {
-    security: Security::Malicious,
-    level: crate::DEFAULT_LEVEL,
-    sigma: None,
-    variant: None,
-    profile: crate::Profile::Conservative,
-    paper: false,
-    audit_max: None,
-};
+const MALICIOUS: Parameters = Parameters { security: Security::Malicious, ..Parameters::DEFAULT };
 
 fn run(parameters: Parameters) -> Run<'static> {
     let context = Context::new(&[7; 32], "vole", b"properties", 1500, 9);
@@ -105,28 +97,51 @@ fn both_parties_have_a_part_in_w() {
     assert!(first != Block::ZERO && first != other_receiver && first != other_sender);
 }
 
-/// Masks of three items whose decoded values are the same, and the proofs of their matches.
-fn of_equal_values(parameters: Parameters, items: &Items, w: Block) -> (Vec<u128>, Vec<u128>) {
+/// Masks of three items whose decoded values are the same, the proofs of their matches, and the pads of their payloads.
+fn of_equal_values(parameters: Parameters, items: &Items, w: u128, value: u128) -> [Vec<u128>; 3] {
     let run = Run { learns: Learns::Both, ..run(parameters) };
     let hashes = Hashes::new(&run.context);
-    let values = vec![Block::from(5u128); items.len()];
-    let with = &Hashing { run: &run, hashes: &hashes, items, w };
-    let proofs = Malicious::proofs(with, &values);
+    let values = vec![Block::from(value); items.len()];
+    let with = &Hashing { run: &run, hashes: &hashes, items, w: Block::from(w) };
+    let proofs = Malicious::proofs(with, &Values::of_items(values.clone().into()));
     let proof = |item| u128::from_le_bytes(proofs.proof(items, item));
-    (masks(with, values).unwrap(), (0..items.len()).map(proof).collect())
+    let mut pads = vec![[0; 16]; items.len()];
+    let all: Vec<u32> = (0..items.len() as u32).collect();
+    proofs.pads(items, &all, pads.as_flattened_mut());
+    let pads = pads.into_iter().map(u128::from_le_bytes).collect();
+    [masks(with, values).unwrap(), (0..items.len()).map(proof).collect(), pads]
 }
 
 #[test]
-fn masks_and_proofs_take_the_item_and_w_and_differ() {
+fn masks_proofs_and_pads_take_the_value_the_item_and_w_and_differ() {
     for sigma in [None, Some(32)] {
         let parameters = Parameters { sigma, ..MALICIOUS };
         let items = planted_for(&parameters, 3, 3, 3, 1).receiver;
-        let (masks, proofs) = of_equal_values(parameters, &items, Block::ZERO);
-        let (with_w, other_proofs) = of_equal_values(parameters, &items, Block::from(1u128));
-        let mut all = [masks, proofs, with_w, other_proofs].concat();
+        let [first, other_w, other_value] =
+            [(0, 5), (1, 5), (0, 9)].map(|(w, value)| of_equal_values(parameters, &items, w, value));
+        let mut all = [first, other_w, other_value].concat().concat();
         let count = all.len();
         all.sort_unstable();
         all.dedup();
-        assert!(all.len() == count && count == 12, "{parameters:?}");
+        assert!(all.len() == count && count == 27, "{parameters:?}");
     }
+}
+
+#[test]
+fn flaw_a_semi_honest_pad_is_not_the_output_that_a_mask_is_cut_from() {
+    let parameters = Parameters { result: crate::ResultKind::Payload { bytes: 16 }, ..Parameters::default() };
+    let items = planted_for(&parameters, 3, 3, 3, 1).receiver;
+    let run = run(parameters);
+    let hashes = Hashes::new(&run.context);
+    let values: Vec<Block> = (1..4u128).map(Block::from).collect();
+    let with = &Hashing { run: &run, hashes: &hashes, items: &items, w: () };
+    let mut outputs = values.clone();
+    let hash = |range, values: &[Block], into: &mut [u8]| {
+        <SemiHonest as Model<Block>>::hash(with, range, values, into);
+    };
+    hashes.outputs(&run, &mut outputs, hash).unwrap();
+    let mut pads = vec![Block::ZERO; 3];
+    let proofs = <SemiHonest as Model<Block>>::proofs(with, &Values::of_items(values.into()));
+    proofs.pads(&items, &[0, 1, 2], Block::slice_as_mut_bytes(&mut pads));
+    assert!(pads.iter().all(|pad| !outputs.contains(pad)) && pads[0] != pads[1] && pads[1] != pads[2]);
 }

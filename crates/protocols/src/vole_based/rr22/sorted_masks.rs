@@ -8,6 +8,7 @@ use vesica_crypto::memory::{Wiped, large_capacity};
 use vesica_encode::sorted::{self, Repeats};
 
 use super::costs::mask_bits;
+use super::payloads;
 use crate::error::{Error, Misbehaviour};
 use crate::masks;
 use crate::oprf::{EvaluationSink, OutputSink};
@@ -46,14 +47,16 @@ pub(super) struct OutgoingMasks<'a> {
     run: &'a Run<'a>,
     bits: u32,
     masks: Wiped<u128>,
-    /// The item behind each, where the receiver will return positions.
+    /// Whether the item behind each is noted: where the receiver will return positions, or payloads follow.
+    noted: bool,
     items: Vec<u32>,
 }
 
 impl<'a> OutgoingMasks<'a> {
     pub(super) fn new(run: &'a Run<'_>) -> Self {
         let bits = mask_bits(run.sizes, run.parameters.security);
-        Self { run, bits, masks: Wiped::default(), items: Vec::new() }
+        let noted = run.learns == Learns::Both || payloads::width(run).is_some();
+        Self { run, bits, masks: Wiped::default(), noted, items: Vec::new() }
     }
 
     /// The item behind each position of the list that was sent.
@@ -64,9 +67,10 @@ impl<'a> OutgoingMasks<'a> {
 
 impl EvaluationSink for OutgoingMasks<'_> {
     fn begin(&mut self, _: usize, count: usize) {
-        self.run.phase(Phase::Exchange, 2 * count);
+        let payloads = if payloads::width(self.run).is_some() { count } else { 0 };
+        self.run.phase(Phase::Exchange, 2 * count + payloads);
         self.masks = Wiped::from(large_capacity(count));
-        if self.run.learns == Learns::Both {
+        if self.noted {
             self.items.reserve_exact(count);
         }
     }
@@ -74,7 +78,7 @@ impl EvaluationSink for OutgoingMasks<'_> {
     fn put(&mut self, positions: impl Iterator<Item = u32>, outputs: &[Block]) {
         let cut = Cut::new(outputs, self.bits);
         self.masks.extend((0..outputs.len()).map(|index| cut.tag(index)));
-        if self.run.learns == Learns::Both {
+        if self.noted {
             self.items.extend(positions.take(outputs.len()));
         }
     }
@@ -84,7 +88,7 @@ impl EvaluationSink for OutgoingMasks<'_> {
     }
 
     fn complete(&mut self, channel: &mut dyn SendHalf) -> Result<(), Error> {
-        if self.run.learns == Learns::Both {
+        if self.noted {
             masks::sort_with_items(self.bits, &mut self.masks, &mut self.items);
         } else {
             masks::sort(self.bits, &mut self.masks);
@@ -139,7 +143,9 @@ impl<'a> IndexedMasks<'a> {
 
 impl OutputSink for IndexedMasks<'_> {
     fn begin(&mut self, _: usize, count: usize) {
-        self.run.phase(Phase::Exchange, count + self.run.sizes.sender);
+        let theirs = self.run.sizes.sender;
+        let payloads = if payloads::width(self.run).is_some() { theirs } else { 0 };
+        self.run.phase(Phase::Exchange, count + theirs + payloads);
     }
 
     /// All outputs come in one call.

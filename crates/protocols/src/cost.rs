@@ -1,0 +1,140 @@
+//! What a run costs, as formulas for a reader and as programs: its messages, memory and gates, of a [`Shape`].
+
+use crate::masks::mask_bits;
+use crate::parameters::Parameters;
+use crate::positions;
+use crate::protocol::{Learns, Participant, Run, Sizes};
+
+/// What a cost formula depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Both set sizes, after padding.
+    pub sizes: Sizes,
+    /// Everything else that was agreed.
+    pub parameters: Parameters,
+    /// Who learns the result.
+    pub learns: Learns,
+    /// Items in the intersection; counts only where the sender learns it too.
+    pub matches: usize,
+    /// Whether the base OTs are those of an earlier run, so that none of their messages is sent.
+    pub kept_base_ots: bool,
+}
+
+impl Shape {
+    /// Sets of these sizes with the usual parameters; the receiver alone learns the result.
+    pub fn new(sizes: Sizes) -> Self {
+        let (parameters, learns) = (Parameters::default(), Learns::Receiver);
+        Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false }
+    }
+
+    /// A run, before its matches are known, and as if its base OTs were its own.
+    pub fn of(run: &Run<'_>) -> Self {
+        Shape { parameters: run.parameters, learns: run.learns, ..Self::new(run.sizes) }
+    }
+
+    /// n_r.
+    pub fn receiver(&self) -> u64 {
+        self.sizes.receiver as u64
+    }
+
+    /// n_s.
+    pub fn sender(&self) -> u64 {
+        self.sizes.sender as u64
+    }
+
+    /// The bytes of a message of base OTs: none if they are kept ones.
+    pub fn unless_kept(&self, bytes: u64) -> u64 {
+        if self.kept_base_ots { 0 } else { bytes }
+    }
+
+    /// ⌈ℓ/8⌉.
+    pub fn mask(&self) -> u64 {
+        u64::from(mask_bits(self.sizes).div_ceil(8))
+    }
+}
+
+/// A message of a protocol.
+#[derive(Debug, Clone, Copy)]
+pub struct Message {
+    /// Who sends it.
+    pub from: Participant,
+    /// Who receives it.
+    pub to: Participant,
+    /// What it is.
+    pub what: &'static str,
+    /// Its bytes as a formula in n_r, n_s, ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ and, where both learn, the
+    /// matches k.
+    pub formula: &'static str,
+    /// Whether it belongs to the offline phase, in a protocol that has one.
+    pub offline: bool,
+    /// The formula as a program; 0 where the message is not sent. [`Entry::sent`](crate::entry::Entry::sent) says which runs it is for.
+    pub(crate) bytes: fn(&Shape) -> u64,
+}
+
+impl Message {
+    /// A message of the receiver.
+    pub const fn of_receiver(what: &'static str, formula: &'static str, bytes: fn(&Shape) -> u64) -> Self {
+        Self::between(Participant::Receiver, Participant::Sender, what, formula, bytes)
+    }
+
+    /// A message of the sender.
+    pub const fn of_sender(what: &'static str, formula: &'static str, bytes: fn(&Shape) -> u64) -> Self {
+        Self::between(Participant::Sender, Participant::Receiver, what, formula, bytes)
+    }
+
+    /// A message in a protocol with a helper.
+    pub const fn between(
+        from: Participant,
+        to: Participant,
+        what: &'static str,
+        formula: &'static str,
+        bytes: fn(&Shape) -> u64,
+    ) -> Self {
+        Message { from, to, what, formula, offline: false, bytes }
+    }
+
+    /// The same message of the offline phase.
+    pub const fn offline(self) -> Self {
+        Message { offline: true, ..self }
+    }
+}
+
+/// The message, for a registry's entry; k is the number of matches.
+pub(crate) const POSITIONS: Message = Message {
+    from: Participant::Receiver,
+    to: Participant::Sender,
+    what: "positions of the matches (--learns both)",
+    formula: "4 + min(4·k, ⌈n_s/8⌉)",
+    offline: false,
+    bytes: |shape| match shape.learns {
+        Learns::Receiver => 0,
+        Learns::Both => 4 + positions::body_bytes(shape.sizes.sender, shape.matches) as u64,
+    },
+};
+
+/// Bytes that a protocol adds to the items at its peak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Memory {
+    /// Receiver's.
+    pub receiver: u64,
+    /// Sender's.
+    pub sender: u64,
+}
+
+/// The gates of a run that evaluates a circuit, each a cost of its own; XOR and NOT cost nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Gates {
+    /// AND gates.
+    pub ands: u64,
+    /// AND gates one of whose inputs is a private bit of the sender.
+    pub private_ands: u64,
+    /// The most AND gates on a path, where that is what a run costs.
+    pub depth: Option<u32>,
+}
+
+impl Gates {
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.ands + self.private_ands
+    }
+}
