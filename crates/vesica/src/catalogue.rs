@@ -34,6 +34,7 @@ pub fn json() -> serde_json::Value {
                 "paper_parameters": entry.supports.paper,
                 "native_only": !entry.supports.digests,
                 "audit": entry.supports.audit,
+                "results": entry.supports.results.iter().map(|result| result.name()).collect::<Vec<_>>(),
                 "gates": entry.gates_formula(),
                 "learns": entry.learns,
                 "learns_both": entry.learns_both,

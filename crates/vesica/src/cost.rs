@@ -8,9 +8,10 @@ use vesica_protocols::registry::{Entry, Gates, PROTOCOLS, Security, Shape};
 use vesica_protocols::{Learns, Participant, Role, Sizes};
 
 use crate::plan::{self, PlanError};
+use crate::results::attached_bytes_per_row;
 use crate::settings::{self, Wanted};
 
-pub use measured::{CELLS, COLUMNS, Cell, Conditions, Configuration, Time, source};
+pub use measured::{COLUMNS, Cell, Conditions, Configuration, RECORDS, Time, sources};
 
 /// Bytes that reading a table and keeping its items take at most, a row.
 pub const TABLE_BYTES_PER_ROW: u64 = 48;
@@ -81,7 +82,8 @@ pub fn estimate(entry: &Entry, shape: &Shape, conditions: &Conditions) -> Option
     let memory = entry.memory_of(shape);
     let memory = Parties {
         receiver: memory.receiver + TABLE_BYTES_PER_ROW * shape.receiver(),
-        sender: memory.sender + TABLE_BYTES_PER_ROW * shape.sender(),
+        sender: memory.sender
+            + (TABLE_BYTES_PER_ROW + attached_bytes_per_row(shape.parameters.result)) * shape.sender(),
     };
     let time = measured::time(entry, shape, traffic.receiver.max(traffic.sender), conditions);
     let helper = entry.has_helper().then(|| HelperCost {

@@ -1,15 +1,17 @@
 //! What a run ends with.
 
 use vesica_encode::items::Matches;
+use vesica_table::PayloadRows;
 
 use crate::error::Error;
 use crate::report::Report;
+use crate::results::{Answer, Answered};
 use crate::tables::Batches;
 
-/// What a run finds: the matches if this side learns them, and their rows if it wants them.
+/// What a run finds: the result if this side learns it, and the matching rows if it wants them.
 #[derive(Default)]
 pub(crate) struct Found {
-    pub(crate) matches: Option<Matches>,
+    pub(crate) result: Answered,
     /// The match numbers of the matching rows, if they were agreed.
     pub(crate) numbers: Option<Vec<u64>>,
     pub(crate) batches: Option<Batches>,
@@ -21,6 +23,11 @@ pub struct Ended {
     pub report: Report,
     /// My matches, if I learn them; or why there are none.
     pub result: Result<Option<Matches>, Error>,
+    /// The result, if it is not rows and I learn it.
+    pub answer: Option<Answer>,
+    /// The sender's columns for my matching rows, if they were agreed and the rows go nowhere
+    /// ([`Destination::RowNumbers`](crate::tables::Destination::RowNumbers)).
+    pub payload: Option<PayloadRows>,
     /// The matching rows themselves, if they were to go to
     /// [`Destination::Batches`](crate::tables::Destination::Batches) and I learn them.
     pub batches: Option<Batches>,

@@ -23,6 +23,8 @@ pub enum Side {
     Receiver,
     /// The sender's side, as the helper sees it.
     Sender,
+    /// The relay between the two sides.
+    Relay,
     /// Both sides, together.
     Both,
 }
@@ -130,6 +132,7 @@ impl fmt::Display for Error {
             Side::Helper => "on the helper's side",
             Side::Receiver => "on the receiver's side",
             Side::Sender => "on the sender's side",
+            Side::Relay => "at the relay",
             Side::Both => "between the two sides",
         };
         write!(f, "{}\n  where: {side}, phase {}\n  what to do: {}", self.message, self.phase, self.remedy)

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 
 use rustix::io::Errno;
 use vesica_channel::{ChannelError, Fault as NetFault};
+use vesica_net::relay::Refusal;
 use vesica_net::{NetError, RetryReason};
 use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Phase, Unsupported, registry};
 use vesica_table::{Fault as TableFault, OutputFault, TableError};
@@ -78,6 +79,20 @@ impl Error {
         Error { side, message: rename(&self.message), remedy, ..self }
     }
 
+    /// The same in a run through a relay, which may have ended the connection in the partner's place.
+    pub(crate) fn through_relay(self, relay: Option<&str>) -> Self {
+        let ended = self.side == Side::Partner && self.kind == Kind::Partner;
+        let Some(relay) = relay.filter(|_| ended) else { return self };
+        let message = ["the partner closed the connection", "the partner fell silent"].iter().fold(
+            self.message,
+            |message, words| {
+                let both = words.replace("the partner", &format!("the partner, or the relay at {relay},"));
+                message.replace(words, &both)
+            },
+        );
+        Error { message, ..self }
+    }
+
     /// The same after the partner has ended well.
     pub(crate) fn seen_through(self) -> Self {
         Error { remedy: format!("{SEEN_THROUGH}; no file was written here"), ..self }
@@ -138,12 +153,14 @@ impl Error {
             NetFault::Cancelled => return Error::interrupted(phase),
             NetFault::Ours => (Side::Ours, Kind::Internal),
         };
+        let side = if error.is_of_relay() { Side::Relay } else { side };
         let message = error.to_string();
         let local = matches!(
             error,
             NetError::Channel(ChannelError::System { .. })
                 | NetError::Bind { .. }
                 | NetError::Unreachable { last: RetryReason::Other(_), .. }
+                | NetError::RelayUnreachable { last: RetryReason::Other(_), .. }
         );
         if let Some(error) = Error::short(phase, &message).filter(|_| local) {
             return error;
@@ -162,6 +179,17 @@ impl Error {
             }
             PlanError::Security { .. } => {
                 "leave out `--protocol`, or agree with the partner on `--security semi-honest` and give it on both sides"
+            }
+            PlanError::ResultSecurity(_) => {
+                "agree with the partner on `--security semi-honest` and give it on both sides: each side then trusts the other \
+                 to follow the protocol"
+            }
+            PlanError::Unsupported { what: Unsupported::Result { result, .. }, .. } => {
+                let remedy = format!(
+                    "leave out `--protocol`, or name one of these on both sides: {}",
+                    plan::giving(*result)
+                );
+                return Error { side, phase, kind, message: error.to_string(), remedy };
             }
             PlanError::Nothing(_) => {
                 "leave out an option, or agree with the partner on `--security semi-honest`"
@@ -267,6 +295,16 @@ impl Error {
                 Kind::Refused,
                 "both sides learnt only that; agree on a larger `--audit-max`, or compare smaller tables",
             ),
+            ProtocolError::BelowMinimum { .. } => (
+                Side::Both,
+                Kind::Refused,
+                "both sides learnt only that; agree on a smaller `--min-matches`, or compare larger tables",
+            ),
+            ProtocolError::SumOverflow { .. } => (
+                Side::Both,
+                Kind::Refused,
+                "both sides learnt only that; the sender can give its values in a larger unit",
+            ),
             ProtocolError::Misuse(Misuse::TooManyItems { .. } | Misuse::TooManyKeys { .. }) => {
                 (Side::Both, Kind::Refused, "split the tables, and run the parts one after the other")
             }
@@ -368,6 +406,22 @@ fn net_remedy(error: &NetError) -> &'static str {
             "check that both parties give this helper's address and key (`--helper`, `--helper-key`), and that the two \
              `--peer` are what their `vesica keygen` printed; `--timeout` lets you wait longer"
         }
+        NetError::RelayUnreachable { .. } => {
+            "check `--via`, that `vesica relay` runs there, and that you may connect to it; `--timeout` lets you wait longer"
+        }
+        NetError::NobodyAtRelay { .. } => {
+            "check that the partner has started, and that both sides give the same `--via` and `--run` and each other's \
+             `--peer`; `--timeout` lets you wait longer"
+        }
+        NetError::NotARelay { .. } => "check `--via`: another program listens there",
+        NetError::WrongRelay { .. } => "compare `--via-key` with the public key that `vesica relay` shows",
+        NetError::RefusedByRelay { refusal: Refusal::NotAllowed, .. } => {
+            "give your public key to whoever runs the relay, who allows it with `--allow`"
+        }
+        NetError::RefusedByRelay { .. } => {
+            "install the same version of vesica on both sides and at the relay"
+        }
+        NetError::Mispaired { .. } => "do not use this relay; ask whoever runs it",
         NetError::NotVesica { .. } => "check the address and port: another program listens there",
         NetError::VersionMismatch { .. } => "install the same version of vesica on both sides",
         NetError::Channel(error) => channel_remedy(error),
@@ -409,6 +463,15 @@ mod tests {
         assert_eq!(code(NetError::Bind { address: "x".into(), cause: "y".into() }), 64);
         assert_eq!(code(NetError::VersionMismatch { mine: 1, theirs: 2 }), 77);
         assert_eq!(code(ChannelError::LeftoverData.into()), 76);
+        let (relay, waited) = (String::from("r:1"), Duration::from_secs(1));
+        let last = RetryReason::Refused;
+        assert_eq!(code(NetError::RelayUnreachable { relay: relay.clone(), waited, last: last.clone() }), 69);
+        assert_eq!(code(NetError::NobodyAtRelay { relay: relay.clone(), waited, last }), 69);
+        assert_eq!(code(NetError::Mispaired { relay: relay.clone() }), 69);
+        let ours = vesica_net::PublicKey::from_bytes([1; 32]);
+        let refused = NetError::RefusedByRelay { relay, ours, refusal: Refusal::NotAllowed };
+        assert_eq!(code(refused.clone()), 77);
+        assert_eq!(Error::net(Phase::Connect, &refused).side, Side::Relay);
         assert_eq!(code(ChannelError::Cancelled.into()), 130);
         let terms = Error::session(Phase::Agree, &SessionError::TermsDiffer(Vec::new()));
         assert_eq!(terms.kind.exit_code(), 77);

@@ -82,8 +82,10 @@ impl HelperLink {
                     let security = ConnectionSecurity::Tls { identity: &identity, peer: &key };
                     let options = Options { silence: timeout, cancel: cancel.clone() };
                     let on_event = &mut |event| reporter.net_event_of("the helper", &event);
-                    meet(&address, &security, &request, &options, rng, on_event)
-                        .map_err(|error| Error::net(Phase::Helper, &error).with(Participant::Helper))?
+                    let helper = meet(&address, &security, &request, &options, rng, on_event)
+                        .map_err(|error| Error::net(Phase::Helper, &error).with(Participant::Helper))?;
+                    reporter.notice("the helper is there; waiting for the partner to turn to it".into());
+                    helper
                 }
                 HelperLink::Here(helper) => greeted(*helper, &request),
                 HelperLink::None => return Ok(None),

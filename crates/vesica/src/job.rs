@@ -12,7 +12,7 @@ use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Connection, Options, PublicKey};
 use vesica_protocols::{Learns, Pending, Phase, Progress, Role};
-use vesica_table::{Dialect, Input, InputDigest, KeySpec, Output, Request, Table};
+use vesica_table::{self as table, Dialect, Input, InputDigest, KeySpec, Output, Request, Table};
 
 use crate::base_ots::CacheState;
 use crate::base_ots::file::{CacheFile, CacheInUse};
@@ -30,7 +30,8 @@ use crate::plan;
 pub use crate::report::OnEvent;
 use crate::report::{Event, InputReport};
 use crate::reporter::Reporter;
-use crate::session;
+use crate::results::{Answered, Attachments, ResultChoice};
+use crate::session::{self, SessionError};
 use crate::settings::Settings;
 pub use crate::tables::{Batches, Destination, Source, TableArgs};
 use crate::terms::Terms;
@@ -69,6 +70,7 @@ impl Job {
             Ok(helper) => Pair { helper, ..pair },
             Err(error) => return self.refuse(error, on_event),
         };
+        let pair = Pair { via: partner.relay(), ..pair };
         let pair = match partner.before(self.role, &self.settings) {
             Ok(before) => Pair { before, ..pair },
             Err(error) => return self.refuse(error, on_event),
@@ -100,8 +102,9 @@ impl Job {
         };
         let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(pair.my_key);
         on_event(&Event::Started { role: role.name() });
+        let via = pair.via.clone();
         let result = self.steps(pair, &reporter, rng, connect);
-        reporter.end(result.map_err(|error| deadline.explain(error)))
+        reporter.end(result.map_err(|error| deadline.explain(error.through_relay(via.as_deref()))))
     }
 
     fn steps(
@@ -119,9 +122,11 @@ impl Job {
         reporter.phase(Phase::Read, 0);
         let path = input.path().cloned();
         let bytes = path.as_deref().and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
-        let input = open(input, dialect, &output, file.as_ref(), reporter)?;
-        reporter.room(file.as_ref(), bytes);
-        let (table, items) = read((input, path.as_deref()), keys, &settings, reporter, rng)?;
+        let rows = settings.result.result == ResultChoice::Rows;
+        let input = open(input, dialect, (&output, file.as_ref(), rows), reporter)?;
+        reporter.room(file.as_ref().filter(|_| rows), bytes);
+        let read = read((input, path.as_deref()), keys, (self.role, &settings), reporter, rng)?;
+        let (table, items, attachments) = read;
         let receiver_items = (self.role == Role::Receiver).then_some(items.len());
         let before = pair.before.load(receiver_items, settings.memory.or_else(Budget::usual), reporter)?;
         let pair = Pair { before, ..pair };
@@ -130,16 +135,27 @@ impl Job {
         let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
         let channel = connect(reporter, &session::greeting(&terms), &options, rng)?;
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
-        let mut found = converse(&settings, &terms, items, channel, pair, reporter, rng)?;
-        // 4. The rows.
-        let Some(matches) = &found.matches else { return Ok(found) };
-        let table = table.with_numbers(found.numbers.clone());
+        let mut found = converse(&settings, &terms, (items, attachments), channel, pair, reporter, rng)?;
+        // 4. The result.
         let failed = |error| Error::table(Phase::Write, &error);
+        let cancelled = || reporter.cancel.is_cancelled();
+        if let Some(answer) = &found.result.answer {
+            let Some(file) = file else { return Ok(found) };
+            reporter.phase(Phase::Write, 0);
+            let (row, format) = (answer.row(), file.row_format(table.format()));
+            file.commit(&cancelled, |out| table::write_row(format, &row, out)).map_err(failed)?;
+            return Ok(found);
+        }
+        let Some(matches) = &found.result.matches else { return Ok(found) };
+        // A caller that takes numbers of rows takes the payload too.
+        let to_caller = file.is_none() && output == Destination::RowNumbers;
+        let payload = if to_caller { None } else { found.result.payload.take() };
+        let table = table.with_numbers(found.numbers.clone()).with_payload(payload);
         let on_progress = &mut |progress| reporter.bytes(progress);
         match (file, output) {
             (Some(file), _) => {
                 reporter.phase(Phase::Write, 0);
-                let cancelled = || reporter.cancel.is_cancelled();
+                unnamed(&table).into_iter().for_each(|message| reporter.notice(message));
                 file.commit(&cancelled, |out| table.select(matches, out, on_progress)).map_err(failed)?;
             }
             (None, Destination::Batches) => {
@@ -153,9 +169,8 @@ impl Job {
 
     /// The output, checked: it can be written, and it is no protected file, such as the input.
     fn output(&self) -> Result<Option<Output>, Error> {
-        let learns = self.role == Role::Receiver || self.settings.learns == Learns::Both;
-        if self.table.output != Destination::RowNumbers && !learns {
-            let message = "a sender learns no rows, so there is nothing to write to `--output`";
+        if self.table.output != Destination::RowNumbers && !self.settings.learns_result(self.role) {
+            let message = "a sender learns no result, so there is nothing to write to `--output`";
             let remedy = "leave out `--output`, or agree with the partner on `--learns both`";
             return Err(Error::usage(message, remedy));
         }
@@ -172,6 +187,7 @@ pub(crate) fn prepare(
     pair: &Pair,
 ) -> Result<Terms, Error> {
     pair.helper.check(&settings.protocol)?;
+    settings.check()?;
     plan::choose(&settings.protocol, settings.wanted(), None)
         .map_err(|e| Error::plan(Phase::Prepare, Side::Ours, &e))?;
     let limits = settings.limits;
@@ -194,16 +210,16 @@ pub(crate) fn prepare(
     if terms.fit() {
         Ok(terms)
     } else {
-        Err(Error::usage("too many key columns", "give a key of fewer columns"))
+        Err(Error::usage("too many columns, or too long names", "name fewer columns"))
     }
 }
 
-/// The conversation with the partner, from terms, which the channel has sent, to confirmation. Matches and numbers are mine,
+/// The conversation with the partner, from terms, which the channel has sent, to confirmation. Result and numbers are mine,
 /// if I learn them.
 pub(crate) fn converse(
     settings: &Settings,
     terms: &Terms,
-    items: Items,
+    (items, attachments): (Items, Attachments),
     mut channel: Connection,
     pair: Pair,
     reporter: &Reporter<'_>,
@@ -232,7 +248,8 @@ pub(crate) fn converse(
     let consumed = pair.before.consume(&agreed, &mut channel, reporter)?;
     let links = (&mut channel, helper.as_mut());
     let kept = (cache, consumed.as_ref().map(Consumed::slot));
-    let ended = agreed.run_helped(&items, links, settings.threads(), reporter, kept, rng);
+    let ended =
+        agreed.run_helped((&items, attachments.lend()), links, settings.threads(), reporter, kept, rng);
     reporter.transcript(&channel);
     let confirm = |pending| {
         if let Some(mut helper) = helper {
@@ -246,7 +263,7 @@ pub(crate) fn converse(
             reporter.confirmed();
             // The connection ends before the matches are looked for: its end would tell the partner how long that takes.
             drop(channel);
-            Ok(pending.map(Pending::matches).transpose())
+            Ok(pending.map(Pending::finish).transpose())
         }
         Err(error) => Err(error),
     };
@@ -262,15 +279,28 @@ pub(crate) fn converse(
     };
     let phase = reporter.current();
     in_use.map_or(Ok(()), CacheInUse::store)?;
-    let matches = found.map_err(|error| {
-        let refused = matches!(error, vesica_protocols::Error::AuditRefused { .. });
+    let outcome = found.map_err(|error| {
+        let refused = error.is_agreed_refusal();
         let error = Error::session(phase, &error.into());
         if refused { error } else { error.seen_through() }
     })?;
-    reporter.found(matches.as_ref());
+    let result = match outcome {
+        Some(outcome) => Answered::of(outcome, &settings.result)
+            .map_err(|misuse| Error::session(phase, &SessionError::Protocol(misuse.into())))?,
+        None => Answered::default(),
+    };
+    reporter.found(&result, settings.result.noise.is_none());
     let number = |matches: &Matches| settings.match_id.then(|| agreed.match_numbers(&items, matches));
-    let numbers = matches.as_ref().and_then(number);
-    Ok(Found { matches, numbers, batches: None })
+    let numbers = result.matches.as_ref().and_then(number);
+    Ok(Found { result, numbers, batches: None })
+}
+
+/// What the columns are that no header names, if there are any.
+fn unnamed(table: &Table) -> Option<String> {
+    let columns: Vec<String> =
+        table.unnamed().map(|(number, name)| format!("{number} is `{name}`")).collect();
+    let message = format!("the output has no header; its columns from the partner: {}", columns.join(", "));
+    (!columns.is_empty()).then_some(message)
 }
 
 /// What this side brings: its key, if it shows one, the file of kept base OTs, if there is one, what an offline phase has
@@ -281,6 +311,8 @@ pub(crate) struct Pair {
     pub(crate) cache_file: Option<CacheFile>,
     pub(crate) before: Before,
     pub(crate) helper: HelperLink,
+    /// The relay through which the partner is met, if it is.
+    pub(crate) via: Option<String>,
 }
 
 impl Pair {
@@ -290,12 +322,11 @@ impl Pair {
     }
 }
 
-/// Opens the input and checks that its rows can leave in the wanted form.
+/// Opens the input and checks that its rows can leave in the wanted form, if the result is `rows`.
 fn open(
     input: Source,
     dialect: Dialect,
-    output: &Destination,
-    file: Option<&Output>,
+    (output, file, rows): (&Destination, Option<&Output>, bool),
     reporter: &Reporter<'_>,
 ) -> Result<Input, Error> {
     let failed = |error| Error::table(Phase::Read, &error);
@@ -309,38 +340,44 @@ fn open(
         reporter.bytes(progress)
     };
     let input = input.open(on_open).and_then(|input| input.with_dialect(dialect)).map_err(failed)?;
-    file.map_or(Ok(()), |file| file.check_format(input.format())).map_err(failed)?;
-    output.check(&input)?;
+    if rows {
+        file.map_or(Ok(()), |file| file.check_format(input.format())).map_err(failed)?;
+        output.check(&input)?;
+    }
     Ok(input)
 }
 
 fn read(
     (input, name): (Input, Option<&Path>),
     keys: Vec<KeySpec>,
-    settings: &Settings,
+    (role, settings): (Role, &Settings),
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
-) -> Result<(Table, Items), Error> {
+) -> Result<(Table, Items, Attachments), Error> {
     let request = Request {
         keys,
         encoding: settings.encoding(),
         on_null: settings.on_null,
         on_invalid: settings.on_invalid,
         on_duplicates: settings.on_duplicates,
+        attach: settings.result.attach(role),
     };
     let digest = match (settings.digest_input, name) {
         (true, Some(name)) => digest(&input, name, reporter)?,
         _ => None,
     };
-    let (table, mut items) = input
-        .load(&request, &mut |progress| reporter.bytes(progress))
-        .map_err(|error| Error::table(Phase::Read, &error))?;
+    let failed = |error| Error::table(Phase::Read, &error);
+    let (mut table, mut items) =
+        input.load(&request, &mut |progress| reporter.bytes(progress)).map_err(failed)?;
     if let Some(digest) = digest {
-        table.is_of(&digest).map_err(|error| Error::table(Phase::Read, &error))?;
+        table.is_of(&digest).map_err(failed)?;
     }
     pad(&mut items, settings, rng)?;
+    let attached = table.attached(&items, &mut |progress| reporter.bytes(progress)).map_err(failed)?;
+    let attachments = Attachments::of(attached)
+        .map_err(|misuse| Error::session(Phase::Read, &SessionError::Protocol(misuse.into())))?;
     reporter.read(table.report(), &items);
-    Ok((table, items))
+    Ok((table, items, attachments))
 }
 
 /// Puts the digest of the bytes of a file, or of a stream that was kept, into the report.

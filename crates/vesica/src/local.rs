@@ -115,6 +115,8 @@ fn alone(error: Error, report: Report) -> Ended {
     Ended {
         report: Report { error: Some(error.clone()), ..report },
         result: Err(error),
+        answer: None,
+        payload: None,
         batches: None,
         numbers: None,
     }

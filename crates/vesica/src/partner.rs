@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rand_core::CryptoRng;
 use rustix::fs::OFlags;
 use vesica_net::identity::IdentityError;
+use vesica_net::relay::Via;
 use vesica_net::{Address, Connection, ConnectionSecurity, Identity, NetEvent, Options, PublicKey, meet};
 use vesica_protocols::registry::Security;
 use vesica_protocols::{Phase, Role};
@@ -28,13 +29,15 @@ const ASK: &str =
     "give the line that the partner's `vesica keygen` printed, or `@FILE` with a file that holds it";
 const ASK_HELPER: &str = "give `--helper HOST:PORT`, where `vesica assist` listens, and as `--helper-key` the line that the helper's \
      `vesica keygen` printed";
+const ASK_RELAY: &str =
+    "give `--via HOST:PORT`, where `vesica relay` listens, and as `--via-key` the public key that it shows";
 const EXPOSED: &str = "let only its owner read it (`chmod 600`), or its owner and a group of this process (`chmod 640`), as in \
                        containers";
 const MAKE: &str = "name the identity with `--identity`, or make one with `vesica keygen`";
 
 /// How the partner is found and known.
 pub struct Partner {
-    /// Listen or connect.
+    /// Listen, connect, or meet at a relay.
     pub address: Address,
     /// My key and theirs; none for plaintext, which only loopback addresses allow.
     pub keys: Option<(Identity, PublicKey)>,
@@ -115,6 +118,14 @@ impl Partner {
             ));
         }
         Ok(Partner { helper: Some(helper), ..self })
+    }
+
+    /// The relay's address, if the partner is met there.
+    pub(crate) fn relay(&self) -> Option<String> {
+        match &self.address {
+            Address::Via(via) => Some(via.address.clone()),
+            Address::Listen(_) | Address::Connect(_) => None,
+        }
     }
 
     /// How the helper is reached, if there is one.
@@ -227,8 +238,58 @@ pub fn address(listen: Option<&str>, connect: Option<&str>) -> Result<Address, E
         (Some(text), None) if text.starts_with(':') => Ok(Address::Listen(format!("0.0.0.0{text}"))),
         (Some(text), None) => Ok(Address::Listen(text.to_owned())),
         (None, Some(text)) => Ok(Address::Connect(text.to_owned())),
-        (None, None) => Err(Error::usage("no address", "give `--listen` or `--connect`")),
+        (None, None) => Err(Error::usage("no address", "give `--listen`, `--connect` or `--via`")),
         (Some(_), Some(_)) => Err(Error::usage("two addresses", "give either `--listen` or `--connect`")),
+    }
+}
+
+/// What a user says about where the partner is met: one of `listen`, `connect` and `via`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AddressOptions<'a> {
+    /// `--listen`: [`address`].
+    pub listen: Option<&'a str>,
+    /// `--connect`.
+    pub connect: Option<&'a str>,
+    /// `--via`: relays, `HOST:PORT`.
+    pub via: &'a [String],
+    /// `--via-key`: the relays' public keys, in the same order, as [`peer_key`] has them.
+    pub via_keys: &'a [String],
+    /// `--run`: which of several runs with this partner at the same time.
+    pub run: Option<&'a str>,
+}
+
+impl AddressOptions<'_> {
+    /// The one address.
+    ///
+    /// # Errors
+    /// If there is none or are two, or a relay has no key.
+    pub fn address(&self) -> Result<Address, Error> {
+        if self.via.is_empty() && self.via_keys.is_empty() && self.run.is_none() {
+            return address(self.listen, self.connect);
+        }
+        if self.listen.or(self.connect).is_some() {
+            return Err(Error::usage(
+                "`--via` takes the place of `--listen` and `--connect`, and one of them is given too",
+                "give `--via HOST:PORT` and `--via-key PUBKEY` alone, on both sides",
+            ));
+        }
+        let (relay, key) = match (self.via, self.via_keys) {
+            ([relay], [key]) => (relay, key),
+            // Which relay takes which part of a run follows from their order; a run in one part has the first one. It is no
+            // list to be tried: two sides that reached different relays would never meet.
+            ([_, _, ..], _) => {
+                return Err(Error::usage(
+                    "several relays are for runs in parts, which this version does not have",
+                    "give the same one `--via` on both sides",
+                ));
+            }
+            _ => return Err(Error::usage("`--via` and `--via-key` belong together", ASK_RELAY)),
+        };
+        let Address::Connect(relay) = address(None, Some(relay))? else {
+            return Err(Error::usage("no address", ASK_RELAY));
+        };
+        let run = self.run.unwrap_or_default().to_owned();
+        Ok(Address::Via(Via { address: relay, key: named_key("via-key", key, ASK_RELAY)?, run }))
     }
 }
 
@@ -239,7 +300,12 @@ pub fn peer_key(argument: &str) -> Result<PublicKey, Error> {
 
 /// The helper's public key, in the same forms.
 fn helper_key(argument: &str) -> Result<PublicKey, Error> {
-    let named = |message: String| Error::usage(message.replace("`--peer", "`--helper-key"), ASK_HELPER);
+    named_key("helper-key", argument, ASK_HELPER)
+}
+
+/// A public key that another option has, in the same forms.
+pub(crate) fn named_key(option: &str, argument: &str, remedy: &str) -> Result<PublicKey, Error> {
+    let named = |message: String| Error::usage(message.replace("`--peer", &format!("`--{option}")), remedy);
     read_key(argument).map_err(named)
 }
 
@@ -259,12 +325,13 @@ fn read_key(argument: &str) -> Result<PublicKey, String> {
         };
         return argument.trim().parse().map_err(|error| format!("`--peer`: {error}{hint}"));
     };
-    let key = read_small(path).and_then(|text| text.trim().parse().map_err(|error| format!("{error}")));
+    let key = read_small(path, PUBLIC_KEY_FILE)
+        .and_then(|text| text.trim().parse().map_err(|error| format!("{error}")));
     key.map_err(|error| format!("`--peer @{}`: {error}", shown_path(Path::new(path))))
 }
 
-/// The text of a file in which a public key has room. A pipe is not waited for.
-fn read_small(path: &str) -> Result<String, String> {
+/// The text of a file of at most so many bytes. A pipe is not waited for.
+pub(crate) fn read_small(path: &str, most: u64) -> Result<String, String> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
     let file = file.map_err(|error| error.to_string())?;
@@ -272,18 +339,18 @@ fn read_small(path: &str) -> Result<String, String> {
         return Err("it is not a file".into());
     }
     let mut text = String::new();
-    match file.take(PUBLIC_KEY_FILE + 1).read_to_string(&mut text) {
-        Ok(bytes) if bytes as u64 <= PUBLIC_KEY_FILE => Ok(text),
-        Ok(_) => Err("too long for a public key".into()),
+    match file.take(most + 1).read_to_string(&mut text) {
+        Ok(bytes) if bytes as u64 <= most => Ok(text),
+        Ok(_) => Err(format!("it has more than {most} bytes")),
         Err(error) => Err(error.to_string()),
     }
 }
 
 /// What a file with a private key has in its first line.
-const PRIVATE: &str = "PRIVATE KEY-----";
+pub(crate) const PRIVATE: &str = "PRIVATE KEY-----";
 
 /// Whether that file holds a private key.
-fn is_private(path: &Path) -> bool {
+pub(crate) fn is_private(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = fs::metadata(path)
         .ok()
@@ -360,6 +427,27 @@ mod tests {
         assert_eq!(address(Some("[::]:7400"), None), Ok(Address::Listen("[::]:7400".into())));
         assert_eq!(address(None, Some("a:1")), Ok(Address::Connect("a:1".into())));
         assert!(address(None, None).is_err() && address(Some("a:1"), Some("b:1")).is_err());
+    }
+
+    #[test]
+    fn a_relay_takes_the_place_of_both_addresses() {
+        let key = Identity::generate().unwrap().public_key().to_string();
+        let (via, keys) = (["a:1".to_owned()], [key]);
+        let place = AddressOptions { via: &via, via_keys: &keys, ..AddressOptions::default() };
+        let Ok(Address::Via(Via { address, run, .. })) = place.address() else { panic!("no relay") };
+        assert_eq!((&*address, &*run), ("a:1", ""));
+        let two = [via[0].clone(), "b:1".to_owned()];
+        let wrong = [
+            AddressOptions { listen: Some(":1"), ..place },
+            AddressOptions { connect: Some("b:1"), ..place },
+            AddressOptions { via: &[], ..place },
+            AddressOptions { via_keys: &[], ..place },
+            AddressOptions { via: &two, ..place },
+            AddressOptions { via: &[], via_keys: &[], run: Some("x"), ..place },
+        ];
+        assert!(wrong.iter().all(|place| place.address().is_err()));
+        let url = AddressOptions { via: &["tcp://a:1".to_owned()], ..place }.address().unwrap_err();
+        assert!(url.message.contains("tcp://"), "{url}");
     }
 
     #[test]

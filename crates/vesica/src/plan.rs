@@ -3,7 +3,7 @@
 use std::ops::RangeFrom;
 
 use vesica_protocols::registry::{self, Entry, Security};
-use vesica_protocols::{Learns, Parameters, Sizes, Unsupported};
+use vesica_protocols::{Learns, Parameters, ResultKind, ResultName, Sizes, Unsupported};
 
 use crate::settings::{self, Wanted};
 
@@ -52,6 +52,9 @@ pub enum PlanError {
     /// An audit without a protocol: `auto` chooses none that has it.
     #[error("`--audit-max` needs a protocol that offers it, and none was named")]
     AuditOfAuto,
+    /// The result is offered only between parties that follow the protocol.
+    #[error("the result {0} is offered only between parties that follow the protocol")]
+    ResultSecurity(ResultName),
     /// No protocol of this version offers what was asked for.
     #[error("no protocol of this version is secure against {0} parties and offers all that was asked for")]
     Nothing(Security),
@@ -61,6 +64,12 @@ pub enum PlanError {
 pub(crate) fn audited() -> String {
     let audited = registry::PROTOCOLS.iter().filter(|entry| entry.supports.audit);
     audited.map(|entry| format!("`{}`", entry.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// The protocols that give that result.
+pub(crate) fn giving(result: ResultName) -> String {
+    let giving = registry::PROTOCOLS.iter().filter(|entry| entry.supports.results.contains(&result));
+    giving.map(|entry| format!("`{}`", entry.name)).collect::<Vec<_>>().join(", ")
 }
 
 /// A protocol and the parameters it runs with.
@@ -91,6 +100,7 @@ const AUTO: &[Rule] = &[
     Rule { protocol: "vole", larger: VOLE_FROM.., reason: "the fastest protocol from 8,192 keys on" },
     Rule { protocol: "dh", larger: 0.., reason: "the cheapest protocol below 8,192 keys" },
     Rule { protocol: "vole", larger: 0.., reason: ONLY_ONE },
+    Rule { protocol: "circuit-vole", larger: 0.., reason: OF_RESULT },
 ];
 
 /// The table in words. Where a side says `auto` it is one of the terms, since two programs with different tables would wait
@@ -102,6 +112,9 @@ pub(crate) fn auto_table() -> String {
 
 /// The reason where `dh` would be cheaper: security is never lowered for speed.
 const ONLY_ONE: &str = "the only protocol with the requested security";
+
+/// The reason where the result is not rows.
+const OF_RESULT: &str = "the protocol that gives this result";
 
 /// The protocol that was named, or that `auto` takes. Before the sizes are known, the answer only tells that there is one.
 pub fn choose(
@@ -120,10 +133,23 @@ pub fn choose(
             let meant = |rule: &&Rule| larger.is_none_or(|larger| rule.larger.contains(&larger));
             let fits = |rule: &Rule| {
                 let entry = registry::find(rule.protocol).filter(|entry| !entry.needs_allow_insecure())?;
-                Some(Choice { reason: rule.reason, ..permit(entry, wanted).ok()? })
+                let reason = if wanted.result == ResultKind::Rows { rule.reason } else { OF_RESULT };
+                Some(Choice { reason, ..permit(entry, wanted).ok()? })
             };
-            AUTO.iter().filter(meant).find_map(fits).ok_or(PlanError::Nothing(wanted.security))
+            AUTO.iter().filter(meant).find_map(fits).ok_or_else(|| nothing(wanted))
         }
+    }
+}
+
+/// Why `auto` takes nothing.
+fn nothing(wanted: Wanted<'_>) -> PlanError {
+    let semi_honest = Wanted { security: Security::SemiHonest, ..wanted };
+    let fits =
+        |rule: &Rule| registry::find(rule.protocol).is_some_and(|entry| permit(entry, semi_honest).is_ok());
+    if wanted.result != ResultKind::Rows && wanted.security == Security::Malicious && AUTO.iter().any(fits) {
+        PlanError::ResultSecurity(wanted.result.name())
+    } else {
+        PlanError::Nothing(wanted.security)
     }
 }
 
@@ -154,7 +180,13 @@ fn permit(protocol: &'static Entry, wanted: Wanted<'_>) -> Result<Choice, PlanEr
         profile: wanted.profile,
         paper: wanted.paper_parameters,
         audit_max: wanted.audit_max,
+        result: wanted.result,
+        min_matches: wanted.min_matches,
+        noise: wanted.noise,
     };
+    if wanted.learns == Learns::Both && !protocol.learns_both_with(&parameters) {
+        return Err(PlanError::LearnsBoth(name));
+    }
     if let Some(what) = protocol.supports.unsupported(&parameters) {
         return Err(unsupported(what));
     }
@@ -183,7 +215,10 @@ mod tests {
 
     #[test]
     fn the_table_is_told_line_by_line() {
-        assert_eq!(auto_table(), format!("vole from {VOLE_FROM}, dh from 0, vole from 0"));
+        assert_eq!(
+            auto_table(),
+            format!("vole from {VOLE_FROM}, dh from 0, vole from 0, circuit-vole from 0")
+        );
     }
 
     #[test]
@@ -263,6 +298,14 @@ mod tests {
             choose(&Choice::Auto, Wanted { variant: Some("x"), ..wanted() }),
             Err(PlanError::VariantOfAuto)
         );
+        for name in ["bwa", "pwc"] {
+            let (named, sigma) = (Choice::Named(name.into()), Some(16));
+            let alone = Wanted { variant: Some("malicious-ot"), sigma, ..wanted() };
+            assert!(choose(&named, alone).is_ok());
+            let both = Wanted { learns: Learns::Both, ..alone };
+            assert_eq!(choose(&named, both), Err(PlanError::LearnsBoth(name)));
+            assert!(choose(&named, Wanted { variant: None, ..both }).is_ok());
+        }
         for entry in PROTOCOLS.iter().filter(|entry| entry.supports.paper) {
             let named = Choice::Named(entry.name.into());
             let paper = Wanted { paper_parameters: true, ..wanted() };

@@ -9,6 +9,7 @@ use vesica_protocols::{Phase, Step};
 
 use crate::error::Error;
 use crate::resources;
+use crate::results::ResultReport;
 
 /// The version of the report's and the events' form.
 pub const SCHEMA: u32 = 1;
@@ -57,8 +58,11 @@ pub struct Report {
     /// Whether both sides confirmed the exchange. If a run failed after that, only this side's output is missing, and the
     /// partner has ended well.
     pub confirmed: bool,
-    /// The result's counts, for a party that learns it.
+    /// The matching rows' counts, for a party that learns them.
     pub matches: Option<MatchCounts>,
+    /// What the result is, what each side learns by the run, and the result itself if it is not rows. Known once the terms
+    /// were agreed.
+    pub result: Option<ResultReport>,
     /// Hints that the counts suggest: all rows were left out, or nothing matches.
     pub hints: Vec<String>,
     /// Bytes over the connection.
@@ -349,10 +353,15 @@ pub enum Event {
 impl Event {
     /// The event as a line of JSON with `t`, the seconds since the start; no line end.
     pub fn to_json_line(&self, started: Instant) -> Result<String, serde_json::Error> {
-        let mut line = serde_json::to_value(self)?;
-        line["t"] = started.elapsed().as_secs_f64().into();
-        serde_json::to_string(&line)
+        json_line(self, started)
     }
+}
+
+/// An event as a line of JSON with `t`, the seconds since the start; no line end.
+pub(crate) fn json_line(event: &impl Serialize, started: Instant) -> Result<String, serde_json::Error> {
+    let mut line = serde_json::to_value(event)?;
+    line["t"] = started.elapsed().as_secs_f64().into();
+    serde_json::to_string(&line)
 }
 
 /// Called with every event, on the thread on which it happens.

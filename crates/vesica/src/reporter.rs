@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_channel::{CancelToken, Digests, Meter, Traffic};
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::items::Items;
 use vesica_net::{Connection, NetEvent, PublicKey};
 use vesica_protocols::registry::Security;
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role, Sizes, Step};
@@ -28,6 +28,7 @@ use crate::report::{
     Versions,
 };
 use crate::resources;
+use crate::results::{Answer, Answered, ResultReport, attached_bytes_per_row};
 use crate::session::Agreed;
 use crate::settings::{Settings, Word};
 use crate::strangers::Strangers;
@@ -101,6 +102,7 @@ impl<'a> Reporter<'a> {
             sizes: report::Sizes::default(),
             confirmed: false,
             matches: None,
+            result: None,
             hints: Vec::new(),
             bytes: Bytes::default(),
             phases: Vec::new(),
@@ -264,6 +266,7 @@ impl<'a> Reporter<'a> {
                 let Some(line) = line else { return };
                 line.replace("the partner", awaited)
             }
+            NetEvent::AtRelay { relay } => format!("at the relay {relay}; waiting for {awaited}"),
             // `connected` sends the rest.
             _ => return,
         };
@@ -293,20 +296,19 @@ impl<'a> Reporter<'a> {
             shown_items: Some(items.len() as u64),
             peer_items: None,
         };
-        self.hint();
+        self.hint(None);
     }
 
-    /// A hint that the counts so far suggest: sent at once and kept for the report.
-    fn hint(&self) {
-        let hint = {
-            let report = &mut self.state().report;
-            let hint = hints::of(&report.sizes, report.matches.as_ref());
-            report.hints.extend(hint.clone());
-            hint
-        };
-        if let Some(message) = hint {
-            (self.on_event)(&Event::Notice { message });
-        }
+    /// A hint that the counts so far suggest, if there is one. Before the result is known, `matching` is none.
+    fn hint(&self, matching: Option<u64>) {
+        let hint = hints::of(&self.state().report.sizes, matching);
+        hint.into_iter().for_each(|hint| self.keep(hint));
+    }
+
+    /// Sends a hint at once, and keeps it for the report.
+    fn keep(&self, hint: String) {
+        self.state().report.hints.push(hint.clone());
+        self.notice(hint);
     }
 
     /// Warns of an output that may not fit on the disk. It is only a guess: some rows, or compressed ones, may need less.
@@ -362,8 +364,14 @@ impl<'a> Reporter<'a> {
         if let Some(caveat) = parameters.caveat() {
             report.parameters.insert("caveat", caveat.into());
         }
+        report.result = Some(ResultReport::of(entry, &parameters, agreed.learns));
         report.sizes.peer_items = Some(agreed.sizes.of(agreed.role().other()) as u64);
-        let table = TABLE_BYTES_PER_ROW * report.sizes.rows.max(agreed.sizes.of(agreed.role()) as u64);
+        let attached = match agreed.role() {
+            Role::Receiver => 0,
+            Role::Sender => attached_bytes_per_row(parameters.result),
+        };
+        let rows = report.sizes.rows.max(agreed.sizes.of(agreed.role()) as u64);
+        let table = (TABLE_BYTES_PER_ROW + attached).saturating_mul(rows);
         let needed = table.saturating_add(agreed.memory_bound(agreed.role()));
         report.memory_bound = Some(needed);
         if entry.needs_allow_insecure() {
@@ -455,12 +463,30 @@ impl<'a> Reporter<'a> {
         self.state().report.confirmed = true;
     }
 
-    /// The run found these matches; none on a side that does not learn them.
-    pub(crate) fn found(&self, matches: Option<&Matches>) {
-        let counts = matches.map(|m| MatchCounts { items: m.items() as u64, rows: m.rows().len() as u64 });
-        self.state().report.matches = counts;
-        if counts.is_some() {
-            self.hint();
+    /// The run found this; nothing on a side that does not learn it. A count is `exact` without noise.
+    pub(crate) fn found(&self, found: &Answered, exact: bool) {
+        let counts = found
+            .matches
+            .as_ref()
+            .map(|m| MatchCounts { items: m.items() as u64, rows: m.rows().len() as u64 });
+        let undecodable = found.payload.as_ref().map(|payload| payload.undecodable() as u64);
+        {
+            let report = &mut self.state().report;
+            report.matches = counts;
+            if let Some(result) = &mut report.result {
+                result.undecodable_rows = undecodable;
+                found.answer.iter().for_each(|answer| result.answered(answer));
+            }
+        }
+        let counted = match found.answer {
+            Some(Answer::Count(count)) if exact => u64::try_from(count).ok(),
+            _ => None,
+        };
+        if let Some(matching) = counts.map(|counts| counts.items).or(counted) {
+            self.hint(Some(matching));
+        }
+        if let Some(rows @ 1..) = undecodable {
+            self.keep(hints::undecodable(rows));
         }
     }
 
@@ -488,10 +514,11 @@ impl<'a> Reporter<'a> {
             Event::Failed { report: boxed }
         });
         let (result, found) = match result {
-            Ok(mut found) => (Ok(found.matches.take()), found),
+            Ok(mut found) => (Ok(found.result.matches.take()), found),
             Err(error) => (Err(error), Found::default()),
         };
-        Ended { report, result, batches: found.batches, numbers: found.numbers }
+        let Found { result: found, numbers, batches } = found;
+        Ended { report, result, answer: found.answer, payload: found.payload, batches, numbers }
     }
 }
 

@@ -24,8 +24,8 @@ use vesica_net::{Connection, PublicKey};
 use vesica_ot::base::cache::BaseOtCache;
 use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{
-    self as protocols, Ctx, Learns, OfflineOutput, OfflineSlot, Outcome, Parameters, Participant, Pending,
-    Phase, Progress, Role, Run, Sizes,
+    self as protocols, Attached, Ctx, Learns, OfflineOutput, OfflineSlot, Outcome, Parameters, Participant,
+    Pending, Phase, Progress, Role, Run, Sizes,
 };
 
 use crate::base_ots::BaseOts;
@@ -441,14 +441,14 @@ impl Agreed {
         cache: Option<&'a BaseOtCache>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
-        self.run_helped(items, (channel, None), threads, progress, (cache, None), rng)
+        self.run_helped((items, Attached::Nothing), (channel, None), threads, progress, (cache, None), rng)
     }
 
-    /// The same with a connection to a helper that has [joined](helper::join), which [`confirm_helper`] is for, and with the
-    /// output of an offline phase that both sides have used up.
+    /// The same with what a sender attaches to its items, with a connection to a helper that has [joined](helper::join), which
+    /// [`confirm_helper`] is for, and with the output of an offline phase that both sides have used up.
     pub fn run_helped<'a>(
         &self,
-        items: &'a Items,
+        (items, attached): (&'a Items, Attached<'a>),
         (channel, mut helper): (&mut Connection, Option<&mut Connection>),
         threads: usize,
         progress: &'a dyn Progress,
@@ -456,7 +456,7 @@ impl Agreed {
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
         let run = self.protocol.run(&self.sid, self.sizes, self.parameters);
-        let run = Run { learns: self.learns, threads, progress, base_ots, offline, ..run };
+        let run = Run { learns: self.learns, threads, progress, base_ots, offline, attached, ..run };
         let mut ctx = Ctx::new(&run, &mut *channel, rng);
         ctx.helper = helper.as_mut().map(|helper| &mut **helper as &mut dyn Channel);
         let pending = match self.role {
@@ -466,7 +466,7 @@ impl Agreed {
         let pending = match pending {
             Ok(pending) => pending,
             // Both sides know it, and confirm what they saw before they say so.
-            Err(refused @ protocols::Error::AuditRefused { .. }) => Some(Pending::new(|| Err(refused))),
+            Err(refused) if refused.is_agreed_refusal() => Some(Pending::new(|| Err(refused))),
             Err(error) => {
                 let gone = helper::partner_gone(&error, channel);
                 // One fixed ABORT, the same for every check.
@@ -511,16 +511,18 @@ impl Agreed {
             return Ok(pending);
         }
         let found = match pending.map(Pending::finish).transpose() {
-            Err(refused @ protocols::Error::AuditRefused { .. }) => {
+            Err(refused) if refused.is_agreed_refusal() => {
                 exchange_digests(u64::MAX, channel, progress)?;
                 return Ok(Some(Pending::new(|| Err(refused))));
             }
             found => found.inspect_err(|_| channel.abort())?,
         };
-        // Parties that learn something else compare digests alone.
+        // Parties that learn something else compare digests alone: they have opened it to each other.
         let count = match &found {
             Some(Outcome::Matches(matches)) => matches.items() as u64,
-            Some(Outcome::Count(_) | Outcome::Sum(_) | Outcome::Shares(_)) | None => u64::MAX,
+            Some(Outcome::Payloads(matched)) => matched.matches().items() as u64,
+            Some(Outcome::Count(count)) => count.cast_unsigned(),
+            Some(Outcome::AtLeast(_) | Outcome::Sums(_)) | None => u64::MAX,
         };
         exchange_digests(count, channel, progress)?;
         Ok(found.map(Pending::found))

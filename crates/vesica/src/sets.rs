@@ -30,7 +30,7 @@ use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, ItemsBuilder, ItemsError, KeyEncoder};
 use vesica_net::{Connection, PublicKey};
-use vesica_protocols::{Phase, Role};
+use vesica_protocols::{Phase, ResultKind, Role};
 use vesica_table::TableReport;
 
 use crate::deadline::Deadline;
@@ -40,6 +40,7 @@ use crate::job::{Ended, OnEvent, Pair, converse, pad, prepare};
 use crate::local::greeted;
 use crate::report::Event;
 use crate::reporter::Reporter;
+use crate::results::Attachments;
 use crate::session;
 use crate::settings::Settings;
 
@@ -117,6 +118,10 @@ impl SetJob {
         on_event(&Event::Started { role: role.name() });
         let rule = if settings.sigma.is_some() { "int" } else { "raw" };
         let play = || {
+            if matches!(settings.result.kind(), ResultKind::Sums { .. } | ResultKind::Payload { .. }) {
+                let message = "a set of keys has no columns for `--value` or `--payload`";
+                return Err(Error::usage(message, "give a table, or ask for rows or a count"));
+            }
             let helper = helper.map_or(HelperLink::None, |helper| HelperLink::Here(Box::new(helper)));
             let pair = Pair { my_key: my_key.copied(), helper, ..Pair::default() };
             let terms = prepare(role, &settings, &[rule.to_owned()], &pair)?;
@@ -125,7 +130,7 @@ impl SetJob {
             pad(&mut items, &settings, rng)?;
             reporter.read(counts, &items);
             let channel = greeted(channel, &session::greeting(&terms));
-            converse(&settings, &terms, items, channel, pair, &reporter, rng)
+            converse(&settings, &terms, (items, Attachments::Nothing), channel, pair, &reporter, rng)
         };
         let result = play().map_err(|error| deadline.explain(error));
         reporter.end(result)

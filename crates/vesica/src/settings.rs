@@ -6,10 +6,11 @@ use std::time::Duration;
 use serde::Serialize;
 use vesica_encode::items::{Encoding, OnDuplicates};
 use vesica_protocols::registry::Security;
-use vesica_protocols::{DEFAULT_LEVEL, Learns, Profile, encoding_for};
+use vesica_protocols::{DEFAULT_LEVEL, Learns, Noise, Profile, ResultKind, encoding_for};
 use vesica_table::OnFault;
 
 use crate::memory::Budget;
+use crate::results::ResultOptions;
 
 /// `--protocol NAME|auto`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -171,6 +172,8 @@ pub struct Settings {
     pub paper_parameters: bool,
     /// Agreed: the most items of an intersection that the run reveals; none: any number.
     pub audit_max: Option<u64>,
+    /// Agreed: what the result is, and what limits it.
+    pub result: ResultOptions,
     /// Agreed: who learns the result.
     pub learns: Learns,
     /// Agreed: matching rows get a number that is the same on both sides for the same key; for [`Learns::Both`].
@@ -210,6 +213,7 @@ impl Default for Settings {
             profile: Profile::Conservative,
             paper_parameters: false,
             audit_max: None,
+            result: ResultOptions::default(),
             learns: Learns::Receiver,
             match_id: false,
             limits: Limits::default(),
@@ -244,6 +248,12 @@ pub struct Wanted<'a> {
     pub paper_parameters: bool,
     /// The most items of an intersection that the run reveals.
     pub audit_max: Option<u64>,
+    /// What the result is.
+    pub result: ResultKind,
+    /// The least matching keys that it is revealed of; 0: any number.
+    pub min_matches: u64,
+    /// Noise on a count.
+    pub noise: Option<Noise>,
     /// Who learns the result.
     pub learns: Learns,
     /// Whether both sides allow what is marked insecure or broken.
@@ -261,6 +271,9 @@ impl Settings {
             profile: self.profile,
             paper_parameters: self.paper_parameters,
             audit_max: self.audit_max,
+            result: self.result.kind(),
+            min_matches: self.result.min_matches.unwrap_or(0),
+            noise: self.result.noise,
             learns: self.learns,
             allow_insecure: self.allow_insecure,
         }

@@ -8,8 +8,8 @@
 //! messages, so both end with the same list of differences. A protocol that is marked insecure runs only if both sides
 //! allow it. Base OTs of an earlier run ([`crate::base_ots`]) are used only if both sides still have them.
 //!
-//! `result` and `parts` have one value today. They are on the wire already so that a version which counts matches, or splits
-//! a run into parts, and one which does not refuse each other with a message that names the field.
+//! `parts` has one value today. It is on the wire already so that a version which splits a run into parts, and one which does
+//! not, refuse each other with a message that names the field.
 //!
 //! Wire form, little-endian: u8 role (1: sender) · u8 allow-insecure · u64 least peer rows · u64 most peer rows · protocol
 //! · u32 count of further fields · the fields as name and value · base OTs; a text is u32 length and printable ASCII.
@@ -20,6 +20,7 @@ use vesica_protocols::Role;
 use crate::base_ots::CacheState;
 use crate::offline::Asked;
 use crate::plan;
+use crate::results;
 use crate::settings::{Choice, Limits, Settings, Word};
 
 /// The most bytes that a terms message may have.
@@ -79,6 +80,11 @@ impl Difference {
             "protocol" | "security" | "learns" | "result" | "sigma" | "level" | "variant" | "profile" => {
                 agree(&format!("--{}", self.field))
             }
+            "at-least" | "payload-bytes" | "min-matches" | "noise" => agree(&format!("--{}", self.field)),
+            VALUE | PAYLOAD => Some(format!(
+                "name the same columns of the sender's table with `--{}` on both sides, in the same order",
+                self.field
+            )),
             "match id" => agree("--match-id"),
             HELPER => Some("give `--protocol`, `--helper` and `--helper-key` alike on both sides".into()),
             "paper parameters" => agree("--paper-parameters"),
@@ -110,6 +116,10 @@ const ROLE: &str = "role";
 /// The field of the audit's limit.
 const AUDIT_MAX: &str = "audit-max";
 
+/// The fields of the sender's columns.
+const VALUE: &str = "value";
+const PAYLOAD: &str = "payload";
+
 /// The field of the helper's key.
 const HELPER: &str = "helper";
 
@@ -125,18 +135,28 @@ const ABSENT: &str = "(not known)";
 impl Terms {
     /// The terms of a run; `rules` are the key rules in order.
     pub fn new(role: Role, settings: &Settings, rules: &[String]) -> Self {
-        let sigma = settings.sigma.map_or("none".to_owned(), |sigma| sigma.to_string());
         let equal = [
             ("security", settings.security.name().to_owned()),
             ("learns", settings.learns.word().to_owned()),
             ("match id", if settings.match_id { "yes" } else { "no" }.to_owned()),
-            ("result", "rows".to_owned()),
+            ("result", settings.result.result.word().to_owned()),
+            (VALUE, columns(&settings.result.value)),
+            ("at-least", or_none(settings.result.at_least)),
+            (PAYLOAD, columns(&settings.result.payload)),
+            (
+                "payload-bytes",
+                or_none(
+                    Some(settings.result.payload_width()).filter(|_| !settings.result.payload.is_empty()),
+                ),
+            ),
+            ("min-matches", or_none(settings.result.min_matches)),
+            ("noise", or_none(settings.result.noise.map(results::shown))),
             ("key rules", rules.join(" + ")),
-            ("sigma", sigma),
+            ("sigma", or_none(settings.sigma)),
             ("level", settings.level.to_string()),
             ("variant", settings.variant.clone().unwrap_or_else(|| "standard".to_owned())),
             ("profile", settings.profile.name().to_owned()),
-            (AUDIT_MAX, settings.audit_max.map_or("none".to_owned(), |most| most.to_string())),
+            (AUDIT_MAX, or_none(settings.audit_max)),
             ("paper parameters", if settings.paper_parameters { "yes" } else { "no" }.to_owned()),
             (HELPER, "none".to_owned()),
             (OFFLINE, "none".to_owned()),
@@ -303,6 +323,17 @@ impl Terms {
     fn field(&self, name: &str) -> Option<&str> {
         self.equal.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
     }
+}
+
+/// A value, or the word for none.
+fn or_none(value: Option<impl ToString>) -> String {
+    value.map_or("none".to_owned(), |value| value.to_string())
+}
+
+/// Names of columns, each in double quotes, in printable ASCII.
+fn columns(names: &[String]) -> String {
+    let quoted = |name: &String| format!("\"{}\"", name.escape_default());
+    or_none(Some(names.iter().map(quoted).collect::<Vec<_>>().join(", ")).filter(|_| !names.is_empty()))
 }
 
 /// Printable ASCII only: it may be shown on a terminal.

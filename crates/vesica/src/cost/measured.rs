@@ -6,7 +6,8 @@
 //!      + flights · round trip / 2
 //! ```
 //!
-//! The cells are medians of a record of runs over loopback, in which both parties share one machine. Nothing is fitted.
+//! The cells are medians of records of runs over loopback, in which both parties share one machine. Nothing is fitted. Of
+//! several records, the first one that has the protocol serves: times of one machine can be compared.
 //! Sending and computing overlap in part, so a run over a network may take less than the sum.
 
 use std::fmt;
@@ -14,19 +15,29 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use vesica_protocols::registry::{Entry, Security, Shape};
-use vesica_protocols::{DEFAULT_LEVEL, Parameters, Profile, Sizes};
+use vesica_protocols::{DEFAULT_LEVEL, Parameters, Profile, ResultKind, Sizes};
 
-/// The cells: a line that names record and machine, a line of column names, a line for each cell. `vesica bench report`
-/// writes the file, and a test of `vesica-bench` holds it against the record.
-pub const CELLS: &str = include_str!("../../../../benchmarks/record/2026-11-22-zen4/cells.csv");
+/// The cells of each record, the preferred one first: a line that names record and machine, a line of column names, a line
+/// for each cell. `vesica bench report` writes the files, and a test of `vesica-bench` holds them against the records.
+pub const RECORDS: [&str; 4] = [
+    include_str!("../../../../benchmarks/record/2026-11-22-zen4/cells.csv"),
+    include_str!("../../../../benchmarks/record/2026-11-23-zen4/cells.csv"),
+    include_str!("../../../../benchmarks/record/2026-11-23-zen5/cells.csv"),
+    include_str!("../../../../benchmarks/record/2026-11-23-xeon/cells.csv"),
+];
 
-/// The column names of [`CELLS`].
+/// The column names of [`RECORDS`].
 pub const COLUMNS: &str =
     "protocol,security,profile,variant,sigma,level,paper,kept_base_ots,threads,receiver,sender,seconds";
 
-/// The record and the machine of the cells.
-pub fn source() -> &'static str {
-    CELLS.lines().next().unwrap_or_default().trim_start_matches("# ")
+/// The names of the records and their machines, in the order of [`RECORDS`].
+pub fn sources() -> impl Iterator<Item = &'static str> {
+    RECORDS.into_iter().map(source)
+}
+
+/// What the cells of a record say of it.
+fn source(record: &'static str) -> &'static str {
+    record.lines().next().unwrap_or_default().trim_start_matches("# ")
 }
 
 /// A protocol with everything but the sizes that decides how long it computes.
@@ -75,7 +86,7 @@ impl Configuration {
         (self.protocol == other.protocol).then(|| alike.iter().enumerate().map(weigh).sum())
     }
 
-    /// The first columns of [`CELLS`].
+    /// The first columns of [`COLUMNS`].
     pub fn columns(&self) -> String {
         let Configuration { protocol, security, profile, variant, sigma, level, paper, kept_base_ots } = self;
         let sigma = sigma.map_or_else(String::new, |sigma| sigma.to_string());
@@ -111,6 +122,8 @@ impl Serialize for Configuration {
 /// A measured cell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cell {
+    /// The record that it is of, and the machine.
+    pub record: &'static str,
     /// The protocol and its parameters.
     pub configuration: Configuration,
     /// Threads of each party.
@@ -124,7 +137,12 @@ pub struct Cell {
 }
 
 impl Cell {
-    fn parse(line: &'static str) -> Option<Self> {
+    /// All cells of a record.
+    fn all(record: &'static str) -> impl Iterator<Item = Self> {
+        record.lines().skip(2).filter_map(move |line| Cell::parse(source(record), line))
+    }
+
+    fn parse(record: &'static str, line: &'static str) -> Option<Self> {
         let mut fields = line.split(',');
         let mut next = || fields.next();
         let (protocol, security, profile) = (next()?, next()?, next()?);
@@ -140,7 +158,7 @@ impl Cell {
         };
         let [threads, receiver, sender] = [next()?, next()?, next()?].map(str::parse);
         let (threads, receiver, sender) = (threads.ok()?, receiver.ok()?, sender.ok()?);
-        Some(Cell { configuration, threads, receiver, sender, seconds: next()?.parse().ok()? })
+        Some(Cell { record, configuration, threads, receiver, sender, seconds: next()?.parse().ok()? })
     }
 
     fn items(&self) -> f64 {
@@ -192,7 +210,8 @@ pub struct Time {
     pub transfer_s: f64,
     /// The measured cell.
     pub nearest: Cell,
-    /// Whether the record holds the run's configuration; otherwise the cell is one of the likest configuration.
+    /// Whether the record holds the run's configuration, for rows, which is all that it has; otherwise the cell is one of the
+    /// likest configuration.
     pub same_configuration: bool,
 }
 
@@ -209,14 +228,25 @@ pub(super) fn time(entry: &Entry, shape: &Shape, busier: u64, conditions: &Condi
         latency_s,
         transfer_s,
         nearest,
-        same_configuration: nearest.configuration == configuration,
+        same_configuration: nearest.configuration == configuration
+            && shape.parameters.result == ResultKind::Rows,
     })
+}
+
+/// The cell nearest to the sizes, and the least time of any of its configuration, of the first record that has the protocol.
+fn nearest(configuration: &Configuration, sizes: Sizes, threads: usize) -> Option<(Cell, f64)> {
+    RECORDS.into_iter().find_map(|record| nearest_of(record, configuration, sizes, threads))
 }
 
 /// Of the configuration that is most like this one, the cell nearest to the sizes and the least time of any. Cells of as
 /// many threads are preferred, then of fewer.
-fn nearest(configuration: &Configuration, sizes: Sizes, threads: usize) -> Option<(Cell, f64)> {
-    let cells = || CELLS.lines().skip(2).filter_map(Cell::parse);
+fn nearest_of(
+    record: &'static str,
+    configuration: &Configuration,
+    sizes: Sizes,
+    threads: usize,
+) -> Option<(Cell, f64)> {
+    let cells = || Cell::all(record);
     let likest = cells().max_by_key(|cell| configuration.likeness(&cell.configuration))?.configuration;
     configuration.likeness(&likest)?;
     let of_it: Vec<Cell> = cells().filter(|cell| cell.configuration == likest).collect();
@@ -233,20 +263,31 @@ mod tests {
     use vesica_protocols::registry;
 
     fn vole() -> Configuration {
-        let cell = CELLS.lines().skip(2).filter_map(Cell::parse);
-        let mut vole = cell.filter(|cell| cell.configuration.protocol == "vole");
+        let mut vole = Cell::all(RECORDS[0]).filter(|cell| cell.configuration.protocol == "vole");
         Configuration { security: Security::SemiHonest, ..vole.next().unwrap().configuration }
     }
 
     #[test]
     fn every_line_is_a_cell_of_a_protocol() {
-        let mut lines = CELLS.lines();
-        assert!(lines.next().unwrap().starts_with("# ") && lines.next() == Some(COLUMNS));
-        for line in lines {
-            let cell = Cell::parse(line).unwrap();
-            assert!(registry::find(cell.configuration.protocol).is_some(), "{line}");
-            assert!(line.starts_with(&cell.configuration.columns()) && cell.seconds > 0.0, "{line}");
+        for record in RECORDS {
+            let mut lines = record.lines();
+            assert!(lines.next().unwrap().starts_with("# ") && lines.next() == Some(COLUMNS));
+            for line in lines {
+                let cell = Cell::parse(source(record), line).unwrap();
+                assert!(registry::find(cell.configuration.protocol).is_some(), "{line}");
+                assert!(line.starts_with(&cell.configuration.columns()) && cell.seconds > 0.0, "{line}");
+            }
         }
+    }
+
+    #[test]
+    fn the_first_record_that_has_a_protocol_serves() {
+        let sizes = Sizes { receiver: 1 << 12, sender: 1 << 12 };
+        let record = |configuration| nearest(&configuration, sizes, 1).unwrap().0.record;
+        let of = |protocol, security| Configuration { protocol, security, ..vole() };
+        assert_eq!(record(vole()), source(RECORDS[0]));
+        let later = record(of("gbf-rr16", Security::Malicious));
+        assert!(later != source(RECORDS[0]) && sources().any(|source| source == later), "{later}");
     }
 
     #[test]

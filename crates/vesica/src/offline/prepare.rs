@@ -45,7 +45,8 @@ impl PrepareJob {
         let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(partner.my_key());
         on_event(&Event::Started { role: role.name() });
         let result = self.steps(partner, &reporter, rng).map(|()| Found::default());
-        reporter.end(result.map_err(|error| deadline.explain(error)))
+        let via = partner.relay();
+        reporter.end(result.map_err(|error| deadline.explain(error.through_relay(via.as_deref()))))
     }
 
     /// The end of a run that could not begin, for a reason that the caller found.

@@ -13,6 +13,7 @@ use vesica::terms::Terms;
 use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Connection, memory};
+use vesica_protocols::registry::PROTOCOLS;
 use vesica_protocols::testing::planted_for;
 use vesica_protocols::{Learns, Outcome, Parameters, Pending, Phase, Progress, Role, Security};
 
@@ -52,7 +53,8 @@ fn receiver<'a>(
     seen: &'a Seen,
     mine: Option<Pending<'a>>,
 ) -> Result<Option<Matches>, SessionError> {
-    let parameters = Parameters { security: settings.security, ..Parameters::default() };
+    let parameters =
+        Parameters { security: settings.security, sigma: settings.sigma, ..Parameters::default() };
     let sets = planted_for(&parameters, sizes.0, sizes.1, 3, 1);
     let (mut here, mut there) = memory::pair(&CancelToken::new());
     thread::scope(|scope| {
@@ -82,6 +84,21 @@ fn settings(protocol: &str, security: Security) -> Settings {
     Settings { protocol: Choice::Named(protocol.into()), security, ..Settings::default() }
 }
 
+/// A run in which the partner confirms, and one in which it goes instead.
+fn is_compared_after_the_confirmation(settings: &Settings, sizes: (usize, usize)) {
+    let protocol = &settings.protocol;
+    let seen = Seen::default();
+    let matches = receiver(settings, sizes, true, &seen, None).unwrap().unwrap();
+    assert_eq!(matches.items(), 3, "{protocol}");
+    let last = seen.phases().split_off(seen.phases().len() - 2);
+    assert_eq!(last, [Phase::Confirm, Phase::Compare], "{protocol}");
+    // A sender that goes where it should confirm: nothing has been compared by then.
+    let seen = Seen::default();
+    assert!(receiver(settings, sizes, false, &seen, None).is_err(), "{protocol}");
+    assert_eq!(seen.phases().last(), Some(&Phase::Confirm), "{protocol}");
+    assert!(!seen.phases().contains(&Phase::Compare), "{protocol}");
+}
+
 #[test]
 fn nothing_is_compared_before_the_partner_has_confirmed() {
     let all = [
@@ -92,17 +109,21 @@ fn nothing_is_compared_before_the_partner_has_confirmed() {
         ("gbf-random", Security::SemiHonest, (40, 50)),
     ];
     for (protocol, security, sizes) in all {
-        let settings = settings(protocol, security);
-        let seen = Seen::default();
-        let matches = receiver(&settings, sizes, true, &seen, None).unwrap().unwrap();
-        assert_eq!(matches.items(), 3, "{protocol}");
-        let last = seen.phases().split_off(seen.phases().len() - 2);
-        assert_eq!(last, [Phase::Confirm, Phase::Compare], "{protocol}");
-        // A sender that goes where it should confirm: nothing has been compared by then.
-        let seen = Seen::default();
-        assert!(receiver(&settings, sizes, false, &seen, None).is_err(), "{protocol}");
-        assert_eq!(seen.phases().last(), Some(&Phase::Confirm), "{protocol}");
-        assert!(!seen.phases().contains(&Phase::Compare), "{protocol}");
+        is_compared_after_the_confirmation(&settings(protocol, security), sizes);
+    }
+}
+
+#[test]
+fn what_a_circuit_opened_becomes_items_after_the_confirmation() {
+    for entry in PROTOCOLS.iter().filter(|entry| entry.family == "circuit_based") {
+        // The least level, for the shorter keys.
+        let level = entry.supports.levels.iter().min().copied();
+        let settings = Settings {
+            sigma: entry.supports.usual().sigma,
+            level: level.unwrap_or(Settings::default().level),
+            ..settings(entry.name, Security::SemiHonest)
+        };
+        is_compared_after_the_confirmation(&settings, (8, 9));
     }
 }
 
