@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
+use vesica::settings::size;
 use vesica::table::{KeySpec, PairSpec};
 
 mod bench;
 mod common;
 mod plan;
+mod result;
 mod text;
 
 pub(crate) use bench::{
@@ -25,6 +27,10 @@ The partner runs `vesica send` with --connect, or the other way round; see also 
 const SEND: &str = "Example:
   vesica send --input ours.csv --key mail:email --connect partner.example:7400 --peer vesica-pub1-…
 The partner runs `vesica receive`.";
+const RELAY: &str = "Example:
+  vesica relay --listen :7401 --allow @allowed-keys
+Two parties of whom neither can listen run `vesica receive` and `vesica send` with --via HOST:7401 and --via-key, this
+relay's public key. It cannot read what goes through it. INT or TERM lets the pairs under way end; a second one cuts them.";
 const LOCAL: &str = "Example:
   vesica local --receiver ours.csv --sender theirs.csv --key Email=mail:email --output matched.csv";
 const ASSIST: &str = "Example:
@@ -56,6 +62,8 @@ pub(crate) enum Command {
     Send(Box<Send>),
     /// Be the helper of two parties (--protocol server-aided): compare their lists of keyed hashes, once
     Assist(Box<Assist>),
+    /// Pass bytes between parties that cannot listen, and read nothing
+    Relay(Relay),
     /// Run the real protocol between two tables on this machine
     Local(Box<Local>),
     /// List the protocols: paper, security, who learns what, bytes
@@ -94,11 +102,11 @@ pub(crate) struct Inspect {
 }
 
 #[derive(Args)]
-#[command(after_help = RECEIVE, next_help_heading = "My table", override_usage = "vesica receive --input <FILE> --key <SPEC> --output <FILE> <--listen <ADDR>|--connect <ADDR>> --peer <PUBKEY> [OPTIONS]")]
+#[command(after_help = RECEIVE, next_help_heading = "My table", override_usage = "vesica receive --input <FILE> --key <SPEC> --output <FILE> <--listen <ADDR>|--connect <ADDR>|--via <ADDR>> --peer <PUBKEY> [OPTIONS]")]
 pub(crate) struct Receive {
     #[command(flatten)]
     pub(crate) table: TableOptions,
-    /// The file for the matching rows, in my table's format; CSV is compressed if the name ends in .gz or .zst; `-` is standard output
+    /// The file for the matching rows, in my table's format, or for another result, in the format of the name's ending; CSV is compressed if the name ends in .gz or .zst; `-` is standard output
     #[arg(long, value_name = "FILE", help_heading = "My table", required_unless_present = "prepare")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -108,11 +116,11 @@ pub(crate) struct Receive {
 }
 
 #[derive(Args)]
-#[command(after_help = SEND, next_help_heading = "My table", override_usage = "vesica send --input <FILE> --key <SPEC> <--listen <ADDR>|--connect <ADDR>> --peer <PUBKEY> [OPTIONS]")]
+#[command(after_help = SEND, next_help_heading = "My table", override_usage = "vesica send --input <FILE> --key <SPEC> <--listen <ADDR>|--connect <ADDR>|--via <ADDR>> --peer <PUBKEY> [OPTIONS]")]
 pub(crate) struct Send {
     #[command(flatten)]
     pub(crate) table: TableOptions,
-    /// The file for my matching rows, with --learns both; `-` is standard output
+    /// The file for my matching rows or for another result, if I learn it (--learns both, --at-least); `-` is standard output
     #[arg(long, value_name = "FILE", help_heading = "My table")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -138,6 +146,38 @@ pub(crate) struct Assist {
 }
 
 #[derive(Args)]
+#[command(after_help = RELAY)]
+pub(crate) struct Relay {
+    /// Wait for the parties at this address: HOST:PORT, or :PORT for all addresses of this machine
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: String,
+    /// This relay's identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in the configuration folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) identity: Option<PathBuf>,
+    /// Serve the party with this public key, vesica-pub1-…, or those in @FILE, one a line; repeat for more
+    #[arg(long, value_name = "PUBKEY", required = true)]
+    pub(crate) allow: Vec<String>,
+    /// Bytes a second that each party may send, such as 100M [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) rate: Option<u64>,
+    /// Connections at once; a pair has two
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = streams)]
+    pub(crate) max_streams: usize,
+    /// Write each event as it happens, one JSON object a line; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// Show nothing but errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// How many connections a relay may have.
+fn streams(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (2..=1_000_000).contains(number));
+    number.ok_or_else(|| "write a number from 2 to 1000000".to_owned())
+}
+
+#[derive(Args)]
 #[command(after_help = LOCAL, next_help_heading = "The tables")]
 pub(crate) struct Local {
     /// The receiver's table; `-` is standard input
@@ -149,7 +189,7 @@ pub(crate) struct Local {
     /// Key column, COLUMN[:RULE], or MINE=THEIRS[:RULE] where the names differ; repeat for a composite key
     #[arg(long, value_name = "SPEC", required = true)]
     pub(crate) key: Vec<PairSpec>,
-    /// The file for the receiver's matching rows; `-` is standard output
+    /// The file for the receiver's matching rows, or for another result; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -196,7 +236,7 @@ pub(crate) struct TableOptions {
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "The partner", group = ArgGroup::new("address").args(["listen", "connect"]).required(true))]
+#[command(next_help_heading = "The partner", group = ArgGroup::new("address").args(["listen", "connect", "via"]).required(true))]
 pub(crate) struct PartnerOptions {
     /// Wait for the partner at this address: HOST:PORT, or :PORT for all addresses of this machine
     #[arg(long, value_name = "ADDR")]
@@ -204,6 +244,15 @@ pub(crate) struct PartnerOptions {
     /// Connect to the partner at this address: HOST:PORT
     #[arg(long, value_name = "ADDR")]
     pub(crate) connect: Option<String>,
+    /// Meet the partner at this relay, HOST:PORT, where somebody runs `vesica relay`; both sides give the same
+    #[arg(long, value_name = "ADDR", requires = "via_key", conflicts_with = "insecure_plaintext")]
+    pub(crate) via: Vec<String>,
+    /// The relay's public key, vesica-pub1-…, or @FILE with a file that holds it
+    #[arg(long, value_name = "PUBKEY", requires = "via")]
+    pub(crate) via_key: Vec<String>,
+    /// A name for the run, the same on both sides, where several with this partner meet at the relay at the same time
+    #[arg(long, value_name = "NAME", requires = "via")]
+    pub(crate) run: Option<String>,
     /// My identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in the configuration folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) identity: Option<PathBuf>,

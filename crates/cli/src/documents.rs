@@ -89,7 +89,9 @@ fn whose(entry: &Entry, message: &Message) -> String {
 
 /// The options that this protocol takes and `dh` does not.
 fn supported(entry: &Entry) -> Vec<(&'static str, String)> {
-    let Supported { levels, sigma, digests, variants, profiles, paper, audit } = entry.supports;
+    let supports = entry.supports;
+    let Supported { levels, sigma, digests, variants, profiles, paper, audit, results, receiver_only } =
+        supports;
     let mut lines = Vec::new();
     let list = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<_>>().join(", ");
     if levels.len() > 1 {
@@ -103,13 +105,17 @@ fn supported(entry: &Entry) -> Vec<(&'static str, String)> {
         lines.push(("--profile", list(&mut profiles.iter().map(|profile| profile.name().to_owned()))));
     }
     for variant in variants {
-        lines.push(("--variant", format!("{}: {}", variant.name, variant.what)));
+        let both = if receiver_only.contains(variant) { ", without --learns both" } else { "" };
+        lines.push(("--variant", format!("{}: {}{both}", variant.name, variant.what)));
     }
     if paper {
         lines.push(("also", "--paper-parameters".to_owned()));
     }
     if audit {
         lines.push(("also", "--audit-max".to_owned()));
+    }
+    if results.len() > 1 {
+        lines.push(("results", list(&mut results.iter().map(|result| result.name().to_owned()))));
     }
     lines
 }

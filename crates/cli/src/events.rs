@@ -26,9 +26,14 @@ impl<'a> Events<'a> {
 
     /// Writes one event. If that fails, a message says so once, and the run goes on.
     pub(crate) fn write(&self, event: &Event) {
+        self.write_line(|started| event.to_json_line(started));
+    }
+
+    /// Writes what `line` makes of the moment of the start.
+    pub(crate) fn write_line(&self, line: impl FnOnce(Instant) -> serde_json::Result<String>) {
         let Some(out) = &self.out else { return };
         let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = event.to_json_line(self.started).map_err(io::Error::from);
+        let line = line(self.started).map_err(io::Error::from);
         if let Err(error) = line.and_then(|line| out.write_all(format!("{line}\n").as_bytes()))
             && !self.failed.swap(true, Relaxed)
         {

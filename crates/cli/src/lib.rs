@@ -16,6 +16,7 @@ mod inspect;
 mod keygen;
 mod plan;
 mod quickstart;
+mod relay;
 mod run;
 mod screen;
 mod signals;
@@ -80,6 +81,7 @@ fn run(command: Command) -> u8 {
             | Command::Receive(_)
             | Command::Send(_)
             | Command::Assist(_)
+            | Command::Relay(_)
             | Command::Local(_)
     );
     if secret {
@@ -92,6 +94,7 @@ fn run(command: Command) -> u8 {
         Command::Receive(args) => run::receive(*args),
         Command::Send(args) => run::send(*args),
         Command::Assist(args) => run::assist(&args),
+        Command::Relay(args) => relay::run(&args),
         Command::Local(args) => run::local(*args),
         Command::Protocols(args) => documents::protocols(&args),
         Command::Plan(args) => plan::run(&args),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vesica::Error;
 use vesica::cost::{self, Alternative, Cell, Conditions, Estimate, Forecast, GateCount, Time, Unfit};
 use vesica::memory::Bytes;
-use vesica::protocols::{Learns, Sizes};
+use vesica::protocols::{Learns, ResultKind, Sizes};
 use vesica::settings::Word;
 
 use crate::args::Plan;
@@ -17,6 +17,10 @@ use crate::screen;
 /// Runs the command; its end as an exit code.
 pub(crate) fn run(args: &Plan) -> u8 {
     let (settings, sizes, conditions) = (args.settings(), args.sizes(), args.conditions());
+    if let Err(error) = settings.check() {
+        screen::failure("plan", &error);
+        return error.kind.exit_code();
+    }
     match cost::forecast(&settings.protocol, settings.wanted(), sizes, &conditions) {
         Ok(forecast) => {
             let asked = Asked { learns: settings.learns, sizes, conditions };
@@ -52,7 +56,7 @@ fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
         Err(unfit) => json!({"protocol": protocol.name, "refused": unfit.to_string()}),
     });
     json!({
-        "schema": 2,
+        "schema": 3,
         "sizes": {"receiver": sizes.receiver, "sender": sizes.sender},
         "conditions": {
             "threads": conditions.threads,
@@ -71,10 +75,17 @@ fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
             "paper_parameters": parameters.paper,
             "audit_max": parameters.audit_max,
             "caveat": parameters.caveat(),
+            "result": parameters.result.name().name(),
+            "at_least": match parameters.result {
+                ResultKind::AtLeast(least) => Some(least),
+                _ => None,
+            },
+            "min_matches": Some(parameters.min_matches).filter(|least| *least > 0),
+            "noise": parameters.noise.map(|noise| f64::from(noise.thousandths()) / 1000.0),
             "learns": learns.word(),
         },
         "estimate": estimate,
-        "record": cost::source(),
+        "records": cost::sources().collect::<Vec<_>>(),
         "alternatives": alternatives.collect::<Vec<_>>(),
     })
 }
@@ -88,13 +99,32 @@ fn as_text(forecast: &Forecast, asked: &Asked) -> String {
     }
     let _ = write!(
         text,
-        "\n{}\nTraffic and memory are the protocols' formulas. Time starts from runs of this record:\n\
-         {}, both parties on one machine,\n\
-         from keys in memory to matches. It is scaled to your keys; sending and computing may overlap.\n",
+        "\n{}\nTraffic and memory are the protocols' formulas. Time starts from runs of these records, both parties on\n\
+         one machine, from keys in memory to matches. It is scaled to your keys; sending and computing may overlap.\n\
+         Times of different machines cannot be compared:\n",
         table(forecast),
-        cost::source()
     );
+    for (number, source) in used(forecast).into_iter().enumerate() {
+        let _ = writeln!(text, "{}{source}", if number == 0 { "  " } else { "* " });
+    }
     text
+}
+
+/// The first record, and those of the times in the table.
+fn used(forecast: &Forecast) -> Vec<&'static str> {
+    let costs = || forecast.alternatives.iter().filter_map(|other| other.outcome.as_ref().ok());
+    let times = || costs().chain([&forecast.estimate]).filter_map(|cost| cost.time);
+    let is_used = |source: &&str| times().any(|time| time.nearest.record == *source);
+    cost::sources()
+        .enumerate()
+        .filter(|(number, source)| *number == 0 || is_used(source))
+        .map(|(_, s)| s)
+        .collect()
+}
+
+/// Whether a time is of the first record.
+fn is_of_first(time: &Time) -> bool {
+    cost::sources().next() == Some(time.nearest.record)
 }
 
 /// What would run, and why.
@@ -148,7 +178,7 @@ fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)>
         return lines;
     };
     lines.push(("time", explain(time, &asked.conditions)));
-    let Cell { configuration, threads, receiver, sender, seconds: measured_s } = time.nearest;
+    let Cell { record, configuration, threads, receiver, sender, seconds: measured_s } = time.nearest;
     let mut measured = format!(
         "{} at {} and {} keys, {}",
         seconds(measured_s),
@@ -160,20 +190,23 @@ fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)>
         let _ = write!(measured, "; of `{configuration}`: these parameters were not measured");
     }
     lines.push(("measured", measured));
+    lines.push(("record", record.to_owned()));
     lines
 }
 
-/// Every protocol with its cost, and below them those that cannot be taken.
+/// Every protocol with its cost, and below them those that cannot be taken. A star marks a time of another record than the
+/// first.
 fn table(forecast: &Forecast) -> String {
     let Forecast { choice, alternatives, .. } = forecast;
-    let times = alternatives
-        .iter()
-        .filter_map(|other| Some((other.outcome.as_ref().ok()?.time?.total_s, other.protocol.name)));
+    let times = alternatives.iter().filter_map(|other| {
+        let time = other.outcome.as_ref().ok()?.time.filter(is_of_first)?;
+        Some((time.total_s, other.protocol.name))
+    });
     let fastest = times.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name);
     let line = |mark: &str, [name, time, traffic, receiver, sender]: [&str; 5], remark: &str| {
         format!("{mark} {name:12} {time:>10} {traffic:>10} {receiver:>10} {sender:>10}{remark}\n")
     };
-    let mut text = line(" ", ["protocol", "time", "traffic", "memory", "sender's"], "");
+    let mut text = line(" ", ["protocol", "time ", "traffic", "memory", "sender's"], "");
     let mut refused = String::new();
     for Alternative { protocol, outcome } in alternatives {
         match outcome {
@@ -181,7 +214,9 @@ fn table(forecast: &Forecast) -> String {
                 if protocol.name == choice.protocol.name { ">" } else { " " },
                 [
                     protocol.name,
-                    &time.map_or("?".to_owned(), |time| seconds(time.total_s)),
+                    &time.map_or("?".to_owned(), |time| {
+                        seconds(time.total_s) + if is_of_first(&time) { " " } else { "*" }
+                    }),
                     &Bytes(traffic.receiver + traffic.sender).to_string(),
                     &Bytes(memory.receiver).to_string(),
                     &Bytes(memory.sender).to_string(),
@@ -218,6 +253,25 @@ fn parameters(forecast: &Forecast, asked: &Asked) -> String {
     }
     if let Some(most) = parameters.audit_max {
         let _ = write!(text, ", reveals at most {most} keys");
+    }
+    match parameters.result {
+        ResultKind::Rows => {}
+        ResultKind::Payload { bytes } => {
+            let _ = write!(text, ", rows with {bytes} bytes of payload");
+        }
+        ResultKind::AtLeast(least) => {
+            let _ = write!(text, ", whether at least {least} keys match");
+        }
+        ResultKind::Count => text.push_str(", a count"),
+        ResultKind::Sums { columns } => {
+            let _ = write!(text, ", {columns} sums");
+        }
+    }
+    if parameters.min_matches > 0 {
+        let _ = write!(text, ", of at least {} keys", parameters.min_matches);
+    }
+    if let Some(noise) = parameters.noise {
+        let _ = write!(text, ", noise {}", f64::from(noise.thousandths()) / 1000.0);
     }
     let _ = write!(text, ", learns {}", asked.learns.word());
     text

@@ -10,8 +10,10 @@ use vesica::channel::CancelToken;
 use vesica::job::{Destination, Ended, Job, OnEvent, Partner, TableArgs};
 use vesica::net::Address;
 use vesica::offline::PrepareJob;
+use vesica::partner::AddressOptions;
 use vesica::protocols::{Learns, Phase, Role};
 use vesica::report::Event;
+use vesica::results::ResultChoice;
 use vesica::table::{self, Cancelled, Output, PairSpec};
 use vesica::{Error, Kind, local, output_paths, partner, randomness};
 
@@ -139,7 +141,8 @@ fn protected(input: Option<&PathBuf>, partner: &PartnerOptions) -> Vec<PathBuf> 
     let mut protected: Vec<_> = input.into_iter().cloned().collect();
     protected.extend(partner.identity.clone().or_else(|| partner::default_identity().ok()));
     let keys = [&partner.peer, &partner.helper_key];
-    let key_files = keys.into_iter().filter_map(|key| key.as_deref()?.strip_prefix('@'));
+    let keys = keys.into_iter().filter_map(Option::as_ref).chain(&partner.via_key);
+    let key_files = keys.filter_map(|key| key.strip_prefix('@'));
     protected.extend(key_files.map(PathBuf::from));
     protected.extend(partner.keep_base_ots.iter().chain(&partner.offline).cloned());
     protected
@@ -232,7 +235,12 @@ fn run(
 fn caution(common: &Common, output: Option<&Path>) {
     let settings = common.settings();
     if settings.learns == Learns::Both && output.is_none() && !common.around.quiet {
-        say("without `--output`, only the number of matching rows is shown");
+        let rows = settings.result.result == ResultChoice::Rows;
+        say(if rows {
+            "without `--output`, only the number of matching rows is shown"
+        } else {
+            "without `--output`, the result is only shown"
+        });
     }
 }
 
@@ -261,7 +269,14 @@ fn refused(command: &str, error: &Error) -> u8 {
 }
 
 fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {
-    let address = partner::address(options.listen.as_deref(), options.connect.as_deref())?;
+    let place = AddressOptions {
+        listen: options.listen.as_deref(),
+        connect: options.connect.as_deref(),
+        via: &options.via,
+        via_keys: &options.via_key,
+        run: options.run.as_deref(),
+    };
+    let address = place.address()?;
     let Some(peer) = &options.peer else { return Ok(Partner::insecure(address)) };
     let peer = partner::peer_key(peer)?;
     let partner = Partner::authenticated(address, partner::identity(options.identity.as_deref())?, peer)?;

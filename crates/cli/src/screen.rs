@@ -13,6 +13,7 @@ use vesica::Error;
 use vesica::memory::Bytes;
 use vesica::protocols::Participant;
 use vesica::report::{Event, OfflineReport, Report};
+use vesica::results::ResultReport;
 
 use crate::figures::seconds;
 
@@ -165,13 +166,14 @@ pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> Str
         );
     }
     let sizes = &report.sizes;
-    let mut text = match &report.matches {
-        Some(matches) => {
-            let place = output.map_or(String::new(), |path| format!("; written to {path}"));
+    let place = output.map_or(String::new(), |path| format!("; written to {path}"));
+    let mut text = match (&report.matches, report.result.as_ref().and_then(answer)) {
+        (_, Some(answer)) => answer + &place,
+        (Some(matches), None) => {
             let verb = if matches.rows == 1 { "matches" } else { "match" };
             format!("{} of {} {verb} ({}){place}", matches.rows, rows(sizes.rows), keys(matches.items))
         }
-        None => format!(
+        (None, None) => format!(
             "done: this side's part is complete ({}); ask the partner whether it has its result",
             keys(sizes.items)
         ),
@@ -188,6 +190,24 @@ pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> Str
         };
     }
     text + "\n" + &took(report, alone)
+}
+
+/// A result that is not rows; none if this side does not learn it.
+fn answer(result: &ResultReport) -> Option<String> {
+    let noisy = if result.receiver_learns.iter().any(|what| what.ends_with("with noise")) {
+        ", with noise"
+    } else {
+        ""
+    };
+    if let Some(count) = result.count {
+        let verb = if count == 1 { "key matches" } else { "keys match" };
+        return Some(format!("{count} {verb}{noisy}"));
+    }
+    if let Some(reached) = result.at_least {
+        return Some(if reached { "enough keys match" } else { "fewer keys match" }.to_owned());
+    }
+    let sums = result.sums.as_ref()?.iter().map(|sum| format!("{} {}", sum.column, sum.sum));
+    Some(format!("sums over the matching keys: {}", sums.collect::<Vec<_>>().join(", ")))
 }
 
 /// How long it took, and what went over the connection.

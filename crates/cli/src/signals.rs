@@ -53,9 +53,7 @@ pub(crate) fn settle() -> io::Result<()> {
 /// Watches for signals from now on, for a run of that command.
 pub(crate) fn watch(command: &'static str, cancel: &CancelToken) -> io::Result<Received> {
     let received = Received(Arc::new(AtomicU8::new(0)));
-    let ignored = ignored();
-    let heard = |signal: &i32| !(matches!(*signal, SIGHUP | SIGQUIT) && ignored >> (signal - 1) & 1 == 1);
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(heard))?;
+    let mut signals = watched()?;
     let (cancel, seen) = (cancel.clone(), received.clone());
     let body = move || {
         let Some(first) = signals.forever().next() else { return };
@@ -82,6 +80,30 @@ pub(crate) fn watch(command: &'static str, cancel: &CancelToken) -> io::Result<R
     };
     thread::Builder::new().name("vesica-signals".into()).spawn(body)?;
     Ok(received)
+}
+
+/// Watches for signals for a service: the first one that asks for the end cancels `stop`, the next one ends the process.
+pub(crate) fn watch_service(stop: &CancelToken) -> io::Result<()> {
+    let mut signals = watched()?;
+    let stop = stop.clone();
+    let body = move || {
+        let mut came = signals.forever();
+        if came.next().is_some() {
+            stop.cancel();
+        }
+        if let Some(second) = came.next() {
+            leave(second);
+        }
+    };
+    thread::Builder::new().name("vesica-signals".into()).spawn(body)?;
+    Ok(())
+}
+
+/// The signals that ask for the end, without those that this process was started to ignore.
+fn watched() -> io::Result<Signals> {
+    let ignored = ignored();
+    let heard = |signal: &i32| !(matches!(*signal, SIGHUP | SIGQUIT) && ignored >> (signal - 1) & 1 == 1);
+    Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(heard))
 }
 
 /// A shell's code for a program that the signal ended.

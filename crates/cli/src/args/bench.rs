@@ -8,6 +8,7 @@ use vesica::protocols::registry::{self, Security};
 use vesica_bench::cell::Cell;
 
 use super::common::{Form, set_size, words};
+use super::result::ResultArgs;
 
 #[derive(Args)]
 pub(crate) struct Bench {
@@ -127,6 +128,8 @@ pub(crate) struct BenchOnce {
     #[arg(long, value_parser = words::<Security>())]
     security: Option<Security>,
     #[command(flatten)]
+    result: ResultArgs,
+    #[command(flatten)]
     form: Form,
     /// Threads of each party
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -159,6 +162,7 @@ impl BenchOnce {
             profile,
             paper_parameters,
             audit_max,
+            result: self.result.options().into(),
             learns,
             threads: self.threads,
             network: self.network.clone(),

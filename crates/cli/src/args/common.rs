@@ -13,6 +13,8 @@ use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile};
 use vesica::settings::{Choice, Limits, PadTo, Settings, Word, count, duration, size};
 use vesica::table::OnFault;
 
+use super::result::ResultArgs;
+
 /// `auto` and every protocol, for the parser and for completions.
 fn protocols() -> PossibleValuesParser {
     PossibleValuesParser::new(["auto"].into_iter().chain(PROTOCOLS.iter().map(|entry| entry.name)))
@@ -39,9 +41,8 @@ pub(crate) struct Agreed {
     /// Protect against a partner that cheats (malicious), or only against a curious one (semi-honest)
     #[arg(long, value_parser = words::<Security>(), default_value = "malicious")]
     security: Security,
-    /// What the result is; this version only has rows
-    #[arg(long, value_parser = ["rows"], default_value = "rows")]
-    result: String,
+    #[command(flatten)]
+    result: ResultArgs,
     #[command(flatten)]
     form: Form,
 }
@@ -50,7 +51,7 @@ pub(crate) struct Agreed {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Agreed: both sides give the same")]
 pub(super) struct Form {
-    /// Who learns the matching rows
+    /// Who learns the result
     #[arg(long, value_parser = words::<Learns>(), default_value = "receiver")]
     pub(super) learns: Learns,
     /// What the protocol's parameters rest on: published bounds, our own arguments (fast), or estimates (lean)
@@ -137,8 +138,6 @@ pub(crate) struct Common {
 impl Agreed {
     /// The settings of a run with nothing local chosen.
     pub(crate) fn settings(&self) -> Settings {
-        // The only value of this version. It is a term already, so that versions with others are told apart.
-        debug_assert_eq!(self.result, "rows");
         let Form { learns, profile, level, sigma, variant, paper_parameters, audit_max } = self.form.clone();
         Settings {
             protocol: match self.protocol.as_str() {
@@ -152,6 +151,7 @@ impl Agreed {
             profile,
             paper_parameters,
             audit_max,
+            result: self.result.options(),
             learns,
             ..Settings::default()
         }

@@ -8,6 +8,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod helpers;
 mod hook;
 mod page;
 mod partners;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         .chain(partners::sections())
         .chain([tables::section()])
         .chain(peers::sections())
+        .chain([helpers::section()])
         .unzip();
     let numbered =
         jobs.into_iter().enumerate().flat_map(|(at, jobs)| jobs.into_iter().map(move |job| (at, job)));

@@ -13,7 +13,7 @@ pub(crate) struct End {
 
 impl From<&Ended> for End {
     fn from(ended: &Ended) -> Self {
-        let says = ["vesica receive: ", "vesica send: "];
+        let says = ["vesica receive: ", "vesica send: ", "vesica assist: "];
         let line = ended.screen.lines().find_map(|line| says.iter().find_map(|says| line.strip_prefix(says)));
         End { code: ended.code, said: line.map_or(String::new(), plain) }
     }
@@ -53,21 +53,22 @@ fn plain(line: &str) -> String {
 pub(crate) struct Section {
     pub(crate) title: String,
     pub(crate) text: &'static str,
-    pub(crate) head: [&'static str; 3],
+    pub(crate) head: &'static [&'static str],
     pub(crate) rows: Vec<Row>,
 }
 
-/// A line of a table: what was done, and how the two ended who are named in its head.
+/// A line of a table: what was done, and how those ended who are named in its head.
 pub(crate) struct Row {
     pub(crate) what: String,
-    pub(crate) ends: [Option<End>; 2],
+    pub(crate) ends: Vec<Option<End>>,
     /// What stands in the page for an end that may be one of two.
-    pub(crate) instead: [Option<&'static str>; 2],
+    pub(crate) instead: [Option<&'static str>; 3],
 }
 
 impl Row {
-    pub(crate) fn new(what: impl Into<String>, ends: [Option<&Ended>; 2]) -> Self {
-        Row { what: what.into(), ends: ends.map(|end| end.map(End::from)), instead: [None, None] }
+    pub(crate) fn new<const N: usize>(what: impl Into<String>, ends: [Option<&Ended>; N]) -> Self {
+        let ends = ends.iter().map(|end| end.map(End::from)).collect();
+        Row { what: what.into(), ends, instead: [None; 3] }
     }
 }
 
@@ -87,22 +88,20 @@ writes the page again: `UPDATE_DOCS=1 cargo test --release -p vesica-cli --test 
 fn text(sections: &[Section]) -> String {
     let mut page = INTRODUCTION.to_owned();
     for section in sections {
-        let [what, first, second] = section.head;
         page += &format!("\n## {}\n\n{}\n\n", section.title, section.text);
-        // A table without its last head has one column less.
-        let line = |cells: [&str; 3]| {
-            let count = if second.is_empty() { 2 } else { 3 };
-            format!("| {} |\n", cells[..count].join(" | "))
-        };
-        page += &line([what, first, second]);
-        page += &line(["---"; 3]);
+        let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
+        page += &line(section.head);
+        page += &line(&vec!["---"; section.head.len()]);
         for row in &section.rows {
-            let cell = |at: usize| match (row.instead[at], &row.ends[at]) {
+            let cell = |at: usize| match (row.instead[at], row.ends.get(at)) {
                 (Some(instead), _) => instead.to_owned(),
-                (None, Some(end)) => end.cell(),
-                (None, None) => "–".to_owned(),
+                (None, Some(Some(end))) => end.cell(),
+                (None, _) => "–".to_owned(),
             };
-            page += &line([&row.what, &cell(0), &cell(1)]);
+            let ends: Vec<String> = (0..section.head.len() - 1).map(cell).collect();
+            let cells: Vec<&str> =
+                [row.what.as_str()].into_iter().chain(ends.iter().map(String::as_str)).collect();
+            page += &line(&cells);
         }
     }
     page

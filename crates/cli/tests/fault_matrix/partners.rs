@@ -11,7 +11,7 @@ use crate::page::{Row, Section};
 use crate::wire::Port;
 use crate::{Job, scene};
 
-const HEAD: [&str; 3] = ["what", "receiver", "sender"];
+const HEAD: &[&str] = &["what", "receiver", "sender"];
 
 /// The tables of this file, and the jobs that fill them.
 pub(crate) fn sections() -> Vec<(Section, Vec<Job>)> {

@@ -118,7 +118,7 @@ pub(crate) fn sections() -> Vec<(Section, Vec<Job>)> {
         (what.to_owned(), Box::new(move || against(what.to_owned(), timeout, play, code, &[word])))
     });
     let section = |title: &str, text: &'static str, jobs: Vec<Job>| {
-        let head = ["the peer", "the sender", ""];
+        let head: &[_] = &["the peer", "the sender"];
         (Section { title: title.into(), text, head, rows: Vec::new() }, jobs)
     };
     let fields = fields().into_iter().map(|field| -> Job {

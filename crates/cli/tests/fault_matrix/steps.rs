@@ -86,7 +86,7 @@ pub(crate) fn sections() -> Vec<(Section, Vec<Job>)> {
             if !jobs.is_empty() {
                 let title = format!("The {victim} {name}");
                 sections.push((
-                    Section { title, text, head: ["step", "receiver", "sender"], rows: Vec::new() },
+                    Section { title, text, head: &["step", "receiver", "sender"], rows: Vec::new() },
                     jobs,
                 ));
             }

@@ -13,7 +13,7 @@ pub(crate) fn section() -> (Section, Vec<Job>) {
         text: "The program reads the table before it looks for the partner, so each side was run alone and contacted \
                nobody. From\nParquet it first reads only what the key needs, and the rest when it copies the rows. The \
                last two rows are whole runs.",
-        head: ["what", "receiver", "sender"],
+        head: &["what", "receiver", "sender"],
         rows: Vec::new(),
     };
     let alone = TABLES.into_iter().map(|(what, name, bytes, words)| -> Job {

@@ -91,10 +91,10 @@ fn every_command_has_a_page_of_its_own() {
 }
 
 #[test]
-fn help_has_groups_an_example_and_both_addresses() {
+fn help_has_groups_an_example_and_every_address() {
     let help = vesica(&["receive", "--help"]);
     for part in [
-        "<--listen <ADDR>|--connect <ADDR>> --peer <PUBKEY>",
+        "<--listen <ADDR>|--connect <ADDR>|--via <ADDR>> --peer <PUBKEY>",
         "My table:",
         "The partner:",
         "Agreed: both sides give the same:",
@@ -107,7 +107,7 @@ fn help_has_groups_an_example_and_both_addresses() {
     let refused = Command::new(env!("CARGO_BIN_EXE_vesica")).args(args).output().unwrap();
     let told = String::from_utf8(refused.stderr).unwrap();
     assert!(
-        refused.status.code() == Some(64) && told.contains("<--listen <ADDR>|--connect <ADDR>>"),
+        refused.status.code() == Some(64) && told.contains("<--listen <ADDR>|--connect <ADDR>|--via <ADDR>>"),
         "{told}"
     );
 }

@@ -2,14 +2,12 @@
 //! standard streams in unusual hands.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
-mod common;
-
 use std::fs;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{
+use crate::common::{
     ANOTHER_DAY, Ended, Party, RECEIVER, SENDER, Scene, emails, nothing_lost, nothing_shown, plain_join,
     scene, with,
 };

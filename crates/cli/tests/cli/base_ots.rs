@@ -1,9 +1,7 @@
 //! `--keep-base-ots` between two processes: what the first run makes the next ones take, and what happens where it is lost.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
-mod common;
-
-use common::{RECEIVER, SENDER, Scene, emails, plain_join, with};
+use crate::common::{RECEIVER, SENDER, Scene, emails, plain_join, with};
 use vesica::protocols::registry::{Shape, find};
 use vesica::protocols::{Learns, Parameters, Role, Sizes};
 

@@ -1,13 +1,11 @@
 //! `--prepare` and `--offline` between two processes: what an offline phase leaves serves one run, whatever happens to it.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
-mod common;
-
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use common::{Ended, RECEIVER, SENDER, Scene, emails, plain_join, with};
+use crate::common::{Ended, RECEIVER, SENDER, Scene, emails, plain_join, with};
 use rustix::process::Signal;
 use serde_json::Value;
 use vesica::protocols::registry::{Security, Shape, find};

@@ -1,8 +1,6 @@
 //! Two processes, TLS on loopback, two tables: the output is exactly the plain join's rows.
 
-mod common;
-
-use common::{Scene, emails, plain_join};
+use crate::common::{Scene, emails, plain_join};
 
 const SENDER: [&str; 4] = ["--input", "sender.csv", "--key", "email:email"];
 const RECEIVER: [&str; 6] = ["--input", "receiver.csv", "--key", "email:email", "--output", "out.csv"];

@@ -2,9 +2,7 @@
 //! fit.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
-mod common;
-
-use common::{Ended, Scene};
+use crate::common::{Ended, Scene};
 
 /// Numbers below 2^10, 300 a side; 100 of them are common.
 fn tables() -> Scene {

@@ -1,13 +1,11 @@
 //! How two real processes find each other where somebody disturbs them, and when they stop.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod common;
-
 use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
-use common::{RECEIVER, SENDER, Scene, nothing_lost, scene, with};
+use crate::common::{RECEIVER, SENDER, Scene, nothing_lost, scene, with};
 use vesica::channel::Kind;
 use vesica::net::{Identity, PublicKey};
 use vesica_net::testing::{RawPeer, frame};

@@ -1,13 +1,11 @@
 //! Text that is not comma-separated UTF-8 with a header, and outputs that can be joined: two processes, and `vesica local`.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::common::files::parquet;
+use crate::common::{Scene, emails, with};
 use arrow_array::cast::AsArray;
-use common::files::parquet;
-use common::{Scene, emails, with};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 /// Text in UTF-16, little-endian, with its mark.

@@ -1,9 +1,7 @@
 //! Everything that goes wrong ends both sides with the documented exit code and words that name side, phase, cause and
 //! remedy; no output is left behind or overwritten, and no identifier is shown.
 
-mod common;
-
-use common::{RECEIVER, SENDER, nothing_lost, scene, with};
+use crate::common::{RECEIVER, SENDER, nothing_lost, scene, with};
 
 #[test]
 fn wrong_usage() {
@@ -30,7 +28,7 @@ fn wrong_usage() {
         (receive(&with(&RECEIVER, &["--report", "out.csv"])), "name the same file"),
         (receive(&with(&RECEIVER, &["--report", "-", "--events", "-"])), "name the same file"),
         (receive(&with(&RECEIVER, &["--pad-to", "1"])), "larger `--pad-to`"),
-        (receive(&with(&RECEIVER, &["--result", "count"])), "rows"),
+        (receive(&with(&RECEIVER, &["--result", "count"])), "--security semi-honest"),
         (receive(&with(&RECEIVER, &["--min-peer-rows", "9", "--max-peer-rows", "5"])), "--min-peer-rows"),
         (receive(&with(&RECEIVER, &["--key", "id"].repeat(200))), "fewer columns"),
     ];

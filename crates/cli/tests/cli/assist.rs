@@ -2,11 +2,9 @@
 //! the side.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
-mod common;
-
 use std::fs;
 
-use common::{
+use crate::common::{
     ANOTHER_DAY, Ended, Party, RECEIVER, SENDER, Scene, nothing_lost, nothing_shown, plain_join, scene, with,
 };
 use rustix::process::Signal;
@@ -286,15 +284,15 @@ fn to(address: &str, identity: &Identity, key: &str, first: &[u8]) -> Connection
 
 #[test]
 fn a_helper_that_dies_or_falls_silent_ends_the_party_that_waits_for_it() {
-    let Stage { scene, mut helper, receiver, partner, .. } = Stage::new("60s");
-    helper.wait_for("a party is there");
+    let Stage { scene, helper, mut receiver, partner, .. } = Stage::new("60s");
+    receiver.wait_for("the helper is there");
     helper.signal(Signal::KILL);
     receiver.end().expect(69, &["the helper closed the connection", "on the helper's side, phase helper"]);
     assert_eq!(scene.read("out.csv"), ANOTHER_DAY);
     drop(partner);
 
-    let Stage { mut helper, receiver, partner, .. } = Stage::new("3s");
-    helper.wait_for("a party is there");
+    let Stage { helper, mut receiver, partner, .. } = Stage::new("3s");
+    receiver.wait_for("the helper is there");
     helper.signal(Signal::STOP);
     receiver.end().expect(69, &["the helper ", " 3s", "on the helper's side"]);
     helper.signal(Signal::KILL);

@@ -36,7 +36,8 @@ fn words_name_the_choice_its_cost_and_every_alternative() {
         "100 Mbit/s, round trip 20 ms; 2 threads a party",
         "round trips",
         "keys, 2 threads a party",
-        "2026-11-22-zen4, AMD EPYC",
+        "  2026-11-22-zen4, AMD EPYC",
+        "* 2026-11-23-",
         "fastest here",
         "naive-hash   no: protocol naive-hash",
     ] {
@@ -59,7 +60,7 @@ fn lean_says_what_it_rests_on() {
 #[test]
 fn json_holds_what_auto_takes_with_exact_bytes() {
     let plan = json(&["--receiver", "100", "--sender", "300"]);
-    assert_eq!((plan["schema"].as_u64(), plan["protocol"].as_str()), (Some(2), Some("dh")));
+    assert_eq!((plan["schema"].as_u64(), plan["protocol"].as_str()), (Some(3), Some("dh")));
     // 32·n_r each way, and a mask of 40 + 7 + 9 bits for each item of the sender.
     assert_eq!(plan["estimate"]["traffic"]["receiver"], 3200);
     assert_eq!(plan["estimate"]["traffic"]["sender"], 3200 + 300 * 7);
@@ -97,6 +98,21 @@ fn the_measured_cell_behind_a_time_is_named() {
     let other = [&MILLION[..], &["--protocol", "ot-phasing", "--sigma", "40"]].concat();
     let text = words(&other);
     assert!(text.contains("; of `ot-phasing, σ = 32`: these parameters were not measured"), "{text}");
+}
+
+/// A protocol that the first record lacks has its time from another one, which is named, and is marked in the table.
+#[test]
+fn a_time_of_another_machine_says_so() {
+    let sizes =
+        ["--receiver", "2^12", "--sender", "2^12", "--security", "malicious", "--protocol", "gbf-rr16"];
+    let text = words(&sizes);
+    let record = text.lines().find_map(|line| line.strip_prefix("  record     ")).unwrap();
+    assert!(!record.starts_with("2026-11-22-zen4") && text.contains(&format!("* {record}\n")), "{text}");
+    let line = text.lines().find(|line| line.starts_with("> gbf-rr16")).unwrap();
+    assert!(line.contains("s*") && !line.contains("fastest here"), "{line}");
+    let plan = json(&sizes);
+    assert_eq!(plan["estimate"]["time"]["nearest"]["record"], record);
+    assert!(plan["records"].as_array().unwrap().contains(&record.into()));
 }
 
 #[test]

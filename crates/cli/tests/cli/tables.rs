@@ -1,8 +1,6 @@
 //! Tables in other formats than plain CSV: two processes, and `vesica inspect`.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
-mod common;
-
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
@@ -10,8 +8,8 @@ use std::io::Read;
 use arrow_array::cast::AsArray;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use common::files::{gzip, parquet};
-use common::{Scene, emails, plain_join};
+use crate::common::files::{gzip, parquet};
+use crate::common::{Scene, emails, plain_join};
 
 /// A Parquet file of `id, email` as CSV text.
 fn csv(file: File) -> String {

@@ -2,9 +2,7 @@
 //! parameters, native items. Each ends with the rows of a plain join.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
-mod common;
-
-use common::{Scene, emails, plain_join};
+use crate::common::{Scene, emails, plain_join};
 use vesica::protocols::registry::{Entry, PROTOCOLS};
 use vesica::protocols::{Parameters, Security};
 
@@ -62,7 +60,7 @@ fn cross<T: Copy>(
 
 /// The words by which a party asks for them.
 fn words(entry: &Entry, form: &Parameters) -> Vec<String> {
-    let Parameters { security, level, sigma, variant, profile, paper, audit_max } = form;
+    let Parameters { security, level, sigma, variant, profile, paper, audit_max, .. } = form;
     let mut words = vec!["--protocol".into(), entry.name.into(), "--security".into(), security.name().into()];
     words.extend(["--level".into(), level.to_string(), "--profile".into(), profile.name().into()]);
     if let Some(variant) = variant {

@@ -1,0 +1,23 @@
+//! The program as its users run it: real processes, their files, screens and exit codes. It is one test program, so that
+//! what the tests are built from is linked once: `cargo test --test cli documents::` runs the tests of one file.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod assist;
+mod audit;
+mod base_ots;
+mod bench;
+mod dependencies;
+mod dialects;
+mod documents;
+mod endings;
+mod faults;
+mod forms;
+mod main_job;
+mod meeting;
+mod offline;
+mod plan;
+mod relay;
+mod results;
+mod tables;
