@@ -10,13 +10,15 @@ use vesica_channel::{Channel, Stream, memory};
 use vesica_circuit::gmw::{
     Correlations, Demand, Gmw, Need, RandomOts, Received, Sent, Triples, and_bytes, select_bytes,
 };
-use vesica_circuit::{Bits, Engine, Error, Party};
+use vesica_circuit::{Bits, Engine, Error, Party, Watch};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
 use vesica_crypto::prg::Prg;
 use vesica_ot::security::{Profile, Security, SemiHonest};
 use vesica_ot::softspoken::{self, Choices, Width};
-use vesica_ot::{CotReceiver, CotSender, Seed, iknp, silent};
+use vesica_ot::vole::in_pieces::{self, Rooms};
+use vesica_ot::vole::{Plan, WIDTH as WIDTH_OF_SILENT};
+use vesica_ot::{CotReceiver, CotSender, Seed, iknp};
 
 /// Triples of a batch.
 const COUNT: usize = 1 << 20;
@@ -67,7 +69,8 @@ fn triples_of<S: CotSender<1>, R: CotReceiver<1>>(
             let (send, receive) = ots();
             let mut ots = RandomOts::new(&context(), Party::Receiver, send, receive, demand);
             feed(bytes(COUNT), |channel| {
-                assert!(ots.reserve(Need::Bits(COUNT), channel, &mut Prg::from_seed([3; 16])).is_ok());
+                let rng = &mut Prg::from_seed([3; 16]);
+                assert!(ots.reserve(Need::Bits(COUNT), channel, rng, &mut |_| Ok(())).is_ok());
             });
             ots.bits(COUNT).is_ok()
         });
@@ -78,7 +81,8 @@ fn triples_of<S: CotSender<1>, R: CotReceiver<1>>(
             let (send, receive) = ots();
             let mut ots = RandomOts::new(&context(), Party::Receiver, send, receive, demand);
             feed(bytes(INSTANCES), |channel| {
-                assert!(ots.reserve(Need::Strings(INSTANCES), channel, &mut Prg::from_seed([3; 16])).is_ok());
+                let rng = &mut Prg::from_seed([3; 16]);
+                assert!(ots.reserve(Need::Strings(INSTANCES), channel, rng, &mut |_| Ok(())).is_ok());
             });
             (0..INSTANCES).step_by(2048).all(|_| ots.strings(2048, WIDTH).is_ok())
         });
@@ -128,23 +132,30 @@ fn silent_triples(criterion: &mut Criterion) {
         let party = |party: Party, channel: &mut Stream| -> Result<Triples, Error> {
             let rng = &mut Prg::from_seed([party as u8; 16]);
             let contexts = LABELS.map(|label| context().derive(label, b""));
-            let profile = Profile::Conservative;
+            let (plan, rooms) = (Plan::of_bits(count, Profile::Conservative), Rooms::default());
+            let send = |channel: &mut Stream, rng: &mut Prg| -> Result<_, Error> {
+                let context = &contexts[party as usize];
+                let ot = softspoken::Sender::<SemiHonest>::setup(context, WIDTH_OF_SILENT, None, channel, rng)?;
+                Ok(in_pieces::Sender::new(context, &plan, ot, &rooms, rng))
+            };
+            let receive = |channel: &mut Stream, rng: &mut Prg| -> Result<_, Error> {
+                let context = &contexts[party.other() as usize];
+                let ot = softspoken::Receiver::<SemiHonest>::setup(context, WIDTH_OF_SILENT, None, channel, rng)?;
+                Ok(in_pieces::Receiver::new(context, &plan, ot, &rooms, rng))
+            };
             let (send, receive) = match party {
                 Party::Receiver => {
-                    let send =
-                        silent::Sender::<SemiHonest>::setup(&contexts[0], count, profile, channel, rng)?;
-                    let receive =
-                        silent::Receiver::<SemiHonest>::setup(&contexts[1], count, profile, channel, rng)?;
-                    (send, receive)
+                    let send = send(channel, rng)?;
+                    (send, receive(channel, rng)?)
                 }
                 Party::Sender => {
-                    let receive = silent::Receiver::setup(&contexts[0], count, profile, channel, rng)?;
-                    (silent::Sender::setup(&contexts[1], count, profile, channel, rng)?, receive)
+                    let receive = receive(channel, rng)?;
+                    (send(channel, rng)?, receive)
                 }
             };
             let demand = Demand { bits: count as u64, ..Demand::default() };
             let mut ots = RandomOts::new(&context(), party, send, receive, demand);
-            ots.reserve(Need::Bits(count), channel, rng)?;
+            ots.reserve(Need::Bits(count), channel, rng, &mut |_| Ok(()))?;
             ots.bits(count)
         };
         group.throughput(Throughput::Elements(count as u64));
@@ -175,7 +186,13 @@ impl Free {
 }
 
 impl Correlations for Free {
-    fn reserve(&mut self, _: Need, _: &mut dyn Channel, _: &mut dyn CryptoRng) -> Result<(), Error> {
+    fn reserve(
+        &mut self,
+        _: Need,
+        _: &mut dyn Channel,
+        _: &mut dyn CryptoRng,
+        _: &mut Watch<'_>,
+    ) -> Result<(), Error> {
         Ok(())
     }
 

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use vesica::net::shaped;
 use vesica::plan;
 use vesica::protocols::registry::{Entry, Security, Shape};
-use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile, Sizes};
+use vesica::protocols::{DEFAULT_LEVEL, Learns, Noise, Profile, Role, Sizes};
+use vesica::results::{ResultChoice, ResultOptions};
 use vesica::settings::{Choice, Settings};
 use vesica_ot::base::cache;
 
@@ -48,6 +49,9 @@ pub struct Cell {
     /// The most items of an intersection that the run reveals.
     #[serde(default, skip_serializing_if = "is_default")]
     pub audit_max: Option<u64>,
+    /// The result, and what limits it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub result: Asked,
     /// Percent of the smaller set that both sets have; none: a quarter, and at least one item.
     #[serde(default, skip_serializing_if = "is_default")]
     pub common_percent: Option<u32>,
@@ -126,6 +130,7 @@ impl Cell {
             profile: Profile::default(),
             paper_parameters: false,
             audit_max: None,
+            result: Asked::default(),
             common_percent: None,
             learns: default_learns(),
             threads: default_threads(),
@@ -141,6 +146,11 @@ impl Cell {
         self.common_percent.map_or(smaller.div_ceil(4), |percent| smaller * percent.min(100) as usize / 100)
     }
 
+    /// Whether a party in this role learns the result.
+    pub fn learns_result(&self, role: Role) -> bool {
+        self.settings().learns_result(role)
+    }
+
     /// The settings of a run. Insecure protocols are allowed, since a benchmark has no real data.
     pub fn settings(&self) -> Settings {
         Settings {
@@ -152,6 +162,7 @@ impl Cell {
             profile: self.profile,
             paper_parameters: self.paper_parameters,
             audit_max: self.audit_max,
+            result: self.result.options(),
             learns: self.learns,
             threads: self.threads,
             timeout: Duration::from_secs(3600),
@@ -163,6 +174,7 @@ impl Cell {
     /// The protocol, and the shape for its formulas; an error if the protocol does not offer these parameters.
     pub fn plan(&self) -> Result<(&'static Entry, Shape), BenchError> {
         let settings = self.settings();
+        settings.check().map_err(|error| BenchError::Cell(error.message))?;
         let chosen = plan::choose(&settings.protocol, settings.wanted(), None);
         let plan::Choice { protocol, parameters, .. } =
             chosen.map_err(|error| BenchError::Cell(error.to_string()))?;
@@ -197,6 +209,57 @@ impl Cell {
         let memory = entry.memory_of(&shape);
         let items = 48 * (self.receiver + self.sender) as u64;
         Ok(memory.receiver + memory.sender + entry.helper_memory(&shape) + items)
+    }
+}
+
+/// What the result of a cell is: [`ResultOptions`] without names of columns.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// `rows`, `count` or `sum`.
+    #[serde(default, skip_serializing_if = "is_default", with = "word")]
+    pub kind: ResultChoice,
+    /// How many sums.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sums: usize,
+    /// For a count: whether it is at least this.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub at_least: Option<u64>,
+    /// Bytes of payload, for rows with one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub payload_bytes: Option<u32>,
+    /// The least matching keys that the result is revealed of.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub min_matches: Option<u64>,
+    /// ε of the noise on a count, in thousandths.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub noise_thousandths: Option<u32>,
+}
+
+impl Asked {
+    fn options(&self) -> ResultOptions {
+        ResultOptions {
+            result: self.kind,
+            value: (1..=self.sums).map(|number| format!("value {number}")).collect(),
+            at_least: self.at_least,
+            payload: self.payload_bytes.map(|_| "payload".to_owned()).into_iter().collect(),
+            payload_bytes: self.payload_bytes,
+            min_matches: self.min_matches,
+            noise: self.noise_thousandths.and_then(Noise::of_thousandths),
+        }
+    }
+}
+
+impl From<ResultOptions> for Asked {
+    fn from(options: ResultOptions) -> Self {
+        Asked {
+            kind: options.result,
+            sums: options.value.len(),
+            at_least: options.at_least,
+            payload_bytes: (!options.payload.is_empty()).then(|| options.payload_width()),
+            min_matches: options.min_matches,
+            noise_thousandths: options.noise.map(Noise::thousandths),
+        }
     }
 }
 

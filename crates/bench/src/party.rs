@@ -9,12 +9,14 @@ use vesica::base_ots::{CacheState, Mark};
 use vesica::channel::CancelToken;
 use vesica::channel::codec::{CodecError, Writer};
 use vesica::channel::{Channel, Traffic};
-use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, Matches, OnDuplicates};
+use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates};
 use vesica::helper::{self, Allowed, Assisted, Request};
 use vesica::net::{
     Address, Connection, ConnectionSecurity, Identity, NetError, NetEvent, Options, PublicKey, shaped,
 };
-use vesica::protocols::{Learns, Participant, Pending, Phase, Progress, Role};
+use vesica::protocols::{
+    Attached, MatchedPayloads, Outcome, Participant, Payloads, Pending, Phase, Progress, ResultKind, Role,
+};
 use vesica::resources;
 use vesica::session::{self, SessionError};
 use vesica::settings::Settings;
@@ -51,7 +53,7 @@ pub struct Measured {
     pub received: u64,
     /// The protocol's phases and the wall seconds of each.
     pub phases: Vec<(String, f64)>,
-    /// Items found, for a party that learns them.
+    /// Items found, for a party that learns a result, which was checked.
     pub matches: Option<usize>,
     /// Whether this was built with optimisations.
     pub release: bool,
@@ -67,6 +69,7 @@ pub fn play(
     let settings = cell.settings();
     let failed = |message: String| BenchError::Party { role: role.name(), message };
     let items = items(cell, role, &settings).map_err(|error| failed(error.to_string()))?;
+    let columns = Columns::of(settings.result.kind(), role, &items);
     let mut rng = vesica::randomness().map_err(|error| failed(error.to_string()))?;
     let identity = endpoint.keys.as_ref().map(|(path, _)| Identity::load(path)).transpose();
     let identity = identity.map_err(|error| failed(error.to_string()))?;
@@ -109,8 +112,8 @@ pub fn play(
     resources::reset_peak_rss();
     let started = Instant::now();
     let links = (&mut channel, helper.as_mut());
-    let outcome =
-        agreed.run_helped(&items, links, settings.threads(), &watch, (kept.as_ref(), None), &mut rng);
+    let mine = (&items, columns.lend());
+    let outcome = agreed.run_helped(mine, links, settings.threads(), &watch, (kept.as_ref(), None), &mut rng);
     // The search for the matches is measured, the confirmation is not.
     let outcome = outcome.and_then(|pending| Ok(pending.map(Pending::finish).transpose()?));
     let wall = started.elapsed();
@@ -123,8 +126,8 @@ pub fn play(
     }
     let confirmed = agreed.confirm(outcome.map(Pending::found), &mut channel, &watch);
     let confirmed = confirmed.map_err(|error| failed(error.to_string()))?;
-    let matches = confirmed.map(Pending::matches).transpose().map_err(|error| failed(error.to_string()))?;
-    check(cell, role, matches.as_ref())?;
+    let outcome = confirmed.map(Pending::finish).transpose().map_err(|error| failed(error.to_string()))?;
+    check(cell, role, outcome.as_ref())?;
     Ok(Measured {
         wall_s: wall.as_secs_f64(),
         cpu_s,
@@ -132,7 +135,7 @@ pub fn play(
         sent: after.payload_sent - traffic.payload_sent,
         received: after.payload_received - traffic.payload_received,
         phases: watch.phases(started + wall),
-        matches: matches.map(|matches| matches.items()),
+        matches: outcome.map(|_| cell.common()),
         release: !cfg!(debug_assertions),
     })
 }
@@ -291,22 +294,78 @@ fn items(cell: &Cell, role: Role, settings: &Settings) -> Result<Items, ItemsErr
     builder.build(OnDuplicates::Error)
 }
 
-/// A wrong result makes the benchmark fail.
-fn check(cell: &Cell, role: Role, matches: Option<&Matches>) -> Result<(), BenchError> {
-    let wrong = |message: String| BenchError::WrongResult { protocol: cell.protocol.clone(), message };
-    match matches {
-        None if role == Role::Sender && cell.learns == Learns::Receiver => Ok(()),
-        None => Err(wrong(format!("the {role} learnt nothing"))),
-        Some(_) if role == Role::Sender && cell.learns == Learns::Receiver => {
-            Err(wrong("the sender learnt something".into()))
+/// What a sender attaches to its items.
+enum Columns {
+    Nothing,
+    Values(Vec<Vec<u64>>),
+    Payloads(Option<Payloads>),
+}
+
+impl Columns {
+    fn of(result: ResultKind, role: Role, items: &Items) -> Self {
+        let rows = || (0..items.len()).map(|item| items.rows_of(item).next().unwrap_or_default());
+        match (role, result) {
+            (Role::Sender, ResultKind::Sums { columns }) => {
+                let column = |column: u8| rows().map(|row| value(row, column.into())).collect();
+                Columns::Values((0..columns).map(column).collect())
+            }
+            (Role::Sender, ResultKind::Payload { bytes }) => {
+                let blocks = rows().flat_map(|row| block(row, bytes as usize)).collect();
+                Columns::Payloads(Payloads::new(bytes as usize, blocks))
+            }
+            _ => Columns::Nothing,
         }
-        Some(matches) if (0..cell.common() as u64).eq(matches.rows().iter().copied()) => Ok(()),
-        Some(matches) => Err(wrong(format!(
-            "the {role} found {} items, not the {} planted ones",
-            matches.items(),
-            cell.common()
-        ))),
     }
+
+    fn lend(&self) -> Attached<'_> {
+        match self {
+            Columns::Values(columns) => Attached::Values(columns),
+            Columns::Payloads(Some(payloads)) => Attached::Payloads(payloads),
+            Columns::Nothing | Columns::Payloads(None) => Attached::Nothing,
+        }
+    }
+}
+
+/// The number of a row in a column to be summed.
+fn value(row: u64, column: u64) -> u64 {
+    row * 3 + column
+}
+
+/// The payload of a row.
+fn block(row: u64, width: usize) -> impl Iterator<Item = u8> {
+    row.to_le_bytes().into_iter().cycle().take(width)
+}
+
+/// A wrong result makes the benchmark fail.
+fn check(cell: &Cell, role: Role, outcome: Option<&Outcome>) -> Result<(), BenchError> {
+    let wrong = |message: String| Err(BenchError::WrongResult { protocol: cell.protocol.clone(), message });
+    let common = cell.common() as u64;
+    let right = match outcome {
+        None if !cell.learns_result(role) => return Ok(()),
+        None => return wrong(format!("the {role} learnt nothing")),
+        Some(_) if !cell.learns_result(role) => return wrong("the sender learnt something".into()),
+        Some(Outcome::Matches(matches)) => (0..common).eq(matches.rows().iter().copied()),
+        Some(Outcome::Payloads(matched)) => {
+            let right = |(at, row): (usize, u64)| {
+                let found: &MatchedPayloads = matched;
+                block(row, found.payload(at).len()).eq(found.payload(at).iter().copied())
+            };
+            (0..common).eq(matched.matches().rows().iter().copied()) && (0..common).enumerate().all(right)
+        }
+        // Noise can be any number.
+        Some(Outcome::Count(count)) => {
+            cell.result.noise_thousandths.is_some() || *count == common.cast_signed()
+        }
+        Some(Outcome::AtLeast(reached)) => {
+            let noisy = cell.result.noise_thousandths.is_some();
+            noisy || cell.result.at_least.is_some_and(|least| *reached == (common >= least))
+        }
+        Some(Outcome::Sums(sums)) => {
+            let sum = |column: u64| (0..common).map(|row| value(row, column)).sum::<u64>();
+            (0..cell.result.sums as u64).map(sum).eq(sums.iter().copied())
+        }
+    };
+    if right { Ok(()) } else { wrong(format!("the {role} did not find the {common} planted items")) }
 }
 
 /// The times at which phases began, and work within a phase that counts as another phase's.
@@ -364,7 +423,10 @@ impl Stopwatch {
 
 #[cfg(test)]
 mod tests {
+    use vesica::results::ResultChoice;
+
     use super::*;
+    use crate::cell::Asked;
 
     /// Sender's and receiver's figures.
     fn both(cell: &Cell) -> (Measured, Measured) {
@@ -426,15 +488,18 @@ mod tests {
         let items = items(&cell, Role::Receiver, &settings).unwrap();
         let found = |indices: std::ops::Range<usize>| items.matches(indices);
         let by_row = |row: u64| (0..8).find(|&i| found(i..i + 1).rows() == [row]).unwrap();
-        let right = items.matches([by_row(0), by_row(1)].into_iter());
+        let of = |rows: [u64; 2]| Outcome::Matches(items.matches(rows.map(by_row).into_iter()));
+        let right = of([0, 1]);
         assert!(check(&cell, Role::Receiver, Some(&right)).is_ok());
-        for wrong in
-            [items.matches([by_row(0)].into_iter()), items.matches([by_row(0), by_row(2)].into_iter())]
-        {
+        for wrong in [of([0, 0]), of([0, 2]), Outcome::Count(1)] {
             assert!(check(&cell, Role::Receiver, Some(&wrong)).is_err());
         }
         assert!(check(&cell, Role::Receiver, None).is_err());
         assert!(check(&cell, Role::Sender, Some(&right)).is_err());
         assert!(check(&cell, Role::Sender, None).is_ok());
+        let sums = Asked { kind: ResultChoice::Sum, sums: 2, ..Asked::default() };
+        let cell = Cell { result: sums, ..cell };
+        assert!(check(&cell, Role::Receiver, Some(&Outcome::Sums(vec![3, 5]))).is_ok());
+        assert!(check(&cell, Role::Receiver, Some(&Outcome::Sums(vec![3, 4]))).is_err());
     }
 }

@@ -7,7 +7,7 @@ use vesica::protocols::Learns;
 
 use super::figures::Record;
 use crate::BenchError;
-use crate::cell::{Cell, LOOPBACK};
+use crate::cell::{Asked, Cell, LOOPBACK};
 use crate::record::{CELLS, Folder, read_cell};
 
 /// Writes the cells into the record's folder.
@@ -16,7 +16,7 @@ pub(super) fn write(record: &Record, folder: &Folder) -> Result<(), BenchError> 
     fs::write(&path, text(record, folder)?).map_err(|cause| BenchError::file(&path, cause))
 }
 
-/// The file as [`vesica::cost::CELLS`] has it: the record and its machine, the names of the columns, the cells.
+/// The file as [`vesica::cost::RECORDS`] has it: the record and its machine, the names of the columns, the cells.
 pub(super) fn text(record: &Record, folder: &Folder) -> Result<String, BenchError> {
     let machine = folder.machine();
     let of_machine = |field: &str| {
@@ -26,7 +26,10 @@ pub(super) fn text(record: &Record, folder: &Folder) -> Result<String, BenchErro
     let (processor, cores) = (of_machine("processor"), of_machine("cores"));
     let mut lines = Vec::new();
     for cell in record.cells().map(read_cell).collect::<Result<Vec<_>, _>>()? {
-        let plain = cell.network == LOOPBACK && !cell.tls && cell.learns == Learns::Receiver;
+        let plain = cell.network == LOOPBACK
+            && !cell.tls
+            && cell.learns == Learns::Receiver
+            && cell.result == Asked::default();
         let Some(seconds) = record.median(&cell, |line| line.wall_s).filter(|_| plain) else { continue };
         let (entry, shape) = cell.plan()?;
         let Cell { threads, receiver, sender, .. } = cell;

@@ -79,7 +79,7 @@ fn wrapped(text: &str) -> String {
     text.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
 }
 
-/// Writes the pages of a record, and the figures of each folder as CSV into it.
+/// Writes the pages of a record, and the figures and cells of each folder as CSV into it.
 pub fn write(
     definitions: &[Definition],
     sources: Sources<'_>,
@@ -96,6 +96,7 @@ pub fn write(
     cells::write(&report.records.main, folder)?;
     for (folder, (_, record)) in beside.iter().zip(&report.records.beside) {
         csv::write(definitions, record, folder)?;
+        cells::write(record, folder)?;
     }
     let pages = page.with_extension("");
     fs::create_dir_all(&pages).map_err(|cause| BenchError::file(&pages, cause))?;
