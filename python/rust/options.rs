@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use vesica::job::Partner;
 use vesica::memory::Budget;
+use vesica::partner::AddressOptions;
+use vesica::results::{ResultOptions, noise};
 use vesica::settings::{Choice, Limits, Settings, Word, duration, size};
 use vesica::table::Dialect;
 use vesica::{Error, partner};
@@ -25,6 +27,13 @@ pub(crate) struct Options {
     variant: Option<String>,
     paper_parameters: Option<bool>,
     audit_max: Option<u64>,
+    result: Option<String>,
+    value: Option<Vec<String>>,
+    at_least: Option<u64>,
+    payload: Option<Vec<String>>,
+    payload_bytes: Option<u32>,
+    min_matches: Option<u64>,
+    noise: Option<String>,
     threads: Option<usize>,
     memory: Option<String>,
     timeout: Option<String>,
@@ -59,6 +68,19 @@ fn wrong(option: &str, why: &str) -> Error {
 }
 
 impl Options {
+    fn result(&self, usual: ResultOptions) -> Result<ResultOptions, Error> {
+        let noise = self.noise.as_deref().map(noise).transpose().map_err(|why| wrong("noise", &why))?;
+        Ok(ResultOptions {
+            result: one_of("result", self.result.as_ref(), usual.result)?,
+            value: self.value.clone().unwrap_or_default(),
+            at_least: self.at_least,
+            payload: self.payload.clone().unwrap_or_default(),
+            payload_bytes: self.payload_bytes,
+            min_matches: self.min_matches,
+            noise,
+        })
+    }
+
     pub(crate) fn settings(&self) -> Result<Settings, Error> {
         let usual = Settings::default();
         let pad_to = self.pad_to.as_ref().map(|text| text.parse()).transpose();
@@ -80,6 +102,7 @@ impl Options {
             profile: one_of("profile", self.profile.as_ref(), usual.profile)?,
             paper_parameters: self.paper_parameters.unwrap_or(usual.paper_parameters),
             audit_max: self.audit_max,
+            result: self.result(usual.result)?,
             learns: one_of("learns", self.learns.as_ref(), usual.learns)?,
             match_id: self.match_id.unwrap_or(usual.match_id),
             limits: Limits {
@@ -106,6 +129,9 @@ impl Options {
 pub(crate) struct PartnerArgs<'py> {
     listen: Option<String>,
     connect: Option<String>,
+    via: Option<String>,
+    via_key: Option<String>,
+    run: Option<String>,
     identity: Option<IdentityArg<'py>>,
     peer: Option<String>,
     insecure_plaintext: bool,
@@ -122,7 +148,14 @@ impl PartnerArgs<'_> {
     }
 
     fn found(&self) -> Result<Partner, Error> {
-        let address = partner::address(self.listen.as_deref(), self.connect.as_deref())?;
+        let place = AddressOptions {
+            listen: self.listen.as_deref(),
+            connect: self.connect.as_deref(),
+            via: self.via.as_slice(),
+            via_keys: self.via_key.as_slice(),
+            run: self.run.as_deref(),
+        };
+        let address = place.address()?;
         match (&self.peer, self.insecure_plaintext) {
             (None, true) if self.identity.is_none() => {
                 Ok(Partner::insecure(address).keeping_base_ots(self.keep_base_ots.clone()))
@@ -151,7 +184,7 @@ impl PartnerArgs<'_> {
             Some(IdentityArg::Object(_)) => None,
             None => partner::default_identity().ok(),
         };
-        let keys = [&self.peer, &self.helper_key];
+        let keys = [&self.peer, &self.helper_key, &self.via_key];
         let key_files =
             keys.into_iter().filter_map(|key| Some(PathBuf::from(key.as_deref()?.strip_prefix('@')?)));
         let kept = self.keep_base_ots.iter().chain(&self.offline).cloned();

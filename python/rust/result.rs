@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::ffi::FFI_ArrowSchema;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
-use vesica::table::Output;
+use vesica::results::Answer;
+use vesica::table::{Output, PayloadRows};
 use vesica::{channel, job};
 
 use crate::errors::raise;
@@ -54,6 +56,8 @@ impl Batches {
 pub(crate) struct Outcome {
     report: String,
     rows: Option<Vec<u64>>,
+    answer: Option<Answer>,
+    payload: Option<PayloadRows>,
     numbers: Option<Vec<u64>>,
     batches: Option<Py<Batches>>,
 }
@@ -70,6 +74,27 @@ impl Outcome {
     #[getter]
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         self.rows.as_deref().map(|rows| words(py, rows)).transpose()
+    }
+
+    /// A result that is not rows: a number, a truth value, or pairs of a column and its sum.
+    #[getter]
+    fn answer<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let answer = match &self.answer {
+            None => return Ok(None),
+            Some(Answer::Count(count)) => count.into_bound_py_any(py)?,
+            Some(Answer::AtLeast(reached)) => reached.into_bound_py_any(py)?,
+            Some(Answer::Sums(sums)) => sums.into_bound_py_any(py)?,
+        };
+        Ok(Some(answer))
+    }
+
+    /// The sender's columns for the matching rows, as pairs of a name and a list of texts, if they were agreed and are not in
+    /// `batches`.
+    #[getter]
+    fn payload<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(payload) = &self.payload else { return Ok(None) };
+        let columns: Vec<(&str, Vec<Option<&str>>)> = payload.columns().collect();
+        Ok(Some(columns.into_bound_py_any(py)?))
     }
 
     /// Their match numbers in the same form and order, if they were agreed.
@@ -104,13 +129,15 @@ impl Outcome {
         report: Option<Output>,
         cancel: &channel::CancelToken,
     ) -> PyResult<Self> {
-        let job::Ended { report: full_report, result, batches, numbers } = ended;
+        let job::Ended { report: full_report, result, answer, payload, batches, numbers } = ended;
         let written = report.map_or(Ok(()), |file| py.detach(|| full_report.write(file, cancel)));
         let matches = result.map_err(|error| raise(py, &error, Some(&full_report)))?;
         written.map_err(|error| raise(py, &error, Some(&full_report)))?;
         Ok(Outcome {
             report: serde_json::to_string(&full_report).unwrap_or_default(),
             rows: matches.map(vesica::encode::items::Matches::into_rows),
+            answer,
+            payload,
             numbers,
             batches: batches.map(|batches| Py::new(py, Batches(batches))).transpose()?,
         })

@@ -131,7 +131,7 @@ pub(crate) fn assist(
     let refused = |error: Error| raise(py, &error, None);
     let settings = how.options.settings().map_err(refused)?;
     let prepared = partner::address(Some(listen), None).and_then(|address| {
-        let (Address::Listen(address) | Address::Connect(address)) = address;
+        let Address::Listen(address) = address else { return Err(Error::usage("no address", "give listen")) };
         let peers = [partner::peer_key(&peers.0)?, partner::peer_key(&peers.1)?];
         AssistJob::new(address, IdentityArg::load(identity.as_ref())?, peers, settings.clone())
     });

@@ -129,7 +129,7 @@ def test_wrong_usage(tmp_path: Path, keys: dict[str, str]) -> None:
         "peer": keys["sender"],
     }
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"connect": None}, "give `listen` or `connect`"),
+        ({"connect": None}, "give `listen`, `connect` or `via`"),
         ({"listen": ":0"}, "either `listen` or `connect`"),
         ({"connect": "127.0.0.1"}, "HOST:PORT"),
         ({"peer": None}, "public key is missing"),
@@ -157,7 +157,7 @@ def test_wrong_usage(tmp_path: Path, keys: dict[str, str]) -> None:
         check(raised.value, words, "what to do")
     with pytest.raises(vesica.UsageError, match="not overwritten"):
         vesica.keygen(tmp_path / "receiver.pem")
-    with pytest.raises(vesica.UsageError, match="learns no rows"):
+    with pytest.raises(vesica.UsageError, match="learns no result"):
         vesica.send(mine, **{**good, "output": "rows.arrow"})
     with pytest.raises(vesica.OutputError, match="same file as an input"):
         vesica.receive(mine, **{**good, "report": tmp_path / "receiver.pem"})

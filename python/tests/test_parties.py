@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scene import KINDS, command_line, joined, people, python, write_csv
+from scene import KINDS, command_line, joined, people, python, table, write_csv
 
 import vesica
 
@@ -65,6 +65,24 @@ def test_python_sends_to_the_command_line(tmp_path: Path, keys: dict[str, str]) 
     (code, _), (sent, _) = receiver.end(), sender.end()
     assert (code, sent) == (0, 0), receiver.screen + sender.screen
     assert (tmp_path / "out.csv").read_text() == (tmp_path / "expected.csv").read_text()
+
+
+def test_two_parties_that_cannot_listen_meet_at_a_relay(tmp_path: Path, keys: dict[str, str]) -> None:
+    relay_key = vesica.keygen(tmp_path / "relay.pem")
+    relay = command_line(
+        tmp_path, "relay", "--listen", "127.0.0.1:0", "--identity", "relay.pem",
+        "--allow", keys["sender"], "--allow", keys["receiver"],
+    )  # fmt: skip
+    meeting = {"via": relay.address(), "via_key": relay_key, "run": "monday"}
+    receiver = python(tmp_path, "receiver", "pandas", MINE, identity="receiver.pem", peer=keys["sender"], **meeting)
+    sender = python(tmp_path, "sender", "polars", THEIRS, identity="sender.pem", peer=keys["receiver"], **meeting)
+    (code, found), (sent, _) = receiver.end(), sender.end()
+    assert (code, sent) == (0, 0), receiver.screen + sender.screen
+    assert json.loads(found) == joined(MINE, THEIRS)
+    relay.process.terminate()
+    assert relay.end()[0] == 0
+    with pytest.raises(vesica.UsageError, match="belong together"):
+        vesica.send(table("pandas", THEIRS), key="email:email", via="a:1", peer=keys["receiver"])
 
 
 def test_base_ots_are_kept_for_later_runs(tmp_path: Path, keys: dict[str, str]) -> None:

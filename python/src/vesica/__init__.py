@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from . import errors
 from ._internal import Batches, CancelToken, Identity, __version__
-from ._options import Options
+from ._options import Options, ResultOptions
 from ._progress import Event
 from ._protocols import Channel, Protocol, channel_pair, open_channel, protocols
 from ._report import Report
@@ -49,6 +49,7 @@ __all__ = [
     "RefusedError",
     "Report",
     "ResourceError",
+    "ResultOptions",
     "UsageError",
     "VesicaError",
     "__version__",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Literal, TypedDict
 
@@ -11,7 +11,17 @@ from . import _internal
 from ._progress import Event
 from ._report import Report
 
-__all__ = ["PARTNER", "READ", "LocalOptions", "Options", "PartyOptions", "RunOptions", "filled", "time"]
+__all__ = [
+    "PARTNER",
+    "READ",
+    "LocalOptions",
+    "Options",
+    "PartyOptions",
+    "ResultOptions",
+    "RunOptions",
+    "filled",
+    "time",
+]
 
 
 class Options(TypedDict, total=False):
@@ -68,7 +78,26 @@ class Options(TypedDict, total=False):
     """Allow protocols that are marked insecure or broken."""
 
 
-class RunOptions(Options, total=False):
+class ResultOptions(TypedDict, total=False):
+    """What limits a result, and what goes with it; both sides must give the same. See ``docs/results.md``."""
+
+    value: str | Sequence[str]
+    """With ``result="sum"``: the column of the sender's table to sum over the matching keys, whole numbers from 0 on; a list
+    for several sums."""
+    at_least: int | None
+    """With ``result="count"``: show both sides only whether at least so many keys match."""
+    payload: str | Sequence[str]
+    """With ``result="rows"``: the column of the sender's table that the receiver's matching rows get, as text; a list for
+    several."""
+    payload_bytes: int | None
+    """Bytes of a row's payload at most, 64 by default; the sender pads to it."""
+    min_matches: int | None
+    """With ``result="count"`` or ``"sum"``: if fewer keys match, show both sides only that."""
+    noise: float | str | None
+    """With ``result="count"``: add noise of that privacy loss (epsilon), such as 0.5, from each side."""
+
+
+class RunOptions(Options, ResultOptions, total=False):
     """What every call that runs a protocol takes besides a table and its key."""
 
     report: str | os.PathLike[str] | Callable[[Report], object] | None
@@ -111,6 +140,12 @@ class PartyOptions(RunOptions, ReadOptions, total=False):
     """Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every IPv4 address here."""
     connect: str | None
     """Connect to the partner at ``"HOST:PORT"``."""
+    via: str | None
+    """Meet the partner at the relay at ``"HOST:PORT"``, where somebody runs ``vesica relay``; both sides give the same."""
+    via_key: str | None
+    """The relay's public key, in the forms of ``peer``."""
+    run: str | None
+    """A name for the run, the same on both sides, where several with this partner meet at the relay at the same time."""
     identity: str | os.PathLike[str] | _internal.Identity | None
     """My identity, or its file; by default the file that :func:`vesica.keygen` makes."""
     peer: str | None
@@ -137,6 +172,9 @@ READ: dict[str, Any] = {"delimiter": None, "encoding": None, "header": True}
 PARTNER = {
     "listen": None,
     "connect": None,
+    "via": None,
+    "via_key": None,
+    "run": None,
     "identity": None,
     "peer": None,
     "insecure_plaintext": False,
@@ -155,17 +193,22 @@ def time(value: str | float | timedelta) -> str:
     return value if isinstance(value, str) else str(int(value))
 
 
-def filled(options: dict[str, Any]) -> dict[str, Any]:
-    """All options, as Rust takes them: None is the command line's default."""
-    names = Options.__annotations__
-    unknown = options.keys() - names.keys()
+def filled(options: dict[str, Any], rows_only: bool = False) -> dict[str, Any]:
+    """All options, as Rust takes them: None is the command line's default. ``rows_only``: no result but rows is offered."""
+    names = list(Options.__annotations__)
+    results = ["result", *ResultOptions.__annotations__]
+    known = names if rows_only else [*names, *results]
+    unknown = options.keys() - set(known)
     if unknown:
-        raise TypeError(f"unknown option {', '.join(sorted(unknown))}; the options are {', '.join(names)}")
-    every = {**dict.fromkeys(names), **options}
+        raise TypeError(f"unknown option {', '.join(sorted(unknown))}; the options are {', '.join(known)}")
+    every = {**dict.fromkeys([*names, *results]), **options}
     for name in ("timeout", "deadline"):
         if every[name] is not None:
             every[name] = time(every[name])
-    for name in ("pad_to", "memory"):
+    for name in ("value", "payload"):
+        if every[name] is not None:
+            every[name] = [every[name]] if isinstance(every[name], str) else list(every[name])
+    for name in ("pad_to", "memory", "noise"):
         if every[name] is not None:
             every[name] = str(every[name])
     return every

@@ -137,7 +137,7 @@ class Protocol:
             **options: See :class:`vesica.Options`.
         """
         with listener(events, False) as on_event:
-            outcome = channel.assist(other, filled({**options}), on_event)
+            outcome = channel.assist(other, filled({**options}, rows_only=True), on_event)
         return Report(outcome.report)
 
     def _play(
@@ -150,7 +150,7 @@ class Protocol:
         options: Options,
     ) -> tuple[array[int], Report]:
         strongest = "malicious" if "malicious" in self.security else "semi-honest"
-        every = filled({"protocol": self.name, "security": strongest, **options})
+        every = filled({"protocol": self.name, "security": strongest, **options}, rows_only=True)
         integers = every["sigma"] is not None
         if not all(isinstance(key, int if integers else (bytes, bytearray)) for key in keys):
             raise usage("keys are byte strings, or integers with sigma", "encode them, or give a sigma")

@@ -108,7 +108,7 @@ class Report:
         """The report in this JSON text."""
         self._data: dict[str, Any] = json.loads(text)
         self.result: Any = result
-        """The matching rows of a sender that learns them too, as the kind of table that it gave; else None."""
+        """The result of a sender that learns it too, as :func:`vesica.receive` would return it; else None."""
 
     @property
     def outcome(self) -> str:
@@ -211,6 +211,18 @@ class Report:
         return None if matches is None else _fields(Matches, matches)
 
     @property
+    def kind(self) -> str | None:
+        """What the result is: ``rows``, ``payload``, ``count``, ``at-least`` or ``sum``. Known once the terms were agreed."""
+        result = self._data.get("result")
+        return None if result is None else str(result["kind"])
+
+    @property
+    def revealed(self) -> dict[str, list[str]] | None:
+        """What the run reveals to the ``receiver`` and to the ``sender``, in words. Known once the terms were agreed."""
+        result = self._data.get("result")
+        return None if result is None else {role: list(result[f"{role}_learns"]) for role in ("receiver", "sender")}
+
+    @property
     def hints(self) -> list[str]:
         """Hints, if every row was left out or nothing matches."""
         return list(self._data.get("hints", []))
@@ -260,8 +272,17 @@ class Report:
         learned = {}
         if sizes.peer_items is not None:
             learned["size of the partner's set"] = f"{sizes.peer_items} keys, padding included"
+        result = self._data.get("result") or {}
         if matches is not None:
             learned["keys in common"] = f"{matches.items}: {matches.rows} of {sizes.rows} rows"
+        elif result.get("count") is not None:
+            learned["keys in common"] = str(result["count"])
+        elif result.get("at_least") is not None:
+            least = self.terms["at-least"]
+            learned["keys in common"] = f"at least {least}" if result["at_least"] else f"fewer than {least}"
+        elif result.get("sums") is not None:
+            sums = ", ".join(f"{one['column']} {one['sum']}" for one in result["sums"])
+            learned["sums over the keys in common"] = sums
         else:
             learned["keys in common"] = "nothing"
         return learned

@@ -47,6 +47,7 @@ class _Call:
         self._events, self._progress = rest.pop("events", None), rest.pop("progress", False)
         self._cancel = rest.pop("cancel", None)
         self.partner = {name: rest.pop(name, value) for name, value in PARTNER.items()} if partner else {}
+        self._one_value = isinstance(rest.get("value"), str)
         self.options = filled(rest)
 
     def play(self, play: Callable[[dict[str, Any]], _internal.Outcome]) -> tuple[_internal.Outcome, Report]:
@@ -62,10 +63,30 @@ class _Call:
             warnings.warn(hint, stacklevel=3)
         return outcome, ended
 
-    def numbered(self, row_numbers: bool) -> None:
-        """Refuse match numbers without rows that could hold them."""
-        if row_numbers and self.options["match_id"]:
-            raise usage("match_id is a column of the matching rows", "leave out row_numbers, or match_id")
+    def numbered(self, row_numbers: bool, columns: Sequence[str] = ("match_id", "payload")) -> None:
+        """Refuse columns of the matching rows without rows that could hold them."""
+        for name in columns:
+            if row_numbers and self.options[name]:
+                raise usage(f"row numbers have no columns, as {name} needs them", f"leave out row_numbers, or {name}")
+
+    def answer(self, row_numbers: bool) -> Callable[[_internal.Outcome], Any] | None:
+        """What a call returns whose result is not rows; None if it is rows."""
+        if self.options["result"] in (None, "rows"):
+            return None
+        if row_numbers:
+            raise usage('row_numbers is for result="rows"', "leave out row_numbers, or result")
+
+        def taken(outcome: _internal.Outcome) -> Any:
+            if not isinstance(outcome.answer, list):
+                return outcome.answer
+            sums = dict(outcome.answer)
+            return next(iter(sums.values())) if self._one_value else sums
+
+        return taken
+
+    def carried(self) -> list[str]:
+        """The columns of the sender's table that go with its keys."""
+        return [*(self.options["value"] or []), *(self.options["payload"] or [])]
 
     def read_path(self, table: Any) -> dict[str, Any]:
         """How this table is read. Options for text need a path."""
@@ -91,6 +112,7 @@ def receive(
     key: Keys,
     output: StrPath,
     row_numbers: Literal[False] = ...,
+    result: Literal["rows"] = ...,
     **options: Unpack[PartyOptions],
 ) -> Path: ...
 @overload
@@ -100,6 +122,7 @@ def receive(
     key: Keys,
     output: None = ...,
     row_numbers: Literal[True],
+    result: Literal["rows"] = ...,
     **options: Unpack[PartyOptions],
 ) -> array[int]: ...
 @overload
@@ -109,6 +132,7 @@ def receive(
     key: Keys,
     output: None = ...,
     row_numbers: Literal[False] = ...,
+    result: Literal["rows"] = ...,
     **options: Unpack[PartyOptions],
 ) -> T: ...
 @overload
@@ -118,14 +142,36 @@ def receive(
     key: Keys,
     output: StrPath,
     row_numbers: Literal[False] = ...,
+    result: Literal["rows"] = ...,
     **options: Unpack[PartyOptions],
 ) -> Path: ...
+@overload
+def receive(
+    table: Any,
+    *,
+    key: Keys,
+    output: StrPath | None = ...,
+    row_numbers: Literal[False] = ...,
+    result: Literal["count"],
+    **options: Unpack[PartyOptions],
+) -> int: ...
+@overload
+def receive(
+    table: Any,
+    *,
+    key: Keys,
+    output: StrPath | None = ...,
+    row_numbers: Literal[False] = ...,
+    result: Literal["sum"],
+    **options: Unpack[PartyOptions],
+) -> int | dict[str, int]: ...
 def receive(
     table: Any,
     *,
     key: Keys,
     output: StrPath | None = None,
     row_numbers: bool = False,
+    result: Literal["rows", "count", "sum"] = "rows",
     **options: Unpack[PartyOptions],
 ) -> Any:
     """Find the rows of my table whose keys are in the partner's table.
@@ -139,8 +185,13 @@ def receive(
             ``email``, ``email-uid2``, ``email-meta``, ``phone``, ``phone:CC``, ``ip``, ``date``, ``int``, ``sha256``.
         output: A file for the rows, in the table's format; needed if the table is a path.
         row_numbers: Return the numbers of the rows, counted from 0, instead of the rows.
+        result: ``"rows"``, or ``"count"`` for how many keys match, or ``"sum"`` for sums of the sender's columns ``value``
+            over them; both sides give the same. ``"count"`` and ``"sum"`` need ``security="semi-honest"``.
         listen: Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every IPv4 address here.
         connect: Connect to the partner at ``"HOST:PORT"``.
+        via: Meet the partner at the relay at ``"HOST:PORT"``, where somebody runs ``vesica relay``; both sides give it.
+        via_key: The relay's public key, in the forms of ``peer``.
+        run: A name for the run, the same on both sides, where several with this partner are at the relay at the same time.
         identity: My identity, or its file; by default the file that :func:`keygen` makes.
         peer: The partner's public key, ``"vesica-pub1-…"``, or ``"@FILE"`` with a file that holds it.
         insecure_plaintext: No TLS and no keys, so the partner may be anybody; on loopback addresses only.
@@ -157,18 +208,23 @@ def receive(
         events: A function that is called with each event, in the calling thread. An exception in it ends the run.
         progress: Show a bar (needs tqdm).
         cancel: Ends the run from another thread. Ctrl-C ends it too.
-        **options: Those above from ``listen`` on, and all of :class:`Options`.
+        **options: Those above from ``listen`` on, and all of :class:`Options` and :class:`ResultOptions`.
 
     Returns:
         The matching rows, in the table's order, as the kind of table that was given (a pyarrow table if the kind is not
-        known); or the path of the output, if there is one; or an array of row numbers.
+        known), with the sender's columns ``payload`` if these were agreed; or the path of the output, if there is one; or
+        an array of row numbers. With ``result="count"`` a number, or with ``at_least`` whether so many keys match. With
+        ``result="sum"`` a number if ``value`` is one name, and otherwise a dict of numbers. A number is also written to the
+        output, if there is one.
 
     Raises:
         VesicaError: One class for each kind of failure.
     """
-    call, specs = _Call(options, True), _specs(key)
+    call, specs = _Call({**options, "result": result}, True), _specs(key)
     call.numbered(row_numbers)
-    adapter = adapt(table, _internal.key_columns(specs), output, row_numbers, True, call.read_path(table))
+    taken = call.answer(row_numbers)
+    columns = _internal.key_columns(specs)
+    adapter = adapt(table, columns, output, row_numbers, True, call.read_path(table), taken)
     outcome, _ = call.play(lambda how: _internal.run("receiver", adapter.given, specs, call.partner, how))
     return adapter.taken(outcome)
 
@@ -179,25 +235,29 @@ def send(
     key: Keys,
     output: StrPath | None = None,
     row_numbers: bool = False,
+    result: Literal["rows", "count", "sum"] = "rows",
     **options: Unpack[PartyOptions],
 ) -> Report:
     """Let the partner find the rows of its table whose keys are in mine.
 
-    Arguments are those of :func:`receive`; ``output`` and ``row_numbers`` are for ``learns="both"``.
+    Arguments are those of :func:`receive`; ``output`` and ``row_numbers`` are for ``learns="both"``. ``value`` and ``payload``
+    name columns of my table.
 
     Returns:
-        The report of the run. With ``learns="both"`` its ``result`` holds my matching rows, as :func:`receive` returns
-        them.
+        The report of the run. With ``learns="both"`` its ``result`` holds my matching rows or another result, as
+        :func:`receive` returns it; with ``at_least`` always.
 
     Raises:
         VesicaError: One class for each kind of failure.
     """
-    call, specs = _Call(options, True), _specs(key)
-    learns = call.options["learns"] == "both"
+    call, specs = _Call({**options, "result": result}, True), _specs(key)
+    learns = call.options["learns"] == "both" or call.options["at_least"] is not None
+    taken = call.answer(row_numbers)
     # A file needs no output if only the report is wanted.
     numbers = row_numbers or (isinstance(table, (str, os.PathLike)) and output is None)
-    call.numbered(row_numbers)
-    adapter = adapt(table, _internal.key_columns(specs), output, numbers, learns, call.read_path(table))
+    call.numbered(row_numbers, ["match_id"])
+    columns = [*_internal.key_columns(specs), *call.carried()]
+    adapter = adapt(table, columns, output, numbers, learns, call.read_path(table), taken)
     outcome, report = call.play(lambda how: _internal.run("sender", adapter.given, specs, call.partner, how))
     report.result = adapter.taken(outcome) if learns else None
     return report
@@ -258,6 +318,7 @@ def local(
     key: PairKeys,
     output: StrPath,
     row_numbers: Literal[False] = ...,
+    result: Literal["rows"] = ...,
     **options: Unpack[LocalOptions],
 ) -> Path: ...
 @overload
@@ -268,6 +329,7 @@ def local(
     key: PairKeys,
     output: None = ...,
     row_numbers: Literal[True],
+    result: Literal["rows"] = ...,
     **options: Unpack[LocalOptions],
 ) -> array[int]: ...
 @overload
@@ -278,6 +340,7 @@ def local(
     key: PairKeys,
     output: None = ...,
     row_numbers: Literal[False] = ...,
+    result: Literal["rows"] = ...,
     **options: Unpack[LocalOptions],
 ) -> T: ...
 @overload
@@ -288,8 +351,31 @@ def local(
     key: PairKeys,
     output: StrPath,
     row_numbers: Literal[False] = ...,
+    result: Literal["rows"] = ...,
     **options: Unpack[LocalOptions],
 ) -> Path: ...
+@overload
+def local(
+    receiver: Any,
+    sender: Any,
+    *,
+    key: PairKeys,
+    output: StrPath | None = ...,
+    row_numbers: Literal[False] = ...,
+    result: Literal["count"],
+    **options: Unpack[LocalOptions],
+) -> int: ...
+@overload
+def local(
+    receiver: Any,
+    sender: Any,
+    *,
+    key: PairKeys,
+    output: StrPath | None = ...,
+    row_numbers: Literal[False] = ...,
+    result: Literal["sum"],
+    **options: Unpack[LocalOptions],
+) -> int | dict[str, int]: ...
 def local(
     receiver: Any,
     sender: Any,
@@ -297,6 +383,7 @@ def local(
     key: PairKeys,
     output: StrPath | None = None,
     row_numbers: bool = False,
+    result: Literal["rows", "count", "sum"] = "rows",
     **options: Unpack[LocalOptions],
 ) -> Any:
     """Run the real protocol between two tables in this process.
@@ -308,21 +395,24 @@ def local(
             the names differ; a list of these for a composite key.
         output: As for :func:`receive`.
         row_numbers: As for :func:`receive`.
+        result: As for :func:`receive`.
         **options: As for :func:`receive`, except those about the partner. ``delimiter``, ``encoding`` and ``header`` are
             for both paths, or a tuple of the receiver's and the sender's.
 
     Returns:
-        The matching rows of ``receiver``, as :func:`receive` returns them.
+        The matching rows of ``receiver``, or another result, as :func:`receive` returns it.
 
     Raises:
         VesicaError: One class for each kind of failure.
     """
-    call, specs = _Call(options, False), _pair_specs(key)
+    call, specs = _Call({**options, "result": result}, False), _pair_specs(key)
     columns = _internal.pair_columns(specs)
     call.numbered(row_numbers)
+    taken = call.answer(row_numbers)
     my_read, their_read = call.read_pair(receiver, sender)
-    mine = adapt(receiver, [column for column, _ in columns], output, row_numbers, True, my_read)
-    theirs = adapt(sender, [column for _, column in columns], None, True, False, their_read)
+    mine = adapt(receiver, [column for column, _ in columns], output, row_numbers, True, my_read, taken)
+    their_columns = [*(column for _, column in columns), *call.carried()]
+    theirs = adapt(sender, their_columns, None, True, False, their_read)
     if mine.given["stream"]:
         # A DuckDB connection gives one stream at a time.
         theirs.given["stream"] = False

@@ -17,7 +17,7 @@ from . import _internal
 from ._options import READ
 from .errors import usage
 
-__all__ = ["Adapter", "adapt", "match_ids", "row_numbers"]
+__all__ = ["Adapter", "adapt", "added", "row_numbers"]
 
 
 class Adapter(NamedTuple):
@@ -36,14 +36,22 @@ def row_numbers(outcome: _internal.Outcome) -> array[int]:
     return rows
 
 
-def match_ids(outcome: _internal.Outcome, columns: Sequence[Any]) -> dict[str, array[int]]:
-    """The match numbers, if they were agreed, under a name that no column has."""
-    if outcome.numbers is None:
-        return {}
-    numbers = array("q")
-    numbers.frombytes(outcome.numbers)
-    names = ["match_id", *(f"match_id_{number}" for number in range(2, len(columns) + 3))]
-    return {next(name for name in names if name not in columns): numbers}
+def added(outcome: _internal.Outcome, columns: Sequence[Any]) -> dict[str, list[str | None] | array[int]]:
+    """The sender's columns and the match numbers, if they were agreed, under names that no column has."""
+    new: dict[str, list[str | None] | array[int]] = {}
+
+    def add(name: str, ending: str, values: list[str | None] | array[int]) -> None:
+        marked = name + ending
+        names = [name, marked, *(f"{marked}_{number}" for number in range(2, len(columns) + len(new) + 3))]
+        new[next(name for name in names if name not in columns and name not in new)] = values
+
+    for name, texts in outcome.payload or []:
+        add(name, "_partner", texts)
+    if outcome.numbers is not None:
+        numbers = array("q")
+        numbers.frombytes(outcome.numbers)
+        add("match_id", "", numbers)
+    return new
 
 
 def _given(table: Any, name: str, *, stream: bool = False, batches: bool = False, output: Any = None) -> dict[str, Any]:
@@ -52,13 +60,21 @@ def _given(table: Any, name: str, *, stream: bool = False, batches: bool = False
 
 
 def adapt(
-    table: Any, columns: Sequence[str], output: Any, numbers: bool, learns: bool, read: dict[str, Any] = READ
+    table: Any,
+    columns: Sequence[str],
+    output: Any,
+    numbers: bool,
+    learns: bool,
+    read: dict[str, Any] = READ,
+    answer: Callable[[_internal.Outcome], Any] | None = None,
 ) -> Adapter:
-    """The adapter of this table, whose keys are in these columns.
+    """The adapter of this table, of which these columns are needed.
 
     ``output`` is a file for the rows, ``numbers`` asks for their numbers, ``learns`` says whether this side learns the rows,
-    and ``read`` how a text file is read.
+    and ``read`` how a text file is read. ``answer`` takes a result that is not rows.
     """
+    if answer is not None:
+        return adapt(table, columns, output, output is None, False, read)._replace(taken=answer)
     if output is not None and numbers:
         raise usage("the rows can go to a file or come as numbers, not both", "leave out output or row_numbers")
     if isinstance(table, (str, os.PathLike)):
@@ -111,6 +127,8 @@ def _all_there(columns: Sequence[str], names: Sequence[Any]) -> bool:
 
 
 def _pandas(table: Any, columns: Sequence[str], name: str) -> Adapter:
+    import pandas
+
     names = list(table.columns)
     hidden = [name for name in table.index.names if name is not None and name in columns and name not in names]
     if hidden:
@@ -125,8 +143,12 @@ def _pandas(table: Any, columns: Sequence[str], name: str) -> Adapter:
 
     def taken(outcome: _internal.Outcome) -> Any:
         found = table.iloc[row_numbers(outcome)]
-        ids = match_ids(outcome, names)
-        return found.assign(**ids) if ids else found
+        new = added(outcome, names)
+        columns = {
+            name: values if isinstance(values, array) else pandas.array(values, dtype="string")
+            for name, values in new.items()
+        }
+        return found.assign(**columns) if columns else found
 
     return Adapter(_given(keys, name), taken)
 
@@ -140,8 +162,9 @@ def _polars(table: Any, columns: Sequence[str], name: str) -> Adapter:
 
     def taken(outcome: _internal.Outcome) -> Any:
         found = frame[polars.Series(row_numbers(outcome), dtype=polars.UInt64)]
-        ids = match_ids(outcome, frame.columns).items()
-        found = found.with_columns(polars.Series(name, numbers, dtype=polars.Int64) for name, numbers in ids)
+        for name, values in added(outcome, frame.columns).items():
+            kind = polars.Int64 if isinstance(values, array) else polars.String
+            found = found.with_columns(polars.Series(name, values, dtype=kind))
         return found.lazy() if lazy else found
 
     return Adapter(_given(keys, name), taken)
