@@ -5,6 +5,8 @@ CARGO ?= cargo
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+# Where cargo builds.
+TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 # Debian's C compiler builds the TLS provider; nothing else outside cargo is needed.
 INSTALL_CC = command -v cc >/dev/null || { apt-get update -qq && apt-get install -y -qq gcc libc6-dev make; }
 
@@ -24,11 +26,19 @@ setup:
 .PHONY: demo
 demo: setup ## Build, then match two sample tables in two processes over TLS, and show the rows
 	$(CARGO) build --release --locked --package vesica-cli
-	@target/release/vesica quickstart
+	@$(TARGET)/release/vesica quickstart
+
+# The profile of releases; PROFILE=release keeps line numbers.
+PROFILE ?= dist
+
+.PHONY: dist
+dist: setup ## Pack a release into target/packages: the program, shell completions, manual pages
+	$(CARGO) build --profile $(PROFILE) --locked --package vesica-cli
+	packaging/archive.sh $(TARGET)/$(PROFILE)/vesica $(TARGET)/packages
 
 .PHONY: test
-test: export VESICA_PROGRAM = $(abspath target)/ci/vesica
-test: setup fmt-check clippy doc release-test python-test ## Run everything that CI runs
+test: export VESICA_PROGRAM = $(TARGET)/ci/vesica
+test: setup fmt-check clippy doc release-test archive-test python-test ## Run everything that CI runs
 	@echo "==> all stages passed"
 
 .PHONY: lint
@@ -52,6 +62,10 @@ doc: setup ## Build the documentation of all crates, with warnings denied
 .PHONY: release-test
 release-test: setup
 	$(call stage,test,$(CARGO) test --locked --workspace --profile ci)
+
+.PHONY: archive-test
+archive-test: release-test
+	$(call stage,archive,packaging/archive.sh $(TARGET)/ci/vesica $(TARGET)/ci/packages)
 
 .PHONY: python-test
 python-test: setup ## Test the Python package: a clean environment, the wheel, its tests (with a database of their own)

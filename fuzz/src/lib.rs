@@ -13,6 +13,7 @@
 )]
 
 mod base;
+mod helped;
 pub mod mutate;
 mod parsers;
 mod roles;
@@ -54,5 +55,5 @@ impl Target {
 /// All targets. Those of the protocols come from the registry.
 pub fn targets() -> Vec<Target> {
     let parsers = parsers::targets().into_iter().chain(tables::targets());
-    parsers.chain([base::target()]).chain(roles::targets()).collect()
+    parsers.chain([base::target()]).chain(roles::targets()).chain(helped::targets()).collect()
 }

@@ -1,4 +1,5 @@
-//! Decoders of one message or one text: the codec, frames, hello, terms, identities, public keys, key rules.
+//! Decoders of one message or one text: the codec, frames, hello, what parties and a relay say, terms, identities,
+//! public keys, key rules.
 
 use std::borrow::Cow;
 
@@ -7,7 +8,8 @@ use vesica::terms::Terms;
 use vesica_channel::Kind;
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_encode::items::{Encoding, Width};
-use vesica_net::testing::{frame, frames, hello};
+use vesica_net::relay::{Join, Label};
+use vesica_net::testing::{frame, frames, hello, join, replies};
 use vesica_net::{Identity, PublicKey};
 use vesica_protocols::Role;
 use vesica_table::{Input, KeySpec, PairSpec, Request, Rule, Value};
@@ -24,6 +26,8 @@ pub(crate) fn targets() -> Vec<Target> {
         Target::new("codec", decode, vec![vec![0; 8], (0..40).collect()], 20000),
         frames,
         Target::new("hello", say_hello, hellos(), 20000),
+        Target::new("relay-join", read_join, joins(), 20000),
+        Target::new("relay-reply", read_replies, vec![vec![1, 1, 2, 0, 0, 0, 0], vec![3, 1], vec![4]], 20000),
         Target::new("terms", read_terms, terms(), 20000),
         Target::new("identity", read_identity, vec![identity.as_bytes().to_vec()], 10000),
         Target::new("public-key", read_public_key, vec![key], 20000),
@@ -97,6 +101,28 @@ fn say_hello(input: &[u8]) {
         assert_eq!((&input[..8], &input[42..74]), (&b"VESICA\r\n"[..], &NONCE[..]));
         assert_ne!(input[10..42], NONCE);
     }
+}
+
+fn joins() -> Vec<Vec<u8>> {
+    let (key, label) = (PublicKey::from_bytes([9; 32]), Label([5; 32]));
+    let joins = [
+        Join::Run { label, partner: key },
+        Join::Part { tag: label, partner: key, part: 7, round: 1 },
+        Join::Grant { run_key: key, tag: label },
+    ];
+    joins.map(|join| join.encode()).into()
+}
+
+/// One form for one meaning; what follows a JOIN is not looked at.
+fn read_join(input: &[u8]) {
+    if let Some(again) = join(input) {
+        assert!(input.starts_with(&again));
+        assert!((0..again.len()).all(|length| join(&input[..length]).is_none()), "none before its end");
+    }
+}
+
+fn read_replies(input: &[u8]) {
+    assert!(input.starts_with(&replies(input)));
 }
 
 fn terms() -> Vec<Vec<u8>> {

@@ -22,16 +22,16 @@ use vesica_protocols::{Error, Learns, Parameters, Role};
 use crate::Target;
 
 /// Payload of a frame.
-const FILL: usize = 1 << 16;
+pub(crate) const FILL: usize = 1 << 16;
 /// The bytes that a conversation in memory holds before they are read.
-const MOST: usize = 7 << 20;
+pub(crate) const MOST: usize = 7 << 20;
 
 /// Bits of an input's second byte: whether both parties learn, and which role runs.
 const BOTH: u8 = 1;
 const SENDER: u8 = 2;
 
 pub(crate) fn targets() -> Vec<Target> {
-    // A role with a helper needs two recorded conversations; the tests of `tamper` have both.
+    // `helped` has those with a helper, which needs three recorded conversations.
     let two = || PROTOCOLS.iter().filter(|entry| !entry.has_helper());
     let slow = two().filter(|entry| entry.keeps_base_ots()).map(|entry| target(entry, true));
     two().map(|entry| target(entry, false)).chain(slow).collect()
@@ -75,7 +75,7 @@ impl Stage {
     fn run(&self, input: &[u8]) {
         let [way, form, edits @ ..] = input else { return };
         let way = usize::from(*way) % self.ways.len();
-        let both = self.entry.learns_both && form & BOTH != 0;
+        let both = self.entry.learns_both_with(&self.ways[way]) && form & BOTH != 0;
         let role = if form & SENDER == 0 { Role::Receiver } else { Role::Sender };
         let recording = self.recording(way, both);
         let honest = &recording.sent[usize::from(role == Role::Receiver)];
@@ -142,7 +142,7 @@ fn converse(entry: &Entry, recording: &Recording, base_ots: [Option<&BaseOtCache
 }
 
 /// A change has four bytes: the kind, the position (two bytes), and the value.
-fn edit(mut bytes: Vec<u8>, edits: &[u8]) -> Vec<u8> {
+pub(crate) fn edit(mut bytes: Vec<u8>, edits: &[u8]) -> Vec<u8> {
     for change in edits.chunks_exact(4).take(16) {
         let [what, low, high, with] = [change[0], change[1], change[2], change[3]];
         let place = usize::from(u16::from_le_bytes([low, high]));

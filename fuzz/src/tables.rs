@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use vesica_encode::items::{Encoding, OnDuplicates, Width};
-use vesica_table::{Dialect, Format, Input, KeySpec, OnFault, Request, Rule, TableError};
+use vesica_table::{Attach, Dialect, Format, Input, KeySpec, OnFault, Request, Rule, TableError};
 
 use crate::{Target, mutate, seeds};
 
@@ -48,22 +48,31 @@ fn read(input: &[u8]) {
     let native = rule == Rule::Int && faults & 8 != 0;
     let encoding = if native { Encoding::Native { sigma: 32 } } else { Encoding::Digest(Width::Digest128) };
     let dialect = dialect(faults >> 4);
+    let key = if dialect.header { "k" } else { "1" };
+    let attach = match rule {
+        _ if native || faults & 8 == 0 => Attach::Nothing,
+        Rule::Raw | Rule::Text => Attach::Payload { columns: vec![key.to_owned()], bytes: 64 },
+        _ => Attach::Values(vec![key.to_owned()]),
+    };
     let request = Request {
-        keys: vec![KeySpec::new(if dialect.header { "k" } else { "1" }, rule)],
+        keys: vec![KeySpec::new(key, rule)],
         encoding,
         on_null: fault(1),
         on_invalid: fault(2),
         on_duplicates: if faults & 4 == 0 { OnDuplicates::All } else { OnDuplicates::First },
+        attach,
     };
     let go = &mut |_| ControlFlow::Continue(());
     let load = |bytes: &[u8]| {
         let input = Input::spool("input", &mut &*bytes)?.with_dialect(dialect)?;
         input.load(&request, &mut |_| ControlFlow::Continue(()))
     };
-    let Ok((table, items)) = load(file) else { return };
+    let Ok((mut table, items)) = load(file) else { return };
     let report = table.report();
     assert_eq!(report.items, items.len() as u64);
     assert!(report.items + report.nulls + report.invalid <= report.rows);
+    // Rows of a key may have different payloads, or too large a sum.
+    drop(table.attached(&items, go));
     let all = items.matches(0..items.len());
     let mut selected = Vec::new();
     match table.select(&all, &mut selected, go) {

@@ -12,6 +12,7 @@
 //! | [`over_full_choices`] | chooses more ones than a filter has | `gbf-rr16` | a refusal, as often as predicted |
 //! | [`second_use`] | uses stored offline output again, in memory and as files | `gbf-rr16` | a refusal |
 //! | [`invalid_elements`] | sends the identity and other encodings that no group element has | every protocol on groups | a refusal |
+//! | [`repeated_counts`] | counts halves of a list, again and again | counts of any protocol | who of the list the sender has |
 //! | [`colluding_helper`] | helper and receiver work together | `server-aided` | the sender's whole table |
 //!
 //! Each module says what the attack shows, and which step of a protocol prevents it. Its function runs the
@@ -27,6 +28,7 @@ pub mod invalid_elements;
 pub mod naive_hash;
 pub mod over_full_choices;
 pub mod raw_xor;
+pub mod repeated_counts;
 pub mod second_use;
 pub mod second_use_of_files;
 pub mod selective_failure;

@@ -100,7 +100,11 @@ pub fn against_gbf_rr16(runs: usize) -> Result<(usize, usize), Error> {
             (&rr16::ENTRY, &sets, malicious_case(run as u64)),
             Box::new(|ctx| rr16::ENTRY.receive(&mut ctx.reborrow(), &sets.receiver)?.matches()),
             Box::new(|ctx| {
-                rr16::cheating::send(ctx, &sets.sender, SenderCheat { rows: &spoilt, masks: &|masks| masks })
+                rr16::cheating::send(
+                    ctx,
+                    &sets.sender,
+                    SenderCheat { rows: &spoilt, masks: &|masks| masks, id: false },
+                )
             }),
         );
         sent?;
