@@ -27,6 +27,8 @@
 
 use std::ops::Range;
 
+use vesica_crypto::memory::Wiped;
+
 use crate::bits::{Bits, rows};
 use crate::engine::{Engine, Input, Party, Wires};
 use crate::error::Error;
@@ -147,7 +149,7 @@ impl Shape {
     }
 }
 
-/// What the receiver has in bins and, if there is one, in the stash.
+/// What the receiver has in bins and, if there is one, in the stash. The vectors are wiped after their use.
 pub trait Receiver {
     /// The numbers in these bins.
     fn bins(&self, bins: Range<usize>) -> Vec<u128>;
@@ -163,7 +165,7 @@ pub trait Receiver {
     }
 }
 
-/// What the sender has in bins and, where there is a stash, its items.
+/// What the sender has in bins and, where there is a stash, its items. The vectors are wiped after their use.
 pub trait Sender {
     /// The numbers in these slots of these bins: slot after slot, all bins.
     fn bins(&self, bins: Range<usize>, slots: Range<usize>) -> Vec<u128>;
@@ -201,8 +203,10 @@ pub fn matches<E: Engine>(
         receiver.map(|own| |slots| own.stash(slots)),
         sender.map(|own| {
             move |slots: Range<usize>, items| {
-                let items = own.items(items).into_iter();
-                items.flat_map(|item| std::iter::repeat_n(item, slots.len())).collect()
+                let items = Wiped::from(own.items(items));
+                let mut copies = Vec::with_capacity(items.len() * slots.len());
+                items.iter().for_each(|item| copies.extend(std::iter::repeat_n(*item, slots.len())));
+                copies
             }
         }),
     )?;
@@ -222,14 +226,15 @@ fn compare<E: Engine>(
     let mut matches = engine.constant(false, table.bins);
     let ((bins_at_once, slots_at_once), bits) = (table.piece(engine.chunk()), table.bits);
     for stretch in pieces(0..table.bins, table.stretch(engine.chunk())) {
-        let own = receiver.as_ref().map(|own| rows(&own(stretch.clone()), bits));
+        let own = receiver.as_ref().map(|own| rows(&Wiped::from(own(stretch.clone())), bits));
         let numbers = put_in(engine, Party::Receiver, own, bits, stretch.len())?;
         for bins in pieces(stretch.clone(), bins_at_once) {
             let of_piece = bins.start - stretch.start..bins.end - stretch.start;
             let numbers: Vec<E::Wires> = numbers.iter().map(|row| row.slice(of_piece.clone())).collect();
             let mut any = engine.constant(false, bins.len());
             for slots in pieces(0..table.load, slots_at_once) {
-                let own = sender.as_ref().map(|own| rows(&own(bins.clone(), slots.clone()), bits));
+                let own =
+                    sender.as_ref().map(|own| rows(&Wiped::from(own(bins.clone(), slots.clone())), bits));
                 let theirs = put_in(engine, Party::Sender, own, bits, bins.len() * slots.len())?;
                 let copies: Vec<_> = numbers.iter().map(|row| Wires::join(&vec![row; slots.len()])).collect();
                 let equal = equality::equal(engine, &copies, &theirs)?;
@@ -265,6 +270,8 @@ fn pieces(all: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> 
 
 #[cfg(test)]
 mod tests {
+    use vesica_crypto::memory::wiped_bytes;
+
     use super::*;
     use crate::clear::Clear;
     use crate::count::Count;
@@ -328,6 +335,16 @@ mod tests {
         ([65, 1, 64], [0, 0, 0]),
         ([0, 4, 3], [2, 9, 7]),
     ];
+
+    #[test]
+    fn numbers_are_wiped_after_their_use() {
+        let shape = shape([100, 5, 9], [4, 32, 12]);
+        let (sides, before) = (sides(&shape), wiped_bytes());
+        matches(&mut Clear::default(), &shape, Some(&sides), Some(&sides)).unwrap();
+        // Of bins and stash the receiver's and the sender's, and the sender's items before they are repeated.
+        let numbers = 100 + 100 * 5 + 4 + 4 * 32 + 32;
+        assert!(wiped_bytes() - before >= numbers * size_of::<u128>());
+    }
 
     #[test]
     fn a_bin_matches_if_the_sender_has_its_number() {

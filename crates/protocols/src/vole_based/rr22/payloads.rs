@@ -28,6 +28,7 @@
 use std::convert::Infallible;
 
 use vesica_channel::{Channel, RecvHalf};
+use vesica_crypto::memory::Wiped;
 use vesica_crypto::par;
 use vesica_encode::items::Items;
 
@@ -62,9 +63,9 @@ fn encrypt<P: Proofs + Sync>(
 ) {
     let tasks = of.chunks(TASK).zip(blocks.chunks_mut(TASK * width));
     let Ok(()) = par::for_each(threads, tasks, |_, (of, blocks)| {
-        let mut pads = vec![0; blocks.len()];
+        let mut pads = Wiped::from(vec![0; blocks.len()]);
         proofs.pads(items, of, &mut pads);
-        blocks.iter_mut().zip(&pads).for_each(|(byte, pad)| *byte ^= pad);
+        blocks.iter_mut().zip(pads.iter()).for_each(|(byte, pad)| *byte ^= pad);
         Ok::<_, Infallible>(())
     });
 }

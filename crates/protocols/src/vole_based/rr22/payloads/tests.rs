@@ -5,6 +5,7 @@ use crate::vole_based::rr22::sorted_masks::OutgoingMasks;
 use crate::vole_based::rr22::{Checked, ENTRY, Small, Wide, costs, setup};
 use crate::{Attached, Ctx, Learns, Misuse, Parameters, Profile, Role, Security};
 use vesica_channel::memory;
+use vesica_crypto::memory::wiped_bytes;
 use vesica_encode::items::{ItemsBuilder, OnDuplicates};
 
 fn case(security: Security, profile: Profile, bytes: u32) -> Case {
@@ -103,6 +104,33 @@ fn what_is_sent_depends_on_sizes_and_terms_alone() {
         });
         assert!(sent.windows(2).all(|pair| pair[0] == pair[1]), "{sent:?}");
     }
+}
+
+/// The pads of all items are sevens.
+struct Sevens;
+
+impl Proofs for Sevens {
+    fn send(&self, _: &Items, _: &[(u32, u32)], _: &mut dyn Channel) -> Result<(), Error> {
+        unreachable!("no proofs")
+    }
+
+    fn check(&self, _: &Items, _: &[usize], _: &mut dyn Channel) -> Result<(), Error> {
+        unreachable!("no proofs")
+    }
+
+    fn pads(&self, _: &Items, _: &[u32], pads: &mut [u8]) {
+        pads.fill(7);
+    }
+}
+
+#[test]
+fn pads_are_wiped() {
+    let sets = &planted_for(&Parameters::default(), 2000, 0, 0, 1);
+    let (order, width): (Vec<u32>, _) = ((0..2000).collect(), 5);
+    let (mut blocks, before) = (vec![1; 2000 * width], wiped_bytes());
+    encrypt(1, &Sevens, &sets.receiver, &order, width, &mut blocks);
+    assert!(blocks.iter().all(|byte| *byte == 6));
+    assert_eq!(wiped_bytes() - before, blocks.len());
 }
 
 #[test]
