@@ -23,7 +23,7 @@
 //! | [`paillier`] | Paillier encryption |
 //! | [`elgamal`] | exponential ElGamal, and encrypted polynomials evaluated at a point |
 //! | [`join`] | which tags of two lists are equal |
-//! | [`laplace`] | the discrete Laplace distribution, drawn exactly |
+//! | [`laplace`] | the discrete Laplace distribution, drawn in constant time |
 //! | [`byte_masks`] | certain bytes of a text, found as bit masks |
 //! | [`short_keys`] | short texts in blocks, and the classes of their bytes |
 //! | [`memory`] | large vectors on huge pages |
