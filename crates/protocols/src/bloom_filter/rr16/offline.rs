@@ -17,7 +17,7 @@
 
 use std::collections::VecDeque;
 
-use subtle::ConstantTimeEq;
+use subtle::{ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::{Wiped, large_zeros, prefetch};
 use vesica_crypto::par;
@@ -183,7 +183,7 @@ impl Settled {
             group.prefetch();
             challenge(seed, group.number as u64, &mut opened, &mut marks);
             *sum = group.answer(&opened, choices, answers);
-            *ones = group.keep(all, &marks, order) as u32;
+            *ones = group.keep(all, &marks, order);
             group.strings(&order[..*ones as usize], strings);
             Ok::<_, std::convert::Infallible>(())
         });
@@ -238,17 +238,19 @@ impl Group<'_> {
         sum
     }
 
-    /// The OTs of the order that are not opened, and how many of them have choice 1.
-    fn keep(&self, all: &[u16], marks: &[u8], order: &mut [u16]) -> usize {
+    /// The OTs of the order that are not opened, and how many of them have choice 1. The order decides which numbers are
+    /// read and where they are written, as in [`vartime_shuffle`], and no branch.
+    fn keep(&self, all: &[u16], marks: &[u8], order: &mut [u16]) -> u32 {
+        let last = order.len() as u32 - 1;
         let (mut count, mut ones) = (0, 0);
         for (at, &number) in all.iter().enumerate() {
             ones = if at == self.parameters.ones() { count } else { ones };
             // An opened one is written, too, and then replaced by the next. Behind the last place there are none
-            // but opened ones.
-            if let Some(place) = order.get_mut(count) {
-                *place = number;
-            }
-            count += usize::from(1 - marks[usize::from(number)]);
+            // but opened ones, which are not written.
+            let beyond = count.ct_gt(&last);
+            let place = u32::conditional_select(&count, &last, beyond);
+            order[place as usize].conditional_assign(&number, !beyond);
+            count += u32::from(1 - marks[usize::from(number)]);
         }
         ones
     }
