@@ -89,7 +89,8 @@ pub fn wipe<T: Blank>(vector: &mut Vec<T>) {
 }
 
 /// A vector of secrets that is [wiped](wipe()) when it is dropped, on every way out of a function. A vector
-/// that grows beyond its capacity leaves an unwiped copy behind, unless [`reserve`](Self::reserve) makes the room.
+/// that grows beyond its capacity leaves an unwiped copy behind, unless [`reserve`](Self::reserve) or
+/// [`reserve_exact`](Self::reserve_exact) makes the room.
 pub struct Wiped<T: Blank>(Vec<T>);
 
 impl<T: Blank> Wiped<T> {
@@ -99,10 +100,17 @@ impl<T: Blank> Wiped<T> {
         core::mem::take(&mut self.0)
     }
 
-    /// Makes room for so many more, and wipes what was in the smaller room.
+    /// Makes room for so many more, or as many as there are, and wipes what was in the smaller room.
     pub fn reserve(&mut self, more: usize) {
         if self.0.capacity() - self.0.len() < more {
-            let mut grown = large_capacity((2 * self.0.len()).max(self.0.len() + more));
+            self.reserve_exact(self.0.len().max(more));
+        }
+    }
+
+    /// The same, without room for what may come later.
+    pub fn reserve_exact(&mut self, more: usize) {
+        if self.0.capacity() - self.0.len() < more {
+            let mut grown = large_capacity(self.0.len() + more);
             grown.extend_from_slice(&self.0);
             wipe(&mut self.0);
             self.0 = grown;

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
-use vesica_crypto::memory::{Wiped, large_vec, large_zeros};
+use vesica_crypto::memory::{Blank, Wiped, large_capacity};
 use vesica_ot::random::OtPads;
 use zeroize::Zeroizing;
 
@@ -23,6 +23,9 @@ const MAGIC: [u8; 16] = *b"vesica gbf-rr16\x01";
 
 /// Numbers that are read or written at a time.
 const CHUNK: usize = 1 << 16;
+
+/// By how much the room for numbers grows, where it does.
+const GROWTH: usize = 16;
 
 /// The id of the offline phase that a run does.
 pub(super) fn id_of(run: &Run<'_>, parameters: &Rr16Parameters) -> [u8; ID] {
@@ -142,22 +145,44 @@ impl OfflineReceiver {
             }
             ones.push(number);
         }
-        let mut order = Wiped::from(large_vec(0u16, parameters.all_slots()));
         let mut bytes = Wiped::from(vec![0; 2 * CHUNK]);
-        for order in order.chunks_mut(CHUNK) {
+        let order = read_all(parameters.all_slots(), |order| {
             let bytes = &mut bytes[..2 * order.len()];
             from.read_exact(bytes)?;
-            for (number, bytes) in order.iter_mut().zip(bytes.as_chunks().0) {
-                *number = u16::from_le_bytes(*bytes);
-            }
-        }
+            let numbers = bytes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes));
+            order.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = number);
+            Ok(())
+        })?;
         for order in order.chunks(parameters.kept()) {
             different(order, parameters.ots_of_group() as usize)?;
         }
-        let mut strings = Wiped::from(large_zeros(parameters.groups() * parameters.ones()));
-        from.read_exact(Block::slice_as_mut_bytes(&mut strings))?;
+        let strings = read_blocks(from, parameters.groups() * parameters.ones())?;
         Ok(Self { id, parameters, order, ones, strings })
     }
+}
+
+/// Reads so many, a chunk a call. The head may claim more than there is: room is made for at most [`GROWTH`] times what
+/// has been read.
+fn read_all<T: Blank>(
+    count: usize,
+    mut read: impl FnMut(&mut [T]) -> io::Result<()>,
+) -> io::Result<Wiped<T>> {
+    let mut all = Wiped::from(large_capacity(CHUNK.min(count)));
+    while all.len() < count {
+        let (first, left) = (all.len(), count - all.len());
+        let more = left.min(CHUNK);
+        if all.capacity() - first < more {
+            all.reserve_exact(left.min((GROWTH - 1) * first).max(more));
+        }
+        all.resize(first + more, T::BLANK);
+        read(&mut all[first..])?;
+    }
+    Ok(all)
+}
+
+/// Reads so many blocks.
+fn read_blocks(from: &mut dyn Read, count: usize) -> io::Result<Wiped<Block>> {
+    read_all(count, |blocks| from.read_exact(Block::slice_as_mut_bytes(blocks)))
 }
 
 /// Whether the numbers are different and below `ots`.
@@ -214,8 +239,7 @@ impl OfflineSender {
         from.read_exact(offset.as_mut_bytes())?;
         let mut challenges = vec![Block::ZERO; super::ots::Batches::of(&parameters).count()];
         from.read_exact(Block::slice_as_mut_bytes(&mut challenges))?;
-        let mut rows = Wiped::from(large_zeros(parameters.ots()));
-        from.read_exact(Block::slice_as_mut_bytes(&mut rows))?;
+        let rows = read_blocks(from, parameters.ots())?;
         Ok(Self { id, parameters, challenges, rows, offset })
     }
 }
@@ -270,4 +294,39 @@ fn invalid() -> io::Error {
         io::ErrorKind::InvalidData,
         "no output of an offline phase of gbf-rr16, or not of this role",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vesica_crypto::memory::wiped_bytes;
+
+    #[test]
+    fn a_head_that_claims_more_than_there_is_takes_little_room() {
+        let parameters = Rr16Parameters::for_items(MOST_ITEMS);
+        for side in [Side::Receiver, Side::Sender] {
+            let mut stored = Vec::new();
+            write_head(&mut stored, side, &[7; ID], &parameters).unwrap();
+            // Enough for what comes before the secrets, and for some of them.
+            stored.resize(stored.len() + 4 * parameters.groups() + 3 * CHUNK * Block::BYTES, 0);
+            let (from, before) = (&mut &stored[..], wiped_bytes());
+            let error = match side {
+                Side::Receiver => OfflineReceiver::read_from(from, MOST_ITEMS).map(|_| ()),
+                Side::Sender => OfflineSender::read_from(from, MOST_ITEMS).map(|_| ()),
+            };
+            assert_eq!(error.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+            // All room for secrets is wiped in the end.
+            let room = wiped_bytes() - before;
+            assert!(room > 0 && room < 2 * GROWTH * stored.len(), "{room} for {}", stored.len());
+        }
+    }
+
+    #[test]
+    fn what_is_read_in_growing_room_is_what_there_was() {
+        for count in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, (GROWTH + 3) * CHUNK + 5] {
+            let written: Vec<Block> = (0..count as u128).map(Block::from).collect();
+            let from = &mut Block::slice_as_bytes(&written);
+            assert!(*read_blocks(from, count).unwrap() == written && from.is_empty(), "{count}");
+        }
+    }
 }
