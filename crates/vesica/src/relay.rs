@@ -1,9 +1,12 @@
 //! A relay for `vesica relay`: two parties of whom neither can listen meet there. See [`vesica_net::relay`].
 //!
-//! A log of a relay holds 8 characters of keys and labels.
+//! A log of a relay holds 8 characters of keys and labels. Neither strangers nor a key on the list can fill the disk with
+//! it.
+
+mod told;
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use rand_core::CryptoRng;
@@ -18,6 +21,7 @@ use crate::error::Error;
 use crate::partner::{PRIVATE, is_private, named_key, read_small};
 use crate::report::json_line;
 use crate::strangers::Strangers;
+use told::{Telling, Told};
 
 /// The most bytes that a list of keys may have: more than ten thousand keys.
 const LIST: u64 = 1 << 20;
@@ -80,6 +84,13 @@ pub enum RelayNotice {
         /// How long it lasted.
         seconds: f64,
     },
+    /// Streams of a key waited, left, were paired or ended more often than is told of one by one.
+    LeftOut {
+        /// Whose.
+        key: String,
+        /// How often since this was last told.
+        events: u64,
+    },
     /// It was told to stop.
     Stopping {
         /// Pairs that go on to their end.
@@ -135,49 +146,94 @@ impl RelayJob {
         rng: &mut dyn CryptoRng,
         on_notice: &(dyn Fn(&RelayNotice) + Sync),
     ) -> Result<(), Error> {
-        let strangers = Mutex::<Strangers>::default();
-        let key = self.identity.public_key();
-        let on_event = |event| {
-            if let Some(notice) = notice(event, key, &strangers) {
-                on_notice(&notice);
-            }
-        };
-        serve(&self.listen, &self.identity, self.rules, stop, rng, &on_event)
-            .map_err(|error| Error::net(Phase::Connect, &error))
+        let log = Log { own: *self.identity.public_key(), limits: Mutex::default(), on_notice };
+        let on_event = |event| log.tell(event, Instant::now());
+        let ended = serve(&self.listen, &self.identity, self.rules, stop, rng, &on_event);
+        log.close();
+        ended.map_err(|error| Error::net(Phase::Connect, &error))
     }
 }
 
-fn notice(event: RelayEvent, own: &PublicKey, strangers: &Mutex<Strangers>) -> Option<RelayNotice> {
-    let of = |pair: Pair| (pair.keys.map(|key| key.short()), pair.label.short());
-    Some(match event {
-        RelayEvent::Listening(address) => {
-            RelayNotice::Listening { address: address.to_string(), key: own.to_string() }
+/// Makes notices of events, not of all.
+struct Log<'a> {
+    own: PublicKey,
+    limits: Mutex<Limits>,
+    on_notice: &'a (dyn Fn(&RelayNotice) + Sync),
+}
+
+/// What is left out: who has been told of how often.
+#[derive(Default)]
+struct Limits {
+    strangers: Strangers,
+    told: Told,
+}
+
+impl Log<'_> {
+    fn limits(&self) -> MutexGuard<'_, Limits> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, event: RelayEvent, now: Instant) {
+        let telling = key_of(&event).map(|key| (key, self.limits().told.one_more(key, now)));
+        if let Some((key, Telling { left_out: Some(events), .. })) = telling {
+            (self.on_notice)(&RelayNotice::LeftOut { key: key.short(), events });
         }
-        RelayEvent::TurnedAway { from, reason } => {
-            let mut strangers = strangers.lock().unwrap_or_else(PoisonError::into_inner);
-            let message = strangers.message(from, &reason, Instant::now())?;
-            RelayNotice::TurnedAway { message: message.replace("; still waiting for the partner", "") }
+        if telling.is_none_or(|(_, telling)| telling.event)
+            && let Some(notice) = self.notice(event, now)
+        {
+            (self.on_notice)(&notice);
         }
-        RelayEvent::Refused { from, key, refusal } => {
-            // As many as strangers please: anybody can make a key.
-            let mut strangers = strangers.lock().unwrap_or_else(PoisonError::into_inner);
-            strangers.message(from, &StrangerReason::RefusedUs, Instant::now())?;
-            let message = format!("refused {} from {from}: {refusal}", key.short());
-            RelayNotice::TurnedAway { message }
+    }
+
+    /// Tells what has been left out and not told of.
+    fn close(self) {
+        let Limits { told, .. } = self.limits.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (key, events) in told.rest() {
+            (self.on_notice)(&RelayNotice::LeftOut { key: key.short(), events });
         }
-        RelayEvent::Waiting { key, label } => RelayNotice::Waiting { key: key.short(), label: label.short() },
-        RelayEvent::Left { key, label } => RelayNotice::Left { key: key.short(), label: label.short() },
-        RelayEvent::Paired(pair) => {
-            let (keys, label) = of(pair);
-            RelayNotice::Paired { keys, label }
-        }
-        RelayEvent::Ended { pair, bytes, lasted } => {
-            let (keys, label) = of(pair);
-            RelayNotice::Ended { keys, label, bytes, seconds: lasted.as_secs_f64() }
-        }
-        RelayEvent::Draining { streams } => RelayNotice::Stopping { pairs: streams / 2 },
-        _ => return None,
-    })
+    }
+
+    fn notice(&self, event: RelayEvent, now: Instant) -> Option<RelayNotice> {
+        let of = |pair: Pair| (pair.keys.map(|key| key.short()), pair.label.short());
+        Some(match event {
+            RelayEvent::Listening(address) => {
+                RelayNotice::Listening { address: address.to_string(), key: self.own.to_string() }
+            }
+            RelayEvent::TurnedAway { from, reason } => {
+                let message = self.limits().strangers.message(from, &reason, now)?;
+                RelayNotice::TurnedAway { message: message.replace("; still waiting for the partner", "") }
+            }
+            RelayEvent::Refused { from, key, refusal } => {
+                // As many as strangers please: anybody can make a key.
+                self.limits().strangers.message(from, &StrangerReason::RefusedUs, now)?;
+                let message = format!("refused {} from {from}: {refusal}", key.short());
+                RelayNotice::TurnedAway { message }
+            }
+            RelayEvent::Waiting { key, label } => {
+                RelayNotice::Waiting { key: key.short(), label: label.short() }
+            }
+            RelayEvent::Left { key, label } => RelayNotice::Left { key: key.short(), label: label.short() },
+            RelayEvent::Paired(pair) => {
+                let (keys, label) = of(pair);
+                RelayNotice::Paired { keys, label }
+            }
+            RelayEvent::Ended { pair, bytes, lasted } => {
+                let (keys, label) = of(pair);
+                RelayNotice::Ended { keys, label, bytes, seconds: lasted.as_secs_f64() }
+            }
+            RelayEvent::Draining { streams } => RelayNotice::Stopping { pairs: streams / 2 },
+            _ => return None,
+        })
+    }
+}
+
+/// The key on the relay's list that an event is due to: of a pair the one that came to who waited.
+fn key_of(event: &RelayEvent) -> Option<PublicKey> {
+    match event {
+        RelayEvent::Waiting { key, .. } | RelayEvent::Left { key, .. } => Some(*key),
+        RelayEvent::Paired(pair) | RelayEvent::Ended { pair, .. } => Some(pair.keys[1]),
+        _ => None,
+    }
 }
 
 /// A key, or the keys of a file: one a line; empty lines and those that begin with `#` do not count.
@@ -229,20 +285,55 @@ mod tests {
         assert!(error.message.contains("`--allow`: THIS IS A PRIVATE KEY"), "{error}");
     }
 
+    /// The notices of so many events, all at once.
+    fn notices(events: impl IntoIterator<Item = RelayEvent>) -> Vec<RelayNotice> {
+        let (notices, own) = (Mutex::new(Vec::new()), PublicKey::from_bytes([9; 32]));
+        let on_notice = |notice: &RelayNotice| notices.lock().unwrap().push(notice.clone());
+        let log = Log { own, limits: Mutex::default(), on_notice: &on_notice };
+        let now = Instant::now();
+        events.into_iter().for_each(|event| log.tell(event, now));
+        log.close();
+        notices.into_inner().unwrap()
+    }
+
     #[test]
     fn notices_hold_eight_characters_and_strangers_do_not_fill_the_disk() {
         let keys = [1, 2].map(|byte| PublicKey::from_bytes([byte; 32]));
         let label = vesica_net::relay::Label::of_run(&keys[0], &keys[1], "");
-        let strangers = Mutex::default();
-        let paired = notice(RelayEvent::Paired(Pair { keys, label }), &keys[0], &strangers).unwrap();
-        let line = paired.to_json_line(Instant::now()).unwrap();
+        let paired = notices([RelayEvent::Paired(Pair { keys, label })]);
+        let line = paired[0].to_json_line(Instant::now()).unwrap();
         let value: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert_eq!((&value["event"], value["label"].as_str().unwrap().len()), (&"paired".into(), 8));
         assert!(keys.iter().all(|key| !line.contains(&key.to_string()[..24])), "{line}");
         let from = "192.0.2.1:9".parse().unwrap();
-        let refused =
-            || RelayEvent::Refused { from, key: keys[1], refusal: vesica_net::relay::Refusal::NotAllowed };
-        let told = (0..10_000).filter_map(|_| notice(refused(), &keys[0], &strangers)).count();
-        assert_eq!(told, 10);
+        let refusal = vesica_net::relay::Refusal::NotAllowed;
+        let refused = RelayEvent::Refused { from, key: keys[1], refusal };
+        assert_eq!(notices(std::iter::repeat_n(refused, 10_000)).len(), 10);
+    }
+
+    #[test]
+    fn a_key_on_the_list_does_not_fill_the_disk_either_and_leaves_room_for_others() {
+        let keys = [1, 2].map(|byte| PublicKey::from_bytes([byte; 32]));
+        let label = vesica_net::relay::Label::of_run(&keys[0], &keys[1], "");
+        let bytes = [0; 2];
+        let (key, pair, lasted) =
+            (keys[0], Pair { keys: [keys[1], keys[0]], label }, Instant::now().elapsed());
+        for event in [
+            RelayEvent::Waiting { key, label },
+            RelayEvent::Left { key, label },
+            RelayEvent::Paired(pair),
+            RelayEvent::Ended { pair, bytes, lasted },
+        ] {
+            let other = RelayEvent::Waiting { key: keys[1], label };
+            let told = notices(std::iter::repeat_n(event, 1_000_000).chain([other]));
+            let [of_key @ .., other, rest] = &told[..] else { panic!("{} notices", told.len()) };
+            assert!(of_key.len() < 20_000, "{}", of_key.len());
+            assert!(
+                matches!(other, RelayNotice::Waiting { key, .. } if *key == keys[1].short()),
+                "{other:?}"
+            );
+            let left_out = 1_000_000 - of_key.len() as u64;
+            assert_eq!(*rest, RelayNotice::LeftOut { key: key.short(), events: left_out });
+        }
     }
 }
