@@ -194,17 +194,15 @@ pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> Str
 
 /// A result that is not rows; none if this side does not learn it.
 fn answer(result: &ResultReport) -> Option<String> {
-    let noisy = if result.receiver_learns.iter().any(|what| what.ends_with("with noise")) {
-        ", with noise"
-    } else {
-        ""
-    };
+    let noisy = result.receiver_learns.iter().any(|what| what.ends_with("with noise"));
+    let how = |noise: &'static str| if noisy { noise } else { "" };
     if let Some(count) = result.count {
         let verb = if count == 1 { "key matches" } else { "keys match" };
-        return Some(format!("{count} {verb}{noisy}"));
+        return Some(format!("{count} {verb}{}", how(", with noise")));
     }
     if let Some(reached) = result.at_least {
-        return Some(if reached { "enough keys match" } else { "fewer keys match" }.to_owned());
+        let told = if reached { "enough keys match" } else { "fewer keys match" };
+        return Some(format!("{told}{}", how(", by a count with noise")));
     }
     let sums = result.sums.as_ref()?.iter().map(|sum| format!("{} {}", sum.column, sum.sum));
     Some(format!("sums over the matching keys: {}", sums.collect::<Vec<_>>().join(", ")))

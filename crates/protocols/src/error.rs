@@ -42,12 +42,14 @@ pub enum Error {
         /// The agreed limit.
         most: u64,
     },
-    /// The intersection is smaller than the minimum on which both parties agreed. Neither learnt more. With
-    /// noise, it is the noisy count that is smaller.
-    #[error("the intersection has fewer than {least} keys, so nothing is revealed of it (`--min-matches`)")]
+    /// The intersection, or its count with noise, is smaller than the minimum on which both parties agreed. Neither
+    /// learnt more.
+    #[error("{}, so nothing is revealed of it (`--min-matches`)", below_minimum(*least, *noisy))]
     BelowMinimum {
         /// The agreed minimum.
         least: u64,
+        /// Whether the count that is compared has noise: the intersection itself may be large enough.
+        noisy: bool,
     },
     /// A sum over the intersection does not fit in 64 bits. Neither learnt more.
     #[error("sum {} of the values of the common keys is 2^64 or more", .column + 1)]
@@ -191,6 +193,14 @@ pub enum Misuse {
     /// Inputs of a circuit that are not those of the party that gives them.
     #[error("the inputs do not fit the circuit")]
     UnfitInputs,
+}
+
+fn below_minimum(least: u64, noisy: bool) -> String {
+    if noisy {
+        format!("the count of the intersection, with noise, is below {least}")
+    } else {
+        format!("the intersection has fewer than {least} keys")
+    }
 }
 
 impl Error {

@@ -42,7 +42,8 @@ impl Outcome {
     pub(crate) fn of_no_matches(run: &Run<'_>, role: Role, items: &Items) -> Result<Self, Error> {
         let Parameters { result, min_matches, .. } = run.parameters;
         if min_matches > 0 {
-            return Err(Error::BelowMinimum { least: min_matches });
+            // No noise is drawn.
+            return Err(Error::BelowMinimum { least: min_matches, noisy: false });
         }
         Ok(match result {
             ResultKind::Payload { bytes } if role == Role::Receiver => Outcome::Payloads(

@@ -273,13 +273,15 @@ class Report:
         if sizes.peer_items is not None:
             learned["size of the partner's set"] = f"{sizes.peer_items} keys, padding included"
         result = self._data.get("result") or {}
+        noisy = self.terms.get("noise", "none") != "none"
         if matches is not None:
             learned["keys in common"] = f"{matches.items}: {matches.rows} of {sizes.rows} rows"
         elif result.get("count") is not None:
-            learned["keys in common"] = str(result["count"])
+            learned["keys in common"] = str(result["count"]) + (", with noise" if noisy else "")
         elif result.get("at_least") is not None:
             least = self.terms["at-least"]
-            learned["keys in common"] = f"at least {least}" if result["at_least"] else f"fewer than {least}"
+            answer = f"at least {least}" if result["at_least"] else f"fewer than {least}"
+            learned["keys in common"] = answer + (", by a count with noise" if noisy else "")
         elif result.get("sums") is not None:
             sums = ", ".join(f"{one['column']} {one['sum']}" for one in result["sums"])
             learned["sums over the keys in common"] = sums

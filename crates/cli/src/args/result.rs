@@ -26,7 +26,7 @@ pub(super) struct ResultArgs {
     /// Bytes of a row's payload at most; the sender pads to it, so that no length is seen [default: 64]
     #[arg(long, value_name = "N")]
     payload_bytes: Option<u32>,
-    /// With --result count or sum: if fewer keys match, show both sides only that
+    /// With --result count or sum: if fewer keys match (with --noise: by the count with noise), show both sides only that
     #[arg(long, value_name = "N", value_parser = count)]
     min_matches: Option<u64>,
     /// With --result count: add noise of that privacy loss (epsilon), such as 0.5, from each side; smaller is noisier

@@ -270,6 +270,15 @@ fn noise_changes_a_count_and_is_said() {
     assert_eq!(scene.read("out.csv"), "matches\n2\n");
     ended[0].expect(0, &["2 keys match, with noise"]);
     assert_eq!(reports(&scene)[0]["terms"]["noise"], "20");
+    // What is decided by such a count is no word about the keys themselves.
+    let ended = run(&scene, &[&options[..], &["--min-matches", "1000"]].concat(), [&OUT, &[]]);
+    ended[0].expect(77, &["the count of the intersection, with noise, is below 1000", "`--min-matches`"]);
+    let ended = run(
+        &scene,
+        &[&options[..], &["--at-least", "1000"]].concat(),
+        [&OUT, &["--output", "out.sender.csv"]],
+    );
+    ended[0].expect(0, &["fewer keys match, by a count with noise"]);
     let options = [&COUNT[..], &["--noise", "0.001"]].concat();
     let counts: std::collections::HashSet<String> = (0..3)
         .map(|_| {

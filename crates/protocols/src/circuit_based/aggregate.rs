@@ -263,7 +263,7 @@ impl Aggregate {
             }
             if !reached {
                 let least = tools.run.parameters.min_matches;
-                refused = Some(Error::BelowMinimum { least });
+                refused = Some(Error::BelowMinimum { least, noisy: self.noise.is_some() });
                 shares = Shares { count: 0, sums: vec![0; self.sums()].into() };
             }
         }

@@ -68,7 +68,7 @@ fn a_count_is_that_of_the_plain_join() {
 fn an_empty_set_has_nothing_in_common_and_needs_no_message() {
     for (receiver, sender) in [(0, 0), (0, 3), (3, 0)] {
         let sets = &planted(receiver, sender, 0, 3);
-        let refused = Err(Error::BelowMinimum { least: 1 });
+        let refused = Err(Error::BelowMinimum { least: 1, noisy: false });
         assert_eq!(learnt(sets, case(ResultKind::Count, 0), &[]), [Ok(Some(Outcome::Count(0))), Ok(None)]);
         assert_eq!(learnt(sets, case(ResultKind::Count, 1), &[]), [refused.clone(), refused]);
         let (yes, no) = (Outcome::AtLeast(true), Outcome::AtLeast(false));
@@ -90,7 +90,7 @@ fn below_the_minimum_both_refuse_and_from_there_on_neither() {
     let sum = u64::try_from(plain_sums(sets, values)[0]).unwrap();
     for learns in [Learns::Receiver, Learns::Both] {
         for least in [1, 19, 20, 21, 70, 71, u64::MAX] {
-            let refused: Result<Option<Outcome>, _> = Err(Error::BelowMinimum { least });
+            let refused: Result<Option<Outcome>, _> = Err(Error::BelowMinimum { least, noisy: false });
             for (result, values, outcome) in [
                 (ResultKind::Count, &[][..], Outcome::Count(20)),
                 (ResultKind::Sums { columns: 1 }, &values[..], Outcome::Sums(vec![sum])),
@@ -163,7 +163,7 @@ fn a_sum_that_does_not_fit_is_refused_by_both() {
             assert_eq!(two(columns, 0), [refused.clone(), refused]);
         }
         // Below the minimum nobody learns of it.
-        let refused: Result<Option<Outcome>, _> = Err(Error::BelowMinimum { least: 9 });
+        let refused: Result<Option<Outcome>, _> = Err(Error::BelowMinimum { least: 9, noisy: false });
         assert_eq!(two([over, &fits], 9), [refused.clone(), refused]);
     }
 }
@@ -202,7 +202,7 @@ fn a_noisy_count_has_the_noise_of_both() {
             let expected = if count >= least as i64 {
                 Ok(Some(Outcome::Count(count)))
             } else {
-                Err(Error::BelowMinimum { least })
+                Err(Error::BelowMinimum { least, noisy: true })
             };
             assert_eq!(learnt(sets, minimum, &[])[0], expected);
         }
