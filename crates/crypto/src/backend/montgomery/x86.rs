@@ -194,65 +194,46 @@ fn write<V: Vector>(limbs: &mut [Limbs], part: usize) -> Number<V> {
     Number(limbs.as_mut_ptr().cast::<V>().wrapping_add(part))
 }
 
-/// # Safety
-/// All numbers have the same length, in whole blocks.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) unsafe fn mul_ifma(
-    out: &mut [Limbs],
-    a: &[Limbs],
-    b: &[Limbs],
-    q: &mut [Limbs],
-    m: &[Limbs],
-    inverse: u64,
-) {
-    let n = out.len();
-    // SAFETY: the instructions are there, the lengths are the caller's, and borrowed apart.
-    unsafe {
-        columns::mul::<Ifma>(n, write(out, 0), [read(a, 0), read(b, 0)], write(q, 0), read(m, 0), inverse)
-    }
+/// The product and the square in all eight lanes at once.
+macro_rules! whole_products {
+    ($vector:ident, $features:literal, $mul:ident, $square:ident) => {
+        /// # Safety
+        /// All numbers have the same length, in whole blocks.
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $mul(
+            out: &mut [Limbs],
+            a: &[Limbs],
+            b: &[Limbs],
+            q: &mut [Limbs],
+            m: &[Limbs],
+            inverse: u64,
+        ) {
+            let (n, operands) = (out.len(), [read(a, 0), read(b, 0)]);
+            // SAFETY: the instructions are there, the lengths are the caller's, and borrowed apart.
+            unsafe { columns::mul::<$vector>(n, write(out, 0), operands, write(q, 0), read(m, 0), inverse) }
+        }
+
+        /// # Safety
+        /// All numbers have the same length, in whole blocks.
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $square(
+            out: &mut [Limbs],
+            a: &[Limbs],
+            q: &mut [Limbs],
+            m: &[Limbs],
+            inverse: u64,
+        ) {
+            let n = out.len();
+            // SAFETY: as above.
+            unsafe {
+                columns::square::<$vector>(n, write(out, 0), read(a, 0), write(q, 0), read(m, 0), inverse)
+            }
+        }
+    };
 }
 
-/// # Safety
-/// As [`mul_ifma`].
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) unsafe fn square_ifma(out: &mut [Limbs], a: &[Limbs], q: &mut [Limbs], m: &[Limbs], inverse: u64) {
-    let n = out.len();
-    // SAFETY: as above.
-    unsafe { columns::square::<Ifma>(n, write(out, 0), read(a, 0), write(q, 0), read(m, 0), inverse) }
-}
-
-/// # Safety
-/// All numbers have the same length, in whole blocks.
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn mul_avx512(
-    out: &mut [Limbs],
-    a: &[Limbs],
-    b: &[Limbs],
-    q: &mut [Limbs],
-    m: &[Limbs],
-    inverse: u64,
-) {
-    let n = out.len();
-    // SAFETY: the instructions are there, the lengths are the caller's, and borrowed apart.
-    unsafe {
-        columns::mul::<Avx512>(n, write(out, 0), [read(a, 0), read(b, 0)], write(q, 0), read(m, 0), inverse)
-    }
-}
-
-/// # Safety
-/// As [`mul_avx512`].
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn square_avx512(
-    out: &mut [Limbs],
-    a: &[Limbs],
-    q: &mut [Limbs],
-    m: &[Limbs],
-    inverse: u64,
-) {
-    let n = out.len();
-    // SAFETY: as above.
-    unsafe { columns::square::<Avx512>(n, write(out, 0), read(a, 0), write(q, 0), read(m, 0), inverse) }
-}
+whole_products!(Ifma, "avx512f,avx512dq,avx512ifma", mul_ifma, square_ifma);
+whole_products!(Avx512, "avx512f,avx512dq", mul_avx512, square_avx512);
 
 /// # Safety
 /// The table has whole entries.

@@ -4,7 +4,7 @@
 //! | file | content |
 //! |---|---|
 //! | `ifma/field.rs` | arithmetic modulo 2^255 - 19 in eight lanes of IFMA, with the bounds of the limbs |
-//! | `field26.rs` | the same where the multiply instruction reads 32 bits: `avx512/field.rs`, `avx2/field.rs` |
+//! | `field26.rs`, `field26_products.rs`, `field26_words.rs` | the same where the multiply instruction reads 32 bits: `avx512/field.rs`, `avx2/field.rs` |
 //! | `power.rs` | inverses and square roots |
 //! | `edwards.rs` | points, their sums |
 //! | `ladder.rs` | many elements times one scalar, or times eight |
@@ -31,9 +31,16 @@ mod edwards;
 mod elements;
 #[macro_use]
 mod field26;
+#[macro_use]
+mod field26_products;
 #[cfg(test)]
 #[macro_use]
 mod field26_tests;
+#[macro_use]
+mod field26_words;
+#[cfg(test)]
+#[macro_use]
+mod field_tests;
 #[macro_use]
 mod fixed_base;
 #[macro_use]
