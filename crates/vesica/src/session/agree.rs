@@ -1,0 +1,250 @@
+//! Before the protocol: terms, sizes and session id.
+
+use vesica_channel::codec::CodecError;
+use vesica_channel::{Channel, ChannelError};
+use vesica_net::{Connection, PublicKey};
+use vesica_protocols::registry::Shape;
+use vesica_protocols::{self as protocols, Role, Sizes};
+
+use super::{Agreed, SessionError};
+use crate::base_ots::BaseOts;
+use crate::plan;
+use crate::settings::Wanted;
+use crate::terms::{self, Terms};
+
+/// The first message of a session: the terms. It depends on nothing of the partner's, so it goes out as soon as the partner
+/// is connected.
+pub fn greeting(mine: &Terms) -> Vec<u8> {
+    let terms = mine.encode();
+    [&(terms.len() as u16).to_le_bytes()[..], &terms].concat()
+}
+
+/// Sends the greeting and continues as [`agree_greeted`].
+pub fn agree(
+    channel: &mut Connection,
+    mine: &Terms,
+    wanted: Wanted<'_>,
+    items: usize,
+    my_key: Option<&PublicKey>,
+) -> Result<Agreed, SessionError> {
+    // A channel keeps its error, so the next call reports it.
+    let _ = channel.send(&greeting(mine));
+    agree_greeted(channel, mine, wanted, items, my_key)
+}
+
+/// Compares terms and sizes with the partner, over a channel that has sent the [`greeting`]. `items` is the size of my
+/// set, padded; `my_key` is absent without TLS.
+///
+/// For all of this together the partner has as long as it may be silent, even if it sends heartbeats.
+pub fn agree_greeted(
+    channel: &mut Connection,
+    mine: &Terms,
+    wanted: Wanted<'_>,
+    items: usize,
+    my_key: Option<&PublicKey>,
+) -> Result<Agreed, SessionError> {
+    agree_on(channel, mine, wanted, Count::Of(items), my_key)
+}
+
+/// The same for an offline phase alone, for so many items of the receiver: there are no sizes to exchange yet.
+pub(crate) fn agree_to_prepare(
+    channel: &mut Connection,
+    mine: &Terms,
+    wanted: Wanted<'_>,
+    receiver_items: usize,
+    my_key: Option<&PublicKey>,
+) -> Result<Agreed, SessionError> {
+    agree_on(channel, mine, wanted, Count::Later(receiver_items), my_key)
+}
+
+/// The sizes of a run.
+#[derive(Clone, Copy)]
+enum Count {
+    /// My set has so many items.
+    Of(usize),
+    /// The sets are not known. The terms, which are equal, say how many items the receiver will have at most.
+    Later(usize),
+}
+
+fn agree_on(
+    channel: &mut Connection,
+    mine: &Terms,
+    wanted: Wanted<'_>,
+    items: Count,
+    my_key: Option<&PublicKey>,
+) -> Result<Agreed, SessionError> {
+    // Terms and sizes take no computing. Without a limit, a partner could hold this side with heartbeats or single bytes.
+    channel.expect_prompt();
+    let agreed = compare(channel, mine, wanted, items, my_key);
+    let refused = |error| match error {
+        SessionError::Channel(ChannelError::PeerFinished) => SessionError::RefusedTerms,
+        error => error,
+    };
+    let agreed = agreed.map_err(refused).inspect_err(|error| match error {
+        // Both sides see such a difference and close the conversation in order, so that each one's message reaches the
+        // other. Nothing depends on how the other side ends.
+        SessionError::TermsDiffer(_) | SessionError::Plan(_) | SessionError::OutOfLimits { .. } => {
+            drop(channel.finish(&[]));
+        }
+        _ => channel.abort(),
+    })?;
+    channel.expect_within(None);
+    Ok(agreed)
+}
+
+/// The two sides' terms and sizes, and what follows from them.
+fn compare(
+    channel: &mut Connection,
+    mine: &Terms,
+    wanted: Wanted<'_>,
+    items: Count,
+    my_key: Option<&PublicKey>,
+) -> Result<Agreed, SessionError> {
+    let my_bytes = mine.encode();
+    let their_bytes = recv_terms(channel)?;
+    let theirs = Terms::decode(&their_bytes)
+        .map_err(|cause| SessionError::Decode { what: "a list of terms", cause })?;
+    let differences = mine.differences(&theirs);
+    if !differences.is_empty() {
+        return Err(SessionError::TermsDiffer(differences));
+    }
+    let allow_insecure = mine.allow_insecure() && theirs.allow_insecure();
+    let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
+    plan::choose(&asked, wanted, None)?;
+    let role = mine.role();
+    let sizes = match (items, role) {
+        (Count::Later(receiver), _) => Sizes { receiver, sender: 0 },
+        (Count::Of(receiver), Role::Receiver) => {
+            Sizes { receiver, sender: exchange_sizes(channel, mine, &theirs, receiver)? }
+        }
+        (Count::Of(sender), Role::Sender) => {
+            Sizes { receiver: exchange_sizes(channel, mine, &theirs, sender)?, sender }
+        }
+    };
+    // Items are numbered in 32 bits.
+    if sizes.receiver.max(sizes.sender) > u32::MAX as usize {
+        let Sizes { receiver, sender } = sizes;
+        return Err(protocols::Error::from(protocols::Misuse::TooManyItems { receiver, sender }).into());
+    }
+    let plan::Choice { protocol, parameters, reason } = plan::choose(&asked, wanted, Some(sizes))?;
+    let reason = mine.reason(&theirs).unwrap_or(reason);
+    let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
+    let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
+    let needed = protocol.kept_base_ots(&shape);
+    let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
+    let learns = wanted.learns;
+    Ok(Agreed { protocol, parameters, reason, sizes, learns, base_ots, offline: None, role, sid })
+}
+
+fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
+    let mut length = [0; 2];
+    channel.recv_exact(&mut length)?;
+    let length = usize::from(u16::from_le_bytes(length));
+    if length > terms::MAX_BYTES {
+        let cause = CodecError::TooLong { length: length as u64, limit: terms::MAX_BYTES as u64 };
+        return Err(SessionError::Decode { what: "a list of terms", cause });
+    }
+    let mut bytes = vec![0; length];
+    channel.recv_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Exchanges the sizes. Both sides compare both sizes with both sides' limits.
+fn exchange_sizes(
+    channel: &mut Connection,
+    mine: &Terms,
+    theirs: &Terms,
+    items: usize,
+) -> Result<usize, SessionError> {
+    channel.send(&(items as u64).to_le_bytes())?;
+    let mut size = [0; 8];
+    channel.recv_exact(&mut size)?;
+    let their_items = u64::from_le_bytes(size);
+    let whose = |role| match role {
+        Role::Receiver => "receiver's",
+        Role::Sender => "sender's",
+    };
+    let within = |whose, size: u64, limiter, terms: &Terms| {
+        let (least, most) = (terms.limits().min_peer_rows, terms.limits().max_peer_rows);
+        if (least..=most).contains(&size) {
+            Ok(())
+        } else {
+            Err(SessionError::OutOfLimits { whose, size, limiter, least, most })
+        }
+    };
+    within(whose(theirs.role()), their_items, "this side", mine)?;
+    within(whose(mine.role()), items as u64, "the partner", theirs)?;
+    Ok(their_items as usize)
+}
+
+fn session_id(
+    channel: &Connection,
+    role: Role,
+    my_key: Option<&PublicKey>,
+    my_terms: &[u8],
+    their_terms: &[u8],
+) -> [u8; 32] {
+    let no_key = [0; 32];
+    let nonces = channel.nonces();
+    let key = |key: Option<&PublicKey>| key.map_or(no_key, |key| *key.as_bytes());
+    let mine = (nonces.mine, key(my_key), my_terms);
+    let theirs = (nonces.theirs, key(channel.peer_key()), their_terms);
+    let (receiver, sender) = match role {
+        Role::Receiver => (mine, theirs),
+        Role::Sender => (theirs, mine),
+    };
+    let mut hasher = blake3::Hasher::new_derive_key("vesica session id v1");
+    hasher.update(channel.channel_binding());
+    for (nonce, key, terms) in [receiver, sender] {
+        hasher.update(&nonce).update(&key);
+        hasher.update(&(terms.len() as u64).to_le_bytes()).update(terms);
+    }
+    *hasher.finalize().as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use vesica_channel::CancelToken;
+    use vesica_net::memory;
+    use vesica_protocols::Phase;
+
+    use super::*;
+    use crate::settings::{Choice, Settings};
+
+    /// Agreement of a receiver with this version's table of `auto` and a sender with another one.
+    fn with_other_table(receiver: &str, sender: &str) -> [Result<&'static str, SessionError>; 2] {
+        let (mut here, mut there) = memory::pair(&CancelToken::new());
+        let agree = |role, protocol: &str, table: Option<&str>, channel: &mut Connection| {
+            let protocol = if protocol == "auto" { Choice::Auto } else { Choice::Named(protocol.into()) };
+            let settings = Settings { protocol, ..Settings::default() };
+            let terms = Terms::new(role, &settings, &["raw".to_owned()]);
+            let terms = table.map_or(terms.clone(), |table| terms.with("table of auto", table));
+            agree(channel, &terms, settings.wanted(), 5, None).map(|agreed| agreed.protocol.name)
+        };
+        thread::scope(|scope| {
+            let sender = scope.spawn(|| agree(Role::Sender, sender, Some("kkrt from 0"), &mut there));
+            [agree(Role::Receiver, receiver, None, &mut here), sender.join().unwrap()]
+        })
+    }
+
+    #[test]
+    fn sides_that_name_the_protocol_agree_across_tables_of_auto() {
+        for ended in with_other_table("vole", "vole") {
+            assert_eq!(ended, Ok("vole"));
+        }
+    }
+
+    #[test]
+    fn where_a_side_says_auto_another_table_is_refused_on_both_sides_and_named() {
+        for (receiver, sender) in [("auto", "auto"), ("auto", "vole"), ("vole", "auto")] {
+            for ended in with_other_table(receiver, sender) {
+                let error = crate::Error::session(Phase::Agree, &ended.unwrap_err());
+                assert_eq!(error.kind.exit_code(), 77);
+                assert!(error.message.contains("table of auto: mine "), "{error}");
+                assert!(error.remedy.contains("`--protocol` on both sides"), "{error}");
+            }
+        }
+    }
+}
