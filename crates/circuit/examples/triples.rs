@@ -25,7 +25,7 @@ use rand::rngs::StdRng;
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, Stream, memory};
 use vesica_circuit::gmw::{Correlations, Demand, Gmw, Need, RandomOts, Received, Sent, Triples};
-use vesica_circuit::{Bits, Engine, Error, Party, Watch};
+use vesica_circuit::{Bits, Engine, Error, Party};
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
@@ -163,16 +163,6 @@ fn over<S: CotSender<1>, R: CotReceiver<1>>(
 struct Zeros;
 
 impl Correlations for Zeros {
-    fn reserve(
-        &mut self,
-        _: Need,
-        _: &mut dyn Channel,
-        _: &mut dyn CryptoRng,
-        _: &mut Watch<'_>,
-    ) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn bits(&mut self, count: usize) -> Result<Triples, Error> {
         let row = || Bits::repeat(false, count);
         Ok(Triples { a: row(), b: vec![row()], c: vec![row()] })

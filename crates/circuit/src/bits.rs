@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use vesica_crypto::memory::wipe;
+use vesica_crypto::memory::{Wiped, wipe};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::engine::Wires;
@@ -32,15 +32,18 @@ impl Drop for Bits {
 
 impl FromIterator<bool> for Bits {
     fn from_iter<I: IntoIterator<Item = bool>>(bits: I) -> Self {
-        let mut row = Bits { words: Vec::new(), len: 0 };
+        let bits = bits.into_iter();
+        let (mut words, mut len) = (Wiped::default(), 0usize);
+        words.reserve(bits.size_hint().0.div_ceil(WORD));
         for bit in bits {
-            if row.len.is_multiple_of(WORD) {
-                row.words.push(0);
+            if len.is_multiple_of(WORD) {
+                words.reserve(1);
+                words.push(0);
             }
-            row.words[row.len / WORD] |= u64::from(bit) << (row.len % WORD);
-            row.len += 1;
+            words[len / WORD] |= u64::from(bit) << (len % WORD);
+            len += 1;
         }
-        row
+        Bits { words: words.into_vec(), len }
     }
 }
 
@@ -125,6 +128,18 @@ impl Bits {
         }
         self.len = at;
         split
+    }
+
+    /// The rows of these lengths, one after the other.
+    ///
+    /// # Panics
+    /// If there are fewer bits.
+    pub(crate) fn parts(&self, lengths: impl Iterator<Item = usize>) -> impl Iterator<Item = Self> {
+        let mut at = 0;
+        lengths.map(move |length| {
+            at += length;
+            self.slice(at - length..at)
+        })
     }
 
     /// The row whose words are those that `combine` makes of the words of both.

@@ -72,6 +72,7 @@ pub use triples::{Correlations, Demand, Need, Received, Sent, Triples};
 use crate::bits::Bits;
 use crate::engine::{Opening, Party, Watch};
 use crate::error::Error;
+use crate::shares;
 
 /// Bits of the strings of an OT: an AND of one bit with more is split.
 pub const STRING_BITS: usize = 128;
@@ -223,5 +224,5 @@ pub const fn private_bytes(instances: u64, width: u64) -> [u64; 2] {
 /// Bytes that a party sends to open so many bits of one call.
 #[must_use]
 pub fn opening_bytes(opening: Opening, sender: Party, bits: u64) -> u64 {
-    if opening.is_to(sender.other()) { bits.div_ceil(8) } else { 0 }
+    shares::opening_bytes(opening, sender, bits)
 }

@@ -33,6 +33,7 @@ mod error;
 pub mod gadgets;
 pub mod gmw;
 pub mod networks;
+mod shares;
 pub mod shuffle;
 pub mod yao;
 

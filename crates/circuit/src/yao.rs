@@ -76,6 +76,7 @@ pub use labels::Labels;
 
 pub use crate::engine::Watch;
 use crate::engine::{Opening, Party};
+use crate::shares;
 
 const GATES: hash::Label = hash::Label::new("yao: gates");
 const INPUTS: hash::Label = hash::Label::new("yao: labels of inputs");
@@ -107,8 +108,7 @@ pub const fn evaluator_input_bytes(level: u32, bits: u64) -> u64 {
 /// Bytes that the receiver and the sender send to open so many bits in one call.
 #[must_use]
 pub fn opening_bytes(opening: Opening, bits: u64) -> [u64; 2] {
-    [Party::Receiver, Party::Sender]
-        .map(|party| if opening.is_to(party.other()) { bits.div_ceil(8) } else { 0 })
+    [Party::Receiver, Party::Sender].map(|party| shares::opening_bytes(opening, party, bits))
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use vesica_channel::Channel;
-use vesica_crypto::memory::Wiped;
 
 use super::triples::{Correlations, Need, Received, Sent, Triples};
 use super::{Gmw, Multiplexers, Parts, STRING_BITS};
 use crate::bits::Bits;
 use crate::engine::{Engine, Input, Opening, Party, Wires};
 use crate::error::Error;
+use crate::shares;
 
 /// A row of rows: the wires of a layer one after the other.
 struct Joined<'a> {
@@ -72,12 +72,12 @@ impl<C: Correlations> Gmw<'_, C> {
             for at in (start..end).step_by(part) {
                 let range = at..end.min(at + part);
                 let (message, kept, answer) = ask(self, range.clone())?;
-                send(&message, self.channel)?;
+                shares::send(&message, self.channel)?;
                 asked.push_back(Asked { range, kept, answer });
             }
             self.channel.flush()?;
             for Asked { range, kept, answer } in asked {
-                let answer = receive(answer, self.channel)?;
+                let answer = shares::receive(answer, self.channel)?;
                 let gates = range.len() * width;
                 finish(self, range, kept, &answer);
                 (self.watch)(gates as u64)?;
@@ -220,15 +220,7 @@ impl<C: Correlations> Engine for Gmw<'_, C> {
         let mut products = Bits::repeat(false, a.len());
         let part = |range: &Range<usize>| (a.slice(range), vec![b.slice(range)]);
         self.multiply((a.len(), 1), Need::Bits, part, |range, rows| products.write(range.start, &rows[0]))?;
-        if let [(only, _)] = layer {
-            return Ok(vec![products.slice(0..only.len())]);
-        }
-        let mut start = 0;
-        let rows = layer.iter().map(|(row, _)| {
-            start += row.len();
-            products.slice(start - row.len()..start)
-        });
-        Ok(rows.collect())
+        Ok(products.parts(layer.iter().map(|(row, _)| row.len())).collect())
     }
 
     fn and_all(&mut self, select: &Bits, values: &[Bits]) -> Result<Vec<Bits>, Error> {
@@ -267,22 +259,7 @@ impl<C: Correlations> Engine for Gmw<'_, C> {
     }
 
     fn open(&mut self, opening: Opening, wires: &[Bits]) -> Result<Option<Vec<Bits>>, Error> {
-        let shares = Joined { rows: wires.iter().collect() };
-        let shares = shares.slice(&(0..shares.len()));
-        if opening.is_to(self.party.other()) {
-            send(&shares, self.channel)?;
-            self.channel.flush()?;
-        }
-        if !opening.is_to(self.party) {
-            return Ok(None);
-        }
-        let opened = xor(&shares, &receive(shares.len(), self.channel)?);
-        let mut start = 0;
-        let rows = wires.iter().map(|row| {
-            start += row.len();
-            opened.slice(start - row.len()..start)
-        });
-        Ok(Some(rows.collect()))
+        shares::open(opening, self.party, &wires.iter().collect::<Vec<_>>(), self.channel)
     }
 }
 
@@ -293,15 +270,4 @@ fn xor(a: &Bits, b: &Bits) -> Bits {
 /// The rows of `len` bits that were joined.
 fn split(joined: &Bits, len: usize) -> Vec<Bits> {
     (0..joined.len()).step_by(len).map(|start| joined.slice(start..start + len)).collect()
-}
-
-/// Eight bits to a byte.
-fn send(bits: &Bits, channel: &mut dyn Channel) -> Result<(), Error> {
-    Ok(channel.send(&Wiped::from(bits.to_bytes()))?)
-}
-
-fn receive(count: usize, channel: &mut dyn Channel) -> Result<Bits, Error> {
-    let mut bytes = Wiped::from(vec![0; count.div_ceil(8)]);
-    channel.recv_exact(&mut bytes)?;
-    Ok(Bits::from_bytes(&bytes, count))
 }

@@ -1,13 +1,11 @@
 //! The ideal twin of triples: both parties expand one seed, and each keeps its own shares. Only tests can
 //! reach it.
 
-use rand_core::CryptoRng;
-use vesica_channel::Channel;
 use vesica_crypto::prg::Prg;
 
-use super::triples::{Correlations, Need, Received, Sent, Triples};
+use super::triples::{Correlations, Received, Sent, Triples};
 use crate::bits::Bits;
-use crate::engine::{Party, Watch};
+use crate::engine::Party;
 use crate::error::Error;
 
 /// A dealer that deals the same to both parties, without a message.
@@ -47,16 +45,6 @@ impl Dealer {
 }
 
 impl Correlations for Dealer {
-    fn reserve(
-        &mut self,
-        _: Need,
-        _: &mut dyn Channel,
-        _: &mut dyn CryptoRng,
-        _: &mut Watch<'_>,
-    ) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn bits(&mut self, count: usize) -> Result<Triples, Error> {
         self.strings(count, 1)
     }

@@ -4,15 +4,15 @@ use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::half_gates::HalfGates;
 use vesica_crypto::hash::Context;
-use vesica_crypto::memory::Wiped;
 use vesica_ot::chosen::StringOt;
 use vesica_ot::iknp::LEVELS;
 
 use super::labels::{Label, Labels, Stage};
 use super::{GATES, INPUTS, Watch, label_bytes};
 use crate::bits::Bits;
-use crate::engine::{Opening, Party, Wires};
+use crate::engine::{Opening, Party};
 use crate::error::Error;
+use crate::shares;
 
 /// A party of one circuit, over the oblivious transfers `C`.
 pub(super) struct Common<'a, C, const W: usize> {
@@ -91,30 +91,7 @@ impl<'a, C, const W: usize> Common<'a, C, W> {
         if self.openings == Openings::ReceiverOnly && opening.is_to(Party::Sender) {
             return Err(Error::OpensToSender);
         }
-        let rows: Vec<Bits> = wires.iter().map(Labels::low_bits).collect();
-        if rows.is_empty() {
-            return Ok(opening.is_to(self.me).then_some(rows));
-        }
-        let mine = Bits::join(&rows.iter().collect::<Vec<_>>());
-        let count = mine.len().div_ceil(8);
-        if opening.is_to(self.me.other()) {
-            let bytes =
-                Wiped::from(mine.words().iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>());
-            self.channel.send(&bytes[..count])?;
-            self.channel.flush()?;
-        }
-        if !opening.is_to(self.me) {
-            return Ok(None);
-        }
-        let mut words = Wiped::from(vec![0; mine.words().len() * 8]);
-        self.channel.recv_exact(&mut words[..count])?;
-        let words = words.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        let opened = mine.xor(&Bits::from_words(words, mine.len()));
-        let mut at = 0;
-        let rows = rows.iter().map(|row| {
-            at += row.len();
-            opened.slice(at - row.len()..at)
-        });
-        Ok(Some(rows.collect()))
+        let shares: Vec<Bits> = wires.iter().map(Labels::low_bits).collect();
+        shares::open(opening, self.me, &shares.iter().collect::<Vec<_>>(), self.channel)
     }
 }

@@ -49,8 +49,7 @@ impl<'a, C: CotReceiver<W>, const W: usize> Evaluator<'a, C, W> {
         let len = first.len();
         assert!(rows.iter().all(|row| row.len() == len), "rows of one length");
         let choices = Bits::join(&rows.iter().collect::<Vec<_>>());
-        let bytes =
-            Wiped::from(choices.words().iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>());
+        let bytes = Wiped::from(choices.to_bytes());
         let mut strings = Labels::repeat([Block::ZERO; W], choices.len());
         let Common { ot, channel, .. } = &mut self.common;
         ot.receive_correlated(&bytes, &mut strings.0, *channel)?;
