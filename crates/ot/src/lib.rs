@@ -27,6 +27,7 @@ pub mod additive;
 pub mod base;
 pub mod chosen;
 mod consistency;
+mod derandomized;
 mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;

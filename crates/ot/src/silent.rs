@@ -2,16 +2,10 @@
 //!
 //! The set-up makes all rows, as a vector OLE whose values are bits ([`crate::vole`]): the choices are
 //! random, and nothing is sent for them afterwards. A receiver with choices of its own sends one bit a row,
-//! the difference to the random choice, and the sender adds Δ where the bit is set:
+//! the difference to the random choice, and the sender adds Δ where the bit is set (`derandomized.rs`).
 //!
-//! ```text
-//! receiver: a_j, t_j                       sender: Δ, q_j = t_j ⊕ a_j·Δ
-//! d_j = c_j ⊕ a_j              ──►         q_j ⊕ d_j·Δ = t_j ⊕ c_j·Δ
-//! ```
-//!
-//! **Security:** semi-honest or malicious, that of the vector OLE. To the sender d is uniformly random, since
-//! a is pseudo-random. A receiver that sends another d has made another choice. Rows are to be hashed,
-//! tweaked by their number, before they are used as keys.
+//! **Security:** semi-honest or malicious, that of the vector OLE, by which the random choices are pseudo-random. Rows
+//! are to be hashed, tweaked by their number, before they are used as keys.
 //!
 //! Source: Boyle and others (eprint 2019/1159), §5.
 //!
@@ -28,14 +22,11 @@ use vesica_crypto::hash::Context;
 use vesica_crypto::memory::Wiped;
 use zeroize::Zeroizing;
 
-use crate::base::bit;
+use crate::derandomized;
 use crate::security::{Profile, Security, SecurityModel};
 use crate::vole::sender::Expanded;
 use crate::vole::{self, Bit, Check, Plan};
 use crate::{CotReceiver, CotSender, Error};
-
-/// Rows of one message.
-const CHUNK: usize = 1 << 16;
 
 /// Rows that are given out in order, each once.
 struct Supply {
@@ -115,17 +106,7 @@ impl<S: SecurityModel> CotSender<1> for Sender<S> {
     }
 
     fn extend(&mut self, rows: &mut [[Block; 1]], channel: &mut dyn Channel) -> Result<(), Error> {
-        let mut differences = vec![0; CHUNK / 8];
-        for rows in rows.as_flattened_mut().chunks_mut(CHUNK) {
-            let differences = &mut differences[..rows.len().div_ceil(8)];
-            channel.recv_exact(differences)?;
-            let delta = *self.delta;
-            rows.copy_from_slice(self.random(rows.len())?);
-            for (j, row) in rows.iter_mut().enumerate() {
-                *row ^= delta & Block::mask(bit(differences, j) == 1);
-            }
-        }
-        Ok(())
+        derandomized::send(*self.delta, rows, channel, |rows, channel| self.extend_random(rows, channel))
     }
 
     fn extend_random(&mut self, rows: &mut [[Block; 1]], _: &mut dyn Channel) -> Result<(), Error> {
@@ -181,6 +162,15 @@ impl<S> Receiver<S> {
         let taken = self.supply.take(count)?;
         Ok((&self.choices[taken.clone()], &self.supply.rows[taken]))
     }
+
+    /// The same, with the choices packed.
+    fn next(&mut self, choices: &mut [u8], rows: &mut [[Block; 1]]) -> Result<(), Error> {
+        assert!(choices.len() * 8 >= rows.len(), "one choice for each row");
+        let (random, ready) = self.random(rows.len())?;
+        rows.as_flattened_mut().copy_from_slice(ready);
+        choices.iter_mut().zip(random.chunks(8)).for_each(|(choices, random)| *choices = packed(random));
+        Ok(())
+    }
 }
 
 impl<S: SecurityModel> CotReceiver<1> for Receiver<S> {
@@ -192,19 +182,7 @@ impl<S: SecurityModel> CotReceiver<1> for Receiver<S> {
         rows: &mut [[Block; 1]],
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
-        assert!(choices.len() * 8 >= rows.len(), "one choice for each row");
-        let mut differences = Vec::with_capacity(CHUNK / 8);
-        for (rows, choices) in rows.as_flattened_mut().chunks_mut(CHUNK).zip(choices.chunks(CHUNK / 8)) {
-            let (random, ready) = self.random(rows.len())?;
-            rows.copy_from_slice(ready);
-            differences.clear();
-            for (random, choices) in random.chunks(8).zip(choices) {
-                // Bits beyond the last row stay zero.
-                differences.push(packed(random) ^ (choices & (0xff >> (8 - random.len()))));
-            }
-            channel.send(&differences)?;
-        }
-        Ok(())
+        derandomized::receive(choices, rows, channel, |random, rows, _| self.next(random, rows))
     }
 
     fn extend_random(
@@ -214,13 +192,7 @@ impl<S: SecurityModel> CotReceiver<1> for Receiver<S> {
         _: &mut dyn Channel,
         _: &mut dyn rand_core::CryptoRng,
     ) -> Result<(), Error> {
-        assert!(choices.len() * 8 >= rows.len(), "one choice for each row");
-        let (random, ready) = self.random(rows.len())?;
-        rows.as_flattened_mut().copy_from_slice(ready);
-        for (choices, random) in choices.iter_mut().zip(random.chunks(8)) {
-            *choices = packed(random);
-        }
-        Ok(())
+        self.next(choices, rows)
     }
 }
 
@@ -242,6 +214,8 @@ pub fn setup_bytes(count: usize, profile: Profile, security: Security) -> [usize
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::bit;
+    use crate::derandomized::CHUNK;
     use crate::security::{Malicious, SemiHonest};
     use crate::small_field::tests::context;
     use crate::vole::Value;

@@ -45,6 +45,7 @@ use super::receiver::{Noise, draw_points, path_ots};
 use super::sender::Grower;
 use super::value::{Bit, Value};
 use crate::base::bit;
+use crate::derandomized;
 use crate::security::{Security, SemiHonest};
 use crate::softspoken::{self, Choices};
 use crate::{CotReceiver, CotSender, Error};
@@ -57,9 +58,6 @@ const MOST_AT_ONCE: usize = 2;
 
 /// The context of a group, by its number.
 const GROUPS: Label = Label::new("vole: group of pieces");
-
-/// Rows of one message of chosen OTs.
-const CHUNK: usize = 1 << 16;
 
 /// Bytes that the receiver and the sender send for so many rows, all but the last call of which asks for multiples
 /// of 1024. The extension has been set up.
@@ -279,17 +277,10 @@ impl CotSender<1> for Sender {
     }
 
     fn extend(&mut self, rows: &mut [[Block; 1]], channel: &mut dyn Channel) -> Result<(), Error> {
-        let delta = self.delta()[0];
-        for rows in rows.chunks_mut(CHUNK) {
+        derandomized::send(self.delta()[0], rows, channel, |rows, channel| {
             self.extend_random(rows, channel)?;
-            channel.flush()?;
-            let mut differences = vec![0; rows.len().div_ceil(8)];
-            channel.recv_exact(&mut differences)?;
-            for (j, row) in rows.iter_mut().enumerate() {
-                row[0] ^= delta & Block::mask(bit(&differences, j) == 1);
-            }
-        }
-        Ok(())
+            Ok(channel.flush()?)
+        })
     }
 
     fn extend_random(&mut self, rows: &mut [[Block; 1]], channel: &mut dyn Channel) -> Result<(), Error> {
@@ -466,20 +457,13 @@ impl CotReceiver<1> for Receiver {
         rows: &mut [[Block; 1]],
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
-        assert!(choices.len() * 8 >= rows.len(), "one choice for each row");
-        for (rows, choices) in rows.chunks_mut(CHUNK).zip(choices.chunks(CHUNK / 8)) {
-            self.prepare(rows.len(), channel)?;
-            let mut random = Zeroizing::new(vec![0; rows.len().div_ceil(8)]);
-            self.next(&mut random, rows, channel)?;
-            random.iter_mut().zip(choices).for_each(|(random, choice)| *random ^= choice);
-            if let (Some(last), rest @ 1..) = (random.last_mut(), rows.len() % 8) {
-                // Bits beyond the last row stay zero.
-                *last &= (1 << rest) - 1;
-            }
-            channel.send(&random)?;
+        derandomized::receive(choices, rows, channel, |random, rows, channel| {
+            // The partner waits for the choices of the rows before.
             channel.flush()?;
-        }
-        Ok(())
+            self.prepare(rows.len(), channel)?;
+            self.next(random, rows, channel)
+        })?;
+        Ok(channel.flush()?)
     }
 
     fn extend_random(
