@@ -379,58 +379,71 @@ fn who_never_hands_over_is_dropped() {
     relay.end();
 }
 
-/// A relay that goes on talking after PAIRED fills no memory.
-#[test]
-fn a_relay_that_talks_on_after_paired_is_none() {
-    let (party, partner, relay) = (identity(), identity(), identity());
+/// A relay of a test, whose TLS with a party stands.
+struct FakeRelay<'a> {
+    tls: &'a mut TlsConnection,
+    records: &'a mut Records,
+    socket: &'a mut TcpStream,
+    /// What the party has said.
+    text: &'a mut Vec<u8>,
+}
+
+/// Joins at a relay that does `relay`, and hands on how that ended.
+fn join_at(
+    times: &Times,
+    relay: impl FnOnce(FakeRelay<'_>) + Send,
+    ended: impl FnOnce(Result<(), JoinError>, TcpStream),
+) {
+    let (party, partner, own) = (identity(), identity(), identity());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let tls = Tls::to_relay(&party, *relay.public_key()).unwrap();
+    let tls = Tls::to_relay(&party, *own.public_key()).unwrap();
     let asked = Join::decode(&run_join(&party, &partner, "")).unwrap().unwrap().0;
-    let times = Times { handshake: 2 * SOON, ..Times::default() };
     thread::scope(|scope| {
         let address = listener.local_addr().unwrap();
         scope.spawn(move || {
             let (mut socket, _) = listener.accept().unwrap();
-            let (mut tls, _) = Tls::of_relay(&relay).unwrap().connection(Role::Server).unwrap();
+            let (mut tls, _) = Tls::of_relay(&own).unwrap().connection(Role::Server).unwrap();
             let (mut records, mut text) = (Records::default(), Vec::new());
             handshake(&mut tls, &mut records, &mut socket, &mut text).unwrap();
-            let paired = Reply::Paired { part: 0 }.encode();
-            while say(&mut tls, &paired, false, &mut socket).is_ok() {
-                thread::sleep(Duration::from_millis(5));
-            }
+            relay(FakeRelay { tls: &mut tls, records: &mut records, socket: &mut socket, text: &mut text });
         });
         let socket = TcpStream::connect(address).unwrap();
         let until = Instant::now() + PATIENCE;
-        let outcome = join(&socket, &tls, &asked, &times, until, &|| false, &mut || ());
-        assert!(matches!(outcome, Err(JoinError::NotARelay)), "{outcome:?}");
+        let outcome = join(&socket, &tls, &asked, times, until, &|| false, &mut || ());
+        ended(outcome.map(drop), socket);
     });
+}
+
+/// A relay that goes on talking after PAIRED fills no memory.
+#[test]
+fn a_relay_that_talks_on_after_paired_is_none() {
+    let times = Times { handshake: 2 * SOON, ..Times::default() };
+    join_at(
+        &times,
+        |FakeRelay { tls, socket, .. }| {
+            let paired = Reply::Paired { part: 0 }.encode();
+            while say(tls, &paired, false, socket).is_ok() {
+                thread::sleep(Duration::from_millis(5));
+            }
+        },
+        |outcome, _| assert!(matches!(outcome, Err(JoinError::NotARelay)), "{outcome:?}"),
+    );
 }
 
 #[test]
 fn a_relay_that_falls_silent_is_lost() {
-    let (party, partner, relay) = (identity(), identity(), identity());
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let tls = Tls::to_relay(&party, *relay.public_key()).unwrap();
-    let asked = Join::decode(&run_join(&party, &partner, "")).unwrap().unwrap().0;
     let times = Times { beat: Duration::from_millis(50), silence: SOON, ..Times::default() };
-    thread::scope(|scope| {
-        let address = listener.local_addr().unwrap();
-        scope.spawn(move || {
-            let (mut socket, _) = listener.accept().unwrap();
-            let (mut tls, _) = Tls::of_relay(&relay).unwrap().connection(Role::Server).unwrap();
-            let (mut records, mut text) = (Records::default(), Vec::new());
-            handshake(&mut tls, &mut records, &mut socket, &mut text).unwrap();
-            say(&mut tls, &Reply::Wait.encode(), false, &mut socket).unwrap();
-            while let Ok(record) = records.next(&mut socket) {
-                take_in(&mut tls, &record, &mut text).unwrap();
+    join_at(
+        &times,
+        |FakeRelay { tls, records, socket, text }| {
+            say(tls, &Reply::Wait.encode(), false, socket).unwrap();
+            while let Ok(record) = records.next(socket) {
+                take_in(tls, &record, text).unwrap();
             }
             assert!(text.len() > 73 && text[73..].iter().all(|&byte| byte == PING), "it was pinged");
-        });
-        let socket = TcpStream::connect(address).unwrap();
-        let until = Instant::now() + PATIENCE;
-        let lost = join(&socket, &tls, &asked, &times, until, &|| false, &mut || ());
-        assert!(matches!(lost, Err(JoinError::Lost(RetryReason::NoAnswer))), "{lost:?}");
-    });
+        },
+        |outcome, _| assert!(matches!(outcome, Err(JoinError::Lost(RetryReason::NoAnswer))), "{outcome:?}"),
+    );
 }
 
 #[test]
@@ -476,35 +489,27 @@ fn a_half_that_is_closed_leaves_the_other_open() {
 /// The relay's last record, its bare byte and the partner's first bytes come in one segment, and each goes where it belongs.
 #[test]
 fn bytes_behind_the_handover_stay_in_the_socket() {
-    let (party, partner, relay) = (identity(), identity(), identity());
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let tls = Tls::to_relay(&party, *relay.public_key()).unwrap();
-    let asked = Join::decode(&run_join(&party, &partner, "")).unwrap().unwrap().0;
     let partners = vec![0xab; 40_000];
-    thread::scope(|scope| {
-        let (address, bare) = (listener.local_addr().unwrap(), partners.clone());
-        scope.spawn(move || {
-            let (mut socket, _) = listener.accept().unwrap();
-            let (mut tls, _) = Tls::of_relay(&relay).unwrap().connection(Role::Server).unwrap();
-            let (mut records, mut text) = (Records::default(), Vec::new());
-            handshake(&mut tls, &mut records, &mut socket, &mut text).unwrap();
+    join_at(
+        &Times::default(),
+        |FakeRelay { tls, socket, .. }| {
             let mut last = Vec::new();
-            say(&mut tls, &Reply::Wait.encode(), false, &mut last).unwrap();
-            say(&mut tls, &Reply::Paired { part: 0 }.encode(), true, &mut last).unwrap();
+            say(tls, &Reply::Wait.encode(), false, &mut last).unwrap();
+            say(tls, &Reply::Paired { part: 0 }.encode(), true, &mut last).unwrap();
             last.push(0);
-            last.extend(bare);
+            last.extend(&partners);
             socket.write_all(&last).unwrap();
             let mut rest = Vec::new();
             socket.read_to_end(&mut rest).unwrap();
-        });
-        let mut socket = TcpStream::connect(address).unwrap();
-        let until = Instant::now() + PATIENCE;
-        join(&socket, &tls, &asked, &Times::default(), until, &|| false, &mut || ()).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        let mut heard = vec![0; partners.len()];
-        socket.read_exact(&mut heard).unwrap();
-        assert_eq!(heard, partners);
-    });
+        },
+        |outcome, mut socket| {
+            outcome.unwrap();
+            socket.set_read_timeout(Some(PATIENCE)).unwrap();
+            let mut heard = vec![0; partners.len()];
+            socket.read_exact(&mut heard).unwrap();
+            assert_eq!(heard, partners);
+        },
+    );
 }
 
 /// The same at the relay: a party whose first bytes come with its close_notify.
