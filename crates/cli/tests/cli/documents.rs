@@ -44,6 +44,7 @@ fn every_protocol_has_its_page_with_its_formulas() {
         assert!(root().join(&page).exists(), "write {page}: the page of a protocol that the registry lists");
         let page = read(&page);
         assert!(page.starts_with(&format!("# `{name}`")), "{name}");
+        let page = page.replace('\n', " ");
         for message in entry["messages"].as_array().unwrap() {
             let bytes = message["bytes"].as_str().unwrap();
             assert!(page.contains(bytes), "docs/protocols/{name}.md does not mention {bytes}");

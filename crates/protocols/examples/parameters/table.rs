@@ -42,23 +42,33 @@ fn wrapped(text: &str) -> String {
     let wrap = |paragraph: &str| {
         let indent = if paragraph.starts_with("- ") { "  " } else { "" };
         let (mut lines, mut width) = (String::new(), 0);
-        for word in paragraph.split(' ') {
+        for word in unbroken(paragraph) {
             let length = word.chars().count();
-            // At the start of a line these would begin a list or a heading.
-            let mark = ["-", "+", "="].contains(&word);
-            if width > 0 && width + 1 + length > 120 && !mark {
+            if width > 0 && width + 1 + length > 120 {
                 lines += &format!("\n{indent}");
                 width = indent.len();
             } else if width > 0 {
                 lines.push(' ');
                 width += 1;
             }
-            lines += word;
+            lines += &word;
             width += length;
         }
         lines
     };
     text.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
+}
+
+/// The words, each with the marks behind it that would begin a list or a heading at the start of a line.
+fn unbroken(paragraph: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in paragraph.split(' ') {
+        match words.last_mut().filter(|_| ["-", "+", "="].contains(&word)) {
+            Some(before) => before.extend([" ", word]),
+            None => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 /// 2^x for the eye: a probability by its logarithm.
