@@ -23,19 +23,24 @@ pub(crate) use text::{TextOptions, TextPair};
 /// Examples below the options.
 const RECEIVE: &str = "Example:
   vesica receive --input ours.csv --key Email:email --output matched.csv --listen :7400 --peer @partner.pub
+
 The partner runs `vesica send` with --connect, or the other way round; see also `vesica inspect` and `vesica plan`.";
 const SEND: &str = "Example:
   vesica send --input ours.csv --key mail:email --connect partner.example:7400 --peer vesica-pub1-…
+
 The partner runs `vesica receive`.";
 const RELAY: &str = "Example:
   vesica relay --listen :7401 --allow @allowed-keys
-Two parties of whom neither can listen run `vesica receive` and `vesica send` with --via HOST:7401 and --via-key, this
-relay's public key. It cannot read what goes through it. INT or TERM lets the pairs under way end; a second one cuts them.";
+
+Two parties of whom neither can listen run `vesica receive` and `vesica send` with --via HOST:7401 and --via-key, \
+this relay's public key. It cannot read what goes through it. INT or TERM lets the pairs under way end; a second \
+one cuts them.";
 const LOCAL: &str = "Example:
   vesica local --receiver ours.csv --sender theirs.csv --key Email=mail:email --output matched.csv";
 const ASSIST: &str = "Example:
   vesica assist --listen :7500 --peer @one.pub --peer @two.pub
-The two parties run `vesica receive` and `vesica send` with --protocol server-aided --security semi-honest,
+
+The two parties run `vesica receive` and `vesica send` with --protocol server-aided --security semi-honest, \
 --helper HOST:7500 and --helper-key, this helper's public key. It helps them once.";
 const INSPECT: &str = "Example:
   vesica inspect --input ours.csv --key Email:email";
@@ -80,7 +85,7 @@ pub(crate) enum Command {
 
 #[derive(Args)]
 pub(crate) struct Keygen {
-    /// The file for the new identity [default: vesica/identity.pem in the configuration folder]
+    /// The file for the new identity [default: vesica/identity.pem in $XDG_CONFIG_HOME or ~/.config]
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -135,7 +140,7 @@ pub(crate) struct Assist {
     /// Wait for the parties at this address: HOST:PORT, or :PORT for all addresses of this machine
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: String,
-    /// My identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in the configuration folder]
+    /// My identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in $XDG_CONFIG_HOME or ~/.config]
     #[arg(long, value_name = "FILE")]
     pub(crate) identity: Option<PathBuf>,
     /// A party's public key, vesica-pub1-…, or @FILE with a file that holds it; give both parties'
@@ -151,7 +156,7 @@ pub(crate) struct Relay {
     /// Wait for the parties at this address: HOST:PORT, or :PORT for all addresses of this machine
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: String,
-    /// This relay's identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in the configuration folder]
+    /// This relay's identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in $XDG_CONFIG_HOME or ~/.config]
     #[arg(long, value_name = "FILE")]
     pub(crate) identity: Option<PathBuf>,
     /// Serve the party with this public key, vesica-pub1-…, or those in @FILE, one a line; repeat for more
@@ -253,13 +258,13 @@ pub(crate) struct PartnerOptions {
     /// A name for the run, the same on both sides, where several with this partner meet at the relay at the same time
     #[arg(long, value_name = "NAME", requires = "via")]
     pub(crate) run: Option<String>,
-    /// My identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in the configuration folder]
+    /// My identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in $XDG_CONFIG_HOME or ~/.config]
     #[arg(long, value_name = "FILE")]
     pub(crate) identity: Option<PathBuf>,
     /// The partner's public key, vesica-pub1-…, or @FILE with a file that holds it
     #[arg(long, value_name = "PUBKEY", required_unless_present = "insecure_plaintext")]
     pub(crate) peer: Option<String>,
-    /// Keep base OTs with this partner in FILE, and use those in it: later runs start faster (kkrt, ot-phasing, ot-psi, gbf, gbf-random and those over garbled circuits; --security semi-honest)
+    /// Keep base OTs with this partner in FILE, and use those in it: later runs start faster (kkrt, ot-phasing, ot-psi, gbf, gbf-random and those over circuits, but not circuit-vole; --security semi-honest)
     #[arg(long, value_name = "FILE", conflicts_with = "insecure_plaintext")]
     pub(crate) keep_base_ots: Option<PathBuf>,
     /// Use what an offline phase with this partner has left in FILE, and use it up; with --prepare, the new file for it (gbf-rr16)

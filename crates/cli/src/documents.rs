@@ -37,7 +37,10 @@ pub(crate) fn man(words: &[String]) -> u8 {
     let mut name = "vesica".to_owned();
     for word in words {
         let Some(below) = command.find_subcommand(word).cloned() else {
-            say(&format!("vesica man: `{name}` has no command `{word}`; `{name} --help` lists the commands"));
+            let command_line = name.replace('-', " ");
+            say(&format!(
+                "vesica man: `{command_line}` has no command `{word}`; `{command_line} --help` tells about it"
+            ));
             return crate::USAGE;
         };
         name = format!("{name}-{word}");
@@ -51,7 +54,8 @@ pub(crate) fn man(words: &[String]) -> u8 {
 /// The pages of a command and of those below it.
 fn pages(command: clap::Command, name: &str, page: &mut Vec<u8>) {
     // Writing to memory cannot fail.
-    let _ = clap_mangen::Man::new(command.clone().display_name(name.to_owned())).render(page);
+    let man = clap_mangen::Man::new(command.clone().display_name(name.to_owned()));
+    let _ = man.source(concat!("vesica ", env!("CARGO_PKG_VERSION"))).render(page);
     for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
         pages(below.clone(), &format!("{name}-{}", below.get_name()), page);
     }

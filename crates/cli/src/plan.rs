@@ -162,7 +162,7 @@ fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)>
         lines.push(("helper", cost));
     }
     if let Some(GateCount { ands, private_ands, depth }) = gates {
-        let depth = depth.map_or(String::new(), |depth| format!(", {depth} in a row"));
+        let depth = depth.map_or(String::new(), |depth| format!("; at most {depth} after one another"));
         lines.push((
             "gates",
             format!("{ands} AND, {private_ands} AND with a bit that the sender knows{depth}"),
@@ -194,6 +194,9 @@ fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)>
     lines
 }
 
+/// The longest name of a protocol.
+const WIDTH: usize = "circuit-phasing-gmw".len();
+
 /// Every protocol with its cost, and below them those that cannot be taken. A star marks a time of another record than the
 /// first.
 fn table(forecast: &Forecast) -> String {
@@ -204,7 +207,7 @@ fn table(forecast: &Forecast) -> String {
     });
     let fastest = times.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name);
     let line = |mark: &str, [name, time, traffic, receiver, sender]: [&str; 5], remark: &str| {
-        format!("{mark} {name:12} {time:>10} {traffic:>10} {receiver:>10} {sender:>10}{remark}\n")
+        format!("{mark} {name:WIDTH$} {time:>10} {traffic:>10} {receiver:>10} {sender:>10}{remark}\n")
     };
     let mut text = line(" ", ["protocol", "time ", "traffic", "memory", "sender's"], "");
     let mut refused = String::new();
@@ -230,7 +233,7 @@ fn table(forecast: &Forecast) -> String {
 }
 
 fn refusal(name: &str, unfit: &Unfit) -> String {
-    format!("  {name:12} no: {unfit}\n")
+    format!("  {name:WIDTH$} no: {unfit}\n")
 }
 
 /// What was agreed, in the words of the options.
@@ -264,7 +267,7 @@ fn parameters(forecast: &Forecast, asked: &Asked) -> String {
         }
         ResultKind::Count => text.push_str(", a count"),
         ResultKind::Sums { columns } => {
-            let _ = write!(text, ", {columns} sums");
+            let _ = write!(text, ", {columns} sum{}", if columns == 1 { "" } else { "s" });
         }
     }
     if parameters.min_matches > 0 {

@@ -19,7 +19,8 @@ pub(crate) fn run() -> u8 {
         Ok(code) => code,
         Err(error) => {
             say(&format!("vesica quickstart: {error}"));
-            vesica::Kind::Internal.exit_code()
+            say("  what to do: set TMPDIR to a folder that this user may write to and run programs from");
+            vesica::Kind::Output.exit_code()
         }
     }
 }

@@ -50,11 +50,12 @@ impl Screen {
     pub(crate) fn show(&self, event: &Event) {
         match event {
             Event::Started { role } => self.helps.store(*role == Participant::Helper.name(), Relaxed),
-            Event::Connected { address: None } => {}
+            Event::Connected { address: None, .. } => {}
             Event::Listening { address, key } => self.listening(address, key.as_deref()),
             Event::Notice { message } => self.line(message),
-            Event::Connected { address: Some(address) } => {
-                self.line(&format!("connected to the partner at {address}"));
+            Event::Connected { address: Some(address), relayed } => {
+                let way = if *relayed { "through the relay at" } else { "at" };
+                self.line(&format!("connected to the partner {way} {address}"));
             }
             Event::Phase { name, words, step, steps, .. } => {
                 let waits =
@@ -201,11 +202,11 @@ fn answer(result: &ResultReport) -> Option<String> {
         return Some(format!("{count} {verb}{}", how(", with noise")));
     }
     if let Some(reached) = result.at_least {
-        let told = if reached { "enough keys match" } else { "fewer keys match" };
-        return Some(format!("{told}{}", how(", by a count with noise")));
+        let told = if reached { "as many keys match as" } else { "fewer keys match than" };
+        return Some(format!("{told} `--at-least` asks{}", how(", by a count with noise")));
     }
-    let sums = result.sums.as_ref()?.iter().map(|sum| format!("{} {}", sum.column, sum.sum));
-    Some(format!("sums over the matching keys: {}", sums.collect::<Vec<_>>().join(", ")))
+    let sums = result.sums.as_ref()?.iter().map(|sum| format!("`{}`: {}", sum.column, sum.sum));
+    Some(format!("sums over the matching keys: {}", sums.collect::<Vec<_>>().join("; ")))
 }
 
 /// How long it took, and what went over the connection.

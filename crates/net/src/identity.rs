@@ -77,7 +77,7 @@ pub enum IdentityError {
         path: PathBuf,
     },
     /// Others may read the file.
-    #[error("{path} can be read by others (mode {mode:03o}): run `chmod 600 {path}`", path = path.display())]
+    #[error("{path} can be read by others (mode {mode:03o}): if it is your identity, run `chmod 600 {path}`", path = path.display())]
     Exposed {
         /// The file.
         path: PathBuf,

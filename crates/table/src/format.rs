@@ -40,10 +40,10 @@ impl Format {
             (Ending::Parquet, _) => Format::Parquet,
             (Ending::Arrow, Format::ArrowStream) => Format::ArrowStream,
             (Ending::Arrow, _) => Format::ArrowFile,
-            (Ending::Csv, _) | (Ending::Other, Format::Csv(_) | Format::Batches) => {
+            (Ending::Csv, _) | (Ending::Foreign | Ending::Other, Format::Csv(_) | Format::Batches) => {
                 Format::Csv(Packing::None)
             }
-            (Ending::Other, input) => input,
+            (Ending::Foreign | Ending::Other, input) => input,
         }
     }
 
@@ -54,6 +54,7 @@ impl Format {
             (Ending::Parquet, format) => format == Format::Parquet,
             (Ending::Arrow, format) => !matches!(format, Format::Csv(_) | Format::Parquet),
             (Ending::Csv, format) => matches!(format, Format::Csv(_)),
+            (Ending::Foreign, _) => false,
             (Ending::Other, _) => true,
         }
     }
@@ -65,6 +66,8 @@ enum Ending {
     Csv,
     Parquet,
     Arrow,
+    /// A format in which nothing is written here.
+    Foreign,
     Other,
 }
 
@@ -75,6 +78,10 @@ impl Ending {
             Some("csv") => Ending::Csv,
             Some("parquet" | "pq") => Ending::Parquet,
             Some("arrow" | "arrows" | "feather" | "ipc") => Ending::Arrow,
+            Some(
+                "json" | "jsonl" | "ndjson" | "xls" | "xlsx" | "ods" | "orc" | "avro" | "zip" | "bz2" | "xz"
+                | "7z",
+            ) => Ending::Foreign,
             _ => Ending::Other,
         }
     }
@@ -103,7 +110,7 @@ pub(crate) fn guess(name: &Path, reader: &mut dyn Read) -> io::Result<Guess> {
             Guess::Readable(Format::Csv(_)) => match Ending::of(name) {
                 Ending::Parquet => Guess::Misnamed("Parquet"),
                 Ending::Arrow => Guess::Misnamed("Arrow IPC"),
-                Ending::Csv | Ending::Other => Guess::Readable(Format::Csv(Packing::None)),
+                Ending::Csv | Ending::Foreign | Ending::Other => Guess::Readable(Format::Csv(Packing::None)),
             },
             other => other,
         });

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use vesica_channel::{ChannelError, Fault as NetFault};
 use vesica_net::relay::Refusal;
 use vesica_net::{NetError, RetryReason};
-use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Phase, Unsupported, registry};
+use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Phase, Security, Unsupported, registry};
 use vesica_table::{Fault as TableFault, OutputFault, TableError};
 
 use crate::error::{Error, Kind, Side};
@@ -83,6 +83,7 @@ impl Error {
     pub(crate) fn through_relay(self, relay: Option<&str>) -> Self {
         let ended = self.side == Side::Partner && self.kind == Kind::Partner;
         let Some(relay) = relay.filter(|_| ended) else { return self };
+        let remedy = self.remedy.replace("ask the partner", "ask the partner and whoever runs the relay");
         let message = ["the partner closed the connection", "the partner fell silent"].iter().fold(
             self.message,
             |message, words| {
@@ -90,7 +91,7 @@ impl Error {
                 message.replace(words, &both)
             },
         );
-        Error { message, ..self }
+        Error { message, remedy, ..self }
     }
 
     /// The same after the partner has ended well.
@@ -177,6 +178,9 @@ impl Error {
             PlanError::Security { name, .. } if is_insecure(name) => {
                 "leave out `--protocol`; it runs only with `--security semi-honest` and `--allow-insecure` on both sides"
             }
+            PlanError::Security { security: Security::SemiHonest, .. } => {
+                "leave out `--security semi-honest` on both sides, or name another protocol"
+            }
             PlanError::Security { .. } => {
                 "leave out `--protocol`, or agree with the partner on `--security semi-honest` and give it on both sides"
             }
@@ -191,9 +195,15 @@ impl Error {
                 );
                 return Error { side, phase, kind, message: error.to_string(), remedy };
             }
-            PlanError::Nothing(_) => {
-                "leave out an option, or agree with the partner on `--security semi-honest`"
-            }
+            PlanError::Nothing(security) => match security {
+                Security::SemiHonest => {
+                    "name a protocol that has them: `vesica protocols` shows what each offers"
+                }
+                Security::Malicious => {
+                    "name a protocol that has them (`vesica protocols` shows what each offers), or agree with the partner \
+                     on `--security semi-honest`"
+                }
+            },
             PlanError::AuditOfAuto | PlanError::Unsupported { what: Unsupported::Audit, .. } => {
                 let remedy = format!(
                     "leave out `--audit-max`, or name one of these with `--protocol` on both sides: {}",
@@ -367,6 +377,7 @@ fn output_remedy(error: &TableError) -> &'static str {
         TableError::Output { fault: OutputFault::Descriptor, .. } => {
             "name the file itself, or use `-` for standard output"
         }
+        TableError::Unencodable { .. } => "convert the input to UTF-8",
         _ => match source(error).map(io::Error::kind) {
             Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
                 "free space on that disk, or name a file on another disk"
@@ -413,7 +424,9 @@ fn net_remedy(error: &NetError) -> &'static str {
             "check that the partner has started, and that both sides give the same `--via` and `--run` and each other's \
              `--peer`; `--timeout` lets you wait longer"
         }
-        NetError::NotARelay { .. } => "check `--via`: another program listens there",
+        NetError::NotARelay { .. } => {
+            "check `--via`: another program listens there, or the partner itself (then use `--connect`)"
+        }
         NetError::WrongRelay { .. } => "compare `--via-key` with the public key that `vesica relay` shows",
         NetError::RefusedByRelay { refusal: Refusal::NotAllowed, .. } => {
             "give your public key to whoever runs the relay, who allows it with `--allow`"
@@ -422,7 +435,9 @@ fn net_remedy(error: &NetError) -> &'static str {
             "install the same version of vesica on both sides and at the relay"
         }
         NetError::Mispaired { .. } => "do not use this relay; ask whoever runs it",
-        NetError::NotVesica { .. } => "check the address and port: another program listens there",
+        NetError::NotVesica { .. } => {
+            "check the address and port: another program listens there, or a `vesica relay` (then use `--via`)"
+        }
         NetError::VersionMismatch { .. } => "install the same version of vesica on both sides",
         NetError::Channel(error) => channel_remedy(error),
         _ => REPORT_A_BUG,

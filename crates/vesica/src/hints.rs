@@ -4,12 +4,14 @@ use crate::report::Sizes;
 
 /// A hint where every row was left out, or where nothing matches. `matching` keys are none before the result is known.
 pub(crate) fn of(sizes: &Sizes, matching: Option<u64>) -> Option<String> {
-    let Sizes { rows, items, nulls, invalid, .. } = *sizes;
+    let Sizes { rows, items, nulls, invalid, peer_items, .. } = *sizes;
     match matching {
         None if rows > 0 && items == 0 => Some(format!(
             "all {rows} rows were left out: {nulls} with an empty key, {invalid} with an invalid one; are the column and \
              the rule right? `vesica inspect` shows what is wrong with the keys"
         )),
+        None if rows == 0 => Some("our table has no rows".to_owned()),
+        Some(0) if items > 0 && peer_items == Some(0) => Some("the partner's table has no keys".to_owned()),
         Some(0) if items > 0 => Some(
             "no key in common: do both sides write their keys in the same form, and name their columns in the same order? \
              Compare what `vesica inspect` shows on each side"
@@ -42,13 +44,13 @@ mod tests {
             "{out}"
         );
         assert!(hint(sizes(9, 9, 0, 0), Some(0)).unwrap().contains("`vesica inspect`"));
+        assert_eq!(hint(sizes(0, 0, 0, 0), None).unwrap(), "our table has no rows");
+        let alone = Sizes { peer_items: Some(0), ..sizes(9, 9, 0, 0) };
+        assert_eq!(hint(alone, Some(0)).unwrap(), "the partner's table has no keys");
         // Nothing is wrong, or the hint was given before.
-        for (sizes, items) in [
-            (sizes(0, 0, 0, 0), None),
-            (sizes(9, 1, 8, 0), None),
-            (sizes(9, 9, 0, 0), Some(1)),
-            (sizes(9, 0, 9, 0), Some(0)),
-        ] {
+        for (sizes, items) in
+            [(sizes(9, 1, 8, 0), None), (sizes(9, 9, 0, 0), Some(1)), (sizes(9, 0, 9, 0), Some(0))]
+        {
             assert_eq!(hint(sizes, items), None);
         }
     }

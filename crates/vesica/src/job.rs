@@ -101,6 +101,7 @@ impl Job {
             Err(error) => return self.refuse(error, on_event),
         };
         let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(pair.my_key);
+        let reporter = reporter.with_relay(pair.via.clone());
         on_event(&Event::Started { role: role.name() });
         let via = pair.via.clone();
         let result = self.steps(pair, &reporter, rng, connect);

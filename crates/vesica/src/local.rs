@@ -103,6 +103,7 @@ const TO_ONE: &[(&str, &str)] = &[
     ("if both sides give ", "with "),
     ("run again on both sides", "run again"),
     ("start both sides again", "start it again"),
+    (", on both sides", ""),
     (" on both sides", ""),
     ("nothing was written here", "nothing was written"),
 ];

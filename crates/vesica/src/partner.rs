@@ -267,6 +267,13 @@ impl AddressOptions<'_> {
         if self.via.is_empty() && self.via_keys.is_empty() && self.run.is_none() {
             return address(self.listen, self.connect);
         }
+        if self.via.is_empty() && self.listen.or(self.connect).is_some() {
+            let option = if self.run.is_some() { "--run" } else { "--via-key" };
+            return Err(Error::usage(
+                format!("`{option}` goes with `--via` only"),
+                "leave it out, or meet the partner at a relay with `--via` and `--via-key`",
+            ));
+        }
         if self.listen.or(self.connect).is_some() {
             return Err(Error::usage(
                 "`--via` takes the place of `--listen` and `--connect`, and one of them is given too",

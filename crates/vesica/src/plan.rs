@@ -14,7 +14,10 @@ pub enum PlanError {
     #[error("there is no protocol named \"{0}\"; `vesica protocols` lists them all")]
     Unknown(String),
     /// The protocol is not offered in that security model.
-    #[error("protocol {name} is not secure against {security} parties")]
+    #[error("protocol {name} {}", match security {
+        Security::SemiHonest => "runs only where the partner may cheat, with `--security malicious`",
+        Security::Malicious => "is not secure against malicious parties",
+    })]
     Security {
         /// Its name.
         name: &'static str,
@@ -56,7 +59,7 @@ pub enum PlanError {
     #[error("the result {0} is offered only between parties that follow the protocol")]
     ResultSecurity(ResultName),
     /// No protocol of this version offers what was asked for.
-    #[error("no protocol of this version is secure against {0} parties and offers all that was asked for")]
+    #[error("`--protocol auto` takes no protocol against {0} parties with all the options that were given")]
     Nothing(Security),
 }
 
@@ -111,7 +114,7 @@ pub(crate) fn auto_table() -> String {
 }
 
 /// The reason where `dh` would be cheaper: security is never lowered for speed.
-const ONLY_ONE: &str = "the only protocol with the requested security";
+const ONLY_ONE: &str = "the fastest protocol that holds if a side cheats";
 
 /// The reason where the result is not rows.
 const OF_RESULT: &str = "the protocol that gives this result";

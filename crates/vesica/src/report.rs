@@ -41,6 +41,9 @@ pub struct Report {
     pub session: Option<String>,
     /// The helper, in a protocol that has one.
     pub helper: Option<HelperReport>,
+    /// The address of the relay through which the partner was met; the relay learns who the two sides are, when they ran and
+    /// how many bytes they sent.
+    pub relay: Option<String>,
     /// What a helper saw of its two parties; in a helper's own report.
     pub parties: Option<PartiesReport>,
     /// Digests of all that session and protocol sent and received; my `sent` is the partner's `received`.
@@ -311,8 +314,10 @@ pub enum Event {
     },
     /// The partner is connected and authenticated.
     Connected {
-        /// Where it connects from, or listens.
+        /// Where it connects from, or listens; the relay's, if it is met through one.
         address: Option<String>,
+        /// Whether it is met through a relay.
+        relayed: bool,
     },
     /// A phase begins.
     Phase {

@@ -93,6 +93,7 @@ impl<'a> Reporter<'a> {
             keys: None,
             session: None,
             helper: None,
+            relay: None,
             parties: None,
             transcript: None,
             input: None,
@@ -126,6 +127,13 @@ impl<'a> Reporter<'a> {
         };
         let (state, done) = (Mutex::new(state), AtomicU64::new(0));
         Reporter { cancel, on_event, state, done, my_key: None, awaited: "the partner" }
+    }
+
+    /// The same in a run through this relay, if there is one.
+    #[must_use]
+    pub(crate) fn with_relay(self, relay: Option<String>) -> Self {
+        self.state().report.relay = relay;
+        self
     }
 
     /// The same for a side that shows this key.
@@ -274,15 +282,17 @@ impl<'a> Reporter<'a> {
     }
 
     pub(crate) fn connected(&self, channel: &Connection) {
-        {
+        let relayed = {
             let mut state = self.state();
             state.meters.push(channel.meter());
             let keys = self.my_key.as_ref().zip(channel.peer_key());
             state.report.keys =
                 keys.map(|(mine, partner)| Keys { mine: mine.to_string(), partner: partner.to_string() });
-        }
+            state.report.relay.is_some()
+        };
         (self.on_event)(&Event::Connected {
             address: channel.peer_address().map(|address| address.to_string()),
+            relayed,
         });
     }
 

@@ -168,6 +168,11 @@ class Report:
         return None if transcript is None else _fields(Transcript, transcript)
 
     @property
+    def relay(self) -> str | None:
+        """The address of the relay through which the partner was met; None without one."""
+        return self._data["relay"]  # type: ignore[no-any-return]
+
+    @property
     def helper(self) -> dict[str, Any] | None:
         """The helper as this party saw it, ``key`` and ``transcript``; None in a protocol without one."""
         return self._data["helper"]  # type: ignore[no-any-return]

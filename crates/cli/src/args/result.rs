@@ -11,7 +11,7 @@ use super::common::words;
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Agreed: both sides give the same")]
 pub(super) struct ResultArgs {
-    /// What the result is: the matching rows, how many keys match, or sums over them (docs/results.md)
+    /// What the result is: the matching rows, how many keys match, or sums over them; the last two only with --security semi-honest (docs/results.md)
     #[arg(long, value_parser = words::<ResultChoice>(), default_value = "rows")]
     result: ResultChoice,
     /// With --result sum: a column of the sender's table to sum over the matching keys, whole numbers from 0 on; repeat for several sums
@@ -23,13 +23,13 @@ pub(super) struct ResultArgs {
     /// With --result rows: a column of the sender's table that the receiver's matching rows get, as text; repeat for several
     #[arg(long, value_name = "COLUMN")]
     payload: Vec<String>,
-    /// Bytes of a row's payload at most; the sender pads to it, so that no length is seen [default: 64]
+    /// Bytes of a row's payload at most, 1 to 65536; the sender pads to it, so that no length is seen [default: 64]
     #[arg(long, value_name = "N")]
     payload_bytes: Option<u32>,
     /// With --result count or sum: if fewer keys match (with --noise: by the count with noise), show both sides only that
     #[arg(long, value_name = "N", value_parser = count)]
     min_matches: Option<u64>,
-    /// With --result count: add noise of that privacy loss (epsilon), such as 0.5, from each side; smaller is noisier
+    /// With --result count: add noise of that privacy loss (epsilon), 0.001 to 20, from each side; smaller is noisier
     #[arg(long, value_name = "EPSILON", value_parser = noise)]
     noise: Option<Noise>,
 }

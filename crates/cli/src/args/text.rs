@@ -8,10 +8,10 @@ use vesica::table::{Charset, Delimiter, Dialect};
 #[derive(Args, Clone, Copy)]
 #[command(next_help_heading = "Text that is not comma-separated UTF-8 with a header")]
 pub(crate) struct TextOptions {
-    /// What separates fields: one character, such as ';' or '|', or tab; the output keeps it [default: a comma, or what a first line sep= names]
+    /// What separates fields: one character, such as ';' or '|', or tab; matching rows keep it [default: a comma, or what a first line sep= names]
     #[arg(long, value_name = "CHAR")]
     delimiter: Option<Delimiter>,
-    /// The encoding of text without a byte-order mark: windows-1252, iso-8859-1, utf-16, …; the output keeps it [default: utf-8]
+    /// The encoding of text without a byte-order mark: windows-1252, iso-8859-1, utf-16, …; matching rows keep it [default: utf-8]
     #[arg(long, value_name = "NAME")]
     encoding: Option<Charset>,
     /// The first line is a row: columns are named by number from 1, and the output has no header either

@@ -46,7 +46,7 @@ fn two_processes_of_whom_neither_listens_end_with_the_plain_join() {
         let mut early = scene.start(first);
         early.wait_for("at the relay ");
         let ends = [scene.run(second), early.end()];
-        ends.iter().for_each(|end| end.expect(0, &["connected to the partner at "]));
+        ends.iter().for_each(|end| end.expect(0, &["connected to the partner through the relay at "]));
         assert_eq!(scene.read("out.csv"), plain_join(&scene.read("receiver.csv"), &scene.read("sender.csv")));
     }
     relay.signal(Signal::TERM);

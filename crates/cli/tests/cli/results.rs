@@ -278,7 +278,7 @@ fn noise_changes_a_count_and_is_said() {
         &[&options[..], &["--at-least", "1000"]].concat(),
         [&OUT, &["--output", "out.sender.csv"]],
     );
-    ended[0].expect(0, &["fewer keys match, by a count with noise"]);
+    ended[0].expect(0, &["fewer keys match than `--at-least` asks, by a count with noise"]);
     let options = [&COUNT[..], &["--noise", "0.001"]].concat();
     let counts: std::collections::HashSet<String> = (0..3)
         .map(|_| {
@@ -298,7 +298,7 @@ fn sums_are_over_the_rows_of_matching_keys_under_each_rule_for_duplicates() {
         let ended = run(&scene, &SUM, [&OUT, &["--on-duplicates", rule]]);
         succeed(&ended);
         assert_eq!(scene.read("out.csv"), format!("cents\n{sum}\n"));
-        ended[0].expect(0, &[&format!("sums over the matching keys: cents {sum}")]);
+        ended[0].expect(0, &[&format!("sums over the matching keys: `cents`: {sum}")]);
         nothing_shown(&scene, &ended);
         let [mine, theirs] = reports(&scene);
         assert_eq!(mine["result"]["sums"], serde_json::json!([{"column": "cents", "sum": sum}]));
