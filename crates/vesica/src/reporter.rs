@@ -341,7 +341,7 @@ impl<'a> Reporter<'a> {
         report.protocol = Some(entry.name);
         report.reason = Some(agreed.reason);
         report.terms = terms.equal().iter().cloned().collect();
-        if let Ok(width) = MaskWidth::for_run(agreed.sizes, parameters.security) {
+        if let Ok(width) = MaskWidth::for_run(agreed.sizes, &parameters) {
             report.parameters.insert("mask_bits", width.bits().into());
         }
         if let Some(tested) = entry.max_tested_keys_of(&shape) {

@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde::Serialize;
 use vesica_encode::items::{Encoding, OnDuplicates};
 use vesica_protocols::registry::Security;
-use vesica_protocols::{DEFAULT_LEVEL, Learns, Noise, Profile, ResultKind, encoding_for};
+use vesica_protocols::{
+    DEFAULT_LEVEL, Learns, Noise, Profile, ResultKind, STATISTICAL_SECURITY, encoding_for,
+};
 use vesica_table::OnFault;
 
 use crate::memory::Budget;
@@ -238,6 +240,8 @@ pub struct Wanted<'a> {
     pub security: Security,
     /// Computational security in bits.
     pub level: u32,
+    /// λ: statistical security in bits, longer in a part of a run.
+    pub statistical: u32,
     /// Width of native items.
     pub sigma: Option<u32>,
     /// A variant of the protocol.
@@ -266,6 +270,7 @@ impl Settings {
         Wanted {
             security: self.security,
             level: self.level,
+            statistical: STATISTICAL_SECURITY,
             sigma: self.sigma,
             variant: self.variant.as_deref(),
             profile: self.profile,
