@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!   hello (crates/net)                 magic, version, nonces, echoed
-//!   u16 length · terms        ◄──►     compared on both sides ([`crate::terms`])
+//!   u8 0 · u16 length · terms ◄──►     compared on both sides ([`crate::terms`])
 //!   u64 set size, padded      ◄──►     compared with both sides' limits
+//!   u32 parts needed          ◄──►     the larger number is taken; more than one: see [`crate::parts`]
 //!   (DONE "declined")                  in place of the protocol, from a side without enough memory
 //!   the protocol's messages
 //!   DONE: digests, count      ◄──►     what I sent is what you received, and the other way round
@@ -32,6 +33,7 @@ use crate::base_ots::BaseOts;
 use crate::helper::{self, Refusal};
 use crate::match_numbers;
 use crate::memory::{Budget, Bytes};
+use crate::parts::{self, Parts, PartsError};
 use crate::plan::{self, PlanError};
 use crate::settings::Wanted;
 use crate::terms::{self, Difference, Terms};
@@ -98,6 +100,9 @@ pub enum SessionError {
         /// What the offline phase was run for.
         most: usize,
     },
+    /// A run in several parts cannot be, or did not come to its end.
+    #[error(transparent)]
+    Parts(#[from] PartsError),
     /// The protocol failed.
     #[error(transparent)]
     Protocol(#[from] protocols::Error),
@@ -146,6 +151,8 @@ pub struct Agreed {
     pub reason: &'static str,
     /// Both set sizes, after padding.
     pub sizes: Sizes,
+    /// B: the parts that the run is split into.
+    pub parts: Parts,
     /// Who learns the result.
     pub learns: Learns,
     /// Where its base OTs come from, and whether they are kept.
@@ -156,11 +163,14 @@ pub struct Agreed {
     sid: [u8; 32],
 }
 
+/// What the connection of a run begins with.
+const RUN: u8 = 0;
+
 /// The first message of a session: the terms. It depends on nothing of the partner's, so it goes out as soon as the partner
 /// is connected.
 pub fn greeting(mine: &Terms) -> Vec<u8> {
     let terms = mine.encode();
-    [&(terms.len() as u16).to_le_bytes()[..], &terms].concat()
+    [&[RUN][..], &(terms.len() as u16).to_le_bytes(), &terms].concat()
 }
 
 /// Sends the greeting and continues as [`agree_greeted`].
@@ -227,7 +237,10 @@ fn agree_on(
     let agreed = agreed.map_err(refused).inspect_err(|error| match error {
         // Both sides see such a difference and close the conversation in order, so that each one's message reaches the
         // other. Nothing depends on how the other side ends.
-        SessionError::TermsDiffer(_) | SessionError::Plan(_) | SessionError::OutOfLimits { .. } => {
+        SessionError::TermsDiffer(_)
+        | SessionError::Plan(_)
+        | SessionError::OutOfLimits { .. }
+        | SessionError::Parts(_) => {
             drop(channel.finish(&[]));
         }
         _ => channel.abort(),
@@ -256,13 +269,15 @@ fn compare(
     let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
     plan::choose(&asked, wanted, None)?;
     let role = mine.role();
-    let sizes = match (items, role) {
-        (Count::Later(receiver), _) => Sizes { receiver, sender: 0 },
-        (Count::Of(receiver), Role::Receiver) => {
-            Sizes { receiver, sender: exchange_sizes(channel, mine, &theirs, receiver)? }
-        }
-        (Count::Of(sender), Role::Sender) => {
-            Sizes { receiver: exchange_sizes(channel, mine, &theirs, sender)?, sender }
+    let (sizes, parts) = match items {
+        Count::Later(receiver) => (Sizes { receiver, sender: 0 }, Parts::ONE),
+        Count::Of(items) => {
+            let (their_items, needed) = exchange_sizes(channel, mine, &theirs, (items, wanted.parts))?;
+            let sizes = match role {
+                Role::Receiver => Sizes { receiver: items, sender: their_items },
+                Role::Sender => Sizes { receiver: their_items, sender: items },
+            };
+            (sizes, agree_on_parts(mine, &theirs, wanted.parts.max(needed))?)
         }
     };
     // Items are numbered in 32 bits.
@@ -270,19 +285,45 @@ fn compare(
         let Sizes { receiver, sender } = sizes;
         return Err(protocols::Error::from(protocols::Misuse::TooManyItems { receiver, sender }).into());
     }
-    let plan::Choice { protocol, parameters, reason } = plan::choose(&asked, wanted, Some(sizes))?;
+    // Each part is a run of the protocol of its own.
+    let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
+    let played = parts::sizes(parts, sizes);
+    let plan::Choice { protocol, parameters, reason } = plan::choose(&asked, wanted, Some(played))?;
+    if parts != Parts::ONE && protocol.has_helper() {
+        return Err(PartsError::Excluded(terms::A_HELPER).into());
+    }
     let reason = mine.reason(&theirs).unwrap_or(reason);
     let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
-    let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
+    let learns = wanted.learns;
+    let shape = Shape { sizes: played, parameters, learns, matches: 0, kept_base_ots: false };
     let needed = protocol.kept_base_ots(&shape);
     let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
-    let learns = wanted.learns;
-    Ok(Agreed { protocol, parameters, reason, sizes, learns, base_ots, offline: None, role, sid })
+    Ok(Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, offline: None, role, sid })
+}
+
+/// B, if both sides allow it and the run has nothing that parts cannot have. Both sides compute the same.
+fn agree_on_parts(mine: &Terms, theirs: &Terms, count: u32) -> Result<Parts, PartsError> {
+    for (limiter, terms) in [("this side", mine), ("the partner", theirs)] {
+        let most = terms.limits().max_parts.clamp(1, parts::MOST);
+        if count > most {
+            return Err(PartsError::TooMany { count, limiter, most });
+        }
+    }
+    let excluded = mine.not_in_parts().or(theirs.not_in_parts());
+    match excluded.filter(|_| count > 1) {
+        Some(what) => Err(PartsError::Excluded(what)),
+        None => Ok(Parts::new(count)?),
+    }
 }
 
 fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
-    let mut length = [0; 2];
-    channel.recv_exact(&mut length)?;
+    let mut head = [0; 3];
+    channel.recv_exact(&mut head)?;
+    let [kind, length @ ..] = head;
+    if kind != RUN {
+        let cause = CodecError::Invalid { what: "kind of connection" };
+        return Err(SessionError::Decode { what: "a list of terms", cause });
+    }
     let length = usize::from(u16::from_le_bytes(length));
     if length > terms::MAX_BYTES {
         let cause = CodecError::TooLong { length: length as u64, limit: terms::MAX_BYTES as u64 };
@@ -293,17 +334,20 @@ fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
     Ok(bytes)
 }
 
-/// Exchanges the sizes. Both sides compare both sizes with both sides' limits.
+/// Exchanges the sizes, and how many parts each side needs. Both sides compare both sizes with both sides' limits.
 fn exchange_sizes(
     channel: &mut Connection,
     mine: &Terms,
     theirs: &Terms,
-    items: usize,
-) -> Result<usize, SessionError> {
-    channel.send(&(items as u64).to_le_bytes())?;
-    let mut size = [0; 8];
-    channel.recv_exact(&mut size)?;
-    let their_items = u64::from_le_bytes(size);
+    (items, parts): (usize, u32),
+) -> Result<(usize, u32), SessionError> {
+    let mut message = Writer::new();
+    channel.send(message.u64(items as u64).u32(parts).as_slice())?;
+    let mut message = [0; 12];
+    channel.recv_exact(&mut message)?;
+    let decode = |cause| SessionError::Decode { what: "the size of a set", cause };
+    let mut reader = Reader::new(&message);
+    let (their_items, their_parts) = (reader.u64().map_err(decode)?, reader.u32().map_err(decode)?);
     let whose = |role| match role {
         Role::Receiver => "receiver's",
         Role::Sender => "sender's",
@@ -318,7 +362,7 @@ fn exchange_sizes(
     };
     within(whose(theirs.role()), their_items, "this side", mine)?;
     within(whose(mine.role()), items as u64, "the partner", theirs)?;
-    Ok(their_items as usize)
+    Ok((their_items as usize, their_parts))
 }
 
 fn session_id(
@@ -368,23 +412,43 @@ impl Agreed {
         Err(SessionError::TooManyForOffline { items, most })
     }
 
-    /// What the costs of the run depend on. An offline phase is as large as what it was run for.
+    /// The sizes of each run of the protocol: M_r and M_s, or those of the sets if there is one part.
+    pub(crate) fn played(&self) -> Sizes {
+        parts::sizes(self.parts, self.sizes)
+    }
+
+    /// The session id. It goes into hashes, and nowhere else.
+    pub(crate) fn sid(&self) -> &[u8; 32] {
+        &self.sid
+    }
+
+    /// The same for an attempt at a part, under an id of its own.
+    pub(crate) fn attempt(&self, sid: [u8; 32]) -> Self {
+        Agreed { sizes: self.played(), parts: Parts::ONE, sid, ..*self }
+    }
+
+    /// What the costs of the run depend on, or of each part. An offline phase is as large as what it was run for.
     pub(crate) fn shape(&self) -> Shape {
         let (parameters, learns) = (self.parameters, self.learns);
+        let played = self.played();
         let receiver = match self.offline {
-            Some(most) if self.protocol.takes_place(self.sizes) => most,
-            _ => self.sizes.receiver,
+            Some(most) if self.protocol.takes_place(played) => most,
+            _ => played.receiver,
         };
-        let sizes = Sizes { receiver, ..self.sizes };
+        let sizes = Sizes { receiver, ..played };
         Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false }
     }
 
-    /// The most bytes of memory that the protocol takes on the side of that role.
+    /// The most bytes of memory that the protocol takes on the side of that role. A receiver keeps of each part what its
+    /// matches are found from until the run ends, so that it counts the whole sets.
     pub fn memory_bound(&self, role: Role) -> u64 {
-        let memory = self.protocol.memory_of(&self.shape());
+        let shape = self.shape();
         match role {
-            Role::Receiver => memory.receiver,
-            Role::Sender => memory.sender,
+            Role::Receiver if self.parts != Parts::ONE => {
+                self.protocol.memory_of(&Shape { sizes: self.sizes, ..shape }).receiver
+            }
+            Role::Receiver => self.protocol.memory_of(&shape).receiver,
+            Role::Sender => self.protocol.memory_of(&shape).sender,
         }
     }
 
@@ -506,14 +570,24 @@ impl Agreed {
         channel: &mut Connection,
         progress: &dyn Progress,
     ) -> Result<Option<Pending<'a>>, SessionError> {
+        self.confirm_counted(pending, channel, progress).map(|(pending, _)| pending)
+    }
+
+    /// The same, and the count that was compared: 2^64-1 unless both learn it.
+    pub(crate) fn confirm_counted<'a>(
+        &self,
+        pending: Option<Pending<'a>>,
+        channel: &mut Connection,
+        progress: &dyn Progress,
+    ) -> Result<(Option<Pending<'a>>, u64), SessionError> {
         if self.learns == Learns::Receiver {
             exchange_digests(u64::MAX, channel, progress)?;
-            return Ok(pending);
+            return Ok((pending, u64::MAX));
         }
         let found = match pending.map(Pending::finish).transpose() {
             Err(refused) if refused.is_agreed_refusal() => {
                 exchange_digests(u64::MAX, channel, progress)?;
-                return Ok(Some(Pending::new(|| Err(refused))));
+                return Ok((Some(Pending::new(|| Err(refused))), u64::MAX));
             }
             found => found.inspect_err(|_| channel.abort())?,
         };
@@ -525,7 +599,7 @@ impl Agreed {
             Some(Outcome::AtLeast(_) | Outcome::Sums(_)) | None => u64::MAX,
         };
         exchange_digests(count, channel, progress)?;
-        Ok(found.map(Pending::found))
+        Ok((found.map(Pending::found), count))
     }
 }
 
