@@ -44,6 +44,8 @@ pub(crate) struct Options {
     pad_to: Option<String>,
     min_peer_rows: Option<u64>,
     max_peer_rows: Option<u64>,
+    parts: Option<u32>,
+    max_parts: Option<u32>,
     allow_insecure: Option<bool>,
 }
 
@@ -105,7 +107,9 @@ impl Options {
             result: self.result(usual.result)?,
             learns: one_of("learns", self.learns.as_ref(), usual.learns)?,
             match_id: self.match_id.unwrap_or(usual.match_id),
+            parts: self.parts.unwrap_or(usual.parts),
             limits: Limits {
+                max_parts: self.max_parts.unwrap_or(usual.limits.max_parts),
                 min_peer_rows: self.min_peer_rows.unwrap_or(usual.limits.min_peer_rows),
                 max_peer_rows: self.max_peer_rows.unwrap_or(usual.limits.max_peer_rows),
             },

@@ -4,6 +4,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use vesica_blocks::{blocks, context};
 use vesica_crypto::block::Block;
 use vesica_crypto::prg::Prg;
+use vesica_crypto::security::STATISTICAL_SECURITY;
 use vesica_encode::bloom::{self, Bin, FilterPositions, FilterShape, NoFreeSlot, SLICES_PER_BLOCK, Sums};
 use vesica_encode::hashing::{Digests, ItemBins, Permutation, balanced, cuckoo, parameters, simple};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates, Width};
@@ -31,7 +32,7 @@ fn bins(criterion: &mut Criterion) {
     let digests = blocks(COUNT);
     let mut group = criterion.benchmark_group("bins");
     group.sample_size(20).throughput(Throughput::Elements(COUNT as u64));
-    for (functions, parameters) in [(2, parameters::two_way(COUNT)), (3, parameters::three_way(COUNT))] {
+    for (functions, parameters) in [(2, parameters::two_way(COUNT, STATISTICAL_SECURITY)), (3, parameters::three_way(COUNT, STATISTICAL_SECURITY))] {
         let item_bins = Digests::new(&digests, parameters.layout);
         group.bench_function(format!("simple, {functions} functions"), |b| {
             b.iter(|| simple::Table::build(1, &item_bins).entries().len());

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use vesica::encode::hashing::parameters::blocked;
-use vesica::protocols::Security;
+use vesica::protocols::{STATISTICAL_SECURITY, Security};
 use vesica::resources::cpu_seconds;
 use vesica_bench::cell::{Cell, Networks};
 use vesica_bench::harness::Harness;
@@ -230,7 +230,7 @@ fn dt_rsa(cell: &Cell) -> Vec<Kind> {
 
 /// M·β roots, answers, and bits of a point.
 fn plan(cell: &Cell) -> (usize, usize, usize, u32) {
-    let (layout, roots) = blocked(cell.receiver);
+    let (layout, roots) = blocked(cell.receiver, STATISTICAL_SECURITY);
     let bits = 40 + cell.receiver.ilog2() + cell.sender.ilog2() - layout.segment().ilog2();
     (roots, roots * layout.bins(), layout.functions() * cell.sender, bits)
 }

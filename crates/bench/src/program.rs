@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use vesica::encode::hashing::Layout;
 use vesica::encode::hashing::parameters::{self, paper};
+use vesica::protocols::STATISTICAL_SECURITY;
 use vesica::protocols::bloom_filter::rr16::parameters::Rr16Parameters;
 use vesica::protocols::registry::{Entry, Gates, Shape};
 
@@ -233,15 +234,18 @@ impl Program {
             Program::LoadByEquation6 { items } => paper::load_by_equation_6(items.into()).into(),
             Program::Load { items } => {
                 let layout = Layout::new(2, (u64::from(items) * 12).div_ceil(5));
-                parameters::maximum_load(items as usize, layout) as f64
+                parameters::maximum_load(items as usize, layout, STATISTICAL_SECURITY) as f64
             }
             Program::StashByRegression { items } => paper::stash_by_regression(items.into()).into(),
-            Program::Stash { items } => parameters::two_way(items as usize).stash as f64,
+            Program::Stash { items } => {
+                parameters::two_way(items as usize, STATISTICAL_SECURITY).stash as f64
+            }
             Program::Rr16Ots { items } => Rr16Parameters::for_items(items as usize).ots() as f64,
             Program::DtDl { operation, items } => operation.of_dt_dl(items.into()),
             Program::DtRsa { operation, items } => operation.of_dt_rsa(items.into()),
             Program::Bins { items } => {
-                parameters::three_way(items as usize).layout.bins() as f64 / f64::from(items)
+                parameters::three_way(items as usize, STATISTICAL_SECURITY).layout.bins() as f64
+                    / f64::from(items)
             }
         };
         Ok(value)

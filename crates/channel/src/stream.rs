@@ -111,6 +111,11 @@ impl Stream {
         self.control.was_declined()
     }
 
+    /// Fails if the conversation has failed, or the peer has gone or fallen silent.
+    pub fn check(&self) -> Result<(), ChannelError> {
+        self.control.check()
+    }
+
     /// What has gone over the channel so far.
     pub fn traffic(&self) -> Traffic {
         self.meter().traffic()

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use vesica::Error;
 use vesica::cost::{self, Alternative, Cell, Conditions, Estimate, Forecast, GateCount, Time, Unfit};
 use vesica::memory::Bytes;
+use vesica::parts::{self, Parts};
 use vesica::protocols::{Learns, ResultKind, Sizes};
 use vesica::settings::Word;
 
@@ -23,7 +24,8 @@ pub(crate) fn run(args: &Plan) -> u8 {
     }
     match cost::forecast(&settings.protocol, settings.wanted(), sizes, &conditions) {
         Ok(forecast) => {
-            let asked = Asked { learns: settings.learns, sizes, conditions };
+            let parts = Parts::new(settings.parts).unwrap_or(Parts::ONE);
+            let asked = Asked { learns: settings.learns, sizes, parts, conditions };
             let text = if args.json {
                 format!("{:#}\n", as_json(&forecast, &asked))
             } else {
@@ -44,12 +46,14 @@ pub(crate) fn run(args: &Plan) -> u8 {
 struct Asked {
     learns: Learns,
     sizes: Sizes,
+    parts: Parts,
     conditions: Conditions,
 }
 
 fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
     let Forecast { choice, estimate, alternatives } = forecast;
-    let Asked { learns, sizes, conditions } = asked;
+    let Asked { learns, sizes, conditions, .. } = asked;
+    let played = parts::sizes(asked.parts, *sizes);
     let parameters = &choice.parameters;
     let alternatives = alternatives.iter().map(|Alternative { protocol, outcome }| match outcome {
         Ok(estimate) => json!({"protocol": protocol.name, "estimate": estimate}),
@@ -58,6 +62,7 @@ fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
     json!({
         "schema": 3,
         "sizes": {"receiver": sizes.receiver, "sender": sizes.sender},
+        "parts": {"count": asked.parts.count(), "receiver": played.receiver, "sender": played.sender},
         "conditions": {
             "threads": conditions.threads,
             "bits_per_s": conditions.bits_per_s,
@@ -136,6 +141,14 @@ fn about_choice(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String
         ("keys", format!("receiver {}, sender {}", sizes.receiver, sizes.sender)),
         ("parameters", parameters(forecast, asked)),
     ];
+    if asked.parts != Parts::ONE {
+        let Sizes { receiver, sender } = parts::sizes(asked.parts, *sizes);
+        let count = asked.parts.count();
+        lines.push((
+            "parts",
+            format!("{count}, each of {receiver} keys of the receiver, {sender} of the sender"),
+        ));
+    }
     if let Some(caveat) = choice.parameters.caveat() {
         lines.push(("rests on", caveat.to_owned()));
     }

@@ -67,6 +67,8 @@ impl Screen {
                 let left = left_s.map(|left| (Instant::now(), Duration::from_secs_f64(left)));
                 self.now().progress((*done, *total), *share, left);
             }
+            // The progress of the phase tells how many parts are done.
+            Event::Part { .. } => {}
             Event::Done { .. } | Event::Failed { .. } => self.clear(),
         }
     }
@@ -189,6 +191,9 @@ pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> Str
         } else {
             format!("\nthe partner learned our size, {}; we learned theirs, {seen}", keys(shown))
         };
+    }
+    if let Some(parts) = &report.parts {
+        text += &format!("\nplayed in {} parts", parts.count);
     }
     text + "\n" + &took(report, alone)
 }

@@ -4,6 +4,10 @@
 /// §2.1, "λ = 40").
 pub const STATISTICAL_SECURITY: u32 = 40;
 
+/// The largest λ that a run can have: in a part of a run of 2^16 parts, all of which together miss with
+/// probability at most 2^-40.
+pub const MOST_STATISTICAL_SECURITY: u32 = STATISTICAL_SECURITY + 16;
+
 /// The parties that a protocol withstands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Security {

@@ -14,6 +14,7 @@ use std::time::Instant;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::prg::Prg;
+use vesica_crypto::security::STATISTICAL_SECURITY;
 use vesica_encode::hashing::{Digests, Permutation, cuckoo, parameters, simple};
 
 fn main() {
@@ -23,7 +24,10 @@ fn main() {
     let items = 1usize << log;
     let mut digests = vec![Block::ZERO; items];
     Prg::from_seed([1; 16]).fill_blocks(&mut digests);
-    let (two, three) = (parameters::two_way(items), parameters::three_way(items));
+    let (two, three) = (
+        parameters::two_way(items, STATISTICAL_SECURITY),
+        parameters::three_way(items, STATISTICAL_SECURITY),
+    );
     let visit = if log > 21 { 3.8 } else { 1.9 };
 
     for (functions, parameters) in [(2, two), (3, three)] {

@@ -17,7 +17,7 @@ pub(crate) mod listen;
 mod raw;
 pub(crate) mod tls;
 
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -149,6 +149,18 @@ pub fn meet(
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
 ) -> Result<Connection, NetError> {
+    meet_to_stay(address, security, first, options, rng, on_event).map(|(channel, _)| channel)
+}
+
+/// As [`meet`], and where more connections of the same run can be made.
+pub fn meet_to_stay(
+    address: &Address,
+    security: &ConnectionSecurity<'_>,
+    first: &[u8],
+    options: &Options,
+    rng: &mut dyn CryptoRng,
+    on_event: &mut dyn FnMut(NetEvent),
+) -> Result<(Connection, MeetingPlace), NetError> {
     let opener = Opener { network: None, options: options.clone(), first: first.to_vec() };
     establish_over(address, security, opener, rng, on_event)
 }
@@ -167,7 +179,9 @@ pub fn gather(
     options.cancel.check()?;
     let opener = Arc::new(Opener { network: None, options: options.clone(), first: first.to_vec() });
     let tls = tls::Tls::new(identity, peers)?;
-    listen::gather(address, Some(tls), &opener, rng, on_event)
+    let listener = listen::listen(address, Some(&tls), &opener)?;
+    let met = listen::gather((&listener, address), Some(tls), &opener, &|| true, rng, on_event)?;
+    Ok(met.unwrap_or_default())
 }
 
 /// As [`establish`], over a network.
@@ -180,7 +194,7 @@ pub(crate) fn establish_shaped(
     on_event: &mut dyn FnMut(NetEvent),
 ) -> Result<Connection, NetError> {
     let opener = Opener { network: Some(network), options: options.clone(), first: Vec::new() };
-    establish_over(address, security, opener, rng, on_event)
+    establish_over(address, security, opener, rng, on_event).map(|(channel, _)| channel)
 }
 
 fn establish_over(
@@ -189,21 +203,76 @@ fn establish_over(
     opener: Opener,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Connection, NetError> {
+) -> Result<(Connection, MeetingPlace), NetError> {
     opener.options.cancel.check()?;
     let opener = Arc::new(opener);
     let tls = tls_of(security)?;
-    match address {
+    let (met, place) = match address {
         Address::Listen(text) => {
-            let met = listen::gather(text, tls, &opener, rng, on_event)?.pop();
-            met.ok_or_else(|| NetError::system("nobody was waited for", &text))
+            let listener = listen::listen(text, tls.as_ref(), &opener)?;
+            let place = (&listener, text.as_str());
+            let met =
+                listen::gather(place, tls, &opener, &|| true, rng, on_event)?.and_then(|mut met| met.pop());
+            (met, MeetingPlace::Here(listener, text.clone()))
         }
         Address::Connect(_) | Address::Via(_) => {
-            let channel = connect::connect(&route(address, security)?, tls, &opener, rng, on_event)?;
-            if let Some(peer) = channel.peer_address() {
-                on_event(NetEvent::Connected { peer });
+            let met = connect::connect(&route(address, security)?, tls, &opener, &|| true, rng, on_event)?;
+            met.iter()
+                .filter_map(|channel| channel.peer_address())
+                .for_each(|peer| on_event(NetEvent::Connected { peer }));
+            (met, MeetingPlace::There(address.clone()))
+        }
+    };
+    Ok((met.ok_or_else(|| NetError::system("nobody was waited for", &format!("{address:?}")))?, place))
+}
+
+/// Whether the partner is still waited for.
+pub(crate) type Wanted<'a> = &'a dyn Fn() -> bool;
+
+/// Where the partner of a run was met, for more connections of that run: the parts'.
+#[derive(Debug)]
+pub enum MeetingPlace {
+    /// This side listens; who goes there waits until it is asked for.
+    Here(TcpListener, String),
+    /// The partner listens, or a relay.
+    There(Address),
+}
+
+impl MeetingPlace {
+    /// Whether this side waits for the partner to come.
+    pub fn is_here(&self) -> bool {
+        matches!(self, MeetingPlace::Here(..))
+    }
+
+    /// One more connection, under keys that both sides have made for this run (none in plaintext). `first` goes out on it
+    /// as in [`meet`]. None as soon as `wanted` says that nobody is waited for any more.
+    ///
+    /// # Errors
+    /// As [`meet`]; also through a relay, which pairs whole runs.
+    pub fn meet_again(
+        &self,
+        keys: Option<(&Identity, &PublicKey)>,
+        first: &[u8],
+        options: &Options,
+        wanted: &dyn Fn() -> bool,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Option<Connection>, NetError> {
+        options.cancel.check()?;
+        let opener = Arc::new(Opener { network: None, options: options.clone(), first: first.to_vec() });
+        let tls = keys.map(|(identity, peer)| tls::Tls::of_part(identity, *peer)).transpose()?;
+        let on_event = &mut |_| {};
+        match self {
+            MeetingPlace::Here(listener, text) => {
+                let met = listen::gather((listener, text), tls, &opener, wanted, rng, on_event)?;
+                Ok(met.and_then(|mut met| met.pop()))
             }
-            Ok(channel)
+            MeetingPlace::There(Address::Listen(text) | Address::Connect(text)) => {
+                connect::connect(&Route { text, relay: None }, tls, &opener, wanted, rng, on_event)
+            }
+            MeetingPlace::There(Address::Via(via)) => Err(NetError::BadAddress {
+                address: via.address.clone(),
+                why: "a relay pairs whole runs and no parts",
+            }),
         }
     }
 }

@@ -39,7 +39,9 @@ use std::time::Duration;
 
 pub use connection::{Connection, Nonces};
 pub use error::{NetError, Others, RetryReason, StrangerReason};
-pub use establish::{Address, ConnectionSecurity, NetEvent, VERSION, establish, gather, meet};
+pub use establish::{
+    Address, ConnectionSecurity, MeetingPlace, NetEvent, VERSION, establish, gather, meet, meet_to_stay,
+};
 pub use identity::{Identity, PublicKey};
 use vesica_channel::{CancelToken, LONGEST};
 

@@ -226,7 +226,7 @@ fn a_listener_that_ends_the_connection_before_its_first_message_is_tried_again()
     });
     for last in [false, false, true] {
         let (mut socket, _) = listener.accept().unwrap();
-        common::raw_hello(&mut socket, 1);
+        common::raw_hello(&mut socket, vesica_net::VERSION);
         if last {
             socket.write_all(&common::frame(1, b"here")).unwrap();
             assert_eq!(receive(&mut connecting.join().unwrap().unwrap(), 4).unwrap(), b"here");
@@ -242,7 +242,7 @@ fn a_caller_that_ends_the_connection_before_its_first_message_is_waited_for_agai
     let listener = Listener::meeting(None, b"here", options(PATIENCE));
     for _ in 0..2 {
         let mut socket = TcpStream::connect(listener.address).unwrap();
-        common::raw_hello(&mut socket, 1);
+        common::raw_hello(&mut socket, vesica_net::VERSION);
         // Also where it has shown that it lives.
         socket.write_all(&common::frame(2, b"")).unwrap();
         drop(socket);
@@ -266,7 +266,7 @@ fn a_caller_that_ends_the_connection_before_its_first_message_is_waited_for_agai
 fn a_partner_whose_connection_died_gets_through_with_another() {
     let listener = Listener::meeting(None, b"here", options(PATIENCE));
     let mut dead = TcpStream::connect(listener.address).unwrap();
-    common::raw_hello(&mut dead, 1);
+    common::raw_hello(&mut dead, vesica_net::VERSION);
     let to = Address::Connect(listener.address.to_string());
     let there = meet(
         &to,

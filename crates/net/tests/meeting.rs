@@ -5,6 +5,7 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use common::{Listener, MAGIC, dial, identities, impatient, options, patient, raw
 use vesica_channel::{Channel, ChannelError, Fault};
 use vesica_net::{
     Address, Connection, ConnectionSecurity, Identity, NetError, NetEvent, PublicKey, RetryReason,
-    StrangerReason, establish,
+    StrangerReason, establish, meet_to_stay,
 };
 
 fn talk(mut one: Connection, mut two: Connection) {
@@ -263,15 +264,25 @@ fn another_version_is_named_on_both_sides() {
         drop(socket.read_to_end(&mut Vec::new()));
     });
     let error = dial(address, None, &patient()).map(drop).unwrap_err();
-    assert_eq!((error.fault(), error), (Fault::Identity, NetError::VersionMismatch { mine: 1, theirs: 9 }));
+    assert_eq!(
+        (error.fault(), error),
+        (Fault::Identity, NetError::VersionMismatch { mine: vesica_net::VERSION, theirs: 9 })
+    );
 
     let listener = Listener::start(None, patient());
     let mut peer = TcpStream::connect(listener.address).unwrap();
     peer.write_all(&[MAGIC, &[9, 0], &[5; 32]].concat()).unwrap();
     let mut heard = Vec::new();
     peer.read_to_end(&mut heard).unwrap();
-    assert_eq!(heard[..10], [MAGIC, &[1, 0]].concat(), "the other side learns our version");
-    assert_eq!(listener.outcome().map(drop).unwrap_err(), NetError::VersionMismatch { mine: 1, theirs: 9 });
+    assert_eq!(
+        heard[..10],
+        [MAGIC, &vesica_net::VERSION.to_le_bytes()].concat(),
+        "the other side learns our version"
+    );
+    assert_eq!(
+        listener.outcome().map(drop).unwrap_err(),
+        NetError::VersionMismatch { mine: vesica_net::VERSION, theirs: 9 }
+    );
 }
 
 #[test]
@@ -379,8 +390,52 @@ fn cancelling_ends_the_meeting() {
 fn a_proper_raw_hello_is_a_connection() {
     let listener = Listener::start(None, patient());
     let mut peer = TcpStream::connect(listener.address).unwrap();
-    raw_hello(&mut peer, 1);
+    raw_hello(&mut peer, vesica_net::VERSION);
     let channel = listener.outcome().unwrap();
     assert_eq!(channel.nonces().theirs, [7; 32]);
     assert_eq!(channel.peer_address(), Some(peer.local_addr().unwrap()));
+}
+
+/// A part's connection is for the keys of its run: neither a run's connection nor another key passes for it.
+#[test]
+fn those_who_have_met_meet_again_under_other_keys() {
+    let ((one, two), (first, second)) = (identities(), identities());
+    let (one_key, two_key, first_key, second_key) = (key(&one), key(&two), key(&first), key(&second));
+    let (sender, place) = mpsc::channel();
+    let here = thread::spawn(move || {
+        let security = ConnectionSecurity::Tls { identity: &one, peer: &two_key };
+        let address = Address::Listen("127.0.0.1:0".to_owned());
+        let mut tell = |event| {
+            if let NetEvent::Listening(address) = event {
+                sender.send(address).unwrap();
+            }
+        };
+        let met = meet_to_stay(&address, &security, b"run", &patient(), &mut rng(1), &mut tell);
+        let (mut run, place) = met.unwrap();
+        assert!(place.is_here());
+        assert_eq!(receive(&mut run, 3).unwrap(), b"RUN");
+        let keys = Some((&first, &second_key));
+        let part = place.meet_again(keys, b"part", &patient(), &|| true, &mut rng(2)).unwrap().unwrap();
+        let gone = place.meet_again(keys, b"part", &patient(), &|| run.readable() == 0, &mut rng(3)).unwrap();
+        assert!(gone.is_none(), "nobody comes, and the partner says so over the run's connection");
+        (run, part)
+    });
+    let address = place.recv().unwrap();
+    let security = ConnectionSecurity::Tls { identity: &two, peer: &one_key };
+    let to = Address::Connect(address.to_string());
+    let met = meet_to_stay(&to, &security, b"RUN", &patient(), &mut rng(4), &mut |_| ());
+    let (mut run, place) = met.unwrap();
+    assert!(!place.is_here());
+    assert_eq!(receive(&mut run, 3).unwrap(), b"run");
+    // The key of the identity is not that of the run.
+    let foreign = dial(address, Some((two, first_key)), &impatient()).map(drop).unwrap_err();
+    assert_eq!(foreign.fault(), Fault::Identity, "{foreign}");
+    let keys = Some((&second, &first_key));
+    let part = place.meet_again(keys, b"PART", &patient(), &|| true, &mut rng(5)).unwrap();
+    run.send(b"over").and_then(|()| run.flush()).unwrap();
+    let (_, mut there) = here.join().unwrap();
+    let mut part = part.unwrap();
+    assert_eq!(part.peer_key(), Some(&first_key));
+    assert_eq!(receive(&mut part, 4).unwrap(), b"part");
+    assert_eq!(receive(&mut there, 4).unwrap(), b"PART");
 }

@@ -24,7 +24,6 @@ use vesica_crypto::hash::{Context, Label};
 use zeroize::Zeroize;
 
 use crate::nco::{self, Code};
-use crate::security::STATISTICAL_SECURITY;
 
 /// Blocks of a row.
 pub const BLOCKS: usize = 4;
@@ -43,10 +42,10 @@ pub type Sender = nco::Sender<PseudoRandomCode, BLOCKS>;
 const WIDTHS: [(usize, u32); 9] =
     [(400, 43), (408, 46), (416, 50), (424, 54), (432, 58), (440, 62), (448, 66), (456, 70), (464, 75)];
 
-/// k for this many evaluations by the sender; none if no width suffices.
-pub fn columns(evaluations: u64) -> Option<usize> {
+/// k for this many evaluations by the sender, where λ is `statistical`; none if no width suffices.
+pub fn columns(evaluations: u64, statistical: u32) -> Option<usize> {
     let log2 = evaluations.max(1).checked_next_power_of_two()?.trailing_zeros();
-    WIDTHS.iter().find(|(_, bits)| *bits >= STATISTICAL_SECURITY + log2).map(|(columns, _)| *columns)
+    WIDTHS.iter().find(|(_, bits)| *bits >= statistical + log2).map(|(columns, _)| *columns)
 }
 
 /// A pseudo-random code on blocks.
@@ -117,6 +116,7 @@ impl Code<BLOCKS> for PseudoRandomCode {
 mod tests {
     use super::*;
     use crate::nco::testing::{check_groups, check_parties_agree, codewords, context, dealt, distance};
+    use crate::security::STATISTICAL_SECURITY;
     use vesica_crypto::prg::Prg;
 
     /// Σ_{i<128} C(k,i) · 2^-k.
@@ -136,11 +136,11 @@ mod tests {
             assert_eq!((-close(columns).log2()).floor() as u32, bits, "{columns}");
         }
         // At the sizes of 2^12, 2^16, 2^20 and 2^24 items.
-        let [a, b, c, d] = [12, 16, 20, 24].map(|log2| columns(3 << log2).unwrap());
+        let [a, b, c, d] = [12, 16, 20, 24].map(|log2| columns(3 << log2, STATISTICAL_SECURITY).unwrap());
         assert_eq!([a, b, c, d], [424, 432, 440, 448]);
-        assert_eq!(columns(0), Some(400));
-        assert_eq!(columns(1 << 58), None);
-        assert_eq!(columns(u64::MAX), None);
+        assert_eq!(columns(0, STATISTICAL_SECURITY), Some(400));
+        assert_eq!(columns(1 << 58, STATISTICAL_SECURITY), None);
+        assert_eq!(columns(u64::MAX, STATISTICAL_SECURITY), None);
     }
 
     #[test]

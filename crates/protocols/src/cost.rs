@@ -49,7 +49,7 @@ impl Shape {
 
     /// ⌈ℓ/8⌉.
     pub fn mask(&self) -> u64 {
-        u64::from(mask_bits(self.sizes).div_ceil(8))
+        u64::from(mask_bits(self.sizes, self.parameters.statistical).div_ceil(8))
     }
 }
 

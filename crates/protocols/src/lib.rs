@@ -60,8 +60,8 @@ pub use masks::MaskWidth;
 pub use offline::{OfflineOutput, OfflinePhase, OfflineSlot};
 pub use outcome::{Outcome, Pairs, Pending};
 pub use parameters::{
-    DEFAULT_LEVEL, Parameters, Profile, STATISTICAL_SECURITY, Security, Supported, Unsupported, Variant,
-    encoding_for,
+    DEFAULT_LEVEL, MOST_STATISTICAL_SECURITY, Parameters, Profile, STATISTICAL_SECURITY, Security, Supported,
+    Unsupported, Variant, encoding_for,
 };
 pub use protocol::{
     Ctx, HelperCtx, Learns, NoProgress, Participant, Phase, Progress, Role, Run, Sizes, Step,

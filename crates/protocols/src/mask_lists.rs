@@ -340,7 +340,7 @@ fn check(width: MaskWidth, bytes: &[u8]) -> Result<(), usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Parameters;
+    use crate::parameters::{Parameters, STATISTICAL_SECURITY};
     use crate::protocol::Sizes;
     use crate::testing::run_of;
     use vesica_channel::memory;
@@ -354,7 +354,7 @@ mod tests {
     fn a_mask_is_found_in_its_list_alone() {
         for count in [1, 300, 40_000] {
             let sizes = Sizes { receiver: 3, sender: count };
-            let width = MaskWidth::for_sizes(sizes).unwrap();
+            let width = MaskWidth::for_sizes(sizes, STATISTICAL_SECURITY).unwrap();
             let mut lists = MaskLists::new(width, 2, count);
             let hash = |list: usize, position: usize| {
                 (u128::MAX / 7)
@@ -389,7 +389,7 @@ mod tests {
     fn lists_that_leave_segment_by_segment_are_those_that_were_made() {
         let count = 100_000;
         let sizes = Sizes { receiver: 3, sender: count };
-        let width = MaskWidth::for_sizes(sizes).unwrap();
+        let width = MaskWidth::for_sizes(sizes, STATISTICAL_SECURITY).unwrap();
         let (mut a, mut b) = memory::pair();
         let run = run(sizes);
         let (mut lists, mut expected) = (OutgoingLists::new(&run, width, 3, count), Vec::new());
@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn a_wide_mask_is_refused() {
         let sizes = Sizes { receiver: 4, sender: 3 };
-        let width = MaskWidth::for_sizes(sizes).unwrap();
+        let width = MaskWidth::for_sizes(sizes, STATISTICAL_SECURITY).unwrap();
         assert_eq!(width.bits(), 44);
         let (mut a, mut b) = memory::pair();
         let mut bytes = [0; 36];

@@ -10,8 +10,7 @@ use vesica_crypto::memory::large_capacity;
 use vesica_encode::radix::{self, Prefixed};
 
 use crate::error::{Error, Misbehaviour, Misuse};
-use crate::parameters::STATISTICAL_SECURITY;
-use crate::parameters::Security;
+use crate::parameters::{Parameters, Security};
 use crate::protocol::{Learns, Phase, Run, Sizes};
 
 /// Masks handled between two calls of the channel.
@@ -27,24 +26,24 @@ impl MaskWidth {
     /// Whole hashes of 128 bits.
     pub(crate) const WHOLE: Self = Self { bits: u128::BITS };
 
-    /// ℓ for sets of these sizes.
-    pub fn for_sizes(sizes: Sizes) -> Result<Self, Error> {
-        Self::for_candidates(sizes, 1)
+    /// ℓ for sets of these sizes, where λ is `statistical`.
+    pub fn for_sizes(sizes: Sizes, statistical: u32) -> Result<Self, Error> {
+        Self::for_candidates(sizes, 1, statistical)
     }
 
     /// ℓ against semi-honest parties. Against malicious parties 128 bits: the security proof extracts a set
     /// from whole outputs.
-    pub fn for_run(sizes: Sizes, security: Security) -> Result<Self, Error> {
-        match security {
-            Security::SemiHonest => Self::for_sizes(sizes),
-            Security::Malicious => Ok(Self { bits: u128::BITS }),
+    pub fn for_run(sizes: Sizes, parameters: &Parameters) -> Result<Self, Error> {
+        match parameters.security {
+            Security::SemiHonest => Self::for_sizes(sizes, parameters.statistical),
+            Security::Malicious => Ok(Self::WHOLE),
         }
     }
 
     /// ℓ + ⌈log2 c⌉, where c masks of each of the receiver's items are compared with the sender's.
-    pub fn for_candidates(sizes: Sizes, candidates: usize) -> Result<Self, Error> {
+    pub fn for_candidates(sizes: Sizes, candidates: usize, statistical: u32) -> Result<Self, Error> {
         let Sizes { receiver, sender } = sizes;
-        let bits = mask_bits(sizes) + ceil_log2(candidates);
+        let bits = mask_bits(sizes, statistical) + ceil_log2(candidates);
         if bits <= u128::BITS {
             Ok(Self { bits })
         } else {
@@ -55,10 +54,10 @@ impl MaskWidth {
     /// ℓ' = max(ℓ, λ + 2⌈log2 n_s⌉ - 1): bits of hashed items where the receiver would see two equal ones of
     /// the sender. Two different items of the sender are then hashed to one number with probability at most
     /// 2^-λ, and so are two of different sides.
-    pub fn for_hashed_items(sizes: Sizes) -> Result<Self, Error> {
+    pub fn for_hashed_items(sizes: Sizes, statistical: u32) -> Result<Self, Error> {
         let Sizes { receiver, sender } = sizes;
-        let within = STATISTICAL_SECURITY + (2 * ceil_log2(sender)).saturating_sub(1);
-        let bits = mask_bits(sizes).max(within);
+        let within = statistical + (2 * ceil_log2(sender)).saturating_sub(1);
+        let bits = mask_bits(sizes, statistical).max(within);
         if bits <= u128::BITS {
             Ok(Self { bits })
         } else {
@@ -69,12 +68,11 @@ impl MaskWidth {
     /// λ + ⌈log2 n(n - 1)/2⌉ for n = n_r + n_s: bits of hashed items where two equal ones are a match, whosever
     /// they are. Two different items of both parties together are then hashed to one number with probability
     /// at most 2^-λ.
-    pub fn for_all_items(sizes: Sizes) -> Result<Self, Error> {
+    pub fn for_all_items(sizes: Sizes, statistical: u32) -> Result<Self, Error> {
         let Sizes { receiver, sender } = sizes;
         let items = receiver as u128 + sender as u128;
         let pairs = items.checked_mul(items.saturating_sub(1)).map(|ordered| ordered / 2);
-        let bits =
-            pairs.map(|pairs| STATISTICAL_SECURITY + u128::BITS - pairs.saturating_sub(1).leading_zeros());
+        let bits = pairs.map(|pairs| statistical + u128::BITS - pairs.saturating_sub(1).leading_zeros());
         match bits {
             Some(bits) if bits <= u128::BITS => Ok(Self { bits }),
             _ => Err(Misuse::TooManyItems { receiver, sender }.into()),
@@ -82,8 +80,8 @@ impl MaskWidth {
     }
 
     /// λ + ⌈log2 c⌉, for values of which c pairs are compared, each random and its own.
-    pub fn for_pairs(pairs: usize) -> Self {
-        Self { bits: STATISTICAL_SECURITY + ceil_log2(pairs) }
+    pub fn for_pairs(pairs: usize, statistical: u32) -> Self {
+        Self { bits: statistical + ceil_log2(pairs) }
     }
 
     /// So many bits, at most 128: numbers that are sent like masks.
@@ -108,8 +106,8 @@ impl MaskWidth {
 }
 
 /// ℓ, also where it is more than a mask can have.
-pub(crate) fn mask_bits(sizes: Sizes) -> u32 {
-    STATISTICAL_SECURITY + ceil_log2(sizes.receiver) + ceil_log2(sizes.sender)
+pub(crate) fn mask_bits(sizes: Sizes, statistical: u32) -> u32 {
+    statistical + ceil_log2(sizes.receiver) + ceil_log2(sizes.sender)
 }
 
 /// ⌈log2 n⌉, and 0 for an empty set.
@@ -258,12 +256,15 @@ pub(crate) fn sort_with_items(bits: u32, masks: &mut [u128], items: &mut [u32]) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::{MOST_STATISTICAL_SECURITY, STATISTICAL_SECURITY};
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
 
     #[test]
     fn widths_follow_the_formula() {
-        let bits = |receiver, sender| MaskWidth::for_sizes(Sizes { receiver, sender }).unwrap().bits();
+        let bits = |receiver, sender| {
+            MaskWidth::for_sizes(Sizes { receiver, sender }, STATISTICAL_SECURITY).unwrap().bits()
+        };
         assert_eq!(bits(0, 0), 40);
         assert_eq!(bits(1, 1), 40);
         assert_eq!(bits(2, 3), 40 + 1 + 2);
@@ -271,17 +272,31 @@ mod tests {
         assert_eq!(bits((1 << 20) + 1, 1 << 20), 81);
         assert_eq!(MaskWidth { bits: 81 }.bytes(), 11);
         let hashed = |receiver, sender| {
-            MaskWidth::for_hashed_items(Sizes { receiver, sender }).map(|width| width.bits())
+            MaskWidth::for_hashed_items(Sizes { receiver, sender }, STATISTICAL_SECURITY)
+                .map(|width| width.bits())
         };
         assert_eq!([hashed(1, 1), hashed(1 << 24, 1), hashed(1 << 20, 1 << 20)], [Ok(40), Ok(64), Ok(80)]);
         assert_eq!([hashed(1 << 8, 1 << 24), hashed(1, 1 << 24), hashed(1, 3)], [Ok(87), Ok(87), Ok(43)]);
         assert!(hashed(1, 1 << 44).is_ok() && hashed(1, 1 << 45).is_err());
+        // A longer λ lengthens every width by as much.
+        let sizes = Sizes { receiver: 300, sender: 5000 };
+        let widths = |statistical| {
+            [
+                MaskWidth::for_sizes(sizes, statistical),
+                MaskWidth::for_candidates(sizes, 7, statistical),
+                MaskWidth::for_hashed_items(sizes, statistical),
+                MaskWidth::for_all_items(sizes, statistical),
+                Ok(MaskWidth::for_pairs(300, statistical)),
+            ]
+            .map(|width| width.unwrap().bits())
+        };
+        assert_eq!(widths(MOST_STATISTICAL_SECURITY), widths(STATISTICAL_SECURITY).map(|bits| bits + 16));
         let huge = Sizes { receiver: 1 << 60, sender: 1 << 60 };
-        assert!(MaskWidth::for_all_items(huge).is_err());
+        assert!(MaskWidth::for_all_items(huge, STATISTICAL_SECURITY).is_err());
         let most = Sizes { receiver: usize::MAX, sender: usize::MAX };
-        assert!(MaskWidth::for_all_items(most).is_err());
+        assert!(MaskWidth::for_all_items(most, STATISTICAL_SECURITY).is_err());
         assert_eq!(
-            MaskWidth::for_sizes(huge),
+            MaskWidth::for_sizes(huge, STATISTICAL_SECURITY),
             Err(Misuse::TooManyItems { receiver: 1 << 60, sender: 1 << 60 }.into())
         );
     }
@@ -290,14 +305,18 @@ mod tests {
     fn hashes_of_all_items_collide_with_the_statistical_parameter_and_a_bit_less_would_not_do() {
         for (receiver, sender) in [(1, 2), (256, 1), (300, 3), (1000, 900), (1 << 20, 1 << 20), (1, 1 << 24)]
         {
-            let bits = MaskWidth::for_all_items(Sizes { receiver, sender }).unwrap().bits();
+            let bits =
+                MaskWidth::for_all_items(Sizes { receiver, sender }, STATISTICAL_SECURITY).unwrap().bits();
             let pairs = |n: usize| (n * (n - 1) / 2) as f64;
             // Of either party, and of both.
             let all = pairs(receiver) + pairs(sender) + (receiver * sender) as f64;
             let exponent = all.log2() - f64::from(bits);
             assert!((-41.0..=-40.0).contains(&exponent), "{receiver}, {sender}: 2^{exponent}");
         }
-        assert_eq!(MaskWidth::for_all_items(Sizes { receiver: 1, sender: 1 }).unwrap().bits(), 40);
+        assert_eq!(
+            MaskWidth::for_all_items(Sizes { receiver: 1, sender: 1 }, STATISTICAL_SECURITY).unwrap().bits(),
+            40
+        );
     }
 
     #[test]

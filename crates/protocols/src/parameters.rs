@@ -1,5 +1,6 @@
 //! What both parties agree on beside the sizes: security model, level, item width, variant and profile.
 
+pub use vesica_crypto::security::MOST_STATISTICAL_SECURITY;
 use vesica_encode::items::{Encoding, Width};
 pub use vesica_ot::security::{Profile, STATISTICAL_SECURITY, Security};
 
@@ -25,6 +26,9 @@ pub struct Parameters {
     pub security: Security,
     /// κ: computational security in bits.
     pub level: u32,
+    /// λ: what depends on chance goes wrong with probability 2^-λ at most. It is [`STATISTICAL_SECURITY`], and more
+    /// in a part of a run, so that all parts together go wrong that rarely. At most [`MOST_STATISTICAL_SECURITY`].
+    pub statistical: u32,
     /// σ: items are integers below 2^σ, used as they are; none for digests.
     pub sigma: Option<u32>,
     /// One of the variants that the entry [supports](Supported::variant); none for the protocol's standard
@@ -57,6 +61,7 @@ impl Parameters {
     pub const DEFAULT: Self = Self {
         security: Security::SemiHonest,
         level: DEFAULT_LEVEL,
+        statistical: STATISTICAL_SECURITY,
         sigma: None,
         variant: None,
         profile: Profile::Conservative,
@@ -93,8 +98,12 @@ impl Parameters {
         let profile = profile.name();
         let audit = self.audit_max.map_or(String::new(), |most| format!(" audit-max={most}"));
         let result = self.result.text() + &self.limits_text();
+        let statistical = match self.statistical {
+            STATISTICAL_SECURITY => String::new(),
+            longer => format!(" statistical={longer}"),
+        };
         format!(
-            "security={security} level={level} sigma={sigma} variant={variant} profile={profile} paper={paper}{audit}{result}"
+            "security={security} level={level} sigma={sigma} variant={variant} profile={profile} paper={paper}{statistical}{audit}{result}"
         )
     }
 
@@ -229,6 +238,9 @@ impl Supported {
         if paper && !self.paper {
             return Some(Unsupported::Paper);
         }
+        if let Some(unsupported) = unsupported_statistical(parameters) {
+            return Some(unsupported);
+        }
         if parameters.audit_max.is_some() && !self.audit {
             return Some(Unsupported::Audit);
         }
@@ -269,6 +281,19 @@ impl Supported {
         let sigma = self.sigma.filter(|_| !self.digests).map(|(least, most)| SIGMA.clamp(least, most));
         Parameters { sigma, ..Parameters::default() }
     }
+}
+
+/// A λ that nothing is made for: the parameters of papers and native items are not for parts of a run.
+fn unsupported_statistical(parameters: &Parameters) -> Option<Unsupported> {
+    let Parameters { statistical, sigma, paper, .. } = *parameters;
+    let in_a_part = statistical > STATISTICAL_SECURITY;
+    if !(STATISTICAL_SECURITY..=MOST_STATISTICAL_SECURITY).contains(&statistical) {
+        return Some(Unsupported::Statistical { statistical });
+    }
+    if in_a_part && paper {
+        return Some(Unsupported::InParts("the parameters of the paper"));
+    }
+    (in_a_part && sigma.is_some()).then_some(Unsupported::InParts("native items (--sigma)"))
 }
 
 /// A parameter that a protocol cannot be run with.
@@ -312,6 +337,17 @@ pub enum Unsupported {
     /// No parameters of the paper's own.
     #[error("parameters of the paper's own")]
     Paper,
+    /// A statistical security parameter that nothing is made for.
+    #[error(
+        "a statistical security of {statistical} bits (it is {STATISTICAL_SECURITY} to {MOST_STATISTICAL_SECURITY})"
+    )]
+    Statistical {
+        /// What was asked for.
+        statistical: u32,
+    },
+    /// It is not for runs in parts.
+    #[error("{0} in a run of several parts")]
+    InParts(&'static str),
     /// It reveals an intersection of any size.
     #[error("a limit on the size of the intersection that is revealed (--audit-max)")]
     Audit,
@@ -366,6 +402,16 @@ mod tests {
             (Parameters { sigma: Some(65), ..base }, Unsupported::Sigma { sigma: 65, least: 8, most: 64 }),
             (Parameters { variant: Some(&OTHER), ..base }, Unsupported::Variant),
             (Parameters { profile: Profile::Fast, ..base }, Unsupported::Profile("fast")),
+            (Parameters { statistical: 39, ..base }, Unsupported::Statistical { statistical: 39 }),
+            (Parameters { statistical: 57, ..base }, Unsupported::Statistical { statistical: 57 }),
+            (
+                Parameters { statistical: 41, paper: true, ..base },
+                Unsupported::InParts("the parameters of the paper"),
+            ),
+            (
+                Parameters { statistical: 41, sigma: Some(32), ..base },
+                Unsupported::InParts("native items (--sigma)"),
+            ),
         ];
         for (parameters, why) in refused {
             assert_eq!(OFFERS.unsupported(&parameters), Some(why));
@@ -410,6 +456,7 @@ mod tests {
             base,
             Parameters { security: Security::Malicious, ..base },
             Parameters { level: 80, ..base },
+            Parameters { statistical: 41, ..base },
             Parameters { sigma: Some(32), ..base },
             Parameters { variant: Some(ORIGINAL), ..base },
             Parameters { profile: Profile::Lean, ..base },

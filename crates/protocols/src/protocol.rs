@@ -154,6 +154,8 @@ pub enum Phase {
     Exchange,
     /// Masks are compared.
     Compare,
+    /// The parts of a run are played, one after the other.
+    Parts,
     /// The circuit is garbled.
     Garble,
     /// The circuit is evaluated.
@@ -188,6 +190,7 @@ impl Phase {
             Phase::Unblind => "unblind",
             Phase::Exchange => "exchange",
             Phase::Compare => "compare",
+            Phase::Parts => "parts",
             Phase::Garble => "garble",
             Phase::EvaluateCircuit => "evaluate-circuit",
             Phase::Confirm => "confirm",
@@ -217,6 +220,7 @@ impl Phase {
             Phase::Unblind => "taking off our encryption",
             Phase::Exchange => "exchanging masks",
             Phase::Compare => "comparing masks",
+            Phase::Parts => "playing the parts of the run",
             Phase::Garble => "garbling the circuit",
             Phase::EvaluateCircuit => "evaluating the circuit",
             Phase::Confirm => "confirming the run with the partner",

@@ -8,7 +8,9 @@ use vesica_protocols::testing::{
     Case, Planted, each, items, lying_wire, planted, planted_for, run_keeping, run_over, run_pair, shape,
     usual, ways,
 };
-use vesica_protocols::{Error, Learns, Misuse, Parameters, Role};
+use vesica_protocols::{
+    Error, Learns, MOST_STATISTICAL_SECURITY, Misuse, Parameters, Role, STATISTICAL_SECURITY,
+};
 
 /// Whether a run on a thousand items takes too long for a test: protocols of big integers.
 fn slow(entry: &Entry) -> bool {
@@ -95,6 +97,42 @@ fn every_form_of_a_protocol_equals_the_plain_join() {
                 check(entry, &sets, Case { parameters, learns, ..Case::default() });
             }
         }
+    });
+}
+
+/// In a part of a run λ is longer. What depends on λ on the wire is so, too; nothing else changes.
+#[test]
+fn a_longer_lambda_lengthens_masks_and_keeps_the_intersection() {
+    let digests = |parameters: &Parameters| parameters.sigma.is_none() && !parameters.paper;
+    let forms = PROTOCOLS
+        .iter()
+        .flat_map(|entry| ways(entry).into_iter().filter(digests).map(move |parameters| (entry, parameters)));
+    each(forms, |(entry, usual)| {
+        let most = if slow(entry) { 2 * entry.test_items } else { 300 };
+        let sets = planted_for(&usual, most, most / 3, most / 9 + 1, 21);
+        let bytes = [STATISTICAL_SECURITY, 42, MOST_STATISTICAL_SECURITY].map(|statistical| {
+            let case = Case { parameters: Parameters { statistical, ..usual }, ..Case::default() };
+            assert_eq!(entry.supports.unsupported(&case.parameters), None, "{}", entry.name);
+            check(entry, &sets, case);
+            let shape = shape(&sets, case);
+            entry.bytes(Role::Receiver, &shape) + entry.bytes_to(Role::Receiver, &shape)
+        });
+        // Others send whole hashes, field elements or ciphertexts, or a circuit whose triples are made in another way.
+        let masks = [
+            "vole",
+            "dh",
+            "dh-ffc",
+            "blind-rsa",
+            "dt-dl",
+            "dt-rsa",
+            "kkrt",
+            "ot-phasing",
+            "ot-psi",
+            "gbf-random",
+            "naive-hash",
+        ];
+        let lengthens = masks.contains(&entry.name) && usual.security == Security::SemiHonest;
+        assert!(!lengthens || bytes.is_sorted() && bytes[0] < bytes[2], "{} {usual:?} {bytes:?}", entry.name);
     });
 }
 

@@ -45,7 +45,7 @@ fn value(name: &str, shape: &Shape) -> Option<f64> {
     Some(match name {
         "n_r" => shape.receiver() as f64,
         "n_s" => shape.sender() as f64,
-        "ℓ" => f64::from(MaskWidth::for_sizes(shape.sizes).unwrap().bits()),
+        "ℓ" => f64::from(MaskWidth::for_sizes(shape.sizes, shape.parameters.statistical).unwrap().bits()),
         "κ" => f64::from(shape.parameters.level),
         "σ" => f64::from(shape.parameters.sigma.unwrap_or(0)),
         "k" => shape.matches as f64,

@@ -5,8 +5,9 @@ mod measured;
 use serde::Serialize;
 use vesica_ot::base::cache;
 use vesica_protocols::registry::{Entry, Gates, PROTOCOLS, Security, Shape};
-use vesica_protocols::{Learns, Participant, Role, Sizes};
+use vesica_protocols::{Learns, Participant, ResultKind, Role, Sizes};
 
+use crate::parts::{self, Parts};
 use crate::plan::{self, PlanError};
 use crate::results::attached_bytes_per_row;
 use crate::settings::{self, Wanted};
@@ -15,6 +16,9 @@ pub use measured::{COLUMNS, Cell, Conditions, Configuration, RECORDS, Time, sour
 
 /// Bytes that reading a table and keeping its items take at most, a row.
 pub const TABLE_BYTES_PER_ROW: u64 = 48;
+
+/// Bytes that splitting a set into parts takes beside that, a row.
+pub const SPLIT_BYTES_PER_ROW: u64 = 80;
 
 /// The same of both parties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -94,6 +98,34 @@ pub fn estimate(entry: &Entry, shape: &Shape, conditions: &Conditions) -> Option
     Some(Estimate { traffic, memory, helper, gates, max_tested_keys: entry.max_tested_keys_of(shape), time })
 }
 
+impl Estimate {
+    /// That of a run in so many parts, of which this one is of a single part, if the protocol takes so much memory of a
+    /// receiver that keeps something of every part.
+    fn in_parts(self, parts: Parts, (whole, part): (Sizes, Sizes), receiver: u64) -> Self {
+        let count = parts.count() as u64;
+        let times =
+            |Parties { receiver, sender }| Parties { receiver: count * receiver, sender: count * sender };
+        // The table and the split are of the whole set.
+        let table = |items: usize| (TABLE_BYTES_PER_ROW + SPLIT_BYTES_PER_ROW) * items as u64;
+        let sender = self.memory.sender - TABLE_BYTES_PER_ROW * part.sender as u64;
+        Estimate {
+            traffic: times(self.traffic),
+            memory: Parties {
+                receiver: receiver + table(whole.receiver),
+                sender: sender + table(whole.sender),
+            },
+            gates: self.gates.map(|gates| GateCount {
+                ands: count * gates.ands,
+                private_ands: count * gates.private_ands,
+                ..gates
+            }),
+            max_tested_keys: self.max_tested_keys.map(|keys| count * keys),
+            time: self.time.map(|time| time.repeated(parts.count())),
+            ..self
+        }
+    }
+}
+
 /// A protocol of the registry beside the chosen one.
 pub struct Alternative {
     /// The protocol.
@@ -111,6 +143,12 @@ pub enum Unfit {
     /// It cannot take sets of these sizes.
     #[error("protocol {0} cannot take sets of these sizes")]
     Sizes(&'static str),
+    /// What parts do not go together with.
+    #[error("a run in several parts gives rows, keeps no base OTs, and has at most 65536 parts")]
+    Parts,
+    /// A helper's protocol has no parts.
+    #[error("protocol {0} has a helper, which takes no part in a run of several parts")]
+    HelperInParts(&'static str),
     /// Base OTs are kept only among parties that follow the protocol.
     #[error("kept base OTs are secure only if both sides follow the protocol (`--security semi-honest`)")]
     KeptBaseOts,
@@ -137,9 +175,16 @@ pub fn forecast(
         Learns::Receiver => 0,
         Learns::Both => sizes.receiver.min(sizes.sender),
     };
+    let parts = Parts::new(wanted.parts).map_err(|_| Unfit::Parts)?;
+    let played = parts::sizes(parts, sizes);
+    let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
     let cost = |choice: &plan::Choice| {
+        let name = choice.protocol.name;
+        if parts != Parts::ONE && choice.protocol.has_helper() {
+            return Err(Unfit::HelperInParts(name));
+        }
         let shape = Shape {
-            sizes,
+            sizes: played,
             parameters: choice.parameters,
             learns: wanted.learns,
             matches,
@@ -147,9 +192,18 @@ pub fn forecast(
                 && choice.protocol.keeps_base_ots()
                 && cache::may_be_cached(choice.parameters.level),
         };
-        estimate(choice.protocol, &shape, conditions).ok_or(Unfit::Sizes(choice.protocol.name))
+        let estimate = estimate(choice.protocol, &shape, conditions).ok_or(Unfit::Sizes(name))?;
+        if parts == Parts::ONE {
+            return Ok(estimate);
+        }
+        // The receiver keeps of each part what its matches are found from.
+        let kept = choice.protocol.memory_of(&Shape { sizes, ..shape }).receiver;
+        Ok(estimate.in_parts(parts, (sizes, played), kept))
     };
-    let choice = plan::choose(asked, wanted, Some(sizes))?;
+    if parts != Parts::ONE && (wanted.result != ResultKind::Rows || conditions.kept_base_ots) {
+        return Err(Unfit::Parts);
+    }
+    let choice = plan::choose(asked, wanted, Some(played))?;
     if conditions.kept_base_ots && wanted.security == Security::Malicious {
         return Err(Unfit::KeptBaseOts);
     }
@@ -157,7 +211,7 @@ pub fn forecast(
         let named = settings::Choice::Named(entry.name.to_owned());
         // A variant is one of the chosen protocol.
         let variant = wanted.variant.filter(|_| entry.name == choice.protocol.name);
-        let planned = plan::choose(&named, Wanted { variant, ..wanted }, Some(sizes));
+        let planned = plan::choose(&named, Wanted { variant, ..wanted }, Some(played));
         let outcome = planned.map_err(Unfit::from).and_then(|planned| cost(&planned));
         Alternative { protocol: entry, outcome }
     };

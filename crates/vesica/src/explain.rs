@@ -10,6 +10,7 @@ use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Phase, Secur
 use vesica_table::{Fault as TableFault, OutputFault, TableError};
 
 use crate::error::{Error, Kind, Side};
+use crate::parts::PartsError;
 use crate::plan::{self, PlanError};
 use crate::session::SessionError;
 use crate::terms;
@@ -233,6 +234,7 @@ impl Error {
             SessionError::Channel(error) => return Error::channel(phase, error),
             SessionError::Plan(error) => return Error::plan(phase, Side::Both, error),
             SessionError::Protocol(error) => return Error::protocol(phase, error),
+            SessionError::Parts(error) => return Error::parts(phase, error),
             SessionError::With(who, error) => return Error::session(phase, error).with(*who),
             SessionError::RefusedByHelper(_) => (
                 Side::Helper,
@@ -285,6 +287,36 @@ impl Error {
             ),
         };
         Error { side, phase, kind, message, remedy: remedy.into() }
+    }
+
+    fn parts(phase: Phase, error: &PartsError) -> Self {
+        let (side, kind, remedy) = match error {
+            PartsError::Link(error) => return Error::net(phase, error),
+            PartsError::Excluded(_) => {
+                (Side::Both, Kind::Refused, "leave out `--parts` on both sides, or the other option")
+            }
+            PartsError::TooMany { .. } => (
+                Side::Both,
+                Kind::Refused,
+                "give a smaller `--parts`, or a larger `--max-parts` on the side that set the limit",
+            ),
+            PartsError::Coin => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
+            PartsError::Differ(_) => (
+                Side::Both,
+                Kind::Protocol,
+                "do not use a result of this run on either side; start both sides again",
+            ),
+            PartsError::Missing { .. } | PartsError::Allowance { .. } => (
+                Side::Partner,
+                Kind::Partner,
+                "see that the network between the two sides keeps its connections, then start both sides again; \
+                 nothing was written here",
+            ),
+            PartsError::Key | PartsError::Split(_) => {
+                (Side::Ours, Kind::Internal, "start both sides again; if it happens twice, please report it")
+            }
+        };
+        Error { side, phase, kind, message: error.to_string(), remedy: remedy.into() }
     }
 
     fn protocol(phase: Phase, error: &ProtocolError) -> Self {

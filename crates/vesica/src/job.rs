@@ -11,7 +11,7 @@ use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Connection, Options, PublicKey};
-use vesica_protocols::{Learns, Pending, Phase, Progress, Role};
+use vesica_protocols::{Learns, Outcome, Pending, Phase, Progress, Role};
 use vesica_table::{self as table, Dialect, Input, InputDigest, KeySpec, Output, Request, Table};
 
 use crate::base_ots::CacheState;
@@ -25,13 +25,15 @@ use crate::memory::Budget;
 use crate::offline::file::Consumed;
 use crate::offline::{Asked, Before};
 use crate::output_paths::Protected;
+use crate::partner::Met;
 pub use crate::partner::Partner;
+use crate::parts::{self, Links, Parts, PartsError};
 use crate::plan;
 pub use crate::report::OnEvent;
 use crate::report::{Event, InputReport};
 use crate::reporter::Reporter;
 use crate::results::{Answered, Attachments, ResultChoice};
-use crate::session::{self, SessionError};
+use crate::session::{self, Agreed, SessionError};
 use crate::settings::Settings;
 pub use crate::tables::{Batches, Destination, Source, TableArgs};
 use crate::terms::Terms;
@@ -76,7 +78,7 @@ impl Job {
             Err(error) => return self.refuse(error, on_event),
         };
         self.run_over(pair, cancel, rng, on_event, |reporter, greeting, options, rng| {
-            partner.meet(greeting, options, rng, &mut |event| reporter.net_event(&event))
+            partner.meet_to_stay(greeting, options, rng, &mut |event| reporter.net_event(&event))
         })
     }
 
@@ -93,7 +95,7 @@ impl Job {
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
-        connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Connection, Error>,
+        connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Met, Error>,
     ) -> Ended {
         let (role, settings) = (self.role, self.settings.clone());
         let deadline = match Deadline::start(settings.deadline, cancel) {
@@ -113,7 +115,7 @@ impl Job {
         pair: Pair,
         reporter: &Reporter<'_>,
         rng: &mut dyn CryptoRng,
-        connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Connection, Error>,
+        connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Met, Error>,
     ) -> Result<Found, Error> {
         let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
         let terms = prepare(self.role, &self.settings, &rules, &pair)?;
@@ -134,9 +136,9 @@ impl Job {
         // 2. The partner.
         reporter.phase(Phase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
-        let channel = connect(reporter, &session::greeting(&terms), &options, rng)?;
+        let met = connect(reporter, &session::greeting(&terms), &options, rng)?;
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
-        let mut found = converse(&settings, &terms, (items, attachments), channel, pair, reporter, rng)?;
+        let mut found = converse(&settings, &terms, (items, attachments), met, pair, reporter, rng)?;
         // 4. The result.
         let failed = |error| Error::table(Phase::Write, &error);
         let cancelled = || reporter.cancel.is_cancelled();
@@ -198,6 +200,7 @@ pub(crate) fn prepare(
             "give a `--min-peer-rows` that is not above `--max-peer-rows`",
         ));
     }
+    check_parts(settings, pair)?;
     if settings.match_id && settings.learns != Learns::Both {
         let message = "`--match-id` numbers the matching rows of both sides, and only one side learns them";
         return Err(Error::usage(
@@ -208,11 +211,38 @@ pub(crate) fn prepare(
     let terms = Terms::new(role, settings, rules);
     let terms = terms.with_base_ots(pair.cache_state()).with_helper(pair.helper.term());
     let terms = terms.with_offline(pair.before.asked());
+    let terms = if pair.via.is_some() { terms.in_one_part() } else { terms };
+    if let Some(what) = terms.not_in_parts().filter(|_| settings.parts > 1) {
+        let message = format!("`--parts` does not go together with {what}");
+        return Err(Error::usage(message, "leave out one of the two"));
+    }
     if terms.fit() {
         Ok(terms)
     } else {
         Err(Error::usage("too many columns, or too long names", "name fewer columns"))
     }
+}
+
+/// Whether this side can have as many parts as it asks for.
+fn check_parts(settings: &Settings, pair: &Pair) -> Result<(), Error> {
+    let (parts, most) = (settings.parts, settings.limits.max_parts);
+    if !(1..=parts::MOST).contains(&parts) || !(1..=parts::MOST).contains(&most) {
+        let message = format!("a run has 1 to {} parts", parts::MOST);
+        return Err(Error::usage(message, "give another `--parts` or `--max-parts`"));
+    }
+    if parts > most {
+        return Err(Error::usage(
+            format!("`--parts {parts}` is above `--max-parts {most}`"),
+            "give a `--parts` that is not above `--max-parts`",
+        ));
+    }
+    if parts > 1 && pair.via.is_some() {
+        return Err(Error::usage(
+            "a relay pairs whole runs, so `--parts` does not go together with `--via`",
+            "leave out `--parts`, or let one side listen (`--listen`) and the other one connect (`--connect`)",
+        ));
+    }
+    Ok(())
 }
 
 /// The conversation with the partner, from terms, which the channel has sent, to confirmation. Result and numbers are mine,
@@ -221,7 +251,7 @@ pub(crate) fn converse(
     settings: &Settings,
     terms: &Terms,
     (items, attachments): (Items, Attachments),
-    mut channel: Connection,
+    Met { mut channel, links }: Met,
     pair: Pair,
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
@@ -243,6 +273,10 @@ pub(crate) fn converse(
     agreed
         .check_memory(needed, settings.memory.or_else(Budget::usual), &mut channel)
         .map_err(|error| Error::session(Phase::Agree, &error))?;
+    if agreed.parts != Parts::ONE {
+        return in_parts(settings, &agreed, &items, (channel, links), reporter, rng);
+    }
+    drop(links);
     let mut helper = pair.helper.join(&agreed, &mut channel, settings.timeout, reporter, rng)?;
     let in_use = pair.cache_file.and_then(|file| file.begin(agreed.base_ots, agreed.base_ots_id()));
     let cache = in_use.as_ref().map(CacheInUse::cache);
@@ -285,15 +319,46 @@ pub(crate) fn converse(
         let error = Error::session(phase, &error.into());
         if refused { error } else { error.seen_through() }
     })?;
+    answered(settings, &agreed, &items, outcome, reporter)
+}
+
+/// The result for the caller and the report.
+fn answered(
+    settings: &Settings,
+    agreed: &Agreed,
+    items: &Items,
+    outcome: Option<Outcome>,
+    reporter: &Reporter<'_>,
+) -> Result<Found, Error> {
     let result = match outcome {
         Some(outcome) => Answered::of(outcome, &settings.result)
-            .map_err(|misuse| Error::session(phase, &SessionError::Protocol(misuse.into())))?,
+            .map_err(|misuse| Error::session(reporter.current(), &SessionError::Protocol(misuse.into())))?,
         None => Answered::default(),
     };
     reporter.found(&result, settings.result.noise.is_none());
-    let number = |matches: &Matches| settings.match_id.then(|| agreed.match_numbers(&items, matches));
+    let number = |matches: &Matches| settings.match_id.then(|| agreed.match_numbers(items, matches));
     let numbers = result.matches.as_ref().and_then(number);
     Ok(Found { result, numbers, batches: None })
+}
+
+/// The rest of the conversation where the run has several parts.
+fn in_parts(
+    settings: &Settings,
+    agreed: &Agreed,
+    items: &Items,
+    (channel, links): (Connection, Option<Box<dyn Links>>),
+    reporter: &Reporter<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Found, Error> {
+    let Some(mut links) = links else {
+        let error = PartsError::Excluded("a connection that the caller has made");
+        return Err(Error::session(Phase::Agree, &error.into()));
+    };
+    let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
+    let conduct = parts::Conduct { threads: settings.threads(), options, reporter };
+    let outcome = parts::play(agreed, items, channel, links.as_mut(), &conduct, rng);
+    let outcome = outcome.map_err(|error| Error::session(reporter.current(), &error))?;
+    answered(settings, agreed, items, outcome, reporter)
 }
 
 /// What the columns are that no header names, if there are any.

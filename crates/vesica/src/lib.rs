@@ -49,6 +49,7 @@ pub mod memory;
 pub mod offline;
 pub mod output_paths;
 pub mod partner;
+pub mod parts;
 pub mod plan;
 mod progress;
 mod randomness;

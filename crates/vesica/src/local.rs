@@ -13,6 +13,8 @@ use crate::error::{Error, Kind, Side};
 use crate::helper_link::HelperLink;
 use crate::job::{Ended, Job, OnEvent, Pair, TableArgs};
 use crate::memory::Budget;
+use crate::partner::Met;
+use crate::parts::InMemory;
 use crate::report::Report;
 use crate::settings::{Choice, Settings};
 
@@ -31,6 +33,8 @@ pub fn run(
     let memory = settings.memory.or_else(Budget::usual).map(|budget| Budget { parties: 2, ..budget });
     let settings = Settings { threads: settings.threads().div_ceil(2), memory, ..settings.clone() };
     let (mine, theirs) = memory::pair(cancel);
+    let (my_links, their_links) = InMemory::pair();
+    let (mine, theirs) = (met(mine, my_links), met(theirs, their_links));
     let helped = matches!(&settings.protocol, Choice::Named(name) if registry::find(name).is_some_and(Entry::has_helper));
     let links = helped.then(|| [memory::pair(cancel), memory::pair(cancel)]);
     let (helper, my_helper, their_helper) = match links {
@@ -41,11 +45,13 @@ pub fn run(
     let job = |role, table| Job { role, table, settings: settings.clone() };
     let (receiver, sender) = (job(Role::Receiver, receiver), job(Role::Sender, sender));
     thread::scope(|scope| {
-        let body = move || {
-            let pair = Pair { helper: their_helper, ..Pair::default() };
-            sender
-                .run_over(pair, cancel, their_rng, &|_| {}, |_, greeting, _, _| Ok(greeted(theirs, greeting)))
-        };
+        let body =
+            move || {
+                let pair = Pair { helper: their_helper, ..Pair::default() };
+                sender.run_over(pair, cancel, their_rng, &|_| {}, |_, greeting, _, _| {
+                    Ok(theirs.greeted(greeting))
+                })
+            };
         let sender = match thread::Builder::new().spawn_scoped(scope, body) {
             Ok(sender) => sender,
             Err(error) => {
@@ -64,8 +70,8 @@ pub fn run(
             drop(Error::resources(Phase::Prepare, "cannot start a thread", error));
         }
         let pair = Pair { helper: my_helper, ..Pair::default() };
-        let outcome = receiver
-            .run_over(pair, cancel, my_rng, on_event, |_, greeting, _, _| Ok(greeted(mine, greeting)));
+        let outcome =
+            receiver.run_over(pair, cancel, my_rng, on_event, |_, greeting, _, _| Ok(mine.greeted(greeting)));
         let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (outcome, sender)
     })
@@ -73,6 +79,10 @@ pub fn run(
 
 fn here(helper: Connection) -> HelperLink {
     HelperLink::Here(Box::new(helper))
+}
+
+fn met(channel: Connection, links: InMemory) -> Met {
+    Met { channel, links: Some(Box::new(links)) }
 }
 
 /// The channel, once this has been sent.

@@ -9,7 +9,9 @@ use rand_core::CryptoRng;
 use rustix::fs::OFlags;
 use vesica_net::identity::IdentityError;
 use vesica_net::relay::Via;
-use vesica_net::{Address, Connection, ConnectionSecurity, Identity, NetEvent, Options, PublicKey, meet};
+use vesica_net::{
+    Address, Connection, ConnectionSecurity, Identity, NetEvent, Options, PublicKey, meet_to_stay,
+};
 use vesica_protocols::registry::Security;
 use vesica_protocols::{Phase, Role};
 use vesica_table::shown_path;
@@ -18,8 +20,10 @@ use zeroize::Zeroize;
 use crate::base_ots::file::CacheFile;
 use crate::error::Error;
 use crate::helper_link::HelperLink;
+use crate::local::greeted;
 use crate::offline::file::{Binding, OfflineFile};
 use crate::offline::{self, Before};
+use crate::parts::{Links, OverNetwork};
 use crate::settings::Settings;
 
 /// The most bytes that a file with a public key may have.
@@ -34,6 +38,26 @@ const ASK_RELAY: &str =
 const EXPOSED: &str = "let only its owner read it (`chmod 600`), or its owner and a group of this process (`chmod 640`), as in \
                        containers";
 const MAKE: &str = "name the identity with `--identity`, or make one with `vesica keygen`";
+
+/// The partner, met: the connection of the run, which has sent the greeting, and how those of parts are made.
+pub(crate) struct Met {
+    pub(crate) channel: Connection,
+    pub(crate) links: Option<Box<dyn Links>>,
+}
+
+impl Met {
+    /// The same, once this has been sent.
+    pub(crate) fn greeted(self, greeting: &[u8]) -> Self {
+        Met { channel: greeted(self.channel, greeting), ..self }
+    }
+}
+
+impl From<Connection> for Met {
+    /// Over a connection of the caller's, runs have one part.
+    fn from(channel: Connection) -> Self {
+        Met { channel, links: None }
+    }
+}
 
 /// How the partner is found and known.
 pub struct Partner {
@@ -213,12 +237,25 @@ impl Partner {
         rng: &mut dyn CryptoRng,
         on_event: &mut dyn FnMut(NetEvent),
     ) -> Result<Connection, Error> {
+        self.meet_to_stay(greeting, options, rng, on_event).map(|met| met.channel)
+    }
+
+    /// The same, and how the connections of parts are made.
+    pub(crate) fn meet_to_stay(
+        &self,
+        greeting: &[u8],
+        options: &Options,
+        rng: &mut dyn CryptoRng,
+        on_event: &mut dyn FnMut(NetEvent),
+    ) -> Result<Met, Error> {
         let security = match &self.keys {
             Some((identity, peer)) => ConnectionSecurity::Tls { identity, peer },
             None => ConnectionSecurity::InsecurePlaintext,
         };
-        meet(&self.address, &security, greeting, options, rng, on_event)
-            .map_err(|error| Error::net(Phase::Connect, &error))
+        let met = meet_to_stay(&self.address, &security, greeting, options, rng, on_event);
+        let (channel, place) = met.map_err(|error| Error::net(Phase::Connect, &error))?;
+        let links = OverNetwork { place, secured: self.keys.is_some() };
+        Ok(Met { channel, links: Some(Box::new(links)) })
     }
 }
 
@@ -286,7 +323,7 @@ impl AddressOptions<'_> {
             // list to be tried: two sides that reached different relays would never meet.
             ([_, _, ..], _) => {
                 return Err(Error::usage(
-                    "several relays are for runs in parts, which this version does not have",
+                    "several relays are for runs in parts, which this version plays without a relay only",
                     "give the same one `--via` on both sides",
                 ));
             }

@@ -178,6 +178,7 @@ fn permit(protocol: &'static Entry, wanted: Wanted<'_>) -> Result<Choice, PlanEr
     let parameters = Parameters {
         security: wanted.security,
         level: wanted.level,
+        statistical: wanted.statistical,
         sigma: wanted.sigma,
         variant,
         profile: wanted.profile,

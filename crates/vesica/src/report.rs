@@ -80,6 +80,8 @@ pub struct Report {
     pub base_ots: Option<&'static str>,
     /// The offline and the online phase apart, in a protocol that has them.
     pub offline: Option<OfflineReport>,
+    /// The parts of a run that was split into several.
+    pub parts: Option<PartsReport>,
     /// Why it failed, if it did.
     pub error: Option<Error>,
     /// Versions of program and wire.
@@ -100,6 +102,21 @@ pub struct OfflineReport {
     pub offline: Part,
     /// What the rest of the protocol took.
     pub online: Part,
+}
+
+/// The parts of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PartsReport {
+    /// How many there are.
+    pub count: u32,
+    /// The keys that each part of this side is padded to.
+    pub bound: u64,
+    /// Parts played at once.
+    pub lanes: u32,
+    /// Attempts at all parts together.
+    pub attempts: u32,
+    /// Attempts beyond the first of each part, of which there is an allowance.
+    pub spent: u32,
 }
 
 /// What a part of a protocol took.
@@ -342,6 +359,15 @@ pub enum Event {
         share: Option<f64>,
         /// About how many seconds the run still takes.
         left_s: Option<f64>,
+    },
+    /// A part of the run is done.
+    Part {
+        /// Which one, from 0 on.
+        index: u32,
+        /// Parts done so far.
+        done: u32,
+        /// Parts of the run.
+        of: u32,
     },
     /// The run ended with a result.
     Done {

@@ -16,16 +16,17 @@ use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, R
 use vesica_table::{Output, TableReport, shown_path};
 
 use crate::base_ots::CacheState;
-use crate::cost::TABLE_BYTES_PER_ROW;
+use crate::cost::{SPLIT_BYTES_PER_ROW, TABLE_BYTES_PER_ROW};
 use crate::ended::{Ended, Found};
 use crate::error::Error;
 use crate::helper::Assisted;
 use crate::hints;
 use crate::memory::Bytes as Amount;
+use crate::parts::Parts;
 use crate::progress::Course;
 use crate::report::{
-    self, Bytes, Event, InputReport, Keys, MatchCounts, OfflineReport, OnEvent, PhaseLog, Report, Transcript,
-    Versions,
+    self, Bytes, Event, InputReport, Keys, MatchCounts, OfflineReport, OnEvent, PartsReport, PhaseLog,
+    Report, Transcript, Versions,
 };
 use crate::resources;
 use crate::results::{Answer, Answered, ResultReport, attached_bytes_per_row};
@@ -36,6 +37,12 @@ use crate::terms::Terms;
 
 /// The least time between two events of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// The least time between two events of parts that are done.
+const PART_EVERY: Duration = Duration::from_millis(250);
+
+/// The one step of a run in parts.
+const STEPS_OF_PARTS: &[Step] = &[(Phase::Parts, 100)];
 
 /// The report so far, and who receives the events.
 pub(crate) struct Reporter<'a> {
@@ -55,6 +62,12 @@ struct State {
     course: Course,
     /// One for each connection.
     meters: Vec<Meter>,
+    /// What went over the connections of parts that have ended.
+    past: Traffic,
+    /// That of the part that is played.
+    part: Option<Meter>,
+    parts_done: u32,
+    last_part: Option<Instant>,
     total: u64,
     last_progress: Instant,
     /// The last message about attempts to connect.
@@ -111,6 +124,7 @@ impl<'a> Reporter<'a> {
             memory_bound: None,
             base_ots: None,
             offline: None,
+            parts: None,
             error: None,
             versions: Versions { vesica: env!("CARGO_PKG_VERSION"), wire: vesica_net::VERSION },
         };
@@ -119,6 +133,10 @@ impl<'a> Reporter<'a> {
             phases: PhaseLog::start(),
             course: Course::default(),
             meters: Vec::new(),
+            past: Traffic::default(),
+            part: None,
+            parts_done: 0,
+            last_part: None,
             total: 0,
             last_progress: Instant::now(),
             retrying: String::new(),
@@ -343,7 +361,10 @@ impl<'a> Reporter<'a> {
         let parameters = agreed.parameters;
         let shape = agreed.shape();
         let mut state = self.state();
-        let steps = entry.steps_of(agreed.role(), &shape);
+        let steps = match agreed.parts {
+            Parts::ONE => entry.steps_of(agreed.role(), &shape),
+            _ => STEPS_OF_PARTS,
+        };
         state.course.agreed(steps);
         state.parts = entry.offline_phase().map(|phase| (phase.phases, steps));
         let report = &mut state.report;
@@ -351,10 +372,11 @@ impl<'a> Reporter<'a> {
         report.protocol = Some(entry.name);
         report.reason = Some(agreed.reason);
         report.terms = terms.equal().iter().cloned().collect();
-        if let Ok(width) = MaskWidth::for_run(agreed.sizes, parameters.security) {
+        if let Ok(width) = MaskWidth::for_run(agreed.played(), &parameters) {
             report.parameters.insert("mask_bits", width.bits().into());
         }
         if let Some(tested) = entry.max_tested_keys_of(&shape) {
+            let tested = tested.saturating_mul(agreed.parts.count() as u64);
             report.parameters.insert("max_tested_keys", tested.into());
         }
         report.profile = parameters.profile.name();
@@ -381,7 +403,8 @@ impl<'a> Reporter<'a> {
             Role::Sender => attached_bytes_per_row(parameters.result),
         };
         let rows = report.sizes.rows.max(agreed.sizes.of(agreed.role()) as u64);
-        let table = (TABLE_BYTES_PER_ROW + attached).saturating_mul(rows);
+        let split = if agreed.parts == Parts::ONE { 0 } else { SPLIT_BYTES_PER_ROW };
+        let table = (TABLE_BYTES_PER_ROW + attached + split).saturating_mul(rows);
         let needed = table.saturating_add(agreed.memory_bound(agreed.role()));
         report.memory_bound = Some(needed);
         if entry.needs_allow_insecure() {
@@ -403,6 +426,10 @@ impl<'a> Reporter<'a> {
         let (entry, level) = (agreed.protocol, agreed.parameters.level);
         let notice = |message| (self.on_event)(&Event::Notice { message });
         notice(format!("protocol {}: {}", entry.name, agreed.reason));
+        if agreed.parts != Parts::ONE {
+            let (parts, keys) = (agreed.parts.count(), agreed.played().of(agreed.role()));
+            notice(format!("parts: {parts}, each padded to {keys} of our keys"));
+        }
         notice(match (entry.needs_allow_insecure(), security) {
             (true, _) => {
                 format!("WARNING: {} is {}. It reveals {}", entry.name, entry.status.name(), entry.leakage)
@@ -466,6 +493,39 @@ impl<'a> Reporter<'a> {
     /// This side has stored the output of an offline phase.
     pub(crate) fn prepared(&self, id: &[u8; 32], receiver_items: usize) {
         self.state().report.offline = Some(OfflineReport::of("made", id, receiver_items));
+    }
+
+    /// A part begins, on this connection.
+    pub(crate) fn part_begins(&self, channel: &Connection) {
+        self.state().part = Some(channel.meter());
+    }
+
+    /// The connection of a part is of no more use.
+    pub(crate) fn part_ended(&self, channel: &Connection) {
+        let mut state = self.state();
+        state.part = None;
+        state.past = sum(state.past, channel.traffic());
+    }
+
+    /// A part is done for the first time; not every one is told.
+    pub(crate) fn part_done(&self, index: u32) {
+        let event = {
+            let mut state = self.state();
+            state.parts_done += 1;
+            let (done, of) = (state.parts_done, state.total as u32);
+            let due = state.last_part.is_none_or(|last| last.elapsed() >= PART_EVERY) || done == of;
+            if due {
+                state.last_part = Some(Instant::now());
+            }
+            due.then_some(Event::Part { index, done, of })
+        };
+        event.iter().for_each(self.on_event);
+        self.advance(1);
+    }
+
+    /// How the parts went.
+    pub(crate) fn parts(&self, parts: PartsReport) {
+        self.state().report.parts = Some(parts);
     }
 
     /// Both sides have confirmed the run.
@@ -543,6 +603,16 @@ fn now() -> String {
     DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
+/// What went over two connections.
+fn sum(one: Traffic, other: Traffic) -> Traffic {
+    Traffic {
+        payload_sent: one.payload_sent + other.payload_sent,
+        payload_received: one.payload_received + other.payload_received,
+        wire_sent: one.wire_sent + other.wire_sent,
+        wire_received: one.wire_received + other.wire_received,
+    }
+}
+
 impl State {
     /// The event for so much of the current phase.
     fn progress(&self, done: u64) -> Event {
@@ -555,12 +625,7 @@ impl State {
     }
 
     fn traffic(&self) -> Traffic {
-        self.meters.iter().map(Meter::traffic).fold(Traffic::default(), |sum, one| Traffic {
-            payload_sent: sum.payload_sent + one.payload_sent,
-            payload_received: sum.payload_received + one.payload_received,
-            wire_sent: sum.wire_sent + one.wire_sent,
-            wire_received: sum.wire_received + one.wire_received,
-        })
+        self.meters.iter().chain(&self.part).map(Meter::traffic).fold(self.past, sum)
     }
 }
 

@@ -366,7 +366,7 @@ mod tests {
 
     use super::*;
     use crate::job::{Job, Pair, converse, prepare};
-    use crate::local::greeted;
+    use crate::partner::Met;
     use crate::report::Event;
     use crate::reporter::Reporter;
     use crate::session;
@@ -461,9 +461,9 @@ mod tests {
         let attachments = Attachments::Payloads(Payloads::new(4, blocks).unwrap());
         let reporter = Reporter::new(Role::Sender, settings, cancel, &|_| ());
         let terms = prepare(Role::Sender, settings, &["raw".to_owned()], &Pair::default()).unwrap();
-        let channel = greeted(channel, &session::greeting(&terms));
+        let met = Met::from(channel).greeted(&session::greeting(&terms));
         let (pair, rng) = (Pair::default(), &mut StdRng::seed_from_u64(1));
-        converse(settings, &terms, (items, attachments), channel, pair, &reporter, rng).map(drop).unwrap();
+        converse(settings, &terms, (items, attachments), met, pair, &reporter, rng).map(drop).unwrap();
     }
 
     #[test]
@@ -492,7 +492,9 @@ mod tests {
         let ended = thread::scope(|scope| {
             scope.spawn(|| send_undecodable(settings, there, cancel));
             let (pair, rng) = (Pair::default(), &mut StdRng::seed_from_u64(2));
-            job.run_over(pair, cancel, rng, &on_event, |_, greeting, _, _| Ok(greeted(here, greeting)))
+            job.run_over(pair, cancel, rng, &on_event, |_, greeting, _, _| {
+                Ok(Met::from(here).greeted(greeting))
+            })
         });
         assert_eq!(ended.result.unwrap().unwrap().rows(), [0, 1, 2]);
         assert_eq!(std::fs::read_to_string(output).unwrap(), "k,x\nb,\na,x\nb,\n");

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!   hello (crates/net)                 magic, version, nonces, echoed
-//!   u16 length · terms        ◄──►     compared on both sides ([`crate::terms`])
+//!   u8 0 · u16 length · terms ◄──►     compared on both sides ([`crate::terms`])
 //!   u64 set size, padded      ◄──►     compared with both sides' limits
+//!   u32 parts needed          ◄──►     the larger number is taken; more than one: see [`crate::parts`]
 //!   (DONE "declined")                  in place of the protocol, from a side without enough memory
 //!   the protocol's messages
 //!   DONE: digests, count      ◄──►     what I sent is what you received, and the other way round
@@ -41,6 +42,7 @@ use crate::base_ots::BaseOts;
 use crate::helper;
 use crate::match_numbers;
 use crate::memory::Budget;
+use crate::parts::{self, Parts};
 
 /// What both sides agreed on.
 pub struct Agreed {
@@ -52,6 +54,8 @@ pub struct Agreed {
     pub reason: &'static str,
     /// Both set sizes, after padding.
     pub sizes: Sizes,
+    /// B: the parts that the run is split into.
+    pub parts: Parts,
     /// Who learns the result.
     pub learns: Learns,
     /// Where its base OTs come from, and whether they are kept.
@@ -84,23 +88,43 @@ impl Agreed {
         Err(SessionError::TooManyForOffline { items, most })
     }
 
-    /// What the costs of the run depend on. An offline phase is as large as what it was run for.
+    /// The sizes of each run of the protocol: M_r and M_s, or those of the sets if there is one part.
+    pub(crate) fn played(&self) -> Sizes {
+        parts::sizes(self.parts, self.sizes)
+    }
+
+    /// The session id. It goes into hashes, and nowhere else.
+    pub(crate) fn sid(&self) -> &[u8; 32] {
+        &self.sid
+    }
+
+    /// The same for an attempt at a part, under an id of its own.
+    pub(crate) fn attempt(&self, sid: [u8; 32]) -> Self {
+        Agreed { sizes: self.played(), parts: Parts::ONE, sid, ..*self }
+    }
+
+    /// What the costs of the run depend on, or of each part. An offline phase is as large as what it was run for.
     pub(crate) fn shape(&self) -> Shape {
         let (parameters, learns) = (self.parameters, self.learns);
+        let played = self.played();
         let receiver = match self.offline {
-            Some(most) if self.protocol.takes_place(self.sizes) => most,
-            _ => self.sizes.receiver,
+            Some(most) if self.protocol.takes_place(played) => most,
+            _ => played.receiver,
         };
-        let sizes = Sizes { receiver, ..self.sizes };
+        let sizes = Sizes { receiver, ..played };
         Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false }
     }
 
-    /// The most bytes of memory that the protocol takes on the side of that role.
+    /// The most bytes of memory that the protocol takes on the side of that role. A receiver keeps of each part what its
+    /// matches are found from until the run ends, so that it counts the whole sets.
     pub fn memory_bound(&self, role: Role) -> u64 {
-        let memory = self.protocol.memory_of(&self.shape());
+        let shape = self.shape();
         match role {
-            Role::Receiver => memory.receiver,
-            Role::Sender => memory.sender,
+            Role::Receiver if self.parts != Parts::ONE => {
+                self.protocol.memory_of(&Shape { sizes: self.sizes, ..shape }).receiver
+            }
+            Role::Receiver => self.protocol.memory_of(&shape).receiver,
+            Role::Sender => self.protocol.memory_of(&shape).sender,
         }
     }
 

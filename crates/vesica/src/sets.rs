@@ -37,12 +37,12 @@ use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::helper_link::HelperLink;
 use crate::job::{Ended, OnEvent, Pair, converse, pad, prepare};
-use crate::local::greeted;
+use crate::partner::Met;
 use crate::report::Event;
 use crate::reporter::Reporter;
 use crate::results::Attachments;
 use crate::session;
-use crate::settings::Settings;
+use crate::settings::{Limits, Settings};
 
 /// The set of these byte strings; the row of each is its index.
 pub fn items<'a>(keys: impl ExactSizeIterator<Item = &'a [u8]>, settings: &Settings) -> Result<Items, Error> {
@@ -110,6 +110,9 @@ impl SetJob {
         on_event: OnEvent<'_>,
     ) -> Ended {
         let SetJob { role, mut items, settings } = self;
+        // One connection carries one part.
+        let limits = Limits { max_parts: 1, ..settings.limits };
+        let settings = Settings { limits, ..settings };
         let deadline = match Deadline::start(settings.deadline, cancel) {
             Ok(deadline) => deadline,
             Err(error) => return Reporter::new(role, &settings, cancel, on_event).end(Err(error)),
@@ -129,8 +132,8 @@ impl SetJob {
             let counts = TableReport { rows, items: distinct, duplicates, ..TableReport::default() };
             pad(&mut items, &settings, rng)?;
             reporter.read(counts, &items);
-            let channel = greeted(channel, &session::greeting(&terms));
-            converse(&settings, &terms, (items, Attachments::Nothing), channel, pair, &reporter, rng)
+            let met = Met::from(channel).greeted(&session::greeting(&terms));
+            converse(&settings, &terms, (items, Attachments::Nothing), met, pair, &reporter, rng)
         };
         let result = play().map_err(|error| deadline.explain(error));
         reporter.end(result)

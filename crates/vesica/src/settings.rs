@@ -6,10 +6,13 @@ use std::time::Duration;
 use serde::Serialize;
 use vesica_encode::items::{Encoding, OnDuplicates};
 use vesica_protocols::registry::Security;
-use vesica_protocols::{DEFAULT_LEVEL, Learns, Noise, Profile, ResultKind, encoding_for};
+use vesica_protocols::{
+    DEFAULT_LEVEL, Learns, Noise, Profile, ResultKind, STATISTICAL_SECURITY, encoding_for,
+};
 use vesica_table::OnFault;
 
 use crate::memory::Budget;
+use crate::parts;
 use crate::results::ResultOptions;
 
 /// `--protocol NAME|auto`.
@@ -138,18 +141,20 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Sizes of the partner's set that this side accepts, counted after padding.
+/// What this side accepts: sizes of the partner's set, counted after padding, and parts of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// `--min-peer-rows`.
     pub min_peer_rows: u64,
     /// `--max-peer-rows`.
     pub max_peer_rows: u64,
+    /// `--max-parts`.
+    pub max_parts: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { min_peer_rows: 0, max_peer_rows: 1 << 30 }
+        Limits { min_peer_rows: 0, max_peer_rows: 1 << 30, max_parts: parts::MOST }
     }
 }
 
@@ -178,8 +183,10 @@ pub struct Settings {
     pub learns: Learns,
     /// Agreed: matching rows get a number that is the same on both sides for the same key; for [`Learns::Both`].
     pub match_id: bool,
-    /// Bound: sizes accepted from the partner.
+    /// Bound: what is accepted from the partner.
     pub limits: Limits,
+    /// Bound: into how many parts the run is split at least; the larger of both sides' numbers is taken.
+    pub parts: u32,
     /// Local: threads to keep busy; 0 means all cores.
     pub threads: usize,
     /// Local: memory that this process may use; none: [90 %](crate::memory::USUAL_SHARE) of the available memory.
@@ -217,6 +224,7 @@ impl Default for Settings {
             learns: Learns::Receiver,
             match_id: false,
             limits: Limits::default(),
+            parts: 1,
             threads: 0,
             memory: None,
             timeout: Duration::from_secs(300),
@@ -238,6 +246,8 @@ pub struct Wanted<'a> {
     pub security: Security,
     /// Computational security in bits.
     pub level: u32,
+    /// λ: statistical security in bits, longer in a part of a run.
+    pub statistical: u32,
     /// Width of native items.
     pub sigma: Option<u32>,
     /// A variant of the protocol.
@@ -258,6 +268,8 @@ pub struct Wanted<'a> {
     pub learns: Learns,
     /// Whether both sides allow what is marked insecure or broken.
     pub allow_insecure: bool,
+    /// Into how many parts this side wants the run to be split, at least.
+    pub parts: u32,
 }
 
 impl Settings {
@@ -266,6 +278,7 @@ impl Settings {
         Wanted {
             security: self.security,
             level: self.level,
+            statistical: STATISTICAL_SECURITY,
             sigma: self.sigma,
             variant: self.variant.as_deref(),
             profile: self.profile,
@@ -276,6 +289,7 @@ impl Settings {
             noise: self.result.noise,
             learns: self.learns,
             allow_insecure: self.allow_insecure,
+            parts: self.parts,
         }
     }
 

@@ -4,15 +4,12 @@
 //! where one side named it and the other one left it to `auto`. The table of `auto` is compared only if a side says
 //! `auto`: two sides that name the same protocol run it whatever their tables are.
 //!
-//! *Bound* terms are the sizes each side accepts. *Local* settings are never sent. Both sides compare the same two
+//! *Bound* terms are the sizes and the number of parts that each side accepts. *Local* settings are never sent. Both sides compare the same two
 //! messages, so both end with the same list of differences. A protocol that is marked insecure runs only if both sides
 //! allow it. Base OTs of an earlier run ([`crate::base_ots`]) are used only if both sides still have them.
 //!
-//! `parts` has one value today. It is on the wire already so that a version which splits a run into parts, and one which does
-//! not, refuse each other with a message that names the field.
-//!
-//! Wire form, little-endian: u8 role (1: sender) · u8 allow-insecure · u64 least peer rows · u64 most peer rows · protocol
-//! · u32 count of further fields · the fields as name and value · base OTs; a text is u32 length and printable ASCII.
+//! Wire form, little-endian: u8 role (1: sender) · u8 allow-insecure · u64 least peer rows · u64 most peer rows
+//! · u32 most parts · protocol · u32 count of further fields · the fields as name and value · base OTs; a text is u32 length and printable ASCII.
 
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_protocols::Role;
@@ -123,6 +120,9 @@ const PAYLOAD: &str = "payload";
 /// The field of the helper's key.
 const HELPER: &str = "helper";
 
+/// A protocol with a helper, as what a run in several parts cannot have.
+pub(crate) const A_HELPER: &str = "a helper (`--helper`)";
+
 /// The field of an offline phase that is to be run alone, or was.
 const OFFLINE: &str = "offline";
 
@@ -160,7 +160,6 @@ impl Terms {
             ("paper parameters", if settings.paper_parameters { "yes" } else { "no" }.to_owned()),
             (HELPER, "none".to_owned()),
             (OFFLINE, "none".to_owned()),
-            ("parts", "1".to_owned()),
             (AUTO_TABLE, plan::auto_table()),
         ];
         Terms {
@@ -202,6 +201,29 @@ impl Terms {
         self
     }
 
+    /// The same terms of a party that plays runs in one part only.
+    #[must_use]
+    pub(crate) fn in_one_part(mut self) -> Self {
+        self.limits.max_parts = 1;
+        self
+    }
+
+    /// What of these terms a run in several parts cannot have.
+    pub(crate) fn not_in_parts(&self) -> Option<&'static str> {
+        let given = |field: &str| self.field(field).is_some_and(|value| value != "none");
+        let other_result = self.field("result") != Some("rows");
+        let excluded = [
+            (other_result || given(PAYLOAD), "results other than rows (`--result`, `--payload`)"),
+            (given("sigma"), "native integers (`--sigma`)"),
+            (given(AUDIT_MAX), "`--audit-max`"),
+            (given(HELPER), A_HELPER),
+            (given(OFFLINE), "an offline phase (`--prepare`, `--offline`)"),
+            (self.base_ots != CacheState::Disabled, "kept base OTs (`--keep-base-ots`)"),
+            (self.field("paper parameters") == Some("yes"), "`--paper-parameters`"),
+        ];
+        excluded.into_iter().find(|(excluded, _)| *excluded).map(|(_, what)| what)
+    }
+
     /// What the party has of base OTs.
     pub fn base_ots(&self) -> &CacheState {
         &self.base_ots
@@ -212,7 +234,7 @@ impl Terms {
         self.role
     }
 
-    /// The sizes that the party accepts.
+    /// The sizes and the number of parts that the party accepts.
     pub fn limits(&self) -> Limits {
         self.limits
     }
@@ -232,7 +254,8 @@ impl Terms {
     pub fn encode(&self) -> Vec<u8> {
         let mut writer = Writer::new();
         writer.bool(self.role == Role::Sender).bool(self.allow_insecure);
-        writer.u64(self.limits.min_peer_rows).u64(self.limits.max_peer_rows).text(&self.protocol);
+        writer.u64(self.limits.min_peer_rows).u64(self.limits.max_peer_rows).u32(self.limits.max_parts);
+        writer.text(&self.protocol);
         writer.list(&self.equal, |writer, (name, value)| {
             writer.text(name).text(value);
         });
@@ -245,7 +268,8 @@ impl Terms {
         let mut reader = Reader::new(bytes);
         let role = if reader.bool()? { Role::Sender } else { Role::Receiver };
         let allow_insecure = reader.bool()?;
-        let limits = Limits { min_peer_rows: reader.u64()?, max_peer_rows: reader.u64()? };
+        let limits =
+            Limits { min_peer_rows: reader.u64()?, max_peer_rows: reader.u64()?, max_parts: reader.u32()? };
         let protocol = printable(&mut reader)?;
         let equal = reader.list(MAX_FIELDS, |reader| Ok((printable(reader)?, printable(reader)?)))?;
         let base_ots = CacheState::decode(&mut reader)?;
@@ -429,7 +453,6 @@ mod tests {
         assert_eq!(advice(&mine), "one side runs `receive`, the other `send`; then start both sides again");
         let option_of = |field: &str| match field {
             "key rules" => Some("`--key COLUMN:RULE`".to_owned()),
-            "parts" => None,
             AUTO_TABLE => Some("`--protocol` on both sides".to_owned()),
             field => Some(format!("`--{}`", field.replace(' ', "-"))),
         };

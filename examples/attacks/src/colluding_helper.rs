@@ -56,7 +56,7 @@ fn collude(run: &Run<'_>, mut direct: Stream, mut helper: Stream, range: u32) ->
     run.context.hash_parts(Label::new("server-aided: shares to key"), &[&mine, &theirs], &mut key);
     let prf = Oracle::with_key(key);
     // The helper: the sender's masks.
-    let (width, count) = (MaskWidth::for_sizes(run.sizes)?, run.sizes.sender);
+    let (width, count) = (MaskWidth::for_sizes(run.sizes, run.parameters.statistical)?, run.sizes.sender);
     let mut list = vec![0; sorted::encoded_bytes(count, width.bits())];
     helper.recv_exact(&mut list)?;
     let masks: HashSet<u128> = sorted::decode(&list, count, width.bits())?.into_iter().collect();

@@ -50,7 +50,7 @@ pub fn brute_force(range: u32, customers: usize) -> Result<(Learnt, Vec<u32>), E
 /// Takes part as an honest receiver does, and keeps what it receives.
 fn listen(ctx: &mut Ctx<'_, '_>, range: u32) -> Result<Vec<u32>, Error> {
     let run = ctx.run;
-    let width = MaskWidth::for_sizes(run.sizes)?;
+    let width = MaskWidth::for_sizes(run.sizes, run.parameters.statistical)?;
     let mut input = vec![0; SALT];
     ctx.rng.fill_bytes(&mut input);
     ctx.channel.send(&input)?;

@@ -74,6 +74,10 @@ class Options(TypedDict, total=False):
     """Refuse a partner with fewer keys, padding included."""
     max_peer_rows: int
     """Refuse a partner with more keys, padding included; 2^30 by default."""
+    parts: int
+    """Split the run into at least so many parts, played one after the other; 1 by default. See ``docs/scale.md``."""
+    max_parts: int
+    """Refuse a run of more parts; 65536 by default."""
     allow_insecure: bool
     """Allow protocols that are marked insecure or broken."""
 

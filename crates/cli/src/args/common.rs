@@ -8,6 +8,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use vesica::encode::items::OnDuplicates;
 use vesica::memory::Budget;
+use vesica::parts::MOST;
 use vesica::protocols::registry::{PROTOCOLS, Security};
 use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile};
 use vesica::settings::{Choice, Limits, PadTo, Settings, Word, count, duration, size};
@@ -23,6 +24,11 @@ fn protocols() -> PossibleValuesParser {
 /// The words of a setting, for the parser and for completions.
 pub(super) fn words<T: Word>() -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(T::WORDS.iter().map(|(word, _)| *word)).try_map(|word| T::of(&word))
+}
+
+/// A number of parts.
+pub(super) fn parts() -> impl TypedValueParser<Value = u32> {
+    clap::value_parser!(u32).range(1..=i64::from(MOST))
 }
 
 /// The size of a set.
@@ -124,6 +130,12 @@ pub(crate) struct Common {
     /// Hide my exact size: pad to the next power of two (pow2), or to N keys: a number, or 2^N
     #[arg(long, value_name = "pow2|N", value_parser = PadTo::from_str)]
     pad_to: Option<PadTo>,
+    /// Split the run into at least N parts, played one after the other; the larger number of both sides is taken
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parts())]
+    parts: u32,
+    /// Refuse a run of more than N parts
+    #[arg(long, value_name = "N", default_value_t = MOST, value_parser = parts())]
+    max_parts: u32,
     /// Allow protocols that `vesica protocols` marks insecure or broken
     #[arg(long)]
     allow_insecure: bool,
@@ -166,7 +178,11 @@ impl Around {
 
     fn settings_on(&self, rest: Settings) -> Settings {
         Settings {
-            limits: Limits { min_peer_rows: self.min_peer_rows, max_peer_rows: self.max_peer_rows },
+            limits: Limits {
+                min_peer_rows: self.min_peer_rows,
+                max_peer_rows: self.max_peer_rows,
+                ..Limits::default()
+            },
             threads: self.threads.map_or(0, usize::from),
             memory: self.memory.map(Budget::named),
             timeout: self.timeout,
@@ -180,7 +196,8 @@ impl Around {
 impl Common {
     /// The settings of a run.
     pub(crate) fn settings(&self) -> Settings {
-        self.around.settings_on(Settings {
+        let settings = self.around.settings_on(Settings {
+            parts: self.parts,
             on_duplicates: self.on_duplicates,
             on_null: self.on_null,
             on_invalid: self.on_invalid,
@@ -188,7 +205,8 @@ impl Common {
             allow_insecure: self.allow_insecure,
             match_id: self.match_id,
             ..self.agreed.settings()
-        })
+        });
+        Settings { limits: Limits { max_parts: self.max_parts, ..settings.limits }, ..settings }
     }
 }
 

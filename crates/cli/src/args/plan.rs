@@ -7,7 +7,7 @@ use vesica::cost::Conditions;
 use vesica::protocols::Sizes;
 use vesica::settings::Settings;
 
-use super::common::{Agreed, set_size};
+use super::common::{Agreed, parts, set_size};
 
 #[derive(Args)]
 pub(crate) struct Plan {
@@ -26,6 +26,9 @@ pub(crate) struct Plan {
     /// Threads of each party
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
+    /// The run is split into so many parts
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parts())]
+    parts: u32,
     /// Both sides kept base OTs of an earlier run (--keep-base-ots); with --security semi-honest
     #[arg(long)]
     kept_base_ots: bool,
@@ -42,7 +45,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// The terms of the run.
     pub(crate) fn settings(&self) -> Settings {
-        Settings { allow_insecure: self.allow_insecure, ..self.agreed.settings() }
+        Settings { allow_insecure: self.allow_insecure, parts: self.parts, ..self.agreed.settings() }
     }
 
     /// Both sets' sizes.

@@ -17,6 +17,7 @@ mod forms;
 mod main_job;
 mod meeting;
 mod offline;
+mod parts;
 mod plan;
 mod relay;
 mod results;

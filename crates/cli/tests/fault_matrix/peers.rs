@@ -27,7 +27,7 @@ type Play = fn(RawPeer) -> RawPeer;
 
 /// What a peer does, the sender's `--timeout`, and its code and words.
 const PEERS: [(&str, &str, Play, i32, &str); 23] = [
-    ("says hello in another version", LONG, |p| says(p, &hello(2)), 77, "speaks version 2"),
+    ("says hello in another version", LONG, |p| says(p, &hello(9)), 77, "speaks version 9"),
     (
         "says no hello but something else",
         SHORT,
@@ -38,7 +38,7 @@ const PEERS: [(&str, &str, Play, i32, &str); 23] = [
     (
         "does not return our nonce",
         SHORT,
-        |p| says(p, &[hello(1), vec![7; 32]].concat()),
+        |p| says(p, &[hello(vesica::net::VERSION), vec![7; 32]].concat()),
         69,
         "did not connect",
     ),
@@ -72,14 +72,14 @@ const PEERS: [(&str, &str, Play, i32, &str); 23] = [
     (
         "announces terms that are too long",
         LONG,
-        |p| says(greeted(p), &data(&[0xff; 2])),
+        |p| says(greeted(p), &data(&[0, 0xff, 0xff])),
         76,
         "terms that does not decode",
     ),
     (
         "sends terms that are none",
         LONG,
-        |p| says(greeted(p), &data(&[3, 0, 9, 9, 9])),
+        |p| says(greeted(p), &data(&[0, 3, 0, 9, 9, 9])),
         76,
         "terms that does not decode",
     ),
@@ -225,7 +225,7 @@ fn beats(mut peer: RawPeer) -> RawPeer {
 
 /// Each byte is a sign of life, and the next follows well before it would be missed.
 fn dribbles(peer: RawPeer) -> RawPeer {
-    let mut peer = says(greeted(peer), &data(&[0xff, 0x3f]));
+    let mut peer = says(greeted(peer), &data(&[0, 0xff, 0x3f]));
     while peer.write_all(&data(b"x")).and_then(|()| peer.flush()).is_ok() {
         thread::sleep(Duration::from_millis(200));
     }
@@ -233,7 +233,7 @@ fn dribbles(peer: RawPeer) -> RawPeer {
 }
 
 fn hangs_up(peer: RawPeer) -> RawPeer {
-    let mut peer = says(greeted(peer), &data(&[200, 0, 1, 2, 3]));
+    let mut peer = says(greeted(peer), &data(&[0, 200, 0, 1, 2, 3]));
     // What came is read: otherwise the system may reset the connection, and what was sent is lost.
     next(&mut peer, DATA);
     peer.hang_up();
@@ -242,10 +242,11 @@ fn hangs_up(peer: RawPeer) -> RawPeer {
 
 /// Terms as the sender's, from the other side; `edit` may change a field.
 fn mirrored(theirs: &[u8], edit: &str) -> Vec<u8> {
-    let (mut reader, mut writer) = (Reader::new(&theirs[2..]), Writer::new());
+    let (mut reader, mut writer) = (Reader::new(&theirs[3..]), Writer::new());
     let sends = reader.bool().unwrap();
     writer.bool(sends == (edit == "role"));
     writer.u8(reader.u8().unwrap()).u64(reader.u64().unwrap()).u64(reader.u64().unwrap());
+    writer.u32(reader.u32().unwrap());
     let protocol = reader.text(1024).unwrap();
     writer.text(match edit {
         "protocol" => "other",
@@ -259,7 +260,7 @@ fn mirrored(theirs: &[u8], edit: &str) -> Vec<u8> {
     });
     writer.u8(reader.u8().unwrap());
     let terms = writer.into_vec();
-    [&(terms.len() as u16).to_le_bytes()[..], &terms].concat()
+    [&[0][..], &(terms.len() as u16).to_le_bytes(), &terms].concat()
 }
 
 /// The fields of the terms, by the order in which they are compared.
@@ -285,8 +286,9 @@ fn differing(peer: RawPeer, field: &str) -> RawPeer {
 /// Agrees on all terms, with a set of this size.
 fn agreed(peer: RawPeer, items: u64) -> RawPeer {
     let mut peer = differing(peer, "");
-    assert_eq!(next(&mut peer, DATA), (ROWS as u64).to_le_bytes());
-    says(peer, &data(&items.to_le_bytes()))
+    let sized = |items: u64| [&items.to_le_bytes()[..], &1u32.to_le_bytes()].concat();
+    assert_eq!(next(&mut peer, DATA), sized(ROWS as u64));
+    says(peer, &data(&sized(items)))
 }
 
 /// The other side of a difference takes its leave; this one does not.

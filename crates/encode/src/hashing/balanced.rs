@@ -45,6 +45,7 @@ mod tests {
     use crate::hashing::{Digests, Layout};
     use vesica_crypto::block::Block;
     use vesica_crypto::prg::Prg;
+    use vesica_crypto::security::STATISTICAL_SECURITY;
 
     fn digests(count: usize, repetition: u64) -> Vec<Block> {
         let mut digests = vec![Block::ZERO; count];
@@ -94,20 +95,20 @@ mod tests {
 
     #[test]
     fn the_load_is_the_smallest_that_does_and_below_that_of_simple_hashing() {
-        assert_eq!(maximum_balanced_load(1 << 20, Layout::new(2, 1 << 20)), 9);
+        assert_eq!(maximum_balanced_load(1 << 20, Layout::new(2, 1 << 20), STATISTICAL_SECURITY), 9);
         for (items, functions, bins) in [(1 << 10, 2, 1 << 10), (1 << 12, 3, 1 << 12), (1 << 16, 2, 1 << 14)]
         {
             let layout = Layout::new(functions, bins);
-            let load = maximum_balanced_load(items, layout);
+            let load = maximum_balanced_load(items, layout, STATISTICAL_SECURITY);
             let bound =
                 |load: usize| bounds::balanced(functions, items as u64, layout.bins() as u64, load as u64);
             assert!(bound(load) <= -40.0 && bound(load - 1) > -40.0);
-            assert!(load < maximum_load(items, Layout::new(1, bins)));
+            assert!(load < maximum_load(items, Layout::new(1, bins), STATISTICAL_SECURITY));
             let digests = digests(items, 1);
             assert_eq!(build(&Digests::new(&digests, layout)).check_load(load), Ok(()));
         }
         // A third item meets one in each of its two bins with about 2^-38, and never two in both.
-        assert_eq!(maximum_balanced_load(3, Layout::new(2, 1 << 20)), 2);
-        assert_eq!(maximum_balanced_load(0, Layout::new(2, 8)), 0);
+        assert_eq!(maximum_balanced_load(3, Layout::new(2, 1 << 20), STATISTICAL_SECURITY), 2);
+        assert_eq!(maximum_balanced_load(0, Layout::new(2, 8), STATISTICAL_SECURITY), 0);
     }
 }

@@ -122,6 +122,7 @@ mod tests {
     use crate::hashing::{Digests, Layout};
     use vesica_crypto::block::Block;
     use vesica_crypto::prg::Prg;
+    use vesica_crypto::security::STATISTICAL_SECURITY;
 
     fn digests(count: usize, repetition: u64) -> Vec<Block> {
         let mut digests = vec![Block::ZERO; count];
@@ -132,7 +133,7 @@ mod tests {
     #[test]
     fn every_item_is_in_one_of_its_bins_and_no_bin_is_over_its_capacity() {
         for items in [0, 1, 2, 15, 16, 17, 100, 1 << 10, 1 << 14, 100_000] {
-            let (layout, capacity) = blocked(items);
+            let (layout, capacity) = blocked(items, STATISTICAL_SECURITY);
             let digests = digests(items, 0);
             let item_bins = Digests::new(&digests, layout);
             let table = build(&item_bins, capacity).unwrap();

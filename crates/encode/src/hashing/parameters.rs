@@ -21,7 +21,7 @@ pub mod experiment;
 mod logarithm;
 pub mod paper;
 
-use vesica_crypto::security::STATISTICAL_SECURITY;
+use vesica_crypto::security::{MOST_STATISTICAL_SECURITY, STATISTICAL_SECURITY};
 
 use super::bins::Layout;
 
@@ -37,39 +37,72 @@ pub struct Cuckoo {
     pub stash: usize,
 }
 
-/// Bins for up to 2^0, 2^1, … items and three functions. For few items, the likeliest failure is a handful of
-/// items that share too few bins.
-const FEW_ITEMS: [u64; 10] = [3, 3, 66, 105, 153, 213, 291, 399, 543, 738];
+/// The agreed numbers for one λ.
+struct Numbers {
+    /// λ.
+    statistical: u32,
+    /// Bins for up to 2^0, 2^1, … items and three functions. For few items, the likeliest failure is a handful of
+    /// items that share too few bins.
+    few_items: &'static [u64],
+    /// Items left over by two functions in 2.4 n bins, of 2^0, 2^1, … items and fewer than twice as many.
+    stash: [usize; 25],
+    /// Bins of [`BLOCKED_CAPACITY`] slots for up to 2^5, 2^6, … items and two functions.
+    blocked_few: &'static [u64],
+}
 
-/// Items left over by two functions in 2.4 n bins, of 2^0, 2^1, … items and fewer than twice as many.
-const STASH: [usize; 25] = [0, 1, 5, 7, 8, 10, 11, 12, 12, 12, 12, 10, 8, 7, 5, 5, 4, 3, 3, 3, 2, 2, 2, 2, 2];
+/// For the standard λ, and for every longer one. A longer λ than needed costs a few bins of a small table.
+static NUMBERS: [Numbers; 2] = [
+    Numbers {
+        statistical: STATISTICAL_SECURITY,
+        few_items: &[3, 3, 66, 105, 153, 213, 291, 399, 543, 738],
+        stash: [0, 1, 5, 7, 8, 10, 11, 12, 12, 12, 12, 10, 8, 7, 5, 5, 4, 3, 3, 3, 2, 2, 2, 2, 2],
+        blocked_few: &[72, 110, 166, 250, 376, 564, 846],
+    },
+    Numbers {
+        statistical: MOST_STATISTICAL_SECURITY,
+        few_items: &[3, 3, 225, 360, 516, 720, 990, 1353, 1848, 2517, 3426, 4665, 6348, 10_680],
+        stash: [0, 1, 5, 8, 11, 13, 15, 17, 18, 18, 18, 16, 13, 11, 9, 7, 6, 5, 5, 4, 4, 3, 3, 3, 3],
+        blocked_few: &[178, 276, 418, 630, 948, 1422, 2132, 3194, 4788, 7172, 13_308],
+    },
+];
 
-/// Three functions and no stash, for the receiver's `items`, dummies included.
+impl Numbers {
+    /// Those for this λ.
+    fn of(statistical: u32) -> &'static Numbers {
+        NUMBERS.iter().find(|numbers| statistical <= numbers.statistical).unwrap_or(&NUMBERS[1])
+    }
+}
+
+/// Three functions and no stash, for the receiver's `items`, dummies included, which fail with probability
+/// 2^-`statistical` at most.
 ///
 /// # Panics
 /// If there would be 2^32 bins or more.
 #[must_use]
-pub fn three_way(items: usize) -> Cuckoo {
+pub fn three_way(items: usize, statistical: u32) -> Cuckoo {
     let class = items.max(1).next_power_of_two().ilog2() as usize;
-    let bins = FEW_ITEMS.get(class).copied().unwrap_or_else(|| (items as u64 * 13).div_ceil(10) + 80);
+    let few = Numbers::of(statistical).few_items.get(class);
+    let bins = few.copied().unwrap_or_else(|| (items as u64 * 13).div_ceil(10) + 80);
     Cuckoo { layout: Layout::new(3, bins), stash: 0 }
 }
 
-/// Two functions, 2.4 n bins and a stash, for the receiver's `items`, dummies included.
+/// Two functions, 2.4 n bins and a stash, for the receiver's `items`, dummies included, which fail with
+/// probability 2^-`statistical` at most.
 ///
 /// # Panics
 /// If there would be 2^32 bins or more.
 #[must_use]
-pub fn two_way(items: usize) -> Cuckoo {
+pub fn two_way(items: usize, statistical: u32) -> Cuckoo {
     let class = items.max(1).ilog2() as usize;
-    let stash = STASH[class.min(STASH.len() - 1)];
+    let stash = &Numbers::of(statistical).stash;
+    let stash = stash[class.min(stash.len() - 1)];
     Cuckoo { layout: Layout::new(2, (items as u64 * 12).div_ceil(5)), stash }
 }
 
-/// The maximum load of simple hashing: except with probability 2^-40, no bin of this `layout` holds more of
-/// `items` items.
+/// The maximum load of simple hashing: except with probability 2^-`statistical`, no bin of this `layout` holds
+/// more of `items` items.
 #[must_use]
-pub fn maximum_load(items: usize, layout: Layout) -> usize {
+pub fn maximum_load(items: usize, layout: Layout, statistical: u32) -> usize {
     let (items, segment) = (items as u64, u64::from(layout.segment()));
     let segments = logarithm::log2(layout.functions() as f64);
     // A binary search: with few bins and many items, which a partner may claim, there are a million loads. No
@@ -77,7 +110,7 @@ pub fn maximum_load(items: usize, layout: Layout) -> usize {
     let (mut least, mut most) = (items / segment, items.max(items / segment));
     while least < most {
         let load = least + (most - least) / 2;
-        if bounds::overflow(items, segment, load) + segments <= FAILURE {
+        if bounds::overflow(items, segment, load) + segments <= -f64::from(statistical) {
             most = load
         } else {
             least = load + 1
@@ -86,17 +119,18 @@ pub fn maximum_load(items: usize, layout: Layout) -> usize {
     most as usize
 }
 
-/// The maximum load of [`balanced`](super::balanced) hashing: except with probability 2^-40, no bin of this
-/// `layout` holds more.
+/// The maximum load of [`balanced`](super::balanced) hashing: except with probability 2^-`statistical`, no bin
+/// of this `layout` holds more.
 #[must_use]
-pub fn maximum_balanced_load(items: usize, layout: Layout) -> usize {
+pub fn maximum_balanced_load(items: usize, layout: Layout, statistical: u32) -> usize {
+    if statistical > STATISTICAL_SECURITY {
+        // The steps of the induction fail with 2^-54 each. A bin has no more items than if all its items stayed.
+        return maximum_load(items, layout, statistical);
+    }
     let (items, bins) = (items as u64, layout.bins() as u64);
     let enough = |load: &u64| bounds::balanced(layout.functions(), items, bins, *load) <= FAILURE;
     (items / bins..items).find(enough).unwrap_or(items) as usize
 }
-
-/// Bins of [`BLOCKED_CAPACITY`] slots for up to 2^5, 2^6, … items and two functions.
-const BLOCKED_FEW: [u64; 7] = [72, 110, 166, 250, 376, 564, 846];
 
 /// Slots of a bin in [`blocked`] hashing.
 const BLOCKED_CAPACITY: usize = 3;
@@ -105,17 +139,19 @@ const BLOCKED_CAPACITY: usize = 3;
 const ONE_BIN: usize = 16;
 
 /// The layout of [`blocked`](super::blocked) hashing and the capacity of its bins, for the receiver's `items`,
-/// dummies included: a single bin for a few items, then two functions and bins of three slots.
+/// dummies included: a single bin for a few items, then two functions and bins of three slots. It fails with
+/// probability 2^-`statistical` at most.
 ///
 /// # Panics
 /// If there would be 2^32 bins or more.
 #[must_use]
-pub fn blocked(items: usize) -> (Layout, usize) {
+pub fn blocked(items: usize, statistical: u32) -> (Layout, usize) {
     if items <= ONE_BIN {
         return (Layout::new(1, 1), items.max(1));
     }
     let class = items.next_power_of_two().ilog2() as usize - 5;
-    let bins = BLOCKED_FEW.get(class).copied().unwrap_or_else(|| (items as u64 * 13).div_ceil(32) + 80);
+    let few = Numbers::of(statistical).blocked_few.get(class);
+    let bins = few.copied().unwrap_or_else(|| (items as u64 * 13).div_ceil(32) + 80);
     (Layout::new(2, bins), BLOCKED_CAPACITY)
 }
 
@@ -129,90 +165,143 @@ mod tests {
         bounds::cuckoo(Segments, layout.functions(), items as u64, layout.bins() as u64, stash)
     }
 
+    impl Numbers {
+        fn failure(&self) -> f64 {
+            -f64::from(self.statistical)
+        }
+    }
+
     #[test]
     fn bins_for_few_items_are_the_fewest_that_do() {
-        for (class, bins) in FEW_ITEMS.into_iter().enumerate() {
-            let items = 1 << class;
-            let enough = |bins: u64| {
-                let layout = Layout::new(3, bins);
-                failure(items, Cuckoo { layout, stash: 0 }) <= FAILURE
-            };
-            assert!(enough(bins) && (bins == 3 || !enough(bins - 3)), "{items} items");
+        for numbers in &NUMBERS {
+            for (class, &bins) in numbers.few_items.iter().enumerate() {
+                let items = 1 << class;
+                let enough = |bins: u64| {
+                    let layout = Layout::new(3, bins);
+                    failure(items, Cuckoo { layout, stash: 0 }) <= numbers.failure()
+                };
+                assert!(enough(bins) && (bins == 3 || !enough(bins - 3)), "{items} items");
+            }
         }
     }
 
     #[test]
     fn blocked_hashing_fails_with_the_permitted_probability_at_most() {
         let failure = |items: usize, bins: u64| bounds::blocked(items as u64, bins, 3);
-        for class in 5..=24 {
-            for items in [(1usize << class) / 2 + 1, (3 << class) / 4, (7 << class) / 8, 1 << class] {
-                let (layout, capacity) = blocked(items);
-                assert_eq!((layout.functions(), capacity), (2, 3));
-                let bound = failure(items, layout.bins() as u64);
-                assert!(bound <= FAILURE, "{items} items: {bound}");
+        for numbers in &NUMBERS {
+            for class in 5..=24 {
+                for items in [(1usize << class) / 2 + 1, (3 << class) / 4, (7 << class) / 8, 1 << class] {
+                    let (layout, capacity) = blocked(items, numbers.statistical);
+                    assert_eq!((layout.functions(), capacity), (2, 3));
+                    let bound = failure(items, layout.bins() as u64);
+                    assert!(bound <= numbers.failure(), "{items} items: {bound}");
+                }
+            }
+            for (class, &bins) in (5..).zip(numbers.blocked_few) {
+                let (does, less) = (failure(1 << class, bins), failure(1 << class, bins - 2));
+                assert!(does <= numbers.failure() && less > numbers.failure(), "2^{class}");
             }
         }
-        for (class, bins) in (5..).zip(BLOCKED_FEW) {
-            assert!(
-                failure(1 << class, bins) <= FAILURE && failure(1 << class, bins - 2) > FAILURE,
-                "2^{class}"
-            );
-        }
-        assert_eq!(
-            [0, 1, 16, 17].map(|items| (blocked(items).0.bins(), blocked(items).1)),
-            [(1, 1), (1, 1), (1, 16), (72, 3)]
-        );
+        let of =
+            |items| (blocked(items, STATISTICAL_SECURITY).0.bins(), blocked(items, STATISTICAL_SECURITY).1);
+        assert_eq!([0, 1, 16, 17].map(of), [(1, 1), (1, 1), (1, 16), (72, 3)]);
     }
 
     #[test]
     fn three_functions_fail_with_the_permitted_probability_at_most() {
-        let mut fewer = Layout::new(3, 3);
-        for class in 0..=24 {
-            for items in [(1usize << class) / 2 + 1, (3 << class) / 4, (7 << class) / 8, 1 << class] {
-                let cuckoo = three_way(items);
-                assert!(failure(items, cuckoo) <= FAILURE, "{items} items: {}", failure(items, cuckoo));
-                assert!(cuckoo.layout.bins() >= fewer.bins());
-                fewer = cuckoo.layout;
+        for numbers in &NUMBERS {
+            let mut fewer = Layout::new(3, 3);
+            for class in 0..=24 {
+                for items in [(1usize << class) / 2 + 1, (3 << class) / 4, (7 << class) / 8, 1 << class] {
+                    let cuckoo = three_way(items, numbers.statistical);
+                    let bound = failure(items, cuckoo);
+                    assert!(bound <= numbers.failure(), "{items} items: {bound}");
+                    assert!(cuckoo.layout.bins() >= fewer.bins());
+                    fewer = cuckoo.layout;
+                }
             }
+            assert_eq!(three_way(0, numbers.statistical).layout.bins(), 3);
         }
-        assert_eq!(three_way(0).layout.bins(), 3);
     }
 
     #[test]
     fn the_stash_is_the_smallest_that_does() {
-        for (class, stash) in STASH.into_iter().enumerate() {
-            let first = 1usize << class;
-            let sizes = [first, first + first / 4, first + first / 2, 2 * first - 1];
-            let does = |stash| {
-                sizes.iter().all(|items| failure(*items, Cuckoo { stash, ..two_way(*items) }) <= FAILURE)
-            };
-            assert!(does(stash) && (stash == 0 || !does(stash - 1)), "2^{class} items");
-            assert!(sizes.iter().all(|items| two_way(*items).stash == stash));
+        for numbers in &NUMBERS {
+            let two_way = |items| two_way(items, numbers.statistical);
+            for (class, stash) in numbers.stash.into_iter().enumerate() {
+                let first = 1usize << class;
+                let sizes = [first, first + first / 4, first + first / 2, 2 * first - 1];
+                let does = |stash| {
+                    let failure = |items: &usize| failure(*items, Cuckoo { stash, ..two_way(*items) });
+                    sizes.iter().all(|items| failure(items) <= numbers.failure())
+                };
+                assert!(does(stash) && (stash == 0 || !does(stash - 1)), "2^{class} items");
+                assert!(sizes.iter().all(|items| two_way(*items).stash == stash));
+            }
+            assert_eq!(two_way(0).stash, 0);
+            assert_eq!(two_way(1 << 26).stash, numbers.stash[24]);
         }
-        assert_eq!((two_way(0).stash, two_way(1 << 26).stash), (0, 2));
     }
 
     #[test]
     fn the_load_is_the_smallest_that_does() {
-        for (items, functions, bins) in [
-            (1 << 12, 2, 9831),
-            (1 << 20, 2, 2_516_584),
-            (1 << 20, 3, 618),
-            (3, 2, 2400),
-            (0, 2, 1),
-            (50, 1, 1),
-        ] {
-            let layout = Layout::new(functions, bins);
-            let load = maximum_load(items, layout);
-            let bound = |load: usize| {
-                let segment = u64::from(layout.segment());
-                bounds::overflow(items as u64, segment, load as u64) + (functions as f64).log2()
-            };
-            assert!(
-                bound(load) <= FAILURE && (load == 0 || bound(load - 1) > FAILURE),
-                "{items} items, {load}"
-            );
+        for statistical in [STATISTICAL_SECURITY, 50, MOST_STATISTICAL_SECURITY] {
+            for (items, functions, bins) in [
+                (1 << 12, 2, 9831),
+                (1 << 20, 2, 2_516_584),
+                (1 << 20, 3, 618),
+                (3, 2, 2400),
+                (0, 2, 1),
+                (50, 1, 1),
+            ] {
+                let layout = Layout::new(functions, bins);
+                let load = maximum_load(items, layout, statistical);
+                let bound = |load: usize| {
+                    let segment = u64::from(layout.segment());
+                    bounds::overflow(items as u64, segment, load as u64) + (functions as f64).log2()
+                };
+                let failure = -f64::from(statistical);
+                let least = load == 0 || bound(load - 1) > failure;
+                assert!(bound(load) <= failure && least, "{items} items, {load}");
+            }
         }
-        assert_eq!(maximum_load(1 << 20, two_way(1 << 20).layout), 18);
+        let layout = two_way(1 << 20, STATISTICAL_SECURITY).layout;
+        assert_eq!(maximum_load(1 << 20, layout, STATISTICAL_SECURITY), 18);
+    }
+
+    #[test]
+    #[ignore = "prints the tables of a λ, for whoever changes it"]
+    fn tables() {
+        // Failures fall as the number grows.
+        let least = |does: &dyn Fn(u64) -> bool, step: u64| {
+            let (mut few, mut enough) = (0, 1);
+            while !does(enough * step) {
+                (few, enough) = (enough, enough * 2);
+            }
+            while enough - few > 1 {
+                let middle = few + (enough - few) / 2;
+                if does(middle * step) { enough = middle } else { few = middle }
+            }
+            enough * step
+        };
+        let allowed = -f64::from(MOST_STATISTICAL_SECURITY);
+        for class in 0..14 {
+            let does =
+                |bins| failure(1 << class, Cuckoo { layout: Layout::new(3, bins), stash: 0 }) <= allowed;
+            println!("three 2^{class}: {} ({})", least(&does, 3), three_way(1 << class, 40).layout.bins());
+        }
+        for class in 0..25 {
+            let first = 1usize << class;
+            let sizes = [first, first + first / 4, first + first / 2, 2 * first - 1];
+            let does = |stash: u64| {
+                let cuckoo = |items| Cuckoo { stash: stash as usize - 1, ..two_way(items, 40) };
+                sizes.iter().all(|items| failure(*items, cuckoo(*items)) <= allowed)
+            };
+            println!("stash 2^{class}: {}", least(&does, 1) - 1);
+        }
+        for class in 5..16 {
+            let does = |bins| bounds::blocked(1 << class, bins, 3) <= allowed;
+            println!("blocked 2^{class}: {} ({})", least(&does, 2), blocked(1 << class, 40).0.bins());
+        }
     }
 }

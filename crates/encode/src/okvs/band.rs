@@ -12,6 +12,7 @@ use vesica_crypto::band::{XorValue, back_substitute, margin, sums};
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::large_zeros;
 use vesica_crypto::par;
+use vesica_crypto::security::STATISTICAL_SECURITY;
 
 use super::elimination::{Dependent, Overhang, Segment};
 use super::regions::Regions;
@@ -41,7 +42,15 @@ impl Band {
     /// # Errors
     /// [`Error::TooManyKeys`] if there is no table for so many.
     pub fn new(keys: usize, seed: Block) -> Result<Self, Error> {
-        let starts = parameters::band_starts(keys)?;
+        Self::within(keys, STATISTICAL_SECURITY, seed)
+    }
+
+    /// The same for rows that are dependent with probability 2^-`statistical` at most.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn within(keys: usize, statistical: u32, seed: Block) -> Result<Self, Error> {
+        let starts = parameters::band_starts_within(keys, statistical)?;
         Ok(Self { keys, rows: RowHash::new(starts, seed) })
     }
 

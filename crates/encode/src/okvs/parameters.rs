@@ -26,6 +26,8 @@
 //! [`band_failure`] computes the bound, which holds for every n, also small ones. (BPSY23 interpolates
 //! simulations.)
 
+use vesica_crypto::security::STATISTICAL_SECURITY;
+
 use super::Error;
 
 /// w: bits of a band.
@@ -42,15 +44,32 @@ pub struct BandSize {
 
 /// The sizes that are offered, smallest first. A test derives the bounds again.
 pub const BAND_SIZES: [BandSize; 2] =
-    [BandSize { per_mille: 1200, most_keys: 1 << 23 }, BandSize { per_mille: 1230, most_keys: 1 << 30 }];
+    [BandSize { per_mille: 1200, most_keys: 1 << 23 }, BandSize { per_mille: 1230, most_keys: MOST_KEYS }];
+
+/// One more, for a λ above the standard one.
+const LARGEST: BandSize = BandSize { per_mille: 1290, most_keys: 1 << 47 };
+
+/// The most keys of any table.
+pub const MOST_KEYS: usize = 1 << 30;
 
 /// Columns at which bands start, in a table for `keys` keys.
 ///
 /// # Errors
 /// [`Error::TooManyKeys`] if failures would have a probability above 2^-40.
 pub fn band_starts(keys: usize) -> Result<u32, Error> {
-    let most = BAND_SIZES[BAND_SIZES.len() - 1].most_keys;
-    let size = BAND_SIZES.into_iter().find(|size| keys <= size.most_keys);
+    band_starts_within(keys, STATISTICAL_SECURITY)
+}
+
+/// The same for failures with probability 2^-`statistical` at most. The bound is proportional to the number of
+/// keys, at a given ε. So a size that does for 2^d times as many keys fails 2^d times more rarely.
+///
+/// # Errors
+/// [`Error::TooManyKeys`] if failures would have a higher probability.
+pub fn band_starts_within(keys: usize, statistical: u32) -> Result<u32, Error> {
+    let rarer = statistical.saturating_sub(STATISTICAL_SECURITY);
+    let most = MOST_KEYS.min(LARGEST.most_keys >> rarer);
+    let enough = |size: &BandSize| keys <= size.most_keys >> rarer;
+    let size = BAND_SIZES.into_iter().chain([LARGEST]).find(enough).filter(|_| keys <= most);
     let size = size.ok_or(Error::TooManyKeys { keys, most })?;
     Ok((keys as u64 * size.per_mille).div_ceil(1000).max(1) as u32)
 }
@@ -112,10 +131,11 @@ fn poisson(mean: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vesica_crypto::security::MOST_STATISTICAL_SECURITY;
 
     #[test]
     fn the_offered_bands_fail_with_probability_2_to_the_minus_40() {
-        for BandSize { per_mille, most_keys } in BAND_SIZES {
+        for BandSize { per_mille, most_keys } in BAND_SIZES.into_iter().chain([LARGEST]) {
             let bits = -band_failure(WIDTH, most_keys, most_keys * per_mille as usize / 1000).log2();
             assert!((40.0..45.0).contains(&bits), "{per_mille}: {bits}");
         }
@@ -129,5 +149,18 @@ mod tests {
         let keys = (1 << 30) + 1;
         assert_eq!(band_starts(keys), Err(Error::TooManyKeys { keys, most: 1 << 30 }));
         assert_eq!(band_starts(1 << 20), Ok(1_258_292));
+    }
+
+    #[test]
+    fn a_longer_lambda_takes_wider_bands_that_fail_that_rarely() {
+        for statistical in [41, 44, 50, MOST_STATISTICAL_SECURITY] {
+            for keys in [1, 1000, 1 << 16, 1 << 20, 1 << 23] {
+                let starts = band_starts_within(keys, statistical).unwrap() as usize;
+                assert!(starts >= band_starts(keys).unwrap() as usize);
+                let failure = band_failure(WIDTH, keys, starts).log2();
+                assert!(failure <= -f64::from(statistical), "{statistical} {keys}: {failure}");
+            }
+        }
+        assert!(band_starts_within((1 << 30) + 1, MOST_STATISTICAL_SECURITY).is_err());
     }
 }

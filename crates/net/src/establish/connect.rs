@@ -12,8 +12,8 @@ use socket2::{Domain, Socket, Type};
 use super::handshake::{Trouble, shake_hands};
 use super::tls::{Role, Tls};
 use super::{
-    HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Patience, Unresolved, check_form, check_loopback, hello, nonce,
-    resolve,
+    HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Patience, Unresolved, Wanted, check_form, check_loopback, hello,
+    nonce, resolve,
 };
 use crate::connection::Connection;
 use crate::error::{NetError, RetryReason};
@@ -49,21 +49,23 @@ pub(super) fn check_target(text: &str) -> Result<(), NetError> {
     Ok(())
 }
 
+/// Connects; none where the partner is no longer wanted.
 pub(super) fn connect(
     route: &Route<'_>,
     tls: Option<Tls>,
     opener: &Opener,
+    wanted: Wanted<'_>,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Connection, NetError> {
+) -> Result<Option<Connection>, NetError> {
     check_target(route.text)?;
     let patience = Patience::new(&opener.options);
     let seeker = Seeker { route, tls, patience, opener };
     let mut pause = FIRST_PAUSE;
     let mut last: Option<RetryReason> = None;
-    loop {
+    while wanted() {
         let reason = match seeker.attempt(rng, on_event) {
-            Ok(channel) => return Ok(channel),
+            Ok(channel) => return Ok(Some(channel)),
             Err(Miss::Fatal(error)) => return Err(error),
             Err(Miss::Again(reason)) => reason,
         };
@@ -83,6 +85,7 @@ pub(super) fn connect(
             return Err(seeker.in_vain(reason));
         }
     }
+    Ok(None)
 }
 
 /// Why an attempt did not lead to the partner.

@@ -126,7 +126,7 @@ fn secured(line: &mut Line<'_>, role: Role, tls: &Tls, nonce: [u8; 32]) -> Resul
     let mut stream = Secured { connection, line };
     let outcome = stream.handshake().map_err(Failure::Io).and_then(|()| {
         (stream.line.reached)(Stage::Proven);
-        if stream.connection.alpn_protocol() != Some(super::tls::ALPN) {
+        if stream.connection.alpn_protocol() != Some(tls.alpn()) {
             return Err(Failure::NotVesica);
         }
         hello::exchange(&mut stream, nonce)

@@ -16,7 +16,7 @@ use crate::connection::Nonces;
 use vesica_channel::codec::Writer;
 
 /// The version of everything that goes over the wire.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 const MAGIC: [u8; 8] = *b"VESICA\r\n";
 
 /// Why there is no common hello.

@@ -22,8 +22,8 @@ use super::door::{Visitor, Visitors};
 use super::handshake::{Trouble, shake_hands};
 use super::tls::{Role, Tls};
 use super::{
-    HANDSHAKE_LIMIT, NetEvent, Opener, Others, POLL, Patience, Unresolved, check_form, check_loopback, hello,
-    nonce, resolve,
+    HANDSHAKE_LIMIT, NetEvent, Opener, Others, POLL, Patience, Unresolved, Wanted, check_form,
+    check_loopback, hello, nonce, resolve,
 };
 use crate::connection::Connection;
 use crate::error::{NetError, RetryReason, StrangerReason};
@@ -37,31 +37,37 @@ const AT_A_TIME: usize = 32;
 /// Stack of a visitor's thread.
 const STACK: usize = 512 << 10;
 
-/// Waits until all who are expected are there, in the order of their keys; one without TLS.
+/// Listens at this address.
+pub(super) fn listen(text: &str, tls: Option<&Tls>, opener: &Opener) -> Result<TcpListener, NetError> {
+    check_form(text)?;
+    bind(text, tls, &Patience::new(&opener.options))
+}
+
+/// Waits until all who are expected are there, in the order of their keys; one without TLS. None where they are no longer
+/// wanted. `text` is the address that a user has given.
 pub(super) fn gather(
-    text: &str,
+    (listener, text): (&TcpListener, &str),
     tls: Option<Tls>,
     opener: &Arc<Opener>,
+    wanted: Wanted<'_>,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Vec<Connection>, NetError> {
-    check_form(text)?;
+) -> Result<Option<Vec<Connection>>, NetError> {
     let patience = Patience::new(&opener.options);
-    let listener = bind(text, tls.as_ref(), &patience)?;
     let mut met = Met::new(tls.as_ref().map_or(&[], Tls::peers));
     let failed = |error: &io::Error| NetError::Bind { address: text.to_owned(), cause: error.to_string() };
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let mut door = Door::new(tls.map(Arc::new), opener.clone()).map_err(|error| failed(&error))?;
     on_event(NetEvent::Listening(address));
-    loop {
+    while wanted() {
         patience.cancel.check()?;
         let over = patience.left().is_zero();
         // Whoever has proven the key has until its own limit for its first message.
         if over && !door.visitors.any_proven() {
             return Err(met.missing(door.nobody_came(address, patience.silence)));
         }
-        door.wait(&listener, if over { POLL } else { POLL.min(patience.left()) }, &patience)?;
-        door.let_in(&listener, rng, &patience)?;
+        door.wait(listener, if over { POLL } else { POLL.min(patience.left()) }, &patience)?;
+        door.let_in(listener, rng, &patience)?;
         if met.forget_those_who_left() {
             on_event(door.gone());
         }
@@ -76,10 +82,11 @@ pub(super) fn gather(
                 Err(event) => on_event(event),
             }
             if met.is_complete() {
-                return Ok(met.into_connections());
+                return Ok(Some(met.into_connections()));
             }
         }
     }
+    Ok(None)
 }
 
 /// Those of whom some have come.

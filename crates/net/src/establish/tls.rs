@@ -22,7 +22,9 @@ use crate::error::NetError;
 use crate::identity::{Identity, PublicKey};
 
 /// The protocol's name inside TLS.
-pub(super) const ALPN: &[u8] = b"vesica/1";
+pub(super) const ALPN: &[u8] = b"vesica/2";
+/// The name of a part of a run, on a connection of its own.
+const PART_ALPN: &[u8] = b"vesica-part/2";
 /// The name of what a party says to a relay.
 pub(crate) const RELAY_ALPN: &[u8] = b"vesica-relay/2";
 /// The label of the exporter that binds a session to its connection.
@@ -59,6 +61,11 @@ impl Tls {
         Self::of(identity, Expected::OneOf(peers.to_vec()), ALPN)
     }
 
+    /// For a part of a run, under keys made for the run.
+    pub(super) fn of_part(identity: &Identity, peer: PublicKey) -> Result<Self, NetError> {
+        Self::of(identity, Expected::OneOf(vec![peer]), PART_ALPN)
+    }
+
     /// For a party that goes to the relay with this key.
     pub(crate) fn to_relay(identity: &Identity, relay: PublicKey) -> Result<Self, NetError> {
         Self::of(identity, Expected::OneOf(vec![relay]), RELAY_ALPN)
@@ -86,6 +93,11 @@ impl Tls {
 
     pub(crate) fn ours(&self) -> &PublicKey {
         &self.ours
+    }
+
+    /// The name that both ends must have agreed on.
+    pub(super) fn alpn(&self) -> &'static [u8] {
+        self.alpn
     }
 
     /// Who is expected; nobody in particular at a relay.

@@ -137,7 +137,7 @@ pub fn against_raw(options: &Options) -> (Connection, TcpStream) {
     let address = listener.local_addr().unwrap();
     let peer = thread::spawn(move || {
         let (mut socket, _) = listener.accept().unwrap();
-        raw_hello(&mut socket, 1);
+        raw_hello(&mut socket, vesica_net::VERSION);
         socket
     });
     let channel = dial(address, None, options).unwrap();

@@ -33,13 +33,14 @@ fn cuckoo() -> Section {
         &["items", "three: bins", "failure", "two: bins", "stash", "failure", "with one position less"],
     );
     for items in SIZES {
-        let (three, two) = (three_way(items), two_way(items));
+        let (three, two) = (three_way(items, STATISTICAL_SECURITY), two_way(items, STATISTICAL_SECURITY));
         let (of_three, of_two) = (failure(items, three), failure(items, two));
         let less = (two.stash > 0).then(|| failure(items, Cuckoo { stash: two.stash - 1, ..two }));
         // A stash serves all sizes from a power of two to the next.
         let last = 2 * items - 1;
         let least = less.is_none_or(|less| less > FAILURE)
-            || failure(last, Cuckoo { stash: two.stash - 1, ..two_way(last) }) > FAILURE;
+            || failure(last, Cuckoo { stash: two.stash - 1, ..two_way(last, STATISTICAL_SECURITY) })
+                > FAILURE;
         section.row(
             &[
                 count(items),
@@ -65,8 +66,8 @@ fn loads() -> Section {
         &["items", "load in the code", "overflow", "overflow at one less", "PSSZ15 Equation (5)"],
     );
     for items in [1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 24] {
-        let layout = two_way(items).layout;
-        let load = maximum_load(items, layout);
+        let layout = two_way(items, STATISTICAL_SECURITY).layout;
+        let load = maximum_load(items, layout, STATISTICAL_SECURITY);
         let overflow =
             |load: usize| bounds::overflow(items as u64, layout.segment().into(), load as u64) + 1.0;
         section.row(
@@ -95,9 +96,9 @@ fn permutations() -> Section {
     );
     for items in [1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 24] {
         let sizes = Sizes { receiver: items, sender: items };
-        let hashed = MaskWidth::for_hashed_items(sizes).unwrap().bits();
+        let hashed = MaskWidth::for_hashed_items(sizes, STATISTICAL_SECURITY).unwrap().bits();
         for sigma in [32, hashed] {
-            let layout: Layout = three_way(items).layout;
+            let layout: Layout = three_way(items, STATISTICAL_SECURITY).layout;
             let context = Context::new(&[0; 32], "parameters", b"", 0, 0);
             let bits = Permutation::new(&context, sigma, layout).bits();
             // The fewest that, with the bin, tell 2^σ items apart, and leave one value for an empty bin.

@@ -50,7 +50,7 @@ fn masks() -> Section {
         &["n_r", "n_s", "ℓ in the code", "ℓ derived", "false matches"],
     );
     for (receiver, sender) in SIZES {
-        let bits = MaskWidth::for_sizes(Sizes { receiver, sender }).unwrap().bits();
+        let bits = MaskWidth::for_sizes(Sizes { receiver, sender }, STATISTICAL_SECURITY).unwrap().bits();
         let log2 = |n: usize| (n as f64).log2();
         let derived = (0u32..).find(|&bits| {
             let pairs = log2(receiver.next_power_of_two()) + log2(sender.next_power_of_two());
@@ -76,8 +76,8 @@ fn numbers() -> Section {
     );
     for (receiver, sender) in SIZES.into_iter().chain([(1, 1 << 24), (1 << 12, 1 << 24)]) {
         let sizes = Sizes { receiver, sender };
-        let masks = MaskWidth::for_sizes(sizes).unwrap().bits();
-        let bits = MaskWidth::for_hashed_items(sizes).unwrap().bits();
+        let masks = MaskWidth::for_sizes(sizes, STATISTICAL_SECURITY).unwrap().bits();
+        let bits = MaskWidth::for_hashed_items(sizes, STATISTICAL_SECURITY).unwrap().bits();
         let rounded = (sender.next_power_of_two() as f64).log2();
         let derived = (masks..)
             .find(|&bits| {
@@ -110,7 +110,7 @@ fn merged_numbers() -> Section {
         &["n_r", "n_s", "ℓ' in the code", "ℓ' derived", "false matches"],
     );
     for (receiver, sender) in SIZES {
-        let bits = MaskWidth::for_all_items(Sizes { receiver, sender }).unwrap().bits();
+        let bits = MaskWidth::for_all_items(Sizes { receiver, sender }, STATISTICAL_SECURITY).unwrap().bits();
         let both = (receiver + sender) as f64;
         let failure = |bits: u32| both.log2() + (both - 1.0).log2() - 1.0 - f64::from(bits);
         let allowed = -f64::from(STATISTICAL_SECURITY);
@@ -138,8 +138,8 @@ fn values() -> Section {
         &["n_r", "β", "w in the code", "w derived", "false matches"],
     );
     for (receiver, _) in SIZES {
-        let bins = three_way(receiver).layout.bins();
-        let bits = MaskWidth::for_pairs(bins).bits();
+        let bins = three_way(receiver, STATISTICAL_SECURITY).layout.bins();
+        let bits = MaskWidth::for_pairs(bins, STATISTICAL_SECURITY).bits();
         let failure = |pairs: usize, bits: u32| (pairs as f64).log2() - f64::from(bits);
         let allowed = -f64::from(STATISTICAL_SECURITY);
         let derived = (0u32..).find(|&bits| failure(bins.next_power_of_two(), bits) <= allowed);

@@ -62,7 +62,7 @@ fn oprf() -> Section {
     );
     for log2 in [0, 10, 12, 16, 18, 20, 22, 24, 26, 30] {
         let evaluations = 3u64 << log2;
-        let code = kkrt::columns(evaluations).unwrap();
+        let code = kkrt::columns(evaluations, STATISTICAL_SECURITY).unwrap();
         // The code rounds evaluations up to a power of two.
         let pairs = evaluations.next_power_of_two().ilog2();
         let enough = |k: usize| f64::from(pairs) + light(k) <= -f64::from(STATISTICAL_SECURITY);

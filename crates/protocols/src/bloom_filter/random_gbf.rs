@@ -151,7 +151,7 @@ pub(super) struct Masks {
 impl Masks {
     fn new(run: &Run<'_>) -> Result<Self, Error> {
         let oracle = run.context.oracle(Label::new("gbf-random: item and sum to mask"));
-        Ok(Self { width: MaskWidth::for_sizes(run.sizes)?, oracle })
+        Ok(Self { width: MaskWidth::for_sizes(run.sizes, run.parameters.statistical)?, oracle })
     }
 
     /// The masks of all items, in the order of the filter's bins. The sums go.

@@ -114,12 +114,12 @@ pub static ENTRY: Entry =
             .offline(),
             Message::of_sender("silent OTs (--variant silent)", "s(N_ot)", |shape| extension_bytes(shape)[1]).offline(),
             Message::of_sender("challenges", "16 for 2^17 OTs", |shape| {
-                let batches = ots::Batches::of(&Rr16Parameters::for_items(shape.sizes.receiver));
+                let batches = ots::Batches::of(&Rr16Parameters::of_shape(shape));
                 16 * batches.count() as u64
             })
             .offline(),
             Message::of_receiver("opened choices, and the sum of their strings", "c/8 + 16", |shape| {
-                let parameters = Rr16Parameters::for_items(shape.sizes.receiver);
+                let parameters = Rr16Parameters::of_shape(shape);
                 (parameters.groups() * parameters.opened() / 8 + 16) as u64
             })
             .offline(),
@@ -127,14 +127,14 @@ pub static ENTRY: Entry =
             Message::of_sender("id, and a coin", "64", |_| (ID + COIN) as u64),
             Message::of_receiver("the receiver's coin", "32", |_| COIN as u64),
             Message::of_receiver("the permutation π", "2·N_bf", |shape| {
-                2 * Rr16Parameters::for_items(shape.sizes.receiver).all_slots() as u64
+                2 * Rr16Parameters::of_shape(shape).all_slots() as u64
             }),
             Message::of_sender("masks of the sender", "16·n_s", |shape| 16 * shape.sender()),
         ])
         .memory(
             "receiver 16·N_ones + 2·N_bf + 124·n_r + 36·n_s + 2^26, sender 16·N_ot + 120·n_s + 2^26 (silent: 2^28 more)",
             |shape| {
-                let parameters = Rr16Parameters::for_items(shape.sizes.receiver);
+                let parameters = Rr16Parameters::of_shape(shape);
                 let fixed = if Form::of(&shape.parameters) == Form::Silent { 5 << 26 } else { 1 << 26 };
                 let ones = 16 * (parameters.groups() * parameters.ones()) as u64;
                 let receiver = ones + 2 * parameters.all_slots() as u64;
@@ -147,7 +147,7 @@ pub static ENTRY: Entry =
         .offline(&OFFLINE)
         .max_tested_keys(|shape| match shape.sizes.receiver {
             0 => 0,
-            items => Rr16Parameters::for_items(items).most_tested_keys(64),
+            _ => Rr16Parameters::of_shape(shape).most_tested_keys(64),
         });
 
 /// The receiver's role: both phases.
@@ -218,7 +218,7 @@ pub fn online_receive<'a>(
     run.phase(Phase::Answer, filter.groups());
     let sums = filter.permute_and_sum(run, ctx.channel)?;
     // 7. The items whose mask is among the sender's, which are all different.
-    let masks = masks_of(run, &context)?;
+    let masks = masks_of(&context);
     let mine = masks.of(run.threads, items, &positions, sums);
     let theirs = masks::recv_sorted(run, masks.width, ctx.channel.split().1)?;
     let threads = run.threads;
@@ -244,7 +244,7 @@ pub fn online_send(ctx: &mut Ctx<'_, '_>, items: &Items, offline: OfflineSender)
     run.phase(Phase::Evaluate, offline.parameters.groups());
     let positions = FilterPositions::new(&context, offline.parameters.shape(), items, run.threads);
     let sums = SenderFilter::new(offline, &positions).sums(run, ctx.channel)?;
-    let masks = masks_of(run, &context)?;
+    let masks = masks_of(&context);
     let mine = masks.of(run.threads, items, &positions, sums);
     let mine = mine.into_iter().zip(positions.items().iter().copied());
     masks::send_sorted(run, masks.width, mine, ctx.channel.split().0)?;
@@ -257,9 +257,9 @@ fn fits(parameters: &Rr16Parameters, run: &Run<'_>) -> Result<(), Error> {
 }
 
 /// K_x: masks of 128 bits, since the sender's set is extracted from them.
-fn masks_of(run: &Run<'_>, context: &Context) -> Result<Masks, Error> {
+fn masks_of(context: &Context) -> Masks {
     let oracle = context.oracle(Label::new("gbf-rr16: item and sum to mask"));
-    Ok(Masks { width: MaskWidth::for_run(run.sizes, Security::Malicious)?, oracle })
+    Masks { width: MaskWidth::WHOLE, oracle }
 }
 
 /// The receiver's part of the coin toss. It speaks first and last, so that its coin says nothing until the

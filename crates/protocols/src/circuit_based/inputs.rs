@@ -1,8 +1,8 @@
 //! Items as numbers of σ bits, which [`vesica_circuit::bits::rows`] makes rows of.
 //!
 //! A number is either a native item, an integer below 2^σ, or a hash of an item under the context of the run,
-//! of σ = ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ bits: two different items of the two parties then become one number
-//! with probability at most 2^-40.
+//! of σ = ℓ = λ + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ bits: two different items of the two parties then become one number
+//! with probability at most 2^-λ.
 
 use vesica_crypto::hash::Label;
 use vesica_encode::items::Items;
@@ -17,7 +17,7 @@ const BATCH: usize = 1 << 10;
 
 /// σ, for the formulas of an entry; also where it is more than a number can have.
 pub fn sigma(sizes: Sizes, parameters: &Parameters) -> u32 {
-    parameters.sigma.unwrap_or_else(|| mask_bits(sizes))
+    parameters.sigma.unwrap_or_else(|| mask_bits(sizes, parameters.statistical))
 }
 
 /// A number below 2^σ for each item, in the order of the items. Different items of this party have different
@@ -45,7 +45,7 @@ pub fn numbers(run: &Run<'_>, items: &Items, width: MaskWidth) -> Vec<u128> {
 /// # Errors
 /// If the sets are so large that a number would need more than 128 bits.
 pub fn numbers_of(run: &Run<'_>, items: &Items) -> Result<(Vec<u128>, u32), Error> {
-    let width = MaskWidth::for_sizes(run.sizes)?;
+    let width = MaskWidth::for_sizes(run.sizes, run.parameters.statistical)?;
     Ok((numbers(run, items, width), run.parameters.sigma.unwrap_or(width.bits())))
 }
 

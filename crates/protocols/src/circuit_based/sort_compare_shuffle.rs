@@ -131,7 +131,7 @@ fn opened_bytes(shape: &Shape) -> u64 {
 fn sigma(sizes: Sizes, parameters: &Parameters) -> Result<u32, Error> {
     match parameters.sigma {
         Some(sigma) => Ok(sigma),
-        None => Ok(MaskWidth::for_all_items(sizes)?.bits()),
+        None => Ok(MaskWidth::for_all_items(sizes, parameters.statistical)?.bits()),
     }
 }
 
@@ -145,7 +145,10 @@ struct Sorted {
 
 impl Sorted {
     fn new(run: &Run<'_>, items: &Items) -> Result<Self, Error> {
-        let (width, sigma) = (MaskWidth::for_all_items(run.sizes)?, sigma(run.sizes, &run.parameters)?);
+        let (width, sigma) = (
+            MaskWidth::for_all_items(run.sizes, run.parameters.statistical)?,
+            sigma(run.sizes, &run.parameters)?,
+        );
         let numbers = inputs::numbers(run, items, width);
         // Native numbers are their items' bytes, so they are sorted; and each of them may be 0.
         let native = run.parameters.sigma.is_some();

@@ -169,15 +169,22 @@ impl Plan {
         let Shape { sizes: Sizes { receiver, sender }, parameters, .. } = shape;
         let (receiver, sender) = (*receiver, *sender);
         let too_many = || Error::from(Misuse::TooManyItems { receiver, sender });
-        let slots = Store::new(Security::SemiHonest, receiver, Block::ZERO)?.slots();
-        let layout = parameters::three_way(receiver).layout;
+        let slots = Store::new(Security::SemiHonest, receiver, parameters.statistical, Block::ZERO)?.slots();
+        let layout = parameters::three_way(receiver, parameters.statistical).layout;
         let points = sender.checked_mul(FUNCTIONS.into()).ok_or_else(too_many)?;
-        let width = MaskWidth::for_pairs(layout.bins());
+        let width = MaskWidth::for_pairs(layout.bins(), parameters.statistical);
         let aggregate = Aggregate::of(shape, layout.bins());
         let (more, more_width) = aggregate
             .map_or((0, width), |aggregate| (aggregate.sums(), MaskWidth::of_bits(aggregate.sum_bits())));
         let functions = FUNCTIONS.into();
-        let programming = Programming { functions, items: sender, width, more, more_width };
+        let programming = Programming {
+            functions,
+            items: sender,
+            width,
+            more,
+            more_width,
+            statistical: parameters.statistical,
+        };
         programming.hint_bytes().ok_or_else(too_many)?;
         let oprf = vole::Plan::new(slots, parameters.profile);
         let small = oprf::vole::small_values(points, parameters);
@@ -377,7 +384,8 @@ fn receive_matches<'a>(
         placed.table.bins().zip(matching).filter_map(|(item, matches)| item.filter(|_| matches)).collect()
     };
     let tell = |matched: &Vec<u32>| {
-        let numbers = inputs::numbers(run, items, MaskWidth::for_hashed_items(run.sizes)?);
+        let numbers =
+            inputs::numbers(run, items, MaskWidth::for_hashed_items(run.sizes, run.parameters.statistical)?);
         let matched = matched.iter().map(|item| numbers[*item as usize]).collect();
         returned::send(matched, returned_bits(run.sizes, &run.parameters), ctx.channel.split().0)
     };
@@ -466,7 +474,8 @@ fn send_matches(
     if run.learns == Learns::Receiver {
         return Ok(None);
     }
-    let numbers = inputs::numbers(run, items, MaskWidth::for_hashed_items(run.sizes)?);
+    let numbers =
+        inputs::numbers(run, items, MaskWidth::for_hashed_items(run.sizes, run.parameters.statistical)?);
     let bits = returned_bits(run.sizes, &run.parameters);
     let matched = returned::recv(&numbers, bits, run.sizes.receiver, ctx.channel.split().1)?;
     Ok(Some(Outcome::Matches(items.matches(matched.into_iter().map(|item| item as usize)))))
@@ -474,7 +483,8 @@ fn send_matches(
 
 /// σ, or the bits of a hashed item: of the numbers that are returned.
 fn returned_bits(sizes: Sizes, parameters: &Parameters) -> u32 {
-    let hashed = MaskWidth::for_hashed_items(sizes).map_or(u128::BITS, MaskWidth::bits);
+    let hashed =
+        MaskWidth::for_hashed_items(sizes, parameters.statistical).map_or(u128::BITS, MaskWidth::bits);
     parameters.sigma.unwrap_or(hashed)
 }
 

@@ -64,7 +64,7 @@ pub static ENTRY: Entry = Entry::new("naive-hash", "salted hashing", Roles::List
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
     let (run, threads) = (ctx.run, ctx.run.threads);
-    let width = MaskWidth::for_sizes(run.sizes)?;
+    let width = MaskWidth::for_sizes(run.sizes, run.parameters.statistical)?;
     let (outgoing, incoming) = ctx.channel.split();
     // 1. P2 samples a 2κ-bit salt k and sends it to P1.
     let mut salt = [0; SALT];
@@ -81,7 +81,7 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Err
 /// The sender's role.
 fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
     let run = ctx.run;
-    let width = MaskWidth::for_sizes(run.sizes)?;
+    let width = MaskWidth::for_sizes(run.sizes, run.parameters.statistical)?;
     let (outgoing, incoming) = ctx.channel.split();
     // 1. The salt.
     let mut salt = [0; SALT];

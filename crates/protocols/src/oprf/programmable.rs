@@ -82,6 +82,8 @@ pub(crate) struct Programming {
     /// Further values at each point, and w': their bits.
     pub(crate) more: usize,
     pub(crate) more_width: MaskWidth,
+    /// λ: the hint's store cannot be built with probability 2^-λ at most.
+    pub(crate) statistical: u32,
 }
 
 /// For the value of an item, and for each further one: a number for each item.
@@ -114,7 +116,7 @@ impl Programming {
 
     /// The hint's store.
     fn store(self, seed: Block) -> Result<Band, okvs::Error> {
-        Band::new(self.points(), seed)
+        Band::within(self.points(), self.statistical, seed)
     }
 
     /// Bytes of the hint; none if there are too many points.

@@ -38,7 +38,7 @@
 //! **Where malicious runs abort.** The sender makes its checks before it sends anything that depends on its
 //! items. The receiver's checks do not depend on its items. So whether a run aborts, and at which check, tells
 //! of Δ or the noise at most, which are fresh in every run. Two cases are left. The receiver's store cannot be
-//! built with probability at most 2^-40, which does depend on its items. With `--learns both` the sender also
+//! built with probability at most 2^-λ, which does depend on its items. With `--learns both` the sender also
 //! checks positions and proofs, after its masks are sent.
 //!
 //! Names: H_B = the second half of the oracle `item`, whose first half is the key in the store; H_o = the
@@ -67,7 +67,7 @@ use vesica_ot::vole::{self, Check, Plan, sender::Expanded};
 
 use super::{EvaluationSink, OprfReceiver, OprfSender, OutputSink};
 use crate::error::Error;
-use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security};
+use crate::parameters::{Parameters, Profile, Security};
 use crate::protocol::{Ctx, Phase, Run};
 use crate::results::ResultKind;
 use elements::FieldElement;
@@ -91,7 +91,7 @@ pub(crate) struct Setup {
 /// receiver's decodes to its own value with probability at most 2^-λ for all of them together, λ + log2 of
 /// their number ≤ 64. Not in the conservative profile.
 pub(crate) fn small_values(evaluated: usize, parameters: &Parameters) -> bool {
-    let fits = evaluated <= 1 << (u64::BITS - STATISTICAL_SECURITY);
+    let fits = evaluated <= 1 << (u64::BITS - parameters.statistical);
     fits && parameters.profile != Profile::Conservative && parameters.security == Security::SemiHonest
 }
 
@@ -321,7 +321,7 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         let mut vole = vole::answer::<V, M>(&coins.context, &setup.plan, ctx.channel, ctx.rng)?;
         // 3. The seed of the store, with which the sender can sort its keys, and P, while the sender grows
         //    its trees.
-        let store = Store::new(M::SECURITY, n, coins.send_seed(ctx)?)?;
+        let store = Store::new(M::SECURITY, n, ctx.run.parameters.statistical, coins.send_seed(ctx)?)?;
         let (p, keys) = store.encode(run, hashed)?;
         // 4. A' = A ⊕ P [malicious: after the VOLE's check, with w_r behind it]. C is computed while the
         //    sender works on it.
@@ -374,7 +374,8 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Oprf<'_, M, V> {
         let flight2 = vole::receive_flight2::<V, M>(&setup.plan, ctx.channel)?;
         // 3. My keys in the order of the store, while the receiver fills it; before there is memory for B,
         //    which step 2 already takes if there are many slots.
-        let store = Store::new(M::SECURITY, theirs, coins.recv_seed(ctx.channel)?)?;
+        let store =
+            Store::new(M::SECURITY, theirs, ctx.run.parameters.statistical, coins.recv_seed(ctx.channel)?)?;
         let keys = hashed.into_iter().map(|hashed| store.sort(run, hashed)).collect::<Result<Vec<_>, _>>()?;
         // 2. Δ, B: flight 3 [malicious: and my answer to the receiver's challenge].
         let vole = vole::respond::<V, M>(vole, &setup.plan, &flight2, ctx.channel, ctx.rng)?;

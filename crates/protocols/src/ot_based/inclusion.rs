@@ -44,6 +44,7 @@ use vesica_ot::nco::{NcoReceiver, NcoSender};
 
 use crate::error::{Error, Misuse};
 use crate::masks::{self, MaskWidth};
+use crate::parameters::STATISTICAL_SECURITY;
 use crate::protocol::Sizes;
 
 /// Items whose OTs are made in one call. A multiple of a tile of the OT extension: both parties cut alike.
@@ -78,7 +79,7 @@ impl Batch {
         if characters == 0 || most.is_none_or(|most| most >= MOST) {
             return Err(Misuse::InvalidBatch.into());
         }
-        MaskWidth::for_sizes(Sizes { receiver: items, sender: set })
+        MaskWidth::for_sizes(Sizes { receiver: items, sender: set }, STATISTICAL_SECURITY)
     }
 
     /// Bytes that the receiver sends, with OTs of `row` bytes, and that the sender sends; what set the OTs up

@@ -87,7 +87,7 @@ pub static ENTRY: Entry = entry("kkrt", "batched OPRF from OT extension, cuckoo 
 
 /// β and c of a run of this shape; none of sizes that are refused.
 fn counts(shape: &Shape) -> Option<(u64, u64)> {
-    let plan = Plan::new(shape.sizes).ok()?;
+    let plan = Plan::new(shape.sizes, shape.parameters.statistical).ok()?;
     Some((plan.layout.bins() as u64, plan.columns as u64))
 }
 
@@ -99,13 +99,17 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(sizes: Sizes) -> Result<Self, Error> {
+    fn of(run: &Run<'_>) -> Result<Self, Error> {
+        Self::new(run.sizes, run.parameters.statistical)
+    }
+
+    fn new(sizes: Sizes, statistical: u32) -> Result<Self, Error> {
         let Sizes { receiver, sender } = sizes;
         check_sizes(sizes)?;
-        let width = MaskWidth::for_sizes(sizes)?;
-        let layout = parameters::three_way(receiver).layout;
+        let width = MaskWidth::for_sizes(sizes, statistical)?;
+        let layout = parameters::three_way(receiver, statistical).layout;
         // Each of the sender's evaluations is a pair with the receiver's choice in that bin.
-        let columns = kkrt::columns(layout.functions() as u64 * sender as u64);
+        let columns = kkrt::columns(layout.functions() as u64 * sender as u64, statistical);
         let columns = columns.ok_or(Misuse::TooManyItems { receiver, sender })?;
         Ok(Self { width, layout, columns })
     }
@@ -125,7 +129,7 @@ fn item_oracle(run: &Run<'_>) -> Oracle {
 
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
-    let (run, plan) = (ctx.run, Plan::new(ctx.run.sizes)?);
+    let (run, plan) = (ctx.run, Plan::of(ctx.run)?);
     // 1. The base OTs: their first message.
     run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, plan.code(run));
@@ -136,7 +140,7 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Err
 
 /// The sender's role.
 fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
-    let (run, plan) = (ctx.run, Plan::new(ctx.run.sizes)?);
+    let (run, plan) = (ctx.run, Plan::of(ctx.run)?);
     // 1. The base OTs.
     run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, plan.code(run));
@@ -178,6 +182,7 @@ fn send_masks<S: NcoSender<Block, { kkrt::BLOCKS }>>(
 mod tests {
     use super::*;
     use crate::oprf::bins::keys;
+    use crate::parameters::STATISTICAL_SECURITY;
     use crate::protocol::Learns;
     use crate::testing::{Case, Planted, duel, ideal_ots, items, order, planted, run_pair, shape};
     use vesica_ot::nco::ideal;
@@ -207,11 +212,11 @@ mod tests {
         let (receiver, sender) = duel(
             (&ENTRY, sets, case),
             Box::new(|ctx| {
-                let plan = Plan::new(ctx.run.sizes)?;
+                let plan = Plan::of(ctx.run)?;
                 receive_pairs(ctx, &plan, &sets.receiver, ideal_ots::complete_base_ots)
             }),
             Box::new(|ctx| {
-                let plan = Plan::new(ctx.run.sizes)?;
+                let plan = Plan::of(ctx.run)?;
                 let ots = ideal::Sender::setup(&ctx.run.context, ctx.channel, ctx.rng)?;
                 send_masks(ctx, &plan, &sets.sender, ots)
             }),
@@ -231,7 +236,7 @@ mod tests {
         let count = 35_000;
         let receiver = || planted(60_000, 1, 1, 1).receiver;
         let sizes = Sizes { receiver: 60_000, sender: count };
-        let plan = Plan::new(sizes).unwrap();
+        let plan = Plan::new(sizes, STATISTICAL_SECURITY).unwrap();
         let sets =
             |sender| Planted { receiver: receiver(), sender, receiver_rows: vec![], sender_rows: vec![] };
         let case = Case::default();
@@ -264,7 +269,7 @@ mod tests {
         let sent = [0, 1].map(|half| {
             let sets = in_half(half);
             ideal_ots::noted((&ENTRY, &sets, case), |ctx, sent| {
-                let plan = Plan::new(ctx.run.sizes)?;
+                let plan = Plan::of(ctx.run)?;
                 let ots = ideal_ots::Sender::setup(&ctx.run.context, ctx.channel, ctx.rng, sent)?;
                 send_masks(ctx, &plan, &sets.sender, ots).map(|_| ())
             })
@@ -281,11 +286,11 @@ mod tests {
                 let (pairs, order) = duel(
                     (&ENTRY, sets, Case { seed, ..Case::default() }),
                     Box::new(|ctx| {
-                        let plan = Plan::new(ctx.run.sizes)?;
+                        let plan = Plan::of(ctx.run)?;
                         receive_pairs(ctx, &plan, &sets.sender, ideal_ots::complete_base_ots)
                     }),
                     Box::new(|ctx| {
-                        let plan = Plan::new(ctx.run.sizes)?;
+                        let plan = Plan::of(ctx.run)?;
                         let ots = ideal::Sender::setup(&ctx.run.context, ctx.channel, ctx.rng)?;
                         send_masks(ctx, &plan, &sets.sender, ots)
                     }),

@@ -151,8 +151,12 @@ impl Plan {
     fn new(sizes: Sizes, parameters: &Parameters) -> Result<Self, Error> {
         let Sizes { receiver, sender } = sizes;
         check_sizes(sizes)?;
-        let width = MaskWidth::for_sizes(sizes)?;
-        let hashed = if parameters.paper { width } else { MaskWidth::for_hashed_items(sizes)? };
+        let width = MaskWidth::for_sizes(sizes, parameters.statistical)?;
+        let hashed = if parameters.paper {
+            width
+        } else {
+            MaskWidth::for_hashed_items(sizes, parameters.statistical)?
+        };
         let form = Form::of(parameters);
         let two_way = form != Form::Standard;
         let permuted = matches!(form, Form::Standard | Form::Permutation);
@@ -160,8 +164,8 @@ impl Plan {
             // §8.2.2: two functions where the sender's set is much the larger one.
             (true, false) if sender / receiver < 16 => paper::three_way(receiver, sender),
             (true, _) => paper::two_way(receiver, sender),
-            (false, false) => parameters::three_way(receiver),
-            (false, true) => parameters::two_way(receiver),
+            (false, false) => parameters::three_way(receiver, parameters.statistical),
+            (false, true) => parameters::two_way(receiver, parameters.statistical),
         };
         Ok(Self { width, words: Characters::new(cuckoo, parameters.sigma, hashed, permuted) })
     }

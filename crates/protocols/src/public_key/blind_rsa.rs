@@ -187,7 +187,8 @@ fn receive<'a>(scheme: &Scheme, ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Resu
     let streams = Streams::new(ctx.rng);
     // 1. n, which is checked before anything of an item is sent.
     let function = Function::recv(scheme, run, ctx.channel.split().1)?;
-    let party = Party { run, items, width: MaskWidth::for_sizes(run.sizes)?, function };
+    let party =
+        Party { run, items, width: MaskWidth::for_sizes(run.sizes, run.parameters.statistical)?, function };
     let mine = party.receive(&streams, ctx.channel)?;
     let theirs = masks::recv_sorted(run, party.width, ctx.channel.split().1)?;
     Ok(Pairs::joined(run, move || join(threads, &mine[..], &theirs[..])))
@@ -201,7 +202,8 @@ fn send(scheme: &Scheme, ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32
     let function = Function::new(scheme, run, key.public().clone());
     // 1. n, and what shows that e is sound for it.
     function.send(&key, ctx.channel.split().0)?;
-    let party = Party { run, items, width: MaskWidth::for_sizes(run.sizes)?, function };
+    let party =
+        Party { run, items, width: MaskWidth::for_sizes(run.sizes, run.parameters.statistical)?, function };
     let mine = party.answer(&key, ctx.channel)?;
     masks::send_sorted(run, party.width, mine.into_iter().zip(0..), ctx.channel.split().0)
 }

@@ -201,7 +201,7 @@ impl<'a, G: Group> Party<'a, G> {
         Ok(Party {
             run,
             items,
-            width: MaskWidth::for_sizes(run.sizes)?,
+            width: MaskWidth::for_sizes(run.sizes, run.parameters.statistical)?,
             item_to_group: run.context.oracle(Label::new("dh: item to group")),
             element_to_mask: run.context.oracle(Label::new("dh: element to mask")),
             secret: G::random_scalar(rng),
@@ -430,6 +430,7 @@ fn send_elements<G: Group>(elements: &[G::Encoding], channel: &mut dyn SendHalf)
 mod tests {
     use super::*;
     use crate::Learns;
+    use crate::parameters::STATISTICAL_SECURITY;
     use crate::testing::{Case, IdealGroup, duel, order, planted, run_over, run_pair, shape};
     use rand::{SeedableRng, rngs::StdRng};
     use std::sync::{Arc, Mutex};
@@ -511,7 +512,7 @@ mod tests {
     fn the_form_chosen_is_the_one_with_fewer_bytes() {
         for (receiver, sender) in [(0, 0), (1, 1), (10, 11), (11, 10), (1 << 8, 1 << 20), (1 << 20, 1 << 8)] {
             let sizes = Sizes { receiver, sender };
-            let mask = MaskWidth::for_sizes(sizes).unwrap().bytes();
+            let mask = MaskWidth::for_sizes(sizes, STATISTICAL_SECURITY).unwrap().bytes();
             let masks_of_sender = 64 * receiver + sender * mask;
             let masks_of_receiver = 32 * (receiver + sender) + receiver * mask;
             let parameters = crate::Parameters::default();

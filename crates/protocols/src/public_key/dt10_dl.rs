@@ -224,7 +224,7 @@ impl<'a> Party<'a> {
         Ok(Party {
             run,
             items,
-            width: MaskWidth::for_sizes(run.sizes)?,
+            width: MaskWidth::for_sizes(run.sizes, run.parameters.statistical)?,
             group: PowerGroup::new(&run.parameters),
             item_to_residue: run.context.oracle(Label::new("dt-dl: item to residue")),
             element_to_mask: run.context.oracle(Label::new("dt-dl: element to mask")),

@@ -175,13 +175,13 @@ impl Plan {
             return Err(Misuse::TooManyItems { receiver, sender }.into());
         }
         let (layout, roots) = match form {
-            Form::ElGamal | Form::Paillier => blocked(receiver),
+            Form::ElGamal | Form::Paillier => blocked(receiver, parameters.statistical),
             Form::BalancedAllocation => {
                 let layout = Layout::new(2, receiver as u64);
-                (layout, maximum_balanced_load(receiver, layout).max(1))
+                (layout, maximum_balanced_load(receiver, layout, parameters.statistical).max(1))
             }
         };
-        let bits = MaskWidth::for_sizes(sizes)?.bits() - layout.segment().ilog2();
+        let bits = MaskWidth::for_sizes(sizes, parameters.statistical)?.bits() - layout.segment().ilog2();
         // 2^w is a number too.
         if bits < u128::BITS {
             Ok(Self { form, layout, roots, bits })

@@ -114,7 +114,7 @@ pub static ENTRY: Entry = Entry::new(
 /// e(n): bytes of the list of `role`.
 fn list_bytes(role: Role, shape: &Shape) -> u64 {
     // Wider masks do not run.
-    let bits = mask_bits(shape.sizes).min(sorted::MAX_BITS);
+    let bits = mask_bits(shape.sizes, shape.parameters.statistical).min(sorted::MAX_BITS);
     sorted::encoded_bytes(shape.sizes.of(role), bits) as u64
 }
 
@@ -139,7 +139,7 @@ fn play(ctx: &mut Ctx<'_, '_>, role: Role, items: &Items) -> Result<Vec<u32>, Er
         Some(helper) => &mut **helper,
         None => return Err(Misuse::NoHelper.into()),
     };
-    let width = MaskWidth::for_sizes(run.sizes)?;
+    let width = MaskWidth::for_sizes(run.sizes, run.parameters.statistical)?;
     run.phase(Phase::Blind, items.len());
     // 1. The two parties agree on a key that the helper does not see.
     let prf = agree_on_key(run, role, *channel, *rng)?;
@@ -273,7 +273,7 @@ fn recv_lists(
     receiver: &mut dyn Channel,
     sender: &mut dyn Channel,
 ) -> Result<[Vec<u128>; 2], Error> {
-    let width = MaskWidth::for_sizes(run.sizes)?;
+    let width = MaskWidth::for_sizes(run.sizes, run.parameters.statistical)?;
     let ((to_receiver, from_receiver), (to_sender, from_sender)) = (receiver.split(), sender.split());
     let first = OnceLock::new();
     let list = |role: Role, from: &mut dyn RecvHalf, other: &mut dyn SendHalf| {
@@ -413,7 +413,7 @@ mod tests {
         let ended = run_pair(&ENTRY, &sets, Case::default());
         let shape = shape(&sets, Case::default());
         assert_eq!(ended.traffic.payload_sent - list_bytes(Role::Receiver, &shape), SHARE as u64);
-        let width = MaskWidth::for_sizes(shape.sizes).unwrap();
+        let width = MaskWidth::for_sizes(shape.sizes, shape.parameters.statistical).unwrap();
         let masks = sorted::decode(&masks_seen(1, None), 50, width.bits()).unwrap();
         assert!(masks.windows(2).all(|pair| pair[0] < pair[1]));
         assert_eq!(ended.helper.unwrap().result, Ok(20));

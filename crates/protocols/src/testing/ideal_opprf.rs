@@ -19,7 +19,7 @@ pub(crate) struct IdealReceiver<'a> {
 
 impl OpprfReceiver for IdealReceiver<'_> {
     fn evaluate(self, _: &Items, keys: &[Block], channel: &mut dyn Channel) -> Result<Values, Error> {
-        let Self { programming: Programming { functions, items, width, more, more_width }, held } = self;
+        let Self { programming: Programming { functions, items, width, more, more_width, .. }, held } = self;
         let mut random = [0; 32];
         channel.recv_exact(&mut random)?;
         let mut programmed = HashMap::new();

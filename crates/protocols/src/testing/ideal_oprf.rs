@@ -207,6 +207,7 @@ mod tests {
     use crate::oprf::vole::store::Store;
     use crate::oprf::vole::{Functions, Model, Oprf, Setup};
     use crate::ot_based::kkrt16::ENTRY;
+    use crate::parameters::STATISTICAL_SECURITY;
     use crate::protocol::{Ctx, Phase, Sizes};
     use crate::testing::{Case, Party, Planted, duel, planted};
     use vesica_crypto::hash::Label;
@@ -262,7 +263,10 @@ mod tests {
 
     #[test]
     fn keys_in_bins_keep_the_contract() {
-        let (sets, layout) = (&planted(RECEIVER, SENDER, 400, 1), parameters::three_way(RECEIVER).layout);
+        let (sets, layout) = (
+            &planted(RECEIVER, SENDER, 400, 1),
+            parameters::three_way(RECEIVER, STATISTICAL_SECURITY).layout,
+        );
         let keys = |ctx: &Ctx<'_, '_>| {
             ItemKeys::new(layout, ctx.run.context.oracle(Label::new("kkrt: item to key")))
         };
@@ -292,9 +296,11 @@ mod tests {
     #[test]
     fn characters_in_bins_keep_the_contract() {
         // Fewer bins than the parameters ask for, so that there are items in the stash.
-        let width = MaskWidth::for_sizes(Sizes { receiver: RECEIVER, sender: SENDER }).unwrap();
+        let width =
+            MaskWidth::for_sizes(Sizes { receiver: RECEIVER, sender: SENDER }, STATISTICAL_SECURITY).unwrap();
         let crowded = Cuckoo { layout: Layout::new(2, RECEIVER as u64 * 16 / 10), stash: 60 };
-        for (cuckoo, permuted) in [(parameters::three_way(RECEIVER), true), (crowded, true), (crowded, false)]
+        for (cuckoo, permuted) in
+            [(parameters::three_way(RECEIVER, STATISTICAL_SECURITY), true), (crowded, true), (crowded, false)]
         {
             let sets = &planted(RECEIVER, SENDER, 400, 1);
             let words = &Characters::new(cuckoo, None, width, permuted);
@@ -331,7 +337,7 @@ mod tests {
     fn vole_keeps_the_contract<M: Model<V>, V: FieldElement>(early: bool) {
         let sets = &planted(RECEIVER, SENDER, 400, 1);
         fn setup(security: Security, early: bool) -> Setup {
-            let slots = Store::new(security, RECEIVER, Block::ZERO).unwrap().slots();
+            let slots = Store::new(security, RECEIVER, STATISTICAL_SECURITY, Block::ZERO).unwrap().slots();
             let plan = Plan::new(slots, Profile::Conservative);
             Setup { plan, early, limit: Duration::from_secs(600) }
         }
@@ -364,7 +370,9 @@ mod tests {
         let sets = &planted(RECEIVER, SENDER, 400, 1);
         let held: &Vec<u8> = &(0..RECEIVER).map(|item| (item * item % 3) as u8).collect();
         let setup = || {
-            let slots = Store::new(Security::SemiHonest, RECEIVER, Block::ZERO).unwrap().slots();
+            let slots = Store::new(Security::SemiHonest, RECEIVER, STATISTICAL_SECURITY, Block::ZERO)
+                .unwrap()
+                .slots();
             let (plan, limit) = (Plan::new(slots, Profile::Conservative), Duration::ZERO);
             Setup { plan, early: false, limit }
         };
@@ -393,7 +401,8 @@ mod tests {
     #[test]
     fn masks_out_join_in_over_the_ideal_oprf_is_the_plain_join() {
         let sets = &planted(RECEIVER, SENDER, 400, 1);
-        let width = MaskWidth::for_sizes(Sizes { receiver: RECEIVER, sender: SENDER }).unwrap();
+        let width =
+            MaskWidth::for_sizes(Sizes { receiver: RECEIVER, sender: SENDER }, STATISTICAL_SECURITY).unwrap();
         for functions in [1, 4] {
             let (pairs, order) = duel(
                 (&ENTRY, sets, Case::default()),

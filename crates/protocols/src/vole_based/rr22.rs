@@ -174,7 +174,7 @@ fn send_masks(
 mod tests {
     use super::*;
     use crate::oprf::vole::store::Store;
-    use crate::parameters::Parameters;
+    use crate::parameters::{Parameters, STATISTICAL_SECURITY};
     use crate::testing::ideal_oprf::{IdealReceiver, IdealSender};
     use crate::testing::{Case, DIRECTIONS, Tampering, Target, duel, planted, wiped};
 
@@ -210,7 +210,7 @@ mod tests {
             let [(well, wiped), _] = run(dropped(1)).parties;
             assert!(!well && wiped == honest.parties[0].1, "{security:?}: {wiped}, {:?}", honest.parties);
             // Without A': B is there.
-            let slots = Store::new(security, 200, Block::ZERO).unwrap().slots();
+            let slots = Store::new(security, 200, STATISTICAL_SECURITY, Block::ZERO).unwrap().slots();
             let [_, (well, wiped)] = run(dropped(0)).parties;
             assert!(!well && wiped >= slots * Block::BYTES, "{security:?}: {wiped}, {slots}");
         }

@@ -215,6 +215,20 @@ pub struct Time {
     pub same_configuration: bool,
 }
 
+impl Time {
+    /// That of so many such runs, one after the other.
+    pub(super) fn repeated(self, times: usize) -> Self {
+        let times = times as f64;
+        Time {
+            total_s: self.total_s * times,
+            compute_s: self.compute_s * times,
+            latency_s: self.latency_s * times,
+            transfer_s: self.transfer_s * times,
+            ..self
+        }
+    }
+}
+
 /// The time of a run that sends `busier` bytes in its busier direction; none for a protocol that was not measured.
 pub(super) fn time(entry: &Entry, shape: &Shape, busier: u64, conditions: &Conditions) -> Option<Time> {
     let configuration = Configuration::of(entry, shape);

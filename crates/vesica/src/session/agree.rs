@@ -3,20 +3,24 @@
 use vesica_channel::codec::CodecError;
 use vesica_channel::{Channel, ChannelError};
 use vesica_net::{Connection, PublicKey};
-use vesica_protocols::registry::Shape;
+use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{self as protocols, Role, Sizes};
 
 use super::{Agreed, SessionError};
 use crate::base_ots::BaseOts;
+use crate::parts::{self, Parts, PartsError};
 use crate::plan;
 use crate::settings::Wanted;
 use crate::terms::{self, Terms};
+
+/// What the connection of a run begins with.
+const RUN: u8 = 0;
 
 /// The first message of a session: the terms. It depends on nothing of the partner's, so it goes out as soon as the partner
 /// is connected.
 pub fn greeting(mine: &Terms) -> Vec<u8> {
     let terms = mine.encode();
-    [&(terms.len() as u16).to_le_bytes()[..], &terms].concat()
+    [&[RUN][..], &(terms.len() as u16).to_le_bytes(), &terms].concat()
 }
 
 /// Sends the greeting and continues as [`agree_greeted`].
@@ -70,7 +74,7 @@ fn agree_on(
     channel: &mut Connection,
     mine: &Terms,
     wanted: Wanted<'_>,
-    items: Count,
+    items: Count<'_>,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
     // Terms and sizes take no computing. Without a limit, a partner could hold this side with heartbeats or single bytes.
@@ -83,7 +87,10 @@ fn agree_on(
     let agreed = agreed.map_err(refused).inspect_err(|error| match error {
         // Both sides see such a difference and close the conversation in order, so that each one's message reaches the
         // other. Nothing depends on how the other side ends.
-        SessionError::TermsDiffer(_) | SessionError::Plan(_) | SessionError::OutOfLimits { .. } => {
+        SessionError::TermsDiffer(_)
+        | SessionError::Plan(_)
+        | SessionError::OutOfLimits { .. }
+        | SessionError::Parts(_) => {
             drop(channel.finish(&[]));
         }
         _ => channel.abort(),
@@ -97,7 +104,7 @@ fn compare(
     channel: &mut Connection,
     mine: &Terms,
     wanted: Wanted<'_>,
-    items: Count,
+    items: Count<'_>,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
     let my_bytes = mine.encode();
@@ -112,13 +119,15 @@ fn compare(
     let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
     plan::choose(&asked, wanted, None)?;
     let role = mine.role();
-    let sizes = match (items, role) {
-        (Count::Later(receiver), _) => Sizes { receiver, sender: 0 },
-        (Count::Of(receiver), Role::Receiver) => {
-            Sizes { receiver, sender: exchange_sizes(channel, mine, &theirs, receiver)? }
-        }
-        (Count::Of(sender), Role::Sender) => {
-            Sizes { receiver: exchange_sizes(channel, mine, &theirs, sender)?, sender }
+    let (sizes, parts) = match items {
+        Count::Later(receiver) => (Sizes { receiver, sender: 0 }, Parts::ONE),
+        Count::Of(items) => {
+            let (their_items, needed) = exchange_sizes(channel, mine, &theirs, (items, wanted.parts))?;
+            let sizes = match role {
+                Role::Receiver => Sizes { receiver: items, sender: their_items },
+                Role::Sender => Sizes { receiver: their_items, sender: items },
+            };
+            (sizes, agree_on_parts(mine, &theirs, wanted.parts.max(needed))?)
         }
     };
     // Items are numbered in 32 bits.
@@ -126,19 +135,45 @@ fn compare(
         let Sizes { receiver, sender } = sizes;
         return Err(protocols::Error::from(protocols::Misuse::TooManyItems { receiver, sender }).into());
     }
-    let plan::Choice { protocol, parameters, reason } = plan::choose(&asked, wanted, Some(sizes))?;
+    // Each part is a run of the protocol of its own.
+    let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
+    let played = parts::sizes(parts, sizes);
+    let plan::Choice { protocol, parameters, reason } = plan::choose(&asked, wanted, Some(played))?;
+    if parts != Parts::ONE && protocol.has_helper() {
+        return Err(PartsError::Excluded(terms::A_HELPER).into());
+    }
     let reason = mine.reason(&theirs).unwrap_or(reason);
     let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
-    let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
+    let learns = wanted.learns;
+    let shape = Shape { sizes: played, parameters, learns, matches: 0, kept_base_ots: false };
     let needed = protocol.kept_base_ots(&shape);
     let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
-    let learns = wanted.learns;
-    Ok(Agreed { protocol, parameters, reason, sizes, learns, base_ots, offline: None, role, sid })
+    Ok(Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, offline: None, role, sid })
+}
+
+/// B, if both sides allow it and the run has nothing that parts cannot have. Both sides compute the same.
+fn agree_on_parts(mine: &Terms, theirs: &Terms, count: u32) -> Result<Parts, PartsError> {
+    for (limiter, terms) in [("this side", mine), ("the partner", theirs)] {
+        let most = terms.limits().max_parts.clamp(1, parts::MOST);
+        if count > most {
+            return Err(PartsError::TooMany { count, limiter, most });
+        }
+    }
+    let excluded = mine.not_in_parts().or(theirs.not_in_parts());
+    match excluded.filter(|_| count > 1) {
+        Some(what) => Err(PartsError::Excluded(what)),
+        None => Ok(Parts::new(count)?),
+    }
 }
 
 fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
-    let mut length = [0; 2];
-    channel.recv_exact(&mut length)?;
+    let mut head = [0; 3];
+    channel.recv_exact(&mut head)?;
+    let [kind, length @ ..] = head;
+    if kind != RUN {
+        let cause = CodecError::Invalid { what: "kind of connection" };
+        return Err(SessionError::Decode { what: "a list of terms", cause });
+    }
     let length = usize::from(u16::from_le_bytes(length));
     if length > terms::MAX_BYTES {
         let cause = CodecError::TooLong { length: length as u64, limit: terms::MAX_BYTES as u64 };
@@ -149,17 +184,20 @@ fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
     Ok(bytes)
 }
 
-/// Exchanges the sizes. Both sides compare both sizes with both sides' limits.
+/// Exchanges the sizes, and how many parts each side needs. Both sides compare both sizes with both sides' limits.
 fn exchange_sizes(
     channel: &mut Connection,
     mine: &Terms,
     theirs: &Terms,
-    items: usize,
-) -> Result<usize, SessionError> {
-    channel.send(&(items as u64).to_le_bytes())?;
-    let mut size = [0; 8];
-    channel.recv_exact(&mut size)?;
-    let their_items = u64::from_le_bytes(size);
+    (items, parts): (usize, u32),
+) -> Result<(usize, u32), SessionError> {
+    let mut message = Writer::new();
+    channel.send(message.u64(items as u64).u32(parts).as_slice())?;
+    let mut message = [0; 12];
+    channel.recv_exact(&mut message)?;
+    let decode = |cause| SessionError::Decode { what: "the size of a set", cause };
+    let mut reader = Reader::new(&message);
+    let (their_items, their_parts) = (reader.u64().map_err(decode)?, reader.u32().map_err(decode)?);
     let whose = |role| match role {
         Role::Receiver => "receiver's",
         Role::Sender => "sender's",
@@ -174,7 +212,7 @@ fn exchange_sizes(
     };
     within(whose(theirs.role()), their_items, "this side", mine)?;
     within(whose(mine.role()), items as u64, "the partner", theirs)?;
-    Ok(their_items as usize)
+    Ok((their_items as usize, their_parts))
 }
 
 fn session_id(

@@ -16,14 +16,24 @@ impl Agreed {
         channel: &mut Connection,
         progress: &dyn Progress,
     ) -> Result<Option<Pending<'a>>, SessionError> {
+        self.confirm_counted(pending, channel, progress).map(|(pending, _)| pending)
+    }
+
+    /// The same, and the count that was compared: 2^64-1 unless both learn it.
+    pub(crate) fn confirm_counted<'a>(
+        &self,
+        pending: Option<Pending<'a>>,
+        channel: &mut Connection,
+        progress: &dyn Progress,
+    ) -> Result<(Option<Pending<'a>>, u64), SessionError> {
         if self.learns == Learns::Receiver {
             exchange_digests(u64::MAX, channel, progress)?;
-            return Ok(pending);
+            return Ok((pending, u64::MAX));
         }
         let found = match pending.map(Pending::finish).transpose() {
             Err(refused) if refused.is_agreed_refusal() => {
                 exchange_digests(u64::MAX, channel, progress)?;
-                return Ok(Some(Pending::new(|| Err(refused))));
+                return Ok((Some(Pending::new(|| Err(refused))), u64::MAX));
             }
             found => found.inspect_err(|_| channel.abort())?,
         };
@@ -35,7 +45,7 @@ impl Agreed {
             Some(Outcome::AtLeast(_) | Outcome::Sums(_)) | None => u64::MAX,
         };
         exchange_digests(count, channel, progress)?;
-        Ok(found.map(Pending::found))
+        Ok((found.map(Pending::found), count))
     }
 }
 

@@ -6,6 +6,7 @@ use vesica_protocols::{self as protocols, Participant};
 
 use crate::helper::Refusal;
 use crate::memory::{Budget, Bytes};
+use crate::parts::PartsError;
 use crate::plan::PlanError;
 use crate::terms::Difference;
 
@@ -71,6 +72,9 @@ pub enum SessionError {
         /// What the offline phase was run for.
         most: usize,
     },
+    /// A run in several parts cannot be, or did not come to its end.
+    #[error(transparent)]
+    Parts(#[from] PartsError),
     /// The protocol failed.
     #[error(transparent)]
     Protocol(#[from] protocols::Error),

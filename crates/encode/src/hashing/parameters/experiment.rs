@@ -92,6 +92,7 @@ mod tests {
     use super::super::{Cuckoo, bounds, maximum_load, three_way, two_way};
     use super::*;
     use crate::hashing::{Digests, Layout, cuckoo, simple};
+    use vesica_crypto::security::STATISTICAL_SECURITY;
 
     /// How often `fails` is true in `repetitions` repetitions, with new digests each time.
     pub(super) fn frequency(items: usize, repetitions: u64, mut fails: impl FnMut(&[Block]) -> bool) -> u64 {
@@ -134,13 +135,13 @@ mod tests {
     #[test]
     fn a_stash_is_exceeded_as_often_as_the_bound_says() {
         for (items, stash, repetitions) in [(256, 0, 1 << 13), (256, 1, 1 << 16), (256, 2, 1 << 18)] {
-            let layout = two_way(items).layout;
+            let layout = two_way(items, STATISTICAL_SECURITY).layout;
             let bound = bounds::cuckoo(Table::Segments, 2, items as u64, layout.bins() as u64, stash);
             let exceeded = left_over(Table::Segments, items, layout.bins() as u32, 0, repetitions);
             agrees(exceeded[stash + 1..].iter().sum(), repetitions, bound);
         }
         let (items, repetitions) = (256, 1 << 13);
-        let Cuckoo { layout, .. } = two_way(items);
+        let Cuckoo { layout, .. } = two_way(items, STATISTICAL_SECURITY);
         let count = frequency(items, repetitions, |digests| {
             cuckoo::Table::build(&Digests::new(digests, layout), 0).is_err()
         });
@@ -167,8 +168,8 @@ mod tests {
     #[test]
     fn the_real_parameters_do_not_fail() {
         for items in [1, 2, 3, 5, 40, 300, 1000, 5000] {
-            let (two, three) = (two_way(items), three_way(items));
-            let load = maximum_load(items, two.layout);
+            let (two, three) = (two_way(items, STATISTICAL_SECURITY), three_way(items, STATISTICAL_SECURITY));
+            let load = maximum_load(items, two.layout, STATISTICAL_SECURITY);
             let count = frequency(items, 200, |digests| {
                 let item_bins = Digests::new(digests, two.layout);
                 cuckoo::Table::build(&item_bins, two.stash).is_err()

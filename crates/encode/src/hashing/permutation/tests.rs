@@ -4,6 +4,7 @@ use crate::hashing::cuckoo;
 use crate::hashing::parameters::two_way;
 use std::collections::HashSet;
 use vesica_crypto::prg::Prg;
+use vesica_crypto::security::STATISTICAL_SECURITY;
 
 fn permutation(sigma: u32, layout: Layout) -> Permutation {
     Permutation::new(&Context::new(&[1; 32], "test", b"", 1, 1), sigma, layout)
@@ -151,7 +152,7 @@ fn without_the_function_in_it_a_value_belongs_to_several_items() {
 fn one_round_would_move_ranges_of_items_as_a_whole() {
     // 16 ranges of 256 items, each with one R, 300 times with fresh functions, and the stash that is never
     // exceeded.
-    let parameters = two_way(4096);
+    let parameters = two_way(4096, STATISTICAL_SECURITY);
     let layout = parameters.layout;
     let segment = layout.segment();
     let item = |i: usize| (i / 256 * 9) as u128 * u128::from(segment) + (i % 256) as u128;

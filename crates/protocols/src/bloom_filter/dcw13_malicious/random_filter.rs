@@ -6,7 +6,6 @@ use vesica_crypto::gf128::Gf128;
 use vesica_crypto::hash::Label;
 use vesica_crypto::join::join;
 use vesica_crypto::memory::Wiped;
-use vesica_ot::security::Security;
 
 use super::{Party, RIGHT};
 use crate::error::Error;
@@ -18,6 +17,9 @@ const PICKED: usize = 256;
 
 /// F(sk, ·).
 const KEYED: Label = Label::new("gbf-dcw-malicious: key and item to pad of a mask");
+
+/// Masks have 128 bits: a proof against a cheating sender would extract its set from them.
+const MASK_WIDTH: MaskWidth = MaskWidth::WHOLE;
 
 /// H of an item and its XOR.
 const MASK: Label = Label::new("gbf-dcw-malicious: sum and item to mask");
@@ -51,11 +53,6 @@ impl Party<'_> {
             .collect())
     }
 
-    /// Masks have 128 bits: a proof against a cheating sender would extract its set from them.
-    fn mask_width(&self) -> Result<MaskWidth, Error> {
-        MaskWidth::for_run(self.run.sizes, Security::Malicious)
-    }
-
     pub(super) fn receive_masks(
         &self,
         rows: &[[Block; 1]],
@@ -63,7 +60,7 @@ impl Party<'_> {
         channel: &mut dyn Channel,
     ) -> Result<Vec<u32>, Error> {
         let mine = self.masks(rows, key)?;
-        let theirs = masks::recv_sorted(self.run, self.mask_width()?, channel.split().1)?;
+        let theirs = masks::recv_sorted(self.run, MASK_WIDTH, channel.split().1)?;
         self.run.phase(Phase::Compare, 0);
         let pairs = join(self.run.threads, &mine[..], &theirs[..]);
         Ok(pairs.iter().map(|(mine, _)| self.positions.items()[*mine as usize]).collect())
@@ -76,7 +73,7 @@ impl Party<'_> {
         channel: &mut dyn Channel,
     ) -> Result<(), Error> {
         let mine = self.masks(rows, key)?.into_iter().zip(self.positions.items().iter().copied());
-        masks::send_sorted(self.run, self.mask_width()?, mine, channel.split().0)?;
+        masks::send_sorted(self.run, MASK_WIDTH, mine, channel.split().0)?;
         Ok(())
     }
 }

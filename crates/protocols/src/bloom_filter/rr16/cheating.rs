@@ -90,7 +90,7 @@ pub fn receive(ctx: &mut Ctx<'_, '_>, items: &Items, cheat: &ReceiverCheat) -> R
     let set = filter.set().into_iter().filter(|set| *set).count();
     let inside = filter.holds();
     let sums = filter.permute_and_sum(ctx.run, ctx.channel)?;
-    let masks = masks_of(ctx.run, &context)?;
+    let masks = masks_of(&context);
     let mine = masks.of(ctx.run.threads, items, &positions, sums);
     let theirs = masks::recv_sorted(ctx.run, masks.width, ctx.channel.split().1)?;
     // A sum over a slot that is not set is of strings that it does not have.
@@ -164,7 +164,7 @@ pub fn send(ctx: &mut Ctx<'_, '_>, items: &Items, cheat: SenderCheat<'_>) -> Res
     let context = if cheat.id { other_id(ctx, &offline.id)? } else { coins_of_sender(ctx, &offline.id)? };
     let positions = FilterPositions::new(&context, offline.parameters.shape(), items, ctx.run.threads);
     let sums = SenderFilter::new(offline, &positions).sums(ctx.run, ctx.channel)?;
-    let masks = masks_of(ctx.run, &context)?;
+    let masks = masks_of(&context);
     let mut mine = masks.of(ctx.run.threads, items, &positions, sums);
     mine.sort_unstable();
     let sent = (cheat.masks)(mine);

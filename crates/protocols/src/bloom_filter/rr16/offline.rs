@@ -52,7 +52,7 @@ struct Batch {
 /// # Errors
 /// If the partner does not keep to the protocol, the channel fails, or the run is cancelled.
 pub fn offline_receive(ctx: &mut Ctx<'_, '_>, items: usize) -> Result<OfflineReceiver, Error> {
-    Settled::make(ctx, Rr16Parameters::for_items(items))?.answer(ctx)
+    Settled::make(ctx, Rr16Parameters::within(items, ctx.run.parameters.statistical))?.answer(ctx)
 }
 
 impl Batch {
@@ -275,7 +275,7 @@ impl Group<'_> {
 /// If the partner does not keep to the protocol, which its answer to the challenges may show, the channel
 /// fails, or the run is cancelled.
 pub fn offline_send(ctx: &mut Ctx<'_, '_>, items: usize) -> Result<OfflineSender, Error> {
-    let parameters = Rr16Parameters::for_items(items);
+    let parameters = Rr16Parameters::within(items, ctx.run.parameters.statistical);
     let batches = Batches::of(&parameters);
     ctx.run.phase(Phase::BaseOts, 0);
     let mut ots = SenderOts::setup(ctx)?;

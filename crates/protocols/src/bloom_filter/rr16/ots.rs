@@ -201,7 +201,7 @@ pub(super) fn base_bytes(shape: &Shape) -> [u64; 2] {
 
 /// Bytes of the extension after that, from the receiver and from the sender.
 pub(super) fn extension_bytes(shape: &Shape) -> [u64; 2] {
-    let batches = Batches::of(&Rr16Parameters::for_items(shape.sizes.receiver));
+    let batches = Batches::of(&Rr16Parameters::of_shape(shape));
     let ots = (0..batches.count()).map(|batch| batches.ots(batch));
     match Form::of(&shape.parameters) {
         Form::Standard => {
@@ -222,7 +222,7 @@ pub(super) fn extension_bytes(shape: &Shape) -> [u64; 2] {
 
 /// The OTs of each set-up.
 fn setups(shape: &Shape) -> impl Iterator<Item = usize> {
-    let batches = Batches::of(&Rr16Parameters::for_items(shape.sizes.receiver));
+    let batches = Batches::of(&Rr16Parameters::of_shape(shape));
     let silent = Form::of(&shape.parameters) == Form::Silent;
     (0..batches.count()).filter_map(move |batch| match silent {
         true => batches.setup(batch),
@@ -233,7 +233,7 @@ fn setups(shape: &Shape) -> impl Iterator<Item = usize> {
 /// The base OTs, OTs, challenges, answer with commitment, coin, coin with permutation, and masks. Challenges
 /// of a long run hold up its later OTs. A silent set-up has five messages before the choices.
 pub(super) fn flights(shape: &Shape) -> u32 {
-    let batches = Batches::of(&Rr16Parameters::for_items(shape.sizes.receiver));
+    let batches = Batches::of(&Rr16Parameters::of_shape(shape));
     match Form::of(&shape.parameters) {
         Form::Standard | Form::Kos => 7 + 2 * ((batches.count() - 1) / (MOST_WAITING + 1)) as u32,
         Form::Silent => 6 * setups(shape).count() as u32 + 5,

@@ -14,13 +14,15 @@
 //! | a foreign item lies in a filter of so many ones | (N_1/(k·s))^k ≤ 2^-κ |
 //!
 //! `docs/protocols/gbf-rr16.md` derives them. The paper writes e^-λ where it needs 2^-λ, and so does this
-//! program: its first and third bound are 2^-57.
+//! program: its first and third bound are 2^-57, which is enough in every part of a run, too. The second one
+//! is computed for the λ of the run.
 //!
 //! Both parties must compute the same integers, so the program only adds, multiplies, divides and takes
 //! square roots, which give the same result on every machine.
 
 use vesica_encode::bloom::{FilterShape, SLICES_PER_BLOCK, power};
 
+use crate::entry::Shape;
 use crate::parameters::{DEFAULT_LEVEL, STATISTICAL_SECURITY};
 
 /// The most items of a receiver: their OTs are numbered by 32 bits.
@@ -75,6 +77,17 @@ impl Rr16Parameters {
     /// beyond is taken for the nearest of these.
     #[must_use]
     pub fn for_items(items: usize) -> Self {
+        Self::within(items, STATISTICAL_SECURITY)
+    }
+
+    /// The parameters of a run of this shape.
+    pub(crate) fn of_shape(shape: &Shape) -> Self {
+        Self::within(shape.sizes.receiver, shape.parameters.statistical)
+    }
+
+    /// The same where λ is `statistical`.
+    #[must_use]
+    pub fn within(items: usize, statistical: u32) -> Self {
         let items = items.clamp(1, MOST_ITEMS) as u32;
         let mut best: Option<Draft> = None;
         for hashes in HASHES {
@@ -92,7 +105,7 @@ impl Rr16Parameters {
         }
         let Some(draft) = best else { unreachable!("there are numbers to try") };
         let fitting = GROUPS.into_iter().map(|group| Self::of_groups(items, &draft, group, 0));
-        let fits = |parameters: &Self| parameters.every_group_has_ones();
+        let fits = |parameters: &Self| parameters.every_group_has_ones(statistical);
         fitting.into_iter().find(fits).unwrap_or_else(|| {
             let more = (1..).map(|more| Self::of_groups(items, &draft, LARGEST_GROUP, more));
             let Some(parameters) = more.into_iter().find(fits) else {
@@ -152,11 +165,11 @@ impl Rr16Parameters {
         self.most_ones as f64 / all * (1.0 + f64::from(self.slots) / (1u64 << 32) as f64)
     }
 
-    /// Whether no group of an honest receiver lacks ones, but for a probability of 2^-41.
-    fn every_group_has_ones(&self) -> bool {
+    /// Whether no group of an honest receiver lacks ones, but for a probability of 2^-(λ+1).
+    fn every_group_has_ones(&self, statistical: u32) -> bool {
         // One group: nk ones are left, and no filter has more.
         self.groups == 1
-            || self.spare_ones(LN_2 * f64::from(STATISTICAL_SECURITY + 2 + self.groups.ilog2() + 1)) >= 0.0
+            || self.spare_ones(LN_2 * f64::from(statistical + 2 + self.groups.ilog2() + 1)) >= 0.0
     }
 
     /// Ones that a group has beyond those that it needs, if neither the opened ones of a group nor its taken
@@ -373,6 +386,7 @@ impl Rr16Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::MOST_STATISTICAL_SECURITY;
 
     #[test]
     fn the_bounds_hold_for_any_size() {
@@ -390,6 +404,18 @@ mod tests {
             // Hardly more OTs than an ungrouped filter has.
             let left = parameters.groups() * parameters.ones() - parameters.most_opened_ones() as usize;
             assert!(left >= items.min(MOST_ITEMS) * parameters.hashes(), "{told}");
+        }
+    }
+
+    #[test]
+    fn groups_have_ones_enough_for_a_longer_lambda() {
+        for statistical in [42, 50, MOST_STATISTICAL_SECURITY] {
+            for items in [1, 20, 300, 5000, 1 << 16, 1 << 20] {
+                let bounds = Rr16Parameters::within(items, statistical).bounds();
+                let allowed = -f64::from(statistical);
+                assert!(bounds.group_lacks_ones <= allowed - 1.0, "{items} {statistical} {bounds:?}");
+                assert!(bounds.honest_fails <= allowed && bounds.cheater_passes <= allowed);
+            }
         }
     }
 

@@ -37,14 +37,22 @@ impl Plan {
         let Sizes { receiver, sender } = sizes;
         check_sizes(sizes)?;
         let paper = parameters.paper;
-        let hashed = if paper { MaskWidth::for_sizes(sizes)? } else { MaskWidth::for_hashed_items(sizes)? };
+        let hashed = if paper {
+            MaskWidth::for_sizes(sizes, parameters.statistical)?
+        } else {
+            MaskWidth::for_hashed_items(sizes, parameters.statistical)?
+        };
         let sigma = item_bits(parameters.sigma, hashed);
-        let cuckoo = if paper { paper::two_way(receiver, sender) } else { parameters::three_way(receiver) };
+        let cuckoo = if paper {
+            paper::two_way(receiver, sender)
+        } else {
+            parameters::three_way(receiver, parameters.statistical)
+        };
         let Cuckoo { layout, stash } = cuckoo;
         let load = if paper && receiver == sender {
             paper::load_by_equation_5(receiver as f64) as usize
         } else {
-            parameters::maximum_load(sender, layout)
+            parameters::maximum_load(sender, layout, parameters.statistical)
         };
         let vacant = Permutation::count_remainders(sigma, layout);
         let bits = (u128::BITS - dummy(vacant).leading_zeros()) as usize;

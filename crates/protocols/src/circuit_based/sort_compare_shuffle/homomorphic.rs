@@ -58,7 +58,7 @@ use super::{
 use crate::entry::{Entry, Gates, Memory, Message, Roles, Shape};
 use crate::error::{Error, Misbehaviour};
 use crate::outcome::{Outcome, Pending};
-use crate::parameters::{Parameters, STATISTICAL_SECURITY};
+use crate::parameters::Parameters;
 use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
 
 /// The registry's entry.
@@ -147,7 +147,7 @@ impl Plan {
     fn new(sizes: Sizes, parameters: &Parameters) -> Result<Self, Error> {
         let sigma = sigma(sizes, parameters)?;
         let slots = circuit::slots(sizes.receiver as u64, sizes.sender as u64) as usize;
-        let mask_bits = sigma + STATISTICAL_SECURITY + slots.max(1).next_power_of_two().ilog2();
+        let mask_bits = sigma + parameters.statistical + slots.max(1).next_power_of_two().ilog2();
         let key_bits = if parameters.level <= 80 { 1024 } else { 3072 };
         Ok(Plan { sigma, slots, mask_bits, key_bits, packed: ((key_bits - 1) / sigma) as usize })
     }

@@ -11,7 +11,7 @@ use crate::oprf::bins::keys;
 use crate::oprf::vole::store::Store;
 use crate::oprf::vole::{Functions, Oprf, Setup};
 use crate::ot_based::kkrt16::ENTRY;
-use crate::parameters::Security;
+use crate::parameters::{STATISTICAL_SECURITY, Security};
 use crate::protocol::Ctx;
 use crate::testing::ideal_opprf::{IdealReceiver, IdealSender};
 use crate::testing::ideal_oprf;
@@ -31,7 +31,14 @@ enum Over {
 
 fn programming(sets: &Planted) -> Programming {
     let (width, more_width) = (MaskWidth::of_bits(61), MaskWidth::of_bits(85));
-    Programming { functions: FUNCTIONS, items: sets.sender.len(), width, more: 0, more_width }
+    Programming {
+        functions: FUNCTIONS,
+        items: sets.sender.len(),
+        width,
+        more: 0,
+        more_width,
+        statistical: STATISTICAL_SECURITY,
+    }
 }
 
 fn keys_of(ctx: &Ctx<'_, '_>, items: &Items) -> Vec<Block> {
@@ -45,7 +52,7 @@ fn oprf<'a>(
     held: &'a [u8],
     n_r: usize,
 ) -> Oprf<'a, SemiHonest, Block> {
-    let slots = Store::new(Security::SemiHonest, n_r, Block::ZERO).unwrap().slots();
+    let slots = Store::new(Security::SemiHonest, n_r, STATISTICAL_SECURITY, Block::ZERO).unwrap().slots();
     let setup = Setup { plan: Plan::new(slots, Profile::Conservative), early: false, limit: Duration::ZERO };
     let functions = Functions::Several { count: FUNCTIONS as u8, held };
     Oprf::new(run, setup, rng).with_functions(functions)
@@ -249,7 +256,14 @@ fn equal_points_are_refused_and_no_points_are_a_hint() {
         let none = &items::<&str>(&[]);
         let sender = if empty { none } else { &sets.sender };
         let width = MaskWidth::of_bits(40);
-        let agreed = Programming { functions: 2, items: sender.len(), width, more: 0, more_width: width };
+        let agreed = Programming {
+            functions: 2,
+            items: sender.len(),
+            width,
+            more: 0,
+            more_width: width,
+            statistical: STATISTICAL_SECURITY,
+        };
         let (_, sent) = duel::<(), ()>(
             (&ENTRY, sets, Case::default()),
             Box::new(|ctx| {

@@ -43,12 +43,18 @@ pub(crate) enum SortedStoreKeys<'a, V> {
 }
 
 impl Store {
-    /// The store for so many items of the receiver's. A polynomial has no use for the seed.
-    pub(crate) fn new(security: Security, items: usize, seed: Block) -> Result<Self, okvs::Error> {
+    /// The store for so many items of the receiver's, which cannot be built with probability 2^-λ at most. A
+    /// polynomial has no use for the seed.
+    pub(crate) fn new(
+        security: Security,
+        items: usize,
+        statistical: u32,
+        seed: Block,
+    ) -> Result<Self, okvs::Error> {
         Ok(if security == Security::Malicious && items <= FEW {
             Store::Polynomial(Polynomial::new(items))
         } else {
-            Store::Band(Box::new(Band::new(items, seed)?))
+            Store::Band(Box::new(Band::within(items, statistical, seed)?))
         })
     }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::oprf::bins::characters::{self, Entry};
 use crate::oprf::bins::{BinPartition, BinTable};
+use crate::parameters::STATISTICAL_SECURITY;
 use crate::protocol::{Learns, Role, Run};
 use crate::testing::{Case, duel, ideal_ots, order, planted_for, run_of, run_pair, shape};
 use vesica_crypto::hash::Context;
@@ -100,7 +101,7 @@ fn flaw_hashed_items_of_one_side_differ_too() {
             assert!(within <= -40.0, "{sizes:?} {form:?}: 2^{within:.1}");
             assert!(across - f64::from(plan.words.sigma) <= -40.0);
             // Masks, which are n_s for each list, stay as short as they were.
-            assert_eq!(plan.width, MaskWidth::for_sizes(sizes).unwrap());
+            assert_eq!(plan.width, MaskWidth::for_sizes(sizes, STATISTICAL_SECURITY).unwrap());
         }
     }
     // Native items of no more bits than that are not hashed; integers that are compared whole never look
@@ -294,7 +295,7 @@ fn flaw_masks_of_too_few_bits_match_by_chance() {
     let n = 1 << 12;
     let sets = &planted_for(&Parameters::default(), n, n, 0, 5);
     let sizes = Sizes { receiver: n, sender: n };
-    assert_eq!(MaskWidth::for_sizes(sizes).unwrap().bits(), 40 + 12 + 12);
+    assert_eq!(MaskWidth::for_sizes(sizes, STATISTICAL_SECURITY).unwrap().bits(), 40 + 12 + 12);
     let matches = |bits: u32| {
         let plan = |run: &Run<'_>| {
             let plan = Plan::new(run.sizes, &run.parameters).unwrap();

@@ -73,7 +73,7 @@ impl Plan {
         let Sizes { receiver, sender } = sizes;
         check_sizes(sizes)?;
         let scheme = Scheme::of(agreed);
-        let (layout, slots, stash) = bins(scheme, receiver, agreed.paper);
+        let (layout, slots, stash) = bins(scheme, receiver, agreed);
         let lists = layout.functions() * slots + stash;
         let masks = lists.saturating_mul(sender.max(LEAST_LIST));
         if scheme != Scheme::Cuckoo && masks > MOST_MASKS {
@@ -86,10 +86,11 @@ impl Plan {
             Scheme::Cuckoo if agreed.paper && receiver == sender => {
                 paper::load_by_equation_5(receiver as f64) as usize
             }
-            _ => maximum_load(sender, layout),
+            _ => maximum_load(sender, layout, agreed.statistical),
         };
-        let width = MaskWidth::for_candidates(sizes, if agreed.paper { 1 } else { load })?;
-        let word = MaskWidth::for_sizes(sizes)?;
+        let width =
+            MaskWidth::for_candidates(sizes, if agreed.paper { 1 } else { load }, agreed.statistical)?;
+        let word = MaskWidth::for_sizes(sizes, agreed.statistical)?;
         let characters = characters(item_bits(agreed.sigma, word));
         let (columns, candidates) = (kk13::columns(agreed.level), CANDIDATES.max(sender / MASKS_A_CANDIDATE));
         Ok(Self { scheme, width, word, layout, slots, stash, load, characters, columns, candidates })
@@ -125,10 +126,14 @@ impl Plan {
 }
 
 /// The bins, the receiver's slots in each, and in the stash.
-fn bins(scheme: Scheme, items: usize, paper: bool) -> (Layout, usize, usize) {
+fn bins(scheme: Scheme, items: usize, agreed: &Parameters) -> (Layout, usize, usize) {
     match scheme {
         Scheme::Cuckoo => {
-            let cuckoo = if paper { paper::two_way(items, items) } else { parameters::two_way(items) };
+            let cuckoo = if agreed.paper {
+                paper::two_way(items, items)
+            } else {
+                parameters::two_way(items, agreed.statistical)
+            };
             (cuckoo.layout, 1, cuckoo.stash)
         }
         Scheme::NoHashing => (Layout::new(1, 1), 0, items),
@@ -136,20 +141,21 @@ fn bins(scheme: Scheme, items: usize, paper: bool) -> (Layout, usize, usize) {
             // About ln n items a bin: 9/13 is ln 2, but for a thousandth.
             let average = (9 * items.next_power_of_two().ilog2()).div_ceil(13).max(1);
             let layout = Layout::new(1, items.div_ceil(average as usize) as u64);
-            (layout, maximum_load(items, layout), 0)
+            (layout, maximum_load(items, layout, agreed.statistical), 0)
         }
         Scheme::Balanced => {
             let layout = Layout::new(2, items as u64);
             // Of few items the bound for simple hashing, with all bins of every item, is the lower one.
-            let slots = parameters::maximum_balanced_load(items, layout).min(maximum_load(items, layout));
+            let slots = parameters::maximum_balanced_load(items, layout, agreed.statistical)
+                .min(maximum_load(items, layout, agreed.statistical));
             (layout, slots, 0)
         }
     }
 }
 
-/// The most items in a bin, but for 2^-40.
-fn maximum_load(items: usize, layout: Layout) -> usize {
-    if layout.segment() == 1 { items } else { parameters::maximum_load(items, layout) }
+/// The most items in a bin, but for 2^-λ.
+fn maximum_load(items: usize, layout: Layout, statistical: u32) -> usize {
+    if layout.segment() == 1 { items } else { parameters::maximum_load(items, layout, statistical) }
 }
 
 /// What is hashed to bins of each item, and what is compared in them: native items of at most ℓ bits as they

@@ -101,7 +101,12 @@ pub fn receive(
     channel.flush()?;
     let hashes = Hashes::new(&context);
     let hashed = hashes.keys_and_values::<Block>(run, items)?;
-    let store = Store::new(Security::Malicious, run.sizes.receiver, seed.unwrap_or(Block::ZERO))?;
+    let store = Store::new(
+        Security::Malicious,
+        run.sizes.receiver,
+        run.parameters.statistical,
+        seed.unwrap_or(Block::ZERO),
+    )?;
     let (table, stored) = overfit(&store, &hashed)?;
     let masked = vole.values().add_to(table);
     let vole = cheating::accept_anything(vole, &setup.plan, channel, rng)?;
@@ -272,7 +277,12 @@ pub fn send(
     channel.flush()?;
     let b = <Malicious as Check<Block>>::answer_check(vole, &setup.plan, channel)?.expand().b;
     let b = Block::recv_products(b, delta, channel, run)?;
-    let store = Store::new(Security::Malicious, run.sizes.receiver, seed.unwrap_or(Block::ZERO))?;
+    let store = Store::new(
+        Security::Malicious,
+        run.sizes.receiver,
+        run.parameters.statistical,
+        seed.unwrap_or(Block::ZERO),
+    )?;
     let w = if cheat.coins == CoinCheat::Cancelled {
         let mut theirs = [0; COIN];
         channel.recv_exact(&mut theirs)?;

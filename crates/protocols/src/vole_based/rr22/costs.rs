@@ -65,7 +65,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "masks, sorted, in Elias–Fano form",
         "about n_s·(ℓ - ⌊log2 n_s⌋ + 2)/8, ℓ = 128 if malicious",
         |shape| {
-            let bits = mask_bits(shape.sizes, shape.parameters.security);
+            let bits = mask_bits(shape.sizes, &shape.parameters);
             sorted::encoded_bytes(shape.sizes.sender, bits) as u64
         },
     ),
@@ -138,8 +138,8 @@ fn with_plan(shape: &Shape, bytes: impl FnOnce(&Plan, bool) -> usize) -> u64 {
 }
 
 /// Bits of a mask: ℓ, and 128 in malicious runs, where the masks are what the sender's set is extracted from.
-pub(super) fn mask_bits(sizes: Sizes, security: Security) -> u32 {
-    MaskWidth::for_run(sizes, security).map_or(u128::BITS, MaskWidth::bits)
+pub(super) fn mask_bits(sizes: Sizes, parameters: &Parameters) -> u32 {
+    MaskWidth::for_run(sizes, parameters).map_or(u128::BITS, MaskWidth::bits)
 }
 
 /// Whether values are from GF(2^64).
@@ -164,7 +164,8 @@ pub(super) fn plan(run: &Run<'_>) -> Result<Plan, Error> {
 }
 
 fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
-    let slots = Store::new(parameters.security, sizes.receiver, Block::ZERO).ok()?.slots();
+    let Parameters { security, statistical, .. } = *parameters;
+    let slots = Store::new(security, sizes.receiver, statistical, Block::ZERO).ok()?.slots();
     let family = match Code::of(parameters) {
         Code::ExpandConvolute => Family::Convolute,
         Code::BlockAccumulate => Family::Accumulate,
@@ -184,7 +185,7 @@ pub fn max_malicious_items(items: usize, log2_queries: u32) -> usize {
     if items == 0 {
         return 0;
     }
-    let store = Store::new(Security::Malicious, items, Block::ZERO);
+    let store = Store::new(Security::Malicious, items, STATISTICAL_SECURITY, Block::ZERO);
     let slots = store.map_or(items, |store| store.slots()) as f64;
     // log2 C(q, n') < n'·log2(q·e / n').
     let fits = |more: f64| {
@@ -212,7 +213,9 @@ mod tests {
             [(10, 64, 1.75), (20, 64, 1.54), (10, 80, 2.2), (20, 80, 1.9)]
         {
             let items = ((1u64 << log2_slots) as f64 / 1.2) as usize;
-            let slots = Store::new(Security::Malicious, items, Block::ZERO).unwrap().slots() as f64;
+            let slots = Store::new(Security::Malicious, items, STATISTICAL_SECURITY, Block::ZERO)
+                .unwrap()
+                .slots() as f64;
             let ratio = max_malicious_items(items, log2_queries) as f64 / slots;
             assert!((ratio - expected).abs() < 0.1, "{log2_slots} {log2_queries}: {ratio}");
         }

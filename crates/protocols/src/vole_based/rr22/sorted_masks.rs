@@ -54,7 +54,7 @@ pub(super) struct OutgoingMasks<'a> {
 
 impl<'a> OutgoingMasks<'a> {
     pub(super) fn new(run: &'a Run<'_>) -> Self {
-        let bits = mask_bits(run.sizes, run.parameters.security);
+        let bits = mask_bits(run.sizes, &run.parameters);
         let noted = run.learns == Learns::Both || payloads::width(run).is_some();
         Self { run, bits, masks: Wiped::default(), noted, items: Vec::new() }
     }
@@ -112,7 +112,7 @@ pub(super) struct IndexedMasks<'a> {
 
 impl<'a> IndexedMasks<'a> {
     pub(super) fn new(run: &'a Run<'_>) -> Self {
-        Self { run, bits: mask_bits(run.sizes, run.parameters.security), masks: None }
+        Self { run, bits: mask_bits(run.sizes, &run.parameters), masks: None }
     }
 
     /// Receives the sender's masks and holds them to their form, which tells nothing of mine.

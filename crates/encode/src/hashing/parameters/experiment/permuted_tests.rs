@@ -12,6 +12,7 @@ use crate::hashing::permutation::Permutation;
 use crate::hashing::{Digests, ItemBins, Layout, cuckoo, simple};
 use vesica_crypto::hash::Context;
 use vesica_crypto::prg::Prg;
+use vesica_crypto::security::STATISTICAL_SECURITY;
 
 const SIGMAS: [u32; 3] = [12, 16, 20];
 
@@ -148,7 +149,7 @@ fn three_functions_fail_no_more_often_than_with_independent_bins() {
 #[test]
 fn a_stash_is_exceeded_no_more_often_than_with_independent_bins() {
     for (items, stash, repetitions) in [(64, 0, 1 << 12), (64, 1, 1 << 13), (256, 0, 1 << 12)] {
-        let Cuckoo { layout, .. } = two_way(items);
+        let Cuckoo { layout, .. } = two_way(items, STATISTICAL_SECURITY);
         let bound = bounds::cuckoo(Table::Segments, 2, items as u64, layout.bins() as u64, stash);
         agrees_with_independent_bins(layout, items, repetitions, bound, |item_bins| {
             cuckoo::Table::build(item_bins, stash).is_err()

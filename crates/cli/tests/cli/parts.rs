@@ -1,0 +1,111 @@
+//! Runs in several parts: two real processes, each part on a connection of its own.
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::{RECEIVER, SENDER, Scene, emails, nothing_lost, plain_join, scene, with};
+
+#[test]
+fn two_processes_play_four_parts_and_end_with_the_plain_join() {
+    let scene = Scene::new();
+    let (mine, theirs) = (emails("receiver", 3000, 1234), emails("sender", 2000, 1234));
+    scene.write("receiver.csv", &mine);
+    scene.write("sender.csv", &theirs);
+    let more = ["--parts", "4", "--report", "report.json", "--events", "events.json"];
+    let (received, sent) = scene.pair(&with(&SENDER, &["--report", "theirs.json"]), &with(&RECEIVER, &more));
+    sent.expect(0, &["done: this side's part is complete", "parts: 4, each padded to"]);
+    received.expect(0, &["1234 of 3000 ", "played in 4 parts"]);
+    assert_eq!(scene.read("out.csv"), plain_join(&mine, &theirs));
+    let [here, there] = ["report.json", "theirs.json"]
+        .map(|name| -> Value { serde_json::from_str(&scene.read(name)).unwrap() });
+    assert_eq!(here["parts"]["count"], 4);
+    assert_eq!((&here["parts"]["attempts"], &here["parts"]["spent"]), (&4.into(), &0.into()));
+    assert_eq!(there["parts"]["count"], 4);
+    assert!(here["parts"]["bound"].as_u64() < Some(3000));
+    assert_eq!(here["bytes"]["payload"]["sent"], there["bytes"]["payload"]["received"]);
+    assert_eq!(here["session"], there["session"]);
+    let events = scene.read("events.json");
+    let done = |line: &str| -> Option<u64> {
+        let event: Value = serde_json::from_str(line).unwrap();
+        (event["event"] == "part").then(|| event["done"].as_u64().unwrap())
+    };
+    assert_eq!(events.lines().filter_map(done).next_back(), Some(4), "{events}");
+}
+
+#[test]
+fn both_learn_with_the_listening_side_as_the_one_that_asks_for_parts() {
+    let scene = Scene::new();
+    let (mine, theirs) = (emails("receiver", 600, 31), emails("sender", 700, 31));
+    scene.write("receiver.csv", &mine);
+    scene.write("sender.csv", &theirs);
+    let sender = with(&SENDER, &["--learns", "both", "--output", "theirs.csv", "--parts", "3"]);
+    let (received, sent) = scene.pair(&sender, &with(&RECEIVER, &["--learns", "both"]));
+    received.expect(0, &["played in 3 parts"]);
+    sent.expect(0, &["31 of "]);
+    assert_eq!(scene.read("out.csv"), plain_join(&mine, &theirs));
+    assert_eq!(scene.read("theirs.csv"), plain_join(&theirs, &mine));
+}
+
+#[test]
+fn local_plays_parts_too() {
+    let scene = Scene::new();
+    let (mine, theirs) = (emails("receiver", 500, 77), emails("sender", 300, 77));
+    scene.write("receiver.csv", &mine);
+    scene.write("sender.csv", &theirs);
+    let tables = ["local", "--receiver", "receiver.csv", "--sender", "sender.csv", "--key", "email:email"];
+    let ended = scene.run(&with(&tables, &["--output", "out.csv", "--parts", "5"]));
+    ended.expect(0, &["played in 5 parts"]);
+    assert_eq!(scene.read("out.csv"), plain_join(&mine, &theirs));
+}
+
+#[test]
+fn what_parts_do_not_go_together_with_is_said_before_the_partner_is_met() {
+    let scene = scene(20);
+    let semi_honest = ["--security", "semi-honest"];
+    for (more, word) in [
+        (vec!["--max-parts", "3"], "above `--max-parts 3`"),
+        (with(&semi_honest, &["--result", "count"]), "results other than rows"),
+        (with(&semi_honest, &["--keep-base-ots", "kept"]), "kept base OTs"),
+        (vec!["--via", "127.0.0.1:1", "--via-key", &scene.sender_key], "`--via`"),
+    ] {
+        let peer = ["--identity", "receiver.pem", "--peer", &scene.sender_key, "--parts", "4"];
+        let to: &[&str] = if more.contains(&"--via") { &[] } else { &["--connect", "127.0.0.1:1"] };
+        let table = ["receive", "--input", "receiver.csv", "--key", "email:email", "--output", "out.csv"];
+        let ended = scene.run(&[&table[..], &peer, to, &more].concat());
+        ended.expect(64, &[word]);
+        nothing_lost(&scene, &[&ended]);
+    }
+}
+
+#[test]
+fn more_parts_than_the_partner_allows_are_refused_on_both_sides() {
+    let scene = scene(20);
+    let (received, sent) =
+        scene.pair(&with(&SENDER, &["--max-parts", "3"]), &with(&RECEIVER, &["--parts", "4"]));
+    received.expect(77, &["the run would have 4 parts, and the partner allows 3"]);
+    sent.expect(77, &["the run would have 4 parts, and this side allows 3"]);
+    nothing_lost(&scene, &[&received, &sent]);
+}
+
+#[test]
+fn a_partner_that_ends_in_the_middle_of_the_parts_costs_no_output() {
+    let scene = scene(60_000);
+    let (mut sender, address) = scene.sender(&with(&SENDER, &["--timeout", "15s"]));
+    let receiver = scene.receiver(&address, &with(&RECEIVER, &["--parts", "64", "--timeout", "15s"]));
+    sender.wait_for("parts: 64");
+    sender.signal(Signal::KILL);
+    let received = receiver.end();
+    received.expect(69, &[]);
+    nothing_lost(&scene, &[&received]);
+}
+
+#[test]
+fn plan_tells_the_parts() {
+    let scene = Scene::new();
+    let sizes = ["plan", "--receiver", "2^20", "--sender", "2^18", "--parts", "16"];
+    let ended = scene.run(&sizes);
+    let text = String::from_utf8(ended.stdout.clone()).unwrap();
+    assert!(text.contains("parts      16, each of 67596 keys of the receiver,"), "{text}");
+    let json: Value = serde_json::from_slice(&scene.run(&with(&sizes, &["--json"])).stdout).unwrap();
+    assert_eq!((&json["parts"]["count"], &json["parts"]["receiver"]), (&16.into(), &67_596.into()));
+}

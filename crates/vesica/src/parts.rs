@@ -1,0 +1,260 @@
+//! A run in several parts: both sets are split by a keyed hash, and each pair of parts is a run of the protocol of its own.
+//! The run succeeds only if all parts do.
+//!
+//! ```text
+//!   hello, terms, sizes, parts needed   as in every run ([`crate::session`]); B parts follow, the larger of both numbers
+//!   u8 names · u16 parts at once · 32 commitment to a coin    ◄──►   names is 0 here: parts are asked for, one at a time
+//!   32 coin · 32 run key                                      ◄──►   opened, compared with the commitment
+//!   rounds, until every part is done, at most four:
+//!     u16 round · bitmap of the parts to play                 ◄──►   equal on both sides
+//!     …each part on a connection of its own ([`part`])
+//!     u32 count · count × (u32 part · 32 receipt)             ◄──►   the receipts that this side holds
+//!   32 root · u64 matches, where both sides learn them        ◄──►   equal on both sides
+//!   DONE: digests                                             ◄──►
+//! ```
+//!
+//! | name | value |
+//! | --- | --- |
+//! | commitment | H("vesica parts coin v2", role, coin) |
+//! | J, the job | H("vesica job v2", sid, n_r, n_s, B, coin_r, coin_s) |
+//! | k, the key of the split | H("vesica part items v2", J) |
+//! | tag of the connections | H("vesica part tag v2", J) |
+//! | sid of an attempt at a part | H("vesica part v2", TLS exporter, both nonces, J, part, M_r, M_s) |
+//! | receipt of an attempt | H("vesica receipt v2", sid of the attempt, digest r→s, digest s→r, matches or 2^64-1) |
+//! | root | H("vesica job root v2", J, the chosen receipts in the order of the parts) |
+//!
+//! H is BLAKE3 in its mode for deriving keys; the receiver's fields stand first, and all have a fixed width.
+//!
+//! **All or nothing.** A part is done if both lists have a receipt in common; the first one of the receiver's list is chosen.
+//! A receipt is the same on both sides only if both saw the same attempt. The receiver looks for its matches after DONE of
+//! the whole run, so no time between two parts tells how many there are.
+//!
+//! **Keys.** The parts' connections show keys made for this run, which both sides exchange on its connection. The items are
+//! fixed before the coins are, so nobody can choose items that fall into one part ([`vesica_encode::parts`]).
+
+mod links;
+mod part;
+mod rounds;
+mod toss;
+
+use rand_core::CryptoRng;
+use vesica_encode::items::{Items, Matches};
+pub use vesica_encode::parts::{MOST, Parts};
+use vesica_encode::parts::{PartsError as SplitError, Split};
+use vesica_net::{Connection, NetError};
+use vesica_protocols::{Learns, Outcome, Phase, Progress as _, Sizes};
+
+pub(crate) use links::{InMemory, Links, OverNetwork};
+
+use crate::report::PartsReport;
+use crate::reporter::Reporter;
+use crate::session::{self, Agreed, SessionError};
+use part::PartProgress;
+use rounds::{Book, MOST_ROUNDS};
+use toss::Job;
+
+/// Why a run in parts did not come to its end.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PartsError {
+    /// The run has something that a part cannot have.
+    #[error("a run in several parts does not go together with {0}")]
+    Excluded(&'static str),
+    /// More parts than a side allows.
+    #[error("the run would have {count} parts, and {limiter} allows {most}")]
+    TooMany {
+        /// B.
+        count: u32,
+        /// Who set the limit: "this side" or "the partner".
+        limiter: &'static str,
+        /// `--max-parts`.
+        most: u32,
+    },
+    /// The system gave no key for the parts' connections.
+    #[error("a key for the connections of the parts could not be made")]
+    Key,
+    /// The partner's coin is not the one that it had chosen.
+    #[error("the partner's coin does not fit its commitment")]
+    Coin,
+    /// The two sides do not mean the same.
+    #[error("the two sides do not have the same {0}")]
+    Differ(&'static str),
+    /// The connection of a part could not be made.
+    #[error(transparent)]
+    Link(#[from] Box<NetError>),
+    /// Parts did not come through.
+    #[error("{missing} of {count} parts did not come through, in {MOST_ROUNDS} rounds")]
+    Missing {
+        /// So many.
+        missing: usize,
+        /// Of so many.
+        count: usize,
+    },
+    /// Too many parts had to be played again.
+    #[error(
+        "connections of parts broke too often: parts were played again {allowance} times, and no more is allowed"
+    )]
+    Allowance {
+        /// How often that is allowed.
+        allowance: u32,
+    },
+    /// A set could not be split.
+    #[error(transparent)]
+    Split(#[from] SplitError),
+}
+
+/// M_r and M_s: the sizes of each pair of parts of two such sets.
+pub fn sizes(parts: Parts, Sizes { receiver, sender }: Sizes) -> Sizes {
+    // A bound is no larger than the size.
+    let bound = |items: usize| parts.bound(items as u64) as usize;
+    Sizes { receiver: bound(receiver), sender: bound(sender) }
+}
+
+/// What is fixed before the first part: the items of each, and what both sides call the run.
+pub(crate) struct Division<'a> {
+    agreed: &'a Agreed,
+    split: Split<'a>,
+    parts: Vec<Items>,
+    job: Job,
+}
+
+/// Ends the conversation. Both sides see a difference, and take their leave in order, so that each one's message reaches
+/// the other; of anything else the partner is told nothing.
+fn leave(run: &mut Connection, error: &SessionError) {
+    match error {
+        SessionError::Parts(PartsError::Differ(_)) => {
+            run.expect_prompt();
+            drop(run.finish(&[]));
+        }
+        _ => run.abort(),
+    }
+}
+
+/// How this side plays.
+pub(crate) struct Conduct<'a> {
+    pub(crate) threads: usize,
+    pub(crate) options: vesica_net::Options,
+    pub(crate) reporter: &'a Reporter<'a>,
+}
+
+impl<'a> Division<'a> {
+    /// The coins, the keys, and the split under them.
+    pub(crate) fn agree(
+        agreed: &'a Agreed,
+        items: &'a Items,
+        run: &mut Connection,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self, SessionError> {
+        let job = toss::agree(agreed, run, rng).inspect_err(|_| run.abort())?;
+        Self::under(agreed, items, job, rng).inspect_err(|_| run.abort())
+    }
+
+    fn under(
+        agreed: &'a Agreed,
+        items: &'a Items,
+        job: Job,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self, SessionError> {
+        let split = Split::new(items, &job.items_key, agreed.parts).map_err(PartsError::from)?;
+        let parts = (0..agreed.parts.count()).map(|part| split.part(part, rng));
+        let parts = parts.collect::<Result<_, _>>().map_err(PartsError::from)?;
+        Ok(Division { agreed, split, parts, job })
+    }
+
+    /// Plays all parts, round by round.
+    pub(crate) fn play<'d>(
+        &'d self,
+        run: &mut Connection,
+        links: &mut dyn Links,
+        conduct: &Conduct<'_>,
+        progress: &'d PartProgress<'_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Book<'d>, SessionError> {
+        let mut book = Book::new(self.parts.len());
+        let played = self.rounds(&mut book, (run, links), conduct, progress, rng);
+        conduct.reporter.parts(self.report(&book));
+        played.inspect_err(|error| leave(run, error))?;
+        Ok(book)
+    }
+
+    fn rounds<'d>(
+        &'d self,
+        book: &mut Book<'d>,
+        (run, links): (&mut Connection, &mut dyn Links),
+        conduct: &Conduct<'_>,
+        progress: &'d PartProgress<'_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), SessionError> {
+        for round in 0..MOST_ROUNDS {
+            let missing = book.missing();
+            rounds::exchange_round(run, round, self.parts.len(), &missing)?;
+            part::round(self, book, (run, &mut *links), (round, &missing), conduct, progress, rng)?;
+            book.compare(run, self.agreed.role())?;
+            if book.missing().is_empty() {
+                return Ok(());
+            }
+        }
+        Err(PartsError::Missing { missing: book.missing().len(), count: self.parts.len() }.into())
+    }
+
+    /// Compares root, matches and digests with the partner: DONE of the whole run.
+    pub(crate) fn confirm(
+        &self,
+        book: &Book<'_>,
+        run: &mut Connection,
+        reporter: &Reporter<'_>,
+    ) -> Result<(), SessionError> {
+        let root = book.root(&self.job.id)?;
+        let matches = match self.agreed.learns {
+            Learns::Receiver => u64::MAX,
+            Learns::Both => book.matches(),
+        };
+        rounds::exchange_root(run, &root, matches).inspect_err(|error| leave(run, error))?;
+        session::exchange_digests(u64::MAX, run, reporter)
+    }
+
+    /// The matches of the whole set, if this side learns them.
+    pub(crate) fn matches(&self, book: Book<'_>) -> Result<Option<Matches>, SessionError> {
+        let mut all = Vec::new();
+        for pending in book.into_chosen() {
+            let Some(pending) = pending else { return Ok(None) };
+            all.push(pending.matches()?);
+        }
+        Ok(Some(self.split.matches(all)))
+    }
+
+    fn report(&self, book: &Book<'_>) -> PartsReport {
+        PartsReport {
+            count: self.parts.len() as u32,
+            bound: self.split.bound() as u64,
+            lanes: 1,
+            attempts: book.attempts(),
+            spent: book.repeated(),
+        }
+    }
+}
+
+/// The whole of a run in parts, from the coins to DONE and the matches.
+pub(crate) fn play(
+    agreed: &Agreed,
+    items: &Items,
+    mut run: Connection,
+    links: &mut dyn Links,
+    conduct: &Conduct<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Outcome>, SessionError> {
+    let reporter = conduct.reporter;
+    let progress = PartProgress::new(reporter);
+    let division = Division::agree(agreed, items, &mut run, rng)?;
+    reporter.phase(Phase::Parts, division.parts.len() as u64);
+    let played = division.play(&mut run, links, conduct, &progress, rng);
+    let played = played.and_then(|book| division.confirm(&book, &mut run, reporter).map(|()| book));
+    reporter.transcript(&run);
+    let book = played?;
+    reporter.confirmed();
+    // The connection ends before the matches are looked for: its end would tell the partner how long that takes.
+    drop(run);
+    division.matches(book).map(|matches| matches.map(Outcome::Matches))
+}
+
+#[cfg(test)]
+mod tests;
