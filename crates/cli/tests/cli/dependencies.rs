@@ -121,8 +121,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("circuit", &["channel", "crypto", "ot"]),
     ("protocols", &["channel", "crypto", "encode", "ot", "circuit"]),
     ("net", &["channel"]),
+    ("spill", &[]),
     ("table", &["crypto", "encode"]),
-    ("vesica", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table"]),
+    ("vesica", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "spill", "table"]),
     ("bench", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica"]),
     (
         "cli",

@@ -1,0 +1,184 @@
+//! Where temporary files may lie.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::statvfs;
+
+use crate::error::SpillError;
+
+/// The directory if neither the user nor the environment names one. It survives restarts, so it is on a disk.
+const USUAL: &str = "/var/tmp";
+
+/// What chose a directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DirectoryKind {
+    /// The user.
+    Named,
+    /// `TMPDIR`.
+    Environment,
+    /// Nothing: `/var/tmp`.
+    Usual,
+}
+
+impl DirectoryKind {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            DirectoryKind::Named => "named",
+            DirectoryKind::Environment => "TMPDIR",
+            DirectoryKind::Usual => USUAL,
+        }
+    }
+}
+
+/// A directory for temporary files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Directory {
+    path: PathBuf,
+    kind: DirectoryKind,
+}
+
+impl Directory {
+    /// The named directory; otherwise `TMPDIR`, otherwise `/var/tmp`, if it does not lie in memory.
+    pub fn choose(named: Option<&Path>) -> Result<Directory, SpillError> {
+        Directory::among(named, std::env::var_os("TMPDIR"), Path::new(USUAL))
+    }
+
+    fn among(
+        named: Option<&Path>,
+        environment: Option<OsString>,
+        usual: &Path,
+    ) -> Result<Directory, SpillError> {
+        let environment = environment.filter(|path| !path.is_empty());
+        let (path, kind) = match (named, environment) {
+            (Some(path), _) => (path.to_owned(), DirectoryKind::Named),
+            (None, Some(path)) => (path.into(), DirectoryKind::Environment),
+            (None, None) => (usual.to_owned(), DirectoryKind::Usual),
+        };
+        let directory = Directory { path, kind };
+        let in_memory = in_memory(&directory.path).map_err(|source| directory.create_error(source))?;
+        if in_memory && kind != DirectoryKind::Named {
+            return Err(SpillError::InMemory { directory: directory.shown() });
+        }
+        Ok(directory)
+    }
+
+    /// What chose it.
+    pub fn kind(&self) -> DirectoryKind {
+        self.kind
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that this user can still write there.
+    pub fn free(&self) -> Result<u64, SpillError> {
+        let there = statvfs(&self.path).map_err(|error| self.create_error(error.into()))?;
+        Ok(there.f_bavail.saturating_mul(there.f_frsize))
+    }
+
+    /// Checks that so many more bytes can be written.
+    pub fn require(&self, needed: u64) -> Result<(), SpillError> {
+        let free = self.free()?;
+        if needed <= free { Ok(()) } else { Err(SpillError::Room { directory: self.shown(), needed, free }) }
+    }
+
+    /// A new file that has no name and that only this user can open.
+    pub(crate) fn file(&self) -> Result<File, SpillError> {
+        tempfile::tempfile_in(&self.path).map_err(|source| self.create_error(source))
+    }
+
+    /// The path for the screen: on one line, with control characters escaped.
+    pub(crate) fn shown(&self) -> String {
+        let escape = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+        self.path.to_string_lossy().chars().map(escape).collect()
+    }
+
+    fn create_error(&self, source: io::Error) -> SpillError {
+        SpillError::Create { directory: self.shown(), source }
+    }
+}
+
+/// Whether the files of a directory lie in memory.
+#[cfg(target_os = "linux")]
+fn in_memory(path: &Path) -> io::Result<bool> {
+    const TMPFS: u64 = 0x0102_1994;
+    const RAMFS: u64 = 0x8584_58f6;
+    let kind = rustix::fs::statfs(path)?.f_type;
+    // The width of the field and its sign differ between processors.
+    Ok([TMPFS, RAMFS].contains(&u64::from(kind as u32)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_memory(path: &Path) -> io::Result<bool> {
+    statvfs(path)?;
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    const MEMORY: &str = "/dev/shm";
+
+    fn named() -> (tempfile::TempDir, Directory) {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = Directory::choose(Some(folder.path())).unwrap();
+        (folder, directory)
+    }
+
+    #[test]
+    fn the_user_comes_before_the_environment() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let (root, path) = (Path::new("/"), folder.path());
+        let kind = |named, environment: Option<&Path>| {
+            let found = Directory::among(named, environment.map(Into::into), path).unwrap();
+            (found.path.clone(), found.kind)
+        };
+        assert_eq!(kind(Some(path), Some(root)), (path.into(), DirectoryKind::Named));
+        assert_eq!(kind(None, Some(path)), (path.into(), DirectoryKind::Environment));
+        assert_eq!(kind(None, None), (path.into(), DirectoryKind::Usual));
+        assert_eq!(kind(None, Some(Path::new(""))), (path.into(), DirectoryKind::Usual));
+        let absent = Directory::among(Some(&path.join("absent")), None, root).unwrap_err();
+        assert!(matches!(absent, SpillError::Create { .. }), "{absent}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_is_refused_unless_it_is_named() {
+        let memory = Path::new(MEMORY);
+        if !in_memory(memory).unwrap_or(false) {
+            return;
+        }
+        assert!(Directory::among(Some(memory), None, Path::new("/")).is_ok());
+        let error = Directory::among(None, Some(memory.into()), Path::new("/")).unwrap_err();
+        assert!(matches!(error, SpillError::InMemory { .. }), "{error}");
+        let error = Directory::among(None, None, memory).unwrap_err();
+        assert!(matches!(error, SpillError::InMemory { .. }), "{error}");
+    }
+
+    #[test]
+    fn room_is_what_the_system_says() {
+        let (_folder, directory) = named();
+        let free = directory.free().unwrap();
+        assert!(directory.require(free / 2).is_ok());
+        let error = directory.require(u64::MAX).unwrap_err();
+        assert!(matches!(error, SpillError::Room { needed: u64::MAX, .. }), "{error}");
+    }
+
+    #[test]
+    fn files_have_no_name_and_are_for_this_user_alone() {
+        let (folder, directory) = named();
+        let file = directory.file().unwrap();
+        let metadata = file.metadata().unwrap();
+        assert_eq!((metadata.mode() & 0o777, metadata.nlink()), (0o600, 0));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
