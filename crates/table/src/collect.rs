@@ -1,6 +1,7 @@
 //! Makes items from the key values of each row, the same for every format.
 
 use std::net::Ipv4Addr;
+use std::ops::ControlFlow;
 
 use vesica_crypto::short_keys::{BLOCK, CharClasses};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, ShortKey};
@@ -130,6 +131,8 @@ pub(crate) struct Collector {
     on_null: OnFault,
     on_invalid: OnFault,
     builder: ItemsBuilder,
+    /// The row that the builder has as number 0.
+    first: u64,
     report: TableReport,
     /// The batch memory, if the rule can check keys in batches ([`Rule::has_short_keys`]).
     short: Option<Box<Short>>,
@@ -161,14 +164,15 @@ impl Collector {
             let (keys, classes) = ([ShortKey::default(); _], [CharClasses::default(); _]);
             Box::new(Short { keys, blocks: [[0; BLOCK]; _], classes })
         });
-        Ok(Collector { rules, on_null, on_invalid, builder, report: TableReport::default(), short })
+        let report = TableReport::default();
+        Ok(Collector { rules, on_null, on_invalid, builder, first: 0, report, short })
     }
 
     /// Takes the next row, whose key values `value` gives by number. Counts a row at fault; further rows may
     /// follow.
     #[inline]
     pub(crate) fn row<'v>(&mut self, value: impl Fn(usize) -> Value<'v>) -> Result<(), RowFault> {
-        let row = self.report.rows;
+        let row = self.report.rows - self.first;
         self.report.rows += 1;
         let key = self.builder.key();
         key.clear();
@@ -239,7 +243,7 @@ impl Collector {
             if length <= ShortKey::LONGEST
                 && rule.is_canonical(&classes[row], &blocks[row][ShortKey::AT..][..length])
             {
-                keys[kept] = ShortKey { row: self.report.rows, length: length as u8 };
+                keys[kept] = ShortKey { row: self.report.rows - self.first, length: length as u8 };
                 if kept < row {
                     blocks[kept] = blocks[row];
                 }
@@ -271,6 +275,22 @@ impl Collector {
             ItemsError::ValueOutOfRange { .. } => fault,
             error => RowFault::Items(error),
         })
+    }
+
+    /// How many digests it holds, and of how many rows they are, those without a key counted.
+    pub(crate) fn held(&self) -> (usize, u64) {
+        (self.builder.len(), self.report.rows - self.first)
+    }
+
+    /// Hands over the digests that it holds, with their rows, until `take` breaks.
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(u64, &[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
+        let first = std::mem::replace(&mut self.first, self.report.rows);
+        self.builder.drain(|row, digest| take(first + row, digest))
+    }
+
+    /// The counts so far, without items and duplicates.
+    pub(crate) fn report(&self) -> TableReport {
+        self.report
     }
 
     pub(crate) fn finish(self, request: &Request) -> Result<(Items, TableReport), ItemsError> {

@@ -10,6 +10,7 @@ use crate::format::Format;
 use crate::header::{self, Needed, Purpose};
 use crate::input::{Fingerprint, Input, OnProgress, Progress};
 use crate::request::{Chosen, Loaded};
+use crate::rows::Ascending;
 use crate::rule::Rule;
 use ::parquet::errors::ParquetError;
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -246,24 +247,20 @@ pub(crate) fn select(
     }
     let mut scan = Scan::open(input, None, on_progress).map_err(or_changed)?;
     sink.begin(input, scan.schema(), &chosen.added)?;
-    let rows = chosen.rows;
-    let mut at = 0;
+    let mut rows = chosen.rows.ascending();
     loop {
-        scan.skip_to(rows.get(at).copied()).map_err(or_changed)?;
+        scan.skip_to(rows.peek()).map_err(or_changed)?;
         let Some((first, batch)) = scan.next().map_err(or_changed)? else { break };
-        let end = first + batch.num_rows() as u64;
-        let inside = rows[at..].partition_point(|row| *row < end);
-        let wanted = &rows[at..at + inside];
-        if let Some(batch) = taken(&batch, first, wanted) {
+        let at = rows.taken();
+        if let Some(batch) = taken(&batch, first, &mut rows) {
             write_matches(&batch, &chosen, at, sink)?;
         }
-        at += inside;
     }
     let same = match &scan.source {
         Source::Parquet(_) => parquet::unchanged(input, seen)?,
         _ => scan.fingerprint()? == *seen,
     };
-    if at < rows.len() || !same {
+    if rows.peek().is_some() || !same {
         return Err(changed());
     }
     sink.finish()
@@ -301,19 +298,21 @@ fn same_bytes(input: &Input, seen: &Fingerprint) -> bool {
     again.unwrap_or(false)
 }
 
-/// Rows of a batch, by their numbers; none if there are none.
-fn taken(batch: &RecordBatch, first: u64, rows: &[u64]) -> Option<RecordBatch> {
-    if rows.len() == batch.num_rows() {
-        return (!rows.is_empty()).then(|| batch.clone());
+/// The next rows that are in this batch, which begins with row `first`; none if there are none.
+fn taken(batch: &RecordBatch, first: u64, rows: &mut Ascending<'_>) -> Option<RecordBatch> {
+    let end = first + batch.num_rows() as u64;
+    rows.peek().filter(|row| *row < end)?;
+    let (mut wanted, before) = (vec![false; batch.num_rows()], rows.taken());
+    while let Some((_, row)) = rows.next_below(end) {
+        wanted[(row - first) as usize] = true;
     }
-    if rows.is_empty() {
-        return None;
+    let count = rows.taken() - before;
+    if count == batch.num_rows() {
+        return Some(batch.clone());
     }
-    let mut wanted = vec![false; batch.num_rows()];
-    rows.iter().for_each(|row| wanted[(row - first) as usize] = true);
     let filter = arrow_array::BooleanArray::from(wanted);
     if batch.num_columns() == 0 {
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
         return RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options).ok();
     }
     arrow_select::filter::filter_record_batch(batch, &filter).ok()

@@ -6,6 +6,9 @@
 //! format, and refuses an input that has changed. [`Output`] puts the result in its place only when it is
 //! complete.
 //!
+//! A table of more rows than fit into memory goes through [`Input::load_into`] to a [`RowSink`], and the rows to
+//! select are a [`RowBitmap`].
+//!
 //! ```
 //! use std::ops::ControlFlow;
 //! use vesica_encode::items::{Encoding, Width};
@@ -47,7 +50,9 @@ mod output;
 mod packing;
 mod payload;
 mod request;
+mod rows;
 mod rule;
+mod sink;
 mod table;
 mod unicode;
 
@@ -68,7 +73,9 @@ pub use output::{Cancelled, Output, Standard, remove_unfinished, standard};
 pub use packing::Packing;
 pub use payload::PayloadRows;
 pub use request::{OnFault, Request, TableReport};
+pub use rows::{RowBitmap, RowSet};
 pub use rule::{Country, Part, Rule, Value};
+pub use sink::RowSink;
 pub use table::Table;
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::attach::Attach;
 use crate::header::Needed;
 use crate::input::Fingerprint;
 use crate::key::KeySpec;
+use crate::rows::RowSet;
 
 /// What to do with a row whose key is null or invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,7 +73,7 @@ pub struct TableReport {
 /// The rows to write, and what the output has beside them.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen<'a> {
-    pub(crate) rows: &'a [u64],
+    pub(crate) rows: RowSet<'a>,
     pub(crate) added: Added<'a>,
 }
 

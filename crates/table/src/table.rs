@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use vesica_encode::items::{Items, ItemsError, Matches};
+use vesica_encode::items::{Items, ItemsError};
 
 use crate::added::Added;
 use crate::attach::Carried;
@@ -17,6 +17,8 @@ use crate::header::Needed;
 use crate::input::{Fingerprint, Input, Progress};
 use crate::payload::PayloadRows;
 use crate::request::{Chosen, Loaded, Request, TableReport};
+use crate::rows::RowSet;
+use crate::sink::{self, Digested, RowSink};
 
 mod text;
 
@@ -60,9 +62,7 @@ impl Input {
         let (items, report) = match collector.finish(request) {
             Ok(finished) => finished,
             Err(ItemsError::Duplicate { first, second }) => {
-                let mut place = |row| self.place_of(row, on_progress);
-                let (first, second) = (place(first)?, place(second)?);
-                return Err(TableError::Duplicate { file: self.name().to_owned(), first, second });
+                return Err(self.duplicate((first, second), on_progress));
             }
             Err(error) => return Err(error.into()),
         };
@@ -70,6 +70,30 @@ impl Input {
         let (numbers, payload) = (None, None);
         let seen = fingerprint;
         Ok((Table { input: self, columns, report, seen, carried, value_columns, numbers, payload }, items))
+    }
+
+    /// First pass over a table of any length: hands the digest of each row's key to `sink`, and keeps none.
+    ///
+    /// What the rows carry beside their keys is not read, and duplicates are not looked for: the report has no
+    /// items and no duplicates until [`Table::with_counts`].
+    pub fn load_into(
+        self,
+        request: &Request,
+        sink: &mut dyn RowSink,
+        on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Table, TableError> {
+        let keys: Vec<Needed<'_>> = request.keys.iter().map(Needed::key).collect();
+        let loading = |rows_hint: usize| {
+            let collector = Collector::new(request, rows_hint.min(sink::BATCH))?;
+            Ok::<_, TableError>(Loading { file: self.name(), request, collector, carried: Carried::Nothing })
+        };
+        let read = self.read(&keys, |hint| Digested::new(loading(hint)?, sink, hint), on_progress)?;
+        let Loaded { rows, columns, fingerprint } = read;
+        let report = rows.finish()?.collector.report();
+        let (carried, value_columns) = (Carried::Nothing, Vec::new());
+        let (numbers, payload) = (None, None);
+        let seen = fingerprint;
+        Ok(Table { input: self, columns, report, seen, carried, value_columns, numbers, payload })
     }
 
     /// Passes over the values of these columns in all rows.
@@ -82,6 +106,19 @@ impl Input {
         match self.format() {
             Format::Csv(packing) => text::read(self, packing, needed, begin, on_progress),
             _ => columnar::read(self, needed, begin, on_progress),
+        }
+    }
+
+    fn duplicate(
+        &self,
+        (first, second): (u64, u64),
+        on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> TableError {
+        let file = self.name().to_owned();
+        let mut place = |row| self.place_of(row, on_progress);
+        match (place(first), place(second)) {
+            (Ok(first), Ok(second)) => TableError::Duplicate { file, first, second },
+            (Err(error), _) | (_, Err(error)) => error,
         }
     }
 
@@ -107,6 +144,22 @@ impl Table {
     /// The counts of the first pass.
     pub fn report(&self) -> TableReport {
         self.report
+    }
+
+    /// The same table with the counts that whoever took its keys has found.
+    #[must_use]
+    pub fn with_counts(self, items: u64, duplicates: u64) -> Self {
+        let report = TableReport { items, duplicates, ..self.report };
+        Table { report, ..self }
+    }
+
+    /// The error for two rows with the same key, which says where they are.
+    pub fn duplicate(
+        &self,
+        (first, second): (u64, u64),
+        on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> TableError {
+        self.input.duplicate((first, second), on_progress)
     }
 
     pub(crate) fn input(&self) -> &Input {
@@ -151,13 +204,13 @@ impl Table {
     /// `out` gets a file of the same format, schema and notes, and for record batches an Arrow IPC stream. If
     /// the input is not what the first pass read, the error is [`TableError::Changed`], and the content of
     /// `out` must not be used.
-    pub fn select(
+    pub fn select<'r>(
         &self,
-        matches: &Matches,
+        rows: impl Into<RowSet<'r>>,
         out: &mut (dyn Write + Send),
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), TableError> {
-        let chosen = self.chosen(matches)?;
+        let chosen = self.chosen(rows.into())?;
         match self.input.format() {
             Format::Csv(packing) => text::select(&self.input, packing, chosen, &self.seen, out, on_progress),
             _ => columnar::select(&self.input, chosen, &self.seen, &mut Sink::Out(Some(out)), on_progress),
@@ -166,13 +219,13 @@ impl Table {
 
     /// Second pass over a columnar input: hands the matching rows to `take` as record batches. `take` may end
     /// the pass with `Break`.
-    pub fn select_batches(
+    pub fn select_batches<'r>(
         &self,
-        matches: &Matches,
+        rows: impl Into<RowSet<'r>>,
         take: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), TableError> {
-        let chosen = self.chosen(matches)?;
+        let chosen = self.chosen(rows.into())?;
         // Checked before the pass, whose error would be another one.
         self.schema()?;
         columnar::select(&self.input, chosen, &self.seen, &mut Sink::Taker(take), on_progress)
@@ -187,11 +240,11 @@ impl Table {
         }
     }
 
-    fn chosen<'a>(&'a self, matches: &'a Matches) -> Result<Chosen<'a>, TableError> {
-        let (rows, there) = (matches.rows(), self.report.rows);
+    fn chosen<'a>(&'a self, rows: RowSet<'a>) -> Result<Chosen<'a>, TableError> {
+        let there = self.report.rows;
         let added = self.added();
         match rows.last() {
-            Some(&row) if row >= there => Err(TableError::NoSuchRow { row, rows: there }),
+            Some(row) if row >= there => Err(TableError::NoSuchRow { row, rows: there }),
             _ if !added.fits(rows.len()) => Err(TableError::Numbers { rows: rows.len() }),
             _ => Ok(Chosen { rows, added }),
         }

@@ -1,6 +1,7 @@
 //! Builds [`Items`] from keys.
 
 use std::fmt;
+use std::ops::ControlFlow;
 
 use super::digest::{Batch, digest_batch, digest_blocks};
 use super::store::{DUMMY_ROW, Records, Store, on_store};
@@ -134,6 +135,54 @@ impl ItemsBuilder {
             _ => return Err(ItemsError::WrongEncoding),
         }
         Ok(())
+    }
+
+    /// Adds the digest of a row's key.
+    ///
+    /// # Panics
+    /// If the digest has another width than the items.
+    #[inline]
+    pub fn push_digest(&mut self, row: u64, digest: &[u8]) -> Result<(), ItemsError> {
+        assert_eq!(digest.len(), self.encoding.bytes(), "a digest of this width");
+        let row = row_number(row)?;
+        match &mut self.store {
+            Store::Native(_) => return Err(ItemsError::WrongEncoding),
+            Store::Narrow(records) => records.append(digest.as_chunks().0, &[row]),
+            Store::Wide(records) => records.append(digest.as_chunks().0, &[row]),
+        }
+        Ok(())
+    }
+
+    /// How many keys have been added.
+    pub fn len(&self) -> usize {
+        self.ends.len() + on_store!(&self.store, s => s.len())
+    }
+
+    /// Whether no key has been added.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Hands over all items so far, in the order of their rows, and forgets them. `Break` ends it.
+    pub fn drain(&mut self, take: impl FnMut(u64, &[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
+        self.flush();
+        on_store!(&mut self.store, s => s.drain(take))
+    }
+
+    /// Keeps only the first row of each item. Returns the two rows of one item whose second is the first row of
+    /// the table that repeats an item; none if no item was there twice.
+    ///
+    /// A caller that does this from time to time takes memory for the distinct items alone. If rows came in
+    /// ascending order, the first result is the same as if all had been looked at together.
+    pub fn keep_first(&mut self) -> Option<(u64, u64)> {
+        self.flush();
+        on_store!(&mut self.store, s => s.keep_first())
+    }
+
+    /// Numbers the items by their order, from 0 on, in place of their rows. Equal items must have been removed
+    /// by [`keep_first`](Self::keep_first) just before.
+    pub fn renumber(&mut self) {
+        on_store!(&mut self.store, s => s.renumber());
     }
 
     #[inline]

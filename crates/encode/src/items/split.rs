@@ -7,7 +7,7 @@ use rand_core::CryptoRng;
 use vesica_crypto::hash::Oracle;
 
 use super::store::{Store, on_store};
-use super::{Items, Matches};
+use super::{Items, ItemsError, Matches, Width};
 use crate::parts::{Parts, PartsError};
 
 /// Consecutive numbers of 64 bits: the prefixes of the items of a part.
@@ -110,6 +110,39 @@ impl<'a> Split<'a> {
     pub fn matches(&self, of_parts: impl IntoIterator<Item = Matches>) -> Matches {
         let numbers = of_parts.into_iter().flat_map(Matches::into_rows);
         self.items.matches(numbers.map(|number| number as usize))
+    }
+}
+
+impl Parts {
+    /// The items under the key of a split run: item' of each of these digests of `width` bytes, side by side.
+    ///
+    /// # Panics
+    /// If `items` is not as long as `digests`, or there is no whole number of them.
+    pub fn keyed(key: &[u8; 32], width: Width, digests: &[u8], items: &mut [u8]) {
+        Oracle::with_key(*key).hash_batch(digests, width.bytes(), items, width.bytes());
+    }
+
+    /// Fills a part with dummies, as [`Split::part`] does, for who splits a set without holding it in memory:
+    /// `part` has the items of part number `number` of a set of `of` items, dummies counted.
+    ///
+    /// # Errors
+    /// If the part has more items than the bound, or its items are native integers.
+    pub fn fill(
+        self,
+        number: usize,
+        of: u64,
+        part: &mut Items,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), PartsError> {
+        let (items, bound) = (part.len(), self.bound(of));
+        if matches!(part.store, Store::Native(_)) {
+            return Err(PartsError::Native);
+        }
+        if items as u64 > bound {
+            return Err(PartsError::Overfull { part: number, items, bound });
+        }
+        let bound = usize::try_from(bound).map_err(|_| ItemsError::TooManyRows)?;
+        Ok(part.pad_within(bound, self.range(number), rng)?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Records of a key and a row, sorted in place, and the index of each distinct item among them.
 
 use std::cmp::Ordering;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use rand_core::CryptoRng;
 use vesica_crypto::hash::Oracle;
@@ -97,6 +97,33 @@ impl<const N: usize> Records<N> {
         self.records.extend(keys.iter().zip(rows).map(|(key, row)| Record::new(*key, *row)));
     }
 
+    /// Hands over the records by their rows, and keeps none of them. `Break` ends it.
+    pub(super) fn drain(&mut self, mut take: impl FnMut(u64, &[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
+        // Keys that are hashed in batches may stand behind those of later rows.
+        if !self.records.is_sorted_by_key(|record| record.row) {
+            self.records.sort_unstable_by_key(|record| record.row);
+        }
+        let taken = self.records.iter().try_for_each(|record| take(record.row.into(), &record.key));
+        self.records.clear();
+        taken
+    }
+
+    /// Sorts the records and drops all but the first of each key. Returns the first two rows with one key.
+    pub(super) fn keep_first(&mut self) -> Option<(u64, u64)> {
+        sort(&mut self.records);
+        if self.repeated() == 0 {
+            return None;
+        }
+        let rows = self.first_duplicate();
+        self.records.dedup_by_key(|record| record.key);
+        Some(rows)
+    }
+
+    /// Puts the number of each record in place of its row.
+    pub(super) fn renumber(&mut self) {
+        (0..).zip(&mut self.records).for_each(|(number, record)| record.row = number);
+    }
+
     /// Sorts the records, handles duplicates, and returns how many there are.
     pub(super) fn sort(&mut self, on_duplicates: OnDuplicates) -> Result<u64, ItemsError> {
         sort(&mut self.records);
@@ -109,7 +136,10 @@ impl<const N: usize> Records<N> {
                     self.records.dedup_by_key(|record| record.key);
                     left = 0;
                 }
-                OnDuplicates::Error => return Err(self.first_duplicate()),
+                OnDuplicates::Error => {
+                    let (first, second) = self.first_duplicate();
+                    return Err(ItemsError::Duplicate { first, second });
+                }
             }
         }
         self.records.shrink_to_fit();
@@ -123,7 +153,7 @@ impl<const N: usize> Records<N> {
     }
 
     /// The pair of equal keys whose second row is the first such row of the table.
-    fn first_duplicate(&self) -> ItemsError {
+    fn first_duplicate(&self) -> (u64, u64) {
         let (mut first, mut second) = (0, u32::MAX);
         for group in self.records.chunk_by(|a, b| a.key == b.key) {
             if let [a, b, ..] = group
@@ -132,7 +162,7 @@ impl<const N: usize> Records<N> {
                 (first, second) = (a.row, b.row);
             }
         }
-        ItemsError::Duplicate { first: first.into(), second: second.into() }
+        (first.into(), second.into())
     }
 
     /// Finds the first record of each item, given how many records have the key of the record before.

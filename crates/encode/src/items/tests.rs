@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, HashSet};
+use std::ops::ControlFlow;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -334,4 +335,75 @@ fn debug_output_has_no_content() {
         "Items { encoding: Digest(Digest128), len: 1, .. } ItemsBuilder { encoding: Digest(Digest128), .. } \
          KeyEncoder { arity: 1, .. } Matches { rows: 1, items: 1 }"
     );
+}
+
+#[test]
+fn a_drained_builder_gives_what_it_would_have_built() {
+    let mut rng = StdRng::seed_from_u64(31);
+    for width in WIDTHS {
+        let keys: Vec<String> = (0..5000).map(|_| format!("key {}", rng.random_range(0..3000))).collect();
+        let expected = Items::of_keys(width, &keys).unwrap();
+        let mut builder = ItemsBuilder::new(Encoding::Digest(width), 0).unwrap();
+        let mut taken = Vec::new();
+        for (row, key) in keys.iter().enumerate() {
+            builder.push(row as u64, key.as_bytes()).unwrap();
+            if row % 1700 == 99 {
+                let held = builder.len();
+                let before = taken.len();
+                let all = builder.drain(|row, digest| {
+                    taken.push((row, digest.to_vec()));
+                    ControlFlow::Continue(())
+                });
+                assert!(all.is_continue() && builder.is_empty() && taken.len() - before == held);
+            }
+        }
+        let stopped = builder.drain(|row, _| {
+            assert_eq!(row, taken.len() as u64);
+            ControlFlow::Break(())
+        });
+        assert!(stopped.is_break() && builder.is_empty());
+        assert!(taken.iter().map(|(row, _)| *row).eq(0..taken.len() as u64));
+        // Digests that go in again are the same items.
+        let mut again = ItemsBuilder::new(Encoding::Digest(width), 0).unwrap();
+        taken.iter().for_each(|(row, digest)| again.push_digest(*row, digest).unwrap());
+        for row in taken.len()..keys.len() {
+            let mut bytes = vec![0; width.bytes()];
+            digest(width, keys[row].as_bytes(), &mut bytes);
+            again.push_digest(row as u64, &bytes).unwrap();
+        }
+        let again = again.build(OnDuplicates::All).unwrap();
+        assert!(again.digests().eq(expected.digests()));
+        assert!((0..again.len()).all(|item| again.rows_of(item).eq(expected.rows_of(item))));
+    }
+    let mut native = ItemsBuilder::new(Encoding::Native { sigma: 8 }, 0).unwrap();
+    assert_eq!(native.push_digest(0, &[0; 8]), Err(ItemsError::WrongEncoding));
+}
+
+#[test]
+fn the_first_rows_are_kept_and_the_first_repeated_row_is_told() {
+    let mut rng = StdRng::seed_from_u64(32);
+    for width in WIDTHS {
+        for keys in [300, 5000] {
+            let names: Vec<String> = (0..2000).map(|_| format!("{}", rng.random_range(0..keys))).collect();
+            let slices: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
+            let expected = build(width, &slices, OnDuplicates::Error).map(|_| ());
+            let first = build(width, &slices, OnDuplicates::First).unwrap();
+            let mut builder = ItemsBuilder::new(Encoding::Digest(width), 0).unwrap();
+            let mut repeated = None;
+            for (row, name) in (0..).zip(&names) {
+                builder.push(row, name.as_bytes()).unwrap();
+                if row % 321 == 0 {
+                    repeated = repeated.or(builder.keep_first());
+                }
+            }
+            repeated = repeated.or(builder.keep_first());
+            assert_eq!(
+                repeated.map(|(first, second)| ItemsError::Duplicate { first, second }),
+                expected.err()
+            );
+            assert_eq!((builder.len(), builder.keep_first()), (first.len(), None));
+            let kept = builder.build(OnDuplicates::Error).unwrap();
+            assert!((0..kept.len()).all(|item| kept.rows_of(item).eq(first.rows_of(item))));
+        }
+    }
 }

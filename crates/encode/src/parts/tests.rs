@@ -310,3 +310,45 @@ fn native_items_are_refused() {
     let items = builder.build(OnDuplicates::All).unwrap();
     assert_eq!(Split::new(&items, &[0; 32], parts(2)).unwrap_err(), PartsError::Native);
 }
+
+/// A part made without the whole set in memory, in which equal items come several times.
+#[test]
+fn a_part_of_keyed_digests_is_the_part_of_the_set() {
+    let (key, parts) = ([8; 32], parts(6));
+    for width in WIDTHS {
+        let names: Vec<String> = names(0..3000);
+        let mut items = Items::of_keys(width, &names).unwrap();
+        items.pad(3100, &mut rng()).unwrap();
+        let split = Split::new(&items, &key, parts).unwrap();
+        let mut digests = vec![0; names.len() * width.bytes()];
+        for (name, out) in names.iter().zip(digests.chunks_mut(width.bytes())) {
+            digest(width, name.as_bytes(), out);
+        }
+        let mut keyed = vec![0; digests.len()];
+        Parts::keyed(&key, width, &digests, &mut keyed);
+        for number in 0..parts.count() {
+            let mut builder = ItemsBuilder::new(Encoding::Digest(width), 0).unwrap();
+            let here =
+                |item: &[u8]| parts.of_prefix(u64::from_be_bytes(*item.first_chunk().unwrap())) == number;
+            for item in keyed.chunks(width.bytes()).filter(|item| here(item)) {
+                (0..3).for_each(|_| builder.push_digest(0, item).unwrap());
+                assert!(!builder.len().is_multiple_of(100) || builder.keep_first().is_some());
+            }
+            builder.keep_first();
+            builder.renumber();
+            let mut part = builder.build(OnDuplicates::Error).unwrap();
+            let real = part.len();
+            parts.fill(number, 3100, &mut part, &mut rng()).unwrap();
+            let expected = split.part(number, &mut rng()).unwrap();
+            assert!(part.digests().eq(expected.digests()));
+            let numbers = (0..part.len()).flat_map(|item| part.rows_of(item));
+            assert!(numbers.eq(0..real as u64), "items are numbered in their order");
+            let bound = parts.bound(20) as usize;
+            let error = parts.fill(number, 20, &mut part, &mut rng()).unwrap_err();
+            assert!(matches!(error, PartsError::Overfull { bound: most, .. } if most == bound as u64));
+        }
+    }
+    let mut native =
+        ItemsBuilder::new(Encoding::Native { sigma: 32 }, 0).unwrap().build(OnDuplicates::All).unwrap();
+    assert_eq!(parts.fill(0, 9, &mut native, &mut rng()), Err(PartsError::Native));
+}

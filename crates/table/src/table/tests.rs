@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use vesica_encode::items::{Encoding, KeyEncoder, OnDuplicates, Width, digest};
+use vesica_encode::items::{Encoding, KeyEncoder, Matches, OnDuplicates, Width, digest};
 
 use super::*;
 use crate::error::{Fault, Invalid};

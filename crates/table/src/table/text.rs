@@ -101,12 +101,12 @@ pub(super) fn select(
         let names = chosen.added.names(&csv.names);
         lines.record(csv.records.verbatim(), names.iter().map(String::as_str), input)?;
     }
-    let mut wanted = chosen.rows.iter().copied().enumerate().peekable();
+    let mut wanted = chosen.rows.ascending();
     let mut row = 0;
     loop {
         if csv.records.read_block() {
             let end = row + csv.records.block_rows() as u64;
-            while let Some((at, wanted)) = wanted.next_if(|(_, wanted)| *wanted < end) {
+            while let Some((at, wanted)) = wanted.next_below(end) {
                 lines.record(
                     csv.records.block_record((wanted - row) as usize),
                     chosen.added.texts(at),
@@ -115,7 +115,7 @@ pub(super) fn select(
             }
             row = end;
         } else if csv.read_row().map_err(or_changed)? {
-            if let Some((at, _)) = wanted.next_if(|(_, wanted)| *wanted == row) {
+            if let Some((at, _)) = wanted.next_below(row + 1) {
                 lines.record(csv.records.verbatim(), chosen.added.texts(at), input)?;
             }
             row += 1;

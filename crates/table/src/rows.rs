@@ -1,0 +1,198 @@
+//! Which rows of a table leave it.
+
+use std::fmt;
+
+use vesica_encode::items::Matches;
+
+/// Rows of a table, counted from 0, each once.
+#[derive(Clone, Copy, Debug)]
+pub enum RowSet<'a> {
+    /// An ascending list.
+    List(&'a [u64]),
+    /// A bit for each row of the table.
+    Bitmap(&'a RowBitmap),
+}
+
+impl<'a> From<&'a Matches> for RowSet<'a> {
+    fn from(matches: &'a Matches) -> Self {
+        RowSet::List(matches.rows())
+    }
+}
+
+impl<'a> From<&'a RowBitmap> for RowSet<'a> {
+    fn from(rows: &'a RowBitmap) -> Self {
+        RowSet::Bitmap(rows)
+    }
+}
+
+impl<'a> RowSet<'a> {
+    /// How many rows there are.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            RowSet::List(rows) => rows.len(),
+            RowSet::Bitmap(rows) => rows.len() as usize,
+        }
+    }
+
+    /// The highest row.
+    pub(crate) fn last(self) -> Option<u64> {
+        match self {
+            RowSet::List(rows) => rows.last().copied(),
+            RowSet::Bitmap(rows) => rows.last(),
+        }
+    }
+
+    /// The rows from the first on.
+    pub(crate) fn ascending(self) -> Ascending<'a> {
+        let mut rows = Ascending { rows: self, next: None, taken: 0 };
+        rows.next = rows.following(0);
+        rows
+    }
+}
+
+/// Goes through the rows of a set, which a pass over the table reaches one after the other.
+pub(crate) struct Ascending<'a> {
+    rows: RowSet<'a>,
+    next: Option<u64>,
+    taken: usize,
+}
+
+impl Ascending<'_> {
+    /// The next row; none at the end.
+    pub(crate) fn peek(&self) -> Option<u64> {
+        self.next
+    }
+
+    /// How many rows have been taken.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Takes the next row if it is below `end`. Its number among the rows of the set comes with it.
+    #[inline]
+    pub(crate) fn next_below(&mut self, end: u64) -> Option<(usize, u64)> {
+        let row = self.next.filter(|row| *row < end)?;
+        let taken = self.taken;
+        self.taken += 1;
+        self.next = self.following(row + 1);
+        Some((taken, row))
+    }
+
+    /// The row after those that have been taken, all of which are below `from`.
+    #[inline]
+    fn following(&self, from: u64) -> Option<u64> {
+        match self.rows {
+            RowSet::List(rows) => rows.get(self.taken).copied(),
+            RowSet::Bitmap(rows) => rows.from(from),
+        }
+    }
+}
+
+/// Rows of a table, as a bit for each: an eighth of a byte a row, however many of them are in it.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct RowBitmap {
+    words: Vec<u64>,
+    len: u64,
+}
+
+impl RowBitmap {
+    /// None of a table's rows, which are below `rows`.
+    pub fn new(rows: u64) -> Self {
+        RowBitmap { words: vec![0; rows.div_ceil(64) as usize], len: 0 }
+    }
+
+    /// Puts a row into the set, and returns whether it was not in it.
+    ///
+    /// # Panics
+    /// If the table has no such row.
+    #[inline]
+    pub fn insert(&mut self, row: u64) -> bool {
+        let word = &mut self.words[(row / 64) as usize];
+        let bit = 1 << (row % 64);
+        let new = *word & bit == 0;
+        *word |= bit;
+        self.len += u64::from(new);
+        new
+    }
+
+    /// How many rows are in the set.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether no row is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The rows, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u64> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let row = self.from(at)?;
+            at = row + 1;
+            Some(row)
+        })
+    }
+
+    /// The first row of the set that is not below `row`.
+    #[inline]
+    fn from(&self, row: u64) -> Option<u64> {
+        let at = (row / 64) as usize;
+        let first = self.words.get(at)? & (u64::MAX << (row % 64));
+        if first != 0 {
+            return Some(at as u64 * 64 + u64::from(first.trailing_zeros()));
+        }
+        let more = self.words[at + 1..].iter().position(|word| *word != 0)?;
+        let at = at + 1 + more;
+        Some(at as u64 * 64 + u64::from(self.words[at].trailing_zeros()))
+    }
+
+    fn last(&self) -> Option<u64> {
+        let at = self.words.iter().rposition(|word| *word != 0)?;
+        Some(at as u64 * 64 + u64::from(self.words[at].ilog2()))
+    }
+}
+
+impl fmt::Debug for RowBitmap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowBitmap").field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    #[test]
+    fn a_bitmap_is_a_list() {
+        let mut rng = StdRng::seed_from_u64(4);
+        for share in [0.0, 0.001, 0.5, 1.0] {
+            for rows in [0, 1, 63, 64, 65, 1000, 10_000] {
+                let list: Vec<u64> = (0..rows).filter(|_| rng.random_bool(share)).collect();
+                let mut bitmap = RowBitmap::new(rows);
+                assert!(list.iter().all(|row| bitmap.insert(*row)));
+                assert!(list.iter().all(|row| !bitmap.insert(*row)));
+                assert!(bitmap.iter().eq(list.iter().copied()) && bitmap.is_empty() == list.is_empty());
+                let sets = [RowSet::List(&list), RowSet::from(&bitmap)];
+                for set in sets {
+                    assert!(set.len() == list.len() && set.last() == list.last().copied());
+                    let (mut ascending, mut taken) = (set.ascending(), Vec::new());
+                    // In steps, as a pass over batches of rows takes them.
+                    for end in (0..rows + 100).step_by(97) {
+                        assert_eq!(ascending.peek(), list.get(taken.len()).copied());
+                        while let Some((number, row)) = ascending.next_below(end) {
+                            assert!(number == taken.len() && row < end);
+                            taken.push(row);
+                        }
+                        assert_eq!(ascending.taken(), taken.len());
+                    }
+                    assert_eq!(taken, list);
+                }
+            }
+        }
+    }
+}
