@@ -1,0 +1,182 @@
+//! What a memory budget is spent on, and how many parts a run needs to stay within it.
+//!
+//! ```text
+//! budget ≥ 64 MiB                        the process, its connections, the reader of a text
+//!        + R                             what the reader of a columnar table has in memory at a time
+//!        + rows / 8                      the rows that match, a bit each
+//!        + the largest of
+//!            400 · keys in memory        the table's items, and what the default protocol takes for them in one part
+//!            1024 · block                buckets, while the table is read; 32 KiB or 4 KiB each
+//!            B · block                   parts, while the set is split
+//!            58 · n / 1024               distinct digests of a bucket
+//!            58 · M + protocol's formula at M     a part
+//! ```
+//!
+//! The number of parts is the least from ⌈n / 2^20⌉ on, doubled from step to step, with which a part fits, where n is the
+//! larger set. Parts of fewer than 2^16 items on average are not made: they would cost more than they save.
+
+use vesica_encode::parts::{MOST, Parts};
+use vesica_spill::Block;
+
+use super::BUCKETS;
+
+const MIB: u64 = 1 << 20;
+
+/// The process, its connections, and the reader of a text.
+const PROCESS: u64 = 64 * MIB;
+
+/// Bytes that a key in memory takes: as an item of the table, and in a run of the default protocol in one part. A side with
+/// more keys than that allows would have to split its set anyway.
+const BYTES_PER_KEY: u64 = 400;
+
+/// Bytes that an item of a part takes while the part is made.
+const BYTES_PER_ITEM: u64 = 58;
+
+/// Items of a part that is as quick for an item as it gets.
+const USUAL_PART: u64 = 1 << 20;
+
+/// Items below which a part costs more than it saves.
+pub(super) const LEAST_PART: u64 = 1 << 16;
+
+/// How a budget is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shares {
+    total: u64,
+    /// What the reader of the table has in memory at a time.
+    reader: u64,
+}
+
+impl Shares {
+    /// A budget of so many bytes for a table whose reader has so many in memory at a time.
+    pub(crate) const fn new(total: u64, reader: u64) -> Self {
+        Shares { total, reader }
+    }
+
+    /// The whole budget.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The least budget for a table of so many rows.
+    pub(crate) fn least(&self, rows: u64) -> u64 {
+        let buckets = (BUCKETS * Block::SMALL.bytes()) as u64;
+        (PROCESS + self.reader).saturating_add(rows / 8).saturating_add(buckets)
+    }
+
+    /// What is left for keys, buckets and parts of a table of so many rows.
+    fn left(&self, rows: u64) -> u64 {
+        self.total.saturating_sub(PROCESS + self.reader + rows / 8)
+    }
+
+    /// How many keys may be in memory. Fewer than the keys of a small part never go to disk.
+    pub(crate) fn keys(&self) -> usize {
+        let left = self.left(0).saturating_sub((BUCKETS * self.block(BUCKETS).bytes()) as u64);
+        usize::try_from((left / BYTES_PER_KEY).max(LEAST_PART)).unwrap_or(usize::MAX)
+    }
+
+    /// The blocks of so many files that are written at once.
+    pub(crate) fn block(&self, files: usize) -> Block {
+        let large = (files * Block::LARGE.bytes()) as u64;
+        if large > self.left(0) / 4 { Block::SMALL } else { Block::LARGE }
+    }
+
+    /// How many parts the run needs, `least` at least, for sets of `items` items at most. `costs` gives the items of the
+    /// larger part and what the protocol takes for it. If nothing fits, the result is the most that there may be.
+    pub(crate) fn parts(
+        &self,
+        rows: u64,
+        items: u64,
+        least: u32,
+        costs: impl Fn(Parts) -> Option<(u64, u64)>,
+    ) -> u32 {
+        let fits = |count: u32| {
+            let costs = Parts::new(count).ok().and_then(&costs);
+            costs.is_some_and(|(bound, protocol)| lane(bound, protocol) <= self.left(rows))
+        };
+        numbers_of_parts(items, least).find(|count| fits(*count)).unwrap_or_else(|| most_parts(items, least))
+    }
+
+    /// The most bytes that a run takes with such parts: the items of the larger one, and what the protocol takes for it.
+    pub(crate) fn needed(&self, rows: u64, (bound, protocol): (u64, u64)) -> u64 {
+        (PROCESS + self.reader).saturating_add(rows / 8).saturating_add(lane(bound, protocol))
+    }
+}
+
+/// The numbers of parts that are tried for sets of `items` items at most, `least` at least: from parts of 2^20 items on.
+pub(crate) fn numbers_of_parts(items: u64, least: u32) -> impl Iterator<Item = u32> {
+    let most = most_parts(items, least);
+    let first = items.div_ceil(USUAL_PART).clamp(least.into(), most.into()) as u32;
+    let doubled = move |count: &u32| (*count < most).then(|| count.saturating_mul(2).min(most));
+    std::iter::successors(Some(first), doubled)
+}
+
+/// The most parts that sets of `items` items at most are split into.
+fn most_parts(items: u64, least: u32) -> u32 {
+    (items / LEAST_PART).clamp(least.into(), MOST.into()) as u32
+}
+
+/// What one part takes, from its items to its matches.
+fn lane(bound: u64, protocol: u64) -> u64 {
+    bound.saturating_mul(BYTES_PER_ITEM).saturating_add(protocol)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A protocol of 250 bytes an item.
+    fn costs(items: u64) -> impl Fn(Parts) -> Option<(u64, u64)> {
+        move |parts| {
+            let bound = parts.bound(items);
+            Some((bound, 250 * bound))
+        }
+    }
+
+    #[test]
+    fn parts_are_of_a_million_items_unless_memory_is_short() {
+        let parts =
+            |mib: u64, log: u32| Shares::new(mib * MIB, 0).parts(1 << log, 1 << log, 2, costs(1 << log));
+        assert_eq!([parts(4096, 20), parts(4096, 24), parts(4096, 30)], [2, 16, 1024]);
+        assert_eq!([parts(512, 24), parts(512, 30), parts(300, 24)], [16, 1024, 32]);
+        assert_eq!([parts(128, 24), parts(96, 20)], [128, 16]);
+        // No smaller parts than these.
+        assert_eq!([parts(70, 20), parts(64, 20), parts(0, 17)], [16, 16, 2]);
+    }
+
+    #[test]
+    fn what_fits_is_what_is_needed() {
+        for (mib, log) in [(480, 30), (4096, 24), (200, 22)] {
+            let (rows, shares) = (1 << log, Shares::new(mib * MIB, 8 * MIB));
+            let costs = costs(rows);
+            let count = shares.parts(rows, rows, 2, &costs);
+            let needed = |count| shares.needed(rows, costs(Parts::new(count).unwrap()).unwrap());
+            assert!(needed(count) <= shares.total(), "{mib} {log} {count}");
+            let fewer = numbers_of_parts(rows, 2).take_while(|fewer| *fewer < count);
+            assert!(fewer.map(needed).all(|needed| needed > shares.total()));
+        }
+    }
+
+    #[test]
+    fn numbers_of_parts_double_up_to_the_most() {
+        let numbers = |items, least| numbers_of_parts(items, least).collect::<Vec<_>>();
+        assert_eq!(numbers(5 << 20, 2), [5, 10, 20, 40, 80]);
+        assert_eq!(numbers(3 << 20, 2), [3, 6, 12, 24, 48]);
+        assert_eq!(numbers(100, 1), [1]);
+        assert_eq!(numbers(100, 2), [2]);
+        assert_eq!(numbers(u64::MAX, 2), [MOST]);
+    }
+
+    #[test]
+    fn keys_and_buckets_fit_together() {
+        for mib in [110, 128, 256, 1024, 65_536] {
+            let shares = Shares::new(mib * MIB, 4 * MIB);
+            let buckets = (BUCKETS * shares.block(BUCKETS).bytes()) as u64;
+            let keys = shares.keys() as u64 * BYTES_PER_KEY;
+            assert!(keys + buckets + 68 * MIB <= mib * MIB, "{mib}");
+            assert!(shares.least(0) <= mib * MIB);
+        }
+        let shares = Shares::new(4096 * MIB, 0);
+        assert_eq!([shares.block(1024), shares.block(65_536)], [Block::LARGE, Block::SMALL]);
+        assert_eq!(Shares::new(0, 0).keys() as u64, LEAST_PART);
+    }
+}
