@@ -115,6 +115,7 @@ impl Options {
             },
             threads: self.threads.unwrap_or(usual.threads),
             memory: memory.map_err(|why| wrong("memory", &why))?.map(Budget::named),
+            temp_dir: usual.temp_dir,
             timeout: timeout.map_err(|why| wrong("timeout", &why))?.unwrap_or(usual.timeout),
             deadline: deadline.map_err(|why| wrong("deadline", &why))?,
             on_duplicates: one_of("on-duplicates", self.on_duplicates.as_ref(), usual.on_duplicates)?,

@@ -129,13 +129,15 @@ impl Outcome {
         report: Option<Output>,
         cancel: &channel::CancelToken,
     ) -> PyResult<Self> {
-        let job::Ended { report: full_report, result, answer, payload, batches, numbers } = ended;
+        let job::Ended { report: full_report, result, answer, payload, batches, numbers, selected } = ended;
         let written = report.map_or(Ok(()), |file| py.detach(|| full_report.write(file, cancel)));
         let matches = result.map_err(|error| raise(py, &error, Some(&full_report)))?;
         written.map_err(|error| raise(py, &error, Some(&full_report)))?;
         Ok(Outcome {
             report: serde_json::to_string(&full_report).unwrap_or_default(),
-            rows: matches.map(vesica::encode::items::Matches::into_rows),
+            rows: matches
+                .map(vesica::encode::items::Matches::into_rows)
+                .or_else(|| selected.map(|rows| rows.iter().collect())),
             answer,
             payload,
             numbers,

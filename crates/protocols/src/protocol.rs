@@ -122,6 +122,8 @@ pub enum Phase {
     Prepare,
     /// The table is read once, into items.
     Read,
+    /// The different keys of a table on disk are counted.
+    Count,
     /// The partner is sought and authenticated.
     Connect,
     /// A helper waits for its two parties.
@@ -154,6 +156,8 @@ pub enum Phase {
     Exchange,
     /// Masks are compared.
     Compare,
+    /// The keys of a table on disk are split into parts.
+    Split,
     /// The parts of a run are played, one after the other.
     Parts,
     /// The circuit is garbled.
@@ -174,6 +178,7 @@ impl Phase {
         match self {
             Phase::Prepare => "prepare",
             Phase::Read => "read",
+            Phase::Count => "count",
             Phase::Connect => "connect",
             Phase::Gather => "gather",
             Phase::Agree => "agree",
@@ -190,6 +195,7 @@ impl Phase {
             Phase::Unblind => "unblind",
             Phase::Exchange => "exchange",
             Phase::Compare => "compare",
+            Phase::Split => "split",
             Phase::Parts => "parts",
             Phase::Garble => "garble",
             Phase::EvaluateCircuit => "evaluate-circuit",
@@ -204,6 +210,7 @@ impl Phase {
         match self {
             Phase::Prepare => "checking the options",
             Phase::Read => "reading the table",
+            Phase::Count => "counting the different keys",
             Phase::Connect => "waiting for the partner",
             Phase::Gather => "waiting for the two parties",
             Phase::Agree => "comparing terms with the partner",
@@ -220,6 +227,7 @@ impl Phase {
             Phase::Unblind => "taking off our encryption",
             Phase::Exchange => "exchanging masks",
             Phase::Compare => "comparing masks",
+            Phase::Split => "splitting the keys into parts",
             Phase::Parts => "playing the parts of the run",
             Phase::Garble => "garbling the circuit",
             Phase::EvaluateCircuit => "evaluating the circuit",

@@ -1,7 +1,7 @@
 //! What a run ends with.
 
 use vesica_encode::items::Matches;
-use vesica_table::PayloadRows;
+use vesica_table::{PayloadRows, RowBitmap};
 
 use crate::error::Error;
 use crate::report::Report;
@@ -15,13 +15,16 @@ pub(crate) struct Found {
     /// The match numbers of the matching rows, if they were agreed.
     pub(crate) numbers: Option<Vec<u64>>,
     pub(crate) batches: Option<Batches>,
+    /// My matching rows in place of matches, in a run whose keys were on disk.
+    pub(crate) selected: Option<RowBitmap>,
 }
 
 /// What a run ended with. The report is there in any case.
 pub struct Ended {
     /// The whole report; also given with the last event.
     pub report: Report,
-    /// My matches, if I learn them; or why there are none.
+    /// My matches, if I learn them; or why there are none. If my keys were on disk (`--memory`), there are none either: the
+    /// report has their numbers, and `selected` has the rows.
     pub result: Result<Option<Matches>, Error>,
     /// The result, if it is not rows and I learn it.
     pub answer: Option<Answer>,
@@ -33,4 +36,6 @@ pub struct Ended {
     pub batches: Option<Batches>,
     /// The match numbers of my matching rows, in the order of the rows, if they were agreed.
     pub numbers: Option<Vec<u64>>,
+    /// My matching rows, if my keys were on disk and I learn them.
+    pub selected: Option<RowBitmap>,
 }

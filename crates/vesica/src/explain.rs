@@ -7,12 +7,14 @@ use vesica_channel::{ChannelError, Fault as NetFault};
 use vesica_net::relay::Refusal;
 use vesica_net::{NetError, RetryReason};
 use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Phase, Security, Unsupported, registry};
+use vesica_spill::Fault as SpillFault;
 use vesica_table::{Fault as TableFault, OutputFault, TableError};
 
 use crate::error::{Error, Kind, Side};
 use crate::parts::PartsError;
 use crate::plan::{self, PlanError};
 use crate::session::SessionError;
+use crate::spool::SpoolError;
 use crate::terms;
 
 const ASK_THE_PARTNER: &str =
@@ -289,9 +291,37 @@ impl Error {
         Error { side, phase, kind, message, remedy: remedy.into() }
     }
 
+    /// Keys could not be put on disk, or not be read again.
+    pub(crate) fn spool(phase: Phase, error: &SpoolError) -> Self {
+        let fault = match error {
+            SpoolError::Table(error) => return Error::table(phase, error),
+            SpoolError::Cancelled => return Error::interrupted(phase),
+            SpoolError::Budget { least, .. } => {
+                let remedy = format!("give `--memory` {}M or more", least.div_ceil(1 << 20));
+                return Error { phase, ..Error::usage(error.to_string(), remedy) };
+            }
+            SpoolError::Spill(error) => error.fault(),
+            SpoolError::Items(_) | SpoolError::Parts(_) | SpoolError::Duplicate { .. } => SpillFault::Ours,
+        };
+        let (kind, remedy) = match fault {
+            SpillFault::Usage => (
+                Kind::Usage,
+                "name a directory on a disk with `--temp-dir`; or name this one, or leave out `--memory`",
+            ),
+            SpillFault::Disk => (
+                Kind::Output,
+                "make room there, or name another directory with `--temp-dir`; or give more `--memory`, so that less \
+                 goes to disk; nothing was written here",
+            ),
+            SpillFault::Ours => (Kind::Internal, REPORT_A_BUG),
+        };
+        Error { side: Side::Ours, phase, kind, message: error.to_string(), remedy: remedy.into() }
+    }
+
     fn parts(phase: Phase, error: &PartsError) -> Self {
         let (side, kind, remedy) = match error {
             PartsError::Link(error) => return Error::net(phase, error),
+            PartsError::Disk(error) => return Error::clone(error),
             PartsError::Excluded(_) => {
                 (Side::Both, Kind::Refused, "leave out `--parts` on both sides, or the other option")
             }

@@ -11,8 +11,8 @@ use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Connection, Options, PublicKey};
-use vesica_protocols::{Learns, Outcome, Pending, Phase, Progress, Role};
-use vesica_table::{self as table, Dialect, Input, InputDigest, KeySpec, Output, Request, Table};
+use vesica_protocols::{Learns, Outcome, Pending, Phase, Progress, Role, Sizes};
+use vesica_table::{self as table, Dialect, Input, InputDigest, KeySpec, Output, Request, RowSet, Table};
 
 use crate::base_ots::CacheState;
 use crate::base_ots::file::{CacheFile, CacheInUse};
@@ -27,16 +27,19 @@ use crate::offline::{Asked, Before};
 use crate::output_paths::Protected;
 use crate::partner::Met;
 pub use crate::partner::Partner;
-use crate::parts::{self, Links, Parts, PartsError};
+use crate::parts::{self, KeySet, Links, Parts, PartsError, Selected};
 use crate::plan;
 pub use crate::report::OnEvent;
 use crate::report::{Event, InputReport};
 use crate::reporter::Reporter;
 use crate::results::{Answered, Attachments, ResultChoice};
-use crate::session::{self, Agreed, SessionError};
+use crate::session::{self, Agreed, PartCosts, SessionError};
 use crate::settings::Settings;
+use crate::spool::{Keys, OnDisk};
 pub use crate::tables::{Batches, Destination, Source, TableArgs};
 use crate::terms::Terms;
+
+mod on_disk;
 
 /// After this time without data from a stream, the user is told that the run waits for it.
 const QUIET_INPUT: Duration = Duration::from_secs(2);
@@ -125,12 +128,13 @@ impl Job {
         reporter.phase(Phase::Read, 0);
         let path = input.path().cloned();
         let bytes = path.as_deref().and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
-        let rows = settings.result.result == ResultChoice::Rows;
-        let input = open(input, dialect, (&output, file.as_ref(), rows), reporter)?;
-        reporter.room(file.as_ref().filter(|_| rows), bytes);
-        let read = read((input, path.as_deref()), keys, (self.role, &settings), reporter, rng)?;
-        let (table, items, attachments) = read;
-        let receiver_items = (self.role == Role::Receiver).then_some(items.len());
+        let as_rows = settings.result.result == ResultChoice::Rows;
+        let input = open(input, dialect, (&output, file.as_ref(), as_rows), reporter)?;
+        reporter.room(file.as_ref().filter(|_| as_rows), bytes);
+        let budget = on_disk::budget(&settings, &terms, (self.role, &output));
+        let read = read((input, path.as_deref()), keys, (self.role, &settings, budget), reporter, rng)?;
+        let (table, set) = read;
+        let receiver_items = (self.role == Role::Receiver).then_some(set.len());
         let before = pair.before.load(receiver_items, settings.memory.or_else(Budget::usual), reporter)?;
         let pair = Pair { before, ..pair };
         // 2. The partner.
@@ -138,7 +142,12 @@ impl Job {
         let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
         let met = connect(reporter, &session::greeting(&terms), &options, rng)?;
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
-        let mut found = converse(&settings, &terms, (items, attachments), met, pair, reporter, rng)?;
+        let mut found = match set {
+            Set::InMemory(items, attachments) => {
+                converse(&settings, &terms, (items, attachments), met, pair, reporter, rng)?
+            }
+            Set::OnDisk(set) => on_disk::converse(&settings, &terms, set, met, &pair, reporter, rng)?,
+        };
         // 4. The result.
         let failed = |error| Error::table(Phase::Write, &error);
         let cancelled = || reporter.cancel.is_cancelled();
@@ -149,7 +158,11 @@ impl Job {
             file.commit(&cancelled, |out| table::write_row(format, &row, out)).map_err(failed)?;
             return Ok(found);
         }
-        let Some(matches) = &found.result.matches else { return Ok(found) };
+        let rows = match (&found.result.matches, &found.selected) {
+            (Some(matches), _) => RowSet::from(matches),
+            (None, Some(rows)) => RowSet::from(rows),
+            (None, None) => return Ok(found),
+        };
         // A caller that takes numbers of rows takes the payload too.
         let to_caller = file.is_none() && output == Destination::RowNumbers;
         let payload = if to_caller { None } else { found.result.payload.take() };
@@ -159,11 +172,11 @@ impl Job {
             (Some(file), _) => {
                 reporter.phase(Phase::Write, 0);
                 unnamed(&table).into_iter().for_each(|message| reporter.notice(message));
-                file.commit(&cancelled, |out| table.select(matches, out, on_progress)).map_err(failed)?;
+                file.commit(&cancelled, |out| table.select(rows, out, on_progress)).map_err(failed)?;
             }
             (None, Destination::Batches) => {
                 reporter.phase(Phase::Write, 0);
-                found.batches = Some(Batches::select(&table, matches, on_progress).map_err(failed)?);
+                found.batches = Some(Batches::select(&table, rows, on_progress).map_err(failed)?);
             }
             _ => {}
         }
@@ -260,7 +273,20 @@ pub(crate) fn converse(
     reporter.connected(&channel);
     reporter.phase(Phase::Agree, 0);
     let my_key = pair.my_key.as_ref();
-    let agreed = session::agree_greeted(&mut channel, terms, settings.wanted(), items.len(), my_key);
+    let budget = settings.memory.or_else(Budget::usual);
+    let rows = reporter.rows().max(items.len() as u64);
+    let demand = |sizes: Sizes, costs: &dyn Fn(Parts) -> Option<PartCosts>| {
+        budget.map_or(1, |budget| on_disk::demand_in_memory((rows, budget), sizes, costs))
+    };
+    let can_split = links.is_some() && terms.not_in_parts().is_none() && terms.limits().max_parts > 1;
+    let in_parts = can_split && terms.role() == Role::Sender;
+    let agreed = match in_parts {
+        true => {
+            let size = (items.len(), &demand as session::Demand<'_>);
+            session::agree_on_demand(&mut channel, terms, settings.wanted(), size, my_key)
+        }
+        false => session::agree_greeted(&mut channel, terms, settings.wanted(), items.len(), my_key),
+    };
     reporter.transcript(&channel);
     let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
     let offline = pair.before.asked();
@@ -271,10 +297,13 @@ pub(crate) fn converse(
     let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
     let needed = reporter.agreed(&agreed, terms);
     agreed
-        .check_memory(needed, settings.memory.or_else(Budget::usual), &mut channel)
+        .check_memory(needed, budget, &mut channel)
         .map_err(|error| Error::session(Phase::Agree, &error))?;
     if agreed.parts != Parts::ONE {
-        return in_parts(settings, &agreed, &items, (channel, links), reporter, rng);
+        let set = KeySet::InMemory(&items);
+        let selected = play_parts(settings, &agreed, set, (channel, links), reporter, rng)?;
+        let outcome = selected.and_then(Selected::into_matches).map(Outcome::Matches);
+        return answered(settings, &agreed, &items, outcome, reporter);
     }
     drop(links);
     let mut helper = pair.helper.join(&agreed, &mut channel, settings.timeout, reporter, rng)?;
@@ -338,27 +367,29 @@ fn answered(
     reporter.found(&result, settings.result.noise.is_none());
     let number = |matches: &Matches| settings.match_id.then(|| agreed.match_numbers(items, matches));
     let numbers = result.matches.as_ref().and_then(number);
-    Ok(Found { result, numbers, batches: None })
+    Ok(Found { result, numbers, ..Found::default() })
 }
 
 /// The rest of the conversation where the run has several parts.
-fn in_parts(
+fn play_parts(
     settings: &Settings,
     agreed: &Agreed,
-    items: &Items,
+    keys: KeySet<'_>,
     (channel, links): (Connection, Option<Box<dyn Links>>),
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
-) -> Result<Found, Error> {
+) -> Result<Option<Selected>, Error> {
     let Some(mut links) = links else {
         let error = PartsError::Excluded("a connection that the caller has made");
         return Err(Error::session(Phase::Agree, &error.into()));
     };
     let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
     let conduct = parts::Conduct { threads: settings.threads(), options, reporter };
-    let outcome = parts::play(agreed, items, channel, links.as_mut(), &conduct, rng);
-    let outcome = outcome.map_err(|error| Error::session(reporter.current(), &error))?;
-    answered(settings, agreed, items, outcome, reporter)
+    let selected = parts::play(agreed, keys, channel, links.as_mut(), &conduct, rng);
+    selected.map_err(|error| {
+        let error = Error::session(reporter.current(), &error);
+        if reporter.is_confirmed() { error.seen_through() } else { error }
+    })
 }
 
 /// What the columns are that no header names, if there are any.
@@ -367,6 +398,22 @@ fn unnamed(table: &Table) -> Option<String> {
         table.unnamed().map(|(number, name)| format!("{number} is `{name}`")).collect();
     let message = format!("the output has no header; its columns from the partner: {}", columns.join(", "));
     (!columns.is_empty()).then_some(message)
+}
+
+/// The keys of this side, and what goes with them.
+enum Set {
+    InMemory(Items, Attachments),
+    OnDisk(OnDisk),
+}
+
+impl Set {
+    /// The size that the partner sees.
+    fn len(&self) -> usize {
+        match self {
+            Set::InMemory(items, _) => items.len(),
+            Set::OnDisk(set) => set.items as usize,
+        }
+    }
 }
 
 /// What this side brings: its key, if it shows one, the file of kept base OTs, if there is one, what an offline phase has
@@ -416,10 +463,10 @@ fn open(
 fn read(
     (input, name): (Input, Option<&Path>),
     keys: Vec<KeySpec>,
-    (role, settings): (Role, &Settings),
+    (role, settings, budget): (Role, &Settings, Option<u64>),
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
-) -> Result<(Table, Items, Attachments), Error> {
+) -> Result<(Table, Set), Error> {
     let request = Request {
         keys,
         encoding: settings.encoding(),
@@ -433,17 +480,30 @@ fn read(
         _ => None,
     };
     let failed = |error| Error::table(Phase::Read, &error);
-    let (mut table, mut items) =
-        input.load(&request, &mut |progress| reporter.bytes(progress)).map_err(failed)?;
+    let (mut table, keys) = match budget {
+        Some(budget) => on_disk::read(input, &request, settings, budget, reporter, rng)?,
+        None => {
+            let (table, items) =
+                input.load(&request, &mut |progress| reporter.bytes(progress)).map_err(failed)?;
+            (table, Keys::InMemory(items))
+        }
+    };
     if let Some(digest) = digest {
         table.is_of(&digest).map_err(failed)?;
     }
+    let mut items = match keys {
+        Keys::InMemory(items) => items,
+        Keys::OnDisk(keys) => {
+            let (table, keys) = on_disk::counted(table, keys, settings, reporter)?;
+            return Ok((table, Set::OnDisk(keys)));
+        }
+    };
     pad(&mut items, settings, rng)?;
     let attached = table.attached(&items, &mut |progress| reporter.bytes(progress)).map_err(failed)?;
     let attachments = Attachments::of(attached)
         .map_err(|misuse| Error::session(Phase::Read, &SessionError::Protocol(misuse.into())))?;
-    reporter.read(table.report(), &items);
-    Ok((table, items, attachments))
+    reporter.read(table.report(), items.len() as u64);
+    Ok((table, Set::InMemory(items, attachments)))
 }
 
 /// Puts the digest of the bytes of a file, or of a stream that was kept, into the report.
@@ -461,14 +521,22 @@ fn digest(input: &Input, path: &Path, reporter: &Reporter<'_>) -> Result<Option<
 
 /// Adds the dummy items that the settings ask for.
 pub(crate) fn pad(items: &mut Items, settings: &Settings, rng: &mut dyn CryptoRng) -> Result<(), Error> {
-    let Some(pad_to) = settings.pad_to else { return Ok(()) };
-    let refused =
-        |message: String, remedy: &str| Error { phase: Phase::Read, ..Error::usage(message, remedy) };
-    let size = pad_to.size(items.len()).ok_or_else(|| {
-        let message = format!("the table has {} different keys, more than `--pad-to` allows", items.len());
-        refused(message, "give a larger `--pad-to`, or `--pad-to pow2`")
-    })?;
+    let size = padded(items.len(), settings)?;
+    if size == items.len() {
+        return Ok(());
+    }
     items.pad(size, rng).map_err(|error| {
-        refused(format!("`--pad-to`: {error}"), "give a smaller `--pad-to`, or leave it out")
+        let remedy = "give a smaller `--pad-to`, or leave it out";
+        Error { phase: Phase::Read, ..Error::usage(format!("`--pad-to`: {error}"), remedy) }
+    })
+}
+
+/// The size that the partner sees of a set of so many items.
+fn padded(items: usize, settings: &Settings) -> Result<usize, Error> {
+    let Some(pad_to) = settings.pad_to else { return Ok(items) };
+    pad_to.size(items).ok_or_else(|| {
+        let message = format!("the table has {items} different keys, more than `--pad-to` allows");
+        let remedy = "give a larger `--pad-to`, or `--pad-to pow2`";
+        Error { phase: Phase::Read, ..Error::usage(message, remedy) }
     })
 }

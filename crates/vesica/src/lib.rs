@@ -61,6 +61,7 @@ pub mod results;
 pub mod session;
 pub mod sets;
 pub mod settings;
+mod spool;
 mod strangers;
 mod tables;
 pub mod terms;

@@ -130,6 +130,7 @@ fn alone(error: Error, report: Report) -> Ended {
         payload: None,
         batches: None,
         numbers: None,
+        selected: None,
     }
 }
 

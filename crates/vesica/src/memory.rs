@@ -28,8 +28,10 @@ pub struct Budget {
 /// What bounds the memory of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// `--memory`.
+    /// `--memory SIZE`.
     Option,
+    /// `--memory auto`.
+    Automatic,
     /// What the machine has free.
     Machine,
     /// The control group: a container's limit.
@@ -43,6 +45,7 @@ impl fmt::Display for Budget {
         let bytes = Bytes(self.bytes);
         match self.from {
             Source::Option => write!(f, "`--memory` allows {bytes}"),
+            Source::Automatic => write!(f, "`--memory auto` allows {bytes}: half of the available memory"),
             Source::Machine => write!(f, "{bytes} are available: {USUAL_SHARE} % of the free memory"),
             Source::ControlGroup => {
                 write!(
@@ -62,6 +65,12 @@ impl Budget {
     /// The limit that a user gives.
     pub fn named(bytes: u64) -> Self {
         Budget { bytes, from: Source::Option, parties: 1 }
+    }
+
+    /// `--memory auto`: half of the available memory; none if the system does not tell it.
+    pub fn automatic() -> Option<Self> {
+        let there = available(Path::new("/"), getrlimit(Resource::As).current)?;
+        Some(Budget { bytes: there.bytes / 2, from: Source::Automatic, parties: 1 })
     }
 
     /// The default: a share of the available memory; none if the system does not tell it.

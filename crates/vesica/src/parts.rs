@@ -29,28 +29,34 @@
 //! A receipt is the same on both sides only if both saw the same attempt. The receiver looks for its matches after DONE of
 //! the whole run, so no time between two parts tells how many there are.
 //!
+//! **A set on disk** ([`crate::spool`]) has one part in memory at a time. The receiver then looks for the matches of each part
+//! before the next one begins, so the time between two parts may tell roughly how many keys of a part match.
+//!
 //! **Keys.** The parts' connections show keys made for this run, which both sides exchange on its connection. The items are
 //! fixed before the coins are, so nobody can choose items that fall into one part ([`vesica_encode::parts`]).
 
 mod links;
 mod part;
 mod rounds;
+mod set;
 mod toss;
 
 use rand_core::CryptoRng;
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::parts::PartsError as SplitError;
 pub use vesica_encode::parts::{MOST, Parts};
-use vesica_encode::parts::{PartsError as SplitError, Split};
 use vesica_net::{Connection, NetError};
-use vesica_protocols::{Learns, Outcome, Phase, Progress as _, Sizes};
+use vesica_protocols::{Learns, Phase, Progress as _, Sizes};
 
 pub(crate) use links::{InMemory, Links, OverNetwork};
 
+use crate::error::Error;
 use crate::report::PartsReport;
 use crate::reporter::Reporter;
 use crate::session::{self, Agreed, SessionError};
 use part::PartProgress;
 use rounds::{Book, MOST_ROUNDS};
+use set::PartSet;
+pub(crate) use set::{KeySet, Selected};
 use toss::Job;
 
 /// Why a run in parts did not come to its end.
@@ -100,6 +106,9 @@ pub enum PartsError {
     /// A set could not be split.
     #[error(transparent)]
     Split(#[from] SplitError),
+    /// The temporary files failed.
+    #[error("{}", .0.message)]
+    Disk(Box<Error>),
 }
 
 /// M_r and M_s: the sizes of each pair of parts of two such sets.
@@ -112,8 +121,7 @@ pub fn sizes(parts: Parts, Sizes { receiver, sender }: Sizes) -> Sizes {
 /// What is fixed before the first part: the items of each, and what both sides call the run.
 pub(crate) struct Division<'a> {
     agreed: &'a Agreed,
-    split: Split<'a>,
-    parts: Vec<Items>,
+    set: PartSet<'a>,
     job: Job,
 }
 
@@ -140,24 +148,18 @@ impl<'a> Division<'a> {
     /// The coins, the keys, and the split under them.
     pub(crate) fn agree(
         agreed: &'a Agreed,
-        items: &'a Items,
+        keys: impl Into<KeySet<'a>>,
         run: &mut Connection,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, SessionError> {
         let job = toss::agree(agreed, run, rng).inspect_err(|_| run.abort())?;
-        Self::under(agreed, items, job, rng).inspect_err(|_| run.abort())
+        let set = keys.into().split(agreed, &job.items_key, rng).inspect_err(|_| run.abort())?;
+        Ok(Division { agreed, set, job })
     }
 
-    fn under(
-        agreed: &'a Agreed,
-        items: &'a Items,
-        job: Job,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self, SessionError> {
-        let split = Split::new(items, &job.items_key, agreed.parts).map_err(PartsError::from)?;
-        let parts = (0..agreed.parts.count()).map(|part| split.part(part, rng));
-        let parts = parts.collect::<Result<_, _>>().map_err(PartsError::from)?;
-        Ok(Division { agreed, split, parts, job })
+    /// B.
+    fn count(&self) -> usize {
+        self.agreed.parts.count()
     }
 
     /// Plays all parts, round by round.
@@ -169,7 +171,7 @@ impl<'a> Division<'a> {
         progress: &'d PartProgress<'_>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Book<'d>, SessionError> {
-        let mut book = Book::new(self.parts.len());
+        let mut book = Book::new(self.count());
         let played = self.rounds(&mut book, (run, links), conduct, progress, rng);
         conduct.reporter.parts(self.report(&book));
         played.inspect_err(|error| leave(run, error))?;
@@ -186,14 +188,14 @@ impl<'a> Division<'a> {
     ) -> Result<(), SessionError> {
         for round in 0..MOST_ROUNDS {
             let missing = book.missing();
-            rounds::exchange_round(run, round, self.parts.len(), &missing)?;
+            rounds::exchange_round(run, round, self.count(), &missing)?;
             part::round(self, book, (run, &mut *links), (round, &missing), conduct, progress, rng)?;
             book.compare(run, self.agreed.role())?;
             if book.missing().is_empty() {
                 return Ok(());
             }
         }
-        Err(PartsError::Missing { missing: book.missing().len(), count: self.parts.len() }.into())
+        Err(PartsError::Missing { missing: book.missing().len(), count: self.count() }.into())
     }
 
     /// Compares root, matches and digests with the partner: DONE of the whole run.
@@ -213,19 +215,14 @@ impl<'a> Division<'a> {
     }
 
     /// The matches of the whole set, if this side learns them.
-    pub(crate) fn matches(&self, book: Book<'_>) -> Result<Option<Matches>, SessionError> {
-        let mut all = Vec::new();
-        for pending in book.into_chosen() {
-            let Some(pending) = pending else { return Ok(None) };
-            all.push(pending.matches()?);
-        }
-        Ok(Some(self.split.matches(all)))
+    pub(crate) fn matches(&self, book: Book<'_>) -> Result<Option<Selected>, SessionError> {
+        self.set.matches(book)
     }
 
     fn report(&self, book: &Book<'_>) -> PartsReport {
         PartsReport {
-            count: self.parts.len() as u32,
-            bound: self.split.bound() as u64,
+            count: self.count() as u32,
+            bound: self.agreed.played().of(self.agreed.role()) as u64,
             lanes: 1,
             attempts: book.attempts(),
             spent: book.repeated(),
@@ -234,18 +231,18 @@ impl<'a> Division<'a> {
 }
 
 /// The whole of a run in parts, from the coins to DONE and the matches.
-pub(crate) fn play(
-    agreed: &Agreed,
-    items: &Items,
+pub(crate) fn play<'a>(
+    agreed: &'a Agreed,
+    keys: impl Into<KeySet<'a>>,
     mut run: Connection,
     links: &mut dyn Links,
     conduct: &Conduct<'_>,
     rng: &mut dyn CryptoRng,
-) -> Result<Option<Outcome>, SessionError> {
+) -> Result<Option<Selected>, SessionError> {
     let reporter = conduct.reporter;
     let progress = PartProgress::new(reporter);
-    let division = Division::agree(agreed, items, &mut run, rng)?;
-    reporter.phase(Phase::Parts, division.parts.len() as u64);
+    let division = Division::agree(agreed, keys, &mut run, rng)?;
+    reporter.phase(Phase::Parts, division.count() as u64);
     let played = division.play(&mut run, links, conduct, &progress, rng);
     let played = played.and_then(|book| division.confirm(&book, &mut run, reporter).map(|()| book));
     reporter.transcript(&run);
@@ -253,7 +250,9 @@ pub(crate) fn play(
     reporter.confirmed();
     // The connection ends before the matches are looked for: its end would tell the partner how long that takes.
     drop(run);
-    division.matches(book).map(|matches| matches.map(Outcome::Matches))
+    let selected = division.matches(book);
+    division.set.usage().into_iter().for_each(|(usage, kind)| reporter.spilled(usage, kind));
+    selected
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl Course {
         let steps = self.agreed.map_or(&[][..], |(steps, _)| steps);
         let sum = |steps: &[Step]| steps.iter().map(|(_, share)| f64::from(*share)).sum::<f64>();
         match phase {
-            Phase::Prepare | Phase::Read => self.step = 1,
+            Phase::Prepare | Phase::Read | Phase::Count => self.step = 1,
             // If only the receiver learns, it looks for its matches after the confirmation, which is then part of the step
             // before.
             Phase::Confirm if self.step < steps.len() as u32 + 2 => {

@@ -82,6 +82,8 @@ pub struct Report {
     pub offline: Option<OfflineReport>,
     /// The parts of a run that was split into several.
     pub parts: Option<PartsReport>,
+    /// The temporary files of a run whose keys did not fit into its `--memory`.
+    pub spill: Option<SpillReport>,
     /// Why it failed, if it did.
     pub error: Option<Error>,
     /// Versions of program and wire.
@@ -117,6 +119,17 @@ pub struct PartsReport {
     pub attempts: u32,
     /// Attempts beyond the first of each part, of which there is an allowance.
     pub spent: u32,
+}
+
+/// The temporary files of a run.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct SpillReport {
+    /// Bytes written to them.
+    pub bytes_written: u64,
+    /// Bytes read from them.
+    pub bytes_read: u64,
+    /// What chose their directory: `named`, `TMPDIR` or `/var/tmp`.
+    pub dir_kind: &'static str,
 }
 
 /// What a part of a protocol took.

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_channel::{CancelToken, Digests, Meter, Traffic};
-use vesica_encode::items::Items;
 use vesica_net::{Connection, NetEvent, PublicKey};
 use vesica_protocols::registry::Security;
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role, Sizes, Step};
+use vesica_spill::Usage;
 use vesica_table::{Output, TableReport, shown_path};
 
 use crate::base_ots::CacheState;
@@ -26,7 +26,7 @@ use crate::parts::Parts;
 use crate::progress::Course;
 use crate::report::{
     self, Bytes, Event, InputReport, Keys, MatchCounts, OfflineReport, OnEvent, PartsReport, PhaseLog,
-    Report, Transcript, Versions,
+    Report, SpillReport, Transcript, Versions,
 };
 use crate::resources;
 use crate::results::{Answer, Answered, ResultReport, attached_bytes_per_row};
@@ -125,6 +125,7 @@ impl<'a> Reporter<'a> {
             base_ots: None,
             offline: None,
             parts: None,
+            spill: None,
             error: None,
             versions: Versions { vesica: env!("CARGO_PKG_VERSION"), wire: vesica_net::VERSION },
         };
@@ -314,14 +315,15 @@ impl<'a> Reporter<'a> {
         });
     }
 
-    pub(crate) fn read(&self, counts: TableReport, items: &Items) {
+    /// The counts of the table, and the size of its set that the partner sees.
+    pub(crate) fn read(&self, counts: TableReport, shown_items: u64) {
         self.state().report.sizes = report::Sizes {
             rows: counts.rows,
             items: counts.items,
             nulls: counts.nulls,
             invalid: counts.invalid,
             duplicates: counts.duplicates,
-            shown_items: Some(items.len() as u64),
+            shown_items: Some(shown_items),
             peer_items: None,
         };
         self.hint(None);
@@ -528,9 +530,37 @@ impl<'a> Reporter<'a> {
         self.state().report.parts = Some(parts);
     }
 
+    /// Rows of the table.
+    pub(crate) fn rows(&self) -> u64 {
+        self.state().report.sizes.rows
+    }
+
+    /// The most memory that a run takes whose keys are on disk.
+    pub(crate) fn memory_bound(&self, needed: u64) {
+        self.state().report.memory_bound = Some(needed);
+    }
+
+    /// What went to temporary files and came back.
+    pub(crate) fn spilled(&self, usage: Usage, directory: &'static str) {
+        let Usage { written, read } = usage;
+        self.state().report.spill =
+            Some(SpillReport { bytes_written: written, bytes_read: read, dir_kind: directory });
+    }
+
+    /// The run found so many matching items and rows, and its keys were on disk.
+    pub(crate) fn selected(&self, items: u64, rows: u64) {
+        self.state().report.matches = Some(MatchCounts { items, rows });
+        self.hint(Some(items));
+    }
+
     /// Both sides have confirmed the run.
     pub(crate) fn confirmed(&self) {
         self.state().report.confirmed = true;
+    }
+
+    /// Whether both sides have confirmed the run.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.state().report.confirmed
     }
 
     /// The run found this; nothing on a side that does not learn it. A count is `exact` without noise.
@@ -587,8 +617,8 @@ impl<'a> Reporter<'a> {
             Ok(mut found) => (Ok(found.result.matches.take()), found),
             Err(error) => (Err(error), Found::default()),
         };
-        let Found { result: found, numbers, batches } = found;
-        Ended { report, result, answer: found.answer, payload: found.payload, batches, numbers }
+        let Found { result: found, numbers, batches, selected } = found;
+        Ended { report, result, answer: found.answer, payload: found.payload, batches, numbers, selected }
     }
 }
 

@@ -32,7 +32,8 @@ use vesica_protocols::{
     Role, Run, Sizes,
 };
 
-pub(crate) use agree::agree_to_prepare;
+use agree::memory_of;
+pub(crate) use agree::{Demand, PartCosts, agree_on_demand, agree_to_prepare};
 pub use agree::{agree, agree_greeted, greeting};
 pub use confirm::confirm_helper;
 pub(crate) use confirm::exchange_digests;
@@ -118,14 +119,16 @@ impl Agreed {
     /// The most bytes of memory that the protocol takes on the side of that role. A receiver keeps of each part what its
     /// matches are found from until the run ends, so that it counts the whole sets.
     pub fn memory_bound(&self, role: Role) -> u64 {
-        let shape = self.shape();
-        match role {
-            Role::Receiver if self.parts != Parts::ONE => {
-                self.protocol.memory_of(&Shape { sizes: self.sizes, ..shape }).receiver
-            }
-            Role::Receiver => self.protocol.memory_of(&shape).receiver,
-            Role::Sender => self.protocol.memory_of(&shape).sender,
-        }
+        let shape = match role {
+            Role::Receiver if self.parts != Parts::ONE => Shape { sizes: self.sizes, ..self.shape() },
+            _ => self.shape(),
+        };
+        memory_of(self.protocol, &shape, role)
+    }
+
+    /// The most bytes of memory that it takes here for one part, if nothing of it is kept.
+    pub(crate) fn memory_of_part(&self) -> u64 {
+        memory_of(self.protocol, &self.shape(), self.role)
     }
 
     /// Compares the memory that the run may take here, `needed`, with the budget. If it is too much, this side declines the run

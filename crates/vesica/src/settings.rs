@@ -1,5 +1,6 @@
 //! The settings of a run, with the defaults of the command line.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -191,6 +192,8 @@ pub struct Settings {
     pub threads: usize,
     /// Local: memory that this process may use; none: [90 %](crate::memory::USUAL_SHARE) of the available memory.
     pub memory: Option<Budget>,
+    /// Local: where temporary files lie; none: in `TMPDIR`, otherwise in `/var/tmp`.
+    pub temp_dir: Option<PathBuf>,
     /// Local: how long silence may last, and how long to wait for the partner.
     pub timeout: Duration,
     /// Local: how long the whole run may take, if there is a limit.
@@ -227,6 +230,7 @@ impl Default for Settings {
             parts: 1,
             threads: 0,
             memory: None,
+            temp_dir: None,
             timeout: Duration::from_secs(300),
             deadline: None,
             on_duplicates: OnDuplicates::All,

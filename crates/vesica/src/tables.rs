@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use vesica_encode::items::Matches;
 use vesica_protocols::Phase;
 use vesica_table::{
-    Dialect, Format, Input, KeySpec, Progress, RecordBatch, RecordBatchReader, SchemaRef, Table, TableError,
+    Dialect, Format, Input, KeySpec, Progress, RecordBatch, RecordBatchReader, RowSet, SchemaRef, Table,
+    TableError,
 };
 
 use crate::error::Error;
@@ -121,7 +121,7 @@ impl Batches {
     /// Takes the matching rows out of a table.
     pub(crate) fn select(
         table: &Table,
-        matches: &Matches,
+        rows: RowSet<'_>,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Self, TableError> {
         let mut selected = Batches { schema: table.schema()?, batches: Vec::new() };
@@ -129,7 +129,7 @@ impl Batches {
             selected.batches.push(batch);
             ControlFlow::Continue(())
         };
-        table.select_batches(matches, take, on_progress)?;
+        table.select_batches(rows, take, on_progress)?;
         Ok(selected)
     }
 }

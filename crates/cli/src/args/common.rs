@@ -26,6 +26,14 @@ pub(super) fn words<T: Word>() -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(T::WORDS.iter().map(|(word, _)| *word)).try_map(|word| T::of(&word))
 }
 
+/// A memory budget.
+fn memory(text: &str) -> Result<Budget, String> {
+    match text {
+        "auto" => Budget::automatic().ok_or_else(|| "this system does not tell its free memory".to_owned()),
+        text => size(text).map(Budget::named),
+    }
+}
+
 /// A number of parts.
 pub(super) fn parts() -> impl TypedValueParser<Value = u32> {
     clap::value_parser!(u32).range(1..=i64::from(MOST))
@@ -87,9 +95,9 @@ pub(crate) struct Around {
     /// Threads to keep busy [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Memory that this program may use, such as 512M or 4G; a run that may take more is refused [default: 90 % of the free memory]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    memory: Option<u64>,
+    /// Memory that this program may use, such as 512M or 4G, or half of the free memory (auto): what does not fit goes to disk, and a run that may take more is refused [default: 90 % of the free memory, and nothing goes to disk]
+    #[arg(long, value_name = "SIZE|auto", value_parser = memory)]
+    memory: Option<Budget>,
     /// How long to wait for the partner (a helper: for each party), and how long it may be silent: 90s, 5m, 2h
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     timeout: Duration,
@@ -127,6 +135,9 @@ pub(crate) struct Common {
     /// My rows whose key breaks its rule
     #[arg(long, value_parser = words::<OnFault>(), default_value = "error")]
     on_invalid: OnFault,
+    /// Where encrypted temporary files lie if my keys do not fit into --memory [default: TMPDIR, else /var/tmp]
+    #[arg(long, value_name = "DIR")]
+    temp_dir: Option<PathBuf>,
     /// Hide my exact size: pad to the next power of two (pow2), or to N keys: a number, or 2^N
     #[arg(long, value_name = "pow2|N", value_parser = PadTo::from_str)]
     pad_to: Option<PadTo>,
@@ -184,7 +195,7 @@ impl Around {
                 ..Limits::default()
             },
             threads: self.threads.map_or(0, usize::from),
-            memory: self.memory.map(Budget::named),
+            memory: self.memory,
             timeout: self.timeout,
             deadline: self.deadline,
             digest_input: self.report.is_some() || self.events.is_some(),
@@ -201,6 +212,7 @@ impl Common {
             on_duplicates: self.on_duplicates,
             on_null: self.on_null,
             on_invalid: self.on_invalid,
+            temp_dir: self.temp_dir.clone(),
             pad_to: self.pad_to,
             allow_insecure: self.allow_insecure,
             match_id: self.match_id,

@@ -16,6 +16,7 @@ mod faults;
 mod forms;
 mod main_job;
 mod meeting;
+mod memory;
 mod offline;
 mod parts;
 mod plan;

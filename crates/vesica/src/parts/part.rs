@@ -14,10 +14,11 @@ use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_channel::{Channel, ChannelError, Digests, Fault};
 use vesica_encode::items::Items;
 use vesica_net::Connection;
-use vesica_protocols::{Error as ProtocolError, Learns, Phase, Progress, Role};
+use vesica_protocols::{Error as ProtocolError, Learns, Pending, Phase, Progress, Role};
 
 use super::links::Links;
 use super::rounds::{Book, Held, Receipt};
+use super::set::{Kept, PartSet, disk};
 use super::toss::Job;
 use super::{Conduct, Division, PartsError};
 use crate::reporter::Reporter;
@@ -145,7 +146,7 @@ impl<'d> Table<'d, '_> {
         book.begin(part).inspect_err(|_| channel.abort())?;
         reporter.part_begins(&channel);
         let attempt = self.division.agreed.attempt(attempt_id(self.division, &channel, part));
-        let held = run_part(&attempt, self.items(part), &mut channel, threads, self.progress, rng);
+        let held = self.held(&attempt, part, &mut channel, threads, rng);
         reporter.part_ended(&channel);
         let first = !book.holds(part);
         book.hold(part, held?);
@@ -155,8 +156,33 @@ impl<'d> Table<'d, '_> {
         Ok(Some(part))
     }
 
-    fn items(&self, part: u32) -> &'d Items {
-        &self.division.parts[part as usize]
+    /// The protocol on the items of a part. A side whose set is on disk looks for its matches at once, since the items do
+    /// not stay.
+    fn held(
+        &self,
+        attempt: &Agreed,
+        part: u32,
+        channel: &mut Connection,
+        threads: usize,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Held<'d>, SessionError> {
+        let progress = self.progress;
+        let files = match &self.division.set {
+            PartSet::InMemory { parts, .. } => {
+                let played = run_part(attempt, &parts[part as usize], channel, threads, progress, rng)?;
+                return Ok(played.held(Kept::Pending));
+            }
+            PartSet::OnDisk { files, .. } => files,
+        };
+        let failed = |error| disk(Phase::Parts, &error);
+        let items = files.part(part as usize, rng).map_err(failed).inspect_err(|_| channel.abort())?;
+        let played = run_part(attempt, &items, channel, threads, progress, rng)?;
+        let Played { receipt, matches, pending } = played;
+        let kept = match pending {
+            Some(pending) => Some(Kept::OnDisk(files.keep(&items, &pending.matches()?).map_err(failed)?)),
+            None => None,
+        };
+        Ok(Held { receipt, matches, kept })
     }
 
     /// The part that both headers mean; none if the connection is one of an earlier round.
@@ -176,20 +202,33 @@ impl<'d> Table<'d, '_> {
     }
 }
 
+/// What an attempt has come to.
+struct Played<'i> {
+    receipt: Receipt,
+    matches: u64,
+    pending: Option<Pending<'i>>,
+}
+
+impl<'i> Played<'i> {
+    fn held(self, kept: impl FnOnce(Pending<'i>) -> Kept<'i>) -> Held<'i> {
+        Held { receipt: self.receipt, matches: self.matches, kept: self.pending.map(kept) }
+    }
+}
+
 /// The protocol between two parts, its confirmation, and the receipt.
-fn run_part<'d>(
+fn run_part<'i>(
     attempt: &Agreed,
-    items: &'d Items,
+    items: &'i Items,
     channel: &mut Connection,
     threads: usize,
-    progress: &'d PartProgress<'_>,
+    progress: &'i PartProgress<'_>,
     rng: &mut dyn CryptoRng,
-) -> Result<Held<'d>, SessionError> {
+) -> Result<Played<'i>, SessionError> {
     let pending = attempt.run(items, channel, threads, progress, None, rng)?;
     let (pending, count) = attempt.confirm_counted(pending, channel, progress)?;
     let receipt = receipt(attempt, &channel.digests(), count);
     let matches = if attempt.learns == Learns::Both { count } else { 0 };
-    Ok(Held { receipt, matches, pending })
+    Ok(Played { receipt, matches, pending })
 }
 
 /// The session id of an attempt: no message of another attempt, part or run fits.

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use vesica_channel::Channel;
 use vesica_channel::codec::{Reader, Writer};
 use vesica_net::Connection;
-use vesica_protocols::{Pending, Role};
+use vesica_protocols::Role;
 
 use super::PartsError;
+use super::set::Kept;
 use crate::session::SessionError;
 
 /// A part that is missing after so many rounds ends the run.
@@ -28,7 +29,7 @@ pub(crate) struct Held<'d> {
     /// Matching items, where both sides learn them.
     pub(crate) matches: u64,
     /// The matches of this side, if it learns them.
-    pub(crate) pending: Option<Pending<'d>>,
+    pub(crate) kept: Option<Kept<'d>>,
 }
 
 /// The book that one side keeps of its parts.
@@ -153,8 +154,8 @@ impl<'d> Book<'d> {
     }
 
     /// The matches of the attempts that count, in the order of the parts.
-    pub(crate) fn into_chosen(self) -> impl Iterator<Item = Option<Pending<'d>>> {
-        self.parts.into_iter().filter_map(|mut part| Some(part.held.swap_remove(part.chosen?).pending))
+    pub(crate) fn into_chosen(self) -> impl Iterator<Item = Option<Kept<'d>>> {
+        self.parts.into_iter().filter_map(|mut part| Some(part.held.swap_remove(part.chosen?).kept))
     }
 }
 

@@ -1,10 +1,12 @@
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::thread;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use vesica_channel::{CancelToken, Channel};
-use vesica_encode::items::{Encoding, Items, ItemsBuilder, OnDuplicates, Width};
+use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates, Width};
+use vesica_encode::parts::Split;
 use vesica_net::{Identity, Options, PublicKey, memory};
 use vesica_protocols::registry::{Entry, PROTOCOLS, Security};
 use vesica_protocols::testing::{Planted, planted_for, usual};
@@ -15,6 +17,7 @@ use super::rounds::Receipt;
 use super::*;
 use crate::job::{Destination, TableArgs};
 use crate::settings::{Choice, Settings};
+use crate::spool::tests::spooled;
 use crate::terms::Terms;
 use crate::{Error, local};
 
@@ -243,8 +246,8 @@ fn all_parts_of_a_side_have_one_size_and_every_attempt_an_id_of_its_own() {
     ) -> Played {
         let division = Division::agree(agreed, items, &mut run, &mut StdRng::seed_from_u64(9))?;
         let bound = agreed.parts.bound(items.len() as u64) as usize;
-        assert!(division.parts.iter().all(|part| part.len() == bound));
-        assert!(division.parts.iter().any(|part| part.distinct() < bound), "there are dummies");
+        assert!(division.set.in_memory().iter().all(|part| part.len() == bound));
+        assert!(division.set.in_memory().iter().any(|part| part.distinct() < bound), "there are dummies");
         let mut ids: Vec<_> = (0..8).map(|part| part::attempt_id(&division, &run, part)).collect();
         ids.push(*agreed.sid());
         ids.sort_unstable();
@@ -267,6 +270,42 @@ fn parts_whose_connection_broke_are_played_again() {
     assert_eq!((report.attempts, report.spent), (7, 2));
     assert_eq!(receiver.rows(), Some(sets.receiver_rows));
     assert_eq!(sender.rows(), Some(sets.sender_rows));
+}
+
+/// A side that is honest, and whose keys are on disk.
+fn on_disk(
+    agreed: &Agreed,
+    items: &Items,
+    run: Connection,
+    links: &mut dyn Links,
+    conduct: &Conduct<'_>,
+) -> Played {
+    let folder = tempfile::tempdir().unwrap();
+    let rng = &mut StdRng::seed_from_u64(5);
+    let keys = KeySet::OnDisk(spooled(items, folder.path()), conduct.reporter);
+    match play(agreed, keys, run, links, conduct, rng)? {
+        Some(Selected::Bitmap { rows, items: matched }) => {
+            let rows: HashSet<u64> = rows.iter().collect();
+            let matches = items
+                .matches((0..items.len()).filter(|item| items.rows_of(*item).any(|row| rows.contains(&row))));
+            assert_eq!((matches.rows().len(), matches.items() as u64), (rows.len(), matched));
+            Ok(Some(matches))
+        }
+        Some(Selected::Matches(_)) => panic!("the keys are on disk"),
+        None => Ok(None),
+    }
+}
+
+#[test]
+fn keys_on_disk_are_matched_as_those_in_memory_also_where_parts_are_played_again() {
+    for learns in [Learns::Receiver, Learns::Both] {
+        let sets = planted(Security::Malicious, 300, 200, 77);
+        let settings = Settings { learns, ..settings("vole", Security::Malicious, 5) };
+        let cut = [Cut::AfterHeaders, Cut::Nothing, Cut::AtOnce, Cut::AfterHeaders, Cut::Nothing];
+        let [receiver, sender] = both([&sets.receiver, &sets.sender], &settings, &cut, &on_disk);
+        assert_eq!(receiver.rows(), Some(sets.receiver_rows));
+        assert_eq!(sender.rows(), (learns == Learns::Both).then_some(sets.sender_rows));
+    }
 }
 
 #[test]
@@ -301,10 +340,10 @@ fn with_book(spoil: fn(&mut Vec<&mut Receipt>)) -> Box<Play> {
         let rng = &mut StdRng::seed_from_u64(3);
         let division = Division::agree(agreed, items, &mut run, rng)?;
         let progress = PartProgress::new(conduct.reporter);
-        let mut book = Book::new(division.parts.len());
+        let mut book = Book::new(division.count());
         for round in 0..MOST_ROUNDS {
             let missing = book.missing();
-            rounds::exchange_round(&mut run, round, division.parts.len(), &missing)?;
+            rounds::exchange_round(&mut run, round, division.count(), &missing)?;
             part::round(
                 &division,
                 &mut book,

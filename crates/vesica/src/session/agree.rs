@@ -47,7 +47,31 @@ pub fn agree_greeted(
     items: usize,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
-    agree_on(channel, mine, wanted, Count::Of(items), my_key)
+    agree_on(channel, mine, wanted, Count::Of(items, &|_, _| 1), my_key)
+}
+
+/// What a part of a run takes on this side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PartCosts {
+    /// Items of the larger of the two parts.
+    pub(crate) items: u64,
+    /// Bytes that the protocol takes.
+    pub(crate) protocol: u64,
+}
+
+/// How many parts this side needs for sets of these sizes, if a run can have several parts. The second argument tells what
+/// a part takes; nothing, if there is no protocol for it.
+pub(crate) type Demand<'d> = &'d dyn Fn(Sizes, &dyn Fn(Parts) -> Option<PartCosts>) -> u32;
+
+/// The same as [`agree_greeted`] for a side that may need several parts.
+pub(crate) fn agree_on_demand(
+    channel: &mut Connection,
+    mine: &Terms,
+    wanted: Wanted<'_>,
+    (items, demand): (usize, Demand<'_>),
+    my_key: Option<&PublicKey>,
+) -> Result<Agreed, SessionError> {
+    agree_on(channel, mine, wanted, Count::Of(items, demand), my_key)
 }
 
 /// The same for an offline phase alone, for so many items of the receiver: there are no sizes to exchange yet.
@@ -63,9 +87,9 @@ pub(crate) fn agree_to_prepare(
 
 /// The sizes of a run.
 #[derive(Clone, Copy)]
-enum Count {
-    /// My set has so many items.
-    Of(usize),
+enum Count<'d> {
+    /// My set has so many items, and this says how many parts are needed.
+    Of(usize, Demand<'d>),
     /// The sets are not known. The terms, which are equal, say how many items the receiver will have at most.
     Later(usize),
 }
@@ -121,23 +145,34 @@ fn compare(
     let role = mine.role();
     let (sizes, parts) = match items {
         Count::Later(receiver) => (Sizes { receiver, sender: 0 }, Parts::ONE),
-        Count::Of(items) => {
-            let (their_items, needed) = exchange_sizes(channel, mine, &theirs, (items, wanted.parts))?;
+        Count::Of(items, demand) => {
+            let their_items = exchange_sizes(channel, mine, &theirs, items)?;
             let sizes = match role {
                 Role::Receiver => Sizes { receiver: items, sender: their_items },
                 Role::Sender => Sizes { receiver: their_items, sender: items },
             };
-            (sizes, agree_on_parts(mine, &theirs, wanted.parts.max(needed))?)
+            let costs = |parts: Parts| {
+                let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
+                let sizes = parts::sizes(parts, sizes);
+                let plan::Choice { protocol, parameters, .. } =
+                    plan::choose(&asked, wanted, Some(sizes)).ok()?;
+                let shape =
+                    Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
+                let items = sizes.receiver.max(sizes.sender) as u64;
+                Some(PartCosts { items, protocol: memory_of(protocol, &shape, role) })
+            };
+            let needed = wanted.parts.max(demand(sizes, &costs));
+            (sizes, agree_on_parts(mine, &theirs, exchange_parts(channel, needed)?)?)
         }
     };
     // Items are numbered in 32 bits.
-    if sizes.receiver.max(sizes.sender) > u32::MAX as usize {
-        let Sizes { receiver, sender } = sizes;
+    let played = parts::sizes(parts, sizes);
+    if played.receiver.max(played.sender) > u32::MAX as usize {
+        let Sizes { receiver, sender } = played;
         return Err(protocols::Error::from(protocols::Misuse::TooManyItems { receiver, sender }).into());
     }
     // Each part is a run of the protocol of its own.
     let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
-    let played = parts::sizes(parts, sizes);
     let plan::Choice { protocol, parameters, reason } = plan::choose(&asked, wanted, Some(played))?;
     if parts != Parts::ONE && protocol.has_helper() {
         return Err(PartsError::Excluded(terms::A_HELPER).into());
@@ -184,20 +219,34 @@ fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
     Ok(bytes)
 }
 
-/// Exchanges the sizes, and how many parts each side needs. Both sides compare both sizes with both sides' limits.
+/// The larger of the numbers of parts that the two sides need.
+fn exchange_parts(channel: &mut Connection, needed: u32) -> Result<u32, SessionError> {
+    channel.send(&needed.to_le_bytes())?;
+    let mut theirs = [0; 4];
+    channel.recv_exact(&mut theirs)?;
+    Ok(needed.max(u32::from_le_bytes(theirs)))
+}
+
+/// The most bytes of memory that a protocol takes on the side of a role.
+pub(super) fn memory_of(protocol: &Entry, shape: &Shape, role: Role) -> u64 {
+    let memory = protocol.memory_of(shape);
+    match role {
+        Role::Receiver => memory.receiver,
+        Role::Sender => memory.sender,
+    }
+}
+
+/// Exchanges the sizes. Both sides compare both sizes with both sides' limits.
 fn exchange_sizes(
     channel: &mut Connection,
     mine: &Terms,
     theirs: &Terms,
-    (items, parts): (usize, u32),
-) -> Result<(usize, u32), SessionError> {
-    let mut message = Writer::new();
-    channel.send(message.u64(items as u64).u32(parts).as_slice())?;
-    let mut message = [0; 12];
-    channel.recv_exact(&mut message)?;
-    let decode = |cause| SessionError::Decode { what: "the size of a set", cause };
-    let mut reader = Reader::new(&message);
-    let (their_items, their_parts) = (reader.u64().map_err(decode)?, reader.u32().map_err(decode)?);
+    items: usize,
+) -> Result<usize, SessionError> {
+    channel.send(&(items as u64).to_le_bytes())?;
+    let mut size = [0; 8];
+    channel.recv_exact(&mut size)?;
+    let their_items = u64::from_le_bytes(size);
     let whose = |role| match role {
         Role::Receiver => "receiver's",
         Role::Sender => "sender's",
@@ -212,7 +261,7 @@ fn exchange_sizes(
     };
     within(whose(theirs.role()), their_items, "this side", mine)?;
     within(whose(mine.role()), items as u64, "the partner", theirs)?;
-    Ok((their_items as usize, their_parts))
+    Ok(their_items as usize)
 }
 
 fn session_id(
