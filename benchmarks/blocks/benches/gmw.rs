@@ -221,11 +221,11 @@ fn gates(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("GMW, gates, a party");
     group.sample_size(20);
     let free = || Free { row: Bits::repeat(true, 1 << 17) };
-    let run = |bytes: u64, work: &mut dyn FnMut(&mut Gmw<'_, Free>) -> bool| {
+    let run = |bytes: u64, work: &mut dyn FnMut(&mut Gmw<'_>) -> bool| {
         feed(32 + bytes as usize, |channel| {
             let (watch, rng) = (&mut |_| Ok(()), &mut Prg::from_seed([3; 16]));
             assert!(
-                Gmw::new(Party::Receiver, free(), channel, watch, rng)
+                Gmw::new(Party::Receiver, &mut free(), channel, watch, rng)
                     .is_ok_and(|mut party| work(&mut party))
             );
         });
