@@ -135,12 +135,14 @@ fn silent_triples(criterion: &mut Criterion) {
             let (plan, rooms) = (Plan::of_bits(count, Profile::Conservative), Rooms::default());
             let send = |channel: &mut Stream, rng: &mut Prg| -> Result<_, Error> {
                 let context = &contexts[party as usize];
-                let ot = softspoken::Sender::<SemiHonest>::setup(context, WIDTH_OF_SILENT, None, channel, rng)?;
+                let ot =
+                    softspoken::Sender::<SemiHonest>::setup(context, WIDTH_OF_SILENT, None, channel, rng)?;
                 Ok(in_pieces::Sender::new(context, &plan, ot, &rooms, rng))
             };
             let receive = |channel: &mut Stream, rng: &mut Prg| -> Result<_, Error> {
                 let context = &contexts[party.other() as usize];
-                let ot = softspoken::Receiver::<SemiHonest>::setup(context, WIDTH_OF_SILENT, None, channel, rng)?;
+                let ot =
+                    softspoken::Receiver::<SemiHonest>::setup(context, WIDTH_OF_SILENT, None, channel, rng)?;
                 Ok(in_pieces::Receiver::new(context, &plan, ot, &rooms, rng))
             };
             let (send, receive) = match party {

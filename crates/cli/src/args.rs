@@ -90,7 +90,9 @@ pub(crate) enum Command {
     /// Measure protocols, and reproduce the papers' tables
     #[cfg_attr(
         not(feature = "bench"),
-        command(about = "Not in this program: it was built without the feature `bench`, as `make demo` does")
+        command(
+            about = "Not in this program: it was built without the feature `bench`, as `make demo` does"
+        )
     )]
     Bench(Bench),
     /// Print completions for a shell
