@@ -24,9 +24,9 @@ setup:
 	@$(INSTALL_CC)
 
 .PHONY: demo
-demo: setup ## Build, then match two sample tables in two processes over TLS, and show the rows
-	$(CARGO) build --release --locked --package vesica-cli
-	@$(TARGET)/release/vesica quickstart
+demo: setup ## Build quickly, then match two sample tables in two processes over TLS, and show the rows
+	$(CARGO) build --profile quick-build --locked --package vesica-cli --no-default-features
+	@$(TARGET)/quick-build/vesica quickstart
 
 # The profile of releases; PROFILE=release keeps line numbers.
 PROFILE ?= dist
@@ -35,6 +35,19 @@ PROFILE ?= dist
 dist: setup ## Pack a release into target/packages: the program, shell completions, manual pages
 	$(CARGO) build --profile $(PROFILE) --locked --package vesica-cli
 	packaging/archive.sh $(TARGET)/$(PROFILE)/vesica $(TARGET)/packages
+
+# What builds the wheel; one list of versions, python/tests/requirements.txt, has it.
+WHEEL_VENV = $(TARGET)/wheel-venv
+
+.PHONY: wheel
+wheel: setup ## Build the Python package as one wheel for every Python from 3.10 on, into target/packages, and try it
+	test -x $(WHEEL_VENV)/bin/maturin || { python3 -m venv $(WHEEL_VENV) && $(WHEEL_VENV)/bin/pip install --quiet \
+		--disable-pip-version-check "$$(grep '^maturin==' python/tests/requirements.txt)"; }
+	python/clean_install.sh "$$(python/wheel.sh $(WHEEL_VENV)/bin/python $(PROFILE) $(TARGET)/packages)"
+
+.PHONY: image-test
+image-test: ## Build the container image and run two parties from it (without docker: its steps, in a new root)
+	packaging/image_test.sh
 
 .PHONY: test
 test: export VESICA_PROGRAM = $(TARGET)/ci/vesica
@@ -51,13 +64,10 @@ fmt-check:
 .PHONY: clippy
 clippy: setup
 	$(call stage,clippy,$(CARGO) clippy --locked --workspace --all-targets --profile ci -- -D warnings)
-	cp Cargo.lock benchmarks/blocks/Cargo.lock
-	$(call stage,clippy of the blocks,$(CARGO) clippy --manifest-path benchmarks/blocks/Cargo.toml --benches --profile ci \
-		--target-dir $${CARGO_TARGET_DIR:-$(abspath target)} -- -D warnings)
 
 .PHONY: doc
 doc: setup ## Build the documentation of all crates, with warnings denied
-	$(call stage,doc,RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items)
+	$(call stage,doc,RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --profile ci --no-deps --document-private-items)
 
 .PHONY: release-test
 release-test: setup
@@ -70,6 +80,10 @@ archive-test: release-test
 .PHONY: python-test
 python-test: setup ## Test the Python package: a clean environment, the wheel, its tests (with a database of their own)
 	$(call stage,python,CARGO=$(CARGO) python/test.sh)
+
+.PHONY: arm-test
+arm-test: setup ## Test on ARM, emulated: unit tests, wire digests, runs with x86-64; STAGE=name for one of them
+	packaging/arm_test.sh $(STAGE)
 
 # The instrumentation that libFuzzer reads, as flags of the stable compiler. (`--target` keeps build programs free of it.)
 SANCOV = -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -118,9 +132,7 @@ bench-duckdb: setup ## Compare the CPU time of the private join of two files wit
 
 .PHONY: bench-blocks
 bench-blocks: setup ## Time the building blocks under criterion, each beside its last run; BLOCKS=name for some of them
-	cp Cargo.lock benchmarks/blocks/Cargo.lock
-	CRITERION_HOME=$(abspath target)/blocks/criterion \
-		$(CARGO) bench --manifest-path benchmarks/blocks/Cargo.toml --target-dir $(abspath target)/blocks -- $(BLOCKS)
+	CRITERION_HOME=$(abspath target)/blocks/criterion $(CARGO) bench --locked --package vesica-blocks -- $(BLOCKS)
 
 .PHONY: plots
 plots: ## Draw the pictures of a record from its figures; RECORD=folder, by default the last one

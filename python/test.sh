@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Python package as a user gets it: a clean virtual environment, the wheel built and installed into it, its tests.
+# The Python package as a user gets it: the wheel, installed into clean virtual environments, and its tests.
 # Called by `make python-test`. Arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,10 +29,8 @@ if [ -z "${VESICA_PROGRAM:-}" ]; then
 	"${CARGO:-cargo}" build --locked --profile ci --package vesica-cli
 	export VESICA_PROGRAM=$target/ci/vesica
 fi
-"$bin/maturin" build --locked --profile ci --manifest-path python/Cargo.toml --target-dir "$target" \
-	--compatibility linux --interpreter "$bin/python" --out "$target/python/wheels" --quiet
-wheel=$(ls "$target"/python/wheels/vesica-*.whl)
-echo "the wheel has $(stat -c %s "$wheel") bytes"
+wheel=$(python/wheel.sh "$bin/python" ci "$target/python/wheels" --compatibility linux)
+python/clean_install.sh "$wheel"
 "$bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps "$wheel"
 cd python
 VESICA_WHEEL=$wheel "$bin/python" -m pytest -p no:cacheprovider "$@"

@@ -135,12 +135,14 @@ fn silent_triples(criterion: &mut Criterion) {
             let (plan, rooms) = (Plan::of_bits(count, Profile::Conservative), Rooms::default());
             let send = |channel: &mut Stream, rng: &mut Prg| -> Result<_, Error> {
                 let context = &contexts[party as usize];
-                let ot = softspoken::Sender::<SemiHonest>::setup(context, WIDTH_OF_SILENT, None, channel, rng)?;
+                let ot =
+                    softspoken::Sender::<SemiHonest>::setup(context, WIDTH_OF_SILENT, None, channel, rng)?;
                 Ok(in_pieces::Sender::new(context, &plan, ot, &rooms, rng))
             };
             let receive = |channel: &mut Stream, rng: &mut Prg| -> Result<_, Error> {
                 let context = &contexts[party.other() as usize];
-                let ot = softspoken::Receiver::<SemiHonest>::setup(context, WIDTH_OF_SILENT, None, channel, rng)?;
+                let ot =
+                    softspoken::Receiver::<SemiHonest>::setup(context, WIDTH_OF_SILENT, None, channel, rng)?;
                 Ok(in_pieces::Receiver::new(context, &plan, ot, &rooms, rng))
             };
             let (send, receive) = match party {
@@ -221,11 +223,11 @@ fn gates(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("GMW, gates, a party");
     group.sample_size(20);
     let free = || Free { row: Bits::repeat(true, 1 << 17) };
-    let run = |bytes: u64, work: &mut dyn FnMut(&mut Gmw<'_, Free>) -> bool| {
+    let run = |bytes: u64, work: &mut dyn FnMut(&mut Gmw<'_>) -> bool| {
         feed(32 + bytes as usize, |channel| {
             let (watch, rng) = (&mut |_| Ok(()), &mut Prg::from_seed([3; 16]));
             assert!(
-                Gmw::new(Party::Receiver, free(), channel, watch, rng)
+                Gmw::new(Party::Receiver, &mut free(), channel, watch, rng)
                     .is_ok_and(|mut party| work(&mut party))
             );
         });

@@ -182,8 +182,8 @@ impl Correlations for Zeros {
 /// Layers of four rows of gates, each layer on the outputs of the last one.
 fn layers(count: usize) -> Time {
     both(|party, channel| {
-        let (watch, rng) = (&mut |_| Ok(()), &mut StdRng::seed_from_u64(9));
-        let mut engine = Gmw::new(party, Zeros, channel, watch, rng).unwrap();
+        let (zeros, watch, rng) = (&mut Zeros, &mut |_| Ok(()), &mut StdRng::seed_from_u64(9));
+        let mut engine = Gmw::new(party, zeros, channel, watch, rng).unwrap();
         let mut wires: Vec<_> = (0..4).map(|row| engine.constant(row % 2 == 0, ROW)).collect();
         for _ in 0..count / (4 * ROW) {
             let layer: Vec<_> = (0..4).map(|row| (&wires[row], &wires[(row + 1) % 4])).collect();

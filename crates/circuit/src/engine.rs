@@ -234,3 +234,53 @@ pub trait Engine {
     /// If the connection fails.
     fn open(&mut self, opening: Opening, wires: &[Self::Wires]) -> Result<Option<Vec<Bits>>, Error>;
 }
+
+/// A circuit is compiled once for all engines with the same wires if it is given a `&mut dyn Engine<Wires = …>`.
+impl<E: Engine + ?Sized> Engine for &mut E {
+    type Wires = E::Wires;
+
+    fn chunk(&self) -> usize {
+        (**self).chunk()
+    }
+
+    fn channel(&mut self) -> Option<&mut dyn Channel> {
+        (**self).channel()
+    }
+
+    fn constant(&mut self, bit: bool, len: usize) -> Self::Wires {
+        (**self).constant(bit, len)
+    }
+
+    fn input(&mut self, owner: Party, bits: Input<'_>) -> Result<Vec<Self::Wires>, Error> {
+        (**self).input(owner, bits)
+    }
+
+    fn not(&self, a: &Self::Wires) -> Self::Wires {
+        (**self).not(a)
+    }
+
+    fn xor(&self, a: &Self::Wires, b: &Self::Wires) -> Self::Wires {
+        (**self).xor(a, b)
+    }
+
+    fn and(&mut self, layer: &[(&Self::Wires, &Self::Wires)]) -> Result<Vec<Self::Wires>, Error> {
+        (**self).and(layer)
+    }
+
+    fn and_all(&mut self, select: &Self::Wires, values: &[Self::Wires]) -> Result<Vec<Self::Wires>, Error> {
+        (**self).and_all(select, values)
+    }
+
+    fn and_private(
+        &mut self,
+        owner: Party,
+        select: Input<'_>,
+        values: &[Self::Wires],
+    ) -> Result<Vec<Self::Wires>, Error> {
+        (**self).and_private(owner, select, values)
+    }
+
+    fn open(&mut self, opening: Opening, wires: &[Self::Wires]) -> Result<Option<Vec<Bits>>, Error> {
+        (**self).open(opening, wires)
+    }
+}

@@ -131,9 +131,9 @@ impl Sizes {
 }
 
 /// A party of the protocol, with its supply of triples.
-pub struct Gmw<'a, C> {
+pub struct Gmw<'a> {
     party: Party,
-    correlations: C,
+    correlations: &'a mut (dyn Correlations + 'a),
     channel: &'a mut dyn Channel,
     watch: &'a mut Watch<'a>,
     rng: &'a mut dyn CryptoRng,
@@ -143,14 +143,14 @@ pub struct Gmw<'a, C> {
     sizes: Sizes,
 }
 
-impl<'a, C: Correlations> Gmw<'a, C> {
+impl<'a> Gmw<'a> {
     /// Exchanges the seeds of the masks.
     ///
     /// # Errors
     /// If the connection fails.
     pub fn new(
         party: Party,
-        correlations: C,
+        correlations: &'a mut (dyn Correlations + 'a),
         channel: &'a mut dyn Channel,
         watch: &'a mut Watch<'a>,
         rng: &'a mut dyn CryptoRng,

@@ -88,7 +88,7 @@ fn agrees(circuit: &impl Circuit, numbers: [Vec<u128>; 2], width: usize) {
         let party = |party: Party, channel: &mut Stream| {
             let (send, receive) = extensions(party, channel);
             let context = Context::new(&[8; 32], "test", b"", 1, 1);
-            let ots = RandomOts::new(&context, party, send, receive, demand);
+            let ots = &mut RandomOts::new(&context, party, send, receive, demand);
             let before = channel.traffic().payload_sent;
             let (watch, rng) = (&mut |_| Ok(()), &mut StdRng::seed_from_u64(10 + party as u64));
             let mut engine =

@@ -6,14 +6,17 @@ use clap::{ArgGroup, Args, Parser, Subcommand};
 use vesica::settings::size;
 use vesica::table::{KeySpec, PairSpec};
 
+#[cfg_attr(not(feature = "bench"), path = "args/no_bench.rs")]
 mod bench;
 mod common;
 mod plan;
 mod result;
 mod text;
 
+pub(crate) use bench::Bench;
+#[cfg(feature = "bench")]
 pub(crate) use bench::{
-    Bench, BenchBlocks, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
+    BenchBlocks, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
 };
 use common::set_size;
 pub(crate) use common::{Around, Common};
@@ -47,10 +50,24 @@ const INSPECT: &str = "Example:
 
 /// Private set intersection: find the rows two tables share, and show neither side anything else.
 #[derive(Parser)]
-#[command(name = "vesica", version, max_term_width = 110, arg_required_else_help = true)]
+#[command(
+    name = "vesica",
+    version,
+    disable_version_flag = true,
+    override_usage = "vesica <COMMAND>",
+    max_term_width = 110,
+    arg_required_else_help = true,
+    args_conflicts_with_subcommands = true
+)]
 pub(crate) struct Cli {
+    /// Print the version
+    #[arg(id = "version", short = 'V', long = "version")]
+    _version: bool,
+    /// With --version: also the features of this build, the instructions of this processor, and what each kernel uses
+    #[arg(long, requires = "version")]
+    pub(crate) verbose: bool,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -76,6 +93,12 @@ pub(crate) enum Command {
     /// Show what a run would take: protocol, traffic, memory and time, and the alternatives
     Plan(Box<Plan>),
     /// Measure protocols, and reproduce the papers' tables
+    #[cfg_attr(
+        not(feature = "bench"),
+        command(
+            about = "Not in this program: it was built without the feature `bench`, as `make demo` does"
+        )
+    )]
     Bench(Bench),
     /// Print completions for a shell
     Completions(Completions),

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+#[cfg_attr(not(feature = "bench"), path = "no_bench.rs")]
 mod bench;
 mod documents;
 mod events;
@@ -22,6 +23,7 @@ mod screen;
 mod signals;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod version;
 
 use std::process::ExitCode;
 
@@ -58,7 +60,7 @@ pub fn main() -> ExitCode {
         say(&format!("vesica: {}", Error::resources(Phase::Prepare, "cannot handle signals", &error)));
         return ExitCode::from(Kind::Resources.exit_code());
     }
-    let code = std::panic::catch_unwind(|| run(cli.command)).unwrap_or_else(|_| {
+    let code = std::panic::catch_unwind(|| run(cli)).unwrap_or_else(|_| {
         say("vesica: an internal error of this program (see above); please report it. Nothing more is written");
         Kind::Internal.exit_code()
     });
@@ -73,7 +75,8 @@ fn guard_memory() {
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
 }
 
-fn run(command: Command) -> u8 {
+fn run(cli: Cli) -> u8 {
+    let Some(command) = cli.command else { return version::run(cli.verbose) };
     let secret = matches!(
         command,
         Command::Keygen(_)

@@ -95,10 +95,12 @@ fn program(folder: &TempDir) -> io::Result<Command> {
 
 fn keygen(folder: &TempDir, name: &str) -> io::Result<String> {
     echo(["keygen", "--output", name]);
-    let made = program(folder)?.args(["keygen", "--output", name]).stderr(Stdio::null()).output()?;
+    let made = program(folder)?.args(["keygen", "--output", name]).output()?;
     let key = String::from_utf8_lossy(&made.stdout).trim().to_owned();
     say(&format!("     {key}"));
-    if made.status.success() { Ok(key) } else { Err(io::Error::other("keygen failed")) }
+    let said = String::from_utf8_lossy(&made.stderr);
+    let failed = || io::Error::other(format!("`vesica keygen` ended with {}: {}", made.status, said.trim()));
+    made.status.success().then_some(key).ok_or_else(failed)
 }
 
 fn start(folder: &TempDir, args: &[&str], keys: &[&str]) -> io::Result<Child> {

@@ -69,6 +69,7 @@ pub mod terms;
 pub use error::{Error, Kind, Side, caught};
 pub use randomness::randomness;
 pub use vesica_channel as channel;
+pub use vesica_crypto::backend;
 pub use vesica_crypto::memory::keep_freed_memory;
 pub use vesica_encode as encode;
 pub use vesica_net as net;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use vesica_channel::Channel;
 
-use super::triples::{Correlations, Need, Received, Sent, Triples};
+use super::triples::{Need, Received, Sent, Triples};
 use super::{Gmw, Multiplexers, Parts, STRING_BITS};
 use crate::bits::Bits;
 use crate::engine::{Engine, Input, Opening, Party, Wires};
@@ -54,7 +54,7 @@ struct Masked {
     values: Vec<Bits>,
 }
 
-impl<C: Correlations> Gmw<'_, C> {
+impl Gmw<'_> {
     /// Sends one message for each part of `count` instances, receives one for each, and hands it on with what was
     /// kept. All parts of a group are on their way before the first answer is read.
     fn exchange<T>(
@@ -179,7 +179,7 @@ impl<C: Correlations> Gmw<'_, C> {
     }
 }
 
-impl<C: Correlations> Engine for Gmw<'_, C> {
+impl Engine for Gmw<'_> {
     type Wires = Bits;
 
     fn chunk(&self) -> usize {

@@ -162,10 +162,10 @@ fn counted(len: usize) -> Count {
     count
 }
 
-fn as_party<C: Correlations>(
+fn as_party(
     party: Party,
     len: usize,
-    triples: C,
+    triples: &mut dyn Correlations,
     settings: (Multiplexers, Sizes),
     channel: &mut Stream,
 ) -> Result<Vec<Bits>, Error> {
@@ -201,8 +201,8 @@ fn agrees<C: Correlations>(
     // With and without the demand known ahead.
     for demand in [demand, Demand::default()] {
         let outputs = both(|party, channel| {
-            let triples = triples(party, demand, channel);
-            as_party(party, len, triples, settings, channel).unwrap()
+            let mut triples = triples(party, demand, channel);
+            as_party(party, len, &mut triples, settings, channel).unwrap()
         });
         let all = clear(len);
         let (to_both, rest) = all.split_at(all.len() - 4);
@@ -459,7 +459,7 @@ fn what_is_sent_for_a_gate_is_uniform_whatever_its_inputs() {
         let (watch, rng) = (&mut |_| Ok(()), &mut seeded(Party::Sender));
         there.send(&vec![0; 1 << 16]).unwrap();
         there.flush().unwrap();
-        let dealer = Dealer::new(Party::Sender, [4; 16]);
+        let dealer = &mut Dealer::new(Party::Sender, [4; 16]);
         let mut engine = Gmw::new(Party::Sender, dealer, &mut here, watch, rng).unwrap();
         engine.multiplexers = multiplexers;
         let zeros = engine.constant(true, LEN);
@@ -490,7 +490,7 @@ fn masks_sent(multiplexers: Multiplexers) -> Vec<u64> {
     let (watch, rng) = (&mut |_| Ok(()), &mut seeded(Party::Sender));
     there.send(&vec![0; 1 << 16]).unwrap();
     there.flush().unwrap();
-    let dealer = Dealer::new(Party::Sender, [4; 16]);
+    let dealer = &mut Dealer::new(Party::Sender, [4; 16]);
     let mut engine = Gmw::new(Party::Sender, dealer, &mut here, watch, rng).unwrap();
     (engine.multiplexers, engine.sizes) = (multiplexers, SMALL);
     let zeros = engine.constant(true, LEN);
@@ -529,7 +529,8 @@ fn flaw_no_two_gates_are_masked_by_one_triple() {
 fn shares_of_an_input_are_new_for_each_input() {
     let shares = both(|party, channel| {
         let (watch, rng) = (&mut |_| Ok(()), &mut seeded(party));
-        let mut engine = Gmw::new(party, Dealer::new(party, [4; 16]), channel, watch, rng).unwrap();
+        let dealer = &mut Dealer::new(party, [4; 16]);
+        let mut engine = Gmw::new(party, dealer, channel, watch, rng).unwrap();
         let known = rows(3, 1000, 2);
         let mut shares = |owner, row: usize| {
             let bits = match owner == party {
@@ -562,7 +563,7 @@ fn formulas_give_the_bytes() {
         let count = counted(len);
         let demand = Demand::of(&count);
         let traffic = both(|party, channel| {
-            let triples = over_iknp::<1>(COLUMNS, party, demand, channel);
+            let triples = &mut over_iknp::<1>(COLUMNS, party, demand, channel);
             let before = channel.traffic().payload_sent;
             as_party(party, len, triples, (Multiplexers::Strings, Sizes::DEFAULT), channel).unwrap();
             channel.traffic().payload_sent - before
@@ -627,8 +628,8 @@ fn a_peer_that_stops_or_sends_garbage_causes_an_error_and_no_panic() {
                 // The party may have given up before.
                 let _ = there.send(&garbage).and_then(|()| there.flush());
             });
-            let outcome =
-                as_party(Party::Receiver, 200, Dealer::new(Party::Receiver, [1; 16]), settings, &mut here);
+            let dealer = &mut Dealer::new(Party::Receiver, [1; 16]);
+            let outcome = as_party(Party::Receiver, 200, dealer, settings, &mut here);
             drop(here);
             outcome
         });
@@ -648,7 +649,7 @@ fn a_peer_that_stops_or_sends_garbage_causes_an_error_and_no_panic() {
             });
             let outcome = ots.map_err(Error::from).and_then(|(send, receive)| {
                 let demand = Demand::of(&counted(200));
-                let ots = RandomOts::new(&context(), Party::Sender, send, receive, demand);
+                let ots = &mut RandomOts::new(&context(), Party::Sender, send, receive, demand);
                 as_party(Party::Sender, 200, ots, settings, &mut here)
             });
             drop(here);
@@ -662,8 +663,8 @@ fn a_peer_that_stops_or_sends_garbage_causes_an_error_and_no_panic() {
 fn a_cancelled_run_ends() {
     let outcomes = both(|party, channel| {
         let watch = &mut |_| Err(Error::Cancelled);
-        let rng = &mut seeded(party);
-        let mut engine = Gmw::new(party, Dealer::new(party, [4; 16]), channel, watch, rng).unwrap();
+        let (dealer, rng) = (&mut Dealer::new(party, [4; 16]), &mut seeded(party));
+        let mut engine = Gmw::new(party, dealer, channel, watch, rng).unwrap();
         let wires = engine.constant(true, 9);
         engine.and(&[(&wires, &wires)]).err()
     });

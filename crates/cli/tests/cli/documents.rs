@@ -9,6 +9,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use vesica_crypto::backend::{Backend, Kernels, Level};
+
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
@@ -33,6 +35,52 @@ fn the_readme_holds_the_registry() {
     let table = between(&readme, "<!-- vesica protocols --markdown -->\n", "<!-- end -->");
     let now = vesica(&["protocols", "--markdown"]);
     assert_eq!(table, now, "README.md is to hold what `vesica protocols --markdown` prints:\n{now}");
+}
+
+/// The code that each family of kernels runs on each level, as a table.
+fn kernels_by_levels() -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let columns = || Level::ALL.into_iter();
+    let head = ["kernels".to_owned()].into_iter().chain(columns().map(|level| level.to_string()));
+    let mut table = line(head.collect()) + &line(vec!["---".to_owned(); 1 + Level::ALL.len()]);
+    for kernels in Kernels::ALL {
+        let code = columns().map(|on| match kernels.level(on) {
+            Level::Portable => "–".to_owned(),
+            level => level.to_string(),
+        });
+        table += &line([kernels.to_string()].into_iter().chain(code).collect());
+    }
+    table
+}
+
+#[test]
+fn the_page_of_processors_holds_the_levels_of_the_kernels() {
+    let (start, end) = ("<!-- levels of the kernels -->\n", "<!-- end -->");
+    let page = read("docs/processors.md");
+    let (table, now) = (between(&page, start, end), kernels_by_levels());
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let page = page.replace(&format!("{start}{table}{end}"), &format!("{start}{now}{end}"));
+        std::fs::write(root().join("docs/processors.md"), page).unwrap();
+        return;
+    }
+    assert_eq!(table, now, "`UPDATE_DOCS=1 cargo test --profile ci -p vesica-cli --test cli documents::`");
+    for level in Level::ALL {
+        assert!(page.contains(&format!("\n| {level} | ")), "the page does not say what {level} is");
+    }
+}
+
+#[test]
+fn the_version_is_one_line_and_with_verbose_names_the_kernels() {
+    let version = concat!("vesica ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!([vesica(&["--version"]), vesica(&["-V"])], [version; 2]);
+    let text = vesica(&["--version", "--verbose"]);
+    assert!(text.starts_with(version) && text.contains("\nfeatures          bench"), "{text}");
+    for kernels in Kernels::ALL {
+        let level = Backend::detect().level_for(kernels);
+        assert!(text.contains(&format!("  {:<28}{level}\n", kernels.to_string())), "{kernels}: {text}");
+    }
+    let alone = Command::new(env!("CARGO_BIN_EXE_vesica")).arg("--verbose").output().unwrap();
+    assert_eq!(alone.status.code(), Some(64));
 }
 
 #[test]

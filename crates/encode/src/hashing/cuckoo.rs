@@ -339,7 +339,8 @@ impl Chance {
     fn below(&mut self, range: usize) -> usize {
         // Knuth's multiplicative generator, of which the high half is used.
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 32) as usize * range) >> 32
+        // Half a word times a few bins: in 64 bits, which `usize` may not have.
+        (((self.0 >> 32) * range as u64) >> 32) as usize
     }
 }
 

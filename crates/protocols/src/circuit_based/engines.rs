@@ -17,7 +17,7 @@
 //! may give. Sort-compare-shuffle does not: whether the merger finds a match in an unsorted list depends on the
 //! sender's other items.
 
-use vesica_circuit::yao;
+use vesica_circuit::{Engine, yao};
 use vesica_crypto::hash::Label;
 use vesica_ot::base::cache::{self, BaseOtCache};
 use vesica_ot::security::{Malicious, NoCache, Security};
@@ -85,13 +85,13 @@ fn with_labels<C: Circuit, const W: usize>(
             let ot = iknp::Receiver::<W>::setup(context, BASE, level, cache, channel, rng)?;
             run.phase(Phase::EvaluateCircuit, gates as usize);
             let ot = ot.with_threads(run.threads);
-            circuit.run(&mut yao::Evaluator::new(context, level, ot, channel, &mut watch)?)
+            on_labels(circuit, &mut yao::Evaluator::new(context, level, ot, channel, &mut watch)?)
         }
         Role::Sender => {
             let ot = iknp::Sender::<W>::setup(context, BASE, level, cache, channel, rng)?;
             run.phase(Phase::Garble, gates as usize);
             let ot = ot.with_threads(run.threads);
-            circuit.run(&mut yao::Garbler::new(context, level, ot, channel, &mut watch, rng)?)
+            on_labels(circuit, &mut yao::Garbler::new(context, level, ot, channel, &mut watch, rng)?)
         }
     }
 }
@@ -115,15 +115,24 @@ fn over_malicious_ots<C: Circuit>(
         Role::Receiver => {
             let ot = softspoken::Receiver::<Malicious>::setup(context, WIDTH, NoCache, channel, rng)?;
             run.phase(Phase::EvaluateCircuit, gates as usize);
-            circuit.run(&mut yao::Evaluator::<_, 1>::receiver_only(context, level, ot, channel, &mut watch)?)
+            let engine = yao::Evaluator::<_, 1>::receiver_only(context, level, ot, channel, &mut watch);
+            on_labels(circuit, &mut engine?)
         }
         Role::Sender => {
             let ot = softspoken::Sender::<Malicious>::setup(context, WIDTH, NoCache, channel, rng)?;
             run.phase(Phase::Garble, gates as usize);
-            circuit
-                .run(&mut yao::Garbler::<_, 1>::receiver_only(context, level, ot, channel, &mut watch, rng)?)
+            let engine = yao::Garbler::<_, 1>::receiver_only(context, level, ot, channel, &mut watch, rng);
+            on_labels(circuit, &mut engine?)
         }
     }
+}
+
+/// Runs a circuit on an engine of either role, with any OTs; it is compiled once for all of them.
+fn on_labels<C: Circuit, const W: usize>(
+    circuit: C,
+    mut engine: &mut dyn Engine<Wires = yao::Labels<W>>,
+) -> Result<C::Output, Error> {
+    circuit.run(&mut engine)
 }
 
 /// The cache of base OTs that this run uses.

@@ -14,6 +14,7 @@
 pub mod ots;
 
 use vesica_circuit::gmw::{Correlations, Cost, Gmw, RandomOts};
+use vesica_circuit::{Bits, Engine};
 use vesica_crypto::hash::Context;
 use vesica_ot::base::cache::LEAST_LEVEL;
 use vesica_ot::vole::WIDTH;
@@ -52,6 +53,9 @@ pub fn source(parameters: &Parameters) -> Source {
     }
 }
 
+/// What GMW is to the circuits that run on it.
+pub type Shares<'a> = dyn Engine<Wires = Bits> + 'a;
+
 /// What is computed on the shares of wires that GMW has: a circuit, or one that goes on with the shares.
 pub trait OnShares {
     /// What a party has of it.
@@ -61,14 +65,14 @@ pub trait OnShares {
     ///
     /// # Errors
     /// As [`Circuit::run`].
-    fn run<C: Correlations>(self, engine: &mut Gmw<'_, C>) -> Result<Self::Output, Error>;
+    fn run(self, engine: &mut Shares<'_>) -> Result<Self::Output, Error>;
 }
 
 impl<T: Circuit> OnShares for T {
     type Output = T::Output;
 
-    fn run<C: Correlations>(self, engine: &mut Gmw<'_, C>) -> Result<Self::Output, Error> {
-        Circuit::run(self, engine)
+    fn run(self, mut engine: &mut Shares<'_>) -> Result<Self::Output, Error> {
+        Circuit::run(self, &mut engine)
     }
 }
 
@@ -131,7 +135,7 @@ fn over_ots<C: OnShares, S: CotSender<W>, R: CotReceiver<W>, const W: usize>(
 ) -> Result<C::Output, Error> {
     let run = ctx.run;
     let ots = RandomOts::new(&run.context, party(role), send, receive, cost.demand());
-    with(ctx, role, ots.with_threads(run.threads), cost.count.ands + cost.count.private_ands, circuit)
+    with(ctx, role, &mut ots.with_threads(run.threads), cost.count.ands + cost.count.private_ands, circuit)
 }
 
 /// Runs a circuit of so many gates with triples from anywhere.
@@ -141,7 +145,7 @@ fn over_ots<C: OnShares, S: CotSender<W>, R: CotReceiver<W>, const W: usize>(
 pub fn with<C: OnShares>(
     ctx: &mut Ctx<'_, '_>,
     role: Role,
-    correlations: impl Correlations,
+    correlations: &mut dyn Correlations,
     gates: u64,
     circuit: C,
 ) -> Result<C::Output, Error> {

@@ -57,7 +57,7 @@ use std::time::Duration;
 
 use rand_core::CryptoRng;
 use vesica_circuit::circuits::phasing as circuit;
-use vesica_circuit::gmw::{Correlations, Cost, Gmw};
+use vesica_circuit::gmw::Cost;
 use vesica_circuit::{Bits, Opening};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
@@ -70,7 +70,7 @@ use zeroize::Zeroizing;
 
 use super::aggregate::{Aggregate, Own, Tools};
 use super::gmw::ots::Source;
-use super::gmw::{OnShares, evaluate_over};
+use super::gmw::{OnShares, Shares, evaluate_over};
 use super::phasing::Comparisons;
 use super::{audit, inputs, receiver_result, returned};
 use crate::entry::{Entry, Roles, Shape};
@@ -309,12 +309,13 @@ struct Numbered<'a> {
 impl OnShares for Numbered<'_> {
     type Output = Option<Outcome>;
 
-    fn run<C: Correlations>(mut self, engine: &mut Gmw<'_, C>) -> Result<Self::Output, Error> {
+    fn run(mut self, mut engine: &mut Shares<'_>) -> Result<Self::Output, Error> {
         let (receiver, sender): (Option<&dyn circuit::Receiver>, Option<&dyn circuit::Sender>) =
             match self.role {
                 Role::Receiver => (Some(self.numbers), None),
                 Role::Sender => (None, Some(self.numbers)),
             };
+        let engine = &mut engine;
         let matches = circuit::matches(engine, &self.plan.circuit(), receiver, sender)?;
         let values = self.values.iter().map(|values| &values.0[..]).collect();
         let own = Own { role: self.role, matches, values, noise: self.noise };
