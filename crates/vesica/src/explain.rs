@@ -418,6 +418,9 @@ fn net_remedy(error: &NetError) -> &'static str {
         NetError::RefusedByRelay { refusal: Refusal::NotAllowed, .. } => {
             "give your public key to whoever runs the relay, who allows it with `--allow`"
         }
+        NetError::RefusedByRelay { refusal: Refusal::PartnerNotAllowed, .. } => {
+            "check `--peer`; whoever runs the relay has to allow the partner's public key, too (`--allow`)"
+        }
         NetError::RefusedByRelay { .. } => {
             "install the same version of vesica on both sides and at the relay"
         }
