@@ -274,14 +274,14 @@ impl Placed {
 struct Numbers(Zeroizing<Vec<u128>>);
 
 impl circuit::Receiver for Numbers {
-    fn bins(&self, bins: Range<usize>) -> Vec<u128> {
-        self.0[bins].to_vec()
+    fn bins(&self, bins: Range<usize>) -> Zeroizing<Vec<u128>> {
+        self.0[bins].to_vec().into()
     }
 }
 
 impl circuit::Sender for Numbers {
-    fn bins(&self, bins: Range<usize>, _: Range<usize>) -> Vec<u128> {
-        self.0[bins].to_vec()
+    fn bins(&self, bins: Range<usize>, _: Range<usize>) -> Zeroizing<Vec<u128>> {
+        self.0[bins].to_vec().into()
     }
 }
 
