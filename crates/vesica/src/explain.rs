@@ -300,11 +300,6 @@ impl Error {
                 Kind::Refused,
                 "both sides learnt only that; agree on a smaller `--min-matches`, or compare larger tables",
             ),
-            ProtocolError::SumOverflow { .. } => (
-                Side::Both,
-                Kind::Refused,
-                "both sides learnt only that; the sender can give its values in a larger unit",
-            ),
             ProtocolError::Misuse(Misuse::TooManyItems { .. } | Misuse::TooManyKeys { .. }) => {
                 (Side::Both, Kind::Refused, "split the tables, and run the parts one after the other")
             }

@@ -376,7 +376,7 @@ fn read(
     let attached = table.attached(&items, &mut |progress| reporter.bytes(progress)).map_err(failed)?;
     let attachments = Attachments::of(attached)
         .map_err(|misuse| Error::session(Phase::Read, &SessionError::Protocol(misuse.into())))?;
-    reporter.read(table.report(), &items);
+    reporter.read(table.report(), &items, settings);
     Ok((table, items, attachments))
 }
 

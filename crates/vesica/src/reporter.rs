@@ -286,7 +286,7 @@ impl<'a> Reporter<'a> {
         });
     }
 
-    pub(crate) fn read(&self, counts: TableReport, items: &Items) {
+    pub(crate) fn read(&self, counts: TableReport, items: &Items, settings: &Settings) {
         self.state().report.sizes = report::Sizes {
             rows: counts.rows,
             items: counts.items,
@@ -297,6 +297,7 @@ impl<'a> Reporter<'a> {
             peer_items: None,
         };
         self.hint(None);
+        hints::of_options(settings).into_iter().for_each(|hint| self.keep(hint));
     }
 
     /// A hint that the counts so far suggest, if there is one. Before the result is known, `matching` is none.

@@ -128,7 +128,7 @@ impl SetJob {
             let (rows, distinct, duplicates) = (items.rows(), items.distinct() as u64, items.duplicates());
             let counts = TableReport { rows, items: distinct, duplicates, ..TableReport::default() };
             pad(&mut items, &settings, rng)?;
-            reporter.read(counts, &items);
+            reporter.read(counts, &items, &settings);
             let channel = greeted(channel, &session::greeting(&terms));
             converse(&settings, &terms, (items, Attachments::Nothing), channel, pair, &reporter, rng)
         };
